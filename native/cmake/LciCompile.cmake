@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# lci_compile: how everything is compiled.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O3 -g -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O3 -g -DNDEBUG")
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+add_library(lci_compile INTERFACE)
+target_include_directories(lci_compile INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/src)
+target_link_libraries(lci_compile INTERFACE Threads::Threads)
+target_compile_options(
+  lci_compile
+  INTERFACE -Wall -Wextra -Werror -fno-omit-frame-pointer -fvisibility=hidden
+            # No path of the build machine in binaries.
+            -ffile-prefix-map=${CMAKE_CURRENT_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build
+            $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  target_compile_options(lci_compile INTERFACE -march=x86-64-v2)
+endif()
+
+if(LCI_MUTATIONS)
+  target_compile_definitions(lci_compile INTERFACE LCI_MUTATIONS=1)
+endif()
+
+if(LCI_SANITIZE)
+  if(NOT LCI_SANITIZE MATCHES "^(address|undefined|address,undefined|thread)$")
+    message(FATAL_ERROR "LCI_SANITIZE must be 'address,undefined' or 'thread', not '${LCI_SANITIZE}'")
+  endif()
+  target_compile_options(lci_compile INTERFACE -fsanitize=${LCI_SANITIZE} -fno-sanitize-recover=all -O1 -UNDEBUG)
+  target_link_options(lci_compile INTERFACE -fsanitize=${LCI_SANITIZE})
+endif()

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * @file
+ * Attributes of a runtime. One table (attributes.cpp) drives parsing, listing and printing. Precedence: a value of the
+ * AttributeSet, then environment LCI_ATTR_<NAME IN CAPITALS>, then the default. Nothing is kept between calls: the
+ * environment is read by each resolve_attributes(). [A6, 2B-53]
+ */
+#ifndef LCI_BASE_ATTRIBUTES_HPP_
+#define LCI_BASE_ATTRIBUTES_HPP_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lci {
+
+enum class MatchingEngineType : uint8_t { kMap, kQueue };
+enum class CmaMode : uint8_t { kAuto, kOn, kOff };
+enum class MembarrierMode : uint8_t { kAuto, kOff };
+
+/// Typed values; a fresh one holds the defaults. Fields may be lowered afterwards (clamping): attribute_text() shows the
+/// effective value. Sizes are in bytes.
+struct Attributes {
+  Attributes();
+
+  uint32_t devices;
+  uint32_t packet_size;
+  uint32_t packets;
+  uint32_t packets_max;
+  uint32_t ring_bytes;
+  uint32_t control_ring_bytes;
+  uint64_t arena_bytes;
+  uint32_t lane_completions;
+  uint32_t inbox_messages;
+  uint64_t inbox_bytes;
+  uint32_t initial_lease;
+  uint32_t max_posted;
+  uint32_t backlog_messages;
+  uint64_t backlog_bytes;
+  uint32_t announcements;
+  uint32_t engine_messages;
+  uint64_t engine_bytes;
+  MatchingEngineType matching_engine_type;
+  uint32_t matching_buckets;
+  uint32_t sync_threshold;
+  uint32_t queue_capacity;
+  std::string bootstrap;
+  uint32_t bootstrap_timeout_ms;
+  std::string job_dir;
+  int32_t job_rank;
+  int32_t job_size;
+  CmaMode cma;
+  std::string chaos;
+  MembarrierMode membarrier;
+  uint64_t memory_limit_bytes;
+};
+
+/// Values set explicitly, by name: what an lci_attrs holds. Not thread-safe.
+class AttributeSet {
+ public:
+  /// LCI_DONE, or LCI_ERR_ATTRIBUTE (unknown name, value that does not parse): then nothing changes.
+  int set(const char* name, const char* value);
+  /// The text set for @p name, or null.
+  const std::string* find(std::string_view name) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+/// Fills @p out. @p explicit_values may be null. LCI_ERR_ATTRIBUTE with a text that names the attribute, where the value
+/// came from, what is allowed, and for unknown names the nearest known one.
+int resolve_attributes(const AttributeSet* explicit_values, Attributes* out);
+
+/// The table by index; null past the end.
+const char* attr_name(uint32_t index);
+const char* attr_default(uint32_t index);
+const char* attr_help(uint32_t index);
+
+/// Value of attribute @p name as text that parses back to the same value; nothing if the name is unknown. [A7]
+std::optional<std::string> attribute_text(const Attributes& attributes, std::string_view name);
+
+/// The entries of a list separated by spaces, commas or semicolons, empty ones left out.
+class NameList {
+ public:
+  explicit NameList(std::string_view text) : rest_(text) {}
+  /// The next entry; nothing at the end.
+  std::optional<std::string_view> next();
+
+ private:
+  std::string_view rest_;
+};
+
+/// Bootstrap names that the attribute `bootstrap` may list, for messages.
+inline constexpr std::string_view kBootstrapNames[] = {"file", "local", "inproc"};
+
+}  // namespace lci
+
+#endif  // LCI_BASE_ATTRIBUTES_HPP_

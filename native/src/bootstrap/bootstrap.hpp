@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef LCI_BOOTSTRAP_BOOTSTRAP_HPP_
+#define LCI_BOOTSTRAP_BOOTSTRAP_HPP_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/attributes.hpp"
+#include "lci/lci.h"
+
+namespace lci {
+
+/**
+ * How the ranks of a job find each other: a rank, a size, and values that become visible at a fence.
+ *
+ * Each object belongs to one runtime and is used by one thread at a time; it starts no thread. Values have any size
+ * [2B-44]; what a rank publishes before barrier number n is readable by all ranks when their own barrier n has
+ * returned, never earlier [A13]. Every error is typed and has a last-error text.
+ */
+class Bootstrap {
+ public:
+  virtual ~Bootstrap() = default;
+
+  virtual uint32_t rank() const = 0;
+  virtual uint32_t size() const = 0;
+  /// 16 random hexadecimal digits, the same on all ranks, different for every generation of runtimes of the job.
+  virtual const std::string& job_id() const = 0;
+  /// Shared secret of the job.
+  virtual const std::array<uint8_t, 32>& secret() const = 0;
+  /// "local", "inproc" or "file".
+  virtual const char* name() const = 0;
+
+  /// Makes @p n bytes readable under (own rank, @p key) from the next barrier on. Publishing a key twice is an error.
+  virtual int publish(const std::string& key, const void* bytes, size_t n) = 0;
+  /// Waits for the same call of all ranks until @p deadline_ns of CLOCK_MONOTONIC: LCI_ERR_TIMEOUT names the missing
+  /// ranks. After an error the object can only be destroyed. [L7]
+  virtual int barrier(uint64_t deadline_ns) = 0;
+  /// Reads a value. LCI_ERR_BOOTSTRAP before the fence that publishes it, or if that rank never published the key.
+  virtual int get(uint32_t rank, const std::string& key, std::vector<uint8_t>* out) = 0;
+};
+
+/**
+ * Opens the bootstrap of a runtime: inproc when @p job is not null, else the first available of the chain in
+ * attributes.bootstrap: file when a job directory is named (attribute job_dir or environment LCI_JOB_DIR), local always.
+ * Does not wait for other ranks; barrier() does. [A11, A12, 2B-24]
+ */
+int open_bootstrap(const Attributes& attributes, lci_inproc* job, uint32_t inproc_rank,
+                   std::unique_ptr<Bootstrap>* out);
+
+}  // namespace lci
+
+#endif  // LCI_BOOTSTRAP_BOOTSTRAP_HPP_

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef LCI_COMPLETION_COMPLETION_HPP_
+#define LCI_COMPLETION_COMPLETION_HPP_
+
+#include <cstdint>
+
+#include "lci/lci.h"
+
+namespace lci {
+
+/// What an operation or an arrival signals. [E1]
+class Completion {
+ public:
+  enum class Kind : uint8_t { kQueue, kSynchronizer, kCounter, kHandler, kCustom };
+
+  explicit Completion(Kind kind) : kind_(kind) {}
+  virtual ~Completion() = default;
+  Completion(const Completion&) = delete;
+  Completion& operator=(const Completion&) = delete;
+
+  /// Any thread. LCI_DONE, or why the signal was not taken: LCI_ERR_OVERRUN (no room, nothing was overwritten),
+  /// LCI_ERR_ARGUMENT (the status is neither done nor an error [SS-44]; a handler threw).
+  virtual int signal(const lci_status& status) = 0;
+  /// Whether a signal occupies memory until the user takes it: then remote signals need credit. [X2]
+  virtual bool stores() const = 0;
+
+  Kind kind() const { return kind_; }
+  /// Identifier in descriptors and records; set once by the registry, before the object is shared.
+  uint32_t id() const { return id_; }
+  void set_id(uint32_t id) { id_ = id; }
+
+ private:
+  const Kind kind_;
+  uint32_t id_ = 0;
+};
+
+/// LCI_DONE if @p status may be signalled, else LCI_ERR_ARGUMENT with a text. [SS-44]
+int check_signal(const lci_status& status);
+
+/// Whether the calling thread is inside a handler: progress and blocking forms are refused there. [SS-47]
+bool in_signal_context();
+
+/// Marks the calling thread as inside a handler for a scope. Nests.
+class SignalContext {
+ public:
+  SignalContext();
+  ~SignalContext();
+  SignalContext(const SignalContext&) = delete;
+  SignalContext& operator=(const SignalContext&) = delete;
+};
+
+}  // namespace lci
+
+#endif  // LCI_COMPLETION_COMPLETION_HPP_

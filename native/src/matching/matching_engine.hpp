@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef LCI_MATCHING_MATCHING_ENGINE_HPP_
+#define LCI_MATCHING_MATCHING_ENGINE_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "base/attributes.hpp"
+#include "lci/lci.h"
+
+namespace lci {
+
+/// Which kind of entry: one kind waits for the other.
+enum class Side : uint8_t { kSend, kReceive };
+
+/// The key of (rank, tag) under an ::lci_policy: policy 2, rank 30, tag 32 bits, so that policies never meet. What the
+/// policy does not compare is left out. [2B-2, 2B-54]
+constexpr uint64_t make_key(uint32_t rank, uint64_t tag, uint32_t policy) {
+  const bool with_rank = policy == LCI_POLICY_RANK_TAG || policy == LCI_POLICY_RANK;
+  const bool with_tag = policy == LCI_POLICY_RANK_TAG || policy == LCI_POLICY_TAG;
+  return (uint64_t{policy & 3u} << 62) | (with_rank ? uint64_t{rank & 0x3FFFFFFFu} << 32 : 0) |
+         (with_tag ? tag & 0xFFFFFFFFu : 0);
+}
+
+/**
+ * Pairs sends with receives of the same key. Any thread may call anything at any time. Entries of one key and side
+ * leave in the order in which they came. [B17, SS-19]
+ */
+class MatchingEngine {
+ public:
+  virtual ~MatchingEngine() = default;
+
+  /// Takes the oldest entry of the other side out and returns it; if there is none, stores @p value (not null) and
+  /// returns null.
+  virtual void* insert(uint64_t key, void* value, Side side) = 0;
+  /// Takes one stored entry out: true if it was there, false if it never was or has been matched.
+  virtual bool remove(uint64_t key, void* value, Side side) = 0;
+  /// Shows every stored entry to @p take, oldest first within a key, and takes out those for which it answers true. It
+  /// runs under an internal lock and must not call the engine.
+  virtual void extract(const std::function<bool(uint64_t key, void* value, Side side)>& take) = 0;
+  /// Stored entries; exact when nobody works on the engine.
+  virtual size_t size() const = 0;
+
+  /// @param buckets a power of two; ignored by the queue engine
+  static std::unique_ptr<MatchingEngine> create(MatchingEngineType type, uint32_t buckets);
+};
+
+}  // namespace lci
+
+#endif  // LCI_MATCHING_MATCHING_ENGINE_HPP_
