@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.nativebridge;
+
+/**
+ * The constants of {@code lci.h}, without their {@code LCI_} prefix; the header says what they
+ * mean. A test parses the header and fails on any difference.
+ */
+public final class Codes {
+
+  // lci_code: the answer of every call and the outcome of every descriptor
+  public static final int DONE = 0;
+  public static final int DONE_BACKLOG = 1;
+  public static final int POSTED = 2;
+  public static final int POSTED_BACKLOG = 3;
+  public static final int RETRY = 16;
+  public static final int RETRY_LOCK = 17;
+  public static final int RETRY_NOPACKET = 18;
+  public static final int RETRY_NOMEM = 19;
+  public static final int RETRY_BACKLOG = 20;
+  public static final int RETRY_NOCREDIT = 21;
+  public static final int RETRY_PENDING = 22;
+  public static final int RETRY_ORDER = 23;
+  public static final int ERR_ARGUMENT = 32;
+  public static final int ERR_RANK = 33;
+  public static final int ERR_TAG = 34;
+  public static final int ERR_SIZE = 35;
+  public static final int ERR_PORT = 36;
+  public static final int ERR_DEVICE = 37;
+  public static final int ERR_PORT_CLOSED = 40;
+  public static final int ERR_PORT_MISMATCH = 41;
+  public static final int ERR_PEER_FAILED = 42;
+  public static final int ERR_PEER_LEFT = 43;
+  public static final int ERR_TRUNCATED = 44;
+  public static final int ERR_CANCELLED = 45;
+  public static final int ERR_CLOSED = 46;
+  public static final int ERR_EXHAUSTED = 47;
+  public static final int ERR_NO_MEMORY = 48;
+  public static final int ERR_TIMEOUT = 49;
+  public static final int ERR_BUSY = 50;
+  public static final int ERR_SIGNAL_CONTEXT = 51;
+  public static final int ERR_BOOTSTRAP = 52;
+  public static final int ERR_UNSUPPORTED = 53;
+  public static final int ERR_PROTOCOL = 54;
+  public static final int ERR_OVERRUN = 55;
+  public static final int ERR_ATTRIBUTE = 56;
+
+  // lci_peer_state
+  public static final int PEER_ALIVE = 0;
+  public static final int PEER_LEFT = 1;
+  public static final int PEER_FAILED = 2;
+
+  // lci_op_kind
+  public static final int OP_AM = 1;
+  public static final int OP_SEND = 2;
+  public static final int OP_RECV = 3;
+  public static final int OP_BARRIER = 4;
+  public static final int OP_CANCEL = 5;
+
+  // lci_policy
+  public static final int POLICY_RANK_TAG = 0;
+  public static final int POLICY_RANK = 1;
+  public static final int POLICY_TAG = 2;
+  public static final int POLICY_NONE = 3;
+
+  // Flags of a descriptor
+  public static final int FLAG_INLINE = 0;
+  public static final int FLAG_PACKET = 1;
+  public static final int FLAG_BUFFER = 2;
+  public static final int FLAG_PAYLOAD_MASK = 3;
+  public static final int FLAG_SIGNAL = 4;
+  public static final int FLAG_NO_RETRY = 8;
+  public static final int FLAG_COMP = 16;
+
+  // What an enter does
+  public static final int ENTER_POST = 1;
+  public static final int ENTER_PROGRESS = 2;
+  public static final int ENTER_DRAIN = 4;
+
+  // lci_record_kind
+  public static final int RECORD_PAD = 0;
+  public static final int RECORD_OP = 1;
+  public static final int RECORD_MESSAGE = 2;
+  public static final int RECORD_WRITABLE = 3;
+  public static final int RECORD_PEER = 4;
+  public static final int RECORD_PORT = 5;
+  public static final int RECORD_SYNC = 6;
+  public static final int RECORD_COUNTER = 7;
+
+  // Flags of a record
+  public static final int RECORD_FLAG_ADDRESS = 1;
+  public static final int RECORD_FLAG_ENGINE = 2;
+
+  // Bounds and wildcards
+  /** Rank of a receive that matches any source. */
+  public static final int ANY_SOURCE = -1;
+
+  /** Tag of a receive that matches any tag. */
+  public static final long ANY_TAG = -1L;
+
+  /** Largest tag of send and receive; active messages carry 64 bits. */
+  public static final long MAX_TAG = 0xFFFF_FFFFL;
+
+  /** Largest port number. */
+  public static final int MAX_PORT = 32767;
+
+  private Codes() {}
+
+  /** Whether the operation is finished: done, in either form. */
+  public static boolean isDone(int code) {
+    return code == DONE || code == DONE_BACKLOG;
+  }
+
+  /** Whether exactly one signal follows: posted, in either form. */
+  public static boolean isPosted(int code) {
+    return code == POSTED || code == POSTED_BACKLOG;
+  }
+
+  /** Whether nothing happened and the caller may try again. */
+  public static boolean isRetry(int code) {
+    return code >= RETRY && code < ERR_ARGUMENT;
+  }
+
+  /** Whether the call or operation failed. */
+  public static boolean isError(int code) {
+    return code >= ERR_ARGUMENT;
+  }
+}

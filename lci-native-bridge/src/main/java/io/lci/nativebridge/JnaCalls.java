@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.nativebridge;
+
+import com.sun.jna.Library;
+import com.sun.jna.Native;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** {@link NativeCalls} by JNA direct mapping. */
+final class JnaCalls implements NativeCalls {
+
+  /**
+   * RTLD_NOW | RTLD_LOCAL: what is missing is found now, and no symbol leaks into other libraries.
+   */
+  private static final int OPEN_FLAGS = 2;
+
+  private static final String SAME_VERSION_FIX =
+      "use the library of the same version as the lci-native-bridge jar";
+
+  private JnaCalls() {}
+
+  /**
+   * Starts JNA itself, which copies and loads a library of its own.
+   *
+   * @throws NativeLibraryException if it cannot: in a directory that cannot be written or forbids
+   *     execution
+   */
+  static void start() {
+    String temporary = System.getProperty(NativeLibrary.TEMPORARY_PROPERTY);
+    if (temporary != null && System.getProperty("jna.tmpdir") == null) {
+      System.setProperty("jna.tmpdir", temporary);
+    }
+    try {
+      if (Native.POINTER_SIZE != Long.BYTES) {
+        throw new NativeLibraryException(
+            "this JVM is not a 64-bit JVM", List.of(), "use a 64-bit JVM", null);
+      }
+    } catch (LinkageError e) {
+      throw new NativeLibraryException(
+          "JNA cannot load its own library: " + oneLine(String.valueOf(e.getMessage())),
+          List.of(),
+          "name a directory that can be written and allows execution by -D"
+              + NativeLibrary.TEMPORARY_PROPERTY
+              + " or -Djna.tmpdir",
+          e);
+    }
+  }
+
+  /** Opens a file, checks layout and symbols, and binds the functions. */
+  static NativeLibrary open(Path file, String source) throws UnusableLibraryException {
+    com.sun.jna.NativeLibrary library = link(file);
+    boolean bound = false;
+    try {
+      Layout layout = checkLayout(library, file);
+      checkSymbols(library, file);
+      Native.register(JnaSymbols.class, library);
+      bound = true;
+      return new NativeLibrary(new JnaCalls(), layout, source);
+    } finally {
+      if (!bound) {
+        library.close();
+      }
+    }
+  }
+
+  private static com.sun.jna.NativeLibrary link(Path file) throws UnusableLibraryException {
+    try {
+      return com.sun.jna.NativeLibrary.getInstance(
+          file.toString(), Map.of(Library.OPTION_OPEN_FLAGS, OPEN_FLAGS));
+    } catch (UnsatisfiedLinkError e) {
+      throw new UnusableLibraryException(
+          "the linker says: " + linkerReason(e), "install or repair what the linker names", e);
+    }
+  }
+
+  /**
+   * JNA tries several names and keeps what the linker said to each; the first is about the file
+   * itself.
+   */
+  private static String linkerReason(UnsatisfiedLinkError error) {
+    Throwable[] tries = error.getSuppressed();
+    String text = tries.length > 0 ? tries[0].getMessage() : error.getMessage();
+    return oneLine(String.valueOf(text));
+  }
+
+  private static String oneLine(String text) {
+    return text.strip().replaceAll("\\s*\\R\\s*", "; ");
+  }
+
+  private static Layout checkLayout(com.sun.jna.NativeLibrary library, Path file)
+      throws UnusableLibraryException {
+    int known = LayoutId.values().length;
+    NativeScratch scratch = new NativeScratch(known);
+    int count;
+    try {
+      count = library.getFunction("lci_layout").invokeInt(new Object[] {scratch.address(0), known});
+    } catch (UnsatisfiedLinkError e) {
+      throw new UnusableLibraryException(
+          file + " is another library: it has no function lci_layout", SAME_VERSION_FIX, e);
+    }
+    long[] values = new long[known];
+    for (int i = 0; i < known; i++) {
+      values[i] = scratch.getLong(i);
+    }
+    try {
+      return Layout.check(values, count);
+    } catch (LayoutMismatchException e) {
+      throw new UnusableLibraryException("layout mismatch: " + e.getMessage(), SAME_VERSION_FIX, e);
+    }
+  }
+
+  /**
+   * Before binding, so that a library is bound whole or not at all, and all that is missing is
+   * named.
+   */
+  private static void checkSymbols(com.sun.jna.NativeLibrary library, Path file)
+      throws UnusableLibraryException {
+    List<String> missing = new ArrayList<>();
+    @Nullable UnsatisfiedLinkError cause = null;
+    for (Method method : JnaSymbols.class.getDeclaredMethods()) {
+      if (!Modifier.isNative(method.getModifiers())) {
+        continue;
+      }
+      try {
+        library.getGlobalVariableAddress(method.getName());
+      } catch (UnsatisfiedLinkError e) {
+        missing.add(method.getName());
+        cause = e;
+      }
+    }
+    if (!missing.isEmpty()) {
+      String[] names = missing.toArray(String[]::new);
+      Arrays.sort(names);
+      throw new UnusableLibraryException(
+          file + " has no function " + String.join(", ", names), SAME_VERSION_FIX, cause);
+    }
+  }
+
+  @Override
+  public long codeName(int code) {
+    return JnaSymbols.lci_code_name(code);
+  }
+
+  @Override
+  public long lastError() {
+    return JnaSymbols.lci_last_error();
+  }
+
+  @Override
+  public long version() {
+    return JnaSymbols.lci_version();
+  }
+
+  @Override
+  public int attrsCreate(long outAttrs) {
+    return JnaSymbols.lci_attrs_create(outAttrs);
+  }
+
+  @Override
+  public void attrsFree(long attrs) {
+    JnaSymbols.lci_attrs_free(attrs);
+  }
+
+  @Override
+  public int attrsSet(long attrs, long name, long value) {
+    return JnaSymbols.lci_attrs_set(attrs, name, value);
+  }
+
+  @Override
+  public long attrName(int index) {
+    return JnaSymbols.lci_attr_name(index);
+  }
+
+  @Override
+  public long attrDefault(int index) {
+    return JnaSymbols.lci_attr_default(index);
+  }
+
+  @Override
+  public long attrHelp(int index) {
+    return JnaSymbols.lci_attr_help(index);
+  }
+
+  @Override
+  public int inprocCreate(int size, long outJob) {
+    return JnaSymbols.lci_inproc_create(size, outJob);
+  }
+
+  @Override
+  public void inprocFree(long job) {
+    JnaSymbols.lci_inproc_free(job);
+  }
+
+  @Override
+  public int runtimeCreate(long attrs, long inprocJob, int inprocRank, long outRuntime) {
+    return JnaSymbols.lci_runtime_create(attrs, inprocJob, inprocRank, outRuntime);
+  }
+
+  @Override
+  public int runtimeClose(long runtime, int timeoutMillis) {
+    return JnaSymbols.lci_runtime_close(runtime, timeoutMillis);
+  }
+
+  @Override
+  public int runtimeRank(long runtime) {
+    return JnaSymbols.lci_runtime_rank(runtime);
+  }
+
+  @Override
+  public int runtimeSize(long runtime) {
+    return JnaSymbols.lci_runtime_size(runtime);
+  }
+
+  @Override
+  public int runtimeAttr(long runtime, long name, long out, long outSize) {
+    return JnaSymbols.lci_runtime_attr(runtime, name, out, outSize);
+  }
+
+  @Override
+  public int runtimePeer(long runtime, int rank, long outState) {
+    return JnaSymbols.lci_runtime_peer(runtime, rank, outState);
+  }
+
+  @Override
+  public int runtimeSnapshot(long runtime, long out, int count) {
+    return JnaSymbols.lci_runtime_snapshot(runtime, out, count);
+  }
+
+  @Override
+  public long counterName(int index) {
+    return JnaSymbols.lci_counter_name(index);
+  }
+
+  @Override
+  public long info(long out, long outSize) {
+    return JnaSymbols.lci_info(out, outSize);
+  }
+
+  @Override
+  public int runtimeArena(long runtime, long outBase, long outLength) {
+    return JnaSymbols.lci_runtime_arena(runtime, outBase, outLength);
+  }
+
+  @Override
+  public int runtimeMaxEager(long runtime) {
+    return JnaSymbols.lci_runtime_max_eager(runtime);
+  }
+
+  @Override
+  public int runtimeDevice(long runtime, int index, long outDevice) {
+    return JnaSymbols.lci_runtime_device(runtime, index, outDevice);
+  }
+
+  @Override
+  public int progress(long device) {
+    return JnaSymbols.lci_progress(device);
+  }
+
+  @Override
+  public int queueCreate(long runtime, int capacity, long outComp) {
+    return JnaSymbols.lci_queue_create(runtime, capacity, outComp);
+  }
+
+  @Override
+  public int queuePop(long queue, long outStatus) {
+    return JnaSymbols.lci_queue_pop(queue, outStatus);
+  }
+
+  @Override
+  public int queuePopMany(long queue, long outStatuses, int count) {
+    return JnaSymbols.lci_queue_pop_many(queue, outStatuses, count);
+  }
+
+  @Override
+  public long queueLength(long queue) {
+    return JnaSymbols.lci_queue_length(queue);
+  }
+
+  @Override
+  public int synchronizerCreate(long runtime, int threshold, long outComp) {
+    return JnaSymbols.lci_synchronizer_create(runtime, threshold, outComp);
+  }
+
+  @Override
+  public int synchronizerTest(long synchronizer, long outStatuses) {
+    return JnaSymbols.lci_synchronizer_test(synchronizer, outStatuses);
+  }
+
+  @Override
+  public int counterCreate(long runtime, long outComp) {
+    return JnaSymbols.lci_counter_create(runtime, outComp);
+  }
+
+  @Override
+  public long counterGet(long counter) {
+    return JnaSymbols.lci_counter_get(counter);
+  }
+
+  @Override
+  public void counterSet(long counter, long value) {
+    JnaSymbols.lci_counter_set(counter, value);
+  }
+
+  @Override
+  public int compSignal(long comp, long status) {
+    return JnaSymbols.lci_comp_signal(comp, status);
+  }
+
+  @Override
+  public int compId(long comp) {
+    return JnaSymbols.lci_comp_id(comp);
+  }
+
+  @Override
+  public int compFree(long comp) {
+    return JnaSymbols.lci_comp_free(comp);
+  }
+
+  @Override
+  public void bufferFree(long buffer) {
+    JnaSymbols.lci_buffer_free(buffer);
+  }
+
+  @Override
+  public int portOpen(long runtime, int number, long name, long comp, int messages, long bytes) {
+    return JnaSymbols.lci_port_open(runtime, number, name, comp, messages, bytes);
+  }
+
+  @Override
+  public int portName(long runtime, int number, long name) {
+    return JnaSymbols.lci_port_name(runtime, number, name);
+  }
+
+  @Override
+  public int portClose(long runtime, int number) {
+    return JnaSymbols.lci_port_close(runtime, number);
+  }
+
+  @Override
+  public int post(long device, long operation, long comp, long outStatus) {
+    return JnaSymbols.lci_post(device, operation, comp, outStatus);
+  }
+
+  @Override
+  public int laneCreate(long runtime, int firstDevice, int deviceCount, long outLane) {
+    return JnaSymbols.lci_lane_create(runtime, firstDevice, deviceCount, outLane);
+  }
+
+  @Override
+  public int laneMemory(long lane, long outBase, long outLength) {
+    return JnaSymbols.lci_lane_memory(lane, outBase, outLength);
+  }
+
+  @Override
+  public int laneDoorbell(long lane, long outBase, long outLength) {
+    return JnaSymbols.lci_lane_doorbell(lane, outBase, outLength);
+  }
+
+  @Override
+  public long laneParkOffset(long lane) {
+    return JnaSymbols.lci_lane_park_offset(lane);
+  }
+
+  @Override
+  public long laneSummaryOffset(long lane, int deviceIndex) {
+    return JnaSymbols.lci_lane_summary_offset(lane, deviceIndex);
+  }
+
+  @Override
+  public int laneEnter(long lane) {
+    return JnaSymbols.lci_lane_enter(lane);
+  }
+
+  @Override
+  public int lanePark(long lane, long timeoutNanos) {
+    return JnaSymbols.lci_lane_park(lane, timeoutNanos);
+  }
+
+  @Override
+  public void laneWake(long lane) {
+    JnaSymbols.lci_lane_wake(lane);
+  }
+
+  @Override
+  public int laneFree(long lane) {
+    return JnaSymbols.lci_lane_free(lane);
+  }
+
+  @Override
+  public int laneOpenPort(
+      long lane,
+      int number,
+      long name,
+      int messages,
+      long bytes,
+      long outIndex,
+      long outBase,
+      long outLength) {
+    return JnaSymbols.lci_lane_open_port(
+        lane, number, name, messages, bytes, outIndex, outBase, outLength);
+  }
+
+  @Override
+  public int laneClosePort(long lane, int index) {
+    return JnaSymbols.lci_lane_close_port(lane, index);
+  }
+
+  @Override
+  public int laneSynchronizerCreate(long lane, int threshold, long outComp) {
+    return JnaSymbols.lci_lane_synchronizer_create(lane, threshold, outComp);
+  }
+
+  @Override
+  public int layout(long out, int count) {
+    return JnaSymbols.lci_layout(out, count);
+  }
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.nativebridge;
+
+/**
+ * Where the shared structures have their fields. [V10]
+ *
+ * <p>The constants are what the Java code is compiled against; the library's own values are
+ * compared with them once, at load, and a difference is refused with both values. The instance
+ * holds what only the library knows: where the parts of a lane lie and how many entries they have.
+ * All values are bytes, unless they are counts.
+ */
+public final class Layout {
+
+  /** {@code LCI_ABI_VERSION} that this class was written for. */
+  public static final int ABI_VERSION = 1;
+
+  // lci_descriptor
+  /** Size of one entry of the submission array. */
+  public static final int DESCRIPTOR_SIZE = 64;
+
+  public static final int DESCRIPTOR_OP = 0;
+  public static final int DESCRIPTOR_FLAGS = 1;
+  public static final int DESCRIPTOR_OUTCOME = 2;
+  public static final int DESCRIPTOR_RANK = 4;
+  public static final int DESCRIPTOR_PORT = 8;
+  public static final int DESCRIPTOR_DEVICE = 10;
+  public static final int DESCRIPTOR_POLICY = 11;
+  public static final int DESCRIPTOR_SIZE_FIELD = 12;
+  public static final int DESCRIPTOR_TAG = 16;
+  public static final int DESCRIPTOR_CONTEXT = 24;
+
+  /** Inline payload, or the address or handle that the payload flags name. */
+  public static final int DESCRIPTOR_PAYLOAD = 32;
+
+  // lci_record
+  /** Size of one entry of the completion ring. */
+  public static final int RECORD_SIZE = 64;
+
+  public static final int RECORD_KIND = 0;
+  public static final int RECORD_FLAGS = 1;
+  public static final int RECORD_CODE = 2;
+  public static final int RECORD_RANK = 4;
+  public static final int RECORD_PORT = 8;
+  public static final int RECORD_INDEX = 10;
+  public static final int RECORD_SIZE_FIELD = 12;
+  public static final int RECORD_TAG = 16;
+  public static final int RECORD_CONTEXT = 24;
+
+  /** Inline payload, or the address that {@link Codes#RECORD_FLAG_ADDRESS} announces. */
+  public static final int RECORD_PAYLOAD = 32;
+
+  // lci_lane_control, offsets from the control block
+  public static final int CONTROL_FLAGS = 0;
+  public static final int CONTROL_SUBMIT_COUNT = 4;
+  public static final int CONTROL_CQ_HEAD = 8;
+  public static final int CONTROL_ARRIVAL_BUDGET = 12;
+  public static final int CONTROL_BYTE_BUDGET = 16;
+  public static final int CONTROL_SPIN_NS = 24;
+  public static final int CONTROL_CQ_TAIL = 64;
+  public static final int CONTROL_MUST_ENTER = 68;
+  public static final int CONTROL_IN_FLIGHT = 72;
+  public static final int CONTROL_MOVED = 76;
+  public static final int CONTROL_NEXT_DEADLINE = 80;
+  public static final int CONTROL_LATE_WAKES = 88;
+
+  /** First of {@link #CONTROL_GENERATION_COUNT} 32-bit words. */
+  public static final int CONTROL_GENERATION = 128;
+
+  public static final int CONTROL_GENERATION_COUNT = 16;
+  public static final int CONTROL_PACKET_COUNT = 192;
+
+  /** First of {@link #CONTROL_PACKETS_COUNT} 32-bit handles. */
+  public static final int CONTROL_PACKETS = 196;
+
+  public static final int CONTROL_PACKETS_COUNT = 31;
+
+  // lci_demand
+  /** Size of one entry of the demand table. */
+  public static final int DEMAND_SIZE = 32;
+
+  public static final int DEMAND_REQUESTED = 0;
+  public static final int DEMAND_DELIVERED = 8;
+  public static final int DEMAND_PORT = 16;
+  public static final int DEMAND_DEPTH = 20;
+
+  // lci_status
+  /** Size of one status, as queues and synchronizers write it. */
+  public static final int STATUS_SIZE = 48;
+
+  public static final int STATUS_CODE = 0;
+  public static final int STATUS_RANK = 4;
+  public static final int STATUS_TAG = 8;
+  public static final int STATUS_BUFFER = 16;
+  public static final int STATUS_SIZE_FIELD = 24;
+  public static final int STATUS_CONTEXT = 32;
+  public static final int STATUS_PORT = 40;
+
+  /** Messages up to this size travel inside descriptors and records. */
+  public static final int INLINE_MAX = 192;
+
+  /** A packet lies at its handle times this in the arena. */
+  public static final int PACKET_UNIT = 64;
+
+  private final int controlOffset;
+  private final int demandOffset;
+  private final int demandCount;
+  private final int submissionOffset;
+  private final int submissionCount;
+  private final int completionOffset;
+  private final int completionCount;
+  private final int packetPayload;
+
+  private Layout(long[] values) {
+    controlOffset = position(values, LayoutId.CONTROL_OFFSET);
+    demandOffset = position(values, LayoutId.DEMAND_OFFSET);
+    demandCount = position(values, LayoutId.DEMAND_COUNT);
+    submissionOffset = position(values, LayoutId.SUBMISSION_OFFSET);
+    submissionCount = position(values, LayoutId.SUBMISSION_COUNT);
+    completionOffset = position(values, LayoutId.COMPLETION_OFFSET);
+    completionCount = position(values, LayoutId.COMPLETION_COUNT);
+    packetPayload = position(values, LayoutId.PACKET_PAYLOAD);
+    if (Integer.bitCount(completionCount) != 1) {
+      throw new LayoutMismatchException(
+          "COMPLETION_COUNT: the library has "
+              + completionCount
+              + ", this bridge needs a power of two");
+    }
+  }
+
+  /**
+   * Compares the library's values with the constants.
+   *
+   * @param values what {@code lci_layout} wrote, indexed by {@link LayoutId}
+   * @param count what {@code lci_layout} returned
+   * @throws LayoutMismatchException naming every field that differs, with both values
+   */
+  static Layout check(long[] values, int count) {
+    StringBuilder differences = new StringBuilder();
+    compare(differences, LayoutId.ABI, values[LayoutId.ABI.ordinal()]);
+    if (differences.isEmpty() && count != LayoutId.values().length) {
+      differences.append("COUNT: the library has ").append(count);
+      differences.append(", this bridge expects ").append(LayoutId.values().length);
+    }
+    if (differences.isEmpty()) {
+      for (LayoutId id : LayoutId.values()) {
+        compare(differences, id, values[id.ordinal()]);
+      }
+    }
+    if (!differences.isEmpty()) {
+      throw new LayoutMismatchException(differences.toString());
+    }
+    return new Layout(values);
+  }
+
+  private static void compare(StringBuilder differences, LayoutId id, long found) {
+    if (id.expected() == LayoutId.CHOSEN_BY_LIBRARY || id.expected() == found) {
+      return;
+    }
+    if (!differences.isEmpty()) {
+      differences.append("; ");
+    }
+    differences.append(id).append(": the library has ").append(found);
+    differences.append(", this bridge expects ").append(id.expected());
+  }
+
+  private static int position(long[] values, LayoutId id) {
+    long value = values[id.ordinal()];
+    if (value < 0 || value > Integer.MAX_VALUE) {
+      throw new LayoutMismatchException(
+          id + ": the library has " + value + ", this bridge expects 0 to " + Integer.MAX_VALUE);
+    }
+    return (int) value;
+  }
+
+  /** Offset of the control block in a lane. */
+  public int controlOffset() {
+    return controlOffset;
+  }
+
+  /** Offset of the demand table in a lane. */
+  public int demandOffset() {
+    return demandOffset;
+  }
+
+  /** Entries of the demand table. */
+  public int demandCount() {
+    return demandCount;
+  }
+
+  /** Offset of the submission array in a lane. */
+  public int submissionOffset() {
+    return submissionOffset;
+  }
+
+  /**
+   * Entries of the submission array, without the slack for one inline payload that follows them.
+   */
+  public int submissionCount() {
+    return submissionCount;
+  }
+
+  /** Offset of the completion ring in a lane. */
+  public int completionOffset() {
+    return completionOffset;
+  }
+
+  /** Entries of the completion ring, a power of two. */
+  public int completionCount() {
+    return completionCount;
+  }
+
+  /** Offset of the payload in a packet. */
+  public int packetPayload() {
+    return packetPayload;
+  }
+}

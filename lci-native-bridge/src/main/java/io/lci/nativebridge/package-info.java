@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The binding of the C ABI {@code lci.h}, and the loader of {@code liblci.so}. Not an API for
+ * users: only {@code lci-reactive} depends on it, and nothing of it appears in a public signature
+ * there.
+ *
+ * <ul>
+ *   <li>{@link io.lci.nativebridge.NativeLibrary} finds, loads and checks the library.
+ *   <li>{@link io.lci.nativebridge.NativeCalls} is one method per C function, primitives only:
+ *       addresses are {@code long}. It is the seam for a second binding by the foreign function
+ *       API.
+ *   <li>{@link io.lci.nativebridge.Layout} and {@link io.lci.nativebridge.Codes} mirror the
+ *       structures and constants.
+ *   <li>{@link io.lci.nativebridge.NativeMemory} maps native regions, once each, as byte buffers.
+ * </ul>
+ *
+ * <p>No type of the binding's library appears in a signature of this package. On JDK 24 and newer
+ * the JVM warns about native access from the class path; {@code --enable-native-access=ALL-UNNAMED}
+ * (with modules: {@code com.sun.jna}) is the permission.
+ */
+@NullMarked
+package io.lci.nativebridge;
+
+import org.jspecify.annotations.NullMarked;
