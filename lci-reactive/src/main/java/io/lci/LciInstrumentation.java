@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import java.time.Duration;
+
+/**
+ * Observer of a runtime, for metrics and tracing. Counters need no observer: they are always on and
+ * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never per message, on the
+ * thread named with each; they must be quick and must not throw. An exception is logged and
+ * otherwise ignored.
+ */
+public interface LciInstrumentation {
+  /** The observer that does nothing. */
+  LciInstrumentation NONE = new LciInstrumentation() {};
+
+  /**
+   * The runtime is ready. Called once by the creating thread.
+   *
+   * @param runtime the runtime; {@link LciRuntime#snapshot()} may be called at any later time,
+   *     after close too
+   */
+  default void runtimeStarted(LciRuntime runtime) {}
+
+  /**
+   * The runtime is closed. Called once, by the thread that finished closing.
+   *
+   * @param runtime the runtime
+   */
+  default void runtimeClosed(LciRuntime runtime) {}
+
+  /**
+   * A destination accepted nothing although operations wait for it. Called on the loop, once per
+   * stall.
+   *
+   * @param rank the destination
+   * @param port port number, or matching engine
+   * @param reason the last retry reason
+   * @param waiting operations waiting
+   * @param stalled time without progress
+   */
+  default void stalled(int rank, int port, PostOutcome reason, int waiting, Duration stalled) {}
+
+  /**
+   * A peer changed state. Called on the first loop.
+   *
+   * @param event the change
+   */
+  default void peerChanged(PeerEvent event) {}
+}

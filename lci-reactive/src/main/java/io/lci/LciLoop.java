@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import java.time.Duration;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
+
+/**
+ * One event loop: a thread, its lane into the core, and the device with the same index. All signals
+ * of the operations, inboxes and senders whose home it is come on its thread, serially.
+ *
+ * <p>A <em>dedicated</em> loop runs the platform thread {@code lci-loop-<index>}, on which blocking
+ * calls of Reactor are refused. An <em>invoker</em> loop ({@link
+ * LciOptions.Builder#invoker(boolean)}) has no thread: the first thread that calls {@link #poll()}
+ * or {@link #await(Mono, Duration)} becomes its owner and drives it from then on.
+ *
+ * <p>A loop lives and ends with its runtime; {@link #isDisposed()} tells whether it ended, and
+ * {@link #dispose()} starts the closing of the whole runtime, because a device without its loop
+ * would be deaf.
+ */
+public interface LciLoop extends Disposable {
+  /** Returns the index of the loop and of its device. */
+  int index();
+
+  /** Returns whether the calling thread is this loop's thread. */
+  boolean inLoop();
+
+  /**
+   * Returns a view of this loop as a Reactor scheduler: tasks run on the loop's thread between
+   * turns, delayed tasks on its own timer. Disposing the scheduler or its workers cancels what they
+   * still hold and does not stop the loop.
+   */
+  Scheduler scheduler();
+
+  /**
+   * Returns the poster of this loop: posting without a publisher.
+   *
+   * @throws IllegalStateException never here, but the poster's methods throw it on any other thread
+   */
+  Poster poster();
+
+  /**
+   * Runs one turn of an invoker loop: tasks, timers, posts, arrivals, completions. Never sleeps.
+   *
+   * @return how much was done; 0 when there was nothing to do
+   * @throws IllegalStateException on a dedicated loop, on a second thread, or from inside a signal
+   *     of this loop
+   */
+  int poll();
+
+  /**
+   * Drives an invoker loop until {@code mono} ends, sleeping when there is nothing to do. The
+   * counterpart of {@code block}, which fails fast on a loop's thread.
+   *
+   * @param mono subscribed once
+   * @param limit longest wait
+   * @param <T> type of the value
+   * @return the value, or null if {@code mono} completed empty
+   * @throws IllegalStateException as {@link #poll()}, or when {@code limit} passed
+   */
+  <T> @org.jspecify.annotations.Nullable T await(Mono<T> mono, Duration limit);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import java.time.Duration;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.Scheduler;
+
+/**
+ * Options of a runtime. Immutable; unset values are taken, in this order, from the system property
+ * {@code lci.<name>}, the environment variable {@code LCI_ATTR_<NAME>}, and the default. An unknown
+ * {@code lci.*} property is an error that names the nearest known one.
+ *
+ * <table>
+ *   <caption>Options of the loops; every attribute of the core is accepted too, see {@link Builder#attribute}</caption>
+ *   <tr><th>Property</th><th>Meaning</th><th>Default</th></tr>
+ *   <tr><td>{@code lci.loops}</td><td>event loops, each with its device</td><td>1</td></tr>
+ *   <tr><td>{@code lci.invoker}</td><td>loops without threads, driven by the user</td><td>false</td></tr>
+ *   <tr><td>{@code lci.idle_spins}</td><td>empty turns before yielding</td><td>32</td></tr>
+ *   <tr><td>{@code lci.idle_yields}</td><td>yields before parking</td><td>16</td></tr>
+ *   <tr><td>{@code lci.max_posted}</td><td>operations in flight per loop</td><td>65,536</td></tr>
+ *   <tr><td>{@code lci.max_parked}</td><td>refused operations waiting per loop</td><td>1,048,576</td></tr>
+ *   <tr><td>{@code lci.close_timeout_ms}</td><td>graceful part of {@code close()}</td><td>10,000</td></tr>
+ *   <tr><td>{@code lci.stall_warning_ms}</td><td>time without progress before a warning</td><td>5,000</td></tr>
+ * </table>
+ */
+public final class LciOptions {
+  /** Default of {@link #loops()}. */
+  public static final int DEFAULT_LOOPS = 1;
+
+  /** Most loops of a runtime. */
+  public static final int MAX_LOOPS = 64;
+
+  /** Default of {@link #idleSpins()}. */
+  public static final int DEFAULT_IDLE_SPINS = 32;
+
+  /** Default of {@link #idleYields()}. */
+  public static final int DEFAULT_IDLE_YIELDS = 16;
+
+  /** Default of {@link #maxPosted()}. */
+  public static final int DEFAULT_MAX_POSTED = 1 << 16;
+
+  /** Default of {@link #maxParked()}. */
+  public static final int DEFAULT_MAX_PARKED = 1 << 20;
+
+  /** Default of {@link #closeTimeout()}. */
+  public static final Duration DEFAULT_CLOSE_TIMEOUT = Duration.ofSeconds(10);
+
+  /** Default of {@link #stallWarning()}. */
+  public static final Duration DEFAULT_STALL_WARNING = Duration.ofSeconds(5);
+
+  private static final LciOptions DEFAULTS = builder().build();
+
+  private final @Nullable Integer loops;
+  private final @Nullable Boolean invoker;
+  private final @Nullable Integer idleSpins;
+  private final @Nullable Integer idleYields;
+  private final @Nullable Integer maxPosted;
+  private final @Nullable Integer maxParked;
+  private final @Nullable Duration closeTimeout;
+  private final @Nullable Duration stallWarning;
+  private final @Nullable Scheduler timer;
+  private final LciInstrumentation instrumentation;
+  private final Map<String, String> attributes;
+
+  private LciOptions(Builder b) {
+    loops = b.loops;
+    invoker = b.invoker;
+    idleSpins = b.idleSpins;
+    idleYields = b.idleYields;
+    maxPosted = b.maxPosted;
+    maxParked = b.maxParked;
+    closeTimeout = b.closeTimeout;
+    stallWarning = b.stallWarning;
+    timer = b.timer;
+    instrumentation = b.instrumentation;
+    attributes = Collections.unmodifiableMap(new TreeMap<>(b.attributes));
+  }
+
+  /** Returns options in which nothing is set. */
+  public static LciOptions defaults() {
+    return DEFAULTS;
+  }
+
+  /** Returns a new builder. */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** Returns a builder that starts from these options. */
+  public Builder mutate() {
+    return new Builder(this);
+  }
+
+  /** Returns how many event loops the runtime has. Default {@value #DEFAULT_LOOPS}. */
+  public int loops() {
+    return loops == null ? DEFAULT_LOOPS : loops;
+  }
+
+  /** Returns whether the loops are driven by the user's threads. Default false. */
+  public boolean invoker() {
+    return invoker != null && invoker;
+  }
+
+  /**
+   * Returns how many empty turns a loop makes before it yields. Default {@value
+   * #DEFAULT_IDLE_SPINS}.
+   */
+  public int idleSpins() {
+    return idleSpins == null ? DEFAULT_IDLE_SPINS : idleSpins;
+  }
+
+  /**
+   * Returns how many times an idle loop yields before it parks. Default {@value
+   * #DEFAULT_IDLE_YIELDS}.
+   */
+  public int idleYields() {
+    return idleYields == null ? DEFAULT_IDLE_YIELDS : idleYields;
+  }
+
+  /**
+   * Returns how many operations may be in flight per loop. Default {@value #DEFAULT_MAX_POSTED}.
+   */
+  public int maxPosted() {
+    return maxPosted == null ? DEFAULT_MAX_POSTED : maxPosted;
+  }
+
+  /**
+   * Returns how many refused operations may wait per loop; beyond it they end with {@link
+   * io.lci.error.ResourceExhaustedException}. Default {@value #DEFAULT_MAX_PARKED}.
+   */
+  public int maxParked() {
+    return maxParked == null ? DEFAULT_MAX_PARKED : maxParked;
+  }
+
+  /** Returns the time of the graceful part of {@link LciRuntime#close()}. Default 10 seconds. */
+  public Duration closeTimeout() {
+    return closeTimeout == null ? DEFAULT_CLOSE_TIMEOUT : closeTimeout;
+  }
+
+  /**
+   * Returns the time after which a destination that accepts nothing is reported. Default 5 seconds.
+   */
+  public Duration stallWarning() {
+    return stallWarning == null ? DEFAULT_STALL_WARNING : stallWarning;
+  }
+
+  /**
+   * Returns the scheduler of deadlines, or null for {@link
+   * reactor.core.scheduler.Schedulers#parallel()}.
+   */
+  public @Nullable Scheduler timer() {
+    return timer;
+  }
+
+  /** Returns the observer. Default {@link LciInstrumentation#NONE}. */
+  public LciInstrumentation instrumentation() {
+    return instrumentation;
+  }
+
+  /**
+   * Returns the attributes of the core that are set here; on effective options, all of them.
+   * Unmodifiable.
+   */
+  public Map<String, String> attributes() {
+    return attributes;
+  }
+
+  /**
+   * Tells whether a value was set by the builder, so that other sources do not apply.
+   *
+   * @param name name of an option or attribute, without the prefix {@code lci.}
+   * @return whether it was set
+   */
+  public boolean isSet(String name) {
+    return switch (name) {
+      case "loops" -> loops != null;
+      case "invoker" -> invoker != null;
+      case "idle_spins" -> idleSpins != null;
+      case "idle_yields" -> idleYields != null;
+      case "max_posted" -> maxPosted != null;
+      case "max_parked" -> maxParked != null;
+      case "close_timeout_ms" -> closeTimeout != null;
+      case "stall_warning_ms" -> stallWarning != null;
+      default -> attributes.containsKey(name);
+    };
+  }
+
+  @Override
+  public String toString() {
+    return "LciOptions[loops="
+        + loops()
+        + ", invoker="
+        + invoker()
+        + ", maxPosted="
+        + maxPosted()
+        + ", maxParked="
+        + maxParked()
+        + ", closeTimeout="
+        + closeTimeout()
+        + ", attributes="
+        + attributes
+        + ']';
+  }
+
+  /** Builds {@link LciOptions}. Not thread-safe. */
+  public static final class Builder {
+    private @Nullable Integer loops;
+    private @Nullable Boolean invoker;
+    private @Nullable Integer idleSpins;
+    private @Nullable Integer idleYields;
+    private @Nullable Integer maxPosted;
+    private @Nullable Integer maxParked;
+    private @Nullable Duration closeTimeout;
+    private @Nullable Duration stallWarning;
+    private @Nullable Scheduler timer;
+    private LciInstrumentation instrumentation = LciInstrumentation.NONE;
+    private final Map<String, String> attributes = new TreeMap<>();
+
+    private Builder() {}
+
+    private Builder(LciOptions o) {
+      loops = o.loops;
+      invoker = o.invoker;
+      idleSpins = o.idleSpins;
+      idleYields = o.idleYields;
+      maxPosted = o.maxPosted;
+      maxParked = o.maxParked;
+      closeTimeout = o.closeTimeout;
+      stallWarning = o.stallWarning;
+      timer = o.timer;
+      instrumentation = o.instrumentation;
+      attributes.putAll(o.attributes);
+    }
+
+    /**
+     * Sets the number of event loops; loop i owns device i. The same on every rank.
+     *
+     * @param value 1 to {@value LciOptions#MAX_LOOPS}
+     * @return this
+     */
+    public Builder loops(int value) {
+      loops = range("loops", value, 1, MAX_LOOPS);
+      return this;
+    }
+
+    /**
+     * Sets whether the loops are driven by the user through {@link LciLoop#poll()} and {@link
+     * LciLoop#await}.
+     *
+     * @param value true for loops without threads
+     * @return this
+     */
+    public Builder invoker(boolean value) {
+      invoker = value;
+      return this;
+    }
+
+    /**
+     * Sets how many empty turns a loop makes before it yields.
+     *
+     * @param value 0 or more
+     * @return this
+     */
+    public Builder idleSpins(int value) {
+      idleSpins = range("idle_spins", value, 0, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /**
+     * Sets how many times an idle loop yields before it parks.
+     *
+     * @param value 0 or more
+     * @return this
+     */
+    public Builder idleYields(int value) {
+      idleYields = range("idle_yields", value, 0, Integer.MAX_VALUE);
+      return this;
+    }
+
+    /**
+     * Sets how many operations may be in flight per loop; more answer retry_pending and wait.
+     *
+     * @param value 1 to 2^24
+     * @return this
+     */
+    public Builder maxPosted(int value) {
+      maxPosted = range("max_posted", value, 1, 1 << 24);
+      return this;
+    }
+
+    /**
+     * Sets how many refused operations may wait per loop.
+     *
+     * @param value 1 to 2^28
+     * @return this
+     */
+    public Builder maxParked(int value) {
+      maxParked = range("max_parked", value, 1, 1 << 28);
+      return this;
+    }
+
+    /**
+     * Sets the time of the graceful part of {@link LciRuntime#close()}.
+     *
+     * @param value zero means abortive
+     * @return this
+     */
+    public Builder closeTimeout(Duration value) {
+      closeTimeout = notNegative("close_timeout_ms", value);
+      return this;
+    }
+
+    /**
+     * Sets the time after which a destination that accepts nothing is reported, once per stall.
+     *
+     * @param value zero turns the report off
+     * @return this
+     */
+    public Builder stallWarning(Duration value) {
+      stallWarning = notNegative("stall_warning_ms", value);
+      return this;
+    }
+
+    /**
+     * Sets the scheduler of deadlines, for virtual time.
+     *
+     * @param value the scheduler
+     * @return this
+     */
+    public Builder timer(Scheduler value) {
+      timer = Objects.requireNonNull(value, "timer");
+      return this;
+    }
+
+    /**
+     * Sets the observer.
+     *
+     * @param value the observer
+     * @return this
+     */
+    public Builder instrumentation(LciInstrumentation value) {
+      instrumentation = Objects.requireNonNull(value, "instrumentation");
+      return this;
+    }
+
+    /**
+     * Sets an attribute of the core, as text. Names and values are checked when the runtime is
+     * created; {@code ./lci info} lists them.
+     *
+     * @param name for example {@code "packet_size"}
+     * @param value its value
+     * @return this
+     */
+    public Builder attribute(String name, String value) {
+      attributes.put(Objects.requireNonNull(name, "name"), Objects.requireNonNull(value, "value"));
+      return this;
+    }
+
+    /** Returns the options. */
+    public LciOptions build() {
+      return new LciOptions(this);
+    }
+
+    private static int range(String name, int value, int least, int most) {
+      if (value < least || value > most) {
+        throw new IllegalArgumentException(
+            name + " must be in " + least + ".." + most + ": " + value);
+      }
+      return value;
+    }
+
+    private static Duration notNegative(String name, Duration value) {
+      if (value.isNegative()) {
+        throw new IllegalArgumentException(name + " must not be negative: " + value);
+      }
+      return value;
+    }
+  }
+}

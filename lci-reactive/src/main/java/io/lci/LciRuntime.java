@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import io.lci.am.Inbox;
+import io.lci.am.InboxOptions;
+import io.lci.am.Message;
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.am.Sender;
+import io.lci.am.SenderOptions;
+import io.lci.completion.Completion;
+import io.lci.completion.CompletionTarget;
+import io.lci.completion.Counter;
+import io.lci.completion.Synchronizer;
+import io.lci.internal.Runtimes;
+import java.time.Duration;
+import java.util.List;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * One rank of a job: the entry to everything. Thread-safe. Several runtimes may live in one
+ * process.
+ *
+ * <pre>{@code
+ * static final Port NUMBERS = Port.of(1, "numbers");
+ *
+ * try (LciRuntime lci = LciRuntime.create()) {
+ *   int next = (lci.rank() + 1) % lci.size();
+ *   Mono<Long> sum = lci.inbox(NUMBERS).receive(m -> m.getLong(0)).take(1000).reduce(0L, Long::sum);
+ *   Mono<Void> sent = lci.sender(NUMBERS).sendAll(next, Flux.range(1, 1000), (n, out) -> out.putLong(n));
+ *   System.out.println(Mono.zip(sum, sent.thenReturn(true)).block().getT1());
+ * }
+ * }</pre>
+ *
+ * <p><b>Threads.</b> All signals of an operation, inbox or sender come on its home loop, serially,
+ * never inside another publisher's {@code onNext}. Do not block there.
+ *
+ * <p><b>Order.</b> Messages and sends have none. Per destination, one sender's elements are
+ * <em>posted</em> in order.
+ *
+ * <p><b>Failure.</b> A dead peer ends every operation bound to it with {@link
+ * io.lci.error.PeerFailedException}; inboxes live on, and the event comes on {@link #peerEvents()}.
+ */
+public interface LciRuntime extends Disposable, AutoCloseable {
+  /**
+   * Joins the job with default options: the launcher's rank and size, or alone as rank 0 of 1.
+   * Blocks until every rank has arrived.
+   *
+   * @return the runtime
+   * @throws io.lci.error.LciException if the library cannot be loaded or the ranks cannot find each
+   *     other
+   */
+  static LciRuntime create() {
+    return create(LciOptions.defaults());
+  }
+
+  /**
+   * As {@link #create()}, with options.
+   *
+   * @param options the options
+   * @return the runtime
+   */
+  static LciRuntime create(LciOptions options) {
+    return Runtimes.create(options);
+  }
+
+  /**
+   * As {@link #create(LciOptions)}, on a thread of {@link
+   * reactor.core.scheduler.Schedulers#boundedElastic()}.
+   *
+   * @param options the options
+   * @return emits the runtime; a runtime that arrives after cancellation is closed
+   */
+  static Mono<LciRuntime> connect(LciOptions options) {
+    return Runtimes.connect(options);
+  }
+
+  /** Returns the number of this rank, from 0. */
+  int rank();
+
+  /** Returns how many ranks the job has. Fixed. */
+  int size();
+
+  /** Returns the effective options: every default and every source applied. */
+  LciOptions options();
+
+  /** Returns the loops, by index. */
+  List<LciLoop> loops();
+
+  /**
+   * Completes when every rank has subscribed as many barriers as this one. Each subscription takes
+   * part in one barrier, numbered by the order in which they reach loop 0. Usable at any time.
+   *
+   * @return posts at first request; signals on loop 0; cancel detaches the subscriber, this rank
+   *     still takes part; ends with {@link io.lci.error.PeerFailedException} if a rank dies
+   */
+  Mono<Void> barrier();
+
+  /**
+   * Opens a port on this rank, or returns the inbox that is already open for it.
+   *
+   * @param port number and name, the same on every rank
+   * @return the inbox; peers hold no credit before this
+   */
+  Inbox inbox(Port port);
+
+  /**
+   * As {@link #inbox(Port)}, with options. Waits for the home loop to open the port; called on a
+   * loop's thread for another loop it does not wait and a failure comes to the subscriber.
+   *
+   * @param port number and name
+   * @param options capacity and home loop; ignored if the port is already open
+   * @return the inbox
+   */
+  Inbox inbox(Port port, InboxOptions options);
+
+  /**
+   * Returns a sender to a port of other ranks, or of this one.
+   *
+   * @param port number and name
+   * @return a sender on loop 0 with the default window
+   */
+  Sender sender(Port port);
+
+  /**
+   * As {@link #sender(Port)}, with options.
+   *
+   * @param port number and name
+   * @param options home loop, window, stop on error
+   * @return the sender
+   */
+  Sender sender(Port port, SenderOptions options);
+
+  /**
+   * Describes the operation as a Mono. Each subscription is one operation, posted at its first
+   * request; a retry parks it and is never an error.
+   *
+   * @param op the operation
+   * @return emits the completion on the loop of the operation's device. A queued or parked
+   *     operation is removed by cancel; an unmatched receive is cancelled natively; any other
+   *     posted one runs out silently
+   */
+  Mono<Completion> post(Op op);
+
+  /**
+   * Matched send.
+   *
+   * @param rank destination
+   * @param tag 0 to {@link Op#MAX_TAG}
+   * @param payload what to send
+   * @return completes when the payload is out of the sender's hands
+   */
+  Mono<Void> send(int rank, long tag, Payload payload);
+
+  /**
+   * Matched receive of a message of at most {@link #maxEager()} bytes.
+   *
+   * @param rank source, or {@link Op#ANY_SOURCE}
+   * @param tag tag, or {@link Op#ANY_TAG}
+   * @return emits the message; cancel cancels the unmatched receive
+   */
+  Mono<Message> receive(int rank, long tag);
+
+  /**
+   * Matched receive.
+   *
+   * @param rank source, or {@link Op#ANY_SOURCE}
+   * @param tag tag, or {@link Op#ANY_TAG}
+   * @param maxBytes longest message; a longer one ends in {@link io.lci.error.TruncatedException}
+   * @return emits the message; cancel cancels the unmatched receive
+   */
+  Mono<Message> receive(int rank, long tag, int maxBytes);
+
+  /**
+   * Creates a synchronizer on loop 0.
+   *
+   * @param threshold signals per firing, at least 1
+   * @return the synchronizer
+   */
+  Synchronizer synchronizer(int threshold);
+
+  /** Creates a counter. */
+  Counter counter();
+
+  /**
+   * Opens a port whose messages signal {@code target} instead of being stored: a counter or a
+   * synchronizer.
+   *
+   * @param port number and name
+   * @param target counter or synchronizer of this runtime
+   * @return closes the port when disposed
+   */
+  Disposable bind(Port port, CompletionTarget target);
+
+  /** Returns the largest payload that travels in one packet, in bytes. */
+  int maxEager();
+
+  /**
+   * Changes of peers' states, from the start of the runtime on: a late subscriber first gets what
+   * already happened.
+   *
+   * @return signals on loop 0; at most two events per peer; unbounded buffering is bounded by that;
+   *     completes at close
+   */
+  Flux<PeerEvent> peerEvents();
+
+  /**
+   * Returns counters and gauges of this moment; after close, of the moment of closing. Any thread.
+   */
+  LciSnapshot snapshot();
+
+  /**
+   * Completes when the runtime is closed; fails if closing failed. Signals on the thread that
+   * finished closing.
+   */
+  Mono<Void> onClose();
+
+  /**
+   * Closes: new operations are refused at once; what was posted or parked may go out until {@code
+   * limit}; then everything still pending gets {@link io.lci.error.LciClosedException}.
+   *
+   * @param limit time for the graceful part; zero means abortive
+   * @return starts closing at the first subscription of any; completes when closed; never hangs
+   */
+  Mono<Void> disposeGracefully(Duration limit);
+
+  /** Starts an abortive close and returns at once. */
+  @Override
+  void dispose();
+
+  /**
+   * Closes gracefully within {@link LciOptions#closeTimeout()} and waits. Idempotent.
+   *
+   * @throws IllegalStateException on a loop's thread (the owner of an invoker loop may, outside its
+   *     turns)
+   */
+  @Override
+  void close();
+}

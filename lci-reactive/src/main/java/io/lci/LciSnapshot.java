@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Counters and gauges of a runtime at one moment. Immutable. Counters only grow; those of the core
+ * keep the core's names, those of the loops start with {@code loop_}. Values of different threads
+ * are read without a lock, so a snapshot taken under load is consistent per counter, not across
+ * counters.
+ */
+public final class LciSnapshot {
+  private final Map<String, Long> counters;
+  private final List<InboxState> inboxes;
+  private final long packetsFree;
+  private final long packetsCapacity;
+
+  /**
+   * State of one open inbox.
+   *
+   * @param port the port as {@code name(number)}
+   * @param depth messages stored here and not yet delivered
+   * @param capacity most messages that may be stored
+   */
+  public record InboxState(String port, int depth, int capacity) {}
+
+  /**
+   * Creates a snapshot.
+   *
+   * @param counters counters by name, in a stable order
+   * @param inboxes open inboxes
+   * @param packetsFree packets free
+   * @param packetsCapacity packets in all
+   */
+  public LciSnapshot(
+      Map<String, Long> counters,
+      List<InboxState> inboxes,
+      long packetsFree,
+      long packetsCapacity) {
+    this.counters = java.util.Collections.unmodifiableMap(new java.util.LinkedHashMap<>(counters));
+    this.inboxes = List.copyOf(inboxes);
+    this.packetsFree = packetsFree;
+    this.packetsCapacity = packetsCapacity;
+  }
+
+  /**
+   * Value of one counter.
+   *
+   * @param name its name, see {@link #counters()}
+   * @return the value
+   * @throws IllegalArgumentException if there is no such counter
+   */
+  public long counter(String name) {
+    Long value = counters.get(name);
+    if (value == null) {
+      throw new IllegalArgumentException("no counter '" + name + "'; known: " + counters.keySet());
+    }
+    return value;
+  }
+
+  /** Returns all counters by name, in a stable order. Unmodifiable. */
+  public Map<String, Long> counters() {
+    return counters;
+  }
+
+  /** Returns the open inboxes. */
+  public List<InboxState> inboxes() {
+    return inboxes;
+  }
+
+  /** Returns the packets that are free now. */
+  public long packetsFree() {
+    return packetsFree;
+  }
+
+  /** Returns the packets that exist now; the pool grows by chunks up to its limit. */
+  public long packetsCapacity() {
+    return packetsCapacity;
+  }
+}

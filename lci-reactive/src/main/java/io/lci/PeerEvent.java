@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+/**
+ * A change of a peer's state.
+ *
+ * @param rank the peer
+ * @param state its new state
+ */
+public record PeerEvent(int rank, State state) {
+  /** What became of the peer. */
+  public enum State {
+    /** The peer announced its departure: not a failure. */
+    LEFT,
+    /** The peer died. */
+    FAILED
+  }
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+/**
+ * Posts operations without a publisher per operation, from the loop's own thread only: inside a
+ * handler, a decoder, a signal, or a task of {@link LciLoop#scheduler()}. Obtained from {@link
+ * LciLoop#poster()}. Posting never progresses and never calls back into user code.
+ *
+ * <p>Completions of operations that were <em>posted</em> go to the target of {@link Op#completeTo};
+ * without a target they are dropped after counting, except that {@link #submit} reports errors to
+ * the operation's {@code onError}.
+ */
+public interface Poster {
+  /**
+   * Attempts the operation once, now, after everything appended before it. Legal while records are
+   * being dispatched.
+   *
+   * @param op the operation
+   * @return the outcome; on a retry nothing happened and nothing was kept
+   * @throws io.lci.error.LciException on an error outcome
+   * @throws IllegalStateException off the loop's thread
+   */
+  PostOutcome tryPost(Op op);
+
+  /**
+   * Appends the operation; it goes out with the current batch, at the latest at the end of the
+   * turn. A retry parks it and resubmits it when its destination is writable again; {@link
+   * Op#onOutcome} hears the final outcome.
+   *
+   * @param op the operation
+   * @return this
+   * @throws IllegalStateException off the loop's thread
+   */
+  Poster submit(Op op);
+
+  /**
+   * Sends out what was appended.
+   *
+   * @return descriptors taken out of the submission array, accepted or refused
+   * @throws IllegalStateException off the loop's thread
+   */
+  int flush();
+}

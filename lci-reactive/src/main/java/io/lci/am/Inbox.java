@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.am;
+
+import java.util.function.Function;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * An open port of this rank: a resource with a bounded store, filled by peers as far as they hold
+ * credit. A subscription is its tap: one at a time, everything on the home loop. Demand is credit:
+ * without it peers' posts answer retry and their upstreams stop. Cancel is pause: messages stay for
+ * the next subscriber. Messages have no order.
+ */
+public interface Inbox extends Disposable {
+  /** Returns the port. */
+  Port port();
+
+  /**
+   * Takes messages decoded in place; recommended.
+   *
+   * @param decoder called on the home loop; the view dies when it returns; must not return null and
+   *     must not block. An exception ends the subscription with that error; the message counts as
+   *     consumed and the inbox stays usable
+   * @param <T> decoded type
+   * @return never completes by itself: completes at {@link #dispose()}, fails with {@link
+   *     io.lci.error.LciClosedException} when the runtime closes. A second live subscriber gets
+   *     {@link IllegalStateException} naming the first
+   */
+  <T> Flux<T> receive(Function<? super MessageView, ? extends T> decoder);
+
+  /**
+   * Takes messages as garbage-collected copies; safe with every operator.
+   *
+   * @return as {@link #receive(Function)}
+   */
+  Flux<Message> receive();
+
+  /**
+   * Takes messages in place with unbounded demand and without garbage.
+   *
+   * @param handler called on the home loop; an exception is logged, the message counts as consumed,
+   *     and the next one follows
+   * @return pauses the inbox when disposed
+   * @throws IllegalStateException if the inbox has a live subscriber
+   */
+  Disposable handle(MessageHandler handler);
+
+  /**
+   * Returns how many messages are stored here and not yet delivered. A recent value; any thread.
+   */
+  int depth();
+
+  /** Returns the most messages that may be stored. */
+  int capacity();
+
+  /** Completes on the home loop when the port is closed; fails if it could not be opened. */
+  Mono<Void> onClose();
+
+  /**
+   * Closes the port: stored messages are discarded and counted, senders get {@link
+   * io.lci.error.PortClosedException}, the subscriber completes. Any thread, returns at once,
+   * idempotent. The port may then be opened anew.
+   */
+  @Override
+  void dispose();
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.am;
+
+/**
+ * Takes messages in place, without garbage. Called on the inbox's home loop, serially; must not
+ * block.
+ */
+@FunctionalInterface
+public interface MessageHandler {
+  /**
+   * Takes one message.
+   *
+   * @param message valid only during the call; the same object every time
+   */
+  void onMessage(MessageView message);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.am;
+
+import java.nio.ByteBuffer;
+
+/**
+ * A received message in place. Valid only inside the call that got it, on that thread; afterwards
+ * its memory holds another message. Copy out what is needed, or call {@link #copy()}.
+ *
+ * <p>Payloads are little-endian, without alignment. Every access is checked against {@link #size()}
+ * and throws {@link IndexOutOfBoundsException}.
+ */
+public interface MessageView {
+  /** Returns the sender's rank. */
+  int rank();
+
+  /** Returns the tag, all 64 bits as sent; 0 if the sender set none. */
+  long tag();
+
+  /** Returns the payload's size in bytes. */
+  int size();
+
+  /**
+   * Reads one byte.
+   *
+   * @param index offset in bytes
+   * @return the value
+   */
+  byte getByte(int index);
+
+  /**
+   * Reads two bytes.
+   *
+   * @param index offset in bytes
+   * @return the value
+   */
+  short getShort(int index);
+
+  /**
+   * Reads four bytes.
+   *
+   * @param index offset in bytes
+   * @return the value
+   */
+  int getInt(int index);
+
+  /**
+   * Reads eight bytes.
+   *
+   * @param index offset in bytes
+   * @return the value
+   */
+  long getLong(int index);
+
+  /**
+   * Reads a double.
+   *
+   * @param index offset in bytes
+   * @return the value
+   */
+  default double getDouble(int index) {
+    return Double.longBitsToDouble(getLong(index));
+  }
+
+  /**
+   * Copies bytes out.
+   *
+   * @param index offset in the payload
+   * @param target where to
+   * @param offset first element of {@code target}
+   * @param length bytes
+   */
+  void getBytes(int index, byte[] target, int offset, int length);
+
+  /**
+   * Copies longs out.
+   *
+   * @param index offset in the payload, in bytes
+   * @param target where to
+   * @param offset first element of {@code target}
+   * @param count longs, eight bytes each
+   */
+  void getLongs(int index, long[] target, int offset, int count);
+
+  /**
+   * Copies the whole payload.
+   *
+   * @param target gets {@link #size()} bytes; its position moves
+   */
+  void copyTo(ByteBuffer target);
+
+  /** Returns a copy of the payload. */
+  default byte[] toByteArray() {
+    byte[] bytes = new byte[size()];
+    getBytes(0, bytes, 0, bytes.length);
+    return bytes;
+  }
+
+  /** Returns the payload as UTF-8 text. */
+  default String utf8() {
+    return new String(toByteArray(), java.nio.charset.StandardCharsets.UTF_8);
+  }
+
+  /** Returns a message of its own that stays valid. */
+  default Message copy() {
+    return new Message(rank(), tag(), toByteArray());
+  }
+}

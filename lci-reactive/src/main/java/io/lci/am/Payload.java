@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.am;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Objects;
+
+/**
+ * What a single operation sends. Written at the post, and once more after each retry, so it must
+ * not change until the operation ended.
+ */
+public interface Payload {
+  /** Returns the size in bytes. */
+  int size();
+
+  /**
+   * Writes exactly {@link #size()} bytes. Called on the operation's loop; repeatable.
+   *
+   * @param out where to
+   */
+  void writeTo(PayloadWriter out);
+
+  /** Returns the payload of no bytes. */
+  static Payload empty() {
+    return of(new byte[0]);
+  }
+
+  /**
+   * Bytes of an array.
+   *
+   * @param bytes not copied now
+   * @return the payload
+   */
+  static Payload of(byte[] bytes) {
+    Objects.requireNonNull(bytes, "bytes");
+    return new Payload() {
+      @Override
+      public int size() {
+        return bytes.length;
+      }
+
+      @Override
+      public void writeTo(PayloadWriter out) {
+        out.putBytes(bytes);
+      }
+    };
+  }
+
+  /**
+   * What remains of a buffer now; later moves of its position do not matter.
+   *
+   * @param buffer heap or direct; its content is not copied now
+   * @return the payload
+   */
+  static Payload of(ByteBuffer buffer) {
+    ByteBuffer view = buffer.duplicate();
+    return new Payload() {
+      @Override
+      public int size() {
+        return view.remaining();
+      }
+
+      @Override
+      public void writeTo(PayloadWriter out) {
+        out.putBytes(view);
+      }
+    };
+  }
+
+  /**
+   * Eight bytes, little-endian.
+   *
+   * @param value the value
+   * @return the payload
+   */
+  static Payload ofLong(long value) {
+    return new Payload() {
+      @Override
+      public int size() {
+        return Long.BYTES;
+      }
+
+      @Override
+      public void writeTo(PayloadWriter out) {
+        out.putLong(value);
+      }
+    };
+  }
+
+  /**
+   * Text as UTF-8.
+   *
+   * @param text the text
+   * @return the payload
+   */
+  static Payload ofUtf8(String text) {
+    return of(text.getBytes(StandardCharsets.UTF_8));
+  }
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.am;
+
+import java.nio.ByteBuffer;
+
+/**
+ * Where an {@link Encoder} or {@link Payload} writes: straight into the submission array for short
+ * payloads, into a packet for longer ones, into memory of the operation beyond a packet.
+ * Little-endian, append only, valid only during the call.
+ */
+public interface PayloadWriter {
+  /**
+   * Sets the tag of the message; 0 unless set.
+   *
+   * @param value all 64 bits for a message to a port
+   * @return this
+   */
+  PayloadWriter tag(long value);
+
+  /**
+   * Appends one byte.
+   *
+   * @param value the low 8 bits
+   * @return this
+   */
+  PayloadWriter putByte(int value);
+
+  /**
+   * Appends two bytes.
+   *
+   * @param value the low 16 bits
+   * @return this
+   */
+  PayloadWriter putShort(int value);
+
+  /**
+   * Appends four bytes.
+   *
+   * @param value the value
+   * @return this
+   */
+  PayloadWriter putInt(int value);
+
+  /**
+   * Appends eight bytes.
+   *
+   * @param value the value
+   * @return this
+   */
+  PayloadWriter putLong(long value);
+
+  /**
+   * Appends a double.
+   *
+   * @param value the value
+   * @return this
+   */
+  default PayloadWriter putDouble(double value) {
+    return putLong(Double.doubleToRawLongBits(value));
+  }
+
+  /**
+   * Appends bytes.
+   *
+   * @param source where from
+   * @param offset first element
+   * @param length bytes
+   * @return this
+   */
+  PayloadWriter putBytes(byte[] source, int offset, int length);
+
+  /**
+   * Appends a whole array.
+   *
+   * @param source where from
+   * @return this
+   */
+  default PayloadWriter putBytes(byte[] source) {
+    return putBytes(source, 0, source.length);
+  }
+
+  /**
+   * Appends what remains of a buffer, whose position does not move.
+   *
+   * @param source where from
+   * @return this
+   */
+  PayloadWriter putBytes(ByteBuffer source);
+
+  /**
+   * Appends longs, eight bytes each.
+   *
+   * @param source where from
+   * @param offset first element
+   * @param count longs
+   * @return this
+   */
+  PayloadWriter putLongs(long[] source, int offset, int count);
+
+  /** Returns how many bytes were written. */
+  int size();
+}

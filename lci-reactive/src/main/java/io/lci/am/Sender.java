@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.am;
+
+import java.util.function.ToIntFunction;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * Sends active messages to one port of any rank. Immutable and thread-safe; publishers are cold,
+ * and each subscription sends anew. A receiver without room is no error: the element waits in the
+ * window, and when the window is full upstream is not asked for more.
+ */
+public interface Sender {
+  /** Returns the port. */
+  Port port();
+
+  /**
+   * Sends one message. For many, {@link #sendAll} is several times cheaper.
+   *
+   * @param rank destination
+   * @param payload what to send
+   * @return posts at first request; completes on the home loop when the payload is out of the
+   *     caller's hands; cancel removes it if it was not yet accepted
+   */
+  Mono<Void> send(int rank, Payload payload);
+
+  /**
+   * Sends every element to one rank.
+   *
+   * @param rank destination
+   * @param items upstream, asked for what the window can hold; subscribed on the subscriber's
+   *     thread, requested on the home loop
+   * @param encoder writes an element; see its rules
+   * @param <T> type of element
+   * @return completes when the last element was accepted; fails with the first failed element's
+   *     error, after cancelling upstream and with the accepted elements running out. Upstream's
+   *     error comes after what was accepted before it. Cancel gives parked elements to {@code
+   *     doOnDiscard}, posted ones run out
+   */
+  <T> Mono<Void> sendAll(int rank, Publisher<T> items, Encoder<? super T> encoder);
+
+  /**
+   * Sends each element where {@code rank} says, and reports each. One slow destination delays the
+   * others only when the window is full of its elements.
+   *
+   * @param items as in {@link #sendAll}
+   * @param rank called once per element on the home loop; a rank outside the job, or an exception,
+   *     fails the element
+   * @param encoder writes an element
+   * @param <T> type of element
+   * @return one result per element, in order of acceptance, as far as requested; unreported results
+   *     occupy the window. Failure is data ({@link SendResult#error()}) unless {@link
+   *     SenderOptions#stopOnError()}
+   */
+  <T> Flux<SendResult<T>> route(
+      Publisher<T> items, ToIntFunction<? super T> rank, Encoder<? super T> encoder);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.am;
+
+/**
+ * Options of a sender. Immutable.
+ *
+ * @param loop index of the home loop, whose device is used: where everything is signalled
+ * @param window most elements of one bulk send that are taken from upstream and not yet reported,
+ *     refused ones included
+ * @param stopOnError whether the first failed element ends a bulk send with its error
+ */
+public record SenderOptions(int loop, int window, boolean stopOnError) {
+  /** Default of {@link #window()}. */
+  public static final int DEFAULT_WINDOW = 256;
+
+  /** Largest window. */
+  public static final int MAX_WINDOW = 1 << 16;
+
+  private static final SenderOptions DEFAULTS = new SenderOptions(0, DEFAULT_WINDOW, false);
+
+  /** Checks the values. */
+  public SenderOptions {
+    if (loop < 0) {
+      throw new IllegalArgumentException("loop must not be negative: " + loop);
+    }
+    if (window < 1 || window > MAX_WINDOW) {
+      throw new IllegalArgumentException("window must be in 1.." + MAX_WINDOW + ": " + window);
+    }
+  }
+
+  /** Returns the defaults: loop 0, window 256, errors are data. */
+  public static SenderOptions defaults() {
+    return DEFAULTS;
+  }
+
+  /**
+   * Sets the home loop.
+   *
+   * @param value index of the loop
+   * @return new options
+   */
+  public SenderOptions withLoop(int value) {
+    return new SenderOptions(value, window, stopOnError);
+  }
+
+  /**
+   * Sets the window.
+   *
+   * @param value 1 to {@value #MAX_WINDOW}
+   * @return new options
+   */
+  public SenderOptions withWindow(int value) {
+    return new SenderOptions(loop, value, stopOnError);
+  }
+
+  /**
+   * Sets whether the first failed element ends a bulk send.
+   *
+   * @param value true to stop
+   * @return new options
+   */
+  public SenderOptions withStopOnError(boolean value) {
+    return new SenderOptions(loop, window, value);
+  }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.completion;
+
+import io.lci.am.Message;
+import io.lci.error.LciException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How an operation ended, or what arrived at a completion object. Immutable.
+ *
+ * @param kind what it tells of
+ * @param rank peer of an operation, source of an arrival
+ * @param tag tag, as posted or as received
+ * @param size bytes moved
+ * @param message what a receive got; null for everything else
+ * @param error null if it succeeded; signalled through completion objects only, a Mono fails
+ *     instead
+ */
+public record Completion(
+    Kind kind,
+    int rank,
+    long tag,
+    long size,
+    @Nullable Message message,
+    @Nullable LciException error) {
+  /** What a completion tells of. */
+  public enum Kind {
+    /** An operation of this rank ended. */
+    OPERATION,
+    /** A message arrived. */
+    ARRIVAL
+  }
+}

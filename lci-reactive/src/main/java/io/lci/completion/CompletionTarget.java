@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.completion;
+
+/**
+ * What an operation ({@link io.lci.Op#completeTo}) or a port ({@link io.lci.LciRuntime#bind}) may
+ * signal.
+ */
+public interface CompletionTarget {}

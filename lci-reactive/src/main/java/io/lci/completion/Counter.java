@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.completion;
+
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
+
+/**
+ * Counts signals; carries no payload and needs no credit. Never resets by itself. Any thread may
+ * read and set it.
+ */
+public interface Counter extends CompletionTarget, Disposable {
+  /** Returns the count. */
+  long get();
+
+  /**
+   * Sets the count.
+   *
+   * @param value new count
+   */
+  void set(long value);
+
+  /**
+   * Waits until the count is at least {@code value}.
+   *
+   * @param value the count to wait for
+   * @return emits the count then seen, on loop 0; any number of waiters; fails with {@link
+   *     io.lci.error.LciClosedException} when it is disposed
+   */
+  Mono<Long> reaches(long value);
+
+  /** Frees the counter once no operation or port is bound to it. */
+  @Override
+  void dispose();
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.error;
+
+/**
+ * A {@code deadline(d)} passed. The hint says in which state the operation was (queued, parked with
+ * its last retry reason, or posted).
+ */
+public class DeadlineExceededException extends LciException {
+  private static final long serialVersionUID = 1L;
+
+  /**
+   * Creates the exception.
+   *
+   * @param detail what failed
+   */
+  public DeadlineExceededException(Detail detail) {
+    super(detail);
+  }
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.error;
+
+/** The operation was cancelled natively before it took effect. */
+public class OperationCancelledException extends LciException {
+  private static final long serialVersionUID = 1L;
+
+  /**
+   * Creates the exception.
+   *
+   * @param detail what failed
+   */
+  public OperationCancelledException(Detail detail) {
+    super(detail);
+  }
+}

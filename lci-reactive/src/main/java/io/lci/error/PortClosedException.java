@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.error;
+
+/** The receiver closed the port; it may open it again, and later messages then pass. */
+public class PortClosedException extends LciException {
+  private static final long serialVersionUID = 1L;
+
+  /**
+   * Creates the exception.
+   *
+   * @param detail what failed
+   */
+  public PortClosedException(Detail detail) {
+    super(detail);
+  }
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.error;
+
+/**
+ * The receiver gave the same port number another name: the two programs disagree about what the
+ * port is.
+ */
+public class PortMismatchException extends LciException {
+  private static final long serialVersionUID = 1L;
+
+  /**
+   * Creates the exception.
+   *
+   * @param detail what failed
+   */
+  public PortMismatchException(Detail detail) {
+    super(detail);
+  }
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.error;
+
+/** The message was longer than the receive buffer; what did not fit was dropped. */
+public class TruncatedException extends LciException {
+  private static final long serialVersionUID = 1L;
+
+  /**
+   * Creates the exception.
+   *
+   * @param detail what failed
+   */
+  public TruncatedException(Detail detail) {
+    super(detail);
+  }
+}
