@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file ranks.h Starts, signals and reaps the processes of a job, each the leader of a process group of its own. */
+#ifndef LCI_TOOLS_LCI_RUN_RANKS_H_
+#define LCI_TOOLS_LCI_RUN_RANKS_H_
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "guardian.h"
+#include "job_directory.h"
+#include "relay.h"
+
+struct rank {
+  pid_t pid; /**< 0 once it was reaped. */
+  struct stream out, err;
+};
+
+/** What a rank needs to know to start. */
+struct launch {
+  const struct job_directory* job;
+  const struct guardian* guardian;
+  char* const* command; /**< Program and arguments, null-terminated. */
+  int size;
+  int input;             /**< Standard input of rank 0. */
+  struct output* out;    /**< Null: ranks inherit standard output and error. */
+  struct output* err;
+  sigset_t mask;         /**< Signal mask, limit of files, and so on, as the launcher found them. */
+  struct sigaction pipe_action;
+  struct rlimit files;
+};
+
+/**
+ * Starts one rank. Returns when its program runs.
+ * @return 0, or the exit code for a program that cannot be run (126, 127) or a system that is out of something (1),
+ *         after a message.
+ */
+int rank_start(struct rank* rank, int number, const struct launch* launch);
+/** Sends a signal to the rank and all it started. Does nothing once it was reaped. */
+void rank_signal(const struct rank* rank, int signal_number);
+/**
+ * If the rank has ended, kills what it left behind in its process group and reaps it.
+ * @param out_code exit code, or 128 + signal.
+ * @return true if it was reaped now.
+ */
+bool rank_reap(struct rank* rank, const struct guardian* guardian, int* out_code);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file relay.h
+ * Passes on what the ranks print, line by line, each line with the rank in front. Bytes are never looked at, but for
+ * the two line ends: '\n', and '\r', which a progress line ends with.
+ *
+ * Data flows from a stream (the read end of a rank's pipe) through the output's buffer to standard output or error. No
+ * call blocks: the caller polls, and stops reading streams while their output has too much waiting.
+ */
+#ifndef LCI_TOOLS_LCI_RUN_RELAY_H_
+#define LCI_TOOLS_LCI_RUN_RELAY_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Where lines go. */
+struct output {
+  int fd;
+  char* data; /**< What waits to be written: [begin, end). */
+  size_t begin, end, capacity;
+  struct stream* open_line; /**< The stream whose unfinished line was written in pieces; else null. */
+  bool terminal;
+  bool progress; /**< The last line ended with '\r': the next one has to wipe it from the terminal. */
+  bool broken;   /**< Nobody reads it any more. */
+};
+
+/** Where lines come from. */
+struct stream {
+  int fd; /**< Non-blocking read end; -1 when it has ended. */
+  int rank;
+  struct output* output;
+  char* line; /**< The unfinished line. */
+  size_t length, capacity;
+  bool after_return; /**< The last chunk ended with '\r': a '\n' that follows belongs to it. */
+};
+
+void output_open(struct output* output, int fd);
+static inline bool output_waits(const struct output* output) { return output->begin < output->end; }
+/** True while the output has room: reading one chunk more is fine. */
+bool output_has_room(const struct output* output);
+/** Writes what the file takes at once. Call when poll says that it is writable. */
+void output_write(struct output* output);
+/** Reads one chunk. False when there was nothing to read now; closes the stream at its end. */
+bool stream_read(struct stream* stream);
+/** Ends the stream: an unfinished line is passed on with a line end. */
+void stream_close(struct stream* stream);
+
+#endif
