@@ -4,8 +4,8 @@
  * Starts the ranks of a job on this host, passes on their output, and sees to it that they end together.
  *
  * One process and one poll loop. Signals arrive through a signalfd, so nothing happens behind the loop's back; the
- * parts are in lci_run/: the job's directory, the guardian, the ranks, the relay of their output. They are included here
- * as one translation unit, because the build makes a program of each file of this folder.
+ * parts are in lci_run/: the job's directory, the guardian, the ranks, the relay of their output. They are included
+ * here as one translation unit, because the build makes a program of each file of this folder.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,18 +32,21 @@
 enum { USAGE_ERROR = 2, MAX_RANKS = 65535, KILL_AFTER_MS = 5000, MAX_GRACE_SECONDS = 86400, INPUT_BYTES = 4096 };
 
 static const char* const HELP =
-    "Usage: lci-run -n N [--dir BASE] [--no-prefix] [--grace SECONDS] [--] PROGRAM [ARGUMENT...]\n"
+    "Usage: lci-run -n N [--dir BASE] [--no-prefix] [--grace SECONDS] [--usage]\n"
+    "               [--] PROGRAM [ARGUMENT...]\n"
     "\n"
     "Runs N ranks of PROGRAM on this host as one job. Each rank finds in its environment LCI_JOB_DIR (the job's\n"
     "directory), LCI_RANK (0..N-1) and LCI_SIZE (N).\n"
     "\n"
     "  -n N, --ranks N   number of ranks, 1 to 65535\n"
-    "  --dir BASE        where the job directory is created; default $XDG_RUNTIME_DIR/lci if there is such a directory\n"
+    "  --dir BASE        where the job directory is created; default $XDG_RUNTIME_DIR/lci if there is such a "
+    "directory\n"
     "                    of yours, else /tmp/lci-UID. Must be yours and not writable by others\n"
     "  --no-prefix       do not put \"[rank] \" in front of the lines: ranks write to standard output and error\n"
     "                    themselves. Always so with one rank\n"
     "  --grace SECONDS   after the first failure, let the other ranks end by themselves for so long before they are\n"
     "                    ended; default 0\n"
+    "  --usage           print processor time and peak memory of each rank when it ends\n"
     "  -h, --help        print this text and exit\n"
     "\n"
     "Standard input goes to rank 0; the others have none. Lines are passed on whole; those over 1 MiB in pieces.\n"
@@ -59,6 +62,7 @@ struct options {
   int ranks;
   int grace_ms;
   bool prefix;
+  bool usage;
   const char* base;
   char* const* command;
 };
@@ -112,6 +116,9 @@ static bool parse_option(int option, const char* word, struct options* options) 
     case 'p':
       options->prefix = false;
       return true;
+    case 'u':
+      options->usage = true;
+      return true;
     case 'g': {
       int seconds;
       if (!parse_number(optarg, 0, MAX_GRACE_SECONDS, &seconds)) {
@@ -130,9 +137,13 @@ static bool parse_option(int option, const char* word, struct options* options) 
 }
 
 static bool parse_options(int argc, char** argv, struct options* options) {
-  static const struct option names[] = {{"ranks", required_argument, NULL, 'n'}, {"dir", required_argument, NULL, 'd'},
-                                        {"no-prefix", no_argument, NULL, 'p'},   {"grace", required_argument, NULL, 'g'},
-                                        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+  static const struct option names[] = {{"ranks", required_argument, NULL, 'n'},
+                                        {"dir", required_argument, NULL, 'd'},
+                                        {"no-prefix", no_argument, NULL, 'p'},
+                                        {"grace", required_argument, NULL, 'g'},
+                                        {"usage", no_argument, NULL, 'u'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {NULL, 0, NULL, 0}};
   *options = (struct options){.prefix = true};
   opterr = 0;
   /* '+': options end at the program's name, what follows is the program's. */
@@ -231,8 +242,7 @@ static bool prepare(struct job* job) {
   if (!job_directory_create(&job->directory, job->options->base)) {
     return false;
   }
-  if (!take_signals(job) || !guardian_start(&job->guardian, &job->directory, job->options->ranks) ||
-      !open_input(job)) {
+  if (!take_signals(job) || !guardian_start(&job->guardian, &job->directory, job->options->ranks) || !open_input(job)) {
     job_directory_remove(&job->directory);
     return false;
   }
@@ -286,6 +296,15 @@ static void announce_failure(const struct job* job, int rank, int code) {
   report("rank %d %s%s", rank, what, job->alive > 0 ? "; ending the others" : "");
 }
 
+static double seconds(struct timeval time) {
+  return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+static void report_usage(int rank, const struct rusage* usage) {
+  report("rank %d: %.1f s of processor time, peak memory %ld MiB", rank,
+         seconds(usage->ru_utime) + seconds(usage->ru_stime), usage->ru_maxrss / 1024);
+}
+
 static void rank_ended(struct job* job, int rank, int code) {
   job->alive--;
   if (code == 0 || job->exit_code != 0) {
@@ -303,7 +322,11 @@ static void rank_ended(struct job* job, int rank, int code) {
 static void reap(struct job* job) {
   for (int i = 0; i < job->started; i++) {
     int code;
-    if (rank_reap(&job->ranks[i], &job->guardian, &code)) {
+    struct rusage usage;
+    if (rank_reap(&job->ranks[i], &job->guardian, &code, &usage)) {
+      if (job->options->usage) {
+        report_usage(i, &usage);
+      }
       rank_ended(job, i, code);
     }
   }
@@ -448,7 +471,8 @@ static void serve(struct job* job, const struct pollfd* polls) {
   }
 }
 
-/** What dead ranks left in their pipes. A process that escaped from its group may hold one open: no waiting for that. */
+/** What dead ranks left in their pipes. A process that escaped from its group may hold one open: no waiting for that.
+ */
 static void drain(struct stream* stream) {
   if (stream->fd < 0) {
     return;

@@ -381,6 +381,12 @@ test_default_base_is_the_runtime_directory() {
   [[ $printed == "/tmp/lci-$(id -u)/job-"* ]] || fail "got '$printed'"
 }
 
+test_usage_is_told_for_each_rank() {
+  run -n 2 --usage sh -c 'exit 0'
+  equal "$code" 0
+  equal "$(grep -cE '^lci-run: rank [01]: [0-9]+\.[0-9] s of processor time, peak memory [0-9]+ MiB$' "$dir/err")" 2
+}
+
 test_many_ranks() {
   run -n 64 sh -c 'echo here'
   equal "$code" 0

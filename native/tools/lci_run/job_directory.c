@@ -135,8 +135,7 @@ static int create_file(const char* directory, const char* name, const void* data
 
 static bool fill(struct job_directory* job, const char* directory, const char* id) {
   char owner[64];
-  int length =
-      snprintf(owner, sizeof owner, "%ld %" PRIu64 "\n", (long)getpid(), process_start_time(getpid()));
+  int length = snprintf(owner, sizeof owner, "%ld %" PRIu64 "\n", (long)getpid(), process_start_time(getpid()));
   job->owner_fd = create_file(directory, "owner", owner, (size_t)length);
   if (job->owner_fd < 0) {
     return false;
@@ -205,4 +204,6 @@ bool job_directory_create(struct job_directory* job, const char* base) {
   return true;
 }
 
-void job_directory_remove(const struct job_directory* job) { remove_tree(job->path); }
+void job_directory_remove(const struct job_directory* job) {
+  remove_tree(job->path);
+}

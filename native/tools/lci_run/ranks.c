@@ -62,8 +62,7 @@ static bool redirect(int number, const struct launch* launch, const struct pipes
   if (input < 0 || (input != STDIN_FILENO && dup2(input, STDIN_FILENO) < 0)) {
     return false;
   }
-  return launch->out == NULL ||
-         (dup2(pipes->out[1], STDOUT_FILENO) >= 0 && dup2(pipes->err[1], STDERR_FILENO) >= 0);
+  return launch->out == NULL || (dup2(pipes->out[1], STDOUT_FILENO) >= 0 && dup2(pipes->err[1], STDERR_FILENO) >= 0);
 }
 
 /** The child's side of rank_start(). Never returns; tells errno through the exec pipe. */
@@ -140,7 +139,7 @@ void rank_signal(const struct rank* rank, int signal_number) {
   }
 }
 
-bool rank_reap(struct rank* rank, const struct guardian* guardian, int* out_code) {
+bool rank_reap(struct rank* rank, const struct guardian* guardian, int* out_code, struct rusage* out_usage) {
   if (rank->pid == 0) {
     return false;
   }
@@ -152,7 +151,7 @@ bool rank_reap(struct rank* rank, const struct guardian* guardian, int* out_code
   kill(-rank->pid, SIGKILL);
   guardian_forget(guardian, rank->pid);
   int status = 0;
-  waitpid(rank->pid, &status, 0);
+  wait4(rank->pid, &status, 0, out_usage);
   rank->pid = 0;
   *out_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return true;

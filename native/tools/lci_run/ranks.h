@@ -23,10 +23,10 @@ struct launch {
   const struct guardian* guardian;
   char* const* command; /**< Program and arguments, null-terminated. */
   int size;
-  int input;             /**< Standard input of rank 0. */
-  struct output* out;    /**< Null: ranks inherit standard output and error. */
+  int input;          /**< Standard input of rank 0. */
+  struct output* out; /**< Null: ranks inherit standard output and error. */
   struct output* err;
-  sigset_t mask;         /**< Signal mask, limit of files, and so on, as the launcher found them. */
+  sigset_t mask; /**< Signal mask, limit of files, and so on, as the launcher found them. */
   struct sigaction pipe_action;
   struct rlimit files;
 };
@@ -42,8 +42,9 @@ void rank_signal(const struct rank* rank, int signal_number);
 /**
  * If the rank has ended, kills what it left behind in its process group and reaps it.
  * @param out_code exit code, or 128 + signal.
+ * @param out_usage of the rank and the children it waited for.
  * @return true if it was reaped now.
  */
-bool rank_reap(struct rank* rank, const struct guardian* guardian, int* out_code);
+bool rank_reap(struct rank* rank, const struct guardian* guardian, int* out_code, struct rusage* out_usage);
 
 #endif

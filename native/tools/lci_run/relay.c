@@ -22,7 +22,9 @@ void output_open(struct output* output, int fd) {
   *output = (struct output){.fd = fd, .terminal = isatty(fd) == 1};
 }
 
-bool output_has_room(const struct output* output) { return output->end - output->begin < MAX_WAITING_BYTES; }
+bool output_has_room(const struct output* output) {
+  return output->end - output->begin < MAX_WAITING_BYTES;
+}
 
 static void append(struct output* output, const char* data, size_t size) {
   if (output->broken) {

@@ -35,7 +35,9 @@ struct stream {
 };
 
 void output_open(struct output* output, int fd);
-static inline bool output_waits(const struct output* output) { return output->begin < output->end; }
+static inline bool output_waits(const struct output* output) {
+  return output->begin < output->end;
+}
 /** True while the output has room: reading one chunk more is fine. */
 bool output_has_room(const struct output* output);
 /** Writes what the file takes at once. Call when poll says that it is writable. */
