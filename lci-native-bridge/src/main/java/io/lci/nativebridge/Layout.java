@@ -136,14 +136,14 @@ public final class Layout {
    */
   static Layout check(long[] values, int count) {
     StringBuilder differences = new StringBuilder();
-    compare(differences, LayoutId.ABI, values[LayoutId.ABI.ordinal()]);
+    compare(differences, LayoutId.ABI, values[LayoutId.ABI.index()]);
     if (differences.isEmpty() && count != LayoutId.values().length) {
       differences.append("COUNT: the library has ").append(count);
       differences.append(", this bridge expects ").append(LayoutId.values().length);
     }
     if (differences.isEmpty()) {
       for (LayoutId id : LayoutId.values()) {
-        compare(differences, id, values[id.ordinal()]);
+        compare(differences, id, values[id.index()]);
       }
     }
     if (!differences.isEmpty()) {
@@ -164,7 +164,7 @@ public final class Layout {
   }
 
   private static int position(long[] values, LayoutId id) {
-    long value = values[id.ordinal()];
+    long value = values[id.index()];
     if (value < 0 || value > Integer.MAX_VALUE) {
       throw new LayoutMismatchException(
           id + ": the library has " + value + ", this bridge expects 0 to " + Integer.MAX_VALUE);

@@ -55,4 +55,10 @@ enum LayoutId {
   long expected() {
     return expected;
   }
+
+  /** Index in what {@code lci_layout} writes; the order of the constants is the header's. */
+  @SuppressWarnings("EnumOrdinal")
+  int index() {
+    return ordinal();
+  }
 }

@@ -25,7 +25,8 @@ final class LibraryFile {
   private LibraryFile() {}
 
   /**
-   * Refuses what is not a shared library for Linux on x86-64.
+   * Refuses what is not a shared library for Linux on x86-64, or must not be executed where it
+   * lies.
    *
    * @throws UnusableLibraryException naming what the file is instead
    */
@@ -46,6 +47,13 @@ final class LibraryFile {
       throw unusable(
           file + " is " + wrong + ", needed is a 64-bit shared library for x86-64",
           "use the library that was built for this machine",
+          null);
+    }
+    String noexec = MountOptions.noexecMountOf(file);
+    if (noexec != null) {
+      throw unusable(
+          file + " lies on " + noexec + ", which is mounted noexec",
+          "move the library to a file system that allows execution",
           null);
     }
   }

@@ -5,9 +5,9 @@ import io.lci.nativebridge.NativeLibraryException.Attempt;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -107,40 +107,37 @@ final class LibrarySearch<T> {
     Path copy;
     try (InputStream packed = resource.get()) {
       if (packed == null) {
-        throw failure(
-            place,
-            "this jar holds no library",
+        String fix =
             "use a complete jar of lci-native-bridge, or name a library by -D"
-                + NativeLibrary.PATH_PROPERTY,
-            null);
+                + NativeLibrary.PATH_PROPERTY;
+        throw failure(place, "this jar holds no library", fix, null);
       }
+      refuseNoexec(place);
       copy = copyOut(packed);
     } catch (IOException e) {
-      throw failure(
-          place,
-          "cannot be copied to directory " + temporaryDirectory + ": " + e,
-          temporaryFix("can be written"),
-          e);
+      String reason = "cannot be copied to directory " + temporaryDirectory + ": " + e;
+      throw failure(place, reason, temporaryFix("can be written"), e);
     }
     try {
       return open(place, copy);
     } catch (UnusableLibraryException e) {
-      String noexec = MountOptions.noexecMountOf(copy);
-      if (noexec != null) {
-        throw failure(
-            place,
-            "directory "
-                + temporaryDirectory
-                + " forbids execution ("
-                + noexec
-                + " is mounted noexec): "
-                + e.reason(),
-            temporaryFix("allows execution"),
-            e);
-      }
       throw failure(place, e.reason(), e.fix(), e);
     } finally {
       delete(copy);
+    }
+  }
+
+  /** Before the linker sees it: it would fail with fewer words, and leave the file mapped. */
+  private void refuseNoexec(String place) {
+    String mount = MountOptions.noexecMountOf(temporaryDirectory);
+    if (mount != null) {
+      String reason =
+          "directory "
+              + temporaryDirectory
+              + " forbids execution ("
+              + mount
+              + " is mounted noexec)";
+      throw failure(place, reason, temporaryFix("allows execution"), null);
     }
   }
 
@@ -152,8 +149,8 @@ final class LibrarySearch<T> {
   /** A file of a random name that only this user can read or replace. */
   private Path copyOut(InputStream packed) throws IOException {
     Path copy = Files.createTempFile(temporaryDirectory, "lci-", ".so");
-    try {
-      Files.copy(packed, copy, StandardCopyOption.REPLACE_EXISTING);
+    try (OutputStream out = Files.newOutputStream(copy)) {
+      packed.transferTo(out);
     } catch (IOException e) {
       delete(copy);
       throw e;

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.nativebridge;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lci.nativebridge.Header.Field;
+import io.lci.nativebridge.Header.Function;
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Nothing that Java repeats of {@code lci.h} may differ from it. */
+class HeaderDriftTest {
+
+  /** Defines that live in {@link Layout}, where the check at load needs them. */
+  private static final Set<String> IN_LAYOUT = Set.of("LCI_ABI_VERSION", "LCI_INLINE_MAX");
+
+  /** Forms for native users: function pointers, and thin forms of lci_post. */
+  private static final Set<String> NATIVE_ONLY =
+      Set.of("lci_handler_create", "lci_post_am", "lci_post_send", "lci_post_recv");
+
+  private static Header header;
+
+  @BeforeAll
+  static void readHeader() throws IOException {
+    header = Header.read();
+  }
+
+  @Test
+  void constantsAreTheHeaders() throws IllegalAccessException {
+    Map<String, Long> expected = new TreeMap<>(header.constants());
+    expected.keySet().removeAll(IN_LAYOUT);
+    Map<String, Long> actual = new TreeMap<>();
+    for (var field : Codes.class.getFields()) {
+      actual.put("LCI_" + field.getName(), ((Number) field.get(null)).longValue());
+    }
+    // In C the wildcard rank is unsigned, in Java it is the int of the same bits.
+    actual.computeIfPresent("LCI_ANY_SOURCE", (name, value) -> value & 0xFFFF_FFFFL);
+
+    assertThat(expected).hasSizeGreaterThan(60);
+    assertThat(actual).isEqualTo(expected);
+  }
+
+  @Test
+  void definesOfTheLayoutAreTheHeaders() {
+    assertThat(header.constants())
+        .containsEntry("LCI_ABI_VERSION", (long) Layout.ABI_VERSION)
+        .containsEntry("LCI_INLINE_MAX", (long) Layout.INLINE_MAX);
+  }
+
+  @Test
+  void layoutIdentifiersAreTheHeadersInTheirOrder() {
+    String[] expected = new String[LayoutId.values().length + 1];
+    for (LayoutId id : LayoutId.values()) {
+      expected[id.index()] = "LCI_LAYOUT_" + id.name();
+    }
+    expected[LayoutId.values().length] = "LCI_LAYOUT_COUNT";
+    assertThat(header.layoutIds()).containsExactly(expected);
+  }
+
+  @Test
+  void descriptorsAreTheHeaders() {
+    Map<String, Field> fields = header.structure("lci_descriptor");
+    assertThat(fields).as("fields, and the whole").hasSize(12);
+    assertThat(size(fields)).isEqualTo(Layout.DESCRIPTOR_SIZE);
+    assertField(fields, "op", Layout.DESCRIPTOR_OP, 1);
+    assertField(fields, "flags", Layout.DESCRIPTOR_FLAGS, 1);
+    assertField(fields, "outcome", Layout.DESCRIPTOR_OUTCOME, 2);
+    assertField(fields, "rank", Layout.DESCRIPTOR_RANK, 4);
+    assertField(fields, "port", Layout.DESCRIPTOR_PORT, 2);
+    assertField(fields, "device", Layout.DESCRIPTOR_DEVICE, 1);
+    assertField(fields, "policy", Layout.DESCRIPTOR_POLICY, 1);
+    assertField(fields, "size", Layout.DESCRIPTOR_SIZE_FIELD, 4);
+    assertField(fields, "tag", Layout.DESCRIPTOR_TAG, 8);
+    assertField(fields, "user_context", Layout.DESCRIPTOR_CONTEXT, 8);
+    assertField(fields, "u", Layout.DESCRIPTOR_PAYLOAD, 32);
+  }
+
+  @Test
+  void recordsAreTheHeaders() {
+    Map<String, Field> fields = header.structure("lci_record");
+    assertThat(fields).as("fields, and the whole").hasSize(11);
+    assertThat(size(fields)).isEqualTo(Layout.RECORD_SIZE);
+    assertField(fields, "kind", Layout.RECORD_KIND, 1);
+    assertField(fields, "flags", Layout.RECORD_FLAGS, 1);
+    assertField(fields, "code", Layout.RECORD_CODE, 2);
+    assertField(fields, "rank", Layout.RECORD_RANK, 4);
+    assertField(fields, "port", Layout.RECORD_PORT, 2);
+    assertField(fields, "index", Layout.RECORD_INDEX, 2);
+    assertField(fields, "size", Layout.RECORD_SIZE_FIELD, 4);
+    assertField(fields, "tag", Layout.RECORD_TAG, 8);
+    assertField(fields, "context", Layout.RECORD_CONTEXT, 8);
+    assertField(fields, "u", Layout.RECORD_PAYLOAD, 32);
+  }
+
+  @Test
+  void controlBlocksAreTheHeaders() {
+    Map<String, Field> fields = header.structure("lci_lane_control");
+    assertField(fields, "flags", Layout.CONTROL_FLAGS, 4);
+    assertField(fields, "submit_count", Layout.CONTROL_SUBMIT_COUNT, 4);
+    assertField(fields, "cq_head", Layout.CONTROL_CQ_HEAD, 4);
+    assertField(fields, "arrival_budget", Layout.CONTROL_ARRIVAL_BUDGET, 4);
+    assertField(fields, "byte_budget", Layout.CONTROL_BYTE_BUDGET, 4);
+    assertField(fields, "spin_ns", Layout.CONTROL_SPIN_NS, 8);
+    assertField(fields, "cq_tail", Layout.CONTROL_CQ_TAIL, 4);
+    assertField(fields, "must_enter", Layout.CONTROL_MUST_ENTER, 4);
+    assertField(fields, "in_flight", Layout.CONTROL_IN_FLIGHT, 4);
+    assertField(fields, "moved", Layout.CONTROL_MOVED, 4);
+    assertField(fields, "next_deadline", Layout.CONTROL_NEXT_DEADLINE, 8);
+    assertField(fields, "late_wakes", Layout.CONTROL_LATE_WAKES, 8);
+    assertField(
+        fields, "generation", Layout.CONTROL_GENERATION, 4 * Layout.CONTROL_GENERATION_COUNT);
+    assertField(fields, "packet_count", Layout.CONTROL_PACKET_COUNT, 4);
+    assertField(fields, "packets", Layout.CONTROL_PACKETS, 4 * Layout.CONTROL_PACKETS_COUNT);
+    assertThat(fields).as("a field that Java does not know").hasSize(15 + 3 + 1);
+  }
+
+  @Test
+  void demandEntriesAreTheHeaders() {
+    Map<String, Field> fields = header.structure("lci_demand");
+    assertThat(size(fields)).isEqualTo(Layout.DEMAND_SIZE);
+    assertField(fields, "requested", Layout.DEMAND_REQUESTED, 8);
+    assertField(fields, "delivered", Layout.DEMAND_DELIVERED, 8);
+    assertField(fields, "port", Layout.DEMAND_PORT, 4);
+    assertField(fields, "depth", Layout.DEMAND_DEPTH, 4);
+  }
+
+  @Test
+  void statusesAreTheHeaders() {
+    Map<String, Field> fields = header.structure("lci_status");
+    assertThat(size(fields)).isEqualTo(Layout.STATUS_SIZE);
+    assertField(fields, "code", Layout.STATUS_CODE, 4);
+    assertField(fields, "rank", Layout.STATUS_RANK, 4);
+    assertField(fields, "tag", Layout.STATUS_TAG, 8);
+    assertField(fields, "buffer", Layout.STATUS_BUFFER, 8);
+    assertField(fields, "size", Layout.STATUS_SIZE_FIELD, 8);
+    assertField(fields, "user_context", Layout.STATUS_CONTEXT, 8);
+    assertField(fields, "port", Layout.STATUS_PORT, 4);
+  }
+
+  @Test
+  void functionsAreTheHeaders() {
+    Map<String, Function> expected = new TreeMap<>(header.functions());
+    assertThat(expected.keySet()).containsAll(NATIVE_ONLY);
+    expected.keySet().removeAll(NATIVE_ONLY);
+    Map<String, Function> actual = new TreeMap<>();
+    for (Method method : JnaSymbols.class.getDeclaredMethods()) {
+      if (Modifier.isNative(method.getModifiers())) {
+        var parameters = Arrays.stream(method.getParameterTypes()).map(Class::getName).toList();
+        actual.put(method.getName(), new Function(method.getReturnType().getName(), parameters));
+      }
+    }
+    assertThat(actual).isEqualTo(expected);
+  }
+
+  @Test
+  void everySymbolHasItsMethod() {
+    Set<String> symbols = new TreeSet<>();
+    for (Method method : JnaSymbols.class.getDeclaredMethods()) {
+      if (Modifier.isNative(method.getModifiers())) {
+        symbols.add(method.getName());
+      }
+    }
+    Set<String> methods = new TreeSet<>();
+    for (Method method : NativeCalls.class.getDeclaredMethods()) {
+      methods.add(
+          "lci_"
+              + method.getName().replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT));
+    }
+    assertThat(methods).isEqualTo(symbols);
+  }
+
+  private static int size(Map<String, Field> fields) {
+    return fields.get("").size();
+  }
+
+  private static void assertField(Map<String, Field> fields, String name, int offset, int size) {
+    assertThat(fields.get(name)).as(name).isEqualTo(new Field(offset, size));
+  }
+}

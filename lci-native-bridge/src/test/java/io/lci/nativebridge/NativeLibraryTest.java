@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.nativebridge;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The start of the loader: what can be refused before any library is looked for. Each case is a JVM
+ * of its own.
+ */
+class NativeLibraryTest {
+
+  @TempDir Path work;
+
+  private record Run(int exit, String output) {}
+
+  private static Run probe(String... options) throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of(options));
+    command.addAll(
+        List.of(
+            "--enable-native-access=ALL-UNNAMED",
+            "-XX:-CreateCoredumpOnCrash",
+            "-cp",
+            System.getProperty("java.class.path"),
+            LoadProbe.class.getName()));
+    Process jvm = new ProcessBuilder(command).redirectErrorStream(true).start();
+    String output = new String(jvm.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+    assertThat(jvm.waitFor(60, TimeUnit.SECONDS)).as("ends: " + output).isTrue();
+    return new Run(jvm.exitValue(), output);
+  }
+
+  private String goodLibrary() {
+    return "-Dlci.native.path=" + StubLibrary.complete(work.resolve("good.so"), "4.5.6");
+  }
+
+  @Test
+  void loadsOnce() throws Exception {
+    String library = goodLibrary();
+    Run run = probe(library);
+    assertThat(run).isEqualTo(new Run(0, "LOADED 4.5.6 from " + library.substring(2)));
+  }
+
+  @Test
+  void protectedModeIsRefusedBeforeItCrashes() throws Exception {
+    Run run = probe(goodLibrary(), "-Djna.protected=true");
+    assertThat(run.output())
+        .startsWith("REFUSED liblci.so cannot be loaded: jna.protected=true is set")
+        .doesNotContain("\n")
+        .endsWith("Fix: start without -Djna.protected=true.");
+    assertThat(run.exit()).isEqualTo(3);
+  }
+
+  @Test
+  void theBindingsOwnLibraryFollowsTheTemporaryDirectory() throws Exception {
+    Path chosen = Files.createDirectory(work.resolve("chosen"));
+    Run run =
+        probe(
+            goodLibrary(),
+            "-Dlci.native.tmpdir=" + chosen,
+            "-Djna.nosys=true",
+            "-Djna.debug_load.jna=true");
+    assertThat(run.exit()).as(run.output()).isZero();
+    assertThat(run.output()).contains(chosen.toString()).contains("LOADED 4.5.6");
+  }
+
+  @Test
+  void aNoexecDirectoryForTheBindingsOwnLibraryIsOneClearLine() throws Exception {
+    String library = goodLibrary();
+    try (NoexecMount mount = NoexecMount.create(work.resolve("noexec"))) {
+      Run run = probe(library, "-Dlci.native.tmpdir=" + mount.directory(), "-Djna.nosys=true");
+      assertThat(run.exit()).as(run.output()).isEqualTo(3);
+      assertThat(run.output())
+          .startsWith("REFUSED liblci.so cannot be loaded: JNA cannot load its own library: ")
+          .doesNotContain("\n")
+          .contains(mount.directory().toString())
+          .contains("-Dlci.native.tmpdir");
+    }
+  }
+
+  @Test
+  void otherPlatformsAreRefusedByName() {
+    assertThatThrownBy(() -> NativeLibrary.refuseOtherPlatforms("Mac OS X", "aarch64"))
+        .isInstanceOf(NativeLibraryException.class)
+        .hasMessageContaining("Mac OS X aarch64")
+        .hasMessageContaining("Linux x86-64 only");
+    assertThatThrownBy(() -> NativeLibrary.refuseOtherPlatforms("Linux", "aarch64"))
+        .hasMessageContaining("Linux aarch64");
+    assertThatCode(() -> NativeLibrary.refuseOtherPlatforms("Linux", "amd64"))
+        .doesNotThrowAnyException();
+  }
+}
