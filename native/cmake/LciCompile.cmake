@@ -25,6 +25,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   target_compile_options(lci_compile INTERFACE -march=x86-64-v2)
 endif()
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # False alarm of gcc 12 on "literal" + std::string (gcc bug 105651).
+  target_compile_options(lci_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+endif()
+
 if(LCI_MUTATIONS)
   target_compile_definitions(lci_compile INTERFACE LCI_MUTATIONS=1)
 endif()

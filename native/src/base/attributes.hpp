@@ -20,8 +20,8 @@ enum class MatchingEngineType : uint8_t { kMap, kQueue };
 enum class CmaMode : uint8_t { kAuto, kOn, kOff };
 enum class MembarrierMode : uint8_t { kAuto, kOff };
 
-/// Typed values; a fresh one holds the defaults. Fields may be lowered afterwards (clamping): attribute_text() shows the
-/// effective value. Sizes are in bytes.
+/// Typed values; a fresh one holds the defaults. Fields may be lowered afterwards (clamping): attribute_text() shows
+/// the effective value. Sizes are in bytes.
 struct Attributes {
   Attributes();
 
@@ -69,8 +69,8 @@ class AttributeSet {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
-/// Fills @p out. @p explicit_values may be null. LCI_ERR_ATTRIBUTE with a text that names the attribute, where the value
-/// came from, what is allowed, and for unknown names the nearest known one.
+/// Fills @p out. @p explicit_values may be null. LCI_ERR_ATTRIBUTE with a text that names the attribute, where the
+/// value came from, what is allowed, and for unknown names the nearest known one.
 int resolve_attributes(const AttributeSet* explicit_values, Attributes* out);
 
 /// The table by index; null past the end.

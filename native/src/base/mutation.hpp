@@ -16,10 +16,10 @@ namespace lci {
 bool mutation_active(const char* name);
 }  // namespace lci
 
-#define LCI_MUTATED(name)                                     \
-  ([]() -> bool {                                             \
-    static const bool active = ::lci::mutation_active(name);  \
-    return active;                                            \
+#define LCI_MUTATED(name)                                    \
+  ([]() -> bool {                                            \
+    static const bool active = ::lci::mutation_active(name); \
+    return active;                                           \
   }())
 
 #else

@@ -45,8 +45,8 @@ class Bootstrap {
 
 /**
  * Opens the bootstrap of a runtime: inproc when @p job is not null, else the first available of the chain in
- * attributes.bootstrap: file when a job directory is named (attribute job_dir or environment LCI_JOB_DIR), local always.
- * Does not wait for other ranks; barrier() does. [A11, A12, 2B-24]
+ * attributes.bootstrap: file when a job directory is named (attribute job_dir or environment LCI_JOB_DIR), local
+ * always. Does not wait for other ranks; barrier() does. [A11, A12, 2B-24]
  */
 int open_bootstrap(const Attributes& attributes, lci_inproc* job, uint32_t inproc_rank,
                    std::unique_ptr<Bootstrap>* out);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/mutation.hpp"
 #include "completion/completion.hpp"
 
 namespace lci {
@@ -21,6 +22,10 @@ class Counter final : public Completion {
 
   int signal(const lci_status& status) override {
     if (const int code = check_signal(status); code != LCI_DONE) return code;
+    if (LCI_MUTATED("counter_lost_update")) {
+      set(get() + 1);
+      return LCI_DONE;
+    }
     value_.fetch_add(1, std::memory_order_acq_rel);
     return LCI_DONE;
   }

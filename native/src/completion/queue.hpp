@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
+#include "base/lazy_array.hpp"
 #include "completion/completion.hpp"
 
 namespace lci {
@@ -15,9 +15,9 @@ namespace lci {
  * Completion queue: a fixed array, multi-producer, multi-consumer. [E6, E8, SS-45]
  *
  * A producer first takes a unit of room (refused: LCI_ERR_OVERRUN, nothing else happened), then a ticket by
- * fetch-and-add; ticket t belongs to cell t mod N. The cell's tag is t when it is free for ticket t and t + 1 when it
- * holds ticket t's status. A consumer looks at the tag of the cell at the head, claims the head by compare-and-swap,
- * copies, sets the tag to t + N and gives the room back.
+ * fetch-and-add; ticket t belongs to cell t mod N in round t div N. The cell's tag is 2 * round when it is free for
+ * that round and 2 * round + 1 when it holds its status. A consumer looks at the tag of the cell at the head, claims
+ * the head by compare-and-swap, copies, sets the tag to 2 * round + 2 and gives the room back.
  *
  * Memory order: tag store release / load acquire hands the status over in both directions; room is given back release
  * and taken acquire. Tickets and head carry no data and are relaxed.
@@ -45,14 +45,17 @@ class CompletionQueue final : public Completion {
 
  private:
   struct alignas(64) Cell {
-    std::atomic<uint64_t> tag{0};
-    lci_status status{};
+    std::atomic<uint64_t> tag;
+    lci_status status;
   };
   static_assert(sizeof(lci_status) <= 56, "a cell is one cache line");
 
+  uint64_t free_tag(uint64_t ticket) const { return (ticket >> round_shift_) * 2; }
+
   const uint32_t capacity_;
+  const uint32_t round_shift_;
   const uint64_t mask_;
-  const std::unique_ptr<Cell[]> cells_;
+  LazyArray<Cell> cells_;
   alignas(64) std::atomic<uint64_t> tail_{0};
   alignas(64) std::atomic<uint64_t> head_{0};
   alignas(64) std::atomic<int64_t> room_;

@@ -24,10 +24,11 @@ class ChunkSource {
 
 /// Sums over all deques; each number is exact when the pool is quiet.
 struct PacketPoolCounters {
-  uint64_t gets = 0;    ///< packets handed out
-  uint64_t puts = 0;    ///< packets taken back
-  uint64_t steals = 0;  ///< successful steal attempts
-  uint64_t misses = 0;  ///< calls that handed out less than was asked for
+  uint64_t gets = 0;      ///< packets handed out
+  uint64_t puts = 0;      ///< packets taken back
+  uint64_t steals = 0;    ///< successful steal attempts
+  uint64_t misses = 0;    ///< calls that handed out less than was asked for
+  uint64_t rejected = 0;  ///< puts dropped because the deque was full: a packet was put twice; must stay 0
 };
 
 /**
@@ -91,7 +92,7 @@ class PacketPool {
   const uint32_t max_;
   std::atomic<uint32_t> capacity_{0};
   TryLock growing_;
-  bool refused_ = false;  // guarded by growing_
+  uint32_t growth_pause_ = 0;  // guarded by growing_: attempts to skip after a refusal
   std::vector<std::unique_ptr<Deque>> deques_;
   const std::unique_ptr<ChunkTable> chunks_;
   const std::unique_ptr<PutCheck> check_;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "completion/completion.hpp"
+
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+
+namespace lci {
+namespace {
+
+thread_local uint32_t signal_depth = 0;
+
+}  // namespace
+
+int check_signal(const lci_status& status) {
+  if (is_done(status.code) || is_error(status.code) || LCI_MUTATED("signal_any_status")) return LCI_DONE;
+  return fail(LCI_ERR_ARGUMENT, "signal: status code %d (%s) is neither done nor an error", status.code,
+              code_name(status.code));
+}
+
+bool in_signal_context() {
+  return signal_depth != 0 && !LCI_MUTATED("signal_context_off");
+}
+
+SignalContext::SignalContext() {
+  ++signal_depth;
+}
+SignalContext::~SignalContext() {
+  --signal_depth;
+}
+
+}  // namespace lci

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef LCI_MATCHING_ENTRY_QUEUE_HPP_
+#define LCI_MATCHING_ENTRY_QUEUE_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "base/mutation.hpp"
+#include "matching/matching_engine.hpp"
+
+namespace lci {
+
+/**
+ * Values of one key and one side, oldest first: two inline, the rest in nodes of seven that are one cache line each.
+ * [B18] Valid as zero bytes: then empty. Not thread-safe: the bucket's lock guards it. Values are not null.
+ *
+ * The nodes form a ring reached by its last one. Nodes are packed from the left; only the last may have gaps at its
+ * end, and the inline places are always filled first.
+ */
+class EntryQueue {
+ public:
+  bool empty() const { return inline_[0] == nullptr; }
+  uint64_t key() const { return key_; }
+  Side side() const { return (last_and_side_ & 1) == 0 ? Side::kSend : Side::kReceive; }
+
+  /// Starts over with another key; only when empty.
+  void open(uint64_t key, Side side) {
+    key_ = key;
+    last_and_side_ = side == Side::kReceive;
+  }
+
+  void push(void* value) {
+    if (inline_[0] == nullptr) {
+      inline_[0] = value;
+    } else if (inline_[1] == nullptr) {
+      inline_[1] = value;
+    } else {
+      push_overflow(value);
+    }
+  }
+
+  /// Oldest value; only when not empty.
+  void* pop() {
+    if (LCI_MUTATED("matching_lifo") && inline_[1] != nullptr) std::swap(inline_[0], inline_[1]);
+    void* value = inline_[0];
+    inline_[0] = inline_[1];
+    inline_[1] = inline_[1] == nullptr ? nullptr : pop_overflow();
+    return value;
+  }
+
+  /// Takes out the values for which @p take answers true, called oldest first; returns how many.
+  template <typename Take>
+  size_t extract(Take take) {
+    size_t taken = 0;
+    for (size_t left = count(); left > 0; --left) {  // once around: what stays goes to the end
+      void* value = pop();
+      if (take(value)) {
+        ++taken;
+      } else {
+        push(value);
+      }
+    }
+    return taken;
+  }
+
+  /// Frees the nodes.
+  void clear() {
+    while (!empty()) pop();
+  }
+
+ private:
+  static constexpr size_t kNodeEntries = 7;
+  struct alignas(64) Node {
+    void* entries[kNodeEntries];
+    Node* next;
+  };
+  static_assert(sizeof(Node) == 64);
+
+  Node* last() const { return reinterpret_cast<Node*>(last_and_side_ & ~uintptr_t{1}); }
+  void set_last(Node* node) { last_and_side_ = reinterpret_cast<uintptr_t>(node) | (last_and_side_ & 1); }
+
+  void push_overflow(void* value) {
+    Node* node = last();
+    if (node == nullptr || node->entries[kNodeEntries - 1] != nullptr) node = append_node();
+    size_t at = 0;
+    while (node->entries[at] != nullptr) ++at;
+    node->entries[at] = value;
+  }
+
+  Node* append_node() {
+    Node* node = new Node{};
+    Node* previous = last();
+    node->next = previous == nullptr ? node : previous->next;
+    if (previous != nullptr) previous->next = node;
+    set_last(node);
+    return node;
+  }
+
+  /// Oldest value of the nodes; null if there are none.
+  void* pop_overflow() {
+    Node* tail = last();
+    if (tail == nullptr) return nullptr;
+    Node* first = tail->next;
+    void* value = first->entries[0];
+    for (size_t at = 1; at < kNodeEntries; ++at) first->entries[at - 1] = first->entries[at];
+    first->entries[kNodeEntries - 1] = nullptr;
+    if (first->entries[0] == nullptr) {
+      tail->next = first->next;
+      if (first == tail) set_last(nullptr);
+      delete first;
+    }
+    return value;
+  }
+
+  size_t count() const {
+    size_t result = (inline_[0] != nullptr) + (inline_[1] != nullptr);
+    const Node* node = last();
+    if (node == nullptr) return result;
+    do {
+      node = node->next;
+      for (void* entry : node->entries) result += entry != nullptr;
+    } while (node != last());
+    return result;
+  }
+
+  uint64_t key_;
+  void* inline_[2];
+  uintptr_t last_and_side_;  // the last node, and the side in the lowest bit
+};
+static_assert(sizeof(EntryQueue) == 32);
+
+}  // namespace lci
+
+#endif  // LCI_MATCHING_ENTRY_QUEUE_HPP_

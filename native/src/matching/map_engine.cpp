@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matching/map_engine.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "base/mutation.hpp"
+
+namespace lci {
+namespace {
+
+/// Spreads every bit of the key over the low bits (the finalizer of a 64-bit Murmur hash).
+uint64_t mix(uint64_t key) {
+  key = (key ^ (key >> 33)) * 0xFF51AFD7ED558CCDu;
+  key = (key ^ (key >> 33)) * 0xC4CEB9FE1A85EC53u;
+  return key ^ (key >> 33);
+}
+
+}  // namespace
+
+MapEngine::MapEngine(uint32_t buckets)
+    : mask_(std::bit_ceil(std::max(buckets, 1u)) - 1),
+      buckets_(size_t{mask_} + 1),
+      touched_(size_t{mask_} / kBucketsPerPage + 1) {}
+
+MapEngine::~MapEngine() {
+  each_touched_bucket([](uint32_t, Bucket& bucket) {
+    each_queue(bucket, [](EntryQueue& queue) { queue.clear(); });
+    free_blocks(bucket.chain);
+  });
+}
+
+void* MapEngine::insert(uint64_t key, void* value, Side side) {
+  const uint32_t index = index_of(key);
+  Bucket& bucket = buckets_[index];
+  std::unique_lock<TryLock> guard(bucket.lock, std::defer_lock);
+  if (!LCI_MUTATED("matching_no_lock")) guard.lock();
+
+  EntryQueue* queue = find(bucket, key);
+  if (queue != nullptr && queue->side() != side) {
+    void* matched = queue->pop();
+    if (queue->empty()) release(bucket, queue);
+    count(index, -1);
+    return matched;
+  }
+  if (queue == nullptr) {
+    queue = claim(bucket);
+    queue->open(key, side);
+    touch(index);
+  }
+  queue->push(value);
+  count(index, 1);
+  return nullptr;
+}
+
+bool MapEngine::remove(uint64_t key, void* value, Side side) {
+  const uint32_t index = index_of(key);
+  Bucket& bucket = buckets_[index];
+  const std::lock_guard<TryLock> guard(bucket.lock);
+
+  EntryQueue* queue = find(bucket, key);
+  if (queue == nullptr || queue->side() != side) return false;
+  bool found = false;
+  queue->extract([&](void* entry) { return !found && (found = entry == value); });
+  if (queue->empty()) release(bucket, queue);
+  if (found) count(index, -1);
+  return found;
+}
+
+void MapEngine::extract(const std::function<bool(uint64_t, void*, Side)>& take) {
+  each_touched_bucket([&](uint32_t index, Bucket& bucket) {
+    const std::lock_guard<TryLock> guard(bucket.lock);
+    std::vector<EntryQueue*> emptied;  // released afterwards: the last one of a block may free it
+    each_queue(bucket, [&](EntryQueue& queue) {
+      const size_t taken = queue.extract([&](void* value) { return take(queue.key(), value, queue.side()); });
+      count(index, -static_cast<int64_t>(taken));
+      if (queue.empty()) emptied.push_back(&queue);
+    });
+    for (EntryQueue* queue : emptied) release(bucket, queue);
+  });
+}
+
+size_t MapEngine::size() const {
+  int64_t sum = 0;
+  for (const Stripe& stripe : stripes_) sum += stripe.stored.load(std::memory_order_relaxed);
+  return static_cast<size_t>(std::max<int64_t>(sum, 0));
+}
+
+uint32_t MapEngine::index_of(uint64_t key) const {
+  return static_cast<uint32_t>(mix(key)) & mask_;
+}
+
+void MapEngine::count(uint32_t index, int64_t change) {
+  stripes_[index % kStripes].stored.fetch_add(change, std::memory_order_relaxed);
+}
+
+void MapEngine::touch(uint32_t index) {
+  std::atomic<bool>& touched = touched_[index / kBucketsPerPage];
+  if (!touched.load(std::memory_order_relaxed)) touched.store(true, std::memory_order_release);
+}
+
+EntryQueue* MapEngine::find(Bucket& bucket, uint64_t key) {
+  for (uint32_t i = 0; i < kInlineQueues; ++i) {
+    if ((bucket.used >> i & 1) != 0 && bucket.queues[i].key() == key) return &bucket.queues[i];
+  }
+  for (Block* block = bucket.chain; block != nullptr; block = block->next) {
+    EntryQueue* end = block->queues() + block->capacity;
+    EntryQueue* found =
+        std::find_if(block->queues(), end, [&](const EntryQueue& each) { return !each.empty() && each.key() == key; });
+    if (found != end) return found;
+  }
+  return nullptr;
+}
+
+/// An empty queue, which the caller must fill before the lock is released.
+EntryQueue* MapEngine::claim(Bucket& bucket) {
+  const auto free_inline = static_cast<uint32_t>(std::countr_one(bucket.used));
+  if (free_inline < kInlineQueues) {
+    bucket.used = static_cast<uint8_t>(bucket.used | 1u << free_inline);
+    return &bucket.queues[free_inline];
+  }
+  Block* block = bucket.chain;
+  while (block != nullptr && block->used == block->capacity) block = block->next;
+  if (block == nullptr) block = append_block(bucket);
+  ++block->used;
+  EntryQueue* end = block->queues() + block->capacity;
+  return std::find_if(block->queues(), end, [](const EntryQueue& each) { return each.empty(); });
+}
+
+/// Gives an emptied queue back, and frees the blocks at the end of the chain that hold nothing.
+void MapEngine::release(Bucket& bucket, EntryQueue* queue) {
+  if (queue >= bucket.queues && queue < bucket.queues + kInlineQueues) {
+    bucket.used = static_cast<uint8_t>(bucket.used & ~(1u << (queue - bucket.queues)));
+    return;
+  }
+  Block** end = &bucket.chain;
+  for (Block** link = &bucket.chain; *link != nullptr; link = &(*link)->next) {
+    Block* block = *link;
+    if (queue >= block->queues() && queue < block->queues() + block->capacity) --block->used;
+    if (block->used > 0) end = &block->next;
+  }
+  free_blocks(*end);
+  *end = nullptr;
+}
+
+MapEngine::Block* MapEngine::append_block(Bucket& bucket) {
+  uint32_t capacity = kInlineQueues;
+  Block** link = &bucket.chain;
+  for (; *link != nullptr; link = &(*link)->next) capacity = (*link)->capacity;
+  capacity = 2 * capacity + 1;
+  // Zero bytes are an empty block of empty queues.
+  auto* block = static_cast<Block*>(std::calloc(1, sizeof(Block) + capacity * sizeof(EntryQueue)));
+  if (block == nullptr) throw std::bad_alloc();
+  block->capacity = capacity;
+  *link = block;
+  return block;
+}
+
+void MapEngine::free_blocks(Block* block) {
+  while (block != nullptr) {
+    Block* next = block->next;
+    std::free(block);
+    block = next;
+  }
+}
+
+template <typename Visit>
+void MapEngine::each_queue(Bucket& bucket, Visit visit) {
+  for (uint32_t i = 0; i < kInlineQueues; ++i) {
+    if ((bucket.used >> i & 1) != 0) visit(bucket.queues[i]);
+  }
+  for (Block* block = bucket.chain; block != nullptr; block = block->next) {
+    for (uint32_t i = 0; i < block->capacity; ++i) {
+      if (!block->queues()[i].empty()) visit(block->queues()[i]);
+    }
+  }
+}
+
+template <typename Visit>
+void MapEngine::each_touched_bucket(Visit visit) {
+  for (uint32_t page = 0; page < touched_.size(); ++page) {
+    if (!touched_[page].load(std::memory_order_acquire)) continue;
+    const uint32_t first = page * kBucketsPerPage;
+    const uint32_t end = std::min(first + kBucketsPerPage, mask_ + 1);
+    for (uint32_t index = first; index < end; ++index) visit(index, buckets_[index]);
+  }
+}
+
+}  // namespace lci
