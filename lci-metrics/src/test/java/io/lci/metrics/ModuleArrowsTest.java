@@ -114,6 +114,16 @@ class ModuleArrowsTest {
         .check(LCI);
   }
 
+  @Test
+  void theLookAtSignaturesSeesTypesAndTheirArguments() {
+    assertThat(signatureTypes(LCI.get(LciRuntime.class)))
+        .extracting(JavaClass::getName)
+        .contains(
+            "reactor.core.publisher.Mono",
+            "io.lci.completion.Completion",
+            "java.lang.AutoCloseable");
+  }
+
   /**
    * Types of visible fields, methods and constructors, with their type arguments, and supertypes.
    */
