@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/fences.hpp"
+#include "base/mutation.hpp"
 
 namespace lci {
 
@@ -40,6 +41,7 @@ class TryLock {
   TryLock& operator=(const TryLock&) = delete;
 
   [[nodiscard]] bool try_lock() {
+    if (LCI_MUTATED("try_lock_always")) return true;
     return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, std::memory_order_acquire);
   }
   void lock() {

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutations that must make this file fail: attributes_environment_first, attributes_ignore_unknown.
+#include "base/attributes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "support/environment.hpp"
+
+namespace lci {
+namespace {
+
+using test::ScopedVariable;
+using testing::IsSubstring;
+
+AttributeSet explicit_value(const char* name, const char* value) {
+  AttributeSet set;
+  EXPECT_EQ(set.set(name, value), LCI_DONE) << last_error();
+  return set;
+}
+
+TEST(Attributes, DefaultsAreTheDocumentedOnes) {
+  const Attributes defaults;
+  EXPECT_EQ(defaults.devices, 1u);
+  EXPECT_EQ(defaults.packet_size, 8192u);
+  EXPECT_EQ(defaults.packets, 256u);
+  EXPECT_EQ(defaults.packets_max, 4096u);
+  EXPECT_EQ(defaults.ring_bytes, 65536u);
+  EXPECT_EQ(defaults.control_ring_bytes, 16384u);
+  EXPECT_EQ(defaults.arena_bytes, 1073741824u);
+  EXPECT_EQ(defaults.lane_completions, 1024u);
+  EXPECT_EQ(defaults.inbox_messages, 1024u);
+  EXPECT_EQ(defaults.inbox_bytes, 8388608u);
+  EXPECT_EQ(defaults.initial_lease, 16u);
+  EXPECT_EQ(defaults.max_posted, 65536u);
+  EXPECT_EQ(defaults.backlog_messages, 1024u);
+  EXPECT_EQ(defaults.backlog_bytes, 8388608u);
+  EXPECT_EQ(defaults.announcements, 65536u);
+  EXPECT_EQ(defaults.engine_messages, 1024u);
+  EXPECT_EQ(defaults.engine_bytes, 8388608u);
+  EXPECT_EQ(defaults.matching_engine_type, MatchingEngineType::kMap);
+  EXPECT_EQ(defaults.matching_buckets, 65536u);
+  EXPECT_EQ(defaults.sync_threshold, 1u);
+  EXPECT_EQ(defaults.queue_capacity, 65536u);
+  EXPECT_EQ(defaults.bootstrap, "file;local");
+  EXPECT_EQ(defaults.bootstrap_timeout_ms, 60000u);
+  EXPECT_EQ(defaults.job_dir, "");
+  EXPECT_EQ(defaults.job_rank, -1);
+  EXPECT_EQ(defaults.job_size, -1);
+  EXPECT_EQ(defaults.cma, CmaMode::kOff);
+  EXPECT_EQ(defaults.chaos, "");
+  EXPECT_EQ(defaults.membarrier, MembarrierMode::kAuto);
+  EXPECT_EQ(defaults.memory_limit_bytes, 0u);
+}
+
+/// [A6] explicit > environment > default, for every attribute of the table.
+TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
+  struct Sample {
+    const char* name;
+    const char* environment;
+    const char* given;
+  };
+  const Sample samples[] = {
+      {"devices", "2", "3"},
+      {"packet_size", "512", "1024"},
+      {"packets", "10", "11"},
+      {"packets_max", "300", "301"},
+      {"ring_bytes", "4096", "8192"},
+      {"control_ring_bytes", "4096", "8192"},
+      {"arena_bytes", "1048576", "2097152"},
+      {"lane_completions", "64", "128"},
+      {"inbox_messages", "1", "2"},
+      {"inbox_bytes", "100", "200"},
+      {"initial_lease", "0", "1"},
+      {"max_posted", "1", "2"},
+      {"backlog_messages", "0", "1"},
+      {"backlog_bytes", "0", "1"},
+      {"announcements", "1", "2"},
+      {"engine_messages", "0", "1"},
+      {"engine_bytes", "0", "1"},
+      {"matching_engine_type", "queue", "map"},
+      {"matching_buckets", "1", "2"},
+      {"sync_threshold", "2", "3"},
+      {"queue_capacity", "1", "2"},
+      {"bootstrap", "local", "file,local"},
+      {"bootstrap_timeout_ms", "1", "2"},
+      {"job_dir", "/a", "/b"},
+      {"job_rank", "0", "1"},
+      {"job_size", "1", "2"},
+      {"cma", "on", "auto"},
+      {"chaos", "seed=1", "seed=2"},
+      {"membarrier", "off", "auto"},
+      {"memory_limit_bytes", "1", "2"},
+  };
+  uint32_t count = 0;
+  while (attr_name(count) != nullptr) ++count;
+  ASSERT_EQ(count, std::size(samples)) << "a new attribute needs a sample";
+  for (uint32_t i = 0; i < count; ++i) {
+    const Sample& sample = samples[i];
+    ASSERT_STREQ(attr_name(i), sample.name);
+    Attributes resolved;
+    ASSERT_EQ(resolve_attributes(nullptr, &resolved), LCI_DONE) << last_error();
+    EXPECT_EQ(attribute_text(resolved, sample.name), attr_default(i));
+
+    std::string variable = "LCI_ATTR_";
+    for (const char* letter = sample.name; *letter != '\0'; ++letter) variable += static_cast<char>(toupper(*letter));
+    const ScopedVariable environment(variable.c_str(), sample.environment);
+    ASSERT_EQ(resolve_attributes(nullptr, &resolved), LCI_DONE) << last_error();
+    EXPECT_EQ(attribute_text(resolved, sample.name), sample.environment);
+
+    const AttributeSet given = explicit_value(sample.name, sample.given);
+    ASSERT_EQ(resolve_attributes(&given, &resolved), LCI_DONE) << last_error();
+    EXPECT_EQ(attribute_text(resolved, sample.name), sample.given);
+  }
+}
+
+TEST(Attributes, EnvironmentIsReadAtEachResolve) {
+  Attributes resolved;
+  {
+    const ScopedVariable variable("LCI_ATTR_DEVICES", "5");
+    ASSERT_EQ(resolve_attributes(nullptr, &resolved), LCI_DONE);
+    EXPECT_EQ(resolved.devices, 5u);
+  }
+  ASSERT_EQ(resolve_attributes(nullptr, &resolved), LCI_DONE);
+  EXPECT_EQ(resolved.devices, 1u);
+}
+
+TEST(Attributes, SizesTakeSuffixes) {
+  AttributeSet set;
+  ASSERT_EQ(set.set("ring_bytes", "128K"), LCI_DONE);
+  ASSERT_EQ(set.set("inbox_bytes", "3M"), LCI_DONE);
+  ASSERT_EQ(set.set("arena_bytes", "2G"), LCI_DONE);
+  Attributes resolved;
+  ASSERT_EQ(resolve_attributes(&set, &resolved), LCI_DONE) << last_error();
+  EXPECT_EQ(resolved.ring_bytes, 131072u);
+  EXPECT_EQ(resolved.inbox_bytes, 3145728u);
+  EXPECT_EQ(resolved.arena_bytes, 2147483648u);
+  EXPECT_EQ(attribute_text(resolved, "arena_bytes"), "2147483648");
+}
+
+TEST(Attributes, BadValuesAreRefusedWhereTheyAreSet) {
+  struct Bad {
+    const char* name;
+    const char* value;
+  };
+  const Bad bad[] = {
+      {"devices", "0"},           {"devices", "17"},          {"devices", ""},
+      {"devices", "one"},         {"devices", "1x"},          {"devices", " 1"},
+      {"devices", "-1"},          {"packet_size", "255"},     {"packet_size", "300"},
+      {"packet_size", "2M"},      {"ring_bytes", "65537"},    {"ring_bytes", "2048"},
+      {"ring_bytes", "32M"},      {"lane_completions", "63"}, {"lane_completions", "96"},
+      {"inbox_bytes", "9999999999G"}, {"arena_bytes", "99999999999999999999"},
+      {"matching_engine_type", "tree"}, {"matching_engine_type", ""}, {"cma", "yes"},
+      {"membarrier", "on"},       {"bootstrap", "carrier"},   {"bootstrap", ""},
+      {"bootstrap", "file;carrier"}, {"job_rank", "-2"},
+  };
+  for (const Bad& each : bad) {
+    AttributeSet set;
+    EXPECT_EQ(set.set(each.name, each.value), LCI_ERR_ATTRIBUTE) << each.name << "=" << each.value;
+    EXPECT_PRED_FORMAT2(IsSubstring, each.name, last_error());
+    EXPECT_EQ(set.find(each.name), nullptr);
+
+    const std::string lower_name = each.name;
+    std::string variable = "LCI_ATTR_";
+    for (const char letter : lower_name) variable += static_cast<char>(toupper(letter));
+    const ScopedVariable environment(variable.c_str(), each.value);
+    Attributes resolved;
+    EXPECT_EQ(resolve_attributes(nullptr, &resolved), LCI_ERR_ATTRIBUTE) << each.name << "=" << each.value;
+    EXPECT_PRED_FORMAT2(IsSubstring, variable.c_str(), last_error());
+  }
+}
+
+TEST(Attributes, AFailedSetKeepsTheOldValue) {
+  AttributeSet set = explicit_value("devices", "4");
+  EXPECT_EQ(set.set("devices", "400"), LCI_ERR_ATTRIBUTE);
+  ASSERT_NE(set.find("devices"), nullptr);
+  EXPECT_EQ(*set.find("devices"), "4");
+}
+
+TEST(Attributes, AFailedResolveLeavesTheResultAlone) {
+  Attributes resolved;
+  resolved.devices = 7;
+  const ScopedVariable variable("LCI_ATTR_MEMBARRIER", "maybe");
+  EXPECT_EQ(resolve_attributes(nullptr, &resolved), LCI_ERR_ATTRIBUTE);
+  EXPECT_EQ(resolved.devices, 7u);
+}
+
+TEST(Attributes, UnknownNamesNameTheNearest) {
+  AttributeSet set;
+  EXPECT_EQ(set.set("pakcet_size", "512"), LCI_ERR_ATTRIBUTE);
+  EXPECT_PRED_FORMAT2(IsSubstring, "\"packet_size\"", last_error());
+  EXPECT_EQ(set.set("", "512"), LCI_ERR_ATTRIBUTE);
+  EXPECT_EQ(set.set(nullptr, "512"), LCI_ERR_ARGUMENT);
+  EXPECT_EQ(set.set("devices", nullptr), LCI_ERR_ARGUMENT);
+}
+
+TEST(Attributes, UnknownEnvironmentNamesAreErrors) {
+  Attributes resolved;
+  {
+    const ScopedVariable variable("LCI_ATTR_INBOX_MESAGES", "1");
+    EXPECT_EQ(resolve_attributes(nullptr, &resolved), LCI_ERR_ATTRIBUTE);
+    EXPECT_PRED_FORMAT2(IsSubstring, "\"inbox_messages\"", last_error());
+    EXPECT_PRED_FORMAT2(IsSubstring, "LCI_ATTR_INBOX_MESAGES", last_error());
+  }
+  {
+    const ScopedVariable variable("LCI_ATTR_devices", "1");  // lower case would be ignored silently otherwise
+    EXPECT_EQ(resolve_attributes(nullptr, &resolved), LCI_ERR_ATTRIBUTE);
+  }
+  {
+    const ScopedVariable variable("LCI_OTHER", "1");
+    EXPECT_EQ(resolve_attributes(nullptr, &resolved), LCI_DONE);
+  }
+}
+
+TEST(Attributes, UnknownBootstrapNamesTheChoices) {
+  AttributeSet set;
+  EXPECT_EQ(set.set("bootstrap", "file;mpi"), LCI_ERR_ATTRIBUTE);
+  for (const auto choice : kBootstrapNames) {
+    EXPECT_PRED_FORMAT2(IsSubstring, std::string(choice), std::string(last_error()));
+  }
+}
+
+TEST(Attributes, PacketsMustFitTheirBound) {
+  const AttributeSet set = explicit_value("packets_max", "255");
+  Attributes resolved;
+  EXPECT_EQ(resolve_attributes(&set, &resolved), LCI_ERR_ATTRIBUTE);
+  EXPECT_PRED_FORMAT2(IsSubstring, "packets_max", last_error());
+}
+
+TEST(Attributes, TextShowsClampedValues) {
+  Attributes attributes;
+  attributes.ring_bytes = 4096;
+  attributes.cma = CmaMode::kOn;
+  EXPECT_EQ(attribute_text(attributes, "ring_bytes"), "4096");
+  EXPECT_EQ(attribute_text(attributes, "cma"), "on");
+  EXPECT_EQ(attribute_text(attributes, "nothing"), std::nullopt);
+}
+
+TEST(Attributes, TableHasNamesDefaultsAndHelpUpToItsEnd) {
+  uint32_t index = 0;
+  for (; attr_name(index) != nullptr; ++index) {
+    ASSERT_NE(attr_default(index), nullptr);
+    EXPECT_GT(std::string(attr_help(index)).size(), 10u) << attr_name(index);
+  }
+  EXPECT_EQ(attr_default(index), nullptr);
+  EXPECT_EQ(attr_help(index), nullptr);
+  EXPECT_EQ(attr_name(0xFFFFFFFFu), nullptr);
+}
+
+TEST(NameList, SplitsAtSpacesCommasAndSemicolons) {
+  NameList list(" ,file;;local, a b;");
+  std::vector<std::string> names;
+  while (const auto name = list.next()) names.emplace_back(*name);
+  EXPECT_EQ(names, (std::vector<std::string>{"file", "local", "a", "b"}));
+  EXPECT_EQ(NameList(" ;,").next(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace lci
