@@ -37,7 +37,9 @@ TEST(TryLockGuard, UnlocksOnlyWhatItTook) {
   lock.unlock();
 }
 
-TEST(Mutation, IsOffForNamesThatNobodyGave) { EXPECT_FALSE(LCI_MUTATED("no_such_mutation")); }
+TEST(Mutation, IsOffForNamesThatNobodyGave) {
+  EXPECT_FALSE(LCI_MUTATED("no_such_mutation"));
+}
 
 }  // namespace
 }  // namespace lci

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What shell tests share. A test is a function test_*; it runs in a subshell, in a folder of its own, and fails by a
+# non-zero exit. Waiting is always for a condition, with a deadline that only a broken subject meets. Source this file,
+# define tests, call run_tests.
+set -uo pipefail
+
+readonly DEADLINE_S=${LCI_TEST_DEADLINE_S:-60}
+work=$(mktemp -d "${TMPDIR:-/tmp}/lci-test.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+readonly work
+readonly SKIPPED=77
+
+fail() { echo "    $*" >&2; exit 1; }
+# skip REASON: for what this machine cannot do; it is counted and said.
+skip() { echo "skipped ${FUNCNAME[1]}: $*"; exit $SKIPPED; }
+equal() { [[ $1 == "$2" ]] || fail "expected '$2', got '$1'${3:+ ($3)}"; }
+contains() { [[ $1 == *"$2"* ]] || fail "no '$2' in '$1'"; }
+
+# within CONDITION...: waits until the command succeeds.
+within() {
+  local end=$((SECONDS + DEADLINE_S))
+  until "$@"; do
+    ((SECONDS < end)) || fail "not within $DEADLINE_S s: $*"
+    sleep 0.02
+  done
+}
+
+# process_state PID: a letter as in ps; nothing if there is no such process.
+process_state() { { sed 's/.*) //; s/ .*//' "/proc/$1/stat"; } 2> /dev/null; }
+# is_gone PID: no such process, or a zombie that only waits for its parent.
+is_gone() { local state; state=$(process_state "$1"); [[ -z $state || $state == Z ]]; }
+is_stopped() { [[ $(process_state "$1") == T ]]; }
+is_empty() { [[ -z $(ls -A "$1") ]]; }
+has_lines() { [[ -f $1 && $(wc -l < "$1") -ge $2 ]]; }
+
+# job_processes BASE: pids of all processes that belong to a job whose directory is under BASE.
+job_processes() {
+  local environment
+  for environment in /proc/[0-9]*/environ; do
+    { tr '\0' '\n' < "$environment" | grep -q "^LCI_JOB_DIR=$1/" && echo "${environment//[!0-9]/}"; } 2> /dev/null
+  done
+  true
+}
+
+# run_tests: runs all tests, prints the failed ones and "N passed, N failed".
+run_tests() {
+  local name code passed=0 failed=0 skipped=0
+  for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do
+    code=0
+    (dir=$work/$name base=$work/$name/base && mkdir "$dir" && "$name") || code=$?
+    case $code in
+      0) passed=$((passed + 1)) ;;
+      "$SKIPPED") skipped=$((skipped + 1)) ;;
+      *) echo "FAILED $name"; failed=$((failed + 1)) ;;
+    esac
+  done
+  echo "$passed passed, $failed failed$( ((skipped == 0)) || echo ", $skipped skipped")"
+  ((failed == 0 && passed > 0))
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutations that must make this file fail: bootstrap_skip_fence, bootstrap_skip_claim.
+#include "bootstrap/bootstrap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "bootstrap/identity.hpp"
+#include "bootstrap/inproc.hpp"
+#include "support/environment.hpp"
+#include "support/job_directory.hpp"
+#include "support/threads.hpp"
+
+namespace lci {
+namespace {
+
+using test::Deadline;
+using test::JobDirectory;
+using test::ScopedVariable;
+using testing::IsSubstring;
+
+struct InprocRelease {
+  void operator()(lci_inproc* job) const { release_inproc(job); }
+};
+using InprocJob = std::unique_ptr<lci_inproc, InprocRelease>;
+
+InprocJob inproc_job(uint32_t size) {
+  lci_inproc* job = nullptr;
+  EXPECT_EQ(create_inproc(size, &job), LCI_DONE) << last_error();
+  return InprocJob(job);
+}
+
+/// A job of each kind, to run the contract over all of them.
+class Job {
+ public:
+  virtual ~Job() = default;
+  virtual int open(uint32_t rank, std::unique_ptr<Bootstrap>* out) = 0;
+};
+
+class InprocJobUnderTest final : public Job {
+ public:
+  explicit InprocJobUnderTest(uint32_t size) : job_(inproc_job(size)) {}
+  int open(uint32_t rank, std::unique_ptr<Bootstrap>* out) override {
+    return open_bootstrap(Attributes(), job_.get(), rank, out);
+  }
+
+ private:
+  InprocJob job_;
+};
+
+class FileJobUnderTest final : public Job {
+ public:
+  explicit FileJobUnderTest(uint32_t size) : directory_(size) {}
+  int open(uint32_t rank, std::unique_ptr<Bootstrap>* out) override {
+    return open_bootstrap(directory_.attributes(static_cast<int32_t>(rank)), nullptr, 0, out);
+  }
+
+ private:
+  JobDirectory directory_;
+};
+
+class BootstrapContract : public testing::TestWithParam<std::string> {
+ protected:
+  static std::unique_ptr<Job> make_job(uint32_t size) {
+    if (GetParam() == "inproc") return std::make_unique<InprocJobUnderTest>(size);
+    return std::make_unique<FileJobUnderTest>(size);
+  }
+};
+
+std::string text_of(const std::vector<uint8_t>& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+/// [A13, 2B-44] Values of any size and any bytes, over several fences.
+TEST_P(BootstrapContract, ValuesCrossAtFences) {
+  constexpr uint32_t kRanks = 4;
+  const auto job = make_job(kRanks);
+  std::vector<std::string> ids(kRanks);
+  const Deadline deadline(30);
+  test::run_threads(kRanks, [&](uint32_t self) {
+    std::unique_ptr<Bootstrap> bootstrap;
+    ASSERT_EQ(job->open(self, &bootstrap), LCI_DONE) << last_error();
+    EXPECT_EQ(bootstrap->rank(), self);
+    EXPECT_EQ(bootstrap->size(), kRanks);
+    EXPECT_STREQ(bootstrap->name(), GetParam().c_str());
+    ids[self] = bootstrap->job_id();
+    for (uint32_t round = 0; round < 5; ++round) {
+      const std::string key = "odd key/../" + std::to_string(round);
+      const std::vector<uint8_t> value(round * 3000 + self, static_cast<uint8_t>(self * 16 + round));
+      ASSERT_EQ(bootstrap->publish(key, value.data(), value.size()), LCI_DONE) << last_error();
+      ASSERT_EQ(bootstrap->barrier(deadline.ns()), LCI_DONE) << last_error();
+      for (uint32_t peer = 0; peer < kRanks; ++peer) {
+        std::vector<uint8_t> got;
+        ASSERT_EQ(bootstrap->get(peer, key, &got), LCI_DONE) << last_error();
+        EXPECT_EQ(got, std::vector<uint8_t>(round * 3000 + peer, static_cast<uint8_t>(peer * 16 + round)));
+      }
+    }
+    ASSERT_EQ(bootstrap->barrier(deadline.ns()), LCI_DONE) << "nobody leaves while others still read";
+  });
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 1u);
+  EXPECT_TRUE(parse_id(ids[0]).has_value());
+}
+
+TEST_P(BootstrapContract, GetBeforeTheFenceIsAnError) {
+  const auto job = make_job(1);
+  std::unique_ptr<Bootstrap> bootstrap;
+  ASSERT_EQ(job->open(0, &bootstrap), LCI_DONE) << last_error();
+  std::vector<uint8_t> out{1, 2, 3};
+  EXPECT_EQ(bootstrap->get(0, "k", &out), LCI_ERR_BOOTSTRAP);
+  EXPECT_PRED_FORMAT2(IsSubstring, "has not published", last_error());
+  ASSERT_EQ(bootstrap->publish("k", "abc", 3), LCI_DONE);
+  EXPECT_EQ(bootstrap->get(0, "k", &out), LCI_ERR_BOOTSTRAP);
+  EXPECT_PRED_FORMAT2(IsSubstring, "only after the next barrier", last_error());
+  EXPECT_EQ(out.size(), 3u);
+  ASSERT_EQ(bootstrap->barrier(Deadline(10).ns()), LCI_DONE);
+  ASSERT_EQ(bootstrap->get(0, "k", &out), LCI_DONE);
+  EXPECT_EQ(text_of(out), "abc");
+}
+
+TEST_P(BootstrapContract, BadArgumentsAreErrors) {
+  const auto job = make_job(2);
+  std::unique_ptr<Bootstrap> bootstrap;
+  ASSERT_EQ(job->open(1, &bootstrap), LCI_DONE) << last_error();
+  std::vector<uint8_t> out;
+  EXPECT_EQ(bootstrap->publish("", "x", 1), LCI_ERR_ARGUMENT);
+  EXPECT_EQ(bootstrap->publish("k", nullptr, 1), LCI_ERR_ARGUMENT);
+  EXPECT_EQ(bootstrap->publish("k", nullptr, 0), LCI_DONE);
+  EXPECT_EQ(bootstrap->publish("k", "x", 1), LCI_ERR_BOOTSTRAP) << "a key is published once";
+  EXPECT_EQ(bootstrap->get(2, "k", &out), LCI_ERR_RANK);
+  std::unique_ptr<Bootstrap> outside;
+  EXPECT_EQ(job->open(2, &outside), LCI_ERR_BOOTSTRAP);
+  EXPECT_EQ(outside, nullptr);
+}
+
+/// [L7]
+TEST_P(BootstrapContract, TimeoutNamesTheMissingRanks) {
+  const auto job = make_job(4);
+  std::unique_ptr<Bootstrap> bootstrap;
+  ASSERT_EQ(job->open(2, &bootstrap), LCI_DONE) << last_error();
+  EXPECT_EQ(bootstrap->barrier(now_ns() + 30'000'000), LCI_ERR_TIMEOUT);
+  EXPECT_PRED_FORMAT2(IsSubstring, "missing ranks 0, 1, 3:", last_error());
+  EXPECT_PRED_FORMAT2(IsSubstring, bootstrap->job_id().c_str(), last_error());
+}
+
+/// The deadline here is far beyond the test's own: only the notice of the departure can end the barrier.
+TEST_P(BootstrapContract, ARankThatClosesEndsTheBarrier) {
+  const auto job = make_job(3);
+  test::run_threads(3, [&](uint32_t self) {
+    std::unique_ptr<Bootstrap> bootstrap;
+    ASSERT_EQ(job->open(self, &bootstrap), LCI_DONE) << last_error();
+    ASSERT_EQ(bootstrap->barrier(Deadline(30).ns()), LCI_DONE) << last_error();
+    if (self == 1) return;
+    EXPECT_EQ(bootstrap->barrier(Deadline(3600).ns()), LCI_ERR_BOOTSTRAP);
+    EXPECT_PRED_FORMAT2(IsSubstring, "rank", last_error());
+    EXPECT_PRED_FORMAT2(IsSubstring, "closed", last_error());
+  });
+}
+
+/// [A2] All ranks close and open again: fresh values, fresh barriers, another identity.
+TEST_P(BootstrapContract, GenerationsFollowEachOther) {
+  constexpr uint32_t kRanks = 2;
+  const auto job = make_job(kRanks);
+  std::set<std::string> ids;
+  for (uint32_t generation = 0; generation < 10; ++generation) {
+    std::string id[kRanks];
+    const Deadline deadline(30);
+    test::run_threads(kRanks, [&](uint32_t self) {
+      std::unique_ptr<Bootstrap> bootstrap;
+      ASSERT_EQ(job->open(self, &bootstrap), LCI_DONE) << last_error();
+      id[self] = bootstrap->job_id();
+      std::vector<uint8_t> got;
+      EXPECT_EQ(bootstrap->get(1 - self, "k", &got), LCI_ERR_BOOTSTRAP) << "a value of the generation before";
+      const std::string value = std::to_string(generation);
+      ASSERT_EQ(bootstrap->publish("k", value.data(), value.size()), LCI_DONE) << last_error();
+      ASSERT_EQ(bootstrap->barrier(deadline.ns()), LCI_DONE) << last_error();
+      ASSERT_EQ(bootstrap->get(1 - self, "k", &got), LCI_DONE) << last_error();
+      EXPECT_EQ(text_of(got), value);
+      ASSERT_EQ(bootstrap->barrier(deadline.ns()), LCI_DONE) << last_error();
+    });
+    EXPECT_EQ(id[0], id[1]);
+    ids.insert(id[0]);
+  }
+  EXPECT_EQ(ids.size(), 10u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, BootstrapContract, testing::Values("inproc", "file"),
+                         [](const auto& info) { return info.param; });
+
+TEST(BootstrapChain, LocalIsRankZeroOfOne) {
+  std::unique_ptr<Bootstrap> first;
+  std::unique_ptr<Bootstrap> second;
+  ASSERT_EQ(open_bootstrap(Attributes(), nullptr, 5, &first), LCI_DONE) << last_error();
+  ASSERT_EQ(open_bootstrap(Attributes(), nullptr, 5, &second), LCI_DONE) << last_error();
+  EXPECT_STREQ(first->name(), "local");
+  EXPECT_EQ(first->rank(), 0u);
+  EXPECT_EQ(first->size(), 1u);
+  EXPECT_NE(first->job_id(), second->job_id());
+  EXPECT_NE(first->secret(), second->secret());
+  std::vector<uint8_t> got;
+  EXPECT_EQ(first->publish("k", "v", 1), LCI_DONE);
+  EXPECT_EQ(first->get(0, "k", &got), LCI_ERR_BOOTSTRAP);
+  EXPECT_EQ(first->barrier(0), LCI_DONE);
+  EXPECT_EQ(first->get(0, "k", &got), LCI_DONE);
+  EXPECT_EQ(first->get(1, "k", &got), LCI_ERR_RANK);
+}
+
+/// [A12] Rank and size alone do not make a job.
+TEST(BootstrapChain, RankAndSizeAloneFallThroughToLocal) {
+  const ScopedVariable rank("LCI_RANK", "1");
+  const ScopedVariable size("LCI_SIZE", "2");
+  std::unique_ptr<Bootstrap> bootstrap;
+  ASSERT_EQ(open_bootstrap(Attributes(), nullptr, 0, &bootstrap), LCI_DONE) << last_error();
+  EXPECT_STREQ(bootstrap->name(), "local");
+}
+
+TEST(BootstrapChain, OrderAndAvailabilityDecide) {
+  const JobDirectory directory(1);
+  Attributes attributes = directory.attributes(0);
+  std::unique_ptr<Bootstrap> bootstrap;
+  attributes.bootstrap = "local file";
+  ASSERT_EQ(open_bootstrap(attributes, nullptr, 0, &bootstrap), LCI_DONE) << last_error();
+  EXPECT_STREQ(bootstrap->name(), "local");
+  attributes.bootstrap = "inproc,file,local";
+  ASSERT_EQ(open_bootstrap(attributes, nullptr, 0, &bootstrap), LCI_DONE) << last_error();
+  EXPECT_STREQ(bootstrap->name(), "file");
+  bootstrap.reset();
+  attributes.job_dir = "";
+  attributes.bootstrap = "inproc;file";
+  EXPECT_EQ(open_bootstrap(attributes, nullptr, 0, &bootstrap), LCI_ERR_BOOTSTRAP);
+  EXPECT_PRED_FORMAT2(IsSubstring, "inproc;file", last_error());
+  attributes.bootstrap = "carrier local";
+  EXPECT_EQ(open_bootstrap(attributes, nullptr, 0, &bootstrap), LCI_ERR_ATTRIBUTE);
+  EXPECT_PRED_FORMAT2(IsSubstring, "carrier", last_error());
+}
+
+TEST(InprocJobs, SizeIsChecked) {
+  lci_inproc* job = nullptr;
+  EXPECT_EQ(create_inproc(0, &job), LCI_ERR_ARGUMENT);
+  EXPECT_EQ(create_inproc(1, nullptr), LCI_ERR_ARGUMENT);
+  EXPECT_EQ(job, nullptr);
+  release_inproc(nullptr);
+}
+
+TEST(InprocJobs, ADuplicateRankIsRefusedUntilItCloses) {
+  const InprocJob job = inproc_job(2);
+  std::unique_ptr<Bootstrap> first;
+  std::unique_ptr<Bootstrap> second;
+  ASSERT_EQ(open_bootstrap(Attributes(), job.get(), 1, &first), LCI_DONE);
+  EXPECT_EQ(open_bootstrap(Attributes(), job.get(), 1, &second), LCI_ERR_BOOTSTRAP);
+  EXPECT_PRED_FORMAT2(IsSubstring, "rank 1 is taken", last_error());
+  first.reset();
+  EXPECT_EQ(open_bootstrap(Attributes(), job.get(), 1, &second), LCI_DONE);
+}
+
+TEST(InprocJobs, OpenRanksKeepTheJobAlive) {
+  InprocJob job = inproc_job(1);
+  std::unique_ptr<Bootstrap> bootstrap;
+  ASSERT_EQ(open_bootstrap(Attributes(), job.get(), 0, &bootstrap), LCI_DONE);
+  const auto shared = std::make_shared<int>(5);
+  {
+    const std::lock_guard<std::mutex> guard(job->mutex);
+    ASSERT_EQ(job->slots.size(), 1u);
+    job->slots[0] = shared;
+  }
+  job.reset();
+  EXPECT_EQ(shared.use_count(), 2);
+  EXPECT_EQ(bootstrap->barrier(0), LCI_DONE);
+  bootstrap.reset();
+  EXPECT_EQ(shared.use_count(), 1);
+}
+
+TEST(Identity, IdsAreSixteenDigits) {
+  EXPECT_EQ(id_text(0), "0000000000000000");
+  EXPECT_EQ(id_text(0x0123456789abcdef), "0123456789abcdef");
+  EXPECT_EQ(parse_id("0123456789abcdef"), 0x0123456789abcdefu);
+  for (const char* bad : {"", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeg", "0x23456789abcdef"}) {
+    EXPECT_EQ(parse_id(bad), std::nullopt) << bad;
+  }
+  EXPECT_NE(random_id(), random_id());
+  EXPECT_EQ(generation_id(7, 0), 7u);
+}
+
+}  // namespace
+}  // namespace lci
