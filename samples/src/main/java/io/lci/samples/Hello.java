@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.samples;
+
+import io.lci.LciRuntime;
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Every rank says who it is; then rank 0 greets all of them by active message. */
+@Command(
+    name = "hello",
+    mixinStandardHelpOptions = true,
+    description = "Every rank says who it is, and rank 0 greets all.")
+public final class Hello implements Callable<Integer> {
+  private static final Port GREETINGS = Port.of(1, "greetings");
+  private static final Duration LIMIT = Duration.ofMinutes(1);
+
+  /** Runs as a program of its own. */
+  public static void main(String[] args) {
+    Samples.run(new Hello(), args);
+  }
+
+  @Override
+  public Integer call() {
+    try (LciRuntime lci = LciRuntime.create()) {
+      System.out.printf("hello from rank %d of %d%n", lci.rank(), lci.size());
+      Mono<String> greeting =
+          lci.inbox(GREETINGS).receive(m -> m.utf8() + ", from rank " + m.rank()).next();
+      Mono<Void> greetings = lci.rank() == 0 ? greetAll(lci) : Mono.empty();
+      String text = Mono.zip(greeting, greetings.thenReturn(true)).block(LIMIT).getT1();
+      System.out.printf("rank %d got: %s%n", lci.rank(), text);
+      lci.barrier().block(LIMIT);
+    }
+    return 0;
+  }
+
+  private static Mono<Void> greetAll(LciRuntime lci) {
+    return Flux.range(0, lci.size())
+        .flatMap(rank -> lci.sender(GREETINGS).send(rank, Payload.ofUtf8("greetings, rank " + rank)))
+        .then();
+  }
+}
