@@ -48,6 +48,7 @@ run_tests() {
   local name code passed=0 failed=0 skipped=0
   for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do
     code=0
+    # shellcheck disable=SC2034  # the tests use both
     (dir=$work/$name base=$work/$name/base && mkdir "$dir" && "$name") || code=$?
     case $code in
       0) passed=$((passed + 1)) ;;

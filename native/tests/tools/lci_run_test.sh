@@ -1,41 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the launcher. Usage: lci_run_test.sh PATH-OF-lci-run
-# Each test is a function test_*; it runs in a subshell and fails by a non-zero exit. Waiting is always for a
-# condition, with a deadline that only a broken launcher meets.
-set -uo pipefail
-
-readonly DEADLINE_S=30
+here=$(dirname "${BASH_SOURCE[0]}")
+# shellcheck source=../support/shell_tests.sh
+source "$here/../support/shell_tests.sh"
 lci_run=$(realpath "${1:?usage: lci_run_test.sh PATH-OF-lci-run}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-readonly lci_run work
-
-fail() { echo "    $*" >&2; exit 1; }
-equal() { [[ $1 == "$2" ]] || fail "expected '$2', got '$1'${3:+ ($3)}"; }
-
-# within CONDITION...: waits until the command succeeds.
-within() {
-  local end=$((SECONDS + DEADLINE_S))
-  until "$@"; do
-    ((SECONDS < end)) || fail "not within $DEADLINE_S s: $*"
-    sleep 0.02
-  done
-}
-
-# is_gone PID: no such process, or a zombie that only waits for its parent.
-is_gone() {
-  local state
-  state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
-  [[ -z $state || $state == Z ]]
-}
-
-is_stopped() { [[ $(sed 's/.*) //; s/ .*//' "/proc/$1/stat") == T ]]; }
-is_empty() { [[ -z $(ls -A "$1") ]]; }
-has_lines() { [[ -f $1 && $(wc -l < "$1") -ge $2 ]]; }
+readonly lci_run
 
 # run ARGS...: the launcher with a base directory of this test's own; sets out, err and code.
 run() {
+  # shellcheck disable=SC2154  # run_tests sets them
   "$lci_run" --dir "$base" "$@" > "$dir/out" 2> "$dir/err" < /dev/null
   code=$?
   out=$(cat "$dir/out")
@@ -68,13 +42,13 @@ test_two_jobs_have_different_secrets() {
 test_exit_code_of_the_first_failure_ends_the_job() {
   run -n 3 sh -c 'test $LCI_RANK = 1 && exit 7; exec sleep 1000'
   equal "$code" 7
-  [[ $err == *"rank 1 failed with exit code 7"* ]] || fail "got '$err'"
+  contains "$err" "rank 1 failed with exit code 7"
 }
 
 test_signal_gives_128_plus_its_number() {
   run -n 2 sh -c 'test $LCI_RANK = 0 && kill -SEGV $$; exec sleep 1000'
   equal "$code" 139
-  [[ $err == *"rank 0 was ended by signal 11"* ]] || fail "got '$err'"
+  contains "$err" "rank 0 was ended by signal 11"
 }
 
 test_success_of_one_does_not_end_the_others() {
@@ -86,7 +60,7 @@ test_success_of_one_does_not_end_the_others() {
 test_rank_that_ignores_sigterm_is_killed() {
   run -n 2 bash -c 'test $LCI_RANK = 1 && { sleep 0.3; exit 3; }; trap "" TERM; while :; do sleep 1; done'
   equal "$code" 3
-  [[ $err == *"killing them"* ]] || fail "got '$err'"
+  contains "$err" "killing them"
 }
 
 test_grace_lets_the_others_end_by_themselves() {
@@ -99,7 +73,7 @@ test_no_ranks_are_refused() {
   for ranks in 0 -1 65536 2x ''; do
     run -n "$ranks" true
     equal "$code" 2 "-n '$ranks'"
-    [[ $err == *"-n needs a number"* ]] || fail "got '$err'"
+    contains "$err" "-n needs a number"
   done
 }
 
@@ -190,7 +164,7 @@ test_input_goes_to_rank_0_only() {
 }
 
 test_reader_that_leaves_ends_the_writer() {
-  timeout $DEADLINE_S "$lci_run" --dir "$base" -n 2 yes 2> /dev/null | head -n 3 > "$dir/out"
+  timeout "$DEADLINE_S" "$lci_run" --dir "$base" -n 2 yes 2> /dev/null | head -n 3 > "$dir/out"
   local codes=("${PIPESTATUS[@]}")
   equal "${codes[0]}" 141 "SIGPIPE ends yes, as without a launcher"
   equal "$(wc -l < "$dir/out")" 3
@@ -352,22 +326,22 @@ test_base_directory_of_doubtful_kind_is_refused() {
   ln -s "$dir/real" "$base"
   run -n 1 true
   equal "$code" 1
-  [[ $err == *"symbolic link"* ]] || fail "got '$err'"
+  contains "$err" "symbolic link"
   rm "$base"
   mkdir -m 777 "$base"
   chmod 777 "$base"
   run -n 1 true
   equal "$code" 1
-  [[ $err == *"writable by others"* ]] || fail "got '$err'"
+  contains "$err" "writable by others"
 }
 
 test_base_directory_of_another_user_is_refused() {
-  [[ $(id -u) == 0 ]] || return 0
+  [[ $(id -u) == 0 ]] || skip "only root can give files away"
   mkdir -m 700 "$base"
   chown 12345 "$base"
   run -n 1 true
   equal "$code" 1
-  [[ $err == *"belongs to user 12345"* ]] || fail "got '$err'"
+  contains "$err" "belongs to user 12345"
 }
 
 test_default_base_is_the_runtime_directory() {
@@ -393,18 +367,4 @@ test_many_ranks() {
   equal "$(sort -u "$dir/out" | wc -l)" 64
 }
 
-main() {
-  local name passed=0 failed=0
-  for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do
-    if (dir=$work/$name base=$work/$name/base && mkdir "$dir" && "$name"); then
-      passed=$((passed + 1))
-    else
-      echo "FAILED $name"
-      failed=$((failed + 1))
-    fi
-  done
-  echo "$passed passed, $failed failed"
-  ((failed == 0))
-}
-
-main
+run_tests
