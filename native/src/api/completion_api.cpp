@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+
+#include "api/guard.hpp"
+#include "api/handles.hpp"
+#include "completion/counter.hpp"
+#include "completion/handler.hpp"
+#include "completion/queue.hpp"
+#include "completion/synchronizer.hpp"
+
+using namespace lci;
+
+namespace {
+
+int create(lci_runtime* runtime, std::unique_ptr<Completion> completion, lci_comp** out) {
+  Completion* added = completion.get();
+  auto handle = std::make_unique<lci_comp>(lci_comp{runtime->runtime.get(), added});
+  if (runtime->runtime->add_completion(std::move(completion)) == 0) {
+    return fail(LCI_ERR_EXHAUSTED, "create completion object: the runtime has no identifier left");
+  }
+  *out = handle.release();
+  return LCI_DONE;
+}
+
+/// The user took the status: what it occupied goes back to its sender.
+void taken(const lci_status& status) {
+  if (status.port == 0 || !status.buffer) return;
+  const ArrivalBuffer& arrival = *ArrivalBuffer::of(status.buffer);
+  arrival.key->channel->device->release(*arrival.key, arrival.generation, arrival.charge_messages, arrival.charge_bytes,
+                                        false);
+}
+
+}  // namespace
+
+extern "C" {
+
+int lci_queue_create(lci_runtime* runtime, uint32_t capacity, lci_comp** out) {
+  LCI_NOT_NULL(runtime, "create queue");
+  LCI_NOT_NULL(out, "create queue");
+  return guarded("create queue", [&] {
+    if (capacity == 0) capacity = runtime->runtime->attributes().queue_capacity;
+    return create(runtime, std::make_unique<CompletionQueue>(capacity), out);
+  });
+}
+
+int lci_queue_pop(lci_comp* queue, lci_status* out) {
+  LCI_NOT_NULL(queue, "pop");
+  LCI_NOT_NULL(out, "pop");
+  if (queue->completion->kind() != Completion::Kind::kQueue) return fail(LCI_ERR_ARGUMENT, "pop: not a queue");
+  const int code = static_cast<CompletionQueue*>(queue->completion)->pop(out);
+  if (code == LCI_DONE) taken(*out);
+  return code;
+}
+
+uint32_t lci_queue_pop_many(lci_comp* queue, lci_status* out, uint32_t count) {
+  if (!queue || !out || queue->completion->kind() != Completion::Kind::kQueue) return 0;
+  const uint32_t popped = static_cast<CompletionQueue*>(queue->completion)->pop_many(out, count);
+  for (uint32_t i = 0; i < popped; ++i) taken(out[i]);
+  return popped;
+}
+
+uint64_t lci_queue_length(const lci_comp* queue) {
+  if (!queue || queue->completion->kind() != Completion::Kind::kQueue) return 0;
+  return static_cast<const CompletionQueue*>(queue->completion)->length();
+}
+
+int lci_synchronizer_create(lci_runtime* runtime, uint32_t threshold, lci_comp** out) {
+  LCI_NOT_NULL(runtime, "create synchronizer");
+  LCI_NOT_NULL(out, "create synchronizer");
+  return guarded("create synchronizer", [&] {
+    if (threshold == 0) threshold = runtime->runtime->attributes().sync_threshold;
+    return create(runtime, std::make_unique<Synchronizer>(threshold), out);
+  });
+}
+
+int lci_synchronizer_test(lci_comp* synchronizer, lci_status* out) {
+  LCI_NOT_NULL(synchronizer, "test synchronizer");
+  if (synchronizer->completion->kind() != Completion::Kind::kSynchronizer) {
+    return fail(LCI_ERR_ARGUMENT, "test synchronizer: not a synchronizer");
+  }
+  auto& fired = *static_cast<Synchronizer*>(synchronizer->completion);
+  return guarded("test synchronizer", [&] {
+    std::vector<lci_status> mine;
+    lci_status* statuses = out;
+    if (!statuses) {
+      mine.resize(fired.threshold());
+      statuses = mine.data();
+    }
+    const int code = fired.test(statuses);
+    if (code == LCI_DONE) {
+      for (uint32_t i = 0; i < fired.threshold(); ++i) taken(statuses[i]);
+      if (!out) {  // nobody will free what arrived
+        for (const lci_status& status : mine) {
+          if (status.port != 0) lci_buffer_free(status.buffer);
+        }
+      }
+    }
+    return code;
+  });
+}
+
+int lci_counter_create(lci_runtime* runtime, lci_comp** out) {
+  LCI_NOT_NULL(runtime, "create counter");
+  LCI_NOT_NULL(out, "create counter");
+  return guarded("create counter", [&] { return create(runtime, std::make_unique<Counter>(), out); });
+}
+uint64_t lci_counter_get(const lci_comp* counter) {
+  if (!counter || counter->completion->kind() != Completion::Kind::kCounter) return 0;
+  return static_cast<const Counter*>(counter->completion)->get();
+}
+void lci_counter_set(lci_comp* counter, uint64_t value) {
+  if (!counter || counter->completion->kind() != Completion::Kind::kCounter) return;
+  static_cast<Counter*>(counter->completion)->set(value);
+}
+
+int lci_handler_create(lci_runtime* runtime, lci_handler_fn function, void* argument, lci_comp** out) {
+  LCI_NOT_NULL(runtime, "create handler");
+  LCI_NOT_NULL(function, "create handler");
+  LCI_NOT_NULL(out, "create handler");
+  return guarded("create handler", [&] { return create(runtime, std::make_unique<Handler>(function, argument), out); });
+}
+
+int lci_comp_signal(lci_comp* comp, const lci_status* status) {
+  LCI_NOT_NULL(comp, "signal");
+  LCI_NOT_NULL(status, "signal");
+  return guarded("signal", [&] {
+    lci_status given = *status;
+    given.port = 0;  // its buffer is the signaller's
+    return comp->completion->signal(given);
+  });
+}
+
+uint32_t lci_comp_id(const lci_comp* comp) { return comp ? comp->completion->id() : 0; }
+
+int lci_comp_free(lci_comp* comp) {
+  if (!comp) return LCI_DONE;
+  return guarded("free completion object", [&] {
+    const int code = comp->runtime->remove_completion(comp->completion);
+    if (code == LCI_DONE) delete comp;
+    return code;
+  });
+}
+
+void lci_buffer_free(void* buffer) {
+  if (buffer) std::free(ArrivalBuffer::of(buffer));
+}
+
+}  // extern "C"

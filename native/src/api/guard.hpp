@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The boundary of the C ABI: no exception crosses it.
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include "base/error.hpp"
+#include "lci/lci.h"
+
+namespace lci {
+
+template <typename F>
+int guarded(const char* operation, F body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return fail(LCI_ERR_NO_MEMORY, "%s: out of memory", operation);
+  } catch (const std::exception& error) {
+    return fail(LCI_ERR_ARGUMENT, "%s: %s", operation, error.what());
+  }
+}
+
+#define LCI_NOT_NULL(pointer, operation)                                                              \
+  do {                                                                                                \
+    if (!(pointer)) return ::lci::fail(LCI_ERR_ARGUMENT, "%s: " #pointer " is null", operation);      \
+  } while (0)
+
+}  // namespace lci

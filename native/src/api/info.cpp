@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this machine offers: `lci info` prints it.
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "lci/lci.h"
+#include "transport/shm/arena.hpp"
+
+namespace {
+
+std::string shm_availability() {
+  const int fd = memfd_create("lci-probe", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return std::string("unavailable: memfd_create: ") + std::strerror(errno);
+  close(fd);
+  const auto self = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+  if (self < 0) return std::string("unavailable: pidfd_open: ") + std::strerror(errno);
+  close(self);
+  return "available (default on one host)";
+}
+
+std::string limit_text(int resource) {
+  rlimit limit{};
+  if (getrlimit(resource, &limit) != 0) return std::strerror(errno);
+  return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit.rlim_cur) + " bytes";
+}
+
+std::string describe() {
+  utsname system{};
+  uname(&system);
+  const long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+  const bool expedited = commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+  std::string text;
+  auto line = [&text](const char* key, const std::string& value) { text += std::string(key) + "\t" + value + "\n"; };
+  line("version", std::string(lci_version()) + " (ABI " + std::to_string(LCI_ABI_VERSION) + ")");
+  line("system", std::string(system.sysname) + " " + system.release + " " + system.machine);
+  line("processors", std::to_string(sysconf(_SC_NPROCESSORS_ONLN)));
+  line("transport shm", shm_availability());
+  line("transport ofi", "not built in this version");
+  line("transport ibv", "not built in this version");
+  line("bootstrap", "inproc, file (launcher), local");
+  line("memory available", std::to_string(lci::memory_available()) + " bytes");
+  line("memlock limit", limit_text(RLIMIT_MEMLOCK));
+  line("expedited membarrier", expedited ? "available: parking costs senders nothing" : "unavailable: senders fence");
+  return text;
+}
+
+}  // namespace
+
+extern "C" size_t lci_info(char* out, size_t out_size) {
+  try {
+    const std::string text = describe();
+    if (out && out_size != 0) {
+      const size_t copied = text.size() < out_size ? text.size() : out_size - 1;
+      std::memcpy(out, text.data(), copied);
+      out[copied] = '\0';
+    }
+    return text.size() + 1;
+  } catch (...) {
+    return 0;
+  }
+}

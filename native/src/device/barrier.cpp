@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dissemination barrier: in round k every rank tells the rank 2^k after it, and waits for the one 2^k before. Barriers
+// are numbered by posting order; several may be under way. It is control traffic: never refused.
+#include <bit>
+
+#include "base/error.hpp"
+#include "device/device.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+namespace {
+
+/// A peer can be ahead by the barriers that it posted without waiting.
+constexpr uint64_t kBarriersAhead = 1u << 16;
+
+}  // namespace
+
+int Device::post_barrier(const OpTarget& target) {
+  if (index_ != 0) return fail(LCI_ERR_DEVICE, "barrier: must be posted on device 0, not %u", index_);
+  for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
+    if (channels_[rank] && channels_[rank]->failed) {
+      const bool left = runtime_.peer_state(rank) == RankState::kLeft;
+      return fail(left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, "barrier: rank %u %s", rank,
+                  left ? "has left the job" : "has failed");
+    }
+  }
+  Barrier& barrier = barriers_[next_barrier_++];
+  barrier.entered = true;
+  barrier.target = target;
+  unfinished_ = true;
+  return LCI_POSTED;
+}
+
+void Device::handle_barrier(Channel& channel, const SlotHeader& header) {
+  const uint32_t rounds = static_cast<uint32_t>(std::bit_width(runtime_.size() - 1));
+  if (index_ != 0 || header.aux >= rounds) return protocol_error(channel, "barrier round out of range", header);
+  const uint32_t from = (channel.rank + (1u << header.aux)) % runtime_.size();
+  if (from != runtime_.rank()) return protocol_error(channel, "barrier round of another rank", header);
+  const bool over = header.tag < next_barrier_ && !barriers_.count(header.tag);
+  if (over || header.tag > next_barrier_ + kBarriersAhead) {
+    return protocol_error(channel, over ? "barrier that is over" : "barrier too far ahead", header);
+  }
+  barriers_[header.tag].arrived |= uint64_t{1} << header.aux;
+}
+
+bool Device::advance_barriers() {
+  const uint32_t size = runtime_.size();
+  const uint32_t rounds = static_cast<uint32_t>(std::bit_width(size - 1));
+  bool moved = false;
+  for (auto entry = barriers_.begin(); entry != barriers_.end();) {
+    const uint64_t sequence = entry->first;
+    Barrier& barrier = entry->second;
+    ++entry;  // finishing removes it
+    if (!barrier.entered) continue;
+    while (barrier.round < rounds) {
+      if (!barrier.sent) {
+        int error = LCI_DONE;
+        Channel* channel = open_channel((runtime_.rank() + (1u << barrier.round)) % size, &error);
+        if (!channel || !emit_control(*channel, {Message::kBarrier, 0, 0, 0, barrier.round, sequence, 0})) break;
+        barrier.sent = moved = true;
+      }
+      if (!(barrier.arrived >> barrier.round & 1)) break;
+      ++barrier.round;
+      barrier.sent = false;
+      moved = true;
+    }
+    if (barrier.round == rounds) {
+      finish_barrier(sequence, LCI_DONE, runtime_.rank());
+      moved = true;
+    }
+  }
+  return moved;
+}
+
+void Device::finish_barrier(uint64_t sequence, int code, uint32_t rank) {
+  const OpTarget target = barriers_[sequence].target;
+  barriers_.erase(sequence);
+  if (code == LCI_DONE) {
+    runtime_.arena().header().barriers_completed.store(static_cast<uint32_t>(sequence + 1), std::memory_order_release);
+  }
+  complete(target, code, rank, sequence, nullptr, 0);
+}
+
+}  // namespace lci

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flow control: what receivers promise and senders spend. [area X]
+//
+// A message is charged from its arrival until its user takes or releases it; then the charge goes round again to the
+// same sender, until the lease is to shrink. The sizes: a first announcement earns `initial_lease`, each further one
+// (the sender was out of credit) doubles the lease up to the fair share of the lease holders.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "lane/lane.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+// --- receiver ---------------------------------------------------------------------------------------------------------
+
+InKey* Device::in_key(Channel& channel, uint16_t number) {
+  InKey* key = channel.in_keys.find(number);
+  if (!key) {
+    Target* target = runtime_.target(number);
+    if (!target) return nullptr;
+    key = &channel.in_keys.add(number);
+    key->channel = &channel;
+    key->target = target;
+    key->number = number;
+    key->generation = target->generation.load(std::memory_order_acquire);
+    target->add_key(key);
+  }
+  if (key->generation != key->target->generation.load(std::memory_order_acquire)) renew(*key);
+  return key;
+}
+
+/// The port was reopened: what was leased under the old generation counts no more.
+void Device::renew(InKey& key) {
+  key.generation = key.target->generation.load(std::memory_order_acquire);
+  key.told_open = key.counted = false;
+  key.goal = key.leased = key.circulating = key.grant = {};
+  key.refuse = 0;
+  key.recall = false;
+  key.returned_messages.store(0, std::memory_order_relaxed);
+  key.returned_bytes.store(0, std::memory_order_relaxed);
+  if (key.is_waiting.exchange(false)) key.target->waiting_keys.fetch_sub(1);
+  set_thresholds(key);
+}
+
+bool Device::spend_lease(InKey& key, const SlotHeader& header, uint32_t bytes) {
+  if (header.aux != key.generation || key.leased.messages == 0 || key.leased.bytes < bytes) return false;
+  --key.leased.messages;
+  key.leased.bytes -= bytes;
+  return true;
+}
+
+void Device::handle_announcement(Channel& channel, const SlotHeader& header) {
+  InKey* key = in_key(channel, header.target);
+  const bool rendezvous = header.kind == Message::kRendezvous;
+  if (!key || (!rendezvous && !packet_of(channel, header.arg, header.size))) {
+    return protocol_error(channel, "announcement of nothing", header);
+  }
+  const bool credited = header.flags & kFlagCredited;
+  if (credited && header.aux == key->generation && !spend_lease(*key, header, 0)) {
+    return protocol_error(channel, "more rendezvous than were granted", header);
+  }
+  if (header.target & kEngineTarget) return handle_send_announcement(channel, *key, header);
+  const uint32_t expected = key->target->name_hash.load(std::memory_order_relaxed);
+  if (!credited && key->target->is_open() && header.aux != 0 && expected != 0 && header.aux != expected) {
+    if (!rendezvous) channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
+    counters.add(Metric::discarded);
+    return refuse_sender(*key, LCI_ERR_PORT_MISMATCH);
+  }
+  key->waiting.push_back({rendezvous, credited, static_cast<uint8_t>(header.flags & kFlagPolicyMask), header.size,
+                          header.aux, header.tag, header.arg});
+  admit_waiting(*key);
+}
+
+void Device::admit_waiting(InKey& key) {
+  Target& target = *key.target;
+  const auto state = target.state.load(std::memory_order_acquire);
+  Channel& channel = *key.channel;
+  if (state == Target::State::kClosed) {
+    if (!key.waiting.empty()) refuse_sender(key, LCI_ERR_PORT_CLOSED);
+    for (const Announcement& announcement : key.waiting) {
+      if (!announcement.rendezvous) channel.packets_back.push_back(static_cast<uint32_t>(announcement.argument));
+      counters.add(Metric::discarded);
+    }
+    key.waiting.clear();
+    make_ready(channel);
+    return;
+  }
+  if (state == Target::State::kNever) return;
+  bool admitted = false;
+  while (!key.waiting.empty()) {
+    const Announcement announcement = key.waiting.front();
+    Credit taken;
+    if (target.credited) {
+      const uint32_t messages = announcement.credited ? 0 : 1;
+      if (!target.capacity.admit(messages, announcement.size, &taken)) {
+        if (!key.is_waiting.exchange(true)) {
+          target.waiting_keys.fetch_add(1);
+          target.recall_from_others(&key);
+          continue;  // once more, in case room came before it was known that we wait
+        }
+        break;
+      }
+      key.circulating.messages += taken.messages;
+      key.circulating.bytes += taken.bytes;
+    }
+    key.waiting.pop_front();
+    admitted = true;
+    counters.add(Metric::pulls);
+    const uint32_t charge = target.credited ? 1 : 0;
+    if (announcement.rendezvous) {
+      admit_rendezvous(key, announcement, charge, taken.bytes);
+    } else {
+      counters.add(Metric::arrivals);
+      counters.add(Metric::arrival_bytes, announcement.size);
+      const std::byte* bytes = packet_of(channel, announcement.argument, announcement.size);
+      deliver(static_cast<Port&>(target), key, channel.rank, announcement.tag, {nullptr, bytes, announcement.size},
+              charge, taken.bytes, nullptr);
+      channel.packets_back.push_back(static_cast<uint32_t>(announcement.argument));
+      make_ready(channel);
+    }
+  }
+  if (key.waiting.empty() && key.is_waiting.exchange(false)) target.waiting_keys.fetch_sub(1);
+  if (admitted) grow_lease(key);
+  set_thresholds(key);
+}
+
+void Device::grow_lease(InKey& key) {
+  Target& target = *key.target;
+  if (!target.credited) {
+    if (!key.told_open) {
+      key.told_open = key.grant_open = true;
+      queue_control(key);
+    }
+    return;
+  }
+  if (!key.counted) {
+    key.counted = true;
+    target.holders.fetch_add(1, std::memory_order_relaxed);
+  }
+  const Credit fair = target.fair_share();
+  const uint32_t wanted = key.goal.messages == 0 ? runtime_.attributes().initial_lease : key.goal.messages * 2;
+  key.goal.messages = std::min(wanted, fair.messages);
+  key.goal.bytes = std::min(uint64_t{key.goal.messages} * runtime_.max_eager(), fair.bytes);
+  Credit want;
+  if (key.goal.messages > key.circulating.messages) want.messages = key.goal.messages - key.circulating.messages;
+  if (key.goal.bytes > key.circulating.bytes) want.bytes = key.goal.bytes - key.circulating.bytes;
+  const Credit got = target.capacity.lease(want);
+  if (got.messages < want.messages) target.recall_from_others(&key);
+  key.circulating.messages += got.messages;
+  key.circulating.bytes += got.bytes;
+  key.leased.messages += got.messages;
+  key.leased.bytes += got.bytes;
+  key.grant.messages += got.messages;
+  key.grant.bytes += got.bytes;
+  if (!key.told_open || got.messages != 0 || got.bytes != 0) {
+    key.told_open = key.grant_open = true;
+    queue_control(key);
+  }
+}
+
+/// What the user took goes round to the sender again, but for what makes the lease too large.
+void Device::process_returned(InKey& key) {
+  Credit back{key.returned_messages.exchange(0, std::memory_order_acquire),
+              key.returned_bytes.exchange(0, std::memory_order_acquire)};
+  if (back.messages == 0 && back.bytes == 0) return;
+  Credit excess;
+  if (key.circulating.messages > key.goal.messages) {
+    excess.messages = std::min(back.messages, key.circulating.messages - key.goal.messages);
+  }
+  if (key.circulating.bytes > key.goal.bytes) excess.bytes = std::min(back.bytes, key.circulating.bytes - key.goal.bytes);
+  key.circulating.messages -= excess.messages;
+  key.circulating.bytes -= excess.bytes;
+  back.messages -= excess.messages;
+  back.bytes -= excess.bytes;
+  if (back.messages != 0 || back.bytes != 0) {
+    key.leased.messages += back.messages;
+    key.leased.bytes += back.bytes;
+    key.grant.messages += back.messages;
+    key.grant.bytes += back.bytes;
+    queue_control(key);
+  }
+  if (excess.messages != 0 || excess.bytes != 0) key.target->give(excess);
+}
+
+void Device::set_thresholds(InKey& key) {
+  const bool eager = key.circulating.messages > key.goal.messages || key.circulating.bytes > key.goal.bytes ||
+                     key.target->waiting_keys.load(std::memory_order_relaxed) != 0;
+  key.return_threshold.store(eager ? 1 : std::max(1u, key.goal.messages / 4), std::memory_order_relaxed);
+  key.byte_threshold.store(eager ? 1 : std::max<uint64_t>(1, key.goal.bytes / 4), std::memory_order_relaxed);
+}
+
+void Device::release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool exclusive) {
+  if (messages == 0 && bytes == 0) return;
+  if (key.target->generation.load(std::memory_order_relaxed) != generation) return;
+  uint32_t returned_messages;
+  uint64_t returned_bytes;
+  if (exclusive) {  // nobody else returns to this key: no read-modify-write
+    returned_messages = key.returned_messages.load(std::memory_order_relaxed) + messages;
+    returned_bytes = key.returned_bytes.load(std::memory_order_relaxed) + bytes;
+    key.returned_messages.store(returned_messages, std::memory_order_relaxed);
+    key.returned_bytes.store(returned_bytes, std::memory_order_relaxed);
+  } else {
+    returned_bytes = key.returned_bytes.fetch_add(bytes, std::memory_order_release) + bytes;
+    returned_messages = key.returned_messages.fetch_add(messages, std::memory_order_release) + messages;
+  }
+  if (returned_messages >= key.return_threshold.load(std::memory_order_relaxed) ||
+      returned_bytes >= key.byte_threshold.load(std::memory_order_relaxed)) {
+    request_work(key);
+  }
+}
+
+void Device::request_work(InKey& key) {
+  if (key.has_work.exchange(true, std::memory_order_acq_rel)) return;
+  InKey* head = work_.load(std::memory_order_relaxed);
+  do {
+    key.next_work = head;
+  } while (!work_.compare_exchange_weak(head, &key, std::memory_order_seq_cst, std::memory_order_relaxed));
+  wake_owner();
+}
+
+bool Device::process_work() {
+  bool moved = false;
+  if (work_.load(std::memory_order_relaxed)) {
+    InKey* key = work_.exchange(nullptr, std::memory_order_acquire);
+    while (key) {
+      InKey* next = key->next_work;
+      key->has_work.exchange(false, std::memory_order_acq_rel);
+      moved = true;
+      if (key->target->state.load(std::memory_order_acquire) == Target::State::kClosed) {
+        if (key->told_open && !key->channel->failed) refuse_sender(*key, LCI_ERR_PORT_CLOSED);
+        key->told_open = false;
+        admit_waiting(*key);
+      } else {
+        if (key->generation != key->target->generation.load(std::memory_order_acquire)) {
+          const bool reopened = key->generation != 0;
+          renew(*key);
+          // Whoever was refused learns that the port is open again.
+          if (reopened && !key->channel->failed) grow_lease(*key);
+        }
+        if (key->recall_wanted.exchange(false, std::memory_order_acq_rel)) {
+          key->goal = {std::min(key->goal.messages, key->target->fair_share().messages),
+                       std::min(key->goal.bytes, key->target->fair_share().bytes)};
+          if (key->leased.messages != 0 && !key->channel->failed) {
+            key->recall = true;
+            queue_control(*key);
+          }
+        }
+        if (key->channel->failed) {
+          const Credit rest{key->returned_messages.exchange(0), key->returned_bytes.exchange(0)};
+          key->circulating.messages -= rest.messages;
+          key->circulating.bytes -= rest.bytes;
+          if (rest.messages != 0 || rest.bytes != 0) key->target->give(rest);
+        } else {
+          process_returned(*key);
+        }
+        admit_waiting(*key);
+      }
+      key = next;
+    }
+  }
+  if (has_handed_.load(std::memory_order_acquire)) {
+    std::vector<std::unique_ptr<ReceiveContext>> handed;
+    {
+      std::lock_guard<TryLock> guard(handed_lock_);
+      handed.swap(handed_);
+      has_handed_.store(false, std::memory_order_relaxed);
+    }
+    for (auto& context : handed) add_receive_context(std::move(context));
+    moved = true;
+  }
+  return moved;
+}
+
+void Device::refuse_sender(InKey& key, int code) {
+  key.refuse = static_cast<uint16_t>(code);
+  key.told_open = false;
+  queue_control(key);
+}
+
+void Device::queue_control(InKey& key) {
+  if (key.queued || key.channel->failed) return;
+  key.queued = true;
+  Channel& channel = *key.channel;
+  key.next_queued = channel.queued_control;
+  channel.queued_control = &key;
+  if (!channel.out_open) {
+    int error = LCI_DONE;
+    if (!open_channel(channel.rank, &error)) return;
+  }
+  if (std::find(busy_.begin(), busy_.end(), &channel) == busy_.end()) busy_.push_back(&channel);
+}
+
+void Device::handle_return(Channel& channel, const SlotHeader& header) {
+  InKey* key = in_key(channel, header.target);
+  if (!key) return protocol_error(channel, "credit of nothing", header);
+  if (header.tag != key->generation) return;
+  if (header.size > key->leased.messages || header.arg > key->leased.bytes) {
+    return protocol_error(channel, "more credit back than was granted", header);
+  }
+  key->leased.messages -= header.size;
+  key->leased.bytes -= header.arg;
+  key->circulating.messages -= header.size;
+  key->circulating.bytes -= header.arg;
+  set_thresholds(*key);
+  key->target->give({header.size, header.arg});
+}
+
+// --- sender -----------------------------------------------------------------------------------------------------------
+
+void Device::handle_grant(Channel& channel, const SlotHeader& header) {
+  if (header.target == 0) return protocol_error(channel, "credit for nothing", header);
+  OutKey& key = out_key(channel, header.target);
+  if (!(header.target & kEngineTarget)) {
+    Port* port = runtime_.port(header.target);
+    const uint32_t mine = port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
+    if (mine != 0 && header.aux != 0 && mine != header.aux) {
+      key.state = OutKey::State::kMismatch;
+      if (lane) lane->port_changed(this, channel.rank, header.target, LCI_ERR_PORT_MISMATCH);
+      return;
+    }
+  }
+  if (header.tag != key.generation) {
+    key.generation = static_cast<uint32_t>(header.tag);
+    key.credit = {};
+  }
+  const bool reopened = key.state == OutKey::State::kClosed;
+  key.state = header.flags & kFlagUncredited ? OutKey::State::kUncredited : OutKey::State::kLeased;
+  key.credit.messages += header.size;
+  key.credit.bytes += header.arg;
+  if (reopened && lane) lane->port_changed(this, channel.rank, header.target, LCI_DONE);
+  if (key.refused) tell_writable(channel, key);
+}
+
+void Device::tell_writable(Channel& channel, OutKey& key) {
+  key.refused = false;
+  if (!lane) return;
+  uint64_t count = key.announce_limit > key.announced ? 1 : 0;
+  if (key.state == OutKey::State::kUncredited) {
+    count = UINT32_MAX;
+  } else {
+    count += key.credit.messages;
+  }
+  lane->writable(this, channel.rank, key.target, count);
+}
+
+void Device::handle_recall(Channel& channel, const SlotHeader& header) {
+  OutKey* key = channel.out_keys.find(header.target);
+  if (!key || header.tag != key->generation || key->state != OutKey::State::kLeased) return;
+  if (key->credit.messages == 0 && key->credit.bytes == 0) return;
+  key->give_back.messages += key->credit.messages;
+  key->give_back.bytes += key->credit.bytes;
+  key->credit = {};
+  if (key->queued) return;
+  key->queued = true;
+  key->next_queued = channel.queued_returns;
+  channel.queued_returns = key;
+  if (std::find(busy_.begin(), busy_.end(), &channel) == busy_.end()) busy_.push_back(&channel);
+}
+
+void Device::handle_refusal(Channel& channel, const SlotHeader& header) {
+  if (header.target == 0 || (header.target & kEngineTarget)) return protocol_error(channel, "refusal of nothing", header);
+  OutKey& key = out_key(channel, header.target);
+  const int code = header.aux == LCI_ERR_PORT_MISMATCH ? LCI_ERR_PORT_MISMATCH : LCI_ERR_PORT_CLOSED;
+  key.state = code == LCI_ERR_PORT_MISMATCH ? OutKey::State::kMismatch : OutKey::State::kClosed;
+  key.credit = key.give_back = {};
+  key.refused = false;
+  sends_.for_each([&](uint64_t, SendContext& context) {
+    if (context.channel == &channel && context.number == header.target && !context.streaming) {
+      finish_send_context(context, code);
+    }
+  });
+  if (lane) lane->port_changed(this, channel.rank, header.target, code);
+}
+
+}  // namespace lci

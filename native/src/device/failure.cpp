@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ends when a peer dies or leaves: everything bound to it, and nothing else. [area L, X4]
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "lane/lane.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+Device::Device(Runtime& runtime, uint32_t index) : runtime_(runtime), index_(index) { channels_.resize(runtime.size()); }
+
+Device::~Device() = default;
+
+bool Device::look_for_failures() {
+  const uint32_t epoch = runtime_.peer_epoch();
+  if (epoch == seen_epoch_) return false;
+  bool all = true, moved = false;
+  for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
+    const RankState state = runtime_.peer_state(rank);
+    if (state != RankState::kLeft && state != RankState::kFailed) continue;
+    if (!channels_[rank]) {
+      channels_[rank] = std::make_unique<Channel>();
+      channels_[rank]->device = this;
+      channels_[rank]->rank = rank;
+      channels_[rank]->peer = &runtime_.peer_arena(rank);
+    }
+    Channel& channel = *channels_[rank];
+    if (channel.failed) continue;
+    if (!channel.in_open && accept_channel(channel)) make_ready(channel);
+    // What it sent before the end is delivered first.
+    if (channel.in_open && !channel.broken && (channel.data_in.has_message() || channel.control_in.has_message())) {
+      make_ready(channel);
+      unfinished_ = true;
+      all = false;
+      continue;
+    }
+    fail_channel(channel, state);
+    moved = true;
+  }
+  if (all) seen_epoch_ = epoch;
+  return moved;
+}
+
+void Device::fail_channel(Channel& channel, RankState state) {
+  const uint32_t rank = channel.rank;
+  const int code = state == RankState::kLeft ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED;
+  take_returned_packets();
+  channel.failed = true;
+  channel.streams.clear();
+  channel.queued_ready.clear();
+  channel.queued_control = nullptr;
+  channel.queued_returns = nullptr;
+  if (channel.chaos) channel.chaos->drop();
+  sends_.for_each([&](uint64_t, SendContext& context) {
+    if (context.channel == &channel) finish_send_context(context, code);
+  });
+  receives_.for_each([&](uint64_t id, ReceiveContext& context) {
+    if (context.channel == &channel) finish_receive_context(id, code);
+  });
+  channel.in_keys.for_each([&](InKey& key) {
+    key.queued = false;
+    key.grant = {};
+    Credit back = key.leased;
+    for (auto announcement = key.waiting.begin(); announcement != key.waiting.end();) {
+      if (!announcement->rendezvous) {
+        ++announcement;
+        continue;
+      }
+      if (announcement->credited) ++back.messages;
+      announcement = key.waiting.erase(announcement);
+      counters.add(Metric::discarded);
+    }
+    if (key.target->credited && !LCI_MUTATED("keep_dead_lease")) {
+      key.leased = {};
+      key.goal = {};
+      key.circulating.messages -= back.messages;
+      key.circulating.bytes -= back.bytes;
+      if (key.counted) key.target->holders.fetch_sub(1, std::memory_order_relaxed);
+      key.counted = false;
+      key.target->give(back);
+    }
+    set_thresholds(key);
+    request_work(key);
+  });
+  channel.out_keys.for_each([](OutKey& key) {
+    key.queued = false;
+    key.credit = key.give_back = {};
+  });
+  if (counters.get(Metric::packets_out) != 0) {
+    const uint32_t unit = runtime_.pool().packet_size() / kPacketUnit;
+    const uint64_t handles = runtime_.arena().reserve() / kPacketUnit;
+    scratch_.clear();
+    for (uint64_t slot = 0; slot < handles / unit; ++slot) {
+      PacketState& packet = runtime_.packet_state(static_cast<uint32_t>(slot * unit));
+      if (packet.device != index_ + 1 || packet.rank != rank) continue;
+      packet.device = 0;
+      packet.announced = nullptr;
+      for (uint32_t i = 0; i < unit; ++i) {  // the handle within this slot of the table
+        const auto handle = static_cast<uint32_t>(slot * unit + i);
+        if (runtime_.pool().owns(handle)) scratch_.push_back(handle);
+      }
+    }
+    counters.set(Metric::packets_out, counters.get(Metric::packets_out) - scratch_.size());
+    runtime_.pool().put_many(index_, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
+    runtime_.wake_packet_waiters();
+  }
+  if (auto queue = backlog_.find(rank); queue != backlog_.end()) {
+    for (Queued& queued : queue->second) {
+      counters.add(Metric::backlog_pop);
+      backlog_bytes_ -= queued.payload.size();
+      if (queued.op.size > runtime_.max_eager() || (queued.op.flags & LCI_FLAG_SIGNAL)) {
+        complete(queued.target, code, rank, queued.op.tag, nullptr, 0);
+      } else {
+        counters.add(Metric::discarded);
+      }
+    }
+    backlog_.erase(queue);
+  }
+  if (index_ == 0) {
+    std::vector<std::unique_ptr<PostedReceive>> receives;
+    for (uint32_t engine = 0; engine < runtime_.engines(); ++engine) {
+      runtime_.engine(engine).matching->extract([&](uint64_t, void* value, Side side) {
+        if (side == Side::kReceive) {
+          auto* receive = static_cast<PostedReceive*>(value);
+          if (receive->rank != rank) return false;
+          receives.emplace_back(receive);
+          return true;
+        }
+        auto* send = static_cast<UnexpectedSend*>(value);
+        if (send->rank != rank || send->kind != UnexpectedSend::Kind::kRendezvous) return false;
+        runtime_.shared.add(Metric::unexpected_stored, -1);
+        counters.add(Metric::discarded);
+        delete send;
+        return true;
+      });
+    }
+    for (auto& receive : receives) {
+      runtime_.shared.add(Metric::receives_pending, -1);
+      complete(receive->target, code, rank, receive->tag, receive->buffer, 0);
+    }
+    const uint32_t completed = channel.peer->header().barriers_completed.load(std::memory_order_acquire);
+    for (auto entry = barriers_.begin(); entry != barriers_.end();) {
+      const uint64_t sequence = entry->first;
+      const bool ends = sequence >= completed && entry->second.entered;
+      ++entry;
+      if (ends) finish_barrier(sequence, code, rank);
+    }
+  }
+  if (lane) lane->peer_changed(this, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
+}
+
+void Device::cancel_all(int code) {
+  for (auto& entry : backlog_) {
+    for (Queued& queued : entry.second) {
+      counters.add(Metric::backlog_pop);
+      if (queued.op.size > runtime_.max_eager() || (queued.op.flags & LCI_FLAG_SIGNAL)) {
+        complete(queued.target, code, queued.op.rank, queued.op.tag, nullptr, 0);
+      }
+    }
+  }
+  backlog_.clear();
+  sends_.for_each([&](uint64_t, SendContext& context) { finish_send_context(context, code); });
+  receives_.for_each([&](uint64_t id, ReceiveContext&) { finish_receive_context(id, code); });
+  while (!barriers_.empty()) {
+    const auto& [sequence, barrier] = *barriers_.begin();
+    if (barrier.entered) {
+      finish_barrier(sequence, code, runtime_.rank());
+    } else {
+      barriers_.erase(barriers_.begin());
+    }
+  }
+  if (index_ != 0) return;
+  for (uint32_t engine = 0; engine < runtime_.engines(); ++engine) {
+    std::vector<std::unique_ptr<PostedReceive>> receives;
+    runtime_.engine(engine).matching->extract([&](uint64_t, void* value, Side side) {
+      if (side == Side::kReceive) {
+        receives.emplace_back(static_cast<PostedReceive*>(value));
+      } else {
+        delete static_cast<UnexpectedSend*>(value);
+        runtime_.shared.add(Metric::unexpected_stored, -1);
+      }
+      return true;
+    });
+    for (auto& receive : receives) {
+      runtime_.shared.add(Metric::receives_pending, -1);
+      complete(receive->target, code, receive->rank, receive->tag, receive->buffer, 0);
+    }
+  }
+}
+
+}  // namespace lci

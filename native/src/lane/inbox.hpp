@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The completion object of kind "lane": one drainer, no atomics for arrivals of its own loop's devices, a queue of heap
+// nodes for those of others. What is not drained is stored here, within the port's capacity.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "device/device.hpp"
+#include "runtime/target.hpp"
+
+namespace lci {
+
+class Lane;
+
+/// What is known of a stored or recorded message besides its bytes: whom to credit, and from whom it came.
+struct Arrival {
+  InKey* key;
+  uint32_t generation;
+  uint32_t charge_messages;
+  uint64_t charge_bytes;
+  uint32_t rank;
+  uint64_t tag;
+};
+
+/// Bytes for stored payloads: allocated and freed in order, in a range that Java has mapped. Owner: the home lane.
+class PayloadRing {
+ public:
+  /// Reserves address space; memory is touched as used. @return false when the system refuses.
+  bool reserve(uint64_t bytes);
+  ~PayloadRing();
+  PayloadRing() = default;
+  PayloadRing(const PayloadRing&) = delete;
+  PayloadRing& operator=(const PayloadRing&) = delete;
+
+  /// Contiguous room, or null. @p taken: what free() is to be told.
+  std::byte* allocate(uint32_t bytes, uint32_t* taken);
+  void free(uint32_t taken);
+  std::byte* base() const { return base_; }
+  uint64_t length() const { return length_; }
+
+ private:
+  std::byte* base_ = nullptr;
+  uint64_t length_ = 0;
+  uint64_t head_ = 0, tail_ = 0, used_ = 0;
+};
+
+class Inbox {
+ public:
+  Inbox(Lane& lane, Port& port, uint32_t index) : lane_(lane), port_(port), index_(index) {}
+  ~Inbox();
+  bool open(uint32_t messages, uint64_t bytes, uint32_t max_eager);
+
+  /// A message for this inbox. Called by the owner of @p device, which may not be the home loop.
+  void arrive(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned);
+  /// Home lane: moves what other loops pushed into the store. True if anything came.
+  bool take_pushed();
+  bool has_pushed() const { return pushed_.load(std::memory_order_acquire) != nullptr; }
+  bool stored() const { return !store_.empty(); }
+  size_t depth() const { return store_.size(); }
+  /// Home lane: records up to @p quantum stored messages within demand and room. True if anything moved.
+  bool drain(uint32_t quantum);
+  /// Home lane: the record's payload was read.
+  void freed(uint32_t taken) { ring_.free(taken); }
+  /// Home lane: throws away what is stored; @return how many.
+  uint64_t discard();
+
+  Port& port() { return port_; }
+  uint32_t index() const { return index_; }
+  const PayloadRing& ring() const { return ring_; }
+  bool closing = false;
+  uint32_t records_out = 0;  ///< Records written and not consumed yet.
+
+ private:
+  friend class Lane;
+  struct Stored {
+    Arrival arrival;
+    uint32_t size;
+    uint32_t taken;     // of the ring
+    std::byte* bytes;   // in the ring, or an ArrivalBuffer's
+    bool owned;
+  };
+  struct Pushed {
+    Pushed* next;
+    Arrival arrival;
+    uint32_t size;
+    std::byte* owned;
+    std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
+  };
+  void store(const Arrival& arrival, const Payload& payload, std::byte* owned);
+  void push(const Arrival& arrival, const Payload& payload, std::byte* owned);
+
+  Lane& lane_;
+  Port& port_;
+  const uint32_t index_;
+  PayloadRing ring_;
+  std::deque<Stored> store_;
+  alignas(64) std::atomic<Pushed*> pushed_{nullptr};
+};
+
+}  // namespace lci

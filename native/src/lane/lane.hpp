@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lane: the block of memory that an event loop and the core share, and the pass that serves it. [area V]
+//
+// Memory orders and callers: the owner word is taken by one acquire exchange and given up by a release store, so that a
+// hand-over between threads is clean; everything else in the block is plain, because only the thread inside enter
+// touches it. Other threads reach a lane through `pushed_` (multi-producer stack, taken whole), and wake() .
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "completion/synchronizer.hpp"
+#include "lane/inbox.hpp"
+#include "lci/lci.h"
+
+namespace lci {
+
+class Runtime;
+
+inline constexpr uint32_t kLaneSubmissions = 256;
+inline constexpr uint32_t kLaneInboxes = 256;
+/// Entries behind the submission array, so that an inline payload may start in its last one.
+inline constexpr uint32_t kSubmissionSlack = 4;
+
+/// Where the parts of a lane's block lie.
+struct LaneLayout {
+  static constexpr uint64_t kControl = 0;
+  static constexpr uint64_t kDemand = (sizeof(lci_lane_control) + 63) / 64 * 64;
+  static constexpr uint64_t kSubmission = kDemand + kLaneInboxes * sizeof(lci_demand);
+  static constexpr uint64_t kCompletion = kSubmission + (kLaneSubmissions + kSubmissionSlack) * sizeof(lci_descriptor);
+};
+
+class Lane {
+ public:
+  static int create(Runtime& runtime, uint32_t first_device, uint32_t count, std::unique_ptr<Lane>* out);
+  ~Lane();
+
+  int enter();
+  int park(uint64_t timeout_ns);
+  void wake();
+
+  int open_port(uint32_t number, const char* name, uint32_t messages, uint64_t bytes, uint32_t* index);
+  int close_port(uint32_t index);
+  Inbox* inbox(uint32_t index) { return index < inboxes_.size() ? inboxes_[index].get() : nullptr; }
+
+  uint64_t base() const { return reinterpret_cast<uint64_t>(block_); }
+  uint64_t length() const { return length_; }
+  Runtime& runtime() { return runtime_; }
+  Device& device(uint32_t index) { return *devices_[index]; }
+  uint32_t device_count() const { return static_cast<uint32_t>(devices_.size()); }
+  uint32_t park_slot() const { return park_slot_; }
+
+  // From devices, whose owner may be another lane's thread:
+  void operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context);
+  // From devices of this lane only:
+  void writable(Device* from, uint32_t rank, uint16_t target, uint64_t count);
+  void peer_changed(Device* from, uint32_t rank, int state, int code);
+  void port_changed(Device* from, uint32_t rank, uint16_t port, int code);
+  /// Any thread: a synchronizer of this lane became ready.
+  void synchronizer_fired(uint32_t id, std::vector<lci_status> statuses);
+
+ private:
+  friend class Inbox;
+  struct Pushed {
+    Pushed* next;
+    lci_record record;
+    bool operation;
+  };
+  /// What a record in the ring holds until it is consumed.
+  struct Held {
+    Inbox* inbox;
+    InKey* key;
+    std::byte* owned;
+    uint64_t charge_bytes;
+    uint32_t charge_messages;
+    uint32_t generation;
+    uint32_t taken;
+  };
+
+  explicit Lane(Runtime& runtime) : runtime_(runtime) {}
+  lci_lane_control& control() { return *reinterpret_cast<lci_lane_control*>(block_ + LaneLayout::kControl); }
+  lci_demand& demand(uint32_t index) { return reinterpret_cast<lci_demand*>(block_ + LaneLayout::kDemand)[index]; }
+  lci_descriptor* submissions() { return reinterpret_cast<lci_descriptor*>(block_ + LaneLayout::kSubmission); }
+  lci_record& record(uint32_t position) {
+    return reinterpret_cast<lci_record*>(block_ + LaneLayout::kCompletion)[position & ring_mask_];
+  }
+
+  uint32_t free_consumed();
+  uint32_t publish();
+  bool progress();
+  uint32_t drain();
+  bool pass();
+  void refill_packets();
+  void give_up_packets();
+  bool take_pushed();
+  bool has_work();
+  bool look_again();
+  void push(const lci_record& record, bool operation);
+  void queue(const lci_record& record) { queue_.push_back(record); }
+  uint32_t room() const { return ring_size_ - (tail_ - head_); }
+  /// A record for @p inbox with its payload in the record or at @p address; false if there is no room or no demand.
+  bool write_message(Inbox& inbox, const Arrival& arrival, uint32_t size, const Payload* payload, std::byte* address,
+                     uint32_t taken, bool owned);
+  /// Skips to the start of the ring if @p count records do not fit before its end; false without room for both.
+  bool make_contiguous(uint32_t count);
+  void release_inboxes();
+
+  Runtime& runtime_;
+  std::byte* block_ = nullptr;
+  uint64_t length_ = 0;
+  uint32_t ring_size_ = 0, ring_mask_ = 0;
+  uint32_t head_ = 0, tail_ = 0;  // the core's view of the ring
+  uint32_t park_slot_ = 0;
+  uint32_t in_flight_ = 0;
+  uint32_t rotate_inbox_ = 0, rotate_device_ = 0;
+  uint32_t operations_out_ = 0;
+  std::vector<Held> held_;
+  std::vector<Device*> devices_;
+  std::vector<std::unique_ptr<Inbox>> inboxes_;
+  std::vector<std::unique_ptr<Inbox>> graveyard_;  // another device may still hold a pointer until the lane goes
+  std::deque<lci_record> queue_;  // operation completions and events, always drained
+  std::atomic<uint32_t> busy_{0};
+  alignas(64) std::atomic<Pushed*> pushed_{nullptr};
+};
+
+/// A synchronizer whose firings are records of a lane. [E2]
+class LaneSynchronizer final : public Completion {
+ public:
+  LaneSynchronizer(Lane& lane, uint32_t threshold) : Completion(Kind::kCustom), lane_(lane), threshold_(threshold) {}
+  int signal(const lci_status& status) override;
+  bool stores() const override { return true; }
+
+ private:
+  Lane& lane_;
+  const uint32_t threshold_;
+  TryLock lock_;
+  std::vector<lci_status> statuses_;
+};
+
+}  // namespace lci

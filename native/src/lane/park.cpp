@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parking a loop's thread, and waking it. [V11]
+//
+// The loop announces itself in its park word; then a barrier on all processors (membarrier, paid here and not by those
+// who publish) makes sure that whoever published before it is seen by the look that follows, and whoever publishes
+// after it sees the announcement and wakes. Where a rank cannot take part in expedited barriers, every publisher fences.
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "lane/lane.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+namespace {
+
+/// Peer death is looked for at least so often.
+constexpr uint64_t kLongestPark = 50'000'000;
+/// How long a publisher that was preempted between publishing and waking may take before a wake counts as lost.
+constexpr uint64_t kWakeGrace = 20'000'000;
+
+void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) {
+  timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000u), static_cast<long>(timeout_ns % 1'000'000'000u)};
+  syscall(SYS_futex, &word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
+}
+
+}  // namespace
+
+void wake_park_word(std::atomic<uint32_t>& word) {
+  if (word.load(std::memory_order_relaxed) == 0) return;
+  if (word.exchange(0, std::memory_order_acq_rel) != 0) syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+void Lane::wake() {
+  // Local publishers use sequentially consistent read-modify-writes before this, so no fence is needed here.
+  if (LCI_MUTATED("skip_wake")) return;
+  auto& word = runtime_.arena().header().park[park_slot_].word;
+  if (word.load(std::memory_order_seq_cst) == 0) return;
+  runtime_.shared.add(Metric::wakes);
+  wake_park_word(word);
+}
+
+bool Lane::has_work() {
+  if (!queue_.empty() || pushed_.load(std::memory_order_acquire)) return true;
+  for (Device* device : devices_) {
+    if (device->has_work()) return true;
+  }
+  for (const auto& inbox : inboxes_) {
+    if (!inbox || inbox->closing) continue;
+    if (inbox->has_pushed()) return true;
+    const lci_demand& entry = demand(inbox->index());
+    if (inbox->stored() && entry.delivered < entry.requested) return true;
+  }
+  return false;
+}
+
+int Lane::park(uint64_t timeout_ns) {
+  auto& word = runtime_.arena().header().park[park_slot_].word;
+  if (word.load(std::memory_order_relaxed) == 0) return LCI_DONE;  // woken between announcement and call
+  if (busy_.exchange(1, std::memory_order_acquire) != 0) {
+    return fail(LCI_ERR_BUSY, "park: another thread is inside this lane");
+  }
+  runtime_.park_barrier();
+  runtime_.look_at_peers(true);
+  bool woken = has_work();
+  if (!woken) {
+    runtime_.shared.add(Metric::parks);
+    const uint64_t end = now_ns() + std::min(timeout_ns, kLongestPark);
+    for (uint64_t now = now_ns(); now < end && word.load(std::memory_order_acquire) != 0; now = now_ns()) {
+      futex_wait(word, 1, end - now);
+    }
+    woken = word.load(std::memory_order_acquire) == 0;
+    if (!woken && has_work()) {
+      // Somebody published: is the wake on its way, or was it never tried?
+      const uint64_t grace = now_ns() + kWakeGrace;
+      while (word.load(std::memory_order_acquire) != 0 && now_ns() < grace) sched_yield();
+      if (word.load(std::memory_order_acquire) != 0) {
+        runtime_.shared.add(Metric::late_wakes);
+        ++control().late_wakes;
+      }
+      woken = true;
+    }
+    runtime_.look_at_peers(true);
+  }
+  word.store(0, std::memory_order_release);
+  busy_.store(0, std::memory_order_release);
+  return woken ? LCI_DONE : LCI_RETRY;
+}
+
+}  // namespace lci

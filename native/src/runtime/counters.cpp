@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/counters.hpp"
+
+namespace lci {
+
+const char* counter_name(uint32_t index) {
+  static constexpr const char* kNames[] = {
+#define LCI_COUNTER_NAME(name) #name,
+      LCI_COUNTERS(LCI_COUNTER_NAME)
+#undef LCI_COUNTER_NAME
+  };
+  return index < kCounters ? kNames[index] : nullptr;
+}
+
+}  // namespace lci

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a message can be addressed to: a port, or a matching engine.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "completion/completion.hpp"
+#include "flow/keys.hpp"
+#include "matching/matching_engine.hpp"
+
+namespace lci {
+
+class Inbox;
+
+/// FNV-1a; 0 stands for "no name given" and matches any.
+uint32_t hash_name(const std::string& name);
+
+class Target {
+ public:
+  enum class State : uint32_t { kNever, kOpen, kClosed };
+  virtual ~Target() = default;
+
+  bool is_open() const { return state.load(std::memory_order_acquire) == State::kOpen; }
+  /// Keys that have room coming are looked at again by their devices. Any thread.
+  void wake_waiting();
+  /// The port opened or closed: every key is looked at. Any thread.
+  void wake_all();
+  /// Credit that no key holds any more. Any thread.
+  void give(Credit credit) {
+    capacity.give(credit);
+    if (waiting_keys.load(std::memory_order_relaxed) != 0) wake_waiting();
+  }
+  void add_key(InKey* key);
+  /// Each lease holder's fair part of what leases may take.
+  Credit fair_share() const;
+  /// Asks the other holders to give unused credit back. Any thread.
+  void recall_from_others(const InKey* asking);
+
+  std::atomic<State> state{State::kNever};
+  std::atomic<uint32_t> generation{0};
+  std::atomic<uint32_t> holders{0};
+  std::atomic<uint32_t> waiting_keys{0};  ///< Keys with an announcement that found no room.
+  std::atomic<uint32_t> name_hash{0};
+  bool credited = true;
+  Capacity capacity;
+
+ private:
+  std::mutex mutex_;  // keys join once per (device, rank); walked on open, close, recall and shortage
+  std::vector<InKey*> keys_;
+};
+
+class Port final : public Target {
+ public:
+  uint32_t number = 0;
+  std::string name;
+  std::atomic<Completion*> completion{nullptr};  ///< Null for a lane inbox.
+  std::atomic<Inbox*> inbox{nullptr};
+  std::atomic<uint32_t> sender_hash{0};  ///< Name under which this rank sends to the port.
+};
+
+class Engine final : public Target {
+ public:
+  uint32_t index = 0;
+  std::unique_ptr<MatchingEngine> matching;
+};
+
+}  // namespace lci

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/chaos/chaos.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "base/attributes.hpp"
+#include "base/error.hpp"
+#include "device/device.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+namespace {
+
+bool parse_probability(const char* text, double* out) {
+  char rest;
+  return std::sscanf(text, "%lf%c", out, &rest) == 1 && *out >= 0 && *out <= 1;
+}
+
+uint64_t mix(uint64_t value) {  // finaliser of SplitMix64
+  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
+  value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
+  return value ^ (value >> 31);
+}
+
+uint64_t stream_seed(uint64_t seed, uint32_t rank, uint32_t device, uint32_t peer, uint32_t kind) {
+  return mix(mix(mix(seed + 0x9E3779B97F4A7C15ull * (rank + 1)) + peer) + (uint64_t{device} << 8 | kind));
+}
+
+}  // namespace
+
+int Chaos::parse(const std::string& text, std::unique_ptr<Chaos>* out) {
+  out->reset();
+  if (text.empty()) return LCI_DONE;
+  auto plan = std::make_unique<Chaos>();
+  NameList list(text);
+  while (const auto entry = list.next()) {
+    const std::string item(*entry);
+    const size_t equals = item.find('=');
+    const std::string name = item.substr(0, equals);
+    const char* value = equals == std::string::npos ? "" : item.c_str() + equals + 1;
+    char rest;
+    bool good = false;
+    if (name == "seed") good = std::sscanf(value, "%" SCNu64 "%c", &plan->seed, &rest) == 1;
+    if (name == "delay") good = parse_probability(value, &plan->delay);
+    if (name == "refuse") good = parse_probability(value, &plan->refuse);
+    if (name == "short") good = parse_probability(value, &plan->shorten);
+    if (name == "ticks") good = std::sscanf(value, "%u%c", &plan->ticks, &rest) == 1 && plan->ticks != 0;
+    if (name == "stall") {
+      good = std::sscanf(value, "%" SCNd64 "@%" SCNu64 "x%" SCNu64 "%c", &plan->stall_rank, &plan->stall_at,
+                         &plan->stall_ticks, &rest) == 3;
+    }
+    if (name == "kill") good = std::sscanf(value, "%" SCNd64 "@%" SCNu64 "%c", &plan->kill_rank, &plan->kill_at, &rest) == 2;
+    if (!good) {
+      return fail(LCI_ERR_ATTRIBUTE,
+                  "attribute chaos: '%s' is not one of seed=N, delay=P, ticks=N, refuse=P, short=P, stall=RANK@MESSAGExTICKS, "
+                  "kill=RANK@MESSAGE (P from 0 to 1)",
+                  item.c_str());
+    }
+  }
+  *out = std::move(plan);
+  return LCI_DONE;
+}
+
+uint64_t ChannelChaos::Random::next() { return mix(state += 0x9E3779B97F4A7C15ull); }
+
+bool ChannelChaos::Random::chance(double probability) {
+  return probability > 0 && static_cast<double>(next() >> 11) * 0x1p-53 < probability;
+}
+
+ChannelChaos::ChannelChaos(const Chaos& plan, uint32_t rank, uint32_t device, uint32_t peer)
+    : plan_(plan),
+      rank_(rank),
+      peer_(peer),
+      data_{stream_seed(plan.seed, rank, device, peer, 1)},
+      control_{stream_seed(plan.seed, rank, device, peer, 2)},
+      posts_{stream_seed(plan.seed, rank, device, peer, 3)},
+      passes_{stream_seed(plan.seed, rank, device, peer, 4)} {}
+
+int ChannelChaos::refuse() {
+  if (!posts_.chance(plan_.refuse)) return LCI_DONE;
+  static constexpr int kReasons[] = {LCI_RETRY_LOCK, LCI_RETRY_NOPACKET, LCI_RETRY_NOMEM, LCI_RETRY_NOCREDIT};
+  return kReasons[posts_.next() % std::size(kReasons)];
+}
+
+bool ChannelChaos::delay(bool control, const SlotHeader& header, const void* payload, uint32_t size, Device& device) {
+  ++messages_;
+  if (plan_.kill_rank == rank_ && messages_ >= plan_.kill_at) {
+    device.counters.add(Metric::chaos_killed);
+    kill(getpid(), SIGKILL);
+  }
+  if (plan_.stall_rank == peer_ && messages_ == plan_.stall_at) {
+    stalled_until_ = now_ + plan_.stall_ticks;
+    device.counters.add(Metric::chaos_stalled);
+  }
+  Random& random = control ? control_ : data_;
+  uint64_t due = 0;
+  if (random.chance(plan_.delay)) due = now_ + 1 + random.next() % plan_.ticks;
+  due = std::max(due, stalled_until_ > now_ ? stalled_until_ : 0);
+  if (due == 0) {
+    for (const Held& held : held_) {
+      if (held.control == control) {
+        device.counters.add(Metric::chaos_reordered);
+        break;
+      }
+    }
+    return false;
+  }
+  device.counters.add(Metric::chaos_delayed);
+  Held held{control, due, header, size, {}};
+  if (size != 0) std::memcpy(held.payload, payload, size);
+  held_.push_back(held);
+  return true;
+}
+
+bool ChannelChaos::tick(Device& device, Channel& channel) {
+  ++now_;
+  bool moved = false;
+  for (size_t i = 0; i < held_.size();) {
+    Held& held = held_[i];
+    RingProducer& ring = held.control ? channel.control_out : channel.data_out;
+    if (held.due > now_ || !ring.has_room(slots_for(held.size))) {
+      ++i;
+      continue;
+    }
+    ring.write(held.header, held.payload, held.size);
+    device.touch(channel);
+    held_[i] = held_.back();
+    held_.pop_back();
+    moved = true;
+  }
+  return moved;
+}
+
+void ChannelChaos::shorten(uint32_t* messages) {
+  if (passes_.chance(plan_.shorten)) *messages = 1;
+}
+
+}  // namespace lci

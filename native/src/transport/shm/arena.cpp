@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/shm/arena.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "lci/lci.h"
+
+namespace lci {
+namespace {
+
+constexpr uint64_t kGrowth = 1u << 20;
+
+uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+bool read_number(const char* path, uint64_t* out) {
+  FILE* file = std::fopen(path, "re");
+  if (!file) return false;
+  const bool found = std::fscanf(file, "%" SCNu64, out) == 1;
+  std::fclose(file);
+  return found;
+}
+
+uint64_t system_available() {
+  FILE* file = std::fopen("/proc/meminfo", "re");
+  if (!file) return UINT64_MAX;
+  char line[128];
+  uint64_t kib = UINT64_MAX / 1024;
+  while (std::fgets(line, sizeof line, file)) {
+    if (std::sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1) break;
+  }
+  std::fclose(file);
+  return kib * 1024;
+}
+
+uint64_t cgroup_available() {
+  uint64_t limit = 0, used = 0;
+  if (read_number("/sys/fs/cgroup/memory.max", &limit) && read_number("/sys/fs/cgroup/memory.current", &used)) {
+    return limit > used ? limit - used : 0;
+  }
+  if (read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes", &limit) &&
+      read_number("/sys/fs/cgroup/memory/memory.usage_in_bytes", &used)) {
+    return limit > used ? limit - used : 0;
+  }
+  return UINT64_MAX;
+}
+
+}  // namespace
+
+uint64_t memory_available() { return std::min(system_available(), cgroup_available()); }
+
+void Arena::lay_out(uint32_t size, uint32_t devices) {
+  size_ = size;
+  directory_ = round_up(sizeof(ArenaHeader), 64);
+  summary_ = round_up(directory_ + uint64_t{devices} * size * sizeof(uint64_t), 64);
+  summary_stride_ = round_up(size, 64);
+  fixed_ = round_up(summary_ + devices * summary_stride_, 4096);
+}
+
+uint64_t Arena::park_offset(uint32_t slot) const { return offsetof(ArenaHeader, park) + slot * sizeof(ParkLine); }
+
+int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out) {
+  std::shared_ptr<Arena> arena(new Arena);
+  arena->lay_out(size, devices);
+  arena->reserve_ = round_up(reserve, 4096);
+  arena->limit_ = limit;
+  if (arena->fixed_ > arena->reserve_) {
+    return fail(LCI_ERR_NO_MEMORY, "create arena: %" PRIu64 " bytes of bookkeeping for %u ranks exceed arena_bytes; raise it",
+                arena->fixed_, size);
+  }
+  arena->fd_ = memfd_create("lci", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (arena->fd_ < 0) return fail(LCI_ERR_NO_MEMORY, "create arena: memfd_create: %s", std::strerror(errno));
+  if (fcntl(arena->fd_, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+    return fail(LCI_ERR_NO_MEMORY, "create arena: seal: %s", std::strerror(errno));
+  }
+  void* mapped = mmap(nullptr, arena->reserve_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena->fd_, 0);
+  if (mapped == MAP_FAILED) return fail(LCI_ERR_NO_MEMORY, "map arena: %s", std::strerror(errno));
+  arena->base_ = static_cast<std::byte*>(mapped);
+  if (!arena->grow_to(arena->fixed_)) {
+    return fail(LCI_ERR_NO_MEMORY, "create arena: no memory left for %" PRIu64 " bytes (%" PRIu64
+                                   " available); run fewer ranks or raise the container's limit",
+                arena->fixed_, memory_available());
+  }
+  arena->used_ = arena->fixed_;
+  *out = std::move(arena);
+  return LCI_DONE;
+}
+
+int Arena::map_peer(int fd, uint64_t reserve, uint32_t rank, uint32_t size, uint32_t devices,
+                    std::shared_ptr<Arena>* out) {
+  std::shared_ptr<Arena> arena(new Arena);
+  arena->fd_ = fd;
+  arena->lay_out(size, devices);
+  arena->reserve_ = round_up(reserve, 4096);
+  const int seals = fcntl(fd, F_GET_SEALS);
+  struct stat info {};
+  if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &info) != 0 ||
+      static_cast<uint64_t>(info.st_size) < arena->fixed_) {
+    return fail(LCI_ERR_PROTOCOL, "map arena of rank %u: not a sealed arena of this job", rank);
+  }
+  void* mapped = mmap(nullptr, arena->reserve_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (mapped == MAP_FAILED) return fail(LCI_ERR_NO_MEMORY, "map arena of rank %u: %s", rank, std::strerror(errno));
+  arena->base_ = static_cast<std::byte*>(mapped);
+  arena->backed_ = static_cast<uint64_t>(info.st_size);
+  const ArenaHeader& header = arena->header();
+  if (header.magic != kArenaMagic || header.abi != LCI_ABI_VERSION || header.rank != rank || header.size != size ||
+      header.devices != devices) {
+    return fail(LCI_ERR_PROTOCOL,
+                "map arena of rank %u: it runs another version or other attributes (ABI %u, size %u, devices %u; here %u, "
+                "%u, %u)",
+                rank, header.abi, header.size, header.devices, LCI_ABI_VERSION, size, devices);
+  }
+  *out = std::move(arena);
+  return LCI_DONE;
+}
+
+Arena::~Arena() {
+  if (base_) {
+    if (!keep_range_ || mmap(base_, reserve_, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
+      munmap(base_, reserve_);
+    }
+  }
+  if (fd_ >= 0) close(fd_);
+}
+
+bool Arena::grow_to(uint64_t bytes) {
+  if (bytes <= backed_.load(std::memory_order_relaxed)) return true;
+  bytes = round_up(bytes, kGrowth);
+  bytes = std::min(bytes, reserve_);
+  const uint64_t more = bytes - backed_;
+  if (limit_ ? bytes > limit_ : more > memory_available()) return false;
+  // posix_fallocate reserves the pages now: a later touch cannot end in SIGBUS.
+  if (posix_fallocate(fd_, static_cast<off_t>(backed_.load()), static_cast<off_t>(more)) != 0) return false;
+  backed_.store(bytes, std::memory_order_release);
+  return true;
+}
+
+uint64_t Arena::allocate(size_t bytes) {
+  std::lock_guard<std::mutex> guard(grow_);
+  const uint64_t size = round_up(bytes, 64);
+  if (size > reserve_ - used_ || !grow_to(used_ + size)) return 0;
+  const uint64_t offset = used_;
+  used_ += size;
+  return offset;
+}
+
+bool Arena::contains(uint64_t offset, uint64_t bytes) {
+  if (offset < fixed_ || offset > reserve_ || bytes > reserve_ - offset) return false;
+  if (offset + bytes <= backed_.load(std::memory_order_acquire)) return true;
+  struct stat info {};  // the owner may have grown it since
+  if (fstat(fd_, &info) != 0) return false;
+  if (static_cast<uint64_t>(info.st_size) > backed_.load()) backed_.store(static_cast<uint64_t>(info.st_size));
+  return offset + bytes <= backed_.load();
+}
+
+}  // namespace lci

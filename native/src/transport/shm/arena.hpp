@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shared memory of one rank: a memfd without a name, sealed against shrinking, mapped once over a reserved range
+// and grown in place. Rings and packets are cut from it; peers map it whole.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "pool/packet_pool.hpp"
+
+namespace lci {
+
+inline constexpr uint32_t kMaxDevices = 16;
+inline constexpr uint64_t kArenaMagic = 0x314152494c434cull;
+
+enum class RankState : uint32_t { kJoining = 0, kActive = 1, kLeft = 2, kFailed = 3 };
+
+/// A lane's parking place. Written by the parker (1) and by whoever wakes it (0); a futex. [V11]
+struct alignas(64) ParkLine {
+  std::atomic<uint32_t> word;
+};
+
+/// What peers need of one device of this rank.
+struct alignas(64) DeviceLine {
+  std::atomic<uint32_t> park_slot;  ///< Index of the ParkLine of the lane that owns the device.
+  /// Head of the list of packets that peers give back: a stack linked through PacketHeader::next. Any peer pushes with
+  /// one release compare-and-swap; the owner takes all with one acquire exchange, so there is no ABA problem.
+  alignas(64) std::atomic<uint32_t> returned_packets;
+};
+
+/// Start of every arena. Sizes that vary with the job follow it; see the offset functions below.
+struct ArenaHeader {
+  uint64_t magic;
+  uint32_t abi;
+  uint32_t rank;
+  uint32_t size;
+  uint32_t devices;
+  uint32_t data_slots;
+  uint32_t control_slots;
+  uint32_t packet_size;
+  uint32_t membarrier;  ///< 1 if this process registered for expedited barriers.
+  alignas(64) std::atomic<uint32_t> state;
+  std::atomic<uint32_t> barriers_completed;
+  ParkLine park[kMaxDevices];
+  DeviceLine device[kMaxDevices];
+};
+
+/// First cache line of every packet; the payload follows.
+struct alignas(64) PacketHeader {
+  std::atomic<uint32_t> next;
+};
+inline constexpr uint32_t kPacketUnit = 64;
+inline constexpr uint32_t kPacketPayloadOffset = 64;
+static_assert(sizeof(PacketHeader) == kPacketPayloadOffset);
+
+/// A mapping of an arena: the owner's own, or a peer's.
+class Arena final : public ChunkSource {
+ public:
+  /// Creates this rank's arena. @p limit bounds its memory; 0 asks the system.
+  static int create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out);
+  /// Maps a peer's arena from the descriptor it sent; validates seals and header.
+  static int map_peer(int fd, uint64_t reserve, uint32_t rank, uint32_t size, uint32_t devices,
+                      std::shared_ptr<Arena>* out);
+  ~Arena() override;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  /// Owner only: cuts @p bytes, zeroed, from the arena; 0 when memory is refused. Offsets are multiples of 64.
+  uint64_t allocate(size_t bytes) override;
+  std::byte* at(uint64_t offset) override { return base_ + offset; }
+
+  ArenaHeader& header() { return *reinterpret_cast<ArenaHeader*>(base_); }
+  /// Where the sender (owner's device) put its channel block for a receiver rank; 0 until it first talks.
+  std::atomic<uint64_t>& channel_offset(uint32_t device, uint32_t receiver) {
+    return reinterpret_cast<std::atomic<uint64_t>*>(base_ + directory_)[uint64_t{device} * size_ + receiver];
+  }
+  /// Summary bytes of one of the owner's devices, one per sending rank.
+  std::atomic<uint8_t>* summary(uint32_t device) {
+    return reinterpret_cast<std::atomic<uint8_t>*>(base_ + summary_ + uint64_t{device} * summary_stride_);
+  }
+  uint64_t summary_offset(uint32_t device) const { return summary_ + uint64_t{device} * summary_stride_; }
+  uint64_t park_offset(uint32_t slot) const;
+
+  /// Whether [offset, offset + bytes) lies in allocated memory of the arena: for offsets that came from a peer.
+  bool contains(uint64_t offset, uint64_t bytes);
+
+  std::byte* base() { return base_; }
+  uint64_t reserve() const { return reserve_; }
+  uint64_t doorbell_length() const { return fixed_; }
+  int fd() const { return fd_; }
+  /// Leave the address range mapped (anonymous) at destruction: something outside the core may still look at it. [V15]
+  void keep_range() { keep_range_ = true; }
+
+ private:
+  Arena() = default;
+  void lay_out(uint32_t size, uint32_t devices);
+  bool grow_to(uint64_t bytes);
+
+  std::byte* base_ = nullptr;
+  uint64_t reserve_ = 0;
+  uint64_t limit_ = 0;
+  std::atomic<uint64_t> backed_{0};
+  uint64_t used_ = 0;
+  uint64_t directory_ = 0, summary_ = 0, summary_stride_ = 0, fixed_ = 0;
+  uint32_t size_ = 0;
+  int fd_ = -1;
+  bool keep_range_ = false;
+  std::mutex grow_;  // growth is rare and may be asked for by any device
+};
+
+/// Bytes that may still be taken without endangering the process: min(MemAvailable, cgroup limit - usage).
+uint64_t memory_available();
+
+}  // namespace lci

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single-producer single-consumer message ring in shared memory.
+//
+// Memory orders and callers: one device's owner produces, one device's owner consumes. A message is visible by the
+// release store of `seq` in its first slot, which the consumer reads with acquire; the slots that continue it are
+// written before. The consumer gives space back by a release store of the head, every quarter of the ring; the producer
+// reads it with acquire, only when its cached copy says full. Neither side trusts the other's bytes: the head is
+// accepted only between the cached head and the tail, and every slot header is copied once before it is looked at.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace lci {
+
+/// What a slot carries. Data may be refused at the sender; control is always drained and never refused. [X1]
+enum class Message : uint8_t {
+  kNone = 0,
+  // data
+  kAmInline = 1,       ///< Active message, payload in the slots.
+  kAmPacket = 2,       ///< Active message, payload in the sender's packet `arg`.
+  kSendInline = 3,     ///< Matched send, payload in the slots.
+  kSendPacket = 4,     ///< Matched send, payload in packet `arg`.
+  kAnnounce = 5,       ///< Message without credit: payload waits in packet `arg`. [X3]
+  kRendezvous = 6,     ///< Request to send `size` bytes; `arg` is the sender's context.
+  kRendezvousData = 7, ///< Chunk in packet `arg` for the receiver's context `tag`; payload: offset.
+  // control
+  kReady = 16,         ///< Ready to receive: `arg` sender's context, `tag` receiver's context.
+  kGrant = 17,         ///< Credit: `size` messages, `arg` bytes, `aux` name hash.
+  kRecall = 18,        ///< Give unused credit back.
+  kReturn = 19,        ///< Unused credit: `size` messages, `arg` bytes.
+  kRefuse = 20,        ///< Port closed or mismatched: `aux` is the code.
+  kBarrier = 21        ///< Barrier `tag`, round `aux`.
+};
+
+/// Header of a message: 28 bytes after `seq`.
+struct SlotHeader {
+  Message kind;
+  uint8_t flags;
+  uint16_t target;  ///< Port number, or kEngineTarget | engine.
+  uint32_t size;
+  uint32_t aux;
+  uint64_t tag;
+  uint64_t arg;
+};
+
+inline constexpr uint8_t kFlagPolicyMask = 3;  ///< Matching policy of a send.
+inline constexpr uint8_t kFlagCredited = 4;    ///< The message used a credit.
+inline constexpr uint8_t kFlagUncredited = 8;  ///< Grant: the port stores nothing, no credit is needed.
+inline constexpr uint16_t kEngineTarget = 0x8000;
+
+inline constexpr uint32_t kSlotBytes = 64;
+inline constexpr uint32_t kFirstPayload = 32;
+inline constexpr uint32_t kNextPayload = 60;
+
+struct alignas(64) Slot {
+  std::atomic<uint32_t> seq;
+  Message kind;
+  uint8_t flags;
+  uint16_t target;
+  uint32_t size;
+  uint32_t aux;
+  uint64_t tag;
+  uint64_t arg;
+  std::byte payload[kFirstPayload];
+};
+struct alignas(64) NextSlot {
+  std::atomic<uint32_t> seq;
+  std::byte payload[kNextPayload];
+};
+static_assert(sizeof(Slot) == kSlotBytes && sizeof(NextSlot) == kSlotBytes);
+
+/// Slots that a message with @p payload inline bytes takes.
+inline constexpr uint32_t slots_for(uint32_t payload) {
+  return payload <= kFirstPayload ? 1 : 1 + (payload - kFirstPayload + kNextPayload - 1) / kNextPayload;
+}
+
+/// The words and slots of one ring as they lie in shared memory.
+struct RingMemory {
+  std::atomic<uint32_t>* head;
+  Slot* slots;
+  uint32_t capacity;
+};
+
+class RingProducer {
+ public:
+  RingProducer() = default;
+  explicit RingProducer(RingMemory memory) : memory_(memory), mask_(memory.capacity - 1) {}
+
+  /// Whether @p slots more fit; reads the consumer's head only if the cached one says no.
+  bool has_room(uint32_t slots) {
+    if (tail_ - cached_head_ + slots <= memory_.capacity) return true;
+    const uint32_t head = memory_.head->load(std::memory_order_acquire);
+    if (head - cached_head_ > tail_ - cached_head_) return false;  // nonsense from the peer: stay with what we know
+    cached_head_ = head;
+    return tail_ - cached_head_ + slots <= memory_.capacity;
+  }
+  /// Whether the consumer has taken everything (by the head it last published).
+  bool empty() const { return memory_.head->load(std::memory_order_acquire) == tail_; }
+
+  /// Writes and publishes one message; there must be room.
+  void write(const SlotHeader& header, const void* payload, uint32_t payload_size) {
+    Slot& first = memory_.slots[tail_ & mask_];
+    first.kind = header.kind;
+    first.flags = header.flags;
+    first.target = header.target;
+    first.size = header.size;
+    first.aux = header.aux;
+    first.tag = header.tag;
+    first.arg = header.arg;
+    uint32_t used = 1;
+    if (payload_size <= kFirstPayload) {
+      if (payload_size == 8) {
+        std::memcpy(first.payload, payload, 8);  // the common case, one store
+      } else if (payload_size != 0) {
+        std::memcpy(first.payload, payload, payload_size);
+      }
+    } else {
+      used = write_rest(static_cast<const std::byte*>(payload), payload_size, first);
+    }
+    first.seq.store(tail_ + 1, std::memory_order_release);
+    tail_ += used;
+  }
+
+ private:
+  uint32_t write_rest(const std::byte* from, uint32_t left, Slot& first) {
+    std::memcpy(first.payload, from, kFirstPayload);
+    from += kFirstPayload;
+    left -= kFirstPayload;
+    uint32_t used = 1;
+    while (left != 0) {
+      auto& next = reinterpret_cast<NextSlot&>(memory_.slots[(tail_ + used) & mask_]);
+      const uint32_t part = left < kNextPayload ? left : kNextPayload;
+      // The sequence word keeps a later lap from taking payload bytes for a published slot.
+      next.seq.store(tail_ + used + 1, std::memory_order_relaxed);
+      std::memcpy(next.payload, from, part);
+      from += part;
+      left -= part;
+      ++used;
+    }
+    return used;
+  }
+
+  RingMemory memory_{};
+  uint32_t mask_ = 0;
+  uint32_t tail_ = 0;
+  uint32_t cached_head_ = 0;
+};
+
+class RingConsumer {
+ public:
+  RingConsumer() = default;
+  explicit RingConsumer(RingMemory memory) : memory_(memory), mask_(memory.capacity - 1) {}
+
+  bool has_message() const {
+    return memory_.slots[head_ & mask_].seq.load(std::memory_order_acquire) == head_ + 1;
+  }
+  /// Copies the header of the next message; the payload is read through read_payload().
+  SlotHeader header() const {
+    const Slot& slot = memory_.slots[head_ & mask_];
+    __builtin_prefetch(&memory_.slots[(head_ + 2) & mask_]);
+    return {slot.kind, slot.flags, slot.target, slot.size, slot.aux, slot.tag, slot.arg};
+  }
+  /// Copies @p size (at most LCI_INLINE_MAX, checked by the caller) payload bytes of the next message.
+  void read_payload(void* to, uint32_t size) const {
+    const Slot& first = memory_.slots[head_ & mask_];
+    if (size <= kFirstPayload) {
+      if (size == 8) {
+        std::memcpy(to, first.payload, 8);
+      } else {
+        std::memcpy(to, first.payload, size);
+      }
+      return;
+    }
+    auto* out = static_cast<std::byte*>(to);
+    std::memcpy(out, first.payload, kFirstPayload);
+    uint32_t done = kFirstPayload;
+    for (uint32_t i = 1; done < size; ++i) {
+      const auto& next = reinterpret_cast<const NextSlot&>(memory_.slots[(head_ + i) & mask_]);
+      const uint32_t part = size - done < kNextPayload ? size - done : kNextPayload;
+      std::memcpy(out + done, next.payload, part);
+      done += part;
+    }
+  }
+  /// The first payload bytes in place, for handlers of short messages.
+  const std::byte* short_payload() const { return memory_.slots[head_ & mask_].payload; }
+
+  /// Passes @p slots; true when the head was published (the producer may be waiting for it).
+  bool advance(uint32_t slots) {
+    head_ += slots;
+    if (head_ - published_ < memory_.capacity / 4) return false;
+    publish_head();
+    return true;
+  }
+  void publish_head() {
+    published_ = head_;
+    memory_.head->store(head_, std::memory_order_release);
+  }
+  bool head_is_published() const { return published_ == head_; }
+
+ private:
+  RingMemory memory_{};
+  uint32_t mask_ = 0;
+  uint32_t head_ = 0;
+  uint32_t published_ = 0;
+};
+
+}  // namespace lci

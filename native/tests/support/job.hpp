@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// n ranks of one process, over the real shared-memory code, driven through the C ABI.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lci/lci.h"
+
+namespace lci_test {
+
+using Attributes = std::vector<std::pair<std::string, std::string>>;
+
+class Job {
+ public:
+  explicit Job(uint32_t size, const Attributes& attributes = {}) : runtimes_(size) {
+    EXPECT_EQ(LCI_DONE, lci_inproc_create(size, &job_));
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < size; ++rank) {
+      threads.emplace_back([&, rank] {
+        lci_attrs* attrs = nullptr;
+        ASSERT_EQ(LCI_DONE, lci_attrs_create(&attrs));
+        for (const auto& [name, value] : attributes) {
+          ASSERT_EQ(LCI_DONE, lci_attrs_set(attrs, name.c_str(), value.c_str())) << lci_last_error();
+        }
+        EXPECT_EQ(LCI_DONE, lci_runtime_create(attrs, job_, rank, &runtimes_[rank])) << lci_last_error();
+        lci_attrs_free(attrs);
+      });
+    }
+    for (auto& thread : threads) thread.join();
+  }
+  ~Job() {
+    for (uint32_t rank = 0; rank < runtimes_.size(); ++rank) close(rank, 1000);
+    lci_inproc_free(job_);
+  }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  lci_runtime* runtime(uint32_t rank) { return runtimes_[rank]; }
+  uint32_t size() const { return static_cast<uint32_t>(runtimes_.size()); }
+  lci_device* device(uint32_t rank, uint32_t index = 0) {
+    lci_device* device = nullptr;
+    EXPECT_EQ(LCI_DONE, lci_runtime_device(runtimes_[rank], index, &device)) << lci_last_error();
+    return device;
+  }
+  void close(uint32_t rank, uint32_t timeout_ms) {
+    if (!runtimes_[rank]) return;
+    EXPECT_EQ(LCI_DONE, lci_runtime_close(runtimes_[rank], timeout_ms)) << lci_last_error();
+    runtimes_[rank] = nullptr;
+  }
+  /// One pass of every rank's device 0. True if anything moved.
+  bool progress() {
+    bool moved = false;
+    for (uint32_t rank = 0; rank < runtimes_.size(); ++rank) {
+      if (runtimes_[rank]) moved |= lci_progress(device(rank)) == LCI_DONE;
+    }
+    return moved;
+  }
+  /// Passes until nothing moves for a while.
+  void settle() {
+    for (int quiet = 0; quiet < 200;) quiet = progress() ? 0 : quiet + 1;
+  }
+  uint64_t counter(uint32_t rank, const std::string& name) {
+    uint64_t values[256];
+    const uint32_t count = lci_runtime_snapshot(runtimes_[rank], values, 256);
+    for (uint32_t i = 0; i < count; ++i) {
+      if (name == lci_counter_name(i)) return values[i];
+    }
+    ADD_FAILURE() << "no counter " << name;
+    return 0;
+  }
+  /// What must hold when nothing is under way: no packet out, no credit stored. [M4]
+  void check_ledgers() {
+    settle();
+    for (uint32_t rank = 0; rank < runtimes_.size(); ++rank) {
+      if (!runtimes_[rank]) continue;
+      EXPECT_EQ(0u, counter(rank, "packets_out")) << "rank " << rank;
+      EXPECT_EQ(counter(rank, "backlog_push"), counter(rank, "backlog_pop")) << "rank " << rank;
+      EXPECT_EQ(0u, counter(rank, "protocol_errors")) << "rank " << rank;
+      EXPECT_EQ(0u, counter(rank, "sends_pending")) << "rank " << rank;
+      EXPECT_EQ(0u, counter(rank, "late_wakes")) << "rank " << rank;
+    }
+  }
+
+ private:
+  lci_inproc* job_ = nullptr;
+  std::vector<lci_runtime*> runtimes_;
+};
+
+inline lci_comp* make_queue(lci_runtime* runtime, uint32_t capacity = 4096) {
+  lci_comp* queue = nullptr;
+  EXPECT_EQ(LCI_DONE, lci_queue_create(runtime, capacity, &queue)) << lci_last_error();
+  return queue;
+}
+
+}  // namespace lci_test

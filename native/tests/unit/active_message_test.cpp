@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// One active message, C to C, and the flow control under it. [C3, D1-D11, X1-X6, X12, X13]
+#include <numeric>
+
+#include "support/job.hpp"
+
+namespace lci_test {
+namespace {
+
+constexpr uint32_t kPort = 7;
+
+std::vector<uint8_t> pattern(uint32_t size, uint32_t seed) {
+  std::vector<uint8_t> bytes(size);
+  for (uint32_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(seed * 31 + i * 7);
+  return bytes;
+}
+
+/// Posts until accepted, driving everybody.
+int post_until_taken(Job& job, uint32_t from, uint32_t to, uint64_t tag, const std::vector<uint8_t>& bytes,
+                     lci_comp* comp = nullptr) {
+  for (int i = 0; i < 100000; ++i) {
+    const int code = lci_post_am(job.device(from), to, kPort, tag, bytes.data(), static_cast<uint32_t>(bytes.size()), comp, tag);
+    if (code < LCI_RETRY || code >= LCI_ERR_ARGUMENT) return code;
+    job.progress();
+  }
+  return LCI_RETRY;
+}
+
+bool pop(Job& job, lci_comp* queue, lci_status* out) {
+  for (int i = 0; i < 100000; ++i) {
+    if (lci_queue_pop(queue, out) == LCI_DONE) return true;
+    job.progress();
+  }
+  return false;
+}
+
+// Mutation: none; sizes around every protocol boundary.
+TEST(ActiveMessage, CarriesPayloadAndMetadataAtEverySize) {
+  for (const uint32_t ranks : {1u, 2u}) {
+    Job job(ranks);
+    const uint32_t to = ranks - 1;
+    lci_comp* queue = make_queue(job.runtime(to));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(to), kPort, "numbers", queue, 0, 0)) << lci_last_error();
+    lci_comp* local = make_queue(job.runtime(0));
+    const uint32_t eager = lci_runtime_max_eager(job.runtime(0));
+    for (const uint32_t size : {0u, 1u, 8u, 31u, 32u, 33u, 64u, 92u, 93u, 191u, 192u, 193u, 4000u, eager - 1, eager,
+                                eager + 1, 60000u, 1000000u}) {
+      const auto bytes = pattern(size, size);
+      const int code = post_until_taken(job, 0, to, 0x100000000ull + size, bytes, local);
+      ASSERT_EQ(size > eager ? LCI_POSTED : LCI_DONE, code) << size << " " << lci_last_error();
+      lci_status status{};
+      ASSERT_TRUE(pop(job, queue, &status)) << size;
+      EXPECT_EQ(0u, status.rank);
+      EXPECT_EQ(0x100000000ull + size, status.tag);
+      EXPECT_EQ(size, status.size);
+      EXPECT_EQ(kPort, status.port);
+      ASSERT_NE(nullptr, status.buffer);
+      EXPECT_EQ(0, std::memcmp(bytes.data(), status.buffer, size)) << size;
+      lci_buffer_free(status.buffer);
+      if (code == LCI_POSTED) {
+        ASSERT_TRUE(pop(job, local, &status));
+        EXPECT_EQ(0x100000000ull + size, status.user_context);
+        EXPECT_EQ(LCI_DONE, status.code);
+      }
+    }
+    EXPECT_EQ(LCI_RETRY, lci_queue_pop(local, nullptr) == LCI_DONE ? LCI_DONE : LCI_RETRY);
+    job.check_ledgers();
+  }
+}
+
+// At most `capacity` messages are stored, whatever many senders do. [X2]
+TEST(FlowControl, NeverStoresMoreThanTheCapacity) {
+  Job job(5);
+  lci_comp* queue = make_queue(job.runtime(0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kPort, "", queue, 16, 1 << 20));
+  uint64_t sent = 0, refused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    for (uint32_t rank = 1; rank < 5; ++rank) {
+      const uint64_t value = sent;
+      const int code = lci_post_am(job.device(rank), 0, kPort, 0, &value, sizeof value, nullptr, 0);
+      if (code == LCI_DONE) {
+        ++sent;
+      } else {
+        ASSERT_EQ(LCI_RETRY_NOCREDIT, code);
+        ++refused;
+      }
+    }
+    job.progress();
+    ASSERT_LE(lci_queue_length(queue), 16u);
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_GE(sent, 16u);
+  EXPECT_LE(sent, 16u + 4u);  // the four announcement slots hold one more each
+  std::vector<bool> seen(sent + 10000);
+  uint64_t received = 0;
+  lci_status status{};
+  while (received < sent && pop(job, queue, &status)) {
+    uint64_t value;
+    std::memcpy(&value, status.buffer, sizeof value);
+    ASSERT_FALSE(seen[value]);
+    seen[value] = true;
+    lci_buffer_free(status.buffer);
+    ++received;
+  }
+  EXPECT_EQ(sent, received);
+  job.check_ledgers();
+}
+
+// 64 idle lease holders take all that leases may take; rank 65 still gets through. [X3]
+TEST(FlowControl, IdleLeaseHoldersDoNotLockANewcomerOut) {
+  Job job(66, {{"packets", "8"}, {"ring_bytes", "4096"}, {"control_ring_bytes", "4096"}, {"arena_bytes", "64M"}});
+  lci_comp* queue = make_queue(job.runtime(0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kPort, "", queue, 64, 1 << 20));
+  uint64_t received = 0;
+  lci_status status{};
+  for (uint32_t rank = 1; rank < 66; ++rank) {
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_EQ(LCI_DONE, post_until_taken(job, rank, 0, rank, {1, 2, 3})) << "rank " << rank;
+      ASSERT_TRUE(pop(job, queue, &status)) << "rank " << rank;
+      EXPECT_EQ(rank, status.rank);
+      lci_buffer_free(status.buffer);
+      ++received;
+    }
+  }
+  EXPECT_EQ(65u * 3u, received);
+  job.check_ledgers();
+}
+
+// Flood of an uncredited target: no credit traffic. [X5]
+TEST(FlowControl, HandlersNeedNoCredit) {
+  Job job(2);
+  uint64_t sum = 0;
+  lci_comp* handler = nullptr;
+  auto add = [](const lci_status* status, void* argument) {
+    uint64_t value;
+    std::memcpy(&value, status->buffer, sizeof value);
+    *static_cast<uint64_t*>(argument) += value;
+  };
+  ASSERT_EQ(LCI_DONE, lci_handler_create(job.runtime(1), add, &sum, &handler));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", handler, 0, 0));
+  uint64_t expected = 0;
+  for (uint64_t i = 0; i < 100000; ++i) {
+    std::vector<uint8_t> bytes(8);
+    std::memcpy(bytes.data(), &i, 8);
+    ASSERT_EQ(LCI_DONE, post_until_taken(job, 0, 1, 0, bytes));
+    expected += i;
+  }
+  job.settle();
+  EXPECT_EQ(expected, sum);
+  EXPECT_LE(job.counter(1, "grants"), 1u);
+  job.check_ledgers();
+}
+
+// [X12]
+TEST(FlowControl, AnUnopenedPortGrantsNothingAndLosesNothing) {
+  Job job(2);
+  std::vector<uint8_t> bytes(100, 9);
+  ASSERT_EQ(LCI_DONE, lci_post_am(job.device(0), 1, kPort, 1, bytes.data(), 100, nullptr, 0));
+  for (int i = 0; i < 1000; ++i) {
+    job.progress();
+    ASSERT_EQ(LCI_RETRY_NOCREDIT, lci_post_am(job.device(0), 1, kPort, 2, bytes.data(), 100, nullptr, 0));
+  }
+  lci_comp* queue = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", queue, 0, 0));
+  lci_status status{};
+  ASSERT_TRUE(pop(job, queue, &status));
+  EXPECT_EQ(1u, status.tag);
+  lci_buffer_free(status.buffer);
+  ASSERT_EQ(LCI_DONE, post_until_taken(job, 0, 1, 2, bytes));
+  ASSERT_TRUE(pop(job, queue, &status));
+  EXPECT_EQ(2u, status.tag);
+  lci_buffer_free(status.buffer);
+  job.check_ledgers();
+}
+
+// [X13, 2B-42]
+TEST(FlowControl, AClosedPortIsAnErrorAndMayOpenAgain) {
+  Job job(2);
+  lci_comp* queue = make_queue(job.runtime(1));
+  for (int generation = 0; generation < 5; ++generation) {
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", queue, 0, 0)) << lci_last_error();
+    int code = LCI_ERR_PORT_CLOSED;
+    for (int i = 0; i < 10000 && code == LCI_ERR_PORT_CLOSED; ++i) {
+      job.progress();
+      code = lci_post_am(job.device(0), 1, kPort, 5, nullptr, 0, nullptr, 0);
+    }
+    ASSERT_EQ(LCI_DONE, code);
+    lci_status status{};
+    ASSERT_TRUE(pop(job, queue, &status));
+    lci_buffer_free(status.buffer);
+    ASSERT_EQ(LCI_DONE, lci_port_close(job.runtime(1), kPort));
+    for (int i = 0; i < 10000 && code != LCI_ERR_PORT_CLOSED; ++i) {
+      job.progress();
+      code = lci_post_am(job.device(0), 1, kPort, 6, nullptr, 0, nullptr, 0);
+    }
+    ASSERT_EQ(LCI_ERR_PORT_CLOSED, code);
+    job.settle();
+  }
+  EXPECT_NE(std::string::npos, std::string(lci_last_error()).find("port 7 of rank 1"));
+  job.check_ledgers();
+}
+
+TEST(FlowControl, APortNameThatDiffersIsRefused) {
+  Job job(2);
+  lci_comp* queue = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "apples", queue, 0, 0));
+  ASSERT_EQ(LCI_DONE, lci_port_name(job.runtime(0), kPort, "pears"));
+  int code = lci_post_am(job.device(0), 1, kPort, 5, nullptr, 0, nullptr, 0);
+  for (int i = 0; i < 10000 && code != LCI_ERR_PORT_MISMATCH; ++i) {
+    job.progress();
+    code = lci_post_am(job.device(0), 1, kPort, 5, nullptr, 0, nullptr, 0);
+  }
+  EXPECT_EQ(LCI_ERR_PORT_MISMATCH, code);
+  EXPECT_EQ(0u, lci_queue_length(queue));
+}
+
+// [D17]
+TEST(Arguments, AreCheckedAtTheCaller) {
+  Job job(2);
+  lci_device* device = job.device(0);
+  uint64_t value = 0;
+  EXPECT_EQ(LCI_ERR_RANK, lci_post_am(device, 2, kPort, 0, &value, 8, nullptr, 0));
+  EXPECT_NE(std::string::npos, std::string(lci_last_error()).find("rank 2"));
+  EXPECT_EQ(LCI_ERR_PORT, lci_post_am(device, 1, 0, 0, &value, 8, nullptr, 0));
+  EXPECT_EQ(LCI_ERR_PORT, lci_post_am(device, 1, 32768, 0, &value, 8, nullptr, 0));
+  EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post_am(device, 1, kPort, 0, nullptr, 8, nullptr, 0));
+  EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post_am(nullptr, 1, kPort, 0, &value, 8, nullptr, 0));
+  EXPECT_EQ(LCI_ERR_TAG, lci_post_send(device, 1, 0x100000000ull, &value, 8, nullptr, 0));
+  lci_descriptor op{};
+  op.op = 77;
+  EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post(device, &op, nullptr, nullptr));
+  op.op = LCI_OP_AM;
+  op.port = kPort;
+  op.flags = LCI_FLAG_PACKET;
+  op.u.ref.address = 12345;
+  EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post(device, &op, nullptr, nullptr));
+}
+
+}  // namespace
+}  // namespace lci_test
