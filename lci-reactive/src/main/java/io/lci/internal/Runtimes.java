@@ -1,21 +1,149 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
+import io.lci.error.LciException;
+import io.lci.error.NativeLoadException;
+import io.lci.nativebridge.NativeCalls;
+import io.lci.nativebridge.NativeLibrary;
+import io.lci.nativebridge.NativeLibraryException;
+import io.lci.nativebridge.NativeMemory;
+import io.lci.nativebridge.NativeScratch;
+import java.nio.ByteBuffer;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 
 /** Creates runtimes. */
 public final class Runtimes {
+  private static final int VALUE_BYTES = 4096;
+
   private Runtimes() {}
 
-  /** Joins the job that the environment names. */
+  /**
+   * Joins the job that the environment names.
+   *
+   * @param options the options
+   * @return the runtime
+   */
   public static LciRuntime create(LciOptions options) {
-    throw new UnsupportedOperationException("being written");
+    return create(options, 0, 0);
   }
 
-  /** As {@link #create}, asynchronously. */
+  /**
+   * As {@link #create(LciOptions)}, on a thread that may block.
+   *
+   * @param options the options
+   * @return emits the runtime
+   */
   public static Mono<LciRuntime> connect(LciOptions options) {
-    return Mono.fromCallable(() -> create(options));
+    return Mono.fromCallable(() -> create(options))
+        .subscribeOn(Schedulers.boundedElastic())
+        .doOnDiscard(LciRuntime.class, LciRuntime::dispose);
+  }
+
+  /**
+   * Creates a job whose ranks are runtimes of this process.
+   *
+   * @param size ranks
+   * @return the job's handle, to be given to {@link #freeJob}
+   */
+  public static long createJob(int size) {
+    NativeCalls calls = load().calls();
+    NativeScratch out = new NativeScratch(1);
+    Errors.check(calls, calls.inprocCreate(size, out.address(0)), "create job", LciException.NONE);
+    return out.getLong(0);
+  }
+
+  /**
+   * Drops the creator's reference to a job.
+   *
+   * @param job handle of {@link #createJob}
+   */
+  public static void freeJob(long job) {
+    load().calls().inprocFree(job);
+  }
+
+  /**
+   * Joins a job. Blocks until every rank has arrived.
+   *
+   * @param options the options
+   * @param job handle of {@link #createJob}, or 0 for the job that the environment names
+   * @param rank rank in that job
+   * @return the runtime
+   */
+  public static LciRuntime create(LciOptions options, long job, int rank) {
+    NativeLibrary library = load();
+    NativeCalls calls = library.calls();
+    LciOptions resolved =
+        new OptionSources(attributeNames(calls), System.getProperties(), System.getenv()).resolve(options);
+    NativeScratch out = new NativeScratch(1);
+    Errors.check(calls, calls.attrsCreate(out.address(0)), "create runtime", LciException.NONE);
+    long attributes = out.getLong(0);
+    try {
+      Map<String, String> wanted = new LinkedHashMap<>(resolved.attributes());
+      wanted.put("devices", Integer.toString(resolved.loops()));
+      wanted.forEach((name, value) -> set(calls, attributes, name, value));
+      Errors.check(calls, calls.runtimeCreate(attributes, job, rank, out.address(0)), "create runtime", LciException.NONE);
+    } finally {
+      calls.attrsFree(attributes);
+    }
+    long handle = out.getLong(0);
+    RuntimeImpl runtime;
+    try {
+      runtime = new RuntimeImpl(library, handle, effective(calls, handle, resolved));
+    } catch (RuntimeException e) {
+      calls.runtimeClose(handle, 0);
+      throw e;
+    }
+    runtime.observe(observer -> observer.runtimeStarted(runtime));
+    return runtime;
+  }
+
+  private static void set(NativeCalls calls, long attributes, String name, String value) {
+    ByteBuffer nativeName = NativeMemory.cString(name);
+    ByteBuffer nativeValue = NativeMemory.cString(value);
+    int code = calls.attrsSet(attributes, NativeMemory.address(nativeName), NativeMemory.address(nativeValue));
+    java.lang.ref.Reference.reachabilityFence(nativeName);
+    java.lang.ref.Reference.reachabilityFence(nativeValue);
+    Errors.check(calls, code, "set attribute " + name, LciException.NONE);
+  }
+
+  /** The options with the value of every attribute as the core uses it. */
+  private static LciOptions effective(NativeCalls calls, long handle, LciOptions options) {
+    LciOptions.Builder result = options.mutate();
+    ByteBuffer value = ByteBuffer.allocateDirect(VALUE_BYTES);
+    for (String name : attributeNames(calls)) {
+      ByteBuffer nativeName = NativeMemory.cString(name);
+      int code = calls.runtimeAttr(
+          handle, NativeMemory.address(nativeName), NativeMemory.address(value), VALUE_BYTES);
+      java.lang.ref.Reference.reachabilityFence(nativeName);
+      Errors.check(calls, code, "read attribute " + name, LciException.NONE);
+      result.attribute(name, NativeMemory.string(NativeMemory.address(value)));
+    }
+    java.lang.ref.Reference.reachabilityFence(value);
+    return result.build();
+  }
+
+  private static Set<String> attributeNames(NativeCalls calls) {
+    Set<String> names = new LinkedHashSet<>();
+    for (int i = 0; ; i++) {
+      long name = calls.attrName(i);
+      if (name == 0) {
+        return names;
+      }
+      names.add(NativeMemory.string(name));
+    }
+  }
+
+  private static NativeLibrary load() {
+    try {
+      return NativeLibrary.load();
+    } catch (NativeLibraryException e) {
+      throw new NativeLoadException(String.valueOf(e.getMessage()), e);
+    }
   }
 }

@@ -1,0 +1,46 @@
+package io.lci.internal;
+
+import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
+
+/** Reuses memory of operations, by powers of two. Keeps at most {@value #KEPT_BYTES} bytes. Loop only. */
+final class BufferPool {
+  private static final int SMALLEST = 10;
+  private static final long KEPT_BYTES = 32L << 20;
+
+  private final ArrayDeque<PooledBuffer>[] classes;
+  private long kept;
+
+  @SuppressWarnings({"unchecked", "rawtypes"}) // an array of a generic type cannot be made otherwise
+  BufferPool() {
+    classes = new ArrayDeque[32];
+    for (int i = 0; i < classes.length; i++) {
+      classes[i] = new ArrayDeque<>(0);
+    }
+  }
+
+  PooledBuffer take(int bytes) {
+    int index = classOf(bytes);
+    PooledBuffer found = classes[index].pollLast();
+    if (found == null) {
+      return new PooledBuffer(index == 31 ? bytes : 1 << index);
+    }
+    kept -= found.memory.capacity();
+    return found;
+  }
+
+  void give(@Nullable PooledBuffer buffer) {
+    if (buffer == null) {
+      return;
+    }
+    int bytes = buffer.memory.capacity();
+    if (Integer.bitCount(bytes) == 1 && kept + bytes <= KEPT_BYTES) {
+      classes[classOf(bytes)].addLast(buffer);
+      kept += bytes;
+    }
+  }
+
+  private static int classOf(int bytes) {
+    return Math.max(SMALLEST, 32 - Integer.numberOfLeadingZeros(Math.max(1, bytes) - 1));
+  }
+}

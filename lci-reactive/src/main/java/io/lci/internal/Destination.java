@@ -1,0 +1,78 @@
+package io.lci.internal;
+
+/**
+ * The unit of flow control: (rank, port) for active messages, (rank, engine) for sends, one for receives, one for
+ * barriers; the device is the loop's. Holds the operations that were refused, first in first out. Loop only.
+ */
+final class Destination {
+  /** What the refused operations wait for. */
+  enum Wait {
+    NOTHING,
+    /** A WRITABLE record: nocredit, backlog. */
+    GRANT,
+    /** The device's generation word: nomem, nopacket. */
+    DEVICE,
+    /** A packet in the loop's cache: the native side was not asked. */
+    PACKET,
+    /** The next turn: lock. */
+    TURN,
+    /** A completion of this loop: pending. */
+    COMPLETION
+  }
+
+  /** Kind of operation, part of the key. */
+  static final int AM = 0;
+
+  static final int SEND = 1;
+  static final int RECEIVE = 2;
+  static final int CONTROL = 3;
+
+  final int kind;
+  final int rank;
+  final int port;
+
+  /** First and last waiting node in {@link ParkedTable}, and how many there are. */
+  int head = ParkedTable.NONE;
+
+  int tail = ParkedTable.NONE;
+  int count;
+
+  Wait wait = Wait.NOTHING;
+  int reason;
+
+  /** How many may be resubmitted while {@link #wait} is GRANT. */
+  long granted;
+
+  /** Whether it is in the queue of those that may resubmit. */
+  boolean ready;
+
+  /** Last node of the current batch that was refused again; accepted ones after it are unlinked behind it. */
+  int lastKept = ParkedTable.NONE;
+
+  /** Refused in the current batch. */
+  boolean refused;
+
+  /** When it last accepted something while operations waited, for the stall warning. */
+  long progressNanos;
+
+  boolean warned;
+
+  Destination(int kind, int rank, int port) {
+    this.kind = kind;
+    this.rank = rank;
+    this.port = port;
+  }
+
+  static long key(int kind, int rank, int port) {
+    return ((long) kind << 56) | ((rank & 0xFFFF_FFFFL) << 16) | (port & 0xFFFFL);
+  }
+
+  String operation() {
+    return switch (kind) {
+      case AM -> "am";
+      case SEND -> "send";
+      case RECEIVE -> "receive";
+      default -> "control";
+    };
+  }
+}

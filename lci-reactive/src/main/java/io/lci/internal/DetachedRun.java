@@ -1,0 +1,171 @@
+package io.lci.internal;
+
+import io.lci.Op;
+import io.lci.error.DeadlineExceededException;
+import io.lci.error.LciException;
+import io.lci.nativebridge.Codes;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.Disposable;
+
+/** An operation given to a poster: no subscriber, at most consumers of its outcome and failure. */
+final class DetachedRun extends Drainable implements Submitter, Posted {
+  private static final Logger LOG = LoggerFactory.getLogger(DetachedRun.class);
+
+  private final EventLoop loop;
+  private final Op op;
+  private final boolean once;
+  private @Nullable Destination destination;
+  private int node = ParkedTable.NONE;
+  private int outcome = -1;
+  private @Nullable RuntimeException failure;
+  private boolean reported;
+
+  /** Whether a slot holds it: a failure may still come. */
+  private boolean posted;
+
+  private @Nullable Disposable timer;
+
+  DetachedRun(EventLoop loop, Op op, boolean once) {
+    this.loop = loop;
+    this.op = op;
+    this.once = once;
+  }
+
+  /** One attempt, now. Returns the native code, or throws the failure. */
+  int attempt() {
+    Outbox outbox = loop.outbox();
+    if (!outbox.attempt(this, op, OpCodec.destination(outbox, op))) {
+      return Codes.RETRY_ORDER;
+    }
+    if (failure != null) {
+      throw failure;
+    }
+    return outcome;
+  }
+
+  void submit() {
+    Outbox outbox = loop.outbox();
+    destination = OpCodec.destination(outbox, op);
+    Duration deadline = op.deadline();
+    if (deadline != null) {
+      timer = loop.runtime().timer().schedule(
+          () -> loop.execute(this::deadlinePassed), deadline.toNanos(), TimeUnit.NANOSECONDS);
+    }
+    outbox.submit(this, op, destination);
+  }
+
+  private void deadlinePassed() {
+    if (destination != null && node != ParkedTable.NONE && outcome < 0 && failure == null) {
+      loop.outbox().unpark(destination, node);
+      node = ParkedTable.NONE;
+      failure = new DeadlineExceededException(loop.outbox().detail(
+          destination, "err_timeout", op + " was parked when its deadline of " + op.deadline() + " passed"));
+      loop.markReady(this);
+    }
+  }
+
+  @Override
+  void drain() {
+    if (reported || (outcome < 0 && failure == null) || (once && !posted)) {
+      return;
+    }
+    reported = true;
+    if (timer != null) {
+      timer.dispose();
+    }
+    if (failure != null) {
+      reportFailure(failure);
+    } else if (op.outcomeConsumer() != null && !once) {
+      op.outcomeConsumer().accept(Errors.outcome(outcome));
+    }
+  }
+
+  private void reportFailure(RuntimeException reason) {
+    Consumer<? super LciException> consumer = op.errorConsumer();
+    if (consumer != null && reason instanceof LciException e) {
+      consumer.accept(e);
+    } else {
+      LOG.warn("a posted operation failed and nobody listens: {}", op, reason);
+    }
+  }
+
+  @Override
+  public int sizeHint(Object item) {
+    return OpCodec.sizeHint(op);
+  }
+
+  @Override
+  public void encode(Object item, PostWriter out) {
+    node = ParkedTable.NONE;
+    OpCodec.encode(op, out);
+  }
+
+  @Override
+  public Posted posted(Object item) {
+    return this;
+  }
+
+  @Override
+  public void accepted(Object item, Destination target, int code, int slot) {
+    outcome = code;
+    posted = slot != SlotTable.NONE;
+  }
+
+  @Override
+  public void failed(Object item, Destination target, RuntimeException reason) {
+    failure = reason;
+  }
+
+  @Override
+  public boolean wants(Object item) {
+    return !once;
+  }
+
+  @Override
+  public void parked(Object item, Destination target, int parkedNode, int code) {
+    node = parkedNode;
+  }
+
+  @Override
+  public void dropped(Object item, int code) {
+    outcome = code;
+  }
+
+  @Override
+  public Drainable drainable() {
+    return this;
+  }
+
+  @Override
+  public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
+    if (op.target() != null) {
+      loop.relay((NativeTarget) op.target(), code, rank, tag, size);
+    }
+    if (code != Codes.DONE) {
+      Outbox outbox = loop.outbox();
+      abandoned(outbox.failure(OpCodec.destination(outbox, op), code));
+    }
+  }
+
+  @Override
+  public void abandoned(RuntimeException reason) {
+    failure = reason;
+    reported = false;
+    loop.markReady(this);
+  }
+
+  @Override
+  public int boundRank() {
+    return op.kind() == Op.Kind.BARRIER ? -1 : op.rank();
+  }
+
+  @Override
+  public boolean holdsClose() {
+    return op.kind() != Op.Kind.RECEIVE;
+  }
+}

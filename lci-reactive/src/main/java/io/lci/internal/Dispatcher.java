@@ -1,0 +1,182 @@
+package io.lci.internal;
+
+import io.lci.PeerEvent;
+import io.lci.nativebridge.Codes;
+import io.lci.nativebridge.Layout;
+import io.lci.nativebridge.NativeMemory;
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The receiving half of a loop: reads completion records and hands each to whom it concerns. Loop only. */
+final class Dispatcher {
+  /** Appended posts go out at the latest after so many records. */
+  private static final int FLUSH_AFTER = 32;
+
+  private final EventLoop loop;
+  private final Lane lane;
+  private final @Nullable InboxImpl[] inboxes;
+  private final boolean[] touched;
+  private final Map<Integer, SynchronizerImpl> synchronizers = new HashMap<>();
+  private final RecordView view = new RecordView();
+
+  long records;
+  long messages;
+  long lateData;
+
+  Dispatcher(EventLoop loop, Lane lane) {
+    this.loop = loop;
+    this.lane = lane;
+    this.inboxes = new InboxImpl[lane.layout.demandCount()];
+    this.touched = new boolean[inboxes.length];
+  }
+
+  void attach(int index, InboxImpl inbox) {
+    inboxes[index] = inbox;
+  }
+
+  void detach(int index) {
+    inboxes[index] = null;
+  }
+
+  void attach(SynchronizerImpl synchronizer) {
+    synchronizers.put(synchronizer.id(), synchronizer);
+  }
+
+  void detach(SynchronizerImpl synchronizer) {
+    synchronizers.remove(synchronizer.id());
+  }
+
+  /** Closes every inbox of the loop with an error. */
+  void closeInboxes(RuntimeException error) {
+    for (InboxImpl inbox : inboxes.clone()) {
+      if (inbox != null) {
+        inbox.close(error);
+      }
+    }
+  }
+
+  /** Reads every record there is; the core may have them back at the next full enter. */
+  int dispatch() {
+    int head = lane.completionHead();
+    int tail = lane.completionTail();
+    if (head == tail) {
+      return 0;
+    }
+    int count = 0;
+    while (head != tail) {
+      head += dispatch(lane.record(head));
+      if (++count % FLUSH_AFTER == 0) {
+        loop.outbox().flush();
+      }
+    }
+    lane.completionHead(tail);
+    for (int i = 0; i < touched.length; i++) {
+      InboxImpl inbox = inboxes[i];
+      if (touched[i] && inbox != null) {
+        inbox.drained();
+      }
+      touched[i] = false;
+    }
+    records += count;
+    return count;
+  }
+
+  /** Returns how many records this one occupies. */
+  private int dispatch(int record) {
+    ByteBuffer memory = lane.memory;
+    int kind = memory.get(record + Layout.RECORD_KIND);
+    int flags = memory.get(record + Layout.RECORD_FLAGS);
+    int rank = memory.getInt(record + Layout.RECORD_RANK);
+    int size = memory.getInt(record + Layout.RECORD_SIZE_FIELD);
+    long context = memory.getLong(record + Layout.RECORD_CONTEXT);
+    switch (kind) {
+      case Codes.RECORD_MESSAGE -> {
+        return message(record, flags, rank, size);
+      }
+      case Codes.RECORD_OP -> operation(record, rank, size, context);
+      case Codes.RECORD_PAD -> {
+        return size;
+      }
+      case Codes.RECORD_WRITABLE ->
+          loop.outbox().writable((flags & Codes.RECORD_FLAG_ENGINE) != 0, rank, port(record), context);
+      case Codes.RECORD_PEER -> loop.runtime().peerChanged(new PeerEvent(
+          rank, context == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));
+      case Codes.RECORD_PORT -> refused(record, rank);
+      case Codes.RECORD_SYNC -> signal(record, rank, size, context);
+      case Codes.RECORD_COUNTER -> {} // waiters look at every counter after each drain
+      default -> throw new IllegalStateException("unknown record kind " + kind);
+    }
+    return 1;
+  }
+
+  private int message(int record, int flags, int rank, int size) {
+    messages++;
+    ByteBuffer memory = lane.memory;
+    int index = memory.getShort(record + Layout.RECORD_INDEX) & 0xFFFF;
+    long tag = memory.getLong(record + Layout.RECORD_TAG);
+    InboxImpl inbox = inboxes[index];
+    boolean apart = (flags & Codes.RECORD_FLAG_ADDRESS) != 0;
+    if (inbox == null) {
+      lateData++;
+    } else {
+      if (apart) {
+        moveTo(inbox, memory.getLong(record + Layout.RECORD_PAYLOAD), size, rank, tag);
+      } else {
+        view.moveTo(memory, record + Layout.RECORD_PAYLOAD, size, rank, tag);
+      }
+      touched[index] = true;
+      inbox.message(view);
+      view.invalidate();
+    }
+    return apart || size <= 32 ? 1 : 1 + (size - 32 + Layout.RECORD_SIZE - 1) / Layout.RECORD_SIZE;
+  }
+
+  private void moveTo(InboxImpl inbox, long address, int size, int rank, long tag) {
+    NativeMemory store = inbox.store();
+    if (store != null && address >= store.address() && address + size <= store.address() + store.length()) {
+      long offset = address - store.address();
+      view.moveTo(store.window(offset), NativeMemory.indexInWindow(offset), size, rank, tag);
+    } else {
+      view.moveTo(NativeMemory.wrap(address, Math.max(1, size)).buffer(), 0, size, rank, tag);
+    }
+  }
+
+  private void operation(int record, int rank, int size, long context) {
+    int code = code(record);
+    long tag = lane.memory.getLong(record + Layout.RECORD_TAG);
+    boolean heard = loop.outbox().slots.complete(context, code, rank, tag, size);
+    if (!heard && code == Codes.DONE) {
+      lateData++;
+    }
+    loop.outbox().completionSeen();
+  }
+
+  /** A port of a peer closed or opened: what waits for it fails at once instead of at its next attempt. */
+  private void refused(int record, int rank) {
+    int code = code(record);
+    if (Codes.isError(code)) {
+      loop.outbox().failParked(rank, port(record), code);
+    } else {
+      loop.outbox().writable(false, rank, port(record), 1);
+    }
+  }
+
+  private void signal(int record, int rank, int size, long context) {
+    SynchronizerImpl synchronizer = synchronizers.get((int) (context >>> 32));
+    if (synchronizer != null) {
+      long tag = lane.memory.getLong(record + Layout.RECORD_TAG);
+      int left = lane.memory.getShort(record + Layout.RECORD_INDEX) & 0xFFFF;
+      synchronizer.status(code(record), port(record), rank, tag, size, left);
+    }
+  }
+
+  private int code(int record) {
+    return lane.memory.getShort(record + Layout.RECORD_CODE) & 0xFFFF;
+  }
+
+  private int port(int record) {
+    return lane.memory.getShort(record + Layout.RECORD_PORT) & 0xFFFF;
+  }
+}

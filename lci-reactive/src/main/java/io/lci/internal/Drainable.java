@@ -1,0 +1,10 @@
+package io.lci.internal;
+
+/** Has signals to deliver or work to do at the next safe point of its loop: never inside somebody's signal. */
+abstract class Drainable {
+  /** Whether it is in its loop's queue already. Loop only. */
+  boolean queued;
+
+  /** Delivers what there is. Called on the loop, never re-entered. */
+  abstract void drain();
+}

@@ -1,0 +1,405 @@
+package io.lci.internal;
+
+import io.lci.LciSnapshot;
+import io.lci.am.Inbox;
+import io.lci.am.InboxOptions;
+import io.lci.am.Message;
+import io.lci.am.MessageHandler;
+import io.lci.am.MessageView;
+import io.lci.am.Port;
+import io.lci.nativebridge.Codes;
+import io.lci.nativebridge.NativeMemory;
+import io.lci.nativebridge.NativeScratch;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+import reactor.core.publisher.Sinks;
+
+/**
+ * An open port. Demand goes to the lane's demand table; messages that were already under way when a subscriber cancelled
+ * are copied and kept for the next one, at most a completion ring full.
+ */
+final class InboxImpl implements Inbox {
+  /** Cumulative demand that is never reached. */
+  private static final long UNBOUNDED = Long.MAX_VALUE >>> 1;
+
+  private final EventLoop loop;
+  private final Port port;
+  private final InboxOptions options;
+  private final AtomicReference<@Nullable Tap<?>> tap = new AtomicReference<>();
+  private final Sinks.Empty<Void> closed = Sinks.empty();
+  private final java.util.concurrent.CountDownLatch opening = new java.util.concurrent.CountDownLatch(1);
+  private volatile @Nullable RuntimeException openFailure;
+  private volatile boolean disposed;
+
+  // Loop only
+  private int index = -1;
+  private @Nullable NativeMemory store;
+  private @Nullable Tap<?> active;
+  private final ArrayDeque<Message> kept = new ArrayDeque<>();
+  private long dispatched;
+  private volatile int depth;
+
+  InboxImpl(EventLoop loop, Port port, InboxOptions options) {
+    this.loop = loop;
+    this.port = port;
+    this.options = options;
+  }
+
+  // Opening and closing
+
+  /** Opens the port. Loop only. */
+  void open() {
+    try {
+      if (disposed || loop.isClosing()) {
+        throw Errors.closed("open port " + port);
+      }
+      NativeScratch out = new NativeScratch(3);
+      ByteBuffer name = NativeMemory.cString(port.name());
+      Lane lane = loop.lane();
+      Errors.check(
+          lane.calls,
+          lane.calls.laneOpenPort(
+              lane.handle,
+              port.number(),
+              NativeMemory.address(name),
+              options.messages(),
+              options.bytes(),
+              out.address(0),
+              out.address(1),
+              out.address(2)),
+          "open port " + port,
+          loop.index());
+      java.lang.ref.Reference.reachabilityFence(name);
+      index = out.getInt(0);
+      if (out.getLong(1) != 0 && out.getLong(2) > 0) {
+        store = NativeMemory.wrap(out.getLong(1), out.getLong(2));
+      }
+      dispatched = lane.delivered(index);
+      lane.requested(index, dispatched);
+      loop.dispatcher().attach(index, this);
+      Tap<?> waiting = active;
+      if (waiting != null) {
+        waiting.schedule();
+      }
+    } catch (RuntimeException e) {
+      openFailure = e;
+      loop.runtime().forget(this);
+      Tap<?> waiting = active;
+      active = null;
+      if (waiting != null) {
+        waiting.fail(e);
+      }
+      closed.tryEmitError(e);
+    } finally {
+      opening.countDown();
+    }
+  }
+
+  /** The loop ended before it could open. */
+  void openRejected() {
+    openFailure = Errors.closed("open port " + port);
+    closed.tryEmitError(Errors.closed("open port " + port));
+    opening.countDown();
+  }
+
+  /** Waits for the loop to open the port; not on a loop's thread. */
+  void awaitOpen() {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        opening.await();
+        break;
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    RuntimeException failure = openFailure;
+    if (failure != null) {
+      throw failure;
+    }
+  }
+
+  @Override
+  public void dispose() {
+    if (!disposed) {
+      disposed = true;
+      loop.execute(() -> close(null));
+    }
+  }
+
+  /** Closes the port and ends the subscriber: complete, or with {@code error}. Loop only, outside dispatch. */
+  void close(@Nullable RuntimeException error) {
+    disposed = true;
+    loop.runtime().forget(this);
+    if (index >= 0) {
+      loop.dispatcher().detach(index);
+      Lane lane = loop.lane();
+      int code = lane.closePort(index);
+      index = -1;
+      loop.enterSoon();
+      if (Codes.isError(code)) {
+        loop.uncaught(new IllegalStateException("close port " + port + ": " + Errors.name(lane.calls, code)));
+      }
+    }
+    kept.clear();
+    depth = 0;
+    Tap<?> last = active;
+    active = null;
+    if (last != null) {
+      if (error == null) {
+        last.complete();
+      } else {
+        last.fail(error);
+      }
+    }
+    closed.tryEmitEmpty();
+  }
+
+  @Override
+  public boolean isDisposed() {
+    return disposed;
+  }
+
+  @Override
+  public Mono<Void> onClose() {
+    return closed.asMono();
+  }
+
+  // Public view
+
+  @Override
+  public Port port() {
+    return port;
+  }
+
+  EventLoop loop() {
+    return loop;
+  }
+
+  @Override
+  public int depth() {
+    return depth;
+  }
+
+  @Override
+  public int capacity() {
+    return options.messages();
+  }
+
+  LciSnapshot.InboxState state() {
+    return new LciSnapshot.InboxState(port.toString(), depth(), capacity());
+  }
+
+  @Override
+  public <T> Flux<T> receive(Function<? super MessageView, ? extends T> decoder) {
+    Objects.requireNonNull(decoder, "decoder");
+    return new Flux<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super T> actual) {
+        attach(actual, new DecodingTap<>(InboxImpl.this, actual, decoder));
+      }
+    };
+  }
+
+  @Override
+  public Flux<Message> receive() {
+    return receive(MessageView::copy);
+  }
+
+  @Override
+  public Disposable handle(MessageHandler handler) {
+    Objects.requireNonNull(handler, "handler");
+    HandlingTap handling = new HandlingTap(this, handler);
+    IllegalStateException refusal = claim(handling);
+    if (refusal != null) {
+      throw refusal;
+    }
+    handling.request(Long.MAX_VALUE);
+    return handling;
+  }
+
+  private void attach(CoreSubscriber<?> actual, Tap<?> candidate) {
+    RuntimeException failure = openFailure;
+    if (failure == null && disposed) {
+      failure = Errors.closed("receive from " + port);
+    }
+    if (failure == null) {
+      failure = claim(candidate);
+    }
+    if (failure != null) {
+      Operators.error(actual, failure);
+    } else {
+      actual.onSubscribe(candidate);
+    }
+  }
+
+  /** One live subscriber at a time; a cancelled one makes room at once. */
+  private @Nullable IllegalStateException claim(Tap<?> candidate) {
+    while (true) {
+      Tap<?> current = tap.get();
+      if (current != null && !current.isOver()) {
+        return new IllegalStateException("inbox " + port + " has a live subscriber: " + current
+            + "; use share() to serve several");
+      }
+      if (tap.compareAndSet(current, candidate)) {
+        return null;
+      }
+    }
+  }
+
+  // Loop: demand
+
+  /** A tap has demand or was cancelled: publishes what it can take. */
+  void serve(Tap<?> candidate) {
+    if (disposed) {
+      candidate.complete();
+      return;
+    }
+    Tap<?> before = active;
+    if (before != candidate && before != null && !before.isOver()) {
+      return; // the cancel of the one before is still on its way here, and serves again
+    }
+    active = candidate;
+    while (candidate.demand > 0 && !candidate.isOver()) {
+      Message message = kept.poll();
+      if (message == null) {
+        break;
+      }
+      candidate.message(message);
+    }
+    publishDemand();
+  }
+
+  private void publishDemand() {
+    if (index < 0) {
+      return;
+    }
+    Tap<?> current = active;
+    long demand = current == null || current.isOver() ? 0 : current.demand;
+    Lane lane = loop.lane();
+    long requested = demand >= UNBOUNDED - dispatched ? UNBOUNDED : dispatched + demand;
+    lane.requested(index, Math.max(requested, lane.delivered(index)));
+    depth = lane.depth(index) + kept.size();
+    loop.enterSoon();
+  }
+
+  /** Cancel is pause. */
+  void pause(Tap<?> leaving) {
+    if (active == leaving) {
+      active = null;
+      publishDemand();
+    }
+  }
+
+  // Loop: messages
+
+  /** One MESSAGE record. */
+  void message(RecordView view) {
+    dispatched++;
+    Tap<?> current = active;
+    if (current == null || current.isOver() || current.demand == 0) {
+      kept.add(view.copy());
+    } else {
+      current.message(view);
+    }
+  }
+
+  /** After the records of a drain: what the senders may know. */
+  void drained() {
+    depth = loop.lane().depth(index) + kept.size();
+  }
+
+  @Nullable NativeMemory store() {
+    return store;
+  }
+
+  /** A subscription of this inbox. */
+  abstract static class Tap<T> extends LoopSubscription<T> {
+    final InboxImpl inbox;
+
+    Tap(InboxImpl inbox, CoreSubscriber<? super T> actual) {
+      super(inbox.loop, actual);
+      this.inbox = inbox;
+    }
+
+    /** Takes one message; there is demand. */
+    abstract void message(MessageView view);
+
+    @Override
+    void drain() {
+      if (!isOver()) {
+        inbox.serve(this);
+      }
+    }
+
+    @Override
+    void onCancel() {
+      inbox.pause(this);
+    }
+  }
+
+  private static final class DecodingTap<T> extends Tap<T> {
+    private final Function<? super MessageView, ? extends T> decoder;
+
+    DecodingTap(
+        InboxImpl inbox, CoreSubscriber<? super T> actual, Function<? super MessageView, ? extends T> decoder) {
+      super(inbox, actual);
+      this.decoder = decoder;
+    }
+
+    @Override
+    void message(MessageView view) {
+      T value;
+      try {
+        value = Objects.requireNonNull(decoder.apply(view), "the decoder returned null");
+      } catch (Throwable e) {
+        reactor.core.Exceptions.throwIfJvmFatal(e);
+        inbox.pause(this);
+        fail(e);
+        return;
+      }
+      emit(value);
+    }
+  }
+
+  private static final class HandlingTap extends Tap<Object> implements Disposable {
+    private final MessageHandler handler;
+
+    HandlingTap(InboxImpl inbox, MessageHandler handler) {
+      super(inbox, new IgnoringSubscriber(inbox.port + " handler"));
+      this.handler = handler;
+    }
+
+    @Override
+    void message(MessageView view) {
+      try {
+        handler.onMessage(view);
+      } catch (Throwable e) {
+        reactor.core.Exceptions.throwIfJvmFatal(e);
+        loop.uncaught(e);
+      }
+    }
+
+    @Override
+    public void dispose() {
+      cancel();
+    }
+
+    @Override
+    public boolean isDisposed() {
+      return isOver();
+    }
+  }
+}

@@ -1,0 +1,202 @@
+package io.lci.internal;
+
+import io.lci.nativebridge.Codes;
+import io.lci.nativebridge.Layout;
+import io.lci.nativebridge.NativeCalls;
+import io.lci.nativebridge.NativeMemory;
+import io.lci.nativebridge.NativeScratch;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * The block of memory between a loop and the core, and the calls that serve it. Between two enters the block belongs to the
+ * loop, so its words are plain; only the doorbell area is written by others meanwhile. [V1-V11]
+ */
+final class Lane {
+  private static final VarHandle INTS =
+      MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle LONGS =
+      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  final NativeCalls calls;
+  final Layout layout;
+  final long handle;
+  final ByteBuffer memory;
+  private final int control;
+  private final ByteBuffer doorbell;
+  private final int parkWord;
+  private final int summary;
+  private final int summaryEnd;
+
+  private Lane(NativeCalls calls, Layout layout, long handle, NativeMemory block, NativeMemory bell, int ranks) {
+    this.calls = calls;
+    this.layout = layout;
+    this.handle = handle;
+    this.memory = block.buffer();
+    this.control = layout.controlOffset();
+    this.doorbell = bell.buffer();
+    this.parkWord = Math.toIntExact(calls.laneParkOffset(handle));
+    this.summary = Math.toIntExact(calls.laneSummaryOffset(handle, 0));
+    this.summaryEnd = summary + ((ranks + 7) & ~7);
+  }
+
+  /** Creates the lane that owns device {@code device}. */
+  static Lane open(NativeCalls calls, Layout layout, long runtime, int device, int ranks) {
+    NativeScratch out = new NativeScratch(2);
+    Errors.check(calls, calls.laneCreate(runtime, device, 1, out.address(0)), "open lane", device);
+    long handle = out.getLong(0);
+    Errors.check(calls, calls.laneMemory(handle, out.address(0), out.address(1)), "map lane", device);
+    NativeMemory block = NativeMemory.wrap(out.getLong(0), out.getLong(1));
+    Errors.check(calls, calls.laneDoorbell(handle, out.address(0), out.address(1)), "map doorbell", device);
+    NativeMemory bell = NativeMemory.wrap(out.getLong(0), out.getLong(1));
+    return new Lane(calls, layout, handle, block, bell, ranks);
+  }
+
+  // Submission and completion
+
+  int submissionOffset() {
+    return layout.submissionOffset();
+  }
+
+  int submissionCount() {
+    return layout.submissionCount();
+  }
+
+  /** Serves the lane once with {@code LCI_ENTER_*} flags and the first {@code entries} of the submission array. */
+  int enter(int flags, int entries) {
+    memory.putInt(control + Layout.CONTROL_FLAGS, flags);
+    memory.putInt(control + Layout.CONTROL_SUBMIT_COUNT, entries);
+    return calls.laneEnter(handle);
+  }
+
+  int outcome(int entry) {
+    return memory.getShort(layout.submissionOffset() + entry * Layout.DESCRIPTOR_SIZE + Layout.DESCRIPTOR_OUTCOME)
+        & 0xFFFF;
+  }
+
+  int completionHead() {
+    return memory.getInt(control + Layout.CONTROL_CQ_HEAD);
+  }
+
+  void completionHead(int value) {
+    memory.putInt(control + Layout.CONTROL_CQ_HEAD, value);
+  }
+
+  int completionTail() {
+    return memory.getInt(control + Layout.CONTROL_CQ_TAIL);
+  }
+
+  /** Offset of record number {@code index}, which runs freely. */
+  int record(int index) {
+    return layout.completionOffset() + (index & (layout.completionCount() - 1)) * Layout.RECORD_SIZE;
+  }
+
+  int generation() {
+    return memory.getInt(control + Layout.CONTROL_GENERATION);
+  }
+
+  int moved() {
+    return memory.getInt(control + Layout.CONTROL_MOVED);
+  }
+
+  int inFlight() {
+    return memory.getInt(control + Layout.CONTROL_IN_FLIGHT);
+  }
+
+  long lateWakes() {
+    return memory.getLong(control + Layout.CONTROL_LATE_WAKES);
+  }
+
+  /** Time in CLOCK_MONOTONIC nanoseconds by which the core wants an enter, or 0. */
+  long nextDeadline() {
+    return memory.getLong(control + Layout.CONTROL_NEXT_DEADLINE);
+  }
+
+  void spinNanos(long value) {
+    memory.putLong(control + Layout.CONTROL_SPIN_NS, value);
+  }
+
+  // Packet cache
+
+  int cachedPackets() {
+    return memory.getInt(control + Layout.CONTROL_PACKET_COUNT);
+  }
+
+  int takeCachedPacket() {
+    int count = cachedPackets() - 1;
+    memory.putInt(control + Layout.CONTROL_PACKET_COUNT, count);
+    return memory.getInt(control + Layout.CONTROL_PACKETS + count * Integer.BYTES);
+  }
+
+  // Demand table
+
+  private int demand(int index) {
+    return layout.demandOffset() + index * Layout.DEMAND_SIZE;
+  }
+
+  void requested(int index, long value) {
+    memory.putLong(demand(index) + Layout.DEMAND_REQUESTED, value);
+  }
+
+  long delivered(int index) {
+    return memory.getLong(demand(index) + Layout.DEMAND_DELIVERED);
+  }
+
+  int depth(int index) {
+    return memory.getInt(demand(index) + Layout.DEMAND_DEPTH);
+  }
+
+  // Doorbell
+
+  /** Whether an enter would find something although nothing is submitted. [V9] */
+  boolean rings(long nowNanos) {
+    for (int i = summary; i < summaryEnd; i += Long.BYTES) {
+      if ((long) LONGS.getAcquire(doorbell, i) != 0) {
+        return true;
+      }
+    }
+    if ((int) INTS.getAcquire(memory, control + Layout.CONTROL_MUST_ENTER) != 0) {
+      return true;
+    }
+    long deadline = nextDeadline();
+    return deadline != 0 && nowNanos - deadline >= 0;
+  }
+
+  /** Announces that the loop is about to sleep; look at every queue again after this. [V11] */
+  void announcePark() {
+    INTS.setVolatile(doorbell, parkWord, 1);
+    VarHandle.fullFence();
+  }
+
+  void withdrawPark() {
+    INTS.setVolatile(doorbell, parkWord, 0);
+  }
+
+  boolean isParkAnnounced() {
+    return (int) INTS.getVolatile(doorbell, parkWord) != 0;
+  }
+
+  int park(long timeoutNanos) {
+    return calls.lanePark(handle, timeoutNanos);
+  }
+
+  void wake() {
+    calls.laneWake(handle);
+  }
+
+  // Ports
+
+  int closePort(int index) {
+    return calls.laneClosePort(handle, index);
+  }
+
+  void free() {
+    Errors.check(calls, calls.laneFree(handle), "free lane", -1);
+  }
+
+  static boolean isIdle(int code) {
+    return code == Codes.RETRY;
+  }
+}

@@ -1,0 +1,145 @@
+package io.lci.internal;
+
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Operators;
+
+/**
+ * A subscription whose signals all come from its loop's drain: request and cancel hop there from any thread. Subclasses
+ * work on the loop only and emit in {@link #drain()} only, so signals are serial and never nested.
+ */
+abstract class LoopSubscription<T> extends Drainable implements Subscription, LoopTask {
+  @SuppressWarnings("rawtypes")
+  private static final AtomicLongFieldUpdater<LoopSubscription> PENDING =
+      AtomicLongFieldUpdater.newUpdater(LoopSubscription.class, "pending");
+
+  @SuppressWarnings("rawtypes")
+  private static final AtomicIntegerFieldUpdater<LoopSubscription> CANCELLED =
+      AtomicIntegerFieldUpdater.newUpdater(LoopSubscription.class, "cancelled");
+
+  final EventLoop loop;
+  final CoreSubscriber<? super T> actual;
+
+  private volatile long pending;
+  private volatile int cancelled;
+  private volatile boolean badRequest;
+
+  /** Requested and not yet emitted. Loop only. */
+  long demand;
+
+  /** A terminal signal was sent. Loop only, except after the loop's end. */
+  boolean terminated;
+
+  LoopSubscription(EventLoop loop, CoreSubscriber<? super T> actual) {
+    this.loop = loop;
+    this.actual = actual;
+  }
+
+  @Override
+  public final void request(long n) {
+    if (n <= 0) {
+      badRequest = true;
+      loop.execute(this);
+    } else if (loop.inLoop()) {
+      grant(n);
+    } else if (Operators.addCap(PENDING, this, n) == 0) {
+      loop.execute(this);
+    }
+  }
+
+  @Override
+  public final void cancel() {
+    if (!CANCELLED.compareAndSet(this, 0, 1)) {
+      return;
+    }
+    if (loop.inLoop() && !loop.isEncoding()) {
+      onCancel();
+    } else {
+      loop.execute(this::onCancel);
+    }
+  }
+
+  final boolean isCancelled() {
+    return cancelled != 0;
+  }
+
+  /** Whether no signal may follow. */
+  final boolean isOver() {
+    return terminated || cancelled != 0;
+  }
+
+  @Override
+  public final void run() {
+    if (isOver()) {
+      return;
+    }
+    if (badRequest) {
+      onCancel();
+      fail(new IllegalArgumentException("request must be positive (Reactive Streams 3.9)"));
+      return;
+    }
+    grant(PENDING.getAndSet(this, 0));
+  }
+
+  /** The loop has ended: nothing can come any more. */
+  @Override
+  public final void rejected() {
+    if (!isOver()) {
+      fail(Errors.closed("subscribe"));
+    }
+  }
+
+  private void grant(long n) {
+    if (!isOver()) {
+      demand = Operators.addCap(demand, n);
+      onDemand();
+    }
+  }
+
+  /** Demand came. No signals here: {@link #schedule()} instead. */
+  void onDemand() {
+    schedule();
+  }
+
+  /** Cancelled, or about to fail for a bad request: give back what is held. */
+  abstract void onCancel();
+
+  /** The runtime closes now, and the loop's active subscriptions end. */
+  void onAbort() {
+    onCancel();
+    fail(Errors.closed("subscribe"));
+  }
+
+  final void schedule() {
+    loop.markReady(this);
+  }
+
+  final void emit(T value) {
+    if (demand != Long.MAX_VALUE) {
+      demand--;
+    }
+    actual.onNext(value);
+  }
+
+  final void complete() {
+    if (!isOver()) {
+      terminated = true;
+      actual.onComplete();
+    }
+  }
+
+  final void fail(Throwable error) {
+    if (!isOver()) {
+      terminated = true;
+      actual.onError(error);
+    }
+  }
+
+  @Override
+  public String toString() {
+    String name = reactor.core.Scannable.from(actual).stepName();
+    return getClass().getSimpleName() + '(' + name + ')';
+  }
+}

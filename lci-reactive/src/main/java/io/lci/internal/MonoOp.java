@@ -1,0 +1,23 @@
+package io.lci.internal;
+
+import io.lci.Op;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Mono;
+
+/** An operation as a Mono: each subscription is one {@link OpRun}. */
+final class MonoOp<T> extends Mono<T> {
+  private final EventLoop loop;
+  private final Op op;
+  private final OpRun.Result result;
+
+  MonoOp(EventLoop loop, Op op, OpRun.Result result) {
+    this.loop = loop;
+    this.op = op;
+    this.result = result;
+  }
+
+  @Override
+  public void subscribe(CoreSubscriber<? super T> actual) {
+    actual.onSubscribe(new OpRun<>(loop, actual, op, result));
+  }
+}

@@ -1,0 +1,59 @@
+package io.lci.internal;
+
+import io.lci.nativebridge.Codes;
+
+/** Cancels an unmatched receive. Whether it was matched meanwhile is told by the receive's own completion. */
+final class NativeCancel extends Drainable implements Submitter {
+  private final EventLoop loop;
+  private final long context;
+
+  NativeCancel(EventLoop loop, long context) {
+    this.loop = loop;
+    this.context = context;
+  }
+
+  @Override
+  public int sizeHint(Object item) {
+    return 0;
+  }
+
+  @Override
+  public void encode(Object item, PostWriter out) {
+    out.op = Codes.OP_CANCEL;
+    out.tag(context);
+  }
+
+  @Override
+  public Posted posted(Object item) {
+    throw new IllegalStateException("a cancel is never posted");
+  }
+
+  @Override
+  public void accepted(Object item, Destination destination, int code, int slot) {}
+
+  @Override
+  public void failed(Object item, Destination destination, RuntimeException reason) {
+    if (!loop.isClosing()) {
+      loop.uncaught(reason);
+    }
+  }
+
+  @Override
+  public boolean wants(Object item) {
+    return true;
+  }
+
+  @Override
+  public void parked(Object item, Destination destination, int node, int code) {}
+
+  @Override
+  public void dropped(Object item, int code) {}
+
+  @Override
+  public Drainable drainable() {
+    return this;
+  }
+
+  @Override
+  void drain() {}
+}

@@ -1,0 +1,601 @@
+package io.lci.internal;
+
+import io.lci.error.LciException;
+import io.lci.error.LciException.Detail;
+import io.lci.error.ResourceExhaustedException;
+import io.lci.internal.Destination.Wait;
+import io.lci.nativebridge.Codes;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sending half of a loop: writes descriptors, crosses, reads outcomes, parks what was refused and resubmits it when it
+ * may go. Loop only.
+ *
+ * <p>Two rules keep the order per destination. A fresh item goes into the array only while nothing waits for its
+ * destination, else it waits behind. Waiting items stay linked while they are in the array, and are unlinked when their
+ * outcome is final.
+ *
+ * <p>Reading outcomes calls no user code: it only moves state and marks what has signals to deliver.
+ */
+final class Outbox {
+  /** Entries an inline payload may take in all. */
+  private static final int MAX_ENTRIES = 4;
+
+  /** Waiting items of one destination resubmitted per turn when no grant bounds them. */
+  private static final int QUANTUM = 64;
+
+  /** Entries filled with waiting items per turn. */
+  private static final int RESUBMIT_BUDGET = 256;
+
+  private final EventLoop loop;
+  private final Lane lane;
+  private final int room;
+
+  final Packets packets;
+  final BufferPool pool = new BufferPool();
+  final SlotTable slots;
+  final DestinationTable destinations = new DestinationTable();
+  private final ParkedTable parked;
+  private final PostWriter writer;
+
+  // The batch: one element per descriptor
+  private final @Nullable Submitter[] owners;
+  private final @Nullable Object[] items;
+  private final @Nullable Destination[] targets;
+  private final int[] entries;
+  private final int[] nodes;
+  private final int[] slotOf;
+  private final int[] packetOf;
+  private int batch;
+  private int used;
+  private boolean encoding;
+
+  // Waiting destinations
+  private final ArrayDeque<Destination> ready = new ArrayDeque<>();
+  private final ArrayDeque<Destination> forDevice = new ArrayDeque<>();
+  private final ArrayDeque<Destination> forPacket = new ArrayDeque<>();
+  private final ArrayDeque<Destination> forTurn = new ArrayDeque<>();
+  private final ArrayDeque<Destination> forCompletion = new ArrayDeque<>();
+  private int seenGeneration;
+  private boolean completed;
+
+  // Counters
+  long posts;
+  long resubmitted;
+  long refusals;
+
+  Outbox(EventLoop loop, Lane lane, RuntimeImpl runtime) {
+    this.loop = loop;
+    this.lane = lane;
+    this.packets = new Packets(lane);
+    this.slots = new SlotTable(runtime.options().maxPosted(), pool);
+    this.parked = new ParkedTable(runtime.options().maxParked());
+    this.writer = new PostWriter(lane, runtime.arena(), packets, pool, runtime.maxEager());
+    this.room = lane.submissionCount();
+    owners = new Submitter[room];
+    items = new Object[room];
+    targets = new Destination[room];
+    entries = new int[room];
+    nodes = new int[room];
+    slotOf = new int[room];
+    packetOf = new int[room];
+  }
+
+  int parkedCount() {
+    return parked.size();
+  }
+
+  boolean hasBatch() {
+    return batch > 0;
+  }
+
+  /** Whether the next turn has something to resubmit, so that the loop must not sleep. */
+  boolean wantsTurn() {
+    return !ready.isEmpty() || !forTurn.isEmpty() || (!forPacket.isEmpty() && !packets.isEmpty());
+  }
+
+  /** Whether something waits for what no doorbell announces. */
+  boolean wantsPackets() {
+    return !forPacket.isEmpty() || !forDevice.isEmpty();
+  }
+
+  boolean isQuiet() {
+    return batch == 0 && parked.size() == 0 && slots.holdingClose() == 0;
+  }
+
+  // Submitting
+
+  /** Appends an item, or lets it wait behind what waits for its destination. */
+  void submit(Submitter owner, Object item, Destination destination) {
+    refuseReentry();
+    if (destination.count == 0 && used + MAX_ENTRIES > room) {
+      flush();
+    }
+    if (destination.count != 0) {
+      park(owner, item, destination, Codes.RETRY_ORDER);
+      return;
+    }
+    int code = append(owner, item, destination, ParkedTable.NONE);
+    if (code == Codes.DONE) {
+      return;
+    }
+    // Without a packet or slot. What is in the array for the same destination must be refused or accepted first.
+    flush();
+    if (destination.count == 0) {
+      code = append(owner, item, destination, ParkedTable.NONE);
+    }
+    if (code != Codes.DONE) {
+      park(owner, item, destination, code);
+    }
+  }
+
+  /**
+   * Attempts an item once, now.
+   *
+   * @return false if it was not attempted because others wait for its destination
+   */
+  boolean attempt(Submitter owner, Object item, Destination destination) {
+    refuseReentry();
+    flush();
+    if (destination.count != 0) {
+      return false;
+    }
+    int code = append(owner, item, destination, ParkedTable.NONE);
+    if (code == Codes.DONE) {
+      flush();
+    } else if (owner.wants(item)) {
+      throw new IllegalStateException("a single attempt must not wait");
+    } else {
+      owner.dropped(item, code);
+    }
+    return true;
+  }
+
+  /** Crosses with POST alone. */
+  int flush() {
+    if (batch == 0) {
+      return 0;
+    }
+    int count = batch;
+    enter(Codes.ENTER_POST);
+    return count;
+  }
+
+  /** Crosses with everything that is in the array. Returns the native code. */
+  int enter(int flags) {
+    refuseReentry();
+    int entryCount = used;
+    int count = batch;
+    int generation = lane.generation();
+    used = 0;
+    batch = 0;
+    int code = lane.enter(flags, entryCount);
+    if (Codes.isError(code)) {
+      failBatch(count, code);
+      throw new IllegalStateException("lane enter failed: " + Errors.name(lane.calls, code));
+    }
+    if (count > 0) {
+      settle(count, generation);
+    }
+    packets.batchEnded();
+    return code;
+  }
+
+  /** Writes a descriptor: DONE, or why it cannot be written now. A failing encoder fails its item alone. */
+  private int append(Submitter owner, Object item, Destination destination, int node) {
+    int hint = owner.sizeHint(item);
+    if (hint > io.lci.nativebridge.Layout.INLINE_MAX && hint <= loop.runtime().maxEager() && packets.isEmpty()) {
+      return Codes.RETRY_NOPACKET;
+    }
+    PostWriter out = writer;
+    out.begin(lane.submissionOffset() + used * io.lci.nativebridge.Layout.DESCRIPTOR_SIZE, hint);
+    encoding = true;
+    try {
+      owner.encode(item, out);
+    } catch (Throwable e) {
+      out.abandon();
+      reactor.core.Exceptions.throwIfJvmFatal(e);
+      unlink(destination, node);
+      fail(owner, item, destination, encodeFailure(destination, e));
+      return Codes.DONE;
+    } finally {
+      encoding = false;
+    }
+    if (out.isStarved()) {
+      out.abandon();
+      return Codes.RETRY_NOPACKET;
+    }
+    int slot = SlotTable.NONE;
+    long context = 0;
+    if ((out.flags & Codes.FLAG_COMP) != 0) {
+      context = out.completionId & 0xFFFF_FFFFL;
+    } else if (out.form() == Codes.FLAG_BUFFER || (out.flags & Codes.FLAG_SIGNAL) != 0) {
+      if (slots.isFull()) {
+        out.abandon();
+        return Codes.RETRY_PENDING;
+      }
+      slot = slots.take(owner.posted(item), out.buffer());
+      context = slots.context(slot);
+    }
+    int index = batch++;
+    owners[index] = owner;
+    items[index] = item;
+    targets[index] = destination;
+    entries[index] = used;
+    nodes[index] = node;
+    slotOf[index] = slot;
+    packetOf[index] = out.form() == Codes.FLAG_PACKET ? out.packet() : Packets.NONE;
+    used += out.finish(destination, context);
+    posts++;
+    return Codes.DONE;
+  }
+
+  private void refuseReentry() {
+    if (encoding) {
+      throw new IllegalStateException("an encoder must not post or flush");
+    }
+  }
+
+  // Outcomes
+
+  /** The crossing itself failed: nobody will ever hear of these otherwise. */
+  private void failBatch(int count, int code) {
+    for (int i = 0; i < count; i++) {
+      Destination destination = Objects.requireNonNull(targets[i]);
+      unlink(destination, nodes[i]);
+      giveBack(i);
+      fail(Objects.requireNonNull(owners[i]), Objects.requireNonNull(items[i]), destination, failure(destination, code));
+    }
+  }
+
+  private void settle(int count, int generationBefore) {
+    for (int i = 0; i < count; i++) {
+      int code = lane.outcome(entries[i]);
+      Submitter owner = Objects.requireNonNull(owners[i]);
+      Object item = Objects.requireNonNull(items[i]);
+      Destination destination = Objects.requireNonNull(targets[i]);
+      owners[i] = null;
+      items[i] = null;
+      if (code <= Codes.POSTED_BACKLOG) {
+        unlink(destination, nodes[i]);
+        int slot = slotOf[i];
+        if (slot != SlotTable.NONE && Codes.isDone(code)) {
+          slots.release(slot);
+          slot = SlotTable.NONE;
+        }
+        owner.accepted(item, destination, code, slot);
+        loop.markReady(owner.drainable());
+      } else {
+        giveBack(i);
+        if (Codes.isRetry(code)) {
+          refuse(owner, item, destination, nodes[i], code, generationBefore);
+        } else {
+          unlink(destination, nodes[i]);
+          fail(owner, item, destination, failure(destination, code));
+        }
+      }
+    }
+    for (int i = 0; i < count; i++) {
+      endBatch(Objects.requireNonNull(targets[i]));
+      targets[i] = null;
+    }
+  }
+
+  private void giveBack(int index) {
+    if (packetOf[index] != Packets.NONE) {
+      packets.give(packetOf[index]);
+    }
+    if (slotOf[index] != SlotTable.NONE) {
+      slots.release(slotOf[index]);
+    }
+  }
+
+  private void refuse(
+      Submitter owner, Object item, Destination destination, int node, int code, int generationBefore) {
+    refusals++;
+    destination.refused = true;
+    if (!owner.wants(item)) {
+      unlink(destination, node);
+      owner.dropped(item, code);
+      loop.markReady(owner.drainable());
+      return;
+    }
+    if (node == ParkedTable.NONE) {
+      park(owner, item, destination, code);
+    } else {
+      destination.lastKept = node;
+      owner.parked(item, destination, node, code);
+      await(destination, code);
+    }
+    if (destination.wait == Wait.DEVICE) {
+      seenGeneration = generationBefore;
+    }
+  }
+
+  /** After a batch: waiting items that were all accepted may have more room, and only an attempt tells. */
+  private void endBatch(Destination destination) {
+    destination.lastKept = ParkedTable.NONE;
+    if (destination.count > 0 && !destination.refused) {
+      probe(destination);
+    }
+    destination.refused = false;
+    if (destination.count == 0) {
+      destination.wait = Wait.NOTHING;
+      destination.granted = 0;
+    }
+  }
+
+  private void probe(Destination destination) {
+    destination.granted = Math.max(destination.granted, 1);
+    markReady(destination);
+  }
+
+  private void unlink(Destination destination, int node) {
+    if (node != ParkedTable.NONE) {
+      parked.remove(destination, node);
+      destination.progressNanos = loop.now();
+      destination.warned = false;
+    }
+  }
+
+  private void fail(Submitter owner, Object item, Destination destination, RuntimeException reason) {
+    owner.failed(item, destination, reason);
+    loop.markReady(owner.drainable());
+  }
+
+  // Waiting
+
+  private void park(Submitter owner, Object item, Destination destination, int code) {
+    if (parked.isFull()) {
+      fail(owner, item, destination, tooManyParked(destination));
+      return;
+    }
+    if (destination.count == 0) {
+      destination.progressNanos = loop.now();
+      destination.warned = false;
+    }
+    int node = parked.append(destination, owner, item);
+    owner.parked(item, destination, node, code);
+    await(destination, code);
+  }
+
+  private void await(Destination destination, int code) {
+    if (code == Codes.RETRY_ORDER) {
+      if (destination.wait == Wait.NOTHING) {
+        wait(destination, Wait.TURN, forTurn);
+      }
+      return;
+    }
+    destination.reason = code;
+    switch (code) {
+      case Codes.RETRY_NOCREDIT, Codes.RETRY_BACKLOG -> {
+        destination.wait = Wait.GRANT;
+        destination.granted = 0;
+      }
+      case Codes.RETRY_NOMEM -> wait(destination, Wait.DEVICE, forDevice);
+      case Codes.RETRY_NOPACKET ->
+          wait(destination, packets.isEmpty() ? Wait.PACKET : Wait.DEVICE, packets.isEmpty() ? forPacket : forDevice);
+      case Codes.RETRY_PENDING -> wait(destination, Wait.COMPLETION, forCompletion);
+      default -> wait(destination, Wait.TURN, forTurn);
+    }
+  }
+
+  private static void wait(Destination destination, Wait kind, ArrayDeque<Destination> list) {
+    if (destination.wait != kind) {
+      destination.wait = kind;
+      list.add(destination);
+    }
+  }
+
+  private void markReady(Destination destination) {
+    if (!destination.ready && destination.count > 0) {
+      destination.ready = true;
+      ready.add(destination);
+    }
+  }
+
+  /** A WRITABLE record. */
+  void writable(boolean engine, int rank, int port, long granted) {
+    Destination destination = destinations.find(engine ? Destination.SEND : Destination.AM, rank, port);
+    if (destination != null && destination.count > 0) {
+      destination.granted += granted;
+      markReady(destination);
+    }
+  }
+
+  /** A completion was recorded: operations refused for too many in flight may go. */
+  void completionSeen() {
+    completed = true;
+  }
+
+  /** Appends waiting items that may go now; work is bounded per turn, whatever the number that waits. [V4] */
+  int resubmit() {
+    if (parked.size() == 0) {
+      clearWaits();
+      return 0;
+    }
+    collectReady();
+    int budget = RESUBMIT_BUDGET;
+    int turns = ready.size();
+    while (turns-- > 0 && budget > 0) {
+      Destination destination = ready.poll();
+      if (destination == null) {
+        break;
+      }
+      destination.ready = false;
+      budget -= resubmit(destination, budget);
+    }
+    return RESUBMIT_BUDGET - budget;
+  }
+
+  private int resubmit(Destination destination, int budget) {
+    boolean bounded = destination.wait == Wait.GRANT;
+    int allowed = (int) Math.min(bounded ? destination.granted : QUANTUM, budget);
+    int node = destination.head;
+    int before = batch;
+    int sent = 0;
+    boolean stopped = false;
+    while (node != ParkedTable.NONE && sent < allowed) {
+      if (used + MAX_ENTRIES > room) {
+        // Never flush here: the nodes of this pass stay linked until their outcome. The rest goes next turn.
+        stopped = true;
+        markReady(destination);
+        break;
+      }
+      int following = parked.next(node);
+      int code = append(parked.owner(node), parked.item(node), destination, node);
+      if (code != Codes.DONE) {
+        stopped = true;
+        destination.wait = Wait.NOTHING;
+        await(destination, code);
+        destination.refused = batch > before;
+        break;
+      }
+      node = following;
+      sent++;
+    }
+    if (bounded) {
+      destination.granted -= sent;
+    }
+    if (!stopped && batch == before && destination.count > 0 && allowed > 0) {
+      probe(destination); // every encoder failed, so no outcome will ask for the next
+    }
+    resubmitted += sent;
+    return Math.max(1, sent);
+  }
+
+  private void collectReady() {
+    int generation = lane.generation();
+    if (generation != seenGeneration) {
+      seenGeneration = generation;
+      release(forDevice, Wait.DEVICE);
+      release(forPacket, Wait.PACKET);
+    } else if (!packets.isEmpty()) {
+      release(forPacket, Wait.PACKET);
+    }
+    release(forTurn, Wait.TURN);
+    if (completed) {
+      completed = false;
+      release(forCompletion, Wait.COMPLETION);
+    }
+  }
+
+  private void release(ArrayDeque<Destination> list, Wait kind) {
+    for (Destination d = list.poll(); d != null; d = list.poll()) {
+      if (d.wait == kind) {
+        d.wait = Wait.NOTHING;
+        markReady(d);
+      }
+    }
+  }
+
+  private void clearWaits() {
+    for (ArrayDeque<Destination> list : Arrays.asList(forDevice, forPacket, forTurn, forCompletion)) {
+      for (Destination d = list.poll(); d != null; d = list.poll()) {
+        d.wait = Wait.NOTHING;
+      }
+    }
+    for (Destination d = ready.poll(); d != null; d = ready.poll()) {
+      d.ready = false;
+    }
+    completed = false;
+  }
+
+  // Taking back
+
+  /** Removes a waiting item. Not while its pass is under way: see {@link #isEncoding()}. */
+  void unpark(Destination destination, int node) {
+    parked.remove(destination, node);
+  }
+
+  boolean isEncoding() {
+    return encoding;
+  }
+
+  /** Removes what one owner has waiting for a destination. */
+  void unparkAll(Submitter owner, Destination destination) {
+    int node = destination.head;
+    while (node != ParkedTable.NONE) {
+      int following = parked.next(node);
+      if (parked.owner(node) == owner) {
+        Object item = parked.item(node);
+        parked.remove(destination, node);
+        owner.dropped(item, Codes.ERR_CANCELLED);
+      }
+      node = following;
+    }
+  }
+
+  /** Fails everything that waits for a rank, or for anyone if -1. */
+  void failParked(int rank, int code) {
+    for (Destination destination : destinations.slots()) {
+      if (destination == null || (rank >= 0 && (destination.rank != rank || destination.kind >= Destination.RECEIVE))) {
+        continue;
+      }
+      failParked(destination, code);
+    }
+  }
+
+  private void failParked(Destination destination, int code) {
+    while (destination.head != ParkedTable.NONE) {
+      int node = destination.head;
+      Submitter owner = parked.owner(node);
+      Object item = parked.item(node);
+      parked.remove(destination, node);
+      fail(owner, item, destination, failure(destination, code));
+    }
+  }
+
+  /** Fails everything that waits for one port. */
+  void failParked(int rank, int port, int code) {
+    Destination destination = destinations.find(Destination.AM, rank, port);
+    if (destination != null) {
+      failParked(destination, code);
+    }
+  }
+
+  /** Reports destinations that accepted nothing for long, once per stall. */
+  void reportStalls(long now, long limitNanos) {
+    if (parked.size() == 0) {
+      return;
+    }
+    for (Destination destination : destinations.slots()) {
+      if (destination != null && destination.count > 0 && !destination.warned
+          && now - destination.progressNanos >= limitNanos) {
+        destination.warned = true;
+        loop.stalled(destination, now - destination.progressNanos);
+      }
+    }
+  }
+
+  // Errors
+
+  LciException failure(Destination destination, int code) {
+    return Errors.of(detail(destination, Errors.name(lane.calls, code), Errors.hint(code)), code);
+  }
+
+  private LciException tooManyParked(Destination destination) {
+    return new ResourceExhaustedException(
+        detail(destination, "err_exhausted", parked.size() + " operations wait already: the limit lci.max_parked"));
+  }
+
+  private LciException encodeFailure(Destination destination, Throwable e) {
+    LciException failure = new LciException(detail(destination, "err_argument", "encoding failed: " + e));
+    failure.initCause(e);
+    return failure;
+  }
+
+  Detail detail(Destination destination, String code, String hint) {
+    boolean addressed = destination.kind != Destination.CONTROL;
+    return new Detail(
+        destination.operation(),
+        addressed ? destination.rank : LciException.NONE,
+        addressed ? destination.port : LciException.NONE,
+        loop.index(),
+        code,
+        hint);
+  }
+}

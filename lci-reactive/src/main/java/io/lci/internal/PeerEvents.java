@@ -1,0 +1,63 @@
+package io.lci.internal;
+
+import io.lci.PeerEvent;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
+
+/** The changes of peers' states so far, replayed to every subscriber on loop 0. At most a few per peer. */
+final class PeerEvents extends Flux<PeerEvent> {
+  private final EventLoop loop;
+
+  // Loop only
+  private final List<PeerEvent> events = new ArrayList<>();
+  private final Set<Reader> readers = new LinkedHashSet<>();
+
+  PeerEvents(EventLoop loop) {
+    this.loop = loop;
+  }
+
+  void add(PeerEvent event) {
+    events.add(event);
+    readers.forEach(Reader::schedule);
+  }
+
+  /** Everything that will ever come has come. */
+  void complete() {
+    for (Reader reader : List.copyOf(readers)) {
+      reader.onCancel();
+      reader.complete();
+    }
+  }
+
+  @Override
+  public void subscribe(CoreSubscriber<? super PeerEvent> actual) {
+    actual.onSubscribe(new Reader(actual));
+  }
+
+  private final class Reader extends LoopSubscription<PeerEvent> {
+    private int next;
+
+    Reader(CoreSubscriber<? super PeerEvent> actual) {
+      super(PeerEvents.this.loop, actual);
+    }
+
+    @Override
+    void drain() {
+      if (!isOver()) {
+        readers.add(this);
+      }
+      while (demand > 0 && next < events.size() && !isOver()) {
+        emit(events.get(next++));
+      }
+    }
+
+    @Override
+    void onCancel() {
+      readers.remove(this);
+    }
+  }
+}

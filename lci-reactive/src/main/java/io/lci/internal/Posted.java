@@ -1,0 +1,23 @@
+package io.lci.internal;
+
+import org.jspecify.annotations.Nullable;
+
+/** Waits for the native signal of an operation that was posted. */
+interface Posted {
+  /**
+   * The operation ended.
+   *
+   * @param code done or an error
+   * @param memory what the operation used; the caller takes it back afterwards
+   */
+  void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory);
+
+  /** Ends with an error although the native signal has not come; that signal will find nobody. */
+  void abandoned(RuntimeException reason);
+
+  /** Peer that the operation is bound to, or -1 for none. */
+  int boundRank();
+
+  /** Whether a graceful close waits for it. */
+  boolean holdsClose();
+}

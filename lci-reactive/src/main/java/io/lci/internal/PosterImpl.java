@@ -1,0 +1,50 @@
+package io.lci.internal;
+
+import io.lci.Op;
+import io.lci.PostOutcome;
+import io.lci.Poster;
+
+/** Posting without a publisher, on the loop's own thread. */
+final class PosterImpl implements Poster {
+  private final EventLoop loop;
+
+  PosterImpl(EventLoop loop) {
+    this.loop = loop;
+  }
+
+  @Override
+  public PostOutcome tryPost(Op op) {
+    check(op);
+    return Errors.outcome(new DetachedRun(loop, op, true).attempt());
+  }
+
+  @Override
+  public Poster submit(Op op) {
+    check(op);
+    new DetachedRun(loop, op, false).submit();
+    return this;
+  }
+
+  @Override
+  public int flush() {
+    checkThread();
+    return loop.outbox().flush();
+  }
+
+  private void check(Op op) {
+    checkThread();
+    if (op.kind() != Op.Kind.BARRIER && op.rank() != Op.ANY_SOURCE) {
+      loop.runtime().checkRank(op.rank());
+    }
+    if (loop.isClosing()) {
+      throw Errors.closed(op.toString());
+    }
+  }
+
+  private void checkThread() {
+    if (!loop.inLoop()) {
+      throw new IllegalStateException(
+          "a poster belongs to its loop's thread; use post(op), or a task of the loop's scheduler");
+    }
+  }
+}

@@ -1,0 +1,86 @@
+package io.lci.internal;
+
+import io.lci.am.MessageView;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Objects;
+
+/** The flyweight over a message's memory: one per loop, moved from message to message. */
+final class RecordView implements MessageView {
+  private static final ByteBuffer NOTHING = ByteBuffer.allocate(0).order(ByteOrder.LITTLE_ENDIAN);
+
+  private ByteBuffer memory = NOTHING;
+  private int base;
+  private int size;
+  private int rank;
+  private long tag;
+
+  void moveTo(ByteBuffer newMemory, int newBase, int newSize, int newRank, long newTag) {
+    memory = newMemory;
+    base = newBase;
+    size = newSize;
+    rank = newRank;
+    tag = newTag;
+  }
+
+  /** From now on every access fails: whoever kept the view finds out. */
+  void invalidate() {
+    memory = NOTHING;
+    size = 0;
+  }
+
+  @Override
+  public int rank() {
+    return rank;
+  }
+
+  @Override
+  public long tag() {
+    return tag;
+  }
+
+  @Override
+  public int size() {
+    return size;
+  }
+
+  @Override
+  public byte getByte(int index) {
+    return memory.get(base + check(index, Byte.BYTES));
+  }
+
+  @Override
+  public short getShort(int index) {
+    return memory.getShort(base + check(index, Short.BYTES));
+  }
+
+  @Override
+  public int getInt(int index) {
+    return memory.getInt(base + check(index, Integer.BYTES));
+  }
+
+  @Override
+  public long getLong(int index) {
+    return memory.getLong(base + check(index, Long.BYTES));
+  }
+
+  @Override
+  public void getBytes(int index, byte[] target, int offset, int length) {
+    memory.get(base + check(index, length), target, offset, length);
+  }
+
+  @Override
+  public void getLongs(int index, long[] target, int offset, int count) {
+    int from = base + check(index, Math.multiplyExact(count, Long.BYTES));
+    memory.duplicate().order(ByteOrder.LITTLE_ENDIAN).position(from).asLongBuffer().get(target, offset, count);
+  }
+
+  @Override
+  public void copyTo(ByteBuffer target) {
+    target.put(memory.slice(base, size));
+  }
+
+  private int check(int index, int length) {
+    return Objects.checkFromIndexSize(index, length, size);
+  }
+}

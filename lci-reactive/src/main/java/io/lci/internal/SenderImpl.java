@@ -1,0 +1,94 @@
+package io.lci.internal;
+
+import io.lci.Op;
+import io.lci.am.Encoder;
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.am.SendResult;
+import io.lci.am.Sender;
+import io.lci.am.SenderOptions;
+import io.lci.error.LciException;
+import io.lci.error.LciException.Detail;
+import java.util.Objects;
+import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** A sender: a port, a home loop, and the destinations already looked up. */
+final class SenderImpl implements Sender {
+  private final EventLoop loop;
+  private final Port port;
+  private final SenderOptions options;
+
+  /** By rank. Loop only. */
+  private final @Nullable Destination[] destinations;
+
+  SenderImpl(EventLoop loop, Port port, SenderOptions options, int ranks) {
+    this.loop = loop;
+    this.port = port;
+    this.options = options;
+    this.destinations = new Destination[ranks];
+  }
+
+  @Override
+  public Port port() {
+    return port;
+  }
+
+  EventLoop loop() {
+    return loop;
+  }
+
+  SenderOptions options() {
+    return options;
+  }
+
+  Destination destination(int rank) {
+    Destination found = destinations[rank];
+    if (found == null) {
+      found = loop.outbox().destinations.get(Destination.AM, rank, port.number());
+      destinations[rank] = found;
+    }
+    return found;
+  }
+
+  LciException error(int rank, String code, String hint) {
+    return new LciException(new Detail("am", rank, port.number(), loop.index(), code, hint));
+  }
+
+  @Override
+  public Mono<Void> send(int rank, Payload payload) {
+    loop.runtime().checkRank(rank);
+    return new MonoOp<>(loop, Op.am(rank, port, payload).device(loop.index()), OpRun.Result.NOTHING);
+  }
+
+  @Override
+  public <T> Mono<Void> sendAll(int rank, Publisher<T> items, Encoder<? super T> encoder) {
+    loop.runtime().checkRank(rank);
+    Objects.requireNonNull(items, "items");
+    Objects.requireNonNull(encoder, "encoder");
+    return new Mono<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super Void> actual) {
+        Flux.from(items).subscribe(new BulkSend<T, Void>(SenderImpl.this, actual, rank, null, encoder));
+      }
+    };
+  }
+
+  @Override
+  public <T> Flux<SendResult<T>> route(
+      Publisher<T> items, ToIntFunction<? super T> rank, Encoder<? super T> encoder) {
+    Objects.requireNonNull(items, "items");
+    Objects.requireNonNull(rank, "rank");
+    Objects.requireNonNull(encoder, "encoder");
+    return new Flux<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
+        Flux.from(items).subscribe(new BulkSend<T, SendResult<T>>(SenderImpl.this, actual, -1, rank, encoder));
+      }
+    };
+  }
+}

@@ -1,0 +1,124 @@
+package io.lci.internal;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The operations of a loop that may be or were posted. A slot owns the operation's memory until the native signal,
+ * whoever still waits for it; slot and generation travel in the descriptor's user_context. Loop only. [V15]
+ */
+final class SlotTable {
+  static final int NONE = -1;
+
+  private final int limit;
+  private final BufferPool pool;
+  private @Nullable Posted[] owners = new Posted[256];
+  private @Nullable PooledBuffer[] memory = new PooledBuffer[256];
+  private int[] generations = new int[256];
+  private int[] free = new int[256];
+  private int freeCount;
+  private int used;
+  private int holdingClose;
+
+  SlotTable(int limit, BufferPool pool) {
+    this.limit = limit;
+    this.pool = pool;
+  }
+
+  int size() {
+    return used - freeCount;
+  }
+
+  /** How many slots a graceful close waits for. */
+  int holdingClose() {
+    return holdingClose;
+  }
+
+  boolean isFull() {
+    return size() >= limit;
+  }
+
+  int take(Posted owner, @Nullable PooledBuffer buffer) {
+    int slot = allocate();
+    owners[slot] = owner;
+    memory[slot] = buffer;
+    if (owner.holdsClose()) {
+      holdingClose++;
+    }
+    return slot;
+  }
+
+  long context(int slot) {
+    return ((long) generations[slot] << 32) | (slot + 1);
+  }
+
+  /** Who waits for the slot's native signal. */
+  Posted owner(int slot) {
+    return java.util.Objects.requireNonNull(owners[slot]);
+  }
+
+  /** The operation was not posted after all: frees the slot and its memory. */
+  void release(int slot) {
+    Posted owner = owners[slot];
+    if (owner != null && owner.holdsClose()) {
+      holdingClose--;
+    }
+    owners[slot] = null;
+    pool.give(memory[slot]);
+    memory[slot] = null;
+    generations[slot]++;
+    free[freeCount++] = slot;
+  }
+
+  /** Nobody waits any more; the slot keeps the memory until the native signal. */
+  void detach(int slot) {
+    Posted owner = owners[slot];
+    if (owner != null && owner.holdsClose()) {
+      holdingClose--;
+    }
+    owners[slot] = null;
+  }
+
+  /**
+   * The native signal.
+   *
+   * @return false if nobody waited for it
+   */
+  boolean complete(long context, int code, int rank, long tag, int size) {
+    int slot = (int) context - 1;
+    if (slot < 0 || slot >= used || generations[slot] != (int) (context >>> 32)) {
+      throw new IllegalStateException("completion for unknown context " + Long.toHexString(context));
+    }
+    Posted owner = owners[slot];
+    if (owner != null) {
+      owner.completed(code, rank, tag, size, memory[slot]);
+    }
+    release(slot);
+    return owner != null;
+  }
+
+  /** Ends what is bound to a rank, or everything for rank -1; the memory stays until the native signals. */
+  void abandon(int rank, java.util.function.Function<Posted, RuntimeException> reason) {
+    for (int slot = 0; slot < used; slot++) {
+      Posted owner = owners[slot];
+      if (owner != null && (rank < 0 || owner.boundRank() == rank)) {
+        detach(slot);
+        owner.abandoned(reason.apply(owner));
+      }
+    }
+  }
+
+  private int allocate() {
+    if (freeCount > 0) {
+      return free[--freeCount];
+    }
+    if (used == owners.length) {
+      int capacity = (int) Math.min((long) limit, used * 2L);
+      owners = Arrays.copyOf(owners, capacity);
+      memory = Arrays.copyOf(memory, capacity);
+      generations = Arrays.copyOf(generations, capacity);
+      free = Arrays.copyOf(free, capacity);
+    }
+    return used++;
+  }
+}

@@ -1,0 +1,31 @@
+package io.lci.internal;
+
+/** Source of descriptors: a single operation, or a bulk send whose elements are its items. Loop only. */
+interface Submitter {
+  /** Bytes the payload will have, at least; -1 unknown. */
+  int sizeHint(Object item);
+
+  /** Writes the descriptor; called again after a refusal. May call user code. */
+  void encode(Object item, PostWriter out);
+
+  /** Who is told when the operation was posted in {@code slot}; asked only if the descriptor needs a slot. */
+  Posted posted(Object item);
+
+  /** The final outcome: done or posted. No user code. */
+  void accepted(Object item, Destination destination, int code, int slot);
+
+  /** It failed for good. No user code. */
+  void failed(Object item, Destination destination, RuntimeException reason);
+
+  /** Whether a refused item should wait; if not, it is dropped through {@link #dropped}. */
+  boolean wants(Object item);
+
+  /** A refused item waits as {@code node}, or goes on waiting. No user code. */
+  void parked(Object item, Destination destination, int node, int code);
+
+  /** A refused item that does not wait, with the reason of the refusal. No user code. */
+  void dropped(Object item, int code);
+
+  /** What to drain when something of the above happened. */
+  Drainable drainable();
+}
