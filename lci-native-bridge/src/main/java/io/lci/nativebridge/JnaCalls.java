@@ -42,14 +42,26 @@ final class JnaCalls implements NativeCalls {
             "this JVM is not a 64-bit JVM", List.of(), "use a 64-bit JVM", null);
       }
     } catch (LinkageError e) {
-      throw new NativeLibraryException(
-          "JNA cannot load its own library: " + oneLine(String.valueOf(e.getMessage())),
-          List.of(),
-          "name a directory that can be written and allows execution by -D"
-              + NativeLibrary.TEMPORARY_PROPERTY
-              + " or -Djna.tmpdir",
-          e);
+      throw notStarted(e);
     }
+  }
+
+  private static NativeLibraryException notStarted(LinkageError error) {
+    Throwable cause = error.getCause() != null ? error.getCause() : error;
+    if (cause instanceof IllegalCallerException) {
+      return new NativeLibraryException(
+          "this JVM denies native access",
+          List.of(),
+          "start with --enable-native-access=ALL-UNNAMED",
+          error);
+    }
+    return new NativeLibraryException(
+        "JNA cannot load its own library: " + oneLine(String.valueOf(cause.getMessage())),
+        List.of(),
+        "name a directory that can be written and allows execution by -D"
+            + NativeLibrary.TEMPORARY_PROPERTY
+            + " or -Djna.tmpdir",
+        error);
   }
 
   /** Opens a file, checks layout and symbols, and binds the functions. */

@@ -4,6 +4,7 @@ package io.lci.nativebridge;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -26,12 +27,17 @@ class NativeLibraryTest {
   private record Run(int exit, String output) {}
 
   private static Run probe(String... options) throws IOException, InterruptedException {
+    return probe(List.of("--enable-native-access=ALL-UNNAMED"), options);
+  }
+
+  private static Run probe(List<String> access, String... options)
+      throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(access);
     command.addAll(List.of(options));
     command.addAll(
         List.of(
-            "--enable-native-access=ALL-UNNAMED",
             "-XX:-CreateCoredumpOnCrash",
             "-cp",
             System.getProperty("java.class.path"),
@@ -88,6 +94,21 @@ class NativeLibraryTest {
           .contains(mount.directory().toString())
           .contains("-Dlci.native.tmpdir");
     }
+  }
+
+  @Test
+  void deniedNativeAccessIsNamedWithItsOption() throws Exception {
+    boolean canDeny = Runtime.version().feature() >= 24;
+    if (!canDeny) {
+      System.out.println("SKIPPED: this JVM cannot deny native access: it is older than 24");
+    }
+    assumeTrue(canDeny, "this JVM cannot deny native access: it is older than 24");
+    Run run = probe(List.of(), goodLibrary(), "--illegal-native-access=deny");
+    assertThat(run.output())
+        .startsWith("REFUSED")
+        .contains("this JVM denies native access")
+        .contains("Fix: start with --enable-native-access=ALL-UNNAMED.");
+    assertThat(run.exit()).isEqualTo(3);
   }
 
   @Test
