@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154  # shell_tests.sh sets work, dir and base
 # What users do wrong, and poor machines: one clear line on standard error, a non-zero exit, no half-written result.
 # Usage: LCI=./lci bad_input_test.sh
 here=$(dirname "${BASH_SOURCE[0]}")
@@ -127,7 +128,7 @@ test_temporary_directory_without_exec() {
   mkdir "$dir/tmp"
   cat > "$dir/noexec-lci" << EOF
 #!/usr/bin/env bash
-exec unshare -m bash -c 'mount -t tmpfs -o noexec,size=64m none "$dir/tmp" && shift && exec "\$0" "\$@"' "$lci" x "\$@"
+exec unshare -m bash -c 'mount -t tmpfs -o noexec,size=64m none "$dir/tmp" && exec "\$0" "\$@"' "$lci" "\$@"
 EOF
   chmod +x "$dir/noexec-lci"
   in_namespace "mount -t tmpfs -o noexec,size=1m none '$dir/tmp'"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154  # shell_tests.sh sets work, dir and base
 # kill -9 of a rank at a random moment: the others end with the typed error that names it, before the deadline, and
 # nothing is left. Usage: LCI=./lci kill_test.sh ROUNDS
 # Seed of the random moments: LCI_KILL_SEED, else a random one, which is printed.

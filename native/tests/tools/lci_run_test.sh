@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154  # shell_tests.sh sets work, dir and base
 # Tests of the launcher. Usage: lci_run_test.sh PATH-OF-lci-run
 here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=../support/shell_tests.sh
@@ -9,7 +10,6 @@ readonly lci_run
 
 # run ARGS...: the launcher with a base directory of this test's own; sets out, err and code.
 run() {
-  # shellcheck disable=SC2154  # run_tests sets them
   "$lci_run" --dir "$base" "$@" > "$dir/out" 2> "$dir/err" < /dev/null
   code=$?
   out=$(cat "$dir/out")
