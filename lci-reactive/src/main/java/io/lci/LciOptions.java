@@ -31,8 +31,8 @@ public final class LciOptions {
   /** Default of {@link #loops()}. */
   public static final int DEFAULT_LOOPS = 1;
 
-  /** Most loops of a runtime. */
-  public static final int MAX_LOOPS = 64;
+  /** Most loops of a runtime: one per device. */
+  public static final int MAX_LOOPS = 16;
 
   /** Default of {@link #idleSpins()}. */
   public static final int DEFAULT_IDLE_SPINS = 32;

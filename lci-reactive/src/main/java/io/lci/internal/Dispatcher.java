@@ -101,7 +101,7 @@ final class Dispatcher {
       }
       case Codes.RECORD_WRITABLE ->
           loop.outbox().writable((flags & Codes.RECORD_FLAG_ENGINE) != 0, rank, port(record), context);
-      case Codes.RECORD_PEER -> loop.runtime().peerChanged(new PeerEvent(
+      case Codes.RECORD_PEER -> loop.runtime().peerChanged(loop, new PeerEvent(
           rank, context == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));
       case Codes.RECORD_PORT -> refused(record, rank);
       case Codes.RECORD_SYNC -> signal(record, rank, size, context);

@@ -29,8 +29,9 @@ final class Lane {
   private final int parkWord;
   private final int summary;
   private final int summaryEnd;
+  private final int recordMask;
 
-  private Lane(NativeCalls calls, Layout layout, long handle, NativeMemory block, NativeMemory bell, int ranks) {
+  private Lane(NativeCalls calls, Layout layout, long handle, NativeMemory block, NativeMemory bell, int ranks, int records) {
     this.calls = calls;
     this.layout = layout;
     this.handle = handle;
@@ -40,10 +41,11 @@ final class Lane {
     this.parkWord = Math.toIntExact(calls.laneParkOffset(handle));
     this.summary = Math.toIntExact(calls.laneSummaryOffset(handle, 0));
     this.summaryEnd = summary + ((ranks + 7) & ~7);
+    this.recordMask = records - 1;
   }
 
-  /** Creates the lane that owns device {@code device}. */
-  static Lane open(NativeCalls calls, Layout layout, long runtime, int device, int ranks) {
+  /** Creates the lane that owns device {@code device}; its completion ring has {@code records}, a power of two. */
+  static Lane open(NativeCalls calls, Layout layout, long runtime, int device, int ranks, int records) {
     NativeScratch out = new NativeScratch(2);
     Errors.check(calls, calls.laneCreate(runtime, device, 1, out.address(0)), "open lane", device);
     long handle = out.getLong(0);
@@ -51,7 +53,7 @@ final class Lane {
     NativeMemory block = NativeMemory.wrap(out.getLong(0), out.getLong(1));
     Errors.check(calls, calls.laneDoorbell(handle, out.address(0), out.address(1)), "map doorbell", device);
     NativeMemory bell = NativeMemory.wrap(out.getLong(0), out.getLong(1));
-    return new Lane(calls, layout, handle, block, bell, ranks);
+    return new Lane(calls, layout, handle, block, bell, ranks, records);
   }
 
   // Submission and completion
@@ -90,7 +92,7 @@ final class Lane {
 
   /** Offset of record number {@code index}, which runs freely. */
   int record(int index) {
-    return layout.completionOffset() + (index & (layout.completionCount() - 1)) * Layout.RECORD_SIZE;
+    return layout.completionOffset() + (index & recordMask) * Layout.RECORD_SIZE;
   }
 
   int generation() {
@@ -128,6 +130,12 @@ final class Lane {
     int count = cachedPackets() - 1;
     memory.putInt(control + Layout.CONTROL_PACKET_COUNT, count);
     return memory.getInt(control + Layout.CONTROL_PACKETS + count * Integer.BYTES);
+  }
+
+  void giveCachedPacket(int packet) {
+    int count = cachedPackets();
+    memory.putInt(control + Layout.CONTROL_PACKETS + count * Integer.BYTES, packet);
+    memory.putInt(control + Layout.CONTROL_PACKET_COUNT, count + 1);
   }
 
   // Demand table

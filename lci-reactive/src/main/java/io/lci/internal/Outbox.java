@@ -532,7 +532,7 @@ final class Outbox {
   /** Fails everything that waits for a rank, or for anyone if -1. */
   void failParked(int rank, int code) {
     for (Destination destination : destinations.slots()) {
-      if (destination == null || (rank >= 0 && (destination.rank != rank || destination.kind >= Destination.RECEIVE))) {
+      if (destination == null || (rank >= 0 && (destination.rank != rank || destination.kind == Destination.CONTROL))) {
         continue;
       }
       failParked(destination, code);

@@ -1,17 +1,16 @@
 package io.lci.internal;
 
-import io.lci.nativebridge.Layout;
-
 /**
- * The packets a loop may fill: the lane's cache, and those that a refused post gave back. One batch takes at most as many
- * as the cache holds, so that what is given back always finds room. Loop only.
+ * The packets a loop may fill: the lane's cache. What a refused post gives back goes there again, and one batch takes so few
+ * that it always fits, whatever the core put in meanwhile. Loop only.
  */
 final class Packets {
   static final int NONE = -1;
 
+  /** The core fills the cache up to 16 of its 31 places. */
+  private static final int MOST_PER_BATCH = 15;
+
   private final Lane lane;
-  private final int[] spare = new int[Layout.CONTROL_PACKETS_COUNT];
-  private int spareCount;
   private int taken;
 
   Packets(Lane lane) {
@@ -19,7 +18,7 @@ final class Packets {
   }
 
   boolean isEmpty() {
-    return taken >= spare.length || (spareCount == 0 && lane.cachedPackets() == 0);
+    return taken >= MOST_PER_BATCH || lane.cachedPackets() == 0;
   }
 
   int take() {
@@ -27,21 +26,16 @@ final class Packets {
       return NONE;
     }
     taken++;
-    return spareCount > 0 ? spare[--spareCount] : lane.takeCachedPacket();
+    return lane.takeCachedPacket();
   }
 
   void give(int packet) {
     taken--;
-    spare[spareCount++] = packet;
+    lane.giveCachedPacket(packet);
   }
 
-  /** The batch has been sent and its refused packets were given back. */
+  /** The batch has been sent, and its refused packets were given back. */
   void batchEnded() {
     taken = 0;
-  }
-
-  /** Packets held and not in the lane's cache. */
-  int held() {
-    return spareCount;
   }
 }

@@ -101,12 +101,18 @@ final class RuntimeImpl implements LciRuntime {
     this.counterNames = readCounterNames();
     this.loopsLeft = new AtomicInteger(options.loops());
     for (int i = 0; i < options.loops(); i++) {
-      loops.add(new EventLoop(this, i, Lane.open(calls, layout, handle, i, size)));
+      loops.add(new EventLoop(this, i, Lane.open(calls, layout, handle, i, size, completionRecords(layout, options))));
     }
     this.peerEvents = new PeerEvents(loops.get(0));
     if (!options.invoker()) {
       loops.forEach(EventLoop::start);
     }
+  }
+
+  /** The layout tells the default; an attribute may choose another size. */
+  private static int completionRecords(io.lci.nativebridge.Layout layout, LciOptions options) {
+    String chosen = options.attributes().get("lane_completions");
+    return chosen == null ? layout.completionCount() : Integer.parseInt(chosen);
   }
 
   private List<String> readCounterNames() {
@@ -188,13 +194,15 @@ final class RuntimeImpl implements LciRuntime {
         destination.rank, destination.port, Errors.outcome(destination.reason), destination.count, time));
   }
 
-  /** A PEER record; it comes on loop 0 and concerns them all. */
-  void peerChanged(PeerEvent event) {
+  /** A PEER record of a loop's lane. Every lane may get one; the event is told once, by loop 0. */
+  void peerChanged(EventLoop from, PeerEvent event) {
     int code = event.state() == PeerEvent.State.LEFT ? Codes.ERR_PEER_LEFT : Codes.ERR_PEER_FAILED;
+    failRank(from, event.rank(), code);
+    if (from.index() != 0) {
+      return;
+    }
     for (EventLoop loop : loops) {
-      if (loop.inLoop()) {
-        failRank(loop, event.rank(), code);
-      } else {
+      if (loop != from) {
         loop.execute(() -> failRank(loop, event.rank(), code));
       }
     }
@@ -407,7 +415,7 @@ final class RuntimeImpl implements LciRuntime {
     }
     loops.forEach(loop -> loop.count(all));
     List<LciSnapshot.InboxState> states = inboxes.values().stream().map(InboxImpl::state).toList();
-    return new LciSnapshot(all, states, all.getOrDefault("packets_free", 0L), all.getOrDefault("packets_total", 0L));
+    return new LciSnapshot(all, states, all.getOrDefault("packets_free", 0L), all.getOrDefault("packets_capacity", 0L));
   }
 
   // Closing

@@ -85,6 +85,7 @@ public final class Runtimes {
     long attributes = out.getLong(0);
     try {
       Map<String, String> wanted = new LinkedHashMap<>(resolved.attributes());
+      wanted.put("max_posted", Integer.toString(resolved.maxPosted()));
       wanted.put("devices", Integer.toString(resolved.loops()));
       wanted.forEach((name, value) -> set(calls, attributes, name, value));
       Errors.check(calls, calls.runtimeCreate(attributes, job, rank, out.address(0)), "create runtime", LciException.NONE);

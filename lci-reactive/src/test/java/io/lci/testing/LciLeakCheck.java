@@ -1,0 +1,68 @@
+package io.lci.testing;
+
+import io.lci.LciSnapshot;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import reactor.core.publisher.Hooks;
+
+/**
+ * After every test: every {@link LciTestJob} was closed, its ledgers are whole, and Reactor dropped no error and no
+ * element. Use by {@code @ExtendWith(LciLeakCheck.class)}; the hooks are global, so such tests do not run in parallel.
+ */
+public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback {
+  private static final String KEY = "lci-leak-check";
+
+  private final ConcurrentLinkedQueue<String> dropped = new ConcurrentLinkedQueue<>();
+
+  @Override
+  public void beforeEach(ExtensionContext context) {
+    dropped.clear();
+    LciTestJob.takeOpened();
+    Hooks.onErrorDropped(error -> dropped.add("dropped error " + error));
+    Hooks.onNextDropped(value -> dropped.add("dropped element " + value));
+  }
+
+  @Override
+  public void afterEach(ExtensionContext context) {
+    List<String> faults = new ArrayList<>();
+    for (LciTestJob job : LciTestJob.takeOpened()) {
+      if (!job.isClosed()) {
+        faults.add("a job of " + job.size() + " ranks was not closed");
+        job.close();
+      }
+      List<LciSnapshot> snapshots = job.snapshots();
+      for (int rank = 0; rank < snapshots.size(); rank++) {
+        checkLedgers("rank " + rank, snapshots.get(rank), faults);
+      }
+    }
+    Hooks.resetOnErrorDropped();
+    Hooks.resetOnNextDropped();
+    faults.addAll(dropped);
+    if (!faults.isEmpty()) {
+      throw new AssertionError(KEY + ": " + String.join("; ", faults));
+    }
+  }
+
+  private static void checkLedgers(String who, LciSnapshot snapshot, List<String> faults) {
+    expectZero(who, snapshot, "loop_parked", faults);
+    expectZero(who, snapshot, "loop_uncaught", faults);
+    expectZero(who, snapshot, "late_wakes", faults);
+    expectZero(who, snapshot, "protocol_errors", faults);
+    long held = snapshot.counter("packets_get") - snapshot.counter("packets_put");
+    long lent = snapshot.counter("packets_out");
+    if (held != lent) {
+      faults.add(who + ": packets got - put = " + held + ", but " + lent + " are on their way");
+    }
+  }
+
+  private static void expectZero(String who, LciSnapshot snapshot, String counter, List<String> faults) {
+    long value = snapshot.counter(counter);
+    if (value != 0) {
+      faults.add(who + ": " + counter + " = " + value);
+    }
+  }
+}
