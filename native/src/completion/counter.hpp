@@ -2,6 +2,8 @@
 #ifndef LCI_COMPLETION_COUNTER_HPP_
 #define LCI_COMPLETION_COUNTER_HPP_
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -23,7 +25,9 @@ class Counter final : public Completion {
   int signal(const lci_status& status) override {
     if (const int code = check_signal(status); code != LCI_DONE) return code;
     if (LCI_MUTATED("counter_lost_update")) {
-      set(get() + 1);
+      const uint64_t before = get();
+      sched_yield();
+      set(before + 1);
       return LCI_DONE;
     }
     value_.fetch_add(1, std::memory_order_acq_rel);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matching/map_engine.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -41,6 +43,7 @@ void* MapEngine::insert(uint64_t key, void* value, Side side) {
   if (!LCI_MUTATED("matching_no_lock")) guard.lock();
 
   EntryQueue* queue = find(bucket, key);
+  if (LCI_MUTATED("matching_no_lock")) sched_yield();
   if (queue != nullptr && queue->side() != side) {
     void* matched = queue->pop();
     if (queue->empty()) release(bucket, queue);

@@ -41,9 +41,9 @@ TEST(CompletionQueueStress, EveryStatusArrivesOnce) {
   constexpr uint32_t kProducers = 4;
   constexpr uint32_t kConsumers = 4;
   constexpr uint64_t kEach = 10'000;
+  const Deadline deadline(60);
   for (const uint32_t capacity : {1u, 5u, 64u}) {
     CompletionQueue queue(capacity);
-    const Deadline deadline(60);
     std::atomic<uint64_t> popped{0};
     std::atomic<uint64_t> faults{0};
     std::vector<std::atomic<uint8_t>> seen(kProducers * kEach);
@@ -96,9 +96,9 @@ TEST(SynchronizerStress, OneWinnerPerFiringWithWholeStatuses) {
   constexpr uint32_t kProducers = 4;
   constexpr uint32_t kTesters = 4;
   constexpr uint64_t kEach = 3'000;
+  const Deadline deadline(60);
   for (const uint32_t threshold : {1u, 3u, 10u}) {
     Synchronizer synchronizer(threshold);
-    const Deadline deadline(60);
     const uint64_t firings = kProducers * kEach / threshold;
     std::atomic<uint64_t> fired{0};
     std::atomic<uint64_t> faults{0};
