@@ -1,0 +1,232 @@
+package io.lci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.lci.am.Inbox;
+import io.lci.am.InboxOptions;
+import io.lci.am.Message;
+import io.lci.am.MessageView;
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.am.SendResult;
+import io.lci.error.LciClosedException;
+import io.lci.error.PortClosedException;
+import io.lci.testing.LciLeakCheck;
+import io.lci.testing.LciTestJob;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.Disposable;
+import reactor.core.publisher.BaseSubscriber;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.test.StepVerifier;
+
+/** Demand, pause, errors and the end of an inbox. */
+@ExtendWith(LciLeakCheck.class)
+class InboxTest {
+  private static final Port PORT = Port.of(7, "inbox-test");
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  @Test
+  void deliversNoMoreThanRequested() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Flux<Long> received = job.rank(1).inbox(PORT).receive(m -> m.getLong(0));
+      Disposable sending = send(job, 10_000).subscribe();
+      StepVerifier.create(received.take(10_000), 0)
+          .expectSubscription()
+          .expectNoEvent(Duration.ofMillis(100))
+          .thenRequest(1)
+          .expectNextCount(1)
+          .expectNoEvent(Duration.ofMillis(50))
+          .thenRequest(100)
+          .expectNextCount(100)
+          .expectNoEvent(Duration.ofMillis(50))
+          .thenRequest(Long.MAX_VALUE)
+          .expectNextCount(10_000 - 101)
+          .expectComplete()
+          .verify(LIMIT);
+      await().atMost(LIMIT).until(sending::isDisposed);
+    }
+  }
+
+  @Test
+  void aSlowSubscriberStopsTheSendersUpstream() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(16));
+      AtomicInteger taken = new AtomicInteger();
+      Disposable sending =
+          job.rank(0)
+              .sender(PORT)
+              .sendAll(1, Flux.range(0, 100_000).doOnNext(n -> taken.incrementAndGet()), (n, out) -> out.putInt(n))
+              .subscribe();
+      // The inbox holds 16; one more may wait announced; the window holds 256; nothing else was taken.
+      await().during(Duration.ofMillis(200)).atMost(LIMIT).until(() -> taken.get() <= 16 + 1 + 256 && taken.get() >= 256);
+      assertThat(job.rank(1).inbox(PORT).depth()).isLessThanOrEqualTo(16);
+      sending.dispose();
+    }
+  }
+
+  @Test
+  void cancelIsPauseAndNothingIsLost() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Inbox inbox = job.rank(1).inbox(PORT);
+      Set<Long> seen = ConcurrentHashMap.newKeySet();
+      Mono<Void> sent = send(job, 20_000);
+      Disposable sending = sent.subscribe();
+      int parts = 40;
+      for (int i = 0; i < parts; i++) {
+        // take() cancels in the middle of a drain, with unbounded demand open.
+        List<Long> part = inbox.receive(m -> m.getLong(0)).take(20_000 / parts, false).collectList().block(LIMIT);
+        assertThat(seen.addAll(part)).isTrue();
+        assertThat(part).hasSize(20_000 / parts);
+      }
+      assertThat(seen).hasSize(20_000);
+      await().atMost(LIMIT).until(sending::isDisposed);
+    }
+  }
+
+  @Test
+  void aSecondSubscriberIsRefusedAndToldTheFirst() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      Inbox inbox = job.rank(0).inbox(PORT);
+      Disposable handling = inbox.handle(m -> {});
+      StepVerifier.create(inbox.receive())
+          .expectErrorSatisfies(
+              e -> assertThat(e).isInstanceOf(IllegalStateException.class)
+                  .hasMessageContaining(PORT.toString()).hasMessageContaining("handler"))
+          .verify(LIMIT);
+      assertThatThrownBy(() -> inbox.handle(m -> {})).isInstanceOf(IllegalStateException.class);
+      handling.dispose();
+      Mono<Message> next = inbox.receive().next();
+      assertThat(Mono.zip(next, job.rank(0).sender(PORT).send(0, Payload.ofLong(5)).thenReturn(1)).block(LIMIT)
+          .getT1().getLong(0)).isEqualTo(5);
+    }
+  }
+
+  @Test
+  void aDecodersErrorEndsTheSubscriptionAndNotTheInbox() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Inbox inbox = job.rank(1).inbox(PORT);
+      Disposable sending = send(job, 100).subscribe();
+      AtomicInteger decoded = new AtomicInteger();
+      StepVerifier.create(inbox.receive(m -> {
+            if (decoded.incrementAndGet() == 10) {
+              throw new IllegalArgumentException("tenth");
+            }
+            return m.getLong(0);
+          }))
+          .expectNextCount(9)
+          .expectErrorMessage("tenth")
+          .verify(LIMIT);
+      StepVerifier.create(inbox.receive().take(90)).expectNextCount(90).expectComplete().verify(LIMIT);
+      await().atMost(LIMIT).until(sending::isDisposed);
+    }
+  }
+
+  @Test
+  void aDecoderThatReturnsNullFails() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      Disposable sending = job.rank(0).sender(PORT).send(0, Payload.empty()).subscribe();
+      StepVerifier.create(job.rank(0).inbox(PORT).receive(m -> null))
+          .expectError(NullPointerException.class)
+          .verify(LIMIT);
+      await().atMost(LIMIT).until(sending::isDisposed);
+    }
+  }
+
+  @Test
+  void aKeptViewFailsInsteadOfShowingAnotherMessage() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      AtomicReference<MessageView> kept = new AtomicReference<>();
+      Mono<Integer> received = job.rank(0).inbox(PORT).receive(m -> {
+        kept.set(m);
+        return m.size();
+      }).next();
+      Mono.zip(received, job.rank(0).sender(PORT).send(0, Payload.ofLong(1)).thenReturn(1)).block(LIMIT);
+      await().atMost(LIMIT).untilAsserted(
+          () -> assertThatThrownBy(() -> kept.get().getLong(0)).isInstanceOf(IndexOutOfBoundsException.class));
+    }
+  }
+
+  @Test
+  void requestOfNothingIsAnError() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      AtomicReference<Throwable> error = new AtomicReference<>();
+      job.rank(0).inbox(PORT).receive().subscribe(new BaseSubscriber<>() {
+        @Override
+        protected void hookOnSubscribe(org.reactivestreams.Subscription subscription) {
+          subscription.request(0);
+        }
+
+        @Override
+        protected void hookOnError(Throwable e) {
+          error.set(e);
+        }
+      });
+      await().atMost(LIMIT).until(() -> error.get() != null);
+      assertThat(error.get()).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("3.9");
+    }
+  }
+
+  @Test
+  void signalsComeOnTheHomeLoop() {
+    try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().loops(2).build())) {
+      List<String> threads = new CopyOnWriteArrayList<>();
+      Mono<Message> received = job.rank(0).inbox(PORT, InboxOptions.defaults().withLoop(1)).receive()
+          .doOnNext(m -> threads.add(Thread.currentThread().getName())).next();
+      Mono.zip(received, job.rank(0).sender(PORT).send(0, Payload.ofLong(1)).thenReturn(1)).block(LIMIT);
+      assertThat(threads).containsExactly("lci-loop-1");
+    }
+  }
+
+  @Test
+  void disposeCompletesTheSubscriberAndRefusesSenders() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Inbox inbox = job.rank(1).inbox(PORT);
+      StepVerifier.create(inbox.receive())
+          .then(() -> job.rank(0).sender(PORT).send(1, Payload.ofLong(1)).block(LIMIT))
+          .expectNextCount(1)
+          .then(inbox::dispose)
+          .expectComplete()
+          .verify(LIMIT);
+      inbox.onClose().block(LIMIT);
+      StepVerifier.create(inbox.receive()).expectError(LciClosedException.class).verify(LIMIT);
+      StepVerifier.create(
+              job.rank(0).sender(PORT).route(Flux.range(0, 1000), n -> 1, (n, out) -> out.putInt(n))
+                  .filter(result -> !result.isSuccess()).map(SendResult::error))
+          .thenConsumeWhile(e -> e instanceof PortClosedException && e.rank() == 1 && e.port() == PORT.number())
+          .expectComplete()
+          .verify(LIMIT);
+      Inbox again = job.rank(1).inbox(PORT);
+      assertThat(again).isNotSameAs(inbox);
+      Mono<Message> next = again.receive().next();
+      Mono<Void> resent = job.rank(0).sender(PORT).send(1, Payload.ofLong(2)).retryWhen(
+          reactor.util.retry.Retry.fixedDelay(1000, Duration.ofMillis(5)).filter(PortClosedException.class::isInstance));
+      assertThat(Mono.zip(next, resent.thenReturn(1)).block(LIMIT).getT1().getLong(0)).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void anEarlySenderWaitsUntilThePortOpens() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job, 1000).subscribe();
+      await().pollDelay(Duration.ofMillis(200)).until(() -> !sending.isDisposed());
+      StepVerifier.create(job.rank(1).inbox(PORT).receive().take(1000)).expectNextCount(1000).expectComplete()
+          .verify(LIMIT);
+      await().atMost(LIMIT).until(sending::isDisposed);
+    }
+  }
+
+  private static Mono<Void> send(LciTestJob job, int count) {
+    return job.rank(0).sender(PORT).sendAll(1, Flux.range(0, count), (n, out) -> out.putLong(n));
+  }
+}
