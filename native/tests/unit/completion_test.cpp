@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <initializer_list>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -55,7 +56,8 @@ TEST(Completion, SignalsMustBeFinal) {
     for (const int code : {LCI_DONE, LCI_DONE_BACKLOG, LCI_ERR_PEER_FAILED, LCI_ERR_CANCELLED}) {
       EXPECT_EQ(each->signal(status_of(1, code)), LCI_DONE) << code;
     }
-    for (const int code : {LCI_POSTED, LCI_POSTED_BACKLOG, LCI_RETRY, LCI_RETRY_NOCREDIT, lci_code(-1)}) {
+    for (const int code :
+         std::initializer_list<int>{LCI_POSTED, LCI_POSTED_BACKLOG, LCI_RETRY, LCI_RETRY_NOCREDIT, -1}) {
       EXPECT_EQ(each->signal(status_of(1, code)), LCI_ERR_ARGUMENT) << code;
     }
   }
