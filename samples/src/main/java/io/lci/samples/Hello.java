@@ -28,19 +28,23 @@ public final class Hello implements Callable<Integer> {
   public Integer call() {
     try (LciRuntime lci = LciRuntime.create()) {
       System.out.printf("hello from rank %d of %d%n", lci.rank(), lci.size());
-      Mono<String> greeting =
-          lci.inbox(GREETINGS).receive(m -> m.utf8() + ", from rank " + m.rank()).next();
+      Mono<Void> greeted =
+          lci.inbox(GREETINGS)
+              .receive(
+                  m -> "rank %d got: %s, from rank %d".formatted(lci.rank(), m.utf8(), m.rank()))
+              .next()
+              .doOnNext(System.out::println)
+              .then();
       Mono<Void> greetings = lci.rank() == 0 ? greetAll(lci) : Mono.empty();
-      String text = Mono.zip(greeting, greetings.thenReturn(true)).block(LIMIT).getT1();
-      System.out.printf("rank %d got: %s%n", lci.rank(), text);
-      lci.barrier().block(LIMIT);
+      Mono.when(greeted, greetings).then(lci.barrier()).block(LIMIT);
     }
     return 0;
   }
 
   private static Mono<Void> greetAll(LciRuntime lci) {
     return Flux.range(0, lci.size())
-        .flatMap(rank -> lci.sender(GREETINGS).send(rank, Payload.ofUtf8("greetings, rank " + rank)))
+        .flatMap(
+            rank -> lci.sender(GREETINGS).send(rank, Payload.ofUtf8("greetings, rank " + rank)))
         .then();
   }
 }

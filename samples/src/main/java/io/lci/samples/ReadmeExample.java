@@ -21,9 +21,11 @@ public final class ReadmeExample {
       Mono<Void> sent =
           lci.sender(NUMBERS) // a slow receiver is no error: upstream is asked for less
               .sendAll(next, Flux.range(1, 1_000_000), (n, out) -> out.putLong(n));
-      long sum = Mono.zip(received, sent.thenReturn(true)).block(Duration.ofMinutes(1)).getT1();
-      lci.barrier().block(Duration.ofMinutes(1)); // nobody leaves while others still wait
-      System.out.printf("rank %d of %d: %d%n", lci.rank(), lci.size(), sum);
+      Mono<String> line =
+          received.map(sum -> "rank %d of %d: %d".formatted(lci.rank(), lci.size(), sum));
+      Mono.when(line.doOnNext(System.out::println), sent)
+          .then(lci.barrier()) // nobody leaves while others still wait
+          .block(Duration.ofMinutes(1));
     }
   }
 }

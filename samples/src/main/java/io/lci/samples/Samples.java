@@ -8,19 +8,16 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ParameterException;
 
-/** All samples under one roof: {@code Samples NAME ARGUMENTS}, and {@code Samples --help} lists them. */
+/**
+ * All samples under one roof: {@code Samples NAME ARGUMENTS}, and {@code Samples --help} lists
+ * them.
+ */
 @Command(
     name = "samples",
     mixinStandardHelpOptions = true,
     description = "Programs that show the library at work.",
     synopsisSubcommandLabel = "NAME",
-    subcommands = {
-      KmerCount.class,
-      SimulateReads.class,
-      Hello.class,
-      PingPong.class,
-      Echo.class
-    })
+    subcommands = {KmerCount.class, SimulateReads.class, Hello.class, PingPong.class, Echo.class})
 public final class Samples {
   private static final int FAILED = 1;
   private static final String FIRST_RANK = "0";

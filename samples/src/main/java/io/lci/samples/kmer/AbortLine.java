@@ -12,7 +12,10 @@ import java.util.stream.IntStream;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
-/** How a rank that cannot go on tells the others why, so that all of them end and the reason is printed once. */
+/**
+ * How a rank that cannot go on tells the others why, so that all of them end and the reason is
+ * printed once.
+ */
 final class AbortLine {
   private static final Port PORT = Port.of(91, "kmer-abort");
 
@@ -41,7 +44,8 @@ final class AbortLine {
 
   /** Waits until rank 0 gave up too; false if it did not in time. */
   boolean awaitFirstRank(Duration limit) {
-    return receivedFromFirst.asMono().map(a -> true).onErrorReturn(false).timeout(limit, Mono.just(false)).block() == Boolean.TRUE;
+    Mono<Boolean> heard = receivedFromFirst.asMono().hasElement();
+    return Boolean.TRUE.equals(heard.timeout(limit, Mono.just(false)).block());
   }
 
   /** Tells all other ranks; those that are gone or do not listen in time miss it. */
@@ -55,6 +59,8 @@ final class AbortLine {
   }
 
   private Mono<Void> tell(int rank, String reason) {
-    return lci.sender(PORT).send(rank, Payload.ofUtf8(reason)).onErrorResume(LciException.class, e -> Mono.empty());
+    return lci.sender(PORT)
+        .send(rank, Payload.ofUtf8(reason))
+        .onErrorResume(LciException.class, e -> Mono.empty());
   }
 }

@@ -6,7 +6,8 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * One message to one owner: runs of consecutive bases, each the union of k-mers of that owner, packed four to a byte.
+ * One message to one owner: runs of consecutive bases, each the union of k-mers of that owner,
+ * packed four to a byte.
  *
  * <pre>
  * byte 0      pass, 1 or 2; negative: end of the pass
@@ -86,8 +87,7 @@ final class Block {
     int i = from;
     int last = from + bases;
     for (; i + 4 <= last; i += 4) {
-      bytes[to++] =
-          (byte) (codes[i] | codes[i + 1] << 2 | codes[i + 2] << 4 | codes[i + 3] << 6);
+      bytes[to++] = (byte) (codes[i] | codes[i + 1] << 2 | codes[i + 2] << 4 | codes[i + 3] << 6);
     }
     if (i < last) {
       int packed = 0;

@@ -11,8 +11,9 @@ import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
 /**
- * Blocks of one reader thread as a publisher: {@link #put} waits until the subscriber has asked for more. So a slow
- * receiver anywhere slows the reader down, and nothing piles up in between. For one subscriber.
+ * Blocks of one reader thread as a publisher: {@link #put} waits until the subscriber has asked for
+ * more. So a slow receiver anywhere slows the reader down, and nothing piles up in between. For one
+ * subscriber.
  */
 final class BlockFeed implements Publisher<Block>, Subscription {
   private final AtomicLong demand = new AtomicLong();

@@ -3,7 +3,10 @@ package io.lci.samples.kmer;
 
 import java.util.concurrent.ArrayBlockingQueue;
 
-/** The blocks of one reader: as many as there are, filled, under way or free. {@link #take} waits for a free one. */
+/**
+ * The blocks of one reader: as many as there are, filled, under way or free. {@link #take} waits
+ * for a free one.
+ */
 final class BlockPool {
   private final ArrayBlockingQueue<Block> free;
 

@@ -2,8 +2,8 @@
 package io.lci.samples.kmer;
 
 /**
- * Counts k-mers: open addressing with linear probing over one array of words, three to an entry: high, low, count. An
- * entry with count 0 is free. Belongs to one thread.
+ * Counts k-mers: open addressing with linear probing over one array of words, three to an entry:
+ * high, low, count. An entry with count 0 is free. Belongs to one thread.
  */
 final class CountTable {
   /** Takes entries. */
@@ -57,7 +57,9 @@ final class CountTable {
     }
   }
 
-  /** Loads the entries of {@code size} keys, so that later looks find them in the cache; any value. */
+  /**
+   * Loads the entries of {@code size} keys, so that later looks find them in the cache; any value.
+   */
   long touch(long[] hashes, int size) {
     long sum = 0;
     for (int i = 0; i < size; i++) {
@@ -75,7 +77,9 @@ final class CountTable {
     }
   }
 
-  /** Starts a walk over the k-mers that occur more than once. The table must not change meanwhile. */
+  /**
+   * Starts a walk over the k-mers that occur more than once. The table must not change meanwhile.
+   */
   Cursor repeated() {
     return new Cursor();
   }
@@ -119,7 +123,8 @@ final class CountTable {
     }
     int grown = capacityFor((size + more) * 3L / 2);
     if (size + more >= grown) {
-      throw new OutOfMemoryError("A loop's table holds at most " + MAX_ENTRIES + " k-mers; use more loops or ranks.");
+      throw new OutOfMemoryError(
+          "A loop's table holds at most " + MAX_ENTRIES + " k-mers; use more loops or ranks.");
     }
     long[] old = words;
     words = new long[ENTRY * grown];

@@ -5,13 +5,17 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * How many distinct k-mers occurred how often. Counts of two and above come from the tables and are exact. What is left
- * of all occurrences are the k-mers that occur once, so their number is exact too, although no table holds them.
+ * How many distinct k-mers occurred how often. Counts of two and above come from the tables and are
+ * exact. What is left of all occurrences are the k-mers that occur once, so their number is exact
+ * too, although no table holds them.
  */
 final class Histogram {
   private final TreeMap<Long, Long> distinct = new TreeMap<>();
 
-  /** Adds {@code number} distinct k-mers that occurred {@code count} times; those of count 1 are ignored. */
+  /**
+   * Adds {@code number} distinct k-mers that occurred {@code count} times; those of count 1 are
+   * ignored.
+   */
   void add(long count, long number) {
     if (count > 1) {
       distinct.merge(count, number, Math::addExact);
@@ -36,7 +40,10 @@ final class Histogram {
     }
   }
 
-  /** Completes the histogram with the k-mers that occur once, given the number of occurrences of all. */
+  /**
+   * Completes the histogram with the k-mers that occur once, given the number of occurrences of
+   * all.
+   */
   void complete(long occurrences) {
     long once = occurrences;
     for (Map.Entry<Long, Long> e : distinct.entrySet()) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.kmer;
 
-import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
@@ -14,13 +14,12 @@ import java.util.stream.Collectors;
  * @param countSeconds time of the second
  * @param peakKib most memory of each rank
  */
-record JobSummary(long kmers, long distinct, double fillSeconds, double countSeconds, long[] peakKib) {
+record JobSummary(
+    long kmers, long distinct, double fillSeconds, double countSeconds, List<Long> peakKib) {
   /** One line for people. */
   String line() {
     String memory =
-        Arrays.stream(peakKib)
-            .mapToObj(kib -> Long.toString(kib / 1024))
-            .collect(Collectors.joining(" + "));
+        peakKib.stream().map(kib -> Long.toString(kib / 1024)).collect(Collectors.joining(" + "));
     return String.format(
         Locale.ROOT,
         "kmer: %d k-mers, %d distinct; %.2f s + %.2f s, %.2f M k-mers/s; peak memory %s MiB",

@@ -3,7 +3,10 @@ package io.lci.samples.kmer;
 
 import io.lci.samples.reads.SequenceReader;
 
-/** Some k-mers with their hashes, unpacked from runs: filter and table look all of them up side by side. */
+/**
+ * Some k-mers with their hashes, unpacked from runs: filter and table look all of them up side by
+ * side.
+ */
 final class KmerBatch {
   private static final int FULL = 256;
   private static final int ROOM = FULL + SequenceReader.MAX_FRAGMENT;
@@ -67,7 +70,7 @@ final class KmerBatch {
     for (int i = 0; i < bases; i++) {
       packed = (i & 31) == 0 ? Block.word(message, at + (i >>> 2)) : packed >>> 2;
       forwardHigh = (forwardHigh << 2 | forwardLow >>> 62) & highMask;
-      forwardLow = (forwardLow << 2 | packed & 3) & lowMask;
+      forwardLow = (forwardLow << 2 | (packed & 3)) & lowMask;
       if (i >= k - 1) {
         high[to] = forwardHigh;
         low[to++] = forwardLow;

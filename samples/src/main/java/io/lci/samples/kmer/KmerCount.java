@@ -116,7 +116,7 @@ public final class KmerCount implements Callable<Integer> {
         return explain(lci, abort, Exceptions.unwrap(e));
       }
     } catch (LciException e) {
-      Samples.complain("kmer", e.getMessage());
+      Samples.complain("kmer", reason(e));
       return FAILED;
     }
   }
@@ -135,8 +135,8 @@ public final class KmerCount implements Callable<Integer> {
     if (name != null && !name.equals("-")) {
       Path target = Path.of(name).toAbsolutePath();
       require(!Files.isDirectory(target), target + " is a directory");
-      require(
-          Files.isDirectory(target.getParent()), "there is no directory " + target.getParent());
+      Path folder = target.getParent();
+      require(folder != null && Files.isDirectory(folder), "there is no directory " + folder);
     }
   }
 
@@ -152,9 +152,7 @@ public final class KmerCount implements Callable<Integer> {
     long bytes = files.stream().mapToLong(KmerCount::fileSize).sum();
     boolean bar = lci.rank() == 0 && ProgressBar.isTerminal();
     Disposable shown =
-        bar
-            ? ProgressBar.show(progress, bytes / lci.size(), System.err)
-            : Disposables.disposed();
+        bar ? ProgressBar.show(progress, bytes / lci.size(), System.err) : Disposables.disposed();
     try {
       JobSummary summary = KmerJob.run(lci, options(lci), abort, progress).block();
       shown.dispose();
@@ -191,19 +189,20 @@ public final class KmerCount implements Callable<Integer> {
   /** Says in one line, once for the job, why it failed, and makes the other ranks end too. */
   private static int explain(LciRuntime lci, AbortLine abort, Throwable error) {
     if (error instanceof PeerFailedException) {
-      Samples.complain("kmer", error.getMessage());
+      Samples.complain("kmer", reason(error));
       return PEER_FAILED;
     }
     if (error instanceof AbortedException) {
       if (lci.rank() == 0) {
-        Samples.complain("kmer", error.getMessage());
-        abort.tell(String.valueOf(error.getMessage()), PATIENCE);
+        Samples.complain("kmer", reason(error));
+        abort.tell(reason(error), PATIENCE);
       }
       return FAILED;
     }
     String reason = reason(error);
     abort.tell(reason, PATIENCE);
-    // What is wrong with the input is wrong for all; rank 0 speaks for them unless it does not know.
+    // What is wrong with the input is wrong for all; rank 0 speaks for them unless it does not
+    // know.
     if (lci.rank() == 0 || !abort.awaitFirstRank(PATIENCE)) {
       Samples.complain("kmer", reason);
     }
@@ -213,6 +212,7 @@ public final class KmerCount implements Callable<Integer> {
   private static String reason(Throwable error) {
     boolean expected =
         error instanceof BadInputException
+            || error instanceof AbortedException
             || error instanceof LciException
             || error instanceof UncheckedIOException;
     if (!expected) {

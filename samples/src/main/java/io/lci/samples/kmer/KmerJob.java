@@ -22,8 +22,9 @@ import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Counts the k-mers of a job's reads, as one of its ranks. In the first pass every k-mer goes to its owner's filter, in
- * the second the owner counts those that the filter saw more than once; then rank 0 gathers the results.
+ * Counts the k-mers of a job's reads, as one of its ranks. In the first pass every k-mer goes to
+ * its owner's filter, in the second the owner counts those that the filter saw more than once; then
+ * rank 0 gathers the results.
  */
 final class KmerJob {
   private static final Port RESULTS = Port.of(90, "kmer-results");
@@ -153,11 +154,10 @@ final class KmerJob {
     progress.finish();
     long received = servers.stream().mapToLong(s -> s.received(Shard.COUNT)).sum();
     List<CountTable> tables = servers.stream().map(s -> s.shard().table()).toList();
-    ResultSource source =
-        new ResultSource(lci.rank(), tables, received, options.dump() != null);
+    ResultSource source = new ResultSource(lci.rank(), tables, received, options.dump() != null);
     Mono<Void> sent = lci.sender(RESULTS).sendAll(0, source.messages(), ResultMessage::encode);
     if (lci.rank() != 0) {
-      return sent.thenReturn(new JobSummary(0, 0, seconds[0], seconds[1], new long[0]));
+      return sent.thenReturn(new JobSummary(0, 0, seconds[0], seconds[1], List.of()));
     }
     Mono<JobSummary> collected =
         Mono.using(this::createDump, dump -> collect(dump.orElse(null)), KmerJob::closeDump);
@@ -166,8 +166,7 @@ final class KmerJob {
 
   private Mono<JobSummary> collect(@Nullable OutputFile dump) {
     ResultCollector collector =
-        new ResultCollector(
-            lci.size(), options.shape().k(), dump == null ? null : dump.stream());
+        new ResultCollector(lci.size(), options.shape().k(), dump == null ? null : dump.stream());
     return lci.inbox(RESULTS)
         .receive(ResultMessage::decode)
         .publishOn(readers)

@@ -10,7 +10,9 @@ import io.lci.samples.reads.SequenceReader;
  * @param canonical a k-mer and its reverse complement are the same, named by the lesser of the two
  */
 record KmerShape(int k, boolean canonical) {
-  /** Two bits per base, in two words, with two bits to spare: sums of two high words never overflow. */
+  /**
+   * Two bits per base, in two words, with two bits to spare: sums of two high words never overflow.
+   */
   static final int MAX_K = 63;
 
   private static final int LONGEST_MINIMIZER = 15;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.kmer;
 
-/** A k-mer is two words: the last 32 bases in {@code low}, two bits each, those before in {@code high}. */
+/**
+ * A k-mer is two words: the last 32 bases in {@code low}, two bits each, those before in {@code
+ * high}.
+ */
 final class Kmers {
   private static final char[] LETTERS = {'A', 'C', 'G', 'T'};
 
@@ -9,14 +12,14 @@ final class Kmers {
 
   /** A well mixed 64-bit hash; every part of it may be used on its own. */
   static long hash(long high, long low) {
-    long h = low * 0x9E3779B97F4A7C15L ^ Long.rotateLeft(high * 0xC2B2AE3D27D4EB4FL, 29);
+    long h = (low * 0x9E3779B97F4A7C15L) ^ Long.rotateLeft(high * 0xC2B2AE3D27D4EB4FL, 29);
     h = (h ^ (h >>> 32)) * 0xD6E8FEB86659FD93L;
     return h ^ (h >>> 32);
   }
 
   /** Maps a hash evenly to 0 .. n - 1 by its upper half. */
   static int slot(long hash, int n) {
-    return (int) ((hash >>> 32) * n >>> 32);
+    return (int) (((hash >>> 32) * n) >>> 32);
   }
 
   /** Writes the letters of a k-mer. */

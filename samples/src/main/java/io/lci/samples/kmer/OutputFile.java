@@ -3,8 +3,8 @@ package io.lci.samples.kmer;
 
 import java.io.BufferedOutputStream;
 import java.io.Closeable;
-import java.io.FileOutputStream;
 import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.AtomicMoveNotSupportedException;
@@ -14,8 +14,8 @@ import java.nio.file.StandardCopyOption;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A result file that appears whole or not at all: written beside its place and moved there by {@link #commit()}. The
- * name "-" is standard output; pipes and devices are written directly too.
+ * A result file that appears whole or not at all: written beside its place and moved there by
+ * {@link #commit()}. The name "-" is standard output; pipes and devices are written directly too.
  */
 final class OutputFile implements Closeable {
   private static final int BUFFER = 1 << 16;

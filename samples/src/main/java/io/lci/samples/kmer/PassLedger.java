@@ -2,9 +2,9 @@
 package io.lci.samples.kmer;
 
 /**
- * Knows when an owner has received all of a pass. Messages have no order: the word that a rank has sent everything may
- * arrive before what it sent. So each says how many k-mers there are, and the pass is over when all ranks have said so
- * and that many came.
+ * Knows when an owner has received all of a pass. Messages have no order: the word that a rank has
+ * sent everything may arrive before what it sent. So each says how many k-mers there are, and the
+ * pass is over when all ranks have said so and that many came.
  */
 final class PassLedger {
   private final int senders;

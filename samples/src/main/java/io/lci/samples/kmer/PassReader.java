@@ -16,8 +16,8 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * One reader thread in one pass: reads its share of the files, cuts it into runs, collects these in a block per owner,
- * and feeds full blocks to the senders.
+ * One reader thread in one pass: reads its share of the files, cuts it into runs, collects these in
+ * a block per owner, and feeds full blocks to the senders.
  */
 final class PassReader {
   /** Blocks beyond one per owner: how much may be under way. */

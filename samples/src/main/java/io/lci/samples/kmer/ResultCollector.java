@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -54,8 +56,8 @@ final class ResultCollector {
     return kmers;
   }
 
-  long[] peakKib() {
-    return peakKib;
+  List<Long> peakKib() {
+    return Arrays.stream(peakKib).boxed().toList();
   }
 
   static void write(Histogram histogram, OutputStream out) throws IOException {

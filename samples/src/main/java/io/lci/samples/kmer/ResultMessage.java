@@ -12,6 +12,7 @@ import io.lci.am.PayloadWriter;
  * @param words at least {@code count} words
  * @param count words that count
  */
+@SuppressWarnings("ArrayRecordComponent") // large, and never compared
 record ResultMessage(int rank, int kind, long[] words, int count) {
   /** Pairs: count, number of distinct k-mers. */
   static final int HISTOGRAM = 1;

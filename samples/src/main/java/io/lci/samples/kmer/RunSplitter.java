@@ -5,9 +5,10 @@ import io.lci.samples.reads.FragmentSink;
 import io.lci.samples.reads.SequenceReader;
 
 /**
- * Cuts fragments into runs of consecutive k-mers with the same owner. The owner of a k-mer follows from its minimizer:
- * the m-mer within it that is least by hash, where an m-mer and its reverse complement are the same. Neighbours mostly
- * share their minimizer, so runs are long, and k - 1 of a run's bases are sent once instead of once per k-mer.
+ * Cuts fragments into runs of consecutive k-mers with the same owner. The owner of a k-mer follows
+ * from its minimizer: the m-mer within it that is least by hash, where an m-mer and its reverse
+ * complement are the same. Neighbours mostly share their minimizer, so runs are long, and k - 1 of
+ * a run's bases are sent once instead of once per k-mer.
  */
 final class RunSplitter implements FragmentSink {
   /** Takes runs. */
@@ -64,8 +65,8 @@ final class RunSplitter implements FragmentSink {
   }
 
   /**
-   * The minimum of every window of {@code width} hashes, in constant time per window: a window spans at most two
-   * blocks of that width, the end of one and the beginning of the next.
+   * The minimum of every window of {@code width} hashes, in constant time per window: a window
+   * spans at most two blocks of that width, the end of one and the beginning of the next.
    */
   private void findOwners(int kmers, int width) {
     for (int block = 0; block < kmers; block += width) {
@@ -85,7 +86,7 @@ final class RunSplitter implements FragmentSink {
 
   private int ownerOf(int minimum) {
     // The least of many hashes is small: it must be mixed again before it can be mapped evenly.
-    return (int) ((mix(minimum) & 0xffffffffL) * owners >>> 32);
+    return (int) (((mix(minimum) & 0xffffffffL) * owners) >>> 32);
   }
 
   private void emitRuns(byte[] codes, int kmers) {

@@ -5,14 +5,15 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * A Bloom filter of two layers that any number of threads fill at once: the first layer holds what was seen, the second
- * what was seen again. A key's bits in a layer all lie in one word, and one fetch-and-or decides: of all threads that
- * add the same key, exactly one finds bits missing. Were they in two words, two threads could each find one missing and
- * both be first, and the key would never reach the second layer: counts would be lost. False positives are harmless,
- * they only make the table hold k-mers that occur once.
+ * A Bloom filter of two layers that any number of threads fill at once: the first layer holds what
+ * was seen, the second what was seen again. A key's bits in a layer all lie in one word, and one
+ * fetch-and-or decides: of all threads that add the same key, exactly one finds bits missing. Were
+ * they in two words, two threads could each find one missing and both be first, and the key would
+ * never reach the second layer: counts would be lost. False positives are harmless, they only make
+ * the table hold k-mers that occur once.
  *
- * <p>Both words of a key lie in one cache line. Bits only ever change from 0 to 1, so a plain look that finds all of
- * them set is final and needs no atomic operation.
+ * <p>Both words of a key lie in one cache line. Bits only ever change from 0 to 1, so a plain look
+ * that finds all of them set is final and needs no atomic operation.
  */
 final class SeenFilter {
   private static final VarHandle WORD = MethodHandles.arrayElementVarHandle(long[].class);
@@ -42,8 +43,8 @@ final class SeenFilter {
   /**
    * Adds a key once more.
    *
-   * @return {@link #FIRST}, {@link #SECOND} or {@link #SEEN_OFTEN}; of equal keys exactly one addition is the second,
-   *     unless other keys happened to have set its bits
+   * @return {@link #FIRST}, {@link #SECOND} or {@link #SEEN_OFTEN}; of equal keys exactly one
+   *     addition is the second, unless other keys happened to have set its bits
    */
   int add(long hash) {
     int first = LAYERS * Kmers.slot(hash, wordsPerLayer);
@@ -61,7 +62,9 @@ final class SeenFilter {
     return (word & bits) == bits;
   }
 
-  /** Loads the words of {@code size} keys, so that later looks find them in the cache; any value. */
+  /**
+   * Loads the words of {@code size} keys, so that later looks find them in the cache; any value.
+   */
   long touch(long[] hashes, int size) {
     long sum = 0;
     for (int i = 0; i < size; i++) {

@@ -2,8 +2,8 @@
 package io.lci.samples.kmer;
 
 /**
- * One loop's part of the k-mers: fills the rank's filter in the first pass, counts in the second. Belongs to its loop's
- * thread; only the filter is shared.
+ * One loop's part of the k-mers: fills the rank's filter in the first pass, counts in the second.
+ * Belongs to its loop's thread; only the filter is shared.
  */
 final class Shard {
   static final int FILL = 1;

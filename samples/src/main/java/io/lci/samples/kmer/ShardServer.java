@@ -11,7 +11,10 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Scheduler;
 
-/** Serves one shard on its loop: takes blocks of other ranks from the inbox and those of this rank directly. */
+/**
+ * Serves one shard on its loop: takes blocks of other ranks from the inbox and those of this rank
+ * directly.
+ */
 final class ShardServer implements Disposable {
   private static final String NO_MEMORY =
       "the heap is full: use more ranks, or a larger heap by -Xmx";
@@ -37,7 +40,9 @@ final class ShardServer implements Disposable {
     return shard;
   }
 
-  /** Completes, on the loop, when everything of a pass has come; fails with what went wrong here. */
+  /**
+   * Completes, on the loop, when everything of a pass has come; fails with what went wrong here.
+   */
   Mono<Void> done(int pass) {
     return done.get(pass - 1).asMono();
   }
@@ -65,7 +70,8 @@ final class ShardServer implements Disposable {
   private int take(MessageView view) {
     int size = view.size();
     if (size < Block.HEADER || size > Block.CAPACITY) {
-      throw new IllegalStateException("rank " + view.rank() + " sent a block of " + size + " bytes");
+      throw new IllegalStateException(
+          "rank " + view.rank() + " sent a block of " + size + " bytes");
     }
     view.getBytes(0, message, 0, size);
     try {

@@ -3,7 +3,10 @@ package io.lci.samples.reads;
 
 import java.nio.file.Path;
 
-/** An input file is missing, damaged or of another format. The message is one line: file, what is wrong, position. */
+/**
+ * An input file is missing, damaged or of another format. The message is one line: file, what is
+ * wrong, position.
+ */
 public final class BadInputException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -17,8 +17,8 @@ import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
 /**
- * The bytes of a file behind a window: {@code buffer[position, limit)} is what was read and not yet consumed. Positions
- * count uncompressed bytes. Every failure is a {@link BadInputException}.
+ * The bytes of a file behind a window: {@code buffer[position, limit)} is what was read and not yet
+ * consumed. Positions count uncompressed bytes. Every failure is a {@link BadInputException}.
  */
 abstract class ByteSource implements Closeable {
   private static final int WINDOW = 1 << 18;
@@ -117,7 +117,9 @@ abstract class ByteSource implements Closeable {
     return buffer[position];
   }
 
-  /** Passes over the rest of a line and its end, but not beyond {@code end}; true if the line ended. */
+  /**
+   * Passes over the rest of a line and its end, but not beyond {@code end}; true if the line ended.
+   */
   final boolean skipLine(long end) {
     while (at() < end && more()) {
       int stop = (int) Math.min(limit, end - windowStart);

@@ -5,8 +5,8 @@ package io.lci.samples.reads;
 @FunctionalInterface
 public interface FragmentSink {
   /**
-   * Takes one fragment. A sequence longer than a fragment comes as several that overlap, so that every k-mer lies in
-   * exactly one.
+   * Takes one fragment. A sequence longer than a fragment comes as several that overlap, so that
+   * every k-mer lies in exactly one.
    *
    * @param codes bases as 0 to 3 for A, C, G and T; valid during the call only
    * @param length number of bases, at most {@link SequenceReader#MAX_FRAGMENT}

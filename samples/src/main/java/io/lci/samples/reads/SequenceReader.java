@@ -6,9 +6,9 @@ import java.util.Arrays;
 import java.util.function.LongConsumer;
 
 /**
- * Reads one reader's share of sequence files and hands over the bases. FASTA with any line length, FASTQ with four lines
- * per record, either plain or compressed by gzip, upper or lower case, line ends of Unix or DOS. Anything but A, C, G
- * and T ends a fragment. Not thread-safe: one per thread.
+ * Reads one reader's share of sequence files and hands over the bases. FASTA with any line length,
+ * FASTQ with four lines per record, either plain or compressed by gzip, upper or lower case, line
+ * ends of Unix or DOS. Anything but A, C, G and T ends a fragment. Not thread-safe: one per thread.
  */
 public final class SequenceReader {
   /** Longest fragment handed over, in bases. */
@@ -33,14 +33,14 @@ public final class SequenceReader {
   /**
    * Creates a reader.
    *
-   * @param k length of the k-mers that will be cut from the fragments, 1 to {@link #MAX_FRAGMENT} / 2
+   * @param k length of the k-mers that will be cut from the fragments, 1 to {@link #MAX_FRAGMENT} /
+   *     2
    * @param reader which of the readers that share the work this is, from 0
    * @param readers how many share the work
    * @param progress told, again and again, how many more bytes of a file were read
    * @param sink takes the fragments, on the calling thread
    */
-  public SequenceReader(
-      int k, int reader, int readers, LongConsumer progress, FragmentSink sink) {
+  public SequenceReader(int k, int reader, int readers, LongConsumer progress, FragmentSink sink) {
     if (k < 1 || k > MAX_FRAGMENT / 2 || reader < 0 || reader >= readers) {
       throw new IllegalArgumentException("k " + k + ", reader " + reader + " of " + readers);
     }
@@ -173,15 +173,17 @@ public final class SequenceReader {
   private static void requireBlankToTheEnd(ByteSource source) {
     while (source.more()) {
       if (!isLineEnd(source.peek())) {
-        throw new BadInputException(source.file, "FASTQ record does not start with '@'", source.at());
+        throw new BadInputException(
+            source.file, "FASTQ record does not start with '@'", source.at());
       }
       source.position++;
     }
   }
 
   /**
-   * Goes to the first record that starts at {@code from} or later. A line of qualities may begin with '@' too, but only
-   * a name is followed, two lines on, by a line that begins with '+': two lines after qualities come bases.
+   * Goes to the first record that starts at {@code from} or later. A line of qualities may begin
+   * with '@' too, but only a name is followed, two lines on, by a line that begins with '+': two
+   * lines after qualities come bases.
    */
   private static boolean goToFirstRecord(ByteSource source, long from) {
     source.seek(from - 1);
@@ -252,8 +254,8 @@ public final class SequenceReader {
   }
 
   /**
-   * Takes bases from the window, at most {@code most} bytes; true if that reached the end of the line. Leaves the number
-   * of letters in {@link #letters}.
+   * Takes bases from the window, at most {@code most} bytes; true if that reached the end of the
+   * line. Leaves the number of letters in {@link #letters}.
    */
   private boolean scan(ByteSource source, long most) {
     letters = 0;

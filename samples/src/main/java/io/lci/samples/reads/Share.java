@@ -2,12 +2,14 @@
 package io.lci.samples.reads;
 
 /**
- * The part of a file that one of several readers handles. The file is cut into stripes of equal length; reader i of n
- * owns the stripes i, i + n, i + 2n and so on, hence every byte has one owner whatever the number of readers. A FASTQ
- * record belongs to the owner of its first byte, a k-mer of a FASTA file to the owner of its first base.
+ * The part of a file that one of several readers handles. The file is cut into stripes of equal
+ * length; reader i of n owns the stripes i, i + n, i + 2n and so on, hence every byte has one owner
+ * whatever the number of readers. A FASTQ record belongs to the owner of its first byte, a k-mer of
+ * a FASTA file to the owner of its first base.
  *
- * <p>A plain file has one stripe per reader, so that each reads its own part only. A compressed file can only be read
- * from its beginning: its stripes are short, and each reader passes over those of the others.
+ * <p>A plain file has one stripe per reader, so that each reads its own part only. A compressed
+ * file can only be read from its beginning: its stripes are short, and each reader passes over
+ * those of the others.
  */
 record Share(long stripe, int reader, int readers, long first, long last) {
   private static final long COMPRESSED_STRIPE = 1 << 20;

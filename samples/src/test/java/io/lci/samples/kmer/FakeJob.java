@@ -2,7 +2,6 @@
 package io.lci.samples.kmer;
 
 import io.lci.LciLoop;
-import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.PeerEvent;
 import io.lci.PostOutcome;
@@ -41,8 +40,9 @@ import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Ranks in memory, just as much of the public API as the k-mer job uses. Messages of a port are handed over in random
- * order, so that an END overtakes data in every run, and a port holds few messages, so that senders must wait.
+ * Ranks in memory, just as much of the public API as the k-mer job uses. Messages of a port are
+ * handed over in random order, so that an END overtakes data in every run, and a port holds few
+ * messages, so that senders must wait.
  */
 final class FakeJob implements AutoCloseable {
   private static final int PORT_CAPACITY = 8;
@@ -55,8 +55,7 @@ final class FakeJob implements AutoCloseable {
 
   FakeJob(int size, int loops, long seed) {
     random = new Random(seed);
-    ranks =
-        IntStream.range(0, size).mapToObj(rank -> new FakeRuntime(rank, size, loops)).toList();
+    ranks = IntStream.range(0, size).mapToObj(rank -> new FakeRuntime(rank, size, loops)).toList();
   }
 
   LciRuntime rank(int rank) {

@@ -52,7 +52,10 @@ class SeenFilterTest {
     assertThat(imagined).isLessThan(KEYS / 20);
   }
 
-  /** Of 8 threads that add the same keys, each key has one first and one second, and reaches the second layer. */
+  /**
+   * Of 8 threads that add the same keys, each key has one first and one second, and reaches the
+   * second layer.
+   */
   @Test
   void eightThreadsOnIdenticalKeysHaveOneFirstAndOneSecondEach() throws InterruptedException {
     SeenFilter filter = new SeenFilter(KEYS * 1024L);
@@ -60,7 +63,8 @@ class SeenFilterTest {
     long wrongFirst = 0;
     long wrongSecond = 0;
     for (int i = 0; i < KEYS; i++) {
-      // Bits that other keys had set already make a key seem seen: rare in a filter this empty, and never more than one.
+      // Bits that other keys had set already make a key seem seen: rare in a filter this empty, and
+      // never more than one.
       assertThat(tally.first.get(i)).isLessThanOrEqualTo(1);
       assertThat(tally.second.get(i)).isLessThanOrEqualTo(1);
       wrongFirst += 1 - tally.first.get(i);
@@ -70,7 +74,10 @@ class SeenFilterTest {
     assertThat(wrongFirst + wrongSecond).isLessThan(KEYS / 1000);
   }
 
-  /** The same race on a filter that reads, then writes, or that spreads a key's bits over two words, is lost. */
+  /**
+   * The same race on a filter that reads, then writes, or that spreads a key's bits over two words,
+   * is lost.
+   */
   @Test
   void theRaceFindsFiltersThatAreNotAtomic() throws InterruptedException {
     raceUntilLost(SeenFilterTest::readThenWrite);

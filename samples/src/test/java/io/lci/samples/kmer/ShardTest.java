@@ -14,7 +14,16 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ShardTest {
   @ParameterizedTest
   @CsvSource({
-    "1,true", "1,false", "31,true", "31,false", "32,true", "32,false", "33,true", "33,false", "63,true", "63,false"
+    "1,true",
+    "1,false",
+    "31,true",
+    "31,false",
+    "32,true",
+    "32,false",
+    "33,true",
+    "33,false",
+    "63,true",
+    "63,false"
   })
   void kmersOfABlockAreThoseOfItsRuns(int k, boolean canonical) {
     Random random = new Random(k);
@@ -48,7 +57,8 @@ class ShardTest {
   @Test
   void tableGrowsAndKeepsItsCounts() {
     KmerShape shape = new KmerShape(31, false);
-    Shard shard = new Shard(shape, new SeenFilter(64)); // a filter that soon answers yes to everything
+    Shard shard =
+        new Shard(shape, new SeenFilter(64)); // a filter that soon answers yes to everything
     byte[] sequence = new byte[2000];
     Random random = new Random(1);
     for (int i = 0; i < sequence.length; i++) {
@@ -112,7 +122,8 @@ class ShardTest {
     histogram.add(1, 3); // what the filter let through by mistake
     histogram.add(5, 1);
     histogram.complete(32);
-    assertThat(histogram.lines()).containsExactly(Map.entry(1L, 7L), Map.entry(2L, 10L), Map.entry(5L, 1L));
+    assertThat(histogram.lines())
+        .containsExactly(Map.entry(1L, 7L), Map.entry(2L, 10L), Map.entry(5L, 1L));
     assertThat(histogram.distinct()).isEqualTo(18);
     assertThatThrownBy(() -> histogram.complete(3)).isInstanceOf(IllegalStateException.class);
   }

@@ -11,7 +11,10 @@ import java.util.List;
 import java.util.Random;
 import java.util.zip.GZIPOutputStream;
 
-/** Reads of a small random genome, with errors, unknown bases, lower case, and some shorter than any k. */
+/**
+ * Reads of a small random genome, with errors, unknown bases, lower case, and some shorter than any
+ * k.
+ */
 final class TestReads {
   private TestReads() {}
 
@@ -33,7 +36,8 @@ final class TestReads {
 
   private static String disturb(String piece, Random random) {
     String read = random.nextBoolean() ? piece : ReferenceCount.reverseComplement(piece);
-    StringBuilder disturbed = new StringBuilder(random.nextInt(10) == 0 ? read.toLowerCase() : read);
+    StringBuilder disturbed =
+        new StringBuilder(random.nextInt(10) == 0 ? read.toLowerCase() : read);
     while (random.nextInt(3) == 0) {
       disturbed.setCharAt(random.nextInt(read.length()), "ACGTN".charAt(random.nextInt(5)));
     }
@@ -51,7 +55,8 @@ final class TestReads {
     return write(file, text);
   }
 
-  static Path fasta(Path file, List<String> sequences, int width, String lineEnd) throws IOException {
+  static Path fasta(Path file, List<String> sequences, int width, String lineEnd)
+      throws IOException {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < sequences.size(); i++) {
       text.append(">s").append(i).append(" ACGTACGTACGT").append(lineEnd);
@@ -63,7 +68,9 @@ final class TestReads {
     return write(file, text);
   }
 
-  /** Compressed if the name ends in gz, then in two members, as tools that work in blocks write it. */
+  /**
+   * Compressed if the name ends in gz, then in two members, as tools that work in blocks write it.
+   */
   private static Path write(Path file, StringBuilder text) throws IOException {
     byte[] bytes = text.toString().getBytes(StandardCharsets.US_ASCII);
     if (!file.toString().endsWith(".gz")) {

@@ -57,15 +57,15 @@ class SequenceReaderTest {
   void longSequencesComeInPiecesThatOverlap() throws IOException {
     String sequence = bases(3 * SequenceReader.MAX_FRAGMENT, new Random(1));
     List<String> pieces = read(">a\n" + sequence + "\n", 21);
-    assertThat(pieces).hasSizeGreaterThan(2).allMatch(p -> p.length() <= SequenceReader.MAX_FRAGMENT);
+    assertThat(pieces)
+        .hasSizeGreaterThan(2)
+        .allMatch(p -> p.length() <= SequenceReader.MAX_FRAGMENT);
     assertThat(kmers(pieces, 21)).isEqualTo(kmers(List.of(sequence), 21));
   }
 
   /** However many readers share a file, together they see every k-mer once. */
   @ParameterizedTest
-  @CsvSource({
-    "plain,fasta", "plain,fastq", "plain,oneline", "gz,fasta", "gz,fastq", "gz,oneline"
-  })
+  @CsvSource({"plain,fasta", "plain,fastq", "plain,oneline", "gz,fasta", "gz,fastq", "gz,oneline"})
   void everyKmerIsReadByExactlyOneReader(String packing, String format) throws IOException {
     Random random = new Random(3);
     for (int size : new int[] {1, 40, 3000}) {
@@ -78,13 +78,17 @@ class SequenceReaderTest {
       for (int readers : new int[] {1, 2, 3, 7, 50}) {
         List<String> pieces = new ArrayList<>();
         IntStream.range(0, readers).forEach(r -> pieces.addAll(read(file, 17, r, readers)));
-        List<String> whole = format.equals("oneline") ? List.of(String.join("", sequences)) : sequences;
+        List<String> whole =
+            format.equals("oneline") ? List.of(String.join("", sequences)) : sequences;
         assertThat(kmers(pieces, 17)).as("%d readers", readers).isEqualTo(kmers(whole, 17));
       }
     }
   }
 
-  /** Compressed files are shared in stripes of a MiB: this one has several, and records longer than one. */
+  /**
+   * Compressed files are shared in stripes of a MiB: this one has several, and records longer than
+   * one.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"fasta", "fastq"})
   void compressedFilesOfSeveralStripesAreShared(String format) throws IOException {
@@ -94,11 +98,11 @@ class SequenceReaderTest {
       sequences.add(bases(length, random));
     }
     Path file = gz("x.gz", format(sequences, format).getBytes(StandardCharsets.US_ASCII));
-    List<List<String>> parts =
-        IntStream.range(0, 3).mapToObj(r -> read(file, 31, r, 3)).toList();
+    List<List<String>> parts = IntStream.range(0, 3).mapToObj(r -> read(file, 31, r, 3)).toList();
     assertThat(parts.stream().map(List::size)).doesNotContain(0);
     long total = parts.stream().flatMap(List::stream).mapToLong(p -> p.length() - 30).sum();
-    assertThat(total).isEqualTo(sequences.stream().mapToLong(s -> Math.max(0, s.length() - 30)).sum());
+    assertThat(total)
+        .isEqualTo(sequences.stream().mapToLong(s -> Math.max(0, s.length() - 30)).sum());
     assertThat(parts.stream().flatMap(List::stream).mapToLong(p -> hashOfKmers(p, 31)).sum())
         .isEqualTo(sequences.stream().mapToLong(s -> hashOfKmers(s, 31)).sum());
   }
@@ -146,7 +150,8 @@ class SequenceReaderTest {
 
   @Test
   void truncatedAndDamagedCompressedData() throws IOException {
-    byte[] text = format(List.of(bases(50_000, new Random(5))), "fasta").getBytes(StandardCharsets.US_ASCII);
+    byte[] text =
+        format(List.of(bases(50_000, new Random(5))), "fasta").getBytes(StandardCharsets.US_ASCII);
     byte[] whole = Files.readAllBytes(gz("x.gz", text));
     for (int length : new int[] {5, 100, whole.length / 2, whole.length - 1}) {
       Path file = plain("cut.gz", Arrays.copyOf(whole, length));
@@ -190,8 +195,16 @@ class SequenceReaderTest {
     StringBuilder text = new StringBuilder(format.equals("oneline") ? ">all\n" : "");
     for (String s : sequences) {
       switch (format) {
-        case "fasta" -> text.append(">n ACGTACGTACGTACGTACGTACGT\n").append(s.replaceAll("(.{61})", "$1\n")).append('\n');
-        case "fastq" -> text.append("@n\n").append(s).append("\n+\n").append("@".repeat(s.length())).append('\n');
+        case "fasta" ->
+            text.append(">n ACGTACGTACGTACGTACGTACGT\n")
+                .append(s.replaceAll("(.{61})", "$1\n"))
+                .append('\n');
+        case "fastq" ->
+            text.append("@n\n")
+                .append(s)
+                .append("\n+\n")
+                .append("@".repeat(s.length()))
+                .append('\n');
         default -> text.append(s);
       }
     }
