@@ -336,7 +336,7 @@ void Lane::port_changed(Device* from, uint32_t rank, uint16_t port, int code) {
 }
 
 void Lane::synchronizer_fired(uint32_t id, std::vector<lci_status> statuses) {
-  for (size_t i = statuses.size(); i-- != 0;) {  // the stack reverses: the last one is pushed first
+  for (size_t i = 0; i < statuses.size(); ++i) {
     const lci_status& status = statuses[i];
     lci_record fired{};
     fired.kind = LCI_RECORD_SYNC;

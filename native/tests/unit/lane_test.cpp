@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lanes driven from C: what Java does through the mapped block. [V1-V8, V11]
+#include <atomic>
+#include <random>
+
+#include "support/job.hpp"
+
+namespace lci_test {
+namespace {
+
+/// A loop's view of its lane.
+class LaneDriver {
+ public:
+  LaneDriver(Job& job, uint32_t rank, uint32_t device = 0) {
+    EXPECT_EQ(LCI_DONE, lci_lane_create(job.runtime(rank), device, 1, &lane_)) << lci_last_error();
+    uint64_t length = 0;
+    EXPECT_EQ(LCI_DONE, lci_lane_memory(lane_, &base_, &length));
+    uint64_t layout[LCI_LAYOUT_COUNT];
+    lci_layout(layout, LCI_LAYOUT_COUNT);
+    control_ = at<lci_lane_control>(layout[LCI_LAYOUT_CONTROL_OFFSET]);
+    demand_ = at<lci_demand>(layout[LCI_LAYOUT_DEMAND_OFFSET]);
+    submissions_ = at<lci_descriptor>(layout[LCI_LAYOUT_SUBMISSION_OFFSET]);
+    records_ = at<lci_record>(layout[LCI_LAYOUT_COMPLETION_OFFSET]);
+    char text[32];
+    EXPECT_EQ(LCI_DONE, lci_runtime_attr(job.runtime(rank), "lane_completions", text, sizeof text));
+    mask_ = static_cast<uint32_t>(std::stoul(text)) - 1;
+    control_->flags = LCI_ENTER_POST | LCI_ENTER_PROGRESS | LCI_ENTER_DRAIN;
+    uint64_t doorbell = 0;
+    EXPECT_EQ(LCI_DONE, lci_lane_doorbell(lane_, &doorbell, &length));
+    park_word_ = reinterpret_cast<std::atomic<uint32_t>*>(doorbell + lci_lane_park_offset(lane_));
+  }
+  ~LaneDriver() { EXPECT_EQ(LCI_DONE, lci_lane_free(lane_)); }
+
+  lci_lane* handle() { return lane_; }
+  lci_lane_control& control() { return *control_; }
+  lci_demand& demand(uint32_t index) { return demand_[index]; }
+  std::atomic<uint32_t>& park_word() { return *park_word_; }
+
+  uint32_t open(uint32_t port, uint32_t messages = 0, uint64_t bytes = 0) {
+    uint32_t index = 0;
+    uint64_t base = 0, length = 0;
+    EXPECT_EQ(LCI_DONE, lci_lane_open_port(lane_, port, "", messages, bytes, &index, &base, &length)) << lci_last_error();
+    return index;
+  }
+  lci_descriptor& add_am(uint32_t rank, uint32_t port, uint64_t tag, uint64_t value, uint64_t context = 0) {
+    lci_descriptor& op = submissions_[control_->submit_count++];
+    op = {};
+    op.op = LCI_OP_AM;
+    op.rank = rank;
+    op.port = static_cast<uint16_t>(port);
+    op.size = 8;
+    op.tag = tag;
+    op.user_context = context;
+    std::memcpy(op.u.inline_payload, &value, 8);
+    return op;
+  }
+  lci_descriptor& add(const lci_descriptor& op) { return submissions_[control_->submit_count++] = op; }
+  int enter() { return lci_lane_enter(lane_); }
+  /// Hands every new record to @p visit and consumes it.
+  template <typename F>
+  uint32_t read(F visit) {
+    uint32_t count = 0;
+    uint32_t head = control_->cq_head;
+    while (head != control_->cq_tail) {
+      const lci_record& record = records_[head & mask_];
+      if (record.kind == LCI_RECORD_PAD) {
+        head += record.size;
+        continue;
+      }
+      visit(record);
+      ++count;
+      const bool spans = record.kind == LCI_RECORD_MESSAGE && !(record.flags & LCI_RECORD_FLAG_ADDRESS) && record.size > 32;
+      head += spans ? 1 + (record.size - 32 + 63) / 64 : 1;
+    }
+    control_->cq_head = head;
+    return count;
+  }
+  static uint64_t value_of(const lci_record& record) {
+    uint64_t value = 0;
+    const void* from = record.flags & LCI_RECORD_FLAG_ADDRESS ? reinterpret_cast<const void*>(record.u.address)
+                                                             : record.u.inline_payload;
+    std::memcpy(&value, from, 8);
+    return value;
+  }
+
+ private:
+  template <typename T>
+  T* at(uint64_t offset) {
+    return reinterpret_cast<T*>(base_ + offset);
+  }
+  lci_lane* lane_ = nullptr;
+  uint64_t base_ = 0;
+  uint32_t mask_ = 0;
+  lci_lane_control* control_ = nullptr;
+  lci_demand* demand_ = nullptr;
+  lci_descriptor* submissions_ = nullptr;
+  lci_record* records_ = nullptr;
+  std::atomic<uint32_t>* park_word_ = nullptr;
+};
+
+bool is_retry(int code) { return code >= LCI_RETRY && code < LCI_ERR_ARGUMENT; }
+
+// A batch of good, refused and invalid descriptors: each its own outcome. [V1]
+TEST(Lane, EveryDescriptorGetsItsOwnOutcome) {
+  Job job(2);
+  {
+    LaneDriver sender(job, 0), receiver(job, 1);
+    receiver.open(1);  // demand 0: nothing is taken
+    auto& first = sender.add_am(1, 1, 10, 100);
+    auto& refused = sender.add_am(1, 1, 11, 101);
+    auto& order = sender.add_am(1, 1, 12, 102);
+    auto& bad_rank = sender.add_am(9, 1, 13, 103);
+    auto& bad_port = sender.add_am(1, 0, 14, 104);
+    auto& other_key = sender.add_am(1, 2, 15, 105);
+    sender.enter();
+    EXPECT_EQ(LCI_DONE, first.outcome) << "the key's announcement slot";
+    EXPECT_EQ(LCI_RETRY_NOCREDIT, refused.outcome);
+    EXPECT_EQ(LCI_RETRY_ORDER, order.outcome);
+    EXPECT_EQ(LCI_ERR_RANK, bad_rank.outcome);
+    EXPECT_EQ(LCI_ERR_PORT, bad_port.outcome);
+    EXPECT_EQ(LCI_DONE, other_key.outcome);
+    EXPECT_EQ(0u, sender.control().submit_count);
+  }
+}
+
+// Four destinations, one of them without demand: the others get everything. [V2]
+TEST(Lane, ARankWithoutDemandDoesNotBlockTheOthers) {
+  constexpr uint32_t kPerRank = 20000;
+  Job job(5);
+  {
+    std::vector<std::unique_ptr<LaneDriver>> lanes;
+    for (uint32_t rank = 0; rank < 5; ++rank) lanes.push_back(std::make_unique<LaneDriver>(job, rank));
+    uint32_t index[5] = {};
+    for (uint32_t rank = 1; rank < 5; ++rank) {
+      index[rank] = lanes[rank]->open(1, 64, 1 << 20);
+      lanes[rank]->demand(index[rank]).requested = rank == 1 ? 0 : UINT64_MAX / 2;
+    }
+    uint64_t sent[5] = {}, received[5] = {}, sum[5] = {};
+    uint64_t passes = 0;
+    while ((sent[2] < kPerRank || sent[3] < kPerRank || sent[4] < kPerRank || received[2] < kPerRank ||
+            received[3] < kPerRank || received[4] < kPerRank) &&
+           ++passes < 10'000'000) {
+      lci_descriptor* posted[5] = {};
+      for (uint32_t rank = 1; rank < 5; ++rank) {
+        if (sent[rank] < kPerRank) posted[rank] = &lanes[0]->add_am(rank, 1, 0, sent[rank]);
+      }
+      lanes[0]->enter();
+      for (uint32_t rank = 1; rank < 5; ++rank) {
+        if (posted[rank] && posted[rank]->outcome == LCI_DONE) ++sent[rank];
+      }
+      lanes[0]->read([](const lci_record&) {});
+      for (uint32_t rank = 1; rank < 5; ++rank) {
+        lanes[rank]->enter();
+        lanes[rank]->read([&](const lci_record& record) {
+          if (record.kind != LCI_RECORD_MESSAGE) return;
+          ++received[rank];
+          sum[rank] += LaneDriver::value_of(record);
+        });
+      }
+    }
+    for (uint32_t rank = 2; rank < 5; ++rank) {
+      EXPECT_EQ(kPerRank, received[rank]) << rank;
+      EXPECT_EQ(uint64_t{kPerRank} * (kPerRank - 1) / 2, sum[rank]) << rank;
+    }
+    EXPECT_EQ(0u, received[1]);
+    EXPECT_LE(sent[1], 65u) << "more than the slow rank has room for";
+  }
+}
+
+// With demand n exactly n messages are recorded; the rest stays, and comes with more demand. [V5]
+// Mutation: ignore_demand.
+TEST(Lane, InboxesAreDrainedToTheirDemandOnly) {
+  Job job(2);
+  {
+    LaneDriver sender(job, 0), receiver(job, 1);
+    const uint32_t slow = receiver.open(1, 128, 1 << 20);
+    const uint32_t fast = receiver.open(2, 128, 1 << 20);
+    receiver.demand(fast).requested = UINT64_MAX / 2;
+    uint64_t counts[2] = {}, sent[2] = {};
+    auto drive = [&](int passes) {
+      for (int i = 0; i < passes; ++i) {
+        lci_descriptor* ops[2] = {&sender.add_am(1, 1, 0, sent[0]), &sender.add_am(1, 2, 0, sent[1])};
+        sender.enter();
+        for (int k = 0; k < 2; ++k) sent[k] += ops[k]->outcome == LCI_DONE;
+        sender.read([](const lci_record&) {});
+        receiver.enter();
+        receiver.read([&](const lci_record& record) {
+          if (record.kind == LCI_RECORD_MESSAGE) ++counts[record.index == fast];
+        });
+      }
+    };
+    drive(3000);
+    EXPECT_EQ(0u, counts[0]);
+    EXPECT_GT(counts[1], 2000u);
+    receiver.demand(slow).requested += 10;
+    drive(100);
+    EXPECT_EQ(10u, counts[0]);
+    EXPECT_EQ(receiver.demand(slow).delivered, 10u);
+    receiver.demand(slow).requested = UINT64_MAX / 2;
+    drive(1000);
+    for (int i = 0; i < 100; ++i) {
+      sender.enter();
+      receiver.enter();
+      receiver.read([&](const lci_record& record) {
+        if (record.kind == LCI_RECORD_MESSAGE) ++counts[record.index == fast];
+      });
+    }
+    EXPECT_EQ(sent[0], counts[0]);
+    EXPECT_EQ(sent[1], counts[1]);
+  }
+}
+
+// Messages of many sizes through a completion ring of 64 records, wrap after wrap. [V6]
+TEST(Lane, RecordsOfAllSizesSurviveTheWrap) {
+  Job job(2, {{"lane_completions", "64"}});
+  {
+    LaneDriver sender(job, 0), receiver(job, 1);
+    const uint32_t index = receiver.open(1);
+    receiver.demand(index).requested = UINT64_MAX / 2;
+    std::mt19937 random(7);
+    std::vector<uint8_t> bytes(70000);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 7 + 3);
+    uint64_t sent = 0, received = 0, ended = 0, posted = 0;
+    for (int i = 0; i < 200000 && (received < 5000 || ended < posted); ++i) {
+      if (sent < 5000) {
+        lci_descriptor op{};
+        op.op = LCI_OP_AM;
+        op.flags = LCI_FLAG_BUFFER;
+        op.rank = 1;
+        op.port = 1;
+        const uint32_t kind = random() % 100;
+        op.size = kind < 60 ? random() % 193 : kind < 95 ? random() % 8000 : random() % 70000;
+        op.tag = op.size;
+        op.u.ref.address = reinterpret_cast<uint64_t>(bytes.data());
+        auto& added = sender.add(op);
+        sender.enter();
+        ASSERT_LT(added.outcome, LCI_ERR_ARGUMENT) << lci_last_error();
+        if (!is_retry(added.outcome)) ++sent;
+        if (added.outcome == LCI_POSTED) ++posted;
+      } else {
+        sender.enter();
+      }
+      sender.read([&](const lci_record& record) { ended += record.kind == LCI_RECORD_OP && record.code == LCI_DONE; });
+      receiver.enter();
+      receiver.read([&](const lci_record& record) {
+        if (record.kind != LCI_RECORD_MESSAGE) return;
+        const void* payload = record.flags & LCI_RECORD_FLAG_ADDRESS ? reinterpret_cast<const void*>(record.u.address)
+                                                                    : record.u.inline_payload;
+        ASSERT_EQ(record.tag, record.size);
+        ASSERT_EQ(0, std::memcmp(bytes.data(), payload, record.size)) << record.size;
+        ++received;
+      });
+    }
+    EXPECT_EQ(5000u, received);
+    EXPECT_EQ(posted, ended);
+    EXPECT_GT(posted, 10u);
+    EXPECT_EQ(0u, sender.control().in_flight);
+  }
+}
+
+// A second thread gets busy; the lane stays whole. Under TSan this also shows the hand-over. [V7]
+TEST(Lane, HasOneOwnerAtATime) {
+  Job job(2);
+  {
+    LaneDriver sender(job, 0), receiver(job, 1);
+    const uint32_t index = receiver.open(1);
+    receiver.demand(index).requested = UINT64_MAX / 2;
+    std::atomic<uint64_t> busy{0}, entered{0};
+    auto fight = [&] {
+      for (int i = 0; i < 20000; ++i) {
+        const int code = sender.enter();
+        ASSERT_TRUE(code == LCI_DONE || code == LCI_RETRY || code == LCI_ERR_BUSY);
+        ++(code == LCI_ERR_BUSY ? busy : entered);
+        if (i % 64 == 0) std::this_thread::yield();
+      }
+    };
+    std::thread a(fight), b(fight);
+    a.join();
+    b.join();
+    EXPECT_EQ(40000u, busy + entered);
+    EXPECT_GT(entered, 0u);
+  }
+}
+
+// Receives always come back as records; synchronizers fire as records. [E2, V5]
+TEST(Lane, ReceivesAndSynchronizersComeBackAsRecords) {
+  Job job(1);
+  {
+    LaneDriver lane(job, 0);
+    lci_comp* synchronizer = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_lane_synchronizer_create(lane.handle(), 2, &synchronizer)) << lci_last_error();
+    uint64_t places[3] = {}, value = 42;
+    for (int i = 0; i < 3; ++i) {
+      lci_descriptor send{};
+      send.op = LCI_OP_SEND;
+      send.flags = LCI_FLAG_BUFFER;
+      send.size = 8;
+      send.tag = i;
+      send.u.ref.address = reinterpret_cast<uint64_t>(&value);
+      lci_descriptor receive = send;
+      receive.op = LCI_OP_RECV;
+      receive.u.ref.address = reinterpret_cast<uint64_t>(&places[i]);
+      receive.user_context = 70 + i;
+      if (i < 2) {
+        receive.flags |= LCI_FLAG_COMP;
+        receive.user_context = uint64_t{80u + i} << 32 | lci_comp_id(synchronizer);
+      }
+      auto& sent = lane.add(send);
+      auto& received = lane.add(receive);
+      lane.enter();
+      ASSERT_EQ(LCI_DONE, sent.outcome) << lci_last_error();
+      ASSERT_EQ(LCI_POSTED, received.outcome) << lci_last_error();
+    }
+    std::vector<lci_record> fired, ended;
+    for (int i = 0; i < 100; ++i) {
+      lane.enter();
+      lane.read([&](const lci_record& record) {
+        if (record.kind == LCI_RECORD_SYNC) fired.push_back(record);
+        if (record.kind == LCI_RECORD_OP) ended.push_back(record);
+      });
+    }
+    ASSERT_EQ(2u, fired.size());
+    EXPECT_EQ(1u, fired[0].index);
+    EXPECT_EQ(0u, fired[1].index);
+    EXPECT_EQ(80u + 81u, (fired[0].context & 0xFFFFFFFF) + (fired[1].context & 0xFFFFFFFF));
+    EXPECT_EQ(lci_comp_id(synchronizer), fired[0].context >> 32);
+    ASSERT_EQ(1u, ended.size());
+    EXPECT_EQ(72u, ended[0].context);
+    for (const uint64_t place : places) EXPECT_EQ(42u, place);
+    EXPECT_EQ(LCI_DONE, lci_comp_free(synchronizer));
+  }
+}
+
+// Each source wakes a parked lane. [V11] Mutation: skip_wake (then only the time-out ends the park, and it is counted).
+TEST(Parking, ArrivalAndWakeEndAPark) {
+  Job job(2);
+  {
+    LaneDriver sender(job, 0), receiver(job, 1);
+    const uint32_t index = receiver.open(1);
+    receiver.demand(index).requested = UINT64_MAX / 2;
+    constexpr uint64_t kMessages = 2000;
+    std::atomic<uint64_t> received{0};
+    std::thread loop([&] {
+      while (received < kMessages) {
+        const int code = receiver.enter();
+        receiver.read([&](const lci_record& record) {
+          if (record.kind == LCI_RECORD_MESSAGE) ++received;
+        });
+        if (code == LCI_RETRY && !receiver.control().must_enter && received < kMessages) {
+          receiver.park_word().store(1, std::memory_order_seq_cst);
+          lci_lane_park(receiver.handle(), 1'000'000'000);
+        }
+      }
+    });
+    for (uint64_t i = 0; i < kMessages;) {
+      auto& op = sender.add_am(1, 1, 0, i);
+      sender.enter();
+      sender.read([](const lci_record&) {});
+      if (op.outcome != LCI_DONE) continue;
+      ++i;
+      while (received < i) {
+        sender.enter();
+        std::this_thread::yield();
+      }
+    }
+    loop.join();
+    EXPECT_EQ(0u, receiver.control().late_wakes);
+  }
+  EXPECT_EQ(0u, job.counter(1, "late_wakes"));
+}
+
+}  // namespace
+}  // namespace lci_test
