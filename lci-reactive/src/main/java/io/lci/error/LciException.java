@@ -23,7 +23,7 @@ public class LciException extends RuntimeException {
    * @param rank peer, or {@link #NONE}
    * @param port port number or matching engine, or {@link #NONE}
    * @param device device index, or {@link #NONE}
-   * @param code name of the code, for example {@code "err_peer_failed"}
+   * @param code name of the code, for example {@code "error_peer_failed"}
    * @param hint one sentence: the circumstances and what to do; may be empty
    */
   public record Detail(String operation, int rank, int port, int device, String code, String hint) {
@@ -87,7 +87,7 @@ public class LciException extends RuntimeException {
     return detail.device();
   }
 
-  /** Returns the name of the code, for example {@code "err_port_closed"}. */
+  /** Returns the name of the code, for example {@code "error_port_closed"}. */
   public final String code() {
     return detail.code();
   }

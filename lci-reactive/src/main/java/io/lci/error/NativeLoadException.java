@@ -15,7 +15,7 @@ public class NativeLoadException extends LciException {
    * @param cause the loader's failure
    */
   public NativeLoadException(String hint, Throwable cause) {
-    super(Detail.of("load native library", "err_unsupported", hint));
+    super(Detail.of("load native library", "error_unsupported", hint));
     initCause(cause);
   }
 }

@@ -274,7 +274,7 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
         rank = router.applyAsInt(item);
       } catch (Throwable e) {
         Exceptions.throwIfJvmFatal(e);
-        LciException error = sender.error(LciException.NONE, "err_rank", "the routing function failed: " + e);
+        LciException error = sender.error(LciException.NONE, "error_rank", "the routing function failed: " + e);
         error.initCause(e);
         report(item, LciException.NONE, Codes.DONE, error);
         return null;
@@ -282,7 +282,7 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
     }
     if (rank < 0 || rank >= loop.runtime().size()) {
       report(item, rank, Codes.DONE,
-          sender.error(rank, "err_rank", "ranks are 0 to " + (loop.runtime().size() - 1)));
+          sender.error(rank, "error_rank", "ranks are 0 to " + (loop.runtime().size() - 1)));
       return null;
     }
     Destination destination = sender.destination(rank);
@@ -407,7 +407,7 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
   @SuppressWarnings("unchecked") // as above
   public void failed(Object item, Destination destination, RuntimeException reason) {
     LciException error = reason instanceof LciException known ? known
-        : new LciException(new Detail("am", destination.rank, destination.port, loop.index(), "err_argument",
+        : new LciException(new Detail("am", destination.rank, destination.port, loop.index(), "error_argument",
             String.valueOf(reason)));
     report((T) item, destination.rank, Codes.DONE, error);
   }

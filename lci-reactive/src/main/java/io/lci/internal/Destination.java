@@ -26,6 +26,7 @@ final class Destination {
   static final int SEND = 1;
   static final int RECEIVE = 2;
   static final int CONTROL = 3;
+  static final int CANCEL = 4;
 
   final int kind;
   final int rank;
@@ -43,11 +44,17 @@ final class Destination {
   /** How many may be resubmitted while {@link #wait} is GRANT. */
   long granted;
 
+  /** How many to try when no grant tells: doubled while all are accepted, so that a probe finds the end soon. */
+  int probe = 1;
+
   /** Whether it is in the queue of those that may resubmit. */
   boolean ready;
 
   /** Last node of the current batch that was refused again; accepted ones after it are unlinked behind it. */
   int lastKept = ParkedTable.NONE;
+
+  /** Has an element in the current batch. */
+  boolean inBatch;
 
   /** Refused in the current batch. */
   boolean refused;

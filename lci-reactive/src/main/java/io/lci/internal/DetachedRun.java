@@ -64,7 +64,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
       loop.outbox().unpark(destination, node);
       node = ParkedTable.NONE;
       failure = new DeadlineExceededException(loop.outbox().detail(
-          destination, "err_timeout", op + " was parked when its deadline of " + op.deadline() + " passed"));
+          destination, "error_timeout", op + " was parked when its deadline of " + op.deadline() + " passed"));
       loop.markReady(this);
     }
   }

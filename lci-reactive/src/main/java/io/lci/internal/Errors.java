@@ -69,7 +69,7 @@ final class Errors {
   }
 
   static LciClosedException closed(String operation) {
-    return new LciClosedException(Detail.of(operation, "err_closed", "the runtime was closed"));
+    return new LciClosedException(Detail.of(operation, "error_closed", "the runtime was closed"));
   }
 
   /** The public outcome of a native code that is not an error. */

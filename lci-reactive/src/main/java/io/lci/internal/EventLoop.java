@@ -258,8 +258,7 @@ final class EventLoop implements LciLoop {
 
   /** Asks the core to cancel an unmatched receive; whoever waited for it is gone already. */
   void cancelReceive(long context) {
-    NativeCancel cancel = new NativeCancel(this, context);
-    outbox.submit(cancel, cancel, outbox.destinations.get(Destination.CONTROL, 0, 1));
+    new NativeCancel(this, context).submit();
   }
 
   /** User code threw where nobody can be told: logged and counted. */

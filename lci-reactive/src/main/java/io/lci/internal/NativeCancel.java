@@ -6,10 +6,16 @@ import io.lci.nativebridge.Codes;
 final class NativeCancel extends Drainable implements Submitter {
   private final EventLoop loop;
   private final long context;
+  private boolean again;
 
   NativeCancel(EventLoop loop, long context) {
     this.loop = loop;
     this.context = context;
+  }
+
+  void submit() {
+    Outbox outbox = loop.outbox();
+    outbox.submit(this, this, outbox.destinations.get(Destination.CANCEL, 0, 0));
   }
 
   @Override
@@ -40,14 +46,16 @@ final class NativeCancel extends Drainable implements Submitter {
 
   @Override
   public boolean wants(Object item) {
-    return true;
+    return false;
   }
 
   @Override
   public void parked(Object item, Destination destination, int node, int code) {}
 
   @Override
-  public void dropped(Object item, int code) {}
+  public void dropped(Object item, int code) {
+    again = code != Codes.RETRY; // that one means: matched meanwhile
+  }
 
   @Override
   public Drainable drainable() {
@@ -55,5 +63,10 @@ final class NativeCancel extends Drainable implements Submitter {
   }
 
   @Override
-  void drain() {}
+  void drain() {
+    if (again && !loop.isClosing()) {
+      again = false;
+      submit();
+    }
+  }
 }

@@ -134,13 +134,12 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
     }
     String where = switch (state) {
       case CREATED, SUBMITTED -> "queued";
-      case PARKED -> "parked, last answer "
-          + Errors.outcome(lastRetry).name().toLowerCase(Locale.ROOT);
+      case PARKED -> "parked, last answer " + lastAnswer();
       default -> "posted";
     };
     Destination target = java.util.Objects.requireNonNull(destination);
     LciException reason = new DeadlineExceededException(loop.outbox().detail(
-        target, "err_timeout", op + " was " + where + " when its deadline of " + op.deadline() + " passed"));
+        target, "error_timeout", op + " was " + where + " when its deadline of " + op.deadline() + " passed"));
     if (state == State.PARKED) {
       loop.outbox().unpark(target, node);
     } else if (state == State.POSTED) {
@@ -151,6 +150,12 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
       }
     }
     end(reason, null);
+  }
+
+  /** Why it waits; behind others, the reason is theirs. */
+  private String lastAnswer() {
+    int code = lastRetry == Codes.RETRY_ORDER && destination != null ? destination.reason : lastRetry;
+    return Errors.outcome(code).name().toLowerCase(Locale.ROOT);
   }
 
   // Submitter

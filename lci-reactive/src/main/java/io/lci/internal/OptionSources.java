@@ -123,7 +123,7 @@ final class OptionSources {
         nearest = candidate;
       }
     }
-    return new LciException(Detail.of("options", "err_attribute",
+    return new LciException(Detail.of("options", "error_attribute",
         "unknown " + what + "; the nearest known name is " + PREFIX + nearest));
   }
 
@@ -144,7 +144,7 @@ final class OptionSources {
   }
 
   private static LciException bad(String name, String text, String wanted, @Nullable Exception cause) {
-    LciException e = new LciException(Detail.of("options", "err_attribute",
+    LciException e = new LciException(Detail.of("options", "error_attribute",
         PREFIX + name + " must be " + wanted + ", not '" + text + "'"));
     if (cause != null) {
       e.initCause(cause);

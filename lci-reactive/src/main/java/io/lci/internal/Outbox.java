@@ -224,6 +224,7 @@ final class Outbox {
     owners[index] = owner;
     items[index] = item;
     targets[index] = destination;
+    destination.inBatch = true;
     entries[index] = used;
     nodes[index] = node;
     slotOf[index] = slot;
@@ -245,6 +246,7 @@ final class Outbox {
   private void failBatch(int count, int code) {
     for (int i = 0; i < count; i++) {
       Destination destination = Objects.requireNonNull(targets[i]);
+      destination.inBatch = false;
       unlink(destination, nodes[i]);
       giveBack(i);
       fail(Objects.requireNonNull(owners[i]), Objects.requireNonNull(items[i]), destination, failure(destination, code));
@@ -297,6 +299,7 @@ final class Outbox {
       Submitter owner, Object item, Destination destination, int node, int code, int generationBefore) {
     refusals++;
     destination.refused = true;
+    destination.probe = 1;
     if (!owner.wants(item)) {
       unlink(destination, node);
       owner.dropped(item, code);
@@ -317,6 +320,10 @@ final class Outbox {
 
   /** After a batch: waiting items that were all accepted may have more room, and only an attempt tells. */
   private void endBatch(Destination destination) {
+    if (!destination.inBatch) {
+      return; // it had several elements in the batch
+    }
+    destination.inBatch = false;
     destination.lastKept = ParkedTable.NONE;
     if (destination.count > 0 && !destination.refused) {
       probe(destination);
@@ -329,7 +336,8 @@ final class Outbox {
   }
 
   private void probe(Destination destination) {
-    destination.granted = Math.max(destination.granted, 1);
+    destination.granted = Math.max(destination.granted, destination.probe);
+    destination.probe = Math.min(QUANTUM, destination.probe * 2);
     markReady(destination);
   }
 
@@ -532,7 +540,7 @@ final class Outbox {
   /** Fails everything that waits for a rank, or for anyone if -1. */
   void failParked(int rank, int code) {
     for (Destination destination : destinations.slots()) {
-      if (destination == null || (rank >= 0 && (destination.rank != rank || destination.kind == Destination.CONTROL))) {
+      if (destination == null || (rank >= 0 && (destination.rank != rank || destination.kind >= Destination.CONTROL))) {
         continue;
       }
       failParked(destination, code);
@@ -579,17 +587,17 @@ final class Outbox {
 
   private LciException tooManyParked(Destination destination) {
     return new ResourceExhaustedException(
-        detail(destination, "err_exhausted", parked.size() + " operations wait already: the limit lci.max_parked"));
+        detail(destination, "error_exhausted", parked.size() + " operations wait already: the limit lci.max_parked"));
   }
 
   private LciException encodeFailure(Destination destination, Throwable e) {
-    LciException failure = new LciException(detail(destination, "err_argument", "encoding failed: " + e));
+    LciException failure = new LciException(detail(destination, "error_argument", "encoding failed: " + e));
     failure.initCause(e);
     return failure;
   }
 
   Detail detail(Destination destination, String code, String hint) {
-    boolean addressed = destination.kind != Destination.CONTROL;
+    boolean addressed = destination.kind < Destination.CONTROL;
     return new Detail(
         destination.operation(),
         addressed ? destination.rank : LciException.NONE,

@@ -521,7 +521,7 @@ final class RuntimeImpl implements LciRuntime {
     boolean interrupted = false;
     while (closedLatch.getCount() > 0) {
       if (System.nanoTime() - deadline >= 0) {
-        throw new LciException(Detail.of("close", "err_timeout", "still running: " + stuckLoops()));
+        throw new LciException(Detail.of("close", "error_timeout", "still running: " + stuckLoops()));
       }
       try {
         if (options.invoker()) {
