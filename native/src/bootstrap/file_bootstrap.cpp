@@ -152,7 +152,8 @@ int FileBootstrap::read_job(const PrivateDirectory& directory) {
   job_ = *id;
 
   if (const auto owner = directory.read("owner")) {
-    owner_ = parse_decimal<pid_t>(as_text(*owner));
+    const std::string_view text = as_text(*owner);  // process id, start time
+    owner_ = parse_decimal<pid_t>(text.substr(0, text.find_first_of(" \n")));
     if (!owner_ || *owner_ <= 0) {
       return fail(LCI_ERR_BOOTSTRAP, "%s/owner is not a process id", directory.path().c_str());
     }
