@@ -165,6 +165,8 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
     settleReports();
     Throwable error = failure;
     if (error != null) {
+      loop.outbox().flush(); // what is in the array was submitted before it: its results come first
+      settleReports();
       if (results.isEmpty()) {
         stop(error);
       }

@@ -156,6 +156,7 @@ final class Outbox {
 
   /** Crosses with POST alone. */
   int flush() {
+    refuseReentry();
     if (batch == 0) {
       return 0;
     }

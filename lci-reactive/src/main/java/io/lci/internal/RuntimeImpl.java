@@ -57,7 +57,7 @@ final class RuntimeImpl implements LciRuntime {
   private static final Logger LOG = LoggerFactory.getLogger(RuntimeImpl.class);
 
   /** How long close() waits beyond its limit for a loop that user code holds. */
-  private static final long STUCK_AFTER_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long STUCK_AFTER_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final NativeCalls calls;
   private final long handle;
@@ -510,7 +510,7 @@ final class RuntimeImpl implements LciRuntime {
       }
     }
     startClose(options.closeTimeout());
-    awaitClosed(closeBy + STUCK_AFTER_NANOS);
+    awaitClosed(System.nanoTime() + options.closeTimeout().toNanos() + STUCK_AFTER_NANOS);
     Throwable failure = closeCause;
     if (failure != null) {
       throw Exceptions.propagate(failure);

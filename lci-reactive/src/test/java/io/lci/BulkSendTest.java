@@ -1,0 +1,232 @@
+package io.lci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.lci.am.Inbox;
+import io.lci.am.InboxOptions;
+import io.lci.am.Port;
+import io.lci.am.SendResult;
+import io.lci.am.Sender;
+import io.lci.am.SenderOptions;
+import io.lci.error.LciException;
+import io.lci.testing.LciLeakCheck;
+import io.lci.testing.LciTestJob;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+import reactor.test.StepVerifier;
+
+/** Bulk sends: one slow destination, the window, failures as data, cancel. */
+@ExtendWith(LciLeakCheck.class)
+class BulkSendTest {
+  private static final Port PORT = Port.of(11, "bulk");
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  /** [V2] Four publishers, one to a rank without demand: the three others complete. */
+  @Test
+  void aSlowRankDelaysOnlyItsOwnPublisher() {
+    int count = 200_000;
+    try (LciTestJob job = LciTestJob.start(5)) {
+      Inbox slow = job.rank(4).inbox(PORT);
+      List<Mono<Long>> received = new ArrayList<>();
+      for (int rank = 1; rank <= 3; rank++) {
+        received.add(job.rank(rank).inbox(PORT).receive(m -> m.getLong(0)).take(count).count());
+      }
+      Sender sender = job.rank(0).sender(PORT);
+      AtomicInteger slowTaken = new AtomicInteger();
+      Disposable slowSending =
+          sender.sendAll(4, Flux.range(0, count).doOnNext(n -> slowTaken.incrementAndGet()), (n, out) -> out.putLong(n))
+              .subscribe();
+      Flux<Void> sending =
+          Flux.range(1, 3).flatMap(rank -> sender.sendAll(rank, Flux.range(0, count), (n, out) -> out.putLong(n)));
+      Mono.when(Flux.merge(received).then(), sending.then()).block(LIMIT);
+      assertThat(slowTaken.get()).isLessThanOrEqualTo(InboxOptions.DEFAULT_MESSAGES + 1 + SenderOptions.DEFAULT_WINDOW);
+      assertThat(slowSending.isDisposed()).isFalse();
+      assertThat(slow.receive().take(count).count().block(LIMIT)).isEqualTo(count);
+      await().atMost(LIMIT).until(slowSending::isDisposed);
+    }
+  }
+
+  /** [V2] One mixed publisher: others go on while the slow rank's elements fit the window. */
+  @Test
+  void aMixedPublisherGoesOnWhileTheSlowRanksElementsFitTheWindow() {
+    int count = 100_000;
+    int slow = 128;
+    try (LciTestJob job = LciTestJob.start(3)) {
+      Mono<Long> fast = job.rank(1).inbox(PORT).receive(m -> m.getLong(0)).take(count - slow).count();
+      AtomicInteger reported = new AtomicInteger();
+      Disposable sending =
+          job.rank(0).sender(PORT)
+              .route(Flux.range(0, count), n -> n < slow ? 2 : 1, (n, out) -> out.putLong(n))
+              .doOnNext(r -> reported.incrementAndGet())
+              .subscribe();
+      assertThat(fast.block(LIMIT)).isEqualTo(count - slow);
+      assertThat(sending.isDisposed()).isFalse();
+      assertThat(job.rank(2).inbox(PORT).receive().take(slow).count().block(LIMIT)).isEqualTo(slow);
+      await().atMost(LIMIT).until(sending::isDisposed);
+      assertThat(reported.get()).isEqualTo(count);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 256, 1000})
+  void everyWindowWorks(int window) {
+    int count = 5_000;
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Set<Long> seen = ConcurrentHashMap.newKeySet();
+      Mono<Long> received = job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(8))
+          .receive(m -> m.getLong(0)).doOnNext(seen::add).take(count).count();
+      Sender sender = job.rank(0).sender(PORT, SenderOptions.defaults().withWindow(window));
+      Mono<Long> results =
+          sender.route(Flux.range(0, count).hide().publishOn(Schedulers.parallel()), n -> 1, (n, out) -> out.putLong(n))
+              .count();
+      assertThat(Mono.zip(received, results).block(LIMIT).getT2()).isEqualTo(count);
+      assertThat(seen).hasSize(count);
+    }
+  }
+
+  @Test
+  void resultsAreReportedAsFarAsRequestedAndUpstreamStopsMeanwhile() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
+      AtomicInteger taken = new AtomicInteger();
+      Flux<SendResult<Integer>> results =
+          job.rank(0).sender(PORT, SenderOptions.defaults().withWindow(16))
+              .route(Flux.range(0, 100).doOnNext(n -> taken.incrementAndGet()), n -> 0, (n, out) -> out.putInt(n));
+      StepVerifier.create(results, 0)
+          .expectSubscription()
+          .expectNoEvent(Duration.ofMillis(50))
+          .thenRequest(10)
+          .expectNextCount(10)
+          .expectNoEvent(Duration.ofMillis(50))
+          .then(() -> assertThat(taken.get()).isLessThanOrEqualTo(26))
+          .thenRequest(Long.MAX_VALUE)
+          .expectNextCount(90)
+          .expectComplete()
+          .verify(LIMIT);
+      handling.dispose();
+    }
+  }
+
+  @Test
+  void failuresAreData() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
+      List<SendResult<Integer>> results =
+          job.rank(0).sender(PORT)
+              .route(Flux.range(0, 10), n -> {
+                if (n == 3) {
+                  throw new IllegalStateException("no way");
+                }
+                return n == 4 ? 99 : 0;
+              }, (n, out) -> {
+                if (n == 5) {
+                  throw new IllegalStateException("no bytes");
+                }
+                out.putInt(n);
+              }).collectList().block(LIMIT);
+      handling.dispose();
+      assertThat(results).hasSize(10);
+      assertThat(results.stream().filter(SendResult::isSuccess).map(SendResult::item)).containsExactlyInAnyOrder(0, 1, 2, 6, 7, 8, 9);
+      assertThat(error(results, 3)).hasMessageContaining("no way");
+      assertThat(error(results, 4)).hasMessageContaining("rank 99");
+      assertThat(error(results, 5)).hasMessageContaining("no bytes");
+    }
+  }
+
+  private static LciException error(List<SendResult<Integer>> results, int item) {
+    return results.stream().filter(r -> r.item() == item).findFirst().orElseThrow().error();
+  }
+
+  @Test
+  void stopOnErrorEndsAndCancelsUpstream() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
+      AtomicInteger cancelled = new AtomicInteger();
+      Flux<Integer> upstream = Flux.just(0, 0, 7, 0).concatWith(Flux.never()).doOnCancel(cancelled::incrementAndGet);
+      StepVerifier.create(
+              job.rank(0).sender(PORT, SenderOptions.defaults().withStopOnError(true))
+                  .route(upstream, n -> n, (n, out) -> out.putInt(n)))
+          .thenConsumeWhile(SendResult::isSuccess) // those that waited are discarded
+          .expectErrorSatisfies(e -> assertThat(e).isInstanceOf(LciException.class).hasMessageContaining("rank 7"))
+          .verify(LIMIT);
+      await().atMost(LIMIT).until(() -> cancelled.get() == 1);
+      handling.dispose();
+    }
+  }
+
+  @Test
+  void upstreamsErrorComesAfterTheResultsOfWhatItSent() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Flux<Integer> items = Flux.range(0, 500).concatWith(Flux.error(new IllegalStateException("upstream")));
+      StepVerifier.create(job.rank(0).sender(PORT).route(items, n -> 1, (n, out) -> out.putInt(n)))
+          .then(() -> job.rank(1).inbox(PORT))
+          .expectNextCount(500)
+          .expectErrorMessage("upstream")
+          .verify(LIMIT);
+    }
+  }
+
+  @Test
+  void cancelDiscardsWhatWaitsAndCancelsUpstream() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<Object> discarded = new CopyOnWriteArrayList<>();
+      AtomicInteger cancelled = new AtomicInteger();
+      Flux<Integer> upstream = Flux.range(0, 100).concatWith(Flux.never()).doOnCancel(cancelled::incrementAndGet);
+      Disposable sending =
+          job.rank(0).sender(PORT).sendAll(1, upstream, (n, out) -> out.putInt(n))
+              .doOnDiscard(Integer.class, discarded::add)
+              .subscribe();
+      await().atMost(LIMIT).until(() -> job.rank(0).snapshot().counter("loop_parked") == 99);
+      sending.dispose();
+      await().atMost(LIMIT).until(() -> discarded.size() == 99);
+      assertThat(cancelled.get()).isEqualTo(1);
+      assertThat(job.rank(0).snapshot().counter("loop_parked")).isZero();
+    }
+  }
+
+  @Test
+  void packetsAndBuffersAreBackpressuredToo() {
+    int count = 20_000;
+    byte[] bytes = new byte[8_000];
+    try (LciTestJob job = LciTestJob.start(3)) {
+      AtomicLong received = new AtomicLong();
+      Flux<Long> both = Flux.range(0, 2).flatMap(rank -> job.rank(rank).inbox(PORT)
+          .receive(m -> m.getLong(0) + m.getLong(m.size() - 8)).doOnNext(v -> received.incrementAndGet())
+          .publishOn(Schedulers.parallel()).take(count / 2));
+      Mono<Long> sent =
+          job.rank(2).sender(PORT).route(Flux.range(0, count), n -> n & 1, (n, out) -> {
+            out.putLong(n);
+            out.putBytes(bytes, 0, n % 1000 == 0 ? 8_000 : 7_000);
+            out.putLong(1);
+          }).filter(SendResult::isSuccess).count();
+      var result = Mono.zip(both.reduce(0L, Long::sum), sent).block(LIMIT);
+      assertThat(result.getT1()).isEqualTo((long) count * (count - 1) / 2 + count);
+      assertThat(result.getT2()).isEqualTo(count);
+    }
+  }
+
+  @Test
+  void anEncoderMustNotPost() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      Poster poster = job.rank(0).loops().get(0).poster();
+      StepVerifier.create(job.rank(0).sender(PORT).route(Flux.just(1), n -> 0, (n, out) -> poster.flush()))
+          .assertNext(r -> assertThat(r.error()).hasMessageContaining("encoder must not post"))
+          .expectComplete().verify(LIMIT);
+    }
+  }
+}
