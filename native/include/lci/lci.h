@@ -206,7 +206,8 @@ LCI_API uint64_t lci_queue_length(const lci_comp* queue);
 /** Becomes ready after @p threshold signals. [E2] */
 LCI_API int lci_synchronizer_create(lci_runtime* runtime, uint32_t threshold, lci_comp** out);
 /** LCI_DONE once per firing, copying threshold statuses in arrival order (@p out may be null), then reset; else
- * LCI_RETRY. LCI_ERR_OVERRUN after more signals than the threshold since the last firing was taken. [E2-E4, SS-41..43] */
+ * LCI_RETRY. LCI_ERR_OVERRUN after more signals than the threshold since the last firing was taken. [E2-E4, SS-41..43]
+ */
 LCI_API int lci_synchronizer_test(lci_comp* synchronizer, lci_status* out);
 LCI_API int lci_counter_create(lci_runtime* runtime, lci_comp** out);
 LCI_API uint64_t lci_counter_get(const lci_comp* counter);
@@ -240,7 +241,8 @@ LCI_API int lci_port_open(lci_runtime* runtime, uint32_t number, const char* nam
                           uint64_t bytes);
 /** Names a port for sending, so that a mismatch is found before the first message is delivered. Optional. */
 LCI_API int lci_port_name(lci_runtime* runtime, uint32_t number, const char* name);
-/** Closes the port: senders get LCI_ERR_PORT_CLOSED, queued messages are discarded and counted; it may be reopened. [X13] */
+/** Closes the port: senders get LCI_ERR_PORT_CLOSED, queued messages are discarded and counted; it may be reopened.
+ * [X13] */
 LCI_API int lci_port_close(lci_runtime* runtime, uint32_t number);
 /** @} */
 
@@ -333,9 +335,9 @@ LCI_API int lci_post_recv(lci_device* device, uint32_t rank, uint64_t tag, void*
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 /** @name Lane
- * The block of memory between one event loop and the core, and the one call that serves it [V1-V11]. Java maps the block
- * once and reads and writes it in place. Only the thread inside lci_lane_enter() touches it; between two enters it
- * belongs to the loop. All fields are plain little-endian words.
+ * The block of memory between one event loop and the core, and the one call that serves it [V1-V11]. Java maps the
+ * block once and reads and writes it in place. Only the thread inside lci_lane_enter() touches it; between two enters
+ * it belongs to the loop. All fields are plain little-endian words.
  *
  * Submission: the loop writes descriptors from entry 0 on, sets `submit_count` (entries, continuation entries of inline
  * payloads included) and enters with LCI_ENTER_POST. Every descriptor gets its own outcome; on return `submit_count` is
@@ -361,7 +363,7 @@ typedef struct lci_lane_control {
   uint32_t arrival_budget; /**< Messages handled per enter; 0: default 32. */
   uint32_t byte_budget;    /**< Payload bytes copied per enter; 0: default 64 KiB. */
   uint32_t reserved0;
-  uint64_t spin_ns;    /**< Poll for so long when the enter would return with nothing. */
+  uint64_t spin_ns; /**< Poll for so long when the enter would return with nothing. */
   uint32_t reserved1[8];
   /* written by the core */
   uint32_t cq_tail;       /**< Free-running count of records produced. */
@@ -395,9 +397,9 @@ typedef enum lci_record_kind {
                               key LCI_RECORD_FLAG_ENGINE is set and `port` is the engine. */
   LCI_RECORD_PEER = 4,     /**< Rank changed state: `context` is an ::lci_peer_state, code the error it means. */
   LCI_RECORD_PORT = 5,     /**< Port `port` of `rank` refuses: code says closed or mismatch; LCI_DONE: open again. */
-  LCI_RECORD_SYNC = 6,     /**< Synchronizer with id `context` >> 32 fired: one record per status, `index` counts down to
-                              0; low 32 bits of context: those of the operation's user_context above the comp id. */
-  LCI_RECORD_COUNTER = 7   /**< Counter with id `context` >> 32 reached a new value, in `tag`. */
+  LCI_RECORD_SYNC = 6,   /**< Synchronizer with id `context` >> 32 fired: one record per status, `index` counts down to
+                            0; low 32 bits of context: those of the operation's user_context above the comp id. */
+  LCI_RECORD_COUNTER = 7 /**< Counter with id `context` >> 32 reached a new value, in `tag`. */
 } lci_record_kind;
 
 enum {
@@ -463,8 +465,8 @@ LCI_API int lci_lane_free(lci_lane* lane);
  * Opens port @p number with this lane as its home: messages become LCI_RECORD_MESSAGE records as far as the demand
  * entry allows. Must be called by the loop's thread, outside enter.
  * @param out_index index in the demand table.
- * @param out_base,out_length memory where payloads above LCI_INLINE_MAX are stored, for mapping once; a record's address
- *        lies there unless the message is larger than the port's bytes.
+ * @param out_base,out_length memory where payloads above LCI_INLINE_MAX are stored, for mapping once; a record's
+ * address lies there unless the message is larger than the port's bytes.
  */
 LCI_API int lci_lane_open_port(lci_lane* lane, uint32_t number, const char* name, uint32_t messages, uint64_t bytes,
                                uint32_t* out_index, uint64_t* out_base, uint64_t* out_length);

@@ -130,7 +130,9 @@ int lci_comp_signal(lci_comp* comp, const lci_status* status) {
   });
 }
 
-uint32_t lci_comp_id(const lci_comp* comp) { return comp ? comp->completion->id() : 0; }
+uint32_t lci_comp_id(const lci_comp* comp) {
+  return comp ? comp->completion->id() : 0;
+}
 
 int lci_comp_free(lci_comp* comp) {
   if (!comp) return LCI_DONE;

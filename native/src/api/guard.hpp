@@ -21,9 +21,9 @@ int guarded(const char* operation, F body) noexcept {
   }
 }
 
-#define LCI_NOT_NULL(pointer, operation)                                                              \
-  do {                                                                                                \
-    if (!(pointer)) return ::lci::fail(LCI_ERR_ARGUMENT, "%s: " #pointer " is null", operation);      \
+#define LCI_NOT_NULL(pointer, operation)                                                         \
+  do {                                                                                           \
+    if (!(pointer)) return ::lci::fail(LCI_ERR_ARGUMENT, "%s: " #pointer " is null", operation); \
   } while (0)
 
 }  // namespace lci

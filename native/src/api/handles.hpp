@@ -30,6 +30,10 @@ struct lci_comp {
 
 namespace lci {
 // Devices are handed out as themselves.
-inline lci_device* to_handle(Device* device) { return reinterpret_cast<lci_device*>(device); }
-inline Device* from_handle(lci_device* device) { return reinterpret_cast<Device*>(device); }
+inline lci_device* to_handle(Device* device) {
+  return reinterpret_cast<lci_device*>(device);
+}
+inline Device* from_handle(lci_device* device) {
+  return reinterpret_cast<Device*>(device);
+}
 }  // namespace lci

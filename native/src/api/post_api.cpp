@@ -37,7 +37,8 @@ int lci_progress(lci_device* handle) {
   LCI_NOT_NULL(handle, "progress");
   Device& device = *from_handle(handle);
   if (in_signal_context()) {
-    return fail(LCI_ERR_SIGNAL_CONTEXT, "progress: called from a handler; return from it first (device %u)", device.index());
+    return fail(LCI_ERR_SIGNAL_CONTEXT, "progress: called from a handler; return from it first (device %u)",
+                device.index());
   }
   return guarded("progress", [&]() -> int {
     TryLockGuard guard(device.lock);
@@ -55,9 +56,11 @@ int lci_post(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status*
   Device& device = *from_handle(handle);
   return guarded("post", [&]() -> int {
     OpTarget target{comp ? comp->completion : nullptr, nullptr, op->user_context};
-    if (op->flags & LCI_FLAG_COMP) target.completion = device.runtime().completion(static_cast<uint32_t>(op->user_context));
+    if (op->flags & LCI_FLAG_COMP)
+      target.completion = device.runtime().completion(static_cast<uint32_t>(op->user_context));
     const bool needs_target = op->op == LCI_OP_RECV || op->op == LCI_OP_BARRIER || (op->flags & LCI_FLAG_SIGNAL);
-    if (needs_target && !target.completion) return fail(LCI_ERR_ARGUMENT, "post: the operation needs a completion object");
+    if (needs_target && !target.completion)
+      return fail(LCI_ERR_ARGUMENT, "post: the operation needs a completion object");
     if (progressing == &device) return post_locked(device, *op, target, out);
     TryLockGuard guard(device.lock);
     if (!guard) {

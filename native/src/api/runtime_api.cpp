@@ -11,9 +11,15 @@ using namespace lci;
 
 extern "C" {
 
-const char* lci_code_name(int code) { return code_name(code); }
-const char* lci_last_error(void) { return last_error(); }
-const char* lci_version(void) { return "0.1.0"; }
+const char* lci_code_name(int code) {
+  return code_name(code);
+}
+const char* lci_last_error(void) {
+  return last_error();
+}
+const char* lci_version(void) {
+  return "0.1.0";
+}
 
 int lci_attrs_create(lci_attrs** out) {
   LCI_NOT_NULL(out, "create attributes");
@@ -22,22 +28,32 @@ int lci_attrs_create(lci_attrs** out) {
     return LCI_DONE;
   });
 }
-void lci_attrs_free(lci_attrs* attrs) { delete attrs; }
+void lci_attrs_free(lci_attrs* attrs) {
+  delete attrs;
+}
 int lci_attrs_set(lci_attrs* attrs, const char* name, const char* value) {
   LCI_NOT_NULL(attrs, "set attribute");
   LCI_NOT_NULL(name, "set attribute");
   LCI_NOT_NULL(value, "set attribute");
   return guarded("set attribute", [&] { return attrs->set.set(name, value); });
 }
-const char* lci_attr_name(uint32_t index) { return attr_name(index); }
-const char* lci_attr_default(uint32_t index) { return attr_default(index); }
-const char* lci_attr_help(uint32_t index) { return attr_help(index); }
+const char* lci_attr_name(uint32_t index) {
+  return attr_name(index);
+}
+const char* lci_attr_default(uint32_t index) {
+  return attr_default(index);
+}
+const char* lci_attr_help(uint32_t index) {
+  return attr_help(index);
+}
 
 int lci_inproc_create(uint32_t size, lci_inproc** out) {
   LCI_NOT_NULL(out, "create inproc job");
   return guarded("create inproc job", [&] { return create_inproc(size, out); });
 }
-void lci_inproc_free(lci_inproc* job) { release_inproc(job); }
+void lci_inproc_free(lci_inproc* job) {
+  release_inproc(job);
+}
 
 int lci_runtime_create(const lci_attrs* attrs, lci_inproc* job, uint32_t inproc_rank, lci_runtime** out) {
   LCI_NOT_NULL(out, "create runtime");
@@ -63,9 +79,15 @@ int lci_runtime_close(lci_runtime* runtime, uint32_t timeout_ms) {
   });
 }
 
-uint32_t lci_runtime_rank(const lci_runtime* runtime) { return runtime->runtime->rank(); }
-uint32_t lci_runtime_size(const lci_runtime* runtime) { return runtime->runtime->size(); }
-uint32_t lci_runtime_max_eager(const lci_runtime* runtime) { return runtime->runtime->max_eager(); }
+uint32_t lci_runtime_rank(const lci_runtime* runtime) {
+  return runtime->runtime->rank();
+}
+uint32_t lci_runtime_size(const lci_runtime* runtime) {
+  return runtime->runtime->size();
+}
+uint32_t lci_runtime_max_eager(const lci_runtime* runtime) {
+  return runtime->runtime->max_eager();
+}
 
 int lci_runtime_attr(const lci_runtime* runtime, const char* name, char* out, size_t out_size) {
   LCI_NOT_NULL(runtime, "get attribute");
@@ -74,7 +96,8 @@ int lci_runtime_attr(const lci_runtime* runtime, const char* name, char* out, si
   return guarded("get attribute", [&]() -> int {
     const auto text = attribute_text(runtime->runtime->attributes(), name);
     if (!text) return fail(LCI_ERR_ATTRIBUTE, "get attribute: '%s' is unknown", name);
-    if (text->size() >= out_size) return fail(LCI_ERR_SIZE, "get attribute: '%s' needs %zu bytes", name, text->size() + 1);
+    if (text->size() >= out_size)
+      return fail(LCI_ERR_SIZE, "get attribute: '%s' needs %zu bytes", name, text->size() + 1);
     std::memcpy(out, text->c_str(), text->size() + 1);
     return LCI_DONE;
   });
@@ -87,14 +110,18 @@ int lci_runtime_peer(const lci_runtime* runtime, uint32_t rank, int32_t* out_sta
     return fail(LCI_ERR_RANK, "peer state: rank %u is outside 0..%u", rank, runtime->runtime->size() - 1);
   }
   const RankState state = runtime->runtime->peer_state(rank);
-  *out_state = state == RankState::kLeft ? LCI_PEER_LEFT : state == RankState::kFailed ? LCI_PEER_FAILED : LCI_PEER_ALIVE;
+  *out_state = state == RankState::kLeft     ? LCI_PEER_LEFT
+               : state == RankState::kFailed ? LCI_PEER_FAILED
+                                             : LCI_PEER_ALIVE;
   return LCI_DONE;
 }
 
 uint32_t lci_runtime_snapshot(const lci_runtime* runtime, uint64_t* out, uint32_t count) {
   return runtime->runtime->snapshot(out, out ? count : 0);
 }
-const char* lci_counter_name(uint32_t index) { return counter_name(index); }
+const char* lci_counter_name(uint32_t index) {
+  return counter_name(index);
+}
 
 int lci_runtime_arena(const lci_runtime* runtime, uint64_t* out_base, uint64_t* out_length) {
   LCI_NOT_NULL(runtime, "arena");
@@ -110,7 +137,8 @@ int lci_runtime_device(lci_runtime* runtime, uint32_t index, lci_device** out) {
   LCI_NOT_NULL(runtime, "get device");
   LCI_NOT_NULL(out, "get device");
   if (index >= runtime->runtime->devices()) {
-    return fail(LCI_ERR_DEVICE, "get device: %u is outside 0..%u (attribute devices)", index, runtime->runtime->devices() - 1);
+    return fail(LCI_ERR_DEVICE, "get device: %u is outside 0..%u (attribute devices)", index,
+                runtime->runtime->devices() - 1);
   }
   *out = to_handle(&runtime->runtime->device(index));
   return LCI_DONE;

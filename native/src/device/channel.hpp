@@ -67,11 +67,11 @@ struct Channel {
   bool out_open = false;
   RingProducer data_out, control_out;
   KeyTable<OutKey> out_keys;
-  OutKey* queued_returns = nullptr;  ///< Keys whose credit goes back when the control ring has room.
-  uint64_t full_batch = 0;           ///< Batch in which the data ring was full.
-  bool wants_room = false;           ///< Somebody was told nomem.
-  bool touched = false;              ///< Written to since the last doorbell.
-  std::vector<SendContext*> streams; ///< Rendezvous whose receiver is ready.
+  OutKey* queued_returns = nullptr;   ///< Keys whose credit goes back when the control ring has room.
+  uint64_t full_batch = 0;            ///< Batch in which the data ring was full.
+  bool wants_room = false;            ///< Somebody was told nomem.
+  bool touched = false;               ///< Written to since the last doorbell.
+  std::vector<SendContext*> streams;  ///< Rendezvous whose receiver is ready.
   std::unique_ptr<ChannelChaos> chaos;
 
   // from the peer
@@ -79,7 +79,7 @@ struct Channel {
   bool ready = false;  ///< In the device's list of channels that may hold messages.
   RingConsumer data_in, control_in;
   KeyTable<InKey> in_keys;
-  InKey* queued_control = nullptr;  ///< Keys with grants, recalls or refusals to send.
+  InKey* queued_control = nullptr;     ///< Keys with grants, recalls or refusals to send.
   std::vector<uint64_t> queued_ready;  ///< Receive contexts whose "ready" waits for room.
   std::vector<uint32_t> packets_back;  ///< Packets of the peer that go back at the end of the pass.
 

@@ -14,7 +14,8 @@
 
 namespace lci {
 
-// --- receiver ---------------------------------------------------------------------------------------------------------
+// --- receiver
+// ---------------------------------------------------------------------------------------------------------
 
 InKey* Device::in_key(Channel& channel, uint16_t number) {
   InKey* key = channel.in_keys.find(number);
@@ -170,7 +171,8 @@ void Device::process_returned(InKey& key) {
   if (key.circulating.messages > key.goal.messages) {
     excess.messages = std::min(back.messages, key.circulating.messages - key.goal.messages);
   }
-  if (key.circulating.bytes > key.goal.bytes) excess.bytes = std::min(back.bytes, key.circulating.bytes - key.goal.bytes);
+  if (key.circulating.bytes > key.goal.bytes)
+    excess.bytes = std::min(back.bytes, key.circulating.bytes - key.goal.bytes);
   key.circulating.messages -= excess.messages;
   key.circulating.bytes -= excess.bytes;
   back.messages -= excess.messages;
@@ -308,7 +310,8 @@ void Device::handle_return(Channel& channel, const SlotHeader& header) {
   key->target->give({header.size, header.arg});
 }
 
-// --- sender -----------------------------------------------------------------------------------------------------------
+// --- sender
+// -----------------------------------------------------------------------------------------------------------
 
 void Device::handle_grant(Channel& channel, const SlotHeader& header) {
   if (header.target == 0) return protocol_error(channel, "credit for nothing", header);
@@ -361,7 +364,8 @@ void Device::handle_recall(Channel& channel, const SlotHeader& header) {
 }
 
 void Device::handle_refusal(Channel& channel, const SlotHeader& header) {
-  if (header.target == 0 || (header.target & kEngineTarget)) return protocol_error(channel, "refusal of nothing", header);
+  if (header.target == 0 || (header.target & kEngineTarget))
+    return protocol_error(channel, "refusal of nothing", header);
   OutKey& key = out_key(channel, header.target);
   const int code = header.aux == LCI_ERR_PORT_MISMATCH ? LCI_ERR_PORT_MISMATCH : LCI_ERR_PORT_CLOSED;
   key.state = code == LCI_ERR_PORT_MISMATCH ? OutKey::State::kMismatch : OutKey::State::kClosed;

@@ -60,14 +60,17 @@ class Device {
 
   Runtime& runtime() { return runtime_; }
   uint32_t index() const { return index_; }
-  Lane* lane = nullptr;          ///< Owner, if a lane has it.
-  uint32_t lane_index = 0;       ///< Index among the lane's devices.
+  Lane* lane = nullptr;     ///< Owner, if a lane has it.
+  uint32_t lane_index = 0;  ///< Index among the lane's devices.
   TryLock lock;
   Counters counters;
 
   // --- posting ------------------------------------------------------------------------------------------------------
   /// Starts a batch: refusals in it make later descriptors of the same key answer retry_order.
-  void begin_batch() { ++batch_; batch_refusal_ = 0; }
+  void begin_batch() {
+    ++batch_;
+    batch_refusal_ = 0;
+  }
   /// Attempts one descriptor whose target is checked; fills @p done when the answer is done.
   int post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
   /// Rings the doorbells of all peers written to since the last call.

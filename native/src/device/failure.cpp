@@ -8,7 +8,9 @@
 
 namespace lci {
 
-Device::Device(Runtime& runtime, uint32_t index) : runtime_(runtime), index_(index) { channels_.resize(runtime.size()); }
+Device::Device(Runtime& runtime, uint32_t index) : runtime_(runtime), index_(index) {
+  channels_.resize(runtime.size());
+}
 
 Device::~Device() = default;
 

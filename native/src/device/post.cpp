@@ -12,22 +12,28 @@
 namespace lci {
 namespace {
 
-constexpr Metric kDoneCounter[] = {Metric::operations_error, Metric::operations_am_done,
-                                    Metric::operations_send_done, Metric::operations_recv_done,
-                                    Metric::operations_barrier_posted};
+constexpr Metric kDoneCounter[] = {Metric::operations_error, Metric::operations_am_done, Metric::operations_send_done,
+                                   Metric::operations_recv_done, Metric::operations_barrier_posted};
 constexpr Metric kPostedCounter[] = {Metric::operations_error, Metric::operations_am_posted,
-                                      Metric::operations_send_posted, Metric::operations_recv_posted,
-                                      Metric::operations_barrier_posted};
+                                     Metric::operations_send_posted, Metric::operations_recv_posted,
+                                     Metric::operations_barrier_posted};
 
 Metric retry_counter(int code) {
   switch (code) {
-    case LCI_RETRY_NOPACKET: return Metric::retries_nopacket;
-    case LCI_RETRY_NOMEM: return Metric::retries_nomem;
-    case LCI_RETRY_BACKLOG: return Metric::retries_backlog;
-    case LCI_RETRY_NOCREDIT: return Metric::retries_nocredit;
-    case LCI_RETRY_PENDING: return Metric::retries_pending;
-    case LCI_RETRY_ORDER: return Metric::retries_order;
-    default: return Metric::retries_lock;
+    case LCI_RETRY_NOPACKET:
+      return Metric::retries_nopacket;
+    case LCI_RETRY_NOMEM:
+      return Metric::retries_nomem;
+    case LCI_RETRY_BACKLOG:
+      return Metric::retries_backlog;
+    case LCI_RETRY_NOCREDIT:
+      return Metric::retries_nocredit;
+    case LCI_RETRY_PENDING:
+      return Metric::retries_pending;
+    case LCI_RETRY_ORDER:
+      return Metric::retries_order;
+    default:
+      return Metric::retries_lock;
   }
 }
 
@@ -41,16 +47,17 @@ int Device::check(const lci_descriptor& op) const {
   }
   if (op.op == LCI_OP_AM) {
     if (op.port == 0 || op.port > LCI_MAX_PORT) {
-      return fail(LCI_ERR_PORT, "am: port %u is outside 1..%u (rank %u, device %u)", op.port, LCI_MAX_PORT, op.rank, index_);
+      return fail(LCI_ERR_PORT, "am: port %u is outside 1..%u (rank %u, device %u)", op.port, LCI_MAX_PORT, op.rank,
+                  index_);
     }
   } else {
     if (op.port >= runtime_.engines()) {
-      return fail(LCI_ERR_ARGUMENT, "%s: matching engine %u does not exist (rank %u, device %u)", name, op.port, op.rank,
-                  index_);
+      return fail(LCI_ERR_ARGUMENT, "%s: matching engine %u does not exist (rank %u, device %u)", name, op.port,
+                  op.rank, index_);
     }
     if (op.tag > LCI_MAX_TAG && !(op.op == LCI_OP_RECV && op.tag == LCI_ANY_TAG)) {
-      return fail(LCI_ERR_TAG, "%s: tag %" PRIu64 " exceeds %llu, the most that matching can carry (rank %u)", name, op.tag,
-                  LCI_MAX_TAG, op.rank);
+      return fail(LCI_ERR_TAG, "%s: tag %" PRIu64 " exceeds %llu, the most that matching can carry (rank %u)", name,
+                  op.tag, LCI_MAX_TAG, op.rank);
     }
     if (op.policy > LCI_POLICY_NONE) return fail(LCI_ERR_ARGUMENT, "%s: unknown matching policy %u", name, op.policy);
   }
@@ -113,7 +120,8 @@ int Device::post(const lci_descriptor& op, const void* inline_payload, const OpT
   if (code == LCI_DONE) {
     counters.add(kDoneCounter[op.op]);
     if (done && op.op != LCI_OP_RECV) {
-      void* buffer = (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_BUFFER ? reinterpret_cast<void*>(op.u.ref.address) : nullptr;
+      void* buffer =
+          (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_BUFFER ? reinterpret_cast<void*>(op.u.ref.address) : nullptr;
       *done = {LCI_DONE, op.rank, op.tag, buffer, op.size, target.context, 0, 0};
     }
     if (op.flags & LCI_FLAG_SIGNAL) {
@@ -207,8 +215,8 @@ int Device::post_message(Channel& channel, const lci_descriptor& op, const void*
         message.packet = static_cast<uint32_t>(op.u.ref.address);
         message.bytes = nullptr;
       }
-      const bool credited = key.state == OutKey::State::kUncredited ||
-                            (key.credit.messages != 0 && key.credit.bytes >= op.size);
+      const bool credited =
+          key.state == OutKey::State::kUncredited || (key.credit.messages != 0 && key.credit.bytes >= op.size);
       code = credited ? send_with_credit(channel, key, am ? Message::kAmInline : Message::kSendInline, message)
                       : announce(channel, key, message);
     }
@@ -224,8 +232,7 @@ int Device::send_with_credit(Channel& channel, OutKey& key, Message inline_kind,
   const bool spends = key.state == OutKey::State::kLeased;
   if (spends) header.flags |= kFlagCredited;
   if (message.size <= LCI_INLINE_MAX) {
-    const void* bytes =
-        message.packet ? runtime_.pool().data(message.packet) + kPacketPayloadOffset : message.bytes;
+    const void* bytes = message.packet ? runtime_.pool().data(message.packet) + kPacketPayloadOffset : message.bytes;
     if (!emit_data(channel, header, bytes, message.size)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
     if (message.packet) runtime_.pool().put(index_, message.packet);
   } else {
@@ -268,7 +275,8 @@ uint32_t Device::fill_packet(Channel& channel, const Outgoing& message) {
   if (packet == 0) {
     packet = take_packet(channel);
     if (packet == 0) return 0;
-    if (message.size != 0) std::memcpy(runtime_.pool().data(packet) + kPacketPayloadOffset, message.bytes, message.size);
+    if (message.size != 0)
+      std::memcpy(runtime_.pool().data(packet) + kPacketPayloadOffset, message.bytes, message.size);
   } else {
     runtime_.packet_state(packet) = {channel.rank, static_cast<uint16_t>(index_ + 1), nullptr};
     counters.add(Metric::packets_out);
@@ -327,7 +335,8 @@ int Device::to_backlog(Channel& channel, const lci_descriptor& op, const void* i
   if (queue.size() >= runtime_.attributes().backlog_messages ||
       backlog_bytes_ + bytes > runtime_.attributes().backlog_bytes) {
     if (queue.empty()) backlog_.erase(op.rank);
-    return fail(LCI_ERR_EXHAUSTED, "%s: the backlog to rank %u is full (%zu operations) and retry was disallowed (device %u)",
+    return fail(LCI_ERR_EXHAUSTED,
+                "%s: the backlog to rank %u is full (%zu operations) and retry was disallowed (device %u)",
                 op.op == LCI_OP_AM ? "am" : "send", op.rank, queue.size(), index_);
   }
   Queued queued{op, {}, target};
@@ -412,15 +421,17 @@ Channel* Device::open_channel(uint32_t rank, int* error) {
     Arena& arena = runtime_.arena();
     const uint64_t offset = arena.allocate(ChannelBlock::bytes(control, data));
     if (offset == 0) {
-      *error = fail(LCI_ERR_NO_MEMORY, "post: no memory for the ring to rank %u (device %u); raise the container's limit or "
-                                       "arena_bytes",
+      *error = fail(LCI_ERR_NO_MEMORY,
+                    "post: no memory for the ring to rank %u (device %u); raise the container's limit or "
+                    "arena_bytes",
                     rank, index_);
       return nullptr;
     }
     auto* block = new (arena.at(offset)) ChannelBlock;
     channel.control_out = RingProducer({&block->control_head, block->slots(), control});
     channel.data_out = RingProducer({&block->data_head, block->slots() + control, data});
-    if (runtime_.chaos()) channel.chaos = std::make_unique<ChannelChaos>(*runtime_.chaos(), runtime_.rank(), index_, rank);
+    if (runtime_.chaos())
+      channel.chaos = std::make_unique<ChannelChaos>(*runtime_.chaos(), runtime_.rank(), index_, rank);
     channel.out_open = true;
     arena.channel_offset(index_, rank).store(offset, std::memory_order_release);
     touch(channel);

@@ -97,7 +97,8 @@ void Device::scan_summary() {
   const uint32_t size = runtime_.size();
   for (uint32_t rank = 0; rank < size; ++rank) {
     if (size > 8 && rank % 8 == 0) {  // eight bytes at a look; a byte that appears meanwhile is seen next time
-      while (rank + 8 <= size && reinterpret_cast<std::atomic<uint64_t>*>(summary + rank)->load(std::memory_order_acquire) == 0) {
+      while (rank + 8 <= size &&
+             reinterpret_cast<std::atomic<uint64_t>*>(summary + rank)->load(std::memory_order_acquire) == 0) {
         rank += 8;
       }
       if (rank >= size) break;
@@ -146,13 +147,20 @@ bool Device::drain_control(Channel& channel) {
 void Device::handle_control(Channel& channel, const SlotHeader& header) {
   if (channel.failed || channel.broken) return;
   switch (header.kind) {
-    case Message::kReady: return handle_ready(channel, header);
-    case Message::kGrant: return handle_grant(channel, header);
-    case Message::kRecall: return handle_recall(channel, header);
-    case Message::kReturn: return handle_return(channel, header);
-    case Message::kRefuse: return handle_refusal(channel, header);
-    case Message::kBarrier: return handle_barrier(channel, header);
-    default: return protocol_error(channel, "unknown control message", header);
+    case Message::kReady:
+      return handle_ready(channel, header);
+    case Message::kGrant:
+      return handle_grant(channel, header);
+    case Message::kRecall:
+      return handle_recall(channel, header);
+    case Message::kReturn:
+      return handle_return(channel, header);
+    case Message::kRefuse:
+      return handle_refusal(channel, header);
+    case Message::kBarrier:
+      return handle_barrier(channel, header);
+    default:
+      return protocol_error(channel, "unknown control message", header);
   }
 }
 
@@ -362,8 +370,13 @@ bool Device::flush_control(Channel& channel) {
     }
     if (all && (key->grant_open || key->grant.messages != 0 || key->grant.bytes != 0)) {
       const uint8_t flags = key->target->credited ? 0 : kFlagUncredited;
-      const SlotHeader header{Message::kGrant, flags, key->number, key->grant.messages,
-                              key->target->name_hash.load(std::memory_order_relaxed), key->generation, key->grant.bytes};
+      const SlotHeader header{Message::kGrant,
+                              flags,
+                              key->number,
+                              key->grant.messages,
+                              key->target->name_hash.load(std::memory_order_relaxed),
+                              key->generation,
+                              key->grant.bytes};
       if ((all = emit_control(channel, header))) {
         key->grant = {};
         key->grant_open = false;
@@ -455,8 +468,9 @@ void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t 
 void Device::protocol_error(Channel& channel, const char* what, const SlotHeader& header) {
   channel.broken = true;
   counters.add(Metric::protocol_errors);
-  fail(LCI_ERR_PROTOCOL, "rank %u sent bytes that make no sense: %s (kind %u, target %u, size %u); it is treated as failed",
-       channel.rank, what, static_cast<unsigned>(header.kind), header.target, header.size);
+  fail(LCI_ERR_PROTOCOL,
+       "rank %u sent bytes that make no sense: %s (kind %u, target %u, size %u); it is treated as failed", channel.rank,
+       what, static_cast<unsigned>(header.kind), header.target, header.size);
   runtime_.peer_gone(channel.rank, RankState::kFailed);
 }
 

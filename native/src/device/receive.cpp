@@ -39,7 +39,8 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
     return LCI_POSTED;
   }
   runtime_.shared.add(Metric::receives_pending, -1);
-  return match_unexpected(std::move(receive), std::unique_ptr<UnexpectedSend>(static_cast<UnexpectedSend*>(found)), done);
+  return match_unexpected(std::move(receive), std::unique_ptr<UnexpectedSend>(static_cast<UnexpectedSend*>(found)),
+                          done);
 }
 
 int Device::finish_receive(PostedReceive& receive, uint32_t rank, uint64_t tag, uint32_t size, const std::byte* from,
@@ -61,8 +62,8 @@ int Device::finish_receive(PostedReceive& receive, uint32_t rank, uint64_t tag, 
   }
   *done = {code, rank, tag, receive.buffer, size, receive.target.context, 0, 0};
   if (code != LCI_DONE) {
-    fail(code, "receive: the message of %u bytes from rank %u is longer than the buffer of %u; the rest was dropped", size,
-         rank, receive.capacity);
+    fail(code, "receive: the message of %u bytes from rank %u is longer than the buffer of %u; the rest was dropped",
+         size, rank, receive.capacity);
   }
   return code;
 }
@@ -104,7 +105,8 @@ int Device::match_unexpected(std::unique_ptr<PostedReceive> receive, std::unique
   }
 }
 
-void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload, bool credited) {
+void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload,
+                         bool credited) {
   const uint64_t match = make_key(channel.rank, header.tag, header.flags & kFlagPolicyMask);
   auto send = std::make_unique<UnexpectedSend>();
   *send = {UnexpectedSend::Kind::kStored, credited, channel.rank, header.size, header.tag, &key, 0, nullptr};
@@ -133,7 +135,13 @@ void Device::handle_send_announcement(Channel& channel, InKey& key, const SlotHe
   const uint64_t match = make_key(channel.rank, header.tag, header.flags & kFlagPolicyMask);
   auto send = std::make_unique<UnexpectedSend>();
   *send = {rendezvous ? UnexpectedSend::Kind::kRendezvous : UnexpectedSend::Kind::kAnnounced,
-           false, channel.rank, header.size, header.tag, &key, header.arg, nullptr};
+           false,
+           channel.rank,
+           header.size,
+           header.tag,
+           &key,
+           header.arg,
+           nullptr};
   counters.add(Metric::pulls);
   grow_lease(key);
   set_thresholds(key);
@@ -151,11 +159,13 @@ void Device::handle_send_announcement(Channel& channel, InKey& key, const SlotHe
 }
 
 int Device::cancel_receive(const lci_descriptor& op) {
-  if (op.port >= runtime_.engines()) return fail(LCI_ERR_ARGUMENT, "cancel: matching engine %u does not exist", op.port);
+  if (op.port >= runtime_.engines())
+    return fail(LCI_ERR_ARGUMENT, "cancel: matching engine %u does not exist", op.port);
   std::unique_ptr<PostedReceive> cancelled;
   runtime_.engine(op.port).matching->extract([&](uint64_t, void* value, Side side) {
     auto* receive = static_cast<PostedReceive*>(value);
-    if (cancelled || side != Side::kReceive || receive->device != this || receive->target.context != op.tag) return false;
+    if (cancelled || side != Side::kReceive || receive->device != this || receive->target.context != op.tag)
+      return false;
     cancelled.reset(receive);
     return true;
   });

@@ -15,17 +15,19 @@ constexpr int kChunksPerPass = 32;
 
 }  // namespace
 
-// --- sender -----------------------------------------------------------------------------------------------------------
+// --- sender
+// -----------------------------------------------------------------------------------------------------------
 
 int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor& op, const OpTarget& target) {
   const bool engine = key.target & kEngineTarget;
   const bool uncredited = key.state == OutKey::State::kUncredited;
   const bool credited = !engine && key.state == OutKey::State::kLeased && key.credit.messages != 0;
-  if (!credited && !uncredited && key.announced >= key.announce_limit) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
+  if (!credited && !uncredited && key.announced >= key.announce_limit)
+    return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
   if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
   if (!target.completion && !target.lane) {
-    return fail(LCI_ERR_ARGUMENT, "post: %u bytes to rank %u need a completion object: they cannot be sent at once", op.size,
-                op.rank);
+    return fail(LCI_ERR_ARGUMENT, "post: %u bytes to rank %u need a completion object: they cannot be sent at once",
+                op.size, op.rank);
   }
   auto context = std::make_unique<SendContext>();
   SendContext& added = *context;
@@ -42,7 +44,8 @@ int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor&
     if (Port* port = runtime_.port(key.target)) aux = port->sender_hash.load(std::memory_order_relaxed);
   }
   const auto flags = static_cast<uint8_t>(op.policy | (credited ? kFlagCredited : 0));
-  emit_data(channel, {Message::kRendezvous, flags, key.target, op.size, uncredited ? 0 : aux, op.tag, added.id}, nullptr, 0);
+  emit_data(channel, {Message::kRendezvous, flags, key.target, op.size, uncredited ? 0 : aux, op.tag, added.id},
+            nullptr, 0);
   if (credited) {
     --key.credit.messages;
   } else if (!uncredited) {
@@ -114,7 +117,8 @@ void Device::finish_send_context(SendContext& context, int code) {
   complete(owned->target, code, owned->channel->rank, owned->tag, const_cast<std::byte*>(owned->data), owned->size);
 }
 
-// --- receiver ---------------------------------------------------------------------------------------------------------
+// --- receiver
+// ---------------------------------------------------------------------------------------------------------
 
 void Device::admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages,
                               uint64_t charge_bytes) {
@@ -145,7 +149,8 @@ void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
   Channel& channel = *context->channel;
   if (channel.failed) {
     const bool left = runtime_.peer_state(channel.rank) == RankState::kLeft;
-    complete(context->target, left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, channel.rank, context->tag, context->buffer, 0);
+    complete(context->target, left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, channel.rank, context->tag,
+             context->buffer, 0);
     return;
   }
   ReceiveContext& added = *context;
@@ -172,7 +177,8 @@ bool Device::handle_chunk(Channel& channel, const SlotHeader& header, const std:
     counters.add(Metric::discarded);  // ended meanwhile: its port was closed
     return true;
   }
-  if (offset > context->size || header.size > context->size - offset || header.size > context->size - context->received) {
+  if (offset > context->size || header.size > context->size - offset ||
+      header.size > context->size - context->received) {
     protocol_error(channel, "chunk outside its message", header);
     return true;
   }

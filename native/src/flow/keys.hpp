@@ -18,13 +18,13 @@ struct Channel;
 struct OutKey {
   enum class State : uint8_t { kUnknown, kLeased, kUncredited, kClosed, kMismatch };
   State state = State::kUnknown;
-  bool refused = false;         ///< Somebody was told nocredit and waits for WRITABLE.
+  bool refused = false;  ///< Somebody was told nocredit and waits for WRITABLE.
   uint16_t target = 0;
   uint32_t announced = 0;       ///< Announcements the receiver has not taken yet.
   uint32_t announce_limit = 1;  ///< Ports have one slot; engines more, see Device.
   uint32_t generation = 0;      ///< Of the receiver's port, from its last grant.
   Credit credit;
-  uint64_t refused_batch = 0;   ///< Batch in which a descriptor of this key was refused. [V1]
+  uint64_t refused_batch = 0;  ///< Batch in which a descriptor of this key was refused. [V1]
   // Control that waits for ring space: unused credit on its way back.
   Credit give_back;
   bool queued = false;
@@ -46,19 +46,19 @@ struct Announcement {
 struct InKey {
   Channel* channel = nullptr;
   Target* target = nullptr;
-  uint16_t number = 0;           ///< Target number as in SlotHeader.
-  bool told_open = false;        ///< The sender has had a grant of this generation.
-  bool counted = false;          ///< Counts among the target's lease holders.
-  uint32_t generation = 0;       ///< Of the target when the lease was given.
-  Credit goal;                   ///< Size that the lease should have.
-  Credit leased;                 ///< At the sender, or on its way to or from it.
-  Credit circulating;            ///< Everything taken from the target's capacity for this key: leased + stored + returned.
-  Credit grant;                  ///< Credit to be sent, waiting for ring space.
-  bool grant_open = false;       ///< Send a grant even if empty: it says that the port is open.
-  uint16_t refuse = 0;           ///< Refusal to be sent, waiting for ring space: a code.
-  bool recall = false;           ///< Recall to be sent, waiting for ring space.
+  uint16_t number = 0;      ///< Target number as in SlotHeader.
+  bool told_open = false;   ///< The sender has had a grant of this generation.
+  bool counted = false;     ///< Counts among the target's lease holders.
+  uint32_t generation = 0;  ///< Of the target when the lease was given.
+  Credit goal;              ///< Size that the lease should have.
+  Credit leased;            ///< At the sender, or on its way to or from it.
+  Credit circulating;       ///< Everything taken from the target's capacity for this key: leased + stored + returned.
+  Credit grant;             ///< Credit to be sent, waiting for ring space.
+  bool grant_open = false;  ///< Send a grant even if empty: it says that the port is open.
+  uint16_t refuse = 0;      ///< Refusal to be sent, waiting for ring space: a code.
+  bool recall = false;      ///< Recall to be sent, waiting for ring space.
   std::deque<Announcement> waiting;
-  bool queued = false;           ///< In the channel's list of control to send.
+  bool queued = false;  ///< In the channel's list of control to send.
   InKey* next_queued = nullptr;
 
   // Any thread: what the user took or released, and the request to look at the key again.

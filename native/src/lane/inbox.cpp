@@ -16,7 +16,8 @@ constexpr uint64_t kPage = 4096;
 
 }  // namespace
 
-// --- PayloadRing --------------------------------------------------------------------------------------------------------
+// --- PayloadRing
+// --------------------------------------------------------------------------------------------------------
 
 bool PayloadRing::reserve(uint64_t bytes) {
   length_ = (bytes + kPage - 1) / kPage * kPage;
@@ -51,9 +52,12 @@ void PayloadRing::free(uint32_t taken) {
   used_ -= taken;
 }
 
-// --- Inbox --------------------------------------------------------------------------------------------------------------
+// --- Inbox
+// --------------------------------------------------------------------------------------------------------------
 
-Inbox::~Inbox() { discard(); }
+Inbox::~Inbox() {
+  discard();
+}
 
 bool Inbox::open(uint32_t messages, uint64_t bytes, uint32_t max_eager) {
   return ring_.reserve(bytes + uint64_t{messages} * 64 + 2 * uint64_t{max_eager});
@@ -110,7 +114,8 @@ bool Inbox::take_pushed() {
   }
   while (in_order) {
     Pushed* next = in_order->next;
-    store(in_order->arrival, {nullptr, in_order->owned ? in_order->owned : in_order->bytes(), in_order->size}, in_order->owned);
+    store(in_order->arrival, {nullptr, in_order->owned ? in_order->owned : in_order->bytes(), in_order->size},
+          in_order->owned);
     std::free(in_order);
     in_order = next;
   }
@@ -123,7 +128,8 @@ bool Inbox::drain(uint32_t quantum) {
     const Stored& stored = store_.front();
     if (stored.size <= LCI_INLINE_MAX && !stored.owned) {
       const Payload payload{nullptr, stored.bytes, stored.size};
-      if (!lane_.write_message(*this, stored.arrival, stored.size, &payload, nullptr, stored.taken, false)) return moved;
+      if (!lane_.write_message(*this, stored.arrival, stored.size, &payload, nullptr, stored.taken, false))
+        return moved;
     } else {
       if (!lane_.write_message(*this, stored.arrival, stored.size, nullptr, stored.bytes, stored.taken, stored.owned)) {
         return moved;

@@ -78,8 +78,8 @@ class Inbox {
   struct Stored {
     Arrival arrival;
     uint32_t size;
-    uint32_t taken;     // of the ring
-    std::byte* bytes;   // in the ring, or an ArrivalBuffer's
+    uint32_t taken;    // of the ring
+    std::byte* bytes;  // in the ring, or an ArrivalBuffer's
     bool owned;
   };
   struct Pushed {

@@ -21,7 +21,9 @@ constexpr uint32_t kInboxQuantum = 32;
 /// Packets that the loop may hold, and when they are topped up.
 constexpr uint32_t kPacketCache = 16;
 
-uint32_t records_for(uint32_t size) { return size <= 32 ? 1 : 1 + (size - 32 + 63) / 64; }
+uint32_t records_for(uint32_t size) {
+  return size <= 32 ? 1 : 1 + (size - 32 + 63) / 64;
+}
 
 }  // namespace
 
@@ -31,7 +33,8 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
                 first + count - 1, runtime.devices());
   }
   for (uint32_t i = 0; i < count; ++i) {
-    if (runtime.device(first + i).lane) return fail(LCI_ERR_DEVICE, "create lane: device %u belongs to a lane", first + i);
+    if (runtime.device(first + i).lane)
+      return fail(LCI_ERR_DEVICE, "create lane: device %u belongs to a lane", first + i);
   }
   std::unique_ptr<Lane> lane(new Lane(runtime));
   lane->ring_size_ = runtime.attributes().lane_completions;
@@ -144,19 +147,21 @@ uint32_t Lane::publish() {
   uint32_t posted = 0;
   for (uint32_t i = 0; i < count; ++posted) {
     lci_descriptor& op = entries[i];
-    const uint32_t inline_size = (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_INLINE && op.op <= LCI_OP_SEND ? op.size : 0;
+    const uint32_t inline_size =
+        (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_INLINE && op.op <= LCI_OP_SEND ? op.size : 0;
     const uint32_t used = inline_size <= LCI_INLINE_MAX ? records_for(inline_size) : 1;
     if (op.device >= devices_.size() || used > count - i) {
       op.outcome = static_cast<uint16_t>(fail(op.device >= devices_.size() ? LCI_ERR_DEVICE : LCI_ERR_SIZE,
-                                              "post: device %u of a lane with %zu, or a payload beyond the batch", op.device,
-                                              devices_.size()));
+                                              "post: device %u of a lane with %zu, or a payload beyond the batch",
+                                              op.device, devices_.size()));
       ++i;
       continue;
     }
     Device& device = *devices_[op.device];
     if (in_flight_ >= max_posted) {
       // What cannot be answered with posted may go on.
-      const bool short_message = op.op <= LCI_OP_SEND && op.size <= runtime_.max_eager() && !(op.flags & LCI_FLAG_SIGNAL);
+      const bool short_message =
+          op.op <= LCI_OP_SEND && op.size <= runtime_.max_eager() && !(op.flags & LCI_FLAG_SIGNAL);
       if (!short_message && op.op != LCI_OP_CANCEL) {
         device.counters.add(Metric::retries_pending);
         op.outcome = LCI_RETRY_PENDING;
@@ -168,8 +173,8 @@ uint32_t Lane::publish() {
     if (op.flags & LCI_FLAG_COMP) {
       target.completion = runtime_.completion(static_cast<uint32_t>(op.user_context));
       if (!target.completion) {
-        op.outcome = static_cast<uint16_t>(fail(LCI_ERR_ARGUMENT, "post: no completion object %u",
-                                                static_cast<uint32_t>(op.user_context)));
+        op.outcome = static_cast<uint16_t>(
+            fail(LCI_ERR_ARGUMENT, "post: no completion object %u", static_cast<uint32_t>(op.user_context)));
         i += used;
         continue;
       }
@@ -237,8 +242,8 @@ bool Lane::make_contiguous(uint32_t count) {
   return true;
 }
 
-bool Lane::write_message(Inbox& inbox, const Arrival& arrival, uint32_t size, const Payload* payload, std::byte* address,
-                         uint32_t taken, bool owned) {
+bool Lane::write_message(Inbox& inbox, const Arrival& arrival, uint32_t size, const Payload* payload,
+                         std::byte* address, uint32_t taken, bool owned) {
   lci_demand& demand = this->demand(inbox.index());
   if (demand.delivered >= demand.requested && !LCI_MUTATED("ignore_demand")) return false;
   const uint32_t records = payload ? records_for(size) : 1;
@@ -257,13 +262,9 @@ bool Lane::write_message(Inbox& inbox, const Arrival& arrival, uint32_t size, co
   } else {
     out.u.address = reinterpret_cast<uint64_t>(address);
   }
-  held_[tail_ & ring_mask_] = {&inbox,
-                               arrival.key,
-                               owned ? address : nullptr,
-                               arrival.charge_bytes,
-                               arrival.charge_messages,
-                               arrival.generation,
-                               taken};
+  held_[tail_ & ring_mask_] = {
+      &inbox, arrival.key, owned ? address : nullptr, arrival.charge_bytes, arrival.charge_messages, arrival.generation,
+      taken};
   for (uint32_t i = 1; i < records; ++i) held_[(tail_ + i) & ring_mask_].inbox = nullptr;
   tail_ += records;
   ++demand.delivered;
@@ -274,8 +275,8 @@ bool Lane::write_message(Inbox& inbox, const Arrival& arrival, uint32_t size, co
 void Lane::refill_packets() {
   lci_lane_control& control = this->control();
   if (control.packet_count >= kPacketCache / 2) return;
-  control.packet_count +=
-      runtime_.pool().get_many(devices_[0]->index(), control.packets + control.packet_count, kPacketCache - control.packet_count);
+  control.packet_count += runtime_.pool().get_many(devices_[0]->index(), control.packets + control.packet_count,
+                                                   kPacketCache - control.packet_count);
   if (control.packet_count == 0) devices_[0]->wait_for_packets();
 }
 
@@ -287,7 +288,8 @@ void Lane::give_up_packets() {
   control.packet_count = 0;
 }
 
-// --- events -------------------------------------------------------------------------------------------------------------
+// --- events
+// -------------------------------------------------------------------------------------------------------------
 
 void Lane::operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context) {
   lci_record ended{};
@@ -391,12 +393,14 @@ int LaneSynchronizer::signal(const lci_status& status) {
   return LCI_DONE;
 }
 
-// --- ports --------------------------------------------------------------------------------------------------------------
+// --- ports
+// --------------------------------------------------------------------------------------------------------------
 
 int Lane::open_port(uint32_t number, const char* name, uint32_t messages, uint64_t bytes, uint32_t* index) {
   uint32_t free = 0;
   while (free < inboxes_.size() && inboxes_[free]) ++free;
-  if (free == kLaneInboxes) return fail(LCI_ERR_EXHAUSTED, "open port %u: this lane has %u inboxes already", number, free);
+  if (free == kLaneInboxes)
+    return fail(LCI_ERR_EXHAUSTED, "open port %u: this lane has %u inboxes already", number, free);
   Port* port = runtime_.port(number);
   if (!port) return fail(LCI_ERR_PORT, "open port: %u is outside 1..%u", number, LCI_MAX_PORT);
   if (messages == 0) messages = runtime_.attributes().inbox_messages;

@@ -121,7 +121,7 @@ class Lane {
   std::vector<Device*> devices_;
   std::vector<std::unique_ptr<Inbox>> inboxes_;
   std::vector<std::unique_ptr<Inbox>> graveyard_;  // another device may still hold a pointer until the lane goes
-  std::deque<lci_record> queue_;  // operation completions and events, always drained
+  std::deque<lci_record> queue_;                   // operation completions and events, always drained
   std::atomic<uint32_t> busy_{0};
   alignas(64) std::atomic<Pushed*> pushed_{nullptr};
 };

@@ -3,7 +3,8 @@
 //
 // The loop announces itself in its park word; then a barrier on all processors (membarrier, paid here and not by those
 // who publish) makes sure that whoever published before it is seen by the look that follows, and whoever publishes
-// after it sees the announcement and wakes. Where a rank cannot take part in expedited barriers, every publisher fences.
+// after it sees the announcement and wakes. Where a rank cannot take part in expedited barriers, every publisher
+// fences.
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>

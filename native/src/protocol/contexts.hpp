@@ -92,18 +92,18 @@ struct SendContext {
 
 /// A rendezvous seen from its receiver.
 struct ReceiveContext {
-  OpTarget target;             ///< Of a matched receive.
+  OpTarget target;  ///< Of a matched receive.
   Channel* channel = nullptr;
-  InKey* key = nullptr;        ///< Of an active message: delivered to the key's port.
-  std::byte* buffer = nullptr; ///< The user's, or (active message) an ArrivalBuffer's bytes.
-  uint32_t capacity = 0;       ///< Bytes that fit in buffer.
+  InKey* key = nullptr;         ///< Of an active message: delivered to the key's port.
+  std::byte* buffer = nullptr;  ///< The user's, or (active message) an ArrivalBuffer's bytes.
+  uint32_t capacity = 0;        ///< Bytes that fit in buffer.
   uint32_t size = 0;
   uint32_t received = 0;
   uint32_t charge_messages = 0;
   uint64_t charge_bytes = 0;
-  uint32_t generation = 0;     ///< Of the port when admitted.
+  uint32_t generation = 0;  ///< Of the port when admitted.
   uint64_t tag = 0;
-  uint64_t sender = 0;         ///< Sender's context.
+  uint64_t sender = 0;  ///< Sender's context.
   uint64_t id = 0;
   bool ready_sent = false;
 };

@@ -96,8 +96,9 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
     const ArenaHeader& peer = peers_.arenas[rank]->header();
     if (peer.data_slots != header.data_slots || peer.control_slots != header.control_slots ||
         peer.packet_size != header.packet_size) {
-      return fail(LCI_ERR_BOOTSTRAP, "create runtime: rank %u has other attributes (ring_bytes, control_ring_bytes or "
-                                     "packet_size); all ranks need the same",
+      return fail(LCI_ERR_BOOTSTRAP,
+                  "create runtime: rank %u has other attributes (ring_bytes, control_ring_bytes or "
+                  "packet_size); all ranks need the same",
                   rank);
     }
     parkers_pay_ = parkers_pay_ && peer.membarrier != 0;
@@ -143,7 +144,8 @@ void Runtime::close(uint64_t timeout_ns) {
   announce_state(timeout_ns != 0 ? RankState::kLeft : RankState::kFailed);
 }
 
-// --- peers --------------------------------------------------------------------------------------------------------------
+// --- peers
+// --------------------------------------------------------------------------------------------------------------
 
 void Runtime::wake_device(uint32_t rank, uint32_t device) {
   ArenaHeader& header = peers_.arenas[rank]->header();
@@ -207,7 +209,8 @@ void Runtime::wake_packet_waiters() {
   }
 }
 
-// --- ports --------------------------------------------------------------------------------------------------------------
+// --- ports
+// --------------------------------------------------------------------------------------------------------------
 
 Port* Runtime::port(uint32_t number) {
   if (number == 0 || number > LCI_MAX_PORT) return nullptr;
@@ -270,7 +273,8 @@ int Runtime::close_port(uint32_t number) {
   return LCI_DONE;
 }
 
-// --- completion objects -------------------------------------------------------------------------------------------------
+// --- completion objects
+// -------------------------------------------------------------------------------------------------
 
 uint32_t Runtime::add_completion(std::unique_ptr<Completion> completion) {
   std::lock_guard<std::mutex> guard(completions_mutex_);
@@ -315,7 +319,8 @@ int Runtime::remove_completion(Completion* completion) {
 uint64_t Runtime::credits_out() {
   uint64_t messages = 0;
   auto add = [&](Target& target) {
-    if (target.is_open() && target.credited) messages += target.capacity.total().messages - target.capacity.free().messages;
+    if (target.is_open() && target.credited)
+      messages += target.capacity.total().messages - target.capacity.free().messages;
   };
   std::lock_guard<std::mutex> guard(ports_mutex_);
   for (auto& port : port_storage_) add(*port);
@@ -330,14 +335,29 @@ uint32_t Runtime::snapshot(uint64_t* out, uint32_t count) {
     uint64_t value = shared.get(counter);
     for (const auto& device : devices_) value += device->counters.get(counter);
     switch (counter) {
-      case Metric::packets_get: value = pool.gets; break;
-      case Metric::packets_put: value = pool.puts; break;
-      case Metric::packets_steal: value = pool.steals; break;
-      case Metric::packets_miss: value = pool.misses; break;
-      case Metric::packets_free: value = pool_->free_count(); break;
-      case Metric::packets_capacity: value = pool_->capacity(); break;
-      case Metric::credits_leased: value = credits_out(); break;
-      default: break;
+      case Metric::packets_get:
+        value = pool.gets;
+        break;
+      case Metric::packets_put:
+        value = pool.puts;
+        break;
+      case Metric::packets_steal:
+        value = pool.steals;
+        break;
+      case Metric::packets_miss:
+        value = pool.misses;
+        break;
+      case Metric::packets_free:
+        value = pool_->free_count();
+        break;
+      case Metric::packets_capacity:
+        value = pool_->capacity();
+        break;
+      case Metric::credits_leased:
+        value = credits_out();
+        break;
+      default:
+        break;
     }
     out[i] = value;
   }

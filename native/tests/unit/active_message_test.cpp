@@ -19,7 +19,8 @@ std::vector<uint8_t> pattern(uint32_t size, uint32_t seed) {
 int post_until_taken(Job& job, uint32_t from, uint32_t to, uint64_t tag, const std::vector<uint8_t>& bytes,
                      lci_comp* comp = nullptr) {
   for (int i = 0; i < 100000; ++i) {
-    const int code = lci_post_am(job.device(from), to, kPort, tag, bytes.data(), static_cast<uint32_t>(bytes.size()), comp, tag);
+    const int code =
+        lci_post_am(job.device(from), to, kPort, tag, bytes.data(), static_cast<uint32_t>(bytes.size()), comp, tag);
     if (code < LCI_RETRY || code >= LCI_ERR_ARGUMENT) return code;
     job.progress();
   }

@@ -39,7 +39,8 @@ class LaneDriver {
   uint32_t open(uint32_t port, uint32_t messages = 0, uint64_t bytes = 0) {
     uint32_t index = 0;
     uint64_t base = 0, length = 0;
-    EXPECT_EQ(LCI_DONE, lci_lane_open_port(lane_, port, "", messages, bytes, &index, &base, &length)) << lci_last_error();
+    EXPECT_EQ(LCI_DONE, lci_lane_open_port(lane_, port, "", messages, bytes, &index, &base, &length))
+        << lci_last_error();
     return index;
   }
   lci_descriptor& add_am(uint32_t rank, uint32_t port, uint64_t tag, uint64_t value, uint64_t context = 0) {
@@ -69,7 +70,8 @@ class LaneDriver {
       }
       visit(record);
       ++count;
-      const bool spans = record.kind == LCI_RECORD_MESSAGE && !(record.flags & LCI_RECORD_FLAG_ADDRESS) && record.size > 32;
+      const bool spans =
+          record.kind == LCI_RECORD_MESSAGE && !(record.flags & LCI_RECORD_FLAG_ADDRESS) && record.size > 32;
       head += spans ? 1 + (record.size - 32 + 63) / 64 : 1;
     }
     control_->cq_head = head;
@@ -78,7 +80,7 @@ class LaneDriver {
   static uint64_t value_of(const lci_record& record) {
     uint64_t value = 0;
     const void* from = record.flags & LCI_RECORD_FLAG_ADDRESS ? reinterpret_cast<const void*>(record.u.address)
-                                                             : record.u.inline_payload;
+                                                              : record.u.inline_payload;
     std::memcpy(&value, from, 8);
     return value;
   }
@@ -98,7 +100,9 @@ class LaneDriver {
   std::atomic<uint32_t>* park_word_ = nullptr;
 };
 
-bool is_retry(int code) { return code >= LCI_RETRY && code < LCI_ERR_ARGUMENT; }
+bool is_retry(int code) {
+  return code >= LCI_RETRY && code < LCI_ERR_ARGUMENT;
+}
 
 // A batch of good, refused and invalid descriptors: each its own outcome. [V1]
 TEST(Lane, EveryDescriptorGetsItsOwnOutcome) {
@@ -245,7 +249,7 @@ TEST(Lane, RecordsOfAllSizesSurviveTheWrap) {
       receiver.read([&](const lci_record& record) {
         if (record.kind != LCI_RECORD_MESSAGE) return;
         const void* payload = record.flags & LCI_RECORD_FLAG_ADDRESS ? reinterpret_cast<const void*>(record.u.address)
-                                                                    : record.u.inline_payload;
+                                                                     : record.u.inline_payload;
         ASSERT_EQ(record.tag, record.size);
         ASSERT_EQ(0, std::memcmp(bytes.data(), payload, record.size)) << record.size;
         ++received;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Send-receive: matching, protocols, unexpected floods, truncation. [C2, C11, C15-C17, SS-12..16, SS-25, SS-29..32, X7, X8]
+// Send-receive: matching, protocols, unexpected floods, truncation. [C2, C11, C15-C17, SS-12..16, SS-25, SS-29..32, X7,
+// X8]
 #include "support/job.hpp"
 
 namespace lci_test {
@@ -11,7 +12,9 @@ std::vector<uint8_t> pattern(uint32_t size, uint64_t seed) {
   return bytes;
 }
 
-bool is_retry(int code) { return code >= LCI_RETRY && code < LCI_ERR_ARGUMENT; }
+bool is_retry(int code) {
+  return code >= LCI_RETRY && code < LCI_ERR_ARGUMENT;
+}
 
 int send_until_taken(Job& job, uint32_t from, uint32_t to, uint64_t tag, const void* bytes, uint32_t size,
                      lci_comp* comp, uint64_t context = 0) {
@@ -56,7 +59,9 @@ TEST(SendReceive, EverySizeExpectedAndUnexpected) {
           job.settle();
           receive();
         }
-        if (got == LCI_POSTED) { ASSERT_TRUE(pop(job, received, &status)) << size; }
+        if (got == LCI_POSTED) {
+          ASSERT_TRUE(pop(job, received, &status)) << size;
+        }
         EXPECT_EQ(LCI_DONE, status.code);
         EXPECT_EQ(0u, status.rank);
         EXPECT_EQ(tag, status.tag);
@@ -221,7 +226,8 @@ TEST(SendReceive, CrossingRendezvousWithTinyPools) {
       in[rank][i].resize(20000 + i);
       ASSERT_EQ(LCI_POSTED, send_until_taken(job, rank, 1 - rank, i, out[rank][i].data(), 20000 + i, done[rank]));
       lci_status status{};
-      ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(rank), 1 - rank, i, in[rank][i].data(), 20000 + i, done[rank], 0, &status));
+      ASSERT_EQ(LCI_POSTED,
+                lci_post_recv(job.device(rank), 1 - rank, i, in[rank][i].data(), 20000 + i, done[rank], 0, &status));
       pending += 2;
     }
   }

@@ -55,19 +55,23 @@ int Chaos::parse(const std::string& text, std::unique_ptr<Chaos>* out) {
       good = std::sscanf(value, "%" SCNd64 "@%" SCNu64 "x%" SCNu64 "%c", &plan->stall_rank, &plan->stall_at,
                          &plan->stall_ticks, &rest) == 3;
     }
-    if (name == "kill") good = std::sscanf(value, "%" SCNd64 "@%" SCNu64 "%c", &plan->kill_rank, &plan->kill_at, &rest) == 2;
+    if (name == "kill")
+      good = std::sscanf(value, "%" SCNd64 "@%" SCNu64 "%c", &plan->kill_rank, &plan->kill_at, &rest) == 2;
     if (!good) {
-      return fail(LCI_ERR_ATTRIBUTE,
-                  "attribute chaos: '%s' is not one of seed=N, delay=P, ticks=N, refuse=P, short=P, stall=RANK@MESSAGExTICKS, "
-                  "kill=RANK@MESSAGE (P from 0 to 1)",
-                  item.c_str());
+      return fail(
+          LCI_ERR_ATTRIBUTE,
+          "attribute chaos: '%s' is not one of seed=N, delay=P, ticks=N, refuse=P, short=P, stall=RANK@MESSAGExTICKS, "
+          "kill=RANK@MESSAGE (P from 0 to 1)",
+          item.c_str());
     }
   }
   *out = std::move(plan);
   return LCI_DONE;
 }
 
-uint64_t ChannelChaos::Random::next() { return mix(state += 0x9E3779B97F4A7C15ull); }
+uint64_t ChannelChaos::Random::next() {
+  return mix(state += 0x9E3779B97F4A7C15ull);
+}
 
 bool ChannelChaos::Random::chance(double probability) {
   return probability > 0 && static_cast<double>(next() >> 11) * 0x1p-53 < probability;

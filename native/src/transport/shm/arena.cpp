@@ -20,7 +20,9 @@ namespace {
 
 constexpr uint64_t kGrowth = 1u << 20;
 
-uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+uint64_t round_up(uint64_t value, uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 bool read_number(const char* path, uint64_t* out) {
   FILE* file = std::fopen(path, "re");
@@ -56,7 +58,9 @@ uint64_t cgroup_available() {
 
 }  // namespace
 
-uint64_t memory_available() { return std::min(system_available(), cgroup_available()); }
+uint64_t memory_available() {
+  return std::min(system_available(), cgroup_available());
+}
 
 void Arena::lay_out(uint32_t size, uint32_t devices) {
   size_ = size;
@@ -66,7 +70,9 @@ void Arena::lay_out(uint32_t size, uint32_t devices) {
   fixed_ = round_up(summary_ + devices * summary_stride_, 4096);
 }
 
-uint64_t Arena::park_offset(uint32_t slot) const { return offsetof(ArenaHeader, park) + slot * sizeof(ParkLine); }
+uint64_t Arena::park_offset(uint32_t slot) const {
+  return offsetof(ArenaHeader, park) + slot * sizeof(ParkLine);
+}
 
 int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out) {
   std::shared_ptr<Arena> arena(new Arena);
@@ -74,7 +80,8 @@ int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devi
   arena->reserve_ = round_up(reserve, 4096);
   arena->limit_ = limit;
   if (arena->fixed_ > arena->reserve_) {
-    return fail(LCI_ERR_NO_MEMORY, "create arena: %" PRIu64 " bytes of bookkeeping for %u ranks exceed arena_bytes; raise it",
+    return fail(LCI_ERR_NO_MEMORY,
+                "create arena: %" PRIu64 " bytes of bookkeeping for %u ranks exceed arena_bytes; raise it",
                 arena->fixed_, size);
   }
   arena->fd_ = memfd_create("lci", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -86,8 +93,9 @@ int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devi
   if (mapped == MAP_FAILED) return fail(LCI_ERR_NO_MEMORY, "map arena: %s", std::strerror(errno));
   arena->base_ = static_cast<std::byte*>(mapped);
   if (!arena->grow_to(arena->fixed_)) {
-    return fail(LCI_ERR_NO_MEMORY, "create arena: no memory left for %" PRIu64 " bytes (%" PRIu64
-                                   " available); run fewer ranks or raise the container's limit",
+    return fail(LCI_ERR_NO_MEMORY,
+                "create arena: no memory left for %" PRIu64 " bytes (%" PRIu64
+                " available); run fewer ranks or raise the container's limit",
                 arena->fixed_, memory_available());
   }
   arena->used_ = arena->fixed_;
@@ -114,10 +122,11 @@ int Arena::map_peer(int fd, uint64_t reserve, uint32_t rank, uint32_t size, uint
   const ArenaHeader& header = arena->header();
   if (header.magic != kArenaMagic || header.abi != LCI_ABI_VERSION || header.rank != rank || header.size != size ||
       header.devices != devices) {
-    return fail(LCI_ERR_PROTOCOL,
-                "map arena of rank %u: it runs another version or other attributes (ABI %u, size %u, devices %u; here %u, "
-                "%u, %u)",
-                rank, header.abi, header.size, header.devices, LCI_ABI_VERSION, size, devices);
+    return fail(
+        LCI_ERR_PROTOCOL,
+        "map arena of rank %u: it runs another version or other attributes (ABI %u, size %u, devices %u; here %u, "
+        "%u, %u)",
+        rank, header.abi, header.size, header.devices, LCI_ABI_VERSION, size, devices);
   }
   *out = std::move(arena);
   return LCI_DONE;

@@ -123,7 +123,8 @@ int take_peer(const Bootstrap& bootstrap, uint32_t rank, FileDescriptor arena, p
   if (pid == getpid()) return LCI_DONE;
   out->pidfds[rank] = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (out->pidfds[rank] < 0) {
-    return fail(LCI_ERR_BOOTSTRAP, "meet peers: cannot watch rank %u (process %d): %s", rank, pid, std::strerror(errno));
+    return fail(LCI_ERR_BOOTSTRAP, "meet peers: cannot watch rank %u (process %d): %s", rank, pid,
+                std::strerror(errno));
   }
   return LCI_DONE;
 }
@@ -191,8 +192,8 @@ int meet_by_socket(Bootstrap& bootstrap, uint64_t reserve, uint32_t devices, std
     FileDescriptor arena;
     pid_t pid = 0;
     if (!receive_hello(lower[rank].get(), bootstrap, deadline, &hello, &arena, &pid) || hello.rank != rank) {
-      return fail(now_ns() >= deadline ? LCI_ERR_TIMEOUT : LCI_ERR_BOOTSTRAP, "meet peers: rank %u did not answer rank %u",
-                  rank, me);
+      return fail(now_ns() >= deadline ? LCI_ERR_TIMEOUT : LCI_ERR_BOOTSTRAP,
+                  "meet peers: rank %u did not answer rank %u", rank, me);
     }
     code = take_peer(bootstrap, rank, std::move(arena), pid, reserve, devices, out);
     if (code != LCI_DONE) return code;

@@ -19,20 +19,20 @@ namespace lci {
 enum class Message : uint8_t {
   kNone = 0,
   // data
-  kAmInline = 1,       ///< Active message, payload in the slots.
-  kAmPacket = 2,       ///< Active message, payload in the sender's packet `arg`.
-  kSendInline = 3,     ///< Matched send, payload in the slots.
-  kSendPacket = 4,     ///< Matched send, payload in packet `arg`.
-  kAnnounce = 5,       ///< Message without credit: payload waits in packet `arg`. [X3]
-  kRendezvous = 6,     ///< Request to send `size` bytes; `arg` is the sender's context.
-  kRendezvousData = 7, ///< Chunk in packet `arg` for the receiver's context `tag`; payload: offset.
+  kAmInline = 1,        ///< Active message, payload in the slots.
+  kAmPacket = 2,        ///< Active message, payload in the sender's packet `arg`.
+  kSendInline = 3,      ///< Matched send, payload in the slots.
+  kSendPacket = 4,      ///< Matched send, payload in packet `arg`.
+  kAnnounce = 5,        ///< Message without credit: payload waits in packet `arg`. [X3]
+  kRendezvous = 6,      ///< Request to send `size` bytes; `arg` is the sender's context.
+  kRendezvousData = 7,  ///< Chunk in packet `arg` for the receiver's context `tag`; payload: offset.
   // control
-  kReady = 16,         ///< Ready to receive: `arg` sender's context, `tag` receiver's context.
-  kGrant = 17,         ///< Credit: `size` messages, `arg` bytes, `aux` name hash.
-  kRecall = 18,        ///< Give unused credit back.
-  kReturn = 19,        ///< Unused credit: `size` messages, `arg` bytes.
-  kRefuse = 20,        ///< Port closed or mismatched: `aux` is the code.
-  kBarrier = 21        ///< Barrier `tag`, round `aux`.
+  kReady = 16,   ///< Ready to receive: `arg` sender's context, `tag` receiver's context.
+  kGrant = 17,   ///< Credit: `size` messages, `arg` bytes, `aux` name hash.
+  kRecall = 18,  ///< Give unused credit back.
+  kReturn = 19,  ///< Unused credit: `size` messages, `arg` bytes.
+  kRefuse = 20,  ///< Port closed or mismatched: `aux` is the code.
+  kBarrier = 21  ///< Barrier `tag`, round `aux`.
 };
 
 /// Header of a message: 28 bytes after `seq`.
@@ -154,9 +154,7 @@ class RingConsumer {
   RingConsumer() = default;
   explicit RingConsumer(RingMemory memory) : memory_(memory), mask_(memory.capacity - 1) {}
 
-  bool has_message() const {
-    return memory_.slots[head_ & mask_].seq.load(std::memory_order_acquire) == head_ + 1;
-  }
+  bool has_message() const { return memory_.slots[head_ & mask_].seq.load(std::memory_order_acquire) == head_ + 1; }
   /// Copies the header of the next message; the payload is read through read_payload().
   SlotHeader header() const {
     const Slot& slot = memory_.slots[head_ & mask_];
