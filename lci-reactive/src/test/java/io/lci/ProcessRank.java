@@ -1,0 +1,50 @@
+package io.lci;
+
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.error.PeerFailedException;
+import java.time.Duration;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** One rank of {@link TwoProcessesTest}. */
+final class ProcessRank {
+  static final int COUNT = 50_000;
+  private static final Port PORT = Port.of(1, "processes");
+  private static final Duration LIMIT = Duration.ofSeconds(45);
+
+  private ProcessRank() {}
+
+  public static void main(String[] arguments) {
+    try (LciRuntime lci = LciRuntime.create()) {
+      switch (arguments[0]) {
+        case "sum" -> sum(lci);
+        case "wait" -> waitForTheEnd(lci);
+        case "die" -> {
+          lci.barrier().block(LIMIT);
+          Runtime.getRuntime().halt(9);
+        }
+        default -> throw new IllegalArgumentException(arguments[0]);
+      }
+    }
+  }
+
+  private static void sum(LciRuntime lci) {
+    Mono<Long> received = lci.inbox(PORT).receive(m -> m.getLong(0)).take(COUNT).reduce(0L, Long::sum);
+    Mono<Void> sent = lci.sender(PORT)
+        .sendAll(1 - lci.rank(), Flux.range(1, COUNT), (n, out) -> out.putLong(n));
+    System.out.println("sum " + Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1());
+    lci.barrier().block(LIMIT);
+  }
+
+  private static void waitForTheEnd(LciRuntime lci) {
+    Mono<Void> waiting = lci.sender(PORT).send(1, Payload.empty()).repeat(10).then(); // nobody opens the port
+    Mono<String> failure = waiting.thenReturn("sent").onErrorResume(
+        PeerFailedException.class, e -> Mono.just("PeerFailedException rank " + e.rank())).cache();
+    failure.subscribe();
+    lci.barrier().block(LIMIT);
+    System.out.println(failure.block(LIMIT));
+    PeerEvent event = lci.peerEvents().blockFirst(LIMIT);
+    System.out.println("event " + event.state() + " " + event.rank());
+  }
+}

@@ -1,0 +1,92 @@
+package io.lci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Two JVMs that find each other through a job directory. */
+class TwoProcessesTest {
+  private final List<Process> started = new ArrayList<>();
+
+  @TempDir Path directory;
+
+  @AfterEach
+  void endProcesses() throws InterruptedException {
+    for (Process process : started) {
+      process.destroyForcibly().waitFor();
+    }
+  }
+
+  @Test
+  void theySumEachOthersNumbers() throws Exception {
+    Process zero = start(0, "sum");
+    Process one = start(1, "sum");
+    String expected = "sum " + ProcessRank.COUNT * (ProcessRank.COUNT + 1L) / 2;
+    assertThat(finish(zero)).contains(expected);
+    assertThat(finish(one)).contains(expected);
+  }
+
+  @Test
+  void aKilledRankIsNamedToTheOther() throws Exception {
+    Process zero = start(0, "wait");
+    Process one = start(1, "die");
+    assertThat(finish(zero)).contains("PeerFailedException rank 1").contains("event FAILED 1");
+    assertThat(one.waitFor(60, TimeUnit.SECONDS)).isTrue();
+  }
+
+  private Process start(int rank, String role) throws IOException {
+    if (rank == 0) {
+      prepare();
+    }
+    List<String> command = new ArrayList<>(List.of(
+        Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx64m", "-cp",
+        System.getProperty("java.class.path")));
+    for (String name : List.of("lci.native.path", "lci.native.dir")) {
+      if (System.getProperty(name) != null) {
+        command.add("-D" + name + "=" + System.getProperty(name));
+      }
+    }
+    command.addAll(List.of(ProcessRank.class.getName(), role));
+    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true)
+        .redirectOutput(directory.resolve("out" + rank).toFile());
+    builder.environment().put("LCI_JOB_DIR", directory.resolve("job").toString());
+    builder.environment().put("LCI_RANK", Integer.toString(rank));
+    builder.environment().put("LCI_SIZE", "2");
+    Process process = builder.start();
+    started.add(process);
+    return process;
+  }
+
+  private void prepare() throws IOException {
+    Path job = Files.createDirectory(
+        directory.resolve("job"), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    byte[] secret = new byte[32];
+    SecureRandom random = new SecureRandom();
+    random.nextBytes(secret);
+    Path file = Files.createFile(job.resolve("secret"),
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    Files.write(file, secret);
+    byte[] id = new byte[8];
+    random.nextBytes(id);
+    Files.writeString(job.resolve("job"), HexFormat.of().formatHex(id));
+  }
+
+  private String finish(Process process) throws Exception {
+    boolean ended = process.waitFor(60, TimeUnit.SECONDS);
+    String output = Files.readString(directory.resolve("out" + started.indexOf(process)));
+    assertThat(ended).as(output).isTrue();
+    assertThat(process.exitValue()).as(output).isZero();
+    return output;
+  }
+}
