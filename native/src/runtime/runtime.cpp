@@ -57,7 +57,9 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   code = open_bootstrap(attributes_, job, inproc_rank, &bootstrap_);
   if (code != LCI_DONE) return code;
   const uint64_t deadline = now_ns() + uint64_t{attributes_.bootstrap_timeout_ms} * 1'000'000u;
-  const uint32_t size = bootstrap_->size();
+  rank_ = bootstrap_->rank();
+  size_ = bootstrap_->size();
+  const uint32_t size = size_;
   code = Arena::create(attributes_.arena_bytes, attributes_.memory_limit_bytes, size, attributes_.devices, &arena_);
   if (code != LCI_DONE) return code;
   ArenaHeader& header = arena_->header();

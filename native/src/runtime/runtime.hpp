@@ -41,8 +41,8 @@ class Runtime {
   void close(uint64_t timeout_ns);
 
   const Attributes& attributes() const { return attributes_; }
-  uint32_t rank() const { return bootstrap_->rank(); }
-  uint32_t size() const { return bootstrap_->size(); }
+  uint32_t rank() const { return rank_; }
+  uint32_t size() const { return size_; }
   const char* bootstrap_name() const { return bootstrap_->name(); }
   Arena& arena() { return *arena_; }
   Arena& peer_arena(uint32_t rank) { return *peers_.arenas[rank]; }
@@ -107,6 +107,7 @@ class Runtime {
 
   Attributes attributes_;
   std::unique_ptr<Bootstrap> bootstrap_;
+  uint32_t rank_ = 0, size_ = 0;  // the bootstrap's: asked for by every message
   std::shared_ptr<Arena> arena_;
   Peers peers_;
   std::unique_ptr<PacketPool> pool_;
