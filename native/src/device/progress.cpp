@@ -356,6 +356,7 @@ void Device::return_packet_now(Channel& channel, uint32_t handle) {
   do {
     next.store(head, std::memory_order_relaxed);
   } while (!returned.compare_exchange_weak(head, handle, std::memory_order_release, std::memory_order_relaxed));
+  channel.peer->summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
   runtime_.publication_fence();
   runtime_.wake_device(channel.rank, index_);
 }
