@@ -8,18 +8,19 @@
 
 namespace lci {
 
-#define LCI_COUNTERS(X)                                                                                                \
-  X(operations_am_done)                                                                                                \
-  X(operations_am_posted) X(operations_send_done) X(operations_send_posted) X(operations_recv_done)                    \
-      X(operations_recv_posted) X(operations_barrier_posted) X(operations_error) X(retries_lock) X(retries_nopacket)   \
-          X(retries_nomem) X(retries_backlog) X(retries_nocredit) X(retries_pending) X(retries_order) X(arrivals)      \
-              X(arrival_bytes) X(sent_bytes) X(signals) X(packets_get) X(packets_put) X(packets_steal) X(packets_miss) \
-                  X(packets_free) X(packets_capacity) X(packets_out) X(backlog_push) X(backlog_pop) X(backlog_depth)   \
-                      X(grants) X(recalls) X(returns) X(announcements) X(pulls) X(discarded) X(progress_calls)         \
-                          X(progress_idle) X(ring_full) X(rendezvous) X(unexpected) X(unexpected_stored)               \
-                              X(credits_leased) X(parks) X(wakes) X(late_wakes) X(peers_failed) X(peers_left)          \
-                                  X(protocol_errors) X(chaos_delayed) X(chaos_reordered) X(chaos_refused)              \
-                                      X(chaos_killed) X(chaos_stalled) X(receives_pending) X(sends_pending)
+// clang-format off
+#define LCI_COUNTERS(X) \
+  X(operations_am_done) X(operations_am_posted) X(operations_send_done) X(operations_send_posted) \
+  X(operations_recv_done) X(operations_recv_posted) X(operations_barrier_posted) X(operations_error) \
+  X(retries_lock) X(retries_nopacket) X(retries_nomem) X(retries_backlog) X(retries_nocredit) \
+  X(retries_pending) X(retries_order) X(arrivals) X(arrival_bytes) X(sent_bytes) X(signals) \
+  X(packets_get) X(packets_put) X(packets_steal) X(packets_miss) X(packets_free) X(packets_capacity) \
+  X(packets_out) X(backlog_push) X(backlog_pop) X(backlog_depth) X(grants) X(recalls) X(returns) \
+  X(announcements) X(pulls) X(discarded) X(progress_calls) X(progress_idle) X(ring_full) X(rendezvous) \
+  X(unexpected) X(unexpected_stored) X(credits_leased) X(parks) X(wakes) X(late_wakes) X(peers_failed) \
+  X(peers_left) X(protocol_errors) X(chaos_delayed) X(chaos_reordered) X(chaos_refused) X(chaos_killed) \
+  X(chaos_stalled) X(receives_pending) X(sends_pending)
+// clang-format on
 
 enum class Metric : uint32_t {
 #define LCI_COUNTER_ENUM(name) name,
