@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -49,12 +50,19 @@ class BulkSendTest {
       Sender sender = job.rank(0).sender(PORT);
       AtomicInteger slowTaken = new AtomicInteger();
       Disposable slowSending =
-          sender.sendAll(4, Flux.range(0, count).doOnNext(n -> slowTaken.incrementAndGet()), (n, out) -> out.putLong(n))
+          sender
+              .sendAll(
+                  4,
+                  Flux.range(0, count).doOnNext(n -> slowTaken.incrementAndGet()),
+                  (n, out) -> out.putLong(n))
               .subscribe();
       Flux<Void> sending =
-          Flux.range(1, 3).flatMap(rank -> sender.sendAll(rank, Flux.range(0, count), (n, out) -> out.putLong(n)));
+          Flux.range(1, 3)
+              .flatMap(
+                  rank -> sender.sendAll(rank, Flux.range(0, count), (n, out) -> out.putLong(n)));
       Mono.when(Flux.merge(received).then(), sending.then()).block(LIMIT);
-      assertThat(slowTaken.get()).isLessThanOrEqualTo(InboxOptions.DEFAULT_MESSAGES + 1 + SenderOptions.DEFAULT_WINDOW);
+      assertThat(slowTaken.get())
+          .isLessThanOrEqualTo(InboxOptions.DEFAULT_MESSAGES + 1 + SenderOptions.DEFAULT_WINDOW);
       assertThat(slowSending.isDisposed()).isFalse();
       assertThat(slow.receive().take(count).count().block(LIMIT)).isEqualTo(count);
       await().atMost(LIMIT).until(slowSending::isDisposed);
@@ -67,10 +75,12 @@ class BulkSendTest {
     int count = 100_000;
     int slow = 128;
     try (LciTestJob job = LciTestJob.start(3)) {
-      Mono<Long> fast = job.rank(1).inbox(PORT).receive(m -> m.getLong(0)).take(count - slow).count();
+      Mono<Long> fast =
+          job.rank(1).inbox(PORT).receive(m -> m.getLong(0)).take(count - slow).count();
       AtomicInteger reported = new AtomicInteger();
       Disposable sending =
-          job.rank(0).sender(PORT)
+          job.rank(0)
+              .sender(PORT)
               .route(Flux.range(0, count), n -> n < slow ? 2 : 1, (n, out) -> out.putLong(n))
               .doOnNext(r -> reported.incrementAndGet())
               .subscribe();
@@ -88,11 +98,20 @@ class BulkSendTest {
     int count = 5_000;
     try (LciTestJob job = LciTestJob.start(2)) {
       Set<Long> seen = ConcurrentHashMap.newKeySet();
-      Mono<Long> received = job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(8))
-          .receive(m -> m.getLong(0)).doOnNext(seen::add).take(count).count();
+      Mono<Long> received =
+          job.rank(1)
+              .inbox(PORT, InboxOptions.defaults().withMessages(8))
+              .receive(m -> m.getLong(0))
+              .doOnNext(seen::add)
+              .take(count)
+              .count();
       Sender sender = job.rank(0).sender(PORT, SenderOptions.defaults().withWindow(window));
       Mono<Long> results =
-          sender.route(Flux.range(0, count).hide().publishOn(Schedulers.parallel()), n -> 1, (n, out) -> out.putLong(n))
+          sender
+              .route(
+                  Flux.range(0, count).hide().publishOn(Schedulers.parallel()),
+                  n -> 1,
+                  (n, out) -> out.putLong(n))
               .count();
       assertThat(Mono.zip(received, results).block(LIMIT).getT2()).isEqualTo(count);
       assertThat(seen).hasSize(count);
@@ -105,8 +124,12 @@ class BulkSendTest {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
       AtomicInteger taken = new AtomicInteger();
       Flux<SendResult<Integer>> results =
-          job.rank(0).sender(PORT, SenderOptions.defaults().withWindow(16))
-              .route(Flux.range(0, 100).doOnNext(n -> taken.incrementAndGet()), n -> 0, (n, out) -> out.putInt(n));
+          job.rank(0)
+              .sender(PORT, SenderOptions.defaults().withWindow(16))
+              .route(
+                  Flux.range(0, 100).doOnNext(n -> taken.incrementAndGet()),
+                  n -> 0,
+                  (n, out) -> out.putInt(n));
       StepVerifier.create(results, 0)
           .expectSubscription()
           .expectNoEvent(Duration.ofMillis(50))
@@ -127,21 +150,28 @@ class BulkSendTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
       List<SendResult<Integer>> results =
-          job.rank(0).sender(PORT)
-              .route(Flux.range(0, 10), n -> {
-                if (n == 3) {
-                  throw new IllegalStateException("no way");
-                }
-                return n == 4 ? 99 : 0;
-              }, (n, out) -> {
-                if (n == 5) {
-                  throw new IllegalStateException("no bytes");
-                }
-                out.putInt(n);
-              }).collectList().block(LIMIT);
+          job.rank(0)
+              .sender(PORT)
+              .route(
+                  Flux.range(0, 10),
+                  n -> {
+                    if (n == 3) {
+                      throw new IllegalStateException("no way");
+                    }
+                    return n == 4 ? 99 : 0;
+                  },
+                  (n, out) -> {
+                    if (n == 5) {
+                      throw new IllegalStateException("no bytes");
+                    }
+                    out.putInt(n);
+                  })
+              .collectList()
+              .block(LIMIT);
       handling.dispose();
       assertThat(results).hasSize(10);
-      assertThat(results.stream().filter(SendResult::isSuccess).map(SendResult::item)).containsExactlyInAnyOrder(0, 1, 2, 6, 7, 8, 9);
+      assertThat(results.stream().filter(SendResult::isSuccess).map(SendResult::item))
+          .containsExactlyInAnyOrder(0, 1, 2, 6, 7, 8, 9);
       assertThat(error(results, 3)).hasMessageContaining("no way");
       assertThat(error(results, 4)).hasMessageContaining("rank 99");
       assertThat(error(results, 5)).hasMessageContaining("no bytes");
@@ -157,12 +187,15 @@ class BulkSendTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
       AtomicInteger cancelled = new AtomicInteger();
-      Flux<Integer> upstream = Flux.just(0, 0, 7, 0).concatWith(Flux.never()).doOnCancel(cancelled::incrementAndGet);
+      Flux<Integer> upstream =
+          Flux.just(0, 0, 7, 0).concatWith(Flux.never()).doOnCancel(cancelled::incrementAndGet);
       StepVerifier.create(
-              job.rank(0).sender(PORT, SenderOptions.defaults().withStopOnError(true))
+              job.rank(0)
+                  .sender(PORT, SenderOptions.defaults().withStopOnError(true))
                   .route(upstream, n -> n, (n, out) -> out.putInt(n)))
           .thenConsumeWhile(SendResult::isSuccess) // those that waited are discarded
-          .expectErrorSatisfies(e -> assertThat(e).isInstanceOf(LciException.class).hasMessageContaining("rank 7"))
+          .expectErrorSatisfies(
+              e -> assertThat(e).isInstanceOf(LciException.class).hasMessageContaining("rank 7"))
           .verify(LIMIT);
       await().atMost(LIMIT).until(() -> cancelled.get() == 1);
       handling.dispose();
@@ -172,7 +205,8 @@ class BulkSendTest {
   @Test
   void upstreamsErrorComesAfterTheResultsOfWhatItSent() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      Flux<Integer> items = Flux.range(0, 500).concatWith(Flux.error(new IllegalStateException("upstream")));
+      Flux<Integer> items =
+          Flux.range(0, 500).concatWith(Flux.error(new IllegalStateException("upstream")));
       StepVerifier.create(job.rank(0).sender(PORT).route(items, n -> 1, (n, out) -> out.putInt(n)))
           .then(() -> job.rank(1).inbox(PORT))
           .expectNextCount(500)
@@ -186,9 +220,12 @@ class BulkSendTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       List<Object> discarded = new CopyOnWriteArrayList<>();
       AtomicInteger cancelled = new AtomicInteger();
-      Flux<Integer> upstream = Flux.range(0, 100).concatWith(Flux.never()).doOnCancel(cancelled::incrementAndGet);
+      Flux<Integer> upstream =
+          Flux.range(0, 100).concatWith(Flux.never()).doOnCancel(cancelled::incrementAndGet);
       Disposable sending =
-          job.rank(0).sender(PORT).sendAll(1, upstream, (n, out) -> out.putInt(n))
+          job.rank(0)
+              .sender(PORT)
+              .sendAll(1, upstream, (n, out) -> out.putInt(n))
               .doOnDiscard(Integer.class, discarded::add)
               .subscribe();
       await().atMost(LIMIT).until(() -> job.rank(0).snapshot().counter("loop_parked") == 99);
@@ -205,15 +242,29 @@ class BulkSendTest {
     byte[] bytes = new byte[8_000];
     try (LciTestJob job = LciTestJob.start(3)) {
       AtomicLong received = new AtomicLong();
-      Flux<Long> both = Flux.range(0, 2).flatMap(rank -> job.rank(rank).inbox(PORT)
-          .receive(m -> m.getLong(0) + m.getLong(m.size() - 8)).doOnNext(v -> received.incrementAndGet())
-          .publishOn(Schedulers.parallel()).take(count / 2));
+      Flux<Long> both =
+          Flux.range(0, 2)
+              .flatMap(
+                  rank ->
+                      job.rank(rank)
+                          .inbox(PORT)
+                          .receive(m -> m.getLong(0) + m.getLong(m.size() - 8))
+                          .doOnNext(v -> received.incrementAndGet())
+                          .publishOn(Schedulers.parallel())
+                          .take(count / 2));
       Mono<Long> sent =
-          job.rank(2).sender(PORT).route(Flux.range(0, count), n -> n & 1, (n, out) -> {
-            out.putLong(n);
-            out.putBytes(bytes, 0, n % 1000 == 0 ? 8_000 : 7_000);
-            out.putLong(1);
-          }).filter(SendResult::isSuccess).count();
+          job.rank(2)
+              .sender(PORT)
+              .route(
+                  Flux.range(0, count),
+                  n -> n & 1,
+                  (n, out) -> {
+                    out.putLong(n);
+                    out.putBytes(bytes, 0, n % 1000 == 0 ? 8_000 : 7_000);
+                    out.putLong(1);
+                  })
+              .filter(SendResult::isSuccess)
+              .count();
       var result = Mono.zip(both.reduce(0L, Long::sum), sent).block(LIMIT);
       assertThat(result.getT1()).isEqualTo((long) count * (count - 1) / 2 + count);
       assertThat(result.getT2()).isEqualTo(count);
@@ -224,9 +275,11 @@ class BulkSendTest {
   void anEncoderMustNotPost() {
     try (LciTestJob job = LciTestJob.start(1)) {
       Poster poster = job.rank(0).loops().get(0).poster();
-      StepVerifier.create(job.rank(0).sender(PORT).route(Flux.just(1), n -> 0, (n, out) -> poster.flush()))
+      StepVerifier.create(
+              job.rank(0).sender(PORT).route(Flux.just(1), n -> 0, (n, out) -> poster.flush()))
           .assertNext(r -> assertThat(r.error()).hasMessageContaining("encoder must not post"))
-          .expectComplete().verify(LIMIT);
+          .expectComplete()
+          .verify(LIMIT);
     }
   }
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -42,9 +43,18 @@ class ClosingTest {
     for (LciRuntime runtime : job.ranks()) {
       int other = 1 - runtime.rank();
       follow(runtime.inbox(PORT).receive(), open, wrong);
-      follow(runtime.sender(PORT).route(Flux.range(0, Integer.MAX_VALUE), n -> other, (n, out) -> out.putInt(n)), open, wrong);
-      follow(Flux.range(0, Integer.MAX_VALUE).hide()
-          .concatMap(n -> runtime.post(Op.am(other, PORT, Payload.ofLong(n)))), open, wrong);
+      follow(
+          runtime
+              .sender(PORT)
+              .route(Flux.range(0, Integer.MAX_VALUE), n -> other, (n, out) -> out.putInt(n)),
+          open,
+          wrong);
+      follow(
+          Flux.range(0, Integer.MAX_VALUE)
+              .hide()
+              .concatMap(n -> runtime.post(Op.am(other, PORT, Payload.ofLong(n)))),
+          open,
+          wrong);
       follow(runtime.receive(other, 1).flux(), open, wrong);
       follow(runtime.synchronizer(2).firings(), open, wrong);
       follow(runtime.counter().reaches(5).flux(), open, wrong);
@@ -64,7 +74,9 @@ class ClosingTest {
         v -> {},
         e -> {
           // The other rank may be gone first, and an abortive end counts as a failure.
-          if (!(e instanceof LciClosedException || e instanceof PeerFailedException || e instanceof PortClosedException)) {
+          if (!(e instanceof LciClosedException
+              || e instanceof PeerFailedException
+              || e instanceof PortClosedException)) {
             wrong.set(e);
           }
           open.decrementAndGet();
@@ -77,7 +89,10 @@ class ClosingTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       AtomicInteger sent = new AtomicInteger();
       for (int i = 0; i < 100; i++) {
-        job.rank(0).sender(PORT).send(1, Payload.ofLong(i)).subscribe(v -> {}, e -> {}, sent::incrementAndGet);
+        job.rank(0)
+            .sender(PORT)
+            .send(1, Payload.ofLong(i))
+            .subscribe(v -> {}, e -> {}, sent::incrementAndGet);
       }
       await().atMost(LIMIT).until(() -> job.rank(0).snapshot().counter("loop_parked") == 99);
       Mono<Void> closed = job.rank(0).disposeGracefully(LIMIT);
@@ -111,8 +126,13 @@ class ClosingTest {
   void closeOnALoopThreadIsRefused() {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciRuntime runtime = job.rank(0);
-      StepVerifier.create(Mono.fromRunnable(runtime::close).subscribeOn(runtime.loops().get(0).scheduler()))
-          .expectErrorSatisfies(e -> assertThat(e).isInstanceOf(IllegalStateException.class).hasMessageContaining("dispose"))
+      StepVerifier.create(
+              Mono.fromRunnable(runtime::close).subscribeOn(runtime.loops().get(0).scheduler()))
+          .expectErrorSatisfies(
+              e ->
+                  assertThat(e)
+                      .isInstanceOf(IllegalStateException.class)
+                      .hasMessageContaining("dispose"))
           .verify(LIMIT);
       assertThat(runtime.isDisposed()).isFalse();
     }
@@ -122,7 +142,9 @@ class ClosingTest {
   void blockOnALoopThreadFailsFast() {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciRuntime runtime = job.rank(0);
-      StepVerifier.create(Mono.fromCallable(() -> runtime.barrier().block()).subscribeOn(runtime.loops().get(0).scheduler()))
+      StepVerifier.create(
+              Mono.fromCallable(() -> runtime.barrier().block())
+                  .subscribeOn(runtime.loops().get(0).scheduler()))
           .expectError(IllegalStateException.class)
           .verify(LIMIT);
     }
@@ -134,21 +156,35 @@ class ClosingTest {
       LciRuntime stays = job.rank(0);
       List<Throwable> errors = new CopyOnWriteArrayList<>();
       List<Long> heard = new CopyOnWriteArrayList<>();
-      Disposable listening = stays.inbox(PORT).receive(m -> m.getLong(0)).subscribe(heard::add, e -> {});
-      stays.sender(PORT).send(1, Payload.ofLong(1)).then(stays.sender(PORT).send(1, Payload.ofLong(1)))
+      Disposable listening =
+          stays.inbox(PORT).receive(m -> m.getLong(0)).subscribe(heard::add, e -> {});
+      stays
+          .sender(PORT)
+          .send(1, Payload.ofLong(1))
+          .then(stays.sender(PORT).send(1, Payload.ofLong(1)))
           .subscribe(v -> {}, errors::add); // the first is announced, the second waits
       stays.receive(1, 4).subscribe(v -> {}, errors::add);
-      await().atMost(LIMIT).until(() -> stays.snapshot().counter("loop_parked") == 1
-          && stays.snapshot().counter("receives_pending") == 1);
+      await()
+          .atMost(LIMIT)
+          .until(
+              () ->
+                  stays.snapshot().counter("loop_parked") == 1
+                      && stays.snapshot().counter("receives_pending") == 1);
       job.rank(1).close();
       StepVerifier.create(stays.peerEvents().take(1))
-          .expectNext(new PeerEvent(1, PeerEvent.State.LEFT)).expectComplete().verify(LIMIT);
+          .expectNext(new PeerEvent(1, PeerEvent.State.LEFT))
+          .expectComplete()
+          .verify(LIMIT);
       await().atMost(LIMIT).until(() -> errors.size() == 2);
-      assertThat(errors).allSatisfy(e -> {
-        assertThat(e).isInstanceOf(PeerLeftException.class);
-        assertThat(((LciException) e).rank()).isEqualTo(1);
-      });
-      StepVerifier.create(stays.sender(PORT).send(1, Payload.empty())).expectError(PeerLeftException.class).verify(LIMIT);
+      assertThat(errors)
+          .allSatisfy(
+              e -> {
+                assertThat(e).isInstanceOf(PeerLeftException.class);
+                assertThat(((LciException) e).rank()).isEqualTo(1);
+              });
+      StepVerifier.create(stays.sender(PORT).send(1, Payload.empty()))
+          .expectError(PeerLeftException.class)
+          .verify(LIMIT);
       job.rank(2).sender(PORT).send(0, Payload.ofLong(42)).block(LIMIT);
       await().atMost(LIMIT).until(() -> heard.equals(List.of(42L)));
       listening.dispose();
@@ -160,13 +196,21 @@ class ClosingTest {
     LciTestJob job = LciTestJob.start(1, LciOptions.builder().closeTimeout(Duration.ZERO).build());
     CountDownLatch release = new CountDownLatch(1);
     CountDownLatch held = new CountDownLatch(1);
-    Disposable task = job.rank(0).loops().get(0).scheduler().schedule(() -> {
-      held.countDown();
-      await().atMost(LIMIT).until(() -> release.getCount() == 0);
-    });
+    Disposable task =
+        job.rank(0)
+            .loops()
+            .get(0)
+            .scheduler()
+            .schedule(
+                () -> {
+                  held.countDown();
+                  await().atMost(LIMIT).until(() -> release.getCount() == 0);
+                });
     held.await();
-    assertThatThrownBy(() -> job.rank(0).close()).isInstanceOf(LciException.class)
-        .hasMessageContaining("lci-loop-0").hasMessageContaining("ClosingTest");
+    assertThatThrownBy(() -> job.rank(0).close())
+        .isInstanceOf(LciException.class)
+        .hasMessageContaining("lci-loop-0")
+        .hasMessageContaining("ClosingTest");
     release.countDown();
     job.close();
     assertThat(task.isDisposed()).isTrue();

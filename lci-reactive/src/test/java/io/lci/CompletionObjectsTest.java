@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -31,12 +32,23 @@ class CompletionObjectsTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable handling = job.rank(1).inbox(PORT).handle(m -> {});
       Synchronizer synchronizer = job.rank(0).synchronizer(3);
-      Flux<Completion> posts = Flux.range(0, 9).concatMap(
-          i -> job.rank(0).post(Op.am(1, PORT, Payload.ofLong(i)).tag(i).completeTo(synchronizer)));
-      StepVerifier.create(synchronizer.firings().take(3).flatMapIterable(firing -> {
-            assertThat(firing).hasSize(3);
-            return firing;
-          }).map(Completion::tag).sort())
+      Flux<Completion> posts =
+          Flux.range(0, 9)
+              .concatMap(
+                  i ->
+                      job.rank(0)
+                          .post(Op.am(1, PORT, Payload.ofLong(i)).tag(i).completeTo(synchronizer)));
+      StepVerifier.create(
+              synchronizer
+                  .firings()
+                  .take(3)
+                  .flatMapIterable(
+                      firing -> {
+                        assertThat(firing).hasSize(3);
+                        return firing;
+                      })
+                  .map(Completion::tag)
+                  .sort())
           .then(posts::blockLast)
           .expectNext(0L, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L)
           .expectComplete()
@@ -54,9 +66,11 @@ class CompletionObjectsTest {
       Counter counter = job.rank(0).counter();
       byte[] large = new byte[100_000];
       Mono.when(
-          job.rank(0).post(Op.am(1, PORT, Payload.of(large)).completeTo(synchronizer)),
-          job.rank(0).post(Op.am(1, PORT, Payload.of(large)).completeTo(counter))).block(LIMIT);
-      assertThat(synchronizer.next().block(LIMIT)).singleElement()
+              job.rank(0).post(Op.am(1, PORT, Payload.of(large)).completeTo(synchronizer)),
+              job.rank(0).post(Op.am(1, PORT, Payload.of(large)).completeTo(counter)))
+          .block(LIMIT);
+      assertThat(synchronizer.next().block(LIMIT))
+          .singleElement()
           .satisfies(c -> assertThat(c.size()).isEqualTo(large.length));
       assertThat(counter.reaches(1).block(LIMIT)).isEqualTo(1);
       handling.dispose();
@@ -70,7 +84,9 @@ class CompletionObjectsTest {
       Synchronizer synchronizer = job.rank(0).synchronizer(1);
       Disposable early = synchronizer.next().subscribe();
       early.dispose();
-      job.rank(0).post(Op.am(0, PORT, Payload.empty()).tag(5).completeTo(synchronizer)).block(LIMIT);
+      job.rank(0)
+          .post(Op.am(0, PORT, Payload.empty()).tag(5).completeTo(synchronizer))
+          .block(LIMIT);
       await().during(Duration.ofMillis(50)).until(() -> true);
       List<Completion> firing = synchronizer.next().block(LIMIT);
       assertThat(firing).hasSize(1);
@@ -84,7 +100,11 @@ class CompletionObjectsTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       Synchronizer synchronizer = job.rank(0).synchronizer(1);
       StepVerifier.create(synchronizer.next())
-          .then(() -> StepVerifier.create(synchronizer.firings()).expectError(IllegalStateException.class).verify(LIMIT))
+          .then(
+              () ->
+                  StepVerifier.create(synchronizer.firings())
+                      .expectError(IllegalStateException.class)
+                      .verify(LIMIT))
           .then(synchronizer::dispose)
           .expectError(LciClosedException.class)
           .verify(LIMIT);

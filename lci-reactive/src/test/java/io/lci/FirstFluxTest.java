@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -55,7 +56,8 @@ class FirstFluxTest {
   void routeReportsEveryElementOnce() {
     try (LciTestJob job = LciTestJob.start(3)) {
       Mono<Long> received =
-          Flux.merge(sum(job.rank(0), COUNT / 2), sum(job.rank(1), COUNT / 2)).reduce(0L, Long::sum);
+          Flux.merge(sum(job.rank(0), COUNT / 2), sum(job.rank(1), COUNT / 2))
+              .reduce(0L, Long::sum);
       Mono<Long> reported =
           job.rank(2)
               .sender(NUMBERS)
@@ -71,7 +73,9 @@ class FirstFluxTest {
 
   @Test
   void payloadsOfEverySize() {
-    int[] sizes = {0, 1, 8, 31, 32, 33, 95, 96, 97, 191, 192, 193, 1000, 8000, 9000, 70_000, 1 << 20};
+    int[] sizes = {
+      0, 1, 8, 31, 32, 33, 95, 96, 97, 191, 192, 193, 1000, 8000, 9000, 70_000, 1 << 20
+    };
     try (LciTestJob job = LciTestJob.start(2)) {
       Mono<Long> received =
           job.rank(1)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -66,10 +67,17 @@ class InboxTest {
       Disposable sending =
           job.rank(0)
               .sender(PORT)
-              .sendAll(1, Flux.range(0, 100_000).doOnNext(n -> taken.incrementAndGet()), (n, out) -> out.putInt(n))
+              .sendAll(
+                  1,
+                  Flux.range(0, 100_000).doOnNext(n -> taken.incrementAndGet()),
+                  (n, out) -> out.putInt(n))
               .subscribe();
-      // The inbox holds 16; one more may wait announced; the window holds 256; nothing else was taken.
-      await().during(Duration.ofMillis(200)).atMost(LIMIT).until(() -> taken.get() <= 16 + 1 + 256 && taken.get() >= 256);
+      // The inbox holds 16; one more may wait announced; the window holds 256; nothing else was
+      // taken.
+      await()
+          .during(Duration.ofMillis(200))
+          .atMost(LIMIT)
+          .until(() -> taken.get() <= 16 + 1 + 256 && taken.get() >= 256);
       assertThat(job.rank(1).inbox(PORT).depth()).isLessThanOrEqualTo(16);
       sending.dispose();
     }
@@ -85,7 +93,8 @@ class InboxTest {
       int parts = 40;
       for (int i = 0; i < parts; i++) {
         // take() cancels in the middle of a drain, with unbounded demand open.
-        List<Long> part = inbox.receive(m -> m.getLong(0)).take(20_000 / parts, false).collectList().block(LIMIT);
+        List<Long> part =
+            inbox.receive(m -> m.getLong(0)).take(20_000 / parts, false).collectList().block(LIMIT);
         assertThat(seen.addAll(part)).isTrue();
         assertThat(part).hasSize(20_000 / parts);
       }
@@ -101,14 +110,21 @@ class InboxTest {
       Disposable handling = inbox.handle(m -> {});
       StepVerifier.create(inbox.receive())
           .expectErrorSatisfies(
-              e -> assertThat(e).isInstanceOf(IllegalStateException.class)
-                  .hasMessageContaining(PORT.toString()).hasMessageContaining("handler"))
+              e ->
+                  assertThat(e)
+                      .isInstanceOf(IllegalStateException.class)
+                      .hasMessageContaining(PORT.toString())
+                      .hasMessageContaining("handler"))
           .verify(LIMIT);
       assertThatThrownBy(() -> inbox.handle(m -> {})).isInstanceOf(IllegalStateException.class);
       handling.dispose();
       Mono<Message> next = inbox.receive().next();
-      assertThat(Mono.zip(next, job.rank(0).sender(PORT).send(0, Payload.ofLong(5)).thenReturn(1)).block(LIMIT)
-          .getT1().getLong(0)).isEqualTo(5);
+      assertThat(
+              Mono.zip(next, job.rank(0).sender(PORT).send(0, Payload.ofLong(5)).thenReturn(1))
+                  .block(LIMIT)
+                  .getT1()
+                  .getLong(0))
+          .isEqualTo(5);
     }
   }
 
@@ -118,16 +134,21 @@ class InboxTest {
       Inbox inbox = job.rank(1).inbox(PORT);
       Disposable sending = send(job, 100).subscribe();
       AtomicInteger decoded = new AtomicInteger();
-      StepVerifier.create(inbox.receive(m -> {
-            if (decoded.incrementAndGet() == 10) {
-              throw new IllegalArgumentException("tenth");
-            }
-            return m.getLong(0);
-          }))
+      StepVerifier.create(
+              inbox.receive(
+                  m -> {
+                    if (decoded.incrementAndGet() == 10) {
+                      throw new IllegalArgumentException("tenth");
+                    }
+                    return m.getLong(0);
+                  }))
           .expectNextCount(9)
           .expectErrorMessage("tenth")
           .verify(LIMIT);
-      StepVerifier.create(inbox.receive().take(90)).expectNextCount(90).expectComplete().verify(LIMIT);
+      StepVerifier.create(inbox.receive().take(90))
+          .expectNextCount(90)
+          .expectComplete()
+          .verify(LIMIT);
       await().atMost(LIMIT).until(sending::isDisposed);
     }
   }
@@ -147,13 +168,23 @@ class InboxTest {
   void aKeptViewFailsInsteadOfShowingAnotherMessage() {
     try (LciTestJob job = LciTestJob.start(1)) {
       AtomicReference<MessageView> kept = new AtomicReference<>();
-      Mono<Integer> received = job.rank(0).inbox(PORT).receive(m -> {
-        kept.set(m);
-        return m.size();
-      }).next();
-      Mono.zip(received, job.rank(0).sender(PORT).send(0, Payload.ofLong(1)).thenReturn(1)).block(LIMIT);
-      await().atMost(LIMIT).untilAsserted(
-          () -> assertThatThrownBy(() -> kept.get().getLong(0)).isInstanceOf(IndexOutOfBoundsException.class));
+      Mono<Integer> received =
+          job.rank(0)
+              .inbox(PORT)
+              .receive(
+                  m -> {
+                    kept.set(m);
+                    return m.size();
+                  })
+              .next();
+      Mono.zip(received, job.rank(0).sender(PORT).send(0, Payload.ofLong(1)).thenReturn(1))
+          .block(LIMIT);
+      await()
+          .atMost(LIMIT)
+          .untilAsserted(
+              () ->
+                  assertThatThrownBy(() -> kept.get().getLong(0))
+                      .isInstanceOf(IndexOutOfBoundsException.class));
     }
   }
 
@@ -161,19 +192,25 @@ class InboxTest {
   void requestOfNothingIsAnError() {
     try (LciTestJob job = LciTestJob.start(1)) {
       AtomicReference<Throwable> error = new AtomicReference<>();
-      job.rank(0).inbox(PORT).receive().subscribe(new BaseSubscriber<>() {
-        @Override
-        protected void hookOnSubscribe(org.reactivestreams.Subscription subscription) {
-          subscription.request(0);
-        }
+      job.rank(0)
+          .inbox(PORT)
+          .receive()
+          .subscribe(
+              new BaseSubscriber<>() {
+                @Override
+                protected void hookOnSubscribe(org.reactivestreams.Subscription subscription) {
+                  subscription.request(0);
+                }
 
-        @Override
-        protected void hookOnError(Throwable e) {
-          error.set(e);
-        }
-      });
+                @Override
+                protected void hookOnError(Throwable e) {
+                  error.set(e);
+                }
+              });
       await().atMost(LIMIT).until(() -> error.get() != null);
-      assertThat(error.get()).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("3.9");
+      assertThat(error.get())
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("3.9");
     }
   }
 
@@ -181,9 +218,14 @@ class InboxTest {
   void signalsComeOnTheHomeLoop() {
     try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().loops(2).build())) {
       List<String> threads = new CopyOnWriteArrayList<>();
-      Mono<Message> received = job.rank(0).inbox(PORT, InboxOptions.defaults().withLoop(1)).receive()
-          .doOnNext(m -> threads.add(Thread.currentThread().getName())).next();
-      Mono.zip(received, job.rank(0).sender(PORT).send(0, Payload.ofLong(1)).thenReturn(1)).block(LIMIT);
+      Mono<Message> received =
+          job.rank(0)
+              .inbox(PORT, InboxOptions.defaults().withLoop(1))
+              .receive()
+              .doOnNext(m -> threads.add(Thread.currentThread().getName()))
+              .next();
+      Mono.zip(received, job.rank(0).sender(PORT).send(0, Payload.ofLong(1)).thenReturn(1))
+          .block(LIMIT);
       assertThat(threads).containsExactly("lci-loop-1");
     }
   }
@@ -201,16 +243,25 @@ class InboxTest {
       inbox.onClose().block(LIMIT);
       StepVerifier.create(inbox.receive()).expectError(LciClosedException.class).verify(LIMIT);
       StepVerifier.create(
-              job.rank(0).sender(PORT).route(Flux.range(0, 1000), n -> 1, (n, out) -> out.putInt(n))
-                  .filter(result -> !result.isSuccess()).map(SendResult::error))
-          .thenConsumeWhile(e -> e instanceof PortClosedException && e.rank() == 1 && e.port() == PORT.number())
+              job.rank(0)
+                  .sender(PORT)
+                  .route(Flux.range(0, 1000), n -> 1, (n, out) -> out.putInt(n))
+                  .filter(result -> !result.isSuccess())
+                  .map(SendResult::error))
+          .thenConsumeWhile(
+              e -> e instanceof PortClosedException && e.rank() == 1 && e.port() == PORT.number())
           .expectComplete()
           .verify(LIMIT);
       Inbox again = job.rank(1).inbox(PORT);
       assertThat(again).isNotSameAs(inbox);
       Mono<Message> next = again.receive().next();
-      Mono<Void> resent = job.rank(0).sender(PORT).send(1, Payload.ofLong(2)).retryWhen(
-          reactor.util.retry.Retry.fixedDelay(1000, Duration.ofMillis(5)).filter(PortClosedException.class::isInstance));
+      Mono<Void> resent =
+          job.rank(0)
+              .sender(PORT)
+              .send(1, Payload.ofLong(2))
+              .retryWhen(
+                  reactor.util.retry.Retry.fixedDelay(1000, Duration.ofMillis(5))
+                      .filter(PortClosedException.class::isInstance));
       assertThat(Mono.zip(next, resent.thenReturn(1)).block(LIMIT).getT1().getLong(0)).isEqualTo(2);
     }
   }
@@ -220,7 +271,9 @@ class InboxTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable sending = send(job, 1000).subscribe();
       await().pollDelay(Duration.ofMillis(200)).until(() -> !sending.isDisposed());
-      StepVerifier.create(job.rank(1).inbox(PORT).receive().take(1000)).expectNextCount(1000).expectComplete()
+      StepVerifier.create(job.rank(1).inbox(PORT).receive().take(1000))
+          .expectNextCount(1000)
+          .expectComplete()
           .verify(LIMIT);
       await().atMost(LIMIT).until(sending::isDisposed);
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -40,7 +41,8 @@ class LoopTest {
       Disposable second = scheduler.schedule(() -> ran.add(loop.inLoop() ? 2 : -2));
       never.dispose();
       AtomicInteger ticks = new AtomicInteger();
-      Disposable periodic = scheduler.schedulePeriodically(ticks::incrementAndGet, 1, 1, TimeUnit.MILLISECONDS);
+      Disposable periodic =
+          scheduler.schedulePeriodically(ticks::incrementAndGet, 1, 1, TimeUnit.MILLISECONDS);
       await().atMost(LIMIT).until(() -> ran.size() == 3 && ticks.get() >= 10);
       periodic.dispose();
       assertThat(ran).containsExactly(1, 2, 3);
@@ -58,8 +60,10 @@ class LoopTest {
       Disposable delayed = view.schedule(ran::incrementAndGet, 10, TimeUnit.SECONDS);
       view.dispose();
       assertThat(delayed.isDisposed()).isTrue();
-      assertThatThrownBy(() -> view.schedule(() -> {})).isInstanceOf(RejectedExecutionException.class);
-      assertThat(Mono.fromCallable(loop::inLoop).subscribeOn(loop.scheduler()).block(LIMIT)).isTrue();
+      assertThatThrownBy(() -> view.schedule(() -> {}))
+          .isInstanceOf(RejectedExecutionException.class);
+      assertThat(Mono.fromCallable(loop::inLoop).subscribeOn(loop.scheduler()).block(LIMIT))
+          .isTrue();
       assertThat(ran.get()).isZero();
     }
   }
@@ -68,7 +72,8 @@ class LoopTest {
   void publishOnALoopKeepsEveryElement() {
     try (LciTestJob job = LciTestJob.start(1)) {
       Scheduler scheduler = job.rank(0).loops().get(0).scheduler();
-      assertThat(Flux.range(0, 100_000).publishOn(scheduler).count().block(LIMIT)).isEqualTo(100_000);
+      assertThat(Flux.range(0, 100_000).publishOn(scheduler).count().block(LIMIT))
+          .isEqualTo(100_000);
     }
   }
 
@@ -79,16 +84,22 @@ class LoopTest {
     Runtimes.freeJob(handle);
     LciLoop loop = runtime.loops().get(0);
     int count = 10_000;
-    Mono<Long> received = runtime.inbox(PORT).receive(m -> m.getLong(0)).take(count).reduce(0L, Long::sum);
-    Mono<Void> sent = runtime.sender(PORT).sendAll(0, Flux.range(0, count), (n, out) -> out.putLong(n));
-    Long total = loop.await(Mono.zip(received, sent.thenReturn(1)).map(both -> both.getT1()), LIMIT);
+    Mono<Long> received =
+        runtime.inbox(PORT).receive(m -> m.getLong(0)).take(count).reduce(0L, Long::sum);
+    Mono<Void> sent =
+        runtime.sender(PORT).sendAll(0, Flux.range(0, count), (n, out) -> out.putLong(n));
+    Long total =
+        loop.await(Mono.zip(received, sent.thenReturn(1)).map(both -> both.getT1()), LIMIT);
     assertThat(total).isEqualTo((long) count * (count - 1) / 2);
     assertThat(loop.inLoop()).isTrue();
-    assertThatThrownBy(() -> runtime.barrier().block(LIMIT)).isInstanceOf(IllegalStateException.class);
-    assertThatThrownBy(() -> loop.await(Mono.never(), Duration.ofMillis(50))).isInstanceOf(IllegalStateException.class)
+    assertThatThrownBy(() -> runtime.barrier().block(LIMIT))
+        .isInstanceOf(IllegalStateException.class);
+    assertThatThrownBy(() -> loop.await(Mono.never(), Duration.ofMillis(50)))
+        .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("nothing came");
     assertThatThrownBy(() -> loop.await(Mono.error(new IllegalArgumentException("mine")), LIMIT))
-        .isInstanceOf(IllegalArgumentException.class).hasMessage("mine");
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("mine");
     Mono<Integer> nested = Mono.fromCallable(loop::poll).subscribeOn(loop.scheduler());
     assertThatThrownBy(() -> loop.await(nested, LIMIT)).hasMessageContaining("from a signal");
     runtime.close();
@@ -103,7 +114,8 @@ class LoopTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciLoop loop = job.rank(0).loops().get(0);
       assertThatThrownBy(loop::poll).isInstanceOf(IllegalStateException.class);
-      assertThatThrownBy(() -> loop.await(Mono.empty(), LIMIT)).isInstanceOf(IllegalStateException.class);
+      assertThatThrownBy(() -> loop.await(Mono.empty(), LIMIT))
+          .isInstanceOf(IllegalStateException.class);
     }
   }
 
@@ -117,8 +129,14 @@ class LoopTest {
         // request(n) from this thread, then the arrival, wake the sleeping loop.
         Mono<Long> next = inbox.receive(m -> m.getLong(0)).next();
         int value = round;
-        received += Mono.zip(next, Mono.delay(Duration.ofMillis(1))
-            .then(job.rank(0).sender(PORT).send(1, Payload.ofLong(value))).thenReturn(1)).block(LIMIT).getT1();
+        received +=
+            Mono.zip(
+                    next,
+                    Mono.delay(Duration.ofMillis(1))
+                        .then(job.rank(0).sender(PORT).send(1, Payload.ofLong(value)))
+                        .thenReturn(1))
+                .block(LIMIT)
+                .getT1();
       }
       assertThat(received).isEqualTo(50 * 49 / 2);
       assertThat(job.rank(1).snapshot().counter("late_wakes")).isZero();
@@ -127,7 +145,9 @@ class LoopTest {
 
   private static void awaitParked(LciRuntime runtime) {
     long before = runtime.snapshot().counter("loop_parks");
-    await().atMost(LIMIT).pollInterval(Duration.ofMillis(1))
+    await()
+        .atMost(LIMIT)
+        .pollInterval(Duration.ofMillis(1))
         .until(() -> runtime.snapshot().counter("loop_parks") > before);
   }
 
@@ -136,18 +156,35 @@ class LoopTest {
     int loops = 3;
     int count = 20_000;
     try (LciTestJob job = LciTestJob.start(2, LciOptions.builder().loops(loops).build())) {
-      Flux<Long> received = Flux.range(0, loops).flatMap(i -> job.rank(1)
-          .inbox(Port.of(100 + i, "p" + i), io.lci.am.InboxOptions.defaults().withLoop(i))
-          .receive(m -> {
-            assertThat(Thread.currentThread().getName()).isEqualTo("lci-loop-" + i);
-            return m.getLong(0);
-          }).take(count).count());
+      Flux<Long> received =
+          Flux.range(0, loops)
+              .flatMap(
+                  i ->
+                      job.rank(1)
+                          .inbox(
+                              Port.of(100 + i, "p" + i),
+                              io.lci.am.InboxOptions.defaults().withLoop(i))
+                          .receive(
+                              m -> {
+                                assertThat(Thread.currentThread().getName())
+                                    .isEqualTo("lci-loop-" + i);
+                                return m.getLong(0);
+                              })
+                          .take(count)
+                          .count());
       // Every loop sends to the port whose home is the next one: arrivals are pushed to their home.
-      Mono<Void> sent = Flux.range(0, loops).flatMap(i -> {
-        int to = (i + 1) % loops;
-        return job.rank(0).sender(Port.of(100 + to, "p" + to), io.lci.am.SenderOptions.defaults().withLoop(i))
-            .sendAll(1, Flux.range(0, count), (n, out) -> out.putLong(n));
-      }).then();
+      Mono<Void> sent =
+          Flux.range(0, loops)
+              .flatMap(
+                  i -> {
+                    int to = (i + 1) % loops;
+                    return job.rank(0)
+                        .sender(
+                            Port.of(100 + to, "p" + to),
+                            io.lci.am.SenderOptions.defaults().withLoop(i))
+                        .sendAll(1, Flux.range(0, count), (n, out) -> out.putLong(n));
+                  })
+              .then();
       assertThat(Mono.zip(received.reduce(0L, Long::sum), sent.thenReturn(1)).block(LIMIT).getT1())
           .isEqualTo((long) loops * count);
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -40,16 +41,25 @@ class OperationTest {
       BitSet arrived = new BitSet(count);
       AtomicInteger ended = new AtomicInteger();
       Mono<Long> received =
-          job.rank(1).inbox(PORT).receive(m -> (int) m.getLong(0)).take(count)
-              .doOnNext(n -> {
-                assertThat(arrived.get(n)).isFalse();
-                arrived.set(n);
-              }).count();
+          job.rank(1)
+              .inbox(PORT)
+              .receive(m -> (int) m.getLong(0))
+              .take(count)
+              .doOnNext(
+                  n -> {
+                    assertThat(arrived.get(n)).isFalse();
+                    arrived.set(n);
+                  })
+              .count();
       Mono<Long> posted =
           Flux.range(0, count)
-              .flatMap(n -> job.rank(0).post(Op.am(1, PORT, Payload.ofLong(n)))
-                  .doOnNext(c -> assertThat(c.rank()).isEqualTo(1))
-                  .doOnTerminate(ended::incrementAndGet), 32)
+              .flatMap(
+                  n ->
+                      job.rank(0)
+                          .post(Op.am(1, PORT, Payload.ofLong(n)))
+                          .doOnNext(c -> assertThat(c.rank()).isEqualTo(1))
+                          .doOnTerminate(ended::incrementAndGet),
+                  32)
               .count();
       var both = Mono.zip(received, posted).block(LIMIT);
       assertThat(both.getT1()).isEqualTo(count);
@@ -68,15 +78,20 @@ class OperationTest {
       LciRuntime echo = job.rank(1);
       Poster poster = echo.loops().get(0).poster();
       AtomicLong refused = new AtomicLong();
-      Disposable handling = echo.inbox(PORT).handle(m -> {
-        Op op = Op.am(m.rank(), back, Payload.ofLong(m.getLong(0)));
-        if (!poster.tryPost(op).isDone()) {
-          refused.incrementAndGet();
-          poster.submit(op);
-        }
-      });
-      Mono<Long> received = job.rank(0).inbox(back).receive(m -> m.getLong(0)).take(count).reduce(0L, Long::sum);
-      Mono<Void> sent = job.rank(0).sender(PORT).sendAll(1, Flux.range(0, count), (n, out) -> out.putLong(n));
+      Disposable handling =
+          echo.inbox(PORT)
+              .handle(
+                  m -> {
+                    Op op = Op.am(m.rank(), back, Payload.ofLong(m.getLong(0)));
+                    if (!poster.tryPost(op).isDone()) {
+                      refused.incrementAndGet();
+                      poster.submit(op);
+                    }
+                  });
+      Mono<Long> received =
+          job.rank(0).inbox(back).receive(m -> m.getLong(0)).take(count).reduce(0L, Long::sum);
+      Mono<Void> sent =
+          job.rank(0).sender(PORT).sendAll(1, Flux.range(0, count), (n, out) -> out.putLong(n));
       assertThat(Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1())
           .isEqualTo((long) count * (count - 1) / 2);
       handling.dispose();
@@ -88,7 +103,8 @@ class OperationTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       Poster poster = job.rank(0).loops().get(0).poster();
       assertThatThrownBy(() -> poster.tryPost(Op.am(0, PORT, Payload.empty())))
-          .isInstanceOf(IllegalStateException.class).hasMessageContaining("loop's thread");
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("loop's thread");
     }
   }
 
@@ -98,15 +114,21 @@ class OperationTest {
       LciLoop loop = job.rank(0).loops().get(0);
       job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(4));
       List<PostOutcome> outcomes = new CopyOnWriteArrayList<>();
-      Mono<PostOutcome> attempt = Mono.fromCallable(() -> loop.poster().tryPost(Op.am(1, PORT, Payload.ofLong(1))))
-          .subscribeOn(loop.scheduler());
-      await().atMost(LIMIT).until(() -> {
-        outcomes.add(attempt.block(LIMIT));
-        return outcomes.stream().filter(PostOutcome::isDone).count() >= 4
-            && outcomes.get(outcomes.size() - 1) == PostOutcome.RETRY_NOCREDIT;
-      });
-      assertThat(outcomes.stream().filter(PostOutcome::isDone).count()).isLessThanOrEqualTo(5); // and one announced
-      assertThatThrownBy(() -> PostOutcome.RETRY_NOCREDIT.orThrow()).hasMessageContaining("retry_nocredit");
+      Mono<PostOutcome> attempt =
+          Mono.fromCallable(() -> loop.poster().tryPost(Op.am(1, PORT, Payload.ofLong(1))))
+              .subscribeOn(loop.scheduler());
+      await()
+          .atMost(LIMIT)
+          .until(
+              () -> {
+                outcomes.add(attempt.block(LIMIT));
+                return outcomes.stream().filter(PostOutcome::isDone).count() >= 4
+                    && outcomes.get(outcomes.size() - 1) == PostOutcome.RETRY_NOCREDIT;
+              });
+      assertThat(outcomes.stream().filter(PostOutcome::isDone).count())
+          .isLessThanOrEqualTo(5); // and one announced
+      assertThatThrownBy(() -> PostOutcome.RETRY_NOCREDIT.orThrow())
+          .hasMessageContaining("retry_nocredit");
     }
   }
 
@@ -115,9 +137,16 @@ class OperationTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciLoop loop = job.rank(0).loops().get(0);
       List<PostOutcome> outcomes = new CopyOnWriteArrayList<>();
-      Mono.fromRunnable(() -> IntStream.range(0, 1000).forEach(
-          i -> loop.poster().submit(Op.am(1, PORT, Payload.ofLong(i)).onOutcome(outcomes::add))))
-          .subscribeOn(loop.scheduler()).block(LIMIT);
+      Mono.fromRunnable(
+              () ->
+                  IntStream.range(0, 1000)
+                      .forEach(
+                          i ->
+                              loop.poster()
+                                  .submit(
+                                      Op.am(1, PORT, Payload.ofLong(i)).onOutcome(outcomes::add))))
+          .subscribeOn(loop.scheduler())
+          .block(LIMIT);
       assertThat(job.rank(1).inbox(PORT).receive().take(1000).count().block(LIMIT)).isEqualTo(1000);
       await().atMost(LIMIT).until(() -> outcomes.size() == 1000);
       assertThat(outcomes).allMatch(PostOutcome::isDone);
@@ -128,18 +157,26 @@ class OperationTest {
   void aThousandBarriers() {
     int size = 3;
     try (LciTestJob job = LciTestJob.start(size)) {
-      AtomicInteger[] passed = IntStream.range(0, size).mapToObj(i -> new AtomicInteger()).toArray(AtomicInteger[]::new);
+      AtomicInteger[] passed =
+          IntStream.range(0, size).mapToObj(i -> new AtomicInteger()).toArray(AtomicInteger[]::new);
       Flux.range(0, size)
-          .flatMap(rank -> job.rank(rank).barrier()
-              .doOnSuccess(v -> {
-                int mine = passed[rank].incrementAndGet();
-                for (AtomicInteger other : passed) {
-                  // nobody is a whole barrier behind
-                  assertThat(other.get()).isGreaterThanOrEqualTo(mine - 1);
-                }
-              })
-              .repeat(999).then(), size)
-          .then().block(LIMIT);
+          .flatMap(
+              rank ->
+                  job.rank(rank)
+                      .barrier()
+                      .doOnSuccess(
+                          v -> {
+                            int mine = passed[rank].incrementAndGet();
+                            for (AtomicInteger other : passed) {
+                              // nobody is a whole barrier behind
+                              assertThat(other.get()).isGreaterThanOrEqualTo(mine - 1);
+                            }
+                          })
+                      .repeat(999)
+                      .then(),
+              size)
+          .then()
+          .block(LIMIT);
       assertThat(passed).allMatch(count -> count.get() == 1000);
     }
   }
@@ -150,9 +187,16 @@ class OperationTest {
       List<Message> received =
           Flux.range(0, 200)
               .flatMap(tag -> job.rank(1).receive(0, tag), 200)
-              .mergeWith(Flux.range(0, 200).flatMap(
-                  tag -> job.rank(0).send(1, 199 - tag, Payload.ofLong(199 - tag)).then(Mono.<Message>empty()), 200))
-              .collectList().block(LIMIT);
+              .mergeWith(
+                  Flux.range(0, 200)
+                      .flatMap(
+                          tag ->
+                              job.rank(0)
+                                  .send(1, 199 - tag, Payload.ofLong(199 - tag))
+                                  .then(Mono.<Message>empty()),
+                          200))
+              .collectList()
+              .block(LIMIT);
       assertThat(received).hasSize(200).allMatch(m -> m.getLong(0) == m.tag() && m.rank() == 0);
     }
   }
@@ -162,9 +206,11 @@ class OperationTest {
     byte[] bytes = new byte[3_000_000];
     new java.util.Random(1).nextBytes(bytes);
     try (LciTestJob job = LciTestJob.start(2)) {
-      var both = Mono.zip(
-          job.rank(1).receive(0, 9, bytes.length),
-          job.rank(0).send(1, 9, Payload.of(bytes)).thenReturn(1)).block(LIMIT);
+      var both =
+          Mono.zip(
+                  job.rank(1).receive(0, 9, bytes.length),
+                  job.rank(0).send(1, 9, Payload.of(bytes)).thenReturn(1))
+              .block(LIMIT);
       assertThat(both.getT1().toByteArray()).isEqualTo(bytes);
     }
   }
@@ -173,8 +219,10 @@ class OperationTest {
   void aLongerMessageThanTheReceiveIsTruncated() {
     try (LciTestJob job = LciTestJob.start(2)) {
       Mono<Void> sent = job.rank(0).send(1, 1, Payload.of(new byte[100]));
-      StepVerifier.create(job.rank(1).receive(0, 1, 10)).then(() -> sent.block(LIMIT))
-          .expectErrorSatisfies(e -> assertThat(e).isInstanceOf(TruncatedException.class)).verify(LIMIT);
+      StepVerifier.create(job.rank(1).receive(0, 1, 10))
+          .then(() -> sent.block(LIMIT))
+          .expectErrorSatisfies(e -> assertThat(e).isInstanceOf(TruncatedException.class))
+          .verify(LIMIT);
     }
   }
 
@@ -187,8 +235,12 @@ class OperationTest {
       cancelled.dispose();
       await().atMost(LIMIT).until(() -> job.rank(1).snapshot().counter("receives_pending") == 0);
       Mono<Message> next = job.rank(1).receive(0, 5);
-      assertThat(Mono.zip(next, job.rank(0).send(1, 5, Payload.ofLong(77)).thenReturn(1)).block(LIMIT).getT1()
-          .getLong(0)).isEqualTo(77);
+      assertThat(
+              Mono.zip(next, job.rank(0).send(1, 5, Payload.ofLong(77)).thenReturn(1))
+                  .block(LIMIT)
+                  .getT1()
+                  .getLong(0))
+          .isEqualTo(77);
     }
   }
 
@@ -197,7 +249,8 @@ class OperationTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       Op receive = Op.receive(Op.ANY_SOURCE, 3, 64);
       Op send = Op.send(1, 3, Payload.ofLong(8)).matching(Op.Policy.TAG);
-      Completion got = Mono.zip(job.rank(1).post(receive), job.rank(0).post(send)).block(LIMIT).getT1();
+      Completion got =
+          Mono.zip(job.rank(1).post(receive), job.rank(0).post(send)).block(LIMIT).getT1();
       assertThat(got.rank()).isZero();
       assertThat(got.message().getLong(0)).isEqualTo(8);
     }
@@ -206,30 +259,47 @@ class OperationTest {
   @Test
   void aDeadlineSaysInWhichStateTheOperationWas() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      Mono<Completion> parked = job.rank(0).post(Op.am(1, PORT, Payload.ofLong(1)).deadline(Duration.ofMillis(100)));
-      StepVerifier.create(Flux.range(0, 3).flatMap(i -> parked.onErrorResume(e -> {
-            assertThat(e).isInstanceOf(DeadlineExceededException.class).hasMessageContaining("retry_nocredit")
-                .hasMessageContaining("rank 1").hasMessageContaining("port " + PORT.number());
-            return Mono.empty();
-          })))
+      Mono<Completion> parked =
+          job.rank(0).post(Op.am(1, PORT, Payload.ofLong(1)).deadline(Duration.ofMillis(100)));
+      StepVerifier.create(
+              Flux.range(0, 3)
+                  .flatMap(
+                      i ->
+                          parked.onErrorResume(
+                              e -> {
+                                assertThat(e)
+                                    .isInstanceOf(DeadlineExceededException.class)
+                                    .hasMessageContaining("retry_nocredit")
+                                    .hasMessageContaining("rank 1")
+                                    .hasMessageContaining("port " + PORT.number());
+                                return Mono.empty();
+                              })))
           .expectNextCount(1) // announced: the one message that needs no credit
-          .expectComplete().verify(LIMIT);
+          .expectComplete()
+          .verify(LIMIT);
       Op unmatched = Op.receive(1, 1, 8).deadline(Duration.ofMillis(100));
       StepVerifier.create(job.rank(0).post(unmatched))
-          .expectErrorSatisfies(e -> assertThat(e).isInstanceOf(DeadlineExceededException.class)
-              .hasMessageContaining("posted")).verify(LIMIT);
+          .expectErrorSatisfies(
+              e ->
+                  assertThat(e)
+                      .isInstanceOf(DeadlineExceededException.class)
+                      .hasMessageContaining("posted"))
+          .verify(LIMIT);
     }
   }
 
   @Test
   void cancelRemovesWhatWaits() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      List<Disposable> waiting = IntStream.range(0, 5000)
-          .mapToObj(i -> job.rank(0).post(Op.am(1, PORT, Payload.ofLong(i))).subscribe()).toList();
+      List<Disposable> waiting =
+          IntStream.range(0, 5000)
+              .mapToObj(i -> job.rank(0).post(Op.am(1, PORT, Payload.ofLong(i))).subscribe())
+              .toList();
       await().atMost(LIMIT).until(() -> job.rank(0).snapshot().counter("loop_parked") >= 4999);
       waiting.forEach(Disposable::dispose);
       await().atMost(LIMIT).until(() -> job.rank(0).snapshot().counter("loop_parked") == 0);
-      assertThat(job.rank(1).inbox(PORT).receive().take(Duration.ofMillis(200)).count().block(LIMIT))
+      assertThat(
+              job.rank(1).inbox(PORT).receive().take(Duration.ofMillis(200)).count().block(LIMIT))
           .isLessThanOrEqualTo(1);
     }
   }
@@ -239,13 +309,17 @@ class OperationTest {
     int count = 100_000;
     try (LciTestJob job = LciTestJob.start(2)) {
       AtomicInteger ended = new AtomicInteger();
-      for (int i = 0; i < count; i++) { // not flatMap: it looks at every waiting Mono at each completion
+      for (int i = 0;
+          i < count;
+          i++) { // not flatMap: it looks at every waiting Mono at each completion
         job.rank(0).post(Op.am(1, PORT, Payload.ofLong(i))).subscribe(c -> ended.incrementAndGet());
       }
       await().atMost(LIMIT).until(() -> job.rank(0).snapshot().counter("loop_parked") > count - 10);
       LciSnapshot before = job.rank(0).snapshot();
       Flux<Long> received =
-          job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(16)).receive(m -> m.getLong(0));
+          job.rank(1)
+              .inbox(PORT, InboxOptions.defaults().withMessages(16))
+              .receive(m -> m.getLong(0));
       assertThat(received.take(count).count().block(LIMIT)).isEqualTo(count);
       await().atMost(LIMIT).until(() -> ended.get() == count);
       LciSnapshot after = job.rank(0).snapshot();

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -16,7 +17,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class OptionsTest {
   @Test
   void valuesAreChecked() {
-    assertThatThrownBy(() -> LciOptions.builder().loops(0)).isInstanceOf(IllegalArgumentException.class)
+    assertThatThrownBy(() -> LciOptions.builder().loops(0))
+        .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("loops must be in 1..16");
     assertThatThrownBy(() -> LciOptions.builder().closeTimeout(Duration.ofMillis(-1)))
         .isInstanceOf(IllegalArgumentException.class);
@@ -34,8 +36,11 @@ class OptionsTest {
 
   @Test
   void effectiveOptionsShowTheCoresAttributes() {
-    try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().attribute("packets", "64").build())) {
-      assertThat(job.rank(0).options().attributes()).containsEntry("packets", "64").containsEntry("devices", "1")
+    try (LciTestJob job =
+        LciTestJob.start(1, LciOptions.builder().attribute("packets", "64").build())) {
+      assertThat(job.rank(0).options().attributes())
+          .containsEntry("packets", "64")
+          .containsEntry("devices", "1")
           .containsKey("ring_bytes");
     }
   }
@@ -59,8 +64,12 @@ class OptionsTest {
   void anUnknownPropertyIsAnErrorThatNamesTheNearest() {
     System.setProperty("lci.lops", "2");
     try {
-      assertThatThrownBy(() -> LciTestJob.start(1)).isInstanceOf(CompletionException.class)
-          .cause().isInstanceOf(LciException.class).hasMessageContaining("lci.lops").hasMessageContaining("lci.loops");
+      assertThatThrownBy(() -> LciTestJob.start(1))
+          .isInstanceOf(CompletionException.class)
+          .cause()
+          .isInstanceOf(LciException.class)
+          .hasMessageContaining("lci.lops")
+          .hasMessageContaining("lci.loops");
     } finally {
       System.clearProperty("lci.lops");
     }
@@ -68,9 +77,16 @@ class OptionsTest {
 
   @Test
   void aBadValueNamesItselfAndTheAttribute() {
-    assertThatThrownBy(() -> LciTestJob.start(1, LciOptions.builder().attribute("packets", "many").build()))
-        .cause().isInstanceOf(LciException.class).hasMessageContaining("packets").hasMessageContaining("many");
-    assertThatThrownBy(() -> LciTestJob.start(1, LciOptions.builder().attribute("packet", "64").build()))
-        .cause().isInstanceOf(LciException.class).hasMessageContaining("lci.packets");
+    assertThatThrownBy(
+            () -> LciTestJob.start(1, LciOptions.builder().attribute("packets", "many").build()))
+        .cause()
+        .isInstanceOf(LciException.class)
+        .hasMessageContaining("packets")
+        .hasMessageContaining("many");
+    assertThatThrownBy(
+            () -> LciTestJob.start(1, LciOptions.builder().attribute("packet", "64").build()))
+        .cause()
+        .isInstanceOf(LciException.class)
+        .hasMessageContaining("lci.packets");
   }
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
 import io.lci.am.Payload;
@@ -30,17 +31,23 @@ final class ProcessRank {
   }
 
   private static void sum(LciRuntime lci) {
-    Mono<Long> received = lci.inbox(PORT).receive(m -> m.getLong(0)).take(COUNT).reduce(0L, Long::sum);
-    Mono<Void> sent = lci.sender(PORT)
-        .sendAll(1 - lci.rank(), Flux.range(1, COUNT), (n, out) -> out.putLong(n));
+    Mono<Long> received =
+        lci.inbox(PORT).receive(m -> m.getLong(0)).take(COUNT).reduce(0L, Long::sum);
+    Mono<Void> sent =
+        lci.sender(PORT).sendAll(1 - lci.rank(), Flux.range(1, COUNT), (n, out) -> out.putLong(n));
     System.out.println("sum " + Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1());
     lci.barrier().block(LIMIT);
   }
 
   private static void waitForTheEnd(LciRuntime lci) {
-    Mono<Void> waiting = lci.sender(PORT).send(1, Payload.empty()).repeat(10).then(); // nobody opens the port
-    Mono<String> failure = waiting.thenReturn("sent").onErrorResume(
-        PeerFailedException.class, e -> Mono.just("PeerFailedException rank " + e.rank())).cache();
+    Mono<Void> waiting =
+        lci.sender(PORT).send(1, Payload.empty()).repeat(10).then(); // nobody opens the port
+    Mono<String> failure =
+        waiting
+            .thenReturn("sent")
+            .onErrorResume(
+                PeerFailedException.class, e -> Mono.just("PeerFailedException rank " + e.rank()))
+            .cache();
     failure.subscribe();
     lci.barrier().block(LIMIT);
     System.out.println(failure.block(LIMIT));

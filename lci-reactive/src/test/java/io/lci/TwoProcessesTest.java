@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -49,17 +50,23 @@ class TwoProcessesTest {
     if (rank == 0) {
       prepare();
     }
-    List<String> command = new ArrayList<>(List.of(
-        Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx64m", "-cp",
-        System.getProperty("java.class.path")));
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx64m",
+                "-cp",
+                System.getProperty("java.class.path")));
     for (String name : List.of("lci.native.path", "lci.native.dir")) {
       if (System.getProperty(name) != null) {
         command.add("-D" + name + "=" + System.getProperty(name));
       }
     }
     command.addAll(List.of(ProcessRank.class.getName(), role));
-    ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true)
-        .redirectOutput(directory.resolve("out" + rank).toFile());
+    ProcessBuilder builder =
+        new ProcessBuilder(command)
+            .redirectErrorStream(true)
+            .redirectOutput(directory.resolve("out" + rank).toFile());
     builder.environment().put("LCI_JOB_DIR", directory.resolve("job").toString());
     builder.environment().put("LCI_RANK", Integer.toString(rank));
     builder.environment().put("LCI_SIZE", "2");
@@ -69,13 +76,17 @@ class TwoProcessesTest {
   }
 
   private void prepare() throws IOException {
-    Path job = Files.createDirectory(
-        directory.resolve("job"), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    Path job =
+        Files.createDirectory(
+            directory.resolve("job"),
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     byte[] secret = new byte[32];
     SecureRandom random = new SecureRandom();
     random.nextBytes(secret);
-    Path file = Files.createFile(job.resolve("secret"),
-        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    Path file =
+        Files.createFile(
+            job.resolve("secret"),
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     Files.write(file, secret);
     byte[] id = new byte[8];
     random.nextBytes(id);

@@ -1,9 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
-/** Reuses memory of operations, by powers of two. Keeps at most {@value #KEPT_BYTES} bytes. Loop only. */
+/**
+ * Reuses memory of operations, by powers of two. Keeps at most {@value #KEPT_BYTES} bytes. Loop
+ * only.
+ */
 final class BufferPool {
   private static final int SMALLEST = 10;
   private static final long KEPT_BYTES = 32L << 20;
@@ -11,7 +15,10 @@ final class BufferPool {
   private final ArrayDeque<PooledBuffer>[] classes;
   private long kept;
 
-  @SuppressWarnings({"unchecked", "rawtypes"}) // an array of a generic type cannot be made otherwise
+  @SuppressWarnings({
+    "unchecked",
+    "rawtypes"
+  }) // an array of a generic type cannot be made otherwise
   BufferPool() {
     classes = new ArrayDeque[32];
     for (int i = 0; i < classes.length; i++) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.PostOutcome;
@@ -22,11 +23,13 @@ import reactor.util.concurrent.Queues;
 import reactor.util.context.Context;
 
 /**
- * A bulk send: takes from upstream what the window can hold, lets refused elements wait within the window, and reports.
+ * A bulk send: takes from upstream what the window can hold, lets refused elements wait within the
+ * window, and reports.
  *
- * <p>An element occupies the window from its request until it is reported: until accepted for {@code sendAll}, until its
- * result was emitted for {@code route}. Upstream may signal on any thread: on the loop's own its elements go straight into
- * the submission array, from elsewhere they hop through a queue of the window's size.
+ * <p>An element occupies the window from its request until it is reported: until accepted for
+ * {@code sendAll}, until its result was emitted for {@code route}. Upstream may signal on any
+ * thread: on the loop's own its elements go straight into the submission array, from elsewhere they
+ * hop through a queue of the window's size.
  *
  * @param <T> element
  * @param <R> what the subscriber gets: {@link SendResult}, or nothing
@@ -54,6 +57,7 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
   // Loop only
   private boolean started;
   private int outstanding;
+
   /** Elements taken from upstream, and those whose fate is known. */
   private long received;
 
@@ -61,9 +65,11 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
 
   /** Elements accepted since the last drain that need no result: they leave the window. */
   private int reported;
+
   private int lastSize;
   private final ArrayDeque<SendResult<T>> results = new ArrayDeque<>();
   private final Set<Destination> slowDestinations = new LinkedHashSet<>();
+  private @Nullable Destination lastSlow;
   private @Nullable Throwable failure;
   private @Nullable Destination fixed;
 
@@ -139,17 +145,18 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
     if (loop.inLoop()) {
       schedule();
     } else if (SIGNALLED.compareAndSet(this, 0, 1)) {
-      loop.execute(new LoopTask() {
-        @Override
-        public void run() {
-          schedule();
-        }
+      loop.execute(
+          new LoopTask() {
+            @Override
+            public void run() {
+              schedule();
+            }
 
-        @Override
-        public void rejected() {
-          BulkSend.this.rejected();
-        }
-      });
+            @Override
+            public void rejected() {
+              BulkSend.this.rejected();
+            }
+          });
     }
   }
 
@@ -197,7 +204,10 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
     }
   }
 
-  /** What was accepted leaves the window: at once for {@code sendAll}, as far as requested for {@code route}. */
+  /**
+   * What was accepted leaves the window: at once for {@code sendAll}, as far as requested for
+   * {@code route}.
+   */
   private void settleReports() {
     outstanding -= reported;
     reported = 0;
@@ -276,14 +286,18 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
         rank = router.applyAsInt(item);
       } catch (Throwable e) {
         Exceptions.throwIfJvmFatal(e);
-        LciException error = sender.error(LciException.NONE, "error_rank", "the routing function failed: " + e);
+        LciException error =
+            sender.error(LciException.NONE, "error_rank", "the routing function failed: " + e);
         error.initCause(e);
         report(item, LciException.NONE, Codes.DONE, error);
         return null;
       }
     }
     if (rank < 0 || rank >= loop.runtime().size()) {
-      report(item, rank, Codes.DONE,
+      report(
+          item,
+          rank,
+          Codes.DONE,
           sender.error(rank, "error_rank", "ranks are 0 to " + (loop.runtime().size() - 1)));
       return null;
     }
@@ -329,7 +343,10 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
     schedule();
   }
 
-  /** Ends with an error after cancelling upstream; waiting elements are discarded, accepted ones run out. */
+  /**
+   * Ends with an error after cancelling upstream; waiting elements are discarded, accepted ones run
+   * out.
+   */
   private void stop(Throwable error) {
     java.util.Objects.requireNonNull(upstream).cancel();
     giveUp();
@@ -347,6 +364,7 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
       loop.outbox().unparkAll(this, destination);
     }
     slowDestinations.clear();
+    lastSlow = null;
     discardQueue();
     if (fused != null) {
       fused.clear();
@@ -408,9 +426,17 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
   @Override
   @SuppressWarnings("unchecked") // as above
   public void failed(Object item, Destination destination, RuntimeException reason) {
-    LciException error = reason instanceof LciException known ? known
-        : new LciException(new Detail("am", destination.rank, destination.port, loop.index(), "error_argument",
-            String.valueOf(reason)));
+    LciException error =
+        reason instanceof LciException known
+            ? known
+            : new LciException(
+                new Detail(
+                    "am",
+                    destination.rank,
+                    destination.port,
+                    loop.index(),
+                    "error_argument",
+                    String.valueOf(reason)));
     report((T) item, destination.rank, Codes.DONE, error);
   }
 
@@ -421,7 +447,10 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
 
   @Override
   public void parked(Object item, Destination destination, int node, int code) {
-    slowDestinations.add(destination);
+    if (destination != lastSlow) {
+      lastSlow = destination;
+      slowDestinations.add(destination);
+    }
   }
 
   @Override
@@ -451,9 +480,11 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
     }
 
     @Override
-    public void completed(int endCode, int rank, long tag, int size, @Nullable PooledBuffer memory) {
+    public void completed(
+        int endCode, int rank, long tag, int size, @Nullable PooledBuffer memory) {
       Destination to = java.util.Objects.requireNonNull(destination);
-      report(item, to.rank, code, endCode == Codes.DONE ? null : loop.outbox().failure(to, endCode));
+      report(
+          item, to.rank, code, endCode == Codes.DONE ? null : loop.outbox().failure(to, endCode));
     }
 
     @Override

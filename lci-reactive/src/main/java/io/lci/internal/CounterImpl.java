@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.completion.Counter;
@@ -6,13 +7,17 @@ import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
-/** A counter of the core. Whoever signals it is inside an enter of some loop, which then looks at the waiters. */
+/**
+ * A counter of the core. Whoever signals it is inside an enter of some loop, which then looks at
+ * the waiters.
+ */
 final class CounterImpl implements Counter, NativeTarget {
   private final RuntimeImpl runtime;
   private final EventLoop loop;
   private final long handle;
   private final int id;
-  private final ConcurrentHashMap.KeySetView<Waiter, Boolean> waiters = ConcurrentHashMap.newKeySet();
+  private final ConcurrentHashMap.KeySetView<Waiter, Boolean> waiters =
+      ConcurrentHashMap.newKeySet();
   private volatile boolean disposed;
 
   CounterImpl(RuntimeImpl runtime, long handle) {

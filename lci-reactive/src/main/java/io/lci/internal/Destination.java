@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 /**
- * The unit of flow control: (rank, port) for active messages, (rank, engine) for sends, one for receives, one for
- * barriers; the device is the loop's. Holds the operations that were refused, first in first out. Loop only.
+ * The unit of flow control: (rank, port) for active messages, (rank, engine) for sends, one for
+ * receives, one for barriers; the device is the loop's. Holds the operations that were refused,
+ * first in first out. Loop only.
  */
 final class Destination {
   /** What the refused operations wait for. */
@@ -44,17 +46,32 @@ final class Destination {
   /** How many may be resubmitted while {@link #wait} is GRANT. */
   long granted;
 
-  /** How many to try when no grant tells: doubled while all are accepted, so that a probe finds the end soon. */
+  /**
+   * How many to try when no grant tells: doubled while all are accepted, so that a probe finds the
+   * end soon.
+   */
   int probe = 1;
 
   /** Whether it is in the queue of those that may resubmit. */
   boolean ready;
 
-  /** Last node of the current batch that was refused again; accepted ones after it are unlinked behind it. */
+  /**
+   * Last node of the current batch that was refused again; accepted ones after it are unlinked
+   * behind it.
+   */
   int lastKept = ParkedTable.NONE;
+
+  /**
+   * How many to try when room came back without a number: as many again as found room the last
+   * time.
+   */
+  int quantum = Outbox.QUANTUM;
 
   /** Has an element in the current batch. */
   boolean inBatch;
+
+  /** Accepted in the current batch. */
+  int accepted;
 
   /** Refused in the current batch. */
   boolean refused;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.Op;
@@ -53,8 +54,13 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
     destination = OpCodec.destination(outbox, op);
     Duration deadline = op.deadline();
     if (deadline != null) {
-      timer = loop.runtime().timer().schedule(
-          () -> loop.execute(this::deadlinePassed), deadline.toNanos(), TimeUnit.NANOSECONDS);
+      timer =
+          loop.runtime()
+              .timer()
+              .schedule(
+                  () -> loop.execute(this::deadlinePassed),
+                  deadline.toNanos(),
+                  TimeUnit.NANOSECONDS);
     }
     outbox.submit(this, op, destination);
   }
@@ -63,8 +69,13 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
     if (destination != null && node != ParkedTable.NONE && outcome < 0 && failure == null) {
       loop.outbox().unpark(destination, node);
       node = ParkedTable.NONE;
-      failure = new DeadlineExceededException(loop.outbox().detail(
-          destination, "error_timeout", op + " was parked when its deadline of " + op.deadline() + " passed"));
+      failure =
+          new DeadlineExceededException(
+              loop.outbox()
+                  .detail(
+                      destination,
+                      "error_timeout",
+                      op + " was parked when its deadline of " + op.deadline() + " passed"));
       loop.markReady(this);
     }
   }

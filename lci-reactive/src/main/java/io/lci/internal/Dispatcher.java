@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.PeerEvent;
@@ -9,7 +10,10 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The receiving half of a loop: reads completion records and hands each to whom it concerns. Loop only. */
+/**
+ * The receiving half of a loop: reads completion records and hands each to whom it concerns. Loop
+ * only.
+ */
 final class Dispatcher {
   /** Appended posts go out at the latest after so many records. */
   private static final int FLUSH_AFTER = 32;
@@ -100,9 +104,15 @@ final class Dispatcher {
         return size;
       }
       case Codes.RECORD_WRITABLE ->
-          loop.outbox().writable((flags & Codes.RECORD_FLAG_ENGINE) != 0, rank, port(record), context);
-      case Codes.RECORD_PEER -> loop.runtime().peerChanged(loop, new PeerEvent(
-          rank, context == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));
+          loop.outbox()
+              .writable((flags & Codes.RECORD_FLAG_ENGINE) != 0, rank, port(record), context);
+      case Codes.RECORD_PEER ->
+          loop.runtime()
+              .peerChanged(
+                  loop,
+                  new PeerEvent(
+                      rank,
+                      context == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));
       case Codes.RECORD_PORT -> refused(record, rank);
       case Codes.RECORD_SYNC -> signal(record, rank, size, context);
       case Codes.RECORD_COUNTER -> {} // waiters look at every counter after each drain
@@ -135,7 +145,9 @@ final class Dispatcher {
 
   private void moveTo(InboxImpl inbox, long address, int size, int rank, long tag) {
     NativeMemory store = inbox.store();
-    if (store != null && address >= store.address() && address + size <= store.address() + store.length()) {
+    if (store != null
+        && address >= store.address()
+        && address + size <= store.address() + store.length()) {
       long offset = address - store.address();
       view.moveTo(store.window(offset), NativeMemory.indexInWindow(offset), size, rank, tag);
     } else {
@@ -153,7 +165,10 @@ final class Dispatcher {
     loop.outbox().completionSeen();
   }
 
-  /** A port of a peer closed or opened: what waits for it fails at once instead of at its next attempt. */
+  /**
+   * A port of a peer closed or opened: what waits for it fails at once instead of at its next
+   * attempt.
+   */
   private void refused(int record, int rank) {
     int code = code(record);
     if (Codes.isError(code)) {

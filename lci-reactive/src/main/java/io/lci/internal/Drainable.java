@@ -1,6 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
-/** Has signals to deliver or work to do at the next safe point of its loop: never inside somebody's signal. */
+/**
+ * Has signals to deliver or work to do at the next safe point of its loop: never inside somebody's
+ * signal.
+ */
 abstract class Drainable {
   /** Whether it is in its loop's queue already. Loop only. */
   boolean queued;

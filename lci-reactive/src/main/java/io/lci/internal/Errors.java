@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.PostOutcome;
@@ -25,7 +26,10 @@ final class Errors {
   static void check(NativeCalls calls, int code, String operation, int device) {
     if (code != Codes.DONE) {
       String hint = NativeMemory.string(calls.lastError());
-      throw of(new Detail(operation, LciException.NONE, LciException.NONE, device, name(calls, code), hint), code);
+      throw of(
+          new Detail(
+              operation, LciException.NONE, LciException.NONE, device, name(calls, code), hint),
+          code);
     }
   }
 

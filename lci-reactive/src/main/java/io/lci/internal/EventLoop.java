@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.LciLoop;
@@ -27,8 +28,9 @@ import reactor.core.scheduler.Scheduler;
 import reactor.util.concurrent.Queues;
 
 /**
- * One event loop. A turn: tasks and timers, signals that are due, waiting operations that may go, one crossing, the records
- * it brought, the signals they caused. Everything that is marked "loop only" in this package is touched by its thread alone.
+ * One event loop. A turn: tasks and timers, signals that are due, waiting operations that may go,
+ * one crossing, the records it brought, the signals they caused. Everything that is marked "loop
+ * only" in this package is touched by its thread alone.
  */
 final class EventLoop implements LciLoop {
   private static final Logger LOG = LoggerFactory.getLogger(EventLoop.class);
@@ -177,7 +179,9 @@ final class EventLoop implements LciLoop {
    */
   boolean execute(LoopTask task) {
     tasks.offer(task);
-    VarHandle.fullFence(); // the offer before the look at the park word, as the loop does it the other way round
+    VarHandle
+        .fullFence(); // the offer before the look at the park word, as the loop does it the other
+    // way round
     if (ended) {
       rejectTasks();
       return false;
@@ -251,7 +255,9 @@ final class EventLoop implements LciLoop {
     relayStatus.putLong(Layout.STATUS_PORT / 8, 0);
     int result = lane.calls.compSignal(target.handle(), relayStatus.address(0));
     if (Codes.isError(result)) {
-      uncaught(new IllegalStateException("signal of a completion object: " + Errors.name(lane.calls, result)));
+      uncaught(
+          new IllegalStateException(
+              "signal of a completion object: " + Errors.name(lane.calls, result)));
     }
     enterSoon();
   }
@@ -331,7 +337,9 @@ final class EventLoop implements LciLoop {
 
   private int runTimers() {
     int count = 0;
-    for (Scheduled timer = timers.peek(); timer != null && timer.dueNanos() - now <= 0; timer = timers.peek()) {
+    for (Scheduled timer = timers.peek();
+        timer != null && timer.dueNanos() - now <= 0;
+        timer = timers.peek()) {
       timers.poll();
       timer.run();
       count++;
@@ -448,11 +456,16 @@ final class EventLoop implements LciLoop {
 
   private void claim() {
     if (!runtime.options().invoker()) {
-      throw new IllegalStateException(this + " drives itself; poll and await are for invoker loops");
+      throw new IllegalStateException(
+          this + " drives itself; poll and await are for invoker loops");
     }
     Thread current = Thread.currentThread();
     synchronized (this) {
-      if (thread == null) {
+      Thread owner = thread;
+      if (owner == null || !owner.isAlive()) { // a dead owner leaves the loop to the next
+        if (owner != null) {
+          InvokerThreads.unregister(owner);
+        }
         InvokerThreads.register(current);
         thread = current;
       }
@@ -474,17 +487,18 @@ final class EventLoop implements LciLoop {
 
   /** Takes no new operations; ends when quiet, or at the time given. */
   void close(long closeByNanos) {
-    boolean taken = execute(
-        new LoopTask() {
-          @Override
-          public void run() {
-            closeBy = closing ? Math.min(closeBy, closeByNanos) : closeByNanos;
-            if (!closing) {
-              closing = true;
-              active.forEach(LoopSubscription::schedule);
-            }
-          }
-        });
+    boolean taken =
+        execute(
+            new LoopTask() {
+              @Override
+              public void run() {
+                closeBy = closing ? Math.min(closeBy, closeByNanos) : closeByNanos;
+                if (!closing) {
+                  closing = true;
+                  active.forEach(LoopSubscription::schedule);
+                }
+              }
+            });
     if (!taken) {
       LOG.debug("{} had ended already", this);
     }
@@ -495,7 +509,8 @@ final class EventLoop implements LciLoop {
     RuntimeException reason = Errors.closed("runtime closed");
     guarded(outbox::flush);
     guarded(() -> outbox.failParked(-1, Codes.ERR_CLOSED));
-    guarded(() -> outbox.slots.abandon(-1, owner -> Errors.closed("operation outstanding at close")));
+    guarded(
+        () -> outbox.slots.abandon(-1, owner -> Errors.closed("operation outstanding at close")));
     guarded(() -> dispatcher.closeInboxes(reason));
     for (LoopSubscription<?> subscription : List.copyOf(active)) {
       guarded(subscription::onAbort);

@@ -1,10 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Scannable;
 
-/** Stands in for a subscriber where a handler takes the messages: the end of the stream is no news. */
+/**
+ * Stands in for a subscriber where a handler takes the messages: the end of the stream is no news.
+ */
 final class IgnoringSubscriber implements CoreSubscriber<Object>, Scannable {
   private final String name;
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.LciSnapshot;
@@ -24,8 +25,8 @@ import reactor.core.publisher.Operators;
 import reactor.core.publisher.Sinks;
 
 /**
- * An open port. Demand goes to the lane's demand table; messages that were already under way when a subscriber cancelled
- * are copied and kept for the next one, at most a completion ring full.
+ * An open port. Demand goes to the lane's demand table; messages that were already under way when a
+ * subscriber cancelled are copied and kept for the next one, at most a completion ring full.
  */
 final class InboxImpl implements Inbox {
   /** Cumulative demand that is never reached. */
@@ -36,7 +37,8 @@ final class InboxImpl implements Inbox {
   private final InboxOptions options;
   private final AtomicReference<@Nullable Tap<?>> tap = new AtomicReference<>();
   private final Sinks.Empty<Void> closed = Sinks.empty();
-  private final java.util.concurrent.CountDownLatch opening = new java.util.concurrent.CountDownLatch(1);
+  private final java.util.concurrent.CountDownLatch opening =
+      new java.util.concurrent.CountDownLatch(1);
   private volatile @Nullable RuntimeException openFailure;
   private volatile boolean disposed;
 
@@ -139,7 +141,10 @@ final class InboxImpl implements Inbox {
     }
   }
 
-  /** Closes the port and ends the subscriber: complete, or with {@code error}. Loop only, outside dispatch. */
+  /**
+   * Closes the port and ends the subscriber: complete, or with {@code error}. Loop only, outside
+   * dispatch.
+   */
   void close(@Nullable RuntimeException error) {
     disposed = true;
     loop.runtime().forget(this);
@@ -150,7 +155,8 @@ final class InboxImpl implements Inbox {
       index = -1;
       loop.enterSoon();
       if (Codes.isError(code)) {
-        loop.uncaught(new IllegalStateException("close port " + port + ": " + Errors.name(lane.calls, code)));
+        loop.uncaught(
+            new IllegalStateException("close port " + port + ": " + Errors.name(lane.calls, code)));
       }
     }
     kept.clear();
@@ -250,8 +256,12 @@ final class InboxImpl implements Inbox {
     while (true) {
       Tap<?> current = tap.get();
       if (current != null && !current.isOver()) {
-        return new IllegalStateException("inbox " + port + " has a live subscriber: " + current
-            + "; use share() to serve several");
+        return new IllegalStateException(
+            "inbox "
+                + port
+                + " has a live subscriber: "
+                + current
+                + "; use share() to serve several");
       }
       if (tap.compareAndSet(current, candidate)) {
         return null;
@@ -354,7 +364,9 @@ final class InboxImpl implements Inbox {
     private final Function<? super MessageView, ? extends T> decoder;
 
     DecodingTap(
-        InboxImpl inbox, CoreSubscriber<? super T> actual, Function<? super MessageView, ? extends T> decoder) {
+        InboxImpl inbox,
+        CoreSubscriber<? super T> actual,
+        Function<? super MessageView, ? extends T> decoder) {
       super(inbox, actual);
       this.decoder = decoder;
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.nativebridge.Codes;
@@ -11,8 +12,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * The block of memory between a loop and the core, and the calls that serve it. Between two enters the block belongs to the
- * loop, so its words are plain; only the doorbell area is written by others meanwhile. [V1-V11]
+ * The block of memory between a loop and the core, and the calls that serve it. Between two enters
+ * the block belongs to the loop, so its words are plain; only the doorbell area is written by
+ * others meanwhile. [V1-V11]
  */
 final class Lane {
   private static final VarHandle INTS =
@@ -31,7 +33,14 @@ final class Lane {
   private final int summaryEnd;
   private final int recordMask;
 
-  private Lane(NativeCalls calls, Layout layout, long handle, NativeMemory block, NativeMemory bell, int ranks, int records) {
+  private Lane(
+      NativeCalls calls,
+      Layout layout,
+      long handle,
+      NativeMemory block,
+      NativeMemory bell,
+      int ranks,
+      int records) {
     this.calls = calls;
     this.layout = layout;
     this.handle = handle;
@@ -44,14 +53,20 @@ final class Lane {
     this.recordMask = records - 1;
   }
 
-  /** Creates the lane that owns device {@code device}; its completion ring has {@code records}, a power of two. */
-  static Lane open(NativeCalls calls, Layout layout, long runtime, int device, int ranks, int records) {
+  /**
+   * Creates the lane that owns device {@code device}; its completion ring has {@code records}, a
+   * power of two.
+   */
+  static Lane open(
+      NativeCalls calls, Layout layout, long runtime, int device, int ranks, int records) {
     NativeScratch out = new NativeScratch(2);
     Errors.check(calls, calls.laneCreate(runtime, device, 1, out.address(0)), "open lane", device);
     long handle = out.getLong(0);
-    Errors.check(calls, calls.laneMemory(handle, out.address(0), out.address(1)), "map lane", device);
+    Errors.check(
+        calls, calls.laneMemory(handle, out.address(0), out.address(1)), "map lane", device);
     NativeMemory block = NativeMemory.wrap(out.getLong(0), out.getLong(1));
-    Errors.check(calls, calls.laneDoorbell(handle, out.address(0), out.address(1)), "map doorbell", device);
+    Errors.check(
+        calls, calls.laneDoorbell(handle, out.address(0), out.address(1)), "map doorbell", device);
     NativeMemory bell = NativeMemory.wrap(out.getLong(0), out.getLong(1));
     return new Lane(calls, layout, handle, block, bell, ranks, records);
   }
@@ -66,7 +81,10 @@ final class Lane {
     return layout.submissionCount();
   }
 
-  /** Serves the lane once with {@code LCI_ENTER_*} flags and the first {@code entries} of the submission array. */
+  /**
+   * Serves the lane once with {@code LCI_ENTER_*} flags and the first {@code entries} of the
+   * submission array.
+   */
   int enter(int flags, int entries) {
     memory.putInt(control + Layout.CONTROL_FLAGS, flags);
     memory.putInt(control + Layout.CONTROL_SUBMIT_COUNT, entries);
@@ -74,7 +92,8 @@ final class Lane {
   }
 
   int outcome(int entry) {
-    return memory.getShort(layout.submissionOffset() + entry * Layout.DESCRIPTOR_SIZE + Layout.DESCRIPTOR_OUTCOME)
+    return memory.getShort(
+            layout.submissionOffset() + entry * Layout.DESCRIPTOR_SIZE + Layout.DESCRIPTOR_OUTCOME)
         & 0xFFFF;
   }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import java.util.concurrent.RejectedExecutionException;
@@ -28,7 +29,8 @@ final class LoopScheduler implements Scheduler {
   }
 
   @Override
-  public Disposable schedulePeriodically(Runnable task, long initialDelay, long period, TimeUnit unit) {
+  public Disposable schedulePeriodically(
+      Runnable task, long initialDelay, long period, TimeUnit unit) {
     return start(tasks, task, initialDelay, Math.max(1, period), unit);
   }
 
@@ -59,7 +61,8 @@ final class LoopScheduler implements Scheduler {
     }
     if (!scheduled.start(unit.toNanos(Math.max(0, delay)))) {
       parent.remove(scheduled);
-      throw Exceptions.failWithRejected(new RejectedExecutionException("loop " + loop.index() + " has ended"));
+      throw Exceptions.failWithRejected(
+          new RejectedExecutionException("loop " + loop.index() + " has ended"));
     }
     return scheduled;
   }
@@ -82,7 +85,8 @@ final class LoopScheduler implements Scheduler {
     }
 
     @Override
-    public Disposable schedulePeriodically(Runnable task, long initialDelay, long period, TimeUnit unit) {
+    public Disposable schedulePeriodically(
+        Runnable task, long initialDelay, long period, TimeUnit unit) {
       return start(own, task, initialDelay, Math.max(1, period), unit);
     }
 

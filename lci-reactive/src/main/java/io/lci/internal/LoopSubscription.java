@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
@@ -7,8 +8,9 @@ import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Operators;
 
 /**
- * A subscription whose signals all come from its loop's drain: request and cancel hop there from any thread. Subclasses
- * work on the loop only and emit in {@link #drain()} only, so signals are serial and never nested.
+ * A subscription whose signals all come from its loop's drain: request and cancel hop there from
+ * any thread. Subclasses work on the loop only and emit in {@link #drain()} only, so signals are
+ * serial and never nested.
  */
 abstract class LoopSubscription<T> extends Drainable implements Subscription, LoopTask {
   @SuppressWarnings("rawtypes")

@@ -1,8 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.nativebridge.Codes;
 
-/** Cancels an unmatched receive. Whether it was matched meanwhile is told by the receive's own completion. */
+/**
+ * Cancels an unmatched receive. Whether it was matched meanwhile is told by the receive's own
+ * completion.
+ */
 final class NativeCancel extends Drainable implements Submitter {
   private final EventLoop loop;
   private final long context;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.Op;
@@ -12,7 +13,8 @@ final class OpCodec {
   static Destination destination(Outbox outbox, Op op) {
     Port port = op.port();
     return switch (op.kind()) {
-      case AM -> outbox.destinations.get(Destination.AM, op.rank(), port == null ? 0 : port.number());
+      case AM ->
+          outbox.destinations.get(Destination.AM, op.rank(), port == null ? 0 : port.number());
       case SEND -> outbox.destinations.get(Destination.SEND, op.rank(), op.engine());
       case RECEIVE -> outbox.destinations.get(Destination.RECEIVE, op.rank(), op.engine());
       case BARRIER -> outbox.destinations.get(Destination.CONTROL, 0, 0);
@@ -26,7 +28,8 @@ final class OpCodec {
 
   static void encode(Op op, PostWriter out) {
     out.policy = op.policy().ordinal();
-    out.flags = (op.retryAllowed() ? 0 : Codes.FLAG_NO_RETRY) | (op.doneAllowed() ? 0 : Codes.FLAG_SIGNAL);
+    out.flags =
+        (op.retryAllowed() ? 0 : Codes.FLAG_NO_RETRY) | (op.doneAllowed() ? 0 : Codes.FLAG_SIGNAL);
     Payload payload = op.payload();
     if (payload != null) {
       payload.writeTo(out);
@@ -55,7 +58,10 @@ final class OpCodec {
     }
   }
 
-  /** An operation that holds memory keeps its slot, so that the memory returns; its loop passes the signal on. */
+  /**
+   * An operation that holds memory keeps its slot, so that the memory returns; its loop passes the
+   * signal on.
+   */
   private static boolean signalsNatively(Op op, PostWriter out) {
     return out.form() != Codes.FLAG_BUFFER && op.kind() != Op.Kind.BARRIER;
   }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.Op;
@@ -68,8 +69,13 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
     destination = target;
     Duration deadline = op.deadline();
     if (deadline != null) {
-      timer = loop.runtime().timer().schedule(
-          () -> loop.execute(this::deadlinePassed), deadline.toNanos(), TimeUnit.NANOSECONDS);
+      timer =
+          loop.runtime()
+              .timer()
+              .schedule(
+                  () -> loop.execute(this::deadlinePassed),
+                  deadline.toNanos(),
+                  TimeUnit.NANOSECONDS);
     }
     outbox.submit(this, op, target);
   }
@@ -82,8 +88,10 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
       fail(error);
       return;
     }
-    Object item = value == null || result == Result.NOTHING ? null
-        : result == Result.MESSAGE ? value.message() : value;
+    Object item =
+        value == null || result == Result.NOTHING
+            ? null
+            : result == Result.MESSAGE ? value.message() : value;
     if (item != null) {
       emit((T) item);
     }
@@ -120,7 +128,8 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
         end(null, null);
       }
       case CREATED -> end(null, null);
-      case SUBMITTED, ENDED -> {} // the outcome finds it cancelled; a value that nobody gets is dropped below
+      case SUBMITTED,
+          ENDED -> {} // the outcome finds it cancelled; a value that nobody gets is dropped below
     }
     Completion unseen = completion;
     if (was == State.ENDED && unseen != null && unseen.message() != null) {
@@ -132,14 +141,20 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
     if (state == State.ENDED || isOver()) {
       return;
     }
-    String where = switch (state) {
-      case CREATED, SUBMITTED -> "queued";
-      case PARKED -> "parked, last answer " + lastAnswer();
-      default -> "posted";
-    };
+    String where =
+        switch (state) {
+          case CREATED, SUBMITTED -> "queued";
+          case PARKED -> "parked, last answer " + lastAnswer();
+          default -> "posted";
+        };
     Destination target = java.util.Objects.requireNonNull(destination);
-    LciException reason = new DeadlineExceededException(loop.outbox().detail(
-        target, "error_timeout", op + " was " + where + " when its deadline of " + op.deadline() + " passed"));
+    LciException reason =
+        new DeadlineExceededException(
+            loop.outbox()
+                .detail(
+                    target,
+                    "error_timeout",
+                    op + " was " + where + " when its deadline of " + op.deadline() + " passed"));
     if (state == State.PARKED) {
       loop.outbox().unpark(target, node);
     } else if (state == State.POSTED) {
@@ -154,7 +169,8 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
 
   /** Why it waits; behind others, the reason is theirs. */
   private String lastAnswer() {
-    int code = lastRetry == Codes.RETRY_ORDER && destination != null ? destination.reason : lastRetry;
+    int code =
+        lastRetry == Codes.RETRY_ORDER && destination != null ? destination.reason : lastRetry;
     return Errors.outcome(code).name().toLowerCase(Locale.ROOT);
   }
 
@@ -179,7 +195,10 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
   @Override
   public void accepted(Object item, Destination target, int code, int postedSlot) {
     if (postedSlot == SlotTable.NONE) {
-      end(null, new Completion(Completion.Kind.OPERATION, op.rank(), op.tag(), OpCodec.sizeHint(op), null, null));
+      end(
+          null,
+          new Completion(
+              Completion.Kind.OPERATION, op.rank(), op.tag(), OpCodec.sizeHint(op), null, null));
       return;
     }
     slot = postedSlot;

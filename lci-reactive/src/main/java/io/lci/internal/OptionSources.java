@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.LciOptions;
@@ -14,17 +15,24 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Completes options from their other sources. Precedence: builder, system property {@code lci.<name>}, environment {@code
- * LCI_ATTR_<NAME>}, default.
+ * Completes options from their other sources. Precedence: builder, system property {@code
+ * lci.<name>}, environment {@code LCI_ATTR_<NAME>}, default.
  */
 final class OptionSources {
   private static final String PREFIX = "lci.";
   private static final String ENVIRONMENT_PREFIX = "LCI_ATTR_";
 
   /** Options of this library; the core does not know them. */
-  private static final Set<String> OWN = Set.of(
-      "loops", "invoker", "idle_spins", "idle_yields", "max_posted", "max_parked", "close_timeout_ms",
-      "stall_warning_ms");
+  private static final Set<String> OWN =
+      Set.of(
+          "loops",
+          "invoker",
+          "idle_spins",
+          "idle_yields",
+          "max_posted",
+          "max_parked",
+          "close_timeout_ms",
+          "stall_warning_ms");
 
   /** Read by other parts: the loader, and tests. */
   private static final List<String> FOREIGN = List.of("native.", "test.");
@@ -88,7 +96,9 @@ final class OptionSources {
       return null;
     }
     String property = properties.getProperty(PREFIX + name);
-    return property != null ? property : environment.get(ENVIRONMENT_PREFIX + name.toUpperCase(Locale.ROOT));
+    return property != null
+        ? property
+        : environment.get(ENVIRONMENT_PREFIX + name.toUpperCase(Locale.ROOT));
   }
 
   private void refuseUnknown(LciOptions options) {
@@ -103,7 +113,9 @@ final class OptionSources {
         continue;
       }
       String name = key.substring(PREFIX.length());
-      if (!OWN.contains(name) && !attributes.contains(name) && FOREIGN.stream().noneMatch(name::startsWith)) {
+      if (!OWN.contains(name)
+          && !attributes.contains(name)
+          && FOREIGN.stream().noneMatch(name::startsWith)) {
         throw unknown("system property " + key, name);
       }
     }
@@ -123,8 +135,11 @@ final class OptionSources {
         nearest = candidate;
       }
     }
-    return new LciException(Detail.of("options", "error_attribute",
-        "unknown " + what + "; the nearest known name is " + PREFIX + nearest));
+    return new LciException(
+        Detail.of(
+            "options",
+            "error_attribute",
+            "unknown " + what + "; the nearest known name is " + PREFIX + nearest));
   }
 
   private static int number(String name, String text) {
@@ -143,9 +158,14 @@ final class OptionSources {
     };
   }
 
-  private static LciException bad(String name, String text, String wanted, @Nullable Exception cause) {
-    LciException e = new LciException(Detail.of("options", "error_attribute",
-        PREFIX + name + " must be " + wanted + ", not '" + text + "'"));
+  private static LciException bad(
+      String name, String text, String wanted, @Nullable Exception cause) {
+    LciException e =
+        new LciException(
+            Detail.of(
+                "options",
+                "error_attribute",
+                PREFIX + name + " must be " + wanted + ", not '" + text + "'"));
     if (cause != null) {
       e.initCause(cause);
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.error.LciException;
@@ -11,21 +12,23 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sending half of a loop: writes descriptors, crosses, reads outcomes, parks what was refused and resubmits it when it
- * may go. Loop only.
+ * The sending half of a loop: writes descriptors, crosses, reads outcomes, parks what was refused
+ * and resubmits it when it may go. Loop only.
  *
- * <p>Two rules keep the order per destination. A fresh item goes into the array only while nothing waits for its
- * destination, else it waits behind. Waiting items stay linked while they are in the array, and are unlinked when their
- * outcome is final.
+ * <p>Two rules keep the order per destination. A fresh item goes into the array only while nothing
+ * waits for its destination, else it waits behind. Waiting items stay linked while they are in the
+ * array, and are unlinked when their outcome is final.
  *
- * <p>Reading outcomes calls no user code: it only moves state and marks what has signals to deliver.
+ * <p>Reading outcomes calls no user code: it only moves state and marks what has signals to
+ * deliver.
  */
 final class Outbox {
-  /** Entries an inline payload may take in all. */
-  private static final int MAX_ENTRIES = 4;
+  /**
+   * Most and least waiting items of one destination resubmitted per turn when no grant bounds them.
+   */
+  static final int QUANTUM = 256;
 
-  /** Waiting items of one destination resubmitted per turn when no grant bounds them. */
-  private static final int QUANTUM = 64;
+  private static final int LEAST_QUANTUM = 16;
 
   /** Entries filled with waiting items per turn. */
   private static final int RESUBMIT_BUDGET = 256;
@@ -74,7 +77,9 @@ final class Outbox {
     this.slots = new SlotTable(runtime.options().maxPosted(), pool);
     this.parked = new ParkedTable(runtime.options().maxParked());
     this.writer = new PostWriter(lane, runtime.arena(), packets, pool, runtime.maxEager());
-    this.room = lane.submissionCount();
+    this.room =
+        lane.submissionCount(); // an inline payload that starts in the last entry has slack behind
+    // it
     owners = new Submitter[room];
     items = new Object[room];
     targets = new Destination[room];
@@ -111,7 +116,7 @@ final class Outbox {
   /** Appends an item, or lets it wait behind what waits for its destination. */
   void submit(Submitter owner, Object item, Destination destination) {
     refuseReentry();
-    if (destination.count == 0 && used + MAX_ENTRIES > room) {
+    if (destination.count == 0 && used >= room) {
       flush();
     }
     if (destination.count != 0) {
@@ -122,7 +127,8 @@ final class Outbox {
     if (code == Codes.DONE) {
       return;
     }
-    // Without a packet or slot. What is in the array for the same destination must be refused or accepted first.
+    // Without a packet or slot. What is in the array for the same destination must be refused or
+    // accepted first.
     flush();
     if (destination.count == 0) {
       code = append(owner, item, destination, ParkedTable.NONE);
@@ -185,10 +191,15 @@ final class Outbox {
     return code;
   }
 
-  /** Writes a descriptor: DONE, or why it cannot be written now. A failing encoder fails its item alone. */
+  /**
+   * Writes a descriptor: DONE, or why it cannot be written now. A failing encoder fails its item
+   * alone.
+   */
   private int append(Submitter owner, Object item, Destination destination, int node) {
     int hint = owner.sizeHint(item);
-    if (hint > io.lci.nativebridge.Layout.INLINE_MAX && hint <= loop.runtime().maxEager() && packets.isEmpty()) {
+    if (hint > io.lci.nativebridge.Layout.INLINE_MAX
+        && hint <= loop.runtime().maxEager()
+        && packets.isEmpty()) {
       return Codes.RETRY_NOPACKET;
     }
     PostWriter out = writer;
@@ -250,7 +261,11 @@ final class Outbox {
       destination.inBatch = false;
       unlink(destination, nodes[i]);
       giveBack(i);
-      fail(Objects.requireNonNull(owners[i]), Objects.requireNonNull(items[i]), destination, failure(destination, code));
+      fail(
+          Objects.requireNonNull(owners[i]),
+          Objects.requireNonNull(items[i]),
+          destination,
+          failure(destination, code));
     }
   }
 
@@ -264,6 +279,7 @@ final class Outbox {
       items[i] = null;
       if (code <= Codes.POSTED_BACKLOG) {
         unlink(destination, nodes[i]);
+        destination.accepted++;
         int slot = slotOf[i];
         if (slot != SlotTable.NONE && Codes.isDone(code)) {
           slots.release(slot);
@@ -297,7 +313,12 @@ final class Outbox {
   }
 
   private void refuse(
-      Submitter owner, Object item, Destination destination, int node, int code, int generationBefore) {
+      Submitter owner,
+      Object item,
+      Destination destination,
+      int node,
+      int code,
+      int generationBefore) {
     refusals++;
     destination.refused = true;
     destination.probe = 1;
@@ -319,17 +340,26 @@ final class Outbox {
     }
   }
 
-  /** After a batch: waiting items that were all accepted may have more room, and only an attempt tells. */
+  /**
+   * After a batch: waiting items that were all accepted may have more room, and only an attempt
+   * tells.
+   */
   private void endBatch(Destination destination) {
     if (!destination.inBatch) {
       return; // it had several elements in the batch
     }
     destination.inBatch = false;
     destination.lastKept = ParkedTable.NONE;
-    if (destination.count > 0 && !destination.refused) {
-      probe(destination);
+    if (destination.refused) {
+      destination.quantum = Math.min(QUANTUM, Math.max(LEAST_QUANTUM, 2 * destination.accepted));
+    } else {
+      destination.quantum = QUANTUM;
+      if (destination.count > 0) {
+        probe(destination);
+      }
     }
     destination.refused = false;
+    destination.accepted = 0;
     if (destination.count == 0) {
       destination.wait = Wait.NOTHING;
       destination.granted = 0;
@@ -350,7 +380,8 @@ final class Outbox {
     }
   }
 
-  private void fail(Submitter owner, Object item, Destination destination, RuntimeException reason) {
+  private void fail(
+      Submitter owner, Object item, Destination destination, RuntimeException reason) {
     owner.failed(item, destination, reason);
     loop.markReady(owner.drainable());
   }
@@ -386,7 +417,10 @@ final class Outbox {
       }
       case Codes.RETRY_NOMEM -> wait(destination, Wait.DEVICE, forDevice);
       case Codes.RETRY_NOPACKET ->
-          wait(destination, packets.isEmpty() ? Wait.PACKET : Wait.DEVICE, packets.isEmpty() ? forPacket : forDevice);
+          wait(
+              destination,
+              packets.isEmpty() ? Wait.PACKET : Wait.DEVICE,
+              packets.isEmpty() ? forPacket : forDevice);
       case Codes.RETRY_PENDING -> wait(destination, Wait.COMPLETION, forCompletion);
       default -> wait(destination, Wait.TURN, forTurn);
     }
@@ -408,7 +442,8 @@ final class Outbox {
 
   /** A WRITABLE record. */
   void writable(boolean engine, int rank, int port, long granted) {
-    Destination destination = destinations.find(engine ? Destination.SEND : Destination.AM, rank, port);
+    Destination destination =
+        destinations.find(engine ? Destination.SEND : Destination.AM, rank, port);
     if (destination != null && destination.count > 0) {
       destination.granted += granted;
       markReady(destination);
@@ -420,7 +455,10 @@ final class Outbox {
     completed = true;
   }
 
-  /** Appends waiting items that may go now; work is bounded per turn, whatever the number that waits. [V4] */
+  /**
+   * Appends waiting items that may go now; work is bounded per turn, whatever the number that
+   * waits. [V4]
+   */
   int resubmit() {
     if (parked.size() == 0) {
       clearWaits();
@@ -442,14 +480,15 @@ final class Outbox {
 
   private int resubmit(Destination destination, int budget) {
     boolean bounded = destination.wait == Wait.GRANT;
-    int allowed = (int) Math.min(bounded ? destination.granted : QUANTUM, budget);
+    int allowed = (int) Math.min(bounded ? destination.granted : destination.quantum, budget);
     int node = destination.head;
     int before = batch;
     int sent = 0;
     boolean stopped = false;
     while (node != ParkedTable.NONE && sent < allowed) {
-      if (used + MAX_ENTRIES > room) {
-        // Never flush here: the nodes of this pass stay linked until their outcome. The rest goes next turn.
+      if (used >= room) {
+        // Never flush here: the nodes of this pass stay linked until their outcome. The rest goes
+        // next turn.
         stopped = true;
         markReady(destination);
         break;
@@ -502,7 +541,8 @@ final class Outbox {
   }
 
   private void clearWaits() {
-    for (ArrayDeque<Destination> list : Arrays.asList(forDevice, forPacket, forTurn, forCompletion)) {
+    for (ArrayDeque<Destination> list :
+        Arrays.asList(forDevice, forPacket, forTurn, forCompletion)) {
       for (Destination d = list.poll(); d != null; d = list.poll()) {
         d.wait = Wait.NOTHING;
       }
@@ -541,7 +581,8 @@ final class Outbox {
   /** Fails everything that waits for a rank, or for anyone if -1. */
   void failParked(int rank, int code) {
     for (Destination destination : destinations.slots()) {
-      if (destination == null || (rank >= 0 && (destination.rank != rank || destination.kind >= Destination.CONTROL))) {
+      if (destination == null
+          || (rank >= 0 && (destination.rank != rank || destination.kind >= Destination.CONTROL))) {
         continue;
       }
       failParked(destination, code);
@@ -572,7 +613,9 @@ final class Outbox {
       return;
     }
     for (Destination destination : destinations.slots()) {
-      if (destination != null && destination.count > 0 && !destination.warned
+      if (destination != null
+          && destination.count > 0
+          && !destination.warned
           && now - destination.progressNanos >= limitNanos) {
         destination.warned = true;
         loop.stalled(destination, now - destination.progressNanos);
@@ -588,11 +631,15 @@ final class Outbox {
 
   private LciException tooManyParked(Destination destination) {
     return new ResourceExhaustedException(
-        detail(destination, "error_exhausted", parked.size() + " operations wait already: the limit lci.max_parked"));
+        detail(
+            destination,
+            "error_exhausted",
+            parked.size() + " operations wait already: the limit lci.max_parked"));
   }
 
   private LciException encodeFailure(Destination destination, Throwable e) {
-    LciException failure = new LciException(detail(destination, "error_argument", "encoding failed: " + e));
+    LciException failure =
+        new LciException(detail(destination, "error_argument", "encoding failed: " + e));
     failure.initCause(e);
     return failure;
   }

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 /**
- * The packets a loop may fill: the lane's cache. What a refused post gives back goes there again, and one batch takes so few
- * that it always fits, whatever the core put in meanwhile. Loop only.
+ * The packets a loop may fill: the lane's cache. What a refused post gives back goes there again,
+ * and one batch takes so few that it always fits, whatever the core put in meanwhile. Loop only.
  */
 final class Packets {
   static final int NONE = -1;

@@ -1,11 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The refused operations of a loop: nodes in arrays, linked per destination in both directions, so that parking,
- * unparking and cancelling cost the same whatever the number that waits, and allocate nothing. Loop only. [V4]
+ * The refused operations of a loop: nodes in arrays, linked per destination in both directions, so
+ * that parking, unparking and cancelling cost the same whatever the number that waits, and allocate
+ * nothing. Loop only. [V4]
  */
 final class ParkedTable {
   static final int NONE = -1;

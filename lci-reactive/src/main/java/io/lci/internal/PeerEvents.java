@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.PeerEvent;
@@ -8,7 +9,10 @@ import java.util.Set;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 
-/** The changes of peers' states so far, replayed to every subscriber on loop 0. At most a few per peer. */
+/**
+ * The changes of peers' states so far, replayed to every subscriber on loop 0. At most a few per
+ * peer.
+ */
 final class PeerEvents extends Flux<PeerEvent> {
   private final EventLoop loop;
 

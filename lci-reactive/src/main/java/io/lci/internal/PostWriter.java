@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.am.PayloadWriter;
@@ -10,8 +11,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes one descriptor with its payload: inline up to 192 bytes, then in a packet, then in pooled memory. What was
- * written moves along when it outgrows its place. Loop only; one per loop.
+ * Writes one descriptor with its payload: inline up to 192 bytes, then in a packet, then in pooled
+ * memory. What was written moves along when it outgrows its place. Loop only; one per loop.
  */
 final class PostWriter implements PayloadWriter {
   private static final int SMALL_COPY = 8;
@@ -55,7 +56,10 @@ final class PostWriter implements PayloadWriter {
     this.target = lane.memory;
   }
 
-  /** Starts a descriptor at an offset of the lane; a payload of {@code hint} bytes is expected, -1 for unknown. */
+  /**
+   * Starts a descriptor at an offset of the lane; a payload of {@code hint} bytes is expected, -1
+   * for unknown.
+   */
   void begin(int offset, int hint) {
     entryOffset = offset;
     op = Codes.OP_AM;
@@ -124,9 +128,12 @@ final class PostWriter implements PayloadWriter {
     memory.putLong(entryOffset + Layout.DESCRIPTOR_TAG, tag);
     memory.putLong(entryOffset + Layout.DESCRIPTOR_CONTEXT, context);
     if (form == Codes.FLAG_INLINE) {
-      return size <= 32 ? 1 : 1 + ((size - 32 + Layout.DESCRIPTOR_SIZE - 1) / Layout.DESCRIPTOR_SIZE);
+      return size <= 32
+          ? 1
+          : 1 + ((size - 32 + Layout.DESCRIPTOR_SIZE - 1) / Layout.DESCRIPTOR_SIZE);
     }
-    long address = form == Codes.FLAG_PACKET ? packet & 0xFFFF_FFFFL : Objects.requireNonNull(buffer).address;
+    long address =
+        form == Codes.FLAG_PACKET ? packet & 0xFFFF_FFFFL : Objects.requireNonNull(buffer).address;
     memory.putLong(entryOffset + Layout.DESCRIPTOR_PAYLOAD, address);
     return 1;
   }
@@ -199,7 +206,12 @@ final class PostWriter implements PayloadWriter {
         target.putLong(position + i * Long.BYTES, source[offset + i]);
       }
     } else {
-      target.duplicate().order(ByteOrder.LITTLE_ENDIAN).position(position).asLongBuffer().put(source, offset, count);
+      target
+          .duplicate()
+          .order(ByteOrder.LITTLE_ENDIAN)
+          .position(position)
+          .asLongBuffer()
+          .put(source, offset, count);
     }
     position += length;
     return this;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.am.MessageView;
@@ -72,7 +73,12 @@ final class RecordView implements MessageView {
   @Override
   public void getLongs(int index, long[] target, int offset, int count) {
     int from = base + check(index, Math.multiplyExact(count, Long.BYTES));
-    memory.duplicate().order(ByteOrder.LITTLE_ENDIAN).position(from).asLongBuffer().get(target, offset, count);
+    memory
+        .duplicate()
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .position(from)
+        .asLongBuffer()
+        .get(target, offset, count);
   }
 
   @Override

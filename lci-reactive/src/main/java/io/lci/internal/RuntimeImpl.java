@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.LciInstrumentation;
@@ -88,7 +89,8 @@ final class RuntimeImpl implements LciRuntime {
     this(library.calls(), library.layout(), handle, options);
   }
 
-  RuntimeImpl(NativeCalls calls, io.lci.nativebridge.Layout layout, long handle, LciOptions options) {
+  RuntimeImpl(
+      NativeCalls calls, io.lci.nativebridge.Layout layout, long handle, LciOptions options) {
     this.calls = calls;
     this.handle = handle;
     this.options = options;
@@ -96,12 +98,20 @@ final class RuntimeImpl implements LciRuntime {
     this.size = calls.runtimeSize(handle);
     this.maxEager = calls.runtimeMaxEager(handle);
     NativeScratch out = new NativeScratch(2);
-    Errors.check(calls, calls.runtimeArena(handle, out.address(0), out.address(1)), "map arena", LciException.NONE);
+    Errors.check(
+        calls,
+        calls.runtimeArena(handle, out.address(0), out.address(1)),
+        "map arena",
+        LciException.NONE);
     this.arena = NativeMemory.wrap(out.getLong(0), out.getLong(1));
     this.counterNames = readCounterNames();
     this.loopsLeft = new AtomicInteger(options.loops());
     for (int i = 0; i < options.loops(); i++) {
-      loops.add(new EventLoop(this, i, Lane.open(calls, layout, handle, i, size, completionRecords(layout, options))));
+      loops.add(
+          new EventLoop(
+              this,
+              i,
+              Lane.open(calls, layout, handle, i, size, completionRecords(layout, options))));
     }
     this.peerEvents = new PeerEvents(loops.get(0));
     if (!options.invoker()) {
@@ -136,7 +146,8 @@ final class RuntimeImpl implements LciRuntime {
 
   EventLoop loop(int index) {
     if (index < 0 || index >= loops.size()) {
-      throw new IllegalArgumentException("this runtime has loops 0 to " + (loops.size() - 1) + ": " + index);
+      throw new IllegalArgumentException(
+          "this runtime has loops 0 to " + (loops.size() - 1) + ": " + index);
     }
     return loops.get(index);
   }
@@ -190,8 +201,14 @@ final class RuntimeImpl implements LciRuntime {
         time.toMillis(),
         destination.count,
         Errors.name(calls, destination.reason));
-    observe(observer -> observer.stalled(
-        destination.rank, destination.port, Errors.outcome(destination.reason), destination.count, time));
+    observe(
+        observer ->
+            observer.stalled(
+                destination.rank,
+                destination.port,
+                Errors.outcome(destination.reason),
+                destination.count,
+                time));
   }
 
   /** A PEER record of a loop's lane. Every lane may get one; the event is told once, by loop 0. */
@@ -213,9 +230,18 @@ final class RuntimeImpl implements LciRuntime {
   private static void failRank(EventLoop loop, int rank, int code) {
     Outbox outbox = loop.outbox();
     outbox.failParked(rank, code);
-    outbox.slots.abandon(rank, owner -> Errors.of(
-        new Detail("posted operation", rank, LciException.NONE, loop.index(), Errors.name(loop.lane().calls, code),
-            Errors.hint(code)), code));
+    outbox.slots.abandon(
+        rank,
+        owner ->
+            Errors.of(
+                new Detail(
+                    "posted operation",
+                    rank,
+                    LciException.NONE,
+                    loop.index(),
+                    Errors.name(loop.lane().calls, code),
+                    Errors.hint(code)),
+                code));
   }
 
   void observe(java.util.function.Consumer<LciInstrumentation> call) {
@@ -274,7 +300,8 @@ final class RuntimeImpl implements LciRuntime {
       return created;
     }
     if (!existing.port().equals(port)) {
-      throw new IllegalArgumentException("port " + port.number() + " is open as " + existing.port());
+      throw new IllegalArgumentException(
+          "port " + port.number() + " is open as " + existing.port());
     }
     return existing;
   }
@@ -314,8 +341,11 @@ final class RuntimeImpl implements LciRuntime {
     Objects.requireNonNull(port, "port");
     refuseClosed("name port " + port);
     ByteBuffer name = NativeMemory.cString(port.name());
-    int code = (int) withCore(
-        () -> calls.portName(handle, port.number(), NativeMemory.address(name)), Codes.ERR_CLOSED);
+    int code =
+        (int)
+            withCore(
+                () -> calls.portName(handle, port.number(), NativeMemory.address(name)),
+                Codes.ERR_CLOSED);
     Errors.check(calls, code, "name port " + port, LciException.NONE);
     return new SenderImpl(loop(senderOptions.loop()), port, senderOptions, size);
   }
@@ -371,20 +401,25 @@ final class RuntimeImpl implements LciRuntime {
   @Override
   public Disposable bind(Port port, CompletionTarget target) {
     if (!(target instanceof NativeTarget comp)) {
-      throw new IllegalArgumentException("not a counter or synchronizer of this library: " + target);
+      throw new IllegalArgumentException(
+          "not a counter or synchronizer of this library: " + target);
     }
     ByteBuffer name = NativeMemory.cString(port.name());
-    int code = (int) withCore(
-        () -> calls.portOpen(
-            handle,
-            port.number(),
-            NativeMemory.address(name),
-            comp.handle(),
-            InboxOptions.DEFAULT_MESSAGES,
-            InboxOptions.DEFAULT_BYTES),
-        Codes.ERR_CLOSED);
+    int code =
+        (int)
+            withCore(
+                () ->
+                    calls.portOpen(
+                        handle,
+                        port.number(),
+                        NativeMemory.address(name),
+                        comp.handle(),
+                        InboxOptions.DEFAULT_MESSAGES,
+                        InboxOptions.DEFAULT_BYTES),
+                Codes.ERR_CLOSED);
     Errors.check(calls, code, "bind port " + port, LciException.NONE);
-    return Disposables.composite(() -> withCore(() -> calls.portClose(handle, port.number()), Codes.DONE));
+    return Disposables.composite(
+        () -> withCore(() -> calls.portClose(handle, port.number()), Codes.DONE));
   }
 
   @Override
@@ -415,7 +450,11 @@ final class RuntimeImpl implements LciRuntime {
     }
     loops.forEach(loop -> loop.count(all));
     List<LciSnapshot.InboxState> states = inboxes.values().stream().map(InboxImpl::state).toList();
-    return new LciSnapshot(all, states, all.getOrDefault("packets_free", 0L), all.getOrDefault("packets_capacity", 0L));
+    return new LciSnapshot(
+        all,
+        states,
+        all.getOrDefault("packets_free", 0L),
+        all.getOrDefault("packets_capacity", 0L));
   }
 
   // Closing
@@ -462,7 +501,11 @@ final class RuntimeImpl implements LciRuntime {
       long left = Math.max(0, TimeUnit.NANOSECONDS.toMillis(closeBy - System.nanoTime()));
       int code = calls.runtimeClose(handle, (int) Math.min(left, Integer.MAX_VALUE));
       if (Codes.isError(code)) {
-        failure = Errors.of(Detail.of("close", Errors.name(calls, code), NativeMemory.string(calls.lastError())), code);
+        failure =
+            Errors.of(
+                Detail.of(
+                    "close", Errors.name(calls, code), NativeMemory.string(calls.lastError())),
+                code);
       }
     } finally {
       core.writeLock().unlock();
@@ -505,8 +548,10 @@ final class RuntimeImpl implements LciRuntime {
   public void close() {
     for (EventLoop loop : loops) {
       if (loop.inSignal()) {
-        throw new IllegalStateException("close() would wait for the thread it is called on, " + loop
-            + "; use dispose() or disposeGracefully()");
+        throw new IllegalStateException(
+            "close() would wait for the thread it is called on, "
+                + loop
+                + "; use dispose() or disposeGracefully()");
       }
     }
     startClose(options.closeTimeout());
@@ -521,7 +566,8 @@ final class RuntimeImpl implements LciRuntime {
     boolean interrupted = false;
     while (closedLatch.getCount() > 0) {
       if (System.nanoTime() - deadline >= 0) {
-        throw new LciException(Detail.of("close", "error_timeout", "still running: " + stuckLoops()));
+        throw new LciException(
+            Detail.of("close", "error_timeout", "still running: " + stuckLoops()));
       }
       try {
         if (options.invoker()) {
@@ -543,7 +589,8 @@ final class RuntimeImpl implements LciRuntime {
     int work = 0;
     for (EventLoop loop : loops) {
       Thread owner = loop.thread();
-      if (!loop.isDisposed() && (owner == null || owner == Thread.currentThread() || !owner.isAlive())) {
+      if (!loop.isDisposed()
+          && (owner == null || owner == Thread.currentThread() || !owner.isAlive())) {
         work += loop.poll();
       }
     }

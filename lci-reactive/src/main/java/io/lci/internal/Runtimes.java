@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.LciOptions;
@@ -79,7 +80,8 @@ public final class Runtimes {
     NativeLibrary library = load();
     NativeCalls calls = library.calls();
     LciOptions resolved =
-        new OptionSources(attributeNames(calls), System.getProperties(), System.getenv()).resolve(options);
+        new OptionSources(attributeNames(calls), System.getProperties(), System.getenv())
+            .resolve(options);
     NativeScratch out = new NativeScratch(1);
     Errors.check(calls, calls.attrsCreate(out.address(0)), "create runtime", LciException.NONE);
     long attributes = out.getLong(0);
@@ -88,7 +90,11 @@ public final class Runtimes {
       wanted.put("max_posted", Integer.toString(resolved.maxPosted()));
       wanted.put("devices", Integer.toString(resolved.loops()));
       wanted.forEach((name, value) -> set(calls, attributes, name, value));
-      Errors.check(calls, calls.runtimeCreate(attributes, job, rank, out.address(0)), "create runtime", LciException.NONE);
+      Errors.check(
+          calls,
+          calls.runtimeCreate(attributes, job, rank, out.address(0)),
+          "create runtime",
+          LciException.NONE);
     } finally {
       calls.attrsFree(attributes);
     }
@@ -107,7 +113,9 @@ public final class Runtimes {
   private static void set(NativeCalls calls, long attributes, String name, String value) {
     ByteBuffer nativeName = NativeMemory.cString(name);
     ByteBuffer nativeValue = NativeMemory.cString(value);
-    int code = calls.attrsSet(attributes, NativeMemory.address(nativeName), NativeMemory.address(nativeValue));
+    int code =
+        calls.attrsSet(
+            attributes, NativeMemory.address(nativeName), NativeMemory.address(nativeValue));
     java.lang.ref.Reference.reachabilityFence(nativeName);
     java.lang.ref.Reference.reachabilityFence(nativeValue);
     Errors.check(calls, code, "set attribute " + name, LciException.NONE);
@@ -119,8 +127,9 @@ public final class Runtimes {
     ByteBuffer value = ByteBuffer.allocateDirect(VALUE_BYTES);
     for (String name : attributeNames(calls)) {
       ByteBuffer nativeName = NativeMemory.cString(name);
-      int code = calls.runtimeAttr(
-          handle, NativeMemory.address(nativeName), NativeMemory.address(value), VALUE_BYTES);
+      int code =
+          calls.runtimeAttr(
+              handle, NativeMemory.address(nativeName), NativeMemory.address(value), VALUE_BYTES);
       java.lang.ref.Reference.reachabilityFence(nativeName);
       Errors.check(calls, code, "read attribute " + name, LciException.NONE);
       result.attribute(name, NativeMemory.string(NativeMemory.address(value)));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.Op;
@@ -62,7 +63,8 @@ final class SenderImpl implements Sender {
   @Override
   public Mono<Void> send(int rank, Payload payload) {
     loop.runtime().checkRank(rank);
-    return new MonoOp<>(loop, Op.am(rank, port, payload).device(loop.index()), OpRun.Result.NOTHING);
+    return new MonoOp<>(
+        loop, Op.am(rank, port, payload).device(loop.index()), OpRun.Result.NOTHING);
   }
 
   @Override
@@ -73,7 +75,8 @@ final class SenderImpl implements Sender {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super Void> actual) {
-        Flux.from(items).subscribe(new BulkSend<T, Void>(SenderImpl.this, actual, rank, null, encoder));
+        Flux.from(items)
+            .subscribe(new BulkSend<T, Void>(SenderImpl.this, actual, rank, null, encoder));
       }
     };
   }
@@ -87,7 +90,8 @@ final class SenderImpl implements Sender {
     return new Flux<>() {
       @Override
       public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
-        Flux.from(items).subscribe(new BulkSend<T, SendResult<T>>(SenderImpl.this, actual, -1, rank, encoder));
+        Flux.from(items)
+            .subscribe(new BulkSend<T, SendResult<T>>(SenderImpl.this, actual, -1, rank, encoder));
       }
     };
   }

@@ -1,11 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The operations of a loop that may be or were posted. A slot owns the operation's memory until the native signal,
- * whoever still waits for it; slot and generation travel in the descriptor's user_context. Loop only. [V15]
+ * The operations of a loop that may be or were posted. A slot owns the operation's memory until the
+ * native signal, whoever still waits for it; slot and generation travel in the descriptor's
+ * user_context. Loop only. [V15]
  */
 final class SlotTable {
   static final int NONE = -1;
@@ -87,7 +89,8 @@ final class SlotTable {
   boolean complete(long context, int code, int rank, long tag, int size) {
     int slot = (int) context - 1;
     if (slot < 0 || slot >= used || generations[slot] != (int) (context >>> 32)) {
-      throw new IllegalStateException("completion for unknown context " + Long.toHexString(context));
+      throw new IllegalStateException(
+          "completion for unknown context " + Long.toHexString(context));
     }
     Posted owner = owners[slot];
     if (owner != null) {
@@ -97,7 +100,10 @@ final class SlotTable {
     return owner != null;
   }
 
-  /** Ends what is bound to a rank, or everything for rank -1; the memory stays until the native signals. */
+  /**
+   * Ends what is bound to a rank, or everything for rank -1; the memory stays until the native
+   * signals.
+   */
   void abandon(int rank, java.util.function.Function<Posted, RuntimeException> reason) {
     for (int slot = 0; slot < used; slot++) {
       Posted owner = owners[slot];

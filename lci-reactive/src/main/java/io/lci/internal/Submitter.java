@@ -1,6 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
-/** Source of descriptors: a single operation, or a bulk send whose elements are its items. Loop only. */
+/**
+ * Source of descriptors: a single operation, or a bulk send whose elements are its items. Loop
+ * only.
+ */
 interface Submitter {
   /** Bytes the payload will have, at least; -1 unknown. */
   int sizeHint(Object item);
@@ -8,7 +12,10 @@ interface Submitter {
   /** Writes the descriptor; called again after a refusal. May call user code. */
   void encode(Object item, PostWriter out);
 
-  /** Who is told when the operation was posted in {@code slot}; asked only if the descriptor needs a slot. */
+  /**
+   * Who is told when the operation was posted in {@code slot}; asked only if the descriptor needs a
+   * slot.
+   */
   Posted posted(Object item);
 
   /** The final outcome: done or posted. No user code. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
 import io.lci.completion.Completion;
@@ -64,9 +65,18 @@ final class SynchronizerImpl implements Synchronizer, NativeTarget {
 
   /** One SYNC record; {@code left} statuses of the firing follow. */
   void status(int code, int port, int rank, long tag, int size, int left) {
-    LciException error = code == Codes.DONE ? null
-        : Errors.of(new Detail("signal", rank, port, loop.index(), Errors.name(loop.lane().calls, code),
-            Errors.hint(code)), code);
+    LciException error =
+        code == Codes.DONE
+            ? null
+            : Errors.of(
+                new Detail(
+                    "signal",
+                    rank,
+                    port,
+                    loop.index(),
+                    Errors.name(loop.lane().calls, code),
+                    Errors.hint(code)),
+                code);
     Completion.Kind kind = port == 0 ? Completion.Kind.OPERATION : Completion.Kind.ARRIVAL;
     collecting.add(new Completion(kind, rank, tag, size, null, error));
     if (left == 0) {
@@ -108,7 +118,8 @@ final class SynchronizerImpl implements Synchronizer, NativeTarget {
       }
       if (current != null && !current.isOver()) {
         Operators.error(
-            candidate.actual, new IllegalStateException("the synchronizer has a waiter: " + current));
+            candidate.actual,
+            new IllegalStateException("the synchronizer has a waiter: " + current));
         return;
       }
       if (waiter.compareAndSet(current, candidate)) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.testing;
 
 import io.lci.LciSnapshot;
@@ -10,8 +11,9 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import reactor.core.publisher.Hooks;
 
 /**
- * After every test: every {@link LciTestJob} was closed, its ledgers are whole, and Reactor dropped no error and no
- * element. Use by {@code @ExtendWith(LciLeakCheck.class)}; the hooks are global, so such tests do not run in parallel.
+ * After every test: every {@link LciTestJob} was closed, its ledgers are whole, and Reactor dropped
+ * no error and no element. Use by {@code @ExtendWith(LciLeakCheck.class)}; the hooks are global, so
+ * such tests do not run in parallel.
  */
 public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback {
   private static final String KEY = "lci-leak-check";
@@ -59,7 +61,8 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
     }
   }
 
-  private static void expectZero(String who, LciSnapshot snapshot, String counter, List<String> faults) {
+  private static void expectZero(
+      String who, LciSnapshot snapshot, String counter, List<String> faults) {
     long value = snapshot.counter(counter);
     if (value != 0) {
       faults.add(who + ": " + counter + " = " + value);

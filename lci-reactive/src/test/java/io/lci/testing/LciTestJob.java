@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.testing;
 
 import io.lci.LciOptions;
@@ -12,8 +13,9 @@ import java.util.concurrent.Executors;
 import java.util.function.IntFunction;
 
 /**
- * A job of several ranks in this JVM, over the real shared-memory transport: {@code try (var job = LciTestJob.start(2))}.
- * Closing closes all ranks; {@link LciLeakCheck} then looks at their ledgers.
+ * A job of several ranks in this JVM, over the real shared-memory transport: {@code try (var job =
+ * LciTestJob.start(2))}. Closing closes all ranks; {@link LciLeakCheck} then looks at their
+ * ledgers.
  */
 public final class LciTestJob implements AutoCloseable {
   private static final List<LciTestJob> OPENED = new ArrayList<>();
@@ -54,7 +56,8 @@ public final class LciTestJob implements AutoCloseable {
    */
   public static LciTestJob start(int size, IntFunction<LciOptions> options) {
     long handle = Runtimes.createJob(size);
-    ExecutorService joining = Executors.newFixedThreadPool(size); // a rank blocks until all have come
+    ExecutorService joining =
+        Executors.newFixedThreadPool(size); // a rank blocks until all have come
     try {
       List<CompletableFuture<LciRuntime>> futures = new ArrayList<>();
       for (int i = 0; i < size; i++) {
@@ -116,6 +119,9 @@ public final class LciTestJob implements AutoCloseable {
   /** Closes all ranks at once and waits. */
   @Override
   public void close() {
-    ranks.stream().map(rank -> CompletableFuture.runAsync(rank::close)).toList().forEach(CompletableFuture::join);
+    ranks.stream()
+        .map(rank -> CompletableFuture.runAsync(rank::close))
+        .toList()
+        .forEach(CompletableFuture::join);
   }
 }

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lci.LciOptions;
+import io.lci.Op;
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.error.PeerFailedException;
+import io.lci.error.ResourceExhaustedException;
+import io.lci.internal.ScriptedCore.Submitted;
+import io.lci.nativebridge.Codes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+
+/** Waiting, order and resubmission, over a core whose answers the test decides. */
+class OutboxTest {
+  private static final Port PORT = Port.of(5, "outbox");
+
+  private final ScriptedCore core = new ScriptedCore();
+  private RuntimeImpl runtime =
+      start(LciOptions.builder().invoker(true).closeTimeout(Duration.ZERO).build());
+  private final List<Integer> accepted = new ArrayList<>();
+  private final List<Throwable> errors = new ArrayList<>();
+
+  private RuntimeImpl start(LciOptions options) {
+    return new RuntimeImpl(core.calls, core.layout, 1, options);
+  }
+
+  @AfterEach
+  void close() {
+    runtime.close();
+  }
+
+  private void turns(int count) {
+    for (int i = 0; i < count; i++) {
+      runtime.loop(0).poll();
+    }
+  }
+
+  private Disposable post(int rank, int number) {
+    return runtime
+        .post(Op.am(rank, PORT, Payload.ofLong(number)))
+        .subscribe(c -> accepted.add(number), errors::add);
+  }
+
+  /** What the core accepted for a rank, in order. */
+  private ScriptedCore.Script recording(List<Long> order, ScriptedCore.Script answers) {
+    return submitted -> {
+      int code = answers.answer(submitted);
+      if (Codes.isDone(code)) {
+        order.add(submitted.first());
+      }
+      return code;
+    };
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      ints = {
+        Codes.RETRY_NOCREDIT,
+        Codes.RETRY_NOMEM,
+        Codes.RETRY_NOPACKET,
+        Codes.RETRY_LOCK,
+        Codes.RETRY_BACKLOG,
+        Codes.RETRY_PENDING
+      })
+  void everyReasonKeepsTheOrderPerDestination(int reason) {
+    Random random = new Random(reason);
+    List<Long> order = new ArrayList<>();
+    Set<Integer> refusedInBatch = new HashSet<>();
+    int[] batch = {-1};
+    core.script =
+        recording(
+            order,
+            submitted -> {
+              if (batch[0] != core.batches.size()) {
+                batch[0] = core.batches.size();
+                refusedInBatch.clear();
+              }
+              if (refusedInBatch.contains(submitted.rank())) {
+                return Codes.RETRY_ORDER;
+              }
+              if (random.nextInt(4) == 0) {
+                refusedInBatch.add(submitted.rank());
+                return reason;
+              }
+              return Codes.DONE;
+            });
+    int count = 2000;
+    turns(1);
+    for (int i = 0; i < count; i++) {
+      post(i % 3, i);
+      if (i % 100 == 0) {
+        turns(1);
+      }
+    }
+    for (int i = 0; i < 20_000 && accepted.size() < count; i++) {
+      core.generation++;
+      for (int rank = 0; rank < 3; rank++) {
+        core.writable(rank, PORT.number(), 2);
+      }
+      if (reason == Codes.RETRY_PENDING) {
+        runtime.loop(0).outbox().completionSeen();
+      }
+      turns(1);
+    }
+    assertThat(errors).isEmpty();
+    assertThat(accepted).hasSize(count);
+    assertThat(order).hasSize(count);
+    for (int rank = 0; rank < 3; rank++) {
+      int r = rank;
+      assertThat(order.stream().filter(n -> n % 3 == r)).isSorted();
+    }
+  }
+
+  @Test
+  void aGrantIsNotExceededByMoreThanTheProbeThatFindsItsEnd() {
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    turns(1);
+    IntStream.range(0, 1000).forEach(i -> post(1, i));
+    turns(4);
+    int[] credit = {16};
+    core.script = submitted -> credit[0]-- > 0 ? Codes.DONE : Codes.RETRY_NOCREDIT;
+    core.batches.clear();
+    core.writable(1, PORT.number(), 16);
+    turns(10);
+    assertThat(accepted).hasSize(16);
+    assertThat(core.submitted()).hasSizeLessThanOrEqualTo(17);
+    assertThat(core.batches.stream().mapToInt(List::size).max()).hasValue(16);
+  }
+
+  @Test
+  void anotherDestinationIsNotHeldUp() {
+    core.script = submitted -> submitted.rank() == 1 ? Codes.RETRY_NOCREDIT : Codes.DONE;
+    turns(1);
+    IntStream.range(0, 500).forEach(i -> post(1, i));
+    turns(3);
+    IntStream.range(500, 600).forEach(i -> post(2, i));
+    turns(3);
+    assertThat(accepted).hasSize(100);
+    // and what waits is not attempted again without a grant
+    core.batches.clear();
+    turns(20);
+    assertThat(core.submitted()).isEmpty();
+  }
+
+  @Test
+  void aCancelledOperationIsUnlinkedWhereverItWaits() {
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    turns(1);
+    List<Disposable> posts = IntStream.range(0, 9).mapToObj(i -> post(1, i)).toList();
+    turns(3);
+    posts.get(0).dispose();
+    posts.get(4).dispose();
+    posts.get(8).dispose();
+    turns(2);
+    core.script = submitted -> Codes.DONE;
+    core.writable(1, PORT.number(), 100);
+    turns(5);
+    assertThat(accepted).containsExactly(1, 2, 3, 5, 6, 7);
+    assertThat(runtime.loop(0).outbox().parkedCount()).isZero();
+  }
+
+  @Test
+  void anErrorFailsItsOperationAlone() {
+    turns(1);
+    core.script = submitted -> submitted.first() == 2 ? Codes.ERR_PEER_FAILED : Codes.DONE;
+    IntStream.range(0, 5).forEach(i -> post(1, i));
+    turns(3);
+    assertThat(accepted).containsExactly(0, 1, 3, 4);
+    assertThat(errors).singleElement().isInstanceOf(PeerFailedException.class);
+  }
+
+  @Test
+  void tooManyWaitingOperationsAreAnError() {
+    runtime.close();
+    runtime =
+        start(LciOptions.builder().invoker(true).closeTimeout(Duration.ZERO).maxParked(10).build());
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    turns(1);
+    IntStream.range(0, 15).forEach(i -> post(1, i));
+    turns(3);
+    assertThat(errors)
+        .hasSize(5)
+        .allMatch(
+            e ->
+                e instanceof ResourceExhaustedException
+                    && e.getMessage().contains("lci.max_parked"));
+  }
+
+  @Test
+  void aBulkSendThatWaitsGoesOutInOrderBehindOthers() {
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    turns(1);
+    post(1, 0);
+    Disposable sending =
+        runtime.sender(PORT).sendAll(1, Flux.range(1, 300), (n, out) -> out.putLong(n)).subscribe();
+    turns(3);
+    List<Long> order = new ArrayList<>();
+    core.script = recording(order, submitted -> Codes.DONE);
+    core.writable(1, PORT.number(), 5);
+    turns(30);
+    assertThat(order).isEqualTo(IntStream.rangeClosed(0, 300).mapToObj(Long::valueOf).toList());
+    assertThat(sending.isDisposed()).isTrue();
+  }
+
+  @Test
+  void longInlinePayloadsTakeSeveralEntries() {
+    turns(1);
+    Flux<byte[]> items = Flux.range(0, 193).map(byte[]::new);
+    Disposable sending =
+        runtime.sender(PORT).sendAll(2, items, (bytes, out) -> out.putBytes(bytes)).subscribe();
+    turns(10);
+    assertThat(sending.isDisposed()).isTrue();
+    assertThat(core.submitted().stream().map(Submitted::size))
+        .isEqualTo(IntStream.range(0, 193).boxed().toList());
+  }
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.nativebridge.Codes;
+import io.lci.nativebridge.Layout;
+import io.lci.nativebridge.NativeCalls;
+import io.lci.nativebridge.NativeLibrary;
+import io.lci.nativebridge.NativeMemory;
+import java.lang.reflect.Proxy;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A core with one lane whose answers the test decides: what each descriptor gets, and which records
+ * come. Runs on the thread that polls the loop.
+ */
+final class ScriptedCore {
+  /** A descriptor as it was submitted. */
+  record Submitted(int op, int rank, int port, int size, long first) {}
+
+  /** Decides the outcome of one descriptor. */
+  interface Script {
+    int answer(Submitted submitted);
+  }
+
+  final Layout layout = NativeLibrary.load().layout();
+  final NativeCalls calls;
+  final List<List<Submitted>> batches = new ArrayList<>();
+  Script script = submitted -> Codes.DONE;
+  int generation;
+
+  private final NativeCalls real = NativeLibrary.load().calls();
+  private final ByteBuffer lane =
+      direct(layout.completionOffset() + layout.completionCount() * Layout.RECORD_SIZE);
+  private final ByteBuffer doorbell = direct(4096);
+  private final ByteBuffer arena = direct(1 << 16);
+  private final ArrayDeque<Runnable> records = new ArrayDeque<>();
+
+  ScriptedCore() {
+    calls =
+        (NativeCalls)
+            Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {NativeCalls.class},
+                (proxy, method, arguments) ->
+                    switch (method.getName()) {
+                      case "runtimeSize" -> 4;
+                      case "runtimeMaxEager" -> 8000;
+                      case "laneCreate" -> out(arguments[3], 1L);
+                      case "laneMemory" -> region(lane, arguments[1], arguments[2]);
+                      case "laneDoorbell" -> region(doorbell, arguments[1], arguments[2]);
+                      case "runtimeArena" -> region(arena, arguments[1], arguments[2]);
+                      case "laneParkOffset" -> 64L;
+                      case "laneSummaryOffset" -> 128L;
+                      case "codeName" -> real.codeName((int) arguments[0]);
+                      case "laneEnter" -> enter();
+                      case "lanePark" -> Codes.RETRY;
+                      case "laneWake" -> null;
+                      default -> 0;
+                    });
+  }
+
+  /** The next full enter records that a destination has room. */
+  void writable(int rank, int port, long count) {
+    records.add(
+        () -> {
+          int at = nextRecord(Codes.RECORD_WRITABLE);
+          lane.putInt(at + Layout.RECORD_RANK, rank);
+          lane.putShort(at + Layout.RECORD_PORT, (short) port);
+          lane.putLong(at + Layout.RECORD_CONTEXT, count);
+        });
+    ring();
+  }
+
+  /** The next full enter ends an operation. */
+  void ended(long context, int code) {
+    records.add(
+        () -> {
+          int at = nextRecord(Codes.RECORD_OP);
+          lane.putShort(at + Layout.RECORD_CODE, (short) code);
+          lane.putLong(at + Layout.RECORD_CONTEXT, context);
+        });
+    ring();
+  }
+
+  /** Makes the loop enter at its next turn. */
+  void ring() {
+    doorbell.put(128, (byte) 1);
+  }
+
+  /** What was submitted in all, flat. */
+  List<Submitted> submitted() {
+    return batches.stream().flatMap(List::stream).toList();
+  }
+
+  private int enter() {
+    int control = layout.controlOffset();
+    int count = lane.getInt(control + Layout.CONTROL_SUBMIT_COUNT);
+    int flags = lane.getInt(control + Layout.CONTROL_FLAGS);
+    int moved = 0;
+    if (count > 0) {
+      answer(count);
+      moved++;
+    }
+    lane.putInt(control + Layout.CONTROL_SUBMIT_COUNT, 0);
+    if ((flags & Codes.ENTER_DRAIN) != 0) {
+      doorbell.put(128, (byte) 0);
+      for (Runnable record = records.poll(); record != null; record = records.poll()) {
+        record.run();
+        moved++;
+      }
+      lane.putInt(control + Layout.CONTROL_GENERATION, generation);
+    }
+    lane.putInt(control + Layout.CONTROL_MOVED, moved);
+    return moved > 0 ? Codes.DONE : Codes.RETRY;
+  }
+
+  private void answer(int count) {
+    List<Submitted> batch = new ArrayList<>();
+    for (int i = 0; i < count; ) {
+      int at = layout.submissionOffset() + i * Layout.DESCRIPTOR_SIZE;
+      int size = lane.getInt(at + Layout.DESCRIPTOR_SIZE_FIELD);
+      boolean inline =
+          (lane.get(at + Layout.DESCRIPTOR_FLAGS) & Codes.FLAG_PAYLOAD_MASK) == Codes.FLAG_INLINE;
+      Submitted submitted =
+          new Submitted(
+              lane.get(at + Layout.DESCRIPTOR_OP),
+              lane.getInt(at + Layout.DESCRIPTOR_RANK),
+              lane.getShort(at + Layout.DESCRIPTOR_PORT),
+              size,
+              lane.getLong(at + Layout.DESCRIPTOR_PAYLOAD));
+      batch.add(submitted);
+      lane.putShort(at + Layout.DESCRIPTOR_OUTCOME, (short) script.answer(submitted));
+      i += inline && size > 32 ? 1 + (size - 32 + 63) / 64 : 1;
+    }
+    batches.add(batch);
+  }
+
+  private int nextRecord(int kind) {
+    int tailAt = layout.controlOffset() + Layout.CONTROL_CQ_TAIL;
+    int tail = lane.getInt(tailAt);
+    int at =
+        layout.completionOffset() + (tail & (layout.completionCount() - 1)) * Layout.RECORD_SIZE;
+    for (int i = 0; i < Layout.RECORD_SIZE; i += 8) {
+      lane.putLong(at + i, 0);
+    }
+    lane.put(at + Layout.RECORD_KIND, (byte) kind);
+    lane.putInt(tailAt, tail + 1);
+    return at;
+  }
+
+  private static int region(ByteBuffer memory, Object outBase, Object outLength) {
+    out(outBase, NativeMemory.address(memory));
+    return out(outLength, (long) memory.capacity());
+  }
+
+  private static int out(Object address, long value) {
+    NativeMemory.wrap((long) address, Long.BYTES).buffer().putLong(0, value);
+    return Codes.DONE;
+  }
+
+  private static ByteBuffer direct(int bytes) {
+    return ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
+  }
+}
