@@ -14,11 +14,10 @@ namespace {
 
 int create(lci_runtime* runtime, std::unique_ptr<Completion> completion, lci_comp** out) {
   Completion* added = completion.get();
-  auto handle = std::make_unique<lci_comp>(lci_comp{runtime->runtime.get(), added});
   if (runtime->runtime->add_completion(std::move(completion)) == 0) {
     return fail(LCI_ERR_EXHAUSTED, "create completion object: the runtime has no identifier left");
   }
-  *out = handle.release();
+  *out = to_handle(added);
   return LCI_DONE;
 }
 
@@ -46,22 +45,22 @@ int lci_queue_create(lci_runtime* runtime, uint32_t capacity, lci_comp** out) {
 int lci_queue_pop(lci_comp* queue, lci_status* out) {
   LCI_NOT_NULL(queue, "pop");
   LCI_NOT_NULL(out, "pop");
-  if (queue->completion->kind() != Completion::Kind::kQueue) return fail(LCI_ERR_ARGUMENT, "pop: not a queue");
-  const int code = static_cast<CompletionQueue*>(queue->completion)->pop(out);
+  if (from_handle(queue)->kind() != Completion::Kind::kQueue) return fail(LCI_ERR_ARGUMENT, "pop: not a queue");
+  const int code = static_cast<CompletionQueue*>(from_handle(queue))->pop(out);
   if (code == LCI_DONE) taken(*out);
   return code;
 }
 
 uint32_t lci_queue_pop_many(lci_comp* queue, lci_status* out, uint32_t count) {
-  if (!queue || !out || queue->completion->kind() != Completion::Kind::kQueue) return 0;
-  const uint32_t popped = static_cast<CompletionQueue*>(queue->completion)->pop_many(out, count);
+  if (!queue || !out || from_handle(queue)->kind() != Completion::Kind::kQueue) return 0;
+  const uint32_t popped = static_cast<CompletionQueue*>(from_handle(queue))->pop_many(out, count);
   for (uint32_t i = 0; i < popped; ++i) taken(out[i]);
   return popped;
 }
 
 uint64_t lci_queue_length(const lci_comp* queue) {
-  if (!queue || queue->completion->kind() != Completion::Kind::kQueue) return 0;
-  return static_cast<const CompletionQueue*>(queue->completion)->length();
+  if (!queue || from_handle(queue)->kind() != Completion::Kind::kQueue) return 0;
+  return static_cast<const CompletionQueue*>(from_handle(queue))->length();
 }
 
 int lci_synchronizer_create(lci_runtime* runtime, uint32_t threshold, lci_comp** out) {
@@ -75,10 +74,10 @@ int lci_synchronizer_create(lci_runtime* runtime, uint32_t threshold, lci_comp**
 
 int lci_synchronizer_test(lci_comp* synchronizer, lci_status* out) {
   LCI_NOT_NULL(synchronizer, "test synchronizer");
-  if (synchronizer->completion->kind() != Completion::Kind::kSynchronizer) {
+  if (from_handle(synchronizer)->kind() != Completion::Kind::kSynchronizer) {
     return fail(LCI_ERR_ARGUMENT, "test synchronizer: not a synchronizer");
   }
-  auto& fired = *static_cast<Synchronizer*>(synchronizer->completion);
+  auto& fired = *static_cast<Synchronizer*>(from_handle(synchronizer));
   return guarded("test synchronizer", [&] {
     std::vector<lci_status> mine;
     lci_status* statuses = out;
@@ -105,12 +104,12 @@ int lci_counter_create(lci_runtime* runtime, lci_comp** out) {
   return guarded("create counter", [&] { return create(runtime, std::make_unique<Counter>(), out); });
 }
 uint64_t lci_counter_get(const lci_comp* counter) {
-  if (!counter || counter->completion->kind() != Completion::Kind::kCounter) return 0;
-  return static_cast<const Counter*>(counter->completion)->get();
+  if (!counter || from_handle(counter)->kind() != Completion::Kind::kCounter) return 0;
+  return static_cast<const Counter*>(from_handle(counter))->get();
 }
 void lci_counter_set(lci_comp* counter, uint64_t value) {
-  if (!counter || counter->completion->kind() != Completion::Kind::kCounter) return;
-  static_cast<Counter*>(counter->completion)->set(value);
+  if (!counter || from_handle(counter)->kind() != Completion::Kind::kCounter) return;
+  static_cast<Counter*>(from_handle(counter))->set(value);
 }
 
 int lci_handler_create(lci_runtime* runtime, lci_handler_fn function, void* argument, lci_comp** out) {
@@ -126,20 +125,19 @@ int lci_comp_signal(lci_comp* comp, const lci_status* status) {
   return guarded("signal", [&] {
     lci_status given = *status;
     given.port = 0;  // its buffer is the signaller's
-    return comp->completion->signal(given);
+    return from_handle(comp)->signal(given);
   });
 }
 
 uint32_t lci_comp_id(const lci_comp* comp) {
-  return comp ? comp->completion->id() : 0;
+  return comp ? from_handle(comp)->id() : 0;
 }
 
 int lci_comp_free(lci_comp* comp) {
   if (!comp) return LCI_DONE;
   return guarded("free completion object", [&] {
-    const int code = comp->runtime->remove_completion(comp->completion);
-    if (code == LCI_DONE) delete comp;
-    return code;
+    Completion* completion = from_handle(comp);
+    return completion->runtime()->remove_completion(completion);
   });
 }
 

@@ -22,18 +22,21 @@ struct lci_lane {
   uint32_t first_device;
 };
 
-/// A completion object with the runtime that owns it.
-struct lci_comp {
-  lci::Runtime* runtime;
-  lci::Completion* completion;
-};
-
 namespace lci {
-// Devices are handed out as themselves.
+// Devices and completion objects are handed out as themselves; their runtime owns them.
 inline lci_device* to_handle(Device* device) {
   return reinterpret_cast<lci_device*>(device);
 }
 inline Device* from_handle(lci_device* device) {
   return reinterpret_cast<Device*>(device);
+}
+inline lci_comp* to_handle(Completion* completion) {
+  return reinterpret_cast<lci_comp*>(completion);
+}
+inline Completion* from_handle(lci_comp* comp) {
+  return reinterpret_cast<Completion*>(comp);
+}
+inline const Completion* from_handle(const lci_comp* comp) {
+  return reinterpret_cast<const Completion*>(comp);
 }
 }  // namespace lci

@@ -65,6 +65,8 @@ void lci_lane_wake(lci_lane* lane) {
 int lci_lane_free(lci_lane* lane) {
   LCI_NOT_NULL(lane, "free lane");
   return guarded("free lane", [&] {
+    Runtime& runtime = lane->lane->runtime();
+    runtime.retire_lane(std::move(lane->lane));
     delete lane;
     return static_cast<int>(LCI_DONE);
   });
@@ -100,11 +102,11 @@ int lci_lane_synchronizer_create(lci_lane* lane, uint32_t threshold, lci_comp** 
       return fail(LCI_ERR_ARGUMENT, "create synchronizer: threshold %u is outside 1..65535", threshold);
     }
     auto completion = std::make_unique<LaneSynchronizer>(*lane->lane, threshold);
-    auto handle = std::make_unique<lci_comp>(lci_comp{&lane->lane->runtime(), completion.get()});
+    Completion* added = completion.get();
     if (lane->lane->runtime().add_completion(std::move(completion)) == 0) {
       return fail(LCI_ERR_EXHAUSTED, "create synchronizer: the runtime has no identifier left");
     }
-    *out = handle.release();
+    *out = to_handle(added);
     return LCI_DONE;
   });
 }

@@ -55,7 +55,7 @@ int lci_post(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status*
   LCI_NOT_NULL(op, "post");
   Device& device = *from_handle(handle);
   return guarded("post", [&]() -> int {
-    OpTarget target{comp ? comp->completion : nullptr, nullptr, op->user_context};
+    OpTarget target{comp ? from_handle(comp) : nullptr, nullptr, op->user_context};
     if (op->flags & LCI_FLAG_COMP)
       target.completion = device.runtime().completion(static_cast<uint32_t>(op->user_context));
     const bool needs_target = op->op == LCI_OP_RECV || op->op == LCI_OP_BARRIER || (op->flags & LCI_FLAG_SIGNAL);

@@ -150,7 +150,7 @@ int lci_port_open(lci_runtime* runtime, uint32_t number, const char* name, lci_c
   LCI_NOT_NULL(comp, "open port");
   return guarded("open port", [&] {
     const Attributes& attributes = runtime->runtime->attributes();
-    return runtime->runtime->open_port(number, name, comp->completion, nullptr,
+    return runtime->runtime->open_port(number, name, from_handle(comp), nullptr,
                                        messages != 0 ? messages : attributes.inbox_messages,
                                        bytes != 0 ? bytes : attributes.inbox_bytes);
   });

@@ -8,6 +8,8 @@
 
 namespace lci {
 
+class Runtime;
+
 /// What an operation or an arrival signals. [E1]
 class Completion {
  public:
@@ -28,10 +30,14 @@ class Completion {
   /// Identifier in descriptors and records; set once by the registry, before the object is shared.
   uint32_t id() const { return id_; }
   void set_id(uint32_t id) { id_ = id; }
+  /// The runtime that owns the object; set once by its registry.
+  Runtime* runtime() const { return runtime_; }
+  void set_runtime(Runtime* runtime) { runtime_ = runtime; }
 
  private:
   const Kind kind_;
   uint32_t id_ = 0;
+  Runtime* runtime_ = nullptr;
 };
 
 /// LCI_DONE if @p status may be signalled, else LCI_ERR_ARGUMENT with a text. [SS-44]

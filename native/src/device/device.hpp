@@ -104,6 +104,8 @@ class Device {
   // --- end of a runtime ---------------------------------------------------------------------------------------------
   /// Ends everything outstanding with @p code.
   void cancel_all(int code);
+  /// Drops the operations of a lane that goes: their buffers may go with it. Barriers still take part.
+  void forget(const Lane& gone);
 
  private:
   friend class ChannelChaos;

@@ -191,4 +191,36 @@ void Device::cancel_all(int code) {
   }
 }
 
+void Device::forget(const Lane& gone) {
+  sends_.for_each([&](uint64_t id, SendContext& context) {
+    if (context.target.lane != &gone) return;
+    std::erase(context.channel->streams, &context);
+    sends_.remove(id);
+  });
+  counters.set(Metric::sends_pending, sends_.live());
+  receives_.for_each([&](uint64_t id, ReceiveContext& context) {
+    if (context.target.lane == &gone) receives_.remove(id);
+  });
+  for (auto& entry : barriers_) {
+    if (entry.second.target.lane == &gone) entry.second.target.lane = nullptr;
+  }
+  for (auto& [rank, queue] : backlog_) {
+    for (Queued& queued : queue) {
+      if (queued.target.lane != &gone) continue;
+      queued.target.lane = nullptr;
+      // A payload that was not copied may be gone: nothing is sent in its place.
+      if (queued.op.size > runtime_.max_eager()) queued.op.op = LCI_OP_CANCEL;
+    }
+  }
+  for (uint32_t engine = 0; engine < runtime_.engines(); ++engine) {
+    runtime_.engine(engine).matching->extract([&](uint64_t, void* value, Side side) {
+      auto* receive = static_cast<PostedReceive*>(value);
+      if (side != Side::kReceive || receive->target.lane != &gone) return false;
+      runtime_.shared.add(Metric::receives_pending, -1);
+      delete receive;
+      return true;
+    });
+  }
+}
+
 }  // namespace lci

@@ -59,21 +59,29 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
   return LCI_DONE;
 }
 
-Lane::~Lane() {
+void Lane::retire() {
+  if (retired_.exchange(true) || !block_) return;
   for (uint32_t i = 0; i < inboxes_.size(); ++i) {
     if (inboxes_[i] && !inboxes_[i]->closing) close_port(i);
   }
   for (; head_ != tail_; ++head_) {
     Held& held = held_[head_ & ring_mask_];
-    if (held.owned) lci_buffer_free(held.owned);
+    if (held.inbox && held.owned) lci_buffer_free(held.owned);
+    held.inbox = nullptr;
   }
-  take_pushed();
   give_up_packets();
   for (Device* device : devices_) {
     std::lock_guard<TryLock> guard(device->lock);
+    device->forget(*this);
     device->lane = nullptr;
   }
-  if (block_) madvise(block_, length_, MADV_DONTNEED);  // Java has looked at it: the range stays mapped [V15]
+  queue_.clear();
+  madvise(block_, length_, MADV_DONTNEED);  // Java has looked at it: the range stays mapped [V15]
+}
+
+Lane::~Lane() {
+  retire();
+  take_pushed();
 }
 
 int Lane::enter() {
@@ -292,6 +300,7 @@ void Lane::give_up_packets() {
 // -------------------------------------------------------------------------------------------------------------
 
 void Lane::operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context) {
+  if (retired_.load(std::memory_order_acquire)) return;
   lci_record ended{};
   ended.kind = LCI_RECORD_OP;
   ended.code = static_cast<uint16_t>(code);
@@ -338,6 +347,7 @@ void Lane::port_changed(Device* from, uint32_t rank, uint16_t port, int code) {
 }
 
 void Lane::synchronizer_fired(uint32_t id, std::vector<lci_status> statuses) {
+  if (retired_.load(std::memory_order_acquire)) return;
   for (size_t i = 0; i < statuses.size(); ++i) {
     const lci_status& status = statuses[i];
     lci_record fired{};

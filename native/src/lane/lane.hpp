@@ -37,6 +37,9 @@ class Lane {
  public:
   static int create(Runtime& runtime, uint32_t first_device, uint32_t count, std::unique_ptr<Lane>* out);
   ~Lane();
+  /// Closes the ports, forgets the operations, gives the devices back. The object stays until its runtime goes: an
+  /// operation on another device may still name it.
+  void retire();
 
   int enter();
   int park(uint64_t timeout_ns);
@@ -122,6 +125,7 @@ class Lane {
   std::vector<std::unique_ptr<Inbox>> inboxes_;
   std::vector<std::unique_ptr<Inbox>> graveyard_;  // another device may still hold a pointer until the lane goes
   std::deque<lci_record> queue_;                   // operation completions and events, always drained
+  std::atomic<bool> retired_{false};
   std::atomic<uint32_t> busy_{0};
   alignas(64) std::atomic<Pushed*> pushed_{nullptr};
 };

@@ -275,6 +275,12 @@ int Runtime::close_port(uint32_t number) {
   return LCI_DONE;
 }
 
+void Runtime::retire_lane(std::unique_ptr<Lane> lane) {
+  lane->retire();
+  std::lock_guard<std::mutex> guard(lanes_mutex_);
+  retired_lanes_.push_back(std::move(lane));
+}
+
 // --- completion objects
 // -------------------------------------------------------------------------------------------------
 
@@ -291,6 +297,7 @@ uint32_t Runtime::add_completion(std::unique_ptr<Completion> completion) {
     return 0;
   }
   completion->set_id(id);
+  completion->set_runtime(this);
   completion_table_[id].store(completion.get(), std::memory_order_release);
   completions_[id - 1] = std::move(completion);
   return id;

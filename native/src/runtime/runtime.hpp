@@ -77,7 +77,6 @@ class Runtime {
   void look_at_peers(bool now);
   /// Marks a peer as gone, once. Any thread.
   void peer_gone(uint32_t rank, RankState state);
-  Lane* event_lane = nullptr;  ///< Lane of device 0.
 
   /// Makes what was stored before visible to peers before their park words are read. Free when all ranks take part in
   /// expedited barriers.
@@ -88,6 +87,9 @@ class Runtime {
   void park_barrier() const;
   bool parkers_pay() const { return parkers_pay_; }
   void wake_device(uint32_t rank, uint32_t device);
+
+  /// Takes a lane that its loop has freed. Any thread.
+  void retire_lane(std::unique_ptr<Lane> lane);
 
   // packets: any thread
   std::atomic<uint32_t> packet_waiters{0};  ///< Bit per device that was refused a packet.
@@ -121,6 +123,8 @@ class Runtime {
   std::mutex ports_mutex_;
   std::unique_ptr<std::atomic<Port*>[]> ports_;
   std::vector<std::unique_ptr<Port>> port_storage_;
+  std::mutex lanes_mutex_;
+  std::vector<std::unique_ptr<Lane>> retired_lanes_;  // operations on other devices may still name them
   std::mutex completions_mutex_;
   std::vector<std::unique_ptr<Completion>> completions_;
   std::unique_ptr<std::atomic<Completion*>[]> completion_table_;

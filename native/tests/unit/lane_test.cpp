@@ -335,6 +335,43 @@ TEST(Lane, ReceivesAndSynchronizersComeBackAsRecords) {
   }
 }
 
+// Operations outstanding when the lane goes are forgotten; closing the runtime then touches nothing of the lane.
+TEST(Lane, MayGoBeforeItsOperationsEnd) {
+  Job job(2);
+  std::vector<uint8_t> big(100000);
+  {
+    LaneDriver lane(job, 0);
+    lci_descriptor receive{};
+    receive.op = LCI_OP_RECV;
+    receive.flags = LCI_FLAG_BUFFER;
+    receive.rank = 1;
+    receive.tag = 3;
+    receive.size = 100000;
+    receive.u.ref.address = reinterpret_cast<uint64_t>(big.data());
+    lci_descriptor send = receive;
+    send.op = LCI_OP_SEND;
+    lci_descriptor barrier{};
+    barrier.op = LCI_OP_BARRIER;
+    auto& received = lane.add(receive);
+    auto& sent = lane.add(send);
+    auto& entered = lane.add(barrier);
+    lane.enter();
+    ASSERT_EQ(LCI_POSTED, received.outcome);
+    ASSERT_EQ(LCI_POSTED, sent.outcome);
+    ASSERT_EQ(LCI_POSTED, entered.outcome);
+    EXPECT_EQ(1u, job.counter(0, "receives_pending"));
+  }
+  EXPECT_EQ(0u, job.counter(0, "receives_pending")) << "its buffer may be gone";
+  EXPECT_EQ(0u, job.counter(0, "sends_pending"));
+  lci_comp* queue = make_queue(job.runtime(1));
+  lci_descriptor barrier{};
+  barrier.op = LCI_OP_BARRIER;
+  ASSERT_EQ(LCI_POSTED, lci_post(job.device(1), &barrier, queue, nullptr));
+  job.settle();
+  lci_status status{};
+  EXPECT_EQ(LCI_DONE, lci_queue_pop(queue, &status)) << "a barrier that was entered still takes part";
+}
+
 // Each source wakes a parked lane. [V11] Mutation: skip_wake (then only the time-out ends the park, and it is counted).
 TEST(Parking, ArrivalAndWakeEndAPark) {
   Job job(2);
