@@ -93,6 +93,11 @@ class Job {
   std::vector<lci_runtime*> runtimes_;
 };
 
+/// memcmp that allows null for no bytes.
+inline int compare(const void* a, const void* b, size_t size) {
+  return size == 0 ? 0 : std::memcmp(a, b, size);
+}
+
 inline lci_comp* make_queue(lci_runtime* runtime, uint32_t capacity = 4096) {
   lci_comp* queue = nullptr;
   EXPECT_EQ(LCI_DONE, lci_queue_create(runtime, capacity, &queue)) << lci_last_error();

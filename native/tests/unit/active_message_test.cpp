@@ -56,7 +56,7 @@ TEST(ActiveMessage, CarriesPayloadAndMetadataAtEverySize) {
       EXPECT_EQ(size, status.size);
       EXPECT_EQ(kPort, status.port);
       ASSERT_NE(nullptr, status.buffer);
-      EXPECT_EQ(0, std::memcmp(bytes.data(), status.buffer, size)) << size;
+      EXPECT_EQ(0, compare(bytes.data(), status.buffer, size)) << size;
       lci_buffer_free(status.buffer);
       if (code == LCI_POSTED) {
         ASSERT_TRUE(pop(job, local, &status));

@@ -79,7 +79,7 @@ std::vector<uint64_t> run(uint64_t seed, uint32_t per_rank, uint64_t* delayed, u
     for (uint32_t reader = 0; reader < 3; ++reader) {
       if (random() % 4 == 0 && lci_queue_pop(inbox[reader], &status) == LCI_DONE) {
         EXPECT_EQ(status.tag, status.size);
-        EXPECT_EQ(0, std::memcmp(status.buffer, bytes.data(), status.size));
+        EXPECT_EQ(0, compare(status.buffer, bytes.data(), status.size));
         lci_buffer_free(status.buffer);
         trace.push_back(uint64_t{reader} << 56 | uint64_t{status.rank} << 48 | status.size);
         ++received;

@@ -251,7 +251,7 @@ TEST(Lane, RecordsOfAllSizesSurviveTheWrap) {
         const void* payload = record.flags & LCI_RECORD_FLAG_ADDRESS ? reinterpret_cast<const void*>(record.u.address)
                                                                      : record.u.inline_payload;
         ASSERT_EQ(record.tag, record.size);
-        ASSERT_EQ(0, std::memcmp(bytes.data(), payload, record.size)) << record.size;
+        ASSERT_EQ(0, compare(bytes.data(), payload, record.size)) << record.size;
         ++received;
       });
     }

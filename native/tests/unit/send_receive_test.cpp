@@ -68,7 +68,7 @@ TEST(SendReceive, EverySizeExpectedAndUnexpected) {
         EXPECT_EQ(size, status.size);
         EXPECT_EQ(77u, status.user_context);
         EXPECT_EQ(buffer.data(), status.buffer);
-        EXPECT_EQ(0, std::memcmp(buffer.data(), bytes.data(), size)) << size;
+        EXPECT_EQ(0, compare(buffer.data(), bytes.data(), size)) << size;
         EXPECT_EQ(0xEE, buffer[size]) << "bytes behind the message were touched";
         if (code == LCI_POSTED) {
           ASSERT_TRUE(pop(job, sent, &status));
@@ -96,7 +96,7 @@ TEST(SendReceive, TruncationIsTheReceiversErrorOnly) {
     ASSERT_TRUE(pop(job, received, &status));
     EXPECT_EQ(LCI_ERR_TRUNCATED, status.code);
     EXPECT_EQ(size, status.size);
-    EXPECT_EQ(0, std::memcmp(buffer.data(), bytes.data(), 16));
+    EXPECT_EQ(0, compare(buffer.data(), bytes.data(), 16));
     EXPECT_EQ(0xEE, buffer[16]);
     if (code == LCI_POSTED) {
       ASSERT_TRUE(pop(job, sent, &status));
