@@ -38,7 +38,7 @@ expected() {
   [[ $2 == plain ]] || options=(-C)
   if [[ ! -f $file ]]; then
     jellyfish count -m "$1" -s 10M -t 2 "${options[@]}" -o "$file.jf" <(unpacked) &&
-      jellyfish histo -l 2 -h 1000000000 "$file.jf" | awk '$2 > 0 { print $1 "\t" $2 }' > "$file" || return 1
+      jellyfish histo -l 2 -h 1000000000 "$file.jf" | awk '$1 >= 2 && $2 > 0 { print $1 "\t" $2 }' > "$file" || return 1
     rm -f "$file.jf"
   fi
   [[ -s $file ]] && echo "$file"
