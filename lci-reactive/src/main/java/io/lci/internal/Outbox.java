@@ -130,11 +130,13 @@ final class Outbox {
     // Without a packet or slot. What is in the array for the same destination must be refused or
     // accepted first.
     flush();
-    if (destination.count == 0) {
-      code = append(owner, item, destination, ParkedTable.NONE);
+    if (destination.count != 0) {
+      park(owner, item, destination, Codes.RETRY_ORDER);
+      return;
     }
-    if (code != Codes.DONE) {
-      park(owner, item, destination, code);
+    code = append(owner, item, destination, ParkedTable.NONE);
+    if (code != Codes.DONE && enqueue(owner, item, destination, code)) {
+      awaitOwn(destination, code);
     }
   }
 
@@ -389,9 +391,15 @@ final class Outbox {
   // Waiting
 
   private void park(Submitter owner, Object item, Destination destination, int code) {
+    if (enqueue(owner, item, destination, code)) {
+      await(destination, code);
+    }
+  }
+
+  private boolean enqueue(Submitter owner, Object item, Destination destination, int code) {
     if (parked.isFull()) {
       fail(owner, item, destination, tooManyParked(destination));
-      return;
+      return false;
     }
     if (destination.count == 0) {
       destination.progressNanos = loop.now();
@@ -399,9 +407,23 @@ final class Outbox {
     }
     int node = parked.append(destination, owner, item);
     owner.parked(item, destination, node, code);
-    await(destination, code);
+    return true;
   }
 
+  /**
+   * Waits for what this loop lacks itself: a packet in the cache, or a slot. The core was not
+   * asked.
+   */
+  private void awaitOwn(Destination destination, int code) {
+    destination.reason = code;
+    if (code == Codes.RETRY_NOPACKET) {
+      wait(destination, Wait.PACKET, forPacket);
+    } else {
+      wait(destination, Wait.COMPLETION, forCompletion);
+    }
+  }
+
+  /** Waits for what the core's answer asks for. */
   private void await(Destination destination, int code) {
     if (code == Codes.RETRY_ORDER) {
       if (destination.wait == Wait.NOTHING) {
@@ -415,12 +437,7 @@ final class Outbox {
         destination.wait = Wait.GRANT;
         destination.granted = 0;
       }
-      case Codes.RETRY_NOMEM -> wait(destination, Wait.DEVICE, forDevice);
-      case Codes.RETRY_NOPACKET ->
-          wait(
-              destination,
-              packets.isEmpty() ? Wait.PACKET : Wait.DEVICE,
-              packets.isEmpty() ? forPacket : forDevice);
+      case Codes.RETRY_NOMEM, Codes.RETRY_NOPACKET -> wait(destination, Wait.DEVICE, forDevice);
       case Codes.RETRY_PENDING -> wait(destination, Wait.COMPLETION, forCompletion);
       default -> wait(destination, Wait.TURN, forTurn);
     }
@@ -445,7 +462,8 @@ final class Outbox {
     Destination destination =
         destinations.find(engine ? Destination.SEND : Destination.AM, rank, port);
     if (destination != null && destination.count > 0) {
-      destination.granted += granted;
+      destination.granted +=
+          Math.max(1, granted); // told to try: an attempt without room asks to be told again
       markReady(destination);
     }
   }
@@ -497,8 +515,7 @@ final class Outbox {
       int code = append(parked.owner(node), parked.item(node), destination, node);
       if (code != Codes.DONE) {
         stopped = true;
-        destination.wait = Wait.NOTHING;
-        await(destination, code);
+        awaitOwn(destination, code);
         destination.refused = batch > before;
         break;
       }

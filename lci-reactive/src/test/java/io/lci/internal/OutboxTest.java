@@ -143,6 +143,18 @@ class OutboxTest {
   }
 
   @Test
+  void aGrantWithoutANumberIsAnInvitationToTry() {
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    turns(1);
+    IntStream.range(0, 3).forEach(i -> post(1, i));
+    turns(3);
+    core.script = submitted -> Codes.DONE;
+    core.writable(1, PORT.number(), 0);
+    turns(5);
+    assertThat(accepted).containsExactly(0, 1, 2);
+  }
+
+  @Test
   void anotherDestinationIsNotHeldUp() {
     core.script = submitted -> submitted.rank() == 1 ? Codes.RETRY_NOCREDIT : Codes.DONE;
     turns(1);
