@@ -3,14 +3,15 @@
 # Kills a random rank of a k-mer job of three at a random moment, again and again. The other two must end by themselves
 # with exit code 3 and one line that names the rank, and nothing may be left: no process, no socket, no job directory.
 # Every tenth time the launcher is killed instead, and the next run must sweep what it left.
-# Usage: kill.sh COUNT. Environment: LCI_KILL_SEED (default random), LCI_KILL_READS (reads in the input).
-# shellcheck source=common.sh
+# Usage: kill.sh COUNT. Environment: LCI_KILL_SEED (default random), LCI_KILL_READS (reads in the input), LCI_JAVA_OPTS.
+# shellcheck source=common.sh disable=SC2154 # common.sh sets lci, home, folder and the counts
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 readonly RANKS=3
 readonly COUNT=${1:?usage: kill.sh COUNT}
 readonly SEED=${LCI_KILL_SEED:-$RANDOM}
 readonly LAUNCHER_EVERY=10
+export LCI_ATTR_BOOTSTRAP_TIMEOUT_MS=${LCI_ATTR_BOOTSTRAP_TIMEOUT_MS:-3000}
 readonly jobs=$folder/jobs ranks=$folder/ranks
 RANDOM=$SEED
 
@@ -18,7 +19,7 @@ RANDOM=$SEED
 write_rank_program() {
   cat > "$folder/rank" << EOF
 #!/bin/sh
-"$java" -XX:TieredStopAtLevel=1 -Xmx256m -cp "$home/samples/target/samples.jar:$home/samples/target/lib/*" \\
+"$java" ${LCI_JAVA_OPTS:-} -XX:TieredStopAtLevel=1 -Xmx256m -cp "$classpath" \\
   io.lci.samples.kmer.KmerCount --canonical --histogram "$folder/histogram" "$folder/reads.fq" \\
   2> "$ranks/err.\$LCI_RANK" < /dev/null &
 echo \$! > "$ranks/pid.\$LCI_RANK.part" && mv "$ranks/pid.\$LCI_RANK.part" "$ranks/pid.\$LCI_RANK"
@@ -68,13 +69,19 @@ nothing_left() {
   [[ -z $1 ]] || ! grep -q "$1" /proc/net/unix || { echo "a socket of job $1 is left"; return 1; }
 }
 
+# never_joined VICTIM: it was killed before the others had heard of it. They waited in vain, and one of them says for whom.
+never_joined() {
+  [[ $(sort -u "$ranks"/exit.? | tr '\n' ' ') =~ ^1\ (137\ )?$ ]] && grep -qE "^kmer: create runtime: .*(missing|reach|in vain for) .*$1" "$ranks"/err.?
+}
+
 # survivors_named VICTIM: every other rank ended with code 3 and names the victim in one line.
 survivors_named() {
   local rank
+  if never_joined "$1"; then early=1; return; fi
   for ((rank = 0; rank < RANKS; rank++)); do
     ((rank == $1)) && continue
     [[ $(cat "$ranks/exit.$rank" 2> /dev/null) == 3 ]] ||
-      { echo "rank $rank ended with $(cat "$ranks/exit.$rank" 2> /dev/null || echo nothing): $(tail -n 2 "$ranks/err.$rank")"; return 1; }
+      { echo "rank $rank ended with $(cat "$ranks/exit.$rank" 2> /dev/null || echo nothing); rank $1 was killed: $(tail -n 3 "$ranks"/err.?)"; return 1; }
     [[ $(grep -c "^kmer: .*rank $1" "$ranks/err.$rank") == 1 ]] || { echo "rank $rank does not name rank $1: $(cat "$ranks/err.$rank")"; return 1; }
   done
 }
@@ -111,8 +118,9 @@ swept() {
 }
 
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
+classpath=${LCI_CLASSPATH:-$home/samples/target/samples.jar:$home/samples/target/lib/*}
 mkdir -p "$jobs" && chmod 700 "$jobs"
-simulate --random-genome 200000 --reads "${LCI_KILL_READS:-60000}" -o "$folder/reads.fq" || die "cannot simulate reads"
+simulate --random-genome 200000 --reads "${LCI_KILL_READS:-200000}" -o "$folder/reads.fq" || die "cannot simulate reads"
 write_rank_program
 swept || die "the job does not work undisturbed"
 begin=$(now_ms)
@@ -123,14 +131,17 @@ wait "$launcher"
 whole=$(($(now_ms) - begin))
 echo "seed $SEED; an undisturbed job takes $whole ms"
 
-slowest=0 late=0 number=1
+slowest=0 late=0 unborn=0 number=1
 while ((number <= COUNT && failed == 0 && late <= 2 * COUNT)); do
   moment=$((RANDOM * whole / 32768)) victim=$((RANDOM % RANKS))
-  took=0
-  reason=$(kill_once "$number" "$moment" "$victim"; code=$?; echo "code $code $took")
-  read -r _ code took <<< "$(tail -n 1 <<< "$reason")"
+  took=0 early=0
+  reason=$(kill_once "$number" "$moment" "$victim"; code=$?; echo "code $code $took $early")
+  read -r _ code took early <<< "$(tail -n 1 <<< "$reason")"
   case $code in
-    0) passed=$((passed + 1)); ((took <= slowest)) || slowest=$took ;;
+    0)
+      passed=$((passed + 1)) unborn=$((unborn + early))
+      ((early == 1 || took <= slowest)) || slowest=$took
+      ;;
     2) late=$((late + 1)); continue ;;
     *) fail "kill $number after $moment ms, seed $SEED: $(head -n -1 <<< "$reason")" ;;
   esac
@@ -138,5 +149,5 @@ while ((number <= COUNT && failed == 0 && late <= 2 * COUNT)); do
 done
 ((late <= 2 * COUNT)) || fail "the job was done before the kill too often"
 if reason=$(swept); then pass "the next run works and leaves no job directory"; else fail "$reason"; fi
-echo "slowest end of the others: $slowest ms; $late kills came too late and were repeated"
+echo "slowest end of the others: $slowest ms; $unborn ranks were killed before they had joined; $late kills came too late and were repeated"
 finish

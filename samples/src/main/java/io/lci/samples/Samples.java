@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples;
 
+import io.lci.error.LciException;
+import io.lci.error.NativeLoadException;
+import io.lci.error.PeerFailedException;
 import io.lci.samples.kmer.KmerCount;
-import java.io.PrintWriter;
+import io.lci.samples.reads.BadInputException;
+import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ParameterException;
@@ -19,8 +24,15 @@ import picocli.CommandLine.ParameterException;
     synopsisSubcommandLabel = "NAME",
     subcommands = {KmerCount.class, SimulateReads.class, Hello.class, PingPong.class, Echo.class})
 public final class Samples {
-  private static final int FAILED = 1;
+  /** Exit code: bad input, or whatever has no code of its own. */
+  public static final int FAILED = 1;
+
+  /** Exit code: another rank died. */
+  public static final int PEER_FAILED = 3;
+
+  private static final Set<String> SAME_FOR_ALL = Set.of("error_attribute", "error_no_memory");
   private static final String FIRST_RANK = "0";
+  private static final long PATIENCE_MILLIS = 2_000;
 
   private Samples() {}
 
@@ -57,31 +69,52 @@ public final class Samples {
 
   private static int wrongArguments(ParameterException e, String[] args) {
     CommandLine command = e.getCommandLine();
-    if (speaksForTheJob()) {
-      PrintWriter err = command.getErr();
-      String name = command.getCommandName();
-      err.println(name + ": " + e.getMessage() + " (see " + name + " --help)");
-      err.flush();
-    }
+    String name = command.getCommandName();
+    complainOnce(name, e.getMessage() + " (see " + name + " --help)");
     return command.getCommandSpec().exitCodeOnInvalidInput();
   }
 
   private static int failed(Exception e, CommandLine command, CommandLine.ParseResult parsed)
       throws Exception {
-    if (e instanceof java.io.IOException
-        || e instanceof UncheckedIOException
-        || e instanceof IllegalArgumentException
-        || e instanceof io.lci.samples.reads.BadInputException
-        || e instanceof io.lci.error.LciException) {
-      complain(command.getCommandName(), String.valueOf(e.getMessage()));
-      return FAILED;
+    boolean expected =
+        e instanceof IOException
+            || e instanceof UncheckedIOException
+            || e instanceof IllegalArgumentException
+            || e instanceof BadInputException
+            || e instanceof LciException;
+    if (!expected) {
+      throw e;
     }
-    throw e;
+    String message = String.valueOf(e.getMessage());
+    if (isSameForAll(e)) {
+      complainOnce(command.getCommandName(), message);
+    } else {
+      complain(command.getCommandName(), message);
+    }
+    return e instanceof PeerFailedException ? PEER_FAILED : FAILED;
   }
 
-  /** All ranks get the same arguments: one of them says what is wrong. */
-  private static boolean speaksForTheJob() {
+  /** Whether all ranks fail alike: they have the same arguments, options, library and machine. */
+  private static boolean isSameForAll(Exception e) {
+    return !(e instanceof LciException failure)
+        || failure instanceof NativeLoadException
+        || SAME_FOR_ALL.contains(failure.code());
+  }
+
+  /**
+   * All ranks get the same arguments and options, so one of them says what is wrong. The others
+   * wait for it, because the first that fails may end the job.
+   */
+  private static void complainOnce(String program, String message) {
     String rank = System.getenv("LCI_RANK");
-    return rank == null || rank.equals(FIRST_RANK);
+    if (rank == null || rank.equals(FIRST_RANK)) {
+      complain(program, message);
+      return;
+    }
+    try {
+      Thread.sleep(PATIENCE_MILLIS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

@@ -42,8 +42,6 @@ import reactor.core.Exceptions;
       "Exit codes: 0 done, 1 bad input, 2 wrong arguments, 3 another rank died."
     })
 public final class KmerCount implements Callable<Integer> {
-  private static final int FAILED = 1;
-  private static final int PEER_FAILED = 3;
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   /** Bits per layer and byte of input: enough to keep false positives below a few percent. */
@@ -67,9 +65,8 @@ public final class KmerCount implements Callable<Integer> {
   @Option(
       names = "--threads",
       paramLabel = "T",
-      defaultValue = "1",
-      description = "Loops per rank, and as many threads that read. Default ${DEFAULT-VALUE}.")
-  int threads;
+      description = "Loops per rank, and as many threads that read. Default 1, or lci.loops.")
+  @Nullable Integer threads;
 
   @Option(
       names = "--histogram",
@@ -107,7 +104,7 @@ public final class KmerCount implements Callable<Integer> {
   @Override
   public Integer call() {
     checkArguments();
-    try (LciRuntime lci = LciRuntime.create(LciOptions.builder().loops(threads).build())) {
+    try (LciRuntime lci = LciRuntime.create(runtimeOptions())) {
       AbortLine abort = new AbortLine(lci);
       try {
         runJob(lci, abort);
@@ -115,16 +112,17 @@ public final class KmerCount implements Callable<Integer> {
       } catch (RuntimeException e) {
         return explain(lci, abort, Exceptions.unwrap(e));
       }
-    } catch (LciException e) {
-      Samples.complain("kmer", reason(e));
-      return FAILED;
     }
+  }
+
+  private LciOptions runtimeOptions() {
+    return threads == null ? LciOptions.defaults() : LciOptions.builder().loops(threads).build();
   }
 
   private void checkArguments() {
     require(k >= 1 && k <= KmerShape.MAX_K, "-k must be 1 to " + KmerShape.MAX_K + ", not " + k);
     require(
-        threads >= 1 && threads <= LciOptions.MAX_LOOPS,
+        threads == null || (threads >= 1 && threads <= LciOptions.MAX_LOOPS),
         "--threads must be 1 to " + LciOptions.MAX_LOOPS + ", not " + threads);
     require(bloomBits >= 0, "--bloom-bits must not be negative");
     checkOutput(histogram);
@@ -190,23 +188,24 @@ public final class KmerCount implements Callable<Integer> {
   private static int explain(LciRuntime lci, AbortLine abort, Throwable error) {
     if (error instanceof PeerFailedException) {
       Samples.complain("kmer", reason(error));
-      return PEER_FAILED;
-    }
-    if (error instanceof AbortedException) {
-      if (lci.rank() == 0) {
-        Samples.complain("kmer", reason(error));
-        abort.tell(reason(error), PATIENCE);
-      }
-      return FAILED;
+      return Samples.PEER_FAILED;
     }
     String reason = reason(error);
-    abort.tell(reason, PATIENCE);
-    // What is wrong with the input is wrong for all; rank 0 speaks for them unless it does not
-    // know.
-    if (lci.rank() == 0 || !abort.awaitFirstRank(PATIENCE)) {
+    if (lci.rank() == 0) {
+      Samples.complain("kmer", reason);
+      abort.tell(reason, PATIENCE);
+      return Samples.FAILED;
+    }
+    // Rank 0 speaks for the job: what is wrong with the input is wrong for all. Unless it is gone
+    // or silent.
+    boolean known = error instanceof AbortedException;
+    if (!known) {
+      abort.tell(reason, PATIENCE);
+    }
+    if (!abort.awaitFirstRank(PATIENCE) && !known) {
       Samples.complain("kmer", reason);
     }
-    return FAILED;
+    return Samples.FAILED;
   }
 
   private static String reason(Throwable error) {

@@ -10,9 +10,11 @@ import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
@@ -27,6 +29,7 @@ import reactor.core.scheduler.Schedulers;
  * rank 0 gathers the results.
  */
 final class KmerJob {
+  private static final Duration REASON_LIMIT = Duration.ofSeconds(1);
   private static final Port RESULTS = Port.of(90, "kmer-results");
 
   private final LciRuntime lci;
@@ -65,7 +68,9 @@ final class KmerJob {
       LciRuntime lci, KmerOptions options, AbortLine abort, JobProgress progress) {
     return Mono.using(
         () -> new KmerJob(lci, options, progress),
-        job -> Mono.firstWithSignal(job.work(), job.failure(), abort.failure().then(Mono.never())),
+        job ->
+            Mono.firstWithSignal(job.work(), job.departure(), aborted(abort))
+                .onErrorResume(LciException.class, lost -> cause(lci, abort, lost)),
         job -> job.resources.dispose());
   }
 
@@ -86,12 +91,32 @@ final class KmerJob {
   }
 
   /** Never completes; fails when a peer is gone before the work is done. */
-  private Mono<JobSummary> failure() {
+  private Mono<JobSummary> departure() {
+    return firstGone(lci, event -> event.state() == PeerEvent.State.FAILED || !finishing);
+  }
+
+  /**
+   * A rank that leaves early, or closes its ports, has a reason, such as the death of another; and
+   * an operation on all ranks cannot say whose death ended it. The event that can is only a moment
+   * away.
+   */
+  private static Mono<JobSummary> cause(LciRuntime lci, AbortLine abort, Throwable lost) {
+    return Mono.firstWithSignal(
+        firstGone(lci, event -> event.state() == PeerEvent.State.FAILED),
+        aborted(abort),
+        Mono.delay(REASON_LIMIT).then(Mono.error(lost)));
+  }
+
+  private static Mono<JobSummary> firstGone(LciRuntime lci, Predicate<PeerEvent> which) {
     return lci.peerEvents()
-        .filter(event -> event.state() == PeerEvent.State.FAILED || !finishing)
+        .filter(which)
         .next()
         .flatMap(event -> Mono.<JobSummary>error(gone(event)))
         .switchIfEmpty(Mono.never());
+  }
+
+  private static Mono<JobSummary> aborted(AbortLine abort) {
+    return abort.failure().then(Mono.never());
   }
 
   private static LciException gone(PeerEvent event) {
@@ -102,7 +127,7 @@ final class KmerJob {
             event.rank(),
             LciException.NONE,
             LciException.NONE,
-            failed ? "err_peer_failed" : "err_peer_left",
+            failed ? "error_peer_failed" : "error_peer_left",
             "rank " + event.rank() + (failed ? " died" : " left") + " before the job was done");
     return failed ? new PeerFailedException(detail) : new PeerLeftException(detail);
   }

@@ -4,18 +4,13 @@ package io.lci.samples.kmer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lci.LciRuntime;
 import io.lci.error.PeerFailedException;
 import io.lci.samples.reads.BadInputException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -23,13 +18,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 
 /** The whole job over ranks in memory that deliver in random order. */
 @Timeout(60)
 class KmerJobTest {
-  private static final Duration LIMIT = Duration.ofSeconds(30);
-
   @TempDir Path folder;
 
   @ParameterizedTest
@@ -53,9 +45,9 @@ class KmerJobTest {
     JobSummary summary = run(ranks, loops, options).get(0);
 
     Map<String, Long> expected = ReferenceCount.count(reads, k, canonical);
-    assertThat(readHistogram(histogram)).isEqualTo(ReferenceCount.histogram(expected));
+    assertThat(JobRunner.readHistogram(histogram)).isEqualTo(ReferenceCount.histogram(expected));
     expected.values().removeIf(count -> count < 2);
-    assertThat(readDump(dump)).isEqualTo(expected);
+    assertThat(JobRunner.readDump(dump)).isEqualTo(expected);
     assertThat(summary.peakKib()).hasSize(ranks).doesNotContain(0L);
   }
 
@@ -67,7 +59,7 @@ class KmerJobTest {
     KmerOptions options =
         new KmerOptions(new KmerShape(31, true), 64, histogram.toString(), null, List.of(file));
     run(2, 1, options);
-    assertThat(readHistogram(histogram))
+    assertThat(JobRunner.readHistogram(histogram))
         .isEqualTo(ReferenceCount.histogram(ReferenceCount.count(reads, 31, true)));
   }
 
@@ -94,11 +86,11 @@ class KmerJobTest {
             List.of(file));
     try (FakeJob job = new FakeJob(3, 1, 1)) {
       // Rank 2 never starts, so the others wait for it.
-      Mono<JobSummary> first = start(job.rank(0), options);
-      Mono<JobSummary> second = start(job.rank(1), options);
+      Mono<JobSummary> first = JobRunner.start(job.rank(0), options);
+      Mono<JobSummary> second = JobRunner.start(job.rank(1), options);
       job.kill(2);
       for (Mono<JobSummary> rank : List.of(first, second)) {
-        assertThatThrownBy(() -> rank.block(LIMIT))
+        assertThatThrownBy(() -> rank.block(JobRunner.LIMIT))
             .isInstanceOf(PeerFailedException.class)
             .hasMessageContaining("rank 2");
       }
@@ -118,7 +110,7 @@ class KmerJobTest {
             folder.resolve("dump").toString(),
             List.of(file));
     try (FakeJob job = new FakeJob(1, 1, 1)) {
-      assertThatThrownBy(() -> start(job.rank(0), options).block(LIMIT))
+      assertThatThrownBy(() -> JobRunner.start(job.rank(0), options).block(JobRunner.LIMIT))
           .isInstanceOf(BadInputException.class)
           .hasMessageContaining("a.fq");
     }
@@ -131,9 +123,9 @@ class KmerJobTest {
     KmerOptions options =
         new KmerOptions(new KmerShape(31, true), 1 << 14, null, null, List.of(file));
     try (FakeJob job = new FakeJob(2, 1, 1)) {
-      Mono<JobSummary> first = start(job.rank(0), options);
-      new AbortLine(job.rank(1)).tell("b.fq: is empty", LIMIT);
-      assertThatThrownBy(() -> first.block(LIMIT))
+      Mono<JobSummary> first = JobRunner.start(job.rank(0), options);
+      new AbortLine(job.rank(1)).tell("b.fq: is empty", JobRunner.LIMIT);
+      assertThatThrownBy(() -> first.block(JobRunner.LIMIT))
           .isInstanceOf(AbortedException.class)
           .hasMessage("b.fq: is empty");
     }
@@ -141,38 +133,8 @@ class KmerJobTest {
 
   private static List<JobSummary> run(int ranks, int loops, KmerOptions options) {
     try (FakeJob job = new FakeJob(ranks, loops, 42)) {
-      List<Mono<JobSummary>> jobs = new ArrayList<>();
-      IntStream.range(0, ranks).forEach(rank -> jobs.add(start(job.rank(rank), options)));
-      return jobs.stream().map(rank -> rank.block(LIMIT)).toList();
+      return JobRunner.run(IntStream.range(0, ranks).mapToObj(job::rank).toList(), options);
     }
-  }
-
-  /** Starts at once, as a rank would. */
-  private static Mono<JobSummary> start(LciRuntime lci, KmerOptions options) {
-    Mono<JobSummary> started =
-        KmerJob.run(lci, options, new AbortLine(lci), new JobProgress())
-            .subscribeOn(Schedulers.boundedElastic())
-            .cache();
-    started.subscribe(summary -> {}, error -> {});
-    return started;
-  }
-
-  private static Map<Long, Long> readHistogram(Path file) throws IOException {
-    Map<Long, Long> lines = new TreeMap<>();
-    long last = 0;
-    for (String line : Files.readAllLines(file)) {
-      String[] parts = line.split("\t", -1);
-      assertThat(Long.parseLong(parts[0])).as("ascending").isGreaterThan(last);
-      last = Long.parseLong(parts[0]);
-      lines.put(last, Long.parseLong(parts[1]));
-    }
-    return lines;
-  }
-
-  private static Map<String, Long> readDump(Path file) throws IOException {
-    return Files.readAllLines(file).stream()
-        .map(line -> line.split("\t", -1))
-        .collect(Collectors.toMap(parts -> parts[0], parts -> Long.parseLong(parts[1])));
   }
 
   private static List<String> filesIn(Path folder) throws IOException {
