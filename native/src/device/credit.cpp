@@ -338,15 +338,16 @@ void Device::handle_grant(Channel& channel, const SlotHeader& header) {
 }
 
 void Device::tell_writable(Channel& channel, OutKey& key) {
-  key.refused = false;
-  if (!lane) return;
   uint64_t count = key.announce_limit > key.announced ? 1 : 0;
   if (key.state == OutKey::State::kUncredited) {
     count = UINT32_MAX;
   } else {
     count += key.credit.messages;
   }
-  lane->writable(this, channel.rank, key.target, count);
+  // No room yet (a grant of bytes alone, say): whoever was refused still waits for the next one.
+  if (count == 0 && !LCI_MUTATED("forget_refused")) return;
+  key.refused = false;
+  if (lane) lane->writable(this, channel.rank, key.target, count);
 }
 
 void Device::handle_recall(Channel& channel, const SlotHeader& header) {

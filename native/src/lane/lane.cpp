@@ -290,7 +290,7 @@ void Lane::refill_packets() {
 
 void Lane::give_up_packets() {
   lci_lane_control& control = this->control();
-  for (uint32_t i = 0; i < std::min(control.packet_count, kPacketCache); ++i) {
+  for (uint32_t i = 0; i < std::min<uint32_t>(control.packet_count, std::size(control.packets)); ++i) {
     if (runtime_.pool().owns(control.packets[i])) runtime_.pool().put(devices_[0]->index(), control.packets[i]);
   }
   control.packet_count = 0;
