@@ -4,6 +4,7 @@ package io.lci.samples.bench;
 import io.lci.LciRuntime;
 import io.lci.am.Port;
 import io.lci.error.PeerLeftException;
+import io.lci.error.PortClosedException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -68,8 +69,11 @@ public final class Traffic implements Callable<Integer> {
         senders.add(
             lci.sender(PORT)
                 .sendAll(rank, endless, (n, out) -> out.putLong(n))
-                // Another survivor that has already left is not what this rank is to report.
-                .onErrorResume(PeerLeftException.class, e -> Mono.never()));
+                // Another survivor that is leaving (its ports close first) is not what this rank is
+                // to report.
+                .onErrorResume(
+                    e -> e instanceof PeerLeftException || e instanceof PortClosedException,
+                    e -> Mono.never()));
       }
     }
     return senders;
