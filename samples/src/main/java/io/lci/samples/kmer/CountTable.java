@@ -17,7 +17,7 @@ final class CountTable {
   private static final int MAX_ENTRIES = (Integer.MAX_VALUE - 8) / ENTRY;
   private static final int LEAST_ENTRIES = 64;
   private static final double FULLEST = 0.7;
-  private static final double COMFORTABLE = 0.6;
+  private static final double COMFORTABLE = 0.5;
 
   private long[] words;
   private int capacity;
