@@ -98,7 +98,8 @@ class Device {
   void start_rendezvous(std::unique_ptr<ReceiveContext> context);
   /// Wakes the lane that owns this device, if it is parked. Any thread.
   void wake_owner();
-  void wait_for_packets() { packets_wanted_ = true; }
+  /// Owner: a packet was wanted and there was none; the generation moves, and the lane is woken, when one may be there.
+  void wait_for_packets();
   void packets_came() { packets_came_.store(true, std::memory_order_release); }
 
   // --- end of a runtime ---------------------------------------------------------------------------------------------
@@ -163,6 +164,7 @@ class Device {
   void make_ready(Channel& channel);
   bool accept_channel(Channel& channel);
   bool take_returned_packets();
+  bool packets_may_be_there() const;
   void give_packets_back(Channel& channel);
   const std::byte* packet_of(Channel& channel, uint64_t handle, uint32_t size);
   void protocol_error(Channel& channel, const char* what, const SlotHeader& header);
@@ -212,6 +214,7 @@ class Device {
 
   // failure (failure.cpp)
   bool look_for_failures();
+  bool fail_channels(RankState state, bool* all);
   void fail_channel(Channel& channel, RankState state);
 
   void complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size);

@@ -17,10 +17,18 @@ Device::~Device() = default;
 bool Device::look_for_failures() {
   const uint32_t epoch = runtime_.peer_epoch();
   if (epoch == seen_epoch_) return false;
-  bool all = true, moved = false;
+  bool all = true;
+  bool moved = fail_channels(RankState::kFailed, &all);  // first: others may have left because of them
+  moved |= fail_channels(RankState::kLeft, &all);
+  if (all) seen_epoch_ = epoch;
+  return moved;
+}
+
+/// Fails the channels to all ranks in @p state; @p all becomes false if one still has messages to read.
+bool Device::fail_channels(RankState state, bool* all) {
+  bool moved = false;
   for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
-    const RankState state = runtime_.peer_state(rank);
-    if (state != RankState::kLeft && state != RankState::kFailed) continue;
+    if (runtime_.peer_state(rank) != state) continue;
     if (!channels_[rank]) {
       channels_[rank] = std::make_unique<Channel>();
       channels_[rank]->device = this;
@@ -34,13 +42,12 @@ bool Device::look_for_failures() {
     if (channel.in_open && !channel.broken && (channel.data_in.has_message() || channel.control_in.has_message())) {
       make_ready(channel);
       unfinished_ = true;
-      all = false;
+      *all = false;
       continue;
     }
     fail_channel(channel, state);
     moved = true;
   }
-  if (all) seen_epoch_ = epoch;
   return moved;
 }
 

@@ -165,8 +165,7 @@ int Device::refuse(Channel* channel, OutKey* key, int code) {
     counters.add(Metric::ring_full);
   } else if (code == LCI_RETRY_NOPACKET) {
     batch_refusal_ = code;
-    packets_wanted_ = true;
-    runtime_.packet_waiters.fetch_or(1u << index_, std::memory_order_seq_cst);
+    wait_for_packets();
   }
   return code;
 }
@@ -215,8 +214,8 @@ int Device::post_message(Channel& channel, const lci_descriptor& op, const void*
         message.packet = static_cast<uint32_t>(op.u.ref.address);
         message.bytes = nullptr;
       }
-      const bool credited =
-          key.state == OutKey::State::kUncredited || (key.credit.messages != 0 && key.credit.bytes >= op.size);
+      const bool credited = key.state == OutKey::State::kUncredited ||
+                            (key.credit.messages != 0 && key.credit.bytes >= op.size) || LCI_MUTATED("ignore_credit");
       code = credited ? send_with_credit(channel, key, am ? Message::kAmInline : Message::kSendInline, message)
                       : announce(channel, key, message);
     }
@@ -234,7 +233,10 @@ int Device::send_with_credit(Channel& channel, OutKey& key, Message inline_kind,
   if (message.size <= LCI_INLINE_MAX) {
     const void* bytes = message.packet ? runtime_.pool().data(message.packet) + kPacketPayloadOffset : message.bytes;
     if (!emit_data(channel, header, bytes, message.size)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
-    if (message.packet) runtime_.pool().put(index_, message.packet);
+    if (message.packet) {
+      runtime_.pool().put(index_, message.packet);
+      runtime_.wake_packet_waiters();
+    }
   } else {
     if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
     const uint32_t packet = fill_packet(channel, message);
@@ -323,7 +325,7 @@ void Device::ring_doorbells() {
   }
   runtime_.publication_fence();
   for (Channel* channel : touched_) {
-    if (!LCI_MUTATED("skip_wake")) runtime_.wake_device(channel->rank, index_);
+    runtime_.wake_device(channel->rank, index_);
   }
   touched_.clear();
 }
@@ -348,7 +350,10 @@ int Device::to_backlog(Channel& channel, const lci_descriptor& op, const void* i
     const auto packet = static_cast<uint32_t>(op.u.ref.address);
     if (form == LCI_FLAG_PACKET) from = runtime_.pool().data(packet) + kPacketPayloadOffset;
     if (op.size != 0) queued.payload.assign(from, from + op.size);
-    if (form == LCI_FLAG_PACKET) runtime_.pool().put(index_, packet);
+    if (form == LCI_FLAG_PACKET) {
+      runtime_.pool().put(index_, packet);
+      runtime_.wake_packet_waiters();
+    }
   }
   backlog_bytes_ += bytes;
   queue.push_back(std::move(queued));

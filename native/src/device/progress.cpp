@@ -77,7 +77,8 @@ bool Device::progress(const Budget& given) {
       ++generation_;
     }
   }
-  if (packets_wanted_ && (packets_came_.exchange(false, std::memory_order_acquire) || runtime_.chaos())) {
+  if (packets_may_be_there() || (packets_wanted_ && runtime_.chaos())) {
+    packets_came_.store(false, std::memory_order_relaxed);
     packets_wanted_ = false;
     ++generation_;
   }
@@ -331,7 +332,20 @@ bool Device::take_returned_packets() {
   return !scratch_.empty();
 }
 
+void Device::wait_for_packets() {
+  packets_wanted_ = true;
+  runtime_.packet_waiters.fetch_or(1u << index_, std::memory_order_seq_cst);
+}
+
+/// Somebody said so, or the pool has packets that came before our wish was known.
+bool Device::packets_may_be_there() const {
+  if (!packets_wanted_) return false;
+  return packets_came_.load(std::memory_order_acquire) ||
+         (runtime_.pool().free_count() != 0 && !LCI_MUTATED("miss_packets"));
+}
+
 void Device::give_packets_back(Channel& channel) {
+  if (LCI_MUTATED("lose_return")) channel.packets_back.clear();
   if (channel.packets_back.empty()) return;
   auto& returned = channel.peer->header().device[index_].returned_packets;
   auto link = [&](uint32_t handle) -> std::atomic<uint32_t>& {
@@ -424,7 +438,7 @@ bool Device::has_work() const {
   if (work_.load(std::memory_order_acquire) || has_handed_.load(std::memory_order_acquire)) return true;
   Arena& arena = runtime_.arena();
   if (arena.header().device[index_].returned_packets.load(std::memory_order_acquire) != 0) return true;
-  if (packets_wanted_ && packets_came_.load(std::memory_order_acquire)) return true;
+  if (packets_may_be_there()) return true;
   if (seen_epoch_ != runtime_.peer_epoch()) return true;
   const std::atomic<uint8_t>* summary = arena.summary(index_);
   for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {

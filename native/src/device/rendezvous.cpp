@@ -99,8 +99,7 @@ bool Device::stream_chunk(Channel& channel, SendContext& context) {
   }
   const uint32_t packet = take_packet(channel);
   if (packet == 0) {
-    packets_wanted_ = true;
-    runtime_.packet_waiters.fetch_or(1u << index_, std::memory_order_seq_cst);
+    wait_for_packets();
     return false;
   }
   const uint32_t size = std::min(runtime_.max_eager(), context.size - context.sent);

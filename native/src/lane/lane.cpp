@@ -294,6 +294,7 @@ void Lane::give_up_packets() {
     if (runtime_.pool().owns(control.packets[i])) runtime_.pool().put(devices_[0]->index(), control.packets[i]);
   }
   control.packet_count = 0;
+  runtime_.wake_packet_waiters();
 }
 
 // --- events

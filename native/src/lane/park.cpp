@@ -35,13 +35,12 @@ void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout
 }  // namespace
 
 void wake_park_word(std::atomic<uint32_t>& word) {
-  if (word.load(std::memory_order_relaxed) == 0) return;
+  if (word.load(std::memory_order_relaxed) == 0 || LCI_MUTATED("skip_wake")) return;
   if (word.exchange(0, std::memory_order_acq_rel) != 0) syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 void Lane::wake() {
   // Local publishers use sequentially consistent read-modify-writes before this, so no fence is needed here.
-  if (LCI_MUTATED("skip_wake")) return;
   auto& word = runtime_.arena().header().park[park_slot_].word;
   if (word.load(std::memory_order_seq_cst) == 0) return;
   runtime_.shared.add(Metric::wakes);

@@ -171,25 +171,29 @@ void Runtime::look_at_peers(bool now) {
   if (!guard) return;
   next_look_.store(time + kLookInterval, std::memory_order_relaxed);
   std::vector<pollfd> entries;
-  std::vector<uint32_t> ranks;
+  std::vector<uint32_t> ranks, left;
   for (uint32_t rank = 0; rank < size(); ++rank) {
     if (rank == this->rank() || peer_state(rank) != RankState::kActive) continue;
     const auto said = static_cast<RankState>(peers_.arenas[rank]->header().state.load(std::memory_order_acquire));
-    if (said == RankState::kLeft || said == RankState::kFailed) {
-      peer_gone(rank, said);
-      continue;
-    }
+    if (said == RankState::kLeft) left.push_back(rank);
+    if (said == RankState::kFailed) peer_gone(rank, said);
+    if (said == RankState::kLeft || said == RankState::kFailed) continue;
     if (peers_.pidfds[rank] < 0) continue;
     entries.push_back({peers_.pidfds[rank], POLLIN, 0});
     ranks.push_back(rank);
   }
-  if (entries.empty() || poll(entries.data(), entries.size(), 0) <= 0) return;
+  if (!entries.empty() && poll(entries.data(), entries.size(), 0) <= 0) entries.clear();
   for (size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].revents == 0) continue;
     // It may have said goodbye just before it ended.
-    const bool left = peers_.arenas[ranks[i]]->header().state.load() == static_cast<uint32_t>(RankState::kLeft);
-    peer_gone(ranks[i], left ? RankState::kLeft : RankState::kFailed);
+    if (peers_.arenas[ranks[i]]->header().state.load() == static_cast<uint32_t>(RankState::kLeft)) {
+      left.push_back(ranks[i]);
+    } else {
+      peer_gone(ranks[i], RankState::kFailed);
+    }
   }
+  // The dead first: who left may have left because of them, and the cause is to be named.
+  for (const uint32_t rank : left) peer_gone(rank, RankState::kLeft);
 }
 
 void Runtime::peer_gone(uint32_t rank, RankState state) {
@@ -201,6 +205,7 @@ void Runtime::peer_gone(uint32_t rank, RankState state) {
 }
 
 void Runtime::wake_packet_waiters() {
+  publication_fence();  // the packets are in the pool before we look who waits
   uint32_t waiting = packet_waiters.load(std::memory_order_relaxed);
   if (waiting == 0) return;
   waiting = packet_waiters.exchange(0, std::memory_order_acq_rel);

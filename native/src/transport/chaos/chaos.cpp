@@ -11,6 +11,7 @@
 
 #include "base/attributes.hpp"
 #include "base/error.hpp"
+#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -132,7 +133,7 @@ bool ChannelChaos::tick(Device& device, Channel& channel) {
       ++i;
       continue;
     }
-    ring.write(held.header, held.payload, held.size);
+    if (!LCI_MUTATED("drop_delayed")) ring.write(held.header, held.payload, held.size);
     device.touch(channel);
     held_[i] = held_.back();
     held_.pop_back();
