@@ -139,7 +139,12 @@ TEST(LostWakes, CreditGranted) {
     bool blocked = false;
     lci_descriptor* posted = nullptr;
     ParkingLoop loop(
-        lane, [&](const lci_record& record) { blocked = blocked && record.kind != LCI_RECORD_WRITABLE; },
+        lane,
+        [&](const lci_record& record) {
+          if (record.kind != LCI_RECORD_WRITABLE) return;
+          EXPECT_GT(record.context, 0u) << "told of room when there is none";
+          blocked = false;
+        },
         [&] {
           if (!blocked) posted = &lane.add_am(1, kPort, 0, 1);
           return !blocked;

@@ -215,6 +215,37 @@ TEST(FlowControl, APortNameThatDiffersIsRefused) {
   EXPECT_EQ(0u, lci_queue_length(queue));
 }
 
+// A lease holder dies, with messages stored and credit unspent: when they are taken, the capacity is whole. [X4]
+// Mutation: keep_dead_lease.
+TEST(PeerFailure, ADeadHolderLosesItsLease) {
+  Job job(3);
+  lci_comp* queue = make_queue(job.runtime(0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kPort, "", queue, 32, 1 << 20));
+  const std::vector<uint8_t> bytes(300, 7);
+  for (uint64_t i = 0; i < 10; ++i) ASSERT_EQ(LCI_DONE, post_until_taken(job, 1, 0, i, bytes));
+  job.settle();
+  ASSERT_EQ(10u, lci_queue_length(queue));
+  lci_status status[10];
+  ASSERT_TRUE(pop(job, queue, &status[0]));
+  EXPECT_GT(job.counter(0, "credits_leased"), 10u);
+  job.close(1, 0);
+  for (int i = 0; i < 2'000'000 && job.counter(0, "peers_failed") == 0; ++i) job.progress();
+  ASSERT_EQ(1u, job.counter(0, "peers_failed"));
+  job.settle();
+  EXPECT_EQ(9u, job.counter(0, "credits_leased")) << "the unspent credit is back, that of what is stored is not";
+  for (int i = 1; i < 10; ++i) ASSERT_TRUE(pop(job, queue, &status[i])) << "what had arrived stays";
+  job.settle();
+  EXPECT_EQ(0u, job.counter(0, "credits_leased"));
+  for (auto& held : status) lci_buffer_free(held.buffer);
+  for (uint64_t i = 0; i < 100; ++i) {
+    ASSERT_EQ(LCI_DONE, post_until_taken(job, 2, 0, i, bytes)) << "the living have the room";
+    ASSERT_TRUE(pop(job, queue, &status[0]));
+    EXPECT_EQ(2u, status[0].rank);
+    lci_buffer_free(status[0].buffer);
+  }
+  job.check_ledgers();
+}
+
 // [D17]
 TEST(Arguments, AreCheckedAtTheCaller) {
   Job job(2);

@@ -36,6 +36,82 @@ TEST(Lane, EveryDescriptorGetsItsOwnOutcome) {
   }
 }
 
+// What was accepted arrives once: posts, arrivals and records are the same number. [M4] Mutation: post_twice.
+TEST(Lane, PostsAreArrivals) {
+  Job job(2);
+  {
+    LaneDriver sender(job, 0), receiver(job, 1);
+    receiver.demand(receiver.open(1)).requested = UINT64_MAX / 2;
+    uint64_t accepted = 0, records = 0;
+    auto receive = [&] {
+      receiver.enter();
+      receiver.read([&](const lci_record& record) {
+        if (record.kind != LCI_RECORD_MESSAGE) return;
+        EXPECT_EQ(records, record.tag);
+        ++records;
+      });
+    };
+    for (int i = 0; i < 100000 && accepted < 5000; ++i) {
+      auto& op = sender.add_am(1, 1, accepted, accepted);
+      sender.enter();
+      sender.read([](const lci_record&) {});
+      accepted += op.outcome == LCI_DONE;
+      receive();
+      if (::testing::Test::HasFailure()) break;
+    }
+    for (int i = 0; i < 100; ++i) receive();
+    EXPECT_EQ(5000u, accepted);
+    EXPECT_EQ(accepted, records);
+    EXPECT_EQ(accepted, job.counter(1, "arrivals"));
+    EXPECT_EQ(accepted, job.counter(0, "operations_am_done"));
+  }
+}
+
+// A sender that was refused is told when it may send, and not of a grant that brings it nothing. Mutation:
+// forget_refused.
+TEST(Lane, WritableMeansThatThereIsRoom) {
+  Job job(2);
+  lci_comp* queue = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 1, "", queue, 1, 1 << 20));  // one message: nothing for leases
+  {
+    LaneDriver sender(job, 0);
+    uint32_t told = 0;
+    auto enter = [&] {
+      sender.enter();
+      sender.read([&](const lci_record& record) {
+        if (record.kind != LCI_RECORD_WRITABLE) return;
+        EXPECT_GT(record.context, 0u);
+        ++told;
+      });
+    };
+    auto post = [&] {
+      auto& op = sender.add_am(1, 1, 0, 0);
+      enter();
+      return op.outcome;
+    };
+    ASSERT_EQ(LCI_DONE, post()) << "announced";
+    lci_progress(job.device(1));  // admitted; its packet goes back, the answer is still to come
+    ASSERT_EQ(LCI_RETRY_NOCREDIT, post());
+    ASSERT_EQ(1u, told) << "the announcement's slot is free again";
+    ASSERT_EQ(LCI_DONE, post()) << "announced: it waits for the one stored message to be taken";
+    ASSERT_EQ(LCI_RETRY_NOCREDIT, post());
+    for (int i = 0; i < 10; ++i) {
+      lci_progress(job.device(1));  // the answer: the port is open, but has no room
+      enter();
+    }
+    EXPECT_EQ(1u, told) << "there is no room yet";
+    lci_status status{};
+    ASSERT_EQ(LCI_DONE, lci_queue_pop(queue, &status));
+    lci_buffer_free(status.buffer);
+    for (int i = 0; i < 10; ++i) {
+      lci_progress(job.device(1));
+      enter();
+    }
+    EXPECT_EQ(2u, told);
+    EXPECT_EQ(LCI_DONE, post());
+  }
+}
+
 // Four destinations, one of them without demand: the others get everything. [V2]
 TEST(Lane, ARankWithoutDemandDoesNotBlockTheOthers) {
   constexpr uint32_t kPerRank = 20000;
