@@ -73,7 +73,9 @@ class Device {
   }
   /// Attempts one descriptor whose target is checked; fills @p done when the answer is done.
   int post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
-  /// Rings the doorbells of all peers written to since the last call.
+  /// Shows peers that poll what was written to them.
+  void publish_rings();
+  /// Publishes, and rings the doorbells of all peers written to since the last call.
   void ring_doorbells();
 
   // --- progress -----------------------------------------------------------------------------------------------------

@@ -316,8 +316,16 @@ void Device::touch(Channel& channel) {
   touched_.push_back(&channel);
 }
 
+void Device::publish_rings() {
+  for (Channel* channel : touched_) {
+    channel->control_out.publish();
+    channel->data_out.publish();
+  }
+}
+
 void Device::ring_doorbells() {
   if (touched_.empty()) return;
+  publish_rings();
   runtime_.publication_fence();
   for (Channel* channel : touched_) {
     channel->touched = false;

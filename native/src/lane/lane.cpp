@@ -106,6 +106,9 @@ bool Lane::pass() {
   const uint32_t published = control.flags & LCI_ENTER_POST ? publish() : 0;
   bool progressed = false;
   if (control.flags & LCI_ENTER_PROGRESS) {
+    if (published != 0) {
+      for (Device* device : devices_) device->publish_rings();
+    }
     runtime_.look_at_peers(false);
     progressed = progress();
   } else if (published != 0) {
