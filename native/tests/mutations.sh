@@ -30,6 +30,7 @@ pool_steal_copies            | unit   | PacketPool.Steals*                     |
 post_twice                   | unit   | Lane.PostsAreArrivals*                 | a message is sent twice
 queue_overwrite              | unit   | CompletionQueue.Overflow*              | a full queue loses its oldest status
 queue_skip_tag               | stress | CompletionQueueStress.EveryStatus*     | a pop takes a cell that is not filled yet
+ring_show_early              | unit   | Ring.AGroupIsVisible*                  | a message is seen before its group is published
 signal_any_status            | unit   | Completion.SignalsMustBeFinal          | a retry can be signalled
 signal_context_off           | unit   | Handler.GetsStatus*                    | a handler may progress
 skip_wake                    | stress | LostWakes.*                            | nobody wakes a parked loop

@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/mutation.hpp"
+
 namespace lci {
 
 /// What a slot carries. Data may be refused at the sender; control is always drained and never refused. [X1]
@@ -113,8 +115,9 @@ class RingProducer {
   void write(const SlotHeader& header, const void* payload, uint32_t payload_size) {
     Slot& first = memory_.slots[tail_ & mask_];
     prefetch_for_write(&memory_.slots[(tail_ + kAhead) & mask_]);
+    const bool hidden = tail_ == published_ && !LCI_MUTATED("ring_show_early");
     // The first of a group keeps a sequence number that the consumer does not wait for.
-    first.word.store(first_word(header, tail_ + (tail_ == published_ ? 0 : 1)), std::memory_order_relaxed);
+    first.word.store(first_word(header, tail_ + (hidden ? 0 : 1)), std::memory_order_relaxed);
     std::memcpy(&first.size, &header.size, sizeof first.size + sizeof first.aux);
     first.tag = header.tag;
     first.arg = header.arg;
@@ -135,7 +138,9 @@ class RingProducer {
   void publish() {
     if (tail_ == published_) return;
     auto& word = memory_.slots[published_ & mask_].word;
-    word.store(word.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    if (!LCI_MUTATED("ring_show_early")) {
+      word.store(word.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    }
     published_ = tail_;
   }
 

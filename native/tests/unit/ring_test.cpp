@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The message ring between one producer and one consumer: visibility by groups, room, wrap, and a peer's nonsense.
+// Mutation: ring_show_early.
+#include "transport/shm/ring.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "lci/lci.h"
+
+namespace lci {
+namespace {
+
+constexpr uint32_t kSlots = 64;
+
+struct Ring {
+  alignas(64) std::atomic<uint32_t> head{0};
+  std::array<Slot, kSlots> slots{};
+  RingProducer producer{RingMemory{&head, slots.data(), kSlots}};
+  RingConsumer consumer{RingMemory{&head, slots.data(), kSlots}};
+
+  void write(uint32_t size, uint64_t tag) {
+    const std::vector<std::byte> payload(size, std::byte(tag));
+    producer.write({Message::kAmInline, 5, 77, size, 9, tag, ~tag}, payload.data(), size);
+  }
+  /// Takes the next message and checks all of it.
+  void take(uint32_t size, uint64_t tag) {
+    ASSERT_TRUE(consumer.has_message()) << tag;
+    const SlotHeader header = consumer.header();
+    EXPECT_EQ(Message::kAmInline, header.kind);
+    EXPECT_EQ(5, header.flags);
+    EXPECT_EQ(77, header.target);
+    EXPECT_EQ(9u, header.aux);
+    EXPECT_EQ(size, header.size);
+    EXPECT_EQ(tag, header.tag);
+    EXPECT_EQ(~tag, header.arg);
+    std::vector<std::byte> payload(size);
+    consumer.read_payload(payload.data(), size);
+    EXPECT_EQ(std::vector<std::byte>(size, std::byte(tag)), payload);
+    consumer.advance(slots_for(size));
+  }
+};
+
+TEST(Ring, AGroupIsVisibleWhenItIsPublished) {
+  Ring ring;
+  for (uint64_t tag = 1; tag <= 3; ++tag) ring.write(8, tag);
+  EXPECT_FALSE(ring.consumer.has_message());
+  ring.producer.publish();
+  for (uint64_t tag = 1; tag <= 3; ++tag) ring.take(8, tag);
+  EXPECT_FALSE(ring.consumer.has_message());
+  ring.producer.publish();  // nothing new
+  EXPECT_FALSE(ring.consumer.has_message());
+}
+
+TEST(Ring, AFullGroupIsPublishedUnasked) {
+  Ring ring;
+  for (uint64_t tag = 0; tag < 40; ++tag) ring.write(8, tag);
+  uint64_t taken = 0;
+  for (; ring.consumer.has_message(); ++taken) ring.take(8, taken);
+  EXPECT_EQ(32u, taken);
+}
+
+TEST(Ring, CarriesEverySizeOverManyLaps) {
+  Ring ring;
+  uint64_t tag = 0;
+  for (uint32_t lap = 0; lap < 50; ++lap) {
+    for (uint32_t size = 0; size <= LCI_INLINE_MAX; size += 7, ++tag) {
+      ASSERT_TRUE(ring.producer.has_room(slots_for(size)));
+      ring.write(size, tag);
+      ring.producer.publish();
+      ring.take(size, tag);
+    }
+  }
+}
+
+TEST(Ring, IsFullUntilAQuarterWasTaken) {
+  Ring ring;
+  for (uint64_t tag = 0; tag < kSlots; ++tag) {
+    ASSERT_TRUE(ring.producer.has_room(1));
+    ring.write(8, tag);
+  }
+  EXPECT_FALSE(ring.producer.has_room(1));
+  for (uint64_t tag = 0; tag + 1 < kSlots / 4; ++tag) ring.take(8, tag);
+  EXPECT_FALSE(ring.producer.has_room(1));
+  ring.take(8, kSlots / 4 - 1);
+  EXPECT_TRUE(ring.producer.has_room(kSlots / 4));
+  EXPECT_FALSE(ring.producer.has_room(kSlots / 4 + 1));
+}
+
+TEST(Ring, AHeadThatCannotBeIsNotBelieved) {
+  Ring ring;
+  for (uint64_t tag = 0; tag < kSlots; ++tag) ring.write(8, tag);
+  for (const uint32_t nonsense : {kSlots + 1, 0x80000000u, 0xFFFFFFFFu}) {
+    ring.head.store(nonsense);
+    EXPECT_FALSE(ring.producer.has_room(1)) << nonsense;
+  }
+  ring.head.store(kSlots);
+  EXPECT_TRUE(ring.producer.has_room(kSlots));
+}
+
+}  // namespace
+}  // namespace lci
