@@ -71,6 +71,8 @@ class Device {
     ++batch_;
     batch_refusal_ = 0;
   }
+  /// Sends an inline active message without flags if nothing stands in its way; false: take post(), nothing was done.
+  bool post_short_am(const lci_descriptor& op);
   /// Attempts one descriptor whose target is checked; fills @p done when the answer is done.
   int post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
   /// Shows peers that poll what was written to them.

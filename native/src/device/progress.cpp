@@ -273,7 +273,7 @@ bool Device::deliver(Port& port, InKey& key, uint32_t rank, uint64_t tag, const 
   }
   Completion& completion = *port.completion.load(std::memory_order_acquire);
   lci_status status{LCI_DONE, rank, tag, nullptr, payload.size, 0, port.number, 0};
-  if (!completion.stores()) {
+  if (!port.credited) {
     std::byte copy[LCI_INLINE_MAX];
     if (owned) {
       status.buffer = owned;

@@ -169,6 +169,11 @@ uint32_t Lane::publish() {
       continue;
     }
     Device& device = *devices_[op.device];
+    if (op.op == LCI_OP_AM && op.flags == LCI_FLAG_INLINE && !LCI_MUTATED("post_twice") && device.post_short_am(op)) {
+      op.outcome = LCI_DONE;
+      i += used;
+      continue;
+    }
     if (in_flight_ >= max_posted) {
       // What cannot be answered with posted may go on.
       const bool short_message =

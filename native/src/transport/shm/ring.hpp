@@ -114,7 +114,8 @@ class RingProducer {
   /// Writes one message; there must be room. It is visible after publish(), or when the group is full.
   void write(const SlotHeader& header, const void* payload, uint32_t payload_size) {
     Slot& first = memory_.slots[tail_ & mask_];
-    prefetch_for_write(&memory_.slots[(tail_ + kAhead) & mask_]);
+    // Only in a stream: a lone message gains nothing, and its neighbours are with the consumer.
+    if (tail_ != published_) prefetch_for_write(&memory_.slots[(tail_ + kAhead) & mask_]);
     const bool hidden = tail_ == published_ && !LCI_MUTATED("ring_show_early");
     // The first of a group keeps a sequence number that the consumer does not wait for.
     first.word.store(first_word(header, tail_ + (hidden ? 0 : 1)), std::memory_order_relaxed);
