@@ -37,9 +37,9 @@ struct Ring {
     EXPECT_EQ(size, header.size);
     EXPECT_EQ(tag, header.tag);
     EXPECT_EQ(~tag, header.arg);
-    std::vector<std::byte> payload(size);
-    consumer.read_payload(payload.data(), size);
-    EXPECT_EQ(std::vector<std::byte>(size, std::byte(tag)), payload);
+    std::byte payload[LCI_INLINE_MAX];
+    consumer.read_payload(payload, size);
+    EXPECT_EQ(std::vector<std::byte>(size, std::byte(tag)), std::vector<std::byte>(payload, payload + size));
     consumer.advance(slots_for(size));
   }
 };
