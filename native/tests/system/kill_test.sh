@@ -24,7 +24,7 @@ rank_pid() {
   return 1
 }
 
-are_ready() { [[ $(grep -c ' ready$' "$dir/out") == "$RANKS" ]]; }
+are_ready() { [[ $(grep -c ' ready$' "$dir/out" 2> /dev/null) == "$RANKS" ]]; }
 
 # one_kill DIR: starts a job that would run for long, kills a rank, looks at what is left.
 one_kill() {
