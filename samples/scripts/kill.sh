@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Kills a random rank of a k-mer job of three at a random moment, again and again. The other two must end by themselves
-# with exit code 3 and one line that names the rank, and nothing may be left: no process, no socket, no job directory.
+# with exit code 4 and one line that names the rank, and nothing may be left: no process, no socket, no job directory.
 # Every tenth time the launcher is killed instead, and the next run must sweep what it left.
 # Usage: kill.sh COUNT. Environment: LCI_KILL_SEED (default random), LCI_KILL_READS (reads in the input), LCI_JAVA_OPTS.
 # shellcheck source=common.sh disable=SC2154 # common.sh sets lci, home, folder and the counts
@@ -74,13 +74,13 @@ never_joined() {
   [[ $(sort -u "$ranks"/exit.? | tr '\n' ' ') =~ ^1\ (137\ )?$ ]] && grep -qE "^kmer: create runtime: .*(missing|reach|in vain for) .*$1" "$ranks"/err.?
 }
 
-# survivors_named VICTIM: every other rank ended with code 3 and names the victim in one line.
+# survivors_named VICTIM: every other rank ended with code 4 and names the victim in one line.
 survivors_named() {
   local rank
   if never_joined "$1"; then early=1; return; fi
   for ((rank = 0; rank < RANKS; rank++)); do
     ((rank == $1)) && continue
-    [[ $(cat "$ranks/exit.$rank" 2> /dev/null) == 3 ]] ||
+    [[ $(cat "$ranks/exit.$rank" 2> /dev/null) == 4 ]] ||
       { echo "rank $rank ended with $(cat "$ranks/exit.$rank" 2> /dev/null || echo nothing); rank $1 was killed: $(tail -n 3 "$ranks"/err.?)"; return 1; }
     [[ $(grep -c "^kmer: .*rank $1" "$ranks/err.$rank") == 1 ]] || { echo "rank $rank does not name rank $1: $(cat "$ranks/err.$rank")"; return 1; }
   done

@@ -6,6 +6,7 @@ import io.lci.error.NativeLoadException;
 import io.lci.error.PeerFailedException;
 import io.lci.samples.kmer.KmerCount;
 import io.lci.samples.reads.BadInputException;
+import io.lci.samples.slow.SlowConsumer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Set;
@@ -22,13 +23,20 @@ import picocli.CommandLine.ParameterException;
     mixinStandardHelpOptions = true,
     description = "Programs that show the library at work.",
     synopsisSubcommandLabel = "NAME",
-    subcommands = {KmerCount.class, SimulateReads.class, Hello.class, PingPong.class, Echo.class})
+    subcommands = {
+      KmerCount.class,
+      SimulateReads.class,
+      Hello.class,
+      PingPong.class,
+      Echo.class,
+      SlowConsumer.class
+    })
 public final class Samples {
   /** Exit code: bad input, or whatever has no code of its own. */
   public static final int FAILED = 1;
 
-  /** Exit code: another rank died. */
-  public static final int PEER_FAILED = 3;
+  /** Exit code: another rank died. Not 3, by which a JVM says that it is out of memory. */
+  public static final int PEER_FAILED = 4;
 
   private static final Set<String> SAME_FOR_ALL = Set.of("error_attribute", "error_no_memory");
   private static final String FIRST_RANK = "0";

@@ -17,7 +17,7 @@ import reactor.core.publisher.Mono;
 
 /**
  * Every rank sends to every other without end: something to kill, and to look at under load. Prints
- * {@code ready} when it has heard from all. Ends with exit code 3 and the error when a peer dies.
+ * {@code ready} when it has heard from all. Ends with exit code 4 and the error when a peer dies.
  */
 @Command(
     name = "traffic",
@@ -25,7 +25,7 @@ import reactor.core.publisher.Mono;
     description = "Every rank sends to every other until a peer dies or the time is over.")
 public final class Traffic implements Callable<Integer> {
   private static final Port PORT = Port.of(1, "traffic");
-  private static final int PEER_FAILED = 3;
+  private static final int PEER_FAILED = 4;
 
   @Option(
       names = "--seconds",
