@@ -37,11 +37,11 @@ PayloadRing::~PayloadRing() {
 
 std::byte* PayloadRing::allocate(uint32_t bytes, uint32_t* taken) {
   const uint32_t size = (std::max(bytes, 1u) + 63) / 64 * 64;
-  if (used_ == 0) head_ = tail_ = 0;  // start over: memory that was touched is touched again
-  uint64_t skip = 0;
-  if (tail_ + size > length_) skip = length_ - tail_;
+  if (used_ == 0) tail_ = 0;  // start over: memory that was touched is touched again
+  const bool wraps = tail_ + size > length_;
+  const uint64_t skip = wraps ? length_ - tail_ : 0;
   if (used_ + skip + size > length_) return nullptr;
-  std::byte* place = base_ + (skip != 0 ? 0 : tail_);
+  std::byte* place = base_ + (wraps ? 0 : tail_);
   *taken = static_cast<uint32_t>(skip + size);
   used_ += *taken;
   tail_ = static_cast<uint64_t>(place - base_) + size;

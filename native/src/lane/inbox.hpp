@@ -44,7 +44,7 @@ class PayloadRing {
  private:
   std::byte* base_ = nullptr;
   uint64_t length_ = 0;
-  uint64_t head_ = 0, tail_ = 0, used_ = 0;
+  uint64_t tail_ = 0, used_ = 0;
 };
 
 class Inbox {
