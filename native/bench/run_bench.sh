@@ -12,7 +12,7 @@ set -euo pipefail
 readonly home=${LCI_HOME:?set by ./lci} jdk=${LCI_JDK:?set by ./lci}
 readonly native=$home/lci-native-bridge/target/native
 readonly state=$home/.lci/bench cache=$home/.lci/cache
-readonly GROUPS_ALL='native kmer idle'
+readonly GROUPS_ALL='native boundary jvm kmer idle'
 readonly NOT_OFFERED=3
 readonly PEER_TIMEOUT_S=120
 
@@ -155,6 +155,34 @@ group_native() {
   compare "am_rate am_latency sendrecv_rate sendrecv_latency bandwidth_1k bandwidth_16k bandwidth_64k bandwidth_1m" \
     native_ours "${peers[@]}"
 }
+
+# ---- boundary: a lane driven from Java against the same lane driven from C ------------------------------------------------
+
+# ranks PROGRAM METRIC: two JVMs; rank 0 prints the line.
+ranks() { timeout $PEER_TIMEOUT_S "$home/lci" run -n 2 "$1" "$2" | sed -n 's/^\[0\] \({.*\)/\1/p'; }
+
+boundary_java() { ranks lane-bench "$1"; }
+boundary_c() { "$native/am_bench" am_stream | sed "s/am_stream/$1/"; }
+
+group_boundary() { compare lane_stream boundary_java "C=boundary_c"; }
+
+# ---- jvm: Flux to Flux between two JVMs -------------------------------------------------------------------------------
+
+jvm_ours() { ranks flux-bench "$1"; }
+jvm_aeron() {
+  LCI_JAVA_OPTS="${LCI_JAVA_OPTS:-} --add-opens=java.base/jdk.internal.misc=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED" \
+    ranks aeron-bench "$1"
+}
+
+# The same in C: half of its stream is the first target. A round trip is two latencies.
+jvm_native() {
+  case $1 in
+    am_stream) "$native/am_bench" am_stream ;;
+    am_round_trip) "$native/am_bench" am_latency | awk -F '"value":' '{ printf "{\"metric\":\"am_round_trip\",\"unit\":\"us\",\"value\":%.6g}\n", $2 * 2e-3 }' ;;
+  esac
+}
+
+group_jvm() { compare "am_stream am_round_trip" jvm_ours "LCI in C=jvm_native" "Aeron IPC=jvm_aeron"; }
 
 # ---- kmer: the job in two ranks, 98 MB of simulated reads ----------------------------------------------------------------
 

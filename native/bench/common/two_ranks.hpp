@@ -76,6 +76,7 @@ class Rank {
     control_ = reinterpret_cast<lci_lane_control*>(base + layout[LCI_LAYOUT_CONTROL_OFFSET]);
     submissions_ = reinterpret_cast<lci_descriptor*>(base + layout[LCI_LAYOUT_SUBMISSION_OFFSET]);
     records_ = reinterpret_cast<lci_record*>(base + layout[LCI_LAYOUT_COMPLETION_OFFSET]);
+    demands_ = reinterpret_cast<lci_demand*>(base + layout[LCI_LAYOUT_DEMAND_OFFSET]);
     mask_ = static_cast<uint32_t>(layout[LCI_LAYOUT_COMPLETION_COUNT]) - 1;
     control_->flags = LCI_ENTER_POST | LCI_ENTER_PROGRESS | LCI_ENTER_DRAIN;
   }
@@ -91,6 +92,28 @@ class Rank {
     lci_comp* handler = nullptr;
     check(lci_handler_create(runtime_, function, argument, &handler), "create handler");
     check(lci_port_open(runtime_, port, "", handler, 0, 0), "open port");
+  }
+  /// Opens a port whose messages come as records, with demand without end.
+  void open(uint32_t port) {
+    uint32_t index = 0;
+    uint64_t base = 0, length = 0;
+    check(lci_lane_open_port(lane_, port, "", 0, 0, &index, &base, &length), "open port");
+    demands_[index].requested = UINT64_MAX / 2;
+  }
+  /// Reads all records; adds the first eight payload bytes of each message to @p sum, and counts the messages.
+  uint64_t received(uint64_t* sum) {
+    uint64_t count = 0;
+    while (control_->cq_head != control_->cq_tail) {
+      const lci_record& record = records_[control_->cq_head & mask_];
+      if (record.kind == LCI_RECORD_MESSAGE) {
+        uint64_t value;
+        std::memcpy(&value, record.u.inline_payload, sizeof value);
+        *sum += value;
+        ++count;
+      }
+      control_->cq_head += record.kind == LCI_RECORD_PAD ? record.size : 1;
+    }
+    return count;
   }
   lci_lane_control& control() { return *control_; }
   lci_descriptor& submission(uint32_t index) { return submissions_[index]; }
@@ -128,6 +151,7 @@ class Rank {
   lci_lane_control* control_ = nullptr;
   lci_descriptor* submissions_ = nullptr;
   lci_record* records_ = nullptr;
+  lci_demand* demands_ = nullptr;
   uint32_t mask_ = 0;
 };
 

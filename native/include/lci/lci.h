@@ -361,7 +361,7 @@ typedef struct lci_lane_control {
   uint32_t flags;          /**< LCI_ENTER_* of the next enter. */
   uint32_t submit_count;   /**< Entries in the submission array. */
   uint32_t cq_head;        /**< Free-running count of records consumed. */
-  uint32_t arrival_budget; /**< Messages handled per enter; 0: default 32. */
+  uint32_t arrival_budget; /**< Messages handled per enter; 0: default 64. */
   uint32_t byte_budget;    /**< Payload bytes copied per enter; 0: default 64 KiB. */
   uint32_t reserved0;
   uint64_t spin_ns; /**< Poll for so long when the enter would return with nothing. */

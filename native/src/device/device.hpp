@@ -38,7 +38,7 @@ struct Payload {
 };
 
 struct Budget {
-  uint32_t messages = 32;
+  uint32_t messages = 64;
   uint32_t bytes = 64 * 1024;
 };
 

@@ -20,7 +20,7 @@ import reactor.core.scheduler.Scheduler;
  *   <tr><td>{@code lci.loops}</td><td>event loops, each with its device</td><td>1</td></tr>
  *   <tr><td>{@code lci.invoker}</td><td>loops without threads, driven by the user</td><td>false</td></tr>
  *   <tr><td>{@code lci.idle_spins}</td><td>empty turns before yielding</td><td>32</td></tr>
- *   <tr><td>{@code lci.idle_yields}</td><td>yields before parking</td><td>16</td></tr>
+ *   <tr><td>{@code lci.idle_yields}</td><td>yields before parking</td><td>128</td></tr>
  *   <tr><td>{@code lci.max_posted}</td><td>operations in flight per loop</td><td>65,536</td></tr>
  *   <tr><td>{@code lci.max_parked}</td><td>refused operations waiting per loop</td><td>1,048,576</td></tr>
  *   <tr><td>{@code lci.close_timeout_ms}</td><td>graceful part of {@code close()}</td><td>10,000</td></tr>
@@ -38,7 +38,7 @@ public final class LciOptions {
   public static final int DEFAULT_IDLE_SPINS = 32;
 
   /** Default of {@link #idleYields()}. */
-  public static final int DEFAULT_IDLE_YIELDS = 16;
+  public static final int DEFAULT_IDLE_YIELDS = 128;
 
   /** Default of {@link #maxPosted()}. */
   public static final int DEFAULT_MAX_POSTED = 1 << 16;

@@ -94,11 +94,14 @@ final class Dispatcher {
     int flags = memory.get(record + Layout.RECORD_FLAGS);
     int rank = memory.getInt(record + Layout.RECORD_RANK);
     int size = memory.getInt(record + Layout.RECORD_SIZE_FIELD);
-    long context = memory.getLong(record + Layout.RECORD_CONTEXT);
+    return kind == Codes.RECORD_MESSAGE
+        ? message(record, flags, rank, size)
+        : event(record, kind, flags, rank, size);
+  }
+
+  private int event(int record, int kind, int flags, int rank, int size) {
+    long context = lane.memory.getLong(record + Layout.RECORD_CONTEXT);
     switch (kind) {
-      case Codes.RECORD_MESSAGE -> {
-        return message(record, flags, rank, size);
-      }
       case Codes.RECORD_OP -> operation(record, rank, size, context);
       case Codes.RECORD_PAD -> {
         return size;

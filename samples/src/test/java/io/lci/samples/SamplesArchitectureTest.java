@@ -32,6 +32,8 @@ class SamplesArchitectureTest {
     noClasses()
         .that()
         .resideInAPackage("io.lci.samples..")
+        .and()
+        .resideOutsideOfPackage("io.lci.samples.bench.boundary") // measures the bridge itself
         .should()
         .dependOnClassesThat(
             resideInAPackage("io.lci..")
