@@ -19,6 +19,7 @@ counter_lost_update          | stress | CounterStress.*                        |
 drop_delayed                 | unit   | Chaos.NothingIsLost*                   | a message that chaos held back is never sent
 forget_refused               | unit   | Lane.WritableMeans*                    | a sender is told of room when there is none
 ignore_credit                | unit   | FlowControl.NeverStoresMore*           | a sender spends credit that it does not have
+ignore_death                 | multiprocess | Job.AKilledRank*       | a process that died is taken for a living one
 ignore_demand                | unit   | Lane.InboxesAreDrained*                | an inbox gives more than was requested
 keep_dead_lease              | unit   | PeerFailure.ADeadHolder*               | what a dead sender had leased never comes back
 lose_return                  | unit   | ActiveMessage.Carries*                 | packets are not given back to their sender
@@ -30,6 +31,7 @@ pool_steal_copies            | unit   | PacketPool.Steals*                     |
 post_twice                   | unit   | Lane.PostsAreArrivals*                 | a message is sent twice
 queue_overwrite              | unit   | CompletionQueue.Overflow*              | a full queue loses its oldest status
 queue_skip_tag               | stress | CompletionQueueStress.EveryStatus*     | a pop takes a cell that is not filled yet
+refusal_blocks_all           | unit   | Lane.ARankWithoutDemand*               | one refused key holds up the others of its batch
 ring_show_early              | unit   | Ring.AGroupIsVisible*                  | a message is seen before its group is published
 signal_any_status            | unit   | Completion.SignalsMustBeFinal          | a retry can be signalled
 signal_context_off           | unit   | Handler.GetsStatus*                    | a handler may progress
@@ -56,7 +58,7 @@ make_build() {
   build=$(mktemp -d "${TMPDIR:-/tmp}/lci-mutations.XXXXXX")
   made=$build
   { cmake -S "$here/.." -B "$build" -DLCI_MUTATIONS=ON -DCMAKE_BUILD_TYPE=Release &&
-    cmake --build "$build" -j2 --target lci_unit_tests lci_stress_tests; } > "$build/build.log" 2>&1 ||
+    cmake --build "$build" -j2 --target lci_unit_tests lci_stress_tests lci_multiprocess_tests; } > "$build/build.log" 2>&1 ||
     { tail -n 20 "$build/build.log" >&2; return 1; }
 }
 clean_up() { [[ -z $made ]] || rm -rf "$made"; }

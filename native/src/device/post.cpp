@@ -186,6 +186,7 @@ int Device::refuse(Channel* channel, OutKey* key, int code) {
   if (key) {
     key->refused_batch = batch_;
     if (code == LCI_RETRY_NOCREDIT) key->refused = true;
+    if (LCI_MUTATED("refusal_blocks_all")) batch_refusal_ = code;
   }
   if (code == LCI_RETRY_NOMEM) {
     channel->full_batch = batch_;

@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/mutation.hpp"
 #include "bootstrap/inproc.hpp"
 #include "lane/lane.hpp"
 
@@ -184,7 +185,7 @@ void Runtime::look_at_peers(bool now) {
   }
   if (!entries.empty() && poll(entries.data(), entries.size(), 0) <= 0) entries.clear();
   for (size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].revents == 0) continue;
+    if (entries[i].revents == 0 || LCI_MUTATED("ignore_death")) continue;
     // It may have said goodbye just before it ended.
     if (peers_.arenas[ranks[i]]->header().state.load() == static_cast<uint32_t>(RankState::kLeft)) {
       left.push_back(ranks[i]);

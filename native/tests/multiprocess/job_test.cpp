@@ -185,7 +185,7 @@ TEST(Job, ThreeProcessesExchangeAndLeave) {
   EXPECT_EQ(0, two.wait());
 }
 
-// kill -9 of one rank: the others' barrier fails with its name, and they end. [L1, L5]
+// kill -9 of one rank: the others' barrier fails with its name, and they end. [L1, L5] Mutation: ignore_death.
 TEST(Job, AKilledRankIsNamedToTheOthers) {
   const JobDirectory job(3);
   const Signal ready;

@@ -15,7 +15,9 @@ import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -36,16 +38,22 @@ import reactor.test.StepVerifier;
 class BulkSendTest {
   private static final Port PORT = Port.of(11, "bulk");
   private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final String RANDOM_RETRIES = "seed=3,refuse=0.2,short=0.2";
+  private static final int MILLION = 1_000_000;
+  private static final int SLOW_COUNT = 10_000;
 
-  /** [V2] Four publishers, one to a rank without demand: the three others complete. */
-  @Test
-  void aSlowRankDelaysOnlyItsOwnPublisher() {
-    int count = 200_000;
-    try (LciTestJob job = LciTestJob.start(5)) {
+  /**
+   * [V2] Four publishers, one to a rank at demand 0: the three others complete, also when posts are
+   * refused at random. Mutation: refusal_blocks_all.
+   */
+  @ParameterizedTest(name = "chaos \"{0}\"")
+  @ValueSource(strings = {"", RANDOM_RETRIES})
+  void aSlowRankDelaysOnlyItsOwnPublisher(String chaos) {
+    try (LciTestJob job = start(5, chaos)) {
       Inbox slow = job.rank(4).inbox(PORT);
-      List<Mono<Long>> received = new ArrayList<>();
+      List<Mono<Void>> received = new ArrayList<>();
       for (int rank = 1; rank <= 3; rank++) {
-        received.add(job.rank(rank).inbox(PORT).receive(m -> m.getLong(0)).take(count).count());
+        received.add(eachOnce(job.rank(rank).inbox(PORT), MILLION));
       }
       Sender sender = job.rank(0).sender(PORT);
       AtomicInteger slowTaken = new AtomicInteger();
@@ -53,43 +61,90 @@ class BulkSendTest {
           sender
               .sendAll(
                   4,
-                  Flux.range(0, count).doOnNext(n -> slowTaken.incrementAndGet()),
+                  Flux.range(0, SLOW_COUNT).doOnNext(n -> slowTaken.incrementAndGet()),
                   (n, out) -> out.putLong(n))
               .subscribe();
       Flux<Void> sending =
           Flux.range(1, 3)
               .flatMap(
-                  rank -> sender.sendAll(rank, Flux.range(0, count), (n, out) -> out.putLong(n)));
-      Mono.when(Flux.merge(received).then(), sending.then()).block(LIMIT);
+                  rank -> sender.sendAll(rank, Flux.range(0, MILLION), (n, out) -> out.putLong(n)));
+      Mono.when(Mono.when(received), sending.then()).block(LIMIT);
       assertThat(slowTaken.get())
           .isLessThanOrEqualTo(InboxOptions.DEFAULT_MESSAGES + 1 + SenderOptions.DEFAULT_WINDOW);
       assertThat(slowSending.isDisposed()).isFalse();
-      assertThat(slow.receive().take(count).count().block(LIMIT)).isEqualTo(count);
+      eachOnce(slow, SLOW_COUNT).block(LIMIT);
       await().atMost(LIMIT).until(slowSending::isDisposed);
+      assertThat(job.rank(0).snapshot().counter("chaos_refused") > 0).isEqualTo(!chaos.isEmpty());
     }
   }
 
-  /** [V2] One mixed publisher: others go on while the slow rank's elements fit the window. */
-  @Test
-  void aMixedPublisherGoesOnWhileTheSlowRanksElementsFitTheWindow() {
-    int count = 100_000;
-    int slow = 128;
-    try (LciTestJob job = LciTestJob.start(3)) {
-      Mono<Long> fast =
-          job.rank(1).inbox(PORT).receive(m -> m.getLong(0)).take(count - slow).count();
+  /**
+   * [V2] One mixed publisher, the slow rank's elements at random places: others go on while those
+   * fit the window. Mutation: refusal_blocks_all.
+   */
+  @ParameterizedTest(name = "chaos \"{0}\"")
+  @ValueSource(strings = {"", RANDOM_RETRIES})
+  void aMixedPublisherGoesOnWhileTheSlowRanksElementsFitTheWindow(String chaos) {
+    int slow = SenderOptions.DEFAULT_WINDOW;
+    int count = MILLION + slow;
+    BitSet isSlow = new BitSet(count);
+    Random random = new Random(7);
+    while (isSlow.cardinality() < slow) {
+      isSlow.set(random.nextInt(count));
+    }
+    try (LciTestJob job = start(3, chaos)) {
+      // Without demand: it stores what it has room for, and the rest waits in the window.
+      Inbox inbox = job.rank(2).inbox(PORT, InboxOptions.defaults().withMessages(8));
+      BitSet seen = new BitSet(count);
+      Mono<Void> fast =
+          job.rank(1)
+              .inbox(PORT)
+              .receive(m -> (int) m.getLong(0))
+              .take(MILLION)
+              .doOnNext(n -> markOnce(seen, n))
+              .then();
       AtomicInteger reported = new AtomicInteger();
       Disposable sending =
           job.rank(0)
               .sender(PORT)
-              .route(Flux.range(0, count), n -> n < slow ? 2 : 1, (n, out) -> out.putLong(n))
+              .route(Flux.range(0, count), n -> isSlow.get(n) ? 2 : 1, (n, out) -> out.putLong(n))
               .doOnNext(r -> reported.incrementAndGet())
               .subscribe();
-      assertThat(fast.block(LIMIT)).isEqualTo(count - slow);
+      fast.block(LIMIT);
+      assertThat(seen.intersects(isSlow)).isFalse();
       assertThat(sending.isDisposed()).isFalse();
-      assertThat(job.rank(2).inbox(PORT).receive().take(slow).count().block(LIMIT)).isEqualTo(slow);
+      inbox
+          .receive(m -> (int) m.getLong(0))
+          .take(slow)
+          .doOnNext(n -> markOnce(seen, n))
+          .blockLast(LIMIT);
+      assertThat(seen.cardinality()).isEqualTo(count);
       await().atMost(LIMIT).until(sending::isDisposed);
       assertThat(reported.get()).isEqualTo(count);
     }
+  }
+
+  private static LciTestJob start(int ranks, String chaos) {
+    LciOptions.Builder options = LciOptions.builder();
+    return LciTestJob.start(
+        ranks, chaos.isEmpty() ? options.build() : options.attribute("chaos", chaos).build());
+  }
+
+  /** Complete when all numbers below {@code count} have come, each once. */
+  private static Mono<Void> eachOnce(Inbox inbox, int count) {
+    BitSet seen = new BitSet(count);
+    return inbox
+        .receive(m -> (int) m.getLong(0))
+        .take(count)
+        .doOnNext(n -> markOnce(seen, n))
+        .then(Mono.fromRunnable(() -> assertThat(seen.nextClearBit(0)).isEqualTo(count)));
+  }
+
+  private static void markOnce(BitSet seen, int number) {
+    if (seen.get(number)) {
+      throw new AssertionError(number + " came twice");
+    }
+    seen.set(number);
   }
 
   @ParameterizedTest

@@ -39,7 +39,7 @@ import reactor.core.Exceptions;
       "",
       "All counts are exact. The first pass fills a Bloom filter of two layers; the second counts the"
           + " k-mers that the filter saw more than once. What remains are those that occur once.",
-      "Exit codes: 0 done, 1 bad input, 2 wrong arguments, 3 another rank died."
+      "Exit codes: 0 done, 1 bad input, 2 wrong arguments, 3 out of memory, 4 another rank died."
     })
 public final class KmerCount implements Callable<Integer> {
   private static final Duration PATIENCE = Duration.ofSeconds(2);
