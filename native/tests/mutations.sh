@@ -22,6 +22,7 @@ ignore_credit                | unit   | FlowControl.NeverStoresMore*           |
 ignore_death                 | multiprocess | Job.AKilledRank*       | a process that died is taken for a living one
 ignore_demand                | unit   | Lane.InboxesAreDrained*                | an inbox gives more than was requested
 keep_dead_lease              | unit   | PeerFailure.ADeadHolder*               | what a dead sender had leased never comes back
+leak_packet                  | unit   | ActiveMessage.Carries*                 | packets that come back do not reach the pool
 lose_return                  | unit   | ActiveMessage.Carries*                 | packets are not given back to their sender
 matching_lifo                | unit   | *OneKeyIsFirstInFirstOut*              | equal keys match in the wrong order
 matching_no_lock             | stress | *MatchingStress*                       | a bucket is changed without its lock

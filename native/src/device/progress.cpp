@@ -326,7 +326,7 @@ bool Device::take_returned_packets() {
   }
   if (handle != 0) counters.add(Metric::protocol_errors);
   counters.set(Metric::packets_out, counters.get(Metric::packets_out) - scratch_.size());
-  pool.put_many(index_, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
+  if (!LCI_MUTATED("leak_packet")) pool.put_many(index_, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
   packets_came_.store(true, std::memory_order_release);
   runtime_.wake_packet_waiters();
   return !scratch_.empty();

@@ -81,6 +81,7 @@ class Job {
     for (uint32_t rank = 0; rank < runtimes_.size(); ++rank) {
       if (!runtimes_[rank]) continue;
       EXPECT_EQ(0u, counter(rank, "packets_out")) << "rank " << rank;
+      EXPECT_EQ(counter(rank, "packets_get"), counter(rank, "packets_put")) << "rank " << rank;
       EXPECT_EQ(counter(rank, "backlog_push"), counter(rank, "backlog_pop")) << "rank " << rank;
       EXPECT_EQ(0u, counter(rank, "protocol_errors")) << "rank " << rank;
       EXPECT_EQ(0u, counter(rank, "sends_pending")) << "rank " << rank;
