@@ -219,8 +219,8 @@ LCI_API int lci_handler_create(lci_runtime* runtime, lci_handler_fn function, vo
 LCI_API int lci_comp_signal(lci_comp* comp, const lci_status* status);
 /** Identifier of the object in descriptors (LCI_FLAG_COMP) and records. */
 LCI_API uint32_t lci_comp_id(const lci_comp* comp);
-/** Frees the object; what is not freed goes with its runtime. It must not be bound to an open port nor to a pending
- * operation: LCI_ERR_BUSY. [B26] */
+/** Frees the object, and the arrivals in it that nobody took; what is not freed goes with its runtime. It must not be
+ * bound to an open port nor to a pending operation: LCI_ERR_BUSY. [B26] */
 LCI_API int lci_comp_free(lci_comp* comp);
 /** Frees the buffer of an arrival popped from a queue or synchronizer. Null is allowed. [SS-20] */
 LCI_API void lci_buffer_free(void* buffer);

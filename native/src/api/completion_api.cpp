@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
 
 #include "api/guard.hpp"
@@ -89,9 +90,7 @@ int lci_synchronizer_test(lci_comp* synchronizer, lci_status* out) {
     if (code == LCI_DONE) {
       for (uint32_t i = 0; i < fired.threshold(); ++i) taken(statuses[i]);
       if (!out) {  // nobody will free what arrived
-        for (const lci_status& status : mine) {
-          if (status.port != 0) lci_buffer_free(status.buffer);
-        }
+        std::for_each(mine.begin(), mine.end(), discard_arrival);
       }
     }
     return code;

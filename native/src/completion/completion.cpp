@@ -17,6 +17,10 @@ int check_signal(const lci_status& status) {
               code_name(status.code));
 }
 
+void discard_arrival(const lci_status& status) {
+  if (status.port != 0) lci_buffer_free(status.buffer);
+}
+
 bool in_signal_context() {
   return signal_depth != 0 && !LCI_MUTATED("signal_context_off");
 }

@@ -43,6 +43,9 @@ class Completion {
 /// LCI_DONE if @p status may be signalled, else LCI_ERR_ARGUMENT with a text. [SS-44]
 int check_signal(const lci_status& status);
 
+/// Frees the buffer of an arrival that nobody took; a status of another kind is left alone.
+void discard_arrival(const lci_status& status);
+
 /// Whether the calling thread is inside a handler: progress and blocking forms are refused there. [SS-47]
 bool in_signal_context();
 

@@ -18,6 +18,10 @@ CompletionQueue::CompletionQueue(uint32_t capacity)
       cells_(mask_ + 1),
       room_(capacity_) {}
 
+CompletionQueue::~CompletionQueue() {
+  for (lci_status status; pop(&status) == LCI_DONE;) discard_arrival(status);
+}
+
 int CompletionQueue::signal(const lci_status& status) {
   if (const int code = check_signal(status); code != LCI_DONE) return code;
   if (room_.fetch_sub(1, std::memory_order_acquire) <= 0 && !LCI_MUTATED("queue_overwrite")) {

@@ -30,6 +30,8 @@ class CompletionQueue final : public Completion {
  public:
   /// @param capacity at least 1
   explicit CompletionQueue(uint32_t capacity);
+  /// Frees the arrivals that nobody popped.
+  ~CompletionQueue() override;
 
   /// Pushes. Statuses of one producer keep their order for one consumer.
   int signal(const lci_status& status) override;

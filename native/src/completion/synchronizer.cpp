@@ -15,6 +15,12 @@ Synchronizer::Synchronizer(uint32_t threshold)
       threshold_(std::max(threshold, 1u)),
       statuses_(std::make_unique<lci_status[]>(threshold_)) {}
 
+Synchronizer::~Synchronizer() {
+  const uint64_t waiting = threshold_ == 1 ? uint64_t{state_.load(std::memory_order_acquire) == kReady}
+                                           : written_.load(std::memory_order_acquire);
+  std::for_each_n(statuses_.get(), std::min<uint64_t>(waiting, threshold_), discard_arrival);
+}
+
 int Synchronizer::signal(const lci_status& status) {
   if (const int code = check_signal(status); code != LCI_DONE) return code;
   return threshold_ == 1 ? signal_one(status) : signal_many(status);

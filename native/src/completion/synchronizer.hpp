@@ -28,6 +28,8 @@ class Synchronizer final : public Completion {
  public:
   /// @param threshold at least 1
   explicit Synchronizer(uint32_t threshold);
+  /// Frees the arrivals that nobody took.
+  ~Synchronizer() override;
 
   /// LCI_ERR_OVERRUN when `threshold` signals wait already.
   int signal(const lci_status& status) override;

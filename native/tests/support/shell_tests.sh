@@ -43,10 +43,10 @@ job_processes() {
   true
 }
 
-# run_tests: runs all tests, prints the failed ones and "N passed, N failed".
+# run_tests: runs all tests (LCI_TESTS: only those), prints the failed ones and "N passed, N failed".
 run_tests() {
   local name code passed=0 failed=0 skipped=0
-  for name in $(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p'); do
+  for name in ${LCI_TESTS:-$(declare -F | sed -n 's/^declare -f \(test_.*\)/\1/p')}; do
     code=0
     # shellcheck disable=SC2034  # the tests use both
     (dir=$work/$name base=$work/$name/base && mkdir "$dir" && "$name") || code=$?

@@ -109,6 +109,11 @@ test_bad_value_of_an_attribute() {
   refused "packets"
 }
 
+test_unknown_attribute() {
+  LCI_ATTR_PACKTES=64 kmer "$genome"
+  refused "packtes"
+}
+
 test_protected_jna() {
   LCI_JAVA_OPTS=-Djna.protected=true kmer "$genome"
   refused "jna.protected"

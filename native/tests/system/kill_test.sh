@@ -32,6 +32,8 @@ one_kill() {
   local victim=$((RANDOM % RANKS)) moment=$((RANDOM % LATEST_MS)) code start pid others
   "$lci" run -n $RANKS --dir "$dir/job" --grace "$DEADLINE_S" traffic > "$dir/out" 2> "$dir/err" < /dev/null &
   launcher=$!
+  # shellcheck disable=SC2064  # this launcher; its ranks go with it
+  trap "kill -9 $launcher 2> /dev/null" EXIT
   within are_ready
   sleep "$(printf '%d.%03d' $((moment / 1000)) $((moment % 1000)))"
   pid=$(rank_pid $victim) || fail "rank $victim ended by itself: $(cat "$dir/err")"
@@ -55,6 +57,7 @@ test_kills() {
     mkdir "$dir/$round"
     took_ms=0
     one_kill "$work/test_kills/$round"
+    trap - EXIT
     total_ms=$((total_ms + took_ms))
     ((took_ms <= longest_ms)) || longest_ms=$took_ms
     dir=$work/test_kills

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The k-mer job against jellyfish: the histogram of counts of two and above must be the same, whatever the number of
-# ranks, with and without chaos. Usage: LCI=./lci oracle_test.sh test|soak READS...
+# ranks, with and without chaos. Usage: LCI=./lci oracle_test.sh test|soak|COMBINATION READS..., a combination being
+# for example "31 canonical 2 chaos".
 set -uo pipefail
 
 readonly lci=${LCI:?path of the lci tool}
-dose=${1:?test or soak}
+dose=${1:?test, soak or a combination}
 shift
 readonly dose reads=("$@")
 readonly CHAOS_RATES=delay=0.2,ticks=16,refuse=0.1,short=0.2
@@ -24,6 +25,8 @@ combinations() {
 51 canonical 4 chaos
 51 plain     2 chaos
 EOF
+  elif [[ $dose != soak ]]; then
+    echo "$dose"
   else
     local k strands ranks weather
     for k in 21 31 51; do for strands in canonical plain; do for ranks in 1 2 4; do for weather in calm chaos; do

@@ -69,6 +69,35 @@ TEST(ActiveMessage, CarriesPayloadAndMetadataAtEverySize) {
   }
 }
 
+// What nobody takes goes with its queue or synchronizer, when that is freed and when the runtime is: seen by
+// LeakSanitizer.
+TEST(ActiveMessage, ArrivalsThatNobodyTookAreFreed) {
+  Job job(2);
+  lci_comp* freed_early = make_queue(job.runtime(1));
+  lci_comp* many;
+  lci_comp* one;
+  ASSERT_EQ(LCI_DONE, lci_synchronizer_create(job.runtime(1), 3, &many));
+  ASSERT_EQ(LCI_DONE, lci_synchronizer_create(job.runtime(1), 1, &one));
+  uint16_t port = kPort;
+  for (lci_comp* stored : {freed_early, make_queue(job.runtime(1)), many, one}) {
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), port, "unread", stored, 0, 0)) << lci_last_error();
+    for (int i = 0; i < (stored == one ? 1 : 2); ++i) {
+      int code;
+      for (int tries = 0; tries < 100000; ++tries) {
+        code = lci_post_am(job.device(0), 1, port, 0, "unread", 6, nullptr, 0);
+        if (code == LCI_DONE) break;
+        job.progress();
+      }
+      ASSERT_EQ(LCI_DONE, code) << lci_last_error();
+    }
+    ++port;
+  }
+  for (int i = 0; i < 1000; ++i) job.progress();
+  EXPECT_EQ(2u, lci_queue_length(freed_early));
+  ASSERT_EQ(LCI_DONE, lci_port_close(job.runtime(1), kPort));
+  EXPECT_EQ(LCI_DONE, lci_comp_free(freed_early));
+}
+
 // At most `capacity` messages are stored, whatever many senders do. [X2]
 TEST(FlowControl, NeverStoresMoreThanTheCapacity) {
   Job job(5);

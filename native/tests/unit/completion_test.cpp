@@ -54,7 +54,7 @@ TEST(Completion, SignalsMustBeFinal) {
   for (Completion* each : {static_cast<Completion*>(&queue), static_cast<Completion*>(&many),
                            static_cast<Completion*>(&counter), static_cast<Completion*>(&handler)}) {
     for (const int code : {LCI_DONE, LCI_DONE_BACKLOG, LCI_ERR_PEER_FAILED, LCI_ERR_CANCELLED}) {
-      EXPECT_EQ(each->signal(status_of(1, code)), LCI_DONE) << code;
+      EXPECT_EQ(each->signal(status_of(0, code)), LCI_DONE) << code;
     }
     for (const int code :
          std::initializer_list<int>{LCI_POSTED, LCI_POSTED_BACKLOG, LCI_RETRY, LCI_RETRY_NOCREDIT, -1}) {
@@ -153,7 +153,7 @@ TEST(CompletionQueue, OverflowIsRefusedAndOverwritesNothing) {
       EXPECT_EQ(status.tag, i);
     }
     EXPECT_EQ(queue.pop(&status), LCI_RETRY);
-    EXPECT_EQ(queue.signal(status_of(1)), LCI_DONE) << "room came back";
+    EXPECT_EQ(queue.signal(status_of(0)), LCI_DONE) << "room came back";
   }
 }
 
