@@ -26,9 +26,12 @@ readonly PATIENCE_S=40
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 readonly here
 readonly lci=${LCI:?path of the lci tool} library=${LCI_MUTATED_LIBRARY:?a library with mutations}
+# How it calls itself for one row: --test TEST SELECTION READS...
+only=
+[[ ${1:-} != --test ]] || { only=$2 selection=$3; shift 3; }
 readonly reads=("$@")
 readonly log=${TMPDIR:-/tmp}/lci-system-mutations.$$
-trap 'rm -f "$log"' EXIT
+[[ -n $only ]] || trap 'rm -f "$log"' EXIT
 # Faults often show as waiting for ever; the tests' own deadlines are to be shorter than our patience.
 export LCI_TEST_DEADLINE_S=15 LCI_JAVA_OPTS=-Dlci.native.path=$library
 
@@ -78,9 +81,4 @@ main() {
   ((failed == 0 && passed > 0))
 }
 
-if [[ ${1:-} == --test ]]; then
-  reads=("${@:4}")
-  "run_$2" "$3"
-else
-  main
-fi
+if [[ -n $only ]]; then "run_$only" "$selection"; else main; fi
