@@ -84,6 +84,19 @@ class InboxTest {
   }
 
   @Test
+  void messagesThatNobodyAsksForAreSeenAsDepth() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Inbox inbox = job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(16));
+      Disposable sending = send(job, 100).subscribe();
+      await().atMost(LIMIT).until(() -> inbox.depth() > 0);
+      assertThat(inbox.depth()).isLessThanOrEqualTo(16);
+      assertThat(inbox.receive().take(100).count().block(LIMIT)).isEqualTo(100);
+      await().atMost(LIMIT).until(() -> inbox.depth() == 0);
+      await().atMost(LIMIT).until(sending::isDisposed);
+    }
+  }
+
+  @Test
   void cancelIsPauseAndNothingIsLost() {
     try (LciTestJob job = LciTestJob.start(2)) {
       Inbox inbox = job.rank(1).inbox(PORT);

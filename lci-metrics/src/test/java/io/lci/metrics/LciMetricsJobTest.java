@@ -16,7 +16,6 @@ import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
-import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
@@ -100,7 +99,6 @@ class LciMetricsJobTest {
   }
 
   @Test
-  @Disabled("InboxImpl.depth() is refreshed by deliveries only: without demand it stays 0")
   void messagesThatNobodyAsksForAreSeenAsDepth() {
     try (LciTestJob job = LciTestJob.start(2);
         LciMetrics receiver = new LciMetrics(job.rank(1), Tags.of("job", "receiver"))) {

@@ -21,7 +21,6 @@ final class Dispatcher {
   private final EventLoop loop;
   private final Lane lane;
   private final @Nullable InboxImpl[] inboxes;
-  private final boolean[] touched;
   private final Map<Integer, SynchronizerImpl> synchronizers = new HashMap<>();
   private final RecordView view = new RecordView();
 
@@ -33,7 +32,6 @@ final class Dispatcher {
     this.loop = loop;
     this.lane = lane;
     this.inboxes = new InboxImpl[lane.layout.demandCount()];
-    this.touched = new boolean[inboxes.length];
   }
 
   void attach(int index, InboxImpl inbox) {
@@ -76,13 +74,6 @@ final class Dispatcher {
       }
     }
     lane.completionHead(tail);
-    for (int i = 0; i < touched.length; i++) {
-      InboxImpl inbox = inboxes[i];
-      if (touched[i] && inbox != null) {
-        inbox.drained();
-      }
-      touched[i] = false;
-    }
     records += count;
     return count;
   }
@@ -139,7 +130,6 @@ final class Dispatcher {
       } else {
         view.moveTo(memory, record + Layout.RECORD_PAYLOAD, size, rank, tag);
       }
-      touched[index] = true;
       inbox.message(view);
       view.invalidate();
     }

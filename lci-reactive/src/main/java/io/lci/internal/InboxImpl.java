@@ -42,13 +42,17 @@ final class InboxImpl implements Inbox {
   private volatile @Nullable RuntimeException openFailure;
   private volatile boolean disposed;
 
+  /** Place in the lane's demand table, never the same again after -1. Written by the loop. */
+  private volatile int index = -1;
+
+  /** Size of {@link #kept}. Written by the loop. */
+  private volatile int keptCount;
+
   // Loop only
-  private int index = -1;
   private @Nullable NativeMemory store;
   private @Nullable Tap<?> active;
   private final ArrayDeque<Message> kept = new ArrayDeque<>();
   private long dispatched;
-  private volatile int depth;
 
   InboxImpl(EventLoop loop, Port port, InboxOptions options) {
     this.loop = loop;
@@ -81,13 +85,14 @@ final class InboxImpl implements Inbox {
           "open port " + port,
           loop.index());
       java.lang.ref.Reference.reachabilityFence(name);
-      index = out.getInt(0);
+      int opened = out.getInt(0);
       if (out.getLong(1) != 0 && out.getLong(2) > 0) {
         store = NativeMemory.wrap(out.getLong(1), out.getLong(2));
       }
-      dispatched = lane.delivered(index);
-      lane.requested(index, dispatched);
-      loop.dispatcher().attach(index, this);
+      dispatched = lane.delivered(opened);
+      lane.requested(opened, dispatched);
+      loop.dispatcher().attach(opened, this);
+      index = opened;
       Tap<?> waiting = active;
       if (waiting != null) {
         waiting.schedule();
@@ -148,11 +153,12 @@ final class InboxImpl implements Inbox {
   void close(@Nullable RuntimeException error) {
     disposed = true;
     loop.runtime().forget(this);
-    if (index >= 0) {
-      loop.dispatcher().detach(index);
+    int closing = index;
+    if (closing >= 0) {
+      index = -1; // before the place in the table may go to another inbox, see depth()
+      loop.dispatcher().detach(closing);
       Lane lane = loop.lane();
-      int code = lane.closePort(index);
-      index = -1;
+      int code = lane.closePort(closing);
       loop.enterSoon();
       if (Codes.isError(code)) {
         loop.uncaught(
@@ -160,7 +166,7 @@ final class InboxImpl implements Inbox {
       }
     }
     kept.clear();
-    depth = 0;
+    keptCount = 0;
     Tap<?> last = active;
     active = null;
     if (last != null) {
@@ -194,9 +200,15 @@ final class InboxImpl implements Inbox {
     return loop;
   }
 
+  /**
+   * What the core stores, and what was kept here. Read in the lane's memory, which stays mapped; if
+   * the inbox was closed meanwhile the place may be another's, and what was read does not count.
+   */
   @Override
   public int depth() {
-    return depth;
+    int place = index;
+    int stored = place < 0 ? 0 : loop.lane().depth(place);
+    return keptCount + (place == index ? stored : 0);
   }
 
   @Override
@@ -287,6 +299,7 @@ final class InboxImpl implements Inbox {
       if (message == null) {
         break;
       }
+      keptCount = kept.size();
       candidate.message(message);
     }
     publishDemand();
@@ -301,7 +314,6 @@ final class InboxImpl implements Inbox {
     Lane lane = loop.lane();
     long requested = demand >= UNBOUNDED - dispatched ? UNBOUNDED : dispatched + demand;
     lane.requested(index, Math.max(requested, lane.delivered(index)));
-    depth = lane.depth(index) + kept.size();
     loop.enterSoon();
   }
 
@@ -321,14 +333,10 @@ final class InboxImpl implements Inbox {
     Tap<?> current = active;
     if (current == null || current.isOver() || current.demand == 0) {
       kept.add(view.copy());
+      keptCount = kept.size();
     } else {
       current.message(view);
     }
-  }
-
-  /** After the records of a drain: what the senders may know. */
-  void drained() {
-    depth = loop.lane().depth(index) + kept.size();
   }
 
   @Nullable NativeMemory store() {

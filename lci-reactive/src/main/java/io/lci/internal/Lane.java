@@ -171,8 +171,9 @@ final class Lane {
     return memory.getLong(demand(index) + Layout.DEMAND_DELIVERED);
   }
 
+  /** Any thread: a recent value, read before whatever the caller reads next. */
   int depth(int index) {
-    return memory.getInt(demand(index) + Layout.DEMAND_DEPTH);
+    return (int) INTS.getAcquire(memory, demand(index) + Layout.DEMAND_DEPTH);
   }
 
   // Doorbell

@@ -86,6 +86,18 @@ final class ScriptedCore {
     ring();
   }
 
+  /** The next full enter delivers an empty message. */
+  void message(int inbox) {
+    records.add(
+        () -> lane.putShort(nextRecord(Codes.RECORD_MESSAGE) + Layout.RECORD_INDEX, (short) inbox));
+    ring();
+  }
+
+  /** Says how many messages are stored for an inbox. */
+  void stored(int inbox, int messages) {
+    lane.putInt(layout.demandOffset() + inbox * Layout.DEMAND_SIZE + Layout.DEMAND_DEPTH, messages);
+  }
+
   /** Makes the loop enter at its next turn. */
   void ring() {
     doorbell.put(128, (byte) 1);
