@@ -22,7 +22,8 @@ public interface LciInstrumentation {
   default void runtimeStarted(LciRuntime runtime) {}
 
   /**
-   * The runtime is closed. Called once, by the thread that finished closing.
+   * The runtime is closed. Called once, by the thread that finished closing, before {@link
+   * LciRuntime#close()} returns and {@link LciRuntime#onClose()} completes.
    *
    * @param runtime the runtime
    */

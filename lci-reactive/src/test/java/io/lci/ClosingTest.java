@@ -21,6 +21,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -189,6 +190,60 @@ class ClosingTest {
       await().atMost(LIMIT).until(() -> heard.equals(List.of(42L)));
       listening.dispose();
     }
+  }
+
+  @Test
+  void aCloseThatReturnedWasObserved() {
+    AtomicInteger observed = new AtomicInteger();
+    LciInstrumentation slow =
+        new LciInstrumentation() {
+          @Override
+          public void runtimeClosed(LciRuntime runtime) {
+            LockSupport.parkNanos(Duration.ofMillis(200).toNanos());
+            observed.incrementAndGet();
+          }
+        };
+    LciTestJob job = LciTestJob.start(2, LciOptions.builder().instrumentation(slow).build());
+    job.close();
+    assertThat(observed).hasValue(2);
+  }
+
+  @Test
+  void anObserverThatFailsDoesNotKeepTheRuntimeOpen() {
+    LciInstrumentation failing =
+        new LciInstrumentation() {
+          @Override
+          public void runtimeClosed(LciRuntime runtime) {
+            throw new NoClassDefFoundError("of the observer");
+          }
+        };
+    LciTestJob job = LciTestJob.start(1, LciOptions.builder().instrumentation(failing).build());
+    job.close();
+    job.rank(0).onClose().block(LIMIT);
+  }
+
+  @Test
+  void aStuckObserverIsNamed() {
+    CountDownLatch release = new CountDownLatch(1);
+    LciInstrumentation stuck =
+        new LciInstrumentation() {
+          @Override
+          public void runtimeClosed(LciRuntime runtime) {
+            while (release.getCount() > 0) {
+              LockSupport.parkNanos(Duration.ofMillis(10).toNanos());
+            }
+          }
+        };
+    LciTestJob job =
+        LciTestJob.start(
+            1, LciOptions.builder().closeTimeout(Duration.ZERO).instrumentation(stuck).build());
+    assertThatThrownBy(() -> job.rank(0).close())
+        .isInstanceOf(LciException.class)
+        .hasMessageContaining("lci-loop-0")
+        .hasMessageContaining("runtimeClosed");
+    release.countDown();
+    job.close();
+    assertThat(job.rank(0).isDisposed()).isTrue();
   }
 
   @Test

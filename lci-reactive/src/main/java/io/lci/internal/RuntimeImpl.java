@@ -247,7 +247,8 @@ final class RuntimeImpl implements LciRuntime {
   void observe(java.util.function.Consumer<LciInstrumentation> call) {
     try {
       call.accept(options.instrumentation());
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
+      Exceptions.throwIfJvmFatal(e);
       LOG.warn("the instrumentation failed", e);
     }
   }
@@ -511,8 +512,16 @@ final class RuntimeImpl implements LciRuntime {
       core.writeLock().unlock();
     }
     closeCause = failure;
+    try {
+      observe(observer -> observer.runtimeClosed(this));
+    } finally {
+      tellClosed(failure);
+    }
+  }
+
+  /** Lets {@link #close()} return, and ends {@link #onClose()}. */
+  private void tellClosed(@Nullable Throwable failure) {
     closedLatch.countDown();
-    observe(observer -> observer.runtimeClosed(this));
     if (failure == null) {
       closed.tryEmitEmpty();
     } else {
@@ -603,7 +612,7 @@ final class RuntimeImpl implements LciRuntime {
     StringBuilder text = new StringBuilder();
     for (EventLoop loop : loops) {
       Thread thread = loop.thread();
-      if (!loop.isDisposed() && thread != null) {
+      if (thread != null && isAtWork(loop, thread)) {
         text.append(loop).append(" in");
         for (StackTraceElement frame : thread.getStackTrace()) {
           text.append(' ').append(frame);
@@ -615,6 +624,11 @@ final class RuntimeImpl implements LciRuntime {
       }
     }
     return text.toString();
+  }
+
+  /** A dedicated thread outlives its loop while it closes the core and tells the observer. */
+  private boolean isAtWork(EventLoop loop, Thread thread) {
+    return !loop.isDisposed() || (!options.invoker() && thread.isAlive());
   }
 
   @Override
