@@ -50,8 +50,17 @@ final class ProcessRank {
             .cache();
     failure.subscribe();
     lci.barrier().block(LIMIT);
+    System.out.println("under way: " + barrierFailure(lci));
     System.out.println(failure.block(LIMIT));
+    System.out.println("afterwards: " + barrierFailure(lci));
     PeerEvent event = lci.peerEvents().blockFirst(LIMIT);
     System.out.println("event " + event.state() + " " + event.rank());
+  }
+
+  private static String barrierFailure(LciRuntime lci) {
+    return lci.barrier()
+        .thenReturn("all came")
+        .onErrorResume(PeerFailedException.class, e -> Mono.just(e.getMessage()))
+        .block(LIMIT);
   }
 }

@@ -42,7 +42,11 @@ class TwoProcessesTest {
   void aKilledRankIsNamedToTheOther() throws Exception {
     Process zero = start(0, "wait");
     Process one = start(1, "die");
-    assertThat(finish(zero)).contains("PeerFailedException rank 1").contains("event FAILED 1");
+    assertThat(finish(zero))
+        .contains("PeerFailedException rank 1")
+        .contains("under way: barrier rank 1 ")
+        .contains("afterwards: barrier rank 1 ")
+        .contains("event FAILED 1");
     assertThat(one.waitFor(60, TimeUnit.SECONDS)).isTrue();
   }
 

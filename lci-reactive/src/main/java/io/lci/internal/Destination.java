@@ -27,7 +27,7 @@ final class Destination {
 
   static final int SEND = 1;
   static final int RECEIVE = 2;
-  static final int CONTROL = 3;
+  static final int BARRIER = 3;
   static final int CANCEL = 4;
 
   final int kind;
@@ -91,12 +91,18 @@ final class Destination {
     return ((long) kind << 56) | ((rank & 0xFFFF_FFFFL) << 16) | (port & 0xFFFFL);
   }
 
+  /** Whether it is bound to one peer: not a barrier, a cancel, or a receive from any source. */
+  boolean hasPeer() {
+    return kind < BARRIER && rank >= 0;
+  }
+
   String operation() {
     return switch (kind) {
       case AM -> "am";
       case SEND -> "send";
       case RECEIVE -> "receive";
-      default -> "control";
+      case BARRIER -> "barrier";
+      default -> "cancel";
     };
   }
 }

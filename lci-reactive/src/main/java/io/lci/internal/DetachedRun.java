@@ -159,7 +159,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
     }
     if (code != Codes.DONE) {
       Outbox outbox = loop.outbox();
-      abandoned(outbox.failure(OpCodec.destination(outbox, op), code));
+      abandoned(outbox.failure(OpCodec.destination(outbox, op), code, rank));
     }
   }
 

@@ -17,7 +17,7 @@ final class OpCodec {
           outbox.destinations.get(Destination.AM, op.rank(), port == null ? 0 : port.number());
       case SEND -> outbox.destinations.get(Destination.SEND, op.rank(), op.engine());
       case RECEIVE -> outbox.destinations.get(Destination.RECEIVE, op.rank(), op.engine());
-      case BARRIER -> outbox.destinations.get(Destination.CONTROL, 0, 0);
+      case BARRIER -> outbox.destinations.get(Destination.BARRIER, 0, 0);
     };
   }
 

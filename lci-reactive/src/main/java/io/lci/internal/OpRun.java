@@ -243,7 +243,8 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
       loop.relay((NativeTarget) op.target(), code, rank, tag, size);
     }
     if (code != Codes.DONE) {
-      end(loop.outbox().failure(java.util.Objects.requireNonNull(destination), code), null);
+      Destination target = java.util.Objects.requireNonNull(destination);
+      end(loop.outbox().failure(target, code, rank), null);
       return;
     }
     Message message = null;

@@ -599,7 +599,7 @@ final class Outbox {
   void failParked(int rank, int code) {
     for (Destination destination : destinations.slots()) {
       if (destination == null
-          || (rank >= 0 && (destination.rank != rank || destination.kind >= Destination.CONTROL))) {
+          || (rank >= 0 && (destination.rank != rank || !destination.hasPeer()))) {
         continue;
       }
       failParked(destination, code);
@@ -642,8 +642,27 @@ final class Outbox {
 
   // Errors
 
+  /** The core refused the operation. */
   LciException failure(Destination destination, int code) {
-    return Errors.of(detail(destination, Errors.name(lane.calls, code), Errors.hint(code)), code);
+    return failure(destination, code, LciException.NONE);
+  }
+
+  /** The core ended the operation; {@code peer} is the rank that it names. */
+  LciException failure(Destination destination, int code, int peer) {
+    String name = Errors.name(lane.calls, code);
+    int rank = culprit(destination, code, peer);
+    return Errors.of(detail(destination, rank, name, Errors.hint(code)), code);
+  }
+
+  /** An operation with all or any may still end because of one rank. */
+  private int culprit(Destination destination, int code, int peer) {
+    if (destination.hasPeer()) {
+      return destination.rank;
+    }
+    if (code != Codes.ERR_PEER_FAILED && code != Codes.ERR_PEER_LEFT) {
+      return LciException.NONE;
+    }
+    return peer >= 0 ? peer : loop.runtime().firstGone(code);
   }
 
   private LciException tooManyParked(Destination destination) {
@@ -662,11 +681,15 @@ final class Outbox {
   }
 
   Detail detail(Destination destination, String code, String hint) {
-    boolean addressed = destination.kind < Destination.CONTROL;
+    int rank = destination.hasPeer() ? destination.rank : LciException.NONE;
+    return detail(destination, rank, code, hint);
+  }
+
+  private Detail detail(Destination destination, int rank, String code, String hint) {
     return new Detail(
         destination.operation(),
-        addressed ? destination.rank : LciException.NONE,
-        addressed ? destination.port : LciException.NONE,
+        rank,
+        destination.kind < Destination.BARRIER ? destination.port : LciException.NONE,
         loop.index(),
         code,
         hint);

@@ -227,6 +227,23 @@ final class RuntimeImpl implements LciRuntime {
     observe(observer -> observer.peerChanged(event));
   }
 
+  /** The lowest rank whose death or departure the core knows, whichever the code means. */
+  int firstGone(int code) {
+    int wanted = code == Codes.ERR_PEER_LEFT ? Codes.PEER_LEFT : Codes.PEER_FAILED;
+    NativeScratch state = new NativeScratch(1);
+    for (int peer = 0; peer < size; peer++) {
+      Errors.check(
+          calls,
+          calls.runtimePeer(handle, peer, state.address(0)),
+          "look at peer",
+          LciException.NONE);
+      if (state.getInt(0) == wanted) {
+        return peer;
+      }
+    }
+    return LciException.NONE;
+  }
+
   private static void failRank(EventLoop loop, int rank, int code) {
     Outbox outbox = loop.outbox();
     outbox.failParked(rank, code);

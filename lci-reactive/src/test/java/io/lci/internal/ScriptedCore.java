@@ -11,7 +11,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * A core with one lane whose answers the test decides: what each descriptor gets, and which records
@@ -31,6 +33,7 @@ final class ScriptedCore {
   final List<List<Submitted>> batches = new ArrayList<>();
   Script script = submitted -> Codes.DONE;
   int generation;
+  final Set<Integer> dead = new HashSet<>();
 
   private final NativeCalls real = NativeLibrary.load().calls();
   private final ByteBuffer lane =
@@ -49,6 +52,12 @@ final class ScriptedCore {
                     switch (method.getName()) {
                       case "runtimeSize" -> 4;
                       case "runtimeMaxEager" -> 8000;
+                      case "runtimePeer" ->
+                          out(
+                              arguments[2],
+                              dead.contains((int) arguments[1])
+                                  ? Codes.PEER_FAILED
+                                  : Codes.PEER_ALIVE);
                       case "laneCreate" -> out(arguments[3], 1L);
                       case "laneMemory" -> region(lane, arguments[1], arguments[2]);
                       case "laneDoorbell" -> region(doorbell, arguments[1], arguments[2]);
@@ -75,13 +84,26 @@ final class ScriptedCore {
     ring();
   }
 
-  /** The next full enter ends an operation. */
-  void ended(long context, int code) {
+  /** The next full enter ends an operation; {@code rank} is the peer. */
+  void ended(long context, int code, int rank) {
     records.add(
         () -> {
           int at = nextRecord(Codes.RECORD_OP);
+          lane.putInt(at + Layout.RECORD_RANK, rank);
           lane.putShort(at + Layout.RECORD_CODE, (short) code);
           lane.putLong(at + Layout.RECORD_CONTEXT, context);
+        });
+    ring();
+  }
+
+  /** From now on a peer is dead; the next full enter tells it. */
+  void died(int rank) {
+    dead.add(rank);
+    records.add(
+        () -> {
+          int at = nextRecord(Codes.RECORD_PEER);
+          lane.putInt(at + Layout.RECORD_RANK, rank);
+          lane.putLong(at + Layout.RECORD_CONTEXT, Codes.PEER_FAILED);
         });
     ring();
   }

@@ -96,9 +96,8 @@ final class KmerJob {
   }
 
   /**
-   * A rank that leaves early, or closes its ports, has a reason, such as the death of another; and
-   * an operation on all ranks cannot say whose death ended it. The event that can is only a moment
-   * away.
+   * A rank that leaves early, or closes its ports, has a reason, such as the death of another. The
+   * event that tells it is only a moment away.
    */
   private static Mono<JobSummary> cause(LciRuntime lci, AbortLine abort, Throwable lost) {
     return Mono.firstWithSignal(

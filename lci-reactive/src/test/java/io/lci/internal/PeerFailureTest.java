@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lci.LciOptions;
+import io.lci.Op;
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.am.SendResult;
+import io.lci.error.LciException;
+import io.lci.error.PeerFailedException;
+import io.lci.nativebridge.Codes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Whatever a peer's death ends, the error names the peer. */
+class PeerFailureTest {
+  private static final Port PORT = Port.of(5, "failure");
+  private static final int DEAD = 2;
+
+  /** What the core gets back with the signal of the first operation that was posted. */
+  private static final long FIRST = 1;
+
+  private final ScriptedCore core = new ScriptedCore();
+  private final RuntimeImpl runtime =
+      new RuntimeImpl(
+          core.calls,
+          core.layout,
+          1,
+          LciOptions.builder().invoker(true).closeTimeout(Duration.ZERO).build());
+  private final List<Throwable> errors = new ArrayList<>();
+  private final List<Disposable> started = new ArrayList<>();
+
+  @AfterEach
+  void close() {
+    started.forEach(Disposable::dispose);
+    runtime.close();
+  }
+
+  private void turns(int count) {
+    for (int i = 0; i < count; i++) {
+      runtime.loop(0).poll();
+    }
+  }
+
+  private void start(Mono<?> operation) {
+    started.add(operation.subscribe(value -> {}, errors::add));
+    turns(2);
+  }
+
+  private void theErrorNames(String operation) {
+    turns(2);
+    assertThat(errors)
+        .singleElement()
+        .isInstanceOfSatisfying(
+            PeerFailedException.class,
+            e -> {
+              assertThat(e.rank()).isEqualTo(DEAD);
+              assertThat(e).hasMessageStartingWith(operation + " rank " + DEAD + ' ');
+            });
+  }
+
+  @Test
+  void barrierUnderWay() {
+    core.script = submitted -> Codes.POSTED;
+    start(runtime.barrier());
+    core.ended(FIRST, Codes.ERR_PEER_FAILED, DEAD);
+    theErrorNames("barrier");
+  }
+
+  @Test
+  void barrierPostedAfterTheDeath() {
+    core.dead.add(DEAD);
+    core.script = submitted -> Codes.ERR_PEER_FAILED;
+    start(runtime.barrier());
+    theErrorNames("barrier");
+  }
+
+  @Test
+  void barrierPostedByAPoster() {
+    core.script = submitted -> Codes.POSTED;
+    turns(1); // the poster is for the loop's thread
+    runtime.loop(0).poster().submit(Op.barrier().onError(errors::add));
+    turns(2);
+    core.ended(FIRST, Codes.ERR_PEER_FAILED, DEAD);
+    theErrorNames("barrier");
+  }
+
+  @Test
+  void receiveFromAnyoneThatHadMatched() {
+    core.script = submitted -> Codes.POSTED;
+    start(runtime.receive(Op.ANY_SOURCE, 4));
+    core.ended(FIRST, Codes.ERR_PEER_FAILED, DEAD);
+    theErrorNames("receive");
+  }
+
+  @Test
+  void receiveFromIt() {
+    core.script = submitted -> Codes.POSTED;
+    start(runtime.receive(DEAD, 4));
+    core.ended(FIRST, Codes.ERR_PEER_FAILED, DEAD);
+    theErrorNames("receive");
+  }
+
+  @Test
+  void postedOperation() {
+    core.script = submitted -> Codes.POSTED;
+    start(runtime.receive(DEAD, 4));
+    core.died(DEAD);
+    theErrorNames("posted operation");
+  }
+
+  @Test
+  void waitingOperation() {
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    start(runtime.post(Op.am(DEAD, PORT, Payload.ofLong(1))));
+    core.died(DEAD);
+    theErrorNames("am");
+  }
+
+  @Test
+  void refusedOperation() {
+    core.script = submitted -> Codes.ERR_PEER_FAILED;
+    start(runtime.send(DEAD, 7, Payload.ofLong(1)));
+    theErrorNames("send");
+  }
+
+  @Test
+  void elementOfABulkSend() {
+    core.script = submitted -> Codes.ERR_PEER_FAILED;
+    List<LciException> results = new ArrayList<>();
+    started.add(
+        runtime
+            .sender(PORT)
+            .route(Flux.just(1), n -> DEAD, (n, out) -> out.putInt(n))
+            .map(SendResult::error)
+            .subscribe(results::add));
+    turns(3);
+    errors.addAll(results);
+    theErrorNames("am");
+  }
+}
