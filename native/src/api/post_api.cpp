@@ -8,23 +8,12 @@ using namespace lci;
 
 namespace {
 
-/// The device that this thread is progressing: its handlers may post through it without the lock, and may not progress.
-thread_local Device* progressing = nullptr;
-
-class Progressing {
- public:
-  explicit Progressing(Device* device) : before_(progressing) { progressing = device; }
-  ~Progressing() { progressing = before_; }
-
- private:
-  Device* before_;
-};
-
 int post_locked(Device& device, lci_descriptor& op, const OpTarget& target, lci_status* out) {
   lci_status done;
-  if (progressing != &device) device.begin_batch();
+  const bool progressing = Progressing::is(device);
+  if (!progressing) device.begin_batch();
   const int code = device.post(op, op.u.inline_payload, target, out ? out : &done);
-  if (progressing != &device) device.ring_doorbells();
+  if (!progressing) device.ring_doorbells();
   op.outcome = static_cast<uint16_t>(code);
   return code;
 }
@@ -44,7 +33,7 @@ int lci_progress(lci_device* handle) {
     TryLockGuard guard(device.lock);
     if (!guard) return LCI_RETRY;
     if (device.lane) return fail(LCI_ERR_DEVICE, "progress: device %u belongs to a lane", device.index());
-    Progressing mark(&device);
+    const Progressing mark(device);
     device.runtime().look_at_peers(false);
     return device.progress({}) ? LCI_DONE : LCI_RETRY;
   });
@@ -61,7 +50,7 @@ int lci_post(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status*
     const bool needs_target = op->op == LCI_OP_RECV || op->op == LCI_OP_BARRIER || (op->flags & LCI_FLAG_SIGNAL);
     if (needs_target && !target.completion)
       return fail(LCI_ERR_ARGUMENT, "post: the operation needs a completion object");
-    if (progressing == &device) return post_locked(device, *op, target, out);
+    if (Progressing::is(device)) return post_locked(device, *op, target, out);
     TryLockGuard guard(device.lock);
     if (!guard) {
       if (!(op->flags & LCI_FLAG_NO_RETRY)) return LCI_RETRY_LOCK;

@@ -263,17 +263,7 @@ bool Device::process_work() {
       key = next;
     }
   }
-  if (has_handed_.load(std::memory_order_acquire)) {
-    std::vector<std::unique_ptr<ReceiveContext>> handed;
-    {
-      std::lock_guard<TryLock> guard(handed_lock_);
-      handed.swap(handed_);
-      has_handed_.store(false, std::memory_order_relaxed);
-    }
-    for (auto& context : handed) add_receive_context(std::move(context));
-    moved = true;
-  }
-  return moved;
+  return take_handed() || moved;
 }
 
 void Device::refuse_sender(InKey& key, int code) {

@@ -196,6 +196,7 @@ class Device {
   // rendezvous (rendezvous.cpp)
   void admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages, uint64_t charge_bytes);
   void add_receive_context(std::unique_ptr<ReceiveContext> context);
+  bool take_handed();
   void handle_ready(Channel& channel, const SlotHeader& header);
   bool handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes);
   void finish_receive_context(uint64_t id, int code);
@@ -237,6 +238,7 @@ class Device {
   bool unfinished_ = false;
   bool packets_wanted_ = false;
   bool retrying_backlog_ = false;
+  bool ended_ = false;  ///< Everything was cancelled: nothing more is accepted.
   std::atomic<bool> packets_came_{false};
   uint32_t generation_ = 0;
   uint32_t seen_epoch_ = 0;
@@ -254,6 +256,20 @@ class Device {
   TryLock handed_lock_;
   std::vector<std::unique_ptr<ReceiveContext>> handed_;
   std::atomic<bool> has_handed_{false};
+};
+
+/// Marks the device that this thread progresses or ends, with its lock held: handlers may post through it without the
+/// lock. Nests.
+class Progressing {
+ public:
+  explicit Progressing(Device& device);
+  ~Progressing();
+  Progressing(const Progressing&) = delete;
+  Progressing& operator=(const Progressing&) = delete;
+  static bool is(const Device& device);
+
+ private:
+  Device* const before_;
 };
 
 }  // namespace lci

@@ -160,6 +160,8 @@ void Device::fail_channel(Channel& channel, RankState state) {
 }
 
 void Device::cancel_all(int code) {
+  ended_ = true;  // first: handlers that are told may want to post
+  take_handed();
   for (auto& entry : backlog_) {
     for (Queued& queued : entry.second) {
       counters.add(Metric::backlog_pop);

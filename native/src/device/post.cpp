@@ -93,6 +93,7 @@ int Device::check(const lci_descriptor& op) const {
 }
 
 int Device::post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
+  if (ended_) return fail(LCI_ERR_CLOSED, "post: the runtime closes (rank %u, device %u)", runtime_.rank(), index_);
   int code;
   switch (op.op) {
     case LCI_OP_AM:

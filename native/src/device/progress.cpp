@@ -17,7 +17,19 @@ constexpr uint32_t kDirectChannels = 8;
 /// Control messages handled per channel and pass.
 constexpr uint32_t kControlBudget = 256;
 
+thread_local Device* progressing = nullptr;
+
 }  // namespace
+
+Progressing::Progressing(Device& device) : before_(progressing) {
+  progressing = &device;
+}
+Progressing::~Progressing() {
+  progressing = before_;
+}
+bool Progressing::is(const Device& device) {
+  return progressing == &device;
+}
 
 bool Device::progress(const Budget& given) {
   counters.add(Metric::progress_calls);

@@ -144,6 +144,18 @@ void Device::start_rendezvous(std::unique_ptr<ReceiveContext> context) {
   wake_owner();
 }
 
+bool Device::take_handed() {
+  if (!has_handed_.load(std::memory_order_acquire)) return false;
+  std::vector<std::unique_ptr<ReceiveContext>> handed;
+  {
+    std::lock_guard<TryLock> guard(handed_lock_);
+    handed.swap(handed_);
+    has_handed_.store(false, std::memory_order_relaxed);
+  }
+  for (auto& context : handed) add_receive_context(std::move(context));
+  return true;
+}
+
 void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
   Channel& channel = *context->channel;
   if (channel.failed) {

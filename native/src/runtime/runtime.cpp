@@ -134,6 +134,7 @@ void Runtime::close(uint64_t timeout_ns) {
     drained = true;
     for (auto& device : devices_) {
       std::lock_guard<TryLock> guard(device->lock);
+      const Progressing mark(*device);
       look_at_peers(false);
       device->progress({});
       drained = drained && device->drained();
@@ -142,6 +143,7 @@ void Runtime::close(uint64_t timeout_ns) {
   }
   for (auto& device : devices_) {
     std::lock_guard<TryLock> guard(device->lock);
+    const Progressing mark(*device);
     device->cancel_all(LCI_ERR_CANCELLED);
   }
   announce_state(timeout_ns != 0 ? RankState::kLeft : RankState::kFailed);
