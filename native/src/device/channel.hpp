@@ -72,6 +72,7 @@ struct Channel {
   bool wants_room = false;            ///< Somebody was told nomem.
   bool touched = false;               ///< Written to since the last doorbell.
   std::vector<SendContext*> streams;  ///< Rendezvous whose receiver is ready.
+  std::vector<uint64_t> withdrawals;  ///< The peer's receive contexts for which nothing more comes.
   std::unique_ptr<ChannelChaos> chaos;
 
   // from the peer
@@ -85,7 +86,7 @@ struct Channel {
 
   bool broken = false;  ///< The peer sent nonsense: nothing more of it is looked at.
   bool failed = false;  ///< The peer is gone and its failure was handled.
-  bool out_queued() const { return queued_returns || queued_control || !queued_ready.empty(); }
+  bool out_queued() const { return queued_returns || queued_control || !queued_ready.empty() || !withdrawals.empty(); }
 };
 
 }  // namespace lci

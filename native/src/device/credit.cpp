@@ -40,6 +40,7 @@ void Device::renew(InKey& key) {
   key.goal = key.leased = key.circulating = key.grant = {};
   key.refuse = 0;
   key.recall = false;
+  for (Announcement& announcement : key.waiting) announcement.credited = false;
   key.returned_messages.store(0, std::memory_order_relaxed);
   key.returned_bytes.store(0, std::memory_order_relaxed);
   if (key.is_waiting.exchange(false)) key.target->waiting_keys.fetch_sub(1);
@@ -59,13 +60,18 @@ void Device::handle_announcement(Channel& channel, const SlotHeader& header) {
   if (!key || (!rendezvous && !packet_of(channel, header.arg, header.size))) {
     return protocol_error(channel, "announcement of nothing", header);
   }
-  const bool credited = header.flags & kFlagCredited;
-  if (credited && header.aux == key->generation && !spend_lease(*key, header, 0)) {
+  const bool claims_credit = header.flags & kFlagCredited;
+  if (claims_credit && (!rendezvous || (header.target & kEngineTarget))) {
+    return protocol_error(channel, "announcement with credit", header);
+  }
+  // Credit of a port that was reopened since is void: the message is admitted like one without.
+  const bool credited = claims_credit && header.aux == key->generation;
+  if (credited && !spend_lease(*key, header, 0)) {
     return protocol_error(channel, "more rendezvous than were granted", header);
   }
   if (header.target & kEngineTarget) return handle_send_announcement(channel, *key, header);
   const uint32_t expected = key->target->name_hash.load(std::memory_order_relaxed);
-  if (!credited && key->target->is_open() && header.aux != 0 && expected != 0 && header.aux != expected) {
+  if (!claims_credit && key->target->is_open() && header.aux != 0 && expected != 0 && header.aux != expected) {
     if (!rendezvous) channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
     counters.add(Metric::discarded);
     return refuse_sender(*key, LCI_ERR_PORT_MISMATCH);
@@ -278,11 +284,7 @@ void Device::queue_control(InKey& key) {
   Channel& channel = *key.channel;
   key.next_queued = channel.queued_control;
   channel.queued_control = &key;
-  if (!channel.out_open) {
-    int error = LCI_DONE;
-    if (!open_channel(channel.rank, &error)) return;
-  }
-  if (std::find(busy_.begin(), busy_.end(), &channel) == busy_.end()) busy_.push_back(&channel);
+  make_busy(channel);
 }
 
 void Device::handle_return(Channel& channel, const SlotHeader& header) {
@@ -351,7 +353,7 @@ void Device::handle_recall(Channel& channel, const SlotHeader& header) {
   key->queued = true;
   key->next_queued = channel.queued_returns;
   channel.queued_returns = key;
-  if (std::find(busy_.begin(), busy_.end(), &channel) == busy_.end()) busy_.push_back(&channel);
+  make_busy(channel);
 }
 
 void Device::handle_refusal(Channel& channel, const SlotHeader& header) {
@@ -363,9 +365,9 @@ void Device::handle_refusal(Channel& channel, const SlotHeader& header) {
   key.credit = key.give_back = {};
   key.refused = false;
   sends_.for_each([&](uint64_t, SendContext& context) {
-    if (context.channel == &channel && context.number == header.target && !context.streaming) {
-      finish_send_context(context, code);
-    }
+    if (context.channel != &channel || context.number != header.target || context.streaming) return;
+    if (!context.credited && key.announced != 0) --key.announced;
+    finish_send_context(context, code);
   });
   if (lane) lane->port_changed(this, channel.rank, header.target, code);
 }

@@ -158,6 +158,7 @@ class Device {
 
   // arrivals (progress.cpp)
   bool drain_control(Channel& channel);
+  void make_busy(Channel& channel);
   bool drain_data(Channel& channel, Budget& budget);
   void handle_control(Channel& channel, const SlotHeader& header);
   bool handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots);
@@ -203,6 +204,10 @@ class Device {
   bool stream(Channel& channel);
   bool stream_chunk(Channel& channel, SendContext& context);
   void finish_send_context(SendContext& context, int code);
+  void withdraw(Channel& channel, uint64_t receiver);
+  void abandon(SendContext& context);
+  void handle_withdrawal(Channel& channel, const SlotHeader& header);
+  size_t sends_live() const { return sends_.live() - abandoned_; }
 
   // barrier (barrier.cpp)
   struct Barrier {
@@ -243,6 +248,7 @@ class Device {
   uint32_t generation_ = 0;
   uint32_t seen_epoch_ = 0;
   SlotTable<SendContext> sends_;
+  size_t abandoned_ = 0;  // of sends_
   SlotTable<ReceiveContext> receives_;
   std::map<uint32_t, std::deque<Queued>> backlog_;  // by rank; data class
   uint64_t backlog_bytes_ = 0;

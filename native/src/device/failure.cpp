@@ -58,6 +58,7 @@ void Device::fail_channel(Channel& channel, RankState state) {
   channel.failed = true;
   channel.streams.clear();
   channel.queued_ready.clear();
+  channel.withdrawals.clear();
   channel.queued_control = nullptr;
   channel.queued_returns = nullptr;
   if (channel.chaos) channel.chaos->drop();
@@ -201,26 +202,27 @@ void Device::cancel_all(int code) {
 }
 
 void Device::forget(const Lane& gone) {
-  sends_.for_each([&](uint64_t id, SendContext& context) {
-    if (context.target.lane != &gone) return;
-    std::erase(context.channel->streams, &context);
-    sends_.remove(id);
+  sends_.for_each([&](uint64_t, SendContext& context) {
+    if (context.target.lane == &gone) abandon(context);
   });
-  counters.set(Metric::sends_pending, sends_.live());
+  counters.set(Metric::sends_pending, sends_live());
   receives_.for_each([&](uint64_t id, ReceiveContext& context) {
     if (context.target.lane == &gone) receives_.remove(id);
   });
   for (auto& entry : barriers_) {
     if (entry.second.target.lane == &gone) entry.second.target.lane = nullptr;
   }
-  for (auto& [rank, queue] : backlog_) {
-    for (Queued& queued : queue) {
-      if (queued.target.lane != &gone) continue;
+  for (auto entry = backlog_.begin(); entry != backlog_.end();) {
+    // A payload that was not copied may be gone: nothing is sent in its place.
+    const auto dropped = std::erase_if(entry->second, [&](Queued& queued) {
+      if (queued.target.lane != &gone) return false;
       queued.target.lane = nullptr;
-      // A payload that was not copied may be gone: nothing is sent in its place.
-      if (queued.op.size > runtime_.max_eager()) queued.op.op = LCI_OP_CANCEL;
-    }
+      return queued.op.size > runtime_.max_eager();
+    });
+    counters.add(Metric::backlog_pop, dropped);
+    entry = entry->second.empty() ? backlog_.erase(entry) : std::next(entry);
   }
+  counters.set(Metric::backlog_depth, counters.get(Metric::backlog_push) - counters.get(Metric::backlog_pop));
   for (uint32_t engine = 0; engine < runtime_.engines(); ++engine) {
     runtime_.engine(engine).matching->extract([&](uint64_t, void* value, Side side) {
       auto* receive = static_cast<PostedReceive*>(value);

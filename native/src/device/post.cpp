@@ -333,6 +333,8 @@ bool Device::emit_data(Channel& channel, const SlotHeader& header, const void* p
 }
 
 bool Device::emit_control(Channel& channel, const SlotHeader& header) {
+  int ignored = LCI_DONE;
+  if (!channel.out_open && !open_channel(channel.rank, &ignored)) return false;
   if (!channel.control_out.has_room(1)) return false;
   if (channel.chaos && channel.chaos->delay(true, header, nullptr, 0, *this)) return true;
   channel.control_out.write(header, nullptr, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Progress: control traffic, what waits for room, arrivals. [area H]
+#include <algorithm>
 #include <cinttypes>
 
 #include "base/error.hpp"
@@ -99,6 +100,10 @@ bool Device::progress(const Budget& given) {
   return moved;
 }
 
+void Device::make_busy(Channel& channel) {
+  if (std::find(busy_.begin(), busy_.end(), &channel) == busy_.end()) busy_.push_back(&channel);
+}
+
 void Device::make_ready(Channel& channel) {
   if (channel.ready) return;
   channel.ready = true;
@@ -159,6 +164,9 @@ bool Device::drain_control(Channel& channel) {
 
 void Device::handle_control(Channel& channel, const SlotHeader& header) {
   if (channel.failed || channel.broken) return;
+  if (!channel.out_open && header.kind != Message::kBarrier) {
+    return protocol_error(channel, "answer to one who never spoke", header);
+  }
   switch (header.kind) {
     case Message::kReady:
       return handle_ready(channel, header);
@@ -172,6 +180,8 @@ void Device::handle_control(Channel& channel, const SlotHeader& header) {
       return handle_refusal(channel, header);
     case Message::kBarrier:
       return handle_barrier(channel, header);
+    case Message::kWithdraw:
+      return handle_withdrawal(channel, header);
     default:
       return protocol_error(channel, "unknown control message", header);
   }
@@ -442,6 +452,11 @@ bool Device::flush_control(Channel& channel) {
     channel.queued_ready.pop_back();
     moved = true;
   }
+  while (!channel.withdrawals.empty()) {
+    if (!emit_control(channel, {Message::kWithdraw, 0, 0, 0, 0, channel.withdrawals.back(), 0})) return moved;
+    channel.withdrawals.pop_back();
+    moved = true;
+  }
   return moved;
 }
 
@@ -463,7 +478,7 @@ bool Device::has_work() const {
 }
 
 bool Device::drained() const {
-  if (!backlog_.empty() || sends_.live() != 0 || delayed_pending() || !touched_.empty()) return false;
+  if (!backlog_.empty() || sends_live() != 0 || delayed_pending() || !touched_.empty()) return false;
   for (const auto& channel : channels_) {
     if (channel && !channel->failed && channel->out_queued()) return false;
   }

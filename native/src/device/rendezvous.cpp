@@ -12,6 +12,8 @@ namespace {
 
 /// Chunks that one pass streams per channel, so that a long message does not hold up short ones. [V8]
 constexpr int kChunksPerPass = 32;
+/// Withdrawals that wait for room; a peer that is ready for more things unknown than that is not honest.
+constexpr size_t kMaxWithdrawals = 1u << 16;
 
 }  // namespace
 
@@ -53,24 +55,50 @@ int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor&
   }
   counters.add(Metric::rendezvous);
   counters.add(Metric::sent_bytes, op.size);
-  counters.set(Metric::sends_pending, sends_.live());
+  counters.set(Metric::sends_pending, sends_live());
   return LCI_POSTED;
 }
 
 void Device::handle_ready(Channel& channel, const SlotHeader& header) {
   SendContext* context = sends_.find(header.arg);
-  if (!context || context->channel != &channel || context->streaming) {
-    counters.add(Metric::discarded);  // ended meanwhile: its port was closed
-    return;
+  if (!context || context->channel != &channel) {  // ended meanwhile: its port was closed
+    counters.add(Metric::discarded);
+    if (channel.withdrawals.size() == kMaxWithdrawals) return protocol_error(channel, "ready for nothing", header);
+    return withdraw(channel, header.tag);
   }
-  context->streaming = true;
-  context->receiver = header.tag;
-  channel.streams.push_back(context);
-  if (std::find(busy_.begin(), busy_.end(), &channel) == busy_.end()) busy_.push_back(&channel);
+  if (context->streaming) return protocol_error(channel, "ready twice", header);
   if (!context->credited) {
     OutKey& key = out_key(channel, context->number);
     if (key.announced != 0) --key.announced;
     if (key.refused) tell_writable(channel, key);
+  }
+  if (context->abandoned) {
+    withdraw(channel, header.tag);
+    return finish_send_context(*context, LCI_ERR_CANCELLED);
+  }
+  context->streaming = true;
+  context->receiver = header.tag;
+  channel.streams.push_back(context);
+  make_busy(channel);
+}
+
+/// The receiver holds a place for what will not come.
+void Device::withdraw(Channel& channel, uint64_t receiver) {
+  channel.withdrawals.push_back(receiver);
+  make_busy(channel);
+}
+
+/// Drops the rendezvous of a lane that goes. One that was announced stays until the receiver can be told.
+void Device::abandon(SendContext& context) {
+  if (context.streaming) {
+    std::erase(context.channel->streams, &context);
+    withdraw(*context.channel, context.receiver);
+    sends_.remove(context.id);
+  } else {
+    context.target = {};
+    context.data = nullptr;
+    context.abandoned = true;
+    ++abandoned_;
   }
 }
 
@@ -112,7 +140,11 @@ bool Device::stream_chunk(Channel& channel, SendContext& context) {
 
 void Device::finish_send_context(SendContext& context, int code) {
   auto owned = sends_.remove(context.id);
-  counters.set(Metric::sends_pending, sends_.live());
+  if (owned->abandoned) {
+    --abandoned_;
+    return;
+  }
+  counters.set(Metric::sends_pending, sends_live());
   complete(owned->target, code, owned->channel->rank, owned->tag, const_cast<std::byte*>(owned->data), owned->size);
 }
 
@@ -167,11 +199,7 @@ void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
   ReceiveContext& added = *context;
   added.id = receives_.add(std::move(context));
   channel.queued_ready.push_back(added.id);
-  if (!channel.out_open) {
-    int error = LCI_DONE;
-    open_channel(channel.rank, &error);
-  }
-  if (std::find(busy_.begin(), busy_.end(), &channel) == busy_.end()) busy_.push_back(&channel);
+  make_busy(channel);
 }
 
 bool Device::handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes) {
@@ -199,6 +227,11 @@ bool Device::handle_chunk(Channel& channel, const SlotHeader& header, const std:
   context->received += header.size;
   if (context->received == context->size) finish_receive_context(header.tag, LCI_DONE);
   return true;
+}
+
+void Device::handle_withdrawal(Channel& channel, const SlotHeader& header) {
+  ReceiveContext* context = receives_.find(header.tag);
+  if (context && context->channel == &channel) finish_receive_context(header.tag, LCI_ERR_CANCELLED);
 }
 
 void Device::finish_receive_context(uint64_t id, int code) {

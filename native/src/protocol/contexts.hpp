@@ -87,6 +87,7 @@ struct SendContext {
   uint64_t receiver = 0;  ///< Receiver's context once it is ready.
   bool streaming = false;
   bool credited = false;
+  bool abandoned = false;  ///< Its lane went: it only waits to tell the receiver.
   uint64_t generation = 0;
 };
 

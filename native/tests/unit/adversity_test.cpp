@@ -3,12 +3,21 @@
 #include <atomic>
 
 #include "support/job.hpp"
+#include "support/lane_driver.hpp"
 
 namespace lci_test {
 namespace {
 
 constexpr uint32_t kPort = 7;
 constexpr uint32_t kLong = 100000;  // above every eager limit: a rendezvous
+
+bool pop(Job& job, lci_comp* queue, lci_status* out) {
+  for (int i = 0; i < 20000; ++i) {
+    if (lci_queue_pop(queue, out) == LCI_DONE) return true;
+    job.progress();
+  }
+  return false;
+}
 
 struct Answering {
   lci_device* device;
@@ -76,6 +85,143 @@ TEST(Closing, CancelsAMatchedRendezvousOnItsWayToItsDevice) {
   ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(0, 0), 1, 5, in.data(), kLong, handler, 0, nullptr));
   job.close(0, 0);
   EXPECT_EQ(1, cancelled);
+}
+
+// A rendezvous that a closed port refused takes no announcement slot with it: the port can be reached when it is open
+// again, although it has nothing to lease.
+TEST(Reopening, ARefusedRendezvousLeavesItsSlot) {
+  Job job(2);
+  lci_comp* queue = make_queue(job.runtime(1));
+  lci_comp* sent = make_queue(job.runtime(0));
+  std::vector<uint8_t> bytes(kLong, 3);
+  lci_status status{};
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", queue, 1, 1 << 20));  // one message: all by announcement
+  ASSERT_EQ(LCI_DONE, lci_port_close(job.runtime(1), kPort));
+  ASSERT_EQ(LCI_POSTED, lci_post_am(job.device(0), 1, kPort, 1, bytes.data(), kLong, sent, 0));
+  ASSERT_TRUE(pop(job, sent, &status));
+  EXPECT_EQ(LCI_ERR_PORT_CLOSED, status.code);
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", queue, 1, 1 << 20));
+  int code = LCI_RETRY;
+  for (int i = 0; i < 1000 && code != LCI_DONE; ++i) {
+    job.progress();
+    code = lci_post_am(job.device(0), 1, kPort, 2, bytes.data(), 8, nullptr, 0);
+  }
+  EXPECT_EQ(LCI_DONE, code) << lci_code_name(code);
+  ASSERT_TRUE(pop(job, queue, &status));
+  lci_buffer_free(status.buffer);
+}
+
+// The port closes and opens while a rendezvous for the old one is on its way, whose sender was told "closed": the
+// receiver does not wait for it, and the new port's room stays whole.
+TEST(Reopening, ARendezvousThatCrossedTheRefusalIsForgotten) {
+  Job job(2);
+  lci_comp* queue = make_queue(job.runtime(1));
+  lci_comp* sent = make_queue(job.runtime(0));
+  std::vector<uint8_t> bytes(kLong, 3);
+  lci_status status{};
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", queue, 64, 1 << 20));
+  ASSERT_EQ(LCI_DONE, lci_post_am(job.device(0), 1, kPort, 1, bytes.data(), 8, nullptr, 0));  // earns credit
+  ASSERT_TRUE(pop(job, queue, &status));
+  lci_buffer_free(status.buffer);
+  job.settle();
+  ASSERT_EQ(LCI_DONE, lci_port_close(job.runtime(1), kPort));
+  // Rank 1 says so, and rank 0 posts before it hears it. All bytes of the port: whatever is left of it is noticed.
+  for (int i = 0; i < 10; ++i) lci_progress(job.device(1));
+  ASSERT_EQ(LCI_POSTED, lci_post_am(job.device(0), 1, kPort, 2, bytes.data(), kLong, sent, 0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", queue, 64, kLong));
+  ASSERT_TRUE(pop(job, sent, &status));
+  job.settle();
+  if (status.code == LCI_DONE) {  // delivered to the new port: as good
+    ASSERT_TRUE(pop(job, queue, &status));
+    lci_buffer_free(status.buffer);
+  } else {
+    EXPECT_EQ(LCI_ERR_PORT_CLOSED, status.code);
+  }
+  ASSERT_EQ(LCI_POSTED, lci_post_am(job.device(0), 1, kPort, 3, bytes.data(), kLong, sent, 0));
+  ASSERT_TRUE(pop(job, queue, &status)) << "the room that the first one took is there again";
+  lci_buffer_free(status.buffer);
+  ASSERT_TRUE(pop(job, sent, &status));
+  job.settle();
+  EXPECT_LE(job.counter(1, "credits_leased"), 64u);
+  job.check_ledgers();
+}
+
+// A rendezvous that has to wait in the backlog of rank 0's lane, which then goes.
+// What waits behind it goes on, and nobody's receive is cancelled in its place.
+TEST(LaneFree, ItsBacklogBlocksNobody) {
+  Job job(2, {{"announcements", "2"}});  // one send without credit
+  std::vector<uint8_t> bytes(kLong, 1);
+  {
+    LaneDriver lane(job, 0);
+    lci_descriptor op{};
+    op.op = LCI_OP_AM;
+    op.flags = LCI_FLAG_BUFFER | LCI_FLAG_NO_RETRY;
+    op.rank = 1;
+    op.port = kPort;
+    op.size = 8;
+    op.u.ref.address = reinterpret_cast<uint64_t>(bytes.data());
+    lane.add(op);  // the announcement
+    op.op = LCI_OP_SEND;
+    op.port = 0;
+    op.size = kLong;
+    op.tag = 77;
+    for (int i = 0; i < 2; ++i) lane.add(op);
+    op.op = LCI_OP_AM;
+    op.port = kPort;
+    op.tag = 77;
+    lane.add(op);
+    op.size = 8;
+    op.tag = 2;
+    lane.add(op);
+    lane.enter();
+  }
+  uint64_t value = 0;
+  lci_comp* received = make_queue(job.runtime(0));
+  ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(0), 1, 9, &value, sizeof value, received, 77, nullptr));
+  lci_comp* queue = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", queue, 0, 0));
+  lci_status status{};
+  int small = 0;
+  for (int i = 0; i < 20000 && small < 2; ++i) {
+    job.progress();
+    if (lci_queue_pop(queue, &status) == LCI_DONE) {
+      small += status.size == 8;
+      lci_buffer_free(status.buffer);
+    }
+  }
+  EXPECT_EQ(2, small) << "accepted with done: delivered";
+  EXPECT_EQ(LCI_RETRY, lci_queue_pop(received, &status)) << "the receive is somebody else's";
+}
+
+// A rendezvous whose sender's lane went: the receiver hears of it, and its receive ends.
+TEST(LaneFree, EndsTheReceivesOfItsRendezvous) {
+  for (const bool streaming : {false, true}) {
+    Job job(2, {{"packets", "8"}, {"packets_max", "8"}});
+    const uint32_t size = 4 << 20;
+    std::vector<uint8_t> out(size, 1), in(size);
+    lci_comp* queue = make_queue(job.runtime(1));
+    {
+      LaneDriver lane(job, 0);
+      lci_descriptor op{};
+      op.op = LCI_OP_SEND;
+      op.flags = LCI_FLAG_BUFFER;
+      op.rank = 1;
+      op.size = size;
+      op.tag = 5;
+      op.u.ref.address = reinterpret_cast<uint64_t>(out.data());
+      lane.add(op);
+      lane.enter();
+      ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(1), 0, 5, in.data(), size, queue, 0, nullptr));
+      for (int i = 0; i < 3; ++i) {
+        lci_progress(job.device(1));
+        if (streaming) lane.enter();
+      }
+    }
+    lci_status status{};
+    ASSERT_TRUE(pop(job, queue, &status)) << "streaming " << streaming;
+    EXPECT_EQ(LCI_ERR_CANCELLED, status.code);
+    job.check_ledgers();
+  }
 }
 
 }  // namespace

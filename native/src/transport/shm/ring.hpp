@@ -31,12 +31,13 @@ enum class Message : uint8_t {
   kRendezvous = 6,      ///< Request to send `size` bytes; `arg` is the sender's context.
   kRendezvousData = 7,  ///< Chunk in packet `arg` for the receiver's context `tag`; payload: offset.
   // control
-  kReady = 16,   ///< Ready to receive: `arg` sender's context, `tag` receiver's context.
-  kGrant = 17,   ///< Credit: `size` messages, `arg` bytes, `aux` name hash.
-  kRecall = 18,  ///< Give unused credit back.
-  kReturn = 19,  ///< Unused credit: `size` messages, `arg` bytes.
-  kRefuse = 20,  ///< Port closed or mismatched: `aux` is the code.
-  kBarrier = 21  ///< Barrier `tag`, round `aux`.
+  kReady = 16,    ///< Ready to receive: `arg` sender's context, `tag` receiver's context.
+  kGrant = 17,    ///< Credit: `size` messages, `arg` bytes, `aux` name hash.
+  kRecall = 18,   ///< Give unused credit back.
+  kReturn = 19,   ///< Unused credit: `size` messages, `arg` bytes.
+  kRefuse = 20,   ///< Port closed or mismatched: `aux` is the code.
+  kBarrier = 21,  ///< Barrier `tag`, round `aux`.
+  kWithdraw = 22  ///< Nothing more comes for the receiver's context `tag`: the sender has given up.
 };
 
 /// Header of a message: 28 bytes after `seq`.
