@@ -130,7 +130,7 @@ void Device::admit_waiting(InKey& key) {
     }
   }
   if (key.waiting.empty() && key.is_waiting.exchange(false)) target.waiting_keys.fetch_sub(1);
-  if (admitted) grow_lease(key);
+  if (admitted && !channel.failed) grow_lease(key);  // the dead spend nothing
   set_thresholds(key);
 }
 

@@ -226,6 +226,7 @@ class Device {
   bool look_for_failures();
   bool fail_channels(RankState state, bool* all);
   void fail_channel(Channel& channel, RankState state);
+  void fail_receives(uint32_t rank, int code);
 
   void complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size);
   bool delayed_pending() const;

@@ -127,28 +127,9 @@ void Device::fail_channel(Channel& channel, RankState state) {
     }
     backlog_.erase(queue);
   }
+  // By every device: one that felt the death later may have posted a receive since the first one looked.
+  fail_receives(rank, code);
   if (index_ == 0) {
-    std::vector<std::unique_ptr<PostedReceive>> receives;
-    for (uint32_t engine = 0; engine < runtime_.engines(); ++engine) {
-      runtime_.engine(engine).matching->extract([&](uint64_t, void* value, Side side) {
-        if (side == Side::kReceive) {
-          auto* receive = static_cast<PostedReceive*>(value);
-          if (receive->rank != rank) return false;
-          receives.emplace_back(receive);
-          return true;
-        }
-        auto* send = static_cast<UnexpectedSend*>(value);
-        if (send->rank != rank || send->kind != UnexpectedSend::Kind::kRendezvous) return false;
-        runtime_.shared.add(Metric::unexpected_stored, -1);
-        counters.add(Metric::discarded);
-        delete send;
-        return true;
-      });
-    }
-    for (auto& receive : receives) {
-      runtime_.shared.add(Metric::receives_pending, -1);
-      complete(receive->target, code, rank, receive->tag, receive->buffer, 0);
-    }
     const uint32_t completed = channel.peer->header().barriers_completed.load(std::memory_order_acquire);
     for (auto entry = barriers_.begin(); entry != barriers_.end();) {
       const uint64_t sequence = entry->first;
@@ -158,6 +139,31 @@ void Device::fail_channel(Channel& channel, RankState state) {
     }
   }
   if (lane) lane->peer_changed(this, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
+}
+
+/// Ends the receives that wait for @p rank, and drops its announced sends: the payload went with it.
+void Device::fail_receives(uint32_t rank, int code) {
+  std::vector<std::unique_ptr<PostedReceive>> receives;
+  for (uint32_t engine = 0; engine < runtime_.engines(); ++engine) {
+    runtime_.engine(engine).matching->extract([&](uint64_t, void* value, Side side) {
+      if (side == Side::kReceive) {
+        auto* receive = static_cast<PostedReceive*>(value);
+        if (receive->rank != rank || (index_ != 0 && receive->device != this)) return false;
+        receives.emplace_back(receive);
+        return true;
+      }
+      auto* send = static_cast<UnexpectedSend*>(value);
+      if (send->rank != rank || send->kind != UnexpectedSend::Kind::kRendezvous) return false;
+      runtime_.shared.add(Metric::unexpected_stored, -1);
+      counters.add(Metric::discarded);
+      delete send;
+      return true;
+    });
+  }
+  for (auto& receive : receives) {
+    runtime_.shared.add(Metric::receives_pending, -1);
+    complete(receive->target, code, rank, receive->tag, receive->buffer, 0);
+  }
 }
 
 void Device::cancel_all(int code) {

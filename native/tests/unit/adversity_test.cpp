@@ -19,6 +19,11 @@ bool pop(Job& job, lci_comp* queue, lci_status* out) {
   return false;
 }
 
+bool fails(Job& job, uint32_t rank, uint64_t count = 1) {
+  for (int i = 0; i < 2'000'000 && job.counter(rank, "peers_failed") < count; ++i) job.progress();
+  return job.counter(rank, "peers_failed") == count;
+}
+
 struct Answering {
   lci_device* device;
   std::atomic<int> answered{0};
@@ -144,6 +149,50 @@ TEST(Reopening, ARendezvousThatCrossedTheRefusalIsForgotten) {
   job.settle();
   EXPECT_LE(job.counter(1, "credits_leased"), 64u);
   job.check_ledgers();
+}
+
+// A dead peer's announced message is still delivered, but earns its sender no lease.
+TEST(PeerFailure, TheDeadGetNoNewLease) {
+  Job job(2);
+  lci_comp* queue = make_queue(job.runtime(0));
+  const uint32_t size = lci_runtime_max_eager(job.runtime(0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kPort, "", queue, 32, size));
+  const std::vector<uint8_t> bytes(size, 7);
+  int accepted = 0;
+  for (int i = 0; i < 1000; ++i) {  // the first takes all bytes, the next waits
+    accepted += lci_post_am(job.device(1), 0, kPort, 1, bytes.data(), size, nullptr, 0) == LCI_DONE;
+    job.progress();
+  }
+  ASSERT_EQ(2, accepted);
+  job.close(1, 0);
+  ASSERT_TRUE(fails(job, 0));
+  job.settle();
+  lci_status status{};
+  for (int i = 0; i < accepted; ++i) {
+    ASSERT_TRUE(pop(job, queue, &status));
+    lci_buffer_free(status.buffer);
+  }
+  job.settle();
+  EXPECT_EQ(0u, job.counter(0, "credits_leased"));
+}
+
+// A receive posted on a device that has not felt the death yet, while device 0 has.
+TEST(PeerFailure, EndsReceivesOfEveryDevice) {
+  Job job(2, {{"devices", "2"}});
+  job.close(1, 0);
+  ASSERT_TRUE(fails(job, 0));
+  job.settle();
+  uint64_t value = 0;
+  lci_comp* queue = make_queue(job.runtime(0));
+  lci_status status{};
+  const int code = lci_post_recv(job.device(0, 1), 1, 1, &value, sizeof value, queue, 0, nullptr);
+  if (code == LCI_POSTED) {
+    for (int i = 0; i < 1000; ++i) lci_progress(job.device(0, 1));
+    ASSERT_EQ(LCI_DONE, lci_queue_pop(queue, &status)) << "nobody will ever send this";
+    EXPECT_EQ(LCI_ERR_PEER_FAILED, status.code);
+  } else {
+    EXPECT_EQ(LCI_ERR_PEER_FAILED, code);
+  }
 }
 
 // A rendezvous that has to wait in the backlog of rank 0's lane, which then goes.
