@@ -109,6 +109,7 @@ test_bad_value_of_an_attribute() {
   refused "packets"
 }
 
+# Mutation that must make it fail: attributes_ignore_unknown.
 test_unknown_attribute() {
   LCI_ATTR_PACKTES=64 kmer "$genome"
   refused "packtes"

@@ -4,6 +4,7 @@
 # kill -9 of a rank at a random moment: the others end with the typed error that names it, before the deadline, and
 # nothing is left. Usage: LCI=./lci kill_test.sh ROUNDS
 # Seed of the random moments: LCI_KILL_SEED, else a random one, which is printed.
+# Mutation that must make it fail: ignore_death.
 here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=../support/shell_tests.sh
 source "$here/../support/shell_tests.sh"

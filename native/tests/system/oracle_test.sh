@@ -3,6 +3,7 @@
 # The k-mer job against jellyfish: the histogram of counts of two and above must be the same, whatever the number of
 # ranks, with and without chaos. Usage: LCI=./lci oracle_test.sh test|soak|COMBINATION READS..., a combination being
 # for example "31 canonical 2 chaos".
+# Mutations that must make it fail: drop_delayed, post_twice (with chaos).
 set -uo pipefail
 
 readonly lci=${LCI:?path of the lci tool}

@@ -18,7 +18,7 @@ import reactor.core.publisher.Mono;
 
 /**
  * Everything arrives exactly once over a transport that delays, reorders and refuses. The seed
- * names the run.
+ * names the run. Mutations: drop_delayed, post_twice.
  */
 @ExtendWith(LciLeakCheck.class)
 class ChaosTest {

@@ -31,7 +31,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
 
-/** Demand, pause, errors and the end of an inbox. */
+/** Demand, pause, errors and the end of an inbox. Mutation: leak_packet. */
 @ExtendWith(LciLeakCheck.class)
 class InboxTest {
   private static final Port PORT = Port.of(7, "inbox-test");

@@ -23,7 +23,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 
-/** Loops as schedulers, loops that the user drives, loops that sleep. */
+/** Loops as schedulers, loops that the user drives, loops that sleep. Mutation: skip_wake. */
 @ExtendWith(LciLeakCheck.class)
 class LoopTest {
   private static final Port PORT = Port.of(41, "loops");
