@@ -228,6 +228,7 @@ class Device {
   void fail_channel(Channel& channel, RankState state);
   void fail_receives(uint32_t rank, int code);
 
+  void count_answer(const lci_descriptor& op, int code);
   void complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size);
   bool delayed_pending() const;
 

@@ -209,11 +209,15 @@ void Device::cancel_all(int code) {
 
 void Device::forget(const Lane& gone) {
   sends_.for_each([&](uint64_t, SendContext& context) {
-    if (context.target.lane == &gone) abandon(context);
+    if (context.target.lane != &gone) return;
+    counters.add(Metric::signals_dropped);
+    abandon(context);
   });
   counters.set(Metric::sends_pending, sends_live());
   receives_.for_each([&](uint64_t id, ReceiveContext& context) {
-    if (context.target.lane == &gone) receives_.remove(id);
+    if (context.target.lane != &gone) return;
+    counters.add(Metric::signals_dropped);
+    receives_.remove(id);
   });
   for (auto& entry : barriers_) {
     if (entry.second.target.lane == &gone) entry.second.target.lane = nullptr;
@@ -226,6 +230,7 @@ void Device::forget(const Lane& gone) {
       return queued.op.size > runtime_.max_eager();
     });
     counters.add(Metric::backlog_pop, dropped);
+    counters.add(Metric::signals_dropped, dropped);
     entry = entry->second.empty() ? backlog_.erase(entry) : std::next(entry);
   }
   counters.set(Metric::backlog_depth, counters.get(Metric::backlog_push) - counters.get(Metric::backlog_pop));
@@ -234,6 +239,7 @@ void Device::forget(const Lane& gone) {
       auto* receive = static_cast<PostedReceive*>(value);
       if (side != Side::kReceive || receive->target.lane != &gone) return false;
       runtime_.shared.add(Metric::receives_pending, -1);
+      counters.add(Metric::signals_dropped);
       delete receive;
       return true;
     });

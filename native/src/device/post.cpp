@@ -118,8 +118,8 @@ int Device::post(const lci_descriptor& op, const void* inline_payload, const OpT
     default:
       return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
   }
+  count_answer(op, code);
   if (code == LCI_DONE) {
-    counters.add(kDoneCounter[op.op]);
     if (done && op.op != LCI_OP_RECV) {
       void* buffer =
           (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_BUFFER ? reinterpret_cast<void*>(op.u.ref.address) : nullptr;
@@ -134,14 +134,23 @@ int Device::post(const lci_descriptor& op, const void* inline_payload, const OpT
       }
       return LCI_POSTED;
     }
-  } else if (is_posted(code)) {
-    counters.add(kPostedCounter[op.op]);
-  } else if (is_retry(code)) {
-    counters.add(retry_counter(code));
-  } else if (code != LCI_DONE_BACKLOG) {
-    counters.add(Metric::operations_error);
   }
   return code;
+}
+
+/// What is signalled counts as posted. What comes out of the backlog was counted when it went in.
+void Device::count_answer(const lci_descriptor& op, int code) {
+  if (is_retry(code)) {
+    counters.add(retry_counter(code));
+  } else if (retrying_backlog_) {
+    return;
+  } else if (is_posted(code) || (code == LCI_DONE && (op.flags & LCI_FLAG_SIGNAL))) {
+    counters.add(kPostedCounter[op.op]);
+  } else if (is_done(code)) {
+    counters.add(kDoneCounter[op.op]);
+  } else {
+    counters.add(Metric::operations_error);
+  }
 }
 
 /// The common case without detours; whatever is special is left to post(). Half the instructions of the long way.

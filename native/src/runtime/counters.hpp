@@ -13,7 +13,7 @@ namespace lci {
   X(operations_am_done) X(operations_am_posted) X(operations_send_done) X(operations_send_posted) \
   X(operations_recv_done) X(operations_recv_posted) X(operations_barrier_posted) X(operations_error) \
   X(retries_lock) X(retries_nopacket) X(retries_nomem) X(retries_backlog) X(retries_nocredit) \
-  X(retries_pending) X(retries_order) X(arrivals) X(arrival_bytes) X(sent_bytes) X(signals) \
+  X(retries_pending) X(retries_order) X(arrivals) X(arrival_bytes) X(sent_bytes) X(signals) X(signals_dropped) \
   X(packets_get) X(packets_put) X(packets_steal) X(packets_miss) X(packets_free) X(packets_capacity) \
   X(packets_out) X(backlog_push) X(backlog_pop) X(backlog_depth) X(grants) X(recalls) X(returns) \
   X(announcements) X(pulls) X(discarded) X(progress_calls) X(progress_idle) X(ring_full) X(rendezvous) \

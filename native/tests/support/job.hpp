@@ -75,7 +75,7 @@ class Job {
     ADD_FAILURE() << "no counter " << name;
     return 0;
   }
-  /// What must hold when nothing is under way: no packet out, no credit stored. [M4]
+  /// What must hold when nothing is under way: no packet out, each posted operation signalled. [M4]
   void check_ledgers() {
     settle();
     for (uint32_t rank = 0; rank < runtimes_.size(); ++rank) {
@@ -86,7 +86,17 @@ class Job {
       EXPECT_EQ(0u, counter(rank, "protocol_errors")) << "rank " << rank;
       EXPECT_EQ(0u, counter(rank, "sends_pending")) << "rank " << rank;
       EXPECT_EQ(0u, counter(rank, "late_wakes")) << "rank " << rank;
+      const uint64_t ended = counter(rank, "signals") + counter(rank, "signals_dropped");
+      EXPECT_EQ(posted(rank), ended + counter(rank, "receives_pending")) << "rank " << rank;
     }
+  }
+  /// Operations that were answered with posted.
+  uint64_t posted(uint32_t rank) {
+    uint64_t sum = 0;
+    for (const char* operation : {"am", "send", "recv", "barrier"}) {
+      sum += counter(rank, std::string("operations_") + operation + "_posted");
+    }
+    return sum;
   }
 
  private:

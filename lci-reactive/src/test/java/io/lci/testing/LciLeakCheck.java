@@ -54,6 +54,18 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
     expectZero(who, snapshot, "loop_uncaught", faults);
     expectZero(who, snapshot, "late_wakes", faults);
     expectZero(who, snapshot, "protocol_errors", faults);
+    expectZero(who, snapshot, "sends_pending", faults);
+    expectZero(who, snapshot, "receives_pending", faults);
+    expectZero(who, snapshot, "backlog_depth", faults);
+    long posted =
+        snapshot.counters().keySet().stream()
+            .filter(name -> name.matches("operations_.*_posted"))
+            .mapToLong(snapshot::counter)
+            .sum();
+    long ended = snapshot.counter("signals") + snapshot.counter("signals_dropped");
+    if (posted != ended) {
+      faults.add(who + ": " + posted + " operations were posted, but " + ended + " have ended");
+    }
     long held = snapshot.counter("packets_get") - snapshot.counter("packets_put");
     long lent = snapshot.counter("packets_out");
     if (held != lent) {
