@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/mutation.hpp"
+#include "base/try_lock.hpp"
 
 namespace lci {
 namespace {
@@ -10,6 +11,15 @@ namespace {
 thread_local uint32_t signal_depth = 0;
 
 }  // namespace
+
+bool Completion::wait_unused() const {
+  for (SpinWait wait;; wait.step()) {
+    const uint64_t users = users_.load(std::memory_order_acquire);
+    if (users == 0) return true;
+    // A handler may be the very one that waits here.
+    if (static_cast<uint32_t>(users) != 0 || in_signal_context()) return false;
+  }
+}
 
 int check_signal(const lci_status& status) {
   if (is_done(status.code) || is_error(status.code) || LCI_MUTATED("signal_any_status")) return LCI_DONE;

@@ -2,6 +2,7 @@
 #ifndef LCI_COMPLETION_COMPLETION_HPP_
 #define LCI_COMPLETION_COMPLETION_HPP_
 
+#include <atomic>
 #include <cstdint>
 
 #include "lci/lci.h"
@@ -34,10 +35,25 @@ class Completion {
   Runtime* runtime() const { return runtime_; }
   void set_runtime(Runtime* runtime) { runtime_ = runtime; }
 
+  // Operations that will signal the object. Each hold() ends by signal_held() or forget_held(). Any thread.
+  void hold() { users_.fetch_add(1, std::memory_order_relaxed); }
+  void forget_held() { users_.fetch_sub(1, std::memory_order_release); }
+  /// Signals for an operation that is no longer pending from then on: whoever sees the signal may free the object.
+  int signal_held(const lci_status& status) {
+    users_.fetch_add(kSignalling - 1, std::memory_order_relaxed);
+    const int code = signal(status);
+    users_.fetch_sub(kSignalling, std::memory_order_release);
+    return code;
+  }
+  /// False while an operation is pending; else true when the last signal has left the object.
+  bool wait_unused() const;
+
  private:
+  static constexpr uint64_t kSignalling = uint64_t{1} << 32;
   const Kind kind_;
   uint32_t id_ = 0;
   Runtime* runtime_ = nullptr;
+  std::atomic<uint64_t> users_{0};  // pending operations; from bit 32 on, signals of operations under way
 };
 
 /// LCI_DONE if @p status may be signalled, else LCI_ERR_ARGUMENT with a text. [SS-44]

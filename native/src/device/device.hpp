@@ -131,6 +131,8 @@ class Device {
   // posting (post.cpp)
   Channel* open_channel(uint32_t rank, int* error);
   int check(const lci_descriptor& op) const;
+  bool may_be_posted(const lci_descriptor& op) const;
+  int attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
   int post_message(Channel& channel, const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   int send_with_credit(Channel& channel, OutKey& key, Message inline_kind, const Outgoing& message);
   int announce(Channel& channel, OutKey& key, const Outgoing& message);

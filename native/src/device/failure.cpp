@@ -119,7 +119,7 @@ void Device::fail_channel(Channel& channel, RankState state) {
     for (Queued& queued : queue->second) {
       counters.add(Metric::backlog_pop);
       backlog_bytes_ -= queued.payload.size();
-      if (queued.op.size > runtime_.max_eager() || (queued.op.flags & LCI_FLAG_SIGNAL)) {
+      if (may_be_posted(queued.op)) {
         complete(queued.target, code, rank, queued.op.tag, nullptr, 0);
       } else {
         counters.add(Metric::discarded);
@@ -172,7 +172,7 @@ void Device::cancel_all(int code) {
   for (auto& entry : backlog_) {
     for (Queued& queued : entry.second) {
       counters.add(Metric::backlog_pop);
-      if (queued.op.size > runtime_.max_eager() || (queued.op.flags & LCI_FLAG_SIGNAL)) {
+      if (may_be_posted(queued.op)) {
         complete(queued.target, code, queued.op.rank, queued.op.tag, nullptr, 0);
       }
     }
@@ -217,6 +217,7 @@ void Device::forget(const Lane& gone) {
   receives_.for_each([&](uint64_t id, ReceiveContext& context) {
     if (context.target.lane != &gone) return;
     counters.add(Metric::signals_dropped);
+    context.target.forget();
     receives_.remove(id);
   });
   for (auto& entry : barriers_) {
@@ -227,7 +228,9 @@ void Device::forget(const Lane& gone) {
     const auto dropped = std::erase_if(entry->second, [&](Queued& queued) {
       if (queued.target.lane != &gone) return false;
       queued.target.lane = nullptr;
-      return queued.op.size > runtime_.max_eager();
+      if (queued.op.size <= runtime_.max_eager()) return false;
+      queued.target.forget();
+      return true;
     });
     counters.add(Metric::backlog_pop, dropped);
     counters.add(Metric::signals_dropped, dropped);
@@ -240,6 +243,7 @@ void Device::forget(const Lane& gone) {
       if (side != Side::kReceive || receive->target.lane != &gone) return false;
       runtime_.shared.add(Metric::receives_pending, -1);
       counters.add(Metric::signals_dropped);
+      receive->target.forget();
       delete receive;
       return true;
     });

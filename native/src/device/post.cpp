@@ -94,6 +94,21 @@ int Device::check(const lci_descriptor& op) const {
 
 int Device::post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
   if (ended_) return fail(LCI_ERR_CLOSED, "post: the runtime closes (rank %u, device %u)", runtime_.rank(), index_);
+  // Held before: the signal may come within the post, and from another thread.
+  Completion* held = may_be_posted(op) ? target.completion : nullptr;
+  if (held) held->hold();
+  const int code = attempt(op, inline_payload, target, done);
+  if (held && !is_posted(code)) held->forget_held();
+  return code;
+}
+
+/// Whether a signal may follow.
+bool Device::may_be_posted(const lci_descriptor& op) const {
+  return op.op == LCI_OP_RECV || op.op == LCI_OP_BARRIER || (op.flags & LCI_FLAG_SIGNAL) ||
+         op.size > runtime_.max_eager();
+}
+
+int Device::attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
   int code;
   switch (op.op) {
     case LCI_OP_AM:
@@ -426,13 +441,13 @@ bool Device::retry_backlog() {
       lci_status done;
       const int code = post(queued.op, nullptr, queued.target, &done);
       if (is_retry(code)) break;
-      if (is_error(code)) {
-        const bool promised = queued.op.size > runtime_.max_eager() || (queued.op.flags & LCI_FLAG_SIGNAL);
-        if (promised) {
-          complete(queued.target, code, queued.op.rank, queued.op.tag, nullptr, 0);
-        } else {
-          counters.add(Metric::discarded);
-        }
+      const bool promised = may_be_posted(queued.op);
+      if (is_error(code) && promised) {
+        complete(queued.target, code, queued.op.rank, queued.op.tag, nullptr, 0);
+      } else if (is_error(code)) {
+        counters.add(Metric::discarded);
+      } else if (promised && queued.target.completion) {
+        queued.target.completion->forget_held();  // the attempt has its own hold
       }
       backlog_bytes_ -= bytes;
       queue.pop_front();

@@ -501,7 +501,7 @@ void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t 
   counters.add(Metric::signals);
   if (target.completion) {
     const lci_status status{code, rank, tag, buffer, size, target.context, 0, 0};
-    if (target.completion->signal(status) != LCI_DONE) runtime_.shared.add(Metric::discarded);
+    if (target.completion->signal_held(status) != LCI_DONE) runtime_.shared.add(Metric::discarded);
   } else if (target.lane) {
     target.lane->operation_ended(this, code, rank, tag, size, target.context);
   }

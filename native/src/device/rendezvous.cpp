@@ -90,12 +90,12 @@ void Device::withdraw(Channel& channel, uint64_t receiver) {
 
 /// Drops the rendezvous of a lane that goes. One that was announced stays until the receiver can be told.
 void Device::abandon(SendContext& context) {
+  context.target.forget();
   if (context.streaming) {
     std::erase(context.channel->streams, &context);
     withdraw(*context.channel, context.receiver);
     sends_.remove(context.id);
   } else {
-    context.target = {};
     context.data = nullptr;
     context.abandoned = true;
     ++abandoned_;

@@ -23,6 +23,12 @@ struct OpTarget {
   Completion* completion = nullptr;  ///< Signalled if given,
   Lane* lane = nullptr;              ///< else this lane records it.
   uint64_t context = 0;
+
+  /// Nobody is told.
+  void forget() {
+    if (completion) completion->forget_held();
+    *this = {};
+  }
 };
 
 /// Objects by index and generation: ids that travel to peers and come back are checked before use.

@@ -324,6 +324,10 @@ int Runtime::remove_completion(Completion* completion) {
       }
     }
   }
+  if (!completion->wait_unused()) {
+    return fail(LCI_ERR_BUSY, "free completion object: %u is to be signalled by a pending operation; cancel it first",
+                completion->id());
+  }
   std::lock_guard<std::mutex> guard(completions_mutex_);
   const uint32_t id = completion->id();
   completion_table_[id].store(nullptr, std::memory_order_release);

@@ -195,6 +195,20 @@ TEST(PeerFailure, EndsReceivesOfEveryDevice) {
   }
 }
 
+// [B26]
+TEST(CompletionObject, WithAPendingOperationIsBusy) {
+  Job job(2);
+  uint64_t value = 42, got = 0;
+  lci_comp* queue = make_queue(job.runtime(0));
+  ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(0), 1, 1, &got, sizeof got, queue, 0, nullptr));
+  ASSERT_EQ(LCI_ERR_BUSY, lci_comp_free(queue));
+  ASSERT_EQ(LCI_DONE, lci_post_send(job.device(1), 0, 1, &value, sizeof value, nullptr, 0));
+  lci_status status{};
+  ASSERT_TRUE(pop(job, queue, &status));
+  EXPECT_EQ(42u, got);
+  EXPECT_EQ(LCI_DONE, lci_comp_free(queue));
+}
+
 // A rendezvous that has to wait in the backlog of rank 0's lane, which then goes.
 // What waits behind it goes on, and nobody's receive is cancelled in its place.
 TEST(LaneFree, ItsBacklogBlocksNobody) {
