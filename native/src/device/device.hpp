@@ -156,7 +156,8 @@ class Device {
   void handle_send(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload, bool credited);
   void handle_send_announcement(Channel& channel, InKey& key, const SlotHeader& header);
   int finish_receive(PostedReceive& receive, uint32_t rank, uint64_t tag, uint32_t size, const std::byte* from,
-                     const Payload* payload, lci_status* done);
+                     lci_status* done);
+  void fill(const OpTarget& target, std::byte* to, const std::byte* from, uint32_t size);
 
   // arrivals (progress.cpp)
   bool drain_control(Channel& channel);

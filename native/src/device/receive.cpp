@@ -43,18 +43,19 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
                           done);
 }
 
-int Device::finish_receive(PostedReceive& receive, uint32_t rank, uint64_t tag, uint32_t size, const std::byte* from,
-                           const Payload* payload, lci_status* done) {
-  const uint32_t fits = std::min(size, receive.capacity);
-  if (fits != 0) {
-    if (from) {
-      std::memcpy(receive.buffer, from, fits);
-    } else {
-      Payload part = *payload;
-      part.size = fits;
-      part.copy(receive.buffer);
-    }
+/// Writes into the buffer of a receive. Who posted it may be another lane, which may go at any time.
+void Device::fill(const OpTarget& target, std::byte* to, const std::byte* from, uint32_t size) {
+  if (size == 0) return;
+  if (!target.lane || target.lane == lane) {
+    std::memcpy(to, from, size);
+  } else {
+    target.lane->write_unless_retired([&] { std::memcpy(to, from, size); });
   }
+}
+
+int Device::finish_receive(PostedReceive& receive, uint32_t rank, uint64_t tag, uint32_t size, const std::byte* from,
+                           lci_status* done) {
+  fill(receive.target, receive.buffer, from, std::min(size, receive.capacity));
   const int code = size > receive.capacity ? LCI_ERR_TRUNCATED : LCI_DONE;
   if (!done) {
     complete(receive.target, code, rank, tag, receive.buffer, size);
@@ -78,11 +79,11 @@ int Device::match_unexpected(std::unique_ptr<PostedReceive> receive, std::unique
   switch (send->kind) {
     case UnexpectedSend::Kind::kStored: {
       if (send->credited) home.release(key, 1, 1, send->size, false);
-      return finish_receive(*receive, send->rank, send->tag, send->size, send->data.get(), nullptr, done);
+      return finish_receive(*receive, send->rank, send->tag, send->size, send->data.get(), done);
     }
     case UnexpectedSend::Kind::kAnnounced: {
       const std::byte* bytes = packet_of(channel, send->argument, send->size);
-      const int code = finish_receive(*receive, send->rank, send->tag, send->size, bytes, nullptr, done);
+      const int code = finish_receive(*receive, send->rank, send->tag, send->size, bytes, done);
       home.return_packet_now(channel, static_cast<uint32_t>(send->argument));
       return code;
     }
@@ -125,7 +126,7 @@ void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header,
   runtime_.shared.add(Metric::unexpected_stored, -1);
   runtime_.shared.add(Metric::receives_pending, -1);
   std::unique_ptr<PostedReceive> receive(static_cast<PostedReceive*>(found));
-  finish_receive(*receive, channel.rank, header.tag, header.size, send->data.get(), nullptr, nullptr);
+  finish_receive(*receive, channel.rank, header.tag, header.size, send->data.get(), nullptr);
   if (credited) release(key, key.generation, 1, header.size, false);
 }
 

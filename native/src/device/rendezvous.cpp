@@ -221,8 +221,9 @@ bool Device::handle_chunk(Channel& channel, const SlotHeader& header, const std:
     protocol_error(channel, "chunk outside its message", header);
     return true;
   }
-  if (offset < context->capacity && header.size != 0) {
-    std::memcpy(context->buffer + offset, bytes, std::min<uint64_t>(header.size, context->capacity - offset));
+  if (offset < context->capacity) {
+    fill(context->target, context->buffer + offset, bytes,
+         static_cast<uint32_t>(std::min<uint64_t>(header.size, context->capacity - offset)));
   }
   context->received += header.size;
   if (context->received == context->size) finish_receive_context(header.tag, LCI_DONE);

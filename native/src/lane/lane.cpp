@@ -60,7 +60,10 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
 }
 
 void Lane::retire() {
-  if (retired_.exchange(true) || !block_) return;
+  {
+    std::lock_guard<TryLock> guard(writing_);
+    if (retired_.exchange(true) || !block_) return;
+  }
   for (uint32_t i = 0; i < inboxes_.size(); ++i) {
     if (inboxes_[i] && !inboxes_[i]->closing) close_port(i);
   }

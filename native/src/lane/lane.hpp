@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "completion/synchronizer.hpp"
@@ -55,6 +56,13 @@ class Lane {
   Device& device(uint32_t index) { return *devices_[index]; }
   uint32_t device_count() const { return static_cast<uint32_t>(devices_.size()); }
   uint32_t park_slot() const { return park_slot_; }
+
+  /// Runs @p write, which writes into memory of this lane's user, unless the lane has retired: from devices of others.
+  template <typename F>
+  void write_unless_retired(F write) {
+    std::lock_guard<TryLock> guard(writing_);
+    if (!retired_.load(std::memory_order_relaxed)) write();
+  }
 
   // From devices, whose owner may be another lane's thread:
   void operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context);
@@ -125,6 +133,7 @@ class Lane {
   std::vector<std::unique_ptr<Inbox>> inboxes_;
   std::vector<std::unique_ptr<Inbox>> graveyard_;  // another device may still hold a pointer until the lane goes
   std::deque<lci_record> queue_;                   // operation completions and events, always drained
+  TryLock writing_;                                // held while a device of another lane writes: retiring waits for it
   std::atomic<bool> retired_{false};
   std::atomic<uint32_t> busy_{0};
   alignas(64) std::atomic<Pushed*> pushed_{nullptr};

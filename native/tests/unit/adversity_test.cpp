@@ -287,5 +287,35 @@ TEST(LaneFree, EndsTheReceivesOfItsRendezvous) {
   }
 }
 
+// A receive of one lane is matched on another lane's device. When the first lane is gone, nothing writes into its
+// buffer. [A19]
+TEST(LaneFree, NothingWritesIntoItsBuffersAfterwards) {
+  Job job(2, {{"devices", "2"}});
+  std::vector<uint8_t> out(kLong, 9);
+  std::vector<uint8_t> in(kLong, 0);
+  {
+    LaneDriver other(job, 0, 1);
+    lci_comp* sent = make_queue(job.runtime(1));
+    {
+      LaneDriver lane(job, 0, 0);
+      lci_descriptor op{};
+      op.op = LCI_OP_RECV;
+      op.flags = LCI_FLAG_BUFFER;
+      op.rank = 1;
+      op.size = kLong;
+      op.tag = 5;
+      op.u.ref.address = reinterpret_cast<uint64_t>(in.data());
+      ASSERT_EQ(LCI_POSTED, (lane.add(op), lane.enter(), LCI_POSTED));
+      ASSERT_EQ(LCI_POSTED, lci_post_send(job.device(1, 1), 0, 5, out.data(), kLong, sent, 0));
+      other.enter();  // matched: the other lane's device will write
+    }
+    for (int i = 0; i < 100; ++i) {
+      lci_progress(job.device(1, 1));
+      other.enter();
+    }
+  }
+  EXPECT_EQ(std::vector<uint8_t>(kLong, 0), in) << "the buffer was its owner's again";
+}
+
 }  // namespace
 }  // namespace lci_test
