@@ -208,32 +208,36 @@ void Device::cancel_all(int code) {
 }
 
 void Device::forget(const Lane& gone) {
+  auto forget = [this](OpTarget& target) {
+    target.forget();
+    counters.add(Metric::signals_dropped);
+  };
   sends_.for_each([&](uint64_t, SendContext& context) {
     if (context.target.lane != &gone) return;
-    counters.add(Metric::signals_dropped);
+    forget(context.target);
     abandon(context);
   });
   counters.set(Metric::sends_pending, sends_live());
   receives_.for_each([&](uint64_t id, ReceiveContext& context) {
     if (context.target.lane != &gone) return;
-    counters.add(Metric::signals_dropped);
-    context.target.forget();
+    forget(context.target);
     receives_.remove(id);
   });
   for (auto& entry : barriers_) {
-    if (entry.second.target.lane == &gone) entry.second.target.lane = nullptr;
+    if (entry.second.target.lane == &gone) forget(entry.second.target);
   }
   for (auto entry = backlog_.begin(); entry != backlog_.end();) {
     // A payload that was not copied may be gone: nothing is sent in its place.
     const auto dropped = std::erase_if(entry->second, [&](Queued& queued) {
       if (queued.target.lane != &gone) return false;
-      queued.target.lane = nullptr;
-      if (queued.op.size <= runtime_.max_eager()) return false;
-      queued.target.forget();
-      return true;
+      if (may_be_posted(queued.op)) {
+        forget(queued.target);
+      } else {
+        queued.target.lane = nullptr;
+      }
+      return queued.op.size > runtime_.max_eager();
     });
     counters.add(Metric::backlog_pop, dropped);
-    counters.add(Metric::signals_dropped, dropped);
     entry = entry->second.empty() ? backlog_.erase(entry) : std::next(entry);
   }
   counters.set(Metric::backlog_depth, counters.get(Metric::backlog_push) - counters.get(Metric::backlog_pop));
@@ -242,8 +246,7 @@ void Device::forget(const Lane& gone) {
       auto* receive = static_cast<PostedReceive*>(value);
       if (side != Side::kReceive || receive->target.lane != &gone) return false;
       runtime_.shared.add(Metric::receives_pending, -1);
-      counters.add(Metric::signals_dropped);
-      receive->target.forget();
+      forget(receive->target);
       delete receive;
       return true;
     });

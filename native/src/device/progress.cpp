@@ -498,6 +498,7 @@ void Device::wake_owner() {
 }
 
 void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size) {
+  if (target.forgotten) return;
   counters.add(Metric::signals);
   if (target.completion) {
     const lci_status status{code, rank, tag, buffer, size, target.context, 0, 0};

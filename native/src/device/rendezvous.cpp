@@ -90,7 +90,6 @@ void Device::withdraw(Channel& channel, uint64_t receiver) {
 
 /// Drops the rendezvous of a lane that goes. One that was announced stays until the receiver can be told.
 void Device::abandon(SendContext& context) {
-  context.target.forget();
   if (context.streaming) {
     std::erase(context.channel->streams, &context);
     withdraw(*context.channel, context.receiver);

@@ -23,11 +23,12 @@ struct OpTarget {
   Completion* completion = nullptr;  ///< Signalled if given,
   Lane* lane = nullptr;              ///< else this lane records it.
   uint64_t context = 0;
+  bool forgotten = false;  ///< Nobody is told.
 
-  /// Nobody is told.
   void forget() {
     if (completion) completion->forget_held();
     *this = {};
+    forgotten = true;
   }
 };
 
