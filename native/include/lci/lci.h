@@ -236,7 +236,8 @@ LCI_API void lci_buffer_free(void* buffer);
  * Opens port @p number on this rank with @p comp behind it.
  * @param name checked against the senders' name for the same number; "" matches any.
  * @param messages,bytes capacity: at most so much is stored or granted; 0 means the defaults. Handlers and counters
- *        store nothing and need no credit. [X2, X5]
+ *        store nothing and need no credit. A queue's own capacity bounds the messages too; one that serves several
+ *        ports, or takes completions as well, must have room for all of them. [X2, X5]
  */
 LCI_API int lci_port_open(lci_runtime* runtime, uint32_t number, const char* name, lci_comp* comp, uint32_t messages,
                           uint64_t bytes);
@@ -396,7 +397,8 @@ typedef enum lci_record_kind {
   LCI_RECORD_MESSAGE = 2,  /**< A message for inbox `index`. */
   LCI_RECORD_WRITABLE = 3, /**< Key (device index, rank, port) was refused and has room: `context` messages; for a send
                               key LCI_RECORD_FLAG_ENGINE is set and `port` is the engine. */
-  LCI_RECORD_PEER = 4,     /**< Rank changed state: `context` is an ::lci_peer_state, code the error it means. */
+  LCI_RECORD_PEER = 4,     /**< Rank changed state: `context` is an ::lci_peer_state, code the error it means. Recorded
+                              for each device of the lane, `index`. */
   LCI_RECORD_PORT = 5,     /**< Port `port` of `rank` refuses: code says closed or mismatch; LCI_DONE: open again. */
   LCI_RECORD_SYNC = 6,   /**< Synchronizer with id `context` >> 32 fired: one record per status, `index` counts down to
                             0; low 32 bits of context: those of the operation's user_context above the comp id. */
@@ -416,7 +418,7 @@ typedef struct lci_record {
   uint16_t code;  /**< ::lci_code */
   uint32_t rank;  /**< Peer, source. */
   uint16_t port;  /**< Port number. */
-  uint16_t index; /**< MESSAGE: index in the demand table. WRITABLE: device index. */
+  uint16_t index; /**< MESSAGE: index in the demand table. WRITABLE, PEER, PORT: device index in the lane. */
   uint32_t size;  /**< Payload bytes. */
   uint64_t tag;
   uint64_t context; /**< OP: user_context. */
@@ -431,7 +433,8 @@ typedef struct lci_record {
 
 /**
  * Creates a lane that owns devices first .. first + count - 1 of the runtime; they can no longer be used through
- * lci_post() and lci_progress(). Peer events of the runtime are recorded on the lane of device 0.
+ * lci_post() and lci_progress(). Every lane gets the peer events, one LCI_RECORD_PEER for each of its devices when
+ * that device has delivered what the peer had sent.
  */
 LCI_API int lci_lane_create(lci_runtime* runtime, uint32_t first_device, uint32_t device_count, lci_lane** out);
 /** Address and length of the lane's block. Never unmapped while the process lives. */
@@ -513,7 +516,7 @@ typedef enum lci_layout_id {
   LCI_LAYOUT_SUBMISSION_OFFSET,
   LCI_LAYOUT_SUBMISSION_COUNT, /**< Entries, without the slack for one inline payload that follows them. */
   LCI_LAYOUT_COMPLETION_OFFSET,
-  LCI_LAYOUT_COMPLETION_COUNT,
+  LCI_LAYOUT_COMPLETION_COUNT, /**< The default; a runtime's own is its attribute lane_completions. */
   LCI_LAYOUT_INLINE_MAX,
   LCI_LAYOUT_PACKET_UNIT,    /**< Handle times this is the packet's offset in the arena. */
   LCI_LAYOUT_PACKET_PAYLOAD, /**< Offset of the payload in a packet. */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 
 #include "api/guard.hpp"
 #include "api/handles.hpp"
 #include "base/attributes.hpp"
 #include "bootstrap/inproc.hpp"
+#include "completion/queue.hpp"
 #include "runtime/counters.hpp"
 
 using namespace lci;
@@ -150,8 +152,13 @@ int lci_port_open(lci_runtime* runtime, uint32_t number, const char* name, lci_c
   LCI_NOT_NULL(comp, "open port");
   return guarded("open port", [&] {
     const Attributes& attributes = runtime->runtime->attributes();
-    return runtime->runtime->open_port(number, name, from_handle(comp), nullptr,
-                                       messages != 0 ? messages : attributes.inbox_messages,
+    Completion* completion = from_handle(comp);
+    uint32_t capacity = messages != 0 ? messages : attributes.inbox_messages;
+    // What is granted must find room: the queue's own bound counts too.
+    if (completion->kind() == Completion::Kind::kQueue) {
+      capacity = std::min(capacity, static_cast<CompletionQueue*>(completion)->capacity());
+    }
+    return runtime->runtime->open_port(number, name, completion, nullptr, capacity,
                                        bytes != 0 ? bytes : attributes.inbox_bytes);
   });
 }

@@ -11,6 +11,10 @@ namespace {
 constexpr uint32_t kPort = 7;
 constexpr uint32_t kLong = 100000;  // above every eager limit: a rendezvous
 
+bool is_retry(int code) {
+  return code >= LCI_RETRY && code < LCI_ERR_ARGUMENT;
+}
+
 bool pop(Job& job, lci_comp* queue, lci_status* out) {
   for (int i = 0; i < 20000; ++i) {
     if (lci_queue_pop(queue, out) == LCI_DONE) return true;
@@ -315,6 +319,27 @@ TEST(LaneFree, NothingWritesIntoItsBuffersAfterwards) {
     }
   }
   EXPECT_EQ(std::vector<uint8_t>(kLong, 0), in) << "the buffer was its owner's again";
+}
+
+// What the queue cannot hold is not granted: no message is lost. [X2]
+TEST(FlowControl, AQueueSmallerThanThePortLosesNothing) {
+  Job job(2);
+  lci_comp* queue = make_queue(job.runtime(1), 8);
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", queue, 0, 0));
+  uint64_t accepted = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const int code = lci_post_am(job.device(0), 1, kPort, accepted, nullptr, 0, nullptr, 0);
+    ASSERT_TRUE(code == LCI_DONE || is_retry(code));
+    accepted += code == LCI_DONE;
+    job.progress();
+  }
+  EXPECT_EQ(0u, job.counter(1, "discarded"));
+  lci_status status{};
+  for (uint64_t i = 0; i < accepted; ++i) {
+    ASSERT_TRUE(pop(job, queue, &status)) << i << " of " << accepted;
+    EXPECT_EQ(i, status.tag);
+    lci_buffer_free(status.buffer);
+  }
 }
 
 }  // namespace
