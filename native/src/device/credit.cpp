@@ -113,13 +113,18 @@ void Device::admit_waiting(InKey& key) {
       key.circulating.messages += taken.messages;
       key.circulating.bytes += taken.bytes;
     }
+    const uint32_t charge = target.credited ? 1 : 0;
+    if (announcement.rendezvous && !admit_rendezvous(key, announcement, charge, taken.bytes)) {
+      key.circulating.messages -= taken.messages;
+      key.circulating.bytes -= taken.bytes;
+      target.capacity.give(taken);
+      request_work(key);  // the system may have memory at the next pass
+      break;
+    }
     key.waiting.pop_front();
     admitted = true;
     counters.add(Metric::pulls);
-    const uint32_t charge = target.credited ? 1 : 0;
-    if (announcement.rendezvous) {
-      admit_rendezvous(key, announcement, charge, taken.bytes);
-    } else {
+    if (!announcement.rendezvous) {
       counters.add(Metric::arrivals);
       counters.add(Metric::arrival_bytes, announcement.size);
       const std::byte* bytes = packet_of(channel, announcement.argument, announcement.size);

@@ -50,6 +50,8 @@ struct ArrivalBuffer {
   uint32_t generation;
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
   static ArrivalBuffer* create(uint32_t size);
+  /// Null when the system has no memory.
+  static ArrivalBuffer* try_create(uint32_t size);
   static ArrivalBuffer* of(void* buffer) { return reinterpret_cast<ArrivalBuffer*>(buffer) - 1; }
 };
 
@@ -198,7 +200,7 @@ class Device {
   bool spend_lease(InKey& key, const SlotHeader& header, uint32_t bytes);
 
   // rendezvous (rendezvous.cpp)
-  void admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages, uint64_t charge_bytes);
+  bool admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages, uint64_t charge_bytes);
   void add_receive_context(std::unique_ptr<ReceiveContext> context);
   bool take_handed();
   void handle_ready(Channel& channel, const SlotHeader& header);

@@ -517,10 +517,15 @@ void Device::protocol_error(Channel& channel, const char* what, const SlotHeader
   runtime_.peer_gone(channel.rank, RankState::kFailed);
 }
 
-ArrivalBuffer* ArrivalBuffer::create(uint32_t size) {
+ArrivalBuffer* ArrivalBuffer::try_create(uint32_t size) {
   void* memory = std::malloc(sizeof(ArrivalBuffer) + size);
-  if (!memory) throw std::bad_alloc();
-  return new (memory) ArrivalBuffer{};
+  return memory ? new (memory) ArrivalBuffer{} : nullptr;
+}
+
+ArrivalBuffer* ArrivalBuffer::create(uint32_t size) {
+  ArrivalBuffer* buffer = try_create(size);
+  if (!buffer) throw std::bad_alloc();
+  return buffer;
 }
 
 }  // namespace lci

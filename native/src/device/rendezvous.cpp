@@ -150,12 +150,15 @@ void Device::finish_send_context(SendContext& context, int code) {
 // --- receiver
 // ---------------------------------------------------------------------------------------------------------
 
-void Device::admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages,
+/// False: the system has no memory for it now.
+bool Device::admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages,
                               uint64_t charge_bytes) {
+  ArrivalBuffer* buffer = ArrivalBuffer::try_create(announcement.size);
+  if (!buffer) return false;
   auto context = std::make_unique<ReceiveContext>();
   context->channel = key.channel;
   context->key = &key;
-  context->buffer = ArrivalBuffer::create(announcement.size)->bytes();
+  context->buffer = buffer->bytes();
   context->capacity = announcement.size;
   context->size = announcement.size;
   context->charge_messages = charge_messages;
@@ -164,6 +167,7 @@ void Device::admit_rendezvous(InKey& key, const Announcement& announcement, uint
   context->tag = announcement.tag;
   context->sender = announcement.argument;
   add_receive_context(std::move(context));
+  return true;
 }
 
 void Device::start_rendezvous(std::unique_ptr<ReceiveContext> context) {

@@ -91,6 +91,7 @@ int Lane::enter() {
   if (busy_.exchange(1, std::memory_order_acquire) != 0) {
     return fail(LCI_ERR_BUSY, "enter: another thread is inside this lane");
   }
+  const Inside inside(busy_);
   lci_lane_control& control = this->control();
   bool moved = pass();
   if (!moved && control.spin_ns != 0 && (control.flags & LCI_ENTER_PROGRESS)) {
@@ -99,7 +100,6 @@ int Lane::enter() {
       for (int i = 0; i < 32 && !moved; ++i) moved = has_work() && pass();
     } while (!moved && now_ns() < end);
   }
-  busy_.store(0, std::memory_order_release);
   return moved ? LCI_DONE : LCI_RETRY;
 }
 

@@ -75,6 +75,17 @@ class Lane {
 
  private:
   friend class Inbox;
+  /// Leaves the lane at the end of the scope, also when memory ran out in it.
+  class Inside {
+   public:
+    explicit Inside(std::atomic<uint32_t>& busy) : busy_(busy) {}
+    ~Inside() { busy_.store(0, std::memory_order_release); }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    std::atomic<uint32_t>& busy_;
+  };
   struct Pushed {
     Pushed* next;
     lci_record record;

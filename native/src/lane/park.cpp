@@ -67,6 +67,7 @@ int Lane::park(uint64_t timeout_ns) {
   if (busy_.exchange(1, std::memory_order_acquire) != 0) {
     return fail(LCI_ERR_BUSY, "park: another thread is inside this lane");
   }
+  const Inside inside(busy_);
   runtime_.park_barrier();
   runtime_.look_at_peers(true);
   bool woken = has_work();
@@ -90,7 +91,6 @@ int Lane::park(uint64_t timeout_ns) {
     runtime_.look_at_peers(true);
   }
   word.store(0, std::memory_order_release);
-  busy_.store(0, std::memory_order_release);
   return woken ? LCI_DONE : LCI_RETRY;
 }
 

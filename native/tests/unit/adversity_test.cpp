@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must hold when things end at a bad moment: ports, peers, lanes and runtimes that go while traffic runs.
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 
 #include "support/job.hpp"
@@ -319,6 +323,41 @@ TEST(LaneFree, NothingWritesIntoItsBuffersAfterwards) {
     }
   }
   EXPECT_EQ(std::vector<uint8_t>(kLong, 0), in) << "the buffer was its owner's again";
+}
+
+// A message for which the system has no memory waits; the lane is not lost, and others are served.
+TEST(Memory, RefusedForOneMessageStopsNothingElse) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers' memory knows no limit";
+#else
+  Job job(3);
+  constexpr uint32_t kHuge = 1u << 30;
+  void* huge = mmap(nullptr, kHuge, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(MAP_FAILED, huge);
+  lci_comp* sent = make_queue(job.runtime(1));
+  {
+    LaneDriver lane(job, 0);
+    lane.demand(lane.open(kPort, 16, 1 << 20)).requested = 100;
+    ASSERT_EQ(LCI_POSTED, lci_post_am(job.device(1), 0, kPort, 1, huge, kHuge, sent, 0));
+    ASSERT_EQ(LCI_DONE, lci_post_am(job.device(2), 0, kPort, 2, nullptr, 0, nullptr, 0));
+    rlimit before{};
+    ASSERT_EQ(0, getrlimit(RLIMIT_AS, &before));
+    rlimit tight = before;
+    tight.rlim_cur = kHuge;
+    ASSERT_EQ(0, setrlimit(RLIMIT_AS, &tight));
+    int worst = LCI_DONE;
+    uint64_t tag = 0;
+    for (int i = 0; i < 1000; ++i) {
+      worst = std::max(worst, lane.enter());
+      lane.read([&](const lci_record& record) { tag = record.kind == LCI_RECORD_MESSAGE ? record.tag : tag; });
+    }
+    ASSERT_EQ(0, setrlimit(RLIMIT_AS, &before));
+    EXPECT_LE(worst, LCI_RETRY) << lci_code_name(worst);
+    EXPECT_EQ(2u, tag) << "of the other rank";
+    job.close(1, 0);
+  }
+  munmap(huge, kHuge);
+#endif
 }
 
 // What the queue cannot hold is not granted: no message is lost. [X2]
