@@ -32,7 +32,7 @@ int lci_progress(lci_device* handle) {
   return guarded("progress", [&]() -> int {
     TryLockGuard guard(device.lock);
     if (!guard) return LCI_RETRY;
-    if (device.lane) return fail(LCI_ERR_DEVICE, "progress: device %u belongs to a lane", device.index());
+    if (device.lane()) return fail(LCI_ERR_DEVICE, "progress: device %u belongs to a lane", device.index());
     const Progressing mark(device);
     device.runtime().look_at_peers(false);
     return device.progress({}) ? LCI_DONE : LCI_RETRY;
@@ -54,6 +54,8 @@ int lci_post(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status*
     TryLockGuard guard(device.lock);
     if (!guard) {
       if (!(op->flags & LCI_FLAG_NO_RETRY)) return LCI_RETRY_LOCK;
+      // Whoever has the lock may be in a handler, too, and want a device of this thread: nobody waits in handlers.
+      if (in_signal_context() && !device.lane()) return device.hand_over(*op, op->u.inline_payload, target);
       device.lock.lock();
     }
     struct Unlock {
@@ -62,7 +64,7 @@ int lci_post(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status*
         if (lock) lock->unlock();
       }
     } unlock{guard ? nullptr : &device.lock};
-    if (device.lane) return fail(LCI_ERR_DEVICE, "post: device %u belongs to a lane", device.index());
+    if (device.lane()) return fail(LCI_ERR_DEVICE, "post: device %u belongs to a lane", device.index());
     return post_locked(device, *op, target, out);
   });
 }

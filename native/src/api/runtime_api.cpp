@@ -71,7 +71,7 @@ int lci_runtime_close(lci_runtime* runtime, uint32_t timeout_ms) {
   LCI_NOT_NULL(runtime, "close runtime");
   return guarded("close runtime", [&] {
     for (uint32_t i = 0; i < runtime->runtime->devices(); ++i) {
-      if (runtime->runtime->device(i).lane) {
+      if (runtime->runtime->device(i).lane()) {
         return fail(LCI_ERR_BUSY, "close runtime: device %u still belongs to a lane; free the lane first", i);
       }
     }

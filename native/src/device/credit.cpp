@@ -318,7 +318,7 @@ void Device::handle_grant(Channel& channel, const SlotHeader& header) {
     const uint32_t mine = port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
     if (mine != 0 && header.aux != 0 && mine != header.aux) {
       key.state = OutKey::State::kMismatch;
-      if (lane) lane->port_changed(this, channel.rank, header.target, LCI_ERR_PORT_MISMATCH);
+      if (Lane* owner = lane()) owner->port_changed(this, channel.rank, header.target, LCI_ERR_PORT_MISMATCH);
       return;
     }
   }
@@ -330,7 +330,7 @@ void Device::handle_grant(Channel& channel, const SlotHeader& header) {
   key.state = header.flags & kFlagUncredited ? OutKey::State::kUncredited : OutKey::State::kLeased;
   key.credit.messages += header.size;
   key.credit.bytes += header.arg;
-  if (reopened && lane) lane->port_changed(this, channel.rank, header.target, LCI_DONE);
+  if (Lane* owner = lane(); reopened && owner) owner->port_changed(this, channel.rank, header.target, LCI_DONE);
   if (key.refused) tell_writable(channel, key);
 }
 
@@ -344,7 +344,7 @@ void Device::tell_writable(Channel& channel, OutKey& key) {
   // No room yet (a grant of bytes alone, say): whoever was refused still waits for the next one.
   if (count == 0 && !LCI_MUTATED("forget_refused")) return;
   key.refused = false;
-  if (lane) lane->writable(this, channel.rank, key.target, count);
+  if (Lane* owner = lane()) owner->writable(this, channel.rank, key.target, count);
 }
 
 void Device::handle_recall(Channel& channel, const SlotHeader& header) {
@@ -374,7 +374,7 @@ void Device::handle_refusal(Channel& channel, const SlotHeader& header) {
     if (!context.credited && key.announced != 0) --key.announced;
     finish_send_context(context, code);
   });
-  if (lane) lane->port_changed(this, channel.rank, header.target, code);
+  if (Lane* owner = lane()) owner->port_changed(this, channel.rank, header.target, code);
 }
 
 }  // namespace lci

@@ -62,7 +62,9 @@ class Device {
 
   Runtime& runtime() { return runtime_; }
   uint32_t index() const { return index_; }
-  Lane* lane = nullptr;     ///< Owner, if a lane has it.
+  /// Owner, if a lane has it. Set by the owner under the lock, read by anyone: a lane that retired stays where it is.
+  Lane* lane() const { return lane_.load(std::memory_order_acquire); }
+  void set_lane(Lane* owner) { lane_.store(owner, std::memory_order_release); }
   uint32_t lane_index = 0;  ///< Index among the lane's devices.
   TryLock lock;
   Counters counters;
@@ -73,6 +75,8 @@ class Device {
     ++batch_;
     batch_refusal_ = 0;
   }
+  /// Any thread that may not wait for the device: the operation starts when its owner passes.
+  int hand_over(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   /// Sends an inline active message without flags if nothing stands in its way; false: take post(), nothing was done.
   bool post_short_am(const lci_descriptor& op);
   /// Attempts one descriptor whose target is checked; fills @p done when the answer is done.
@@ -141,7 +145,6 @@ class Device {
   int post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor& op, const OpTarget& target);
   int refuse(Channel* channel, OutKey* key, int code);
   int refused_earlier(Channel& channel, OutKey& key);
-  int to_backlog(Channel& channel, const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   uint32_t take_packet(Channel& channel);
   uint32_t fill_packet(Channel& channel, const Outgoing& message);
   OutKey& out_key(Channel& channel, uint16_t target);
@@ -179,7 +182,6 @@ class Device {
   const std::byte* packet_of(Channel& channel, uint64_t handle, uint32_t size);
   void protocol_error(Channel& channel, const char* what, const SlotHeader& header);
   bool flush_control(Channel& channel);
-  bool retry_backlog();
 
   // credit (credit.cpp)
   InKey* in_key(Channel& channel, uint16_t target);
@@ -198,6 +200,15 @@ class Device {
   void queue_control(InKey& key);
   void tell_writable(Channel& channel, OutKey& key);
   bool spend_lease(InKey& key, const SlotHeader& header, uint32_t bytes);
+
+  // backlog (backlog.cpp)
+  int to_backlog(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
+  void take_handed_posts(std::vector<Queued> posts);
+  int backlog_answer(const lci_descriptor& op) const;
+  Queued keep(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
+  void enter_backlog(Queued queued);
+  void leave_backlog(const Queued& queued, int code);
+  bool retry_backlog();
 
   // rendezvous (rendezvous.cpp)
   bool admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages, uint64_t charge_bytes);
@@ -250,6 +261,7 @@ class Device {
   bool unfinished_ = false;
   bool packets_wanted_ = false;
   bool retrying_backlog_ = false;
+  std::atomic<Lane*> lane_{nullptr};
   bool ended_ = false;  ///< Everything was cancelled: nothing more is accepted.
   std::atomic<bool> packets_came_{false};
   uint32_t generation_ = 0;
@@ -268,6 +280,7 @@ class Device {
   alignas(64) std::atomic<InKey*> work_{nullptr};
   TryLock handed_lock_;
   std::vector<std::unique_ptr<ReceiveContext>> handed_;
+  std::vector<Queued> handed_posts_;
   std::atomic<bool> has_handed_{false};
 };
 

@@ -138,7 +138,8 @@ void Device::fail_channel(Channel& channel, RankState state) {
       if (ends) finish_barrier(sequence, code, rank);
     }
   }
-  if (lane) lane->peer_changed(this, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
+  if (Lane* owner = lane())
+    owner->peer_changed(this, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
 }
 
 /// Ends the receives that wait for @p rank, and drops its announced sends: the payload went with it.
@@ -167,7 +168,10 @@ void Device::fail_receives(uint32_t rank, int code) {
 }
 
 void Device::cancel_all(int code) {
-  ended_ = true;  // first: handlers that are told may want to post
+  {  // first: handlers that are told may want to post
+    std::lock_guard<TryLock> guard(handed_lock_);
+    ended_ = true;
+  }
   take_handed();
   for (auto& entry : backlog_) {
     for (Queued& queued : entry.second) {

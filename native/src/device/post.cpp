@@ -275,7 +275,7 @@ int Device::post_message(Channel& channel, const lci_descriptor& op, const void*
     }
   }
   if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !retrying_backlog_) {
-    return to_backlog(channel, op, inline_payload, target);
+    return to_backlog(op, inline_payload, target);
   }
   return code;
 }
@@ -392,81 +392,6 @@ void Device::ring_doorbells() {
     runtime_.wake_device(channel->rank, index_);
   }
   touched_.clear();
-}
-
-int Device::to_backlog(Channel& channel, const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
-  auto& queue = backlog_[op.rank];
-  const bool rendezvous = op.size > runtime_.max_eager();
-  const uint64_t bytes = rendezvous ? 0 : op.size;
-  if (queue.size() >= runtime_.attributes().backlog_messages ||
-      backlog_bytes_ + bytes > runtime_.attributes().backlog_bytes) {
-    if (queue.empty()) backlog_.erase(op.rank);
-    return fail(LCI_ERR_EXHAUSTED,
-                "%s: the backlog to rank %u is full (%zu operations) and retry was disallowed (device %u)",
-                op.op == LCI_OP_AM ? "am" : "send", op.rank, queue.size(), index_);
-  }
-  Queued queued{op, {}, target};
-  queued.op.flags = static_cast<uint8_t>((op.flags & ~(LCI_FLAG_NO_RETRY | LCI_FLAG_PAYLOAD_MASK)) | LCI_FLAG_BUFFER);
-  if (!rendezvous) {
-    const auto* from = static_cast<const std::byte*>(inline_payload);
-    const int form = op.flags & LCI_FLAG_PAYLOAD_MASK;
-    if (form == LCI_FLAG_BUFFER) from = reinterpret_cast<const std::byte*>(op.u.ref.address);
-    const auto packet = static_cast<uint32_t>(op.u.ref.address);
-    if (form == LCI_FLAG_PACKET) from = runtime_.pool().data(packet) + kPacketPayloadOffset;
-    if (op.size != 0) queued.payload.assign(from, from + op.size);
-    if (form == LCI_FLAG_PACKET) {
-      runtime_.pool().put(index_, packet);
-      runtime_.wake_packet_waiters();
-    }
-  }
-  backlog_bytes_ += bytes;
-  queue.push_back(std::move(queued));
-  counters.add(Metric::backlog_push);
-  counters.set(Metric::backlog_depth, counters.get(Metric::backlog_push) - counters.get(Metric::backlog_pop));
-  (void)channel;
-  return rendezvous || (op.flags & LCI_FLAG_SIGNAL) ? LCI_POSTED_BACKLOG : LCI_DONE_BACKLOG;
-}
-
-bool Device::retry_backlog() {
-  if (backlog_.empty()) return false;
-  bool moved = false;
-  retrying_backlog_ = true;
-  for (auto entry = backlog_.begin(); entry != backlog_.end();) {
-    auto& queue = entry->second;
-    begin_batch();  // one slow rank does not hold up another
-    while (!queue.empty()) {
-      Queued& queued = queue.front();
-      const uint64_t bytes = queued.payload.size();
-      if (bytes != 0) queued.op.u.ref.address = reinterpret_cast<uint64_t>(queued.payload.data());
-      lci_status done;
-      const int code = post(queued.op, nullptr, queued.target, &done);
-      if (is_retry(code)) break;
-      const bool promised = may_be_posted(queued.op);
-      if (is_error(code) && promised) {
-        complete(queued.target, code, queued.op.rank, queued.op.tag, nullptr, 0);
-      } else if (is_error(code)) {
-        counters.add(Metric::discarded);
-      } else if (promised && queued.target.completion) {
-        queued.target.completion->forget_held();  // the attempt has its own hold
-      }
-      backlog_bytes_ -= bytes;
-      queue.pop_front();
-      counters.add(Metric::backlog_pop);
-      counters.set(Metric::backlog_depth, counters.get(Metric::backlog_push) - counters.get(Metric::backlog_pop));
-      moved = true;
-    }
-    entry = queue.empty() ? backlog_.erase(entry) : std::next(entry);
-  }
-  retrying_backlog_ = false;
-  if (moved) {
-    for (auto& channel : channels_) {
-      if (!channel || backlog_.count(channel->rank)) continue;
-      channel->out_keys.for_each([&](OutKey& key) {
-        if (key.refused) tell_writable(*channel, key);
-      });
-    }
-  }
-  return moved;
 }
 
 Channel* Device::open_channel(uint32_t rank, int* error) {

@@ -2,6 +2,7 @@
 // Progress: control traffic, what waits for room, arrivals. [area H]
 #include <algorithm>
 #include <cinttypes>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/mutation.hpp"
@@ -494,7 +495,7 @@ bool Device::delayed_pending() const {
 }
 
 void Device::wake_owner() {
-  if (lane) lane->wake();
+  if (Lane* owner = lane()) owner->wake();
 }
 
 void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size) {
@@ -502,7 +503,9 @@ void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t 
   counters.add(Metric::signals);
   if (target.completion) {
     const lci_status status{code, rank, tag, buffer, size, target.context, 0, 0};
+    const bool retrying = std::exchange(retrying_backlog_, false);  // a handler's posts are new ones
     if (target.completion->signal_held(status) != LCI_DONE) runtime_.shared.add(Metric::discarded);
+    retrying_backlog_ = retrying;
   } else if (target.lane) {
     target.lane->operation_ended(this, code, rank, tag, size, target.context);
   }

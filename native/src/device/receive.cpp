@@ -46,7 +46,7 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
 /// Writes into the buffer of a receive. Who posted it may be another lane, which may go at any time.
 void Device::fill(const OpTarget& target, std::byte* to, const std::byte* from, uint32_t size) {
   if (size == 0) return;
-  if (!target.lane || target.lane == lane) {
+  if (!target.lane || target.lane == lane()) {
     std::memcpy(to, from, size);
   } else {
     target.lane->write_unless_retired([&] { std::memcpy(to, from, size); });

@@ -182,12 +182,15 @@ void Device::start_rendezvous(std::unique_ptr<ReceiveContext> context) {
 bool Device::take_handed() {
   if (!has_handed_.load(std::memory_order_acquire)) return false;
   std::vector<std::unique_ptr<ReceiveContext>> handed;
+  std::vector<Queued> posts;
   {
     std::lock_guard<TryLock> guard(handed_lock_);
     handed.swap(handed_);
+    posts.swap(handed_posts_);
     has_handed_.store(false, std::memory_order_relaxed);
   }
   for (auto& context : handed) add_receive_context(std::move(context));
+  take_handed_posts(std::move(posts));
   return true;
 }
 

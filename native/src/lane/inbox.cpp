@@ -64,7 +64,7 @@ bool Inbox::open(uint32_t messages, uint64_t bytes, uint32_t max_eager) {
 }
 
 void Inbox::arrive(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned) {
-  if (device.lane != &lane_) return push(arrival, payload, owned);
+  if (device.lane() != &lane_) return push(arrival, payload, owned);
   if (store_.empty() && !closing) {
     // The short way: from the ring or packet straight into the completion ring.
     if (owned) {

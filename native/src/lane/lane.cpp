@@ -33,7 +33,7 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
                 first + count - 1, runtime.devices());
   }
   for (uint32_t i = 0; i < count; ++i) {
-    if (runtime.device(first + i).lane)
+    if (runtime.device(first + i).lane())
       return fail(LCI_ERR_DEVICE, "create lane: device %u belongs to a lane", first + i);
   }
   std::unique_ptr<Lane> lane(new Lane(runtime));
@@ -49,7 +49,7 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
   for (uint32_t i = 0; i < count; ++i) {
     Device& device = runtime.device(first + i);
     std::lock_guard<TryLock> guard(device.lock);
-    device.lane = lane.get();
+    device.set_lane(lane.get());
     device.lane_index = i;
     lane->devices_.push_back(&device);
     runtime.arena().header().device[first + i].park_slot.store(first, std::memory_order_release);
@@ -76,7 +76,7 @@ void Lane::retire() {
   for (Device* device : devices_) {
     std::lock_guard<TryLock> guard(device->lock);
     device->forget(*this);
-    device->lane = nullptr;
+    device->set_lane(nullptr);
   }
   queue_.clear();
   madvise(block_, length_, MADV_DONTNEED);  // Java has looked at it: the range stays mapped [V15]
@@ -143,7 +143,7 @@ uint32_t Lane::free_consumed() {
     if (held.taken != 0) held.inbox->freed(held.taken);
     if (held.owned) lci_buffer_free(held.owned);
     Device& device = *held.key->channel->device;
-    device.release(*held.key, held.generation, held.charge_messages, held.charge_bytes, device.lane == this);
+    device.release(*held.key, held.generation, held.charge_messages, held.charge_bytes, device.lane() == this);
     held.inbox = nullptr;
   }
   release_inboxes();
@@ -320,7 +320,7 @@ void Lane::operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, 
   ended.size = static_cast<uint32_t>(size);
   ended.tag = tag;
   ended.context = context;
-  if (from->lane == this) {
+  if (from->lane() == this) {
     queue(ended);
   } else {
     push(ended, true);
