@@ -330,6 +330,7 @@ void Device::handle_grant(Channel& channel, const SlotHeader& header) {
   key.state = header.flags & kFlagUncredited ? OutKey::State::kUncredited : OutKey::State::kLeased;
   key.credit.messages += header.size;
   key.credit.bytes += header.arg;
+  key.dry = false;
   if (Lane* owner = lane(); reopened && owner) owner->port_changed(this, channel.rank, header.target, LCI_DONE);
   if (key.refused) tell_writable(channel, key);
 }

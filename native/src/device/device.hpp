@@ -37,6 +37,9 @@ struct Payload {
   }
 };
 
+/// Passes that a sender without credit waits for some before it announces.
+inline constexpr uint64_t kPatiencePasses = 1024;
+
 struct Budget {
   uint32_t messages = 64;
   uint32_t bytes = 64 * 1024;
@@ -141,6 +144,7 @@ class Device {
   int attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
   int post_message(Channel& channel, const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   int send_with_credit(Channel& channel, OutKey& key, Message inline_kind, const Outgoing& message);
+  bool awaits_credit(Channel& channel, OutKey& key);
   int announce(Channel& channel, OutKey& key, const Outgoing& message);
   int post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor& op, const OpTarget& target);
   int refuse(Channel* channel, OutKey* key, int code);
@@ -165,6 +169,7 @@ class Device {
   void fill(const OpTarget& target, std::byte* to, const std::byte* from, uint32_t size);
 
   // arrivals (progress.cpp)
+  void end_patience();
   bool drain_control(Channel& channel);
   void make_busy(Channel& channel);
   bool drain_data(Channel& channel, Budget& budget);
@@ -261,6 +266,7 @@ class Device {
   bool unfinished_ = false;
   bool packets_wanted_ = false;
   bool retrying_backlog_ = false;
+  std::vector<std::pair<Channel*, OutKey*>> dry_keys_;
   std::atomic<Lane*> lane_{nullptr};
   bool ended_ = false;  ///< Everything was cancelled: nothing more is accepted.
   std::atomic<bool> packets_came_{false};

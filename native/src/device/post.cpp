@@ -307,7 +307,23 @@ int Device::send_with_credit(Channel& channel, OutKey& key, Message inline_kind,
   return LCI_DONE;
 }
 
+/// Credit that went out comes back as sends are matched; an announcement costs a packet and a way there and back. So a
+/// key that ran dry waits for some passes before it announces: what is never matched gives no credit back. [X7]
+bool Device::awaits_credit(Channel& channel, OutKey& key) {
+  if (!(key.target & kEngineTarget) || key.state != OutKey::State::kLeased) return false;
+  const uint64_t pass = counters.get(Metric::progress_calls);
+  if (!key.dry) {
+    key.dry = true;
+    key.dry_since = pass;
+    if (!key.dry_listed) dry_keys_.emplace_back(&channel, &key);
+    key.dry_listed = true;
+    unfinished_ = true;
+  }
+  return pass - key.dry_since < kPatiencePasses;
+}
+
 int Device::announce(Channel& channel, OutKey& key, const Outgoing& message) {
+  if (awaits_credit(channel, key)) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
   if (key.announced >= key.announce_limit) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
   if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
   const uint32_t packet = fill_packet(channel, message);

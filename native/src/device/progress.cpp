@@ -96,9 +96,23 @@ bool Device::progress(const Budget& given) {
     packets_wanted_ = false;
     ++generation_;
   }
+  if (!dry_keys_.empty()) end_patience();
   ring_doorbells();
   if (!moved) counters.add(Metric::progress_idle);
   return moved;
+}
+
+/// Senders that waited for credit long enough may announce.
+void Device::end_patience() {
+  const uint64_t pass = counters.get(Metric::progress_calls);
+  std::erase_if(dry_keys_, [&](const auto& entry) {
+    const auto& [channel, key] = entry;
+    if (key->dry && pass - key->dry_since < kPatiencePasses) return false;
+    if (key->dry && key->refused) tell_writable(*channel, *key);
+    key->dry_listed = false;
+    return true;
+  });
+  if (!dry_keys_.empty()) unfinished_ = true;
 }
 
 void Device::make_busy(Channel& channel) {

@@ -79,7 +79,7 @@ int Device::match_unexpected(std::unique_ptr<PostedReceive> receive, std::unique
   switch (send->kind) {
     case UnexpectedSend::Kind::kStored: {
       if (send->credited) home.release(key, 1, 1, send->size, false);
-      return finish_receive(*receive, send->rank, send->tag, send->size, send->data.get(), done);
+      return finish_receive(*receive, send->rank, send->tag, send->size, send->data(), done);
     }
     case UnexpectedSend::Kind::kAnnounced: {
       const std::byte* bytes = packet_of(channel, send->argument, send->size);
@@ -109,12 +109,10 @@ int Device::match_unexpected(std::unique_ptr<PostedReceive> receive, std::unique
 void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload,
                          bool credited) {
   const uint64_t match = make_key(channel.rank, header.tag, header.flags & kFlagPolicyMask);
-  auto send = std::make_unique<UnexpectedSend>();
-  *send = {UnexpectedSend::Kind::kStored, credited, channel.rank, header.size, header.tag, &key, 0, nullptr};
-  if (header.size != 0) {
-    send->data.reset(new std::byte[header.size]);
-    payload.copy(send->data.get());
-  }
+  std::unique_ptr<UnexpectedSend> send(
+      new UnexpectedSend{UnexpectedSend::Kind::kStored, credited, channel.rank, header.size, header.tag, &key, 0, {}, {}});
+  if (header.size > sizeof(send->short_data)) send->long_data.reset(new std::byte[header.size]);
+  if (header.size != 0) payload.copy(send->data());
   MatchingEngine& matching = *static_cast<Engine&>(*key.target).matching;
   runtime_.shared.add(Metric::unexpected_stored);
   void* found = matching.insert(match, send.get(), Side::kSend);
@@ -126,7 +124,7 @@ void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header,
   runtime_.shared.add(Metric::unexpected_stored, -1);
   runtime_.shared.add(Metric::receives_pending, -1);
   std::unique_ptr<PostedReceive> receive(static_cast<PostedReceive*>(found));
-  finish_receive(*receive, channel.rank, header.tag, header.size, send->data.get(), nullptr);
+  finish_receive(*receive, channel.rank, header.tag, header.size, send->data(), nullptr);
   if (credited) release(key, key.generation, 1, header.size, false);
 }
 
@@ -134,15 +132,9 @@ void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header,
 void Device::handle_send_announcement(Channel& channel, InKey& key, const SlotHeader& header) {
   const bool rendezvous = header.kind == Message::kRendezvous;
   const uint64_t match = make_key(channel.rank, header.tag, header.flags & kFlagPolicyMask);
-  auto send = std::make_unique<UnexpectedSend>();
-  *send = {rendezvous ? UnexpectedSend::Kind::kRendezvous : UnexpectedSend::Kind::kAnnounced,
-           false,
-           channel.rank,
-           header.size,
-           header.tag,
-           &key,
-           header.arg,
-           nullptr};
+  const auto kind = rendezvous ? UnexpectedSend::Kind::kRendezvous : UnexpectedSend::Kind::kAnnounced;
+  std::unique_ptr<UnexpectedSend> send(
+      new UnexpectedSend{kind, false, channel.rank, header.size, header.tag, &key, header.arg, {}, {}});
   counters.add(Metric::pulls);
   grow_lease(key);
   set_thresholds(key);

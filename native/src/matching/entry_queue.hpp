@@ -24,6 +24,18 @@ class EntryQueue {
   uint64_t key() const { return key_; }
   Side side() const { return (last_and_side_ & 1) == 0 ? Side::kSend : Side::kReceive; }
 
+  /// Walks the nodes.
+  size_t size() const {
+    size_t result = (inline_[0] != nullptr) + (inline_[1] != nullptr);
+    const Node* node = last();
+    if (node == nullptr) return result;
+    do {
+      node = node->next;
+      for (void* entry : node->entries) result += entry != nullptr;
+    } while (node != last());
+    return result;
+  }
+
   /// Starts over with another key; only when empty.
   void open(uint64_t key, Side side) {
     key_ = key;
@@ -53,7 +65,7 @@ class EntryQueue {
   template <typename Take>
   size_t extract(Take take) {
     size_t taken = 0;
-    for (size_t left = count(); left > 0; --left) {  // once around: what stays goes to the end
+    for (size_t left = size(); left > 0; --left) {  // once around: what stays goes to the end
       void* value = pop();
       if (take(value)) {
         ++taken;
@@ -111,17 +123,6 @@ class EntryQueue {
       delete first;
     }
     return value;
-  }
-
-  size_t count() const {
-    size_t result = (inline_[0] != nullptr) + (inline_[1] != nullptr);
-    const Node* node = last();
-    if (node == nullptr) return result;
-    do {
-      node = node->next;
-      for (void* entry : node->entries) result += entry != nullptr;
-    } while (node != last());
-    return result;
   }
 
   uint64_t key_;

@@ -30,7 +30,7 @@ MapEngine::MapEngine(uint32_t buckets)
       touched_(size_t{mask_} / kBucketsPerPage + 1) {}
 
 MapEngine::~MapEngine() {
-  each_touched_bucket([](uint32_t, Bucket& bucket) {
+  each_touched_bucket([](Bucket& bucket) {
     each_queue(bucket, [](EntryQueue& queue) { queue.clear(); });
     free_blocks(bucket.chain);
   });
@@ -47,7 +47,6 @@ void* MapEngine::insert(uint64_t key, void* value, Side side) {
   if (queue != nullptr && queue->side() != side) {
     void* matched = queue->pop();
     if (queue->empty()) release(bucket, queue);
-    count(index, -1);
     return matched;
   }
   if (queue == nullptr) {
@@ -56,7 +55,6 @@ void* MapEngine::insert(uint64_t key, void* value, Side side) {
     touch(index);
   }
   queue->push(value);
-  count(index, 1);
   return nullptr;
 }
 
@@ -70,35 +68,32 @@ bool MapEngine::remove(uint64_t key, void* value, Side side) {
   bool found = false;
   queue->extract([&](void* entry) { return !found && (found = entry == value); });
   if (queue->empty()) release(bucket, queue);
-  if (found) count(index, -1);
   return found;
 }
 
 void MapEngine::extract(const std::function<bool(uint64_t, void*, Side)>& take) {
-  each_touched_bucket([&](uint32_t index, Bucket& bucket) {
+  each_touched_bucket([&](Bucket& bucket) {
     const std::lock_guard<TryLock> guard(bucket.lock);
     std::vector<EntryQueue*> emptied;  // released afterwards: the last one of a block may free it
     each_queue(bucket, [&](EntryQueue& queue) {
-      const size_t taken = queue.extract([&](void* value) { return take(queue.key(), value, queue.side()); });
-      count(index, -static_cast<int64_t>(taken));
+      queue.extract([&](void* value) { return take(queue.key(), value, queue.side()); });
       if (queue.empty()) emptied.push_back(&queue);
     });
     for (EntryQueue* queue : emptied) release(bucket, queue);
   });
 }
 
-size_t MapEngine::size() const {
-  int64_t sum = 0;
-  for (const Stripe& stripe : stripes_) sum += stripe.stored.load(std::memory_order_relaxed);
-  return static_cast<size_t>(std::max<int64_t>(sum, 0));
+size_t MapEngine::size() {
+  size_t sum = 0;
+  each_touched_bucket([&](Bucket& bucket) {
+    const std::lock_guard<TryLock> guard(bucket.lock);
+    each_queue(bucket, [&](EntryQueue& queue) { sum += queue.size(); });
+  });
+  return sum;
 }
 
 uint32_t MapEngine::index_of(uint64_t key) const {
   return static_cast<uint32_t>(mix(key)) & mask_;
-}
-
-void MapEngine::count(uint32_t index, int64_t change) {
-  stripes_[index % kStripes].stored.fetch_add(change, std::memory_order_relaxed);
 }
 
 void MapEngine::touch(uint32_t index) {
@@ -189,7 +184,7 @@ void MapEngine::each_touched_bucket(Visit visit) {
     if (!touched_[page].load(std::memory_order_acquire)) continue;
     const uint32_t first = page * kBucketsPerPage;
     const uint32_t end = std::min(first + kBucketsPerPage, mask_ + 1);
-    for (uint32_t index = first; index < end; ++index) visit(index, buckets_[index]);
+    for (uint32_t index = first; index < end; ++index) visit(buckets_[index]);
   }
 }
 

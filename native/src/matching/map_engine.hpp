@@ -23,7 +23,7 @@ namespace lci {
  * touched.
  *
  * Memory order: everything in a bucket is guarded by its lock, held for one operation; the lock also hands what a value
- * points to from the thread that stored it to the one that takes it out. The sums of size() are relaxed. `touched_`
+ * points to from the thread that stored it to the one that takes it out. `touched_`
  * marks pages of the table that were ever written (set under the bucket's lock, before it is released), so that walks
  * over all buckets skip the rest.
  */
@@ -35,12 +35,11 @@ class MapEngine final : public MatchingEngine {
   void* insert(uint64_t key, void* value, Side side) override;
   bool remove(uint64_t key, void* value, Side side) override;
   void extract(const std::function<bool(uint64_t, void*, Side)>& take) override;
-  size_t size() const override;
+  size_t size() override;
 
  private:
   static constexpr uint32_t kInlineQueues = 3;
   static constexpr uint32_t kBucketsPerPage = 32;
-  static constexpr uint32_t kStripes = 16;
 
   struct Block {
     Block* next;
@@ -55,12 +54,8 @@ class MapEngine final : public MatchingEngine {
     EntryQueue queues[kInlineQueues];
   };
   static_assert(sizeof(Bucket) == 128 && sizeof(Bucket) * kBucketsPerPage == 4096);
-  struct alignas(64) Stripe {
-    std::atomic<int64_t> stored{0};
-  };
 
   uint32_t index_of(uint64_t key) const;
-  void count(uint32_t index, int64_t change);
   void touch(uint32_t index);
 
   static EntryQueue* find(Bucket& bucket, uint64_t key);
@@ -76,7 +71,6 @@ class MapEngine final : public MatchingEngine {
   const uint32_t mask_;
   LazyArray<Bucket> buckets_;
   std::vector<std::atomic<bool>> touched_;
-  Stripe stripes_[kStripes];
 };
 
 }  // namespace lci

@@ -36,7 +36,7 @@ void QueueEngine::extract(const std::function<bool(uint64_t, void*, Side)>& take
   }
 }
 
-size_t QueueEngine::size() const {
+size_t QueueEngine::size() {
   const std::lock_guard<TryLock> guard(lock_);
   return sends_.size() + receives_.size();
 }

@@ -15,7 +15,7 @@ class QueueEngine final : public MatchingEngine {
   void* insert(uint64_t key, void* value, Side side) override;
   bool remove(uint64_t key, void* value, Side side) override;
   void extract(const std::function<bool(uint64_t, void*, Side)>& take) override;
-  size_t size() const override;
+  size_t size() override;
 
  private:
   struct Entry {

@@ -135,8 +135,12 @@ struct UnexpectedSend {
   uint32_t size;
   uint64_t tag;
   InKey* key;
-  uint64_t argument;                  ///< Packet handle, or the sender's context.
-  std::unique_ptr<std::byte[]> data;  ///< Stored payload.
+  uint64_t argument;  ///< Packet handle, or the sender's context.
+  // A stored payload: here when it is short, which saves an allocation.
+  std::unique_ptr<std::byte[]> long_data;
+  std::byte short_data[40] = {};
+
+  std::byte* data() { return size <= sizeof(short_data) ? short_data : long_data.get(); }
 };
 
 }  // namespace lci

@@ -180,6 +180,31 @@ TEST(SendReceive, AnUnexpectedFloodIsHeldAtTheSender) {
 }
 
 // 70,000 announced messages of 1 MiB: the receiver's memory is bounded. [X8]
+// A sender that is faster than its receiver waits for the credit of what is matched: announcements cost more. [X7]
+TEST(SendReceive, AFastSenderWaitsForCreditBeforeItAnnounces) {
+  constexpr uint64_t kMessages = 20000;
+  Job job(2);
+  lci_comp* received = make_queue(job.runtime(1));
+  uint64_t payload = 0, sent = 0, posted = 0, done = 0;
+  std::vector<uint64_t> places(16);
+  for (int passes = 0; done < kMessages && passes < 1'000'000; ++passes) {
+    if (sent == 1) job.settle();  // the first one asks for a lease
+    const uint64_t may_send = sent == 0 ? 1 : kMessages;
+    while (sent < may_send && lci_post_send(job.device(0), 1, 5, &payload, 8, nullptr, 0) == LCI_DONE) ++sent;
+    for (; posted < kMessages && posted - done < places.size(); ++posted) {
+      lci_status status{};
+      const int code = lci_post_recv(job.device(1), 0, 5, &places[posted % places.size()], 8, received, 0, &status);
+      ASSERT_TRUE(code == LCI_POSTED || code == LCI_DONE) << lci_last_error();
+      done += code == LCI_DONE;
+    }
+    job.progress();
+    for (lci_status status; lci_queue_pop(received, &status) == LCI_DONE;) ++done;
+  }
+  EXPECT_EQ(kMessages, done);
+  EXPECT_EQ(1u, job.counter(0, "announcements"));
+  job.check_ledgers();
+}
+
 TEST(SendReceive, AnnouncedMessagesCostTheReceiverNoPayload) {
   Job job(2, {{"announcements", "65536"}});
   std::vector<uint8_t> big(1 << 20, 7);
