@@ -109,8 +109,8 @@ int Device::match_unexpected(std::unique_ptr<PostedReceive> receive, std::unique
 void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload,
                          bool credited) {
   const uint64_t match = make_key(channel.rank, header.tag, header.flags & kFlagPolicyMask);
-  std::unique_ptr<UnexpectedSend> send(
-      new UnexpectedSend{UnexpectedSend::Kind::kStored, credited, channel.rank, header.size, header.tag, &key, 0, {}, {}});
+  std::unique_ptr<UnexpectedSend> send(new UnexpectedSend{
+      UnexpectedSend::Kind::kStored, credited, channel.rank, header.size, header.tag, &key, 0, {}, {}});
   if (header.size > sizeof(send->short_data)) send->long_data.reset(new std::byte[header.size]);
   if (header.size != 0) payload.copy(send->data());
   MatchingEngine& matching = *static_cast<Engine&>(*key.target).matching;

@@ -24,9 +24,9 @@ struct OutKey {
   uint32_t announce_limit = 1;  ///< Ports have one slot; engines more, see Device.
   uint32_t generation = 0;      ///< Of the receiver's port, from its last grant.
   Credit credit;
-  bool dry = false;         ///< Ran out of credit since the last grant,
-  bool dry_listed = false;  ///< and is in the device's list of such keys.
-  uint64_t dry_since = 0;   ///< The pass.
+  bool dry = false;            ///< Ran out of credit since the last grant,
+  bool dry_listed = false;     ///< and is in the device's list of such keys.
+  uint64_t dry_since = 0;      ///< The pass.
   uint64_t refused_batch = 0;  ///< Batch in which a descriptor of this key was refused. [V1]
   // Control that waits for ring space: unused credit on its way back.
   Credit give_back;
