@@ -56,7 +56,8 @@ static const char* const HELP =
     "its threads). If lci-run itself is killed, the ranks and their children are killed too.\n"
     "\n"
     "Exit code: 0 if all ranks ended with 0; else that of the first that did not, 128 + N if signal N ended it;\n"
-    "127 or 126 if PROGRAM is not found or cannot be run; 2 for a wrong command line.\n";
+    "127 or 126 if PROGRAM is not found or cannot be run; 2 for a wrong command line; 1 if the job cannot be started,\n"
+    "or if a rank ended with 0 and never joined while another joins, which would wait for it in vain.\n";
 
 struct options {
   int ranks;
@@ -82,6 +83,7 @@ struct job {
   struct rank* ranks;
   int started, alive;
   int exit_code; /**< Of the first failure. */
+  int absent;    /**< A rank that ended with success and never joined the job; -1: none. */
   enum phase phase;
   int64_t deadline_ms; /**< When the next phase begins; 0: never. */
   int signals;         /**< signalfd */
@@ -305,17 +307,42 @@ static void report_usage(int rank, const struct rusage* usage) {
          seconds(usage->ru_utime) + seconds(usage->ru_stime), usage->ru_maxrss / 1024);
 }
 
+static void job_failed(struct job* job, int code) {
+  job->exit_code = code;
+  if (job->phase == RUNNING) {
+    enter_phase(job, GRACE, job->options->grace_ms);
+  }
+}
+
 static void rank_ended(struct job* job, int rank, int code) {
   job->alive--;
+  if (code == 0 && job->absent < 0 && !job_directory_has_joined(&job->directory, rank)) {
+    job->absent = rank;
+  }
   if (code == 0 || job->exit_code != 0) {
     return;
   }
-  job->exit_code = code;
   if (job->options->ranks > 1 || code > 128) {
     announce_failure(job, rank, code);
   }
-  if (job->phase == RUNNING) {
-    enter_phase(job, GRACE, job->options->grace_ms);
+  job_failed(job, code);
+}
+
+/** Only then may a rank wait for another: programs that do not use the library end as they like. */
+static bool somebody_joins(const struct job* job) {
+  for (int i = 0; i < job->started; i++) {
+    if (job->ranks[i].pid > 0 && job_directory_has_joined(&job->directory, i)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** Who joins waits for all ranks, so for one that will never come: until its deadline, and without a word. */
+static void end_vain_waiting(struct job* job) {
+  if (job->absent >= 0 && job->phase == RUNNING && somebody_joins(job)) {
+    report("rank %d ended with exit code 0 before it joined the job; ending the others", job->absent);
+    job_failed(job, EXIT_FAILURE);
   }
 }
 
@@ -427,14 +454,16 @@ static void watch(struct job* job, struct pollfd* polls) {
 }
 
 static int poll_timeout(const struct job* job) {
-  const int look_for_foreground_ms = 500;
+  const int look_again_ms = 500;
   int64_t timeout = -1;
   if (job->deadline_ms != 0) {
     int64_t left = job->deadline_ms - now_ms();
     timeout = left < 0 ? 0 : left;
   }
-  if (job->input_pipe >= 0 && (timeout < 0 || timeout > look_for_foreground_ms)) {
-    timeout = look_for_foreground_ms; /* Nobody tells us when we come to the terminal's foreground. */
+  /* Nobody tells us when we come to the terminal's foreground, or when a rank joins. */
+  bool look_again = job->input_pipe >= 0 || (job->absent >= 0 && job->phase == RUNNING);
+  if (look_again && (timeout < 0 || timeout > look_again_ms)) {
+    timeout = look_again_ms;
   }
   return (int)timeout;
 }
@@ -507,6 +536,7 @@ static void run_loop(struct job* job) {
     if (poll(polls, SLOT_STREAMS + 2 * (nfds_t)job->started, poll_timeout(job)) > 0) {
       serve(job, polls);
     }
+    end_vain_waiting(job);
     if (job->alive > 0 && job->deadline_ms != 0 && now_ms() >= job->deadline_ms) {
       deadline_passed(job);
     }
@@ -536,7 +566,7 @@ int main(int argc, char** argv) {
     return USAGE_ERROR;
   }
   open_standard_streams();
-  struct job job = {.options = &options};
+  struct job job = {.options = &options, .absent = -1};
   if (!prepare(&job)) {
     return EXIT_FAILURE;
   }

@@ -55,6 +55,23 @@ test_success_of_one_does_not_end_the_others() {
   run -n 2 sh -c 'test $LCI_RANK = 0 || { sleep 0.3; echo late; }'
   equal "$code" 0
   equal "$out" "[1] late"
+  equal "$err" ""
+}
+
+# JOIN: what a rank leaves in the job's directory when it opens a runtime.
+readonly JOIN='mkdir -p $LCI_JOB_DIR/gen.0; touch $LCI_JOB_DIR/gen.0/claim.$LCI_RANK'
+
+test_rank_that_ends_and_never_joined_ends_the_job_when_another_joins() {
+  run -n 3 sh -c "test \$LCI_RANK = 1 && exit 0; sleep 0.3; test \$LCI_RANK = 2 && { $JOIN; }; exec sleep 20"
+  equal "$code" 1
+  equal "$err" "lci-run: rank 1 ended with exit code 0 before it joined the job; ending the others"
+}
+
+test_rank_that_joined_may_end_first() {
+  run -n 2 sh -c "$JOIN; test \$LCI_RANK = 1 && exit 0; sleep 1; echo late"
+  equal "$code" 0
+  equal "$out" "[0] late"
+  equal "$err" ""
 }
 
 test_rank_that_ignores_sigterm_is_killed() {

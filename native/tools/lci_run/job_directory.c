@@ -204,6 +204,12 @@ bool job_directory_create(struct job_directory* job, const char* base) {
   return true;
 }
 
+bool job_directory_has_joined(const struct job_directory* job, int rank) {
+  char path[sizeof job->path + 32];
+  snprintf(path, sizeof path, "%s/gen.0/claim.%d", job->path, rank); /* As in file_bootstrap.hpp. */
+  return access(path, F_OK) == 0;
+}
+
 void job_directory_remove(const struct job_directory* job) {
   remove_tree(job->path);
 }

@@ -30,6 +30,9 @@ struct job_directory {
  */
 bool job_directory_create(struct job_directory* job, const char* base);
 
+/** Whether a rank has opened a runtime: the first one that it opens leaves its claim in the first generation. */
+bool job_directory_has_joined(const struct job_directory* job, int rank);
+
 /** Removes the directory and all in it. Quiet when it is gone already. */
 void job_directory_remove(const struct job_directory* job);
 
