@@ -363,6 +363,8 @@ static void reap(struct job* job) {
 
 static void interrupted(struct job* job, int signal_number) {
   bool again = job->phase >= ENDING;
+  const char* what = signal_number == SIGINT ? "interrupted" : strsignal(signal_number);
+  report("%s; %s the ranks", what, again ? "killing" : "ending");
   if (job->exit_code == 0) {
     job->exit_code = 128 + signal_number;
   }

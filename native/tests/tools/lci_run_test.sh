@@ -252,6 +252,7 @@ test_interrupt_is_passed_on() {
   wait "$launcher"
   equal $? 130
   equal "$(grep -c caught "$dir/out")" 2
+  equal "$(grep '^lci-run: ' "$dir/out")" "lci-run: interrupted; ending the ranks"
 }
 
 test_ignored_hangup_stays_ignored() {
