@@ -114,7 +114,7 @@ static bool parse_option(int option, const char* word, struct options* options) 
              report("-n needs a number from 1 to %d, not '%s'", MAX_RANKS, optarg);
     case 'd':
       options->base = optarg;
-      return true;
+      return optarg[0] != '\0' || report("--dir needs a path");
     case 'p':
       options->prefix = false;
       return true;

@@ -96,7 +96,7 @@ test_no_ranks_are_refused() {
 
 test_wrong_command_lines_are_refused() {
   local line
-  for line in "" "-n" "-n 2" "true" "-n 2 --no-such true" "-n 2 --grace x true"; do
+  for line in "" "-n" "-n 2" "true" "-n 2 --no-such true" "-n 2 --grace x true" "-n 2 --dir= true"; do
     # shellcheck disable=SC2086  # words on purpose
     run $line
     equal "$code" 2 "$line"

@@ -103,4 +103,123 @@ test_failed_build_is_tried_again() {
   equal "$(times_built)" 2
 }
 
+# ---- the command line: nothing is built for one that is wrong ---------------------------------------------------------
+
+# refused CODE WORDS ARGS...: the tool ends with that code, and says so in one line with these words.
+refused() {
+  local wanted=$1 words=$2
+  shift 2
+  in_tree "$@"
+  equal "$code" "$wanted" "$*: $err"
+  contains "$err" "$words"
+  equal "$(wc -l < "$dir/err")" 1 "one line for: $*"
+  equal "$out" ""
+  equal "$(times_built)" 0
+}
+
+test_wrong_command_lines_give_2() {
+  make_tree
+  local ranks command
+  for ranks in 0 x -1 65536 99999999999999999999 1x ''; do
+    refused 2 "-n needs a number from 1 to 65535, not '$ranks'; see ./lci run --help" run -n "$ranks" true
+  done
+  refused 2 "-n needs a value; see ./lci run --help" run -n
+  refused 2 "which program? see ./lci run --help" run
+  refused 2 "which program? see ./lci run --help" run -n 2
+  refused 2 "which program? see ./lci run --help" run -n 2 ''
+  refused 2 "unknown option --no-such; see ./lci run --help" run --no-such true
+  refused 2 "unknown command 'nope'; see ./lci --help" nope
+  refused 2 "unknown command 'nope'; see ./lci --help" nope --help
+  refused 2 "unknown command 'nope'; see ./lci --help" help nope
+  for command in build demo info clean version; do
+    refused 2 "$command takes no arguments; see ./lci $command --help" $command more
+  done
+  refused 2 "see ./lci test --help" test nope
+  refused 2 "see ./lci test --help" test soak nope
+}
+
+test_missing_programs_give_127() {
+  make_tree
+  refused 127 "no such file: /nope/x" run -n 2 /nope/x
+  refused 127 "no such file: nope.jar" run nope.jar
+  refused 127 "no sample or executable is called 'no-such-program'; see ./lci run --help" run no-such-program
+}
+
+test_misspelt_samples_are_guessed() {
+  make_tree
+  refused 127 "called 'kmre'; did you mean kmer? See ./lci run --help" run -n 2 kmre
+  refused 127 "did you mean ping-pong?" run pingpong
+  refused 127 "did you mean flux-bench?" run flux-bnech
+  cd "$dir" && touch program
+  refused 127 "did you mean ./program?" run program
+}
+
+test_run_passes_its_command_line_to_the_launcher() {
+  make_tree
+  in_tree run true a 'b c'
+  equal "$out" "launched -n 1 -- true a b c"
+  in_tree run -n3 --dir "$dir" --grace=5 --no-prefix --usage -- true --help
+  equal "$out" "launched -n 3 --dir $dir --grace=5 --no-prefix --usage -- true --help"
+  touch "$dir/app.jar"
+  LCI_JAVA_OPTS='-Xmx1g -Da=b' in_tree run --ranks=08 "$dir/app.jar" x
+  equal "$out" "launched -n 8 -- $dir/jdk17/bin/java -XX:+ExitOnOutOfMemoryError -XX:MaxRAMPercentage=6 -Xmx1g -Da=b -jar $dir/app.jar x"
+  jdk=25 in_tree run kmer x
+  equal "$out" "launched -n 1 -- $dir/jdk25/bin/java -XX:+ExitOnOutOfMemoryError --enable-native-access=ALL-UNNAMED \
+-cp $tree/samples/target/samples.jar:$tree/samples/target/lib/* io.lci.samples.Samples kmer x"
+  in_tree run traffic
+  [[ $out == *" io.lci.samples.bench.Traffic" ]] || fail "got '$out'"
+}
+
+test_help_is_there_without_a_build() {
+  make_tree
+  local command
+  for command in run build demo info test; do
+    in_tree "$command" --help
+    equal "$code" 0
+    [[ $out == "Usage: ./lci $command"* ]] || fail "got '$out'"
+    local text=$out
+    in_tree help "$command"
+    equal "$out" "$text"
+  done
+  in_tree help
+  equal "$code" 0
+  [[ $out == "Usage: ./lci COMMAND"* ]] || fail "got '$out'"
+  equal "$(times_built)" 0
+}
+
+test_version_is_that_of_the_modules() {
+  local version
+  version=$(sed -n 's|^  <version>\(.*\)</version>|\1|p' "$(dirname "$lci")/pom.xml")
+  local ask
+  for ask in version --version; do
+    run "$lci" $ask
+    equal "$out" "lci ${version:?no version in pom.xml}"
+  done
+}
+
+# ---- the tree that is built -------------------------------------------------------------------------------------------
+
+test_help_names_all_options_of_the_launcher() {
+  local option options
+  options=$("$(dirname "$lci")/lci-native-bridge/target/native/lci_run" --help | grep -oE '(^|[ [])--?[a-z][-a-z]*' | tr -d ' [' | sort -u)
+  contains "$options" --grace
+  run "$lci" run --help
+  for option in $options; do contains "$out" "$option"; done
+}
+
+test_file_that_cannot_be_run_gives_126() {
+  touch "$dir/data"
+  run "$lci" run -n 2 "$dir/data"
+  equal "$code" 126
+}
+
+# The launcher looks for what the library leaves in the job directory.
+test_rank_that_ends_before_it_joined_ends_the_job() {
+  local samples
+  samples=$(dirname "$lci")/samples/target
+  run "$lci" run -n 2 bash -c "test \$LCI_RANK = 1 || exec ${JAVA_HOME:+'$JAVA_HOME/bin/'}java -cp '$samples/samples.jar:$samples/lib/*' io.lci.samples.Samples hello"
+  equal "$code" 1
+  contains "$err" "lci-run: rank 1 ended with exit code 0 before it joined the job; ending the others"
+}
+
 run_tests
