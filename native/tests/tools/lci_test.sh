@@ -33,7 +33,8 @@ printf '#!/bin/sh\necho "launched \$*"\n' > lci-native-bridge/target/native/lci_
 chmod +x lci-native-bridge/target/native/lci_run
 touch samples/target/samples.jar
 for module in lci-parent samples; do
-  echo "[INFO] Installing \$PWD/\$module/pom.xml to $dir/my m2/io/github/lci-reactive/\$module/1-SNAPSHOT/\$module-1-SNAPSHOT.pom"
+  file=\$module/1-SNAPSHOT/\$module-1-SNAPSHOT.pom
+  echo "[INFO] Installing \$PWD/\$module/pom.xml to $dir/my m2/io/github/lci-reactive/\$file"
 done
 END
   chmod +x "$dir/bin/mvn"
@@ -162,7 +163,8 @@ test_run_passes_its_command_line_to_the_launcher() {
   equal "$out" "launched -n 3 --dir $dir --grace=5 --no-prefix --usage -- true --help"
   touch "$dir/app.jar"
   LCI_JAVA_OPTS='-Xmx1g -Da=b' in_tree run --ranks=08 "$dir/app.jar" x
-  equal "$out" "launched -n 8 -- $dir/jdk17/bin/java -XX:+ExitOnOutOfMemoryError -XX:MaxRAMPercentage=6 -Xmx1g -Da=b -jar $dir/app.jar x"
+  equal "$out" "launched -n 8 -- $dir/jdk17/bin/java -XX:+ExitOnOutOfMemoryError -XX:MaxRAMPercentage=6 \
+-Xmx1g -Da=b -jar $dir/app.jar x"
   jdk=25 in_tree run kmer x
   equal "$out" "launched -n 1 -- $dir/jdk25/bin/java -XX:+ExitOnOutOfMemoryError --enable-native-access=ALL-UNNAMED \
 -cp $tree/samples/target/samples.jar:$tree/samples/target/lib/* io.lci.samples.Samples kmer x"
@@ -201,7 +203,8 @@ test_version_is_that_of_the_modules() {
 
 test_help_names_all_options_of_the_launcher() {
   local option options
-  options=$("$(dirname "$lci")/lci-native-bridge/target/native/lci_run" --help | grep -oE '(^|[ [])--?[a-z][-a-z]*' | tr -d ' [' | sort -u)
+  options=$("$(dirname "$lci")/lci-native-bridge/target/native/lci_run" --help |
+    grep -oE '(^|[ [])--?[a-z][-a-z]*' | tr -d ' [' | sort -u)
   contains "$options" --grace
   run "$lci" run --help
   for option in $options; do contains "$out" "$option"; done
@@ -213,11 +216,22 @@ test_file_that_cannot_be_run_gives_126() {
   equal "$code" 126
 }
 
+test_demo_shows_the_peak_and_says_what_comes_next() {
+  run "$lci" demo
+  equal "$code" 0 "$err"
+  equal "$(grep -cE '^ +[0-9]+  [0-9]+  <- peak$' "$dir/out")" 1
+  (($(wc -l < "$dir/out") <= 20)) || fail "too much: $out"
+  equal "$(cat "$dir/out" "$dir/err" | grep -c ' peak memory ')" 1 "memory is said once"
+  contains "$(tail -n 1 "$dir/err")" "it worked"
+}
+
 # The launcher looks for what the library leaves in the job directory.
 test_rank_that_ends_before_it_joined_ends_the_job() {
   local samples
   samples=$(dirname "$lci")/samples/target
-  run "$lci" run -n 2 bash -c "test \$LCI_RANK = 1 || exec ${JAVA_HOME:+'$JAVA_HOME/bin/'}java -cp '$samples/samples.jar:$samples/lib/*' io.lci.samples.Samples hello"
+  # shellcheck disable=SC2016  # expanded by the rank
+  run "$lci" run -n 2 sh -c 'test $LCI_RANK = 1 || exec "$0" -cp "$1" io.lci.samples.Samples hello' \
+    "${JAVA_HOME:+$JAVA_HOME/bin/}java" "$samples/samples.jar:$samples/lib/*"
   equal "$code" 1
   contains "$err" "lci-run: rank 1 ended with exit code 0 before it joined the job; ending the others"
 }
