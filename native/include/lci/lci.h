@@ -104,6 +104,11 @@ LCI_API int lci_attrs_create(lci_attrs** out);
 LCI_API void lci_attrs_free(lci_attrs* attrs);
 /** Sets one attribute from text: LCI_ERR_ATTRIBUTE if the name is unknown or the value does not parse. */
 LCI_API int lci_attrs_set(lci_attrs* attrs, const char* name, const char* value);
+/**
+ * Says that environment LCI_ATTR_<NAME> is an option of the program's own, which it reads itself: the core does not
+ * call it unknown. @p name is in small letters, as those of attributes are.
+ */
+LCI_API int lci_attrs_own(lci_attrs* attrs, const char* name);
 /** Name of attribute @p index, or null past the end: a way to list all. */
 LCI_API const char* lci_attr_name(uint32_t index);
 /** Default of attribute @p index as text. */

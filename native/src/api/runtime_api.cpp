@@ -39,6 +39,11 @@ int lci_attrs_set(lci_attrs* attrs, const char* name, const char* value) {
   LCI_NOT_NULL(value, "set attribute");
   return guarded("set attribute", [&] { return attrs->set.set(name, value); });
 }
+int lci_attrs_own(lci_attrs* attrs, const char* name) {
+  LCI_NOT_NULL(attrs, "own attribute");
+  LCI_NOT_NULL(name, "own attribute");
+  return guarded("own attribute", [&] { return attrs->set.own(name); });
+}
 const char* lci_attr_name(uint32_t index) {
   return attr_name(index);
 }

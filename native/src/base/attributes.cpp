@@ -148,12 +148,22 @@ size_t edit_distance(std::string_view left, std::string_view right) {
   return previous.back();
 }
 
-const char* nearest_name(std::string_view name) {
-  return std::min_element(std::begin(kRows), std::end(kRows),
-                          [&](const Row& left, const Row& right) {
-                            return edit_distance(name, left.name) < edit_distance(name, right.name);
-                          })
-      ->name;
+/// The known name that @p name may be a misspelling of: at most a third of it differs. Empty if there is none.
+std::string_view near_name(std::string_view name, const AttributeSet* set) {
+  std::string_view best;
+  size_t least = std::numeric_limits<size_t>::max();
+  const auto consider = [&](std::string_view known) {
+    const size_t distance = edit_distance(name, known);
+    if (distance < least && distance * 3 <= std::max(name.size(), known.size())) {
+      best = known;
+      least = distance;
+    }
+  };
+  for (const Row& row : kRows) consider(row.name);
+  if (set != nullptr) {
+    for (const std::string& owned : set->owned()) consider(owned);
+  }
+  return best;
 }
 
 std::string upper(std::string_view name) {
@@ -266,9 +276,11 @@ bool assign(const Row& row, std::string_view value, Attributes* out) {
   return true;
 }
 
-int unknown_name(std::string_view name, const char* origin) {
-  return fail(LCI_ERR_ATTRIBUTE, "%s: unknown attribute \"%.*s\"; did you mean \"%s\"?", origin,
-              static_cast<int>(name.size()), name.data(), nearest_name(name));
+int unknown_name(std::string_view name, const char* origin, const AttributeSet* set) {
+  const std::string near(near_name(name, set));
+  const std::string suggestion = near.empty() ? "" : "; did you mean \"" + near + "\"?";
+  return fail(LCI_ERR_ATTRIBUTE, "%s: unknown attribute \"%.*s\"%s", origin, static_cast<int>(name.size()), name.data(),
+              suggestion.c_str());
 }
 
 int bad_value(const Row& row, const char* value, const char* origin) {
@@ -276,15 +288,19 @@ int bad_value(const Row& row, const char* value, const char* origin) {
               expectation(row.rule).c_str());
 }
 
-int check_environment_names() {
+bool is_known(std::string_view name, const AttributeSet* set) {
+  return find_row(name) != nullptr || (set != nullptr && set->owned().count(name) != 0);
+}
+
+int check_environment_names(const AttributeSet* set) {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     if (text.substr(0, kEnvironmentPrefix.size()) != kEnvironmentPrefix) continue;
     const std::string_view variable = text.substr(0, text.find('='));
     const std::string_view suffix = variable.substr(kEnvironmentPrefix.size());
     const std::string name = lower(suffix);
-    if ((find_row(name) == nullptr || upper(name) != suffix) && !LCI_MUTATED("attributes_ignore_unknown")) {
-      return unknown_name(name, ("environment " + std::string(variable)).c_str());
+    if ((!is_known(name, set) || upper(name) != suffix) && !LCI_MUTATED("attributes_ignore_unknown")) {
+      return unknown_name(name, ("environment " + std::string(variable)).c_str(), set);
     }
   }
   return LCI_DONE;
@@ -314,7 +330,7 @@ Attributes::Attributes() {
 int AttributeSet::set(const char* name, const char* value) {
   if (name == nullptr || value == nullptr) return fail(LCI_ERR_ARGUMENT, "set attribute: name or value is null");
   const Row* row = find_row(name);
-  if (row == nullptr) return unknown_name(name, "set attribute");
+  if (row == nullptr) return unknown_name(name, "set attribute", this);
   if (!parse(row->rule, value)) return bad_value(*row, value, "set attribute");
   values_[name] = value;
   return LCI_DONE;
@@ -325,8 +341,14 @@ const std::string* AttributeSet::find(std::string_view name) const {
   return found == values_.end() ? nullptr : &found->second;
 }
 
+int AttributeSet::own(const char* name) {
+  if (name == nullptr) return fail(LCI_ERR_ARGUMENT, "own attribute: name is null");
+  owned_.insert(name);
+  return LCI_DONE;
+}
+
 int resolve_attributes(const AttributeSet* explicit_values, Attributes* out) {
-  if (const int code = check_environment_names(); code != LCI_DONE) return code;
+  if (const int code = check_environment_names(explicit_values); code != LCI_DONE) return code;
   Attributes result;
   for (const Row& row : kRows) {
     if (const int code = resolve_row(row, explicit_values, &result); code != LCI_DONE) return code;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -64,13 +65,17 @@ class AttributeSet {
   int set(const char* name, const char* value);
   /// The text set for @p name, or null.
   const std::string* find(std::string_view name) const;
+  /// The program reads this name from the environment itself: it is not unknown, and not ours.
+  int own(const char* name);
+  const std::set<std::string, std::less<>>& owned() const { return owned_; }
 
  private:
   std::map<std::string, std::string, std::less<>> values_;
+  std::set<std::string, std::less<>> owned_;
 };
 
 /// Fills @p out. @p explicit_values may be null. LCI_ERR_ATTRIBUTE with a text that names the attribute, where the
-/// value came from, what is allowed, and for unknown names the nearest known one.
+/// value came from, what is allowed, and for unknown names a known one that is near.
 int resolve_attributes(const AttributeSet* explicit_values, Attributes* out);
 
 /// The table by index; null past the end.

@@ -15,6 +15,7 @@ namespace lci {
 namespace {
 
 using test::ScopedVariable;
+using testing::IsNotSubstring;
 using testing::IsSubstring;
 
 AttributeSet explicit_value(const char* name, const char* value) {
@@ -230,6 +231,37 @@ TEST(Attributes, UnknownEnvironmentNamesAreErrors) {
     const ScopedVariable variable("LCI_OTHER", "1");
     EXPECT_EQ(resolve_attributes(nullptr, &resolved), LCI_DONE);
   }
+}
+
+TEST(Attributes, OnlyANearNameIsSuggested) {
+  AttributeSet set;
+  EXPECT_EQ(set.set("loops", "2"), LCI_ERR_ATTRIBUTE);  // "chaos" is the nearest, and helps nobody
+  EXPECT_PRED_FORMAT2(IsSubstring, "unknown attribute \"loops\"", last_error());
+  EXPECT_PRED_FORMAT2(IsNotSubstring, "did you mean", last_error());
+  EXPECT_EQ(set.set("packs", "2"), LCI_ERR_ATTRIBUTE);
+  EXPECT_PRED_FORMAT2(IsSubstring, "did you mean \"packets\"?", last_error());
+}
+
+TEST(Attributes, NamesThatTheProgramOwnsAreLeftToIt) {
+  AttributeSet set;
+  ASSERT_EQ(set.own("loops"), LCI_DONE);
+  Attributes resolved;
+  {
+    const ScopedVariable variable("LCI_ATTR_LOOPS", "2");
+    EXPECT_EQ(resolve_attributes(&set, &resolved), LCI_DONE) << last_error();
+    EXPECT_EQ(resolve_attributes(nullptr, &resolved), LCI_ERR_ATTRIBUTE);
+  }
+  {
+    const ScopedVariable variable("LCI_ATTR_LOPS", "2");
+    EXPECT_EQ(resolve_attributes(&set, &resolved), LCI_ERR_ATTRIBUTE);
+    EXPECT_PRED_FORMAT2(IsSubstring, "did you mean \"loops\"?", last_error());
+  }
+  {
+    const ScopedVariable variable("LCI_ATTR_loops", "2");
+    EXPECT_EQ(resolve_attributes(&set, &resolved), LCI_ERR_ATTRIBUTE);
+  }
+  EXPECT_EQ(set.set("loops", "2"), LCI_ERR_ATTRIBUTE) << "it is not the core's";
+  EXPECT_EQ(set.own(nullptr), LCI_ERR_ARGUMENT);
 }
 
 TEST(Attributes, UnknownBootstrapNamesTheChoices) {

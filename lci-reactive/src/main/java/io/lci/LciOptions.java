@@ -12,7 +12,8 @@ import reactor.core.scheduler.Scheduler;
 /**
  * Options of a runtime. Immutable; unset values are taken, in this order, from the system property
  * {@code lci.<name>}, the environment variable {@code LCI_ATTR_<NAME>}, and the default. An unknown
- * {@code lci.*} property is an error that names the nearest known one.
+ * {@code lci.*} property or {@code LCI_ATTR_*} variable is an error that names a known one if it is
+ * near.
  *
  * <table>
  *   <caption>Options of the loops; every attribute of the core is accepted too, see {@link Builder#attribute}</caption>

@@ -20,6 +20,7 @@ final class ProcessRank {
     try (LciRuntime lci = LciRuntime.create()) {
       switch (arguments[0]) {
         case "sum" -> sum(lci);
+        case "options" -> options(lci);
         case "wait" -> waitForTheEnd(lci);
         case "die" -> {
           lci.barrier().block(LIMIT);
@@ -36,6 +37,22 @@ final class ProcessRank {
     Mono<Void> sent =
         lci.sender(PORT).sendAll(1 - lci.rank(), Flux.range(1, COUNT), (n, out) -> out.putLong(n));
     System.out.println("sum " + Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1());
+    lci.barrier().block(LIMIT);
+  }
+
+  private static void options(LciRuntime lci) {
+    LciOptions o = lci.options();
+    System.out.printf(
+        "%d loops, %s, %d, %d, %d, %d, %s, %s, %s packets%n",
+        lci.loops().size(),
+        o.invoker(),
+        o.idleSpins(),
+        o.idleYields(),
+        o.maxPosted(),
+        o.maxParked(),
+        o.closeTimeout(),
+        o.stallWarning(),
+        o.attributes().get("packets"));
     lci.barrier().block(LIMIT);
   }
 

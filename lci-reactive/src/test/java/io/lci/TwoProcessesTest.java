@@ -11,6 +11,7 @@ import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -50,7 +51,40 @@ class TwoProcessesTest {
     assertThat(one.waitFor(60, TimeUnit.SECONDS)).isTrue();
   }
 
+  @Test
+  void optionsOfThisLibraryComeByEnvironmentToo() throws Exception {
+    Map<String, String> environment =
+        Map.of(
+            "LCI_ATTR_LOOPS", "2",
+            "LCI_ATTR_INVOKER", "0",
+            "LCI_ATTR_IDLE_SPINS", "3",
+            "LCI_ATTR_IDLE_YIELDS", "4",
+            "LCI_ATTR_MAX_POSTED", "500",
+            "LCI_ATTR_MAX_PARKED", "600",
+            "LCI_ATTR_CLOSE_TIMEOUT_MS", "7000",
+            "LCI_ATTR_STALL_WARNING_MS", "8000",
+            "LCI_ATTR_PACKETS", "90");
+    Process zero = start(0, "options", environment);
+    Process one = start(1, "options", environment);
+    String expected = "2 loops, false, 3, 4, 500, 600, PT7S, PT8S, 90 packets";
+    assertThat(finish(zero)).contains(expected);
+    assertThat(finish(one)).contains(expected);
+  }
+
+  @Test
+  void aMisspeltOptionInTheEnvironmentIsAnError() throws Exception {
+    Process zero = start(0, "options", Map.of("LCI_ATTR_LOPS", "2"));
+    assertThat(zero.waitFor(60, TimeUnit.SECONDS)).isTrue();
+    assertThat(Files.readString(directory.resolve("out0")))
+        .contains("LCI_ATTR_LOPS", "did you mean \"loops\"?");
+    assertThat(zero.exitValue()).isNotZero();
+  }
+
   private Process start(int rank, String role) throws IOException {
+    return start(rank, role, Map.of());
+  }
+
+  private Process start(int rank, String role, Map<String, String> environment) throws IOException {
     if (rank == 0) {
       prepare();
     }
@@ -74,6 +108,7 @@ class TwoProcessesTest {
     builder.environment().put("LCI_JOB_DIR", directory.resolve("job").toString());
     builder.environment().put("LCI_RANK", Integer.toString(rank));
     builder.environment().put("LCI_SIZE", "2");
+    builder.environment().putAll(environment);
     Process process = builder.start();
     started.add(process);
     return process;

@@ -185,6 +185,11 @@ final class JnaCalls implements NativeCalls {
   }
 
   @Override
+  public int attrsOwn(long attrs, long name) {
+    return JnaSymbols.lci_attrs_own(attrs, name);
+  }
+
+  @Override
   public long attrName(int index) {
     return JnaSymbols.lci_attr_name(index);
   }

@@ -21,6 +21,8 @@ final class JnaSymbols {
 
   static native int lci_attrs_set(long attrs, long name, long value);
 
+  static native int lci_attrs_own(long attrs, long name);
+
   static native long lci_attr_name(int index);
 
   static native long lci_attr_default(int index);

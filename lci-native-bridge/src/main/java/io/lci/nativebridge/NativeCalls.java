@@ -37,6 +37,9 @@ public interface NativeCalls {
   /** {@code lci_attrs_set}. */
   int attrsSet(long attrs, long name, long value);
 
+  /** {@code lci_attrs_own}. */
+  int attrsOwn(long attrs, long name);
+
   /** {@code lci_attr_name}: address of a C string, 0 past the end. */
   long attrName(int index);
 

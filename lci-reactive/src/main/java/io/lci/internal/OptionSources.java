@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
+import java.util.function.BiConsumer;
 
 /**
  * Completes options from their other sources. Precedence: builder, system property {@code
@@ -22,17 +22,17 @@ final class OptionSources {
   private static final String PREFIX = "lci.";
   private static final String ENVIRONMENT_PREFIX = "LCI_ATTR_";
 
-  /** Options of this library; the core does not know them. */
-  private static final Set<String> OWN =
-      Set.of(
-          "loops",
-          "invoker",
-          "idle_spins",
-          "idle_yields",
-          "max_posted",
-          "max_parked",
-          "close_timeout_ms",
-          "stall_warning_ms");
+  /** Options of this library, which the core does not know, and how each is set from text. */
+  private static final Map<String, BiConsumer<LciOptions.Builder, String>> OWN =
+      Map.of(
+          "loops", (result, text) -> result.loops(number(text)),
+          "invoker", (result, text) -> result.invoker(truth(text)),
+          "idle_spins", (result, text) -> result.idleSpins(number(text)),
+          "idle_yields", (result, text) -> result.idleYields(number(text)),
+          "max_posted", (result, text) -> result.maxPosted(number(text)),
+          "max_parked", (result, text) -> result.maxParked(number(text)),
+          "close_timeout_ms", (result, text) -> result.closeTimeout(millis(text)),
+          "stall_warning_ms", (result, text) -> result.stallWarning(millis(text)));
 
   /** Read by other parts: the loader, and tests. */
   private static final List<String> FOREIGN = List.of("native.", "test.");
@@ -52,35 +52,16 @@ final class OptionSources {
     this.environment = environment;
   }
 
+  /** Names of the options that are this library's own. */
+  static Set<String> ownNames() {
+    return OWN.keySet();
+  }
+
   /** The options with every source applied; attributes hold what must be set on the core. */
   LciOptions resolve(LciOptions options) {
     refuseUnknown(options);
     LciOptions.Builder result = options.mutate();
-    String value;
-    if ((value = lookUp(options, "loops")) != null) {
-      result.loops(number("loops", value));
-    }
-    if ((value = lookUp(options, "invoker")) != null) {
-      result.invoker(truth("invoker", value));
-    }
-    if ((value = lookUp(options, "idle_spins")) != null) {
-      result.idleSpins(number("idle_spins", value));
-    }
-    if ((value = lookUp(options, "idle_yields")) != null) {
-      result.idleYields(number("idle_yields", value));
-    }
-    if ((value = lookUp(options, "max_posted")) != null) {
-      result.maxPosted(number("max_posted", value));
-    }
-    if ((value = lookUp(options, "max_parked")) != null) {
-      result.maxParked(number("max_parked", value));
-    }
-    if ((value = lookUp(options, "close_timeout_ms")) != null) {
-      result.closeTimeout(Duration.ofMillis(number("close_timeout_ms", value)));
-    }
-    if ((value = lookUp(options, "stall_warning_ms")) != null) {
-      result.stallWarning(Duration.ofMillis(number("stall_warning_ms", value)));
-    }
+    OWN.forEach((name, setter) -> apply(options, name, setter, result));
     for (String name : attributes) {
       // The core reads the environment itself, after what is set here.
       String property = properties.getProperty(PREFIX + name);
@@ -91,14 +72,28 @@ final class OptionSources {
     return result.build();
   }
 
-  private @Nullable String lookUp(LciOptions options, String name) {
+  private void apply(
+      LciOptions options,
+      String name,
+      BiConsumer<LciOptions.Builder, String> setter,
+      LciOptions.Builder result) {
     if (options.isSet(name)) {
-      return null;
+      return;
     }
-    String property = properties.getProperty(PREFIX + name);
-    return property != null
-        ? property
-        : environment.get(ENVIRONMENT_PREFIX + name.toUpperCase(Locale.ROOT));
+    String source = PREFIX + name;
+    String text = properties.getProperty(source);
+    if (text == null) {
+      source = ENVIRONMENT_PREFIX + name.toUpperCase(Locale.ROOT);
+      text = environment.get(source);
+    }
+    if (text == null) {
+      return;
+    }
+    try {
+      setter.accept(result, text);
+    } catch (IllegalArgumentException e) {
+      throw error(source + " cannot be '" + text + "': " + e.getMessage());
+    }
   }
 
   private void refuseUnknown(LciOptions options) {
@@ -113,7 +108,7 @@ final class OptionSources {
         continue;
       }
       String name = key.substring(PREFIX.length());
-      if (!OWN.contains(name)
+      if (!OWN.containsKey(name)
           && !attributes.contains(name)
           && FOREIGN.stream().noneMatch(name::startsWith)) {
         throw unknown("system property " + key, name);
@@ -122,54 +117,55 @@ final class OptionSources {
   }
 
   private LciException unknown(String what, String name) {
-    Set<String> known = new TreeSet<>(attributes);
-    known.addAll(OWN);
-    known.add("native.path");
-    known.add("native.dir");
-    String nearest = "";
-    int best = Integer.MAX_VALUE;
-    for (String candidate : known) {
-      int distance = distance(name, candidate);
-      if (distance < best) {
-        best = distance;
-        nearest = candidate;
-      }
-    }
-    return new LciException(
-        Detail.of(
-            "options",
-            "error_attribute",
-            "unknown " + what + "; the nearest known name is " + PREFIX + nearest));
+    String near = nearName(name);
+    return error(
+        "unknown "
+            + what
+            + (near.isEmpty()
+                ? "; the documentation of LciOptions lists the names"
+                : "; did you mean " + PREFIX + near + "?"));
   }
 
-  private static int number(String name, String text) {
+  /** The known name that this one may be a misspelling of: at most a third of it differs. */
+  private String nearName(String name) {
+    Set<String> known = new TreeSet<>(attributes);
+    known.addAll(OWN.keySet());
+    known.add("native.path");
+    known.add("native.dir");
+    String best = "";
+    int least = Integer.MAX_VALUE;
+    for (String candidate : known) {
+      int distance = distance(name, candidate);
+      if (distance < least && distance * 3 <= Math.max(name.length(), candidate.length())) {
+        least = distance;
+        best = candidate;
+      }
+    }
+    return best;
+  }
+
+  private static int number(String text) {
     try {
       return Integer.parseInt(text.trim());
     } catch (NumberFormatException e) {
-      throw bad(name, text, "a whole number", e);
+      throw new IllegalArgumentException("it must be a whole number", e);
     }
   }
 
-  private static boolean truth(String name, String text) {
+  private static Duration millis(String text) {
+    return Duration.ofMillis(number(text));
+  }
+
+  private static boolean truth(String text) {
     return switch (text.trim().toLowerCase(Locale.ROOT)) {
       case "true", "1" -> true;
       case "false", "0" -> false;
-      default -> throw bad(name, text, "true or false", null);
+      default -> throw new IllegalArgumentException("it must be true or false");
     };
   }
 
-  private static LciException bad(
-      String name, String text, String wanted, @Nullable Exception cause) {
-    LciException e =
-        new LciException(
-            Detail.of(
-                "options",
-                "error_attribute",
-                PREFIX + name + " must be " + wanted + ", not '" + text + "'"));
-    if (cause != null) {
-      e.initCause(cause);
-    }
-    return e;
+  private static LciException error(String hint) {
+    return new LciException(Detail.of("options", "error_attribute", hint));
   }
 
   /** Levenshtein distance. */

@@ -89,6 +89,7 @@ public final class Runtimes {
       Map<String, String> wanted = new LinkedHashMap<>(resolved.attributes());
       wanted.put("max_posted", Integer.toString(resolved.maxPosted()));
       wanted.put("devices", Integer.toString(resolved.loops()));
+      OptionSources.ownNames().forEach(name -> own(calls, attributes, name));
       wanted.forEach((name, value) -> set(calls, attributes, name, value));
       Errors.check(
           calls,
@@ -119,6 +120,13 @@ public final class Runtimes {
     java.lang.ref.Reference.reachabilityFence(nativeName);
     java.lang.ref.Reference.reachabilityFence(nativeValue);
     Errors.check(calls, code, "set attribute " + name, LciException.NONE);
+  }
+
+  private static void own(NativeCalls calls, long attributes, String name) {
+    ByteBuffer nativeName = NativeMemory.cString(name);
+    int code = calls.attrsOwn(attributes, NativeMemory.address(nativeName));
+    java.lang.ref.Reference.reachabilityFence(nativeName);
+    Errors.check(calls, code, "own attribute " + name, LciException.NONE);
   }
 
   /** The options with the value of every attribute as the core uses it. */

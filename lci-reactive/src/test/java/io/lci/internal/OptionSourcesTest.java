@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lci.LciOptions;
+import io.lci.error.LciException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Every option by every source: builder, system property, environment, default. */
+class OptionSourcesTest {
+  private static final Set<String> ATTRIBUTES = Set.of("packets", "max_posted", "chaos", "devices");
+
+  /** An option, two values that are not its default, and how it is set and read. */
+  enum Option {
+    LOOPS("2", "3", (b, v) -> b.loops(Integer.parseInt(v)), LciOptions::loops),
+    INVOKER("true", "false", (b, v) -> b.invoker(Boolean.parseBoolean(v)), LciOptions::invoker),
+    IDLE_SPINS("5", "0", (b, v) -> b.idleSpins(Integer.parseInt(v)), LciOptions::idleSpins),
+    IDLE_YIELDS("5", "0", (b, v) -> b.idleYields(Integer.parseInt(v)), LciOptions::idleYields),
+    MAX_POSTED("10", "20", (b, v) -> b.maxPosted(Integer.parseInt(v)), LciOptions::maxPosted),
+    MAX_PARKED("10", "20", (b, v) -> b.maxParked(Integer.parseInt(v)), LciOptions::maxParked),
+    CLOSE_TIMEOUT_MS(
+        "10", "0", (b, v) -> b.closeTimeout(millis(v)), o -> o.closeTimeout().toMillis()),
+    STALL_WARNING_MS(
+        "10", "0", (b, v) -> b.stallWarning(millis(v)), o -> o.stallWarning().toMillis());
+
+    final String one;
+    final String other;
+    final BiFunction<LciOptions.Builder, String, LciOptions.Builder> set;
+    final Function<LciOptions, Object> read;
+
+    Option(
+        String one,
+        String other,
+        BiFunction<LciOptions.Builder, String, LciOptions.Builder> set,
+        Function<LciOptions, Object> read) {
+      this.one = one;
+      this.other = other;
+      this.set = set;
+      this.read = read;
+    }
+
+    String property() {
+      return "lci." + name().toLowerCase(Locale.ROOT);
+    }
+
+    String variable() {
+      return "LCI_ATTR_" + name();
+    }
+
+    String of(LciOptions options) {
+      return read.apply(options).toString();
+    }
+
+    private static Duration millis(String text) {
+      return Duration.ofMillis(Long.parseLong(text));
+    }
+  }
+
+  private final Properties properties = new Properties();
+
+  private LciOptions resolve(LciOptions options, Map<String, String> environment) {
+    return new OptionSources(ATTRIBUTES, properties, environment).resolve(options);
+  }
+
+  private String refusal(Map<String, String> environment) {
+    try {
+      resolve(LciOptions.defaults(), environment);
+    } catch (LciException e) {
+      assertThat(e.code()).isEqualTo("error_attribute");
+      return e.getMessage();
+    }
+    throw new AssertionError("not refused");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void theFirstSourceThatSpeaksDecides(Option option) {
+    Map<String, String> environment = Map.of(option.variable(), option.one);
+    assertThat(option.of(resolve(LciOptions.defaults(), Map.of())))
+        .isEqualTo(option.of(LciOptions.defaults()));
+    assertThat(option.of(resolve(LciOptions.defaults(), environment))).isEqualTo(option.one);
+
+    properties.setProperty(option.property(), option.other);
+    assertThat(option.of(resolve(LciOptions.defaults(), environment))).isEqualTo(option.other);
+
+    LciOptions built = option.set.apply(LciOptions.builder(), option.one).build();
+    assertThat(option.of(resolve(built, Map.of(option.variable(), option.other))))
+        .isEqualTo(option.one);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aBadValueNamesItsSource(Option option) {
+    assertThat(refusal(Map.of(option.variable(), "few"))).contains(option.variable(), "'few'");
+    properties.setProperty(option.property(), "few");
+    assertThat(refusal(Map.of())).contains(option.property(), "'few'");
+  }
+
+  @Test
+  void aValueOutOfRangeIsRefusedAsAnyOther() {
+    assertThat(refusal(Map.of("LCI_ATTR_LOOPS", "17"))).contains("LCI_ATTR_LOOPS", "1..16", "17");
+    properties.setProperty("lci.close_timeout_ms", "-1");
+    assertThat(refusal(Map.of())).contains("lci.close_timeout_ms", "negative");
+  }
+
+  @Test
+  void everyOptionIsKnown() {
+    assertThat(OptionSources.ownNames())
+        .containsExactlyInAnyOrderElementsOf(
+            Arrays.stream(Option.values()).map(o -> o.name().toLowerCase(Locale.ROOT)).toList());
+  }
+
+  @Test
+  void onlyANearNameIsSuggested() {
+    properties.setProperty("lci.lops", "2");
+    assertThat(refusal(Map.of())).contains("lci.lops", "did you mean lci.loops?");
+    properties.clear();
+    properties.setProperty("lci.shape", "2"); // "chaos" is the nearest, and helps nobody
+    assertThat(refusal(Map.of())).contains("lci.shape").doesNotContain("chaos", "did you mean");
+  }
+
+  @Test
+  void anAttributeOfTheCoreComesByBuilderOrProperty() {
+    LciOptions built = LciOptions.builder().attribute("packets", "1").build();
+    properties.setProperty("lci.packets", "2");
+    assertThat(resolve(LciOptions.defaults(), Map.of()).attributes()).containsEntry("packets", "2");
+    assertThat(resolve(built, Map.of()).attributes()).containsEntry("packets", "1");
+    assertThatThrownBy(
+            () -> resolve(LciOptions.builder().attribute("packet", "1").build(), Map.of()))
+        .isInstanceOf(LciException.class)
+        .hasMessageContaining("did you mean lci.packets?");
+  }
+}
