@@ -97,6 +97,91 @@ class InboxTest {
   }
 
   @Test
+  void aViewThatWasKeptSaysThatItEnded() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      AtomicReference<MessageView> kept = new AtomicReference<>();
+      Mono<Long> received =
+          job.rank(1)
+              .inbox(PORT)
+              .receive(
+                  m -> {
+                    kept.set(m);
+                    return m.getLong(0);
+                  })
+              .next();
+      job.rank(0).sender(PORT).send(1, Payload.ofLong(9)).block(LIMIT);
+      assertThat(received.block(LIMIT)).isEqualTo(9);
+      await().atMost(LIMIT).until(() -> job.rank(1).inbox(PORT).depth() == 0);
+      job.rank(1).barrier().and(job.rank(0).barrier()).block(LIMIT); // the loop's turn is over
+      MessageView view = kept.get();
+      List<Runnable> uses =
+          List.of(
+              view::rank,
+              view::tag,
+              view::size,
+              () -> view.getByte(0),
+              () -> view.getShort(0),
+              () -> view.getInt(0),
+              () -> view.getLong(0),
+              () -> view.getDouble(0),
+              () -> view.getBytes(0, new byte[1], 0, 1),
+              () -> view.getLongs(0, new long[1], 0, 1),
+              () -> view.copyTo(java.nio.ByteBuffer.allocate(8)),
+              view::toByteArray,
+              view::utf8,
+              view::copy);
+      for (Runnable use : uses) {
+        assertThatThrownBy(use::run)
+            .isInstanceOf(IllegalStateException.class)
+            .hasMessageContaining("ended when the decoder returned")
+            .hasMessageContaining("copy()");
+      }
+    }
+  }
+
+  @Test
+  void aDecoderThatReturnsTheViewIsRefusedAtOnce() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Flux<MessageView> received = job.rank(1).inbox(PORT).receive(m -> m);
+      AtomicReference<Throwable> error = new AtomicReference<>();
+      AtomicInteger items = new AtomicInteger();
+      received.subscribe(m -> items.incrementAndGet(), error::set);
+      job.rank(0).sender(PORT).send(1, Payload.ofLong(9)).block(LIMIT);
+      await().atMost(LIMIT).until(() -> error.get() != null);
+      assertThat(error.get())
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("ended when the decoder returned");
+      assertThat(items).hasValue(0);
+    }
+  }
+
+  @Test
+  void aViewIsReadWithinItsBounds() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Mono<String> received =
+          job.rank(1)
+              .inbox(PORT)
+              .receive(
+                  m -> {
+                    assertThat(m.getInt(4)).isZero();
+                    for (int index : new int[] {-1, 5, 8, Integer.MAX_VALUE, Integer.MIN_VALUE}) {
+                      assertThatThrownBy(() -> m.getInt(index))
+                          .isInstanceOf(IndexOutOfBoundsException.class)
+                          .hasMessageContaining("length 8");
+                    }
+                    assertThatThrownBy(() -> m.getBytes(0, new byte[9], 0, 9))
+                        .isInstanceOf(IndexOutOfBoundsException.class);
+                    assertThatThrownBy(() -> m.getBytes(0, new byte[9], 0, -1))
+                        .isInstanceOf(IndexOutOfBoundsException.class);
+                    return "ok";
+                  })
+              .next();
+      job.rank(0).sender(PORT).send(1, Payload.ofLong(9)).block(LIMIT);
+      assertThat(received.block(LIMIT)).isEqualTo("ok");
+    }
+  }
+
+  @Test
   void cancelIsPauseAndNothingIsLost() {
     try (LciTestJob job = LciTestJob.start(2)) {
       Inbox inbox = job.rank(1).inbox(PORT);
@@ -174,30 +259,6 @@ class InboxTest {
           .expectError(NullPointerException.class)
           .verify(LIMIT);
       await().atMost(LIMIT).until(sending::isDisposed);
-    }
-  }
-
-  @Test
-  void aKeptViewFailsInsteadOfShowingAnotherMessage() {
-    try (LciTestJob job = LciTestJob.start(1)) {
-      AtomicReference<MessageView> kept = new AtomicReference<>();
-      Mono<Integer> received =
-          job.rank(0)
-              .inbox(PORT)
-              .receive(
-                  m -> {
-                    kept.set(m);
-                    return m.size();
-                  })
-              .next();
-      Mono.zip(received, job.rank(0).sender(PORT).send(0, Payload.ofLong(1)).thenReturn(1))
-          .block(LIMIT);
-      await()
-          .atMost(LIMIT)
-          .untilAsserted(
-              () ->
-                  assertThatThrownBy(() -> kept.get().getLong(0))
-                      .isInstanceOf(IndexOutOfBoundsException.class));
     }
   }
 

@@ -19,9 +19,9 @@ public interface Inbox extends Disposable {
   /**
    * Takes messages decoded in place; recommended.
    *
-   * @param decoder called on the home loop; the view dies when it returns; must not return null and
-   *     must not block. An exception ends the subscription with that error; the message counts as
-   *     consumed and the inbox stays usable
+   * @param decoder called on the home loop; the view dies when it returns; must not return null or
+   *     the view itself ({@link IllegalStateException}), and must not block. An exception ends the
+   *     subscription with that error; the message counts as consumed and the inbox stays usable
    * @param <T> decoded type
    * @return never completes by itself: completes at {@link #dispose()}, fails with {@link
    *     io.lci.error.LciClosedException} when the runtime closes. A second live subscriber gets

@@ -5,7 +5,8 @@ import java.nio.ByteBuffer;
 
 /**
  * A received message in place. Valid only inside the call that got it, on that thread; afterwards
- * its memory holds another message. Copy out what is needed, or call {@link #copy()}.
+ * every access throws {@link IllegalStateException}, or reads another message while that one is
+ * being decoded. Copy out what is needed, or call {@link #copy()}.
  *
  * <p>Payloads are little-endian, without alignment. Every access is checked against {@link #size()}
  * and throws {@link IndexOutOfBoundsException}.

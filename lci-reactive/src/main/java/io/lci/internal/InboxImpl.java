@@ -384,6 +384,9 @@ final class InboxImpl implements Inbox {
       T value;
       try {
         value = Objects.requireNonNull(decoder.apply(view), "the decoder returned null");
+        if (value instanceof RecordView) {
+          throw RecordView.ended();
+        }
       } catch (Throwable e) {
         reactor.core.Exceptions.throwIfJvmFatal(e);
         inbox.pause(this);

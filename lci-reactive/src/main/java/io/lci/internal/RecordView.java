@@ -4,15 +4,17 @@ package io.lci.internal;
 import io.lci.am.MessageView;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.Objects;
 
 /** The flyweight over a message's memory: one per loop, moved from message to message. */
 final class RecordView implements MessageView {
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0).order(ByteOrder.LITTLE_ENDIAN);
 
+  /** Size of a view that ended: fails every check of bounds, so that an access costs no other. */
+  private static final int ENDED = -1;
+
   private ByteBuffer memory = NOTHING;
   private int base;
-  private int size;
+  private int size = ENDED;
   private int rank;
   private long tag;
 
@@ -27,21 +29,31 @@ final class RecordView implements MessageView {
   /** From now on every access fails: whoever kept the view finds out. */
   void invalidate() {
     memory = NOTHING;
-    size = 0;
+    size = ENDED;
+  }
+
+  /** What to tell whoever uses a view outside the call that got it. */
+  static IllegalStateException ended() {
+    return new IllegalStateException(
+        "this view ended when the decoder returned; decode inside receive(...), or take copies by"
+            + " receive() or copy()");
   }
 
   @Override
   public int rank() {
+    checkAlive();
     return rank;
   }
 
   @Override
   public long tag() {
+    checkAlive();
     return tag;
   }
 
   @Override
   public int size() {
+    checkAlive();
     return size;
   }
 
@@ -83,10 +95,27 @@ final class RecordView implements MessageView {
 
   @Override
   public void copyTo(ByteBuffer target) {
-    target.put(memory.slice(base, size));
+    target.put(memory.slice(base, size()));
   }
 
   private int check(int index, int length) {
-    return Objects.checkFromIndexSize(index, length, size);
+    if (index < 0 || length < 0 || length > size - index) {
+      throw refusal(index, length);
+    }
+    return index;
+  }
+
+  private RuntimeException refusal(int index, int length) {
+    if (size == ENDED) {
+      return ended();
+    }
+    return new IndexOutOfBoundsException(
+        length + " bytes from index " + index + " are out of bounds for length " + size);
+  }
+
+  private void checkAlive() {
+    if (size == ENDED) {
+      throw ended();
+    }
   }
 }
