@@ -42,6 +42,11 @@ import reactor.core.publisher.Mono;
  *
  * <p><b>Failure.</b> A dead peer ends every operation bound to it with {@link
  * io.lci.error.PeerFailedException}; inboxes live on, and the event comes on {@link #peerEvents()}.
+ *
+ * <p><b>Log.</b> Everything this library logs goes through SLF4J under the name of this interface,
+ * {@code io.lci.LciRuntime}: WARN for destinations that accept nothing ({@link
+ * LciOptions#stallWarning()}) and operations that failed unheard, ERROR for what user code threw
+ * where nobody can be told.
  */
 public interface LciRuntime extends Disposable, AutoCloseable {
   /**

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.am.Port;
+import org.jspecify.annotations.Nullable;
+
 /**
  * The unit of flow control: (rank, port) for active messages, (rank, engine) for sends, one for
  * receives, one for barriers; the device is the loop's. Holds the operations that were refused,
@@ -33,6 +36,9 @@ final class Destination {
   final int kind;
   final int rank;
   final int port;
+
+  /** What this rank calls the port; null for all but active messages. For those who read. */
+  @Nullable Port named;
 
   /** First and last waiting node in {@link ParkedTable}, and how many there are. */
   int head = ParkedTable.NONE;
@@ -94,6 +100,16 @@ final class Destination {
   /** Whether it is bound to one peer: not a barrier, a cancel, or a receive from any source. */
   boolean hasPeer() {
     return kind < BARRIER && rank >= 0;
+  }
+
+  /** The operation, the peer, and the port or engine, for those who read. */
+  @Override
+  public String toString() {
+    if (kind >= BARRIER) {
+      return operation();
+    }
+    String where = kind == AM ? "port " + (named == null ? port : named) : "engine " + port;
+    return operation() + " rank " + (hasPeer() ? rank : "any") + ' ' + where;
   }
 
   String operation() {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.am.Port;
 import org.jspecify.annotations.Nullable;
 
 /** Destinations by key; open addressing, nothing is ever removed. Loop only. */
@@ -23,6 +24,15 @@ final class DestinationTable {
   Destination get(int kind, int rank, int port) {
     Destination found = find(kind, rank, port);
     return found != null ? found : add(new Destination(kind, rank, port));
+  }
+
+  /** That of active messages to a port, whose name it keeps. */
+  Destination get(int rank, Port port) {
+    Destination found = get(Destination.AM, rank, port.number());
+    if (found.named == null) {
+      found.named = port;
+    }
+    return found;
   }
 
   /** All slots; some are null. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.error.DeadlineExceededException;
 import io.lci.error.LciException;
@@ -15,7 +16,7 @@ import reactor.core.Disposable;
 
 /** An operation given to a poster: no subscriber, at most consumers of its outcome and failure. */
 final class DetachedRun extends Drainable implements Submitter, Posted {
-  private static final Logger LOG = LoggerFactory.getLogger(DetachedRun.class);
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
   private final EventLoop loop;
   private final Op op;

@@ -3,6 +3,7 @@ package io.lci.internal;
 
 import io.lci.LciLoop;
 import io.lci.LciOptions;
+import io.lci.LciRuntime;
 import io.lci.Poster;
 import io.lci.internal.LoopScheduler.Scheduled;
 import io.lci.nativebridge.Codes;
@@ -33,7 +34,7 @@ import reactor.util.concurrent.Queues;
  * only" in this package is touched by its thread alone.
  */
 final class EventLoop implements LciLoop {
-  private static final Logger LOG = LoggerFactory.getLogger(EventLoop.class);
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
   private static final int ALL = Codes.ENTER_POST | Codes.ENTER_PROGRESS | Codes.ENTER_DRAIN;
 
   /** Tasks and signals taken per turn, so that neither starves the lane. */

@@ -3,18 +3,16 @@ package io.lci.internal;
 
 import io.lci.Op;
 import io.lci.am.Payload;
-import io.lci.am.Port;
 import io.lci.nativebridge.Codes;
+import java.util.Objects;
 
 /** Writes the descriptor of an {@link Op}. */
 final class OpCodec {
   private OpCodec() {}
 
   static Destination destination(Outbox outbox, Op op) {
-    Port port = op.port();
     return switch (op.kind()) {
-      case AM ->
-          outbox.destinations.get(Destination.AM, op.rank(), port == null ? 0 : port.number());
+      case AM -> outbox.destinations.get(op.rank(), Objects.requireNonNull(op.port()));
       case SEND -> outbox.destinations.get(Destination.SEND, op.rank(), op.engine());
       case RECEIVE -> outbox.destinations.get(Destination.RECEIVE, op.rank(), op.engine());
       case BARRIER -> outbox.destinations.get(Destination.BARRIER, 0, 0);

@@ -55,7 +55,7 @@ import reactor.core.scheduler.Schedulers;
 
 /** A runtime: the native object, its loops, and what users opened. */
 final class RuntimeImpl implements LciRuntime {
-  private static final Logger LOG = LoggerFactory.getLogger(RuntimeImpl.class);
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
   /** How long close() waits beyond its limit for a loop that user code holds. */
   private static final long STUCK_AFTER_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -194,13 +194,14 @@ final class RuntimeImpl implements LciRuntime {
 
   void stalled(EventLoop loop, Destination destination, Duration time) {
     LOG.warn(
-        "{} rank {} port {} accepted nothing for {} ms, {} operations wait, last answer {}",
-        destination.operation(),
-        destination.rank,
-        destination.port,
+        "rank {}: {} accepted nothing for {} ms, {} operations wait, last answer {}{}; see"
+            + " docs/backpressure.md",
+        rank,
+        destination,
         time.toMillis(),
         destination.count,
-        Errors.name(calls, destination.reason));
+        Errors.name(calls, destination.reason),
+        guess(destination));
     observe(
         observer ->
             observer.stalled(
@@ -209,6 +210,12 @@ final class RuntimeImpl implements LciRuntime {
                 Errors.outcome(destination.reason),
                 destination.count,
                 time));
+  }
+
+  private static String guess(Destination destination) {
+    return destination.kind == Destination.AM && destination.reason == Codes.RETRY_NOCREDIT
+        ? ": the port is not open there, or its subscriber asks for nothing"
+        : "";
   }
 
   /** A PEER record of a loop's lane. Every lane may get one; the event is told once, by loop 0. */

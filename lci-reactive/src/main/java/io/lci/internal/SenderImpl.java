@@ -50,7 +50,7 @@ final class SenderImpl implements Sender {
   Destination destination(int rank) {
     Destination found = destinations[rank];
     if (found == null) {
-      found = loop.outbox().destinations.get(Destination.AM, rank, port.number());
+      found = loop.outbox().destinations.get(rank, port);
       destinations[rank] = found;
     }
     return found;
