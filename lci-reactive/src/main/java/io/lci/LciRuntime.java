@@ -44,9 +44,10 @@ import reactor.core.publisher.Mono;
  * io.lci.error.PeerFailedException}; inboxes live on, and the event comes on {@link #peerEvents()}.
  *
  * <p><b>Log.</b> Everything this library logs goes through SLF4J under the name of this interface,
- * {@code io.lci.LciRuntime}: WARN for destinations that accept nothing ({@link
- * LciOptions#stallWarning()}) and operations that failed unheard, ERROR for what user code threw
- * where nobody can be told.
+ * {@code io.lci.LciRuntime}: ERROR for what user code threw where nobody can be told; WARN for
+ * destinations that accept nothing ({@link LciOptions#stallWarning()}), operations that failed
+ * unheard, and peers that died; INFO for peers that left while an inbox has a subscriber, else
+ * DEBUG.
  */
 public interface LciRuntime extends Disposable, AutoCloseable {
   /**

@@ -281,6 +281,11 @@ final class InboxImpl implements Inbox {
     }
   }
 
+  boolean hasSubscriber() {
+    Tap<?> current = tap.get();
+    return current != null && !current.isOver();
+  }
+
   // Loop: demand
 
   /** A tap has demand or was cancelled: publishes what it can take. */

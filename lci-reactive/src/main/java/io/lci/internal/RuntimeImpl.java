@@ -230,8 +230,23 @@ final class RuntimeImpl implements LciRuntime {
         loop.execute(() -> failRank(loop, event.rank(), code));
       }
     }
+    tell(event);
     peerEvents.add(event);
     observe(observer -> observer.peerChanged(event));
+  }
+
+  /** A departure is news only to those who may wait for that rank's messages. */
+  private void tell(PeerEvent event) {
+    List<Port> waiting =
+        inboxes.values().stream().filter(InboxImpl::hasSubscriber).map(InboxImpl::port).toList();
+    String still = waiting.isEmpty() ? "" : "; still waiting for messages: " + waiting;
+    if (event.state() == PeerEvent.State.FAILED) {
+      LOG.warn("rank {}: rank {} died{}", rank, event.rank(), still);
+    } else if (!waiting.isEmpty() && !closeStarted.get()) {
+      LOG.info("rank {}: rank {} left the job{}", rank, event.rank(), still);
+    } else {
+      LOG.debug("rank {}: rank {} left the job", rank, event.rank());
+    }
   }
 
   /** The lowest rank whose death or departure the core knows, whichever the code means. */

@@ -85,4 +85,23 @@ class LogTest {
         .contains("send", "rank 2", "engine 0", "retry_nomem", "docs/backpressure.md")
         .doesNotContain("not open there");
   }
+
+  @Test
+  void aDeathIsALine() {
+    core.died(2);
+    turnUntilThereAre(1, "WARN");
+    assertThat(lines("WARN")).singleElement().asString().contains("rank 2 died");
+  }
+
+  @Test
+  void aDepartureIsALineIfSomebodyWaitsForMessages() {
+    core.left(1);
+    runtime.loop(0).poll();
+    assertThat(lines("INFO")).as("nobody waits for a message").isEmpty();
+
+    runtime.inbox(ORDERS).receive().subscribe(v -> {}, e -> {});
+    core.left(2);
+    turnUntilThereAre(1, "INFO");
+    assertThat(lines("INFO")).singleElement().asString().contains("rank 2 left", "orders(5)");
+  }
 }

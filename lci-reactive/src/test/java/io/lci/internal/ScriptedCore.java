@@ -99,11 +99,20 @@ final class ScriptedCore {
   /** From now on a peer is dead; the next full enter tells it. */
   void died(int rank) {
     dead.add(rank);
+    peer(rank, Codes.PEER_FAILED);
+  }
+
+  /** The next full enter tells that a peer left. */
+  void left(int rank) {
+    peer(rank, Codes.PEER_LEFT);
+  }
+
+  private void peer(int rank, int state) {
     records.add(
         () -> {
           int at = nextRecord(Codes.RECORD_PEER);
           lane.putInt(at + Layout.RECORD_RANK, rank);
-          lane.putLong(at + Layout.RECORD_CONTEXT, Codes.PEER_FAILED);
+          lane.putLong(at + Layout.RECORD_CONTEXT, state);
         });
     ring();
   }
