@@ -14,6 +14,7 @@ import io.lci.am.Port;
 import io.lci.am.SendResult;
 import io.lci.error.LciClosedException;
 import io.lci.error.PortClosedException;
+import io.lci.error.PortMismatchException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
@@ -355,5 +356,21 @@ class InboxTest {
 
   private static Mono<Void> send(LciTestJob job, int count) {
     return job.rank(0).sender(PORT).sendAll(1, Flux.range(0, count), (n, out) -> out.putLong(n));
+  }
+
+  @Test
+  void aSenderThatMeansAnotherPortIsToldBothFacts() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      job.rank(1).inbox(PORT);
+      assertThatThrownBy(
+              () ->
+                  job.rank(0)
+                      .sender(Port.of(PORT.number(), "orders"))
+                      .sendAll(1, Flux.range(0, 1_000), (n, out) -> out.putInt(n))
+                      .block(LIMIT))
+          .isInstanceOf(PortMismatchException.class)
+          .hasMessageContaining("another name")
+          .hasMessageContaining("\"orders\"");
+    }
   }
 }

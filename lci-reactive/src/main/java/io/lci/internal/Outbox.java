@@ -651,7 +651,11 @@ final class Outbox {
   LciException failure(Destination destination, int code, int peer) {
     String name = Errors.name(lane.calls, code);
     int rank = culprit(destination, code, peer);
-    return Errors.of(detail(destination, rank, name, Errors.hint(code)), code);
+    String hint = Errors.hint(code);
+    if (code == Codes.ERR_PORT_MISMATCH && destination.named != null) {
+      hint += "; here it is \"" + destination.named.name() + '"';
+    }
+    return Errors.of(detail(destination, rank, name, hint), code);
   }
 
   /** An operation with all or any may still end because of one rank. */
