@@ -2,6 +2,7 @@
 package io.lci.am;
 
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 
 /**
  * Where an {@link Encoder} or {@link Payload} writes: straight into the submission array for short
@@ -96,6 +97,17 @@ public interface PayloadWriter {
    * @return this
    */
   PayloadWriter putLongs(long[] source, int offset, int count);
+
+  /**
+   * Appends text as UTF-8, without its length: the counterpart of {@link MessageView#utf8()}. A
+   * surrogate without its other half becomes a question mark.
+   *
+   * @param text the text
+   * @return this
+   */
+  default PayloadWriter putUtf8(CharSequence text) {
+    return putBytes(text.toString().getBytes(StandardCharsets.UTF_8));
+  }
 
   /** Returns how many bytes were written. */
   int size();

@@ -45,8 +45,7 @@ public final class Echo implements Callable<Integer> {
 
   private Mono<Void> callAndPrint(LciRuntime lci, int last) {
     Mono<Void> sent =
-        lci.sender(WORDS)
-            .sendAll(last, Flux.fromIterable(words), (word, out) -> out.putBytes(utf8(word)));
+        lci.sender(WORDS).sendAll(last, Flux.fromIterable(words), (word, out) -> out.putUtf8(word));
     Mono<Void> printed =
         lci.inbox(ECHOES)
             .receive(m -> m.utf8())
@@ -66,9 +65,5 @@ public final class Echo implements Callable<Integer> {
 
   private static Payload copyOf(Message message) {
     return Payload.of(message.toByteArray());
-  }
-
-  private static byte[] utf8(String text) {
-    return text.getBytes(java.nio.charset.StandardCharsets.UTF_8);
   }
 }
