@@ -8,18 +8,21 @@ import io.lci.samples.kmer.KmerCount;
 import io.lci.samples.reads.BadInputException;
 import io.lci.samples.slow.SlowConsumer;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.io.Writer;
 import java.util.Set;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
 /**
  * All samples under one roof: {@code Samples NAME ARGUMENTS}, and {@code Samples --help} lists
- * them.
+ * them. Usage texts say what is typed: the launcher's command.
  */
 @Command(
-    name = "samples",
+    name = "./lci run -n N",
     mixinStandardHelpOptions = true,
     description = "Programs that show the library at work.",
     synopsisSubcommandLabel = "NAME",
@@ -63,11 +66,15 @@ public final class Samples {
 
   /** Runs a command; errors are one line each, not a page of usage. */
   static int execute(Object command, String[] args) {
-    return new CommandLine(command)
-        .setParameterExceptionHandler(Samples::wrongArguments)
-        .setExecutionExceptionHandler(Samples::failed)
-        .setCaseInsensitiveEnumValuesAllowed(true)
-        .execute(args);
+    CommandLine line =
+        new CommandLine(command)
+            .setParameterExceptionHandler(Samples::wrongArguments)
+            .setExecutionExceptionHandler(Samples::failed)
+            .setCaseInsensitiveEnumValuesAllowed(true);
+    if (!isFirstRank()) {
+      line.setOut(new PrintWriter(Writer.nullWriter())); // help, which is the same for all
+    }
+    return line.execute(args);
   }
 
   /** Writes one line about a failure to standard error. */
@@ -77,9 +84,9 @@ public final class Samples {
 
   private static int wrongArguments(ParameterException e, String[] args) {
     CommandLine command = e.getCommandLine();
-    String name = command.getCommandName();
-    complainOnce(name, e.getMessage() + " (see " + name + " --help)");
-    return command.getCommandSpec().exitCodeOnInvalidInput();
+    CommandSpec spec = command.getCommandSpec();
+    complainOnce(spec.name(), e.getMessage() + " (see " + spec.qualifiedName() + " --help)");
+    return spec.exitCodeOnInvalidInput();
   }
 
   private static int failed(Exception e, CommandLine command, CommandLine.ParseResult parsed)
@@ -114,8 +121,7 @@ public final class Samples {
    * wait for it, because the first that fails may end the job.
    */
   private static void complainOnce(String program, String message) {
-    String rank = System.getenv("LCI_RANK");
-    if (rank == null || rank.equals(FIRST_RANK)) {
+    if (isFirstRank()) {
       complain(program, message);
       return;
     }
@@ -124,5 +130,11 @@ public final class Samples {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  /** By the launcher's word, without a runtime; alone everyone is the first. */
+  private static boolean isFirstRank() {
+    String rank = System.getenv("LCI_RANK");
+    return rank == null || rank.equals(FIRST_RANK);
   }
 }
