@@ -21,13 +21,14 @@ json=
 groups=$GROUPS_ALL
 
 die() { echo "lci bench: $*" >&2; exit 1; }
+wrong() { echo "lci bench: $*; see ./lci bench --help" >&2; exit 2; }
 
 parse_arguments() {
   while (($# > 0)); do
     case $1 in
-      --pairs) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--pairs needs a number above 0"; pairs=$2; shift 2 ;;
-      --json) [[ -n ${2:-} ]] || die "--json needs a file"; json=$2; shift 2 ;;
-      *) [[ " $GROUPS_ALL " == *" $1 "* ]] || die "no such group: $1; groups: $GROUPS_ALL"; groups=$1; shift ;;
+      --pairs) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || wrong "--pairs needs a number above 0"; pairs=$2; shift 2 ;;
+      --json) [[ -n ${2:-} ]] || wrong "--json needs a file"; json=$2; shift 2 ;;
+      *) [[ " $GROUPS_ALL " == *" $1 "* ]] || wrong "no such group: $1; groups: $GROUPS_ALL"; groups=$1; shift ;;
     esac
   done
 }
