@@ -208,6 +208,7 @@ class ClosingTest {
     assertThat(observed).hasValue(2);
   }
 
+  /** An error that is fatal to the JVM is not swallowed: close() tells it, and does not hang. */
   @Test
   void anObserverThatFailsDoesNotKeepTheRuntimeOpen() {
     LciInstrumentation failing =
@@ -218,8 +219,9 @@ class ClosingTest {
           }
         };
     LciTestJob job = LciTestJob.start(1, LciOptions.builder().instrumentation(failing).build());
-    job.close();
-    job.rank(0).onClose().block(LIMIT);
+    assertThatThrownBy(job::close).hasRootCauseInstanceOf(NoClassDefFoundError.class);
+    assertThatThrownBy(() -> job.rank(0).onClose().block(LIMIT))
+        .isInstanceOf(NoClassDefFoundError.class);
   }
 
   @Test

@@ -550,10 +550,13 @@ final class RuntimeImpl implements LciRuntime {
     } finally {
       core.writeLock().unlock();
     }
-    closeCause = failure;
     try {
       observe(observer -> observer.runtimeClosed(this));
+    } catch (Throwable fatal) {
+      failure = fatal;
+      throw fatal;
     } finally {
+      closeCause = failure;
       tellClosed(failure);
     }
   }
