@@ -5,7 +5,6 @@ import io.lci.LciOptions;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -33,6 +32,9 @@ final class OptionSources {
           "max_parked", (result, text) -> result.maxParked(number(text)),
           "close_timeout_ms", (result, text) -> result.closeTimeout(millis(text)),
           "stall_warning_ms", (result, text) -> result.stallWarning(millis(text)));
+
+  /** Attributes of the core that follow from an option of this library. */
+  private static final Map<String, String> FOLLOWS = Map.of("devices", "loops");
 
   /** Read by other parts: the loader, and tests. */
   private static final List<String> FOREIGN = List.of("native.", "test.");
@@ -97,12 +99,15 @@ final class OptionSources {
   }
 
   private void refuseUnknown(LciOptions options) {
-    List<String> given = new ArrayList<>(options.attributes().keySet());
-    for (String name : given) {
+    for (String name : options.attributes().keySet()) {
+      if (OWN.containsKey(name)) {
+        throw error(name + " is an option of its own, not an attribute: the builder has a setter");
+      }
       if (!attributes.contains(name)) {
         throw unknown("attribute " + name, name);
       }
     }
+    FOLLOWS.forEach((name, from) -> refuseGiven(options, name, from));
     for (String key : properties.stringPropertyNames()) {
       if (!key.startsWith(PREFIX)) {
         continue;
@@ -113,6 +118,15 @@ final class OptionSources {
           && FOREIGN.stream().noneMatch(name::startsWith)) {
         throw unknown("system property " + key, name);
       }
+    }
+  }
+
+  private void refuseGiven(LciOptions options, String name, String from) {
+    String variable = ENVIRONMENT_PREFIX + name.toUpperCase(Locale.ROOT);
+    if (options.attributes().containsKey(name)
+        || properties.getProperty(PREFIX + name) != null
+        || environment.containsKey(variable)) {
+      throw error(name + " is what " + from + " says: set " + PREFIX + from + " instead");
     }
   }
 

@@ -142,4 +142,22 @@ class OptionSourcesTest {
         .isInstanceOf(LciException.class)
         .hasMessageContaining("did you mean lci.packets?");
   }
+
+  /** What would be overridden without a word is refused, whatever it comes from. */
+  @Test
+  void whatFollowsFromAnotherOptionIsRefused() {
+    String advice = "devices is what loops says: set lci.loops instead";
+    assertThat(refusal(Map.of("LCI_ATTR_DEVICES", "2"))).contains(advice);
+    LciOptions given = LciOptions.builder().attribute("devices", "2").build();
+    assertThatThrownBy(() -> resolve(given, Map.of())).hasMessageContaining(advice);
+    properties.setProperty("lci.devices", "2");
+    assertThat(refusal(Map.of())).contains(advice);
+  }
+
+  @Test
+  void anOptionGivenAsAnAttributeIsRefused() {
+    LciOptions given = LciOptions.builder().attribute("max_posted", "2").build();
+    assertThatThrownBy(() -> resolve(given, Map.of()))
+        .hasMessageContaining("max_posted is an option of its own");
+  }
 }
