@@ -265,7 +265,7 @@ final class EventLoop implements LciLoop {
 
   /** Asks the core to cancel an unmatched receive; whoever waited for it is gone already. */
   void cancelReceive(long context) {
-    new NativeCancel(this, context).submit();
+    markReady(new NativeCancel(this, context)); // the outbox may be settling a batch just now
   }
 
   /** User code threw where nobody can be told: logged and counted. */

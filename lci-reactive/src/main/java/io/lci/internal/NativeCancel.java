@@ -10,14 +10,14 @@ import io.lci.nativebridge.Codes;
 final class NativeCancel extends Drainable implements Submitter {
   private final EventLoop loop;
   private final long context;
-  private boolean again;
+  private boolean again = true;
 
   NativeCancel(EventLoop loop, long context) {
     this.loop = loop;
     this.context = context;
   }
 
-  void submit() {
+  private void submit() {
     Outbox outbox = loop.outbox();
     outbox.submit(this, this, outbox.destinations.get(Destination.CANCEL, 0, 0));
   }
