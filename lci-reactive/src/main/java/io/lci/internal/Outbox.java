@@ -55,6 +55,7 @@ final class Outbox {
   private int batch;
   private int used;
   private boolean encoding;
+  private boolean settling;
 
   // Waiting destinations
   private final ArrayDeque<Destination> ready = new ArrayDeque<>();
@@ -182,12 +183,15 @@ final class Outbox {
     used = 0;
     batch = 0;
     int code = lane.enter(flags, entryCount);
-    if (Codes.isError(code)) {
-      failBatch(count, code);
-      throw new IllegalStateException("lane enter failed: " + Errors.name(lane.calls, code));
-    }
-    if (count > 0) {
+    settling = true;
+    try {
+      if (Codes.isError(code)) {
+        failBatch(count, code);
+        throw new IllegalStateException("lane enter failed: " + Errors.name(lane.calls, code));
+      }
       settle(count, generation);
+    } finally {
+      settling = false;
     }
     packets.batchEnded();
     return code;
@@ -251,6 +255,10 @@ final class Outbox {
   private void refuseReentry() {
     if (encoding) {
       throw new IllegalStateException("an encoder must not post or flush");
+    }
+    if (settling) {
+      // It would write over the batch whose outcomes are being read
+      throw new IllegalStateException("nothing may post or flush while outcomes are read");
     }
   }
 
