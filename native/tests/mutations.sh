@@ -42,7 +42,8 @@ synchronizer_reset_first     | stress | SynchronizerStress.*                   |
 synchronizer_silent_overrun  | unit   | Synchronizer.Overrun*                  | a signal too many is dropped without a word
 try_lock_always              | unit   | TryLock.*                              | the lock lets everybody in
 '
-readonly PATIENCE_S=20
+# A fault may show as waiting for ever; without it a busy machine may take its time.
+readonly PATIENCE_S=20 SOUND_PATIENCE_S=120
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 readonly here
@@ -66,12 +67,13 @@ clean_up() { [[ -z $made ]] || rm -rf "$made"; }
 
 # run_tests NAME MUTATION: the tests of the row NAME, under the mutation. Exit code 125: there are none.
 run_tests() {
-  local executable filter log code=0
+  local executable filter log code=0 patience=$SOUND_PATIENCE_S
+  [[ -z $2 ]] || patience=$PATIENCE_S
   executable=$build/lci_$(field "$1" 2)_tests
   filter=$(field "$1" 3)
   log=$build/mutation.log
   # Always the small dose; the shell's own word about an abort is of no interest.
-  { LCI_TIER='' LCI_MUTATION=$2 timeout --kill-after=5 "$PATIENCE_S" "$executable" --gtest_filter="$filter" > "$log" 2>&1 < /dev/null; } 2> /dev/null || code=$?
+  { LCI_TIER='' LCI_MUTATION=$2 timeout --kill-after=5 "$patience" "$executable" --gtest_filter="$filter" > "$log" 2>&1 < /dev/null; } 2> /dev/null || code=$?
   if ((code == 0)) && ! grep -qE '^\[  PASSED  \] [1-9]' "$log"; then code=125; fi
   return "$code"
 }

@@ -55,6 +55,7 @@ int Synchronizer::signal_many(const lci_status& status) {
 bool Synchronizer::take_one(lci_status* out) {
   uint32_t expected = kReady;
   if (state_.load(std::memory_order_relaxed) != kReady) return false;
+  if (LCI_MUTATED("synchronizer_many_winners")) sched_yield();  // others see it ready, too
   if (!state_.compare_exchange_strong(expected, kTaking, std::memory_order_acquire, std::memory_order_relaxed) &&
       !LCI_MUTATED("synchronizer_many_winners")) {
     return false;
@@ -74,6 +75,7 @@ bool Synchronizer::take_many(lci_status* out) {
   const uint64_t taking = uint64_t{threshold_} + 1;
   uint64_t expected = threshold_;
   if (written_.load(std::memory_order_relaxed) != threshold_) return false;
+  if (LCI_MUTATED("synchronizer_many_winners")) sched_yield();
   if (!written_.compare_exchange_strong(expected, taking, std::memory_order_acquire, std::memory_order_relaxed) &&
       !LCI_MUTATED("synchronizer_many_winners")) {
     return false;

@@ -21,7 +21,8 @@ post_twice                  | java      | BulkSendTest#aSlowRank*+aMixed*      |
 leak_packet                 | java      | InboxTest                            | packets that come back do not reach the pool
 skip_wake                   | java      | LoopTest                             | nobody wakes a parked loop
 '
-readonly PATIENCE_S=40
+# A fault may show as waiting for ever; without it a busy machine may take its time.
+readonly PATIENCE_S=40 SOUND_PATIENCE_S=240
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 readonly here
@@ -32,8 +33,7 @@ only=
 readonly reads=("$@")
 readonly log=${TMPDIR:-/tmp}/lci-system-mutations.$$
 [[ -n $only ]] || trap 'rm -f "$log"' EXIT
-# Faults often show as waiting for ever; the tests' own deadlines are to be shorter than our patience.
-export LCI_TEST_DEADLINE_S=15 LCI_JAVA_OPTS=-Dlci.native.path=$library
+export LCI_JAVA_OPTS=-Dlci.native.path=$library
 
 run_oracle() { "$here/oracle_test.sh" "$1" "${reads[@]}"; }
 run_kill() { "$here/kill_test.sh" "$1"; }
@@ -45,7 +45,11 @@ run_java() {
 
 # run_test TEST SELECTION MUTATION: its exit code; that of timeout when it was not done in time.
 run_test() {
-  LCI=$lci LCI_MUTATION=$3 timeout --kill-after=5 "$PATIENCE_S" "$0" --test "$1" "$2" "${reads[@]}" > "$log" 2>&1 < /dev/null
+  local patience=$SOUND_PATIENCE_S deadline=${LCI_TEST_DEADLINE_S:-}
+  # The tests' own deadlines are to be shorter than our patience.
+  [[ -z $3 ]] || patience=$PATIENCE_S deadline=15
+  LCI=$lci LCI_MUTATION=$3 LCI_TEST_DEADLINE_S=$deadline \
+    timeout --kill-after=5 "$patience" "$0" --test "$1" "$2" "${reads[@]}" > "$log" 2>&1 < /dev/null
 }
 
 # judge MUTATION TEST SELECTION FAULT: prints its line; fails when the test does not tell the fault from its absence.
