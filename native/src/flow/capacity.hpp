@@ -26,6 +26,11 @@ class Capacity {
     reserve_ = {std::max(1u, messages / 8), std::max<uint64_t>(1, bytes / 2)};
   }
   Credit total() const { return total_; }
+  /// What all leases together may take: without the reserve, or one sender's idle lease locks out its own announcement.
+  Credit leasable() const {
+    return {total_.messages - std::min(reserve_.messages, total_.messages),
+            total_.bytes - std::min(reserve_.bytes, total_.bytes)};
+  }
 
   /// Takes up to @p want for a lease, leaving the reserve.
   Credit lease(Credit want) {

@@ -30,9 +30,9 @@ void Target::wake_all() {
 }
 
 Credit Target::fair_share() const {
-  const Credit total = capacity.total();
+  const Credit leasable = capacity.leasable();
   const uint32_t sharers = std::max(1u, holders.load(std::memory_order_relaxed));
-  return {(total.messages - total.messages / 8) / sharers, total.bytes / 2 / sharers};
+  return {leasable.messages / sharers, leasable.bytes / sharers};
 }
 
 void Target::recall_from_others(const InKey* asking) {

@@ -136,6 +136,31 @@ TEST(FlowControl, NeverStoresMoreThanTheCapacity) {
   job.check_ledgers();
 }
 
+// Ports of a few messages: a sender that stops with credit in hand gets its announced message through, too. [X3]
+TEST(FlowControl, SmallPortsKeepNothingBack) {
+  for (uint32_t capacity = 1; capacity <= 9; ++capacity) {
+    Job job(2);
+    lci_comp* queue = make_queue(job.runtime(0));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kPort, "", queue, capacity, 1 << 20));
+    uint64_t sent = 0, received = 0;
+    lci_status status{};
+    for (int round = 0; round < 5; ++round) {
+      for (int i = 0; i < 200; ++i) {
+        sent += lci_post_am(job.device(1), 0, kPort, sent, &sent, sizeof sent, nullptr, 0) == LCI_DONE;
+        job.progress();
+      }
+      EXPECT_LE(lci_queue_length(queue), capacity);
+      while (received < sent && pop(job, queue, &status)) {
+        lci_buffer_free(status.buffer);
+        ++received;
+      }
+      ASSERT_EQ(sent, received) << "capacity " << capacity;
+    }
+    EXPECT_GE(sent, 5u * capacity);
+    job.check_ledgers();
+  }
+}
+
 // 64 idle lease holders take all that leases may take; rank 65 still gets through. [X3]
 TEST(FlowControl, IdleLeaseHoldersDoNotLockANewcomerOut) {
   Job job(66, {{"packets", "8"}, {"ring_bytes", "4096"}, {"control_ring_bytes", "4096"}, {"arena_bytes", "64M"}});
