@@ -89,6 +89,9 @@ typedef enum lci_code {
 LCI_API const char* lci_code_name(int code);
 /** Text of the last error of the calling thread; empty if none. Valid until the thread's next failing call. [U1] */
 LCI_API const char* lci_last_error(void);
+/** Rank that the last error of the calling thread is about, or -1: where there is no status to say it, as when a job
+ * cannot be joined. Valid as lci_last_error(). */
+LCI_API int lci_last_error_rank(void);
 /** Library version "major.minor.patch". */
 LCI_API const char* lci_version(void);
 /** @} */

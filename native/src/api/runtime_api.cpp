@@ -19,6 +19,9 @@ const char* lci_code_name(int code) {
 const char* lci_last_error(void) {
   return last_error();
 }
+int lci_last_error_rank(void) {
+  return last_error_rank();
+}
 const char* lci_version(void) {
   return "0.1.0";
 }

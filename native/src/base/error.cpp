@@ -8,6 +8,7 @@ namespace lci {
 namespace {
 
 thread_local char error_text[1024];
+thread_local int error_rank = -1;
 
 }  // namespace
 
@@ -19,7 +20,17 @@ int fail(int code, const char* format, ...) {
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   std::snprintf(error_text, sizeof error_text, "%s", text);
+  error_rank = -1;
   return code;
+}
+
+int blame(uint32_t rank, int code) {
+  error_rank = static_cast<int>(rank);
+  return code;
+}
+
+int last_error_rank() {
+  return error_rank;
 }
 
 const char* last_error() {

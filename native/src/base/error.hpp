@@ -2,12 +2,19 @@
 #ifndef LCI_BASE_ERROR_HPP_
 #define LCI_BASE_ERROR_HPP_
 
+#include <cstdint>
+
 #include "lci/lci.h"
 
 namespace lci {
 
 /// Stores one line for the calling thread (read by last_error()) and returns @p code. Longer texts are cut. [U1]
 [[gnu::format(printf, 2, 3), gnu::cold]] int fail(int code, const char* format, ...);
+
+/// Says whom the last fail() of the calling thread blames, and returns @p code. The next fail() forgets it.
+int blame(uint32_t rank, int code);
+/// That rank, or -1.
+int last_error_rank();
 
 /// Text of the calling thread's last fail(); empty if there was none. Valid until that thread's next fail().
 const char* last_error();

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,13 @@ class Bootstrap {
   /// Makes @p n bytes readable under (own rank, @p key) from the next barrier on. Publishing a key twice is an error.
   virtual int publish(const std::string& key, const void* bytes, size_t n) = 0;
   /// Waits for the same call of all ranks until @p deadline_ns of CLOCK_MONOTONIC: LCI_ERR_TIMEOUT names the missing
-  /// ranks. After an error the object can only be destroyed. [L7]
+  /// ranks; LCI_ERR_PEER_FAILED when one of them has died. After an error the object can only be destroyed. [L7]
   virtual int barrier(uint64_t deadline_ns) = 0;
+  /// The first of @p ranks whose process ended before it had left, where that can be told: bootstrap file.
+  virtual std::optional<uint32_t> dead_among(const std::vector<uint32_t>& ranks) const {
+    (void)ranks;
+    return std::nullopt;
+  }
   /// Reads a value. LCI_ERR_BOOTSTRAP before the fence that publishes it, or if that rank never published the key.
   virtual int get(uint32_t rank, const std::string& key, std::vector<uint8_t>* out) = 0;
 };

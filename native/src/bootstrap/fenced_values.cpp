@@ -41,8 +41,8 @@ int missing_ranks(int code, const std::string& job_id, uint64_t fence, const std
     names += (i == 0 ? "" : ", ") + std::to_string(missing[i]);
   }
   if (missing.size() > kNamed) names += " and " + std::to_string(missing.size() - kNamed) + " more";
-  return fail(code, "barrier %" PRIu64 " of job %s: missing rank%s %s: %s", fence, job_id.c_str(),
-              missing.size() == 1 ? "" : "s", names.c_str(), why.c_str());
+  return blame(missing.front(), fail(code, "barrier %" PRIu64 " of job %s: missing rank%s %s: %s", fence,
+                                     job_id.c_str(), missing.size() == 1 ? "" : "s", names.c_str(), why.c_str()));
 }
 
 int FencedValues::publish(uint32_t rank, const std::string& key, uint64_t fence, const void* bytes, size_t n) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -68,8 +69,16 @@ int rank_or_size(int32_t attribute, const char* variable, uint32_t* out) {
   return LCI_DONE;
 }
 
+/// Ended, whether or not its parent has looked.
 bool process_gone(pid_t process) {
-  return ::kill(process, 0) != 0 && errno == ESRCH;
+  if (::kill(process, 0) != 0) return errno == ESRCH;
+  FILE* file = std::fopen(("/proc/" + std::to_string(process) + "/stat").c_str(), "re");
+  if (!file) return false;
+  char text[512];
+  const std::string_view line(text, std::fread(text, 1, sizeof text, file));
+  std::fclose(file);
+  const size_t name_end = line.rfind(')');  // its state follows; a name may hold anything
+  return name_end + 2 < line.size() && (line[name_end + 2] == 'Z' || line[name_end + 2] == 'X');
 }
 
 void nap(uint64_t nanoseconds) {
@@ -212,11 +221,15 @@ int FileBootstrap::barrier(uint64_t deadline_ns) {
     // Who has left is read before who has arrived: a rank arrives first and leaves afterwards.
     const std::vector<uint32_t> left = having_left(missing);
     const bool ownerless = owner_ && process_gone(*owner_);
+    const std::optional<uint32_t> dead = dead_among(missing);
     const uint64_t now = now_ns();
     missing = not_arrived(missing, fence);
     if (missing.empty()) break;
     if (!not_arrived(left, fence).empty()) {
       return missing_ranks(LCI_ERR_BOOTSTRAP, job_id_, fence, missing, "a rank has closed" + describe(missing));
+    }
+    if (dead && !not_arrived({*dead}, fence).empty()) {
+      return missing_ranks(LCI_ERR_PEER_FAILED, job_id_, fence, {*dead}, "it died" + describe({*dead}));
     }
     if (ownerless) {
       return missing_ranks(LCI_ERR_BOOTSTRAP, job_id_, fence, missing, "the launcher is gone" + describe(missing));
@@ -242,6 +255,14 @@ int FileBootstrap::get(uint32_t rank, const std::string& key, std::vector<uint8_
   if (fence > completed_fences_ && !LCI_MUTATED("bootstrap_skip_fence")) return not_fenced(rank, key);
   out->assign(content->begin() + sizeof fence, content->end());
   return LCI_DONE;
+}
+
+std::optional<uint32_t> FileBootstrap::dead_among(const std::vector<uint32_t>& ranks) const {
+  for (const uint32_t rank : ranks) {
+    const auto process = claimed_by(rank);
+    if (process && process_gone(*process) && !generation_.exists(left_name(rank))) return rank;
+  }
+  return std::nullopt;
 }
 
 std::vector<uint32_t> FileBootstrap::not_arrived(const std::vector<uint32_t>& ranks, uint64_t fence) const {

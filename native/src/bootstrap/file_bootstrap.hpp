@@ -47,6 +47,7 @@ class FileBootstrap final : public Bootstrap {
   int publish(const std::string& key, const void* bytes, size_t n) override;
   int barrier(uint64_t deadline_ns) override;
   int get(uint32_t rank, const std::string& key, std::vector<uint8_t>* out) override;
+  std::optional<uint32_t> dead_among(const std::vector<uint32_t>& ranks) const override;
 
  private:
   FileBootstrap() = default;

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <random>
 
 #include "base/clock.hpp"
 #include "support/job.hpp"
@@ -286,6 +287,49 @@ TEST(Job, AWrongSecretIsRefused) {
   });
   EXPECT_EQ(0, honest.wait());
   EXPECT_EQ(0, stranger.wait());
+}
+
+// A rank is killed at any moment from its first sign of life on: the others join, and hear of its death, or are told at
+// once that it died. Nobody waits for the deadline of joining.
+TEST(Job, ADeathWhileJoiningIsNamed) {
+  const auto seed = static_cast<uint32_t>(::testing::UnitTest::GetInstance()->random_seed());
+  std::mt19937 random(seed);
+  for (int round = 0; round < 30; ++round) {
+    const JobDirectory job(3);
+    const uint32_t victim = random() % 3;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round));
+    auto survivor = [&](uint32_t rank) -> int {
+      lci_runtime* runtime = nullptr;
+      const int code = create_runtime(job, rank, 3, "3600000", &runtime);
+      if (code != LCI_DONE) {
+        CHILD_EXPECT(code == LCI_ERR_PEER_FAILED);
+        CHILD_EXPECT(lci_last_error_rank() == static_cast<int>(victim));
+        return 0;
+      }
+      lci_device* device = nullptr;
+      CHILD_EXPECT(lci_runtime_device(runtime, 0, &device) == LCI_DONE);
+      for (int32_t state = LCI_PEER_ALIVE; state != LCI_PEER_FAILED; usleep(1000)) {
+        lci_progress(device);
+        CHILD_EXPECT(lci_runtime_peer(runtime, victim, &state) == LCI_DONE);
+      }
+      CHILD_EXPECT(lci_runtime_close(runtime, 1000) == LCI_DONE);
+      return 0;
+    };
+    Child first([&] { return survivor((victim + 1) % 3); }), second([&] { return survivor((victim + 2) % 3); });
+    Child dying([&]() -> int {
+      lci_runtime* runtime = nullptr;
+      create_runtime(job, victim, 3, "3600000", &runtime);
+      for (;;) pause();
+    });
+    const std::string claim = job.path().string() + "/gen.0/claim." + std::to_string(victim);
+    while (access(claim.c_str(), F_OK) != 0) usleep(100);
+    usleep(random() % 4000);
+    dying.kill();
+    EXPECT_EQ(0, first.wait());
+    EXPECT_EQ(0, second.wait());
+    dying.wait();
+    if (HasFailure()) return;
+  }
 }
 
 TEST(Job, ARankThatNeverComesIsNamed) {

@@ -162,7 +162,8 @@ TEST(FileBootstrap, ADuplicateRankIsRefused) {
 
   std::unique_ptr<Bootstrap> bootstrap;
   ASSERT_EQ(open_bootstrap(job.attributes(0), nullptr, 0, &bootstrap), LCI_DONE) << last_error();
-  EXPECT_EQ(bootstrap->barrier(now_ns() + 20'000'000), LCI_ERR_TIMEOUT);
+  EXPECT_EQ(bootstrap->barrier(now_ns() + 20'000'000'000), LCI_ERR_PEER_FAILED) << "told at once";
+  EXPECT_EQ(last_error_rank(), 1);
   EXPECT_PRED_FORMAT2(IsSubstring, "joined as process " + std::to_string(child) + ", which is gone",
                       std::string(last_error()));
   for (const int descriptor : {ready[0], ready[1], finish[0], finish[1]}) close(descriptor);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <string>
 
 #include "base/clock.hpp"
@@ -19,6 +20,9 @@
 
 namespace lci {
 namespace {
+
+constexpr uint64_t kDeathPatience = 500'000'000;  // ns
+constexpr uint64_t kLookForDeaths = 200'000'000;  // ns
 
 class FileDescriptor {
  public:
@@ -116,6 +120,29 @@ bool receive_hello(int socket, const Bootstrap& bootstrap, uint64_t deadline, He
          difference == 0 && credentials.uid == geteuid();
 }
 
+std::vector<uint32_t> all_ranks(const Bootstrap& bootstrap) {
+  std::vector<uint32_t> ranks(bootstrap.size());
+  std::iota(ranks.begin(), ranks.end(), 0u);
+  return ranks;
+}
+
+int died(uint32_t rank) {
+  return blame(rank, fail(LCI_ERR_PEER_FAILED, "meet peers: rank %u died while the ranks joined", rank));
+}
+
+/// Rank @p rank had joined and is not there any more: it died, or gave up because another one did.
+int not_met(const Bootstrap& bootstrap, uint32_t rank) {
+  std::vector<uint32_t> suspects = all_ranks(bootstrap);
+  std::swap(suspects[0], suspects[rank]);
+  // A socket closes shortly before its process counts as ended.
+  for (const uint64_t patience = now_ns() + kDeathPatience; now_ns() < patience; usleep(2000)) {
+    if (const auto dead = bootstrap.dead_among(suspects)) return died(*dead);
+  }
+  return blame(
+      rank, fail(LCI_ERR_BOOTSTRAP,
+                 "meet peers: rank %u did not answer: it left while joining, or has another secret or version", rank));
+}
+
 int take_peer(const Bootstrap& bootstrap, uint32_t rank, FileDescriptor arena, pid_t pid, uint64_t reserve,
               uint32_t devices, Peers* out) {
   const int code = Arena::map_peer(arena.release(), reserve, rank, bootstrap.size(), devices, &out->arenas[rank]);
@@ -123,6 +150,7 @@ int take_peer(const Bootstrap& bootstrap, uint32_t rank, FileDescriptor arena, p
   if (pid == getpid()) return LCI_DONE;
   out->pidfds[rank] = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (out->pidfds[rank] < 0) {
+    if (errno == ESRCH) return not_met(bootstrap, rank);
     return fail(LCI_ERR_BOOTSTRAP, "meet peers: cannot watch rank %u (process %d): %s", rank, pid,
                 std::strerror(errno));
   }
@@ -159,16 +187,21 @@ int meet_by_socket(Bootstrap& bootstrap, uint64_t reserve, uint32_t devices, std
   for (uint32_t rank = 0; rank < me; ++rank) {
     lower[rank] = FileDescriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     length = socket_address(bootstrap.job_id(), rank, &address);
-    if (lower[rank].get() < 0 || connect(lower[rank].get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+    if (lower[rank].get() < 0) {
+      return fail(LCI_ERR_BOOTSTRAP, "meet peers: rank %u has no socket left: %s", me, std::strerror(errno));
+    }
+    if (connect(lower[rank].get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
         !send_hello(lower[rank].get(), bootstrap, own->fd())) {
-      return fail(LCI_ERR_BOOTSTRAP, "meet peers: rank %u cannot reach rank %u: %s", me, rank, std::strerror(errno));
+      return not_met(bootstrap, rank);
     }
   }
   for (uint32_t missing = size - 1 - me; missing != 0;) {
     Hello hello{};
     FileDescriptor arena;
     pid_t pid = 0;
-    if (!wait_readable(listener.get(), deadline)) {
+    if (!wait_readable(listener.get(), std::min(deadline, now_ns() + kLookForDeaths))) {
+      if (const auto dead = bootstrap.dead_among(all_ranks(bootstrap))) return died(*dead);
+      if (now_ns() < deadline) continue;
       std::string ranks;
       for (uint32_t rank = me + 1; rank < size; ++rank) {
         if (!out->arenas[rank]) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
@@ -181,7 +214,7 @@ int meet_by_socket(Bootstrap& bootstrap, uint64_t reserve, uint32_t devices, std
     if (!receive_hello(connection.get(), bootstrap, patience, &hello, &arena, &pid)) continue;  // a stranger
     if (hello.rank <= me || out->arenas[hello.rank]) continue;
     if (!send_hello(connection.get(), bootstrap, own->fd())) {
-      return fail(LCI_ERR_BOOTSTRAP, "meet peers: rank %u went away while joining", hello.rank);
+      return not_met(bootstrap, hello.rank);
     }
     code = take_peer(bootstrap, hello.rank, std::move(arena), pid, reserve, devices, out);
     if (code != LCI_DONE) return code;
@@ -192,8 +225,8 @@ int meet_by_socket(Bootstrap& bootstrap, uint64_t reserve, uint32_t devices, std
     FileDescriptor arena;
     pid_t pid = 0;
     if (!receive_hello(lower[rank].get(), bootstrap, deadline, &hello, &arena, &pid) || hello.rank != rank) {
-      return fail(now_ns() >= deadline ? LCI_ERR_TIMEOUT : LCI_ERR_BOOTSTRAP,
-                  "meet peers: rank %u did not answer rank %u", rank, me);
+      if (now_ns() < deadline) return not_met(bootstrap, rank);
+      return blame(rank, fail(LCI_ERR_TIMEOUT, "meet peers: rank %u did not answer rank %u", rank, me));
     }
     code = take_peer(bootstrap, rank, std::move(arena), pid, reserve, devices, out);
     if (code != LCI_DONE) return code;

@@ -55,8 +55,9 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * Blocks until every rank has arrived.
    *
    * @return the runtime
+   * @throws io.lci.error.PeerFailedException if a rank died while the ranks joined
    * @throws io.lci.error.LciException if the library cannot be loaded or the ranks cannot find each
-   *     other
+   *     other; its rank is the first one that is missing
    */
   static LciRuntime create() {
     return create(LciOptions.defaults());

@@ -165,6 +165,11 @@ final class JnaCalls implements NativeCalls {
   }
 
   @Override
+  public int lastErrorRank() {
+    return JnaSymbols.lci_last_error_rank();
+  }
+
+  @Override
   public long version() {
     return JnaSymbols.lci_version();
   }

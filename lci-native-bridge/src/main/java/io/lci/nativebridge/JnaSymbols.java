@@ -13,6 +13,8 @@ final class JnaSymbols {
 
   static native long lci_last_error();
 
+  static native int lci_last_error_rank();
+
   static native long lci_version();
 
   static native int lci_attrs_create(long outAttrs);

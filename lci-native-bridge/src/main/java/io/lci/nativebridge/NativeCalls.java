@@ -23,6 +23,9 @@ public interface NativeCalls {
   /** {@code lci_last_error}: address of a C string, empty if the calling thread had no error. */
   long lastError();
 
+  /** {@code lci_last_error_rank}: the rank, or -1. */
+  int lastErrorRank();
+
   /** {@code lci_version}: address of a C string. */
   long version();
 

@@ -22,14 +22,13 @@ final class Errors {
 
   private Errors() {}
 
-  /** Throws unless the code is done. The hint is the core's own text. */
+  /** Throws unless the code is done. Hint and rank are what the core's own error says. */
   static void check(NativeCalls calls, int code, String operation, int device) {
     if (code != Codes.DONE) {
       String hint = NativeMemory.string(calls.lastError());
+      int rank = calls.lastErrorRank();
       throw of(
-          new Detail(
-              operation, LciException.NONE, LciException.NONE, device, name(calls, code), hint),
-          code);
+          new Detail(operation, rank, LciException.NONE, device, name(calls, code), hint), code);
     }
   }
 
