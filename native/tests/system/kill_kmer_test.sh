@@ -35,7 +35,7 @@ any_ended() { compgen -G "$dir/ranks/exit.?" > /dev/null; }
 # never_joined VICTIM: it was killed before the others had heard of it. They waited in vain, and say for whom.
 never_joined() {
   [[ $(sort -u "$dir"/ranks/exit.? | tr '\n' ' ') =~ ^1\ (137\ )?$ ]] &&
-    grep -qE "^kmer: create runtime: .*(missing|reach|in vain for) .*$1" "$dir"/ranks/err.?
+    [[ $(grep -lE "^kmer: create runtime rank $1: error_timeout" "$dir"/ranks/err.? | wc -l) == $((RANKS - 1)) ]]
 }
 
 others_named() {
