@@ -256,9 +256,9 @@ test_interrupt_is_passed_on() {
 }
 
 test_ignored_hangup_stays_ignored() {
+  mkfifo "$dir/fifo"  # before the ranks open it
   nohup "$lci_run" --dir "$base" -n 2 sh -c "echo \$\$ >> '$dir/pids'; exec cat '$dir/fifo'" < /dev/null > "$dir/out" 2>&1 &
   local launcher=$!
-  mkfifo "$dir/fifo"
   within has_lines "$dir/pids" 2
   kill -HUP "$launcher"
   sleep 0.2
