@@ -10,8 +10,8 @@ namespace {
 
 using namespace lci::bench;
 
-constexpr std::uint64_t kWarmup = 2'000;
-constexpr std::uint64_t kRounds = 100'000;
+const std::uint64_t kWarmup = dosed(2'000);
+const std::uint64_t kRounds = dosed(100'000);
 
 struct Lines {
   alignas(128) std::atomic<std::uint64_t> ping{0};
@@ -47,7 +47,7 @@ int main() {
         ping(lines, 1, kWarmup);
         double start = now_s();
         ping(lines, kWarmup + 1, kWarmup + kRounds);
-        print_metric("line_roundtrip", "ns", (now_s() - start) / kRounds * 1e9);
+        print_metric("line_roundtrip", "ns", (now_s() - start) / static_cast<double>(kRounds) * 1e9);
       },
       [&] { pong(lines); });
 }

@@ -36,7 +36,7 @@ constexpr int kRounds = 2;  // The first one warms up.
 
 constexpr std::uint64_t kSlots = 1024;
 constexpr std::uint64_t kBatch = 32;
-constexpr std::uint64_t kMessages = 10'000'000;
+const std::uint64_t kMessages = dosed(10'000'000, 1000);
 
 struct alignas(64) Slot {
   std::uint64_t header;
@@ -103,7 +103,7 @@ void measure_rate() {
           consume(ring, static_cast<std::uint64_t>(round) * kMessages);
         }
       });
-  print_metric("am_rate", "Mmsg/s", kMessages / seconds / 1e6);
+  print_metric("am_rate", "Mmsg/s", static_cast<double>(kMessages) / seconds / 1e6);
 }
 
 // ---- bandwidth -----------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ constexpr Shape kShapes[] = {
     {"bandwidth_64k", 64 * 1024, 1024, 1024},
     {"bandwidth_1m", 1024 * 1024, 16 * 1024, 64},
 };
-constexpr std::size_t kBytes = 1u << 30;
+const std::size_t kBytes = dosed(1u << 30, 4u << 20);
 
 /// Calls copy(offset of the cell in the ring, offset in the message) for each cell of all messages.
 template <typename Copy>

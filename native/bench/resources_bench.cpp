@@ -1,54 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cost of the resources under every message: a packet, a match, a completion. Prints one JSON object per line, with the
-// median of several runs: {"metric": ..., "unit": "ns/op", "ours": ...}. Threads share the object under test; the
-// figure is elapsed time by operations of one thread.
-#include <algorithm>
-#include <cstdio>
+// Throughput of the resources under every message, against what else one could take: `resources_bench NAME_tTHREADS
+// SIDE` prints one JSON line. All threads use one object; an operation is
+//   queue_array, queue_lcrq            a status pushed and one popped by the same thread
+//   handover_array, handover_lcrq      a status pushed by a thread and popped by another: half of them push
+//   packets_own, packets_shared        a packet got and put; with a deque for each thread, or one for all
+//   matching_map, matching_queue       a receive stored and matched by a send, over keys of the thread's own
+//   array                              an entry of a table read that others may change meanwhile
 #include <cstdlib>
-#include <latch>
-#include <thread>
-#include <vector>
+#include <deque>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
 
-#include "base/clock.hpp"
+#include "base/growing_array.hpp"
+#include "common/threads.hpp"
 #include "completion/queue.hpp"
 #include "matching/matching_engine.hpp"
 #include "pool/packet_pool.hpp"
+#include "rma/copy_guard.hpp"
+#include "rma/remote_table.hpp"
 
 namespace {
 
-constexpr uint64_t kOperations = 1'000'000;
-constexpr int kRuns = 7;
+using namespace lci::bench;
 
-/// Median nanoseconds per operation and thread of body(thread, operations).
-template <typename Body>
-double measure(uint32_t threads, Body body) {
-  std::vector<double> results;
-  for (int run = 0; run < kRuns; ++run) {
-    std::latch ready(threads + 1);
-    std::vector<std::thread> workers;
-    for (uint32_t self = 0; self < threads; ++self) {
-      workers.emplace_back([&, self] {
-        ready.arrive_and_wait();
-        body(self, kOperations);
-      });
-    }
-    ready.arrive_and_wait();
-    const uint64_t start = lci::now_ns();
-    for (std::thread& worker : workers) worker.join();
-    results.push_back(static_cast<double>(lci::now_ns() - start) / static_cast<double>(kOperations));
-  }
-  std::nth_element(results.begin(), results.begin() + kRuns / 2, results.end());
-  return results[kRuns / 2];
-}
-
-void report(const char* metric, uint32_t threads, double nanoseconds) {
-  std::printf("{\"metric\": \"%s, threads=%u\", \"unit\": \"ns/op\", \"ours\": %.2f}\n", metric, threads, nanoseconds);
-}
+const uint64_t kOperations = dosed(2'000'000);
 
 [[noreturn]] void stop(const char* what) {
   std::fprintf(stderr, "resources_bench: %s\n", what);
   std::exit(1);
 }
+
+// ---- completion queues ---------------------------------------------------------------------------------------------
+
+/// Push and pop of anything that has them: pop answers whether there was something.
+template <typename Queue>
+double push_and_pop(uint32_t threads, Queue& queue) {
+  return throughput(threads, kOperations, [&](uint32_t self, uint64_t operations) {
+    lci_status status{};
+    status.rank = self;
+    for (uint64_t i = 0; i < operations; ++i) {
+      while (!queue.push(status)) std::this_thread::yield();
+      while (!queue.pop(&status)) std::this_thread::yield();
+    }
+  });
+}
+
+/// The same where a thread does one of the two; what one pushes and another pops is one operation.
+template <typename Queue>
+double hand_over(uint32_t threads, Queue& queue) {
+  if (threads % 2 != 0) std::exit(3);
+  return throughput(threads, kOperations,
+                    [&](uint32_t self, uint64_t operations) {
+                      lci_status status{};
+                      for (uint64_t i = 0; i < operations; ++i) {
+                        while (!(self % 2 == 0 ? queue.push(status) : queue.pop(&status))) std::this_thread::yield();
+                      }
+                    }) /
+         2;
+}
+
+constexpr uint32_t kQueued = 65536;  // most statuses in a queue, as by default
+
+template <lci::QueueType type>
+struct OurQueue {
+  OurQueue() {
+    if (!lci::CompletionQueue::offers(type)) std::exit(3);
+    queue = lci::CompletionQueue::create(type, kQueued);
+  }
+  bool push(const lci_status& status) { return queue->signal(status) == LCI_DONE; }
+  bool pop(lci_status* status) { return queue->pop(status) == LCI_DONE; }
+
+  std::unique_ptr<lci::CompletionQueue> queue;
+};
+
+using ArrayStatuses = OurQueue<lci::QueueType::kArray>;
+using LcrqStatuses = OurQueue<lci::QueueType::kLcrq>;
+
+struct MutexQueue {
+  bool push(const lci_status& status) {
+    const std::lock_guard<std::mutex> guard(mutex);
+    if (queue.size() == kQueued) return false;
+    queue.push_back(status);
+    return true;
+  }
+  bool pop(lci_status* status) {
+    const std::lock_guard<std::mutex> guard(mutex);
+    if (queue.empty()) return false;
+    *status = queue.front();
+    queue.pop_front();
+    return true;
+  }
+
+  std::mutex mutex;
+  std::deque<lci_status> queue;
+};
+
+template <typename Queue>
+double queue(uint32_t threads) {
+  Queue queue;
+  return push_and_pop(threads, queue);
+}
+template <typename Queue>
+double handover(uint32_t threads) {
+  Queue queue;
+  return hand_over(threads, queue);
+}
+
+// ---- packet pool ---------------------------------------------------------------------------------------------------
+
+constexpr uint32_t kPacketBytes = 8192;
 
 /// Chunks from one block of memory.
 class Memory final : public lci::ChunkSource {
@@ -66,10 +127,11 @@ class Memory final : public lci::ChunkSource {
   uint64_t used_ = 64;
 };
 
-void packets(uint32_t threads, bool own_deques) {
+template <bool own_deques>
+double packets(uint32_t threads) {
   Memory memory(8u << 20);
-  lci::PacketPool pool(memory, 8192, 256, 512, own_deques ? threads : 1);
-  const double cost = measure(threads, [&](uint32_t self, uint64_t operations) {
+  lci::PacketPool pool(memory, kPacketBytes, 256, 512, own_deques ? threads : 1);
+  return throughput(threads, kOperations, [&](uint32_t self, uint64_t operations) {
     const uint32_t deque = own_deques ? self : 0;
     for (uint64_t done = 0; done < operations;) {
       const uint32_t handle = pool.get(deque);
@@ -78,44 +140,135 @@ void packets(uint32_t threads, bool own_deques) {
       ++done;
     }
   });
-  report(own_deques ? "packet get+put, own deque" : "packet get+put, shared deque", threads, cost);
 }
 
-/// Stores a receive and matches it by a send, over keys of its own: the uncontended path that messages take.
-void matching(uint32_t threads, lci::MatchingEngineType type, const char* metric) {
-  const auto engine = lci::MatchingEngine::create(type, 65536);
-  const double cost = measure(threads, [&](uint32_t self, uint64_t operations) {
+double heap_packets(uint32_t threads) {
+  return throughput(threads, kOperations, [](uint32_t, uint64_t operations) {
+    for (uint64_t i = 0; i < operations; ++i) {
+      void* volatile packet = std::malloc(kPacketBytes);
+      std::free(packet);
+    }
+  });
+}
+
+// ---- matching engines ----------------------------------------------------------------------------------------------
+
+/// Insert answers with what matches, or null.
+template <typename Insert>
+double insert_pairs(uint32_t threads, Insert insert) {
+  return throughput(threads, kOperations, [&](uint32_t self, uint64_t operations) {
     int value = 0;
     for (uint64_t i = 0; i < operations; ++i) {
       const uint64_t key = lci::make_key(self, i % 4096, LCI_POLICY_RANK_TAG);
-      engine->insert(key, &value, lci::Side::kReceive);
-      if (engine->insert(key, &value, lci::Side::kSend) == nullptr) stop("a send found no receive");
+      insert(key, &value, lci::Side::kReceive);
+      if (insert(key, &value, lci::Side::kSend) == nullptr) stop("a send found no receive");
     }
   });
-  report(metric, threads, cost);
 }
 
-void queue(uint32_t threads) {
-  lci::CompletionQueue completions(65536);
-  const double cost = measure(threads, [&](uint32_t self, uint64_t operations) {
-    lci_status status{};
-    status.rank = self;
+template <lci::MatchingEngineType type>
+double matching(uint32_t threads) {
+  const auto engine = lci::MatchingEngine::create(type, 65536);
+  return insert_pairs(threads,
+                      [&](uint64_t key, void* value, lci::Side side) { return engine->insert(key, value, side); });
+}
+
+double mutex_matching(uint32_t threads) {
+  std::mutex mutex;
+  std::unordered_map<uint64_t, std::deque<void*>> stored[2];
+  return insert_pairs(threads, [&](uint64_t key, void* value, lci::Side side) -> void* {
+    const std::lock_guard<std::mutex> guard(mutex);
+    auto& others = stored[side == lci::Side::kSend];
+    const auto found = others.find(key);
+    if (found == others.end()) {
+      stored[side != lci::Side::kSend][key].push_back(value);
+      return nullptr;
+    }
+    void* matched = found->second.front();
+    found->second.pop_front();
+    if (found->second.empty()) others.erase(found);
+    return matched;
+  });
+}
+
+// ---- array read without a lock -------------------------------------------------------------------------------------
+
+constexpr size_t kEntries = 4096;
+
+template <typename Get>
+double read_all(uint32_t threads, Get get) {
+  return throughput(threads, kOperations, [&](uint32_t, uint64_t operations) {
     for (uint64_t i = 0; i < operations; ++i) {
-      if (completions.signal(status) != LCI_DONE) stop("the queue is full");
-      while (completions.pop(&status) != LCI_DONE) std::this_thread::yield();
+      if (get(i % kEntries) != i % kEntries) stop("an element has changed");
     }
   });
-  report("queue push+pop", threads, cost);
 }
+
+double array(uint32_t threads) {
+  lci::GrowingArray<uint64_t> array;
+  for (size_t i = 0; i < kEntries; ++i) array.append(i);
+  return read_all(threads, [&](size_t index) { return array.get(index); });
+}
+
+double shared_mutex_array(uint32_t threads) {
+  std::shared_mutex mutex;
+  std::vector<uint64_t> array;
+  for (size_t i = 0; i < kEntries; ++i) array.push_back(i);
+  return read_all(threads, [&](size_t index) {
+    const std::shared_lock<std::shared_mutex> guard(mutex);
+    return array[index];
+  });
+}
+
+// ---- regions of others ---------------------------------------------------------------------------------------------
+
+double remote(uint32_t threads) {
+  lci::RemoteTable table;
+  lci::Remote region;
+  region.size = 4096;
+  uint64_t id = 0;
+  if (!table.add(region, &id)) stop("no remote id");
+  struct alignas(64) Word {
+    std::atomic<uint64_t> copying{0};
+  };
+  std::vector<Word> words(threads);
+  return throughput(threads, kOperations, [&](uint32_t self, uint64_t operations) {
+    uint64_t sequence = 0;
+    for (uint64_t i = 0; i < operations; ++i) {
+      lci::Remote found;
+      if (!table.find(id, &found) || found.size != region.size) stop("a remote region got lost");
+      const lci::CopyGuard guard(words[self].copying, sequence);
+    }
+  });
+}
+
+double shared_mutex_remote(uint32_t threads) {
+  std::shared_mutex mutex;
+  std::unordered_map<uint64_t, lci::Remote> table;
+  table[1].size = 4096;
+  return throughput(threads, kOperations, [&](uint32_t, uint64_t operations) {
+    for (uint64_t i = 0; i < operations; ++i) {
+      const std::shared_lock<std::shared_mutex> guard(mutex);
+      if (table.find(1)->second.size != 4096) stop("a remote region got lost");
+    }
+  });
+}
+
+const std::map<std::string, Sides> kMetrics = {
+    {"queue_array", {{"ours", queue<ArrayStatuses>}, {"mutex", queue<MutexQueue>}}},
+    {"queue_lcrq", {{"ours", queue<LcrqStatuses>}, {"mutex", queue<MutexQueue>}}},
+    {"handover_array", {{"ours", handover<ArrayStatuses>}, {"mutex", handover<MutexQueue>}}},
+    {"handover_lcrq", {{"ours", handover<LcrqStatuses>}, {"mutex", handover<MutexQueue>}}},
+    {"packets_own", {{"ours", packets<true>}, {"malloc", heap_packets}}},
+    {"packets_shared", {{"ours", packets<false>}, {"malloc", heap_packets}}},
+    {"matching_map", {{"ours", matching<lci::MatchingEngineType::kMap>}, {"mutex", mutex_matching}}},
+    {"matching_queue", {{"ours", matching<lci::MatchingEngineType::kQueue>}, {"mutex", mutex_matching}}},
+    {"array", {{"ours", array}, {"mutex", shared_mutex_array}}},
+    {"remote", {{"ours", remote}, {"mutex", shared_mutex_remote}}},
+};
 
 }  // namespace
 
-int main() {
-  for (const uint32_t threads : {1u, 2u}) {
-    packets(threads, true);
-    if (threads > 1) packets(threads, false);
-    matching(threads, lci::MatchingEngineType::kMap, "matching insert pair, map");
-    queue(threads);
-  }
-  matching(1, lci::MatchingEngineType::kQueue, "matching insert pair, queue");
+int main(int argc, char** argv) {
+  return measure_threads(argc, argv, kMetrics);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares us with the machine's limits and with peers; called by `./lci bench`, which builds first.
 #
-#   run_bench.sh [GROUP] [--pairs N] [--json FILE]
+#   run_bench.sh [GROUP] [--pairs N] [--json FILE] [--dose PART]
 #
 # Every round measures the cache-line round trip, then ours, then each peer, metric by metric: what is compared was
 # taken within seconds. A group is a function group_NAME that calls `compare`; a side is a function that prints one JSON
@@ -12,7 +12,7 @@ set -euo pipefail
 readonly home=${LCI_HOME:?set by ./lci} jdk=${LCI_JDK:?set by ./lci}
 readonly native=$home/lci-native-bridge/target/native
 readonly state=$home/.lci/bench cache=$home/.lci/cache
-readonly GROUPS_ALL='native boundary jvm kmer idle'
+readonly GROUPS_ALL='native resources boundary jvm kmer idle'
 readonly NOT_OFFERED=3
 readonly PEER_TIMEOUT_S=120
 
@@ -28,6 +28,11 @@ parse_arguments() {
     case $1 in
       --pairs) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || wrong "--pairs needs a number above 0"; pairs=$2; shift 2 ;;
       --json) [[ -n ${2:-} ]] || wrong "--json needs a file"; json=$2; shift 2 ;;
+      --dose)
+        [[ ${2:-} =~ ^(1|0?\.[0-9]*[1-9][0-9]*)$ ]] || wrong "--dose needs a number above 0, at most 1"
+        export LCI_BENCH_DOSE=$2
+        shift 2
+        ;;
       *) [[ " $GROUPS_ALL " == *" $1 "* ]] || wrong "no such group: $1; groups: $GROUPS_ALL"; groups=$1; shift ;;
     esac
   done
@@ -83,7 +88,13 @@ print_table() {
 
 # ---- native: the core in C, two processes on this host ----------------------------------------------------------------
 
-native_ours() { "$native/am_bench" "$1"; }
+native_ours() {
+  case $1 in
+    put_* | get_*) "$native/remote_bench" "$1" ;;
+    *_2x2) "$native/two_by_two_bench" "$1" ;;
+    *) "$native/am_bench" "$1" ;;
+  esac
+}
 
 native_ring() {
   case $1 in
@@ -92,17 +103,24 @@ native_ring() {
   esac
 }
 
-# Half a round trip of a cache line: no message can be faster.
+# line_as METRIC DIVISOR: no message can be faster than half a round trip of a cache line, no barrier than a whole one.
+line_as() {
+  "$native/line_roundtrip" | awk -F '"value":' -v m="$1" -v d="$2" '{ printf "{\"metric\":\"%s\",\"unit\":\"ns\",\"value\":%.6g}\n", m, $2 / d }'
+}
 native_line() {
-  [[ $1 == am_latency ]] || return $NOT_OFFERED
-  "$native/line_roundtrip" | awk -F '"value":' '{ printf "{\"metric\":\"am_latency\",\"unit\":\"ns\",\"value\":%.6g}\n", $2 / 2 }'
+  case $1 in
+    am_latency | put_latency) line_as "$1" 2 ;;
+    barrier) line_as "$1" 1 ;;
+    *) return $NOT_OFFERED ;;
+  esac
 }
 
-# ucx_run COLUMN FACTOR UNIT METRIC ARGS...: two processes of UCX's own benchmark on two processors. Columns of its
-# output: 4 overall latency in us, 6 overall bandwidth in MiB/s, 8 overall messages a second.
+# ucx_run VALUE UNIT METRIC COUNT ARGS...: two processes of UCX's own benchmark on two processors, COUNT operations.
+# VALUE is an awk expression over the columns of its output: $6 overall bandwidth in MiB/s, $8 overall messages a second.
 ucx_run() {
-  local column=$1 factor=$2 unit=$3 metric=$4 port=$((20000 + RANDOM % 10000)) server
+  local value=$1 unit=$2 metric=$3 count=$4 port=$((20000 + RANDOM % 10000)) server
   shift 4
+  set -- "$@" -n "$(awk -v n="$count" -v d="${LCI_BENCH_DOSE:-1}" 'BEGIN { n = int(n * d); print n < 10 ? 10 : n }')"
   export UCX_TLS=posix,self UCX_LOG_LEVEL=fatal
   ucx_perftest -c 0 -p "$port" "$@" > "$state/ucx-server.log" 2>&1 &
   server=$!
@@ -112,49 +130,104 @@ ucx_run() {
     ((++tries < 200)) && kill -0 "$server" 2> /dev/null || { kill "$server" 2> /dev/null; return 1; }
     sleep 0.02
   done
-  timeout $PEER_TIMEOUT_S ucx_perftest localhost -c 1 -p "$port" -f -v "$@" | awk -F , -v c="$column" -v f="$factor" -v u="$unit" -v m="$metric" '
-    END { printf "{\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.6g}\n", m, u, $c * f }'
+  timeout $PEER_TIMEOUT_S ucx_perftest localhost -c 1 -p "$port" -f -v "$@" | awk -F , -v u="$unit" -v m="$metric" '
+    END { printf "{\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.6g}\n", m, u, '"$value"' }'
   local code=$?
   wait "$server" || true
   return $code
 }
+ucx_latency() { ucx_run '1e9 / $8' ns "$@"; }
+ucx_rate() { ucx_run '$8 * 1e-6' "$@"; }
+ucx_bandwidth() { ucx_run '$6 * 1048576e-9' GB/s "$@"; }
 
 native_ucx() {
-  local mib=1048576e-9
+  local lowest=(-d memory -x posix -D short)
   case $1 in
-    am_latency) ucx_run 4 1000 ns "$1" -t am_lat -d memory -x posix -D short -s 8 -n 200000 ;;
-    am_rate) ucx_run 8 1e-6 Mmsg/s "$1" -t am_bw -d memory -x posix -D short -s 8 -n 4000000 ;;
-    sendrecv_latency) ucx_run 4 1000 ns "$1" -t tag_lat -s 8 -n 200000 ;;
-    sendrecv_rate) ucx_run 8 1e-6 Mmsg/s "$1" -t tag_bw -s 8 -n 2000000 ;;
-    bandwidth_1k) ucx_run 6 $mib GB/s "$1" -t ucp_am_bw -s 1024 -n 500000 ;;
-    bandwidth_16k) ucx_run 6 $mib GB/s "$1" -t ucp_am_bw -s 16384 -n 60000 ;;
-    bandwidth_64k) ucx_run 6 $mib GB/s "$1" -t ucp_am_bw -s 65536 -n 20000 ;;
-    bandwidth_1m) ucx_run 6 $mib GB/s "$1" -t ucp_am_bw -s 1048576 -n 1000 ;;
+    am_latency) ucx_latency "$1" 200000 -t am_lat "${lowest[@]}" -s 8 ;;
+    am_rate) ucx_rate Mmsg/s "$1" 4000000 -t am_bw "${lowest[@]}" -s 8 ;;
+    sendrecv_latency) ucx_latency "$1" 200000 -t tag_lat -s 8 ;;
+    sendrecv_rate) ucx_rate Mmsg/s "$1" 2000000 -t tag_bw -s 8 ;;
+    bandwidth_1k) ucx_bandwidth "$1" 500000 -t ucp_am_bw -s 1024 ;;
+    bandwidth_16k) ucx_bandwidth "$1" 60000 -t ucp_am_bw -s 16384 ;;
+    bandwidth_64k) ucx_bandwidth "$1" 20000 -t ucp_am_bw -s 65536 ;;
+    bandwidth_1m) ucx_bandwidth "$1" 1000 -t ucp_am_bw -s 1048576 ;;
+    put_latency) ucx_latency "$1" 200000 -t put_lat "${lowest[@]}" -s 8 ;;
+    get_latency) ucx_latency "$1" 2000000 -t get -d memory -x posix -D bcopy -s 8 ;;
+    put_rate) ucx_rate Mop/s "$1" 4000000 -t ucp_put_bw -s 8 ;;
+    get_rate) ucx_rate Mop/s "$1" 2000000 -t ucp_get -s 8 ;;
+    put_64k) ucx_bandwidth "$1" 20000 -t ucp_put_bw -s 65536 ;;
+    get_64k) ucx_bandwidth "$1" 20000 -t ucp_get -s 65536 ;;
+    put_1m) ucx_bandwidth "$1" 1000 -t ucp_put_bw -s 1048576 ;;
+    get_1m) ucx_bandwidth "$1" 1000 -t ucp_get -s 1048576 ;;
     *) return $NOT_OFFERED ;;
   esac
 }
 
+# Both MPI libraries do everything but active messages.
 native_mpich() {
-  case $1 in
-    sendrecv_* | bandwidth_*) timeout $PEER_TIMEOUT_S mpiexec.mpich -n 2 "$state/mpi_bench" "$1" ;;
-    *) return $NOT_OFFERED ;;
-  esac
+  [[ $1 != am_* && $1 != put_messages_* ]] || return $NOT_OFFERED
+  timeout $PEER_TIMEOUT_S mpiexec.mpich -n 2 "$state/mpi_bench.mpich" "$1"
+}
+# The benchmark binds its processes itself.
+native_openmpi() {
+  [[ $1 != am_* && $1 != put_messages_* ]] || return $NOT_OFFERED
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout $PEER_TIMEOUT_S \
+    mpiexec.openmpi --bind-to none --oversubscribe -n 2 "$state/mpi_bench.openmpi" "$1"
+}
+
+# build_mpi LIBRARY PACKAGES: the peer's benchmark, if the library is installed.
+build_mpi() {
+  command -v "mpicc.$1" > /dev/null &&
+    "mpicc.$1" -O3 -o "$state/mpi_bench.$1" "$home/native/bench/peers/mpi_bench.c" && return
+  echo "lci bench: no $1 here (Debian: $2)" >&2
+  return 1
 }
 
 group_native() {
-  local peers=("raw ring=native_ring" "line, one way=native_line")
+  local peers=("raw ring=native_ring" "cache line=native_line")
   if command -v ucx_perftest > /dev/null; then
     peers+=(UCX=native_ucx)
   else
     echo "lci bench: no UCX here (Debian: ucx-utils)" >&2
   fi
-  if command -v mpicc.mpich > /dev/null && mpicc.mpich -O3 -o "$state/mpi_bench" "$home/native/bench/peers/mpi_bench.c"; then
-    peers+=(MPICH=native_mpich)
-  else
-    echo "lci bench: no MPICH here (Debian: mpich libmpich-dev)" >&2
-  fi
-  compare "am_rate am_latency sendrecv_rate sendrecv_latency bandwidth_1k bandwidth_16k bandwidth_64k bandwidth_1m" \
+  ! build_mpi mpich "mpich libmpich-dev" || peers+=(MPICH=native_mpich)
+  ! build_mpi openmpi "openmpi-bin libopenmpi-dev" || peers+=("Open MPI=native_openmpi")
+  compare "am_rate am_latency sendrecv_rate sendrecv_latency bandwidth_1k bandwidth_16k bandwidth_64k bandwidth_1m \
+    put_latency get_latency put_rate get_rate put_64k get_64k put_1m get_1m put_messages_64k put_messages_1m barrier \
+    sendrecv_rate_2x2" \
     native_ours "${peers[@]}"
+}
+
+# ---- resources: what threads of one process get out of what they share ---------------------------------------------------
+
+# sweep NAMES: each with 1, 2, 4 ... threads, up to the processors, at least 2.
+sweep() {
+  local processors name threads
+  processors=$(nproc)
+  for name in $1; do
+    for ((threads = 1; threads <= (processors > 2 ? processors : 2); threads *= 2)); do echo "${name}_t$threads"; done
+  done
+}
+
+resources_ours() { "$native/resources_bench" "$1" ours; }
+resources_mutex() { "$native/resources_bench" "$1" mutex; }
+resources_malloc() { "$native/resources_bench" "$1" malloc; }
+devices_dedicated() { "$native/devices_bench" "$1" dedicated; }
+devices_shared() { "$native/devices_bench" "$1" shared; }
+devices_lane() { "$native/devices_bench" "$1" lane; }
+devices_post() { "$native/devices_bench" "$1" post; }
+devices_queue() { "$native/devices_bench" "$1" queue; }
+devices_synchronizers() { "$native/devices_bench" "$1" synchronizers; }
+devices_try() { "$native/devices_bench" "$1" try; }
+devices_spin() { "$native/devices_bench" "$1" spin; }
+
+group_resources() {
+  compare "$(sweep "queue_array queue_lcrq handover_array handover_lcrq matching_map matching_queue array remote")" resources_ours mutex=resources_mutex
+  compare "$(sweep "packets_own packets_shared")" resources_ours malloc=resources_malloc
+  compare "$(sweep devices)" devices_dedicated "one shared=devices_shared"
+  compare "$(sweep lanes)" devices_lane "post by post=devices_post"
+  compare "$(sweep completions)" devices_queue synchronizers=devices_synchronizers
+  compare "$(sweep lock)" devices_try "spin lock=devices_spin"
 }
 
 # ---- boundary: a lane driven from Java against the same lane driven from C ------------------------------------------------

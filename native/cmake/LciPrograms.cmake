@@ -23,3 +23,11 @@ foreach(source ${tool_sources})
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE lci_compile)
 endforeach()
+
+if(BUILD_TESTING AND TARGET lci_info AND TARGET lci)
+  add_test(NAME lci_info COMMAND lci_info $<TARGET_FILE:lci>)
+  add_test(NAME lci_info_verbose COMMAND lci_info -v $<TARGET_FILE:lci>)
+  set_tests_properties(lci_info PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "\nbuilt +[0-9]" FAIL_REGULAR_EXPRESSION
+                                           "\nbuild type")
+  set_tests_properties(lci_info_verbose PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "\nbuild type +[A-Z]")
+endif()

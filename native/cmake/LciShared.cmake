@@ -9,14 +9,16 @@ endif()
 set(version_script ${CMAKE_CURRENT_SOURCE_DIR}/cmake/lci.map)
 add_library(lci SHARED $<TARGET_OBJECTS:lci_objects>)
 target_link_libraries(lci PRIVATE lci_compile)
-target_include_directories(lci INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/include)
+add_library(lci::lci ALIAS lci)
+target_include_directories(lci INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+                                         $<INSTALL_INTERFACE:include>)
 target_link_options(lci PRIVATE -Wl,--version-script=${version_script} -Wl,--as-needed -Wl,--build-id)
 set_target_properties(lci PROPERTIES LINK_DEPENDS ${version_script})
 if(NOT LCI_SANITIZE)
   target_link_options(lci PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,defs)
 endif()
 
-if(BUILD_TESTING)
+if(BUILD_TESTING AND PROJECT_IS_TOP_LEVEL)
   add_test(NAME symbols COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cmake/check_symbols.sh ${CMAKE_CURRENT_SOURCE_DIR}/include/lci/lci.h
                                 $<TARGET_FILE:lci> "${LCI_SANITIZE}")
 endif()

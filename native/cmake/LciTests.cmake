@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# lci_unit_tests, lci_stress_tests, lci_multiprocess_tests: one executable per folder of tests, one ctest entry per test.
+# lci_unit_tests, lci_conformance_tests, lci_stress_tests, lci_multiprocess_tests: one executable per folder of tests, one ctest entry per test.
+# Every tests/c/*_test.c is a program over the shared library, and one entry; so is every fuzz target on its corpus.
 find_package(GTest QUIET)
 if(NOT GTest_FOUND)
   message(STATUS "LCI: GoogleTest not found (Debian: libgtest-dev): configured without tests")
@@ -12,6 +13,12 @@ function(lci_add_tests kind timeout)
   if(NOT sources)
     return()
   endif()
+  # What is tested is optimized, most tests are not much: they would take twice as long to compile.
+  if(LCI_SANITIZE MATCHES "address")
+    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -O0)
+  elseif(NOT LCI_SANITIZE AND NOT kind STREQUAL "stress")
+    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -O1)
+  endif()
   set(target lci_${kind}_tests)
   add_executable(${target} ${sources})
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
@@ -21,5 +28,38 @@ function(lci_add_tests kind timeout)
 endfunction()
 
 lci_add_tests(unit 60)
-lci_add_tests(stress 120)
-lci_add_tests(multiprocess 120)
+# Each test of these two has shorter deadlines of its own; in the soak some are given much more to do.
+lci_add_tests(conformance 1200)
+lci_add_tests(stress 900)
+lci_add_tests(multiprocess 600)
+
+file(GLOB c_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/c/*_test.c)
+foreach(source ${c_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  target_compile_options(${name} PRIVATE -pedantic)
+  target_link_libraries(${name} PRIVATE lci lci_compile)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
+endforeach()
+
+file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp)
+foreach(source ${fuzz_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name}_replay ${source} tests/fuzz/replay.cpp)
+  target_include_directories(${name}_replay PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
+  target_link_libraries(${name}_replay PRIVATE lci_core GTest::gtest)
+  add_test(NAME ${name} COMMAND ${name}_replay ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/corpus/${name}.hex)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
+endforeach()
+
+# Those that are a job of 4 ranks.
+file(GLOB c_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/c/*_job.c)
+foreach(source ${c_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  target_compile_options(${name} PRIVATE -pedantic)
+  target_link_libraries(${name} PRIVATE lci lci_compile)
+  add_test(NAME ${name} COMMAND lci_run -n 4 $<TARGET_FILE:${name}>)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS multiprocess)
+endforeach()

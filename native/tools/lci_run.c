@@ -577,5 +577,8 @@ int main(int argc, char** argv) {
   run_loop(&job);
   job_directory_remove(&job.directory);
   guardian_end(&job.guardian);
+  output_close(&job.out);
+  output_close(&job.err);
+  free(job.ranks);
   return job.exit_code;
 }

@@ -13,18 +13,9 @@
 #include <fstream>
 #include <string>
 
-#include "lci/lci.h"
-#include "yardstick.hpp"
+#include "lane.hpp"
 
 namespace lci::bench {
-
-inline void check(int code, const char* what) {
-  if (code < LCI_ERR_ARGUMENT) {
-    return;
-  }
-  std::fprintf(stderr, "%s: %s: %s\n", what, lci_code_name(code), lci_last_error());
-  _exit(EXIT_FAILURE);
-}
 
 /// A job directory as the launcher makes it; removed by whoever created it.
 class JobDirectory {
@@ -57,35 +48,31 @@ class JobDirectory {
   std::string path_;
 };
 
-/// One rank with one lane.
-class Rank {
+/// What holds a rank's runtime: made before its lane, closed after it.
+class RankRuntime {
  public:
-  Rank(const std::string& directory, uint32_t rank) {
+  RankRuntime(const std::string& directory, uint32_t rank, uint32_t devices = 1) {
     lci_attrs* attrs = nullptr;
     check(lci_attrs_create(&attrs), "attributes");
     check(lci_attrs_set(attrs, "job_dir", directory.c_str()), "attributes");
     check(lci_attrs_set(attrs, "job_rank", std::to_string(rank).c_str()), "attributes");
     check(lci_attrs_set(attrs, "job_size", "2"), "attributes");
+    check(lci_attrs_set(attrs, "devices", std::to_string(devices).c_str()), "attributes");
     check(lci_runtime_create(attrs, nullptr, 0, &runtime_), "create runtime");
     lci_attrs_free(attrs);
-    check(lci_lane_create(runtime_, 0, 1, &lane_), "create lane");
-    uint64_t base = 0, length = 0;
-    check(lci_lane_memory(lane_, &base, &length), "lane memory");
-    uint64_t layout[LCI_LAYOUT_COUNT];
-    lci_layout(layout, LCI_LAYOUT_COUNT);
-    control_ = reinterpret_cast<lci_lane_control*>(base + layout[LCI_LAYOUT_CONTROL_OFFSET]);
-    submissions_ = reinterpret_cast<lci_descriptor*>(base + layout[LCI_LAYOUT_SUBMISSION_OFFSET]);
-    records_ = reinterpret_cast<lci_record*>(base + layout[LCI_LAYOUT_COMPLETION_OFFSET]);
-    demands_ = reinterpret_cast<lci_demand*>(base + layout[LCI_LAYOUT_DEMAND_OFFSET]);
-    mask_ = static_cast<uint32_t>(layout[LCI_LAYOUT_COMPLETION_COUNT]) - 1;
-    control_->flags = LCI_ENTER_POST | LCI_ENTER_PROGRESS | LCI_ENTER_DRAIN;
   }
-  ~Rank() {
-    check(lci_lane_free(lane_), "free lane");
-    check(lci_runtime_close(runtime_, 1000), "close");
-  }
-  Rank(const Rank&) = delete;
-  Rank& operator=(const Rank&) = delete;
+  ~RankRuntime() { check(lci_runtime_close(runtime_, 1000), "close"); }
+  RankRuntime(const RankRuntime&) = delete;
+  RankRuntime& operator=(const RankRuntime&) = delete;
+
+ protected:
+  lci_runtime* runtime_ = nullptr;
+};
+
+/// One rank with one lane.
+class Rank : public RankRuntime, public LaneDriver {
+ public:
+  Rank(const std::string& directory, uint32_t rank) : RankRuntime(directory, rank), LaneDriver(runtime_, 0) {}
 
   /// Opens a port with a native handler.
   void handle(uint32_t port, lci_handler_fn function, void* argument) {
@@ -93,66 +80,55 @@ class Rank {
     check(lci_handler_create(runtime_, function, argument, &handler), "create handler");
     check(lci_port_open(runtime_, port, "", handler, 0, 0), "open port");
   }
-  /// Opens a port whose messages come as records, with demand without end.
-  void open(uint32_t port) {
-    uint32_t index = 0;
-    uint64_t base = 0, length = 0;
-    check(lci_lane_open_port(lane_, port, "", 0, 0, &index, &base, &length), "open port");
-    demands_[index].requested = UINT64_MAX / 2;
+  /// Memory that peers can read; it goes with the runtime.
+  void* allocate(uint64_t bytes) {
+    lci_memory* memory = nullptr;
+    void* address = nullptr;
+    check(lci_memory_allocate(runtime_, bytes, &memory, &address), "allocate memory");
+    return address;
   }
-  /// Reads all records; adds the first eight payload bytes of each message to @p sum, and counts the messages.
-  uint64_t received(uint64_t* sum) {
-    uint64_t count = 0;
-    while (control_->cq_head != control_->cq_tail) {
-      const lci_record& record = records_[control_->cq_head & mask_];
-      if (record.kind == LCI_RECORD_MESSAGE) {
-        uint64_t value;
-        std::memcpy(&value, record.u.inline_payload, sizeof value);
-        *sum += value;
-        ++count;
-      }
-      control_->cq_head += record.kind == LCI_RECORD_PAD ? record.size : 1;
-    }
-    return count;
-  }
-  lci_lane_control& control() { return *control_; }
-  lci_descriptor& submission(uint32_t index) { return submissions_[index]; }
-  void enter() { check(lci_lane_enter(lane_), "enter"); }
-  /// Counts the operations that ended since the last call.
-  uint64_t ended() {
-    uint64_t count = 0;
-    for (; control_->cq_head != control_->cq_tail; ++control_->cq_head) {
-      const lci_record& record = records_[control_->cq_head & mask_];
-      if (record.kind == LCI_RECORD_OP) {
-        check(record.code, "operation");
-        ++count;
-      }
-    }
-    return count;
-  }
-  /// Enters with one descriptor until it is taken; reads records meanwhile and adds them to @p ended_count.
-  int post(const lci_descriptor& op, uint64_t* ended_count) {
+  /// Offers a region to rank @p to, by a message to @p port: @p own, or allocated memory if null. @return its address.
+  void* offer_region(uint32_t to, void* own, uint64_t bytes, uint32_t port) {
+    lci_memory* memory = nullptr;
+    void* address = own;
+    check(own ? lci_memory_register(runtime_, own, bytes, &memory)
+              : lci_memory_allocate(runtime_, bytes, &memory, &address),
+          "region");
+    lci_descriptor ops[2] = {};
+    ops[0].op = LCI_OP_AM;
+    ops[0].rank = to;
+    ops[0].port = static_cast<uint16_t>(port);
+    ops[0].size = LCI_MEMORY_HANDLE_SIZE;
+    check(lci_memory_handle(memory, ops[0].u.inline_payload, LCI_MEMORY_HANDLE_SIZE), "handle");
     for (Spin spin;; spin()) {
-      submissions_[0] = op;
-      control_->submit_count = 1;
+      std::memcpy(&submission(0), ops, sizeof ops);
+      control().submit_count = 2;
       enter();
-      const int code = submissions_[0].outcome;
-      check(code, "post");
-      *ended_count += ended();
-      if (code < LCI_RETRY) {
-        return code;
-      }
+      check(submission(0).outcome, "offer");
+      if (submission(0).outcome < LCI_RETRY) return address;
     }
   }
-
- private:
-  lci_runtime* runtime_ = nullptr;
-  lci_lane* lane_ = nullptr;
-  lci_lane_control* control_ = nullptr;
-  lci_descriptor* submissions_ = nullptr;
-  lci_record* records_ = nullptr;
-  lci_demand* demands_ = nullptr;
-  uint32_t mask_ = 0;
+  /// Opens the region that the other rank offers.
+  uint64_t open_region(uint32_t port) {
+    struct Offer {
+      lci_runtime* runtime;
+      uint64_t id;
+    } offer{runtime_, 0};
+    handle(
+        port,
+        [](const lci_status* status, void* argument) {
+          auto* taken = static_cast<Offer*>(argument);
+          check(lci_remote_open(taken->runtime, status->rank, status->buffer, status->size, &taken->id, nullptr),
+                "open region");
+        },
+        &offer);
+    for (Spin spin; offer.id == 0; spin()) {
+      enter();
+      ended();
+    }
+    check(lci_port_close(runtime_, port), "close port");
+    return offer.id;
+  }
 };
 
 }  // namespace lci::bench

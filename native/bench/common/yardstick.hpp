@@ -9,9 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -26,6 +28,14 @@ inline double now_s() {
 [[noreturn]] inline void give_up(const char* what) {
   std::perror(what);
   std::exit(EXIT_FAILURE);
+}
+
+/// How often to do what takes @p full rounds for a figure that is worth something: environment LCI_BENCH_DOSE is the
+/// part of it to do, so that tests can see in a moment whether a measurement works.
+inline std::uint64_t dosed(std::uint64_t full, std::uint64_t least = 1) {
+  static const char* const dose = std::getenv("LCI_BENCH_DOSE");
+  static const double part = dose ? std::atof(dose) : 1;
+  return std::max(least, static_cast<std::uint64_t>(static_cast<double>(full) * part));
 }
 
 /// Binds the caller to processor @p index of those it may use; does nothing if there are fewer.

@@ -26,7 +26,7 @@ extern "C" {
 #define LCI_API __attribute__((visibility("default")))
 
 /** Changes whenever a structure, an offset or the meaning of a call changes. Compared by bindings at load. */
-#define LCI_ABI_VERSION 1
+#define LCI_ABI_VERSION 2
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 /** @name Codes
@@ -82,7 +82,8 @@ typedef enum lci_code {
   LCI_ERR_UNSUPPORTED = 53,    /**< Not available on this machine or in this build; the text says why. */
   LCI_ERR_PROTOCOL = 54,       /**< A peer sent bytes that make no sense; it is treated as failed. */
   LCI_ERR_OVERRUN = 55,        /**< More signals than the synchronizer or queue has room for. [SS-41, SS-45] */
-  LCI_ERR_ATTRIBUTE = 56       /**< Unknown attribute name, or a value out of range. [2B-53] */
+  LCI_ERR_ATTRIBUTE = 56,      /**< Unknown attribute name, or a value out of range. [2B-53] */
+  LCI_ERR_MEMORY_CLOSED = 57   /**< The remote region was freed or deregistered, or its id was closed here. */
 } lci_code;
 
 /** Name of a code, for example "retry_nocredit"; "unknown" for anything else. Never null. [D13] */
@@ -98,8 +99,9 @@ LCI_API const char* lci_version(void);
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 /** @name Attributes
- * A set of named values. Precedence: a value set here, then environment LCI_ATTR_<NAME IN CAPITALS> (read when a
- * runtime is created), then the default. An unknown name or a bad value is an error. [A6, 2B-53]
+ * A set of named values. Precedence: a value set here, then one set by lci_global_set(), then environment
+ * LCI_ATTR_<NAME IN CAPITALS> (read when a runtime is created), then the default. An unknown name or a bad value is an
+ * error. [A6, 2B-53]
  * @{ */
 
 typedef struct lci_attrs lci_attrs;
@@ -114,6 +116,8 @@ LCI_API int lci_attrs_set(lci_attrs* attrs, const char* name, const char* value)
 LCI_API int lci_attrs_own(lci_attrs* attrs, const char* name);
 /** Name of attribute @p index, or null past the end: a way to list all. */
 LCI_API const char* lci_attr_name(uint32_t index);
+/** Text that @p attrs holds for @p name; LCI_ERR_ATTRIBUTE if it holds none, LCI_ERR_SIZE if @p out is too small. */
+LCI_API int lci_attrs_get(const lci_attrs* attrs, const char* name, char* out, size_t out_size);
 /** Default of attribute @p index as text. */
 LCI_API const char* lci_attr_default(uint32_t index);
 /** One sentence on attribute @p index. */
@@ -148,18 +152,34 @@ LCI_API int lci_runtime_create(const lci_attrs* attrs, lci_inproc* job, uint32_t
 LCI_API int lci_runtime_close(lci_runtime* runtime, uint32_t timeout_ms);
 LCI_API uint32_t lci_runtime_rank(const lci_runtime* runtime);
 LCI_API uint32_t lci_runtime_size(const lci_runtime* runtime);
-/** Effective value of an attribute as text (after clamping). [A7] */
+/**
+ * Effective value of an attribute as text (after clamping), or one of what follows from them: max_eager, max_inline,
+ * max_tag, max_signal_tag, max_port, max_engine, bootstrap_used. [A7]
+ */
 LCI_API int lci_runtime_attr(const lci_runtime* runtime, const char* name, char* out, size_t out_size);
+/** All effective values as a new set, to be read, or to create another runtime like this one. [A7] */
+LCI_API int lci_runtime_attrs(const lci_runtime* runtime, lci_attrs** out);
 
 typedef enum lci_peer_state { LCI_PEER_ALIVE = 0, LCI_PEER_LEFT = 1, LCI_PEER_FAILED = 2 } lci_peer_state;
 LCI_API int lci_runtime_peer(const lci_runtime* runtime, uint32_t rank, int32_t* out_state);
 
 /**
- * Copies the counters, all at once and without a lock; they are always on. Entry i is named by lci_counter_name(i).
+ * Copies the counters, all at once and without holding up whoever counts; they are always on. Entry i is named by
+ * lci_counter_name(i).
  * @return how many there are; at most @p count are written. [M1, 2B-49]
  */
 LCI_API uint32_t lci_runtime_snapshot(const lci_runtime* runtime, uint64_t* out, uint32_t count);
 LCI_API const char* lci_counter_name(uint32_t index);
+/** In place of a device: none of them. */
+#define LCI_NO_DEVICE 0xFFFFFFFFu
+/**
+ * A part of lci_runtime_snapshot(): what device @p device has counted, or with ::LCI_NO_DEVICE what no device counts
+ * (memory of regions, statuses of queues, peers, parking of lanes). The parts add up to the whole, in 64 bits. Who does
+ * something counts it: a receive may be posted on one device and matched by another, so of what is pending or stored
+ * only the sum says how much there is, while a part may be below 0. [M1, U7]
+ * @return as lci_runtime_snapshot(); 0 if there is no such device.
+ */
+LCI_API uint32_t lci_runtime_snapshot_part(const lci_runtime* runtime, uint32_t device, uint64_t* out, uint32_t count);
 
 /**
  * What this machine offers: lines of "key<TAB>value" (version, transports and why one is unavailable, memlock limit,
@@ -168,19 +188,85 @@ LCI_API const char* lci_counter_name(uint32_t index);
  */
 LCI_API size_t lci_info(char* out, size_t out_size);
 
+/** Levels of the log, see lci_log_take(). Attribute log_level says up to which one lines are written. [M5] */
+typedef enum lci_log_level {
+  LCI_LOG_ERROR = 0,
+  LCI_LOG_WARN = 1, /**< The default. */
+  LCI_LOG_STATUS = 2,
+  LCI_LOG_INFO = 3,
+  LCI_LOG_DEBUG = 4,
+  LCI_LOG_TRACE = 5
+} lci_log_level;
+
+/** The log of a runtime. */
+typedef struct lci_log lci_log;
+/** A reference to the runtime's log, to be freed with lci_log_free(). It outlives the runtime: what closing writes can
+ * be taken afterwards. [M5] */
+LCI_API int lci_runtime_log(lci_runtime* runtime, lci_log** out);
+/** Gives a reference back; null is allowed. */
+LCI_API void lci_log_free(lci_log* log);
+/**
+ * Takes the oldest line that attribute log_keep has kept, so that callers can route it into a log of their own: the
+ * core calls nobody. Lines are "rank:host:process:thread:seconds:file:function:line level [tag] text". Where they also
+ * go, which and up to which level say the attributes log_*; those are read from environment LCI_LOG_* as well. When
+ * lines had to go because nobody took them, a line of tag "log" comes first and says how many. Any thread. [M5]
+ * @param out_level ::lci_log_level
+ * @param out at most @p out_size bytes with the terminator; a longer line (at most 1,023 bytes) is cut.
+ * @return LCI_DONE, or LCI_RETRY when there is no line.
+ */
+LCI_API int lci_log_take(lci_log* log, int32_t* out_level, char* out, size_t out_size);
+
 /** Base and reserved length of this rank's shared arena: packets (see ::lci_layout_id LCI_LAYOUT_PACKET_*) live at
  * base + 64 * handle. The range is never unmapped while the process lives: on close it becomes anonymous. [V15] */
 LCI_API int lci_runtime_arena(const lci_runtime* runtime, uint64_t* out_base, uint64_t* out_length);
+/** The same of the arena of @p rank, where its packets lie, for messages that are read in place: see
+ * lci_lane_zero_copy(). */
+LCI_API int lci_runtime_peer_arena(lci_runtime* runtime, uint32_t rank, uint64_t* out_base, uint64_t* out_length);
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/** @name Global runtime
+ * One runtime for a whole process, for programs that want no handle in every call: null in place of a runtime means it,
+ * null in place of a device its device 0 (all functions but those of lanes, lci_runtime_close(), lci_runtime_rank() and
+ * lci_runtime_size()). A thin layer: there is no other state of the process. Inits are counted, and the last
+ * lci_global_fini() closes the runtime. Any thread; nothing else may use the runtime while it is closed. [A1, A4,
+ * 2B-17]
+ * @{ */
+
+/**
+ * The first call creates the runtime, as lci_runtime_create() by the bootstrap chain. Each further one gets the same
+ * runtime and logs a warning if it brought attributes, which are not looked at.
+ * @param attrs,out may be null.
+ */
+LCI_API int lci_global_init(const lci_attrs* attrs, lci_runtime** out);
+/** Undoes one lci_global_init(); the last one closes as lci_runtime_close(), and changes nothing if that fails. Without
+ * an init: LCI_ERR_ARGUMENT. */
+LCI_API int lci_global_fini(uint32_t timeout_ms);
+/** Null when there is none. */
+LCI_API lci_runtime* lci_global_runtime(void);
+/** Rank and size in the job, or -1 when there is no global runtime. They never change while it lives. [A5] */
+LCI_API int32_t lci_global_rank(void);
+LCI_API int32_t lci_global_size(void);
+/** Sets an attribute for every runtime that the process creates from now on, unless its own attributes say otherwise;
+ * null ends that. Needs no runtime. [A6] */
+LCI_API int lci_global_set(const char* name, const char* value);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 /** @name Devices
  * Device k of a rank talks to device k of every other rank. A device is used by any thread through try-locks
  * (retry_lock), or belongs to one lane, which then uses no atomic read-modify-write per message. [B1, A19]
+ *
+ * Every device is to be progressed as long as others may talk to it: what comes to device k, answers to what others
+ * sent by theirs included, is taken by device k alone. One that stands still keeps the credit that it holds at ports;
+ * its rank's other devices go on without that. Packets that come back to it are taken by devices of its pool that have
+ * none left.
  * @{ */
 typedef struct lci_device lci_device;
 /** Device @p index of the runtime (0 .. attribute "devices" - 1). All ranks have the same number. */
 LCI_API int lci_runtime_device(lci_runtime* runtime, uint32_t index, lci_device** out);
+/** Attribute "uid" (the device's index, the same on all ranks) or "owner" (lane, any). [A7] */
+LCI_API int lci_device_attr(const lci_device* device, const char* name, char* out, size_t out_size);
 /** Moves control traffic, backlog and arrivals: LCI_DONE if anything moved, else LCI_RETRY. [C19, H12] */
 LCI_API int lci_progress(lci_device* device);
 /** @} */
@@ -189,24 +275,44 @@ LCI_API int lci_progress(lci_device* device);
 /** @name Completion objects
  * @{ */
 
-/** What a completion object receives. For a local completion rank is the peer; for an arrival, the source. [D15] */
+/** What a completion object receives. For a local completion rank is the peer; for an arrival, the source. One that
+ * nobody has filled reads as retry if it begins as LCI_STATUS_INIT. [D7, D15, SS-4] */
 typedef struct lci_status {
   int32_t code;          /**< LCI_DONE or an error. */
   uint32_t rank;         /**< Peer or source. */
   uint64_t tag;          /**< As posted, or as received. */
-  void* buffer;          /**< Arrivals: owned by the receiver, see lci_buffer_free(). Local: as posted. */
+  void* buffer;          /**< Arrivals: owned by the receiver, see lci_arrival_free(). Local: as posted. */
   uint64_t size;         /**< Bytes moved. */
   uint64_t user_context; /**< As posted; 0 for arrivals. [C14] */
   uint32_t port;         /**< Arrivals: the port; else 0. */
-  uint32_t reserved;
+  uint32_t packet;       /**< Arrivals delivered in their packet: its number, see lci_comp_zero_copy(); else 0. */
 } lci_status;
+/** A status that nobody has touched: retry, of no rank. [D7] */
+#define LCI_STATUS_INIT \
+  { LCI_RETRY, 0xFFFFFFFFu, 0, NULL, 0, 0, 0, 0 }
 
 typedef struct lci_comp lci_comp;
 typedef void (*lci_handler_fn)(const lci_status* status, void* argument);
 
-/** Multi-producer multi-consumer queue on a fetch-and-add array; holds at most @p capacity. [E6, E8] */
+typedef enum lci_queue_kind {
+  LCI_QUEUE_DEFAULT = 0, /**< What the attribute cq_type says. */
+  LCI_QUEUE_ARRAY =
+      1,             /**< A fixed array of cells with tickets: a signal beyond its capacity is LCI_ERR_OVERRUN. [E8] */
+  LCI_QUEUE_LCRQ = 2 /**< Linked rings, bounded by memory alone; x86-64 only. [E7] */
+} lci_queue_kind;
+
+/** Multi-producer multi-consumer queue of the default kind. [E6] */
 LCI_API int lci_queue_create(lci_runtime* runtime, uint32_t capacity, lci_comp** out);
-/** LCI_DONE and a status, or LCI_RETRY when empty. Never blocks, never progresses. [H10] */
+/**
+ * As lci_queue_create(), of a given kind. An unbounded queue behind a port does not make the port unbounded: the port's
+ * own capacity limits what is stored; completions of one's own operations are what it takes without a limit.
+ * @param kind ::lci_queue_kind. LCI_ERR_UNSUPPORTED where the processor has no such queue; the attribute cq_type falls
+ *        back to array there. [A7]
+ * @param capacity of an array, 0: attribute queue_capacity. LCRQ does not look at it.
+ */
+LCI_API int lci_queue_create_kind(lci_runtime* runtime, int kind, uint32_t capacity, lci_comp** out);
+/** LCI_DONE and a status, or LCI_RETRY when empty, also as the status's code. Never blocks, never progresses. [H10,
+ * D7] */
 LCI_API int lci_queue_pop(lci_comp* queue, lci_status* out);
 /** Pops up to @p count; returns how many. [E10] */
 LCI_API uint32_t lci_queue_pop_many(lci_comp* queue, lci_status* out, uint32_t count);
@@ -221,17 +327,105 @@ LCI_API int lci_counter_create(lci_runtime* runtime, lci_comp** out);
 LCI_API uint64_t lci_counter_get(const lci_comp* counter);
 LCI_API void lci_counter_set(lci_comp* counter, uint64_t value);
 /** Called by whichever thread progresses; must be short and thread-safe; the status's buffer is valid only during the
- * call. It may post with retry disallowed; it may not progress. [E11, SS-46, SS-47] */
+ * call, and only to be read: it may be the sender's own memory, see LCI_FLAG_NETWORK. It may post with retry
+ * disallowed; it may not progress. [E11, SS-46, SS-47] */
 LCI_API int lci_handler_create(lci_runtime* runtime, lci_handler_fn function, void* argument, lci_comp** out);
+/**
+ * A user's own kind of completion object: @return LCI_DONE when it took the signal, or an error, which refuses it (the
+ * arrival is discarded then, and its sender gets its credit back). Same rules as a handler: any thread that progresses,
+ * possibly concurrently with itself, short, no progress and no blocking form; an exception is answered as
+ * LCI_ERR_ARGUMENT and goes no further. [SS-46]
+ */
+typedef int (*lci_custom_fn)(const lci_status* status, void* argument);
+/**
+ * Local or remote, as any other object. [E1]
+ * @param stores 0: the status's buffer is valid only during the call, only to be read, and no sender needs credit. Not
+ * 0: an arrival that was taken belongs to the object (lci_buffer_free()) and counts against its port's capacity until
+ *        lci_custom_taken().
+ */
+LCI_API int lci_custom_create(lci_runtime* runtime, lci_custom_fn function, void* argument, int stores, lci_comp** out);
+/** The user took an arrival out of a storing custom object: its room goes back to its sender. Once for each arrival,
+ * before its buffer is freed, while the runtime lives. That of a signal of a put or get has only books to keep: it is
+ * freed here, and @p status says null. Queues and synchronizers do this by themselves. Any thread. [X2] */
+LCI_API int lci_custom_taken(lci_comp* custom, lci_status* status);
 /** Signals any object with a done or error status. [E5, SS-44] */
 LCI_API int lci_comp_signal(lci_comp* comp, const lci_status* status);
+/** Attribute "comp_type" (cq, sync, counter, handler, custom, graph), "id"; of a queue "cq_type", "queue_capacity"
+ * (what it holds in the end); of a synchronizer "sync_threshold". [A7] */
+LCI_API int lci_comp_attr(const lci_comp* comp, const char* name, char* out, size_t out_size);
 /** Identifier of the object in descriptors (LCI_FLAG_COMP) and records. */
 LCI_API uint32_t lci_comp_id(const lci_comp* comp);
 /** Frees the object, and the arrivals in it that nobody took; what is not freed goes with its runtime. It must not be
- * bound to an open port nor to a pending operation: LCI_ERR_BUSY. [B26] */
+ * bound to an open port nor to a pending operation: LCI_ERR_BUSY. When it returns, no signal of an operation or of a
+ * port that has closed is inside the object any more, nor in its function: it waits for that, or, in a function of a
+ * handler or custom object, answers LCI_ERR_BUSY. Signals of lci_comp_signal() are the caller's to end first. [B26] */
 LCI_API int lci_comp_free(lci_comp* comp);
-/** Frees the buffer of an arrival popped from a queue or synchronizer. Null is allowed. [SS-20] */
+/** Frees the buffer of an arrival popped from a queue or synchronizer. Null is allowed. Not for arrivals in their
+ * packet, which no address tells: lci_arrival_free() frees every arrival. [SS-20] */
 LCI_API void lci_buffer_free(void* buffer);
+/**
+ * Active messages that travel in a packet come to @p comp in that packet: nothing is copied at the receiver. They are
+ * to be freed with lci_arrival_free(), and count against their port's capacity until then. What is short, what is long
+ * (rendezvous), what its sender had no credit for (the first message, say), and what comes while a good part of its
+ * sender's packets is held here already, is copied as ever; `packet` of the status tells which it is. The memory is the
+ * sender's: it may be read and written until it is freed, also when the sender has gone. [B14, SS-21]
+ *
+ * To be called before a port is opened on the object. LCI_ERR_ARGUMENT for objects that do not store arrivals.
+ */
+LCI_API int lci_comp_zero_copy(lci_comp* comp);
+/**
+ * Frees what an arrival brought, wherever it lies: in a packet, or in memory of its own. Any thread, until the runtime
+ * closes. Buffer and packet of @p status are null afterwards, and it may be called again. A status that is no arrival
+ * is left alone. LCI_ERR_ARGUMENT for a packet that was freed already, through a copy of the status. [SS-20, SS-21]
+ */
+LCI_API int lci_arrival_free(lci_runtime* runtime, lci_status* status);
+
+/** Where messages are put that are given to native users: functions as malloc and free, with bookkeeping of the library
+ * in front of the message. Called by any thread that progresses or calls lci_buffer_free(); they may not call the
+ * library. Null from `allocate` is as malloc's. [A10, 2B-32] */
+typedef struct lci_allocator {
+  void* (*allocate)(size_t bytes, void* argument);
+  void (*deallocate)(void* memory, void* argument);
+  void* argument;
+} lci_allocator;
+/**
+ * From now on the buffers of arrivals come from @p allocator; null: from malloc, as at first. Each buffer goes back to
+ * the allocator that it came from, so @p allocator must stay valid until the last of them was freed. One for every
+ * delivered message that is stored; lanes have memory of their own. Any thread.
+ */
+LCI_API int lci_runtime_set_allocator(lci_runtime* runtime, const lci_allocator* allocator);
+/** What was set; null for malloc. */
+LCI_API const lci_allocator* lci_runtime_allocator(const lci_runtime* runtime);
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/** @name Blocking forms
+ * For native threads. They look, progress the devices that the caller names, and look again; when nothing moves they
+ * give the processor away and sleep in short steps. No device is progressed unasked: name those that the operations
+ * were posted on, or none (null, 0) if other threads progress. Refused in handlers and custom objects
+ * (LCI_ERR_SIGNAL_CONTEXT) and for devices of lanes (LCI_ERR_DEVICE). [E10, SS-47, SS-54]
+ * @{ */
+
+/** Timeout of a wait without an end. */
+#define LCI_FOREVER 0xFFFFFFFFu
+
+/** As lci_queue_pop(), but waits for a status: LCI_ERR_TIMEOUT after @p timeout_ms; 0 progresses once. */
+LCI_API int lci_queue_wait(lci_comp* queue, lci_device* const* devices, uint32_t device_count, uint32_t timeout_ms,
+                           lci_status* out);
+/** Waits for @p count statuses. @p out_popped: how many are in @p out, whatever the answer. */
+LCI_API int lci_queue_wait_many(lci_comp* queue, lci_device* const* devices, uint32_t device_count, uint32_t timeout_ms,
+                                lci_status* out, uint32_t count, uint32_t* out_popped);
+/** As lci_synchronizer_test(), but waits for the firing. Of several waiters one gets it. [E2, SS-43] */
+LCI_API int lci_synchronizer_wait(lci_comp* synchronizer, lci_device* const* devices, uint32_t device_count,
+                                  uint32_t timeout_ms, lci_status* out);
+/**
+ * LCI_DONE when everything that was posted on the device is complete, receives included, its backlog is empty, and no
+ * long message is arriving; else LCI_RETRY, also while another thread is at the device. Never progresses. A receive
+ * that nothing matches keeps it at retry: cancel it. [C20, SS-18]
+ */
+LCI_API int lci_test_drained(lci_device* device);
+/** Progresses the device until lci_test_drained() says done, or LCI_ERR_TIMEOUT. */
+LCI_API int lci_wait_drained(lci_device* device, uint32_t timeout_ms);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -243,17 +437,146 @@ LCI_API void lci_buffer_free(void* buffer);
 /**
  * Opens port @p number on this rank with @p comp behind it.
  * @param name checked against the senders' name for the same number; "" matches any.
- * @param messages,bytes capacity: at most so much is stored or granted; 0 means the defaults. Handlers and counters
- *        store nothing and need no credit. A queue's own capacity bounds the messages too; one that serves several
- *        ports, or takes completions as well, must have room for all of them. [X2, X5]
+ * @param messages,bytes capacity: at most so much is stored or granted; 0 means the defaults. A queue's own bounds it,
+ *        and must suffice for all its ports and completions. Handlers and counters store nothing and need no credit;
+ *        above lci_runtime_max_eager() a sender may announce 64 messages to them, 2 MiB come at a time. [X2, X5, X8]
  */
 LCI_API int lci_port_open(lci_runtime* runtime, uint32_t number, const char* name, lci_comp* comp, uint32_t messages,
                           uint64_t bytes);
+/**
+ * Sets room for @p count replies of up to @p bytes each aside at a port of this rank, besides its capacity. A request
+ * names it (`policy` of its descriptor is @p out_id): room for its reply is reserved here before it leaves, and it is
+ * answered with LCI_RETRY_PENDING while there is none; a lane's generation word moves when there is. Its receiver
+ * answers with ::LCI_AM_REPLY, and needs no credit for that: a receiver that is busy with requests of its own is never
+ * in the way of replies. The room is free again when the reply is taken from its completion object, when the request is
+ * discarded over there, or with the peer. Once per port, before or after it is opened; any thread. [X10, 2B-55]
+ *
+ * LCI_ERR_SIZE if @p bytes exceed lci_runtime_max_eager(), LCI_ERR_EXHAUSTED beyond LCI_MAX_REPLY_ROOM ports of a
+ * runtime.
+ */
+LCI_API int lci_port_reply_room(lci_runtime* runtime, uint32_t port, uint32_t count, uint32_t bytes, uint8_t* out_id);
+/** Most ports of a runtime with room for replies; also the largest id. */
+#define LCI_MAX_REPLY_ROOM 127u
 /** Names a port for sending, so that a mismatch is found before the first message is delivered. Optional. */
 LCI_API int lci_port_name(lci_runtime* runtime, uint32_t number, const char* name);
 /** Closes the port: senders get LCI_ERR_PORT_CLOSED, queued messages are discarded and counted; it may be reopened.
  * [X13] */
 LCI_API int lci_port_close(lci_runtime* runtime, uint32_t number);
+/** Attribute of an open port: "port_name", "inbox_messages" and "inbox_bytes" (what it can hold in the end),
+ * "generation" (how often it was opened). [A7] */
+LCI_API int lci_port_attr(lci_runtime* runtime, uint32_t number, const char* name, char* out, size_t out_size);
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/** @name Remote memory
+ * Regions of this rank's memory that peers put to and get from. A region has a key in the memory that its owner shares:
+ * who holds a handle checks the key at every use, so that use after lci_memory_free(), lci_memory_deregister() or the
+ * owner's close answers LCI_ERR_MEMORY_CLOSED and touches nothing. Bounds are checked at every use, by the initiator
+ * and again by the target where the target does the work: LCI_ERR_SIZE. All functions: any thread. [B3-B5, SS-33]
+ * @{ */
+typedef struct lci_memory lci_memory;
+/** Bytes of a handle; the same for every region. */
+#define LCI_MEMORY_HANDLE_SIZE 64u
+
+/**
+ * Takes @p bytes of this rank's shared arena, aligned to 64, with undefined content. Peers of the host put and get here
+ * by plain copies. LCI_ERR_NO_MEMORY when the arena, the memory limit or the system has no more. What is not freed
+ * goes with its runtime.
+ */
+LCI_API int lci_memory_allocate(lci_runtime* runtime, uint64_t bytes, lci_memory** out, void** out_address);
+/**
+ * Ends an allocation: the pages go back to the system, and the range is used again when no copy that a peer had begun
+ * can touch it any more; nobody waits for that. LCI_ERR_BUSY while parts of it are registered.
+ */
+LCI_API int lci_memory_free(lci_memory* memory);
+/**
+ * Registers memory of this process, which stays the caller's and must stay valid. Any part of it may be named by peers;
+ * the same memory may be registered several times, and regions may overlap; no bytes (with null) are allowed. Parts of
+ * an allocation are as fast as the allocation; other memory is reached by peers' processes through this rank's
+ * progress. LCI_ERR_EXHAUSTED beyond 65,536 regions of a rank.
+ */
+LCI_API int lci_memory_register(lci_runtime* runtime, void* address, uint64_t bytes, lci_memory** out);
+/**
+ * Ends a registration. When it returns, no copy by this process touches the memory; waits for one that is under way. In
+ * a part of an allocation, a copy that a peer's process had begun may still end.
+ */
+LCI_API int lci_memory_deregister(lci_memory* memory);
+/**
+ * Writes the LCI_MEMORY_HANDLE_SIZE bytes by which peers open the region: versioned, with a checksum, to be sent by any
+ * means. LCI_ERR_SIZE if @p size is less.
+ */
+LCI_API int lci_memory_handle(const lci_memory* memory, void* out, size_t size);
+/**
+ * Opens a region of @p rank (this one included) from its handle, for the member `remote` of descriptors. Every byte is
+ * checked: LCI_ERR_ARGUMENT if they are no handle of that rank, LCI_ERR_MEMORY_CLOSED if the region has gone,
+ * LCI_ERR_PROTOCOL if what its owner shares makes no sense, LCI_ERR_PEER_FAILED or LCI_ERR_PEER_LEFT, LCI_ERR_EXHAUSTED
+ * beyond 2^20.
+ * @param out_size bytes of the region; may be null.
+ */
+LCI_API int lci_remote_open(lci_runtime* runtime, uint32_t rank, const void* handle, size_t length, uint64_t* out_id,
+                            uint64_t* out_size);
+/** Ends the use of an id; operations under way go on. An id that was closed answers LCI_ERR_MEMORY_CLOSED ever after.
+ */
+LCI_API int lci_remote_close(lci_runtime* runtime, uint64_t id);
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/** @name Matching engines
+ * Domains of send and receive that do not meet: the same ranks and tags on two engines do not cross. The number is the
+ * caller's choice, the same on all ranks, and goes into `port` of sends and receives. Engine 0 is always there. Each
+ * engine has its own capacity (attributes engine_messages, engine_bytes, announcements), and works with every device.
+ * [B17-B21, C18]
+ * @{ */
+
+/** Largest number of a matching engine. */
+#define LCI_MAX_ENGINE 255u
+
+enum {
+  LCI_ENGINE_MAP = 0,   /**< A hash table. [B18] */
+  LCI_ENGINE_QUEUE = 1, /**< Two lists, for debugging. [B19] */
+  /** Added to the type: each operation brings its key in `u.ref.remote`, whatever rank, tag and policy are. For those
+   * who make keys where the core cannot call them; not for inline payloads, which have no place for it. [B21, 2B-30] */
+  LCI_ENGINE_KEYED = 16
+};
+
+/**
+ * Makes the key of an operation: what a send and a receive must have in common. Called by whoever posts, on both sides,
+ * so concurrently; it may not call the library. [B21]
+ * @param rank the source: of a send the poster itself, of a receive as posted.
+ * @param policy of a receive: what wildcards have made of it. A wildcard is passed as LCI_ANY_SOURCE or LCI_ANY_TAG.
+ */
+typedef uint64_t (*lci_make_key_fn)(uint32_t rank, uint64_t tag, uint32_t policy, void* argument);
+
+/**
+ * Creates engine @p number, 1..LCI_MAX_ENGINE, on this rank; both sender and receiver need it. Sends to a rank that has
+ * not created it yet wait as for a port that is not open: one is announced, others answer LCI_RETRY_NOCREDIT.
+ * @param type one of LCI_ENGINE_*.
+ * @param make_key null: rank, tag and policy. Whether keys are the user's must be the same on all ranks: otherwise
+ * sends answer LCI_ERR_PORT_MISMATCH.
+ * @return LCI_ERR_ARGUMENT if the number is out of range or in use.
+ */
+LCI_API int lci_engine_create(lci_runtime* runtime, uint32_t number, uint32_t type, lci_make_key_fn make_key,
+                              void* argument);
+/**
+ * Ends an engine. Receives that are not matched are signalled LCI_ERR_CANCELLED before it returns, by the calling
+ * thread; sends that are not matched are discarded and counted, those that wait at their sender end there with
+ * LCI_ERR_PORT_CLOSED, and so do later ones. What is matched goes on. The number may be used again. [2B-10, SS-18]
+ */
+LCI_API int lci_engine_free(lci_runtime* runtime, uint32_t number);
+/** Attribute of an engine: "matching_engine_type", "keyed". [A7] */
+LCI_API int lci_engine_attr(lci_runtime* runtime, uint32_t number, const char* name, char* out, size_t out_size);
+
+/** The matching of an engine without its messages: pairs what callers insert. Any thread. [B22] */
+typedef struct lci_matching lci_matching;
+enum { LCI_SIDE_SEND = 0, LCI_SIDE_RECV = 1 };
+/** @param type LCI_ENGINE_MAP or LCI_ENGINE_QUEUE. @param runtime whose attribute matching_buckets counts. */
+LCI_API int lci_matching_create(lci_runtime* runtime, uint32_t type, lci_matching** out);
+/** Takes out the oldest value of the other side with this key, or stores @p value (not null) and says null. */
+LCI_API int lci_matching_insert(lci_matching* matching, uint64_t key, void* value, int side, void** out_match);
+/** Takes a stored value out: LCI_RETRY if it is not there, or has been matched. */
+LCI_API int lci_matching_remove(lci_matching* matching, uint64_t key, void* value, int side);
+/** Values that are still stored stay the caller's. */
+LCI_API void lci_matching_free(lci_matching* matching);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -264,8 +587,20 @@ typedef enum lci_op_kind {
   LCI_OP_AM = 1,      /**< Active message to (rank, port). */
   LCI_OP_SEND = 2,    /**< Matched send to (rank, engine). */
   LCI_OP_RECV = 3,    /**< Matched receive from (rank or LCI_ANY_SOURCE, engine). */
-  LCI_OP_BARRIER = 4, /**< Dissemination barrier over all ranks, numbered by posting order. Always posted. */
-  LCI_OP_CANCEL = 5   /**< Cancels the unmatched receive whose user_context is `tag`. */
+  LCI_OP_BARRIER = 4, /**< Dissemination barrier over all ranks, numbered by posting order; see lci_post_barrier(). */
+  LCI_OP_CANCEL = 5,  /**< Cancels the unmatched receive whose user_context is `tag`. */
+  LCI_OP_PUT = 6,     /**< Writes into a region of `rank`; with `port`, a signal follows the data. */
+  LCI_OP_GET = 7,     /**< Reads a region of `rank` into `address`; with `port`, a signal follows its arrival here. */
+  /** Lanes: host node `rank` of the graph and run in `user_context` (as recorded) is done; `tag` is its value, the tag
+   * of its status. LCI_ERR_OVERRUN if it was not waited for. [V13] */
+  LCI_OP_NODE_DONE = 8,
+  /** The same with an error in `size` (0: LCI_ERR_CANCELLED), which ends the run. */
+  LCI_OP_NODE_FAILED = 9,
+  /** Lanes: starts a run of the graph whose id is `user_context`: LCI_POSTED, as lci_graph_start(). */
+  LCI_OP_GRAPH_START = 10,
+  /** Lanes: gives back the message that was kept under the number in `user_context`, see LCI_RECORD_FLAG_KEPT.
+   * LCI_ERR_ARGUMENT if none is, or no longer. [V14] */
+  LCI_OP_RELEASE = 11
 } lci_op_kind;
 
 /** Rank of a receive that matches any source (the sender must use LCI_POLICY_TAG or LCI_POLICY_NONE). [C11, SS-12] */
@@ -276,6 +611,8 @@ typedef enum lci_op_kind {
 #define LCI_MAX_TAG 0xFFFFFFFFull
 /** Largest port number. */
 #define LCI_MAX_PORT 32767u
+/** Largest tag of a put or get with signal: more answers LCI_ERR_TAG. [2B-4, SS-35] */
+#define LCI_MAX_SIGNAL_TAG 65535u
 
 /** What a send and a receive compare; both sides must choose the same. A wildcard receive overrides its policy. */
 typedef enum lci_policy {
@@ -285,11 +622,18 @@ typedef enum lci_policy {
   LCI_POLICY_NONE = 3
 } lci_policy;
 
+/** In `policy` of an active message: it answers a request of `rank` that reserved room at `port`, and needs no credit.
+ * LCI_ERR_ARGUMENT if no request of that rank is left to be answered there; LCI_ERR_SIZE if it is longer than the room.
+ * Several replies are in no order. [X10] */
+#define LCI_AM_REPLY 128u
+
 enum {
-  /** Payload is inside the descriptor, from byte 32 on, continuing in the following entries; at most 192 bytes. */
+  /** Payload is inside the descriptor, from byte 32 on, continuing in the following entries; at most 192 bytes. That of
+   * a put starts in the following entry, at byte 64. A get has none: no bytes only. */
   LCI_FLAG_INLINE = 0,
-  /** `address` is a packet handle of this runtime. Taken over on done and posted, kept by the caller on retry and
-   * error. [B13, SS-22] */
+  /** `address` is a packet handle of this runtime, from lci_packet_get() or a lane's cache. Taken over on done and
+   * posted, kept by the caller on retry and error; refused for receives. Packets are named by handle only: to know one
+   * by its payload's address would cost each post of a buffer a search. [B13, SS-22] */
   LCI_FLAG_PACKET = 1,
   /** `address` is memory that stays valid until done or the signal. */
   LCI_FLAG_BUFFER = 2,
@@ -299,8 +643,49 @@ enum {
   /** Do not answer retry: use the backlog; LCI_ERR_EXHAUSTED at its bound (allow_retry = false). [X9] */
   LCI_FLAG_NO_RETRY = 8,
   /** The low 32 bits of user_context name a completion object of this runtime to signal instead of the lane. */
-  LCI_FLAG_COMP = 16
+  LCI_FLAG_COMP = 16,
+  /** Active message and send: completion semantic "network". The answer is posted, and the one signal comes when the
+   * receiver's side has taken the whole message out of the ring and out of this rank's packets: it is stored over
+   * there, in its receive buffer, or was discarded because its port closed. It does not mean that a send was matched,
+   * unless it waited at this rank for that (announced, rendezvous). Such a message takes a packet whatever its size.
+   * A buffer must not change before the signal: memory of lci_memory_allocate() is not copied into the packet if there
+   * is credit, the receiver reads it where it lies. So it does, with any semantic, if the message is above
+   * lci_runtime_max_eager(). After LCI_ERR_CANCELLED or an error of the peer, and after lci_lane_free(), it may go on
+   * to do so until lci_runtime_close() returns. Ignored by others. [C9, G3, SS-10] */
+  LCI_FLAG_NETWORK = 32,
+  /** With LCI_FLAG_BUFFER: `address` points to `count` ::lci_buffer. The list itself may go when the post returns, the
+   * memory it names after done or the signal. Statuses have a null buffer, and the size of all parts together. [C13]
+   *
+   * Active message, send and receive: the bytes are one message; `size` is ignored. Small ones are gathered into a
+   * packet, large ones are streamed from where they lie. A receive fills its buffers from first to last; the other side
+   * may have others, or one.
+   *
+   * Put and get: `remote` points to as many ::lci_place, all of `rank`; buffer i goes to, or is filled from, place i.
+   * `size` and `displacement` are 0. All parts are checked before the first byte moves; one answer or completion, and
+   * one signal, for all of them. Parts move in any order; where places overlap, any of them may be the last. */
+  LCI_FLAG_LIST = 64,
+  /**
+   * lci_post() itself progresses the device until the operation has ended, and answers done or an error, never posted
+   * (allow_posted = false). No object is signalled; `out` holds the status. Without LCI_FLAG_NO_RETRY it may answer
+   * retry, at once; with it, it waits for room, too. It ends when the operation does, so a receive waits until it is
+   * matched; a message for it that comes by another device needs somebody who progresses that one. Not together with
+   * LCI_FLAG_SIGNAL or LCI_FLAG_COMP (LCI_ERR_ARGUMENT); refused in handlers and on devices of lanes. [C8, C10, SS-7]
+   */
+  LCI_FLAG_WAIT = 128
 };
+
+/** A part of a message, see LCI_FLAG_LIST. Null is allowed for no bytes. */
+typedef struct lci_buffer {
+  void* address;
+  uint64_t size;
+} lci_buffer;
+/** Where a part of a put or get lies in remote memory, see LCI_FLAG_LIST. */
+typedef struct lci_place {
+  uint64_t remote;       /**< Id from lci_remote_open(). */
+  uint64_t displacement; /**< Bytes from the start of the region. */
+} lci_place;
+/** Most parts of a list. */
+#define LCI_MAX_LIST 65536u
 
 /**
  * One operation, 64 bytes: what lanes hold in their submission array, and what lci_post() takes. Little-endian, no
@@ -311,29 +696,61 @@ typedef struct lci_descriptor {
   uint8_t flags;         /**< LCI_FLAG_* */
   uint16_t outcome;      /**< Written by the core: an ::lci_code. */
   uint32_t rank;         /**< Peer. */
-  uint16_t port;         /**< AM: port number; send and receive: matching engine (0 is the default). */
+  uint16_t port;         /**< AM: port number; send and receive: matching engine (0 is the default); put and get: port
+                            of `rank` that is signalled, 0 for none. */
   uint8_t device;        /**< Lane: index among the lane's devices; lci_post(): ignored. */
-  uint8_t policy;        /**< ::lci_policy */
+  uint8_t policy;        /**< Send and receive: ::lci_policy. AM: 0, or the id of the room for its reply, or
+                            LCI_AM_REPLY, or both together. */
   uint32_t size;         /**< Payload bytes, or the length of the receive buffer. */
   uint64_t tag;          /**< Tag. */
   uint64_t user_context; /**< Comes back in the completion. */
   union {
     uint8_t inline_payload[32];
     struct {
-      uint64_t address; /**< LCI_FLAG_PACKET: handle; LCI_FLAG_BUFFER: memory. */
-      uint64_t reserved[3];
+      uint64_t address;      /**< LCI_FLAG_PACKET: handle; LCI_FLAG_BUFFER: memory. */
+      uint64_t remote;       /**< Put and get: id from lci_remote_open(). With LCI_FLAG_LIST: ::lci_place. */
+      uint64_t displacement; /**< Put and get: bytes from the start of the remote region, not an address. [SS-33] */
+      uint64_t count;        /**< Put and get with LCI_FLAG_BUFFER: bytes, where `size` is too narrow and 0; else 0.
+                                With LCI_FLAG_LIST: parts. */
     } ref;
   } u;
 } lci_descriptor;
+
+/** In place of a completion object: LCI_FLAG_WAIT and LCI_FLAG_NO_RETRY, fully blocking. Only for posts. [C10] */
+#define LCI_COMP_NULL ((lci_comp*)(uintptr_t)1)
+/** In place of a completion object: LCI_FLAG_WAIT, with retry. Only for posts. [C10] */
+#define LCI_COMP_NULL_RETRY ((lci_comp*)(uintptr_t)2)
 
 /**
  * Posts one operation through a device that no lane owns.
  * @param op LCI_FLAG_INLINE entries must be contiguous with their payload.
  * @param comp signalled when the answer is posted; may be null only for operations that cannot be posted (inline and
  *        packet AM and send without LCI_FLAG_SIGNAL), or with LCI_FLAG_COMP.
- * @param out filled on done; may be null.
+ * @param out filled on done; else its code is the answer, if it is not done. May be null. [D7]
  */
 LCI_API int lci_post(lci_device* device, lci_descriptor* op, lci_comp* comp, lci_status* out);
+/**
+ * A packet of the runtime, for messages that are assembled in place: posted with LCI_FLAG_PACKET, it is not copied.
+ * Any thread; @p device is where it comes from when several have packets. [B13, SS-22]
+ * @param payload lci_runtime_max_eager() bytes, aligned to 64.
+ * @return LCI_RETRY_NOPACKET if there is none now, which does not prove that all are in use. [SS-24]
+ */
+LCI_API int lci_packet_get(lci_device* device, uint64_t* handle, void** payload);
+/**
+ * Gives a packet back that was not posted. LCI_ERR_ARGUMENT if the caller does not hold it: posted, put before, or no
+ * packet. What is still held when the runtime closes is counted in the text of lci_last_error() after
+ * lci_runtime_close(), which answers LCI_DONE all the same. [B16]
+ */
+LCI_API int lci_packet_put(lci_device* device, uint64_t handle);
+/**
+ * A pool of its own for devices that shall not run dry because of others: @p packets are added at a time, up to
+ * @p packets_max. It lives as long as the runtime; at most 15 beside pool 0, which is always there and serves all
+ * devices at first. [B15]
+ */
+LCI_API int lci_pool_create(lci_runtime* runtime, uint32_t packets, uint32_t packets_max, uint32_t* out_number);
+/** From now on the device takes its packets from this pool, alone or together with others that do. Packets of any pool
+ * may be posted on any device, and go back to their pool. Any thread. [B15] */
+LCI_API int lci_device_use_pool(lci_device* device, uint32_t number);
 /** Active message; thin form of lci_post(). [C1] */
 LCI_API int lci_post_am(lci_device* device, uint32_t rank, uint32_t port, uint64_t tag, const void* buffer,
                         uint32_t size, lci_comp* comp, uint64_t user_context);
@@ -341,6 +758,171 @@ LCI_API int lci_post_send(lci_device* device, uint32_t rank, uint64_t tag, const
                           lci_comp* comp, uint64_t user_context);
 LCI_API int lci_post_recv(lci_device* device, uint32_t rank, uint64_t tag, void* buffer, uint32_t size, lci_comp* comp,
                           uint64_t user_context, lci_status* out);
+/** Barrier over all ranks; thin form. Posted, or LCI_RETRY_PENDING while 65,536 of this rank's are under way. */
+LCI_API int lci_post_barrier(lci_device* device, lci_comp* comp, uint64_t user_context);
+/** Cancels the unmatched receive with this user_context; thin form. [2B-10] */
+LCI_API int lci_post_cancel(lci_device* device, uint64_t user_context);
+
+/**
+ * Writes @p size bytes into an open region, at @p displacement from its start. [C4, 2B-18, 2B-48]
+ *
+ * Any size, also more than 32 bits. Memory that its owner allocated, or that is in this process, is written at once, by
+ * the caller: the answer is done, and the data is in place. Else it is posted and goes through the progress of both
+ * sides; it ends, by the signal of @p comp, when the target has the data. At most 256 such operations per device and
+ * rank are under way: LCI_RETRY_PENDING. With attribute rma = messages all go this way.
+ *
+ * Errors: LCI_ERR_MEMORY_CLOSED (the region or the id has ended), LCI_ERR_SIZE (bounds), LCI_ERR_RANK (the region is of
+ * another rank), LCI_ERR_ARGUMENT (no completion object for what has to be posted), LCI_ERR_PEER_FAILED,
+ * LCI_ERR_PEER_LEFT. A post that fails has written nothing; a posted operation that ends with an error may have written
+ * a part.
+ */
+LCI_API int lci_post_put(lci_device* device, uint32_t rank, const void* buffer, uint64_t size, uint64_t remote,
+                         uint64_t displacement, lci_comp* comp, uint64_t user_context);
+/** Reads @p size bytes of an open region into @p buffer; otherwise as lci_post_put(). [C6] */
+LCI_API int lci_post_get(lci_device* device, uint32_t rank, void* buffer, uint64_t size, uint64_t remote,
+                         uint64_t displacement, lci_comp* comp, uint64_t user_context);
+/**
+ * As lci_post_put(); then port @p port of the target gets a status with our rank, @p tag (at most LCI_MAX_SIGNAL_TAG),
+ * a null buffer and size 0, after the data. It is a message under that port's credit: refused (LCI_RETRY_NOCREDIT and
+ * others) before anything is written.
+ *
+ * As with any message, done says nothing of its delivery: a signal that comes to a port that has closed is discarded
+ * and counted, there or here, and the operation is done all the same. LCI_ERR_PORT_CLOSED is the answer of a post, with
+ * nothing written, when this rank knows already that the port is closed; and the end of a posted operation when it
+ * learns that before the target has acknowledged the data, which is in place then. [C5, X13, 2B-3, 2B-4]
+ */
+LCI_API int lci_post_put_signal(lci_device* device, uint32_t rank, const void* buffer, uint64_t size, uint64_t remote,
+                                uint64_t displacement, uint32_t port, uint64_t tag, lci_comp* comp,
+                                uint64_t user_context);
+/** As lci_post_get(); then port @p port of the owner learns, as above, that its memory was read. [C7, 2B-6] */
+LCI_API int lci_post_get_signal(lci_device* device, uint32_t rank, void* buffer, uint64_t size, uint64_t remote,
+                                uint64_t displacement, uint32_t port, uint64_t tag, lci_comp* comp,
+                                uint64_t user_context);
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/** @name Messages in order
+ * Sends between two ranks may overtake each other. Whose order matters encodes a number into the tag: sender and
+ * receiver of a stream each hold an ::lci_in_order, and post with one lci_in_order_tag() after the other. Costs nothing
+ * but the tag. Per (rank, engine, stream); at most LCI_IN_ORDER_NUMBERS / 2 messages of it may be under way. [C12]
+ * @{ */
+#define LCI_IN_ORDER_STREAMS 4096u
+#define LCI_IN_ORDER_NUMBERS 1048576u
+
+typedef struct lci_in_order {
+  uint32_t stream; /**< Chosen by the caller, the same on both sides. */
+  uint32_t next;
+} lci_in_order;
+
+/** LCI_ERR_TAG if @p stream is not below LCI_IN_ORDER_STREAMS. Not thread-safe, as all of this. */
+static inline int lci_in_order_start(lci_in_order* order, uint32_t stream) {
+  if (stream >= LCI_IN_ORDER_STREAMS) return LCI_ERR_TAG;
+  order->stream = stream;
+  order->next = 0;
+  return LCI_DONE;
+}
+/** The tag of the next send, or of the next receive. After a retry, post again with the same tag. */
+static inline uint64_t lci_in_order_tag(lci_in_order* order) {
+  const uint64_t tag = (uint64_t)order->stream * LCI_IN_ORDER_NUMBERS + order->next;
+  order->next = (order->next + 1) % LCI_IN_ORDER_NUMBERS;
+  return tag;
+}
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/** @name Completion graph
+ * Nodes that fire when everything before them has completed: functions, operations, and (on lanes) host nodes. A graph
+ * is built once and run as often as wanted. [E13-E18, SS-47..SS-52]
+ *
+ * - A node fires once per run, in the thread that completed its last predecessor, or that started the run. What the
+ *   predecessors wrote is visible to it. Functions run in signal context: they may post with retry disallowed, mark
+ * nodes and start graphs, they may not progress. A thread fires its nodes one after another; no chain nests. [SS-47,
+ * SS-48]
+ * - A run is over when every node that a path from LCI_GRAPH_START reaches has completed: one without successors leads
+ *   to LCI_GRAPH_END by itself, so that nothing of a graph runs after its end. A graph without nodes is over at once. A
+ *   node that no path reaches never fires. [E18, SS-51]
+ * - The first failure of a node ends the run with its error: nodes that have not fired are skipped (their status is
+ *   LCI_ERR_CANCELLED), the graph's unmatched receives are cancelled, and what else is under way is waited for.
+ * - The graph survives its runs: one owner frees it, and may run it again. (The reference destroys a graph with a
+ *   completion object before it signals, which leaves nobody to test, rerun or read it.) [E17, SS-49]
+ *
+ * Building, starting, testing, reading and freeing belong to one thread at a time; signals, lci_graph_mark_complete()
+ * and lci_graph_cancel() to any thread. [H17]
+ * @{ */
+typedef struct lci_graph lci_graph;
+/** A node of one graph: also the user_context of its operation, which the graph owns. [E15, SS-50, C14] */
+typedef uint64_t lci_node;
+/** Where every run begins; takes no edges. */
+#define LCI_GRAPH_START 0ull
+/** Where every run ends; gives no edges. */
+#define LCI_GRAPH_END 1ull
+
+/**
+ * What a function node does: answers done; or posted, when lci_graph_mark_complete() or a signal of lci_graph_comp()
+ * with the node as user_context follows, or has come already; or an error. So it may return what lci_post() answered,
+ * if that cannot be retry, which is an error here. [E14]
+ */
+typedef int (*lci_node_fn)(lci_graph* graph, lci_node node, void* value);
+/** Called just before the destination fires, by the thread that fires it, in the order in which the edges into it were
+ * added; not in a run that has failed. Values of LCI_GRAPH_START and LCI_GRAPH_END are null. */
+typedef void (*lci_edge_fn)(const lci_status* source_status, void* source_value, void* destination_value);
+typedef void (*lci_value_free_fn)(void* value);
+
+/**
+ * Creates an empty graph, which goes with lci_graph_free() or with its runtime.
+ * @param comp may be null; else signalled exactly once per run with the status that lci_graph_test() gives. [E17]
+ * @param user_context comes back in that status.
+ */
+LCI_API int lci_graph_create(lci_runtime* runtime, lci_comp* comp, uint64_t user_context, lci_graph** out);
+/** Frees the graph and its nodes' values. LCI_ERR_BUSY while a run is under way; it waits for a thread that is just
+ * leaving the graph, so it may be called as soon as the end of the run was seen, though not from a handler there. */
+LCI_API int lci_graph_free(lci_graph* graph);
+/** Adds a function node. @param function null: a dummy, which completes when it fires. */
+LCI_API int lci_graph_add_function(lci_graph* graph, lci_node_fn function, void* value, lci_node* out);
+/**
+ * Adds an operation, posted anew in each run, with retry disallowed: what cannot go out waits in the backlog, at whose
+ * bound the node fails with LCI_ERR_EXHAUSTED. An operation that is done at once completes its node, too. [E15, SS-52]
+ * @param device must not belong to a lane.
+ * @param op template, copied with an inline payload; a buffer must stay valid. Any operation that can be posted but
+ *        LCI_OP_CANCEL; no packets, which are consumed, and no LCI_FLAG_COMP: its completion object is the graph.
+ */
+LCI_API int lci_graph_add_op(lci_graph* graph, lci_device* device, const lci_descriptor* op, void* value,
+                             lci_node* out);
+/** The node's value is given to @p function when the graph is freed. */
+LCI_API int lci_graph_on_free(lci_graph* graph, lci_node node, lci_value_free_fn function);
+/**
+ * Lets @p to fire after @p from. LCI_ERR_ARGUMENT for an edge into START, out of END, from a node to itself, or with a
+ * node of another graph. [E18]
+ * @param function may be null.
+ */
+LCI_API int lci_graph_add_edge(lci_graph* graph, lci_node from, lci_node to, lci_edge_fn function);
+/**
+ * Starts a run: LCI_POSTED, also when it is over on return. Called by a node's function or a handler, its nodes fire
+ * after that has returned. LCI_ERR_BUSY while one is under way [E16]; LCI_ERR_ARGUMENT if the edges make a circle, or
+ * if a node would wait for ever for one that no path from START reaches.
+ */
+LCI_API int lci_graph_start(lci_graph* graph);
+/**
+ * LCI_DONE when the last run is over, LCI_RETRY while it is under way, else the error that ended it; LCI_ERR_ARGUMENT
+ * before the first start. Changes nothing. [E16]
+ * @param out may be null; filled when the run is over: code; rank of the failed node's status, and the lower half of
+ *        that node as tag; user_context of the graph.
+ */
+LCI_API int lci_graph_test(lci_graph* graph, lci_status* out);
+/** Ends the run under way with LCI_ERR_CANCELLED, as a failure of a node would; LCI_RETRY if there is none. */
+LCI_API int lci_graph_cancel(lci_graph* graph);
+/**
+ * Completes a function node that answers, or has answered, posted. Any thread, handlers included. A signal that nobody
+ * waits for is LCI_ERR_OVERRUN and changes nothing. [E14, SS-48]
+ * @param status null: done. An error ends the run; its user_context is ignored.
+ */
+LCI_API int lci_graph_mark_complete(lci_graph* graph, lci_node node, const lci_status* status);
+/** Value and last status of a node, each may be null: for functions of nodes that follow it, and for all after the run.
+ * The code is LCI_RETRY if the node never completed. */
+LCI_API int lci_graph_node_get(const lci_graph* graph, lci_node node, void** out_value, lci_status* out_status);
+/** The graph as the completion object of operations that its functions post; their user_context names the node. [E15]
+ */
+LCI_API lci_comp* lci_graph_comp(lci_graph* graph);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -370,8 +952,8 @@ typedef struct lci_lane_control {
   uint32_t flags;          /**< LCI_ENTER_* of the next enter. */
   uint32_t submit_count;   /**< Entries in the submission array. */
   uint32_t cq_head;        /**< Free-running count of records consumed. */
-  uint32_t arrival_budget; /**< Messages handled per enter; 0: default 64. */
-  uint32_t byte_budget;    /**< Payload bytes copied per enter; 0: default 64 KiB. */
+  uint32_t arrival_budget; /**< Messages handled per enter, all devices together; 0: default 64. [V8] */
+  uint32_t byte_budget;    /**< Payload bytes after which an enter handles no more messages; 0: default 64 KiB. */
   uint32_t reserved0;
   uint64_t spin_ns; /**< Poll for so long when the enter would return with nothing. */
   uint32_t reserved1[8];
@@ -383,7 +965,8 @@ typedef struct lci_lane_control {
   uint64_t next_deadline; /**< Enter no later than this time; 0: none. */
   uint64_t late_wakes;    /**< Parks that timed out over published work with no wake attempted; must stay 0. [V11] */
   uint32_t reserved2[8];
-  /** One word per device of the lane: moves when packets or ring space came back after a refusal. [V4] */
+  /** One word per device of the lane: moves when packets, ring space or room for replies came back after a refusal.
+   * [V4] */
   uint32_t generation[16];
   /* packet cache: both sides, never at the same time */
   uint32_t packet_count; /**< Handles in `packets`; the loop takes from the end, the core refills at enters. */
@@ -400,22 +983,33 @@ typedef struct lci_demand {
 } lci_demand;
 
 typedef enum lci_record_kind {
-  LCI_RECORD_PAD = 0,      /**< Skip to the start of the ring. `size` records are skipped, this one included. */
-  LCI_RECORD_OP = 1,       /**< An operation of this lane ended: code, rank, tag, size, context. */
-  LCI_RECORD_MESSAGE = 2,  /**< A message for inbox `index`. */
+  LCI_RECORD_PAD = 0,     /**< Skip to the start of the ring. `size` records are skipped, this one included. */
+  LCI_RECORD_OP = 1,      /**< An operation of this lane ended: code, rank, tag, size, context. `u.address` has the size
+                             with 64 bits; `size` the same, or its largest value. */
+  LCI_RECORD_MESSAGE = 2, /**< A message for inbox `index`. */
   LCI_RECORD_WRITABLE = 3, /**< Key (device index, rank, port) was refused and has room: `context` messages; for a send
                               key LCI_RECORD_FLAG_ENGINE is set and `port` is the engine. */
   LCI_RECORD_PEER = 4,     /**< Rank changed state: `context` is an ::lci_peer_state, code the error it means. Recorded
                               for each device of the lane, `index`. */
-  LCI_RECORD_PORT = 5,     /**< Port `port` of `rank` refuses: code says closed or mismatch; LCI_DONE: open again. */
-  LCI_RECORD_SYNC = 6,   /**< Synchronizer with id `context` >> 32 fired: one record per status, `index` counts down to
-                            0; low 32 bits of context: those of the operation's user_context above the comp id. */
-  LCI_RECORD_COUNTER = 7 /**< Counter with id `context` >> 32 reached a new value, in `tag`. */
+  LCI_RECORD_PORT = 5,     /**< Port `port` of `rank` refuses: code says closed or mismatch; LCI_DONE: open again. With
+                              LCI_RECORD_FLAG_ENGINE: a matching engine. */
+  LCI_RECORD_SYNC = 6,    /**< Synchronizer with id `context` >> 32 fired: one record per status, `index` counts down to
+                             0; low 32 bits of context: those of the operation's user_context above the comp id;
+                             `port`: of an arrival, else 0. */
+  LCI_RECORD_COUNTER = 7, /**< Counter with id `context` >> 32 reached a new value, in `tag`. */
+  LCI_RECORD_HOST_NODE = 8, /**< Host node `rank` is to be run: low half of `context`: the graph's id, high half: the
+                               run; `tag`: user_context of the graph. */
+  LCI_RECORD_GRAPH = 9      /**< A run is over: code; `context` and `tag` as above; of a failed one, `rank` is the node
+                               that failed first, or 0 if it was cancelled. */
 } lci_record_kind;
 
 enum {
   LCI_RECORD_FLAG_ADDRESS = 1, /**< Payload at u.address, valid until cq_head passes this record. */
-  LCI_RECORD_FLAG_ENGINE = 2   /**< `port` is a matching engine. */
+  LCI_RECORD_FLAG_ENGINE = 2,  /**< `port` is a matching engine. */
+  LCI_RECORD_FLAG_LOAN = 4,    /**< The message may be kept where it lies; `context` is its number. */
+  /** Written by the loop before cq_head passes the record of a loan: its payload stays valid, and is charged to its
+   * port, until LCI_OP_RELEASE with its number, or lci_lane_free(). [V14] */
+  LCI_RECORD_FLAG_KEPT = 8
 };
 
 /** A completion record, 64 bytes. An inline payload starts at byte 32 and continues in the following records, which it
@@ -429,7 +1023,7 @@ typedef struct lci_record {
   uint16_t index; /**< MESSAGE: index in the demand table. WRITABLE, PEER, PORT: device index in the lane. */
   uint32_t size;  /**< Payload bytes. */
   uint64_t tag;
-  uint64_t context; /**< OP: user_context. */
+  uint64_t context; /**< OP: user_context. MESSAGE with LCI_RECORD_FLAG_LOAN: its number. */
   union {
     uint8_t inline_payload[32];
     uint64_t address;
@@ -450,7 +1044,7 @@ LCI_API int lci_lane_memory(const lci_lane* lane, uint64_t* out_base, uint64_t* 
 /**
  * Address and length of the doorbell area of this rank. At offset lci_lane_park_offset(): the 32-bit park word of the
  * lane (0 running, 1 announced). At lci_lane_summary_offset(i): the summary of the lane's i-th device, one byte per
- * sending rank, not 0 when something may have arrived. [V9]
+ * sending rank (its own also for what another thread left here), not 0 when something may have arrived. [V9]
  */
 LCI_API int lci_lane_doorbell(const lci_lane* lane, uint64_t* out_base, uint64_t* out_length);
 LCI_API uint64_t lci_lane_park_offset(const lci_lane* lane);
@@ -482,10 +1076,62 @@ LCI_API int lci_lane_free(lci_lane* lane);
  */
 LCI_API int lci_lane_open_port(lci_lane* lane, uint32_t number, const char* name, uint32_t messages, uint64_t bytes,
                                uint32_t* out_index, uint64_t* out_base, uint64_t* out_length);
-/** Closes an attached port. Records already written stay valid until consumed. */
+/**
+ * Whether messages of an attached port may be kept where they lie (LCI_RECORD_FLAG_LOAN). Those that travel in a packet
+ * are then left in it, as lci_comp_zero_copy() says; long ones (rendezvous) have memory of their own anyway; what is
+ * short, or had to be stored after all, is copied and may not be kept. Off at first; for what comes from now on. By the
+ * loop's thread, outside enter. [V14, B14]
+ */
+LCI_API int lci_lane_zero_copy(lci_lane* lane, uint32_t index, int on);
+/** Closes an attached port. Records already written stay valid until consumed, what is kept until released. */
 LCI_API int lci_lane_close_port(lci_lane* lane, uint32_t index);
-/** A synchronizer whose firings are recorded on this lane (LCI_RECORD_SYNC); any thread may signal it. */
+/** A synchronizer whose firings are recorded on this lane (LCI_RECORD_SYNC); any thread may signal it. Behind a port it
+ * takes what comes without its payload. */
 LCI_API int lci_lane_synchronizer_create(lci_lane* lane, uint32_t threshold, lci_comp** out);
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/** @name Graphs of a lane
+ * A completion graph uploaded as one table. Its operations go over the lane's devices; its host nodes are run by the
+ * loop: each is recorded once per run (LCI_RECORD_HOST_NODE) and answered by a descriptor (LCI_OP_NODE_DONE,
+ * LCI_OP_NODE_FAILED). Runs are started by LCI_OP_GRAPH_START; the end of each is recorded (LCI_RECORD_GRAPH). Nodes
+ * are numbered: 0 is START, 1 is END, table entry i is i + 2. All calls belong to the loop's thread. [V13]
+ *
+ * lci_lane_free() cancels runs under way and forgets their operations, as it does with the lane's own; nothing of them
+ * is recorded any more.
+ * @{ */
+typedef enum lci_node_kind {
+  LCI_NODE_DUMMY = 0, /**< Completes when it fires. */
+  LCI_NODE_OP = 1,    /**< Operation `op`. */
+  LCI_NODE_HOST = 2   /**< Run by the loop. */
+} lci_node_kind;
+
+typedef struct lci_graph_node {
+  uint32_t kind; /**< ::lci_node_kind */
+  uint32_t op;   /**< LCI_NODE_OP: index of its first entry in the array of descriptors. */
+} lci_graph_node;
+
+typedef struct lci_graph_edge {
+  uint32_t from; /**< Node number. */
+  uint32_t to;
+} lci_graph_edge;
+
+/**
+ * Uploads a graph; everything is copied but the buffers of operations. Wiring errors are those of lci_graph_add_edge()
+ * and lci_graph_start(), found here. The operations are those of lci_graph_add_op(), `device` as in the lane.
+ * @param op_count entries in @p ops, continuations of inline payloads included.
+ * @param user_context comes back as the tag of the graph's records.
+ * @param out_id names the graph in descriptors and records.
+ */
+LCI_API int lci_lane_graph_create(lci_lane* lane, const lci_graph_node* nodes, uint32_t node_count,
+                                  const lci_graph_edge* edges, uint32_t edge_count, const lci_descriptor* ops,
+                                  uint32_t op_count, uint64_t user_context, uint32_t* out_id);
+/** LCI_ERR_BUSY while a run is under way. */
+LCI_API int lci_lane_graph_free(lci_lane* lane, uint32_t id);
+/** As lci_graph_cancel(): the end is recorded. A host node that was recorded is still to be answered. */
+LCI_API int lci_lane_graph_cancel(lci_lane* lane, uint32_t id);
+/** Copies the last statuses of nodes @p first .. @p first + @p count - 1, as lci_graph_node_get() gives one. */
+LCI_API int lci_lane_graph_statuses(lci_lane* lane, uint32_t id, uint32_t first, uint32_t count, lci_status* out);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */

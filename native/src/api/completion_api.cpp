@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstdlib>
 
-#include "api/guard.hpp"
-#include "api/handles.hpp"
+#include "api/global.hpp"
+#include "base/mutation.hpp"
 #include "completion/counter.hpp"
+#include "completion/custom.hpp"
 #include "completion/handler.hpp"
 #include "completion/queue.hpp"
 #include "completion/synchronizer.hpp"
+#include "device/waiting.hpp"
 
 using namespace lci;
 
@@ -23,11 +24,14 @@ int create(lci_runtime* runtime, std::unique_ptr<Completion> completion, lci_com
 }
 
 /// The user took the status: what it occupied goes back to its sender.
-void taken(const lci_status& status) {
-  if (status.port == 0 || !status.buffer) return;
+void taken(lci_status& status) {
+  if (status.port == 0 || !status.buffer || status.packet != 0) return;  // of a packet: when it is freed
   const ArrivalBuffer& arrival = *ArrivalBuffer::of(status.buffer);
   arrival.key->channel->device->release(*arrival.key, arrival.generation, arrival.charge_messages, arrival.charge_bytes,
                                         false);
+  if (!arrival.signal) return;
+  lci_buffer_free(status.buffer);
+  status.buffer = nullptr;
 }
 
 }  // namespace
@@ -35,11 +39,24 @@ void taken(const lci_status& status) {
 extern "C" {
 
 int lci_queue_create(lci_runtime* runtime, uint32_t capacity, lci_comp** out) {
-  LCI_NOT_NULL(runtime, "create queue");
+  return lci_queue_create_kind(runtime, LCI_QUEUE_DEFAULT, capacity, out);
+}
+
+int lci_queue_create_kind(lci_runtime* runtime, int kind, uint32_t capacity, lci_comp** out) {
+  LCI_RUNTIME(runtime, "create queue");
   LCI_NOT_NULL(out, "create queue");
-  return guarded("create queue", [&] {
-    if (capacity == 0) capacity = runtime->runtime->attributes().queue_capacity;
-    return create(runtime, std::make_unique<CompletionQueue>(capacity), out);
+  return guarded("create queue", [&]() -> int {
+    const Attributes& attributes = runtime->runtime->attributes();
+    if (kind < LCI_QUEUE_DEFAULT || kind > LCI_QUEUE_LCRQ) {
+      return fail(LCI_ERR_ARGUMENT, "create queue: unknown kind %d", kind);
+    }
+    const QueueType type = kind == LCI_QUEUE_DEFAULT ? attributes.cq_type
+                           : kind == LCI_QUEUE_ARRAY ? QueueType::kArray
+                                                     : QueueType::kLcrq;
+    if (!CompletionQueue::offers(type)) {
+      return fail(LCI_ERR_UNSUPPORTED, "create queue: lcrq needs x86-64; use LCI_QUEUE_ARRAY");
+    }
+    return create(runtime, CompletionQueue::create(type, capacity != 0 ? capacity : attributes.queue_capacity), out);
   });
 }
 
@@ -47,8 +64,13 @@ int lci_queue_pop(lci_comp* queue, lci_status* out) {
   LCI_NOT_NULL(queue, "pop");
   LCI_NOT_NULL(out, "pop");
   if (from_handle(queue)->kind() != Completion::Kind::kQueue) return fail(LCI_ERR_ARGUMENT, "pop: not a queue");
+  if (LCI_MUTATED("look_progresses")) progress_shared(from_handle(queue)->runtime()->device(0));
   const int code = static_cast<CompletionQueue*>(from_handle(queue))->pop(out);
-  if (code == LCI_DONE) taken(*out);
+  if (code == LCI_DONE) {
+    taken(*out);
+  } else if (!LCI_MUTATED("status_keeps_code")) {
+    out->code = code;
+  }
   return code;
 }
 
@@ -65,7 +87,7 @@ uint64_t lci_queue_length(const lci_comp* queue) {
 }
 
 int lci_synchronizer_create(lci_runtime* runtime, uint32_t threshold, lci_comp** out) {
-  LCI_NOT_NULL(runtime, "create synchronizer");
+  LCI_RUNTIME(runtime, "create synchronizer");
   LCI_NOT_NULL(out, "create synchronizer");
   return guarded("create synchronizer", [&] {
     if (threshold == 0) threshold = runtime->runtime->attributes().sync_threshold;
@@ -90,7 +112,7 @@ int lci_synchronizer_test(lci_comp* synchronizer, lci_status* out) {
     if (code == LCI_DONE) {
       for (uint32_t i = 0; i < fired.threshold(); ++i) taken(statuses[i]);
       if (!out) {  // nobody will free what arrived
-        std::for_each(mine.begin(), mine.end(), discard_arrival);
+        for (const lci_status& status : mine) fired.discard(status);
       }
     }
     return code;
@@ -98,7 +120,7 @@ int lci_synchronizer_test(lci_comp* synchronizer, lci_status* out) {
 }
 
 int lci_counter_create(lci_runtime* runtime, lci_comp** out) {
-  LCI_NOT_NULL(runtime, "create counter");
+  LCI_RUNTIME(runtime, "create counter");
   LCI_NOT_NULL(out, "create counter");
   return guarded("create counter", [&] { return create(runtime, std::make_unique<Counter>(), out); });
 }
@@ -112,10 +134,31 @@ void lci_counter_set(lci_comp* counter, uint64_t value) {
 }
 
 int lci_handler_create(lci_runtime* runtime, lci_handler_fn function, void* argument, lci_comp** out) {
-  LCI_NOT_NULL(runtime, "create handler");
+  LCI_RUNTIME(runtime, "create handler");
   LCI_NOT_NULL(function, "create handler");
   LCI_NOT_NULL(out, "create handler");
   return guarded("create handler", [&] { return create(runtime, std::make_unique<Handler>(function, argument), out); });
+}
+
+int lci_custom_create(lci_runtime* runtime, lci_custom_fn function, void* argument, int stores, lci_comp** out) {
+  LCI_RUNTIME(runtime, "create custom object");
+  LCI_NOT_NULL(function, "create custom object");
+  LCI_NOT_NULL(out, "create custom object");
+  return guarded("create custom object",
+                 [&] { return create(runtime, std::make_unique<Custom>(function, argument, stores != 0), out); });
+}
+
+int lci_custom_taken(lci_comp* custom, lci_status* status) {
+  LCI_NOT_NULL(custom, "custom object: taken");
+  LCI_NOT_NULL(status, "custom object: taken");
+  const Completion& object = *from_handle(custom);
+  if (object.kind() != Completion::Kind::kCustom || !object.stores()) {
+    return fail(LCI_ERR_ARGUMENT, "custom object: taken: object %u is not a custom one that stores", object.id());
+  }
+  return guarded("custom object: taken", [&] {
+    taken(*status);
+    return LCI_DONE;
+  });
 }
 
 int lci_comp_signal(lci_comp* comp, const lci_status* status) {
@@ -124,6 +167,7 @@ int lci_comp_signal(lci_comp* comp, const lci_status* status) {
   return guarded("signal", [&] {
     lci_status given = *status;
     given.port = 0;  // its buffer is the signaller's
+    if (LCI_MUTATED("user_signal_bare")) given = {given.code, 0, 0, nullptr, 0, 0, 0, 0};
     return from_handle(comp)->signal(given);
   });
 }
@@ -140,8 +184,22 @@ int lci_comp_free(lci_comp* comp) {
   });
 }
 
-void lci_buffer_free(void* buffer) {
-  if (buffer) std::free(ArrivalBuffer::of(buffer));
+int lci_comp_zero_copy(lci_comp* comp) {
+  LCI_NOT_NULL(comp, "zero-copy delivery");
+  Completion& object = *from_handle(comp);
+  if (!object.stores() || object.kind() == Completion::Kind::kGraph || object.kind() == Completion::Kind::kLane) {
+    return fail(LCI_ERR_ARGUMENT, "zero-copy delivery: completion object %u does not store arrivals", object.id());
+  }
+  object.set_zero_copy();
+  return LCI_DONE;
+}
+
+int lci_arrival_free(lci_runtime* runtime, lci_status* status) {
+  LCI_RUNTIME(runtime, "free arrival");
+  LCI_NOT_NULL(status, "free arrival");
+  const uint32_t packet = status->packet;
+  if (runtime->runtime->free_arrival(*status)) return LCI_DONE;
+  return fail(LCI_ERR_ARGUMENT, "free arrival: packet %u of rank %u was freed already", packet, status->rank);
 }
 
 }  // extern "C"

@@ -17,13 +17,17 @@ struct lci_runtime {
   std::unique_ptr<lci::Runtime> runtime;
 };
 
+struct lci_log {
+  std::shared_ptr<lci::Log> log;
+};
+
 struct lci_lane {
   std::unique_ptr<lci::Lane> lane;
   uint32_t first_device;
 };
 
 namespace lci {
-// Devices and completion objects are handed out as themselves; their runtime owns them.
+// Devices, completion objects and regions are handed out as themselves; their runtime owns them.
 inline lci_device* to_handle(Device* device) {
   return reinterpret_cast<lci_device*>(device);
 }
@@ -38,5 +42,14 @@ inline Completion* from_handle(lci_comp* comp) {
 }
 inline const Completion* from_handle(const lci_comp* comp) {
   return reinterpret_cast<const Completion*>(comp);
+}
+inline lci_memory* to_handle(Region* region) {
+  return reinterpret_cast<lci_memory*>(region);
+}
+inline Region* from_handle(lci_memory* memory) {
+  return reinterpret_cast<Region*>(memory);
+}
+inline const Region* from_handle(const lci_memory* memory) {
+  return reinterpret_cast<const Region*>(memory);
 }
 }  // namespace lci

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/mutation.hpp"
+#include "build_info.hpp"
 #include "lci/lci.h"
 #include "transport/shm/arena.hpp"
 
@@ -40,6 +42,8 @@ std::string describe() {
   std::string text;
   auto line = [&text](const char* key, const std::string& value) { text += std::string(key) + "\t" + value + "\n"; };
   line("version", std::string(lci_version()) + " (ABI " + std::to_string(LCI_ABI_VERSION) + ")");
+  line("commit", lci::kBuildCommit);
+  line("built", lci::kBuildTime);
   line("system", std::string(system.sysname) + " " + system.release + " " + system.machine);
   line("processors", std::to_string(sysconf(_SC_NPROCESSORS_ONLN)));
   line("transport shm", shm_availability());
@@ -49,6 +53,10 @@ std::string describe() {
   line("memory available", std::to_string(lci::memory_available()) + " bytes");
   line("memlock limit", limit_text(RLIMIT_MEMLOCK));
   line("expedited membarrier", expedited ? "available: parking costs senders nothing" : "unavailable: senders fence");
+  line("build type", lci::kBuildType);
+  line("build compiler", lci::kBuildCompiler);
+  line("build sanitizers", lci::kBuildSanitizers);
+  line("build mutations", LCI_MUTATED("info_hides_build") ? "no" : lci::kBuildMutations);
   return text;
 }
 

@@ -89,6 +89,11 @@ int lci_lane_open_port(lci_lane* lane, uint32_t number, const char* name, uint32
   });
 }
 
+int lci_lane_zero_copy(lci_lane* lane, uint32_t index, int on) {
+  LCI_NOT_NULL(lane, "zero copy");
+  return guarded("zero copy", [&] { return lane->lane->set_zero_copy(index, on != 0); });
+}
+
 int lci_lane_close_port(lci_lane* lane, uint32_t index) {
   LCI_NOT_NULL(lane, "close port");
   return guarded("close port", [&] { return lane->lane->close_port(index); });

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
-#include "api/guard.hpp"
-#include "api/handles.hpp"
+#include "api/blocking_post.hpp"
+#include "api/global.hpp"
+#include "base/mutation.hpp"
+#include "device/waiting.hpp"
 
 using namespace lci;
 
@@ -18,44 +20,34 @@ int post_locked(Device& device, lci_descriptor& op, const OpTarget& target, lci_
   return code;
 }
 
-}  // namespace
-
-extern "C" {
-
-int lci_progress(lci_device* handle) {
-  LCI_NOT_NULL(handle, "progress");
-  Device& device = *from_handle(handle);
-  if (in_signal_context()) {
-    return fail(LCI_ERR_SIGNAL_CONTEXT, "progress: called from a handler; return from it first (device %u)",
-                device.index());
-  }
-  return guarded("progress", [&]() -> int {
-    TryLockGuard guard(device.lock);
-    if (!guard) return LCI_RETRY;
-    if (device.lane()) return fail(LCI_ERR_DEVICE, "progress: device %u belongs to a lane", device.index());
-    const Progressing mark(device);
-    device.runtime().look_at_peers(false);
-    return device.progress({}) ? LCI_DONE : LCI_RETRY;
-  });
-}
-
-int lci_post(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status* out) {
-  LCI_NOT_NULL(handle, "post");
+int post_any(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status* out) {
+  LCI_DEVICE(handle, "post");
   LCI_NOT_NULL(op, "post");
   Device& device = *from_handle(handle);
   return guarded("post", [&]() -> int {
+    if (LCI_MUTATED("handlers_may_not_post") && in_signal_context()) return LCI_ERR_SIGNAL_CONTEXT;
+    if (is_blocking(*op, comp)) return post_blocking(handle, op, comp, out);
     OpTarget target{comp ? from_handle(comp) : nullptr, nullptr, op->user_context};
+    target.outstanding = &device.outstanding;
     if (op->flags & LCI_FLAG_COMP)
       target.completion = device.runtime().completion(static_cast<uint32_t>(op->user_context));
-    const bool needs_target = op->op == LCI_OP_RECV || op->op == LCI_OP_BARRIER || (op->flags & LCI_FLAG_SIGNAL);
+    const bool needs_target = op->op == LCI_OP_RECV || op->op == LCI_OP_BARRIER || (op->flags & LCI_FLAG_SIGNAL) ||
+                              (op->op <= LCI_OP_SEND && (op->flags & LCI_FLAG_NETWORK));
     if (needs_target && !target.completion)
       return fail(LCI_ERR_ARGUMENT, "post: the operation needs a completion object");
     if (Progressing::is(device)) return post_locked(device, *op, target, out);
     TryLockGuard guard(device.lock);
     if (!guard) {
-      if (!(op->flags & LCI_FLAG_NO_RETRY)) return LCI_RETRY_LOCK;
+      if (!(op->flags & LCI_FLAG_NO_RETRY)) {
+        device.refused_by_lock.fetch_add(1, std::memory_order_relaxed);
+        return LCI_RETRY_LOCK;
+      }
       // Whoever has the lock may be in a handler, too, and want a device of this thread: nobody waits in handlers.
-      if (in_signal_context() && !device.lane()) return device.hand_over(*op, op->u.inline_payload, target);
+      if (in_signal_context() && !device.lane()) {
+        const int code = device.hand_over(*op, op->u.inline_payload, target);
+        if (out && is_done(code)) *out = done_status(*op, target);
+        return code;
+      }
       device.lock.lock();
     }
     struct Unlock {
@@ -69,6 +61,52 @@ int lci_post(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status*
   });
 }
 
+int check_signal_port(const char* operation, uint32_t port) {
+  if (port != 0 && port <= LCI_MAX_PORT) return LCI_DONE;
+  return fail(LCI_ERR_PORT, "%s with signal: port %u is outside 1..%u", operation, port, LCI_MAX_PORT);
+}
+
+int post_remote(lci_op_kind kind, lci_device* device, uint32_t rank, const void* buffer, uint64_t size, uint64_t remote,
+                uint64_t displacement, uint32_t port, uint64_t tag, lci_comp* comp, uint64_t user_context) {
+  lci_descriptor op{};
+  op.op = static_cast<uint8_t>(kind);
+  op.flags = LCI_FLAG_BUFFER;
+  op.rank = rank;
+  op.port = static_cast<uint16_t>(port);
+  op.tag = tag;
+  op.user_context = user_context;
+  const bool narrow = size <= UINT32_MAX;
+  op.size = narrow ? static_cast<uint32_t>(size) : 0;
+  op.u.ref = {reinterpret_cast<uint64_t>(buffer), remote, displacement, narrow ? 0 : size};
+  return lci_post(device, &op, comp, nullptr);
+}
+
+}  // namespace
+
+extern "C" {
+
+int lci_progress(lci_device* handle) {
+  LCI_DEVICE(handle, "progress");
+  Device& device = *from_handle(handle);
+  if (in_signal_context()) {
+    return fail(LCI_ERR_SIGNAL_CONTEXT, "progress: called from a handler; return from it first (device %u)",
+                device.index());
+  }
+  return guarded("progress", [&] { return progress_shared(device); });
+}
+
+int lci_post(lci_device* device, lci_descriptor* op, lci_comp* comp, lci_status* out) {
+  const int code = post_any(device, op, comp, out);
+  if (out && !is_done(code) && !LCI_MUTATED("status_keeps_code")) out->code = code;
+  return code;
+}
+
+int lci_port_reply_room(lci_runtime* runtime, uint32_t port, uint32_t count, uint32_t bytes, uint8_t* out_id) {
+  LCI_RUNTIME(runtime, "reply room");
+  LCI_NOT_NULL(out_id, "reply room");
+  return guarded("reply room", [&] { return runtime->runtime->add_reply_room(port, count, bytes, out_id); });
+}
+
 int lci_post_am(lci_device* device, uint32_t rank, uint32_t port, uint64_t tag, const void* buffer, uint32_t size,
                 lci_comp* comp, uint64_t user_context) {
   if (port == 0 || port > LCI_MAX_PORT) return fail(LCI_ERR_PORT, "am: port %u is outside 1..%u", port, LCI_MAX_PORT);
@@ -78,7 +116,7 @@ int lci_post_am(lci_device* device, uint32_t rank, uint32_t port, uint64_t tag, 
   op.rank = rank;
   op.port = static_cast<uint16_t>(port);
   op.size = size;
-  op.tag = tag;
+  op.tag = LCI_MUTATED("plain_form_forgets") ? 0 : tag;
   op.user_context = user_context;
   op.u.ref.address = reinterpret_cast<uint64_t>(buffer);
   return lci_post(device, &op, comp, nullptr);
@@ -108,6 +146,42 @@ int lci_post_recv(lci_device* device, uint32_t rank, uint64_t tag, void* buffer,
   op.user_context = user_context;
   op.u.ref.address = reinterpret_cast<uint64_t>(buffer);
   return lci_post(device, &op, comp, out);
+}
+
+int lci_post_barrier(lci_device* device, lci_comp* comp, uint64_t user_context) {
+  lci_descriptor op{};
+  op.op = LCI_OP_BARRIER;
+  op.user_context = user_context;
+  return lci_post(device, &op, comp, nullptr);
+}
+
+int lci_post_cancel(lci_device* device, uint64_t user_context) {
+  lci_descriptor op{};
+  op.op = LCI_OP_CANCEL;
+  op.tag = user_context;
+  return lci_post(device, &op, nullptr, nullptr);
+}
+
+int lci_post_put(lci_device* device, uint32_t rank, const void* buffer, uint64_t size, uint64_t remote,
+                 uint64_t displacement, lci_comp* comp, uint64_t user_context) {
+  return post_remote(LCI_OP_PUT, device, rank, buffer, size, remote, displacement, 0, 0, comp, user_context);
+}
+
+int lci_post_get(lci_device* device, uint32_t rank, void* buffer, uint64_t size, uint64_t remote, uint64_t displacement,
+                 lci_comp* comp, uint64_t user_context) {
+  return post_remote(LCI_OP_GET, device, rank, buffer, size, remote, displacement, 0, 0, comp, user_context);
+}
+
+int lci_post_put_signal(lci_device* device, uint32_t rank, const void* buffer, uint64_t size, uint64_t remote,
+                        uint64_t displacement, uint32_t port, uint64_t tag, lci_comp* comp, uint64_t user_context) {
+  if (const int code = check_signal_port("put", port); code != LCI_DONE) return code;
+  return post_remote(LCI_OP_PUT, device, rank, buffer, size, remote, displacement, port, tag, comp, user_context);
+}
+
+int lci_post_get_signal(lci_device* device, uint32_t rank, void* buffer, uint64_t size, uint64_t remote,
+                        uint64_t displacement, uint32_t port, uint64_t tag, lci_comp* comp, uint64_t user_context) {
+  if (const int code = check_signal_port("get", port); code != LCI_DONE) return code;
+  return post_remote(LCI_OP_GET, device, rank, buffer, size, remote, displacement, port, tag, comp, user_context);
 }
 
 }  // extern "C"

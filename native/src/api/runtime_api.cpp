@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <cstring>
+#include <memory>
 
-#include "api/guard.hpp"
-#include "api/handles.hpp"
-#include "base/attributes.hpp"
+#include "api/global.hpp"
+#include "base/debugger.hpp"
+#include "base/mutation.hpp"
 #include "bootstrap/inproc.hpp"
-#include "completion/queue.hpp"
 #include "runtime/counters.hpp"
 
 using namespace lci;
+
+namespace lci {
+
+int create_runtime(const AttributeSet& attributes, lci_inproc* job, uint32_t inproc_rank, lci_runtime** out) {
+  wait_for_debugger();
+  auto handle = std::make_unique<lci_runtime>();
+  const int code = Runtime::create(&attributes, job, inproc_rank, &handle->runtime);
+  if (code == LCI_DONE) *out = handle.release();
+  return code;
+}
+
+}  // namespace lci
 
 extern "C" {
 
@@ -26,37 +36,6 @@ const char* lci_version(void) {
   return "0.1.0";
 }
 
-int lci_attrs_create(lci_attrs** out) {
-  LCI_NOT_NULL(out, "create attributes");
-  return guarded("create attributes", [&] {
-    *out = new lci_attrs;
-    return LCI_DONE;
-  });
-}
-void lci_attrs_free(lci_attrs* attrs) {
-  delete attrs;
-}
-int lci_attrs_set(lci_attrs* attrs, const char* name, const char* value) {
-  LCI_NOT_NULL(attrs, "set attribute");
-  LCI_NOT_NULL(name, "set attribute");
-  LCI_NOT_NULL(value, "set attribute");
-  return guarded("set attribute", [&] { return attrs->set.set(name, value); });
-}
-int lci_attrs_own(lci_attrs* attrs, const char* name) {
-  LCI_NOT_NULL(attrs, "own attribute");
-  LCI_NOT_NULL(name, "own attribute");
-  return guarded("own attribute", [&] { return attrs->set.own(name); });
-}
-const char* lci_attr_name(uint32_t index) {
-  return attr_name(index);
-}
-const char* lci_attr_default(uint32_t index) {
-  return attr_default(index);
-}
-const char* lci_attr_help(uint32_t index) {
-  return attr_help(index);
-}
-
 int lci_inproc_create(uint32_t size, lci_inproc** out) {
   LCI_NOT_NULL(out, "create inproc job");
   return guarded("create inproc job", [&] { return create_inproc(size, out); });
@@ -68,10 +47,7 @@ void lci_inproc_free(lci_inproc* job) {
 int lci_runtime_create(const lci_attrs* attrs, lci_inproc* job, uint32_t inproc_rank, lci_runtime** out) {
   LCI_NOT_NULL(out, "create runtime");
   return guarded("create runtime", [&] {
-    auto handle = std::make_unique<lci_runtime>();
-    const int code = Runtime::create(attrs ? &attrs->set : nullptr, job, inproc_rank, &handle->runtime);
-    if (code == LCI_DONE) *out = handle.release();
-    return code;
+    return create_runtime(with_global_defaults(attrs ? &attrs->set : nullptr), job, inproc_rank, out);
   });
 }
 
@@ -84,8 +60,14 @@ int lci_runtime_close(lci_runtime* runtime, uint32_t timeout_ms) {
       }
     }
     runtime->runtime->close(uint64_t{timeout_ms} * 1'000'000u);
+    const uint64_t lost = runtime->runtime->shared.get(Metric::packets_held);
+    if (lost != 0) {
+      LCI_LOG(runtime->runtime->log(), LogLevel::kWarn, "packets", "%lu packets were not given back", lost);
+    }
+    if (LCI_MUTATED("close_keeps_memory")) static_cast<void>(runtime->runtime.release());
     delete runtime;
-    return static_cast<int>(LCI_DONE);
+    if (lost == 0) return static_cast<int>(LCI_DONE);
+    return fail(LCI_DONE, "close runtime: %lu packets were not given back (lci_packet_put)", lost);
   });
 }
 
@@ -96,25 +78,12 @@ uint32_t lci_runtime_size(const lci_runtime* runtime) {
   return runtime->runtime->size();
 }
 uint32_t lci_runtime_max_eager(const lci_runtime* runtime) {
-  return runtime->runtime->max_eager();
-}
-
-int lci_runtime_attr(const lci_runtime* runtime, const char* name, char* out, size_t out_size) {
-  LCI_NOT_NULL(runtime, "get attribute");
-  LCI_NOT_NULL(name, "get attribute");
-  LCI_NOT_NULL(out, "get attribute");
-  return guarded("get attribute", [&]() -> int {
-    const auto text = attribute_text(runtime->runtime->attributes(), name);
-    if (!text) return fail(LCI_ERR_ATTRIBUTE, "get attribute: '%s' is unknown", name);
-    if (text->size() >= out_size)
-      return fail(LCI_ERR_SIZE, "get attribute: '%s' needs %zu bytes", name, text->size() + 1);
-    std::memcpy(out, text->c_str(), text->size() + 1);
-    return LCI_DONE;
-  });
+  if (!runtime) runtime = global_runtime();
+  return runtime ? runtime->runtime->max_eager() : 0;
 }
 
 int lci_runtime_peer(const lci_runtime* runtime, uint32_t rank, int32_t* out_state) {
-  LCI_NOT_NULL(runtime, "peer state");
+  LCI_RUNTIME(runtime, "peer state");
   LCI_NOT_NULL(out_state, "peer state");
   if (rank >= runtime->runtime->size()) {
     return fail(LCI_ERR_RANK, "peer state: rank %u is outside 0..%u", rank, runtime->runtime->size() - 1);
@@ -127,14 +96,19 @@ int lci_runtime_peer(const lci_runtime* runtime, uint32_t rank, int32_t* out_sta
 }
 
 uint32_t lci_runtime_snapshot(const lci_runtime* runtime, uint64_t* out, uint32_t count) {
-  return runtime->runtime->snapshot(out, out ? count : 0);
+  if (!runtime) runtime = global_runtime();
+  return runtime ? runtime->runtime->snapshot(out, out ? count : 0) : 0;
+}
+uint32_t lci_runtime_snapshot_part(const lci_runtime* runtime, uint32_t device, uint64_t* out, uint32_t count) {
+  if (!runtime) runtime = global_runtime();
+  return runtime ? runtime->runtime->snapshot_part(device, out, out ? count : 0) : 0;
 }
 const char* lci_counter_name(uint32_t index) {
   return counter_name(index);
 }
 
 int lci_runtime_arena(const lci_runtime* runtime, uint64_t* out_base, uint64_t* out_length) {
-  LCI_NOT_NULL(runtime, "arena");
+  LCI_RUNTIME(runtime, "arena");
   LCI_NOT_NULL(out_base, "arena");
   LCI_NOT_NULL(out_length, "arena");
   runtime->runtime->keep_ranges();
@@ -143,44 +117,30 @@ int lci_runtime_arena(const lci_runtime* runtime, uint64_t* out_base, uint64_t* 
   return LCI_DONE;
 }
 
-int lci_runtime_device(lci_runtime* runtime, uint32_t index, lci_device** out) {
-  LCI_NOT_NULL(runtime, "get device");
-  LCI_NOT_NULL(out, "get device");
-  if (index >= runtime->runtime->devices()) {
-    return fail(LCI_ERR_DEVICE, "get device: %u is outside 0..%u (attribute devices)", index,
-                runtime->runtime->devices() - 1);
-  }
-  *out = to_handle(&runtime->runtime->device(index));
+int lci_runtime_peer_arena(lci_runtime* runtime, uint32_t rank, uint64_t* out_base, uint64_t* out_length) {
+  LCI_RUNTIME(runtime, "peer arena");
+  LCI_NOT_NULL(out_base, "peer arena");
+  LCI_NOT_NULL(out_length, "peer arena");
+  const uint32_t size = runtime->runtime->size();
+  if (rank >= size) return fail(LCI_ERR_RANK, "peer arena: rank %u is outside 0..%u", rank, size - 1);
+  Arena& arena = runtime->runtime->peer_arena(rank);
+  arena.keep_range();
+  *out_base = reinterpret_cast<uint64_t>(arena.base());
+  *out_length = arena.reserve();
   return LCI_DONE;
 }
 
-int lci_port_open(lci_runtime* runtime, uint32_t number, const char* name, lci_comp* comp, uint32_t messages,
-                  uint64_t bytes) {
-  LCI_NOT_NULL(runtime, "open port");
-  LCI_NOT_NULL(comp, "open port");
-  return guarded("open port", [&] {
-    const Attributes& attributes = runtime->runtime->attributes();
-    Completion* completion = from_handle(comp);
-    uint32_t capacity = messages != 0 ? messages : attributes.inbox_messages;
-    // What is granted must find room: the queue's own bound counts too.
-    if (completion->kind() == Completion::Kind::kQueue) {
-      capacity = std::min(capacity, static_cast<CompletionQueue*>(completion)->capacity());
-    }
-    return runtime->runtime->open_port(number, name, completion, nullptr, capacity,
-                                       bytes != 0 ? bytes : attributes.inbox_bytes);
-  });
-}
-int lci_port_name(lci_runtime* runtime, uint32_t number, const char* name) {
-  LCI_NOT_NULL(runtime, "name port");
-  return guarded("name port", [&] { return runtime->runtime->name_port(number, name); });
-}
-int lci_port_close(lci_runtime* runtime, uint32_t number) {
-  LCI_NOT_NULL(runtime, "close port");
-  return guarded("close port", [&]() -> int {
-    Port* port = runtime->runtime->port(number);
-    if (port && port->inbox.load()) return fail(LCI_ERR_PORT, "close port: %u belongs to a lane", number);
-    return runtime->runtime->close_port(number);
-  });
+int lci_runtime_device(lci_runtime* runtime, uint32_t index, lci_device** out) {
+  LCI_RUNTIME(runtime, "get device");
+  LCI_NOT_NULL(out, "get device");
+  *out = nullptr;
+  const uint32_t devices = runtime->runtime->devices();
+  if (devices == 0) return fail(LCI_ERR_DEVICE, "get device: the runtime has none (attribute alloc_default_device)");
+  if (index >= devices) {
+    return fail(LCI_ERR_DEVICE, "get device: %u is outside 0..%u (attribute devices)", index, devices - 1);
+  }
+  *out = to_handle(&runtime->runtime->device(index));
+  return LCI_DONE;
 }
 
 }  // extern "C"

@@ -2,8 +2,9 @@
 /**
  * @file
  * Attributes of a runtime. One table (attributes.cpp) drives parsing, listing and printing. Precedence: a value of the
- * AttributeSet, then environment LCI_ATTR_<NAME IN CAPITALS>, then the default. Nothing is kept between calls: the
- * environment is read by each resolve_attributes(). [A6, 2B-53]
+ * AttributeSet, then environment LCI_ATTR_<NAME IN CAPITALS> (those that begin with log_ also as LCI_<NAME IN
+ * CAPITALS>), then the default. Nothing is kept between calls: the environment is read by each resolve_attributes().
+ * [A6, M5, 2B-53]
  */
 #ifndef LCI_BASE_ATTRIBUTES_HPP_
 #define LCI_BASE_ATTRIBUTES_HPP_
@@ -15,11 +16,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/log.hpp"
+
 namespace lci {
 
 enum class MatchingEngineType : uint8_t { kMap, kQueue };
+enum class QueueType : uint8_t { kArray, kLcrq };
 enum class CmaMode : uint8_t { kAuto, kOn, kOff };
 enum class MembarrierMode : uint8_t { kAuto, kOff };
+enum class RmaMode : uint8_t { kAuto, kMessages };
 
 /// Typed values; a fresh one holds the defaults. Fields may be lowered afterwards (clamping): attribute_text() shows
 /// the effective value. Sizes are in bytes.
@@ -30,6 +35,7 @@ struct Attributes {
   uint32_t packet_size;
   uint32_t packets;
   uint32_t packets_max;
+  uint32_t packet_return_threshold;
   uint32_t ring_bytes;
   uint32_t control_ring_bytes;
   uint64_t arena_bytes;
@@ -47,6 +53,7 @@ struct Attributes {
   uint32_t matching_buckets;
   uint32_t sync_threshold;
   uint32_t queue_capacity;
+  QueueType cq_type;
   std::string bootstrap;
   uint32_t bootstrap_timeout_ms;
   std::string job_dir;
@@ -56,6 +63,15 @@ struct Attributes {
   std::string chaos;
   MembarrierMode membarrier;
   uint64_t memory_limit_bytes;
+  RmaMode rma;
+  bool alloc_default_device;
+  bool alloc_default_packet_pool;
+  bool alloc_default_matching_engine;
+  LogLevel log_level;
+  std::string log_outfile;
+  std::string log_whitelist;
+  std::string log_blacklist;
+  uint32_t log_keep;
 };
 
 /// Values set explicitly, by name: what an lci_attrs holds. Not thread-safe.
@@ -68,6 +84,9 @@ class AttributeSet {
   /// The program reads this name from the environment itself: it is not unknown, and not ours.
   int own(const char* name);
   const std::set<std::string, std::less<>>& owned() const { return owned_; }
+  /// Takes from @p defaults what is not set here.
+  void complete(const AttributeSet& defaults);
+  void unset(std::string_view name);
 
  private:
   std::map<std::string, std::string, std::less<>> values_;

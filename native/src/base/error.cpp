@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.hpp"
+#include "base/mutation.hpp"
 
 #include <cstdarg>
 #include <cstdio>
@@ -52,7 +53,7 @@ const char* code_name(int code) {
     case LCI_RETRY_LOCK:
       return "retry_lock";
     case LCI_RETRY_NOPACKET:
-      return "retry_nopacket";
+      return LCI_MUTATED("code_misnamed") ? "retry_nomem" : "retry_nopacket";
     case LCI_RETRY_NOMEM:
       return "retry_nomem";
     case LCI_RETRY_BACKLOG:
@@ -109,6 +110,8 @@ const char* code_name(int code) {
       return "error_overrun";
     case LCI_ERR_ATTRIBUTE:
       return "error_attribute";
+    case LCI_ERR_MEMORY_CLOSED:
+      return "error_memory_closed";
     default:
       return "unknown";
   }

@@ -50,6 +50,11 @@ inline void fence_release() {
 }
 #endif
 
+/// The compiler keeps the order; for those whose other side stops this processor (membarrier).
+inline void fence_compiler() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
 /// Tells the processor that this is a spin loop.
 inline void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)

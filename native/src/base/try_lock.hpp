@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/fences.hpp"
+#include "base/lock_count.hpp"
 #include "base/mutation.hpp"
 
 namespace lci {
@@ -42,7 +43,9 @@ class TryLock {
 
   [[nodiscard]] bool try_lock() {
     if (LCI_MUTATED("try_lock_always")) return true;
-    return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, std::memory_order_acquire);
+    if (held_.load(std::memory_order_relaxed) || held_.exchange(true, std::memory_order_acquire)) return false;
+    LCI_COUNT_LOCK();
+    return true;
   }
   void lock() {
     for (SpinWait wait; !try_lock();) wait.step();

@@ -38,7 +38,8 @@ int missing_ranks(int code, const std::string& job_id, uint64_t fence, const std
   constexpr size_t kNamed = 16;
   std::string names;
   for (size_t i = 0; i < std::min(missing.size(), kNamed); ++i) {
-    names += (i == 0 ? "" : ", ") + std::to_string(missing[i]);
+    names += i == 0 ? "" : ", ";
+    names += std::to_string(missing[i]);
   }
   if (missing.size() > kNamed) names += " and " + std::to_string(missing.size() - kNamed) + " more";
   return blame(missing.front(), fail(code, "barrier %" PRIu64 " of job %s: missing rank%s %s: %s", fence,

@@ -202,6 +202,10 @@ int FileBootstrap::claim(const PrivateDirectory& directory) {
 int FileBootstrap::publish(const std::string& key, const void* bytes, size_t n) {
   if (const int code = check_publish(key, bytes, n); code != LCI_DONE) return code;
   const uint64_t fence = completed_fences_ + 1;
+  if (n > kMaxJobFile - sizeof fence) {
+    return fail(LCI_ERR_SIZE, "publish \"%s\": %zu bytes are more than a value may have, %zu", key.c_str(), n,
+                kMaxJobFile - sizeof fence);
+  }
   std::vector<uint8_t> content(sizeof fence + n);
   std::memcpy(content.data(), &fence, sizeof fence);
   if (n > 0) std::memcpy(content.data() + sizeof fence, bytes, n);
@@ -215,21 +219,22 @@ int FileBootstrap::barrier(uint64_t deadline_ns) {
   bool existed = false;
   if (const int code = generation_.create(fence_name(fence, rank_), "", 0, &existed); code != LCI_DONE) return code;
 
-  std::vector<uint32_t> missing(size_);
-  std::iota(missing.begin(), missing.end(), 0u);
+  std::vector<uint32_t> all(size_);
+  std::iota(all.begin(), all.end(), 0u);
+  std::vector<uint32_t> missing = all;
   for (uint64_t wait = kShortestNap;; wait = std::min(2 * wait, kLongestNap)) {
-    // Who has left is read before who has arrived: a rank arrives first and leaves afterwards.
+    // Who has left or died is read before who has arrived: a rank arrives first, and leaves afterwards.
     const std::vector<uint32_t> left = having_left(missing);
     const bool ownerless = owner_ && process_gone(*owner_);
-    const std::optional<uint32_t> dead = dead_among(missing);
+    const std::optional<uint32_t> dead = dead_among(all);
     const uint64_t now = now_ns();
     missing = not_arrived(missing, fence);
     if (missing.empty()) break;
+    // Also of those that had arrived: while anybody is missing nobody has come through. Before those that have left:
+    // they may have left because of it, and the cause is to be named.
+    if (dead) return missing_ranks(LCI_ERR_PEER_FAILED, job_id_, fence, {*dead}, "it died" + describe({*dead}));
     if (!not_arrived(left, fence).empty()) {
       return missing_ranks(LCI_ERR_BOOTSTRAP, job_id_, fence, missing, "a rank has closed" + describe(missing));
-    }
-    if (dead && !not_arrived({*dead}, fence).empty()) {
-      return missing_ranks(LCI_ERR_PEER_FAILED, job_id_, fence, {*dead}, "it died" + describe({*dead}));
     }
     if (ownerless) {
       return missing_ranks(LCI_ERR_BOOTSTRAP, job_id_, fence, missing, "the launcher is gone" + describe(missing));
@@ -289,7 +294,8 @@ std::string FileBootstrap::describe(const std::vector<uint32_t>& missing) const 
 
 std::optional<pid_t> FileBootstrap::claimed_by(uint32_t rank) const {
   const auto content = generation_.read(claim_name(rank));
-  return content ? parse_decimal<pid_t>(as_text(*content)) : std::nullopt;
+  const auto process = content ? parse_decimal<pid_t>(as_text(*content)) : std::nullopt;
+  return process > 0 ? process : std::nullopt;  // others would mean a group of processes
 }
 
 }  // namespace lci

@@ -48,6 +48,7 @@ bool write_all(int descriptor, const void* bytes, size_t n) {
   return true;
 }
 
+/// Nothing if it is longer than it may be.
 std::optional<std::vector<uint8_t>> read_all(int descriptor) {
   std::vector<uint8_t> bytes;
   for (;;) {
@@ -59,6 +60,7 @@ std::optional<std::vector<uint8_t>> read_all(int descriptor) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return std::nullopt;
     if (got == 0) return bytes;
+    if (bytes.size() > kMaxJobFile) return std::nullopt;
   }
 }
 

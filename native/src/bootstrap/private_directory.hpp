@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,9 @@
 #include "lci/lci.h"
 
 namespace lci {
+
+/// Bytes that a file of a job directory may have: what another rank leaves there is not read without end.
+inline constexpr size_t kMaxJobFile = 16u << 20;
 
 /**
  * An open private directory: owned by the effective user, no rights for others. All access goes through the descriptor,
@@ -32,7 +36,8 @@ class PrivateDirectory {
   const std::string& path() const { return path_; }
 
   bool exists(const std::string& name) const;
-  /// Nothing if there is no such file. A file that is not a plain file of the same owner counts as missing.
+  /// Nothing if there is no such file. One that is longer than kMaxJobFile, or no plain file of the same owner, counts
+  /// as missing.
   std::optional<std::vector<uint8_t>> read(const std::string& name) const;
   /// As read(), and additionally the file must be closed to others: otherwise LCI_ERR_BOOTSTRAP.
   int read_secret(const std::string& name, std::vector<uint8_t>* out) const;

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/mutation.hpp"
 #include "base/try_lock.hpp"
+#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -14,6 +15,7 @@ thread_local uint32_t signal_depth = 0;
 
 bool Completion::wait_unused() const {
   for (SpinWait wait;; wait.step()) {
+    if (LCI_MUTATED("free_while_in_use")) return true;
     const uint64_t users = users_.load(std::memory_order_acquire);
     if (users == 0) return true;
     // A handler may be the very one that waits here.
@@ -27,8 +29,12 @@ int check_signal(const lci_status& status) {
               code_name(status.code));
 }
 
-void discard_arrival(const lci_status& status) {
-  if (status.port != 0) lci_buffer_free(status.buffer);
+void Completion::discard(lci_status status) const {
+  if (runtime_) {
+    runtime_->discard_arrival(status);
+  } else if (status.port != 0) {
+    lci_buffer_free(status.buffer);
+  }
 }
 
 bool in_signal_context() {

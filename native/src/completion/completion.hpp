@@ -14,7 +14,7 @@ class Runtime;
 /// What an operation or an arrival signals. [E1]
 class Completion {
  public:
-  enum class Kind : uint8_t { kQueue, kSynchronizer, kCounter, kHandler, kCustom };
+  enum class Kind : uint8_t { kQueue, kSynchronizer, kCounter, kHandler, kCustom, kLane, kPost, kGraph };
 
   explicit Completion(Kind kind) : kind_(kind) {}
   virtual ~Completion() = default;
@@ -35,32 +35,45 @@ class Completion {
   Runtime* runtime() const { return runtime_; }
   void set_runtime(Runtime* runtime) { runtime_ = runtime; }
 
+  /// Whether arrivals come in the packet that carried them. Set before a port is opened on the object. [B14]
+  bool zero_copy() const { return zero_copy_; }
+  void set_zero_copy() { zero_copy_ = true; }
+  /// Whether a port was ever open on it. Under the lock of the ports.
+  bool was_behind_port() const { return was_behind_port_; }
+  void put_behind_port() { was_behind_port_ = true; }
+  /// Frees what an arrival brought that nobody took; a status of another kind is left alone.
+  void discard(lci_status status) const;
+
   // Operations that will signal the object. Each hold() ends by signal_held() or forget_held(). Any thread.
   void hold() { users_.fetch_add(1, std::memory_order_relaxed); }
   void forget_held() { users_.fetch_sub(1, std::memory_order_release); }
   /// Signals for an operation that is no longer pending from then on: whoever sees the signal may free the object.
   int signal_held(const lci_status& status) {
-    users_.fetch_add(kSignalling - 1, std::memory_order_relaxed);
+    enter_held();
     const int code = signal(status);
-    users_.fetch_sub(kSignalling, std::memory_order_release);
+    leave();
     return code;
   }
   /// False while an operation is pending; else true when the last signal has left the object.
   bool wait_unused() const;
 
+ protected:
+  /// A hold becomes a thread inside the object, for which wait_unused() waits until it leaves.
+  void enter_held() { users_.fetch_add(kSignalling - 1, std::memory_order_relaxed); }
+  void leave() { users_.fetch_sub(kSignalling, std::memory_order_release); }
+
  private:
   static constexpr uint64_t kSignalling = uint64_t{1} << 32;
   const Kind kind_;
   uint32_t id_ = 0;
+  bool zero_copy_ = false;
+  bool was_behind_port_ = false;
   Runtime* runtime_ = nullptr;
   std::atomic<uint64_t> users_{0};  // pending operations; from bit 32 on, signals of operations under way
 };
 
 /// LCI_DONE if @p status may be signalled, else LCI_ERR_ARGUMENT with a text. [SS-44]
 int check_signal(const lci_status& status);
-
-/// Frees the buffer of an arrival that nobody took; a status of another kind is left alone.
-void discard_arrival(const lci_status& status);
 
 /// Whether the calling thread is inside a handler: progress and blocking forms are refused there. [SS-47]
 bool in_signal_context();

@@ -2,33 +2,31 @@
 #ifndef LCI_COMPLETION_HANDLER_HPP_
 #define LCI_COMPLETION_HANDLER_HPP_
 
-#include <atomic>
-#include <cstdint>
-
 #include "completion/completion.hpp"
+#include "completion/user_call.hpp"
 
 namespace lci {
 
-/**
- * Calls a native function in the thread that signals, possibly concurrently with itself. An exception ends at this
- * boundary: it is counted and answered as an error, and the caller's batch goes on. [E11, SS-46]
- */
+/// Calls a native function in the thread that signals, possibly concurrently with itself. [E11]
 class Handler final : public Completion {
  public:
   /// @param function not null
   Handler(lci_handler_fn function, void* argument)
       : Completion(Kind::kHandler), function_(function), argument_(argument) {}
 
-  int signal(const lci_status& status) override;
+  /// LCI_ERR_ARGUMENT when the function threw.
+  int signal(const lci_status& status) override {
+    if (const int code = check_signal(status); code != LCI_DONE) return code;
+    return call_user("handler", id(), [&]() -> int {
+      function_(&status, argument_);
+      return LCI_DONE;
+    });
+  }
   bool stores() const override { return false; }
-
-  /// How many calls ended by an exception.
-  uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 
  private:
   const lci_handler_fn function_;
   void* const argument_;
-  std::atomic<uint64_t> exceptions_{0};
 };
 
 }  // namespace lci

@@ -2,65 +2,55 @@
 #ifndef LCI_COMPLETION_QUEUE_HPP_
 #define LCI_COMPLETION_QUEUE_HPP_
 
-#include <atomic>
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 
-#include "base/lazy_array.hpp"
+#include "base/attributes.hpp"
+#include "base/mutation.hpp"
 #include "completion/completion.hpp"
 
 namespace lci {
 
-/**
- * Completion queue: a fixed array, multi-producer, multi-consumer. [E6, E8, SS-45]
- *
- * A producer first takes a unit of room (refused: LCI_ERR_OVERRUN, nothing else happened), then a ticket by
- * fetch-and-add; ticket t belongs to cell t mod N in round t div N. The cell's tag is 2 * round when it is free for
- * that round and 2 * round + 1 when it holds its status. A consumer looks at the tag of the cell at the head, claims
- * the head by compare-and-swap, copies, sets the tag to 2 * round + 2 and gives the room back.
- *
- * Memory order: tag store release / load acquire hands the status over in both directions; room is given back release
- * and taken acquire. Tickets and head carry no data and are relaxed.
- *
- * pop never waits: it answers empty also while the producer at the head is still writing. push waits only for a
- * consumer that is just copying out of the very cell: room guarantees that it was claimed. While a push is being
- * refused, another one at the same instant may be refused with it.
- */
-class CompletionQueue final : public Completion {
+/// Completion queue, multi-producer, multi-consumer; statuses of one producer keep their order for one consumer. [E6]
+class CompletionQueue : public Completion {
  public:
-  /// @param capacity at least 1
-  explicit CompletionQueue(uint32_t capacity);
-  /// Frees the arrivals that nobody popped.
-  ~CompletionQueue() override;
+  /// Whether this processor has what the type needs.
+  static bool offers(QueueType type);
+  /// @param type one that is offered
+  /// @param capacity most statuses of an array, at least 1; the linked rings have no bound
+  static std::unique_ptr<CompletionQueue> create(QueueType type, uint32_t capacity);
 
-  /// Pushes. Statuses of one producer keep their order for one consumer.
-  int signal(const lci_status& status) override;
   bool stores() const override { return true; }
 
-  /// LCI_DONE and a status, or LCI_RETRY.
-  int pop(lci_status* out);
-  /// Up to @p count; returns how many.
-  uint32_t pop_many(lci_status* out, uint32_t count);
+  /// LCI_DONE and a status, or LCI_RETRY. Never waits.
+  virtual int pop(lci_status* out) = 0;
+  /// Statuses that ever came and went; exact when quiet. [M1]
+  virtual uint64_t pushed() const = 0;
+  virtual uint64_t popped() const = 0;
   /// Statuses pushed and not popped; exact when quiet.
-  uint64_t length() const;
-  uint32_t capacity() const { return capacity_; }
+  uint64_t length() const {
+    const uint64_t gone = popped();
+    const uint64_t come = pushed();
+    return come > gone ? std::min<uint64_t>(come - gone, capacity()) : 0;
+  }
+  QueueType type() const { return type_; }
+  /// UINT32_MAX: only memory bounds it.
+  virtual uint32_t capacity() const = 0;
+
+  /// Up to @p count; returns how many. [E10]
+  uint32_t pop_many(lci_status* out, uint32_t count) {
+    uint32_t popped = 0;
+    if (LCI_MUTATED("pop_many_takes_one")) count = count < 1 ? count : 1;
+    while (popped < count && pop(out + popped) == LCI_DONE) ++popped;
+    return popped;
+  }
+
+ protected:
+  explicit CompletionQueue(QueueType type) : Completion(Kind::kQueue), type_(type) {}
 
  private:
-  struct alignas(64) Cell {
-    std::atomic<uint64_t> tag;
-    lci_status status;
-  };
-  static_assert(sizeof(lci_status) <= 56, "a cell is one cache line");
-
-  uint64_t free_tag(uint64_t ticket) const { return (ticket >> round_shift_) * 2; }
-
-  const uint32_t capacity_;
-  const uint32_t round_shift_;
-  const uint64_t mask_;
-  LazyArray<Cell> cells_;
-  alignas(64) std::atomic<uint64_t> tail_{0};
-  alignas(64) std::atomic<uint64_t> head_{0};
-  alignas(64) std::atomic<int64_t> room_;
+  const QueueType type_;
 };
 
 }  // namespace lci

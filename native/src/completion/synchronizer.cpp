@@ -18,7 +18,8 @@ Synchronizer::Synchronizer(uint32_t threshold)
 Synchronizer::~Synchronizer() {
   const uint64_t waiting = threshold_ == 1 ? uint64_t{state_.load(std::memory_order_acquire) == kReady}
                                            : written_.load(std::memory_order_acquire);
-  std::for_each_n(statuses_.get(), std::min<uint64_t>(waiting, threshold_), discard_arrival);
+  std::for_each_n(statuses_.get(), std::min<uint64_t>(waiting, threshold_),
+                  [this](const lci_status& status) { discard(status); });
 }
 
 int Synchronizer::signal(const lci_status& status) {
@@ -73,8 +74,8 @@ bool Synchronizer::take_one(lci_status* out) {
 
 bool Synchronizer::take_many(lci_status* out) {
   const uint64_t taking = uint64_t{threshold_} + 1;
-  uint64_t expected = threshold_;
-  if (written_.load(std::memory_order_relaxed) != threshold_) return false;
+  uint64_t expected = LCI_MUTATED("synchronizer_fires_early") ? written_.load() : threshold_;
+  if (written_.load(std::memory_order_relaxed) != expected) return false;
   if (LCI_MUTATED("synchronizer_many_winners")) sched_yield();
   if (!written_.compare_exchange_strong(expected, taking, std::memory_order_acquire, std::memory_order_relaxed) &&
       !LCI_MUTATED("synchronizer_many_winners")) {

@@ -1,39 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backlog: operations that may not be answered with retry wait here, in order per rank. [B15, B16]
+#include <algorithm>
+
 #include "base/error.hpp"
+#include "base/mutation.hpp"
 #include "device/device.hpp"
+#include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {
+
+/// Payload bytes that the backlog copies; others stay where the user has them until the signal.
+uint32_t Device::bytes_to_keep(const lci_descriptor& op) const {
+  if (op.op == LCI_OP_PUT) return (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_BUFFER ? 0 : op.size;
+  const bool message = op.op == LCI_OP_AM || op.op == LCI_OP_SEND;
+  return message && op.size <= runtime_.max_eager() ? op.size : 0;
+}
 
 int Device::to_backlog(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
   const Attributes& attributes = runtime_.attributes();
   const auto queue = backlog_.find(op.rank);
   const size_t waiting = queue == backlog_.end() ? 0 : queue->second.size();
-  const uint64_t bytes = op.size > runtime_.max_eager() ? 0 : op.size;
-  if (waiting >= attributes.backlog_messages || backlog_bytes_ + bytes > attributes.backlog_bytes) {
+  const uint64_t bytes = bytes_to_keep(op);
+  if (waiting >= attributes.backlog_messages + (LCI_MUTATED("backlog_bound_missed") ? 1 : 0) ||
+      backlog_bytes_ + bytes > attributes.backlog_bytes) {
     return fail(LCI_ERR_EXHAUSTED,
-                "%s: the backlog to rank %u is full (%zu operations) and retry was disallowed (device %u)",
-                op.op == LCI_OP_AM ? "am" : "send", op.rank, waiting, index_);
+                "post: the backlog to rank %u is full (%zu operations) and retry was disallowed (device %u)", op.rank,
+                waiting, index_);
   }
   enter_backlog(keep(op, inline_payload, target));
   return backlog_answer(op);
 }
 
-int Device::hand_over(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
+int Device::hand_over(const lci_descriptor& given, const void* inline_payload, const OpTarget& target) {
+  lci_descriptor op = given;
+  if (op.flags & LCI_FLAG_LIST) {
+    if (const int code = measure_list(&op); code != LCI_DONE) return code;
+  }
   if (op.op == LCI_OP_AM || op.op == LCI_OP_SEND || op.op == LCI_OP_RECV) {
     if (const int code = check(op); code != LCI_DONE) return code;
+    if (op.op != LCI_OP_RECV) {
+      if (const int code = check_length(op, target); code != LCI_DONE) return code;
+    }
+  } else if (op.op == LCI_OP_PUT || op.op == LCI_OP_GET) {
+    if (const int code = check_remote(op); code != LCI_DONE) return code;
+    if (!target.completion) return fail(LCI_ERR_ARGUMENT, "post: from a handler, put and get need a completion object");
   } else if (op.op != LCI_OP_BARRIER && op.op != LCI_OP_CANCEL) {
     return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
   }
   // Held before: the owner may take it, and signal, at once.
-  if (target.completion && may_be_posted(op)) target.completion->hold();
+  if (may_be_posted(op)) target.hold();
   int code = LCI_DONE;
   {
     std::lock_guard<TryLock> guard(handed_lock_);
-    if (ended_) {
-      code = fail(LCI_ERR_CLOSED, "post: the runtime closes (rank %u, device %u)", runtime_.rank(), index_);
-    } else if (handed_posts_.size() >= runtime_.attributes().backlog_messages) {
+    if (ended_ || (target.lane && target.lane->retired())) {
+      code = fail(LCI_ERR_CLOSED, "post: the runtime or lane closes (rank %u, device %u)", runtime_.rank(), index_);
+    } else if (op.op != LCI_OP_CANCEL && handed_posts_.size() >= runtime_.attributes().backlog_messages) {
       code = fail(LCI_ERR_EXHAUSTED, "post: %zu operations wait for device %u already, and retry was disallowed",
                   handed_posts_.size(), index_);
     } else {
@@ -45,7 +67,7 @@ int Device::hand_over(const lci_descriptor& op, const void* inline_payload, cons
     wake_owner();
     return backlog_answer(op);
   }
-  if (target.completion && may_be_posted(op)) target.completion->forget_held();
+  if (may_be_posted(op)) target.release();
   return code;
 }
 
@@ -57,22 +79,45 @@ void Device::take_handed_posts(std::vector<Queued> posts) {
 }
 
 int Device::backlog_answer(const lci_descriptor& op) const {
-  return may_be_posted(op) ? LCI_POSTED_BACKLOG : LCI_DONE_BACKLOG;
+  return may_be_posted(op) && !LCI_MUTATED("backlog_forgets_signal") ? LCI_POSTED_BACKLOG : LCI_DONE_BACKLOG;
 }
 
 /// The operation with a payload of its own, unless that is so long that the user's has to stay.
-Device::Queued Device::keep(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
+Queued Device::keep(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
   Queued queued{op, {}, target};
+  queued.buffer = done_status(op, target).buffer;
   queued.op.flags = static_cast<uint8_t>((op.flags & ~(LCI_FLAG_NO_RETRY | LCI_FLAG_PAYLOAD_MASK)) | LCI_FLAG_BUFFER);
-  if (op.op == LCI_OP_RECV) queued.op.flags |= LCI_FLAG_SIGNAL;  // it was answered with posted
-  if ((op.op != LCI_OP_AM && op.op != LCI_OP_SEND) || op.size > runtime_.max_eager()) return queued;
+  const bool always_posted = op.op == LCI_OP_RECV || op.op == LCI_OP_PUT || op.op == LCI_OP_GET;
+  if (always_posted || LCI_MUTATED("done_backlog_signals")) queued.op.flags |= LCI_FLAG_SIGNAL;
+  const uint32_t bytes = bytes_to_keep(op);
+  if ((op.flags & LCI_FLAG_LIST) && is_remote(op)) {
+    const auto* buffers = reinterpret_cast<const lci_buffer*>(op.u.ref.address);
+    const auto* places = reinterpret_cast<const lci_place*>(op.u.ref.remote);
+    queued.parts.assign(buffers, buffers + op.u.ref.count);
+    queued.places.assign(places, places + op.u.ref.count);
+    queued.op.u.ref.displacement = 0;  // as given, before it was measured
+    return queued;
+  }
+  if (op.flags & LCI_FLAG_LIST) {
+    const auto* parts = reinterpret_cast<const lci_buffer*>(op.u.ref.address);
+    if (op.op == LCI_OP_RECV || op.size > runtime_.max_eager()) {
+      queued.parts.assign(parts, parts + op.u.ref.count);
+    } else {
+      queued.op.flags &= static_cast<uint8_t>(~LCI_FLAG_LIST);
+      queued.payload.resize(bytes);
+      gather(parts, op.u.ref.count, queued.payload.data());
+    }
+    return queued;
+  }
+  if (bytes == 0 && !(op.flags & LCI_FLAG_PACKET)) return queued;
   const auto* from = static_cast<const std::byte*>(inline_payload);
   const int form = op.flags & LCI_FLAG_PAYLOAD_MASK;
   if (form == LCI_FLAG_BUFFER) from = reinterpret_cast<const std::byte*>(op.u.ref.address);
   const auto packet = static_cast<uint32_t>(op.u.ref.address);
   if (form == LCI_FLAG_PACKET) from = runtime_.pool().data(packet) + kPacketPayloadOffset;
-  if (op.size != 0) queued.payload.assign(from, from + op.size);
-  if (form == LCI_FLAG_PACKET) {
+  if (op.op == LCI_OP_PUT && form == LCI_FLAG_INLINE) from += sizeof op.u;
+  if (bytes != 0) queued.payload.assign(from, from + bytes);
+  if (form == LCI_FLAG_PACKET && runtime_.unhold_packet(packet)) {
     runtime_.pool().put(index_, packet);
     runtime_.wake_packet_waiters();
   }
@@ -81,7 +126,9 @@ Device::Queued Device::keep(const lci_descriptor& op, const void* inline_payload
 
 void Device::enter_backlog(Queued queued) {
   backlog_bytes_ += queued.payload.size();
-  backlog_[queued.op.rank].push_back(std::move(queued));
+  auto& queue = backlog_[queued.op.rank];
+  const bool first = is_reply(queued.op) || LCI_MUTATED("backlog_out_of_order");
+  queue.insert(first ? queue.begin() : queue.end(), std::move(queued));
   counters.add(Metric::backlog_push);
   counters.set(Metric::backlog_depth, counters.get(Metric::backlog_push) - counters.get(Metric::backlog_pop));
 }
@@ -90,11 +137,11 @@ void Device::enter_backlog(Queued queued) {
 void Device::leave_backlog(const Queued& queued, int code) {
   const bool promised = may_be_posted(queued.op);
   if (is_error(code) && promised) {
-    complete(queued.target, code, queued.op.rank, queued.op.tag, nullptr, 0);
+    complete(queued.target, code, queued.op.rank, queued.op.tag, queued.buffer, 0);
   } else if (is_error(code)) {
     counters.add(Metric::discarded);
-  } else if (promised && queued.target.completion) {
-    queued.target.completion->forget_held();  // the attempt has its own hold
+  } else if (promised) {
+    queued.target.release();  // the attempt has its own hold
   }
   backlog_bytes_ -= queued.payload.size();
   counters.add(Metric::backlog_pop);
@@ -104,24 +151,31 @@ void Device::leave_backlog(const Queued& queued, int code) {
 bool Device::retry_backlog() {
   if (backlog_.empty()) return false;
   bool moved = false;
-  retrying_backlog_ = true;
   for (auto entry = backlog_.begin(); entry != backlog_.end();) {
     auto& queue = entry->second;
     begin_batch();  // one slow rank does not hold up another
     while (!queue.empty()) {
-      Queued& queued = queue.front();
+      // Taken out: a handler may put a reply in front meanwhile.
+      Queued queued = std::move(queue.front());
+      queue.pop_front();
+      if (!queued.parts.empty()) queued.op.u.ref.address = reinterpret_cast<uint64_t>(queued.parts.data());
+      if (!queued.places.empty()) queued.op.u.ref.remote = reinterpret_cast<uint64_t>(queued.places.data());
       if (!queued.payload.empty()) queued.op.u.ref.address = reinterpret_cast<uint64_t>(queued.payload.data());
       lci_status done;
+      retrying_backlog_ = &queued;
       const int code = post(queued.op, nullptr, queued.target, &done);
-      if (is_retry(code)) break;
-      const Queued left = std::move(queued);
-      queue.pop_front();
-      leave_backlog(left, code);
+      retrying_backlog_ = nullptr;
+      if (is_retry(code) && queued.op.op != LCI_OP_CANCEL) {  // a cancel that came too late is over
+        const auto place = std::find_if_not(
+            queue.begin(), queue.end(), [&](const Queued& next) { return is_reply(next.op) && !is_reply(queued.op); });
+        queue.insert(place, std::move(queued));
+        break;
+      }
+      leave_backlog(queued, code);
       moved = true;
     }
     entry = queue.empty() ? backlog_.erase(entry) : std::next(entry);
   }
-  retrying_backlog_ = false;
   if (moved) {
     for (auto& channel : channels_) {
       if (!channel || backlog_.count(channel->rank)) continue;

@@ -4,13 +4,14 @@
 #include <bit>
 
 #include "base/error.hpp"
+#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
 
-/// A peer can be ahead by the barriers that it posted without waiting.
+/// Barriers that a rank may have under way: a peer can be ahead by so many.
 constexpr uint64_t kBarriersAhead = 1u << 16;
 
 }  // namespace
@@ -24,11 +25,24 @@ int Device::post_barrier(const OpTarget& target) {
                   left ? "has left the job" : "has failed");
     }
   }
-  Barrier& barrier = barriers_[next_barrier_++];
+  const uint64_t oldest = barriers_.empty() ? next_barrier_ : barriers_.begin()->first;
+  if (next_barrier_ >= oldest + kBarriersAhead && !LCI_MUTATED("barriers_without_limit")) return LCI_RETRY_PENDING;
+  const uint64_t sequence = next_barrier_++;
+  Barrier& barrier = barriers_[sequence];
   barrier.entered = true;
   barrier.target = target;
   unfinished_ = true;
+  if (runtime_.size() > 1) tell_of_barrier(sequence, barrier);  // else the next pass ends it
   return LCI_POSTED;
+}
+
+/// The message of this round, if it is not out yet. False: there is no room, or nobody to tell.
+bool Device::tell_of_barrier(uint64_t sequence, Barrier& barrier) {
+  if (barrier.sent) return true;
+  int error = LCI_DONE;
+  Channel* channel = open_channel((runtime_.rank() + (1u << barrier.round)) % runtime_.size(), &error);
+  barrier.sent = channel && emit_control(*channel, {Message::kBarrier, 0, 0, 0, barrier.round, sequence, 0});
+  return barrier.sent;
 }
 
 void Device::handle_barrier(Channel& channel, const SlotHeader& header) {
@@ -36,16 +50,16 @@ void Device::handle_barrier(Channel& channel, const SlotHeader& header) {
   if (index_ != 0 || header.aux >= rounds) return protocol_error(channel, "barrier round out of range", header);
   const uint32_t from = (channel.rank + (1u << header.aux)) % runtime_.size();
   if (from != runtime_.rank()) return protocol_error(channel, "barrier round of another rank", header);
-  const bool over = header.tag < next_barrier_ && !barriers_.count(header.tag);
-  if (over || header.tag > next_barrier_ + kBarriersAhead) {
-    return protocol_error(channel, over ? "barrier that is over" : "barrier too far ahead", header);
+  if (header.tag > next_barrier_ + kBarriersAhead) {
+    return protocol_error(channel, "barrier too far ahead", header);
   }
+  // Over here, by an error that its sender had not seen yet.
+  if (header.tag < next_barrier_ && !barriers_.count(header.tag)) return counters.add(Metric::discarded);
   barriers_[header.tag].arrived |= uint64_t{1} << header.aux;
 }
 
 bool Device::advance_barriers() {
-  const uint32_t size = runtime_.size();
-  const uint32_t rounds = static_cast<uint32_t>(std::bit_width(size - 1));
+  const uint32_t rounds = static_cast<uint32_t>(std::bit_width(runtime_.size() - 1));
   bool moved = false;
   for (auto entry = barriers_.begin(); entry != barriers_.end();) {
     const uint64_t sequence = entry->first;
@@ -53,12 +67,9 @@ bool Device::advance_barriers() {
     ++entry;  // finishing removes it
     if (!barrier.entered) continue;
     while (barrier.round < rounds) {
-      if (!barrier.sent) {
-        int error = LCI_DONE;
-        Channel* channel = open_channel((runtime_.rank() + (1u << barrier.round)) % size, &error);
-        if (!channel || !emit_control(*channel, {Message::kBarrier, 0, 0, 0, barrier.round, sequence, 0})) break;
-        barrier.sent = moved = true;
-      }
+      const bool told_before = barrier.sent;
+      if (!tell_of_barrier(sequence, barrier)) break;
+      moved |= !told_before;
       if (!(barrier.arrived >> barrier.round & 1)) break;
       ++barrier.round;
       barrier.sent = false;

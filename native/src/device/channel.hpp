@@ -9,6 +9,7 @@
 
 #include "flow/keys.hpp"
 #include "lci/lci.h"
+#include "protocol/contexts.hpp"
 #include "transport/shm/arena.hpp"
 #include "transport/shm/ring.hpp"
 
@@ -27,6 +28,28 @@ struct ChannelBlock {
   static uint64_t bytes(uint32_t control_slots, uint32_t data_slots) {
     return sizeof(ChannelBlock) + uint64_t{control_slots + data_slots} * kSlotBytes;
   }
+};
+
+/// Puts through messages and gets through messages that one device may have under way at one rank: what the other side
+/// has to remember. [X1]
+inline constexpr uint32_t kMaxRemoteOperations = 256;
+
+/// Rendezvous that one device may have announced to a port that gives no credit, and had no answer to; and the bytes of
+/// them that the receiver makes room for at a time, a longer one alone. [X8]
+inline constexpr uint32_t kMaxUncreditedRendezvous = 64;
+inline constexpr uint64_t kUncreditedBytes = 2u << 20;
+
+/// The receiver's context for which nothing more comes, and why.
+struct Withdrawal {
+  uint64_t receiver;
+  int code;  ///< 0: the sender has given up. Else it is a get that ended so.
+};
+
+/// What a peer is to learn of one of its puts.
+struct PutAck {
+  uint64_t put;
+  uint64_t bytes;
+  int code;
 };
 
 /// A vector indexed by target number: user ports and engines, each grown when first named.
@@ -72,7 +95,10 @@ struct Channel {
   bool wants_room = false;            ///< Somebody was told nomem.
   bool touched = false;               ///< Written to since the last doorbell.
   std::vector<SendContext*> streams;  ///< Rendezvous whose receiver is ready.
-  std::vector<uint64_t> withdrawals;  ///< The peer's receive contexts for which nothing more comes.
+  std::vector<Withdrawal> withdrawals;
+  uint32_t remote_operations = 0;    ///< Ours at the peer, through messages.
+  std::vector<SignalRight> signals;  ///< Data is in place; the signal waits for room.
+  std::vector<uint64_t> asks;        ///< Gets whose next range is to be asked for when there is room.
   std::unique_ptr<ChannelChaos> chaos;
 
   // from the peer
@@ -83,10 +109,17 @@ struct Channel {
   InKey* queued_control = nullptr;     ///< Keys with grants, recalls or refusals to send.
   std::vector<uint64_t> queued_ready;  ///< Receive contexts whose "ready" waits for room.
   std::vector<uint32_t> packets_back;  ///< Packets of the peer that go back at the end of the pass.
+  std::vector<PutAck> put_acks;
+  uint32_t served_gets = 0;       ///< The peer's at us, with those of whose end it has not been told.
+  uint64_t uncredited_bytes = 0;  ///< Taken by rendezvous that come without credit,
+  bool uncredited_wait = false;   ///< and others wait for them to end.
 
   bool broken = false;  ///< The peer sent nonsense: nothing more of it is looked at.
   bool failed = false;  ///< The peer is gone and its failure was handled.
-  bool out_queued() const { return queued_returns || queued_control || !queued_ready.empty() || !withdrawals.empty(); }
+  bool out_queued() const {
+    return queued_returns || queued_control || !queued_ready.empty() || !withdrawals.empty() || !signals.empty() ||
+           !asks.empty() || !put_acks.empty();
+  }
 };
 
 }  // namespace lci

@@ -5,6 +5,8 @@
 // same sender, until the lease is to shrink. The sizes: a first announcement earns `initial_lease`, each further one
 // (the sender was out of credit) doubles the lease up to the fair share of the lease holders.
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/mutation.hpp"
@@ -29,16 +31,20 @@ InKey* Device::in_key(Channel& channel, uint16_t number) {
     key->generation = target->generation.load(std::memory_order_acquire);
     target->add_key(key);
   }
-  if (key->generation != key->target->generation.load(std::memory_order_acquire)) renew(*key);
+  if (key->generation != key->target->generation.load(std::memory_order_acquire)) {
+    renew(*key);
+    if (key->reopened) request_work(*key);
+  }
   return key;
 }
 
 /// The port was reopened: what was leased under the old generation counts no more.
 void Device::renew(InKey& key) {
+  if (!LCI_MUTATED("reopening_untold")) key.reopened = key.generation != 0;
   key.generation = key.target->generation.load(std::memory_order_acquire);
   key.told_open = key.counted = false;
+  key.void_credit += key.leased.messages;
   key.goal = key.leased = key.circulating = key.grant = {};
-  key.refuse = 0;
   key.recall = false;
   for (Announcement& announcement : key.waiting) announcement.credited = false;
   key.returned_messages.store(0, std::memory_order_relaxed);
@@ -54,12 +60,33 @@ bool Device::spend_lease(InKey& key, const SlotHeader& header, uint32_t bytes) {
   return true;
 }
 
+/// What an honest sender can have announced without credit and had no answer to. Twice its limit, because it takes a
+/// refusal for the end of what is still on its way. [X3, X8]
+uint32_t Device::most_unanswered(const InKey& key) const {
+  if (key.target->state.load(std::memory_order_acquire) == Target::State::kNever) return 2;
+  return 2 * (key.number & kEngineTarget ? engine_announcements() : kMaxUncreditedRendezvous);
+}
+
+/// @param claims_credit of an earlier generation: the announcement is admitted as one without.
+bool Device::may_announce(InKey& key, bool claims_credit) const {
+  if (LCI_MUTATED("announce_without_limit")) return true;
+  if (!claims_credit) return key.unanswered.load(std::memory_order_relaxed) < most_unanswered(key);
+  if (key.void_credit == 0) return false;
+  --key.void_credit;
+  return true;
+}
+
 void Device::handle_announcement(Channel& channel, const SlotHeader& header) {
   InKey* key = in_key(channel, header.target);
   const bool rendezvous = header.kind == Message::kRendezvous;
   if (!key || (!rendezvous && !packet_of(channel, header.arg, header.size))) {
     return protocol_error(channel, "announcement of nothing", header);
   }
+  const bool signal = header.flags & kFlagSignal;
+  if (signal && (rendezvous || header.size != 0 || (header.target & kEngineTarget))) {
+    return protocol_error(channel, "signal with a payload", header);
+  }
+  if (has_key_for_default_engine(header)) return protocol_error(channel, "key for an engine without keys", header);
   const bool claims_credit = header.flags & kFlagCredited;
   if (claims_credit && (!rendezvous || (header.target & kEngineTarget))) {
     return protocol_error(channel, "announcement with credit", header);
@@ -69,40 +96,94 @@ void Device::handle_announcement(Channel& channel, const SlotHeader& header) {
   if (credited && !spend_lease(*key, header, 0)) {
     return protocol_error(channel, "more rendezvous than were granted", header);
   }
-  if (header.target & kEngineTarget) return handle_send_announcement(channel, *key, header);
-  const uint32_t expected = key->target->name_hash.load(std::memory_order_relaxed);
-  if (!claims_credit && key->target->is_open() && header.aux != 0 && expected != 0 && header.aux != expected) {
-    if (!rendezvous) channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
-    counters.add(Metric::discarded);
-    return refuse_sender(*key, LCI_ERR_PORT_MISMATCH);
+  if (!credited && !may_announce(*key, claims_credit)) {
+    return protocol_error(channel, "more announcements than may wait", header);
   }
-  key->waiting.push_back({rendezvous, credited, static_cast<uint8_t>(header.flags & kFlagPolicyMask), header.size,
-                          header.aux, header.tag, header.arg});
-  admit_waiting(*key);
+  uint64_t match = 0;
+  if (header.target & kEngineTarget) {
+    match = match_of(channel, header);
+  } else if ((header.flags & kFlagReply) || !read_request(channel, header, &match)) {
+    return protocol_error(channel, "announced reply, or request for a reply nowhere", header);
+  }
+  if (!claims_credit) key->unanswered.fetch_add(1, std::memory_order_relaxed);
+  key->waiting.push_back({rendezvous, credited, !claims_credit, signal, header.flags, header.size,
+                          claims_credit ? 0 : header.aux, header.tag, header.arg, match});
+  if (header.target & kEngineTarget) {
+    admit_sends(*key);
+  } else {
+    admit_waiting(*key);
+  }
+}
+
+/// The sender gave the port another name, or the engine other keys: its first message is the last.
+bool Device::refuse_mismatch(InKey& key) {
+  const Announcement& announcement = key.waiting.front();
+  const uint32_t expected = key.target->name_hash.load(std::memory_order_relaxed);
+  if (announcement.name_hash == 0 || expected == 0 || announcement.name_hash == expected) return false;
+  if (LCI_MUTATED("accept_mismatch")) return false;
+  if (!announcement.rendezvous) {
+    key.channel->packets_back.push_back(static_cast<uint32_t>(announcement.argument));
+    make_ready(*key.channel);
+  }
+  if (!(key.number & kEngineTarget)) decline_reply(*key.channel, announcement.match);
+  if (announcement.counted) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
+  key.waiting.pop_front();
+  counters.add(Metric::discarded);
+  refuse_sender(key, LCI_ERR_PORT_MISMATCH);
+  return true;
+}
+
+/// Announced sends go to their engine at once, which remembers them.
+void Device::admit_sends(InKey& key) {
+  const auto state = key.target->state.load(std::memory_order_acquire);
+  if (state == Target::State::kNever) return;
+  if (state == Target::State::kClosed) return refuse_waiting(key);
+  while (!key.waiting.empty()) {
+    if (refuse_mismatch(key)) continue;
+    const Announcement announcement = key.waiting.front();
+    key.waiting.pop_front();
+    counters.add(Metric::pulls);
+    if (!key.channel->failed) grow_lease(key);
+    set_thresholds(key);
+    match_announcement(key, announcement);
+  }
+}
+
+void Device::refuse_waiting(InKey& key) {
+  if (!key.waiting.empty()) refuse_closed(key);
+  for (const Announcement& announcement : key.waiting) {
+    if (!announcement.rendezvous) key.channel->packets_back.push_back(static_cast<uint32_t>(announcement.argument));
+    if (announcement.counted) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
+    counters.add(Metric::discarded);
+    if (!(key.number & kEngineTarget)) decline_reply(*key.channel, announcement.match);
+  }
+  key.waiting.clear();
+  make_ready(*key.channel);
+}
+
+/// What was admitted has found no memory; there may be some at the next pass.
+void Device::give_admission_back(InKey& key, const Credit& taken) {
+  key.circulating.messages -= taken.messages;
+  key.circulating.bytes -= taken.bytes;
+  key.target->capacity.give(taken, key.generation);
+  request_work(key);
 }
 
 void Device::admit_waiting(InKey& key) {
   Target& target = *key.target;
   const auto state = target.state.load(std::memory_order_acquire);
   Channel& channel = *key.channel;
-  if (state == Target::State::kClosed) {
-    if (!key.waiting.empty()) refuse_sender(key, LCI_ERR_PORT_CLOSED);
-    for (const Announcement& announcement : key.waiting) {
-      if (!announcement.rendezvous) channel.packets_back.push_back(static_cast<uint32_t>(announcement.argument));
-      counters.add(Metric::discarded);
-    }
-    key.waiting.clear();
-    make_ready(channel);
-    return;
-  }
+  if (state == Target::State::kClosed) return refuse_waiting(key);
   if (state == Target::State::kNever) return;
   bool admitted = false;
   while (!key.waiting.empty()) {
+    if (refuse_mismatch(key)) continue;
     const Announcement announcement = key.waiting.front();
     Credit taken;
     if (target.credited) {
       const uint32_t messages = announcement.credited ? 0 : 1;
-      if (!target.capacity.admit(messages, announcement.size, &taken)) {
+      if (!target.capacity.admit(messages, announcement.size, key.generation, &taken) &&
+          !LCI_MUTATED("admit_without_room")) {
         if (!key.is_waiting.exchange(true)) {
           target.waiting_keys.fetch_add(1);
           target.recall_from_others(&key);
@@ -112,24 +193,34 @@ void Device::admit_waiting(InKey& key) {
       }
       key.circulating.messages += taken.messages;
       key.circulating.bytes += taken.bytes;
+    } else if (announcement.rendezvous && !has_uncredited_room(channel, announcement.size)) {
+      channel.uncredited_wait = true;
+      break;
     }
     const uint32_t charge = target.credited ? 1 : 0;
     if (announcement.rendezvous && !admit_rendezvous(key, announcement, charge, taken.bytes)) {
-      key.circulating.messages -= taken.messages;
-      key.circulating.bytes -= taken.bytes;
-      target.capacity.give(taken);
-      request_work(key);  // the system may have memory at the next pass
+      give_admission_back(key, taken);
       break;
     }
+    if (!announcement.rendezvous) {
+      const std::byte* bytes = packet_of(channel, announcement.argument, announcement.size);
+      // Copied, also for who takes packets: the sender has one announcement slot, and it is free when this one is back.
+      const Payload payload{nullptr, bytes, announcement.size, announcement.signal};
+      try {
+        deliver_request(static_cast<Port&>(target), key, announcement.tag, payload, charge, taken.bytes, nullptr,
+                        announcement.match);
+      } catch (const std::bad_alloc&) {
+        give_admission_back(key, taken);
+        break;
+      }
+      counters.add(Metric::arrivals);
+      counters.add(Metric::arrival_bytes, announcement.size);
+    }
+    if (announcement.counted) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
     key.waiting.pop_front();
     admitted = true;
     counters.add(Metric::pulls);
     if (!announcement.rendezvous) {
-      counters.add(Metric::arrivals);
-      counters.add(Metric::arrival_bytes, announcement.size);
-      const std::byte* bytes = packet_of(channel, announcement.argument, announcement.size);
-      deliver(static_cast<Port&>(target), key, channel.rank, announcement.tag, {nullptr, bytes, announcement.size},
-              charge, taken.bytes, nullptr);
       channel.packets_back.push_back(static_cast<uint32_t>(announcement.argument));
       make_ready(channel);
     }
@@ -159,7 +250,7 @@ void Device::grow_lease(InKey& key) {
   Credit want;
   if (key.goal.messages > key.circulating.messages) want.messages = key.goal.messages - key.circulating.messages;
   if (key.goal.bytes > key.circulating.bytes) want.bytes = key.goal.bytes - key.circulating.bytes;
-  const Credit got = target.capacity.lease(want);
+  const Credit got = target.capacity.lease(want, key.generation);
   if (got.messages < want.messages) target.recall_from_others(&key);
   key.circulating.messages += got.messages;
   key.circulating.bytes += got.bytes;
@@ -195,7 +286,7 @@ void Device::process_returned(InKey& key) {
     key.grant.bytes += back.bytes;
     queue_control(key);
   }
-  if (excess.messages != 0 || excess.bytes != 0) key.target->give(excess);
+  if (excess.messages != 0 || excess.bytes != 0) key.target->give(excess, key.generation);
 }
 
 void Device::set_thresholds(InKey& key) {
@@ -208,6 +299,7 @@ void Device::set_thresholds(InKey& key) {
 void Device::release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool exclusive) {
   if (messages == 0 && bytes == 0) return;
   if (key.target->generation.load(std::memory_order_relaxed) != generation) return;
+  if (messages == kReplyRoom) return give_reply_room(static_cast<Port&>(*key.target));
   uint32_t returned_messages;
   uint64_t returned_bytes;
   if (exclusive) {  // nobody else returns to this key: no read-modify-write
@@ -242,17 +334,20 @@ bool Device::process_work() {
       InKey* next = key->next_work;
       key->has_work.exchange(false, std::memory_order_acq_rel);
       moved = true;
+      if (const uint32_t dropped = key->dropped_generation.exchange(0, std::memory_order_acq_rel); dropped != 0) {
+        tell_refusal(*key, LCI_ERR_PORT_CLOSED, dropped);
+      }
       if (key->target->state.load(std::memory_order_acquire) == Target::State::kClosed) {
-        if (key->told_open && !key->channel->failed) refuse_sender(*key, LCI_ERR_PORT_CLOSED);
+        const bool refused = key->refuse_generation == key->target->closed_generation.load(std::memory_order_acquire);
+        if ((key->told_open || (key->reopened && !refused)) && !key->channel->failed) refuse_closed(*key);
         key->told_open = false;
-        admit_waiting(*key);
+        refuse_waiting(*key);
       } else {
         if (key->generation != key->target->generation.load(std::memory_order_acquire)) {
-          const bool reopened = key->generation != 0;
           renew(*key);
-          // Whoever was refused learns that the port is open again.
-          if (reopened && !key->channel->failed) grow_lease(*key);
         }
+        // Whoever was refused learns that the port is open again.
+        if (std::exchange(key->reopened, false) && !key->channel->failed) grow_lease(*key);
         if (key->recall_wanted.exchange(false, std::memory_order_acq_rel)) {
           key->goal = {std::min(key->goal.messages, key->target->fair_share().messages),
                        std::min(key->goal.bytes, key->target->fair_share().bytes)};
@@ -265,11 +360,15 @@ bool Device::process_work() {
           const Credit rest{key->returned_messages.exchange(0), key->returned_bytes.exchange(0)};
           key->circulating.messages -= rest.messages;
           key->circulating.bytes -= rest.bytes;
-          if (rest.messages != 0 || rest.bytes != 0) key->target->give(rest);
+          if (rest.messages != 0 || rest.bytes != 0) key->target->give(rest, key->generation);
         } else {
           process_returned(*key);
         }
-        admit_waiting(*key);
+        if (key->number & kEngineTarget) {
+          admit_sends(*key);
+        } else {
+          admit_waiting(*key);
+        }
       }
       key = next;
     }
@@ -278,8 +377,21 @@ bool Device::process_work() {
 }
 
 void Device::refuse_sender(InKey& key, int code) {
-  key.refuse = static_cast<uint16_t>(code);
   key.told_open = false;
+  tell_refusal(key, code, key.generation);
+}
+
+/// Of the opening that ended, which may not be the last one that this key has seen.
+void Device::refuse_closed(InKey& key) {
+  key.told_open = false;
+  const bool closed = !key.target->is_open();
+  tell_refusal(key, LCI_ERR_PORT_CLOSED,
+               closed ? key.target->closed_generation.load(std::memory_order_acquire) : key.generation);
+}
+
+void Device::tell_refusal(InKey& key, int code, uint32_t generation) {
+  key.refuse = static_cast<uint16_t>(code);
+  key.refuse_generation = generation;
   queue_control(key);
 }
 
@@ -295,6 +407,7 @@ void Device::queue_control(InKey& key) {
 void Device::handle_return(Channel& channel, const SlotHeader& header) {
   InKey* key = in_key(channel, header.target);
   if (!key) return protocol_error(channel, "credit of nothing", header);
+  if (header.flags & kFlagReply) return handle_declined(channel, header);
   if (header.tag != key->generation) return;
   if (header.size > key->leased.messages || header.arg > key->leased.bytes) {
     return protocol_error(channel, "more credit back than was granted", header);
@@ -304,26 +417,31 @@ void Device::handle_return(Channel& channel, const SlotHeader& header) {
   key->circulating.messages -= header.size;
   key->circulating.bytes -= header.arg;
   set_thresholds(*key);
-  key->target->give({header.size, header.arg});
+  key->target->give({header.size, header.arg}, key->generation);
 }
 
 // --- sender
 // -----------------------------------------------------------------------------------------------------------
 
 void Device::handle_grant(Channel& channel, const SlotHeader& header) {
-  if (header.target == 0) return protocol_error(channel, "credit for nothing", header);
+  if (!runtime_.target(header.target)) return protocol_error(channel, "credit for nothing", header);
   OutKey& key = out_key(channel, header.target);
-  if (!(header.target & kEngineTarget)) {
-    Port* port = runtime_.port(header.target);
-    const uint32_t mine = port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
-    if (mine != 0 && header.aux != 0 && mine != header.aux) {
-      key.state = OutKey::State::kMismatch;
-      if (Lane* owner = lane()) owner->port_changed(this, channel.rank, header.target, LCI_ERR_PORT_MISMATCH);
-      return;
+  const uint32_t mine = sender_hash(header.target);
+  if (mine != 0 && header.aux != 0 && mine != header.aux) {
+    const bool known = std::exchange(key.state, OutKey::State::kMismatch) == OutKey::State::kMismatch;
+    if (Lane* owner = lane(); owner && !known) {
+      owner->port_changed(this, channel.rank, header.target, LCI_ERR_PORT_MISMATCH);
     }
+    return;
   }
-  if (header.tag != key.generation) {
-    key.generation = static_cast<uint32_t>(header.tag);
+  if (header.target & kEngineTarget) key.announce_limit = engine_announcements();
+  const uint32_t generation = static_cast<uint32_t>(header.tag);
+  const int32_t newer = static_cast<int32_t>(generation - key.generation);
+  if (newer < 0 || (newer == 0 && key.state == OutKey::State::kClosed)) {
+    if (!LCI_MUTATED("old_grant_counts")) return;  // the port was closed since: control may overtake control
+  }
+  if (newer != 0) {
+    key.generation = generation;
     key.credit = {};
   }
   const bool reopened = key.state == OutKey::State::kClosed;
@@ -355,27 +473,41 @@ void Device::handle_recall(Channel& channel, const SlotHeader& header) {
   key->give_back.messages += key->credit.messages;
   key->give_back.bytes += key->credit.bytes;
   key->credit = {};
-  if (key->queued) return;
-  key->queued = true;
-  key->next_queued = channel.queued_returns;
-  channel.queued_returns = key;
+  queue_return(channel, *key);
+}
+
+void Device::queue_return(Channel& channel, OutKey& key) {
+  if (key.queued) return;
+  key.queued = true;
+  key.next_queued = channel.queued_returns;
+  channel.queued_returns = &key;
   make_busy(channel);
 }
 
 void Device::handle_refusal(Channel& channel, const SlotHeader& header) {
-  if (header.target == 0 || (header.target & kEngineTarget))
+  if (header.target == kEngineTarget || !runtime_.target(header.target)) {
     return protocol_error(channel, "refusal of nothing", header);
+  }
   OutKey& key = out_key(channel, header.target);
   const int code = header.aux == LCI_ERR_PORT_MISMATCH ? LCI_ERR_PORT_MISMATCH : LCI_ERR_PORT_CLOSED;
-  key.state = code == LCI_ERR_PORT_MISMATCH ? OutKey::State::kMismatch : OutKey::State::kClosed;
-  key.credit = key.give_back = {};
-  key.refused = false;
+  const uint32_t generation = static_cast<uint32_t>(header.tag);
+  const bool current = static_cast<int32_t>(generation - key.generation) >= 0;
+  bool news = current;
+  if (current) {  // else it was opened again, and the grant overtook
+    const auto state = code == LCI_ERR_PORT_MISMATCH ? OutKey::State::kMismatch : OutKey::State::kClosed;
+    news = std::exchange(key.state, state) != state;
+    key.generation = generation;
+    key.credit = key.give_back = {};
+    key.refused = false;
+  }
   sends_.for_each([&](uint64_t, SendContext& context) {
     if (context.channel != &channel || context.number != header.target || context.streaming) return;
+    const bool later = static_cast<int32_t>(context.port_generation - generation) > 0;
+    if (later && !LCI_MUTATED("refusal_ends_later_sends")) return;
     if (!context.credited && key.announced != 0) --key.announced;
     finish_send_context(context, code);
   });
-  if (Lane* owner = lane()) owner->port_changed(this, channel.rank, header.target, code);
+  if (Lane* owner = lane(); owner && news) owner->port_changed(this, channel.rank, header.target, code);
 }
 
 }  // namespace lci

@@ -9,11 +9,19 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/free_list.hpp"
 #include "base/try_lock.hpp"
+#include "device/arrival_buffer.hpp"
 #include "device/channel.hpp"
+#include "device/operations.hpp"
+#include "device/payload.hpp"
+#include "device/progressing.hpp"
+#include "matching/matching_engine.hpp"
 #include "protocol/contexts.hpp"
+#include "rma/remote_table.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/target.hpp"
 
@@ -21,41 +29,21 @@ namespace lci {
 
 class Runtime;
 class Chaos;
-
-/// Where the payload of an arriving message lies while it is handled.
-struct Payload {
-  const RingConsumer* ring = nullptr;  ///< In ring slots, else
-  const std::byte* memory = nullptr;   ///< in a packet.
-  uint32_t size = 0;
-  void copy(void* to) const {
-    if (size == 0) return;
-    if (ring) {
-      ring->read_payload(to, size);
-    } else {
-      std::memcpy(to, memory, size);
-    }
-  }
-};
+class Engine;
+struct Matcher;
 
 /// Passes that a sender without credit waits for some before it announces.
 inline constexpr uint64_t kPatiencePasses = 1024;
 
+/// The default engine makes its keys itself: that of a user could mean another rank's message. [SS-13]
+inline bool has_key_for_default_engine(const SlotHeader& header) {
+  return header.target == kEngineTarget && (header.flags & kFlagKeyed);
+}
+
+/// What one pass over a device, or one enter of a lane over all its devices, may take from the rings.
 struct Budget {
   uint32_t messages = 64;
   uint32_t bytes = 64 * 1024;
-};
-
-/// Payload of an arrival that a user will free; the credit goes back when the status is taken.
-struct ArrivalBuffer {
-  InKey* key;
-  uint64_t charge_bytes;
-  uint32_t charge_messages;
-  uint32_t generation;
-  std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
-  static ArrivalBuffer* create(uint32_t size);
-  /// Null when the system has no memory.
-  static ArrivalBuffer* try_create(uint32_t size);
-  static ArrivalBuffer* of(void* buffer) { return reinterpret_cast<ArrivalBuffer*>(buffer) - 1; }
 };
 
 class Device {
@@ -71,6 +59,10 @@ class Device {
   uint32_t lane_index = 0;  ///< Index among the lane's devices.
   TryLock lock;
   Counters counters;
+  /// Refusals because another thread had the lock, which therefore cannot be in `counters`.
+  std::atomic<uint64_t> refused_by_lock{0};
+  /// Operations posted here that will be signalled; ended by whichever device or thread does that.
+  Outstanding outstanding;
 
   // --- posting ------------------------------------------------------------------------------------------------------
   /// Starts a batch: refusals in it make later descriptors of the same key answer retry_order.
@@ -80,8 +72,12 @@ class Device {
   }
   /// Any thread that may not wait for the device: the operation starts when its owner passes.
   int hand_over(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
-  /// Sends an inline active message without flags if nothing stands in its way; false: take post(), nothing was done.
-  bool post_short_am(const lci_descriptor& op);
+  /// Whether puts and gets may be copies; see CopyRun.
+  bool copies_at_hand() const;
+  std::atomic<uint64_t>& copying_word();
+  uint64_t& copies() { return copies_; }
+  /// Sends an inline payload without flags if nothing stands in its way; false: take post(), nothing was done.
+  bool post_short(const lci_descriptor& op);
   /// Attempts one descriptor whose target is checked; fills @p done when the answer is done.
   int post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
   /// Shows peers that poll what was written to them.
@@ -90,14 +86,20 @@ class Device {
   void ring_doorbells();
 
   // --- progress -----------------------------------------------------------------------------------------------------
-  /// Control, backlog, arrivals. True if anything moved.
-  bool progress(const Budget& budget);
+  /// Control, backlog, and arrivals as far as @p budget goes, which they use up. True if anything moved.
+  bool progress(Budget& budget);
   /// Something is left that no doorbell will announce.
-  bool must_enter() const { return unfinished_ || delayed_pending(); }
+  bool must_enter() const {
+    return unfinished_ || delayed_pending() || work_.load(std::memory_order_acquire) ||
+           has_handed_.load(std::memory_order_acquire);
+  }
   /// Whether a look at the device could find work: for parking. Reads shared memory, changes nothing.
   bool has_work() const;
   /// Everything posted has left this rank: no rendezvous under way, nothing delayed, backlog empty.
   bool drained() const;
+  /// As drained(), and everything that was posted here has ended, receives included; and no message that arrives in
+  /// pieces is under way. [C20]
+  bool all_ended() const;
   uint32_t generation() const { return generation_; }
 
   // --- flow control -------------------------------------------------------------------------------------------------
@@ -109,11 +111,26 @@ class Device {
   void return_packet_now(Channel& channel, uint32_t handle);
   /// Any thread: hands a matched rendezvous to the device of its request. [SS-17]
   void start_rendezvous(std::unique_ptr<ReceiveContext> context);
-  /// Wakes the lane that owns this device, if it is parked. Any thread.
+  /// Any thread: whether an arrival is being handed to an object; see Delivering.
+  bool is_delivering_to(const Completion& completion) const {
+    return delivering_.load(std::memory_order_seq_cst) == &completion;
+  }
+  /// Any thread: a request that was stored is discarded.
+  void decline_stored(Channel& channel, uint64_t request);
+  /// Any thread: waits while this device inserts into an engine that was closed. A few instructions.
+  void wait_until_not_holding(const Matcher* matcher) const;
+  /// Tells the lane that owns this device that something was left for it, and wakes it if it is parked. Any thread.
   void wake_owner();
+  /// Any thread of this rank: an enter would find something, though it is no message.
+  void ring_own_bell();
   /// Owner: a packet was wanted and there was none; the generation moves, and the lane is woken, when one may be there.
   void wait_for_packets();
   void packets_came() { packets_came_.store(true, std::memory_order_release); }
+  /// Any thread: a request was refused here, and there is room for its reply now.
+  void reply_room_came() {
+    reply_room_came_.store(true, std::memory_order_release);
+    wake_owner();
+  }
 
   // --- end of a runtime ---------------------------------------------------------------------------------------------
   /// Ends everything outstanding with @p code.
@@ -123,75 +140,142 @@ class Device {
 
  private:
   friend class ChannelChaos;
+  class Holding;
+  class Delivering;
+  enum class Delivery { kTaken, kLent, kRefused };  // an arrival's: kLent keeps its packet
   enum class PayloadForm { kMemory, kPacket };
-  struct Outgoing {
-    const void* bytes;  ///< Null when the payload is in `packet` already.
-    uint32_t packet;
-    uint32_t size;
-    uint64_t tag;
-    uint8_t policy;
-  };
-  struct Queued {  // an operation in the backlog
-    lci_descriptor op;
-    std::vector<std::byte> payload;
-    OpTarget target;
-  };
+  static constexpr size_t kSpareEntries = 1024;  // of a matching engine, kept for the next ones
 
-  // posting (post.cpp)
+  // posting (post.cpp, check.cpp, admission.cpp, message.cpp, out_channel.cpp)
   Channel* open_channel(uint32_t rank, int* error);
   int check(const lci_descriptor& op) const;
   bool may_be_posted(const lci_descriptor& op) const;
+  int post_one(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
+  int measure_list(lci_descriptor* op) const;
   int attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
+  int check_packet(const lci_descriptor& op, const char* name) const;
+  int admit(Channel& channel, OutKey& key, const lci_descriptor& op);
+  int admit_keyless(Channel& channel);
   int post_message(Channel& channel, const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
+  int check_length(const lci_descriptor& op, const OpTarget& target) const;
+  void describe_payload(const lci_descriptor& op, std::byte* gathered, Outgoing* message);
+  int send_message(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
+                   const OpTarget& target);
   int send_with_credit(Channel& channel, OutKey& key, Message inline_kind, const Outgoing& message);
   bool awaits_credit(Channel& channel, OutKey& key);
   int announce(Channel& channel, OutKey& key, const Outgoing& message);
-  int post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor& op, const OpTarget& target);
+  int post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
+                      const OpTarget& target);
   int refuse(Channel* channel, OutKey* key, int code);
-  int refused_earlier(Channel& channel, OutKey& key);
-  uint32_t take_packet(Channel& channel);
-  uint32_t fill_packet(Channel& channel, const Outgoing& message);
+  int refused_earlier(Channel& channel, const OutKey& key, bool reply);
+  uint32_t take_packet(Channel& channel, uint32_t size);
+  void send_packet(Channel& channel, uint32_t packet, uint32_t size);
+  void return_unused(uint32_t packet);
+  uint32_t fill_packet(Channel& channel, const Outgoing& message, bool in_place);
+  bool peers_see(const void* bytes, uint64_t size) const;
+  void refer_to(uint32_t packet, const void* bytes);
   OutKey& out_key(Channel& channel, uint16_t target);
+  uint32_t engine_announcements() const;
+  uint32_t sender_hash(uint16_t target);
+  bool match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy, uint64_t* key);
   bool emit_data(Channel& channel, const SlotHeader& header, const void* payload, uint32_t payload_size);
   bool emit_control(Channel& channel, const SlotHeader& header);
   void touch(Channel& channel);
 
+  // completion semantic "network" (departure.cpp)
+  void await_return(Channel& channel, uint32_t packet, const Outgoing& message);
+  void await_chunk(SendContext& context, uint32_t packet);
+  bool hand_to_departure(const SendContext& context, int code);
+  void packet_returned(uint64_t departure);
+  void end_departures(const Channel* channel, int code);
+
+  // put and get (rma/post.cpp)
+  int check_remote(const lci_descriptor& op) const;
+  int find_part(const lci_descriptor& op, uint64_t id, RemotePart* out) const;
+  int find_remote(const lci_descriptor& op, const void* inline_payload, RemoteCopy* out) const;
+  int post_remote(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
+  static void copy_parts(const RemoteCopy& copy);
+  int copy_now(const lci_descriptor& op, const RemoteCopy& copy);
+  int copy_by_messages(const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target);
+  void stream_put(Channel& channel, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
+                  const SignalRight& signal);
+  void start_get(Channel& channel, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
+                 const SignalRight& signal);
+  // lists of ranges (rma/list.cpp)
+  int measure_remote_list(lci_descriptor* op) const;
+  int find_parts(const lci_descriptor& op, RemoteCopy* out) const;
+  static std::vector<RemoteRange> ranges_of(const RemoteCopy& copy);
+  bool begin_next_part(ReceiveContext& get);
+  bool ask(Channel& channel, const ReceiveContext& get);
+  bool flush_asks(Channel& channel);
+
+  // what peers put and get through us, and what they say of ours (rma/serve.cpp)
+  void handle_put_data(Channel& channel, const SlotHeader& header, const RemoteAccess& access);
+  void handle_get(Channel& channel, const SlotHeader& header, const RemoteAccess& access);
+  void handle_put_ack(Channel& channel, const SlotHeader& header);
+  void acknowledge(Channel& channel, const SlotHeader& header, const PutAck& ack);
+  bool flush_put_acks(Channel& channel);
+  int read_region(const SendContext& context, std::byte* to, uint32_t size);
+  int remote_ended(Channel& channel, const SignalRight& signal, int code);
+
+  // the signals of puts and gets (rma/signal.cpp)
+  int take_signal_right(Channel& channel, const lci_descriptor& op, bool now, SignalRight* out);
+  bool claim(OutKey& key, SignalRight* right);
+  void give_up(Channel& channel, const SignalRight& right);
+  bool emit_signal(Channel& channel, SignalRight& right);
+  bool flush_signals(Channel& channel);
+
   // receives (receive.cpp)
   int post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done);
-  int cancel_receive(const lci_descriptor& op);
-  int match_unexpected(std::unique_ptr<PostedReceive> receive, std::unique_ptr<UnexpectedSend> send, lci_status* done);
-  void match_arrival(std::unique_ptr<PostedReceive> receive, Channel& channel, InKey& key, const SlotHeader& header,
-                     const Payload& payload);
+  int cancel_receive(const lci_descriptor& op, const OpTarget& target);
+  int match_unexpected(const PostedReceive& receive, std::unique_ptr<UnexpectedSend> send, lci_status* done);
+  int finish_unexpected(const PostedReceive& receive, UnexpectedSend& send, lci_status* done);
   void handle_send(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload, bool credited);
-  void handle_send_announcement(Channel& channel, InKey& key, const SlotHeader& header);
-  int finish_receive(PostedReceive& receive, uint32_t rank, uint64_t tag, uint32_t size, const std::byte* from,
+  void match_announcement(InKey& key, const Announcement& announcement);
+  bool match_or_store(Engine& engine, uint64_t match, Side side, const ValueMaker& make, void** found,
+                      std::optional<bool> keyed = {});
+  uint64_t match_of(Channel& channel, const SlotHeader& header) const;
+  int finish_receive(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload,
                      lci_status* done);
-  void fill(const OpTarget& target, std::byte* to, const std::byte* from, uint32_t size);
+  void fill(const OpTarget& target, std::byte* to, Parts* parts, uint64_t offset, const Payload& from, uint32_t size);
+  bool alone() const;
 
-  // arrivals (progress.cpp)
+  // one pass (progress.cpp, accept.cpp, arrivals.cpp, delivery.cpp, packet_return.cpp, control.cpp)
   void end_patience();
   bool drain_control(Channel& channel);
   void make_busy(Channel& channel);
+  bool write_short(const lci_descriptor& op, uint16_t target, uint8_t flags);
   bool drain_data(Channel& channel, Budget& budget);
   void handle_control(Channel& channel, const SlotHeader& header);
+  bool try_handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots);
   bool handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots);
-  void handle_message(Channel& channel, const SlotHeader& header, const Payload& payload);
-  bool deliver(Port& port, InKey& key, uint32_t rank, uint64_t tag, const Payload& payload, uint32_t charge_messages,
-               uint64_t charge_bytes, std::byte* owned);
+  bool handle_message(Channel& channel, const SlotHeader& header, const Payload& payload);
+  Delivery deliver(Port& port, InKey& key, uint32_t rank, uint64_t tag, const Payload& payload,
+                   uint32_t charge_messages, uint64_t charge_bytes, std::byte* owned);
   void scan_summary();
   void make_ready(Channel& channel);
   bool accept_channel(Channel& channel);
-  bool take_returned_packets();
+  bool take_returned_packets(uint32_t taker);
+  bool take_returned_packet(uint32_t handle);
+  void hand_back(Channel& channel, const uint32_t* handles, size_t count);
+  void collect_packets();
   bool packets_may_be_there() const;
   void give_packets_back(Channel& channel);
   const std::byte* packet_of(Channel& channel, uint64_t handle, uint32_t size);
+  const std::byte* payload_of(Channel& channel, const SlotHeader& header, uint32_t most);
   void protocol_error(Channel& channel, const char* what, const SlotHeader& header);
   bool flush_control(Channel& channel);
 
   // credit (credit.cpp)
   InKey* in_key(Channel& channel, uint16_t target);
   void handle_announcement(Channel& channel, const SlotHeader& header);
+  uint32_t most_unanswered(const InKey& key) const;
+  bool may_announce(InKey& key, bool claims_credit) const;
   void admit_waiting(InKey& key);
+  void give_admission_back(InKey& key, const Credit& taken);
+  void admit_sends(InKey& key);
+  bool refuse_mismatch(InKey& key);
+  void refuse_waiting(InKey& key);
   void grow_lease(InKey& key);
   void process_returned(InKey& key);
   void set_thresholds(InKey& key);
@@ -202,11 +286,28 @@ class Device {
   void handle_return(Channel& channel, const SlotHeader& header);
   void handle_refusal(Channel& channel, const SlotHeader& header);
   void refuse_sender(InKey& key, int code);
+  void refuse_closed(InKey& key);
+  void tell_refusal(InKey& key, int code, uint32_t generation);
   void queue_control(InKey& key);
+  void queue_return(Channel& channel, OutKey& key);
   void tell_writable(Channel& channel, OutKey& key);
   bool spend_lease(InKey& key, const SlotHeader& header, uint32_t bytes);
 
+  // replies (reply.cpp)
+  int check_reply(const lci_descriptor& op) const;
+  int claim_reply_rooms(const lci_descriptor& op, Outgoing* message);
+  void drop_reply_rooms(const lci_descriptor& op);
+  uint64_t word_of(Channel& channel, const SlotHeader& header) const;
+  bool read_request(Channel& channel, const SlotHeader& header, uint64_t* word) const;
+  Delivery deliver_request(Port& port, InKey& key, uint64_t tag, const Payload& payload, uint32_t charge_messages,
+                           uint64_t charge_bytes, std::byte* owned, uint64_t request);
+  void decline_reply(Channel& channel, uint64_t word);
+  bool handle_reply(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload, uint64_t request);
+  void give_reply_room(Port& port);
+  void handle_declined(Channel& channel, const SlotHeader& header);
+
   // backlog (backlog.cpp)
+  uint32_t bytes_to_keep(const lci_descriptor& op) const;
   int to_backlog(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   void take_handed_posts(std::vector<Queued> posts);
   int backlog_answer(const lci_descriptor& op) const;
@@ -222,24 +323,23 @@ class Device {
   void handle_ready(Channel& channel, const SlotHeader& header);
   bool handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes);
   void finish_receive_context(uint64_t id, int code);
+  void end_arrival(const ReceiveContext& context, int code);
+  bool has_uncredited_room(const Channel& channel, uint32_t size) const;
+  void end_uncredited(const ReceiveContext& context);
   bool stream(Channel& channel);
+  bool stream_chunks(Channel& channel);
   bool stream_chunk(Channel& channel, SendContext& context);
+  uint32_t most_of_chunk(bool in_place) const;
   void finish_send_context(SendContext& context, int code);
-  void withdraw(Channel& channel, uint64_t receiver);
+  void withdraw(Channel& channel, uint64_t receiver, int code = 0);
   void abandon(SendContext& context);
   void handle_withdrawal(Channel& channel, const SlotHeader& header);
   size_t sends_live() const { return sends_.live() - abandoned_; }
 
   // barrier (barrier.cpp)
-  struct Barrier {
-    OpTarget target;
-    bool entered = false;
-    uint32_t round = 0;
-    bool sent = false;
-    uint64_t arrived = 0;  // bit per round
-  };
   int post_barrier(const OpTarget& target);
   void handle_barrier(Channel& channel, const SlotHeader& header);
+  bool tell_of_barrier(uint64_t sequence, Barrier& barrier);
   bool advance_barriers();
   void finish_barrier(uint64_t sequence, int code, uint32_t rank);
 
@@ -265,43 +365,38 @@ class Device {
   int batch_refusal_ = 0;
   bool unfinished_ = false;
   bool packets_wanted_ = false;
-  bool retrying_backlog_ = false;
+  const Queued* retrying_backlog_ = nullptr;  ///< What is just posted out of the backlog.
   std::vector<std::pair<Channel*, OutKey*>> dry_keys_;
   std::atomic<Lane*> lane_{nullptr};
   bool ended_ = false;  ///< Everything was cancelled: nothing more is accepted.
   std::atomic<bool> packets_came_{false};
+  std::atomic<bool> reply_room_came_{false};
   uint32_t generation_ = 0;
   uint32_t seen_epoch_ = 0;
   SlotTable<SendContext> sends_;
   size_t abandoned_ = 0;  // of sends_
+  uint64_t copies_ = 0;   // see CopyGuard
   SlotTable<ReceiveContext> receives_;
+  SlotTable<Departure> departures_;
+  FreeList<PostedReceive> spare_receives_{kSpareEntries};
+  FreeList<UnexpectedSend> spare_sends_{kSpareEntries};
   std::map<uint32_t, std::deque<Queued>> backlog_;  // by rank; data class
   uint64_t backlog_bytes_ = 0;
   std::map<uint64_t, Barrier> barriers_;
   uint64_t next_barrier_ = 0;
   std::vector<uint32_t> scratch_;
+  std::vector<uint32_t> large_;                              // packets that carried much
   std::vector<std::pair<Channel*, OutKey*>> chaos_refused_;  // told nocredit without cause; healed by the next pass
+  std::atomic<const Matcher*> holding_{nullptr};             // of the engine that is being inserted into; see Engine
+  std::atomic<const Completion*> delivering_{nullptr};       // to which an arrival is handed
 
   // Any thread: keys to look at (stack, taken whole by the owner) and matched rendezvous.
   alignas(64) std::atomic<InKey*> work_{nullptr};
   TryLock handed_lock_;
   std::vector<std::unique_ptr<ReceiveContext>> handed_;
   std::vector<Queued> handed_posts_;
+  std::vector<std::pair<Channel*, uint64_t>> handed_declines_;
   std::atomic<bool> has_handed_{false};
-};
-
-/// Marks the device that this thread progresses or ends, with its lock held: handlers may post through it without the
-/// lock. Nests.
-class Progressing {
- public:
-  explicit Progressing(Device& device);
-  ~Progressing();
-  Progressing(const Progressing&) = delete;
-  Progressing& operator=(const Progressing&) = delete;
-  static bool is(const Device& device);
-
- private:
-  Device* const before_;
 };
 
 }  // namespace lci

@@ -54,17 +54,21 @@ bool Device::fail_channels(RankState state, bool* all) {
 void Device::fail_channel(Channel& channel, RankState state) {
   const uint32_t rank = channel.rank;
   const int code = state == RankState::kLeft ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED;
-  take_returned_packets();
+  take_returned_packets(index_);
   channel.failed = true;
   channel.streams.clear();
   channel.queued_ready.clear();
   channel.withdrawals.clear();
+  channel.put_acks.clear();
+  channel.signals.clear();
+  channel.asks.clear();
   channel.queued_control = nullptr;
   channel.queued_returns = nullptr;
   if (channel.chaos) channel.chaos->drop();
   sends_.for_each([&](uint64_t, SendContext& context) {
     if (context.channel == &channel) finish_send_context(context, code);
   });
+  end_departures(&channel, code);
   receives_.for_each([&](uint64_t id, ReceiveContext& context) {
     if (context.channel == &channel) finish_receive_context(id, code);
   });
@@ -88,7 +92,7 @@ void Device::fail_channel(Channel& channel, RankState state) {
       key.circulating.bytes -= back.bytes;
       if (key.counted) key.target->holders.fetch_sub(1, std::memory_order_relaxed);
       key.counted = false;
-      key.target->give(back);
+      key.target->give(back, key.generation);
     }
     set_thresholds(key);
     request_work(key);
@@ -106,6 +110,7 @@ void Device::fail_channel(Channel& channel, RankState state) {
       if (packet.device != index_ + 1 || packet.rank != rank) continue;
       packet.device = 0;
       packet.announced = nullptr;
+      packet.departure = 0;
       for (uint32_t i = 0; i < unit; ++i) {  // the handle within this slot of the table
         const auto handle = static_cast<uint32_t>(slot * unit + i);
         if (runtime_.pool().owns(handle)) scratch_.push_back(handle);
@@ -120,13 +125,14 @@ void Device::fail_channel(Channel& channel, RankState state) {
       counters.add(Metric::backlog_pop);
       backlog_bytes_ -= queued.payload.size();
       if (may_be_posted(queued.op)) {
-        complete(queued.target, code, rank, queued.op.tag, nullptr, 0);
+        complete(queued.target, code, rank, queued.op.tag, queued.buffer, 0);
       } else {
         counters.add(Metric::discarded);
       }
     }
     backlog_.erase(queue);
   }
+  if (index_ == 0) runtime_.forget_replies(rank);
   // By every device: one that felt the death later may have posted a receive since the first one looked.
   fail_receives(rank, code);
   if (index_ == 0) {
@@ -145,8 +151,8 @@ void Device::fail_channel(Channel& channel, RankState state) {
 /// Ends the receives that wait for @p rank, and drops its announced sends: the payload went with it.
 void Device::fail_receives(uint32_t rank, int code) {
   std::vector<std::unique_ptr<PostedReceive>> receives;
-  for (uint32_t engine = 0; engine < runtime_.engines(); ++engine) {
-    runtime_.engine(engine).matching->extract([&](uint64_t, void* value, Side side) {
+  runtime_.for_each_engine([&](Engine& engine) {
+    engine.extract([&](uint64_t, void* value, Side side) {
       if (side == Side::kReceive) {
         auto* receive = static_cast<PostedReceive*>(value);
         if (receive->rank != rank || (index_ != 0 && receive->device != this)) return false;
@@ -160,7 +166,7 @@ void Device::fail_receives(uint32_t rank, int code) {
       delete send;
       return true;
     });
-  }
+  });
   for (auto& receive : receives) {
     runtime_.shared.add(Metric::receives_pending, -1);
     complete(receive->target, code, rank, receive->tag, receive->buffer, 0);
@@ -177,12 +183,13 @@ void Device::cancel_all(int code) {
     for (Queued& queued : entry.second) {
       counters.add(Metric::backlog_pop);
       if (may_be_posted(queued.op)) {
-        complete(queued.target, code, queued.op.rank, queued.op.tag, nullptr, 0);
+        complete(queued.target, code, queued.op.rank, queued.op.tag, queued.buffer, 0);
       }
     }
   }
   backlog_.clear();
   sends_.for_each([&](uint64_t, SendContext& context) { finish_send_context(context, code); });
+  end_departures(nullptr, code);
   receives_.for_each([&](uint64_t id, ReceiveContext&) { finish_receive_context(id, code); });
   while (!barriers_.empty()) {
     const auto& [sequence, barrier] = *barriers_.begin();
@@ -193,9 +200,9 @@ void Device::cancel_all(int code) {
     }
   }
   if (index_ != 0) return;
-  for (uint32_t engine = 0; engine < runtime_.engines(); ++engine) {
+  runtime_.for_each_engine([&](Engine& engine) {
     std::vector<std::unique_ptr<PostedReceive>> receives;
-    runtime_.engine(engine).matching->extract([&](uint64_t, void* value, Side side) {
+    engine.extract([&](uint64_t, void* value, Side side) {
       if (side == Side::kReceive) {
         receives.emplace_back(static_cast<PostedReceive*>(value));
       } else {
@@ -206,12 +213,14 @@ void Device::cancel_all(int code) {
     });
     for (auto& receive : receives) {
       runtime_.shared.add(Metric::receives_pending, -1);
+      if (LCI_MUTATED("close_forgets_receives")) continue;
       complete(receive->target, code, receive->rank, receive->tag, receive->buffer, 0);
     }
-  }
+  });
 }
 
 void Device::forget(const Lane& gone) {
+  take_handed();
   auto forget = [this](OpTarget& target) {
     target.forget();
     counters.add(Metric::signals_dropped);
@@ -222,16 +231,28 @@ void Device::forget(const Lane& gone) {
     abandon(context);
   });
   counters.set(Metric::sends_pending, sends_live());
+  departures_.for_each([&](uint64_t, Departure& departure) {
+    if (departure.target.lane == &gone) forget(departure.target);
+  });
   receives_.for_each([&](uint64_t id, ReceiveContext& context) {
     if (context.target.lane != &gone) return;
     forget(context.target);
-    receives_.remove(id);
+    if (!context.is_get) {
+      receives_.remove(id);
+      return;
+    }
+    // The peer goes on sending: the place is kept, without the buffer and the signal of who has gone.
+    context.buffer = nullptr;
+    context.capacity = 0;
+    context.ranges.clear();
+    give_up(*context.channel, context.signal);
+    context.signal = {};
   });
   for (auto& entry : barriers_) {
     if (entry.second.target.lane == &gone) forget(entry.second.target);
   }
   for (auto entry = backlog_.begin(); entry != backlog_.end();) {
-    // A payload that was not copied may be gone: nothing is sent in its place.
+    // Memory that is not ours may be gone: nothing is sent from there, nor received.
     const auto dropped = std::erase_if(entry->second, [&](Queued& queued) {
       if (queued.target.lane != &gone) return false;
       if (may_be_posted(queued.op)) {
@@ -239,14 +260,14 @@ void Device::forget(const Lane& gone) {
       } else {
         queued.target.lane = nullptr;
       }
-      return queued.op.size > runtime_.max_eager();
+      return queued.op.op == LCI_OP_RECV || (queued.payload.empty() && bytes_of(queued.op) != 0);
     });
     counters.add(Metric::backlog_pop, dropped);
     entry = entry->second.empty() ? backlog_.erase(entry) : std::next(entry);
   }
   counters.set(Metric::backlog_depth, counters.get(Metric::backlog_push) - counters.get(Metric::backlog_pop));
-  for (uint32_t engine = 0; engine < runtime_.engines(); ++engine) {
-    runtime_.engine(engine).matching->extract([&](uint64_t, void* value, Side side) {
+  runtime_.for_each_engine([&](Engine& engine) {
+    engine.extract([&](uint64_t, void* value, Side side) {
       auto* receive = static_cast<PostedReceive*>(value);
       if (side != Side::kReceive || receive->target.lane != &gone) return false;
       runtime_.shared.add(Metric::receives_pending, -1);
@@ -254,7 +275,7 @@ void Device::forget(const Lane& gone) {
       delete receive;
       return true;
     });
-  }
+  });
 }
 
 }  // namespace lci

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Send-receive: matching of sends that arrive with receives that are posted. [area C, 1.B matching]
 #include "base/error.hpp"
+#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
@@ -8,20 +9,88 @@
 namespace lci {
 namespace {
 
-uint64_t receive_key(const lci_descriptor& op) {
-  uint32_t policy = op.policy;
+/// What a wildcard compares, whatever policy was asked for. [SS-12]
+uint32_t receive_policy(const lci_descriptor& op) {
+  if (LCI_MUTATED("wildcards_not_seen")) return op.policy;
   const bool any_rank = op.rank == LCI_ANY_SOURCE, any_tag = op.tag == LCI_ANY_TAG;
-  if (any_rank && any_tag) {
-    policy = LCI_POLICY_NONE;
-  } else if (any_rank) {
-    policy = LCI_POLICY_TAG;
-  } else if (any_tag) {
-    policy = LCI_POLICY_RANK;
-  }
-  return make_key(op.rank, op.tag, policy);
+  if (any_rank && any_tag) return LCI_POLICY_NONE;
+  if (any_rank) return LCI_POLICY_TAG;
+  if (any_tag) return LCI_POLICY_RANK;
+  return op.policy;
+}
+
+/// Everything but a stored payload.
+void describe(UnexpectedSend& send, UnexpectedSend::Kind kind, InKey& key, uint32_t size, uint64_t tag) {
+  send.kind = kind;
+  send.credited = false;
+  send.rank = key.channel->rank;
+  send.size = size;
+  send.generation = key.generation;
+  send.tag = tag;
+  send.key = &key;
+  send.argument = 0;
 }
 
 }  // namespace
+
+/// Says which matcher a device uses for a scope, so that its engine is not emptied in between.
+class Device::Holding {
+ public:
+  Holding(std::atomic<const Matcher*>& word, const Engine& engine) : word_(word), matcher_(engine.matcher()) {
+    while (engine.index != 0 && matcher_) {
+      word_.store(matcher_, std::memory_order_seq_cst);
+      const Matcher* current = engine.matcher();
+      if (current == matcher_) break;
+      matcher_ = current;
+    }
+    if (engine.index != 0 && !matcher_) word_.store(nullptr, std::memory_order_release);
+  }
+  ~Holding() {
+    if (word_.load(std::memory_order_relaxed)) word_.store(nullptr, std::memory_order_release);
+  }
+  Holding(const Holding&) = delete;
+  Holding& operator=(const Holding&) = delete;
+  /// Null: the engine is not open.
+  const Matcher* matcher() const { return matcher_; }
+
+ private:
+  std::atomic<const Matcher*>& word_;
+  const Matcher* matcher_;
+};
+
+void Device::wait_until_not_holding(const Matcher* matcher) const {
+  for (SpinWait wait; holding_.load(std::memory_order_seq_cst) == matcher;) wait.step();
+}
+
+/// The key under which an operation of this rank is matched; true if it is a user's.
+bool Device::match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy, uint64_t* key) {
+  const Engine& engine = *runtime_.engine(op.port);
+  const Holding holding(holding_, engine);  // the argument of make_key lives as long as the engine
+  const Matcher* matcher = holding.matcher();
+  if (!matcher) return false;  // freed meanwhile: insert() finds out
+  *key = LCI_MUTATED("users_key_ignored") ? make_key(rank, op.tag, policy) : matcher->key(op, rank, policy);
+  return matcher->keyed;
+}
+
+/// The key of a send that has just arrived.
+uint64_t Device::match_of(Channel& channel, const SlotHeader& header) const {
+  if (!(header.flags & kFlagKeyed)) {
+    const uint64_t tag = LCI_MUTATED("tag_cut") ? header.tag & 0xFFFF : header.tag;
+    return make_key(channel.rank, tag, LCI_MUTATED("policy_of_sender_ignored") ? 0 : header.flags & kFlagPolicyMask);
+  }
+  return word_of(channel, header);
+}
+
+/// Matches, or stores what @p make makes. False: the engine is not open, or has keys of the other kind than the sender
+/// says: then @p match is nobody's. Else what it matches is in @p found, or null.
+bool Device::match_or_store(Engine& engine, uint64_t match, Side side, const ValueMaker& make, void** found,
+                            std::optional<bool> keyed) {
+  const Holding holding(holding_, engine);
+  if (!holding.matcher()) return false;
+  if (keyed && *keyed != holding.matcher()->keyed && !LCI_MUTATED("match_any_key")) return false;
+  *found = holding.matcher()->entries->match_or_store(match, side, make);
+  return true;
+}
 
 int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done) {
   if (op.rank != LCI_ANY_SOURCE && channels_[op.rank] && channels_[op.rank]->failed) {
@@ -29,74 +98,110 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
     open_channel(op.rank, &error);
     return error;
   }
-  auto receive = std::make_unique<PostedReceive>();
-  *receive = {target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, receive_key(op), this};
-  if ((op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_INLINE) receive->buffer = nullptr;
-  runtime_.shared.add(Metric::receives_pending);
-  void* found = runtime_.engine(op.port).matching->insert(receive->key, receive.get(), Side::kReceive);
+  PostedReceive receive{target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, 0, this,
+                        nullptr};
+  if ((op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_INLINE) receive.buffer = nullptr;
+  if (op.flags & LCI_FLAG_LIST) {
+    receive.buffer = nullptr;
+    receive.parts = std::make_unique<Parts>(reinterpret_cast<const lci_buffer*>(op.u.ref.address), op.u.ref.count);
+  }
+  match_key(op, op.rank, receive_policy(op), &receive.key);
+  std::unique_ptr<PostedReceive> stored;
+  auto store = [&] {
+    stored = spare_receives_.take();
+    *stored = std::move(receive);
+    counters.add(Metric::receives_pending);
+    return stored.get();
+  };
+  void* found = nullptr;
+  if (!match_or_store(*runtime_.engine(op.port), receive.key, Side::kReceive, ValueMaker(store), &found)) {
+    return fail(LCI_ERR_ARGUMENT, "receive: matching engine %u was freed meanwhile (rank %u)", op.port,
+                runtime_.rank());
+  }
   if (!found) {
-    receive.release();  // the engine has it
+    stored.release();  // the engine has it
     return LCI_POSTED;
   }
-  runtime_.shared.add(Metric::receives_pending, -1);
-  return match_unexpected(std::move(receive), std::unique_ptr<UnexpectedSend>(static_cast<UnexpectedSend*>(found)),
-                          done);
+  if (LCI_MUTATED("match_in_post_signals")) done = nullptr;
+  return match_unexpected(receive, std::unique_ptr<UnexpectedSend>(static_cast<UnexpectedSend*>(found)), done);
 }
 
-/// Writes into the buffer of a receive. Who posted it may be another lane, which may go at any time.
-void Device::fill(const OpTarget& target, std::byte* to, const std::byte* from, uint32_t size) {
+/// Writes into the buffer of a receive, or its list. Who posted it may be another lane, which may go at any time.
+void Device::fill(const OpTarget& target, std::byte* to, Parts* parts, uint64_t offset, const Payload& from,
+                  uint32_t size) {
   if (size == 0) return;
+  const auto write = [&] {
+    if (!parts) return from.copy(to + offset, size);
+    if (!from.ring) return parts->write(offset, from.memory, size);
+    std::byte whole[LCI_INLINE_MAX];  // a ring is read in one go
+    from.copy(whole, size);
+    parts->write(offset, whole, size);
+  };
   if (!target.lane || target.lane == lane()) {
-    std::memcpy(to, from, size);
+    write();
   } else {
-    target.lane->write_unless_retired([&] { std::memcpy(to, from, size); });
+    target.lane->write_unless_retired(write);
   }
 }
 
-int Device::finish_receive(PostedReceive& receive, uint32_t rank, uint64_t tag, uint32_t size, const std::byte* from,
+int Device::finish_receive(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload,
                            lci_status* done) {
-  fill(receive.target, receive.buffer, from, std::min(size, receive.capacity));
-  const int code = size > receive.capacity ? LCI_ERR_TRUNCATED : LCI_DONE;
+  fill(receive.target, receive.buffer, receive.parts.get(), 0, payload, std::min(payload.size, receive.capacity));
+  const bool truncated = payload.size > receive.capacity && !LCI_MUTATED("truncation_unseen");
+  const int code = truncated ? LCI_ERR_TRUNCATED : LCI_DONE;
+  if (LCI_MUTATED("status_as_asked")) {
+    rank = receive.rank;
+    tag = receive.tag;
+  }
   if (!done) {
+    const uint32_t size = LCI_MUTATED("size_of_buffer") ? receive.capacity : payload.size;
     complete(receive.target, code, rank, tag, receive.buffer, size);
     return code;
   }
-  *done = {code, rank, tag, receive.buffer, size, receive.target.context, 0, 0};
+  *done = {code, rank, tag, receive.buffer, payload.size, receive.target.context, 0, 0};
   if (code != LCI_DONE) {
     fail(code, "receive: the message of %u bytes from rank %u is longer than the buffer of %u; the rest was dropped",
-         size, rank, receive.capacity);
+         payload.size, rank, receive.capacity);
   }
   return code;
 }
 
 /// The message was there first. The key's device may belong to another thread: only its any-thread functions are used.
-int Device::match_unexpected(std::unique_ptr<PostedReceive> receive, std::unique_ptr<UnexpectedSend> send,
-                             lci_status* done) {
-  InKey& key = *send->key;
+int Device::match_unexpected(const PostedReceive& receive, std::unique_ptr<UnexpectedSend> send, lci_status* done) {
+  counters.add(Metric::unexpected_stored, -1);
+  const int code = finish_unexpected(receive, *send, done);
+  send->long_data.reset();
+  spare_sends_.give(std::move(send));
+  return code;
+}
+
+int Device::finish_unexpected(const PostedReceive& receive, UnexpectedSend& send, lci_status* done) {
+  InKey& key = *send.key;
   Channel& channel = *key.channel;
   Device& home = *channel.device;
-  runtime_.shared.add(Metric::unexpected_stored, -1);
-  switch (send->kind) {
+  if (send.kind != UnexpectedSend::Kind::kStored) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
+  switch (send.kind) {
     case UnexpectedSend::Kind::kStored: {
-      if (send->credited) home.release(key, 1, 1, send->size, false);
-      return finish_receive(*receive, send->rank, send->tag, send->size, send->data(), done);
+      if (send.credited) home.release(key, send.generation, 1, send.size, alone());
+      return finish_receive(receive, send.rank, send.tag, {nullptr, send.data(), send.size}, done);
     }
     case UnexpectedSend::Kind::kAnnounced: {
-      const std::byte* bytes = packet_of(channel, send->argument, send->size);
-      const int code = finish_receive(*receive, send->rank, send->tag, send->size, bytes, done);
-      home.return_packet_now(channel, static_cast<uint32_t>(send->argument));
+      const std::byte* bytes = packet_of(channel, send.argument, send.size);
+      const int code = finish_receive(receive, send.rank, send.tag, {nullptr, bytes, send.size}, done);
+      home.return_packet_now(channel, static_cast<uint32_t>(send.argument));
       return code;
     }
     default: {
       auto context = std::make_unique<ReceiveContext>();
-      context->target = receive->target;
+      context->target = receive.target;
       context->channel = &channel;
-      context->buffer = receive->buffer;
-      context->capacity = receive->capacity;
-      context->size = send->size;
-      context->tag = send->tag;
-      context->sender = send->argument;
-      if (&home == this) {
+      context->buffer = receive.buffer;
+      if (receive.parts) context->parts = *receive.parts;
+      context->capacity = receive.capacity;
+      context->size = send.size;
+      context->tag = send.tag;
+      context->sender = send.argument;
+      if (&home == this || LCI_MUTATED("rendezvous_on_wrong_device")) {
         add_receive_context(std::move(context));
       } else {
         home.start_rendezvous(std::move(context));
@@ -108,62 +213,93 @@ int Device::match_unexpected(std::unique_ptr<PostedReceive> receive, std::unique
 
 void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload,
                          bool credited) {
-  const uint64_t match = make_key(channel.rank, header.tag, header.flags & kFlagPolicyMask);
-  std::unique_ptr<UnexpectedSend> send(new UnexpectedSend{
-      UnexpectedSend::Kind::kStored, credited, channel.rank, header.size, header.tag, &key, 0, {}, {}});
-  if (header.size > sizeof(send->short_data)) send->long_data.reset(new std::byte[header.size]);
-  if (header.size != 0) payload.copy(send->data());
-  MatchingEngine& matching = *static_cast<Engine&>(*key.target).matching;
-  runtime_.shared.add(Metric::unexpected_stored);
-  void* found = matching.insert(match, send.get(), Side::kSend);
+  if (has_key_for_default_engine(header)) return protocol_error(channel, "key for an engine without keys", header);
+  std::unique_ptr<UnexpectedSend> stored;
+  auto store = [&] {
+    stored = spare_sends_.take();
+    describe(*stored, UnexpectedSend::Kind::kStored, key, header.size, header.tag);
+    stored->credited = credited;
+    if (header.size > sizeof stored->short_data) stored->long_data.reset(new std::byte[header.size]);
+    payload.copy(stored->data());
+    counters.add(Metric::unexpected_stored);
+    return stored.get();
+  };
+  void* found = nullptr;
+  auto& engine = static_cast<Engine&>(*key.target);
+  if (!match_or_store(engine, match_of(channel, header), Side::kSend, ValueMaker(store), &found,
+                      header.flags & kFlagKeyed)) {
+    counters.add(Metric::discarded);
+    return;
+  }
   if (!found) {
-    send.release();
+    stored.release();
     counters.add(Metric::unexpected);
     return;
   }
-  runtime_.shared.add(Metric::unexpected_stored, -1);
-  runtime_.shared.add(Metric::receives_pending, -1);
+  counters.add(Metric::receives_pending, -1);
   std::unique_ptr<PostedReceive> receive(static_cast<PostedReceive*>(found));
-  finish_receive(*receive, channel.rank, header.tag, header.size, send->data(), nullptr);
-  if (credited) release(key, key.generation, 1, header.size, false);
+  finish_receive(*receive, channel.rank, header.tag, payload, nullptr);
+  receive->parts.reset();
+  spare_receives_.give(std::move(receive));
+  if (credited) release(key, key.generation, 1, header.size, alone());
 }
 
 /// A send that waits at its sender: without credit, or too large. It may be matched by a receive on any device.
-void Device::handle_send_announcement(Channel& channel, InKey& key, const SlotHeader& header) {
-  const bool rendezvous = header.kind == Message::kRendezvous;
-  const uint64_t match = make_key(channel.rank, header.tag, header.flags & kFlagPolicyMask);
-  const auto kind = rendezvous ? UnexpectedSend::Kind::kRendezvous : UnexpectedSend::Kind::kAnnounced;
-  std::unique_ptr<UnexpectedSend> send(
-      new UnexpectedSend{kind, false, channel.rank, header.size, header.tag, &key, header.arg, {}, {}});
-  counters.add(Metric::pulls);
-  grow_lease(key);
-  set_thresholds(key);
-  MatchingEngine& matching = *static_cast<Engine&>(*key.target).matching;
-  runtime_.shared.add(Metric::unexpected_stored);
-  void* found = matching.insert(match, send.get(), Side::kSend);
+void Device::match_announcement(InKey& key, const Announcement& announcement) {
+  const auto kind = announcement.rendezvous ? UnexpectedSend::Kind::kRendezvous : UnexpectedSend::Kind::kAnnounced;
+  std::unique_ptr<UnexpectedSend> send = spare_sends_.take();
+  describe(*send, kind, key, announcement.size, announcement.tag);
+  send->argument = announcement.argument;
+  auto store = [&] { return send.get(); };
+  counters.add(Metric::unexpected_stored);
+  if (!announcement.rendezvous) {  // that one counts when it has come
+    counters.add(Metric::arrivals);
+    counters.add(Metric::arrival_bytes, announcement.size);
+  }
+  void* found = nullptr;
+  auto& engine = static_cast<Engine&>(*key.target);
+  if (!match_or_store(engine, announcement.match, Side::kSend, ValueMaker(store), &found,
+                      announcement.policy & kFlagKeyed)) {
+    counters.add(Metric::unexpected_stored, -1);
+    key.waiting.push_back(announcement);  // it was closed just now, or its keys are none
+    return refuse_waiting(key);
+  }
   if (!found) {
     send.release();
     counters.add(Metric::unexpected);
     return;
   }
-  runtime_.shared.add(Metric::receives_pending, -1);
+  counters.add(Metric::receives_pending, -1);
   std::unique_ptr<PostedReceive> receive(static_cast<PostedReceive*>(found));
-  match_unexpected(std::move(receive), std::move(send), nullptr);
+  match_unexpected(*receive, std::move(send), nullptr);
+  receive->parts.reset();
+  spare_receives_.give(std::move(receive));
 }
 
-int Device::cancel_receive(const lci_descriptor& op) {
-  if (op.port >= runtime_.engines())
+/// Nobody else can match what came to this device: its keys need no read-modify-write.
+bool Device::alone() const {
+  return runtime_.devices() == 1;
+}
+
+int Device::cancel_receive(const lci_descriptor& op, const OpTarget& target) {
+  const Engine* engine = runtime_.engine(op.port);
+  if (!engine || !engine->is_open())
     return fail(LCI_ERR_ARGUMENT, "cancel: matching engine %u does not exist", op.port);
   std::unique_ptr<PostedReceive> cancelled;
-  runtime_.engine(op.port).matching->extract([&](uint64_t, void* value, Side side) {
+  engine->extract([&](uint64_t, void* value, Side side) {
     auto* receive = static_cast<PostedReceive*>(value);
     if (cancelled || side != Side::kReceive || receive->device != this || receive->target.context != op.tag)
+      return false;
+    // A graph's contexts are its own: they may equal those of others.
+    const Completion* owner = receive->target.completion;
+    if (owner && owner->kind() == Completion::Kind::kGraph && owner != target.completion) return false;
+    if (target.completion && target.completion->kind() == Completion::Kind::kGraph && owner != target.completion)
       return false;
     cancelled.reset(receive);
     return true;
   });
   if (!cancelled) return LCI_RETRY;  // matched already, or never posted: its own completion tells
-  runtime_.shared.add(Metric::receives_pending, -1);
+  counters.add(Metric::receives_pending, -1);
   complete(cancelled->target, LCI_ERR_CANCELLED, cancelled->rank, cancelled->tag, cancelled->buffer, 0);
   return LCI_DONE;
 }

@@ -2,8 +2,10 @@
 // Messages above the eager limit: announced, answered when the receiver has a place, then streamed through packets.
 // [G4 in the form of DESIGN decision 4; X8]
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
+#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -12,6 +14,9 @@ namespace {
 
 /// Chunks that one pass streams per channel, so that a long message does not hold up short ones. [V8]
 constexpr int kChunksPerPass = 32;
+constexpr uint32_t kInPlaceChunk = 64 << 10;
+/// Slots of the ring that are for chunks while there are any.
+constexpr uint32_t kStreamRoom = 8;
 /// Withdrawals that wait for room; a peer that is ready for more things unknown than that is not honest.
 constexpr size_t kMaxWithdrawals = 1u << 16;
 
@@ -20,50 +25,56 @@ constexpr size_t kMaxWithdrawals = 1u << 16;
 // --- sender
 // -----------------------------------------------------------------------------------------------------------
 
-int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor& op, const OpTarget& target) {
+int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
+                            const OpTarget& target) {
   const bool engine = key.target & kEngineTarget;
   const bool uncredited = key.state == OutKey::State::kUncredited;
   const bool credited = !engine && key.state == OutKey::State::kLeased && key.credit.messages != 0;
-  if (!credited && !uncredited && key.announced >= key.announce_limit)
-    return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
+  const uint32_t limit = uncredited ? kMaxUncreditedRendezvous : key.announce_limit;
+  if (!credited && key.announced >= limit) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
   if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
-  if (!target.completion && !target.lane) {
-    return fail(LCI_ERR_ARGUMENT, "post: %u bytes to rank %u need a completion object: they cannot be sent at once",
-                op.size, op.rank);
-  }
   auto context = std::make_unique<SendContext>();
   SendContext& added = *context;
   added.target = target;
   added.channel = &channel;
-  added.data = reinterpret_cast<const std::byte*>(op.u.ref.address);
+  if (message.parts) {
+    added.parts = Parts(message.parts, message.count);
+  } else {
+    added.data = reinterpret_cast<const std::byte*>(op.u.ref.address);
+  }
+  added.network = message.network;
+  added.in_place = !message.parts && peers_see(added.data, op.size);
   added.size = op.size;
   added.number = key.target;
+  added.port_generation = key.generation;
   added.tag = op.tag;
-  added.credited = credited || uncredited;
+  added.credited = credited;
   added.id = sends_.add(std::move(context));
-  uint32_t aux = key.generation;
-  if (!credited && !uncredited && !engine) {
-    if (Port* port = runtime_.port(key.target)) aux = port->sender_hash.load(std::memory_order_relaxed);
-  }
-  const auto flags = static_cast<uint8_t>(op.policy | (credited ? kFlagCredited : 0));
-  emit_data(channel, {Message::kRendezvous, flags, key.target, op.size, uncredited ? 0 : aux, op.tag, added.id},
-            nullptr, 0);
+  const uint32_t aux = credited ? key.generation : uncredited ? 0 : sender_hash(key.target);
+  const auto flags = static_cast<uint8_t>(message.flags | (credited ? kFlagCredited : 0));
+  emit_data(channel, {Message::kRendezvous, flags, key.target, op.size, aux, op.tag, added.id}, &message.match,
+            flags & kFlagsWithWord ? sizeof message.match : 0);
   if (credited) {
     --key.credit.messages;
-  } else if (!uncredited) {
+  } else {
     ++key.announced;
   }
   counters.add(Metric::rendezvous);
   counters.add(Metric::sent_bytes, op.size);
   counters.set(Metric::sends_pending, sends_live());
-  return LCI_POSTED;
+  if (LCI_MUTATED("registers_for_good")) {
+    Region* left = nullptr;
+    runtime_.regions().add(reinterpret_cast<void*>(op.u.ref.address), op.size, &left);
+  }
+  return LCI_MUTATED("rendezvous_is_done") ? LCI_DONE : LCI_POSTED;
 }
 
 void Device::handle_ready(Channel& channel, const SlotHeader& header) {
   SendContext* context = sends_.find(header.arg);
-  if (!context || context->channel != &channel) {  // ended meanwhile: its port was closed
+  const bool announced = context && context->channel == &channel && context->kind == SendContext::Kind::kRendezvous;
+  if (!announced) {  // ended meanwhile: its port was closed
     counters.add(Metric::discarded);
-    if (channel.withdrawals.size() == kMaxWithdrawals) return protocol_error(channel, "ready for nothing", header);
+    if (channel.withdrawals.size() >= kMaxWithdrawals) return protocol_error(channel, "ready for nothing", header);
     return withdraw(channel, header.tag);
   }
   if (context->streaming) return protocol_error(channel, "ready twice", header);
@@ -83,16 +94,22 @@ void Device::handle_ready(Channel& channel, const SlotHeader& header) {
 }
 
 /// The receiver holds a place for what will not come.
-void Device::withdraw(Channel& channel, uint64_t receiver) {
-  channel.withdrawals.push_back(receiver);
+void Device::withdraw(Channel& channel, uint64_t receiver, int code) {
+  channel.withdrawals.push_back({receiver, code});
   make_busy(channel);
 }
 
 /// Drops the rendezvous of a lane that goes. One that was announced stays until the receiver can be told.
 void Device::abandon(SendContext& context) {
-  if (context.streaming) {
+  if (context.kind == SendContext::Kind::kPut) {
+    std::erase(context.channel->streams, &context);
+    --context.channel->remote_operations;
+    give_up(*context.channel, context.signal);
+    sends_.remove(context.id);
+  } else if (context.streaming) {
     std::erase(context.channel->streams, &context);
     withdraw(*context.channel, context.receiver);
+    if (context.departure != 0) departures_.remove(context.departure);
     sends_.remove(context.id);
   } else {
     context.data = nullptr;
@@ -101,8 +118,18 @@ void Device::abandon(SendContext& context) {
   }
 }
 
+/// What is posted meanwhile leaves some room: who posts whenever there is any must not hold up what was accepted. [H8]
 bool Device::stream(Channel& channel) {
-  if (channel.streams.empty() || channel.failed) return false;
+  if (channel.failed || (channel.streams.empty() && channel.asks.empty())) return false;
+  channel.data_out.reserve(0);
+  bool moved = !channel.asks.empty() && flush_asks(channel);
+  moved |= stream_chunks(channel);
+  const bool rest = !channel.streams.empty() || !channel.asks.empty();
+  channel.data_out.reserve(rest && !LCI_MUTATED("starve_streams") ? kStreamRoom : 0);
+  return moved;
+}
+
+bool Device::stream_chunks(Channel& channel) {
   bool moved = false;
   for (int i = 0; i < kChunksPerPass && !channel.streams.empty(); ++i) {
     SendContext& context = *channel.streams.front();
@@ -110,7 +137,8 @@ bool Device::stream(Channel& channel) {
     moved = true;
     if (context.sent == context.size) {
       channel.streams.erase(channel.streams.begin());
-      finish_send_context(context, LCI_DONE);
+      // A put ends when the target says so.
+      if (context.kind != SendContext::Kind::kPut) finish_send_context(context, LCI_DONE);
     } else if (channel.streams.size() > 1) {  // in turn
       std::rotate(channel.streams.begin(), channel.streams.begin() + 1, channel.streams.end());
     }
@@ -119,21 +147,57 @@ bool Device::stream(Channel& channel) {
   return moved;
 }
 
+/// In place a chunk need not fit a packet; it is what one pass of the receiver copies by default. [V8]
+uint32_t Device::most_of_chunk(bool in_place) const {
+  return in_place ? std::max(kInPlaceChunk, runtime_.max_eager()) : runtime_.max_eager();
+}
+
 bool Device::stream_chunk(Channel& channel, SendContext& context) {
   if (!channel.data_out.has_room(1)) {
     channel.wants_room = true;
     return false;
   }
-  const uint32_t packet = take_packet(channel);
+  const bool put = context.kind == SendContext::Kind::kPut;
+  const uint64_t left = put ? context.ranges.back().size : context.size - context.sent;
+  const auto size = static_cast<uint32_t>(std::min<uint64_t>(most_of_chunk(context.in_place), left));
+  const uint32_t packet = take_packet(channel, context.in_place ? sizeof(uint64_t) : size);
   if (packet == 0) {
     wait_for_packets();
     return false;
   }
-  const uint32_t size = std::min(runtime_.max_eager(), context.size - context.sent);
-  std::memcpy(runtime_.pool().data(packet) + kPacketPayloadOffset, context.data + context.sent, size);
-  const uint64_t offset = context.sent;
-  emit_data(channel, {Message::kRendezvousData, 0, 0, size, 0, context.receiver, packet}, &offset, sizeof offset);
+  std::byte* place = runtime_.pool().data(packet) + kPacketPayloadOffset;
+  if (context.kind == SendContext::Kind::kServedGet) {
+    if (const int code = read_region(context, place, size); code != LCI_DONE) {
+      return_unused(packet);
+      ++channel.served_gets;  // until the peer has been told
+      withdraw(channel, context.receiver, code);
+      context.sent = context.size;
+      return true;
+    }
+  } else if (put) {
+    std::memcpy(place, context.ranges.back().local, size - (LCI_MUTATED("copy_loses_byte") && size > 8 ? 1 : 0));
+  } else if (context.in_place) {
+    refer_to(packet, context.data + context.sent);
+  } else if (context.parts.empty()) {
+    std::memcpy(place, context.data + context.sent, size);
+  } else {
+    context.parts.read(place, size);
+  }
+  await_chunk(context, packet);
+  if (put) {
+    RemoteRange& range = context.ranges.back();
+    emit_data(channel, {Message::kPutData, 0, 0, size, 0, context.id, packet}, &range.access, sizeof range.access);
+    range.local += size;
+    range.access.displacement += size;
+    range.size -= size;
+    if (range.size == 0) context.ranges.pop_back();
+  } else {
+    const uint64_t offset = context.sent;
+    const uint64_t argument = packet | (context.in_place ? kInPlace : 0);
+    emit_data(channel, {Message::kRendezvousData, 0, 0, size, 0, context.receiver, argument}, &offset, sizeof offset);
+  }
   context.sent += size;
+  channel.data_out.publish();  // the receiver copies this chunk while we fill the next one
   return true;
 }
 
@@ -144,16 +208,42 @@ void Device::finish_send_context(SendContext& context, int code) {
     return;
   }
   counters.set(Metric::sends_pending, sends_live());
+  if (owned->kind == SendContext::Kind::kServedGet) {
+    --owned->channel->served_gets;
+    return;
+  }
+  if (hand_to_departure(*owned, code)) return;
+  if (owned->kind == SendContext::Kind::kPut) code = remote_ended(*owned->channel, owned->signal, code);
   complete(owned->target, code, owned->channel->rank, owned->tag, const_cast<std::byte*>(owned->data), owned->size);
 }
 
 // --- receiver
 // ---------------------------------------------------------------------------------------------------------
 
+/// Bytes of memory that a rendezvous of any size takes at least.
+constexpr uint64_t uncredited_cost(uint64_t size) {
+  return std::max<uint64_t>(size, 4096);
+}
+
+bool Device::has_uncredited_room(const Channel& channel, uint32_t size) const {
+  if (LCI_MUTATED("admit_uncredited")) return true;
+  return channel.uncredited_bytes == 0 || channel.uncredited_bytes + uncredited_cost(size) <= kUncreditedBytes;
+}
+
+/// Others may have waited for its room.
+void Device::end_uncredited(const ReceiveContext& context) {
+  Channel& channel = *context.channel;
+  channel.uncredited_bytes -= context.uncredited_bytes;
+  if (context.uncredited_bytes == 0 || !std::exchange(channel.uncredited_wait, false)) return;
+  channel.in_keys.for_each([this](InKey& key) {
+    if (!key.waiting.empty()) request_work(key);
+  });
+}
+
 /// False: the system has no memory for it now.
 bool Device::admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages,
                               uint64_t charge_bytes) {
-  ArrivalBuffer* buffer = ArrivalBuffer::try_create(announcement.size);
+  ArrivalBuffer* buffer = ArrivalBuffer::try_create(announcement.size, runtime_.allocator());
   if (!buffer) return false;
   auto context = std::make_unique<ReceiveContext>();
   context->channel = key.channel;
@@ -165,7 +255,10 @@ bool Device::admit_rendezvous(InKey& key, const Announcement& announcement, uint
   context->charge_bytes = charge_bytes;
   context->generation = key.generation;
   context->tag = announcement.tag;
+  context->request = announcement.match;
   context->sender = announcement.argument;
+  if (!key.target->credited) context->uncredited_bytes = uncredited_cost(announcement.size);
+  key.channel->uncredited_bytes += context->uncredited_bytes;
   add_receive_context(std::move(context));
   return true;
 }
@@ -183,14 +276,17 @@ bool Device::take_handed() {
   if (!has_handed_.load(std::memory_order_acquire)) return false;
   std::vector<std::unique_ptr<ReceiveContext>> handed;
   std::vector<Queued> posts;
+  std::vector<std::pair<Channel*, uint64_t>> declines;
   {
     std::lock_guard<TryLock> guard(handed_lock_);
     handed.swap(handed_);
     posts.swap(handed_posts_);
+    declines.swap(handed_declines_);
     has_handed_.store(false, std::memory_order_relaxed);
   }
   for (auto& context : handed) add_receive_context(std::move(context));
   take_handed_posts(std::move(posts));
+  for (const auto& [channel, request] : declines) decline_reply(*channel, request);
   return true;
 }
 
@@ -211,7 +307,8 @@ void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
 bool Device::handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes) {
   uint64_t offset;
   std::memcpy(&offset, offset_bytes, sizeof offset);
-  const std::byte* bytes = packet_of(channel, header.arg, header.size);
+  if (LCI_MUTATED("chunks_at_the_start")) offset = 0;
+  const std::byte* bytes = payload_of(channel, header, most_of_chunk(true));
   if (!bytes) {
     protocol_error(channel, "chunk outside its arena", header);
     return true;
@@ -228,40 +325,56 @@ bool Device::handle_chunk(Channel& channel, const SlotHeader& header, const std:
     return true;
   }
   if (offset < context->capacity) {
-    fill(context->target, context->buffer + offset, bytes,
+    Parts* const parts = context->parts.empty() ? nullptr : &context->parts;
+    fill(context->target, context->buffer, parts, offset, {nullptr, bytes, header.size},
          static_cast<uint32_t>(std::min<uint64_t>(header.size, context->capacity - offset)));
   }
   context->received += header.size;
-  if (context->received == context->size) finish_receive_context(header.tag, LCI_DONE);
+  if (context->received != context->size) return true;
+  if (!context->is_get || !begin_next_part(*context)) finish_receive_context(header.tag, LCI_DONE);
   return true;
 }
 
 void Device::handle_withdrawal(Channel& channel, const SlotHeader& header) {
+  const auto code = static_cast<int>(header.aux);
+  if (code != 0 && !is_error(code)) return protocol_error(channel, "withdrawal without a reason", header);
   ReceiveContext* context = receives_.find(header.tag);
-  if (context && context->channel == &channel) finish_receive_context(header.tag, LCI_ERR_CANCELLED);
+  if (context && context->channel == &channel) finish_receive_context(header.tag, code != 0 ? code : LCI_ERR_CANCELLED);
 }
 
 void Device::finish_receive_context(uint64_t id, int code) {
-  auto context = receives_.remove(id);
-  const uint32_t rank = context->channel->rank;
-  if (!context->key) {
-    if (code == LCI_DONE && context->size > context->capacity) code = LCI_ERR_TRUNCATED;
-    complete(context->target, code, rank, context->tag, context->buffer, context->size);
-    return;
+  const auto context = receives_.remove(id);
+  if (context->key) {
+    end_arrival(*context, code);
+    return end_uncredited(*context);
   }
-  InKey& key = *context->key;
+  const uint32_t rank = context->channel->rank;
+  if (context->is_get) {
+    code = remote_ended(*context->channel, context->signal, code);
+    return complete(context->target, code, rank, context->tag, context->posted_buffer, context->posted_size);
+  }
+  if (code == LCI_DONE && context->size > context->capacity && !LCI_MUTATED("truncation_unseen")) {
+    code = LCI_ERR_TRUNCATED;
+  }
+  complete(context->target, code, rank, context->tag, context->buffer, context->size);
+}
+
+/// Of an active message: it goes to its port if that is still there.
+void Device::end_arrival(const ReceiveContext& context, int code) {
+  InKey& key = *context.key;
   auto& port = static_cast<Port&>(*key.target);
-  const bool current = key.generation == context->generation && port.generation.load() == context->generation;
+  const bool current = key.generation == context.generation && port.generation.load() == context.generation;
   if (code == LCI_DONE && current && port.is_open()) {
     counters.add(Metric::arrivals);
-    counters.add(Metric::arrival_bytes, context->size);
-    deliver(port, key, rank, context->tag, {nullptr, context->buffer, context->size}, context->charge_messages,
-            context->charge_bytes, context->buffer);
+    counters.add(Metric::arrival_bytes, context.size);
+    deliver_request(port, key, context.tag, {nullptr, context.buffer, static_cast<uint32_t>(context.size)},
+                    context.charge_messages, context.charge_bytes, context.buffer, context.request);
     return;
   }
   counters.add(Metric::discarded);
-  if (current) release(key, context->generation, context->charge_messages, context->charge_bytes, false);
-  lci_buffer_free(context->buffer);
+  decline_reply(*context.channel, context.request);
+  if (current) release(key, context.generation, context.charge_messages, context.charge_bytes, false);
+  lci_buffer_free(context.buffer);
 }
 
 }  // namespace lci

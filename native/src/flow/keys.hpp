@@ -21,8 +21,8 @@ struct OutKey {
   bool refused = false;  ///< Somebody was told nocredit and waits for WRITABLE.
   uint16_t target = 0;
   uint32_t announced = 0;       ///< Announcements the receiver has not taken yet.
-  uint32_t announce_limit = 1;  ///< Ports have one slot; engines more, see Device.
-  uint32_t generation = 0;      ///< Of the receiver's port, from its last grant.
+  uint32_t announce_limit = 1;  ///< Ports have one slot; engines more once they are known to be open.
+  uint32_t generation = 0;      ///< Of the receiver's port: the latest that a grant or refusal told.
   Credit credit;
   bool dry = false;            ///< Ran out of credit since the last grant,
   bool dry_listed = false;     ///< and is in the device's list of such keys.
@@ -30,6 +30,7 @@ struct OutKey {
   uint64_t refused_batch = 0;  ///< Batch in which a descriptor of this key was refused. [V1]
   // Control that waits for ring space: unused credit on its way back.
   Credit give_back;
+  uint32_t declined = 0;  ///< Requests that were discarded: so much room for replies goes back.
   bool queued = false;
   OutKey* next_queued = nullptr;
 };
@@ -38,28 +39,34 @@ struct OutKey {
 struct Announcement {
   bool rendezvous;
   bool credited;  ///< A message credit was used (rendezvous only).
+  bool counted;   ///< In InKey::unanswered.
+  bool signal;    ///< Of a put or get.
   uint8_t policy;
   uint32_t size;
   uint32_t name_hash;
   uint64_t tag;
   uint64_t argument;  ///< Packet handle, or the sender's context.
+  uint64_t match;     ///< Sends: the matching key. Active messages: where the reply goes, or 0.
 };
 
 /// Receiver's half. Touched only by the owner of the receiving device, but for the atomics.
 struct InKey {
   Channel* channel = nullptr;
   Target* target = nullptr;
-  uint16_t number = 0;      ///< Target number as in SlotHeader.
-  bool told_open = false;   ///< The sender has had a grant of this generation.
-  bool counted = false;     ///< Counts among the target's lease holders.
-  uint32_t generation = 0;  ///< Of the target when the lease was given.
-  Credit goal;              ///< Size that the lease should have.
-  Credit leased;            ///< At the sender, or on its way to or from it.
-  Credit circulating;       ///< Everything taken from the target's capacity for this key: leased + stored + returned.
-  Credit grant;             ///< Credit to be sent, waiting for ring space.
-  bool grant_open = false;  ///< Send a grant even if empty: it says that the port is open.
-  uint16_t refuse = 0;      ///< Refusal to be sent, waiting for ring space: a code.
-  bool recall = false;      ///< Recall to be sent, waiting for ring space.
+  uint16_t number = 0;       ///< Target number as in SlotHeader.
+  bool told_open = false;    ///< The sender has had a grant of this generation.
+  bool reopened = false;     ///< The sender is to learn that the port is open again.
+  bool counted = false;      ///< Counts among the target's lease holders.
+  uint32_t generation = 0;   ///< Of the target when the lease was given.
+  Credit goal;               ///< Size that the lease should have.
+  Credit leased;             ///< At the sender, or on its way to or from it.
+  uint32_t void_credit = 0;  ///< Messages that it may still claim by credit of earlier generations.
+  Credit circulating;        ///< Everything taken from the target's capacity for this key: leased + stored + returned.
+  Credit grant;              ///< Credit to be sent, waiting for ring space.
+  bool grant_open = false;   ///< Send a grant even if empty: it says that the port is open.
+  uint16_t refuse = 0;       ///< Refusal to be sent, waiting for ring space: a code,
+  uint32_t refuse_generation = 0;  ///< and of which generation of the target.
+  bool recall = false;             ///< Recall to be sent, waiting for ring space.
   std::deque<Announcement> waiting;
   bool queued = false;  ///< In the channel's list of control to send.
   InKey* next_queued = nullptr;
@@ -72,6 +79,10 @@ struct InKey {
   std::atomic<bool> recall_wanted{false};
   std::atomic<bool> is_waiting{false};  ///< Counted in Target::waiting_keys.
   std::atomic<bool> has_work{false};
+  /// Announcements without credit that the sender has had no answer to: counted down before it gets one.
+  std::atomic<uint32_t> unanswered{0};
+  /// Generation of a freed engine whose announced rendezvous from this sender were dropped; 0: none.
+  std::atomic<uint32_t> dropped_generation{0};
   InKey* next_work = nullptr;
 };
 

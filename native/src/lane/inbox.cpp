@@ -63,38 +63,49 @@ bool Inbox::open(uint32_t messages, uint64_t bytes, uint32_t max_eager) {
   return ring_.reserve(bytes + uint64_t{messages} * 64 + 2 * uint64_t{max_eager});
 }
 
-void Inbox::arrive(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned) {
-  if (device.lane() != &lane_) return push(arrival, payload, owned);
-  if (store_.empty() && !closing) {
-    // The short way: from the ring or packet straight into the completion ring.
-    if (owned) {
-      if (lane_.write_message(*this, arrival, payload.size, nullptr, owned, 0, true)) return;
-    } else if (payload.size <= LCI_INLINE_MAX) {
-      if (lane_.write_message(*this, arrival, payload.size, &payload, nullptr, 0, false)) return;
-    }
+bool Inbox::arrive(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned) {
+  if (device.lane() != &lane_) {
+    const StoredPlace place = leave_in_place(arrival, payload, owned);
+    push(arrival, payload, place);
+    return place.packet != 0;
   }
-  store(arrival, payload, owned);
+  const bool direct = store_.empty() && !closing;  // from the ring or packet straight into the completion ring
+  if (direct && !owned && payload.size <= LCI_INLINE_MAX &&
+      lane_.write_message(*this, arrival, payload.size, &payload, {}))
+    return false;
+  const StoredPlace place = leave_in_place(arrival, payload, owned);
+  if (!direct || !place.bytes || !lane_.write_message(*this, arrival, payload.size, nullptr, place)) {
+    store(arrival, payload, place);
+  }
+  return place.packet != 0;
 }
 
-void Inbox::store(const Arrival& arrival, const Payload& payload, std::byte* owned) {
-  Stored stored{arrival, payload.size, 0, owned, owned != nullptr};
-  if (!owned) {
-    stored.bytes = ring_.allocate(payload.size, &stored.taken);
-    if (!stored.bytes) {  // cannot happen within the capacity; an oversized message brings its own memory
-      ArrivalBuffer* buffer = ArrivalBuffer::create(payload.size);
-      stored.bytes = buffer->bytes();
-      stored.owned = true;
-    }
-    payload.copy(stored.bytes);
-  }
-  store_.push_back(stored);
+StoredPlace Inbox::leave_in_place(const Arrival& arrival, const Payload& payload, std::byte* owned) {
+  if (owned) return {owned, 0, true, 0};
+  if (payload.packet == 0 || payload.size <= LCI_INLINE_MAX || !is_zero_copy()) return {};
+  const Charge charge{
+      arrival.key, {arrival.charge_messages, arrival.charge_bytes}, arrival.generation, arrival.request};
+  if (!lane_.runtime().loans().lend(arrival.rank, payload.packet, charge)) return {};
+  return {const_cast<std::byte*>(payload.memory), 0, false, payload.packet};
 }
 
-void Inbox::push(const Arrival& arrival, const Payload& payload, std::byte* owned) {
-  void* memory = std::malloc(sizeof(Pushed) + (owned ? 0 : payload.size));
+void Inbox::store(const Arrival& arrival, const Payload& payload, StoredPlace place) {
+  if (!place.bytes) {
+    place.bytes = ring_.allocate(payload.size, &place.taken);
+    if (!place.bytes) {  // cannot happen within the capacity; an oversized message brings its own memory
+      place.bytes = ArrivalBuffer::create(payload.size, nullptr)->bytes();
+      place.owned = true;
+    }
+    payload.copy(place.bytes);
+  }
+  store_.push_back({arrival, payload.size, place});
+}
+
+void Inbox::push(const Arrival& arrival, const Payload& payload, const StoredPlace& place) {
+  void* memory = std::malloc(sizeof(Pushed) + (place.bytes ? 0 : payload.size));
   if (!memory) throw std::bad_alloc();
-  auto* node = new (memory) Pushed{nullptr, arrival, payload.size, owned};
-  if (!owned) payload.copy(node->bytes());
+  auto* node = new (memory) Pushed{nullptr, arrival, payload.size, place};
+  if (!place.bytes) payload.copy(node->bytes());
   Pushed* head = pushed_.load(std::memory_order_relaxed);
   do {
     node->next = head;
@@ -114,8 +125,7 @@ bool Inbox::take_pushed() {
   }
   while (in_order) {
     Pushed* next = in_order->next;
-    store(in_order->arrival, {nullptr, in_order->owned ? in_order->owned : in_order->bytes(), in_order->size},
-          in_order->owned);
+    store(in_order->arrival, {nullptr, in_order->bytes(), in_order->size}, in_order->place);
     std::free(in_order);
     in_order = next;
   }
@@ -126,15 +136,10 @@ bool Inbox::drain(uint32_t quantum) {
   bool moved = false;
   while (quantum-- != 0 && !store_.empty()) {
     const Stored& stored = store_.front();
-    if (stored.size <= LCI_INLINE_MAX && !stored.owned) {
-      const Payload payload{nullptr, stored.bytes, stored.size};
-      if (!lane_.write_message(*this, stored.arrival, stored.size, &payload, nullptr, stored.taken, false))
-        return moved;
-    } else {
-      if (!lane_.write_message(*this, stored.arrival, stored.size, nullptr, stored.bytes, stored.taken, stored.owned)) {
-        return moved;
-      }
-    }
+    const StoredPlace& place = stored.place;
+    const Payload payload{nullptr, place.bytes, stored.size};
+    const bool apart = stored.size > LCI_INLINE_MAX || place.owned;
+    if (!lane_.write_message(*this, stored.arrival, stored.size, apart ? nullptr : &payload, place)) return moved;
     store_.pop_front();
     moved = true;
   }
@@ -144,9 +149,13 @@ bool Inbox::drain(uint32_t quantum) {
 uint64_t Inbox::discard() {
   take_pushed();
   const uint64_t count = store_.size();
-  for (const Stored& stored : store_) {
-    if (stored.owned) lci_buffer_free(stored.bytes);
-    if (stored.taken != 0) ring_.free(stored.taken);
+  for (; !store_.empty(); store_.pop_front()) {
+    const auto& [arrival, size, place] = store_.front();
+    Channel& channel = *arrival.key->channel;
+    if (arrival.request != 0) channel.device->decline_stored(channel, arrival.request);
+    if (place.owned) lci_buffer_free(place.bytes);
+    if (place.packet != 0) lane_.runtime().return_lent(arrival.rank, place.packet);
+    if (place.taken != 0) ring_.free(place.taken);
   }
   store_.clear();
   return count;

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 
+#include "base/ring_queue.hpp"
 #include "device/device.hpp"
 #include "runtime/target.hpp"
 
@@ -23,6 +23,15 @@ struct Arrival {
   uint64_t charge_bytes;
   uint32_t rank;
   uint64_t tag;
+  uint64_t request;  ///< Where its reply may go; 0: it asks for none.
+};
+
+/// Where the bytes of a message lie that are not in its record.
+struct StoredPlace {
+  std::byte* bytes = nullptr;
+  uint32_t taken = 0;   ///< Of the inbox's ring.
+  bool owned = false;   ///< In an ArrivalBuffer.
+  uint32_t packet = 0;  ///< In this packet of its sender, which is lent to us.
 };
 
 /// Bytes for stored payloads: allocated and freed in order, in a range that Java has mapped. Owner: the home lane.
@@ -53,8 +62,9 @@ class Inbox {
   ~Inbox();
   bool open(uint32_t messages, uint64_t bytes, uint32_t max_eager);
 
-  /// A message for this inbox. Called by the owner of @p device, which may not be the home loop.
-  void arrive(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned);
+  /// A message for this inbox. Called by the owner of @p device, which may not be the home loop. True: its packet stays
+  /// here.
+  bool arrive(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned);
   /// Home lane: moves what other loops pushed into the store. True if anything came.
   bool take_pushed();
   bool has_pushed() const { return pushed_.load(std::memory_order_acquire) != nullptr; }
@@ -67,6 +77,10 @@ class Inbox {
   /// Home lane: throws away what is stored; @return how many.
   uint64_t discard();
 
+  /// Home lane writes, any thread reads: messages may be left in their packets, and kept there.
+  bool is_zero_copy() const { return zero_copy_.load(std::memory_order_relaxed); }
+  void set_zero_copy(bool on) { zero_copy_.store(on, std::memory_order_relaxed); }
+
   Port& port() { return port_; }
   uint32_t index() const { return index_; }
   const PayloadRing& ring() const { return ring_; }
@@ -78,25 +92,26 @@ class Inbox {
   struct Stored {
     Arrival arrival;
     uint32_t size;
-    uint32_t taken;    // of the ring
-    std::byte* bytes;  // in the ring, or an ArrivalBuffer's
-    bool owned;
+    StoredPlace place;
   };
   struct Pushed {
     Pushed* next;
     Arrival arrival;
     uint32_t size;
-    std::byte* owned;
-    std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
+    StoredPlace place;  // no bytes: they follow
+    std::byte* bytes() { return place.bytes ? place.bytes : reinterpret_cast<std::byte*>(this + 1); }
   };
-  void store(const Arrival& arrival, const Payload& payload, std::byte* owned);
-  void push(const Arrival& arrival, const Payload& payload, std::byte* owned);
+  /// Where the bytes may stay; no bytes: they are to be copied.
+  StoredPlace leave_in_place(const Arrival& arrival, const Payload& payload, std::byte* owned);
+  void store(const Arrival& arrival, const Payload& payload, StoredPlace place);
+  void push(const Arrival& arrival, const Payload& payload, const StoredPlace& place);
 
   Lane& lane_;
   Port& port_;
   const uint32_t index_;
   PayloadRing ring_;
-  std::deque<Stored> store_;
+  RingQueue<Stored> store_;
+  std::atomic<bool> zero_copy_{false};
   alignas(64) std::atomic<Pushed*> pushed_{nullptr};
 };
 

@@ -8,18 +8,20 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "base/ring_queue.hpp"
 #include "completion/synchronizer.hpp"
 #include "lane/inbox.hpp"
+#include "lane/kept_messages.hpp"
 #include "lci/lci.h"
 
 namespace lci {
 
 class Runtime;
+class LaneGraphs;
 
 inline constexpr uint32_t kLaneSubmissions = 256;
 inline constexpr uint32_t kLaneInboxes = 256;
@@ -48,6 +50,7 @@ class Lane {
 
   int open_port(uint32_t number, const char* name, uint32_t messages, uint64_t bytes, uint32_t* index);
   int close_port(uint32_t index);
+  int set_zero_copy(uint32_t index, bool on);
   Inbox* inbox(uint32_t index) { return index < inboxes_.size() ? inboxes_[index].get() : nullptr; }
 
   uint64_t base() const { return reinterpret_cast<uint64_t>(block_); }
@@ -64,12 +67,19 @@ class Lane {
     if (!retired_.load(std::memory_order_relaxed)) write();
   }
 
-  // From devices, whose owner may be another lane's thread:
+  /// Whether the calling thread is inside enter.
+  bool is_entered() const;
+  bool retired() const { return retired_.load(std::memory_order_acquire); }
+  LaneGraphs& graphs() { return *graphs_; }
+  /// Any thread: a record of one of the lane's graphs.
+  void graph_event(const lci_record& record);
+
+  // From devices, whose owner may be another lane's thread, or (null) from a thread that has none:
   void operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context);
   // From devices of this lane only:
   void writable(Device* from, uint32_t rank, uint16_t target, uint64_t count);
   void peer_changed(Device* from, uint32_t rank, int state, int code);
-  void port_changed(Device* from, uint32_t rank, uint16_t port, int code);
+  void port_changed(Device* from, uint32_t rank, uint16_t target, int code);
   /// Any thread: a synchronizer of this lane became ready.
   void synchronizer_fired(uint32_t id, std::vector<lci_status> statuses);
 
@@ -78,31 +88,21 @@ class Lane {
   /// Leaves the lane at the end of the scope, also when memory ran out in it.
   class Inside {
    public:
-    explicit Inside(std::atomic<uint32_t>& busy) : busy_(busy) {}
-    ~Inside() { busy_.store(0, std::memory_order_release); }
+    explicit Inside(Lane& lane);
+    ~Inside();
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
 
    private:
-    std::atomic<uint32_t>& busy_;
+    Lane& lane_;
+    const Lane* const before_;
   };
   struct Pushed {
     Pushed* next;
     lci_record record;
     bool operation;
   };
-  /// What a record in the ring holds until it is consumed.
-  struct Held {
-    Inbox* inbox;
-    InKey* key;
-    std::byte* owned;
-    uint64_t charge_bytes;
-    uint32_t charge_messages;
-    uint32_t generation;
-    uint32_t taken;
-  };
-
-  explicit Lane(Runtime& runtime) : runtime_(runtime) {}
+  explicit Lane(Runtime& runtime);
   lci_lane_control& control() { return *reinterpret_cast<lci_lane_control*>(block_ + LaneLayout::kControl); }
   lci_demand& demand(uint32_t index) { return reinterpret_cast<lci_demand*>(block_ + LaneLayout::kDemand)[index]; }
   lci_descriptor* submissions() { return reinterpret_cast<lci_descriptor*>(block_ + LaneLayout::kSubmission); }
@@ -112,8 +112,12 @@ class Lane {
 
   uint32_t free_consumed();
   uint32_t publish();
+  int submit(lci_descriptor& op, Device& device);
+  /// The loop gives back a message that it kept.
+  int release_kept(uint64_t number);
+  void give_back(const Held& held);
   bool progress();
-  uint32_t drain();
+  void drain();
   bool pass();
   void refill_packets();
   void give_up_packets();
@@ -123,11 +127,13 @@ class Lane {
   void push(const lci_record& record, bool operation);
   void queue(const lci_record& record) { queue_.push_back(record); }
   uint32_t room() const { return ring_size_ - (tail_ - head_); }
-  /// A record for @p inbox with its payload in the record or at @p address; false if there is no room or no demand.
-  bool write_message(Inbox& inbox, const Arrival& arrival, uint32_t size, const Payload* payload, std::byte* address,
-                     uint32_t taken, bool owned);
+  /// A record for @p inbox with its payload in the record, or null and at @p place; false if there is no room or no
+  /// demand.
+  bool write_message(Inbox& inbox, const Arrival& arrival, uint32_t size, const Payload* payload,
+                     const StoredPlace& place);
   /// Skips to the start of the ring if @p count records do not fit before its end; false without room for both.
   bool make_contiguous(uint32_t count);
+  bool may_record();
   void release_inboxes();
 
   Runtime& runtime_;
@@ -138,13 +144,14 @@ class Lane {
   uint32_t park_slot_ = 0;
   uint32_t in_flight_ = 0;
   uint32_t rotate_inbox_ = 0, rotate_device_ = 0;
-  uint32_t operations_out_ = 0;
-  std::vector<Held> held_;
+  std::vector<Held> held_;  // by the records in the ring
+  KeptMessages kept_;
   std::vector<Device*> devices_;
   std::vector<std::unique_ptr<Inbox>> inboxes_;
   std::vector<std::unique_ptr<Inbox>> graveyard_;  // another device may still hold a pointer until the lane goes
-  std::deque<lci_record> queue_;                   // operation completions and events, always drained
-  TryLock writing_;                                // held while a device of another lane writes: retiring waits for it
+  std::unique_ptr<LaneGraphs> graphs_;
+  RingQueue<lci_record> queue_;  // operation completions and events, always drained
+  TryLock writing_;              // held while a device of another lane writes: retiring waits for it
   std::atomic<bool> retired_{false};
   std::atomic<uint32_t> busy_{0};
   alignas(64) std::atomic<Pushed*> pushed_{nullptr};
@@ -153,7 +160,7 @@ class Lane {
 /// A synchronizer whose firings are records of a lane. [E2]
 class LaneSynchronizer final : public Completion {
  public:
-  LaneSynchronizer(Lane& lane, uint32_t threshold) : Completion(Kind::kCustom), lane_(lane), threshold_(threshold) {}
+  LaneSynchronizer(Lane& lane, uint32_t threshold) : Completion(Kind::kLane), lane_(lane), threshold_(threshold) {}
   int signal(const lci_status& status) override;
   bool stores() const override { return true; }
 

@@ -40,6 +40,8 @@ void wake_park_word(std::atomic<uint32_t>& word) {
 }
 
 void Lane::wake() {
+  // A loop that polls without entering looks at its bells only; within an enter it sees by itself what is left.
+  if (!is_entered() && !LCI_MUTATED("silent_push")) devices_.front()->ring_own_bell();
   // Local publishers use sequentially consistent read-modify-writes before this, so no fence is needed here.
   auto& word = runtime_.arena().header().park[park_slot_].word;
   if (word.load(std::memory_order_seq_cst) == 0) return;
@@ -67,10 +69,10 @@ int Lane::park(uint64_t timeout_ns) {
   if (busy_.exchange(1, std::memory_order_acquire) != 0) {
     return fail(LCI_ERR_BUSY, "park: another thread is inside this lane");
   }
-  const Inside inside(busy_);
+  const Inside inside(*this);
   runtime_.park_barrier();
   runtime_.look_at_peers(true);
-  bool woken = has_work();
+  bool woken = has_work() || LCI_MUTATED("park_never_sleeps");
   if (!woken) {
     runtime_.shared.add(Metric::parks);
     const uint64_t end = now_ns() + std::min(timeout_ns, kLongestPark);

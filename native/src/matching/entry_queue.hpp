@@ -11,6 +11,46 @@
 
 namespace lci {
 
+/// Seven values of a queue, and the way to the next seven.
+struct alignas(64) EntryNode {
+  static constexpr size_t kEntries = 7;
+  void* entries[kEntries];
+  EntryNode* next;
+};
+static_assert(sizeof(EntryNode) == 64);
+
+/// Nodes that no queue of a bucket uses at the moment. Valid as zero bytes: then empty. Guarded by the bucket's lock.
+class SpareNodes {
+ public:
+  /// An empty node.
+  EntryNode* take() {
+    if (first_ == nullptr) return new EntryNode{};
+    EntryNode* node = first_;
+    first_ = node->next;
+    --count_;
+    return node;
+  }
+  /// @param node without entries
+  void give(EntryNode* node) {
+    if (count_ == kMost) {
+      delete node;
+      return;
+    }
+    node->next = first_;
+    first_ = node;
+    ++count_;
+  }
+  void clear() {
+    while (first_ != nullptr) delete std::exchange(first_, first_->next);
+    count_ = 0;
+  }
+
+ private:
+  static constexpr uint32_t kMost = 16;  // 1 KiB for a bucket that once held more than a hundred values of a key
+  EntryNode* first_;
+  uint32_t count_;
+};
+
 /**
  * Values of one key and one side, oldest first: two inline, the rest in nodes of seven that are one cache line each.
  * [B18] Valid as zero bytes: then empty. Not thread-safe: the bucket's lock guards it. Values are not null.
@@ -42,66 +82,62 @@ class EntryQueue {
     last_and_side_ = side == Side::kReceive;
   }
 
-  void push(void* value) {
+  void push(void* value, SpareNodes& spare) {
     if (inline_[0] == nullptr) {
       inline_[0] = value;
     } else if (inline_[1] == nullptr) {
       inline_[1] = value;
     } else {
-      push_overflow(value);
+      push_overflow(value, spare);
     }
   }
 
   /// Oldest value; only when not empty.
-  void* pop() {
+  void* pop(SpareNodes& spare) {
     if (LCI_MUTATED("matching_lifo") && inline_[1] != nullptr) std::swap(inline_[0], inline_[1]);
     void* value = inline_[0];
     inline_[0] = inline_[1];
-    inline_[1] = inline_[1] == nullptr ? nullptr : pop_overflow();
+    inline_[1] = inline_[1] == nullptr ? nullptr : pop_overflow(spare);
     return value;
   }
 
   /// Takes out the values for which @p take answers true, called oldest first; returns how many.
   template <typename Take>
-  size_t extract(Take take) {
+  size_t extract(SpareNodes& spare, Take take) {
     size_t taken = 0;
     for (size_t left = size(); left > 0; --left) {  // once around: what stays goes to the end
-      void* value = pop();
+      void* value = pop(spare);
       if (take(value)) {
         ++taken;
       } else {
-        push(value);
+        push(value, spare);
       }
     }
     return taken;
   }
 
-  /// Frees the nodes.
-  void clear() {
-    while (!empty()) pop();
+  /// Drops all values.
+  void clear(SpareNodes& spare) {
+    while (!empty()) pop(spare);
   }
 
  private:
-  static constexpr size_t kNodeEntries = 7;
-  struct alignas(64) Node {
-    void* entries[kNodeEntries];
-    Node* next;
-  };
-  static_assert(sizeof(Node) == 64);
+  static constexpr size_t kNodeEntries = EntryNode::kEntries;
+  using Node = EntryNode;
 
   Node* last() const { return reinterpret_cast<Node*>(last_and_side_ & ~uintptr_t{1}); }
   void set_last(Node* node) { last_and_side_ = reinterpret_cast<uintptr_t>(node) | (last_and_side_ & 1); }
 
-  void push_overflow(void* value) {
+  void push_overflow(void* value, SpareNodes& spare) {
     Node* node = last();
-    if (node == nullptr || node->entries[kNodeEntries - 1] != nullptr) node = append_node();
+    if (node == nullptr || node->entries[kNodeEntries - 1] != nullptr) node = append_node(spare);
     size_t at = 0;
     while (node->entries[at] != nullptr) ++at;
     node->entries[at] = value;
   }
 
-  Node* append_node() {
-    Node* node = new Node{};
+  Node* append_node(SpareNodes& spare) {
+    Node* node = spare.take();
     Node* previous = last();
     node->next = previous == nullptr ? node : previous->next;
     if (previous != nullptr) previous->next = node;
@@ -110,7 +146,7 @@ class EntryQueue {
   }
 
   /// Oldest value of the nodes; null if there are none.
-  void* pop_overflow() {
+  void* pop_overflow(SpareNodes& spare) {
     Node* tail = last();
     if (tail == nullptr) return nullptr;
     Node* first = tail->next;
@@ -120,7 +156,7 @@ class EntryQueue {
     if (first->entries[0] == nullptr) {
       tail->next = first->next;
       if (first == tail) set_last(nullptr);
-      delete first;
+      spare.give(first);
     }
     return value;
   }

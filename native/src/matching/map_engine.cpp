@@ -31,30 +31,36 @@ MapEngine::MapEngine(uint32_t buckets)
 
 MapEngine::~MapEngine() {
   each_touched_bucket([](Bucket& bucket) {
-    each_queue(bucket, [](EntryQueue& queue) { queue.clear(); });
+    each_queue(bucket, [&](EntryQueue& queue) { queue.clear(bucket.spare); });
+    bucket.spare.clear();
     free_blocks(bucket.chain);
   });
 }
 
-void* MapEngine::insert(uint64_t key, void* value, Side side) {
+void* MapEngine::match_or_store(uint64_t key, Side side, const ValueMaker& make) {
   const uint32_t index = index_of(key);
   Bucket& bucket = buckets_[index];
   std::unique_lock<TryLock> guard(bucket.lock, std::defer_lock);
   if (!LCI_MUTATED("matching_no_lock")) guard.lock();
+  if (LCI_MUTATED("matching_locks_twice")) {
+    guard.unlock();
+    guard.lock();
+  }
 
   EntryQueue* queue = find(bucket, key);
   if (LCI_MUTATED("matching_no_lock")) sched_yield();
   if (queue != nullptr && queue->side() != side) {
-    void* matched = queue->pop();
+    void* matched = queue->pop(bucket.spare);
     if (queue->empty()) release(bucket, queue);
     return matched;
   }
+  void* value = make();  // may throw: nothing has changed yet
   if (queue == nullptr) {
     queue = claim(bucket);
     queue->open(key, side);
     touch(index);
   }
-  queue->push(value);
+  queue->push(value, bucket.spare);
   return nullptr;
 }
 
@@ -66,7 +72,7 @@ bool MapEngine::remove(uint64_t key, void* value, Side side) {
   EntryQueue* queue = find(bucket, key);
   if (queue == nullptr || queue->side() != side) return false;
   bool found = false;
-  queue->extract([&](void* entry) { return !found && (found = entry == value); });
+  queue->extract(bucket.spare, [&](void* entry) { return !found && (found = entry == value); });
   if (queue->empty()) release(bucket, queue);
   return found;
 }
@@ -76,7 +82,7 @@ void MapEngine::extract(const std::function<bool(uint64_t, void*, Side)>& take) 
     const std::lock_guard<TryLock> guard(bucket.lock);
     std::vector<EntryQueue*> emptied;  // released afterwards: the last one of a block may free it
     each_queue(bucket, [&](EntryQueue& queue) {
-      queue.extract([&](void* value) { return take(queue.key(), value, queue.side()); });
+      queue.extract(bucket.spare, [&](void* value) { return take(queue.key(), value, queue.side()); });
       if (queue.empty()) emptied.push_back(&queue);
     });
     for (EntryQueue* queue : emptied) release(bucket, queue);

@@ -20,7 +20,7 @@ namespace lci {
  * A bucket is two cache lines: its lock and first queue in the first line, two more queues after it. More keys than
  * three go to chained blocks, each with 2n + 1 queues where the one before has n; empty blocks at the end of a chain
  * are freed. Under low load an operation touches one line of the table. The table takes memory only where it is
- * touched.
+ * touched. A bucket keeps a few nodes of emptied queues, so that traffic that comes and goes allocates nothing.
  *
  * Memory order: everything in a bucket is guarded by its lock, held for one operation; the lock also hands what a value
  * points to from the thread that stored it to the one that takes it out. `touched_`
@@ -32,7 +32,7 @@ class MapEngine final : public MatchingEngine {
   explicit MapEngine(uint32_t buckets);
   ~MapEngine() override;
 
-  void* insert(uint64_t key, void* value, Side side) override;
+  void* match_or_store(uint64_t key, Side side, const ValueMaker& make) override;
   bool remove(uint64_t key, void* value, Side side) override;
   void extract(const std::function<bool(uint64_t, void*, Side)>& take) override;
   size_t size() override;
@@ -52,6 +52,7 @@ class MapEngine final : public MatchingEngine {
     uint8_t used;  // bit i: queues[i] is in use; spares a look at the second line
     Block* chain;
     EntryQueue queues[kInlineQueues];
+    SpareNodes spare;
   };
   static_assert(sizeof(Bucket) == 128 && sizeof(Bucket) * kBucketsPerPage == 4096);
 

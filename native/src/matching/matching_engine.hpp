@@ -24,6 +24,22 @@ constexpr uint64_t make_key(uint32_t rank, uint64_t tag, uint32_t policy) {
          (with_tag ? tag & 0xFFFFFFFFu : 0);
 }
 
+/// Makes the value that an engine is to store: called only if there is no match, so that a match costs nothing. Refers
+/// to a function that outlives it. It runs under the lock of the key's entries and must not call the engine; it may
+/// copy a payload: whoever comes for that entry has to wait for the copy anyway.
+class ValueMaker {
+ public:
+  template <typename F>
+  explicit ValueMaker(F& make)
+      : context_(&make), call_([](void* context) -> void* { return (*static_cast<F*>(context))(); }) {}
+  /// Not null.
+  void* operator()() const { return call_(context_); }
+
+ private:
+  void* context_;
+  void* (*call_)(void*);
+};
+
 /**
  * Pairs sends with receives of the same key. Any thread may call anything at any time. Entries of one key and side
  * leave in the order in which they came. [B17, SS-19]
@@ -32,9 +48,14 @@ class MatchingEngine {
  public:
   virtual ~MatchingEngine() = default;
 
-  /// Takes the oldest entry of the other side out and returns it; if there is none, stores @p value (not null) and
-  /// returns null.
-  virtual void* insert(uint64_t key, void* value, Side side) = 0;
+  /// Takes the oldest entry of the other side out and returns it; if there is none, stores what @p make makes and
+  /// returns null. One look-up under one lock.
+  virtual void* match_or_store(uint64_t key, Side side, const ValueMaker& make) = 0;
+  /// The same for a @p value that is there already (not null).
+  void* insert(uint64_t key, void* value, Side side) {
+    auto make = [value] { return value; };
+    return match_or_store(key, side, ValueMaker(make));
+  }
   /// Takes one stored entry out: true if it was there, false if it never was or has been matched.
   virtual bool remove(uint64_t key, void* value, Side side) = 0;
   /// Shows every stored entry to @p take, oldest first within a key, and takes out those for which it answers true. It

@@ -6,12 +6,12 @@
 
 namespace lci {
 
-void* QueueEngine::insert(uint64_t key, void* value, Side side) {
+void* QueueEngine::match_or_store(uint64_t key, Side side, const ValueMaker& make) {
   const std::lock_guard<TryLock> guard(lock_);
   auto& others = stored(side == Side::kSend ? Side::kReceive : Side::kSend);
   const auto match = std::find_if(others.begin(), others.end(), [&](const Entry& entry) { return entry.key == key; });
   if (match == others.end()) {
-    stored(side).push_back({key, value});
+    stored(side).push_back({key, make()});
     return nullptr;
   }
   void* matched = match->value;

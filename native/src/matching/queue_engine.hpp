@@ -12,7 +12,7 @@ namespace lci {
 /// Two linear lists under one lock, for debugging and as the oracle of tests. [B19]
 class QueueEngine final : public MatchingEngine {
  public:
-  void* insert(uint64_t key, void* value, Side side) override;
+  void* match_or_store(uint64_t key, Side side, const ValueMaker& make) override;
   bool remove(uint64_t key, void* value, Side side) override;
   void extract(const std::function<bool(uint64_t, void*, Side)>& take) override;
   size_t size() override;

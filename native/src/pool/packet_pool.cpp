@@ -50,6 +50,13 @@ class alignas(64) PacketPool::Deque {
     add(size_, 1u);
     return true;
   }
+  bool push_head(uint32_t handle) {
+    if (size() == room_) return false;
+    head_ = head_ == 0 ? room_ - 1 : head_ - 1;
+    handles_[head_] = handle;
+    add(size_, 1u);
+    return true;
+  }
   uint32_t pop_tail() {
     size_.store(size() - 1, std::memory_order_relaxed);
     return handles_[wrap(head_ + size())];
@@ -218,12 +225,13 @@ uint32_t PacketPool::get_many(uint32_t deque, uint32_t* out, uint32_t n) {
   return taken;
 }
 
-void PacketPool::put_many(uint32_t deque, const uint32_t* handles, uint32_t n) {
+void PacketPool::put_many(uint32_t deque, const uint32_t* handles, uint32_t n, End end) {
   Deque& own = *deques_[deque];
   const std::lock_guard<TryLock> guard(own.lock);
   for (uint32_t i = 0; i < n; ++i) {
     check_->on_put(handles[i]);
-    if (!own.push_tail(handles[i])) add(own.rejected, uint64_t{1});
+    const bool taken = end == End::kHead ? own.push_head(handles[i]) : own.push_tail(handles[i]);
+    if (!taken) add(own.rejected, uint64_t{1});
   }
   add(own.puts, uint64_t{n});
 }
@@ -238,16 +246,21 @@ uint32_t PacketPool::free_count() const {
   return sum;
 }
 
+uint32_t PacketPool::free_in(uint32_t deque) const {
+  return deques_[deque]->size();
+}
+
 PacketPoolCounters PacketPool::counters() const {
   PacketPoolCounters sum;
-  for (const auto& deque : deques_) {
-    sum.gets += deque->gets.load(std::memory_order_relaxed);
-    sum.puts += deque->puts.load(std::memory_order_relaxed);
-    sum.steals += deque->steals.load(std::memory_order_relaxed);
-    sum.misses += deque->misses.load(std::memory_order_relaxed);
-    sum.rejected += deque->rejected.load(std::memory_order_relaxed);
-  }
+  for (uint32_t deque = 0; deque < deques_.size(); ++deque) sum += counters_of(deque);
   return sum;
+}
+
+PacketPoolCounters PacketPool::counters_of(uint32_t deque) const {
+  const Deque& from = *deques_[deque];
+  return {from.gets.load(std::memory_order_relaxed), from.puts.load(std::memory_order_relaxed),
+          from.steals.load(std::memory_order_relaxed), from.misses.load(std::memory_order_relaxed),
+          from.rejected.load(std::memory_order_relaxed)};
 }
 
 /// Brings packets into the caller's own deque, which it has locked.

@@ -22,20 +22,32 @@ class ChunkSource {
   virtual std::byte* at(uint64_t offset) = 0;
 };
 
-/// Sums over all deques; each number is exact when the pool is quiet.
+/// Of one deque, or sums over several; each number is exact when the pool is quiet.
 struct PacketPoolCounters {
   uint64_t gets = 0;      ///< packets handed out
   uint64_t puts = 0;      ///< packets taken back
   uint64_t steals = 0;    ///< successful steal attempts
   uint64_t misses = 0;    ///< calls that handed out less than was asked for
   uint64_t rejected = 0;  ///< puts dropped because the deque was full: a packet was put twice; must stay 0
+
+  PacketPoolCounters& operator+=(const PacketPoolCounters& other) {
+    gets += other.gets;
+    puts += other.puts;
+    steals += other.steals;
+    misses += other.misses;
+    rejected += other.rejected;
+    return *this;
+  }
 };
+
+/// Of a deque: its owner takes from the tail first, a thief from the head.
+enum class End : uint8_t { kHead, kTail };
 
 /**
  * Fixed-size buffers, named by handle = offset / 64; 0 is no packet. [B10]
  *
  * One deque per device, so that packets are never lost with a thread that ended [SS-23]. Each deque has a try-lock:
- * any thread may call anything with any deque. The owner takes and returns at the tail; a thief takes from the head.
+ * any thread may call anything with any deque. The owner takes at the tail; a thief takes from the head.
  *
  * Memory order: a deque's content is guarded by its lock (acquire, release), which therefore also hands the bytes of a
  * packet from the thread that put it to the thread that gets it. Sizes and counters are written under the lock and read
@@ -62,7 +74,7 @@ class PacketPool {
   uint32_t get_many(uint32_t deque, uint32_t* out, uint32_t n);
   /// Gives a packet back. Test builds abort when it is not a packet that is out. [M7]
   void put(uint32_t deque, uint32_t handle) { put_many(deque, &handle, 1); }
-  void put_many(uint32_t deque, const uint32_t* handles, uint32_t n);
+  void put_many(uint32_t deque, const uint32_t* handles, uint32_t n, End end = End::kTail);
 
   /// Whether @p handle is exactly the start of a packet of this pool, in or out: the check of handles that peers or
   /// users name. O(log chunks), no lock.
@@ -75,7 +87,9 @@ class PacketPool {
   uint32_t capacity() const { return capacity_.load(std::memory_order_relaxed); }
   /// Packets in the deques; approximate while others work.
   uint32_t free_count() const;
+  uint32_t free_in(uint32_t deque) const;
   PacketPoolCounters counters() const;
+  PacketPoolCounters counters_of(uint32_t deque) const;
 
  private:
   class Deque;

@@ -2,13 +2,17 @@
 // What the core remembers of operations that are under way.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "completion/completion.hpp"
+#include "device/parts.hpp"
 #include "lci/lci.h"
+#include "protocol/outstanding.hpp"
+#include "rma/region_table.hpp"
 
 namespace lci {
 
@@ -23,10 +27,37 @@ struct OpTarget {
   Completion* completion = nullptr;  ///< Signalled if given,
   Lane* lane = nullptr;              ///< else this lane records it.
   uint64_t context = 0;
-  bool forgotten = false;  ///< Nobody is told.
+  bool forgotten = false;              ///< Nobody is told.
+  Outstanding* outstanding = nullptr;  ///< Operations of the device it was posted on that have not ended.
 
-  void forget() {
+  /// The operation may be answered with posted. Ends by release(), or by its signal.
+  void hold() const {
+    if (completion) completion->hold();
+    if (outstanding) outstanding->begin();
+  }
+  /// The same by who holds the device it is posted on.
+  void hold_by_owner() const {
+    if (completion) completion->hold();
+    if (outstanding) outstanding->begin_by_owner();
+  }
+  void release() const {
     if (completion) completion->forget_held();
+    ended();
+  }
+  /// After the signal: whoever sees the count sees what the signal did.
+  void ended() const {
+    if (outstanding) outstanding->end();
+  }
+  /// The same by who holds the device with this count.
+  void ended_by(Outstanding& own) const {
+    if (outstanding == &own) {
+      own.end_by_owner();
+    } else {
+      ended();
+    }
+  }
+  void forget() {
+    release();
     *this = {};
     forgotten = true;
   }
@@ -80,40 +111,120 @@ class SlotTable {
   size_t live_ = 0;
 };
 
-/// A rendezvous seen from its sender: announced, then streamed in chunks through packets.
+/// An operation whose signal waits for its packets to come back from the receiver. [C9]
+struct Departure {
+  OpTarget target;  ///< Of a rendezvous: when all its packets have left.
+  Channel* channel = nullptr;
+  uint64_t tag = 0;
+  void* buffer = nullptr;
+  uint64_t size = 0;
+  uint32_t packets = 0;
+  bool all_sent = false;
+};
+
+/// The right to signal a port when data is in place: taken from its key when the operation is accepted. [2B-4]
+struct SignalRight {
+  enum class Kind : uint8_t { kNone, kCredit, kUncredited, kAnnouncement };
+  Kind kind = Kind::kNone;
+  uint16_t port = 0;
+  uint16_t tag = 0;
+  uint32_t generation = 0;  ///< Of the port, when the credit was taken.
+  uint32_t packet = 0;      ///< For the announcement, where it is taken already.
+};
+
+inline bool is_remote(const lci_descriptor& op) {
+  return op.op == LCI_OP_PUT || op.op == LCI_OP_GET;
+}
+
+/// Bytes that an operation moves. A put or get of a list has no displacement: there it notes its bytes when they are
+/// measured.
+inline uint64_t bytes_of(const lci_descriptor& op) {
+  if (!is_remote(op)) return op.size;
+  if (op.flags & LCI_FLAG_LIST) return op.u.ref.displacement;
+  return op.size == 0 ? op.u.ref.count : op.size;
+}
+
+/// Whether an operation answers a request.
+inline bool is_reply(const lci_descriptor& op) {
+  return op.op == LCI_OP_AM && (op.policy & LCI_AM_REPLY);
+}
+
+/// What the caller of a post learns of an operation, other than a receive, that is done.
+inline lci_status done_status(const lci_descriptor& op, const OpTarget& target) {
+  const bool buffer = (op.flags & (LCI_FLAG_PAYLOAD_MASK | LCI_FLAG_LIST)) == LCI_FLAG_BUFFER;
+  void* const memory = buffer ? reinterpret_cast<void*>(op.u.ref.address) : nullptr;
+  return {LCI_DONE, op.rank, op.tag, memory, bytes_of(op), target.context, 0, 0};
+}
+
+/// Entries that a descriptor takes: an inline payload continues in the following ones, that of a put begins there.
+inline uint32_t entries_of(const lci_descriptor& op) {
+  const bool payload = op.op == LCI_OP_AM || op.op == LCI_OP_SEND || op.op == LCI_OP_PUT;
+  if (!payload || (op.flags & LCI_FLAG_PAYLOAD_MASK) != LCI_FLAG_INLINE || op.size > LCI_INLINE_MAX) return 1;
+  const auto first = static_cast<uint32_t>(op.op == LCI_OP_PUT ? 0 : sizeof op.u.inline_payload);
+  return op.size <= first ? 1 : 1 + (op.size - first + 63) / 64;
+}
+
+/// A range here and the one of a peer's region that it goes to or comes from.
+struct RemoteRange {
+  std::byte* local = nullptr;
+  uint64_t size = 0;
+  RemoteAccess access;
+};
+
+/// What is streamed in chunks through packets: a rendezvous (announced first), a put, what a peer gets from us.
 struct SendContext {
+  enum class Kind : uint8_t { kRendezvous, kPut, kServedGet };
+  Kind kind = Kind::kRendezvous;
   OpTarget target;
   Channel* channel = nullptr;
   const std::byte* data = nullptr;
-  std::vector<std::byte> owned;  ///< Payload copied for the backlog; else empty.
-  uint32_t size = 0;
-  uint32_t sent = 0;
-  uint16_t number = 0;  ///< Target number.
+  std::vector<std::byte> owned;  ///< Payload copied from where it could not stay; else empty.
+  uint64_t size = 0;
+  uint64_t sent = 0;
+  uint16_t number = 0;           ///< Target number.
+  uint32_t port_generation = 0;  ///< What the sender knew of it.
   uint64_t tag = 0;
   uint64_t id = 0;
   uint64_t receiver = 0;  ///< Receiver's context once it is ready.
   bool streaming = false;
   bool credited = false;
-  bool abandoned = false;  ///< Its lane went: it only waits to tell the receiver.
+  bool network = false;   ///< Signalled when its packets are back: `departure`, from the first one on.
+  bool in_place = false;  ///< So, too, since the receiver reads the bytes where they lie. [G3]
+  uint64_t departure = 0;
+  Parts parts;                      ///< Where the bytes are if not at `data`.
+  bool abandoned = false;           ///< Its lane went: it only waits to tell the receiver.
+  RemoteAccess access;              ///< Served get: our region.
+  std::vector<RemoteRange> ranges;  ///< Put: what has not been sent; the last one comes first.
+  uint64_t acknowledged = 0;        ///< Put: bytes that the target has.
+  SignalRight signal;
   uint64_t generation = 0;
 };
 
-/// A rendezvous seen from its receiver.
+/// A rendezvous seen from its receiver, or a get seen from its initiator.
 struct ReceiveContext {
   OpTarget target;  ///< Of a matched receive.
   Channel* channel = nullptr;
   InKey* key = nullptr;         ///< Of an active message: delivered to the key's port.
   std::byte* buffer = nullptr;  ///< The user's, or (active message) an ArrivalBuffer's bytes.
-  uint32_t capacity = 0;        ///< Bytes that fit in buffer.
-  uint32_t size = 0;
-  uint32_t received = 0;
+  Parts parts;                  ///< Where the bytes go if not to `buffer`.
+  uint64_t capacity = 0;        ///< Bytes that fit in buffer.
+  uint64_t size = 0;
+  uint64_t received = 0;
   uint32_t charge_messages = 0;
   uint64_t charge_bytes = 0;
-  uint32_t generation = 0;  ///< Of the port when admitted.
+  uint64_t uncredited_bytes = 0;  ///< Its part of Channel::uncredited_bytes.
+  uint32_t generation = 0;        ///< Of the port when admitted.
   uint64_t tag = 0;
-  uint64_t sender = 0;  ///< Sender's context.
+  uint64_t request = 0;  ///< Of an active message: where its reply goes, or 0.
+  uint64_t sender = 0;   ///< Sender's context.
   uint64_t id = 0;
   bool ready_sent = false;
+  bool is_get = false;
+  RemoteAccess access;              ///< Get: the peer's range that fills `buffer` now.
+  std::vector<RemoteRange> ranges;  ///< Get of a list: what is asked for after that; the last one comes first.
+  void* posted_buffer = nullptr;    ///< Get: for the status.
+  uint64_t posted_size = 0;
+  SignalRight signal;
 };
 
 /// What lies in a matching engine.
@@ -125,6 +236,7 @@ struct PostedReceive {
   uint64_t tag;
   uint64_t key;
   Device* device;
+  std::unique_ptr<Parts> parts;  ///< Where the bytes go if not to `buffer`.
 };
 
 struct UnexpectedSend {
@@ -133,12 +245,13 @@ struct UnexpectedSend {
   bool credited;
   uint32_t rank;
   uint32_t size;
+  uint32_t generation;  ///< Of the engine, when the credit was spent.
   uint64_t tag;
   InKey* key;
   uint64_t argument;  ///< Packet handle, or the sender's context.
-  // A stored payload: here when it is short, which saves an allocation.
+  // A stored payload: here when it came inline, which saves an allocation.
   std::unique_ptr<std::byte[]> long_data;
-  std::byte short_data[40] = {};
+  std::byte short_data[LCI_INLINE_MAX];
 
   std::byte* data() { return size <= sizeof(short_data) ? short_data : long_data.get(); }
 };

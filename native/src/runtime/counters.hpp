@@ -3,6 +3,7 @@
 // (relaxed atomics, so that a snapshot may read at any time); the rest is shared and rare.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -19,7 +20,10 @@ namespace lci {
   X(announcements) X(pulls) X(discarded) X(progress_calls) X(progress_idle) X(ring_full) X(rendezvous) \
   X(unexpected) X(unexpected_stored) X(credits_leased) X(parks) X(wakes) X(late_wakes) X(peers_failed) \
   X(peers_left) X(protocol_errors) X(chaos_delayed) X(chaos_reordered) X(chaos_refused) X(chaos_killed) \
-  X(chaos_stalled) X(receives_pending) X(sends_pending)
+  X(chaos_stalled) X(receives_pending) X(sends_pending) \
+  X(operations_put_done) X(operations_put_posted) X(operations_get_done) X(operations_get_posted) X(rma_copied) \
+  X(rma_streamed) X(rma_served) X(rma_refused) X(memory_regions) X(memory_allocated) \
+  X(packets_held) X(statuses_pushed) X(statuses_popped)
 // clang-format on
 
 enum class Metric : uint32_t {
@@ -29,6 +33,7 @@ enum class Metric : uint32_t {
       kCount
 };
 inline constexpr uint32_t kCounters = static_cast<uint32_t>(Metric::kCount);
+using CounterValues = std::array<uint64_t, kCounters>;
 
 /// Name of counter @p index, or null.
 const char* counter_name(uint32_t index);

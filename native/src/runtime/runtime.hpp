@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,10 +13,17 @@
 
 #include "base/attributes.hpp"
 #include "base/fences.hpp"
+#include "base/growing_array.hpp"
+#include "base/log.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "device/device.hpp"
-#include "pool/packet_pool.hpp"
+#include "device/kept_blocks.hpp"
+#include "flow/loans.hpp"
+#include "pool/packet_pools.hpp"
+#include "rma/region_table.hpp"
+#include "rma/remote_table.hpp"
 #include "runtime/counters.hpp"
+#include "runtime/engine.hpp"
 #include "runtime/target.hpp"
 #include "transport/chaos/chaos.hpp"
 #include "transport/shm/arena.hpp"
@@ -27,10 +35,17 @@ class Lane;
 
 /// What the owner of a packet knows of it; private memory.
 struct PacketState {
-  uint32_t rank;      ///< Peer that reads it.
-  uint16_t device;    ///< Device that sent it, plus one; 0 when not out.
-  OutKey* announced;  ///< Key whose announcement it carries, if any.
+  uint32_t rank;           ///< Peer that reads it.
+  uint16_t device;         ///< Device that sent it, plus one; 0 when not out.
+  OutKey* announced;       ///< Key whose announcement it carries, if any.
+  uint64_t departure = 0;  ///< Who is told when it comes back, if anybody; see Device.
+  enum Holder : uint8_t { kNobody, kLoop, kUser };
+  uint8_t held = kNobody;  ///< Who may post it or give it back.
+  uint32_t bytes = 0;      ///< That it carries while it is out.
 };
+
+/// Completion objects of one runtime.
+inline constexpr uint32_t kMaxCompletions = 65535;
 
 class Runtime {
  public:
@@ -46,14 +61,19 @@ class Runtime {
   const char* bootstrap_name() const { return bootstrap_->name(); }
   Arena& arena() { return *arena_; }
   Arena& peer_arena(uint32_t rank) { return *peers_.arenas[rank]; }
-  PacketPool& pool() { return *pool_; }
+  PacketPools& pool() { return *pool_; }
   PacketState& packet_state(uint32_t handle) { return packet_states_[handle / (pool_->packet_size() / kPacketUnit)]; }
   uint32_t max_eager() const { return pool_->packet_size() - kPacketPayloadOffset; }
   Device& device(uint32_t index) { return *devices_[index]; }
   uint32_t devices() const { return static_cast<uint32_t>(devices_.size()); }
-  Engine& engine(uint32_t index) { return *engines_[index]; }
-  uint32_t engines() const { return static_cast<uint32_t>(engines_.size()); }
   const Chaos* chaos() const { return chaos_.get(); }
+  Log& log() { return *log_; }
+  /// For those who read it when this runtime has gone.
+  std::shared_ptr<Log> share_log() const { return log_; }
+  bool has_packets() const { return attributes_.packets_max != 0; }
+  /// Of the buffers in which messages are given to users; null: malloc. [A10]
+  const lci_allocator* allocator() const { return allocator_.load(std::memory_order_acquire); }
+  void set_allocator(const lci_allocator* allocator) { allocator_.store(allocator, std::memory_order_release); }
 
   // ports
   int open_port(uint32_t number, const char* name, Completion* completion, Inbox* inbox, uint32_t messages,
@@ -65,13 +85,61 @@ class Runtime {
   /// What a message can be addressed to; null for numbers no honest peer sends.
   Target* target(uint16_t number);
 
+  /// Sets room for replies aside at a port; see lci_port_reply_room().
+  int add_reply_room(uint32_t number, uint32_t count, uint32_t bytes, uint8_t* out_id);
+  /// The port at which a request with this id reserves room; null if there is none.
+  Port* reply_port(uint8_t id) const {
+    return id <= LCI_MAX_REPLY_ROOM ? reply_ports_[id].load(std::memory_order_acquire) : nullptr;
+  }
+  /// Room for replies may have come: those who were refused are told. Any thread.
+  void tell_reply_room(ReplyRooms& rooms);
+  /// The peer is gone: no reply of it is waited for.
+  void forget_replies(uint32_t rank);
+
+  /// Packets of peers that users have not freed.
+  Loans& loans() { return *loans_; }
+  /// What an arrival brought goes, wherever it lies; false if it was freed already. Any thread.
+  bool free_arrival(lci_status& status);
+  /// The same of one that nobody took: it will not be answered, either. Any thread.
+  void discard_arrival(lci_status& status);
+  /// The same of one whose status is taken, and whose bytes nobody wants: its room goes back to its sender.
+  void drop_arrival(lci_status& status);
+  /// A packet of @p rank that was lent goes home, and its credit; false if it is not lent. Any thread.
+  bool return_lent(uint32_t rank, uint32_t packet);
+
+  // remote memory
+  RegionTable& regions() { return *regions_; }
+  RemoteTable& remotes() { return remotes_; }
+
+  // matching engines
+  int create_engine(uint32_t number, uint32_t type, lci_make_key_fn make_key, void* argument);
+  int free_engine(uint32_t number);
+  /// The engine, made known if it was never named; null if the number is out of range.
+  Engine* engine(uint32_t number);
+  template <typename F>
+  void for_each_engine(F visit) {
+    for (auto& known : engines_) {
+      if (Engine* engine = known.load(std::memory_order_acquire)) visit(*engine);
+    }
+  }
+
   // completion objects
   uint32_t add_completion(std::unique_ptr<Completion> completion);
   Completion* completion(uint32_t id);
   int remove_completion(Completion* completion);
+  /// Orders what a device says that it delivers to against its look whether the port is open. Free where the process
+  /// can be stopped for a moment by those who free objects.
+  void delivery_fence() const {
+    fence_compiler();
+    if (!freers_pay_) fence_seq_cst();
+  }
 
   // peers
   RankState peer_state(uint32_t rank) const { return peer_states_[rank].load(std::memory_order_acquire); }
+  /// LCI_DONE, or the error that names why @p rank takes part no more.
+  int check_peer(uint32_t rank, const char* operation) const;
+  /// Whether a rank lives in this process: its memory is ours.
+  bool same_process(uint32_t rank) const { return rank == rank_ || peers_.pidfds[rank] < 0; }
   uint32_t peer_epoch() const { return peer_epoch_.load(std::memory_order_acquire); }
   /// Reads what peers say of themselves and whether their processes live, at most every 20 ms. Any thread.
   void look_at_peers(bool now);
@@ -88,53 +156,79 @@ class Runtime {
   bool parkers_pay() const { return parkers_pay_; }
   void wake_device(uint32_t rank, uint32_t device);
 
+  std::mutex creating_lane;  ///< Held from the look whether devices are free until they are taken.
   /// Takes a lane that its loop has freed. Any thread.
   void retire_lane(std::unique_ptr<Lane> lane);
 
   // packets: any thread
+  /// A packet for the user, or 0.
+  uint32_t hold_packet(uint32_t deque);
+  /// Takes a packet from whoever holds it; false if nobody does. It is the caller's then.
+  bool unhold_packet(uint64_t handle);
   std::atomic<uint32_t> packet_waiters{0};  ///< Bit per device that was refused a packet.
   void wake_packet_waiters();
+  bool waits_for_packets(uint32_t device) const { return packet_waiters.load(std::memory_order_relaxed) >> device & 1; }
 
   SharedCounters shared;
   uint32_t snapshot(uint64_t* out, uint32_t count);
+  /// What device @p index has counted, or with LCI_NO_DEVICE what none counts; 0 if there is no such device.
+  uint32_t snapshot_part(uint32_t index, uint64_t* out, uint32_t count);
   bool closed() const { return closed_; }
   /// Java looks at the arena: its range stays mapped. [V15]
   void keep_ranges() { arena_->keep_range(); }
 
  private:
+  void give_back(uint32_t packet, const Charge& charge);
+  bool wait_until_not_delivering(const Completion& completion) const;
+  void delivery_barrier() const;
   Runtime() = default;
   int start(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank);
+  void clamp_packets();
   void announce_state(RankState state);
+  void open_engine(uint32_t number, MatchingEngineType type, Matcher matcher);
   uint64_t credits_out();
+  void count_statuses(uint64_t* pushed, uint64_t* popped);
+  void count_device(uint32_t index, CounterValues* sum) const;
+  void count_rest(CounterValues* sum);
 
   Attributes attributes_;
+  const std::shared_ptr<Log> log_ = std::make_shared<Log>();
+  std::atomic<const lci_allocator*> allocator_{nullptr};
   std::unique_ptr<Bootstrap> bootstrap_;
   uint32_t rank_ = 0, size_ = 0;  // the bootstrap's: asked for by every message
   std::shared_ptr<Arena> arena_;
   Peers peers_;
-  std::unique_ptr<PacketPool> pool_;
+  std::unique_ptr<PacketPools> pool_;
+  std::unique_ptr<RegionTable> regions_;
+  RemoteTable remotes_;
   struct FreeDeleter {
     void operator()(void* p) const { ::free(p); }
   };
   std::unique_ptr<PacketState[], FreeDeleter> packet_states_;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::vector<std::unique_ptr<Engine>> engines_;
   std::unique_ptr<Chaos> chaos_;
   std::mutex ports_mutex_;
   std::unique_ptr<std::atomic<Port*>[]> ports_;
   std::vector<std::unique_ptr<Port>> port_storage_;
+  std::array<std::atomic<Port*>, LCI_MAX_REPLY_ROOM + 1> reply_ports_{};  // 0 is none
+  const KeptBlocks::User keeps_blocks_{KeptBlocks::shared()};
+  std::unique_ptr<Loans> loans_;
+  std::mutex engines_mutex_;         // the table
+  std::mutex engines_change_mutex_;  // opening and closing
+  std::array<std::atomic<Engine*>, LCI_MAX_ENGINE + 1> engines_{};
+  std::vector<std::unique_ptr<Engine>> engine_storage_;
   std::mutex lanes_mutex_;
   std::vector<std::unique_ptr<Lane>> retired_lanes_;  // operations on other devices may still name them
   std::mutex completions_mutex_;
   std::vector<std::unique_ptr<Completion>> completions_;
-  std::unique_ptr<std::atomic<Completion*>[]> completion_table_;
-  uint32_t completion_count_ = 0;
-  std::vector<uint32_t> free_completions_;
+  GrowingArray<Completion*> completion_table_;
+  std::deque<uint32_t> free_completions_;  // the one that is free longest first
   std::unique_ptr<std::atomic<RankState>[]> peer_states_;
   std::atomic<uint32_t> peer_epoch_{0};
   TryLock looking_;
   std::atomic<uint64_t> next_look_{0};
   bool parkers_pay_ = false;
+  bool freers_pay_ = false;
   bool closed_ = false;
 };
 

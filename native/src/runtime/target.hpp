@@ -11,7 +11,7 @@
 
 #include "completion/completion.hpp"
 #include "flow/keys.hpp"
-#include "matching/matching_engine.hpp"
+#include "flow/reply_rooms.hpp"
 
 namespace lci {
 
@@ -30,9 +30,9 @@ class Target {
   void wake_waiting();
   /// The port opened or closed: every key is looked at. Any thread.
   void wake_all();
-  /// Credit that no key holds any more. Any thread.
-  void give(Credit credit) {
-    capacity.give(credit);
+  /// Credit of @p generation that no key holds any more. Any thread.
+  void give(Credit credit, uint32_t generation_of_credit) {
+    capacity.give(credit, generation_of_credit);
     if (waiting_keys.load(std::memory_order_relaxed) != 0) wake_waiting();
   }
   void add_key(InKey* key);
@@ -42,10 +42,11 @@ class Target {
   void recall_from_others(const InKey* asking);
 
   std::atomic<State> state{State::kNever};
-  std::atomic<uint32_t> generation{0};
+  std::atomic<uint32_t> generation{0};         ///< Counts openings.
+  std::atomic<uint32_t> closed_generation{0};  ///< The last one that ended.
   std::atomic<uint32_t> holders{0};
   std::atomic<uint32_t> waiting_keys{0};  ///< Keys with an announcement that found no room.
-  std::atomic<uint32_t> name_hash{0};
+  std::atomic<uint32_t> name_hash{0};     ///< Of an engine: whose keys it has; see sender_hash().
   bool credited = true;
   Capacity capacity;
 
@@ -56,17 +57,18 @@ class Target {
 
 class Port final : public Target {
  public:
+  ~Port() override { delete replies_.load(std::memory_order_relaxed); }
+  /// Null while nobody asks for replies here, or answers a peer's port of this number. Any thread.
+  ReplyRooms* replies() const { return replies_.load(std::memory_order_acquire); }
+  ReplyRooms& make_replies(uint32_t ranks);
   uint32_t number = 0;
   std::string name;
   std::atomic<Completion*> completion{nullptr};  ///< Null for a lane inbox.
   std::atomic<Inbox*> inbox{nullptr};
   std::atomic<uint32_t> sender_hash{0};  ///< Name under which this rank sends to the port.
-};
 
-class Engine final : public Target {
- public:
-  uint32_t index = 0;
-  std::unique_ptr<MatchingEngine> matching;
+ private:
+  std::atomic<ReplyRooms*> replies_{nullptr};
 };
 
 }  // namespace lci

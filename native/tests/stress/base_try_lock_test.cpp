@@ -11,6 +11,7 @@
 namespace lci {
 namespace {
 
+// Proves: H16
 TEST(TryLockStress, ExcludesAndPublishes) {
   constexpr uint32_t kThreads = 8;
   constexpr uint64_t kRounds = 20'000;

@@ -34,6 +34,9 @@ void relay(const lci_status* status, void* argument) {
   self.promised += status->tag % 2;
 }
 
+// Proves: H6
+// Proves: E11
+// Proves: SS-47
 TEST(HandlerPostStress, HandlersOfTwoDevicesPostToEachOther) {
   const lci::test::Deadline deadline(60);
   Job job(1, {{"devices", "2"}});

@@ -26,6 +26,7 @@ class MatchingStress : public testing::TestWithParam<std::tuple<MatchingEngineTy
 
 /// Random sends, receives and removals of eight threads: every item ends exactly once, by a match with an item of its
 /// own key and the other side, by removal, or by the extraction at the end. [B17]
+// Proves: B17 B18 B19
 TEST_P(MatchingStress, EveryItemEndsExactlyOnce) {
   constexpr uint32_t kThreads = 8;
   constexpr uint32_t kItems = 10'000;

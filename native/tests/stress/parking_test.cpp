@@ -35,7 +35,7 @@ uint64_t rounds() {
   return soak() ? 100'000 : 2'000;
 }
 uint64_t ends() {
-  return soak() ? 1'000 : 20;
+  return soak() ? 1'000 : 50;
 }
 Deadline deadline() {
   return Deadline(soak() ? 600 : 60);
@@ -104,6 +104,7 @@ bool wait(const ParkingLoop& loop, const Deadline& end, Ready ready) {
   return true;
 }
 
+// Proves: V11
 TEST(LostWakes, Arrival) {
   Job job(2);
   const Deadline end = deadline();
@@ -127,6 +128,7 @@ TEST(LostWakes, Arrival) {
 }
 
 // The loop's sender was refused with nocredit, and waits to be told that there is room.
+// Proves: V11
 TEST(LostWakes, CreditGranted) {
   Job job(2);
   const Deadline end = deadline();
@@ -166,6 +168,7 @@ TEST(LostWakes, CreditGranted) {
 
 /// The loop posts packets until it is told nopacket, and waits for the generation to move; another device of its rank
 /// takes packets of the same pool. [V4]
+// Proves: V11
 TEST(LostWakes, PacketsReturned) {
   Job job(2, {{"devices", "2"}, {"packets", "20"}, {"packets_max", "20"}});
   const Deadline end = deadline();
@@ -220,6 +223,7 @@ TEST(LostWakes, PacketsReturned) {
 }
 
 /// What a loop's other queues do: MPSC post, request(n), cancel. The core does not know of the work.
+// Proves: V11
 TEST(LostWakes, WakeFromAnotherThread) {
   Job job(1);
   const Deadline end = deadline();
@@ -241,8 +245,9 @@ TEST(LostWakes, WakeFromAnotherThread) {
         const uint64_t done_before = woke_at.load();
         const int code = lci_lane_park(lane.handle(), kForEver);
         const uint64_t now = lci::now_ns(), woken = woke_at.load();
-        // Timed out although a wake for this very work ended long before: it was lost.
+        // Timed out although a wake for this very work ended long before, or had rung the bell: it was lost.
         if (code == LCI_RETRY && given != taken && woken != done_before && woken + kGrace < now) ++lost;
+        if (lane.control().late_wakes != 0) ++lost;
       }
     });
     for (; round < rounds() && lost == 0 && !end.passed(); ++round) {
@@ -262,6 +267,7 @@ TEST(LostWakes, WakeFromAnotherThread) {
   EXPECT_EQ(rounds(), round);
 }
 
+// Proves: V11
 TEST(LostWakes, SynchronizerSignalledByAnotherThread) {
   Job job(1);
   const Deadline end = deadline();
@@ -329,12 +335,46 @@ void peers_end(uint32_t timeout_ms, uint64_t state) {
   }
 }
 
+// Proves: V11
 TEST(LostWakes, PeerClosesAbortively) {
   peers_end(0, LCI_PEER_FAILED);
 }
 
 TEST(LostWakes, PeerLeaves) {
   peers_end(1000, LCI_PEER_LEFT);
+}
+
+// The parked runtime itself is to close: another thread says so, and waits for the loop to leave its lane.
+// Proves: V11
+TEST(LostWakes, OwnClose) {
+  const Deadline end = deadline();
+  for (uint64_t round = 0; round < ends(); ++round) {
+    ASSERT_FALSE(end.passed()) << "round " << round;
+    Job job(1);
+    std::atomic<bool> closing{false}, parking{false};
+    std::atomic<uint64_t> woke_at{0}, lost{0};
+    LaneDriver lane(job, 0);
+    std::thread loop([&] {
+      while (!closing) {
+        if (lane.enter() == LCI_DONE || lane.control().must_enter) continue;
+        lane.park_word().store(1, std::memory_order_seq_cst);
+        parking = true;
+        if (closing) break;
+        const int code = lci_lane_park(lane.handle(), kForEver);
+        const uint64_t now = lci::now_ns(), woken = woke_at;
+        if (code == LCI_RETRY && closing && woken != 0 && woken + kGrace < now) ++lost;
+        if (lane.control().late_wakes != 0) ++lost;
+      }
+    });
+    while (!parking && !end.passed()) std::this_thread::yield();
+    for (uint64_t i = 0; i < round % 4; ++i) std::this_thread::yield();
+    closing = true;
+    lci::fence_seq_cst();
+    if (lane.park_word().load(std::memory_order_relaxed) != 0) lci_lane_wake(lane.handle());
+    woke_at = lci::now_ns();
+    loop.join();
+    ASSERT_EQ(0u, lost) << "round " << round;
+  }
 }
 
 TEST(Parking, EndsAtItsDeadlineWithoutWork) {

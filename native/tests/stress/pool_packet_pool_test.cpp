@@ -38,6 +38,7 @@ class Owners {
 
 /// Every packet is held by one thread at a time, and its bytes travel with it (plain accesses: the thread sanitizer
 /// checks that the locks order them).
+// Proves: B10
 TEST(PacketPoolStress, PacketsAreHeldByOneThread) {
   constexpr uint32_t kDeques = 3;  // fewer than threads: deques are shared too
   constexpr uint32_t kRounds = 20'000;
@@ -87,6 +88,7 @@ TEST(PacketPoolStress, PacketsAreHeldByOneThread) {
 }
 
 /// One deque is filled by its owner, all others live by stealing. [B10, SS-23]
+// Proves: B10
 TEST(PacketPoolStress, StealersLiveOnOneProducer) {
   constexpr uint32_t kTurns = 2'000;
   HeapChunks memory(1 << 20);

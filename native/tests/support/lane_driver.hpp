@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/clock.hpp"
 #include "lci/lci.h"
 #include "support/job.hpp"
 
@@ -17,8 +18,9 @@ namespace lci_test {
 class LaneDriver {
  public:
   LaneDriver(Job& job, uint32_t rank, uint32_t device = 0) : LaneDriver(job.runtime(rank), device) {}
-  explicit LaneDriver(lci_runtime* runtime, uint32_t device = 0) {
-    EXPECT_EQ(LCI_DONE, lci_lane_create(runtime, device, 1, &lane_)) << lci_last_error();
+  explicit LaneDriver(lci_runtime* runtime, uint32_t device = 0, uint32_t count = 1)
+      : ranks_(lci_runtime_size(runtime)), devices_(count) {
+    EXPECT_EQ(LCI_DONE, lci_lane_create(runtime, device, count, &lane_)) << lci_last_error();
     uint64_t length = 0;
     EXPECT_EQ(LCI_DONE, lci_lane_memory(lane_, &base_, &length));
     uint64_t layout[LCI_LAYOUT_COUNT];
@@ -34,6 +36,7 @@ class LaneDriver {
     uint64_t doorbell = 0;
     EXPECT_EQ(LCI_DONE, lci_lane_doorbell(lane_, &doorbell, &length));
     park_word_ = reinterpret_cast<std::atomic<uint32_t>*>(doorbell + lci_lane_park_offset(lane_));
+    doorbell_ = doorbell;
   }
   ~LaneDriver() { EXPECT_EQ(LCI_DONE, lci_lane_free(lane_)); }
 
@@ -63,6 +66,18 @@ class LaneDriver {
   }
   lci_descriptor& add(const lci_descriptor& op) { return submissions_[control_->submit_count++] = op; }
   int enter() { return lci_lane_enter(lane_); }
+  /// Whether a loop without anything of its own has to enter: what it may look at instead of entering. [V9]
+  bool rings() const {
+    if (control_->must_enter != 0) return true;
+    if (control_->next_deadline != 0 && control_->next_deadline <= lci::now_ns()) return true;
+    for (uint32_t device = 0; device < devices_; ++device) {
+      auto* line = reinterpret_cast<std::atomic<uint8_t>*>(doorbell_ + lci_lane_summary_offset(lane_, device));
+      for (uint32_t rank = 0; rank < ranks_; ++rank) {
+        if (line[rank].load(std::memory_order_acquire) != 0) return true;
+      }
+    }
+    return false;
+  }
   /// Hands every new record to @p visit and consumes it.
   template <typename F>
   uint32_t read(F visit) {
@@ -96,7 +111,9 @@ class LaneDriver {
   T* at(uint64_t offset) {
     return reinterpret_cast<T*>(base_ + offset);
   }
+  const uint32_t ranks_, devices_;
   lci_lane* lane_ = nullptr;
+  uint64_t doorbell_ = 0;
   uint64_t base_ = 0;
   uint32_t mask_ = 0;
   lci_lane_control* control_ = nullptr;

@@ -39,6 +39,20 @@ test_two_jobs_have_different_secrets() {
   [[ $out != "$first" ]] || fail "the same secret twice"
 }
 
+test_two_jobs_at_once_share_nothing() {
+  local job='echo > $LCI_JOB_DIR/here.$LCI_RANK
+    until [ $(ls $LCI_JOB_DIR/here.* | wc -l) = 4 ]; do sleep 0.05; done
+    echo $LCI_JOB_DIR; sleep 0.5; exit $0' first second code=0
+  "$lci_run" --dir "$base" -n 4 sh -c "$job" 3 > "$dir/first" 2> "$dir/first.err" < /dev/null & first=$!
+  "$lci_run" --dir "$base" -n 4 sh -c "$job" 0 > "$dir/second" 2> "$dir/second.err" < /dev/null & second=$!
+  wait "$first" || code=$?
+  equal "$code" 3
+  wait "$second" || fail "the second ended with $?: $(cat "$dir/second.err")"
+  equal "$(wc -l < "$dir/second")" 4
+  equal "$(sed 's/.*] //' "$dir/first" "$dir/second" | sort -u | wc -l)" 2
+  is_empty "$base" || fail "left: $(find "$base")"
+}
+
 test_exit_code_of_the_first_failure_ends_the_job() {
   run -n 3 sh -c 'test $LCI_RANK = 1 && exit 7; exec sleep 1000'
   equal "$code" 7

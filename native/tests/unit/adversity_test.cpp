@@ -38,6 +38,7 @@ struct Answering {
 };
 
 // A handler may post with retry disallowed, also when what calls it is the runtime that closes. [SS-47, 2B-10]
+// Proves: H6
 TEST(Closing, LetsHandlersPost) {
   Job job(2);
   Answering answering{job.device(0)};
@@ -60,6 +61,7 @@ TEST(Closing, LetsHandlersPost) {
 }
 
 // As above, with an operation that the close cancels.
+// Proves: SS-18 A20
 TEST(Closing, LetsHandlersOfCancelledOperationsPost) {
   Job job(2);
   Answering answering{job.device(0)};
@@ -83,6 +85,7 @@ TEST(Closing, LetsHandlersOfCancelledOperationsPost) {
 }
 
 // A receive that matched a rendezvous of another device, which has not looked at it yet.
+// Proves: SS-17
 TEST(Closing, CancelsAMatchedRendezvousOnItsWayToItsDevice) {
   Job job(2, {{"devices", "2"}});
   std::vector<uint8_t> out(kLong, 1), in(kLong);
@@ -204,6 +207,7 @@ TEST(PeerFailure, EndsReceivesOfEveryDevice) {
 }
 
 // [B26]
+// Proves: B26
 TEST(CompletionObject, WithAPendingOperationIsBusy) {
   Job job(2);
   uint64_t value = 42, got = 0;
@@ -361,6 +365,7 @@ TEST(Memory, RefusedForOneMessageStopsNothingElse) {
 }
 
 // What the queue cannot hold is not granted: no message is lost. [X2]
+// Proves: X2
 TEST(FlowControl, AQueueSmallerThanThePortLosesNothing) {
   Job job(2);
   lci_comp* queue = make_queue(job.runtime(1), 8);

@@ -24,12 +24,14 @@ AttributeSet explicit_value(const char* name, const char* value) {
   return set;
 }
 
+// Proves: SS-62
 TEST(Attributes, DefaultsAreTheDocumentedOnes) {
   const Attributes defaults;
   EXPECT_EQ(defaults.devices, 1u);
   EXPECT_EQ(defaults.packet_size, 8192u);
   EXPECT_EQ(defaults.packets, 256u);
   EXPECT_EQ(defaults.packets_max, 4096u);
+  EXPECT_EQ(defaults.packet_return_threshold, 1048576u);
   EXPECT_EQ(defaults.ring_bytes, 65536u);
   EXPECT_EQ(defaults.control_ring_bytes, 16384u);
   EXPECT_EQ(defaults.arena_bytes, 1073741824u);
@@ -44,10 +46,16 @@ TEST(Attributes, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(defaults.engine_messages, 1024u);
   EXPECT_EQ(defaults.engine_bytes, 8388608u);
   EXPECT_EQ(defaults.matching_engine_type, MatchingEngineType::kMap);
+  EXPECT_EQ(defaults.cq_type, QueueType::kArray);
   EXPECT_EQ(defaults.matching_buckets, 65536u);
   EXPECT_EQ(defaults.sync_threshold, 1u);
   EXPECT_EQ(defaults.queue_capacity, 65536u);
   EXPECT_EQ(defaults.bootstrap, "file;local");
+  Attributes unasked;
+  ASSERT_EQ(LCI_DONE, resolve_attributes(nullptr, &unasked)) << last_error();
+  for (uint32_t i = 0; const char* name = attr_name(i); ++i) {
+    EXPECT_EQ(attribute_text(defaults, name), attribute_text(unasked, name)) << name;
+  }
   EXPECT_EQ(defaults.bootstrap_timeout_ms, 60000u);
   EXPECT_EQ(defaults.job_dir, "");
   EXPECT_EQ(defaults.job_rank, -1);
@@ -56,9 +64,18 @@ TEST(Attributes, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(defaults.chaos, "");
   EXPECT_EQ(defaults.membarrier, MembarrierMode::kAuto);
   EXPECT_EQ(defaults.memory_limit_bytes, 0u);
+  EXPECT_EQ(defaults.rma, RmaMode::kAuto);
+  EXPECT_TRUE(defaults.alloc_default_device && defaults.alloc_default_packet_pool);
+  EXPECT_TRUE(defaults.alloc_default_matching_engine);
+  EXPECT_EQ(defaults.log_level, LogLevel::kWarn);
+  EXPECT_EQ(defaults.log_outfile, "stderr");
+  EXPECT_EQ(defaults.log_whitelist, "");
+  EXPECT_EQ(defaults.log_blacklist, "");
+  EXPECT_EQ(defaults.log_keep, 0u);
 }
 
 /// [A6] explicit > environment > default, for every attribute of the table.
+// Proves: A6
 TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
   struct Sample {
     const char* name;
@@ -70,6 +87,7 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"packet_size", "512", "1024"},
       {"packets", "10", "11"},
       {"packets_max", "300", "301"},
+      {"packet_return_threshold", "0", "1"},
       {"ring_bytes", "4096", "8192"},
       {"control_ring_bytes", "4096", "8192"},
       {"arena_bytes", "1048576", "2097152"},
@@ -87,6 +105,7 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"matching_buckets", "1", "2"},
       {"sync_threshold", "2", "3"},
       {"queue_capacity", "1", "2"},
+      {"cq_type", "lcrq", "array"},
       {"bootstrap", "local", "file,local"},
       {"bootstrap_timeout_ms", "1", "2"},
       {"job_dir", "/a", "/b"},
@@ -96,6 +115,15 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"chaos", "seed=1", "seed=2"},
       {"membarrier", "off", "auto"},
       {"memory_limit_bytes", "1", "2"},
+      {"rma", "messages", "auto"},
+      {"alloc_default_device", "0", "1"},
+      {"alloc_default_packet_pool", "0", "1"},
+      {"alloc_default_matching_engine", "0", "1"},
+      {"log_level", "trace", "error"},
+      {"log_outfile", "none", "stdout"},
+      {"log_whitelist", "a", "b"},
+      {"log_blacklist", "a", "b"},
+      {"log_keep", "1", "2"},
   };
   uint32_t count = 0;
   while (attr_name(count) != nullptr) ++count;
@@ -167,6 +195,7 @@ TEST(Attributes, BadValuesAreRefusedWhereTheyAreSet) {
       {"inbox_bytes", "9999999999G"},
       {"arena_bytes", "99999999999999999999"},
       {"matching_engine_type", "tree"},
+      {"cq_type", "stack"},
       {"matching_engine_type", ""},
       {"cma", "yes"},
       {"membarrier", "on"},
@@ -264,6 +293,7 @@ TEST(Attributes, NamesThatTheProgramOwnsAreLeftToIt) {
   EXPECT_EQ(set.own(nullptr), LCI_ERR_ARGUMENT);
 }
 
+// Proves: A11
 TEST(Attributes, UnknownBootstrapNamesTheChoices) {
   AttributeSet set;
   EXPECT_EQ(set.set("bootstrap", "file;mpi"), LCI_ERR_ATTRIBUTE);

@@ -54,8 +54,10 @@ const Code kCodes[] = {
     {54, "error_protocol", 'e'},
     {55, "error_overrun", 'e'},
     {56, "error_attribute", 'e'},
+    {57, "error_memory_closed", 'e'},
 };
 
+// Proves: D13
 TEST(CodeName, MatchesTheTableAndIsUnknownForTheRest) {
   std::map<int, std::string> expected;
   for (const Code& each : kCodes) expected[each.code] = each.name;

@@ -111,6 +111,27 @@ TEST(FileBootstrap, DamagedDirectoriesAreNamed) {
   expect_refused(attributes, "owner is not a process id");
 }
 
+/// What another rank leaves there is neither read without end nor taken for something else.
+TEST(FileBootstrap, WhatOthersLeaveIsBounded) {
+  const JobDirectory job(2);
+  std::unique_ptr<Bootstrap> bootstrap;
+  ASSERT_EQ(open_bootstrap(job.attributes(0), nullptr, 0, &bootstrap), LCI_DONE) << last_error();
+  job.write("gen.0/value.1.long", std::string(8, '\0'));
+  std::filesystem::resize_file(job.path() / "gen.0/value.1.long", kMaxJobFile);
+  std::vector<uint8_t> value;
+  EXPECT_EQ(bootstrap->get(1, "long", &value), LCI_DONE) << last_error();
+  EXPECT_EQ(value.size(), kMaxJobFile - 8);
+  std::filesystem::resize_file(job.path() / "gen.0/value.1.long", uint64_t{1} << 40);
+  EXPECT_EQ(bootstrap->get(1, "long", &value), LCI_ERR_BOOTSTRAP);
+  value.resize(kMaxJobFile - 7);
+  EXPECT_EQ(bootstrap->publish("long", value.data(), value.size()), LCI_ERR_SIZE);
+  for (const char* process : {"-1", "0", "99999999999", "me"}) {
+    job.write("gen.0/claim.1", process);
+    EXPECT_EQ(bootstrap->barrier(0), LCI_ERR_TIMEOUT);
+    EXPECT_NE(std::string(last_error()).find("rank 1 never joined"), std::string::npos) << last_error();
+  }
+}
+
 /// Strangers stay out.
 TEST(FileBootstrap, OpenPermissionsAreRefused) {
   const JobDirectory job(1);

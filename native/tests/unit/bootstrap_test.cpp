@@ -78,6 +78,7 @@ std::string text_of(const std::vector<uint8_t>& bytes) {
 }
 
 /// [A13, 2B-44] Values of any size and any bytes, over several fences.
+// Proves: A13
 TEST_P(BootstrapContract, ValuesCrossAtFences) {
   constexpr uint32_t kRanks = 4;
   const auto job = make_job(kRanks);
@@ -107,6 +108,7 @@ TEST_P(BootstrapContract, ValuesCrossAtFences) {
   EXPECT_TRUE(parse_id(ids[0]).has_value());
 }
 
+// Proves: A13
 TEST_P(BootstrapContract, GetBeforeTheFenceIsAnError) {
   const auto job = make_job(1);
   std::unique_ptr<Bootstrap> bootstrap;
@@ -192,6 +194,7 @@ TEST_P(BootstrapContract, GenerationsFollowEachOther) {
 INSTANTIATE_TEST_SUITE_P(Kinds, BootstrapContract, testing::Values("inproc", "file"),
                          [](const auto& info) { return info.param; });
 
+// Proves: A16
 TEST(BootstrapChain, LocalIsRankZeroOfOne) {
   std::unique_ptr<Bootstrap> first;
   std::unique_ptr<Bootstrap> second;
@@ -211,6 +214,7 @@ TEST(BootstrapChain, LocalIsRankZeroOfOne) {
 }
 
 /// [A12] Rank and size alone do not make a job.
+// Proves: A12
 TEST(BootstrapChain, RankAndSizeAloneFallThroughToLocal) {
   const ScopedVariable rank("LCI_RANK", "1");
   const ScopedVariable size("LCI_SIZE", "2");
@@ -219,6 +223,7 @@ TEST(BootstrapChain, RankAndSizeAloneFallThroughToLocal) {
   EXPECT_STREQ(bootstrap->name(), "local");
 }
 
+// Proves: A11
 TEST(BootstrapChain, OrderAndAvailabilityDecide) {
   const JobDirectory directory(1);
   Attributes attributes = directory.attributes(0);

@@ -105,6 +105,8 @@ std::vector<uint64_t> run(uint64_t seed, uint32_t per_rank, uint64_t* delayed, u
   return trace;
 }
 
+// Proves: M4
+// Proves: SS-11
 TEST(Chaos, NothingIsLostAndEverySignalComesOnce) {
   for (int i = 0; i < seeds(); ++i) {
     const uint64_t seed = first_seed() + static_cast<uint64_t>(i);

@@ -2,7 +2,9 @@
 // Lanes driven from C: what Java does through the mapped block. [V1-V8, V11]
 #include <atomic>
 #include <random>
+#include <thread>
 
+#include "support/hostile_peer.hpp"
 #include "support/job.hpp"
 #include "support/lane_driver.hpp"
 
@@ -14,6 +16,7 @@ bool is_retry(int code) {
 }
 
 // A batch of good, refused and invalid descriptors: each its own outcome. [V1]
+// Proves: V1
 TEST(Lane, EveryDescriptorGetsItsOwnOutcome) {
   Job job(2);
   {
@@ -36,7 +39,27 @@ TEST(Lane, EveryDescriptorGetsItsOwnOutcome) {
   }
 }
 
+// Whoever drives the receiver by its doorbell would not enter again, and the sender would wait. Mutation: answers_wait.
+TEST(Lane, AnswersGoOutInThePassThatTookTheQuestion) {
+  Job job(2);
+  {
+    LaneDriver sender(job, 0), receiver(job, 1);
+    receiver.open(1);  // demand 0: no record brings it back
+    auto& announced = sender.add_am(1, 1, 10, 100);
+    sender.enter();
+    EXPECT_EQ(LCI_DONE, announced.outcome) << "the key's announcement slot";
+    receiver.enter();
+    sender.enter();
+    auto& second = sender.add_am(1, 1, 11, 101);
+    auto& third = sender.add_am(1, 1, 12, 102);
+    sender.enter();
+    EXPECT_EQ(LCI_DONE, second.outcome);
+    EXPECT_EQ(LCI_DONE, third.outcome) << "there is credit, not the slot alone";
+  }
+}
+
 // What was accepted arrives once: posts, arrivals and records are the same number. [M4] Mutation: post_twice.
+// Proves: M4
 TEST(Lane, PostsAreArrivals) {
   Job job(2);
   {
@@ -67,8 +90,7 @@ TEST(Lane, PostsAreArrivals) {
   }
 }
 
-// A sender that was refused is told when it may send, and not of a grant that brings it nothing. Mutation:
-// forget_refused.
+// A sender that was refused is told when it may send, and not of a grant that brings it nothing.
 TEST(Lane, WritableMeansThatThereIsRoom) {
   Job job(2);
   lci_comp* queue = make_queue(job.runtime(1));
@@ -112,8 +134,41 @@ TEST(Lane, WritableMeansThatThereIsRoom) {
   }
 }
 
+// Credit may come in two parts: first bytes, with no message to send them in. Mutation: forget_refused.
+TEST(Lane, ARefusedSenderIsNotToldOfBytesAlone) {
+  Job job(2);
+  HostilePeer peer(job);
+  {
+    LaneDriver sender(job, 0);
+    uint64_t room = 0;
+    auto enter = [&] {
+      sender.enter();
+      sender.read([&](const lci_record& record) {
+        if (record.kind == LCI_RECORD_WRITABLE) room += record.context;
+      });
+    };
+    auto post = [&] {
+      auto& op = sender.add_am(1, 1, 0, 0);
+      enter();
+      return op.outcome;
+    };
+    ASSERT_EQ(LCI_DONE, post()) << "announced; its packet never comes back";
+    ASSERT_EQ(LCI_RETRY_NOCREDIT, post());
+    ASSERT_TRUE(peer.send({lci::Message::kGrant, 0, 1, 0, 0, 1, 100}));
+    enter();
+    EXPECT_EQ(0u, room);
+    ASSERT_TRUE(peer.send({lci::Message::kGrant, 0, 1, 1, 0, 1, 0}));
+    enter();
+    EXPECT_EQ(1u, room);
+    EXPECT_EQ(LCI_DONE, post());
+    EXPECT_EQ(LCI_RETRY_NOCREDIT, post());
+  }
+  job.close(0, 0);
+}
+
 // Four destinations, one of them without demand: the others get everything. [V2] Mutation:
 // refusal_blocks_all.
+// Proves: V2
 TEST(Lane, ARankWithoutDemandDoesNotBlockTheOthers) {
   constexpr uint32_t kPerRank = 20000;
   Job job(5);
@@ -159,6 +214,7 @@ TEST(Lane, ARankWithoutDemandDoesNotBlockTheOthers) {
 
 // With demand n exactly n messages are recorded; the rest stays, and comes with more demand. [V5]
 // Mutation: ignore_demand.
+// Proves: V5
 TEST(Lane, InboxesAreDrainedToTheirDemandOnly) {
   Job job(2);
   {
@@ -250,6 +306,8 @@ TEST(Lane, RecordsOfAllSizesSurviveTheWrap) {
 
 // The pool tries one other device's packets per attempt, so a refusal may come although there are some: it is tried for
 // again, though nobody gives a packet back any more. [V4] Mutation: miss_packets.
+// Proves: SS-24
+// Proves: SS-23
 TEST(Lane, ARefusedPacketIsFoundWhereverItLies) {
   const std::vector<uint8_t> bytes(1000);
   uint64_t refused = 0;
@@ -298,7 +356,42 @@ TEST(Lane, ARefusedPacketIsFoundWhereverItLies) {
   EXPECT_GT(refused, 0u);
 }
 
-// A second thread gets busy; the lane stays whole. Under TSan this also shows the hand-over. [V7]
+/// A handler that stays in the thread that entered until it is let go.
+struct Stay {
+  std::atomic<bool> entered{false}, open{false};
+  static void run(const lci_status*, void* argument) {
+    auto& stay = *static_cast<Stay*>(argument);
+    if (stay.entered.exchange(true)) return;
+    while (!stay.open) std::this_thread::yield();
+  }
+};
+
+// Somebody is inside a lane, for as long as it takes: whoever comes gets busy. [V7] Mutation: lane_lets_all_in.
+// Proves: V7
+TEST(Lane, LetsNobodyInBesideItsOwner) {
+  Job job(1);
+  {
+    LaneDriver lane(job, 0);
+    Stay stay;
+    lci_comp* handler = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_handler_create(job.runtime(0), &Stay::run, &stay, &handler));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), 7, "", handler, 0, 0));
+    lane.add_am(0, 7, 0, 0);
+    std::thread owner([&] {
+      while (!stay.entered) lane.enter();
+    });
+    while (!stay.entered) std::this_thread::yield();
+    int busy = 0;
+    for (int i = 0; i < 10; ++i) busy += lane.enter() == LCI_ERR_BUSY;
+    stay.open = true;
+    owner.join();
+    EXPECT_EQ(10, busy);
+    EXPECT_LE(lane.enter(), LCI_RETRY) << "free again";
+  }
+}
+
+// Two threads fight for a lane; it stays whole. Under TSan this also shows the hand-over. [V7]
+// Proves: V7
 TEST(Lane, HasOneOwnerAtATime) {
   Job job(2);
   {

@@ -36,6 +36,7 @@ TEST(MakeKey, WildcardsAgreeWithEveryRankAndTag) {
 }
 
 /// [2B-2] Policies, ranks and tags at their limits never meet.
+// Proves: SS-13
 TEST(MakeKey, KeysOfDifferentMeaningDiffer) {
   std::map<uint64_t, std::string> seen;
   for (const uint32_t policy : {0u, 1u, 2u, 3u}) {
@@ -57,6 +58,7 @@ class MatchingEngineTest : public testing::TestWithParam<std::tuple<MatchingEngi
   std::unique_ptr<MatchingEngine> engine_ = MatchingEngine::create(std::get<0>(GetParam()), std::get<1>(GetParam()));
 };
 
+// Proves: B17 B18 B19
 TEST_P(MatchingEngineTest, SendFirst) {
   for (uint64_t key = 0; key < 1000; ++key) ASSERT_EQ(engine_->insert(key, value_of(key + 1), Side::kSend), nullptr);
   EXPECT_EQ(engine_->size(), 1000u);
@@ -66,6 +68,7 @@ TEST_P(MatchingEngineTest, SendFirst) {
   EXPECT_EQ(engine_->size(), 0u);
 }
 
+// Proves: B17 B18 B19
 TEST_P(MatchingEngineTest, ReceiveFirst) {
   for (uint64_t key = 0; key < 1000; ++key) ASSERT_EQ(engine_->insert(key, value_of(key + 1), Side::kReceive), nullptr);
   for (uint64_t key = 1000; key-- > 0;) {
@@ -75,6 +78,7 @@ TEST_P(MatchingEngineTest, ReceiveFirst) {
 }
 
 /// [SS-19] One key a hundred times: two inline entries, then nodes of seven.
+// Proves: B17 B18 B19 SS-19
 TEST_P(MatchingEngineTest, OneKeyIsFirstInFirstOut) {
   for (uint64_t i = 1; i <= 100; ++i) ASSERT_EQ(engine_->insert(42, value_of(i), Side::kSend), nullptr);
   for (uint64_t i = 1; i <= 50; ++i) ASSERT_EQ(engine_->insert(42, value_of(9), Side::kReceive), value_of(i));
@@ -150,6 +154,7 @@ TEST_P(MatchingEngineTest, ExtractShowsAllAndTakesTheChosen) {
 }
 
 /// Against plain maps of queues, over keys that come and go: chains grow and shrink, queues change sides.
+// Proves: B18 B19
 TEST_P(MatchingEngineTest, BehavesLikeTheModel) {
   std::mt19937_64 random(7);
   std::map<std::pair<uint64_t, Side>, std::deque<uint64_t>> model;

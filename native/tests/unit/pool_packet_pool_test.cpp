@@ -26,6 +26,7 @@ std::vector<uint32_t> drain(PacketPool& pool, uint32_t deque) {
   return taken;
 }
 
+// Proves: B10
 TEST(PacketPool, HandsOutDistinctPacketsUpToItsBound) {
   HeapChunks memory(1 << 20);
   PacketPool pool(memory, kPacketSize, 8, 20, 1);
@@ -44,6 +45,7 @@ TEST(PacketPool, HandsOutDistinctPacketsUpToItsBound) {
   for (const uint32_t handle : taken) pool.put(0, handle);
 }
 
+// Proves: B10
 TEST(PacketPool, ExhaustionYieldsNoneAndThenRecovers) {
   HeapChunks memory(1 << 20);
   PacketPool pool(memory, kPacketSize, 2, 2, 1);
@@ -68,6 +70,7 @@ TEST(PacketPool, OwnDequeIsLastInFirstOut) {
   pool.put_many(0, taken.data(), 4);
 }
 
+// Proves: B10
 TEST(PacketPool, StealsHalfRoundedUpFromTheHead) {
   HeapChunks memory(1 << 20);
   PacketPool pool(memory, kPacketSize, 5, 5, 2);
@@ -86,6 +89,8 @@ TEST(PacketPool, StealsHalfRoundedUpFromTheHead) {
   pool.put_many(0, taken.data(), 5);
 }
 
+// Proves: B10
+// Proves: SS-23
 TEST(PacketPool, APacketPutByAnotherDeviceIsFound) {
   HeapChunks memory(1 << 20);
   PacketPool pool(memory, kPacketSize, 1, 1, 2);
@@ -149,6 +154,7 @@ INSTANTIATE_TEST_SUITE_P(Orders, PacketPoolOwns,
 
 #if (defined(LCI_MUTATIONS) && LCI_MUTATIONS) || defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 /// [M7]
+// Proves: M7
 TEST(PacketPoolDeathTest, CatchesMisuse) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   HeapChunks memory(1 << 20);

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Send-receive: matching, protocols, unexpected floods, truncation. [C2, C11, C15-C17, SS-12..16, SS-25, SS-29..32, X7,
 // X8]
-#include "support/job.hpp"
+#include "support/posting.hpp"
+#include "support/resident.hpp"
 
 namespace lci_test {
 namespace {
-
-std::vector<uint8_t> pattern(uint32_t size, uint64_t seed) {
-  std::vector<uint8_t> bytes(size);
-  for (uint32_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(seed * 131 + i);
-  return bytes;
-}
-
-bool is_retry(int code) {
-  return code >= LCI_RETRY && code < LCI_ERR_ARGUMENT;
-}
 
 int send_until_taken(Job& job, uint32_t from, uint32_t to, uint64_t tag, const void* bytes, uint32_t size,
                      lci_comp* comp, uint64_t context = 0) {
@@ -26,14 +17,7 @@ int send_until_taken(Job& job, uint32_t from, uint32_t to, uint64_t tag, const v
   return code;
 }
 
-bool pop(Job& job, lci_comp* queue, lci_status* out) {
-  for (int i = 0; i < 200000; ++i) {
-    if (lci_queue_pop(queue, out) == LCI_DONE) return true;
-    job.progress();
-  }
-  return false;
-}
-
+// Proves: C2 C16 C17 D4 D15 G4 H1 H9 SS-15 SS-30 SS-31 SS-32 G15
 TEST(SendReceive, EverySizeExpectedAndUnexpected) {
   for (const uint32_t ranks : {1u, 2u}) {
     Job job(ranks);
@@ -83,6 +67,7 @@ TEST(SendReceive, EverySizeExpectedAndUnexpected) {
 
 // A receive smaller than the message: bounded copy, error at the receiver, sender completes. [SS-29]
 // Mutation of the idea: without the bound the canary dies under ASan.
+// Proves: G8 SS-29
 TEST(SendReceive, TruncationIsTheReceiversErrorOnly) {
   Job job(2);
   lci_comp* sent = make_queue(job.runtime(0));
@@ -107,6 +92,7 @@ TEST(SendReceive, TruncationIsTheReceiversErrorOnly) {
 }
 
 // Wildcards match only sends that chose the same policy. [SS-12, SS-13]
+// Proves: C11 SS-12 SS-13 SS-15
 TEST(SendReceive, PoliciesDoNotMeet) {
   Job job(2);
   lci_comp* received = make_queue(job.runtime(1));
@@ -139,6 +125,7 @@ TEST(SendReceive, PoliciesDoNotMeet) {
 }
 
 // 10^5 sends against pools of 256 packets; the receiver starts matching at the first retry. [X7, SS-16]
+// Proves: X7 H5 SS-16
 TEST(SendReceive, AnUnexpectedFloodIsHeldAtTheSender) {
   Job job(2, {{"packets_max", "256"}});
   constexpr uint64_t kSends = 100000;
@@ -205,8 +192,10 @@ TEST(SendReceive, AFastSenderWaitsForCreditBeforeItAnnounces) {
   job.check_ledgers();
 }
 
+// Proves: X8
 TEST(SendReceive, AnnouncedMessagesCostTheReceiverNoPayload) {
   Job job(2, {{"announcements", "65536"}});
+  const uint64_t before = resident_bytes();
   std::vector<uint8_t> big(1 << 20, 7);
   lci_comp* sent = make_queue(job.runtime(0), 131072);
   uint64_t announced = 0;
@@ -224,6 +213,7 @@ TEST(SendReceive, AnnouncedMessagesCostTheReceiverNoPayload) {
   EXPECT_EQ(32768u, announced) << "the bound of 65,536 is split between the two ranks";
   job.settle();
   EXPECT_EQ(announced, job.counter(1, "unexpected_stored"));
+  EXPECT_GT(before + (uint64_t{256} << 20), resident_bytes()) << "for 32 GiB that were announced, at both ranks";
   // What was announced can still be had.
   std::vector<uint8_t> buffer(1 << 20);
   lci_comp* received = make_queue(job.runtime(1));
@@ -235,10 +225,44 @@ TEST(SendReceive, AnnouncedMessagesCostTheReceiverNoPayload) {
   }
 }
 
+// Proves: X8
+TEST(SendReceive, AMessageAboveTheBoundOfBytesIsGrantedAlone) {
+  constexpr uint32_t kPort = 7, kBound = 1 << 20, kMessages = 3;
+  Job job(2);
+  lci_comp* queue = make_queue(job.runtime(1));
+  lci_comp* sent = make_queue(job.runtime(0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", queue, 16, kBound));
+  const std::vector<uint8_t> big = pattern(3 * kBound, 1);
+  uint32_t posted = 0;
+  auto post_and_settle = [&] {
+    for (int i = 0; i < 1000; ++i) {
+      if (posted < kMessages &&
+          lci_post_am(job.device(0), 1, kPort, posted, big.data(), 3 * kBound, sent, posted) == LCI_POSTED) {
+        ++posted;
+      }
+      job.progress();
+    }
+    job.settle();
+  };
+  for (uint32_t taken = 0; taken < kMessages; ++taken) {
+    post_and_settle();
+    ASSERT_EQ(1u, lci_queue_length(queue)) << taken;
+    lci_status status{};
+    ASSERT_EQ(LCI_DONE, lci_queue_pop(queue, &status));
+    ASSERT_EQ(big.size(), status.size);
+    EXPECT_EQ(0, compare(big.data(), status.buffer, big.size()));
+    lci_buffer_free(status.buffer);
+  }
+  EXPECT_EQ(kMessages, posted);
+  job.check_ledgers();
+}
+
 // Two ranks, few packets, crossing rendezvous: control needs no packet. [SS-25]
+// Proves: SS-25
+// Proves: H8
 TEST(SendReceive, CrossingRendezvousWithTinyPools) {
   Job job(2, {{"packets", "4"}, {"packets_max", "4"}});
-  constexpr int kMessages = 200;
+  constexpr int kMessages = 500;
   std::vector<std::vector<uint8_t>> in[2], out[2];
   lci_comp* done[2] = {make_queue(job.runtime(0)), make_queue(job.runtime(1))};
   int pending = 0;
@@ -271,6 +295,7 @@ TEST(SendReceive, CrossingRendezvousWithTinyPools) {
   job.check_ledgers();
 }
 
+// Proves: SS-18 A20
 TEST(SendReceive, AnUnmatchedReceiveIsCancelledAtClose) {
   Job job(2);
   lci_comp* received = make_queue(job.runtime(1));
@@ -312,6 +337,7 @@ TEST(Barrier, NobodyLeavesBeforeTheLastEnters) {
   }
 }
 
+// Proves: D16 SS-58
 TEST(PeerFailure, EndsWhatIsBoundToThePeerAndNothingElse) {
   Job job(3);
   lci_comp* queue = make_queue(job.runtime(0));

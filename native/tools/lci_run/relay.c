@@ -22,6 +22,11 @@ void output_open(struct output* output, int fd) {
   *output = (struct output){.fd = fd, .terminal = isatty(fd) == 1};
 }
 
+void output_close(struct output* output) {
+  free(output->data);
+  output->data = NULL;
+}
+
 bool output_has_room(const struct output* output) {
   return output->end - output->begin < MAX_WAITING_BYTES;
 }

@@ -35,6 +35,8 @@ struct stream {
 };
 
 void output_open(struct output* output, int fd);
+/** Drops what waits; the descriptor stays open. */
+void output_close(struct output* output);
 static inline bool output_waits(const struct output* output) {
   return output->begin < output->end;
 }

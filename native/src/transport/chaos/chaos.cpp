@@ -143,7 +143,7 @@ bool ChannelChaos::tick(Device& device, Channel& channel) {
 }
 
 void ChannelChaos::shorten(uint32_t* messages) {
-  if (passes_.chance(plan_.shorten)) *messages = 1;
+  if (passes_.chance(plan_.shorten)) *messages = std::min(*messages, 1u);
 }
 
 }  // namespace lci

@@ -19,6 +19,7 @@ namespace lci {
 namespace {
 
 constexpr uint64_t kGrowth = 1u << 20;
+constexpr uint64_t kPage = 4096;
 
 uint64_t round_up(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -147,11 +148,34 @@ bool Arena::grow_to(uint64_t bytes) {
   bytes = round_up(bytes, kGrowth);
   bytes = std::min(bytes, reserve_);
   const uint64_t more = bytes - backed_;
-  if (limit_ ? bytes > limit_ : more > memory_available()) return false;
+  if (limit_ ? pages_taken() + more > limit_ : more > memory_available()) return false;
   // posix_fallocate reserves the pages now: a later touch cannot end in SIGBUS.
   if (posix_fallocate(fd_, static_cast<off_t>(backed_.load()), static_cast<off_t>(more)) != 0) return false;
   backed_.store(bytes, std::memory_order_release);
   return true;
+}
+
+/// Bytes of pages behind the arena, without the holes.
+uint64_t Arena::pages_taken() const {
+  struct stat info {};
+  if (fstat(fd_, &info) != 0) return backed_.load(std::memory_order_relaxed);
+  return static_cast<uint64_t>(info.st_blocks) * 512;
+}
+
+bool Arena::punch(uint64_t offset, uint64_t bytes) {
+  const uint64_t first = round_up(offset, kPage), end = (offset + bytes) / kPage * kPage;
+  return first < end && fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
+                                  static_cast<off_t>(end - first)) == 0;
+}
+
+bool Arena::populate(uint64_t offset, uint64_t bytes) {
+  std::lock_guard<std::mutex> guard(grow_);
+  const uint64_t first = offset / kPage * kPage, end = round_up(offset + bytes, kPage);
+  if (!limit_ && end - first > memory_available()) return false;
+  if (posix_fallocate(fd_, static_cast<off_t>(first), static_cast<off_t>(end - first)) != 0) return false;
+  if (!limit_ || pages_taken() <= limit_) return true;
+  punch(offset, bytes);
+  return false;
 }
 
 uint64_t Arena::allocate(size_t bytes) {

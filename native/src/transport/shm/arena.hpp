@@ -10,10 +10,12 @@
 #include <mutex>
 
 #include "pool/packet_pool.hpp"
+#include "transport/shm/returned_packets.hpp"
 
 namespace lci {
 
 inline constexpr uint32_t kMaxDevices = 16;
+inline constexpr uint32_t kRegionChunks = 64;
 inline constexpr uint64_t kArenaMagic = 0x314152494c434cull;
 
 enum class RankState : uint32_t { kJoining = 0, kActive = 1, kLeft = 2, kFailed = 3 };
@@ -26,9 +28,9 @@ struct alignas(64) ParkLine {
 /// What peers need of one device of this rank.
 struct alignas(64) DeviceLine {
   std::atomic<uint32_t> park_slot;  ///< Index of the ParkLine of the lane that owns the device.
-  /// Head of the list of packets that peers give back: a stack linked through PacketHeader::next. Any peer pushes with
-  /// one release compare-and-swap; the owner takes all with one acquire exchange, so there is no ABA problem.
-  alignas(64) std::atomic<uint32_t> returned_packets;
+  alignas(64) ReturnedPackets returned_packets;
+  /// Odd while the device copies into or out of a region of any rank: see CopyGuard.
+  alignas(64) std::atomic<uint64_t> copying;
 };
 
 /// Start of every arena. Sizes that vary with the job follow it; see the offset functions below.
@@ -41,20 +43,14 @@ struct ArenaHeader {
   uint32_t data_slots;
   uint32_t control_slots;
   uint32_t packet_size;
-  uint32_t membarrier;  ///< 1 if this process registered for expedited barriers.
+  uint32_t announcements;  ///< That its engines hold, of all ranks together.
+  uint32_t membarrier;     ///< 1 if this process registered for expedited barriers.
   alignas(64) std::atomic<uint32_t> state;
   std::atomic<uint32_t> barriers_completed;
   ParkLine park[kMaxDevices];
   DeviceLine device[kMaxDevices];
+  alignas(64) std::atomic<uint64_t> region_chunks[kRegionChunks];  ///< Offsets of the chunks of the region table.
 };
-
-/// First cache line of every packet; the payload follows.
-struct alignas(64) PacketHeader {
-  std::atomic<uint32_t> next;
-};
-inline constexpr uint32_t kPacketUnit = 64;
-inline constexpr uint32_t kPacketPayloadOffset = 64;
-static_assert(sizeof(PacketHeader) == kPacketPayloadOffset);
 
 /// A mapping of an arena: the owner's own, or a peer's.
 class Arena final : public ChunkSource {
@@ -71,6 +67,10 @@ class Arena final : public ChunkSource {
   /// Owner only: cuts @p bytes, zeroed, from the arena; 0 when memory is refused. Offsets are multiples of 64.
   uint64_t allocate(size_t bytes) override;
   std::byte* at(uint64_t offset) override { return base_ + offset; }
+  /// Owner only: gives the pages of a part of what was allocated back to the system; false if it does not take them.
+  bool punch(uint64_t offset, uint64_t bytes);
+  /// Owner only: has pages again where punch() left none; false when memory is refused.
+  bool populate(uint64_t offset, uint64_t bytes);
 
   ArenaHeader& header() { return *reinterpret_cast<ArenaHeader*>(base_); }
   /// Where the sender (owner's device) put its channel block for a receiver rank; 0 until it first talks.
@@ -87,17 +87,23 @@ class Arena final : public ChunkSource {
   /// Whether [offset, offset + bytes) lies in allocated memory of the arena: for offsets that came from a peer.
   bool contains(uint64_t offset, uint64_t bytes);
 
+  /// Whether this is memory of the arena: for addresses of the owner's program.
+  bool holds(const void* memory, uint64_t bytes) const {
+    const auto offset = reinterpret_cast<uint64_t>(memory) - reinterpret_cast<uint64_t>(base_);
+    return offset < reserve_ && bytes <= reserve_ - offset;
+  }
   std::byte* base() { return base_; }
   uint64_t reserve() const { return reserve_; }
   uint64_t doorbell_length() const { return fixed_; }
   int fd() const { return fd_; }
   /// Leave the address range mapped (anonymous) at destruction: something outside the core may still look at it. [V15]
-  void keep_range() { keep_range_ = true; }
+  void keep_range() { keep_range_.store(true, std::memory_order_relaxed); }
 
  private:
   Arena() = default;
   void lay_out(uint32_t size, uint32_t devices);
   bool grow_to(uint64_t bytes);
+  uint64_t pages_taken() const;
 
   std::byte* base_ = nullptr;
   uint64_t reserve_ = 0;
@@ -107,7 +113,7 @@ class Arena final : public ChunkSource {
   uint64_t directory_ = 0, summary_ = 0, summary_stride_ = 0, fixed_ = 0;
   uint32_t size_ = 0;
   int fd_ = -1;
-  bool keep_range_ = false;
+  std::atomic<bool> keep_range_{false};
   std::mutex grow_;  // growth is rare and may be asked for by any device
 };
 

@@ -25,19 +25,22 @@ enum class Message : uint8_t {
   // data
   kAmInline = 1,        ///< Active message, payload in the slots.
   kAmPacket = 2,        ///< Active message, payload in the sender's packet `arg`.
-  kSendInline = 3,      ///< Matched send, payload in the slots.
+  kSendInline = 3,      ///< Matched send, payload in the slots; with a user's key that is `arg`.
   kSendPacket = 4,      ///< Matched send, payload in packet `arg`.
   kAnnounce = 5,        ///< Message without credit: payload waits in packet `arg`. [X3]
   kRendezvous = 6,      ///< Request to send `size` bytes; `arg` is the sender's context.
   kRendezvousData = 7,  ///< Chunk in packet `arg` for the receiver's context `tag`; payload: offset.
+  kPutData = 8,         ///< Chunk in packet `arg` of the sender's put `tag`; payload: RemoteAccess.
+  kGet = 9,             ///< Asks for `tag` bytes, as rendezvous data for context `arg`; payload: RemoteAccess.
   // control
-  kReady = 16,    ///< Ready to receive: `arg` sender's context, `tag` receiver's context.
-  kGrant = 17,    ///< Credit: `size` messages, `arg` bytes, `aux` name hash.
-  kRecall = 18,   ///< Give unused credit back.
-  kReturn = 19,   ///< Unused credit: `size` messages, `arg` bytes.
-  kRefuse = 20,   ///< Port closed or mismatched: `aux` is the code.
-  kBarrier = 21,  ///< Barrier `tag`, round `aux`.
-  kWithdraw = 22  ///< Nothing more comes for the receiver's context `tag`: the sender has given up.
+  kReady = 16,     ///< Ready to receive: `arg` sender's context, `tag` receiver's context.
+  kGrant = 17,     ///< Credit: `size` messages, `arg` bytes, `aux` name hash.
+  kRecall = 18,    ///< Give unused credit back.
+  kReturn = 19,    ///< Unused credit: `size` messages, `arg` bytes.
+  kRefuse = 20,    ///< Port closed or mismatched: `aux` is the code.
+  kBarrier = 21,   ///< Barrier `tag`, round `aux`.
+  kWithdraw = 22,  ///< Nothing more comes for the receiver's context `tag`: the sender has given up; `aux`: why, or 0.
+  kPutAck = 23     ///< Of put `tag`: `arg` bytes were written, or `aux` says why not.
 };
 
 /// Header of a message: 28 bytes after `seq`.
@@ -54,7 +57,15 @@ struct SlotHeader {
 inline constexpr uint8_t kFlagPolicyMask = 3;  ///< Matching policy of a send.
 inline constexpr uint8_t kFlagCredited = 4;    ///< The message used a credit.
 inline constexpr uint8_t kFlagUncredited = 8;  ///< Grant: the port stores nothing, no credit is needed.
+inline constexpr uint8_t kFlagKeyed = 16;      ///< Send with a user's key, as payload of the slot if `arg` is taken.
+inline constexpr uint8_t kFlagSignal = 32;     ///< Active message: the signal of a put or get, without a buffer.
+inline constexpr uint8_t kFlagAsks = 64;       ///< Active message: carries, as a key would be, where its reply goes.
+inline constexpr uint8_t kFlagReply = 128;     ///< Active message: goes into the room that a request reserved for it.
+inline constexpr uint8_t kFlagsWithWord = kFlagKeyed | kFlagAsks;
 inline constexpr uint16_t kEngineTarget = 0x8000;
+/// In `arg`, beside the handle of a packet: the payload lies elsewhere in the sender's arena, and the packet says
+/// where.
+inline constexpr uint64_t kInPlace = uint64_t{1} << 63;
 
 inline constexpr uint32_t kSlotBytes = 64;
 inline constexpr uint32_t kFirstPayload = 32;
@@ -99,15 +110,18 @@ struct RingMemory {
 class RingProducer {
  public:
   RingProducer() = default;
-  explicit RingProducer(RingMemory memory) : memory_(memory), mask_(memory.capacity - 1) {}
+  explicit RingProducer(RingMemory memory) : memory_(memory), mask_(memory.capacity - 1), limit_(memory.capacity) {}
+
+  /// Keeps @p slots of the ring out of has_room(), until it is told another number.
+  void reserve(uint32_t slots) { limit_ = memory_.capacity - slots; }
 
   /// Whether @p slots more fit; reads the consumer's head only if the cached one says no.
   bool has_room(uint32_t slots) {
-    if (tail_ - cached_head_ + slots <= memory_.capacity) return true;
+    if (tail_ - cached_head_ + slots <= limit_) return true;
     const uint32_t head = memory_.head->load(std::memory_order_acquire);
     if (head - cached_head_ > tail_ - cached_head_) return false;  // nonsense from the peer: stay with what we know
     cached_head_ = head;
-    return tail_ - cached_head_ + slots <= memory_.capacity;
+    return tail_ - cached_head_ + slots <= limit_;
   }
   /// Whether the consumer has taken everything (by the head it last published).
   bool empty() const { return memory_.head->load(std::memory_order_acquire) == tail_; }
@@ -172,6 +186,7 @@ class RingProducer {
 
   RingMemory memory_{};
   uint32_t mask_ = 0;
+  uint32_t limit_ = 0;
   uint32_t tail_ = 0;
   uint32_t published_ = 0;
   uint32_t cached_head_ = 0;

@@ -9,10 +9,20 @@ import io.lci.am.Port;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.completion.Completion;
+import io.lci.completion.CompletionGraph;
+import io.lci.completion.CompletionQueue;
 import io.lci.completion.CompletionTarget;
 import io.lci.completion.Counter;
+import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
+import io.lci.error.LciException;
 import io.lci.internal.Runtimes;
+import io.lci.matching.EngineOptions;
+import io.lci.matching.MatchingEngine;
+import io.lci.rma.LciBuffer;
+import io.lci.rma.MemoryRegion;
+import io.lci.rma.RemoteMemory;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
 import reactor.core.Disposable;
@@ -43,11 +53,11 @@ import reactor.core.publisher.Mono;
  * <p><b>Failure.</b> A dead peer ends every operation bound to it with {@link
  * io.lci.error.PeerFailedException}; inboxes live on, and the event comes on {@link #peerEvents()}.
  *
- * <p><b>Log.</b> Everything this library logs goes through SLF4J under the name of this interface,
- * {@code io.lci.LciRuntime}: ERROR for what user code threw where nobody can be told; WARN for
+ * <p><b>Log.</b> What this library logs goes through SLF4J under the name of this interface, {@code
+ * io.lci.LciRuntime}: ERROR for what user code threw where nobody can be told; WARN for
  * destinations that accept nothing ({@link LciOptions#stallWarning()}), operations that failed
  * unheard, and peers that died; INFO for peers that left while an inbox has a subscriber, else
- * DEBUG.
+ * DEBUG. Lines of the core come as {@code io.lci.core}, each at its level.
  */
 public interface LciRuntime extends Disposable, AutoCloseable {
   /**
@@ -192,14 +202,105 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   Counter counter();
 
   /**
-   * Opens a port whose messages signal {@code target} instead of being stored: a counter or a
-   * synchronizer.
+   * Creates a queue of completions.
+   *
+   * @param options its kind, capacity and home loop
+   * @return the queue
+   * @throws LciException if this machine has no such kind
+   */
+  CompletionQueue queue(QueueOptions options);
+
+  /**
+   * Creates a matching engine on this rank: a domain of sends and receives of its own.
+   *
+   * @param number 1 to {@value MatchingEngine#MAX_NUMBER}, the same on every rank
+   * @param options how it matches; whether keys are the program's own must be the same on every
+   *     rank
+   * @return the engine
+   * @throws LciException if the number is in use
+   */
+  MatchingEngine engine(int number, EngineOptions options);
+
+  /**
+   * Begins a graph of operations and functions on loop 0.
+   *
+   * @return collects its nodes
+   */
+  CompletionGraph.Builder graph();
+
+  /**
+   * Opens a port whose messages signal {@code target} instead of an inbox: a queue, which stores
+   * them, a counter or a synchronizer.
    *
    * @param port number and name
-   * @param target counter or synchronizer of this runtime
+   * @param target queue, counter or synchronizer of this runtime
    * @return closes the port when disposed
    */
   Disposable bind(Port port, CompletionTarget target);
+
+  /**
+   * Takes memory that other ranks may put to and get from. On one host they do so by plain copies,
+   * without this rank's help. The content is undefined. What is not disposed goes with the runtime.
+   *
+   * @param bytes how much, at least 1
+   * @return the region
+   * @throws io.lci.error.ResourceExhaustedException if the machine, the container or option {@code
+   *     arena_bytes} has no more
+   */
+  MemoryRegion allocate(long bytes);
+
+  /**
+   * Lets other ranks put to and get from memory of the program. Ranks in other processes reach it
+   * with the help of this rank's loops.
+   *
+   * @param direct a direct buffer: all of it, whatever its position; kept reachable until disposal
+   * @return the region
+   */
+  MemoryRegion register(ByteBuffer direct);
+
+  /**
+   * Opens a region of another rank, or of this one.
+   *
+   * @param rank its owner
+   * @param handle from {@link MemoryRegion#handle}, brought here by any means; every byte is
+   *     checked
+   * @return the region, to put to and get from
+   * @throws io.lci.error.MemoryClosedException if the region has ended
+   * @throws io.lci.error.LciException if the bytes are no handle of that rank
+   */
+  RemoteMemory remote(int rank, byte[] handle);
+
+  /** Most bytes that one rank gives to an {@link #exchange}. */
+  int MAX_EXCHANGE = 65_536;
+
+  /**
+   * Gives bytes to every rank and gets theirs: handles of regions, addresses, settings. Each
+   * subscription takes part in one exchange, numbered by the order of subscriptions, which must be
+   * the same on every rank.
+   *
+   * @param mine at most {@value #MAX_EXCHANGE} bytes; they may differ in length from rank to rank
+   * @return emits the bytes by rank on loop 0; cancel detaches the subscriber, this rank still
+   *     takes part; ends with {@link io.lci.error.PeerFailedException} or {@link
+   *     io.lci.error.PeerLeftException} if a rank is gone
+   */
+  Mono<byte[][]> exchange(byte[] mine);
+
+  /**
+   * Gives a region to every rank, and opens theirs: {@link #exchange(byte[])} of the handles.
+   *
+   * @param mine a region of this rank
+   * @return emits the regions by rank, this rank's own included, on loop 0; whoever gets them
+   *     disposes of them; else as {@link #exchange(byte[])}
+   */
+  Mono<List<RemoteMemory>> exchange(MemoryRegion mine);
+
+  /**
+   * Takes memory that operations refer to instead of copying.
+   *
+   * @param bytes its size
+   * @return the buffer
+   */
+  LciBuffer buffer(int bytes);
 
   /** Returns the largest payload that travels in one packet, in bytes. */
   int maxEager();
@@ -212,6 +313,15 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    *     completes at close
    */
   Flux<PeerEvent> peerEvents();
+
+  /**
+   * The end of one peer: {@link #peerEvents()} of that rank alone.
+   *
+   * @param rank the peer
+   * @return emits on loop 0 that it left or died, at once if it is gone already; completes empty
+   *     when this runtime closes first
+   */
+  Mono<PeerEvent> peerGone(int rank);
 
   /**
    * Returns counters and gauges of this moment; after close, of the moment of closing. Any thread.

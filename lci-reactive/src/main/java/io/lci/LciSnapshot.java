@@ -12,6 +12,7 @@ import java.util.Map;
  */
 public final class LciSnapshot {
   private final Map<String, Long> counters;
+  private final List<Map<String, Long>> devices;
   private final List<InboxState> inboxes;
   private final long packetsFree;
   private final long packetsCapacity;
@@ -29,16 +30,19 @@ public final class LciSnapshot {
    * Creates a snapshot.
    *
    * @param counters counters by name, in a stable order
+   * @param devices for each device the part of the counters that is its own
    * @param inboxes open inboxes
    * @param packetsFree packets free
    * @param packetsCapacity packets in all
    */
   public LciSnapshot(
       Map<String, Long> counters,
+      List<Map<String, Long>> devices,
       List<InboxState> inboxes,
       long packetsFree,
       long packetsCapacity) {
     this.counters = java.util.Collections.unmodifiableMap(new java.util.LinkedHashMap<>(counters));
+    this.devices = devices.stream().map(Map::copyOf).toList();
     this.inboxes = List.copyOf(inboxes);
     this.packetsFree = packetsFree;
     this.packetsCapacity = packetsCapacity;
@@ -57,6 +61,36 @@ public final class LciSnapshot {
       throw new IllegalArgumentException("no counter '" + name + "'; known: " + counters.keySet());
     }
     return value;
+  }
+
+  /** Returns how many devices the runtime has, each with its loop. */
+  public int devices() {
+    return devices.size();
+  }
+
+  /**
+   * The part of a counter that one device and its loop have counted. Who does something counts it:
+   * a receive may be posted on one device and matched by another, so of what is pending or stored
+   * only the sum over all says how much there is, and a part may be negative.
+   *
+   * @param name its name, see {@link #counters()}
+   * @param device index of the device, which is its loop's
+   * @return the value; 0 for a counter that devices have no part in
+   * @throws IndexOutOfBoundsException if there is no such device
+   */
+  public long counter(String name, int device) {
+    return devices.get(device).getOrDefault(name, 0L);
+  }
+
+  /**
+   * The part of a counter that no device has counted: of memory, queues, peers, parking.
+   *
+   * @param name its name, see {@link #counters()}
+   * @return the value
+   * @throws IllegalArgumentException if there is no such counter
+   */
+  public long counterWithoutDevice(String name) {
+    return counter(name) - devices.stream().mapToLong(own -> own.getOrDefault(name, 0L)).sum();
   }
 
   /** Returns all counters by name, in a stable order. Unmodifiable. */

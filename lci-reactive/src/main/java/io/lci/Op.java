@@ -5,7 +5,13 @@ import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
+import io.lci.matching.MatchingEngine;
+import io.lci.rma.BufferList;
+import io.lci.rma.LciBuffer;
+import io.lci.rma.RemoteMemory;
+import io.lci.rma.RemotePlace;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +40,9 @@ public final class Op {
   /** Largest tag of a send or receive. */
   public static final long MAX_TAG = 0xFFFF_FFFFL;
 
+  /** Largest tag of a put or get with signal. */
+  public static final long MAX_SIGNAL_TAG = 0xFFFFL;
+
   /** What kind of operation. */
   public enum Kind {
     /** Active message to a port. */
@@ -43,7 +52,11 @@ public final class Op {
     /** Matched receive. */
     RECEIVE,
     /** Barrier over all ranks. */
-    BARRIER
+    BARRIER,
+    /** Write into remote memory. */
+    PUT,
+    /** Read from remote memory. */
+    GET
   }
 
   /**
@@ -61,15 +74,35 @@ public final class Op {
     NONE
   }
 
+  /** When an active message or send has ended. */
+  public enum Semantic {
+    /** When the payload's memory may be used again. The default. */
+    MEMORY,
+    /**
+     * When the receiver's side has taken the whole message: it is stored there or in its receive
+     * buffer. It does not mean that somebody has looked at it.
+     */
+    NETWORK
+  }
+
   private final Kind kind;
   private final int rank;
   private final @Nullable Port port;
+  private final @Nullable Port replyTo;
+  private final boolean reply;
   private final @Nullable Payload payload;
   private final int receiveBytes;
+  private final @Nullable RemoteMemory remote;
+  private final long offset;
+  private final @Nullable LciBuffer buffer;
+  private final @Nullable BufferList buffers;
+  private final @Nullable List<RemotePlace> places;
   private final long tag;
-  private final int engine;
+  private final @Nullable MatchingEngine engine;
   private final int device;
   private final Policy policy;
+  private final Semantic semantic;
+  private final int userContext;
   private final boolean retryAllowed;
   private final boolean doneAllowed;
   private final @Nullable CompletionTarget target;
@@ -81,12 +114,21 @@ public final class Op {
     kind = b.kind;
     rank = b.rank;
     port = b.port;
+    replyTo = b.replyTo;
+    reply = b.reply;
     payload = b.payload;
     receiveBytes = b.receiveBytes;
+    remote = b.remote;
+    offset = b.offset;
+    buffer = b.buffer;
+    buffers = b.buffers;
+    places = b.places;
     tag = b.tag;
     engine = b.engine;
     device = b.device;
     policy = b.policy;
+    semantic = b.semantic;
+    userContext = b.userContext;
     retryAllowed = b.retryAllowed;
     doneAllowed = b.doneAllowed;
     target = b.target;
@@ -107,6 +149,23 @@ public final class Op {
     Builder b = new Builder(Kind.AM, checkRank(rank));
     b.port = Objects.requireNonNull(port, "port");
     b.payload = Objects.requireNonNull(payload, "payload");
+    return new Op(b);
+  }
+
+  /**
+   * An active message that answers a request: it goes into the room that the request reserved,
+   * needs no credit, and overtakes whatever waits for some. One reply for each request; several to
+   * a rank are in no order, so the tag may say which is answered. Without a request of that rank
+   * that is left to be answered, or longer than the room, it ends in {@link LciException}.
+   *
+   * @param rank who asked
+   * @param port the port that the request named in {@link #replyTo}
+   * @param payload what to send
+   * @return the description
+   */
+  public static Op reply(int rank, Port port, Payload payload) {
+    Builder b = new Builder(am(rank, port, payload));
+    b.reply = true;
     return new Op(b);
   }
 
@@ -145,6 +204,37 @@ public final class Op {
   }
 
   /**
+   * A matched receive into a buffer of the caller.
+   *
+   * @param rank source, or {@link #ANY_SOURCE}
+   * @param tag 0 to {@link #MAX_TAG}, or {@link #ANY_TAG}
+   * @param target filled from its start; a longer message ends in {@link
+   *     io.lci.error.TruncatedException}
+   * @return the description; a subscription must not begin while another is under way
+   */
+  public static Op receive(int rank, long tag, LciBuffer target) {
+    Builder b = new Builder(receive(rank, tag, target.size()));
+    b.buffer = target;
+    return new Op(b);
+  }
+
+  /**
+   * A matched receive into several buffers of the caller, filled from first to last; they need not
+   * be cut as the sender's are.
+   *
+   * @param rank source, or {@link #ANY_SOURCE}
+   * @param tag 0 to {@link #MAX_TAG}, or {@link #ANY_TAG}
+   * @param targets not empty; a message longer than all of them together ends in {@link
+   *     io.lci.error.TruncatedException}
+   * @return the description; a subscription must not begin while another is under way
+   */
+  public static Op receive(int rank, long tag, BufferList targets) {
+    Builder b = new Builder(receive(rank, tag, checkList(targets).size()));
+    b.buffers = targets;
+    return new Op(b);
+  }
+
+  /**
    * A barrier over all ranks: completes when every rank has posted as many barriers as this one.
    * Numbered by posting order on device 0.
    *
@@ -155,12 +245,159 @@ public final class Op {
   }
 
   /**
+   * A write into remote memory. Memory that its owner allocated is written at once, by this rank;
+   * other memory with the help of its owner's loop.
+   *
+   * @param memory where, opened by this runtime
+   * @param offset bytes from the start of the region
+   * @param payload what to write; an {@link LciBuffer}, or a list of them, is not copied
+   * @return the description
+   * @throws IndexOutOfBoundsException if the region has no room for the payload there
+   */
+  public static Op put(RemoteMemory memory, long offset, Payload payload) {
+    Objects.checkFromIndexSize(offset, payload.size(), memory.size());
+    Builder b = new Builder(Kind.PUT, memory.rank());
+    b.remote = memory;
+    b.offset = offset;
+    b.payload = payload;
+    return new Op(b);
+  }
+
+  /**
+   * A write into several places of one rank's memory: one operation, one completion, and with
+   * {@link #signal} one signal, for all of them. Every bound is checked before the first byte
+   * moves; parts move in any order, so that where places overlap any may be the last.
+   *
+   * @param places where; all of one rank
+   * @param parts what to write: part i goes to place i; not copied
+   * @return the description
+   * @throws IndexOutOfBoundsException if a region has no room for its part
+   */
+  public static Op put(List<RemotePlace> places, BufferList parts) {
+    Builder b = new Builder(Kind.PUT, checkPlaces(places, parts));
+    b.remote = places.get(0).memory();
+    b.places = List.copyOf(places);
+    b.payload = parts;
+    return new Op(b);
+  }
+
+  /**
+   * A read from several places of one rank's memory; see {@link #put(List, BufferList)}.
+   *
+   * @param places where; all of one rank
+   * @param parts part i is filled from place i
+   * @return the description; a subscription must not begin while another is under way
+   * @throws IndexOutOfBoundsException if a region has less there
+   */
+  public static Op get(List<RemotePlace> places, BufferList parts) {
+    Builder b = new Builder(Kind.GET, checkPlaces(places, parts));
+    b.remote = places.get(0).memory();
+    b.places = List.copyOf(places);
+    b.buffers = parts;
+    b.receiveBytes = parts.size();
+    return new Op(b);
+  }
+
+  /**
+   * A read from remote memory into several buffers of the caller, filled from first to last.
+   *
+   * @param memory where, opened by this runtime
+   * @param offset bytes from the start of the region
+   * @param targets not empty
+   * @return the description; a subscription must not begin while another is under way
+   * @throws IndexOutOfBoundsException if the region has less there
+   */
+  public static Op get(RemoteMemory memory, long offset, BufferList targets) {
+    Builder b = new Builder(get(memory, offset, checkList(targets).size()));
+    b.buffers = targets;
+    return new Op(b);
+  }
+
+  /**
+   * A read from remote memory into a buffer of the caller, without a copy.
+   *
+   * @param memory where, opened by this runtime
+   * @param offset bytes from the start of the region
+   * @param target filled from its start to its end
+   * @return the description; a subscription must not begin while another is under way
+   * @throws IndexOutOfBoundsException if the region has less there
+   */
+  public static Op get(RemoteMemory memory, long offset, LciBuffer target) {
+    Op op = get(memory, offset, target.size());
+    Builder b = new Builder(op);
+    b.buffer = target;
+    return new Op(b);
+  }
+
+  /**
+   * A read from remote memory; the completion's message has the bytes.
+   *
+   * @param memory where, opened by this runtime
+   * @param offset bytes from the start of the region
+   * @param bytes how many
+   * @return the description
+   * @throws IndexOutOfBoundsException if the region has less there
+   */
+  public static Op get(RemoteMemory memory, long offset, int bytes) {
+    Objects.checkFromIndexSize(offset, bytes, memory.size());
+    Builder b = new Builder(Kind.GET, memory.rank());
+    b.remote = memory;
+    b.offset = offset;
+    b.receiveBytes = bytes;
+    return new Op(b);
+  }
+
+  /**
+   * Lets a put or get signal a port of the region's owner when the data is in place, in the region
+   * or here: its inbox gets an empty message with the tag, from this rank.
+   *
+   * @param target port of the owner; while it gives no credit the operation waits, and nothing is
+   *     written or read
+   * @param value tag, 0 to {@link #MAX_SIGNAL_TAG}
+   * @return a new description
+   */
+  public Op signal(Port target, long value) {
+    if (remote == null) {
+      throw new IllegalStateException("only put and get signal: " + this);
+    }
+    if (value < 0 || value > MAX_SIGNAL_TAG) {
+      throw new IllegalArgumentException("tag must be in 0.." + MAX_SIGNAL_TAG + ": " + value);
+    }
+    Builder b = new Builder(this);
+    b.port = Objects.requireNonNull(target, "port");
+    b.tag = value;
+    return new Op(b);
+  }
+
+  /**
+   * Makes an active message a request: before it leaves, room for its reply is reserved at a port
+   * of this rank, whose inbox was opened with {@link io.lci.am.InboxOptions#withReplyRoom}. While
+   * there is none the operation waits ({@link PostOutcome#RETRY_PENDING}), and cancelled it holds
+   * none. The receiver answers with {@link #reply}. The room is free again when the reply was taken
+   * from the inbox, when the request is discarded over there, or when the peer is gone.
+   *
+   * @param value port of this rank
+   * @return a new description
+   */
+  public Op replyTo(Port value) {
+    if (kind != Kind.AM) {
+      throw new IllegalStateException("only active messages ask for a reply: " + this);
+    }
+    Builder b = new Builder(this);
+    b.replyTo = Objects.requireNonNull(value, "port");
+    return new Op(b);
+  }
+
+  /**
    * Sets the tag of an active message (all 64 bits), or of a send or receive.
    *
    * @param value the tag
    * @return a new description
    */
   public Op tag(long value) {
+    if (remote != null) {
+      throw new IllegalStateException("the tag of a put or get is its signal's: see signal");
+    }
     Builder b = new Builder(this);
     b.tag = kind == Kind.AM ? value : checkTag(value);
     return new Op(b);
@@ -195,6 +432,47 @@ public final class Op {
   }
 
   /**
+   * Chooses the matching engine of a send or receive. Default: the one that every rank has.
+   *
+   * @param value an engine of the same runtime
+   * @return a new description
+   */
+  public Op engine(MatchingEngine value) {
+    if (kind != Kind.SEND && kind != Kind.RECEIVE) {
+      throw new IllegalStateException("only send and receive are matched: " + this);
+    }
+    Builder b = new Builder(this);
+    b.engine = Objects.requireNonNull(value, "engine");
+    return new Op(b);
+  }
+
+  /**
+   * Chooses when an active message or send has ended. Others ignore it. Default {@link
+   * Semantic#MEMORY}.
+   *
+   * @param value the semantic
+   * @return a new description
+   */
+  public Op semantic(Semantic value) {
+    Builder b = new Builder(this);
+    b.semantic = Objects.requireNonNull(value, "semantic");
+    return new Op(b);
+  }
+
+  /**
+   * Sets a number that comes back in the {@link io.lci.completion.Completion} of this operation and
+   * goes nowhere else. Default 0.
+   *
+   * @param value any 32 bits
+   * @return a new description
+   */
+  public Op userContext(int value) {
+    Builder b = new Builder(this);
+    b.userContext = value;
+    return new Op(b);
+  }
+
+  /**
    * Allows or forbids the answer <em>retry</em>. Forbidden, the operation goes into the backlog,
    * and ends with {@link io.lci.error.ResourceExhaustedException} at the backlog's bound. Default
    * allowed.
@@ -225,7 +503,7 @@ public final class Op {
    * Signals {@code value} when the operation ends, whether it finished at once or later; this
    * forbids <em>done</em>.
    *
-   * @param value synchronizer or counter of the same runtime
+   * @param value queue, synchronizer or counter of the same runtime
    * @return a new description
    */
   public Op completeTo(CompletionTarget value) {
@@ -287,19 +565,56 @@ public final class Op {
     return rank;
   }
 
-  /** Returns the port of an active message, else null. */
+  /** Returns the port of an active message or of a signal, else null. */
   public @Nullable Port port() {
     return port;
   }
 
-  /** Returns what is sent; null for a receive or barrier. */
+  /** Returns the port of this rank at which room for a reply is reserved, or null. */
+  public @Nullable Port replyTo() {
+    return replyTo;
+  }
+
+  /** Returns whether this answers a request. */
+  public boolean isReply() {
+    return reply;
+  }
+
+  /** Returns what is sent or written; null for the others. */
   public @Nullable Payload payload() {
     return payload;
   }
 
-  /** Returns the longest message a receive takes, in bytes. */
+  /** Returns the longest message a receive takes, or what a get reads, in bytes. */
   public int receiveBytes() {
     return receiveBytes;
+  }
+
+  /** Returns the region of a put or get, else null. */
+  public @Nullable RemoteMemory remote() {
+    return remote;
+  }
+
+  /** Returns where in the region, in bytes. */
+  public long offset() {
+    return offset;
+  }
+
+  /**
+   * Returns what a receive or get reads into; null if it is a list, or the completion's message.
+   */
+  public @Nullable LciBuffer buffer() {
+    return buffer;
+  }
+
+  /** Returns the list that a receive or get reads into, or null. */
+  public @Nullable BufferList buffers() {
+    return buffers;
+  }
+
+  /** Returns where each part of a put or get lies; null where all are one range. */
+  public @Nullable List<RemotePlace> places() {
+    return places;
   }
 
   /** Returns the tag. */
@@ -307,8 +622,8 @@ public final class Op {
     return tag;
   }
 
-  /** Returns the matching engine; 0 is the default engine. */
-  public int engine() {
+  /** Returns the matching engine; null for the one that every rank has. */
+  public @Nullable MatchingEngine engine() {
     return engine;
   }
 
@@ -320,6 +635,16 @@ public final class Op {
   /** Returns what send and receive compare. */
   public Policy policy() {
     return policy;
+  }
+
+  /** Returns when it has ended. */
+  public Semantic semantic() {
+    return semantic;
+  }
+
+  /** Returns the number that comes back in the completion. */
+  public int userContext() {
+    return userContext;
   }
 
   /** Returns whether the answer retry is allowed. */
@@ -354,13 +679,20 @@ public final class Op {
 
   @Override
   public String toString() {
-    StringBuilder text = new StringBuilder(kind.name().toLowerCase(java.util.Locale.ROOT));
+    String name = reply ? "reply" : kind.name().toLowerCase(java.util.Locale.ROOT);
+    StringBuilder text = new StringBuilder(name);
     if (kind != Kind.BARRIER) {
-      text.append(kind == Kind.RECEIVE ? " from " : " to ")
+      text.append(kind == Kind.RECEIVE || kind == Kind.GET ? " from " : " to ")
           .append(rank == ANY_SOURCE ? "any" : "rank " + rank);
     }
     if (port != null) {
       text.append(" port ").append(port);
+    }
+    if (kind == Kind.SEND || kind == Kind.RECEIVE) {
+      text.append(tag == ANY_TAG ? " any tag" : " tag " + tag);
+    }
+    if (kind == Kind.RECEIVE) {
+      text.append(" (at most ").append(receiveBytes).append(" bytes)");
     }
     return text.toString();
   }
@@ -379,17 +711,52 @@ public final class Op {
     return tag;
   }
 
+  private static BufferList checkList(BufferList list) {
+    if (list.parts().isEmpty()) {
+      throw new IllegalArgumentException("a list needs a buffer");
+    }
+    return list;
+  }
+
+  /** Returns their rank. */
+  private static int checkPlaces(List<RemotePlace> places, BufferList list) {
+    List<LciBuffer> parts = checkList(list).parts();
+    if (places.size() != parts.size()) {
+      throw new IllegalArgumentException(
+          "as many places as buffers are needed: " + places.size() + " and " + parts.size());
+    }
+    int rank = places.get(0).memory().rank();
+    for (int i = 0; i < parts.size(); i++) {
+      RemoteMemory memory = places.get(i).memory();
+      Objects.checkFromIndexSize(places.get(i).offset(), parts.get(i).size(), memory.size());
+      if (memory.rank() != rank) {
+        throw new IllegalArgumentException(
+            "places are of one rank, not of " + rank + " and " + memory.rank());
+      }
+    }
+    return rank;
+  }
+
   /** Mutable copy behind the options. */
   private static final class Builder {
     final Kind kind;
     final int rank;
     @Nullable Port port;
+    @Nullable Port replyTo;
+    boolean reply;
     @Nullable Payload payload;
     int receiveBytes;
+    @Nullable RemoteMemory remote;
+    long offset;
+    @Nullable LciBuffer buffer;
+    @Nullable BufferList buffers;
+    @Nullable List<RemotePlace> places;
     long tag;
-    int engine;
+    @Nullable MatchingEngine engine;
     int device;
     Policy policy = Policy.RANK_TAG;
+    Semantic semantic = Semantic.MEMORY;
+    int userContext;
     boolean retryAllowed = true;
     boolean doneAllowed = true;
     @Nullable CompletionTarget target;
@@ -405,12 +772,21 @@ public final class Op {
     Builder(Op op) {
       this(op.kind, op.rank);
       port = op.port;
+      replyTo = op.replyTo;
+      reply = op.reply;
       payload = op.payload;
       receiveBytes = op.receiveBytes;
+      remote = op.remote;
+      offset = op.offset;
+      buffer = op.buffer;
+      buffers = op.buffers;
+      places = op.places;
       tag = op.tag;
       engine = op.engine;
       device = op.device;
       policy = op.policy;
+      semantic = op.semantic;
+      userContext = op.userContext;
       retryAllowed = op.retryAllowed;
       doneAllowed = op.doneAllowed;
       target = op.target;

@@ -30,7 +30,10 @@ public enum PostOutcome {
   RETRY_BACKLOG,
   /** The receiver grants no room: its subscriber has no demand, or the port is not open yet. */
   RETRY_NOCREDIT,
-  /** Too many operations of this loop are in flight; completions make room. */
+  /**
+   * Too many operations of this loop are in flight; completions make room. Of a request ({@link
+   * Op#replyTo}): all room for replies is in use.
+   */
   RETRY_PENDING,
   /** An earlier operation for the same destination still waits; this one was not attempted. */
   RETRY_ORDER;

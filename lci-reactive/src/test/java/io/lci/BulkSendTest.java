@@ -46,6 +46,7 @@ class BulkSendTest {
    * [V2] Four publishers, one to a rank at demand 0: the three others complete, also when posts are
    * refused at random. Mutation: refusal_blocks_all.
    */
+  // Proves: V2
   @ParameterizedTest(name = "chaos \"{0}\"")
   @ValueSource(strings = {"", RANDOM_RETRIES})
   void aSlowRankDelaysOnlyItsOwnPublisher(String chaos) {
@@ -82,6 +83,7 @@ class BulkSendTest {
    * [V2] One mixed publisher, the slow rank's elements at random places: others go on while those
    * fit the window. Mutation: refusal_blocks_all.
    */
+  // Proves: V2
   @ParameterizedTest(name = "chaos \"{0}\"")
   @ValueSource(strings = {"", RANDOM_RETRIES})
   void aMixedPublisherGoesOnWhileTheSlowRanksElementsFitTheWindow(String chaos) {
@@ -323,6 +325,32 @@ class BulkSendTest {
       var result = Mono.zip(both.reduce(0L, Long::sum), sent).block(LIMIT);
       assertThat(result.getT1()).isEqualTo((long) count * (count - 1) / 2 + count);
       assertThat(result.getT2()).isEqualTo(count);
+    }
+  }
+
+  @Test
+  void aFusedSourceThatFailsIsCancelled() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      AtomicInteger cancelled = new AtomicInteger();
+      Port port = Port.of(79, "failing");
+      Inbox inbox = job.rank(0).inbox(port);
+      Flux<Integer> failing =
+          Flux.range(0, 10)
+              .doOnCancel(cancelled::incrementAndGet)
+              .map(
+                  n -> {
+                    if (n == 3) {
+                      throw new IllegalStateException("from the source");
+                    }
+                    return n;
+                  });
+      StepVerifier.create(job.rank(0).sender(port).sendAll(0, failing, (n, out) -> out.putInt(n)))
+          .expectErrorMessage("from the source")
+          .verify(Duration.ofSeconds(60));
+      assertThat(cancelled).hasValue(1);
+      assertThat(
+              inbox.receive(m -> m.getInt(0)).take(3).collectList().block(Duration.ofSeconds(60)))
+          .containsExactlyInAnyOrder(0, 1, 2);
     }
   }
 

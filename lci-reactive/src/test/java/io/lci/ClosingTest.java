@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.completion.Counter;
 import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.PeerFailedException;
@@ -15,6 +16,7 @@ import io.lci.error.PeerLeftException;
 import io.lci.error.PortClosedException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -22,6 +24,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -123,6 +126,33 @@ class ClosingTest {
     assertThat(runtime.snapshot().counter("loop_uncaught")).isZero();
   }
 
+  /** Nothing comes to a closed core: what it refused before, on this thread, is another matter. */
+  @Test
+  void aRefusalAfterCloseSpeaksOfTheCloseAlone() {
+    LciTestJob job = LciTestJob.start(1);
+    LciRuntime runtime = job.rank(0);
+    Counter counter = runtime.counter();
+    assertThatThrownBy(() -> runtime.remote(0, new byte[3]))
+        .isInstanceOf(LciException.class)
+        .hasMessageContaining("64 bytes, not 3");
+    job.close();
+    List<ThrowingCallable> late =
+        List.of(
+            () -> runtime.allocate(8),
+            () -> runtime.register(ByteBuffer.allocateDirect(8)),
+            () -> runtime.remote(0, new byte[64]),
+            () -> runtime.bind(PORT, counter));
+    for (ThrowingCallable call : late) {
+      assertThatThrownBy(call)
+          .isInstanceOfSatisfying(
+              LciClosedException.class,
+              e -> {
+                assertThat(e.hint()).isEqualTo("the runtime was closed");
+                assertThat(e.rank()).isEqualTo(LciException.NONE);
+              });
+    }
+  }
+
   @Test
   void closeOnALoopThreadIsRefused() {
     try (LciTestJob job = LciTestJob.start(1)) {
@@ -176,6 +206,10 @@ class ClosingTest {
           .expectNext(new PeerEvent(1, PeerEvent.State.LEFT))
           .expectComplete()
           .verify(LIMIT);
+      StepVerifier.create(stays.peerGone(1))
+          .expectNext(new PeerEvent(1, PeerEvent.State.LEFT))
+          .expectComplete()
+          .verify(LIMIT);
       await().atMost(LIMIT).until(() -> errors.size() == 2);
       assertThat(errors)
           .allSatisfy(
@@ -189,6 +223,7 @@ class ClosingTest {
       job.rank(2).sender(PORT).send(0, Payload.ofLong(42)).block(LIMIT);
       await().atMost(LIMIT).until(() -> heard.equals(List.of(42L)));
       listening.dispose();
+      StepVerifier.create(stays.peerGone(0)).then(stays::close).expectComplete().verify(LIMIT);
     }
   }
 

@@ -60,6 +60,7 @@ class InboxTest {
     }
   }
 
+  // Proves: U6
   @Test
   void aSlowSubscriberStopsTheSendersUpstream() {
     try (LciTestJob job = LciTestJob.start(2)) {
@@ -97,6 +98,7 @@ class InboxTest {
     }
   }
 
+  // Proves: V15
   @Test
   void aViewThatWasKeptSaysThatItEnded() {
     try (LciTestJob job = LciTestJob.start(2)) {
@@ -305,6 +307,7 @@ class InboxTest {
     }
   }
 
+  // Proves: X13
   @Test
   void disposeCompletesTheSubscriberAndRefusesSenders() {
     try (LciTestJob job = LciTestJob.start(2)) {
@@ -341,6 +344,7 @@ class InboxTest {
     }
   }
 
+  // Proves: X12
   @Test
   void anEarlySenderWaitsUntilThePortOpens() {
     try (LciTestJob job = LciTestJob.start(2)) {
@@ -371,6 +375,10 @@ class InboxTest {
           .isInstanceOf(PortMismatchException.class)
           .hasMessageContaining("another name")
           .hasMessageContaining("\"orders\"");
+      assertThatThrownBy(() -> job.rank(0).sender(Port.of(PORT.number(), "bills")))
+          .isInstanceOf(PortMismatchException.class)
+          .hasMessageContaining("bills")
+          .hasMessageContaining("it is \"orders\"");
     }
   }
 }

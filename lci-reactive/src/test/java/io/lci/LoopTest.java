@@ -5,17 +5,28 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.am.Inbox;
+import io.lci.am.InboxOptions;
+import io.lci.am.MessageView;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.am.Sender;
+import io.lci.am.SenderOptions;
+import io.lci.completion.QueueOptions;
+import io.lci.completion.Synchronizer;
+import io.lci.error.DeadlineExceededException;
 import io.lci.internal.Runtimes;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
@@ -109,6 +120,114 @@ class LoopTest {
     assertThat(Mono.delay(Duration.ofMillis(1)).block(LIMIT)).isZero();
   }
 
+  /** Nothing but polls: no park notices what they miss. */
+  @Test
+  void pollsAloneBringEverything() {
+    try (LciTestJob job = LciTestJob.start(2, LciOptions.builder().invoker(true).build());
+        PollingOwner owner = new PollingOwner(job)) {
+      Payload large = Payload.of(new byte[100_000]);
+      List<Integer> sizes = new ArrayList<>();
+      List<Throwable> failures = new ArrayList<>();
+      for (int round = 0; round < 20; round++) {
+        job.rank(0).sender(PORT).send(1, large).subscribe(none -> {}, failures::add);
+        if (round == 0) {
+          owner.poll(); // announced to a port that is not open
+          job.rank(1).inbox(PORT).receive(MessageView::size).subscribe(sizes::add, closed -> {});
+        }
+        while (sizes.size() == round && failures.isEmpty()) {
+          owner.poll();
+        }
+      }
+      assertThat(failures).isEmpty();
+      assertThat(sizes).hasSize(20).containsOnly(100_000);
+    }
+  }
+
+  /** It is told although the operation is accepted before its subscriber is. */
+  @Test
+  void aDeadlineThatPassesInTheArrayIsTold() throws InterruptedException {
+    try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().invoker(true).build());
+        PollingOwner owner = new PollingOwner(job)) {
+      LciRuntime lci = job.rank(0);
+      LciLoop loop = lci.loops().get(0);
+      AtomicReference<Throwable> told = new AtomicReference<>();
+      AtomicBoolean begun = new AtomicBoolean();
+      Op unmatched = Op.receive(0, 1, 8).deadline(Duration.ofMillis(1));
+      // What begins in the last signals of a turn is in the array until the next one.
+      lci.barrier()
+          .subscribe(
+              none -> {},
+              told::set,
+              () -> {
+                lci.post(unmatched).subscribe(c -> {}, told::set);
+                begun.set(true);
+              });
+      while (!begun.get()) {
+        owner.poll();
+      }
+      Thread.sleep(100); // the deadline's task comes first, then the one that sends the array
+      loop.scheduler().schedule(() -> loop.poster().flush());
+      for (int i = 0; i < 100 && told.get() == null; i++) {
+        owner.poll();
+      }
+      assertThat(told.get()).isInstanceOf(DeadlineExceededException.class);
+      for (int i = 0; i < 100; i++) {
+        owner.poll(); // the receive is cancelled
+      }
+      assertThat(lci.snapshot().counter("receives_pending")).isZero();
+    }
+  }
+
+  @Test
+  void aPollWithNothingToDoSaysSo() {
+    try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().invoker(true).build());
+        PollingOwner owner = new PollingOwner(job)) {
+      job.rank(0).queue(QueueOptions.defaults()).completions().subscribe(c -> {}, closed -> {});
+      job.rank(0).inbox(PORT).receive().subscribe(m -> {}, closed -> {});
+      int empty = 0;
+      while (empty < 100) { // in a row
+        empty = owner.poll() == 0 ? empty + 1 : 0;
+      }
+      assertThat(empty).isEqualTo(100);
+    }
+  }
+
+  /** The thread that drives the loops of a job closes them too: no other may while it lives. */
+  private record PollingOwner(LciTestJob job) implements AutoCloseable {
+    int poll() {
+      return job.ranks().stream().mapToInt(rank -> rank.loops().get(0).poll()).sum();
+    }
+
+    @Override
+    public void close() {
+      job.ranks().forEach(LciRuntime::close);
+    }
+  }
+
+  /**
+   * What another loop's thread leaves is no message: it must ring, or only a park would find it.
+   */
+  @Test
+  void loopsThatNeverSleepHearEachOther() {
+    LciOptions awake = LciOptions.builder().loops(2).idleYields(Integer.MAX_VALUE).build();
+    try (LciTestJob job = LciTestJob.start(1, awake)) {
+      LciRuntime lci = job.rank(0);
+      Inbox inbox = lci.inbox(PORT, InboxOptions.defaults().withLoop(0).withMessages(1));
+      Sender sender = lci.sender(PORT, SenderOptions.defaults().withLoop(1));
+      Synchronizer fired = lci.synchronizer(1);
+      Mono<Long> received = inbox.receive(m -> m.getInt(0)).take(10).count();
+      Mono<Void> sent = sender.sendAll(0, Flux.range(0, 10), (n, out) -> out.putInt(n));
+      assertThat(Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1()).isEqualTo(10);
+      Op send = Op.send(0, 1, Payload.ofInt(1)).device(1);
+      Mono.when(
+              lci.post(Op.receive(0, 1, 4).device(1).completeTo(fired)),
+              fired.next(),
+              lci.post(send))
+          .block(LIMIT);
+      assertThat(lci.snapshot().counter("loop_parks")).isZero();
+    }
+  }
+
   @Test
   void pollIsForInvokerLoopsOnly() {
     try (LciTestJob job = LciTestJob.start(1)) {
@@ -161,9 +280,7 @@ class LoopTest {
               .flatMap(
                   i ->
                       job.rank(1)
-                          .inbox(
-                              Port.of(100 + i, "p" + i),
-                              io.lci.am.InboxOptions.defaults().withLoop(i))
+                          .inbox(Port.of(100 + i, "p" + i), InboxOptions.defaults().withLoop(i))
                           .receive(
                               m -> {
                                 assertThat(Thread.currentThread().getName())
@@ -179,9 +296,7 @@ class LoopTest {
                   i -> {
                     int to = (i + 1) % loops;
                     return job.rank(0)
-                        .sender(
-                            Port.of(100 + to, "p" + to),
-                            io.lci.am.SenderOptions.defaults().withLoop(i))
+                        .sender(Port.of(100 + to, "p" + to), SenderOptions.defaults().withLoop(i))
                         .sendAll(1, Flux.range(0, count), (n, out) -> out.putLong(n));
                   })
               .then();

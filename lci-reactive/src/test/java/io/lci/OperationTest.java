@@ -34,6 +34,7 @@ class OperationTest {
   private static final Port PORT = Port.of(3, "operations");
   private static final Duration LIMIT = Duration.ofSeconds(60);
 
+  // Proves: U4
   @Test
   void everyMonoEndsExactlyOnceAndEveryMessageArrivesExactlyOnce() {
     int count = 100_000;
@@ -69,6 +70,7 @@ class OperationTest {
     }
   }
 
+  // Proves: V6
   @Test
   void tryPostFromAHandlerEchoesEveryMessage() {
     int count = 100_000;
@@ -201,6 +203,7 @@ class OperationTest {
     }
   }
 
+  // Proves: U4
   @Test
   void largeMessagesAreReceivedWhole() {
     byte[] bytes = new byte[3_000_000];
@@ -221,7 +224,15 @@ class OperationTest {
       Mono<Void> sent = job.rank(0).send(1, 1, Payload.of(new byte[100]));
       StepVerifier.create(job.rank(1).receive(0, 1, 10))
           .then(() -> sent.block(LIMIT))
-          .expectErrorSatisfies(e -> assertThat(e).isInstanceOf(TruncatedException.class))
+          .expectErrorSatisfies(
+              e ->
+                  assertThat(e)
+                      .isInstanceOf(TruncatedException.class)
+                      .hasMessageContaining("engine 0")
+                      .hasMessageContaining("tag 1")
+                      .hasMessageContaining("100 bytes")
+                      .hasMessageContaining("room for 10")
+                      .hasMessageNotContaining("port"))
           .verify(LIMIT);
     }
   }
@@ -283,7 +294,11 @@ class OperationTest {
               e ->
                   assertThat(e)
                       .isInstanceOf(DeadlineExceededException.class)
-                      .hasMessageContaining("posted"))
+                      .hasMessageContaining("posted")
+                      .hasMessageContaining("engine 0")
+                      .hasMessageContaining("tag 1 ")
+                      .hasMessageContaining("8 bytes")
+                      .hasMessageNotContaining("port"))
           .verify(LIMIT);
     }
   }
@@ -304,6 +319,7 @@ class OperationTest {
     }
   }
 
+  // Proves: V4 U4
   @Test
   void waitingMonosGoOutInOrderAndNoMoreThanGranted() {
     int count = 100_000;

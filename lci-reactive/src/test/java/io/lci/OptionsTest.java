@@ -87,6 +87,6 @@ class OptionsTest {
             () -> LciTestJob.start(1, LciOptions.builder().attribute("packet", "64").build()))
         .cause()
         .isInstanceOf(LciException.class)
-        .hasMessageContaining("lci.packets");
+        .hasMessageContaining("did you mean packets?");
   }
 }

@@ -17,6 +17,10 @@ final class ProcessRank {
   private ProcessRank() {}
 
   public static void main(String[] arguments) {
+    if (arguments[0].equals("join")) {
+      join();
+      return;
+    }
     try (LciRuntime lci = LciRuntime.create()) {
       switch (arguments[0]) {
         case "sum" -> sum(lci);
@@ -28,6 +32,14 @@ final class ProcessRank {
         }
         default -> throw new IllegalArgumentException(arguments[0]);
       }
+    }
+  }
+
+  private static void join() {
+    try (LciRuntime lci = LciRuntime.create()) {
+      System.out.println("joined " + lci.size());
+    } catch (PeerFailedException e) {
+      System.out.println("joining failed: PeerFailedException rank " + e.rank());
     }
   }
 

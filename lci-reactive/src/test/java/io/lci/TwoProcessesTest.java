@@ -2,14 +2,13 @@
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import io.lci.testing.LciTestProcess;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
-import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -51,6 +50,23 @@ class TwoProcessesTest {
     assertThat(one.waitFor(60, TimeUnit.SECONDS)).isTrue();
   }
 
+  /** The second of three ranks dies before the third comes: both others are told at once. */
+  @Test
+  void aRankThatDiesWhileTheRanksJoinIsNamed() throws Exception {
+    Map<String, String> three = Map.of("LCI_SIZE", "3", "LCI_ATTR_BOOTSTRAP_TIMEOUT_MS", "3600000");
+    Process zero = start(0, "join", three);
+    Process one = start(1, "join", three);
+    Path claim = directory.resolve("job/gen.0/claim.1");
+    await()
+        .atMost(60, TimeUnit.SECONDS)
+        .until(() -> Files.exists(claim) || !zero.isAlive() || !one.isAlive());
+    assertThat(claim).exists();
+    one.destroyForcibly().waitFor();
+    Process two = start(2, "join", three);
+    assertThat(finish(zero)).contains("joining failed: PeerFailedException rank 1");
+    assertThat(finish(two)).contains("joining failed: PeerFailedException rank 1");
+  }
+
   @Test
   void optionsOfThisLibraryComeByEnvironmentToo() throws Exception {
     Map<String, String> environment =
@@ -86,23 +102,10 @@ class TwoProcessesTest {
 
   private Process start(int rank, String role, Map<String, String> environment) throws IOException {
     if (rank == 0) {
-      prepare();
+      LciTestProcess.jobDirectory(directory.resolve("job"));
     }
-    List<String> command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx64m",
-                "-cp",
-                System.getProperty("java.class.path")));
-    for (String name : List.of("lci.native.path", "lci.native.dir")) {
-      if (System.getProperty(name) != null) {
-        command.add("-D" + name + "=" + System.getProperty(name));
-      }
-    }
-    command.addAll(List.of(ProcessRank.class.getName(), role));
     ProcessBuilder builder =
-        new ProcessBuilder(command)
+        LciTestProcess.java(ProcessRank.class, List.of("-Xmx64m"), role)
             .redirectErrorStream(true)
             .redirectOutput(directory.resolve("out" + rank).toFile());
     builder.environment().put("LCI_JOB_DIR", directory.resolve("job").toString());
@@ -112,24 +115,6 @@ class TwoProcessesTest {
     Process process = builder.start();
     started.add(process);
     return process;
-  }
-
-  private void prepare() throws IOException {
-    Path job =
-        Files.createDirectory(
-            directory.resolve("job"),
-            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-    byte[] secret = new byte[32];
-    SecureRandom random = new SecureRandom();
-    random.nextBytes(secret);
-    Path file =
-        Files.createFile(
-            job.resolve("secret"),
-            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-    Files.write(file, secret);
-    byte[] id = new byte[8];
-    random.nextBytes(id);
-    Files.writeString(job.resolve("job"), HexFormat.of().formatHex(id));
   }
 
   private String finish(Process process) throws Exception {

@@ -19,11 +19,17 @@ public enum LciMeters implements MeterDocumentation {
    * Keys (a destination and a port) that made no progress for the time that the options name, by
    * the last reason.
    */
-  STALLS("lci.stalls", Meter.Type.COUNTER, "stalls", RetryKeys.values()),
+  STALLS("lci.stalls", Meter.Type.COUNTER, "stalls", StallKeys.values()),
   /** Messages stored at this rank and not yet delivered. */
   INBOX_DEPTH("lci.inbox.depth", Meter.Type.GAUGE, "messages", InboxKeys.values()),
   /** Most messages that an inbox may store. */
   INBOX_CAPACITY("lci.inbox.capacity", Meter.Type.GAUGE, "messages", InboxKeys.values()),
+  /** Operations and control messages that wait in the backlog, because the peer takes no more. */
+  BACKLOG_DEPTH("lci.backlog.depth", Meter.Type.GAUGE, "operations", BacklogKeys.values()),
+  /** Operations that went into the backlog. */
+  BACKLOG_PUSHED("lci.backlog.pushed", Meter.Type.COUNTER, "operations", BacklogKeys.values()),
+  /** Every counter of the snapshot that only grows, by its name there. */
+  CORE("lci.core", Meter.Type.COUNTER, null, CoreKeys.values()),
   /** Packets in the pool that are free. */
   PACKETS_FREE("lci.packets.free", Meter.Type.GAUGE, null),
   /** Packets that the pool holds now; it grows by chunks up to its limit. */
@@ -70,7 +76,9 @@ public enum LciMeters implements MeterDocumentation {
     /** What was posted: am, send, recv, barrier. */
     OP("op"),
     /** How the attempt ended: done or posted. Retries have a meter of their own, with reasons. */
-    OUTCOME("outcome");
+    OUTCOME("outcome"),
+    /** Index of the device, which is its loop's. */
+    DEVICE("device");
 
     private final String key;
 
@@ -84,14 +92,63 @@ public enum LciMeters implements MeterDocumentation {
     }
   }
 
-  /** Tags of {@link #RETRIES} and {@link #STALLS}. */
+  /** Tags of {@link #RETRIES}. */
   public enum RetryKeys implements KeyName {
     /** Which retry: lock, nopacket, nomem, backlog, nocredit, pending, order. */
+    REASON("reason"),
+    /** Index of the device, which is its loop's. */
+    DEVICE("device");
+
+    private final String key;
+
+    RetryKeys(String key) {
+      this.key = key;
+    }
+
+    @Override
+    public String asString() {
+      return key;
+    }
+  }
+
+  /** Tags of {@link #STALLS}. */
+  public enum StallKeys implements KeyName {
+    /** As of a retry. */
     REASON;
 
     @Override
     public String asString() {
       return "reason";
+    }
+  }
+
+  /** Tags of {@link #BACKLOG_DEPTH} and {@link #BACKLOG_PUSHED}. */
+  public enum BacklogKeys implements KeyName {
+    /** Index of the device, which is its loop's. */
+    DEVICE;
+
+    @Override
+    public String asString() {
+      return "device";
+    }
+  }
+
+  /** Tags of {@link #CORE}. */
+  public enum CoreKeys implements KeyName {
+    /** Name of the counter. */
+    COUNTER("counter"),
+    /** Index of the device that counted it, or none: memory, queues, peers and parking. */
+    DEVICE("device");
+
+    private final String key;
+
+    CoreKeys(String key) {
+      this.key = key;
+    }
+
+    @Override
+    public String asString() {
+      return key;
     }
   }
 

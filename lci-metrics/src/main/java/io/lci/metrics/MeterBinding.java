@@ -4,6 +4,8 @@ package io.lci.metrics;
 import io.lci.LciRuntime;
 import io.lci.LciSnapshot;
 import io.lci.LciSnapshot.InboxState;
+import io.lci.metrics.LciMeters.BacklogKeys;
+import io.lci.metrics.LciMeters.CoreKeys;
 import io.lci.metrics.LciMeters.InboxKeys;
 import io.lci.metrics.LciMeters.OperationKeys;
 import io.lci.metrics.LciMeters.RetryKeys;
@@ -31,7 +33,29 @@ final class MeterBinding {
 
   private static final Pattern OPERATION = Pattern.compile("operations_(\\w+)_(done|posted)");
   private static final Pattern RETRY = Pattern.compile("retries_(\\w+)");
+
+  /** What may fall again is a gauge, or no meter at all. */
+  private static final Set<String> LEVELS =
+      Set.of(
+          "packets_free",
+          "packets_capacity",
+          "packets_out",
+          "packets_held",
+          "backlog_depth",
+          "unexpected_stored",
+          "credits_leased",
+          "receives_pending",
+          "sends_pending",
+          "memory_regions",
+          "memory_allocated",
+          "loop_parked",
+          "loop_in_slots",
+          "loop_leased");
+
   private static final String DEFAULT_TRANSPORT = "shm";
+
+  /** In place of a device: what none of them has counted. */
+  private static final String NONE = "none";
 
   private final LciRuntime runtime;
   private final MeterRegistry registry;
@@ -50,7 +74,19 @@ final class MeterBinding {
 
   void register() {
     LciSnapshot first = snapshots.get();
-    first.counters().keySet().forEach(this::registerCounter);
+    Set<String> counters = first.counters().keySet();
+    for (int device = 0; device < first.devices(); device++) {
+      registerDevice(device, counters);
+    }
+    for (String counter : counters) {
+      if (!LEVELS.contains(counter)) {
+        meters.add(
+            counter(
+                LciMeters.CORE,
+                Tags.of(CoreKeys.COUNTER.asString(), counter, CoreKeys.DEVICE.asString(), NONE),
+                snapshot -> snapshot.counterWithoutDevice(counter)));
+      }
+    }
     meters.add(gauge(LciMeters.PACKETS_FREE, Tags.empty(), LciSnapshot::packetsFree));
     meters.add(gauge(LciMeters.PACKETS_CAPACITY, Tags.empty(), LciSnapshot::packetsCapacity));
     meters.add(gauge(LciMeters.RUNTIME_INFO, runtimeTags(), snapshot -> 1));
@@ -64,22 +100,35 @@ final class MeterBinding {
     inboxMeters.clear();
   }
 
-  private void registerCounter(String counter) {
+  private void registerDevice(int device, Set<String> counters) {
+    Tags own = Tags.of(BacklogKeys.DEVICE.asString(), Integer.toString(device));
+    counters.forEach(counter -> registerCounter(counter, device, own));
+    meters.add(
+        gauge(LciMeters.BACKLOG_DEPTH, own, snapshot -> snapshot.counter("backlog_depth", device)));
+    meters.add(
+        counter(
+            LciMeters.BACKLOG_PUSHED, own, snapshot -> snapshot.counter("backlog_push", device)));
+  }
+
+  private void registerCounter(String counter, int device, Tags own) {
+    ToDoubleFunction<LciSnapshot> value = snapshot -> snapshot.counter(counter, device);
+    if (!LEVELS.contains(counter)) {
+      meters.add(counter(LciMeters.CORE, own.and(CoreKeys.COUNTER.asString(), counter), value));
+    }
     Matcher operation = OPERATION.matcher(counter);
     if (operation.matches()) {
       Tags tags =
-          Tags.of(
+          own.and(
               OperationKeys.OP.asString(),
               operation.group(1),
               OperationKeys.OUTCOME.asString(),
               operation.group(2));
-      meters.add(counter(LciMeters.OPERATIONS, tags, counter));
+      meters.add(counter(LciMeters.OPERATIONS, tags, value));
     }
     Matcher retry = RETRY.matcher(counter);
     if (retry.matches()) {
       meters.add(
-          counter(
-              LciMeters.RETRIES, Tags.of(RetryKeys.REASON.asString(), retry.group(1)), counter));
+          counter(LciMeters.RETRIES, own.and(RetryKeys.REASON.asString(), retry.group(1)), value));
     }
   }
 
@@ -126,8 +175,9 @@ final class MeterBinding {
             runtime.options().attributes().getOrDefault("transport", DEFAULT_TRANSPORT));
   }
 
-  private Meter counter(LciMeters meter, Tags tags, String counter) {
-    return FunctionCounter.builder(meter.getName(), this, self -> snapshots.get().counter(counter))
+  private Meter counter(LciMeters meter, Tags tags, ToDoubleFunction<LciSnapshot> value) {
+    return FunctionCounter.builder(
+            meter.getName(), this, self -> value.applyAsDouble(snapshots.get()))
         .baseUnit(meter.getBaseUnit())
         .tags(tags.and(extraTags))
         .register(registry);

@@ -4,7 +4,7 @@ package io.lci.metrics;
 import io.lci.LciInstrumentation;
 import io.lci.LciRuntime;
 import io.lci.PostOutcome;
-import io.lci.metrics.LciMeters.RetryKeys;
+import io.lci.metrics.LciMeters.StallKeys;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
@@ -49,7 +49,7 @@ final class MetricsInstrumentation implements LciInstrumentation {
         .baseUnit(LciMeters.STALLS.getBaseUnit())
         .tags(
             Tags.of(
-                    RetryKeys.REASON.asString(),
+                    StallKeys.REASON.asString(),
                     name.startsWith(RETRY_PREFIX) ? name.substring(RETRY_PREFIX.length()) : name)
                 .and(extraTags))
         .register(registry)

@@ -11,10 +11,21 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A runtime of which only the snapshot and the description work; anything else fails the test. */
+/**
+ * A runtime with two devices of which only the snapshot and the description work; anything else
+ * fails the test.
+ */
 final class FakeRuntime {
 
+  /** Of the first device. */
   final Map<String, Long> counters = new LinkedHashMap<>();
+
+  /** Of the second one. */
+  final Map<String, Long> second = new LinkedHashMap<>();
+
+  /** Of none. */
+  final Map<String, Long> rest = new LinkedHashMap<>();
+
   final List<InboxState> inboxes = new ArrayList<>();
   long packetsFree = 200;
   int snapshots;
@@ -40,10 +51,18 @@ final class FakeRuntime {
     counters.put("retries_nocredit", 7L);
     counters.put("retries_order", 2L);
     counters.put("arrivals", 11L);
+    counters.put("backlog_depth", 0L);
+    counters.put("backlog_push", 0L);
+    counters.put("parks", 0L);
+    counters.keySet().forEach(name -> second.put(name, 0L));
+    rest.put("parks", 4L);
   }
 
   private LciSnapshot snapshot() {
     snapshots++;
-    return new LciSnapshot(counters, inboxes, packetsFree, 256);
+    Map<String, Long> all = new LinkedHashMap<>(counters);
+    second.forEach((name, value) -> all.merge(name, value, Long::sum));
+    rest.forEach((name, value) -> all.merge(name, value, Long::sum));
+    return new LciSnapshot(all, List.of(counters, second), inboxes, packetsFree, 256);
   }
 }

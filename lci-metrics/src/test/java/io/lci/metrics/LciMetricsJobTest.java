@@ -5,21 +5,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lci.LciOptions;
+import io.lci.Op;
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
+import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
 /** The meters over real traffic between two ranks. */
 @ExtendWith(LciLeakCheck.class)
@@ -54,6 +59,8 @@ class LciMetricsJobTest {
     return registry.get(name).tags("job", "receiver").gauge().value();
   }
 
+  // Proves: U6
+  // Proves: U7
   @Test
   void aSlowSubscriberIsSeenInTheMeters() {
     try (LciTestJob job = LciTestJob.start(2);
@@ -85,6 +92,18 @@ class LciMetricsJobTest {
       assertThat(gauge("lci.inbox.depth")).isZero();
       assertThat(gauge("lci.packets.free")).isBetween(0.0, gauge("lci.packets.capacity"));
       assertThat(gauge("lci.runtime.info")).isEqualTo(1);
+      assertThat(gauge("lci.backlog.depth")).isZero();
+      clock.add(LciMetrics.SNAPSHOT_AGE);
+      List<FunctionCounter> core =
+          List.copyOf(registry.get("lci.core").tags("job", "receiver").functionCounters());
+      assertThat(core).hasSizeGreaterThan(40); // every one of the core's, whatever it counts
+      assertThat(
+              registry
+                  .get("lci.core")
+                  .tags("job", "receiver", "counter", "arrivals", "device", "0")
+                  .functionCounter()
+                  .count())
+          .isGreaterThanOrEqualTo(COUNT);
 
       inbox.dispose();
       await()
@@ -96,6 +115,46 @@ class LciMetricsJobTest {
               });
     }
     assertThat(registry.getMeters()).isEmpty();
+  }
+
+  /** What is posted on a device is counted there, and what it receives too. */
+  // Proves: U7
+  @Test
+  void theMetersTellWhichDeviceWorks() {
+    LciOptions two = LciOptions.builder().loops(2).build();
+    try (LciTestJob job = LciTestJob.start(2, two);
+        LciMetrics sender = new LciMetrics(job.rank(0), Tags.of("job", "sender"));
+        LciMetrics receiver = new LciMetrics(job.rank(1), Tags.of("job", "receiver"))) {
+      sender.bindTo(registry);
+      receiver.bindTo(registry);
+      Inbox inbox = job.rank(1).inbox(NUMBERS);
+      Mono<Long> received = inbox.receive(message -> message.getLong(0)).take(COUNT).count();
+      Mono<Void> sent =
+          Flux.range(1, COUNT)
+              .concatMap(n -> job.rank(0).post(Op.am(1, NUMBERS, Payload.ofLong(n)).device(1)))
+              .then();
+      assertThat(Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1()).isEqualTo(COUNT);
+      clock.add(LciMetrics.SNAPSHOT_AGE);
+      assertThat(core("sender", "operations_am_done", "1")).isEqualTo(COUNT);
+      assertThat(core("sender", "operations_am_done", "0")).isZero();
+      assertThat(core("receiver", "arrivals", "1")).isEqualTo(COUNT);
+      assertThat(core("receiver", "arrivals", "0")).isZero();
+      assertThat(
+              registry
+                  .get("lci.operations")
+                  .tags("job", "sender", "op", "am", "outcome", "done", "device", "1")
+                  .functionCounter()
+                  .count())
+          .isEqualTo(COUNT);
+    }
+  }
+
+  private double core(String job, String counter, String device) {
+    return registry
+        .get("lci.core")
+        .tags("job", job, "counter", counter, "device", device)
+        .functionCounter()
+        .count();
   }
 
   @Test

@@ -35,6 +35,19 @@ class LciMetricsTest {
     return registry.get(name).tags(tags).functionCounter().count();
   }
 
+  private double operations(String op, String outcome, int device) {
+    return counter(
+        "lci.operations", "op", op, "outcome", outcome, "device", Integer.toString(device));
+  }
+
+  private double retries(String reason, int device) {
+    return counter("lci.retries", "reason", reason, "device", Integer.toString(device));
+  }
+
+  private double core(String counter, String device) {
+    return counter("lci.core", "counter", counter, "device", device);
+  }
+
   private double gauge(String name, String... tags) {
     return registry.get(name).tags(tags).gauge().value();
   }
@@ -42,14 +55,52 @@ class LciMetricsTest {
   @Test
   void operationsAndRetriesAreTheCountersOfTheSnapshot() {
     metrics.bindTo(registry);
-    assertThat(counter("lci.operations", "op", "am", "outcome", "done")).isEqualTo(5);
-    assertThat(counter("lci.operations", "op", "am", "outcome", "posted")).isEqualTo(3);
-    assertThat(counter("lci.operations", "op", "barrier", "outcome", "posted")).isEqualTo(1);
-    assertThat(counter("lci.retries", "reason", "nocredit")).isEqualTo(7);
-    assertThat(counter("lci.retries", "reason", "order")).isEqualTo(2);
+    assertThat(operations("am", "done", 0)).isEqualTo(5);
+    assertThat(operations("am", "posted", 0)).isEqualTo(3);
+    assertThat(operations("barrier", "posted", 0)).isEqualTo(1);
+    assertThat(retries("nocredit", 0)).isEqualTo(7);
+    assertThat(retries("order", 0)).isEqualTo(2);
     fake.counters.put("retries_nocredit", 9L);
     nextScrape();
-    assertThat(counter("lci.retries", "reason", "nocredit")).isEqualTo(9);
+    assertThat(retries("nocredit", 0)).isEqualTo(9);
+  }
+
+  // Proves: U7
+  @Test
+  void everyDeviceHasItsMeters() {
+    fake.second.put("operations_am_done", 70L);
+    fake.second.put("retries_nocredit", 80L);
+    fake.second.put("backlog_depth", 90L);
+    fake.second.put("backlog_push", 100L);
+    fake.second.put("arrivals", 110L);
+    metrics.bindTo(registry);
+    assertThat(operations("am", "done", 1)).isEqualTo(70);
+    assertThat(operations("am", "done", 0)).isEqualTo(5);
+    assertThat(retries("nocredit", 1)).isEqualTo(80);
+    assertThat(gauge("lci.backlog.depth", "device", "1")).isEqualTo(90);
+    assertThat(gauge("lci.backlog.depth", "device", "0")).isZero();
+    assertThat(counter("lci.backlog.pushed", "device", "1")).isEqualTo(100);
+    assertThat(core("arrivals", "1")).isEqualTo(110);
+    assertThat(core("arrivals", "0")).isEqualTo(11);
+    assertThat(core("arrivals", "none")).isZero();
+    assertThat(core("parks", "none")).as("of the runtime").isEqualTo(4);
+    assertThat(core("parks", "1")).isZero();
+  }
+
+  @Test
+  void theBacklogAndEveryCounterOfTheCoreAreMeters() {
+    fake.counters.put("backlog_depth", 12L);
+    fake.counters.put("backlog_push", 40L);
+    metrics.bindTo(registry);
+    assertThat(gauge("lci.backlog.depth", "device", "0")).isEqualTo(12);
+    assertThat(counter("lci.backlog.pushed", "device", "0")).isEqualTo(40);
+    assertThat(core("arrivals", "0")).isEqualTo(11);
+    assertThat(registry.find("lci.core").tags("counter", "backlog_depth").meter())
+        .as("what may fall is no counter")
+        .isNull();
+    fake.counters.put("backlog_depth", 0L);
+    nextScrape();
+    assertThat(gauge("lci.backlog.depth", "device", "0")).isZero();
   }
 
   @Test
@@ -122,7 +173,7 @@ class LciMetricsTest {
       Thread.sleep(20);
       nextScrape();
     }
-    assertThat(counter("lci.operations", "op", "am", "outcome", "done")).isEqualTo(5);
+    assertThat(operations("am", "done", 0)).isEqualTo(5);
     assertThat(gauge("lci.packets.free")).isEqualTo(200);
   }
 
@@ -136,6 +187,7 @@ class LciMetricsTest {
     assertThat(gauge("lci.packets.free", "job", "b")).isEqualTo(17);
   }
 
+  // Proves: U7
   @Test
   void everyMeterIsAsDocumented() {
     fake.inboxes.add(new InboxState("numbers(1)", 3, 1024));

@@ -43,11 +43,24 @@ public final class Codes {
   public static final int ERR_PROTOCOL = 54;
   public static final int ERR_OVERRUN = 55;
   public static final int ERR_ATTRIBUTE = 56;
+  public static final int ERR_MEMORY_CLOSED = 57;
 
   // lci_peer_state
   public static final int PEER_ALIVE = 0;
   public static final int PEER_LEFT = 1;
   public static final int PEER_FAILED = 2;
+
+  // lci_log_level
+  public static final int LOG_ERROR = 0;
+  public static final int LOG_WARN = 1;
+  public static final int LOG_STATUS = 2;
+  public static final int LOG_INFO = 3;
+  public static final int LOG_DEBUG = 4;
+  public static final int LOG_TRACE = 5;
+
+  // Sides of a matching without messages
+  public static final int SIDE_SEND = 0;
+  public static final int SIDE_RECV = 1;
 
   // lci_op_kind
   public static final int OP_AM = 1;
@@ -55,12 +68,21 @@ public final class Codes {
   public static final int OP_RECV = 3;
   public static final int OP_BARRIER = 4;
   public static final int OP_CANCEL = 5;
+  public static final int OP_PUT = 6;
+  public static final int OP_GET = 7;
+  public static final int OP_NODE_DONE = 8;
+  public static final int OP_NODE_FAILED = 9;
+  public static final int OP_GRAPH_START = 10;
+  public static final int OP_RELEASE = 11;
 
   // lci_policy
   public static final int POLICY_RANK_TAG = 0;
   public static final int POLICY_RANK = 1;
   public static final int POLICY_TAG = 2;
   public static final int POLICY_NONE = 3;
+
+  /** In the policy of an active message: it answers a request that reserved room for its reply. */
+  public static final int AM_REPLY = 128;
 
   // Flags of a descriptor
   public static final int FLAG_INLINE = 0;
@@ -70,6 +92,26 @@ public final class Codes {
   public static final int FLAG_SIGNAL = 4;
   public static final int FLAG_NO_RETRY = 8;
   public static final int FLAG_COMP = 16;
+  public static final int FLAG_NETWORK = 32;
+  public static final int FLAG_LIST = 64;
+  public static final int FLAG_WAIT = 128;
+
+  // lci_queue_kind
+  public static final int QUEUE_DEFAULT = 0;
+  public static final int QUEUE_ARRAY = 1;
+  public static final int QUEUE_LCRQ = 2;
+
+  // Types of a matching engine
+  public static final int ENGINE_MAP = 0;
+  public static final int ENGINE_QUEUE = 1;
+  public static final int ENGINE_KEYED = 16;
+
+  // lci_node_kind, and the nodes that every graph has
+  public static final int NODE_DUMMY = 0;
+  public static final int NODE_OP = 1;
+  public static final int NODE_HOST = 2;
+  public static final int GRAPH_START = 0;
+  public static final int GRAPH_END = 1;
 
   // What an enter does
   public static final int ENTER_POST = 1;
@@ -85,10 +127,14 @@ public final class Codes {
   public static final int RECORD_PORT = 5;
   public static final int RECORD_SYNC = 6;
   public static final int RECORD_COUNTER = 7;
+  public static final int RECORD_HOST_NODE = 8;
+  public static final int RECORD_GRAPH = 9;
 
   // Flags of a record
   public static final int RECORD_FLAG_ADDRESS = 1;
   public static final int RECORD_FLAG_ENGINE = 2;
+  public static final int RECORD_FLAG_LOAN = 4;
+  public static final int RECORD_FLAG_KEPT = 8;
 
   // Bounds and wildcards
   /** Rank of a receive that matches any source. */
@@ -100,8 +146,34 @@ public final class Codes {
   /** Largest tag of send and receive; active messages carry 64 bits. */
   public static final long MAX_TAG = 0xFFFF_FFFFL;
 
+  /** Largest tag of a put or get with signal. */
+  public static final int MAX_SIGNAL_TAG = 65535;
+
+  /** Bytes by which a rank names a region of its memory to others. */
+  public static final int MEMORY_HANDLE_SIZE = 64;
+
+  /** Largest number of a matching engine. */
+  public static final int MAX_ENGINE = 255;
+
+  /** Most parts of a list of buffers. */
+  public static final int MAX_LIST = 65536;
+
+  /** Streams and numbers that a tag in order has room for. */
+  public static final int IN_ORDER_STREAMS = 4096;
+
+  public static final int IN_ORDER_NUMBERS = 1048576;
+
+  /** In place of a device: none of them. */
+  public static final long NO_DEVICE = 0xFFFF_FFFFL;
+
+  /** Timeout of a wait without an end. */
+  public static final long FOREVER = 0xFFFF_FFFFL;
+
   /** Largest port number. */
   public static final int MAX_PORT = 32767;
+
+  /** Most ports of a runtime with room for replies; also the largest id of such a room. */
+  public static final int MAX_REPLY_ROOM = 127;
 
   private Codes() {}
 

@@ -255,6 +255,26 @@ final class JnaCalls implements NativeCalls {
   }
 
   @Override
+  public int runtimeSnapshotPart(long runtime, int device, long out, int count) {
+    return JnaSymbols.lci_runtime_snapshot_part(runtime, device, out, count);
+  }
+
+  @Override
+  public int runtimeLog(long runtime, long outLog) {
+    return JnaSymbols.lci_runtime_log(runtime, outLog);
+  }
+
+  @Override
+  public int logTake(long log, long outLevel, long out, long outSize) {
+    return JnaSymbols.lci_log_take(log, outLevel, out, outSize);
+  }
+
+  @Override
+  public void logFree(long log) {
+    JnaSymbols.lci_log_free(log);
+  }
+
+  @Override
   public long counterName(int index) {
     return JnaSymbols.lci_counter_name(index);
   }
@@ -267,6 +287,11 @@ final class JnaCalls implements NativeCalls {
   @Override
   public int runtimeArena(long runtime, long outBase, long outLength) {
     return JnaSymbols.lci_runtime_arena(runtime, outBase, outLength);
+  }
+
+  @Override
+  public int runtimePeerArena(long runtime, int rank, long outBase, long outLength) {
+    return JnaSymbols.lci_runtime_peer_arena(runtime, rank, outBase, outLength);
   }
 
   @Override
@@ -287,6 +312,11 @@ final class JnaCalls implements NativeCalls {
   @Override
   public int queueCreate(long runtime, int capacity, long outComp) {
     return JnaSymbols.lci_queue_create(runtime, capacity, outComp);
+  }
+
+  @Override
+  public int queueCreateKind(long runtime, int kind, int capacity, long outComp) {
+    return JnaSymbols.lci_queue_create_kind(runtime, kind, capacity, outComp);
   }
 
   @Override
@@ -355,6 +385,11 @@ final class JnaCalls implements NativeCalls {
   }
 
   @Override
+  public int portReplyRoom(long runtime, int port, int count, int bytes, long outId) {
+    return JnaSymbols.lci_port_reply_room(runtime, port, count, bytes, outId);
+  }
+
+  @Override
   public int portName(long runtime, int number, long name) {
     return JnaSymbols.lci_port_name(runtime, number, name);
   }
@@ -362,6 +397,52 @@ final class JnaCalls implements NativeCalls {
   @Override
   public int portClose(long runtime, int number) {
     return JnaSymbols.lci_port_close(runtime, number);
+  }
+
+  @Override
+  public int memoryAllocate(long runtime, long bytes, long outMemory, long outAddress) {
+    return JnaSymbols.lci_memory_allocate(runtime, bytes, outMemory, outAddress);
+  }
+
+  @Override
+  public int memoryFree(long memory) {
+    return JnaSymbols.lci_memory_free(memory);
+  }
+
+  @Override
+  public int memoryRegister(long runtime, long address, long bytes, long outMemory) {
+    return JnaSymbols.lci_memory_register(runtime, address, bytes, outMemory);
+  }
+
+  @Override
+  public int memoryDeregister(long memory) {
+    return JnaSymbols.lci_memory_deregister(memory);
+  }
+
+  @Override
+  public int memoryHandle(long memory, long out, long outSize) {
+    return JnaSymbols.lci_memory_handle(memory, out, outSize);
+  }
+
+  @Override
+  public int remoteOpen(
+      long runtime, int rank, long handle, long length, long outId, long outSize) {
+    return JnaSymbols.lci_remote_open(runtime, rank, handle, length, outId, outSize);
+  }
+
+  @Override
+  public int remoteClose(long runtime, long id) {
+    return JnaSymbols.lci_remote_close(runtime, id);
+  }
+
+  @Override
+  public int engineCreate(long runtime, int number, int type, long makeKey, long argument) {
+    return JnaSymbols.lci_engine_create(runtime, number, type, makeKey, argument);
+  }
+
+  @Override
+  public int engineFree(long runtime, int number) {
+    return JnaSymbols.lci_engine_free(runtime, number);
   }
 
   @Override
@@ -429,6 +510,11 @@ final class JnaCalls implements NativeCalls {
   }
 
   @Override
+  public int laneZeroCopy(long lane, int index, int on) {
+    return JnaSymbols.lci_lane_zero_copy(lane, index, on);
+  }
+
+  @Override
   public int laneClosePort(long lane, int index) {
     return JnaSymbols.lci_lane_close_port(lane, index);
   }
@@ -436,6 +522,36 @@ final class JnaCalls implements NativeCalls {
   @Override
   public int laneSynchronizerCreate(long lane, int threshold, long outComp) {
     return JnaSymbols.lci_lane_synchronizer_create(lane, threshold, outComp);
+  }
+
+  @Override
+  public int laneGraphCreate(
+      long lane,
+      long nodes,
+      int nodeCount,
+      long edges,
+      int edgeCount,
+      long ops,
+      int opCount,
+      long context,
+      long outId) {
+    return JnaSymbols.lci_lane_graph_create(
+        lane, nodes, nodeCount, edges, edgeCount, ops, opCount, context, outId);
+  }
+
+  @Override
+  public int laneGraphFree(long lane, int id) {
+    return JnaSymbols.lci_lane_graph_free(lane, id);
+  }
+
+  @Override
+  public int laneGraphCancel(long lane, int id) {
+    return JnaSymbols.lci_lane_graph_cancel(lane, id);
+  }
+
+  @Override
+  public int laneGraphStatuses(long lane, int id, int first, int count, long out) {
+    return JnaSymbols.lci_lane_graph_statuses(lane, id, first, count, out);
   }
 
   @Override

@@ -49,11 +49,21 @@ final class JnaSymbols {
 
   static native int lci_runtime_snapshot(long runtime, long out, int count);
 
+  static native int lci_runtime_snapshot_part(long runtime, int device, long out, int count);
+
+  static native int lci_runtime_log(long runtime, long out);
+
+  static native int lci_log_take(long log, long outLevel, long out, long outSize);
+
+  static native void lci_log_free(long log);
+
   static native long lci_counter_name(int index);
 
   static native long lci_info(long out, long outSize);
 
   static native int lci_runtime_arena(long runtime, long outBase, long outLength);
+
+  static native int lci_runtime_peer_arena(long runtime, int rank, long outBase, long outLength);
 
   static native int lci_runtime_max_eager(long runtime);
 
@@ -62,6 +72,8 @@ final class JnaSymbols {
   static native int lci_progress(long device);
 
   static native int lci_queue_create(long runtime, int capacity, long outComp);
+
+  static native int lci_queue_create_kind(long runtime, int kind, int capacity, long outComp);
 
   static native int lci_queue_pop(long queue, long outStatus);
 
@@ -90,9 +102,31 @@ final class JnaSymbols {
   static native int lci_port_open(
       long runtime, int number, long name, long comp, int messages, long bytes);
 
+  static native int lci_port_reply_room(long runtime, int port, int count, int bytes, long outId);
+
   static native int lci_port_name(long runtime, int number, long name);
 
   static native int lci_port_close(long runtime, int number);
+
+  static native int lci_memory_allocate(long runtime, long bytes, long outMemory, long outAddress);
+
+  static native int lci_memory_free(long memory);
+
+  static native int lci_memory_register(long runtime, long address, long bytes, long outMemory);
+
+  static native int lci_memory_deregister(long memory);
+
+  static native int lci_memory_handle(long memory, long out, long outSize);
+
+  static native int lci_remote_open(
+      long runtime, int rank, long handle, long length, long outId, long outSize);
+
+  static native int lci_remote_close(long runtime, long id);
+
+  static native int lci_engine_create(
+      long runtime, int number, int type, long makeKey, long argument);
+
+  static native int lci_engine_free(long runtime, int number);
 
   static native int lci_post(long device, long operation, long comp, long outStatus);
 
@@ -124,9 +158,28 @@ final class JnaSymbols {
       long outBase,
       long outLength);
 
+  static native int lci_lane_zero_copy(long lane, int index, int on);
+
   static native int lci_lane_close_port(long lane, int index);
 
   static native int lci_lane_synchronizer_create(long lane, int threshold, long outComp);
+
+  static native int lci_lane_graph_create(
+      long lane,
+      long nodes,
+      int nodeCount,
+      long edges,
+      int edgeCount,
+      long ops,
+      int opCount,
+      long context,
+      long outId);
+
+  static native int lci_lane_graph_free(long lane, int id);
+
+  static native int lci_lane_graph_cancel(long lane, int id);
+
+  static native int lci_lane_graph_statuses(long lane, int id, int first, int count, long out);
 
   static native int lci_layout(long out, int count);
 }

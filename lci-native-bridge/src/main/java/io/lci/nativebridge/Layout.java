@@ -12,7 +12,7 @@ package io.lci.nativebridge;
 public final class Layout {
 
   /** {@code LCI_ABI_VERSION} that this class was written for. */
-  public static final int ABI_VERSION = 1;
+  public static final int ABI_VERSION = 2;
 
   // lci_descriptor
   /** Size of one entry of the submission array. */
@@ -31,6 +31,15 @@ public final class Layout {
 
   /** Inline payload, or the address or handle that the payload flags name. */
   public static final int DESCRIPTOR_PAYLOAD = 32;
+
+  /** Id of the remote region of a put or get, and the bytes from its start. */
+  public static final int DESCRIPTOR_REMOTE = 40;
+
+  public static final int DESCRIPTOR_DISPLACEMENT = 48;
+  public static final int DESCRIPTOR_COUNT = 56;
+
+  /** Inline payload of a put: in the entries that follow. */
+  public static final int DESCRIPTOR_PUT_PAYLOAD = 64;
 
   // lci_record
   /** Size of one entry of the completion ring. */
@@ -94,6 +103,28 @@ public final class Layout {
   public static final int STATUS_SIZE_FIELD = 24;
   public static final int STATUS_CONTEXT = 32;
   public static final int STATUS_PORT = 40;
+  public static final int STATUS_PACKET = 44;
+
+  // lci_buffer: a part of a list
+  public static final int BUFFER_SIZE = 16;
+
+  public static final int BUFFER_ADDRESS = 0;
+  public static final int BUFFER_SIZE_FIELD = 8;
+
+  // lci_place: where such a part lies in remote memory
+  public static final int PLACE_SIZE = 16;
+
+  public static final int PLACE_REMOTE = 0;
+  public static final int PLACE_DISPLACEMENT = 8;
+
+  // lci_graph_node and lci_graph_edge
+  public static final int GRAPH_NODE_SIZE = 8;
+
+  public static final int GRAPH_NODE_KIND = 0;
+  public static final int GRAPH_NODE_OP = 4;
+  public static final int GRAPH_EDGE_SIZE = 8;
+  public static final int GRAPH_EDGE_FROM = 0;
+  public static final int GRAPH_EDGE_TO = 4;
 
   /** Messages up to this size travel inside descriptors and records. */
   public static final int INLINE_MAX = 192;

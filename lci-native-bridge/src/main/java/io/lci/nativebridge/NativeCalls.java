@@ -87,6 +87,21 @@ public interface NativeCalls {
    */
   int runtimeSnapshot(long runtime, long out, int count);
 
+  /**
+   * {@code lci_runtime_snapshot_part}: as {@link #runtimeSnapshot}, of one device or of {@link
+   * Codes#NO_DEVICE}.
+   */
+  int runtimeSnapshotPart(long runtime, int device, long out, int count);
+
+  /** {@code lci_runtime_log}: writes a handle. */
+  int runtimeLog(long runtime, long outLog);
+
+  /** {@code lci_log_take}: writes a 32-bit {@code LOG_*} of {@link Codes} and a C string. */
+  int logTake(long log, long outLevel, long out, long outSize);
+
+  /** {@code lci_log_free}. */
+  void logFree(long log);
+
   /** {@code lci_counter_name}: address of a C string, 0 past the end. */
   long counterName(int index);
 
@@ -95,6 +110,9 @@ public interface NativeCalls {
 
   /** {@code lci_runtime_arena}: writes two 64-bit values. */
   int runtimeArena(long runtime, long outBase, long outLength);
+
+  /** {@code lci_runtime_peer_arena}: writes two 64-bit values. */
+  int runtimePeerArena(long runtime, int rank, long outBase, long outLength);
 
   /** {@code lci_runtime_max_eager}: bytes. */
   int runtimeMaxEager(long runtime);
@@ -111,6 +129,9 @@ public interface NativeCalls {
 
   /** {@code lci_queue_create}. */
   int queueCreate(long runtime, int capacity, long outComp);
+
+  /** {@code lci_queue_create_kind}. */
+  int queueCreateKind(long runtime, int kind, int capacity, long outComp);
 
   /** {@code lci_queue_pop}: writes an {@code lci_status}. */
   int queuePop(long queue, long outStatus);
@@ -153,11 +174,45 @@ public interface NativeCalls {
   /** {@code lci_port_open}. */
   int portOpen(long runtime, int number, long name, long comp, int messages, long bytes);
 
+  /** {@code lci_port_reply_room}: writes one byte. */
+  int portReplyRoom(long runtime, int port, int count, int bytes, long outId);
+
   /** {@code lci_port_name}. */
   int portName(long runtime, int number, long name);
 
   /** {@code lci_port_close}. */
   int portClose(long runtime, int number);
+
+  // Remote memory
+
+  /** {@code lci_memory_allocate}: writes two 64-bit values. */
+  int memoryAllocate(long runtime, long bytes, long outMemory, long outAddress);
+
+  /** {@code lci_memory_free}. */
+  int memoryFree(long memory);
+
+  /** {@code lci_memory_register}. */
+  int memoryRegister(long runtime, long address, long bytes, long outMemory);
+
+  /** {@code lci_memory_deregister}. */
+  int memoryDeregister(long memory);
+
+  /** {@code lci_memory_handle}: writes {@code MEMORY_HANDLE_SIZE} bytes. */
+  int memoryHandle(long memory, long out, long outSize);
+
+  /** {@code lci_remote_open}: writes two 64-bit values. */
+  int remoteOpen(long runtime, int rank, long handle, long length, long outId, long outSize);
+
+  /** {@code lci_remote_close}. */
+  int remoteClose(long runtime, long id);
+
+  // Matching engines
+
+  /** {@code lci_engine_create}: {@code makeKey} is a native function, or 0. */
+  int engineCreate(long runtime, int number, int type, long makeKey, long argument);
+
+  /** {@code lci_engine_free}. */
+  int engineFree(long runtime, int number);
 
   // Posting through a device that no lane owns
 
@@ -207,11 +262,37 @@ public interface NativeCalls {
       long outBase,
       long outLength);
 
+  /** {@code lci_lane_zero_copy}. */
+  int laneZeroCopy(long lane, int index, int on);
+
   /** {@code lci_lane_close_port}. */
   int laneClosePort(long lane, int index);
 
   /** {@code lci_lane_synchronizer_create}. */
   int laneSynchronizerCreate(long lane, int threshold, long outComp);
+
+  // Graphs of a lane
+
+  /** {@code lci_lane_graph_create}: writes one 32-bit value. */
+  int laneGraphCreate(
+      long lane,
+      long nodes,
+      int nodeCount,
+      long edges,
+      int edgeCount,
+      long ops,
+      int opCount,
+      long context,
+      long outId);
+
+  /** {@code lci_lane_graph_free}. */
+  int laneGraphFree(long lane, int id);
+
+  /** {@code lci_lane_graph_cancel}. */
+  int laneGraphCancel(long lane, int id);
+
+  /** {@code lci_lane_graph_statuses}: writes {@code count} {@code lci_status}. */
+  int laneGraphStatuses(long lane, int id, int first, int count, long out);
 
   // Layout
 

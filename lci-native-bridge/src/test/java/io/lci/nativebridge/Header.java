@@ -153,10 +153,10 @@ final class Header {
     if (declaration.contains("*") || declaration.contains("_fn ")) {
       return "long";
     }
-    if (declaration.contains("uint64_t") || declaration.contains("size_t")) {
+    if (declaration.matches("(?s).*\\b(uint64_t|size_t|lci_node)\\b.*")) {
       return "long";
     }
-    if (declaration.contains("uint32_t") || declaration.matches("int\\b.*")) {
+    if (declaration.contains("int32_t") || declaration.matches("int\\b.*")) {
       return "int";
     }
     if (declaration.equals("void")) {

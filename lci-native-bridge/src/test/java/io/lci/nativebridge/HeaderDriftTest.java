@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -22,9 +23,36 @@ class HeaderDriftTest {
   /** Defines that live in {@link Layout}, where the check at load needs them. */
   private static final Set<String> IN_LAYOUT = Set.of("LCI_ABI_VERSION", "LCI_INLINE_MAX");
 
-  /** Forms for native users: function pointers, and thin forms of lci_post. */
+  /** Functions that Java deliberately does not bind, by the reason. */
   private static final Set<String> NATIVE_ONLY =
-      Set.of("lci_handler_create", "lci_post_am", "lci_post_send", "lci_post_recv");
+      union(
+          // Function pointers: the core never calls the JVM. Java handlers are records of a lane.
+          Set.of("lci_handler_create", "lci_custom_create", "lci_custom_taken"),
+          Set.of("lci_runtime_set_allocator", "lci_runtime_allocator"),
+          // Thin forms of lci_post.
+          Set.of("lci_post_am", "lci_post_send", "lci_post_recv"),
+          Set.of("lci_post_put", "lci_post_put_signal", "lci_post_get", "lci_post_get_signal"),
+          Set.of("lci_post_barrier", "lci_post_cancel"),
+          // Blocking forms: in Java Monos, and the blocking facade that drives a lane.
+          Set.of("lci_queue_wait", "lci_queue_wait_many", "lci_synchronizer_wait"),
+          Set.of("lci_test_drained", "lci_wait_drained"),
+          // Packets of devices that no lane owns, theirs and those of arrivals; pools for devices.
+          Set.of("lci_packet_get", "lci_packet_put", "lci_comp_zero_copy", "lci_arrival_free"),
+          Set.of("lci_pool_create", "lci_device_use_pool"),
+          // Graphs whose nodes are C functions; Java uploads its graphs to a lane.
+          Set.of("lci_graph_create", "lci_graph_free", "lci_graph_on_free", "lci_graph_comp"),
+          Set.of("lci_graph_add_function", "lci_graph_add_op", "lci_graph_add_edge"),
+          Set.of("lci_graph_start", "lci_graph_test", "lci_graph_cancel"),
+          Set.of("lci_graph_mark_complete", "lci_graph_node_get"),
+          // One runtime for a whole process; Java programs hold theirs.
+          Set.of("lci_global_init", "lci_global_fini", "lci_global_runtime", "lci_global_set"),
+          Set.of("lci_global_rank", "lci_global_size"),
+          // Matching without messages.
+          Set.of("lci_matching_create", "lci_matching_insert"),
+          Set.of("lci_matching_remove", "lci_matching_free"),
+          // Attributes that Java set itself, or reads one by one from the runtime.
+          Set.of("lci_attrs_get", "lci_runtime_attrs", "lci_device_attr", "lci_comp_attr"),
+          Set.of("lci_port_attr", "lci_engine_attr"));
 
   private static Header header;
 
@@ -143,6 +171,28 @@ class HeaderDriftTest {
     assertField(fields, "size", Layout.STATUS_SIZE_FIELD, 8);
     assertField(fields, "user_context", Layout.STATUS_CONTEXT, 8);
     assertField(fields, "port", Layout.STATUS_PORT, 4);
+    assertField(fields, "packet", Layout.STATUS_PACKET, 4);
+    assertThat(fields).as("fields, and the whole").hasSize(9);
+  }
+
+  @Test
+  void tablesOfGraphsAndListsAreTheHeaders() {
+    Map<String, Field> node = header.structure("lci_graph_node");
+    assertThat(size(node)).isEqualTo(Layout.GRAPH_NODE_SIZE);
+    assertField(node, "kind", Layout.GRAPH_NODE_KIND, 4);
+    assertField(node, "op", Layout.GRAPH_NODE_OP, 4);
+    Map<String, Field> edge = header.structure("lci_graph_edge");
+    assertThat(size(edge)).isEqualTo(Layout.GRAPH_EDGE_SIZE);
+    assertField(edge, "from", Layout.GRAPH_EDGE_FROM, 4);
+    assertField(edge, "to", Layout.GRAPH_EDGE_TO, 4);
+    Map<String, Field> part = header.structure("lci_buffer");
+    assertThat(size(part)).isEqualTo(Layout.BUFFER_SIZE);
+    assertField(part, "address", Layout.BUFFER_ADDRESS, 8);
+    assertField(part, "size", Layout.BUFFER_SIZE_FIELD, 8);
+    Map<String, Field> place = header.structure("lci_place");
+    assertThat(size(place)).isEqualTo(Layout.PLACE_SIZE);
+    assertField(place, "remote", Layout.PLACE_REMOTE, 8);
+    assertField(place, "displacement", Layout.PLACE_DISPLACEMENT, 8);
   }
 
   @Test
@@ -175,6 +225,11 @@ class HeaderDriftTest {
               + method.getName().replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT));
     }
     assertThat(methods).isEqualTo(symbols);
+  }
+
+  @SafeVarargs
+  private static Set<String> union(Set<String>... sets) {
+    return Arrays.stream(sets).flatMap(Set::stream).collect(Collectors.toUnmodifiableSet());
   }
 
   private static int size(Map<String, Field> fields) {

@@ -42,6 +42,7 @@ class LayoutTest {
     assertThat(layout.packetPayload()).isEqualTo(48);
   }
 
+  // Proves: V10
   @ParameterizedTest
   @EnumSource(LayoutId.class)
   void refusesAnyOtherValueWithBoth(LayoutId id) {

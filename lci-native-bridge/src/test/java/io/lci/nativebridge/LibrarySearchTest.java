@@ -237,6 +237,7 @@ class LibrarySearchTest {
     assertThat(failure.fix()).contains("same version");
   }
 
+  // Proves: V10
   @Test
   void anotherLayoutIsRefusedWithBothValues() {
     long[] layout = LayoutTest.rightValues();

@@ -24,8 +24,11 @@ public interface Inbox extends Disposable {
    *     subscription with that error; the message counts as consumed and the inbox stays usable
    * @param <T> decoded type
    * @return never completes by itself: completes at {@link #dispose()}, fails with {@link
-   *     io.lci.error.LciClosedException} when the runtime closes. A second live subscriber gets
-   *     {@link IllegalStateException} naming the first
+   *     io.lci.error.LciClosedException} when the runtime closes: messages may have been lost to
+   *     it. A subscriber that expects this disposes the inbox or its subscription before, bounds
+   *     the Flux, or says {@code onErrorComplete(LciClosedException.class)}; without an error
+   *     consumer Reactor logs it. A second live subscriber gets {@link IllegalStateException}
+   *     naming the first
    */
   <T> Flux<T> receive(Function<? super MessageView, ? extends T> decoder);
 
@@ -35,6 +38,18 @@ public interface Inbox extends Disposable {
    * @return as {@link #receive(Function)}
    */
   Flux<Message> receive();
+
+  /**
+   * Takes messages as leases of native memory, without a copy where they allow it (see {@link
+   * RetainedMessage}): for payloads that outlive the callback or go to other threads. Each must be
+   * released.
+   *
+   * @return as {@link #receive(Function)}. Emission pauses while {@link InboxOptions#maxRetained()}
+   *     messages are not released, whatever the demand, so that a prefetch cannot take everything.
+   *     Behind operators that queue, add {@code doOnDiscard(RetainedMessage.class,
+   *     RetainedMessage::release)}
+   */
+  Flux<RetainedMessage> receiveRetained();
 
   /**
    * Takes messages in place with unbounded demand and without garbage.

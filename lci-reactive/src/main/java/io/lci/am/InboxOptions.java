@@ -7,15 +7,24 @@ package io.lci.am;
  * @param messages most messages stored or granted to senders; 1 or more
  * @param bytes most payload bytes stored or granted to senders; 1 or more
  * @param loop index of the home loop: where everything is signalled
+ * @param maxRetained most messages of {@link Inbox#receiveRetained()} that are not released; 1 or
+ *     more
+ * @param replies room for so many replies besides the capacity; 0 for none
+ * @param replyBytes most bytes of such a reply
  */
-public record InboxOptions(int messages, long bytes, int loop) {
+public record InboxOptions(
+    int messages, long bytes, int loop, int maxRetained, int replies, int replyBytes) {
   /** Default of {@link #messages()}. */
   public static final int DEFAULT_MESSAGES = 1_024;
 
   /** Default of {@link #bytes()}: 8 MiB. */
   public static final long DEFAULT_BYTES = 8L << 20;
 
-  private static final InboxOptions DEFAULTS = new InboxOptions(DEFAULT_MESSAGES, DEFAULT_BYTES, 0);
+  /** Default of {@link #maxRetained()}. */
+  public static final int DEFAULT_RETAINED = 64;
+
+  private static final InboxOptions DEFAULTS =
+      new InboxOptions(DEFAULT_MESSAGES, DEFAULT_BYTES, 0, DEFAULT_RETAINED, 0, 0);
 
   /** Checks the values. */
   public InboxOptions {
@@ -28,9 +37,16 @@ public record InboxOptions(int messages, long bytes, int loop) {
     if (loop < 0) {
       throw new IllegalArgumentException("loop must not be negative: " + loop);
     }
+    if (maxRetained < 1) {
+      throw new IllegalArgumentException("maxRetained must be at least 1: " + maxRetained);
+    }
+    if (replies < 0 || replyBytes < 0) {
+      throw new IllegalArgumentException(
+          "room for replies must not be negative: " + replies + " of " + replyBytes + " bytes");
+    }
   }
 
-  /** Returns the defaults: 1,024 messages, 8 MiB, loop 0. */
+  /** Returns the defaults: 1,024 messages, 8 MiB, loop 0, 64 retained, no room for replies. */
   public static InboxOptions defaults() {
     return DEFAULTS;
   }
@@ -42,7 +58,7 @@ public record InboxOptions(int messages, long bytes, int loop) {
    * @return new options
    */
   public InboxOptions withMessages(int value) {
-    return new InboxOptions(value, bytes, loop);
+    return new InboxOptions(value, bytes, loop, maxRetained, replies, replyBytes);
   }
 
   /**
@@ -52,7 +68,7 @@ public record InboxOptions(int messages, long bytes, int loop) {
    * @return new options
    */
   public InboxOptions withBytes(long value) {
-    return new InboxOptions(messages, value, loop);
+    return new InboxOptions(messages, value, loop, maxRetained, replies, replyBytes);
   }
 
   /**
@@ -62,6 +78,31 @@ public record InboxOptions(int messages, long bytes, int loop) {
    * @return new options
    */
   public InboxOptions withLoop(int value) {
-    return new InboxOptions(messages, bytes, value);
+    return new InboxOptions(messages, bytes, value, maxRetained, replies, replyBytes);
+  }
+
+  /**
+   * Sets how many messages may be lent at a time.
+   *
+   * @param value 1 or more
+   * @return new options
+   */
+  public InboxOptions withMaxRetained(int value) {
+    return new InboxOptions(messages, bytes, loop, value, replies, replyBytes);
+  }
+
+  /**
+   * Sets room for replies aside, besides the capacity: a request that names this port ({@link
+   * io.lci.Op#replyTo}) reserves room for its reply before it leaves, and waits while there is
+   * none. So the reply needs no credit, and two ranks that answer each other never wait for each
+   * other. A port keeps its room for the life of the runtime: it may be opened anew with the same
+   * one only. At most 127 ports of a runtime have one.
+   *
+   * @param count requests under way at a time, with those whose reply was not taken yet
+   * @param bytes most bytes of a reply, at most {@link io.lci.LciRuntime#maxEager()}
+   * @return new options
+   */
+  public InboxOptions withReplyRoom(int count, int bytes) {
+    return new InboxOptions(messages, this.bytes, loop, maxRetained, count, bytes);
   }
 }

@@ -68,6 +68,26 @@ public interface Payload {
   }
 
   /**
+   * Four bytes, little-endian.
+   *
+   * @param value the value
+   * @return the payload
+   */
+  static Payload ofInt(int value) {
+    return new Payload() {
+      @Override
+      public int size() {
+        return Integer.BYTES;
+      }
+
+      @Override
+      public void writeTo(PayloadWriter out) {
+        out.putInt(value);
+      }
+    };
+  }
+
+  /**
    * Eight bytes, little-endian.
    *
    * @param value the value

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.am;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Options of a sender. Immutable.
  *
@@ -8,15 +10,16 @@ package io.lci.am;
  * @param window most elements of one bulk send that are taken from upstream and not yet reported,
  *     refused ones included
  * @param stopOnError whether the first failed element ends a bulk send with its error
+ * @param replyTo port of this rank at which each message reserves room for its reply; null for none
  */
-public record SenderOptions(int loop, int window, boolean stopOnError) {
+public record SenderOptions(int loop, int window, boolean stopOnError, @Nullable Port replyTo) {
   /** Default of {@link #window()}. */
   public static final int DEFAULT_WINDOW = 256;
 
   /** Largest window. */
   public static final int MAX_WINDOW = 1 << 16;
 
-  private static final SenderOptions DEFAULTS = new SenderOptions(0, DEFAULT_WINDOW, false);
+  private static final SenderOptions DEFAULTS = new SenderOptions(0, DEFAULT_WINDOW, false, null);
 
   /** Checks the values. */
   public SenderOptions {
@@ -40,7 +43,7 @@ public record SenderOptions(int loop, int window, boolean stopOnError) {
    * @return new options
    */
   public SenderOptions withLoop(int value) {
-    return new SenderOptions(value, window, stopOnError);
+    return new SenderOptions(value, window, stopOnError, replyTo);
   }
 
   /**
@@ -50,7 +53,7 @@ public record SenderOptions(int loop, int window, boolean stopOnError) {
    * @return new options
    */
   public SenderOptions withWindow(int value) {
-    return new SenderOptions(loop, value, stopOnError);
+    return new SenderOptions(loop, value, stopOnError, replyTo);
   }
 
   /**
@@ -60,6 +63,16 @@ public record SenderOptions(int loop, int window, boolean stopOnError) {
    * @return new options
    */
   public SenderOptions withStopOnError(boolean value) {
-    return new SenderOptions(loop, window, value);
+    return new SenderOptions(loop, window, value, replyTo);
+  }
+
+  /**
+   * Makes every message a request, as {@link io.lci.Op#replyTo} does.
+   *
+   * @param value port of this rank whose inbox has room for replies
+   * @return new options
+   */
+  public SenderOptions withReplyTo(Port value) {
+    return new SenderOptions(loop, window, stopOnError, value);
   }
 }

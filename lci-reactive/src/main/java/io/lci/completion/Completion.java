@@ -12,9 +12,10 @@ import org.jspecify.annotations.Nullable;
  * @param rank peer of an operation, source of an arrival
  * @param tag tag, as posted or as received
  * @param size bytes moved
- * @param message what a receive got; null for everything else
+ * @param message what arrived, or what a receive or get without a buffer of its own got; else null
  * @param error null if it succeeded; signalled through completion objects only, a Mono fails
  *     instead
+ * @param userContext as given by {@link io.lci.Op#userContext}; 0 for arrivals
  */
 public record Completion(
     Kind kind,
@@ -22,7 +23,8 @@ public record Completion(
     long tag,
     long size,
     @Nullable Message message,
-    @Nullable LciException error) {
+    @Nullable LciException error,
+    int userContext) {
   /** What a completion tells of. */
   public enum Kind {
     /** An operation of this rank ended. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.error;
 
-/** The runtime, loop or inbox is closed, or was closed while the operation was outstanding. */
+/**
+ * The runtime is closed, or this inbox or completion object was disposed, before or while something
+ * was outstanding; the message says which.
+ */
 public class LciClosedException extends LciException {
   private static final long serialVersionUID = 1L;
 

@@ -42,10 +42,14 @@ public class LciException extends RuntimeException {
     private String message() {
       StringBuilder text = new StringBuilder(operation);
       append(text, " rank ", rank);
-      append(text, " port ", port);
+      append(text, meetsAtEngine() ? " engine " : " port ", port);
       append(text, " device ", device);
       text.append(": ").append(code);
       return hint.isEmpty() ? text.toString() : text.append(" - ").append(hint).toString();
+    }
+
+    private boolean meetsAtEngine() {
+      return operation.equals("send") || operation.equals("receive");
     }
 
     private static void append(StringBuilder text, String label, int value) {

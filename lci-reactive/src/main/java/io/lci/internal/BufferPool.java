@@ -37,9 +37,10 @@ final class BufferPool {
   }
 
   void give(@Nullable PooledBuffer buffer) {
-    if (buffer == null) {
+    if (buffer == null || !buffer.pooled) {
       return;
     }
+    buffer.referred = null;
     int bytes = buffer.memory.capacity();
     if (Integer.bitCount(bytes) == 1 && kept + bytes <= KEPT_BYTES) {
       classes[classOf(bytes)].addLast(buffer);

@@ -233,6 +233,7 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
         item = source.poll();
       } catch (Throwable e) {
         Exceptions.throwIfJvmFatal(e);
+        source.cancel(); // it does not know that it is over
         upstreamError = e;
         upstreamDone = true;
         return;
@@ -397,6 +398,7 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
   @Override
   @SuppressWarnings("unchecked") // as above
   public void encode(Object item, PostWriter out) {
+    out.policy = sender.replyRoom();
     encoder.encode((T) item, out);
     lastSize = out.size();
   }
@@ -484,7 +486,10 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
         int endCode, int rank, long tag, int size, @Nullable PooledBuffer memory) {
       Destination to = java.util.Objects.requireNonNull(destination);
       report(
-          item, to.rank, code, endCode == Codes.DONE ? null : loop.outbox().failure(to, endCode));
+          item,
+          to.rank,
+          code,
+          endCode == Codes.DONE ? null : loop.outbox().failures.failure(to, endCode));
     }
 
     @Override

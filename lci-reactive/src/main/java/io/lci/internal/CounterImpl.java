@@ -2,6 +2,7 @@
 package io.lci.internal;
 
 import io.lci.completion.Counter;
+import io.lci.error.LciException;
 import java.util.concurrent.ConcurrentHashMap;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
@@ -11,47 +12,30 @@ import reactor.core.publisher.Operators;
  * A counter of the core. Whoever signals it is inside an enter of some loop, which then looks at
  * the waiters.
  */
-final class CounterImpl implements Counter, NativeTarget {
-  private final RuntimeImpl runtime;
-  private final EventLoop loop;
-  private final long handle;
-  private final int id;
+final class CounterImpl extends CompletionObject implements Counter {
   private final ConcurrentHashMap.KeySetView<Waiter, Boolean> waiters =
       ConcurrentHashMap.newKeySet();
-  private volatile boolean disposed;
 
   CounterImpl(RuntimeImpl runtime, long handle) {
-    this.runtime = runtime;
-    this.loop = runtime.loop(0);
-    this.handle = handle;
-    this.id = runtime.calls().compId(handle);
-  }
-
-  @Override
-  public int id() {
-    return id;
-  }
-
-  @Override
-  public long handle() {
-    return handle;
+    super(runtime.loop(0), handle);
   }
 
   @Override
   public long get() {
-    return runtime.withCore(() -> disposed ? 0L : runtime.calls().counterGet(handle), 0L);
+    return runtime().withCore(() -> isDisposed() ? 0L : runtime().calls().counterGet(handle()), 0L);
   }
 
   @Override
   public void set(long value) {
-    runtime.withCore(
-        () -> {
-          if (!disposed) {
-            runtime.calls().counterSet(handle, value);
-          }
-          return 0L;
-        },
-        0L);
+    runtime()
+        .withCore(
+            () -> {
+              if (!isDisposed()) {
+                runtime().calls().counterSet(handle(), value);
+              }
+              return 0L;
+            },
+            0L);
     look();
   }
 
@@ -60,8 +44,8 @@ final class CounterImpl implements Counter, NativeTarget {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super Long> actual) {
-        if (disposed) {
-          Operators.error(actual, Errors.closed("wait for counter"));
+        if (isDisposed()) {
+          Operators.error(actual, closed());
         } else {
           actual.onSubscribe(new Waiter(actual, value));
         }
@@ -86,26 +70,18 @@ final class CounterImpl implements Counter, NativeTarget {
     }
   }
 
-  @Override
-  public void dispose() {
-    if (!disposed) {
-      disposed = true;
-      loop.execute(this::free);
-    }
+  private LciException closed() {
+    return runtime().gone("wait for counter", "counter", "LciRuntime.counter makes another");
   }
 
   @Override
-  public boolean isDisposed() {
-    return disposed;
-  }
-
-  private void free() {
+  void free() {
     for (Waiter waiter : waiters) {
-      waiter.fail(Errors.closed("wait for counter"));
+      loop.deactivate(waiter);
+      waiter.fail(closed());
     }
     waiters.clear();
-    runtime.forget(this);
-    runtime.freeComp(handle);
+    runtime().forget(this);
   }
 
   private final class Waiter extends LoopSubscription<Long> {
@@ -121,8 +97,9 @@ final class CounterImpl implements Counter, NativeTarget {
       if (isOver()) {
         return;
       }
-      if (disposed) {
-        fail(Errors.closed("wait for counter"));
+      if (isDisposed()) {
+        onCancel();
+        fail(closed());
         return;
       }
       if (waiters.add(this)) {

@@ -21,7 +21,7 @@ final class Destination {
     PACKET,
     /** The next turn: lock. */
     TURN,
-    /** A completion of this loop: pending. */
+    /** A completion of this loop, or the device's generation word (room for a reply): pending. */
     COMPLETION
   }
 
@@ -30,14 +30,27 @@ final class Destination {
 
   static final int SEND = 1;
   static final int RECEIVE = 2;
-  static final int BARRIER = 3;
-  static final int CANCEL = 4;
+
+  /** Puts and gets without signal. */
+  static final int REMOTE = 3;
+
+  /** Replies to a port: they need no credit, so they do not wait behind what does. */
+  static final int REPLY = 4;
+
+  static final int BARRIER = 5;
+  static final int CANCEL = 6;
+
+  /** Starts of graphs, and answers of their host nodes. */
+  static final int GRAPH = 7;
+
+  /** Messages that were kept, and are given back. */
+  static final int RELEASE = 8;
 
   final int kind;
   final int rank;
   final int port;
 
-  /** What this rank calls the port; null for all but active messages. For those who read. */
+  /** What this rank calls the port; null where there is none. For those who read. */
   @Nullable Port named;
 
   /** First and last waiting node in {@link ParkedTable}, and how many there are. */
@@ -108,16 +121,24 @@ final class Destination {
     if (kind >= BARRIER) {
       return operation();
     }
-    String where = kind == AM ? "port " + (named == null ? port : named) : "engine " + port;
-    return operation() + " rank " + (hasPeer() ? rank : "any") + ' ' + where;
+    String peer = operation() + " rank " + (hasPeer() ? rank : "any");
+    return switch (kind) {
+      case AM, REPLY -> peer + " port " + (named == null ? port : named);
+      case REMOTE -> peer;
+      default -> peer + " engine " + port;
+    };
   }
 
   String operation() {
     return switch (kind) {
       case AM -> "am";
+      case REPLY -> "reply";
       case SEND -> "send";
       case RECEIVE -> "receive";
+      case REMOTE -> "remote memory";
       case BARRIER -> "barrier";
+      case GRAPH -> "graph";
+      case RELEASE -> "release";
       default -> "cancel";
     };
   }

@@ -26,9 +26,9 @@ final class DestinationTable {
     return found != null ? found : add(new Destination(kind, rank, port));
   }
 
-  /** That of active messages to a port, whose name it keeps. */
-  Destination get(int rank, Port port) {
-    Destination found = get(Destination.AM, rank, port.number());
+  /** That of active messages or replies to a port, whose name it keeps. */
+  Destination get(int kind, int rank, Port port) {
+    Destination found = get(kind, rank, port.number());
     if (found.named == null) {
       found.named = port;
     }

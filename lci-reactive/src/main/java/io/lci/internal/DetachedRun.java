@@ -3,6 +3,7 @@ package io.lci.internal;
 
 import io.lci.LciRuntime;
 import io.lci.Op;
+import io.lci.am.Message;
 import io.lci.error.DeadlineExceededException;
 import io.lci.error.LciException;
 import io.lci.nativebridge.Codes;
@@ -73,6 +74,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
       failure =
           new DeadlineExceededException(
               loop.outbox()
+                  .failures
                   .detail(
                       destination,
                       "error_timeout",
@@ -114,7 +116,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   @Override
   public void encode(Object item, PostWriter out) {
     node = ParkedTable.NONE;
-    OpCodec.encode(op, out);
+    OpCodec.encode(op, loop.runtime(), out);
   }
 
   @Override
@@ -156,11 +158,13 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
     if (op.target() != null) {
-      loop.relay((NativeTarget) op.target(), code, rank, tag, size);
+      Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
+      loop.relay((NativeTarget) op.target(), code, op.userContext(), message, rank, tag, size);
     }
-    if (code != Codes.DONE) {
+    if (code != Codes.DONE && (op.target() == null || op.errorConsumer() != null)) {
       Outbox outbox = loop.outbox();
-      abandoned(outbox.failure(OpCodec.destination(outbox, op), code, rank));
+      Destination target = OpCodec.destination(outbox, op);
+      abandoned(outbox.failures.ended(op, target, code, rank, tag, size));
     }
   }
 

@@ -22,7 +22,11 @@ final class Dispatcher {
   private final Lane lane;
   private final @Nullable InboxImpl[] inboxes;
   private final Map<Integer, SynchronizerImpl> synchronizers = new HashMap<>();
+  private final Map<Integer, GraphImpl> graphs = new HashMap<>();
   private final RecordView view = new RecordView();
+
+  /** Where the message that is being dispatched has its record. */
+  private int current;
 
   long records;
   long messages;
@@ -48,6 +52,14 @@ final class Dispatcher {
 
   void detach(SynchronizerImpl synchronizer) {
     synchronizers.remove(synchronizer.id());
+  }
+
+  void attach(int id, GraphImpl graph) {
+    graphs.put(id, graph);
+  }
+
+  void detach(int id, GraphImpl graph) {
+    graphs.remove(id, graph);
   }
 
   /** Closes every inbox of the loop with an error. */
@@ -109,6 +121,18 @@ final class Dispatcher {
                       context == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));
       case Codes.RECORD_PORT -> refused(record, rank);
       case Codes.RECORD_SYNC -> signal(record, rank, size, context);
+      case Codes.RECORD_HOST_NODE -> {
+        GraphImpl graph = graphs.get((int) context);
+        if (graph != null) {
+          graph.fire(rank, context);
+        }
+      }
+      case Codes.RECORD_GRAPH -> {
+        GraphImpl graph = graphs.get((int) context);
+        if (graph != null) {
+          graph.ended(code(record), rank);
+        }
+      }
       case Codes.RECORD_COUNTER -> {} // waiters look at every counter after each drain
       default -> throw new IllegalStateException("unknown record kind " + kind);
     }
@@ -125,8 +149,13 @@ final class Dispatcher {
     if (inbox == null) {
       lateData++;
     } else {
+      current = record;
       if (apart) {
-        moveTo(inbox, memory.getLong(record + Layout.RECORD_PAYLOAD), size, rank, tag);
+        NativeMemory place =
+            (flags & Codes.RECORD_FLAG_LOAN) == 0
+                ? inbox.store()
+                : loop.runtime().peerArenas().of(rank);
+        moveTo(place, memory.getLong(record + Layout.RECORD_PAYLOAD), size, rank, tag);
       } else {
         view.moveTo(memory, record + Layout.RECORD_PAYLOAD, size, rank, tag);
       }
@@ -136,13 +165,27 @@ final class Dispatcher {
     return apart || size <= 32 ? 1 : 1 + (size - 32 + Layout.RECORD_SIZE - 1) / Layout.RECORD_SIZE;
   }
 
-  private void moveTo(InboxImpl inbox, long address, int size, int rank, long tag) {
-    NativeMemory store = inbox.store();
-    if (store != null
-        && address >= store.address()
-        && address + size <= store.address() + store.length()) {
-      long offset = address - store.address();
-      view.moveTo(store.window(offset), NativeMemory.indexInWindow(offset), size, rank, tag);
+  /**
+   * The message that is being dispatched stays where it is until it is released.
+   *
+   * @return its number, or 0 if it cannot stay
+   */
+  long keep() {
+    int flags = lane.memory.get(current + Layout.RECORD_FLAGS);
+    if ((flags & Codes.RECORD_FLAG_LOAN) == 0) {
+      return 0;
+    }
+    lane.memory.put(current + Layout.RECORD_FLAGS, (byte) (flags | Codes.RECORD_FLAG_KEPT));
+    return lane.memory.getLong(current + Layout.RECORD_CONTEXT);
+  }
+
+  /** Most addresses lie in memory that was mapped before. */
+  private void moveTo(@Nullable NativeMemory place, long address, int size, int rank, long tag) {
+    if (place != null
+        && address >= place.address()
+        && address + size <= place.address() + place.length()) {
+      long offset = address - place.address();
+      view.moveTo(place.window(offset), NativeMemory.indexInWindow(offset), size, rank, tag);
     } else {
       view.moveTo(NativeMemory.wrap(address, Math.max(1, size)).buffer(), 0, size, rank, tag);
     }
@@ -176,7 +219,7 @@ final class Dispatcher {
     if (synchronizer != null) {
       long tag = lane.memory.getLong(record + Layout.RECORD_TAG);
       int left = lane.memory.getShort(record + Layout.RECORD_INDEX) & 0xFFFF;
-      synchronizer.status(code(record), port(record), rank, tag, size, left);
+      synchronizer.status(code(record), port(record), rank, tag, size, (int) context, left);
     }
   }
 

@@ -5,6 +5,7 @@ import io.lci.PostOutcome;
 import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
+import io.lci.error.MemoryClosedException;
 import io.lci.error.OperationCancelledException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
@@ -41,6 +42,7 @@ final class Errors {
       case Codes.ERR_TRUNCATED -> new TruncatedException(detail);
       case Codes.ERR_CANCELLED -> new OperationCancelledException(detail);
       case Codes.ERR_CLOSED -> new LciClosedException(detail);
+      case Codes.ERR_MEMORY_CLOSED -> new MemoryClosedException(detail);
       case Codes.ERR_EXHAUSTED, Codes.ERR_NO_MEMORY -> new ResourceExhaustedException(detail);
       default -> new LciException(detail);
     };
@@ -61,6 +63,7 @@ final class Errors {
       case Codes.ERR_TRUNCATED -> "the message was longer than the receive buffer";
       case Codes.ERR_CANCELLED -> "the operation was cancelled before it took effect";
       case Codes.ERR_CLOSED -> "the runtime is closed";
+      case Codes.ERR_MEMORY_CLOSED -> "the region of memory was freed, or closed here";
       case Codes.ERR_EXHAUSTED -> "the backlog is full; allow retry or slow down";
       case Codes.ERR_NO_MEMORY -> "no memory is left on this machine or in this container";
       default -> "";
@@ -73,6 +76,12 @@ final class Errors {
 
   static LciClosedException closed(String operation) {
     return new LciClosedException(Detail.of(operation, "error_closed", "the runtime was closed"));
+  }
+
+  /** One object went; the runtime lives on. */
+  static LciClosedException disposed(String operation, String what, String remedy) {
+    return new LciClosedException(
+        Detail.of(operation, "error_closed", "the " + what + " was disposed; " + remedy));
   }
 
   /** The public outcome of a native code that is not an error. */

@@ -5,6 +5,7 @@ import io.lci.LciLoop;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Poster;
+import io.lci.am.Message;
 import io.lci.internal.LoopScheduler.Scheduled;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.Layout;
@@ -42,13 +43,16 @@ final class EventLoop implements LciLoop {
 
   private static final long LONGEST_PARK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
   private static final long PACKET_PARK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
-  private static final long STALL_CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /** How often the loop looks for stalls and for what the core has to say. */
+  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private final RuntimeImpl runtime;
   private final int index;
   private final Lane lane;
   private final Outbox outbox;
   private final Dispatcher dispatcher;
+  private final Leases leases = new Leases(this);
   private final Poster poster = new PosterImpl(this);
   private final NativeScratch relayStatus = new NativeScratch(Layout.STATUS_SIZE / Long.BYTES);
   private final int idleSpins;
@@ -65,11 +69,14 @@ final class EventLoop implements LciLoop {
   private final ArrayDeque<Drainable> drainables = new ArrayDeque<>();
   private final PriorityQueue<Scheduled> timers = new PriorityQueue<>();
   private final Set<LoopSubscription<?>> active = new LinkedHashSet<>();
+  private int graphRuns;
   private long now;
-  private long nextStallCheck;
+  private long nextLook;
   private boolean enterSoon = true;
+  private boolean entered;
   private boolean inTurn;
   private boolean closing;
+  private boolean finishing;
   private long closeBy;
 
   // Counters; written by the loop, read by snapshots without order
@@ -89,7 +96,7 @@ final class EventLoop implements LciLoop {
     this.idleYields = options.idleYields();
     this.stallNanos = options.stallWarning().toNanos();
     this.now = System.nanoTime();
-    this.nextStallCheck = now + STALL_CHECK_NANOS;
+    this.nextLook = now + LOOK_NANOS;
   }
 
   /** Starts the thread of a dedicated loop. */
@@ -128,6 +135,11 @@ final class EventLoop implements LciLoop {
 
   boolean isEncoding() {
     return outbox.isEncoding();
+  }
+
+  /** Messages of its inboxes that are lent. */
+  Leases leases() {
+    return leases;
   }
 
   @Nullable Thread thread() {
@@ -224,6 +236,20 @@ final class EventLoop implements LciLoop {
     }
   }
 
+  /** The core was entered: completion objects may have been signalled. */
+  void entered() {
+    entered = true;
+  }
+
+  /** A run of a graph began that a graceful close waits for. */
+  void runBegan() {
+    graphRuns++;
+  }
+
+  void runEnded() {
+    graphRuns--;
+  }
+
   /** Something in the lane changed that the core should see: do not skip the next enter. */
   void enterSoon() {
     enterSoon = true;
@@ -247,15 +273,36 @@ final class EventLoop implements LciLoop {
   }
 
   /** Passes the signal of an operation that kept its slot on to a completion object. */
-  void relay(NativeTarget target, int code, int rank, long tag, int size) {
+  void relay(
+      NativeTarget target,
+      int code,
+      int userContext,
+      @Nullable Message message,
+      int rank,
+      long tag,
+      int size) {
+    int kept = target.keep(message);
     relayStatus.putLong(Layout.STATUS_CODE / 8, (code & 0xFFFF_FFFFL) | (long) rank << 32);
     relayStatus.putLong(Layout.STATUS_TAG / 8, tag);
     relayStatus.putLong(Layout.STATUS_BUFFER / 8, 0);
     relayStatus.putLong(Layout.STATUS_SIZE_FIELD / 8, size);
-    relayStatus.putLong(Layout.STATUS_CONTEXT / 8, 0);
+    relayStatus.putLong(
+        Layout.STATUS_CONTEXT / 8, (kept & 0xFFFF_FFFFL) | (long) userContext << 32);
     relayStatus.putLong(Layout.STATUS_PORT / 8, 0);
-    int result = lane.calls.compSignal(target.handle(), relayStatus.address(0));
+    // It may have gone, or go now, on another loop
+    int result =
+        (int)
+            runtime.withCore(
+                () ->
+                    target.isDisposed()
+                        ? Codes.ERR_CLOSED
+                        : lane.calls.compSignal(target.handle(), relayStatus.address(0)),
+                Codes.ERR_CLOSED);
     if (Codes.isError(result)) {
+      target.refused(kept);
+      if (target.isDisposed()) {
+        return;
+      }
       uncaught(
           new IllegalStateException(
               "signal of a completion object: " + Errors.name(lane.calls, result)));
@@ -274,6 +321,14 @@ final class EventLoop implements LciLoop {
     LOG.error("{}: uncaught in user code or native call", this, error);
   }
 
+  /** As {@link #uncaught}; what is fatal to the JVM ends the loop, unless it is ending already. */
+  private void thrown(Throwable error) {
+    if (!finishing) {
+      Exceptions.throwIfJvmFatal(error);
+    }
+    uncaught(error);
+  }
+
   void stalled(Destination destination, long nanos) {
     runtime.stalled(this, destination, Duration.ofNanos(nanos));
   }
@@ -286,16 +341,23 @@ final class EventLoop implements LciLoop {
       turns++;
       now = System.nanoTime();
       int work = runTasks() + runTimers() + drain() + outbox.resubmit();
-      if (outbox.hasBatch() || enterSoon || lane.rings(now)) {
+      boolean look = now - nextLook >= 0;
+      // A bell tells of most things; of room for packets, and of the end of a peer's process, none
+      // does
+      if (outbox.hasBatch() || enterSoon || outbox.wantsPackets() || look || lane.rings(now)) {
         enterSoon = false;
         enters++;
         outbox.enter(ALL);
         work += lane.moved() + dispatch();
-        runtime.lookAtCounters();
       }
+      lookAtObjects();
       work += drain();
-      if (now - nextStallCheck >= 0) {
-        nextStallCheck = now + STALL_CHECK_NANOS;
+      lookAtObjects(); // signals may have posted, and so crossed
+      if (look) {
+        nextLook = now + LOOK_NANOS;
+        if (index == 0) {
+          runtime.tellLog();
+        }
         if (stallNanos > 0) {
           outbox.reportStalls(now, stallNanos);
         }
@@ -307,6 +369,13 @@ final class EventLoop implements LciLoop {
       return work;
     } finally {
       inTurn = false;
+    }
+  }
+
+  private void lookAtObjects() {
+    if (entered) {
+      entered = false;
+      runtime.lookAtObjects();
     }
   }
 
@@ -329,8 +398,7 @@ final class EventLoop implements LciLoop {
       try {
         task.run();
       } catch (Throwable e) {
-        Exceptions.throwIfJvmFatal(e);
-        uncaught(e);
+        thrown(e);
       }
     }
     return count;
@@ -360,15 +428,14 @@ final class EventLoop implements LciLoop {
       try {
         drainable.drain();
       } catch (Throwable e) {
-        Exceptions.throwIfJvmFatal(e);
-        uncaught(e);
+        thrown(e);
       }
     }
     return count;
   }
 
   private boolean isQuiet() {
-    return outbox.isQuiet() && drainables.isEmpty() && tasks.isEmpty();
+    return graphRuns == 0 && outbox.isQuiet() && drainables.isEmpty() && tasks.isEmpty();
   }
 
   // Idling
@@ -395,7 +462,7 @@ final class EventLoop implements LciLoop {
   private void idle(int empty) {
     if (empty <= idleSpins) {
       Thread.onSpinWait();
-    } else if (empty <= idleSpins + idleYields) {
+    } else if (empty - idleSpins <= idleYields) {
       Thread.yield();
     } else {
       park();
@@ -412,17 +479,20 @@ final class EventLoop implements LciLoop {
         } else if (!ended) {
           idle(++empty);
         }
-      } catch (Throwable e) {
-        LOG.error("{}: the loop failed and the runtime is closing", this, e);
+      } catch (Throwable e) { // fatal or not: whoever waits for this loop must hear of its end
         crash(e);
       }
     }
   }
 
   private void crash(Throwable error) {
-    runtime.failed(error);
-    if (!ended) {
-      finish();
+    try {
+      LOG.error("{}: the loop failed and the runtime is closing", this, error);
+    } finally { // the log may fail, too, for want of memory
+      runtime.failed(error);
+      if (!ended) {
+        finish();
+      }
     }
   }
 
@@ -431,7 +501,14 @@ final class EventLoop implements LciLoop {
   @Override
   public int poll() {
     claim();
-    return ended ? 0 : turn();
+    if (ended) {
+      return 0;
+    }
+    int work = turn();
+    if (work == 0) {
+      enterSoon = true; // some of what a park would notice shows only in an enter
+    }
+    return work;
   }
 
   @Override
@@ -505,8 +582,12 @@ final class EventLoop implements LciLoop {
     }
   }
 
+  /**
+   * Every step is taken, whatever the ones before threw: the other loops and close() wait for it.
+   */
   private void finish() {
     closing = true;
+    finishing = true;
     RuntimeException reason = Errors.closed("runtime closed");
     guarded(outbox::flush);
     guarded(() -> outbox.failParked(-1, Codes.ERR_CLOSED));
@@ -524,10 +605,11 @@ final class EventLoop implements LciLoop {
     while (wakers.get() != 0) {
       Thread.yield();
     }
-    guarded(lane::free);
-    rejectTasks();
+    guarded(leases::moveOut);
+    guarded(() -> runtime.alone(lane::free));
+    guarded(this::rejectTasks);
     for (Scheduled timer : timers) {
-      timer.rejected();
+      guarded(timer::rejected);
     }
     timers.clear();
     Thread driver = thread;
@@ -541,8 +623,7 @@ final class EventLoop implements LciLoop {
     try {
       step.run();
     } catch (Throwable e) {
-      Exceptions.throwIfJvmFatal(e);
-      uncaught(e);
+      thrown(e);
     }
   }
 
@@ -561,6 +642,8 @@ final class EventLoop implements LciLoop {
     into.merge("loop_records", dispatcher.records, Long::sum);
     into.merge("loop_messages", dispatcher.messages, Long::sum);
     into.merge("loop_late_data", dispatcher.lateData, Long::sum);
+    into.merge("loop_leased", leases.count().longValue(), Long::sum);
+    into.merge("loop_leased_without_copy", leases.withoutCopy, Long::sum);
     into.merge("loop_uncaught", uncaughtErrors, Long::sum);
     into.merge("loop_late_wakes", ended ? 0L : lane.lateWakes(), Long::sum);
   }

@@ -8,13 +8,13 @@ import io.lci.am.Message;
 import io.lci.am.MessageHandler;
 import io.lci.am.MessageView;
 import io.lci.am.Port;
+import io.lci.am.RetainedMessage;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.NativeMemory;
 import io.lci.nativebridge.NativeScratch;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
@@ -35,7 +35,7 @@ final class InboxImpl implements Inbox {
   private final EventLoop loop;
   private final Port port;
   private final InboxOptions options;
-  private final AtomicReference<@Nullable Tap<?>> tap = new AtomicReference<>();
+  private final SoleSubscriber<Tap<?>> tap = new SoleSubscriber<>();
   private final Sinks.Empty<Void> closed = Sinks.empty();
   private final java.util.concurrent.CountDownLatch opening =
       new java.util.concurrent.CountDownLatch(1);
@@ -53,6 +53,10 @@ final class InboxImpl implements Inbox {
   private @Nullable Tap<?> active;
   private final ArrayDeque<Message> kept = new ArrayDeque<>();
   private long dispatched;
+  private int retained;
+
+  /** Messages stay in their packets. */
+  private boolean inPlace;
 
   InboxImpl(EventLoop loop, Port port, InboxOptions options) {
     this.loop = loop;
@@ -66,7 +70,10 @@ final class InboxImpl implements Inbox {
   void open() {
     try {
       if (disposed || loop.isClosing()) {
-        throw Errors.closed("open port " + port);
+        throw gone("open port " + port);
+      }
+      if (options.replies() > 0) {
+        loop.runtime().replyRooms().open(port, options.replies(), options.replyBytes());
       }
       NativeScratch out = new NativeScratch(3);
       ByteBuffer name = NativeMemory.cString(port.name());
@@ -116,6 +123,10 @@ final class InboxImpl implements Inbox {
     openFailure = Errors.closed("open port " + port);
     closed.tryEmitError(Errors.closed("open port " + port));
     opening.countDown();
+  }
+
+  private RuntimeException gone(String operation) {
+    return loop.runtime().gone(operation, "inbox", "LciRuntime.inbox opens the port anew");
   }
 
   /** Waits for the loop to open the port; not on a loop's thread. */
@@ -237,6 +248,16 @@ final class InboxImpl implements Inbox {
   }
 
   @Override
+  public Flux<RetainedMessage> receiveRetained() {
+    return new Flux<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super RetainedMessage> actual) {
+        attach(actual, new RetainingTap(InboxImpl.this, actual));
+      }
+    };
+  }
+
+  @Override
   public Disposable handle(MessageHandler handler) {
     Objects.requireNonNull(handler, "handler");
     HandlingTap handling = new HandlingTap(this, handler);
@@ -251,7 +272,7 @@ final class InboxImpl implements Inbox {
   private void attach(CoreSubscriber<?> actual, Tap<?> candidate) {
     RuntimeException failure = openFailure;
     if (failure == null && disposed) {
-      failure = Errors.closed("receive from " + port);
+      failure = gone("receive from " + port);
     }
     if (failure == null) {
       failure = claim(candidate);
@@ -265,25 +286,19 @@ final class InboxImpl implements Inbox {
 
   /** One live subscriber at a time; a cancelled one makes room at once. */
   private @Nullable IllegalStateException claim(Tap<?> candidate) {
-    while (true) {
-      Tap<?> current = tap.get();
-      if (current != null && !current.isOver()) {
-        return new IllegalStateException(
+    Tap<?> before = tap.claim(candidate);
+    return before == null
+        ? null
+        : new IllegalStateException(
             "inbox "
                 + port
                 + " has a live subscriber: "
-                + current
+                + before
                 + "; use share() to serve several");
-      }
-      if (tap.compareAndSet(current, candidate)) {
-        return null;
-      }
-    }
   }
 
   boolean hasSubscriber() {
-    Tap<?> current = tap.get();
-    return current != null && !current.isOver();
+    return tap.live() != null;
   }
 
   // Loop: demand
@@ -299,7 +314,7 @@ final class InboxImpl implements Inbox {
       return; // the cancel of the one before is still on its way here, and serves again
     }
     active = candidate;
-    while (candidate.demand > 0 && !candidate.isOver()) {
+    while (candidate.allowance() > 0 && !candidate.isOver()) {
       Message message = kept.poll();
       if (message == null) {
         break;
@@ -315,11 +330,24 @@ final class InboxImpl implements Inbox {
       return;
     }
     Tap<?> current = active;
-    long demand = current == null || current.isOver() ? 0 : current.demand;
+    long demand = current == null || current.isOver() ? 0 : current.allowance();
     Lane lane = loop.lane();
     long requested = demand >= UNBOUNDED - dispatched ? UNBOUNDED : dispatched + demand;
     lane.requested(index, Math.max(requested, lane.delivered(index)));
+    leaveInPlace(current != null && !current.isOver() && current.keepsMessages());
     loop.enterSoon();
+  }
+
+  private void leaveInPlace(boolean on) {
+    if (on != inPlace) {
+      inPlace = on;
+      Lane lane = loop.lane();
+      Errors.check(
+          lane.calls,
+          lane.calls.laneZeroCopy(lane.handle, index, on ? 1 : 0),
+          "zero copy at port " + port,
+          loop.index());
+    }
   }
 
   /** Cancel is pause. */
@@ -336,11 +364,20 @@ final class InboxImpl implements Inbox {
   void message(RecordView view) {
     dispatched++;
     Tap<?> current = active;
-    if (current == null || current.isOver() || current.demand == 0) {
+    if (current == null || current.isOver() || current.allowance() == 0) {
       kept.add(view.copy());
       keptCount = kept.size();
     } else {
       current.message(view);
+    }
+  }
+
+  /** A lease came home: there may be room for the next. */
+  void released() {
+    retained--;
+    Tap<?> current = active;
+    if (current != null && !current.isOver()) {
+      current.schedule();
     }
   }
 
@@ -357,6 +394,16 @@ final class InboxImpl implements Inbox {
       this.inbox = inbox;
     }
 
+    /** How many messages it can take now. */
+    long allowance() {
+      return demand;
+    }
+
+    /** Whether messages are to stay where they lie until they are released. */
+    boolean keepsMessages() {
+      return false;
+    }
+
     /** Takes one message; there is demand. */
     abstract void message(MessageView view);
 
@@ -369,6 +416,7 @@ final class InboxImpl implements Inbox {
 
     @Override
     void onCancel() {
+      inbox.tap.leave(this);
       inbox.pause(this);
     }
   }
@@ -399,6 +447,28 @@ final class InboxImpl implements Inbox {
         return;
       }
       emit(value);
+    }
+  }
+
+  private static final class RetainingTap extends Tap<RetainedMessage> {
+    RetainingTap(InboxImpl inbox, CoreSubscriber<? super RetainedMessage> actual) {
+      super(inbox, actual);
+    }
+
+    @Override
+    boolean keepsMessages() {
+      return true;
+    }
+
+    @Override
+    long allowance() {
+      return Math.min(demand, Math.max(0, inbox.options.maxRetained() - inbox.retained));
+    }
+
+    @Override
+    void message(MessageView view) {
+      inbox.retained++;
+      emit(loop.leases().lend(inbox, view));
     }
   }
 

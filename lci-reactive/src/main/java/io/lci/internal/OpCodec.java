@@ -2,21 +2,42 @@
 package io.lci.internal;
 
 import io.lci.Op;
+import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.nativebridge.Codes;
+import io.lci.nativebridge.Layout;
+import io.lci.rma.BufferList;
+import io.lci.rma.LciBuffer;
+import io.lci.rma.RemoteMemory;
+import io.lci.rma.RemotePlace;
+import java.util.List;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
-/** Writes the descriptor of an {@link Op}. */
+/** Writes the descriptor of an {@link Op}, and reads what it brought. */
 final class OpCodec {
   private OpCodec() {}
 
   static Destination destination(Outbox outbox, Op op) {
     return switch (op.kind()) {
-      case AM -> outbox.destinations.get(op.rank(), Objects.requireNonNull(op.port()));
-      case SEND -> outbox.destinations.get(Destination.SEND, op.rank(), op.engine());
-      case RECEIVE -> outbox.destinations.get(Destination.RECEIVE, op.rank(), op.engine());
+      case AM ->
+          outbox.destinations.get(
+              op.isReply() ? Destination.REPLY : Destination.AM,
+              op.rank(),
+              Objects.requireNonNull(op.port()));
+      case SEND -> outbox.destinations.get(Destination.SEND, op.rank(), engine(op));
+      case RECEIVE -> outbox.destinations.get(Destination.RECEIVE, op.rank(), engine(op));
       case BARRIER -> outbox.destinations.get(Destination.BARRIER, 0, 0);
+      case PUT, GET ->
+          op.port() == null
+              ? outbox.destinations.get(Destination.REMOTE, op.rank(), 0)
+              : outbox.destinations.get(
+                  Destination.AM, op.rank(), op.port()); // the signal's credit
     };
+  }
+
+  private static int engine(Op op) {
+    return op.engine() == null ? 0 : op.engine().number();
   }
 
   static int sizeHint(Op op) {
@@ -24,18 +45,17 @@ final class OpCodec {
     return payload == null ? 0 : payload.size();
   }
 
-  static void encode(Op op, PostWriter out) {
-    out.policy = op.policy().ordinal();
+  static void encode(Op op, RuntimeImpl runtime, PostWriter out) {
+    out.policy = policy(op, runtime);
     out.flags =
-        (op.retryAllowed() ? 0 : Codes.FLAG_NO_RETRY) | (op.doneAllowed() ? 0 : Codes.FLAG_SIGNAL);
-    Payload payload = op.payload();
-    if (payload != null) {
-      payload.writeTo(out);
-      if (out.size() != payload.size()) {
-        throw new IllegalStateException(
-            "payload announced " + payload.size() + " bytes and wrote " + out.size());
-      }
+        (op.retryAllowed() ? 0 : Codes.FLAG_NO_RETRY)
+            | (op.doneAllowed() ? 0 : Codes.FLAG_SIGNAL)
+            | (op.semantic() == Op.Semantic.NETWORK ? Codes.FLAG_NETWORK : 0);
+    RemoteMemoryImpl remote = (RemoteMemoryImpl) op.remote();
+    if (remote != null) {
+      out.remote(remote.id(), op.offset());
     }
+    writePayload(op, out);
     out.tag(op.tag());
     switch (op.kind()) {
       case AM -> out.op = Codes.OP_AM;
@@ -43,17 +63,101 @@ final class OpCodec {
       case RECEIVE -> {
         out.op = Codes.OP_RECV;
         out.flags |= Codes.FLAG_SIGNAL;
-        out.receiveInto(op.receiveBytes());
+        receive(op, out);
       }
       case BARRIER -> {
         out.op = Codes.OP_BARRIER;
         out.flags |= Codes.FLAG_SIGNAL;
       }
+      case PUT -> out.op = Codes.OP_PUT;
+      case GET -> {
+        out.op = Codes.OP_GET;
+        receive(op, out);
+      }
     }
-    if (op.target() != null && signalsNatively(op, out)) {
+    if (op.engine() instanceof EngineImpl engine && engine.isKeyed()) {
+      out.key(engine.key(op));
+    }
+    NativeTarget target = (NativeTarget) op.target();
+    if (target != null && !target.isDisposed() && signalsNatively(op, out)) {
       out.flags |= Codes.FLAG_COMP;
-      out.completionId = ((NativeTarget) op.target()).id();
+      out.completionId = target.id();
+      out.userContext = op.userContext();
     }
+  }
+
+  /** What is compared; of an active message, what is asked or answered. */
+  private static int policy(Op op, RuntimeImpl runtime) {
+    return switch (op.kind()) {
+      case SEND, RECEIVE -> op.policy().ordinal();
+      case AM ->
+          (op.isReply() ? Codes.AM_REPLY : 0)
+              | (op.replyTo() == null ? 0 : runtime.replyRooms().id(op.replyTo()));
+      case BARRIER, PUT, GET -> 0;
+    };
+  }
+
+  private static void writePayload(Op op, PostWriter out) {
+    Payload payload = op.payload();
+    if (payload == null) {
+      return;
+    }
+    int size = payload.size();
+    if (payload instanceof BufferList list && (size > Layout.INLINE_MAX || op.places() != null)) {
+      refer(op, list, out);
+    } else if (size > Layout.INLINE_MAX && payload instanceof UserBuffer user) {
+      out.refer(user.memory(), size);
+    } else {
+      payload.writeTo(out);
+      if (out.size() != size) {
+        throw new IllegalStateException(
+            "payload announced " + size + " bytes and wrote " + out.size());
+      }
+    }
+  }
+
+  private static void receive(Op op, PostWriter out) {
+    if (op.buffers() != null) {
+      refer(op, op.buffers(), out);
+    } else if (op.buffer() instanceof UserBuffer user) {
+      out.receiveInto(user.memory(), user.size());
+    } else {
+      out.receiveInto(op.receiveBytes());
+    }
+  }
+
+  /** Buffers that stay where they are; of a put or get, with the place of each. */
+  private static void refer(Op op, BufferList list, PostWriter out) {
+    List<LciBuffer> parts = list.parts();
+    out.refer(parts, op.remote() != null);
+    if (op.remote() == null) {
+      return;
+    }
+    List<RemotePlace> places = op.places();
+    long offset = op.offset();
+    for (int i = 0; i < parts.size(); i++) {
+      RemotePlace place = places == null ? null : places.get(i);
+      RemoteMemory memory = place == null ? op.remote() : place.memory();
+      out.place(i, ((RemoteMemoryImpl) memory).id(), place == null ? offset : place.offset());
+      offset += parts.get(i).size();
+    }
+  }
+
+  /** What a receive or get without a buffer of its own brought; null for all others. */
+  static @Nullable Message message(
+      Op op, @Nullable PooledBuffer memory, int rank, long tag, int size) {
+    if (memory == null || !bringsBytes(op)) {
+      return null;
+    }
+    byte[] bytes = new byte[size];
+    memory.memory.get(0, bytes);
+    return new Message(rank, tag, bytes);
+  }
+
+  static boolean bringsBytes(Op op) {
+    return op.buffer() == null
+        && op.buffers() == null
+        && (op.kind() == Op.Kind.RECEIVE || op.kind() == Op.Kind.GET);
   }
 
   /**

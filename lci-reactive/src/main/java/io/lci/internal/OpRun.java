@@ -43,6 +43,12 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
   private @Nullable Completion completion;
   private @Nullable Disposable timer;
 
+  /** That it moves: the payload is not asked again. */
+  private int bytes;
+
+  /** What a get without a buffer of the user reads into. */
+  private @Nullable PooledBuffer readInto;
+
   OpRun(EventLoop loop, CoreSubscriber<? super T> actual, Op op, Result result) {
     super(loop, actual);
     this.op = op;
@@ -120,11 +126,7 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
         end(null, null);
       }
       case POSTED -> {
-        long context = loop.outbox().slots.context(slot);
-        loop.outbox().slots.detach(slot);
-        if (op.kind() == Op.Kind.RECEIVE) {
-          loop.cancelReceive(context);
-        }
+        letGo();
         end(null, null);
       }
       case CREATED -> end(null, null);
@@ -151,6 +153,7 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
     LciException reason =
         new DeadlineExceededException(
             loop.outbox()
+                .failures
                 .detail(
                     target,
                     "error_timeout",
@@ -158,13 +161,18 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
     if (state == State.PARKED) {
       loop.outbox().unpark(target, node);
     } else if (state == State.POSTED) {
-      long context = loop.outbox().slots.context(slot);
-      loop.outbox().slots.detach(slot);
-      if (op.kind() == Op.Kind.RECEIVE) {
-        loop.cancelReceive(context);
-      }
+      letGo();
     }
     end(reason, null);
+  }
+
+  /** Nobody waits for what was posted; an unmatched receive is not to take a message any more. */
+  private void letGo() {
+    long context = loop.outbox().slots.context(slot);
+    loop.outbox().slots.detach(slot);
+    if (op.kind() == Op.Kind.RECEIVE) {
+      loop.cancelReceive(context);
+    }
   }
 
   /** Why it waits; behind others, the reason is theirs. */
@@ -184,7 +192,9 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
   @Override
   public void encode(Object item, PostWriter out) {
     state = State.SUBMITTED;
-    OpCodec.encode(op, out);
+    OpCodec.encode(op, loop.runtime(), out);
+    readInto = op.kind() == Op.Kind.GET ? out.buffer() : null;
+    bytes = op.kind() == Op.Kind.GET ? op.receiveBytes() : OpCodec.sizeHint(op);
   }
 
   @Override
@@ -195,13 +205,16 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
   @Override
   public void accepted(Object item, Destination target, int code, int postedSlot) {
     if (postedSlot == SlotTable.NONE) {
-      end(
-          null,
-          new Completion(
-              Completion.Kind.OPERATION, op.rank(), op.tag(), OpCodec.sizeHint(op), null, null));
+      // The pool has the memory already, but nobody takes it while outcomes are read
+      Message message = OpCodec.message(op, readInto, op.rank(), op.tag(), bytes);
+      end(null, completion(op.rank(), op.tag(), bytes, message));
       return;
     }
     slot = postedSlot;
+    if (state == State.ENDED) { // its deadline passed while it was in the array
+      letGo();
+      return;
+    }
     state = State.POSTED;
     if (isOver()) {
       onCancel();
@@ -215,7 +228,7 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
 
   @Override
   public boolean wants(Object item) {
-    return !isOver();
+    return !isOver() && state != State.ENDED;
   }
 
   @Override
@@ -239,21 +252,21 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
 
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
+    Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
     if (op.target() != null) {
-      loop.relay((NativeTarget) op.target(), code, rank, tag, size);
+      loop.relay((NativeTarget) op.target(), code, op.userContext(), message, rank, tag, size);
     }
     if (code != Codes.DONE) {
       Destination target = java.util.Objects.requireNonNull(destination);
-      end(loop.outbox().failure(target, code, rank), null);
+      end(loop.outbox().failures.ended(op, target, code, rank, tag, size), null);
       return;
     }
-    Message message = null;
-    if (op.kind() == Op.Kind.RECEIVE && memory != null) {
-      byte[] bytes = new byte[size];
-      memory.memory.get(0, bytes);
-      message = new Message(rank, tag, bytes);
-    }
-    end(null, new Completion(Completion.Kind.OPERATION, rank, tag, size, message, null));
+    end(null, completion(rank, tag, size, message));
+  }
+
+  private Completion completion(int rank, long tag, int size, @Nullable Message message) {
+    return new Completion(
+        Completion.Kind.OPERATION, rank, tag, size, message, null, op.userContext());
   }
 
   @Override

@@ -36,6 +36,13 @@ final class OptionSources {
   /** Attributes of the core that follow from an option of this library. */
   private static final Map<String, String> FOLLOWS = Map.of("devices", "loops");
 
+  /**
+   * Where this library's defaults differ from the core's: its log goes to slf4j, see {@link
+   * CoreLog}. The core reads these from two variables, the second without this prefix.
+   */
+  private static final Map<String, String> DEFAULTS =
+      Map.of("log_outfile", "none", "log_keep", "1024");
+
   /** Read by other parts: the loader, and tests. */
   private static final List<String> FOREIGN = List.of("native.", "test.");
 
@@ -71,7 +78,21 @@ final class OptionSources {
         result.attribute(name, property);
       }
     }
+    DEFAULTS.forEach(
+        (name, value) -> {
+          if (!isGiven(options, name)) {
+            result.attribute(name, value);
+          }
+        });
     return result.build();
+  }
+
+  private boolean isGiven(LciOptions options, String name) {
+    String variable = name.toUpperCase(Locale.ROOT);
+    return options.isSet(name)
+        || properties.getProperty(PREFIX + name) != null
+        || environment.containsKey(ENVIRONMENT_PREFIX + variable)
+        || environment.containsKey("LCI_" + variable);
   }
 
   private void apply(
@@ -104,7 +125,7 @@ final class OptionSources {
         throw error(name + " is an option of its own, not an attribute: the builder has a setter");
       }
       if (!attributes.contains(name)) {
-        throw unknown("attribute " + name, name);
+        throw unknown("attribute " + name, nearName(name, attributes));
       }
     }
     FOLLOWS.forEach((name, from) -> refuseGiven(options, name, from));
@@ -116,7 +137,8 @@ final class OptionSources {
       if (!OWN.containsKey(name)
           && !attributes.contains(name)
           && FOREIGN.stream().noneMatch(name::startsWith)) {
-        throw unknown("system property " + key, name);
+        String near = nearName(name, ofProperties());
+        throw unknown("system property " + key, near.isEmpty() ? near : PREFIX + near);
       }
     }
   }
@@ -130,22 +152,25 @@ final class OptionSources {
     }
   }
 
-  private LciException unknown(String what, String name) {
-    String near = nearName(name);
+  private static LciException unknown(String what, String near) {
     return error(
         "unknown "
             + what
             + (near.isEmpty()
                 ? "; the documentation of LciOptions lists the names"
-                : "; did you mean " + PREFIX + near + "?"));
+                : "; did you mean " + near + "?"));
+  }
+
+  private Set<String> ofProperties() {
+    Set<String> names = new TreeSet<>(attributes);
+    names.addAll(OWN.keySet());
+    names.add("native.path");
+    names.add("native.dir");
+    return names;
   }
 
   /** The known name that this one may be a misspelling of: at most a third of it differs. */
-  private String nearName(String name) {
-    Set<String> known = new TreeSet<>(attributes);
-    known.addAll(OWN.keySet());
-    known.add("native.path");
-    known.add("native.dir");
+  private static String nearName(String name, Set<String> known) {
     String best = "";
     int least = Integer.MAX_VALUE;
     for (String candidate : known) {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
-import io.lci.error.LciException;
-import io.lci.error.LciException.Detail;
-import io.lci.error.ResourceExhaustedException;
+import io.lci.am.Encoder;
 import io.lci.internal.Destination.Wait;
 import io.lci.nativebridge.Codes;
-import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -57,14 +53,8 @@ final class Outbox {
   private boolean encoding;
   private boolean settling;
 
-  // Waiting destinations
-  private final ArrayDeque<Destination> ready = new ArrayDeque<>();
-  private final ArrayDeque<Destination> forDevice = new ArrayDeque<>();
-  private final ArrayDeque<Destination> forPacket = new ArrayDeque<>();
-  private final ArrayDeque<Destination> forTurn = new ArrayDeque<>();
-  private final ArrayDeque<Destination> forCompletion = new ArrayDeque<>();
-  private int seenGeneration;
-  private boolean completed;
+  private final WaitQueues waiting;
+  final Failures failures;
 
   // Counters
   long posts;
@@ -75,9 +65,11 @@ final class Outbox {
     this.loop = loop;
     this.lane = lane;
     this.packets = new Packets(lane);
+    this.waiting = new WaitQueues(lane, packets);
+    this.failures = new Failures(loop, lane);
     this.slots = new SlotTable(runtime.options().maxPosted(), pool);
     this.parked = new ParkedTable(runtime.options().maxParked());
-    this.writer = new PostWriter(lane, runtime.arena(), packets, pool, runtime.maxEager());
+    this.writer = PostWriter.ofLane(lane, runtime.arena(), packets, pool, runtime.maxEager());
     this.room =
         lane.submissionCount(); // an inline payload that starts in the last entry has slack behind
     // it
@@ -100,12 +92,12 @@ final class Outbox {
 
   /** Whether the next turn has something to resubmit, so that the loop must not sleep. */
   boolean wantsTurn() {
-    return !ready.isEmpty() || !forTurn.isEmpty() || (!forPacket.isEmpty() && !packets.isEmpty());
+    return waiting.wantsTurn();
   }
 
   /** Whether something waits for what no doorbell announces. */
   boolean wantsPackets() {
-    return !forPacket.isEmpty() || !forDevice.isEmpty();
+    return waiting.wantsPackets();
   }
 
   boolean isQuiet() {
@@ -137,7 +129,7 @@ final class Outbox {
     }
     code = append(owner, item, destination, ParkedTable.NONE);
     if (code != Codes.DONE && enqueue(owner, item, destination, code)) {
-      awaitOwn(destination, code);
+      waiting.awaitOwn(destination, code);
     }
   }
 
@@ -179,17 +171,17 @@ final class Outbox {
     refuseReentry();
     int entryCount = used;
     int count = batch;
-    int generation = lane.generation();
     used = 0;
     batch = 0;
     int code = lane.enter(flags, entryCount);
+    loop.entered();
     settling = true;
     try {
       if (Codes.isError(code)) {
         failBatch(count, code);
         throw new IllegalStateException("lane enter failed: " + Errors.name(lane.calls, code));
       }
-      settle(count, generation);
+      settle(count);
     } finally {
       settling = false;
     }
@@ -202,22 +194,25 @@ final class Outbox {
    * alone.
    */
   private int append(Submitter owner, Object item, Destination destination, int node) {
-    int hint = owner.sizeHint(item);
-    if (hint > io.lci.nativebridge.Layout.INLINE_MAX
-        && hint <= loop.runtime().maxEager()
-        && packets.isEmpty()) {
-      return Codes.RETRY_NOPACKET;
-    }
     PostWriter out = writer;
-    out.begin(lane.submissionOffset() + used * io.lci.nativebridge.Layout.DESCRIPTOR_SIZE, hint);
+    out.begin(
+        lane.submissionOffset() + used * io.lci.nativebridge.Layout.DESCRIPTOR_SIZE,
+        Encoder.UNKNOWN);
     encoding = true;
     try {
+      int hint = owner.sizeHint(item);
+      if (hint > io.lci.nativebridge.Layout.INLINE_MAX
+          && hint <= loop.runtime().maxEager()
+          && packets.isEmpty()) {
+        return Codes.RETRY_NOPACKET;
+      }
+      out.expect(hint);
       owner.encode(item, out);
     } catch (Throwable e) {
       out.abandon();
       reactor.core.Exceptions.throwIfJvmFatal(e);
       unlink(destination, node);
-      fail(owner, item, destination, encodeFailure(destination, e));
+      fail(owner, item, destination, failures.encodeFailure(destination, e));
       return Codes.DONE;
     } finally {
       encoding = false;
@@ -229,8 +224,8 @@ final class Outbox {
     int slot = SlotTable.NONE;
     long context = 0;
     if ((out.flags & Codes.FLAG_COMP) != 0) {
-      context = out.completionId & 0xFFFF_FFFFL;
-    } else if (out.form() == Codes.FLAG_BUFFER || (out.flags & Codes.FLAG_SIGNAL) != 0) {
+      context = out.completionId & 0xFFFF_FFFFL | (long) out.userContext << 32;
+    } else if (out.mayBePosted()) {
       if (slots.isFull()) {
         out.abandon();
         return Codes.RETRY_PENDING;
@@ -275,11 +270,11 @@ final class Outbox {
           Objects.requireNonNull(owners[i]),
           Objects.requireNonNull(items[i]),
           destination,
-          failure(destination, code));
+          failures.failure(destination, code));
     }
   }
 
-  private void settle(int count, int generationBefore) {
+  private void settle(int count) {
     for (int i = 0; i < count; i++) {
       int code = lane.outcome(entries[i]);
       Submitter owner = Objects.requireNonNull(owners[i]);
@@ -300,10 +295,10 @@ final class Outbox {
       } else {
         giveBack(i);
         if (Codes.isRetry(code)) {
-          refuse(owner, item, destination, nodes[i], code, generationBefore);
+          refuse(owner, item, destination, nodes[i], code);
         } else {
           unlink(destination, nodes[i]);
-          fail(owner, item, destination, failure(destination, code));
+          fail(owner, item, destination, failures.failure(destination, code));
         }
       }
     }
@@ -322,13 +317,7 @@ final class Outbox {
     }
   }
 
-  private void refuse(
-      Submitter owner,
-      Object item,
-      Destination destination,
-      int node,
-      int code,
-      int generationBefore) {
+  private void refuse(Submitter owner, Object item, Destination destination, int node, int code) {
     refusals++;
     destination.refused = true;
     destination.probe = 1;
@@ -343,10 +332,7 @@ final class Outbox {
     } else {
       destination.lastKept = node;
       owner.parked(item, destination, node, code);
-      await(destination, code);
-    }
-    if (destination.wait == Wait.DEVICE) {
-      seenGeneration = generationBefore;
+      waiting.await(destination, code);
     }
   }
 
@@ -365,7 +351,7 @@ final class Outbox {
     } else {
       destination.quantum = QUANTUM;
       if (destination.count > 0) {
-        probe(destination);
+        waiting.probe(destination);
       }
     }
     destination.refused = false;
@@ -374,12 +360,6 @@ final class Outbox {
       destination.wait = Wait.NOTHING;
       destination.granted = 0;
     }
-  }
-
-  private void probe(Destination destination) {
-    destination.granted = Math.max(destination.granted, destination.probe);
-    destination.probe = Math.min(QUANTUM, destination.probe * 2);
-    markReady(destination);
   }
 
   private void unlink(Destination destination, int node) {
@@ -400,13 +380,13 @@ final class Outbox {
 
   private void park(Submitter owner, Object item, Destination destination, int code) {
     if (enqueue(owner, item, destination, code)) {
-      await(destination, code);
+      waiting.await(destination, code);
     }
   }
 
   private boolean enqueue(Submitter owner, Object item, Destination destination, int code) {
     if (parked.isFull()) {
-      fail(owner, item, destination, tooManyParked(destination));
+      fail(owner, item, destination, failures.tooManyParked(destination, parked.size()));
       return false;
     }
     if (destination.count == 0) {
@@ -418,67 +398,25 @@ final class Outbox {
     return true;
   }
 
-  /**
-   * Waits for what this loop lacks itself: a packet in the cache, or a slot. The core was not
-   * asked.
-   */
-  private void awaitOwn(Destination destination, int code) {
-    destination.reason = code;
-    if (code == Codes.RETRY_NOPACKET) {
-      wait(destination, Wait.PACKET, forPacket);
-    } else {
-      wait(destination, Wait.COMPLETION, forCompletion);
-    }
-  }
-
-  /** Waits for what the core's answer asks for. */
-  private void await(Destination destination, int code) {
-    if (code == Codes.RETRY_ORDER) {
-      if (destination.wait == Wait.NOTHING) {
-        wait(destination, Wait.TURN, forTurn);
-      }
-      return;
-    }
-    destination.reason = code;
-    switch (code) {
-      case Codes.RETRY_NOCREDIT, Codes.RETRY_BACKLOG -> {
-        destination.wait = Wait.GRANT;
-        destination.granted = 0;
-      }
-      case Codes.RETRY_NOMEM, Codes.RETRY_NOPACKET -> wait(destination, Wait.DEVICE, forDevice);
-      case Codes.RETRY_PENDING -> wait(destination, Wait.COMPLETION, forCompletion);
-      default -> wait(destination, Wait.TURN, forTurn);
-    }
-  }
-
-  private static void wait(Destination destination, Wait kind, ArrayDeque<Destination> list) {
-    if (destination.wait != kind) {
-      destination.wait = kind;
-      list.add(destination);
-    }
-  }
-
-  private void markReady(Destination destination) {
-    if (!destination.ready && destination.count > 0) {
-      destination.ready = true;
-      ready.add(destination);
-    }
+  /** A completion was recorded: operations refused for too many in flight may go. */
+  void completionSeen() {
+    waiting.completionSeen();
   }
 
   /** A WRITABLE record. */
   void writable(boolean engine, int rank, int port, long granted) {
-    Destination destination =
-        destinations.find(engine ? Destination.SEND : Destination.AM, rank, port);
-    if (destination != null && destination.count > 0) {
-      destination.granted +=
-          Math.max(1, granted); // told to try: an attempt without room asks to be told again
-      markReady(destination);
+    writable(destinations.find(engine ? Destination.SEND : Destination.AM, rank, port), granted);
+    if (!engine) {
+      writable(destinations.find(Destination.REPLY, rank, port), granted);
     }
   }
 
-  /** A completion was recorded: operations refused for too many in flight may go. */
-  void completionSeen() {
-    completed = true;
+  private void writable(@Nullable Destination destination, long granted) {
+    if (destination != null && destination.count > 0) {
+      destination.granted +=
+          Math.max(1, granted); // told to try: an attempt without room asks to be told again
+      waiting.markReady(destination);
+    }
   }
 
   /**
@@ -487,18 +425,17 @@ final class Outbox {
    */
   int resubmit() {
     if (parked.size() == 0) {
-      clearWaits();
+      waiting.clear();
       return 0;
     }
-    collectReady();
+    waiting.collectReady();
     int budget = RESUBMIT_BUDGET;
-    int turns = ready.size();
+    int turns = waiting.readyCount();
     while (turns-- > 0 && budget > 0) {
-      Destination destination = ready.poll();
+      Destination destination = waiting.nextReady();
       if (destination == null) {
         break;
       }
-      destination.ready = false;
       budget -= resubmit(destination, budget);
     }
     return RESUBMIT_BUDGET - budget;
@@ -516,14 +453,14 @@ final class Outbox {
         // Never flush here: the nodes of this pass stay linked until their outcome. The rest goes
         // next turn.
         stopped = true;
-        markReady(destination);
+        waiting.markReady(destination);
         break;
       }
       int following = parked.next(node);
       int code = append(parked.owner(node), parked.item(node), destination, node);
       if (code != Codes.DONE) {
         stopped = true;
-        awaitOwn(destination, code);
+        waiting.awaitOwn(destination, code);
         destination.refused = batch > before;
         break;
       }
@@ -534,48 +471,10 @@ final class Outbox {
       destination.granted -= sent;
     }
     if (!stopped && batch == before && destination.count > 0 && allowed > 0) {
-      probe(destination); // every encoder failed, so no outcome will ask for the next
+      waiting.probe(destination); // every encoder failed, so no outcome will ask for the next
     }
     resubmitted += sent;
     return Math.max(1, sent);
-  }
-
-  private void collectReady() {
-    int generation = lane.generation();
-    if (generation != seenGeneration) {
-      seenGeneration = generation;
-      release(forDevice, Wait.DEVICE);
-      release(forPacket, Wait.PACKET);
-    } else if (!packets.isEmpty()) {
-      release(forPacket, Wait.PACKET);
-    }
-    release(forTurn, Wait.TURN);
-    if (completed) {
-      completed = false;
-      release(forCompletion, Wait.COMPLETION);
-    }
-  }
-
-  private void release(ArrayDeque<Destination> list, Wait kind) {
-    for (Destination d = list.poll(); d != null; d = list.poll()) {
-      if (d.wait == kind) {
-        d.wait = Wait.NOTHING;
-        markReady(d);
-      }
-    }
-  }
-
-  private void clearWaits() {
-    for (ArrayDeque<Destination> list :
-        Arrays.asList(forDevice, forPacket, forTurn, forCompletion)) {
-      for (Destination d = list.poll(); d != null; d = list.poll()) {
-        d.wait = Wait.NOTHING;
-      }
-    }
-    for (Destination d = ready.poll(); d != null; d = ready.poll()) {
-      d.ready = false;
-    }
-    completed = false;
   }
 
   // Taking back
@@ -614,22 +513,20 @@ final class Outbox {
     }
   }
 
-  private void failParked(Destination destination, int code) {
-    while (destination.head != ParkedTable.NONE) {
+  private void failParked(@Nullable Destination destination, int code) {
+    while (destination != null && destination.head != ParkedTable.NONE) {
       int node = destination.head;
       Submitter owner = parked.owner(node);
       Object item = parked.item(node);
       parked.remove(destination, node);
-      fail(owner, item, destination, failure(destination, code));
+      fail(owner, item, destination, failures.failure(destination, code));
     }
   }
 
   /** Fails everything that waits for one port. */
   void failParked(int rank, int port, int code) {
-    Destination destination = destinations.find(Destination.AM, rank, port);
-    if (destination != null) {
-      failParked(destination, code);
-    }
+    failParked(destinations.find(Destination.AM, rank, port), code);
+    failParked(destinations.find(Destination.REPLY, rank, port), code);
   }
 
   /** Reports destinations that accepted nothing for long, once per stall. */
@@ -646,64 +543,5 @@ final class Outbox {
         loop.stalled(destination, now - destination.progressNanos);
       }
     }
-  }
-
-  // Errors
-
-  /** The core refused the operation. */
-  LciException failure(Destination destination, int code) {
-    return failure(destination, code, LciException.NONE);
-  }
-
-  /** The core ended the operation; {@code peer} is the rank that it names. */
-  LciException failure(Destination destination, int code, int peer) {
-    String name = Errors.name(lane.calls, code);
-    int rank = culprit(destination, code, peer);
-    String hint = Errors.hint(code);
-    if (code == Codes.ERR_PORT_MISMATCH && destination.named != null) {
-      hint += "; here it is \"" + destination.named.name() + '"';
-    }
-    return Errors.of(detail(destination, rank, name, hint), code);
-  }
-
-  /** An operation with all or any may still end because of one rank. */
-  private int culprit(Destination destination, int code, int peer) {
-    if (destination.hasPeer()) {
-      return destination.rank;
-    }
-    if (code != Codes.ERR_PEER_FAILED && code != Codes.ERR_PEER_LEFT) {
-      return LciException.NONE;
-    }
-    return peer >= 0 ? peer : loop.runtime().firstGone(code);
-  }
-
-  private LciException tooManyParked(Destination destination) {
-    return new ResourceExhaustedException(
-        detail(
-            destination,
-            "error_exhausted",
-            parked.size() + " operations wait already: the limit lci.max_parked"));
-  }
-
-  private LciException encodeFailure(Destination destination, Throwable e) {
-    LciException failure =
-        new LciException(detail(destination, "error_argument", "encoding failed: " + e));
-    failure.initCause(e);
-    return failure;
-  }
-
-  Detail detail(Destination destination, String code, String hint) {
-    int rank = destination.hasPeer() ? destination.rank : LciException.NONE;
-    return detail(destination, rank, code, hint);
-  }
-
-  private Detail detail(Destination destination, int rank, String code, String hint) {
-    return new Detail(
-        destination.operation(),
-        rank,
-        destination.kind < Destination.BARRIER ? destination.port : LciException.NONE,
-        loop.index(),
-        code,
-        hint);
   }
 }

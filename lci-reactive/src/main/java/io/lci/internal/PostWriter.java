@@ -5,8 +5,10 @@ import io.lci.am.PayloadWriter;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.Layout;
 import io.lci.nativebridge.NativeMemory;
+import io.lci.rma.LciBuffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -16,10 +18,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class PostWriter implements PayloadWriter {
   private static final int SMALL_COPY = 8;
+  private static final int NO_NODE = -1;
 
-  private final Lane lane;
+  private final ByteBuffer entries;
   private final NativeMemory arena;
-  private final Packets packets;
+  private final @Nullable Packets packets;
   private final BufferPool pool;
   private final int packetPayload;
   private final int maxEager;
@@ -40,20 +43,46 @@ final class PostWriter implements PayloadWriter {
   int flags;
   int policy;
 
-  /** Completion object to signal, with {@code FLAG_COMP}. */
+  /** Completion object to signal, with {@code FLAG_COMP}, and the program's number for it. */
   int completionId;
+
+  int userContext;
 
   private long tag;
   private int receiveBytes;
+  private boolean toRemote;
+  private long remote;
+  private long displacement;
+  private int parts;
+  private int nodeAnswered;
+  private long answerContext;
 
-  PostWriter(Lane lane, NativeMemory arena, Packets packets, BufferPool pool, int maxEager) {
-    this.lane = lane;
+  private PostWriter(
+      ByteBuffer entries,
+      Layout layout,
+      NativeMemory arena,
+      @Nullable Packets packets,
+      BufferPool pool,
+      int maxEager) {
+    this.entries = entries;
     this.arena = arena;
     this.packets = packets;
     this.pool = pool;
-    this.packetPayload = lane.layout.packetPayload();
+    this.packetPayload = layout.packetPayload();
     this.maxEager = maxEager;
-    this.target = lane.memory;
+    this.target = entries;
+  }
+
+  /** Writes into the submission array of a lane. */
+  static PostWriter ofLane(
+      Lane lane, NativeMemory arena, Packets packets, BufferPool pool, int maxEager) {
+    return new PostWriter(lane.memory, lane.layout, arena, packets, pool, maxEager);
+  }
+
+  /** Writes into a table that is posted again and again: nothing goes into packets. */
+  static PostWriter ofTable(
+      ByteBuffer entries, Layout layout, NativeMemory arena, BufferPool pool) {
+    return new PostWriter(entries, layout, arena, null, pool, 0);
   }
 
   /**
@@ -67,13 +96,21 @@ final class PostWriter implements PayloadWriter {
     policy = 0;
     tag = 0;
     receiveBytes = -1;
+    toRemote = false;
+    parts = 0;
+    nodeAnswered = NO_NODE;
     buffer = null;
     starved = false;
     form = Codes.FLAG_INLINE;
-    target = lane.memory;
+    target = entries;
     start = offset + Layout.DESCRIPTOR_PAYLOAD;
     position = start;
     limit = start + Layout.INLINE_MAX;
+    expect(hint);
+  }
+
+  /** A payload of {@code hint} bytes is expected, -1 for unknown; before anything is written. */
+  void expect(int hint) {
     if (hint > Layout.INLINE_MAX) {
       grow(hint);
     }
@@ -88,6 +125,91 @@ final class PostWriter implements PayloadWriter {
   void receiveInto(int bytes) {
     toBuffer(Math.max(1, bytes));
     receiveBytes = bytes;
+  }
+
+  /** A get: the caller's memory instead of a payload. */
+  void receiveInto(PooledBuffer memory, int bytes) {
+    refer(memory, 0);
+    receiveBytes = bytes;
+  }
+
+  /** A payload that stays where it is. */
+  void refer(PooledBuffer memory, int bytes) {
+    moveTo(memory.memory, 0, memory.memory.capacity());
+    abandon();
+    buffer = memory;
+    form = Codes.FLAG_BUFFER;
+    position = bytes;
+  }
+
+  /** Buffers that stay where they are, one after the other; perhaps each with a place. */
+  void refer(List<LciBuffer> list, boolean withPlaces) {
+    int bytes = list.size() * Layout.BUFFER_SIZE;
+    toBuffer(bytes + (withPlaces ? list.size() * Layout.PLACE_SIZE : 0));
+    PooledBuffer table = Objects.requireNonNull(buffer);
+    table.referred = list;
+    int entry = 0;
+    for (LciBuffer part : list) {
+      table.memory.putLong(entry + Layout.BUFFER_ADDRESS, ((UserBuffer) part).memory().address);
+      table.memory.putLong(entry + Layout.BUFFER_SIZE_FIELD, part.size());
+      entry += Layout.BUFFER_SIZE;
+    }
+    flags |= Codes.FLAG_LIST;
+    parts = list.size();
+    if (withPlaces) {
+      toRemote = true;
+      remote = table.address + bytes;
+      displacement = 0;
+    }
+  }
+
+  /** Where in remote memory a part lies. */
+  void place(int index, long id, long offset) {
+    int entry = parts * Layout.BUFFER_SIZE + index * Layout.PLACE_SIZE;
+    ByteBuffer table = Objects.requireNonNull(buffer).memory;
+    table.putLong(entry + Layout.PLACE_REMOTE, id);
+    table.putLong(entry + Layout.PLACE_DISPLACEMENT, offset);
+  }
+
+  /** The key of a matched operation: it needs a place that inline payloads have not. */
+  void key(long value) {
+    toRemote = true;
+    remote = value;
+    displacement = 0;
+    if (form == Codes.FLAG_INLINE) {
+      grow(Math.max(1, position - start));
+    }
+  }
+
+  /** The answer of a host node, or the start of a graph. */
+  void answer(int node, long context) {
+    nodeAnswered = node;
+    answerContext = context;
+  }
+
+  /** Sets the size field of what has no payload. */
+  void sizeField(int value) {
+    receiveBytes = value;
+  }
+
+  /** Whether the core may answer with posted and signal later. */
+  boolean mayBePosted() {
+    return form == Codes.FLAG_BUFFER
+        || (flags & (Codes.FLAG_SIGNAL | Codes.FLAG_NETWORK)) != 0
+        || op == Codes.OP_PUT
+        || op == Codes.OP_GET;
+  }
+
+  /** A put or get: before its payload is written. */
+  void remote(long id, long offset) {
+    toRemote = true;
+    remote = id;
+    displacement = offset;
+    if (form == Codes.FLAG_INLINE) {
+      start = entryOffset + Layout.DESCRIPTOR_PUT_PAYLOAD;
+      position = start;
+      limit = start + Layout.INLINE_MAX;
+    }
   }
 
   int form() {
@@ -105,7 +227,7 @@ final class PostWriter implements PayloadWriter {
   /** Gives back what the payload occupies. */
   void abandon() {
     if (form == Codes.FLAG_PACKET) {
-      packets.give(packet);
+      Objects.requireNonNull(packets).give(packet);
     }
     pool.give(buffer);
     buffer = null;
@@ -118,23 +240,31 @@ final class PostWriter implements PayloadWriter {
    */
   int finish(Destination destination, long context) {
     int size = receiveBytes >= 0 ? receiveBytes : position - start;
-    ByteBuffer memory = lane.memory;
-    memory.putLong(
+    int rank = nodeAnswered == NO_NODE ? destination.rank : nodeAnswered;
+    entries.putLong(
         entryOffset,
-        op | (long) (flags | form) << 8 | (long) Codes.RETRY << 16 | (long) destination.rank << 32);
-    memory.putLong(
+        op | (long) (flags | form) << 8 | (long) Codes.RETRY << 16 | (long) rank << 32);
+    entries.putLong(
         entryOffset + Layout.DESCRIPTOR_PORT,
         (destination.port & 0xFFFFL) | (long) policy << 24 | (long) size << 32);
-    memory.putLong(entryOffset + Layout.DESCRIPTOR_TAG, tag);
-    memory.putLong(entryOffset + Layout.DESCRIPTOR_CONTEXT, context);
+    entries.putLong(entryOffset + Layout.DESCRIPTOR_TAG, tag);
+    entries.putLong(
+        entryOffset + Layout.DESCRIPTOR_CONTEXT, nodeAnswered == NO_NODE ? context : answerContext);
+    if (toRemote) {
+      entries.putLong(entryOffset + Layout.DESCRIPTOR_REMOTE, remote);
+      entries.putLong(entryOffset + Layout.DESCRIPTOR_DISPLACEMENT, displacement);
+      entries.putLong(entryOffset + Layout.DESCRIPTOR_COUNT, 0);
+    }
+    if (parts > 0) {
+      entries.putLong(entryOffset + Layout.DESCRIPTOR_COUNT, parts);
+    }
     if (form == Codes.FLAG_INLINE) {
-      return size <= 32
-          ? 1
-          : 1 + ((size - 32 + Layout.DESCRIPTOR_SIZE - 1) / Layout.DESCRIPTOR_SIZE);
+      int beyond = size - (toRemote ? 0 : 32);
+      return beyond <= 0 ? 1 : 1 + (beyond + Layout.DESCRIPTOR_SIZE - 1) / Layout.DESCRIPTOR_SIZE;
     }
     long address =
         form == Codes.FLAG_PACKET ? packet & 0xFFFF_FFFFL : Objects.requireNonNull(buffer).address;
-    memory.putLong(entryOffset + Layout.DESCRIPTOR_PAYLOAD, address);
+    entries.putLong(entryOffset + Layout.DESCRIPTOR_PAYLOAD, address);
     return 1;
   }
 
@@ -239,7 +369,7 @@ final class PostWriter implements PayloadWriter {
   }
 
   private void toPacket(int bytes) {
-    packet = packets.take();
+    packet = Objects.requireNonNull(packets).take();
     if (packet == Packets.NONE) {
       starved = true;
       toBuffer(Math.max(bytes, maxEager));

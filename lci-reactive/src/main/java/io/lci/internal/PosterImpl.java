@@ -34,9 +34,7 @@ final class PosterImpl implements Poster {
 
   private void check(Op op) {
     checkThread();
-    if (op.kind() != Op.Kind.BARRIER && op.rank() != Op.ANY_SOURCE) {
-      loop.runtime().checkRank(op.rank());
-    }
+    loop.runtime().checkPost(op);
     if (loop.isClosing()) {
       throw Errors.closed(op.toString());
     }

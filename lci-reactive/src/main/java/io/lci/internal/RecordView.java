@@ -26,6 +26,13 @@ final class RecordView implements MessageView {
     tag = newTag;
   }
 
+  /** A view of the same message that does not move on. */
+  RecordView another() {
+    RecordView same = new RecordView();
+    same.moveTo(memory, base, size, rank, tag);
+    return same;
+  }
+
   /** From now on every access fails: whoever kept the view finds out. */
   void invalidate() {
     memory = NOTHING;

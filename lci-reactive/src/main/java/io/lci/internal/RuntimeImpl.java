@@ -16,16 +16,27 @@ import io.lci.am.Port;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.completion.Completion;
+import io.lci.completion.CompletionGraph;
+import io.lci.completion.CompletionQueue;
 import io.lci.completion.CompletionTarget;
 import io.lci.completion.Counter;
+import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
+import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
+import io.lci.error.PortMismatchException;
+import io.lci.matching.EngineOptions;
+import io.lci.matching.MatchingEngine;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.NativeCalls;
-import io.lci.nativebridge.NativeLibrary;
 import io.lci.nativebridge.NativeMemory;
 import io.lci.nativebridge.NativeScratch;
+import io.lci.rma.BufferList;
+import io.lci.rma.LciBuffer;
+import io.lci.rma.MemoryRegion;
+import io.lci.rma.RemoteMemory;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,12 +46,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,7 +57,6 @@ import reactor.core.Disposables;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
@@ -57,12 +64,13 @@ import reactor.core.scheduler.Schedulers;
 final class RuntimeImpl implements LciRuntime {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
-  /** How long close() waits beyond its limit for a loop that user code holds. */
-  private static final long STUCK_AFTER_NANOS = TimeUnit.SECONDS.toNanos(5);
+  /** No code of the core. */
+  private static final long NOT_ASKED = Long.MIN_VALUE;
 
   private final NativeCalls calls;
   private final long handle;
   private final LciOptions options;
+  private final CoreLog log;
   private final int rank;
   private final int size;
   private final int maxEager;
@@ -70,30 +78,39 @@ final class RuntimeImpl implements LciRuntime {
   private final List<String> counterNames;
   private final List<EventLoop> loops = new ArrayList<>();
   private final PeerEvents peerEvents;
+  private final Regions regions;
+  private final Exchange exchange;
+  private final ReplyRooms replyRooms;
+  private final PeerArenas peerArenas;
 
   private final Map<Integer, InboxImpl> inboxes = new ConcurrentHashMap<>();
+
+  /** What the senders of this rank call the ports. */
+  private final Map<Integer, String> named = new ConcurrentHashMap<>();
+
   private final Set<CounterImpl> counters = ConcurrentHashMap.newKeySet();
 
-  // Closing
-  private final AtomicBoolean closeStarted = new AtomicBoolean();
-  private final AtomicInteger loopsLeft;
-  private final ReentrantReadWriteLock core = new ReentrantReadWriteLock();
-  private boolean coreClosed; // guarded by core
-  private volatile long closeBy;
-  private volatile @Nullable Throwable closeCause;
-  private final Sinks.Empty<Void> closed = Sinks.empty();
-  private final CountDownLatch closedLatch = new CountDownLatch(1);
-  private volatile @Nullable LciSnapshot last;
+  private final Set<QueueImpl> queues = ConcurrentHashMap.newKeySet();
 
-  RuntimeImpl(NativeLibrary library, long handle, LciOptions options) {
-    this(library.calls(), library.layout(), handle, options);
-  }
+  private final CoreGate core = new CoreGate();
+  private final Shutdown shutdown;
+  private volatile @Nullable LciSnapshot last;
 
   RuntimeImpl(
       NativeCalls calls, io.lci.nativebridge.Layout layout, long handle, LciOptions options) {
+    this(calls, layout, handle, options, new CoreLog(calls, handle));
+  }
+
+  RuntimeImpl(
+      NativeCalls calls,
+      io.lci.nativebridge.Layout layout,
+      long handle,
+      LciOptions options,
+      CoreLog log) {
     this.calls = calls;
     this.handle = handle;
     this.options = options;
+    this.log = log;
     this.rank = calls.runtimeRank(handle);
     this.size = calls.runtimeSize(handle);
     this.maxEager = calls.runtimeMaxEager(handle);
@@ -105,7 +122,9 @@ final class RuntimeImpl implements LciRuntime {
         LciException.NONE);
     this.arena = NativeMemory.wrap(out.getLong(0), out.getLong(1));
     this.counterNames = readCounterNames();
-    this.loopsLeft = new AtomicInteger(options.loops());
+    this.regions = new Regions(this);
+    this.replyRooms = new ReplyRooms(calls, handle);
+    this.peerArenas = new PeerArenas(calls, handle, size);
     for (int i = 0; i < options.loops(); i++) {
       loops.add(
           new EventLoop(
@@ -113,7 +132,14 @@ final class RuntimeImpl implements LciRuntime {
               i,
               Lane.open(calls, layout, handle, i, size, completionRecords(layout, options))));
     }
+    this.exchange = new Exchange(this);
     this.peerEvents = new PeerEvents(loops.get(0));
+    this.shutdown =
+        new Shutdown(
+            loops,
+            options.invoker(),
+            this::closeCore,
+            () -> observe(observer -> observer.runtimeClosed(this)));
     if (!options.invoker()) {
       loops.forEach(EventLoop::start);
     }
@@ -138,6 +164,18 @@ final class RuntimeImpl implements LciRuntime {
 
   NativeCalls calls() {
     return calls;
+  }
+
+  long handle() {
+    return handle;
+  }
+
+  PeerArenas peerArenas() {
+    return peerArenas;
+  }
+
+  ReplyRooms replyRooms() {
+    return replyRooms;
   }
 
   NativeMemory arena() {
@@ -165,17 +203,36 @@ final class RuntimeImpl implements LciRuntime {
 
   /** Calls the core unless it is closed. */
   long withCore(LongSupplier call, long otherwise) {
-    core.readLock().lock();
-    try {
-      return coreClosed ? otherwise : call.getAsLong();
-    } finally {
-      core.readLock().unlock();
+    return core.with(call, otherwise);
+  }
+
+  /**
+   * Asks the core and throws what it refuses. Once it is closed it is not asked, and what it said
+   * last is about something else.
+   */
+  void askCore(String operation, int device, IntSupplier call) {
+    long code = core.with(call::getAsInt, NOT_ASKED);
+    if (code == NOT_ASKED) {
+      throw Errors.closed(operation);
     }
+    Errors.check(calls, (int) code, operation, device);
+  }
+
+  /** Why {@code what}, which is disposed or about to end, gives nothing any more. */
+  LciClosedException gone(String operation, String what, String remedy) {
+    return shutdown.hasStarted()
+        ? Errors.closed(operation)
+        : Errors.disposed(operation, what, remedy);
   }
 
   /** Frees a completion object; one that is still bound goes with the runtime. */
   void freeComp(long comp) {
-    withCore(() -> calls.compFree(comp), Codes.DONE);
+    alone(() -> withCore(() -> calls.compFree(comp), Codes.DONE));
+  }
+
+  /** Takes something from the core that others may be using inside {@link #withCore}. */
+  void alone(Runnable end) {
+    core.alone(end);
   }
 
   void forget(InboxImpl inbox) {
@@ -186,9 +243,22 @@ final class RuntimeImpl implements LciRuntime {
     counters.remove(counter);
   }
 
-  void lookAtCounters() {
+  void forget(QueueImpl queue) {
+    queues.remove(queue);
+  }
+
+  /** Passes on what the core has to say. */
+  void tellLog() {
+    log.passOn();
+  }
+
+  /** After an enter: counters may have moved, queues may have been filled. */
+  void lookAtObjects() {
     if (!counters.isEmpty()) {
       counters.forEach(CounterImpl::look);
+    }
+    if (!queues.isEmpty()) {
+      queues.forEach(QueueImpl::look);
     }
   }
 
@@ -242,7 +312,7 @@ final class RuntimeImpl implements LciRuntime {
     String still = waiting.isEmpty() ? "" : "; still waiting for messages: " + waiting;
     if (event.state() == PeerEvent.State.FAILED) {
       LOG.warn("rank {}: rank {} died{}", rank, event.rank(), still);
-    } else if (!waiting.isEmpty() && !closeStarted.get()) {
+    } else if (!waiting.isEmpty() && !shutdown.hasStarted()) {
       LOG.info("rank {}: rank {} left the job{}", rank, event.rank(), still);
     } else {
       LOG.debug("rank {}: rank {} left the job", rank, event.rank());
@@ -381,13 +451,27 @@ final class RuntimeImpl implements LciRuntime {
     Objects.requireNonNull(port, "port");
     refuseClosed("name port " + port);
     ByteBuffer name = NativeMemory.cString(port.name());
-    int code =
-        (int)
-            withCore(
-                () -> calls.portName(handle, port.number(), NativeMemory.address(name)),
-                Codes.ERR_CLOSED);
-    Errors.check(calls, code, "name port " + port, LciException.NONE);
+    try {
+      askCore(
+          "name port " + port,
+          LciException.NONE,
+          () -> calls.portName(handle, port.number(), NativeMemory.address(name)));
+    } catch (PortMismatchException e) {
+      throw withName(e, named.get(port.number()));
+    }
+    Reference.reachabilityFence(name);
+    if (!port.name().isEmpty()) {
+      named.putIfAbsent(port.number(), port.name());
+    }
     return new SenderImpl(loop(senderOptions.loop()), port, senderOptions, size);
+  }
+
+  /** The core knows a hash of the name alone. */
+  private static PortMismatchException withName(PortMismatchException e, @Nullable String known) {
+    return known == null
+        ? e
+        : new PortMismatchException(
+            Detail.of(e.operation(), e.code(), e.hint() + "; it is \"" + known + '"'));
   }
 
   @Override
@@ -412,17 +496,67 @@ final class RuntimeImpl implements LciRuntime {
     return new MonoOp<>(homeOf(op), op, OpRun.Result.MESSAGE);
   }
 
-  private EventLoop homeOf(Op op) {
+  /** Ids of another runtime's regions mean nothing here, or something else. */
+  private void checkOwn(Op op) {
+    checkOwn(op.remote());
+    if (op.places() != null) {
+      op.places().forEach(place -> checkOwn(place.memory()));
+    }
+    checkBuffer(op.buffer());
+    if (op.buffers() != null) {
+      op.buffers().parts().forEach(RuntimeImpl::checkBuffer);
+    }
+    if (op.payload() instanceof BufferList list) {
+      list.parts().forEach(RuntimeImpl::checkBuffer);
+    }
+    if (op.engine() != null && !(op.engine() instanceof EngineImpl e && e.runtime() == this)) {
+      throw new IllegalArgumentException("another runtime made " + op.engine());
+    }
+    if (op.target() != null) {
+      checkTarget(op.target());
+    }
+  }
+
+  private void checkOwn(@Nullable RemoteMemory remote) {
+    if (remote != null
+        && !(remote instanceof RemoteMemoryImpl memory && memory.runtime() == this)) {
+      throw new IllegalArgumentException("another runtime opened " + remote);
+    }
+  }
+
+  private static void checkBuffer(@Nullable LciBuffer buffer) {
+    if (buffer != null && !(buffer instanceof UserBuffer)) {
+      throw new IllegalArgumentException("not a buffer of LciRuntime.buffer(): " + buffer);
+    }
+  }
+
+  private NativeTarget checkTarget(CompletionTarget target) {
+    if (!(target instanceof NativeTarget known && known.runtime() == this)) {
+      throw new IllegalArgumentException("not a completion object of this runtime: " + target);
+    }
+    return known;
+  }
+
+  /** Throws if the operation cannot be one of this runtime. */
+  void checkPost(Op op) {
+    checkOwn(op);
     if (op.kind() != Op.Kind.BARRIER && op.rank() != Op.ANY_SOURCE) {
       checkRank(op.rank());
     }
+    if (op.replyTo() != null) {
+      replyRooms.id(op.replyTo());
+    }
+  }
+
+  private EventLoop homeOf(Op op) {
+    checkPost(op);
     return loop(op.device());
   }
 
   @Override
   public Synchronizer synchronizer(int threshold) {
     refuseClosed("create synchronizer");
-    SynchronizerImpl synchronizer = new SynchronizerImpl(loop(0), threshold);
+    SynchronizerImpl synchronizer = SynchronizerImpl.create(loop(0), threshold);
     loop(0).execute(() -> loop(0).dispatcher().attach(synchronizer));
     return synchronizer;
   }
@@ -431,35 +565,91 @@ final class RuntimeImpl implements LciRuntime {
   public Counter counter() {
     refuseClosed("create counter");
     NativeScratch out = new NativeScratch(1);
-    int code = (int) withCore(() -> calls.counterCreate(handle, out.address(0)), Codes.ERR_CLOSED);
-    Errors.check(calls, code, "create counter", LciException.NONE);
+    askCore("create counter", LciException.NONE, () -> calls.counterCreate(handle, out.address(0)));
     CounterImpl counter = new CounterImpl(this, out.getLong(0));
     counters.add(counter);
     return counter;
   }
 
   @Override
-  public Disposable bind(Port port, CompletionTarget target) {
-    if (!(target instanceof NativeTarget comp)) {
+  public CompletionQueue queue(QueueOptions queueOptions) {
+    refuseClosed("create queue");
+    QueueImpl queue = QueueImpl.create(this, queueOptions);
+    queues.add(queue);
+    return queue;
+  }
+
+  @Override
+  public MatchingEngine engine(int number, EngineOptions engineOptions) {
+    if (number < 1 || number > MatchingEngine.MAX_NUMBER) {
       throw new IllegalArgumentException(
-          "not a counter or synchronizer of this library: " + target);
+          "engines have numbers 1 to " + MatchingEngine.MAX_NUMBER + ": " + number);
     }
+    refuseClosed("create engine");
+    return EngineImpl.create(this, number, engineOptions);
+  }
+
+  @Override
+  public CompletionGraph.Builder graph() {
+    refuseClosed("build graph");
+    return new GraphBuilder(this);
+  }
+
+  @Override
+  public Disposable bind(Port port, CompletionTarget target) {
+    NativeTarget comp = checkTarget(target);
     ByteBuffer name = NativeMemory.cString(port.name());
-    int code =
-        (int)
-            withCore(
-                () ->
-                    calls.portOpen(
-                        handle,
-                        port.number(),
-                        NativeMemory.address(name),
-                        comp.handle(),
-                        InboxOptions.DEFAULT_MESSAGES,
-                        InboxOptions.DEFAULT_BYTES),
-                Codes.ERR_CLOSED);
-    Errors.check(calls, code, "bind port " + port, LciException.NONE);
+    askCore(
+        "bind port " + port,
+        LciException.NONE,
+        () ->
+            calls.portOpen(
+                handle,
+                port.number(),
+                NativeMemory.address(name),
+                comp.handle(),
+                InboxOptions.DEFAULT_MESSAGES,
+                InboxOptions.DEFAULT_BYTES));
+    Reference.reachabilityFence(name);
     return Disposables.composite(
         () -> withCore(() -> calls.portClose(handle, port.number()), Codes.DONE));
+  }
+
+  @Override
+  public MemoryRegion allocate(long bytes) {
+    return regions.allocate(bytes);
+  }
+
+  @Override
+  public MemoryRegion register(ByteBuffer direct) {
+    return regions.register(direct);
+  }
+
+  @Override
+  public RemoteMemory remote(int owner, byte[] bytes) {
+    return regions.open(owner, bytes);
+  }
+
+  @Override
+  public Mono<byte[][]> exchange(byte[] mine) {
+    if (mine.length > MAX_EXCHANGE) {
+      throw new IllegalArgumentException(
+          "at most " + MAX_EXCHANGE + " bytes are exchanged: " + mine.length);
+    }
+    return exchange.of(mine);
+  }
+
+  @Override
+  public Mono<List<RemoteMemory>> exchange(MemoryRegion mine) {
+    return exchange(mine.handle())
+        .map(
+            handles ->
+                IntStream.range(0, size).mapToObj(owner -> remote(owner, handles[owner])).toList());
+  }
+
+  @Override
+  public LciBuffer buffer(int bytes) {
+    return new UserBuffer(bytes);
   }
 
   @Override
@@ -467,58 +657,63 @@ final class RuntimeImpl implements LciRuntime {
     return peerEvents;
   }
 
+  @Override
+  public Mono<PeerEvent> peerGone(int peer) {
+    checkRank(peer);
+    return peerEvents.filter(event -> event.rank() == peer).next();
+  }
+
   // Snapshot
 
   @Override
   public LciSnapshot snapshot() {
-    core.readLock().lock();
-    try {
-      LciSnapshot final_ = last;
-      return final_ != null ? final_ : takeSnapshot();
-    } finally {
-      core.readLock().unlock();
-    }
+    return core.get(
+        () -> {
+          LciSnapshot final_ = last;
+          return final_ != null ? final_ : takeSnapshot();
+        });
   }
 
   private LciSnapshot takeSnapshot() {
-    int count = counterNames.size();
-    NativeScratch values = new NativeScratch(Math.max(1, count));
-    calls.runtimeSnapshot(handle, values.address(0), count);
-    Map<String, Long> all = new LinkedHashMap<>();
-    for (int i = 0; i < count; i++) {
-      all.put(counterNames.get(i), values.getLong(i));
+    Map<String, Long> all = countersOf((int) Codes.NO_DEVICE);
+    List<Map<String, Long>> devices = new ArrayList<>();
+    for (EventLoop loop : loops) {
+      Map<String, Long> own = countersOf(loop.index());
+      loop.count(own);
+      own.forEach((name, value) -> all.merge(name, value, Long::sum));
+      devices.add(own);
     }
-    loops.forEach(loop -> loop.count(all));
     List<LciSnapshot.InboxState> states = inboxes.values().stream().map(InboxImpl::state).toList();
     return new LciSnapshot(
         all,
+        devices,
         states,
         all.getOrDefault("packets_free", 0L),
         all.getOrDefault("packets_capacity", 0L));
   }
 
+  private Map<String, Long> countersOf(int device) {
+    int count = counterNames.size();
+    NativeScratch values = new NativeScratch(Math.max(1, count));
+    calls.runtimeSnapshotPart(handle, device, values.address(0), count);
+    Map<String, Long> named = new LinkedHashMap<>();
+    for (int i = 0; i < count; i++) {
+      named.put(counterNames.get(i), values.getLong(i));
+    }
+    return named;
+  }
+
   // Closing
 
   private void refuseClosed(String operation) {
-    if (closeStarted.get()) {
+    if (shutdown.hasStarted()) {
       throw Errors.closed(operation);
     }
   }
 
   /** The loop failed for a reason of its own: closes abortively, and close() tells why. */
   void failed(Throwable error) {
-    closeCause = error;
-    startClose(Duration.ZERO);
-  }
-
-  private void startClose(Duration limit) {
-    long by = System.nanoTime() + limit.toNanos();
-    if (!closeStarted.getAndSet(true) || by - closeBy < 0) {
-      closeBy = by;
-    }
-    for (EventLoop loop : loops) {
-      loop.close(by);
-    }
+    shutdown.failed(error);
   }
 
   /** The loop is about to end: what lives on it ends now. */
@@ -528,149 +723,54 @@ final class RuntimeImpl implements LciRuntime {
     }
   }
 
-  /** Called by each loop after it freed its lane; the last one closes the core. */
+  /** Called by each loop after it freed its lane. */
   void loopEnded() {
-    if (loopsLeft.decrementAndGet() > 0) {
-      return;
-    }
-    Throwable failure = closeCause;
-    core.writeLock().lock();
-    try {
-      last = takeSnapshot();
-      coreClosed = true;
-      long left = Math.max(0, TimeUnit.NANOSECONDS.toMillis(closeBy - System.nanoTime()));
-      int code = calls.runtimeClose(handle, (int) Math.min(left, Integer.MAX_VALUE));
-      if (Codes.isError(code)) {
-        failure =
-            Errors.of(
-                Detail.of(
-                    "close", Errors.name(calls, code), NativeMemory.string(calls.lastError())),
-                code);
-      }
-    } finally {
-      core.writeLock().unlock();
-    }
-    try {
-      observe(observer -> observer.runtimeClosed(this));
-    } catch (Throwable fatal) {
-      failure = fatal;
-      throw fatal;
-    } finally {
-      closeCause = failure;
-      tellClosed(failure);
-    }
+    shutdown.loopEnded();
   }
 
-  /** Lets {@link #close()} return, and ends {@link #onClose()}. */
-  private void tellClosed(@Nullable Throwable failure) {
-    closedLatch.countDown();
-    if (failure == null) {
-      closed.tryEmitEmpty();
-    } else {
-      closed.tryEmitError(failure);
-    }
+  /** Called once, when no loop is left: the last look at the counters, then the end of the core. */
+  private @Nullable Throwable closeCore(int timeoutMillis) {
+    int code =
+        core.close(
+            () -> {
+              last = takeSnapshot();
+              return calls.runtimeClose(handle, timeoutMillis);
+            });
+    log.close();
+    return Codes.isError(code)
+        ? Errors.of(
+            Detail.of("close", Errors.name(calls, code), NativeMemory.string(calls.lastError())),
+            code)
+        : null;
   }
 
   @Override
   public Mono<Void> onClose() {
-    return closed.asMono();
+    return shutdown.onClose();
   }
 
   @Override
   public Mono<Void> disposeGracefully(Duration limit) {
     return Mono.defer(
         () -> {
-          startClose(limit);
-          return closed.asMono();
+          shutdown.start(limit);
+          return shutdown.onClose();
         });
   }
 
   @Override
   public void dispose() {
-    startClose(Duration.ZERO);
+    shutdown.start(Duration.ZERO);
   }
 
   @Override
   public boolean isDisposed() {
-    return closedLatch.getCount() == 0;
+    return shutdown.isOver();
   }
 
   @Override
   public void close() {
-    for (EventLoop loop : loops) {
-      if (loop.inSignal()) {
-        throw new IllegalStateException(
-            "close() would wait for the thread it is called on, "
-                + loop
-                + "; use dispose() or disposeGracefully()");
-      }
-    }
-    startClose(options.closeTimeout());
-    awaitClosed(System.nanoTime() + options.closeTimeout().toNanos() + STUCK_AFTER_NANOS);
-    Throwable failure = closeCause;
-    if (failure != null) {
-      throw Exceptions.propagate(failure);
-    }
-  }
-
-  private void awaitClosed(long deadline) {
-    boolean interrupted = false;
-    while (closedLatch.getCount() > 0) {
-      if (System.nanoTime() - deadline >= 0) {
-        throw new LciException(
-            Detail.of("close", "error_timeout", "still running: " + stuckLoops()));
-      }
-      try {
-        if (options.invoker()) {
-          driveOwnLoops();
-        } else {
-          closedLatch.await(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
-        }
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
-  /** Drives the invoker loops that are this thread's or nobody's. */
-  private void driveOwnLoops() throws InterruptedException {
-    int work = 0;
-    for (EventLoop loop : loops) {
-      Thread owner = loop.thread();
-      if (!loop.isDisposed()
-          && (owner == null || owner == Thread.currentThread() || !owner.isAlive())) {
-        work += loop.poll();
-      }
-    }
-    if (work == 0 && closedLatch.await(1, TimeUnit.MILLISECONDS)) {
-      LOG.debug("closed by another thread");
-    }
-  }
-
-  private String stuckLoops() {
-    StringBuilder text = new StringBuilder();
-    for (EventLoop loop : loops) {
-      Thread thread = loop.thread();
-      if (thread != null && isAtWork(loop, thread)) {
-        text.append(loop).append(" in");
-        for (StackTraceElement frame : thread.getStackTrace()) {
-          text.append(' ').append(frame);
-          if (text.length() > 1000) {
-            break;
-          }
-        }
-        text.append("; ");
-      }
-    }
-    return text.toString();
-  }
-
-  /** A dedicated thread outlives its loop while it closes the core and tells the observer. */
-  private boolean isAtWork(EventLoop loop, Thread thread) {
-    return !loop.isDisposed() || (!options.invoker() && thread.isAlive());
+    shutdown.close(options.closeTimeout());
   }
 
   @Override

@@ -100,11 +100,15 @@ public final class Runtimes {
       calls.attrsFree(attributes);
     }
     long handle = out.getLong(0);
+    CoreLog log = new CoreLog(calls, handle);
     RuntimeImpl runtime;
     try {
-      runtime = new RuntimeImpl(library, handle, effective(calls, handle, resolved));
-    } catch (RuntimeException e) {
+      LciOptions effective = effective(calls, handle, resolved);
+      runtime = new RuntimeImpl(calls, library.layout(), handle, effective, log);
+    } catch (
+        Throwable e) { // whatever it is: the other ranks must not wait for one that has no loops
       calls.runtimeClose(handle, 0);
+      log.close();
       throw e;
     }
     runtime.observe(observer -> observer.runtimeStarted(runtime));

@@ -50,10 +50,16 @@ final class SenderImpl implements Sender {
   Destination destination(int rank) {
     Destination found = destinations[rank];
     if (found == null) {
-      found = loop.outbox().destinations.get(rank, port);
+      found = loop.outbox().destinations.get(Destination.AM, rank, port);
       destinations[rank] = found;
     }
     return found;
+  }
+
+  /** The room that each message asks for, or 0. */
+  int replyRoom() {
+    Port replyTo = options.replyTo();
+    return replyTo == null ? 0 : loop.runtime().replyRooms().id(replyTo);
   }
 
   LciException error(int rank, String code, String hint) {
@@ -63,8 +69,9 @@ final class SenderImpl implements Sender {
   @Override
   public Mono<Void> send(int rank, Payload payload) {
     loop.runtime().checkRank(rank);
-    return new MonoOp<>(
-        loop, Op.am(rank, port, payload).device(loop.index()), OpRun.Result.NOTHING);
+    Op op = Op.am(rank, port, payload).device(loop.index());
+    Port replyTo = options.replyTo();
+    return new MonoOp<>(loop, replyTo == null ? op : op.replyTo(replyTo), OpRun.Result.NOTHING);
   }
 
   @Override

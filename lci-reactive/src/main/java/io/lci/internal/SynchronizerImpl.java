@@ -4,48 +4,48 @@ package io.lci.internal;
 import io.lci.completion.Completion;
 import io.lci.completion.Synchronizer;
 import io.lci.error.LciException;
-import io.lci.error.LciException.Detail;
-import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.NativeScratch;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
-import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /** A synchronizer of the core whose firings are recorded on its home loop's lane. */
-final class SynchronizerImpl implements Synchronizer, NativeTarget {
-  private final EventLoop loop;
+final class SynchronizerImpl extends CompletionObject implements Synchronizer {
   private final int threshold;
-  private final long handle;
-  private final int id;
-  private final AtomicReference<@Nullable Waiter> waiter = new AtomicReference<>();
-  private volatile boolean disposed;
+  private final SoleSubscriber<Waiter> waiter = new SoleSubscriber<>();
 
   // Loop only
   private List<Completion> collecting = new ArrayList<>();
   private final ArrayDeque<List<Completion>> firings = new ArrayDeque<>();
 
+  private SynchronizerImpl(EventLoop loop, int threshold, long handle) {
+    super(loop, handle);
+    this.threshold = threshold;
+  }
+
   /** Creates the native object. Any thread: records come only after an operation named its id. */
-  SynchronizerImpl(EventLoop loop, int threshold) {
+  static SynchronizerImpl create(EventLoop loop, int threshold) {
     if (threshold < 1) {
       throw new IllegalArgumentException("threshold must be at least 1: " + threshold);
     }
-    this.loop = loop;
-    this.threshold = threshold;
     NativeScratch out = new NativeScratch(1);
     Lane lane = loop.lane();
-    Errors.check(
-        lane.calls,
-        lane.calls.laneSynchronizerCreate(lane.handle, threshold, out.address(0)),
-        "create synchronizer",
-        loop.index());
-    handle = out.getLong(0);
-    id = lane.calls.compId(handle);
+    String operation = "create synchronizer";
+    loop.runtime()
+        .askCore(
+            operation,
+            loop.index(),
+            () -> {
+              if (loop.isDisposed()) {
+                throw Errors.closed(operation);
+              }
+              return lane.calls.laneSynchronizerCreate(lane.handle, threshold, out.address(0));
+            });
+    return new SynchronizerImpl(loop, threshold, out.getLong(0));
   }
 
   @Override
@@ -53,36 +53,14 @@ final class SynchronizerImpl implements Synchronizer, NativeTarget {
     return threshold;
   }
 
-  @Override
-  public int id() {
-    return id;
-  }
-
-  @Override
-  public long handle() {
-    return handle;
-  }
-
   /** One SYNC record; {@code left} statuses of the firing follow. */
-  void status(int code, int port, int rank, long tag, int size, int left) {
-    LciException error =
-        code == Codes.DONE
-            ? null
-            : Errors.of(
-                new Detail(
-                    "signal",
-                    rank,
-                    port,
-                    loop.index(),
-                    Errors.name(loop.lane().calls, code),
-                    Errors.hint(code)),
-                code);
+  void status(int code, int port, int rank, long tag, int size, int context, int left) {
     Completion.Kind kind = port == 0 ? Completion.Kind.OPERATION : Completion.Kind.ARRIVAL;
-    collecting.add(new Completion(kind, rank, tag, size, null, error));
+    collecting.add(new Completion(kind, rank, tag, size, null, failure(code, rank, port), context));
     if (left == 0) {
       firings.add(List.copyOf(collecting));
       collecting = new ArrayList<>(threshold);
-      Waiter waiting = waiter.get();
+      Waiter waiting = waiter.live();
       if (waiting != null) {
         waiting.schedule();
       }
@@ -110,46 +88,33 @@ final class SynchronizerImpl implements Synchronizer, NativeTarget {
   }
 
   private void attach(Waiter candidate) {
-    while (true) {
-      Waiter current = waiter.get();
-      if (disposed) {
-        Operators.error(candidate.actual, Errors.closed("wait for synchronizer"));
-        return;
-      }
-      if (current != null && !current.isOver()) {
-        Operators.error(
-            candidate.actual,
-            new IllegalStateException("the synchronizer has a waiter: " + current));
-        return;
-      }
-      if (waiter.compareAndSet(current, candidate)) {
-        candidate.actual.onSubscribe(candidate);
-        return;
-      }
+    if (isDisposed()) {
+      Operators.error(candidate.actual, closed());
+      return;
+    }
+    Waiter before = waiter.claim(candidate);
+    if (before != null) {
+      Operators.error(
+          candidate.actual, new IllegalStateException("the synchronizer has a waiter: " + before));
+    } else {
+      candidate.actual.onSubscribe(candidate);
     }
   }
 
-  @Override
-  public void dispose() {
-    if (!disposed) {
-      disposed = true;
-      loop.execute(this::free);
-    }
+  private LciException closed() {
+    return runtime()
+        .gone("wait for synchronizer", "synchronizer", "LciRuntime.synchronizer makes another");
   }
 
   @Override
-  public boolean isDisposed() {
-    return disposed;
-  }
-
-  private void free() {
-    Waiter waiting = waiter.get();
+  void free() {
+    Waiter waiting = waiter.live();
     if (waiting != null) {
-      waiting.fail(Errors.closed("wait for synchronizer"));
+      loop.deactivate(waiting);
+      waiting.fail(closed());
     }
     firings.clear();
     loop.dispatcher().detach(this);
-    loop.runtime().freeComp(handle);
   }
 
   private final class Waiter extends LoopSubscription<List<Completion>> {
@@ -163,6 +128,11 @@ final class SynchronizerImpl implements Synchronizer, NativeTarget {
 
     @Override
     void drain() {
+      if (isDisposed()) { // also one that came while it was disposed of
+        loop.deactivate(this);
+        fail(closed());
+        return;
+      }
       if (!activated && !isOver()) {
         activated = true;
         loop.activate(this);
@@ -184,6 +154,7 @@ final class SynchronizerImpl implements Synchronizer, NativeTarget {
 
     @Override
     void onCancel() {
+      waiter.leave(this);
       loop.deactivate(this);
     }
   }

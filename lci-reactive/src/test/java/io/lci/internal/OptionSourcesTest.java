@@ -140,7 +140,7 @@ class OptionSourcesTest {
     assertThatThrownBy(
             () -> resolve(LciOptions.builder().attribute("packet", "1").build(), Map.of()))
         .isInstanceOf(LciException.class)
-        .hasMessageContaining("did you mean lci.packets?");
+        .hasMessageContaining("did you mean packets?");
   }
 
   /** What would be overridden without a word is refused, whatever it comes from. */

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -67,6 +68,7 @@ class OutboxTest {
     };
   }
 
+  // Proves: V4
   @ParameterizedTest
   @ValueSource(
       ints = {
@@ -112,7 +114,7 @@ class OutboxTest {
       for (int rank = 0; rank < 3; rank++) {
         core.writable(rank, PORT.number(), 2);
       }
-      if (reason == Codes.RETRY_PENDING) {
+      if (reason == Codes.RETRY_PENDING && i % 2 == 0) {
         runtime.loop(0).outbox().completionSeen();
       }
       turns(1);
@@ -140,6 +142,68 @@ class OutboxTest {
     assertThat(accepted).hasSize(16);
     assertThat(core.submitted()).hasSizeLessThanOrEqualTo(17);
     assertThat(core.batches.stream().mapToInt(List::size).max()).hasValue(16);
+  }
+
+  /** Whatever waits, a turn attempts what was granted, and once in a while finds the end of it. */
+  // Proves: V4
+  @Test
+  void aMillionWaitingMonosCostATurnWhatWasGranted() {
+    int count = 1_000_000;
+    int granted = 16;
+    int[] credit = {0};
+    List<Long> order = new ArrayList<>();
+    core.script =
+        recording(order, submitted -> credit[0]-- > 0 ? Codes.DONE : Codes.RETRY_NOCREDIT);
+    turns(1);
+    for (int i = 0; i < count; i++) {
+      post(1, i);
+      if (i % 1000 == 0) {
+        turns(1);
+      }
+    }
+    while (runtime.loop(0).outbox().parkedCount() < count) {
+      turns(1);
+    }
+    assertThat(accepted).isEmpty();
+    long attempts = runtime.snapshot().counter("loop_resubmitted");
+    while (accepted.size() < count) {
+      int before = accepted.size();
+      credit[0] = granted;
+      core.batches.clear();
+      core.writable(1, PORT.number(), granted);
+      turns(3); // it is read, used, and its end is found
+      assertThat(accepted).hasSize(before + granted);
+      assertThat(core.submitted()).hasSizeLessThanOrEqualTo(granted + 1);
+    }
+    attempts = runtime.snapshot().counter("loop_resubmitted") - attempts;
+    assertThat(attempts).isBetween((long) count, (long) count + count / granted);
+    assertThat(order).isEqualTo(LongStream.range(0, count).boxed().toList());
+    assertThat(errors).isEmpty();
+  }
+
+  /** Room that came before another was refused in the same turn is not forgotten. */
+  @ParameterizedTest
+  @ValueSource(ints = {Codes.RETRY_NOMEM, Codes.RETRY_NOPACKET, Codes.RETRY_PENDING})
+  void aLaterRefusalHidesNoRoomFromThoseWhoWait(int reason) {
+    turns(1);
+    core.script = submitted -> submitted.rank() == 3 ? Codes.DONE : reason;
+    post(1, 0);
+    runtime
+        .post(Op.am(3, PORT, Payload.ofLong(3)))
+        .subscribe(
+            c ->
+                runtime
+                    .loop(0)
+                    .poster()
+                    .submit(Op.am(2, PORT, Payload.ofLong(2)).onError(errors::add))
+                    .flush());
+    core.generation++; // in the enter that refuses the first, before the flush that refuses another
+    turns(1);
+    assertThat(core.submitted().stream().map(Submitted::rank)).containsExactly(1, 3, 2);
+    core.script = submitted -> submitted.rank() == 1 ? Codes.DONE : reason;
+    turns(3);
+    assertThat(accepted).containsExactly(0);
+    assertThat(errors).isEmpty();
   }
 
   @Test

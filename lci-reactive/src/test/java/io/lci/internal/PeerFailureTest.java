@@ -109,6 +109,7 @@ class PeerFailureTest {
     theErrorNames("receive");
   }
 
+  // Proves: U4 D16
   @Test
   void postedOperation() {
     core.script = submitted -> Codes.POSTED;
@@ -117,6 +118,7 @@ class PeerFailureTest {
     theErrorNames("posted operation");
   }
 
+  // Proves: U4 D16
   @Test
   void waitingOperation() {
     core.script = submitted -> Codes.RETRY_NOCREDIT;
@@ -125,6 +127,7 @@ class PeerFailureTest {
     theErrorNames("am");
   }
 
+  // Proves: U4 D16
   @Test
   void refusedOperation() {
     core.script = submitted -> Codes.ERR_PEER_FAILED;

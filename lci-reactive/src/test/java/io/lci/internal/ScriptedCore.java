@@ -9,10 +9,12 @@ import io.lci.nativebridge.NativeMemory;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -34,6 +36,12 @@ final class ScriptedCore {
   Script script = submitted -> Codes.DONE;
   int generation;
   final Set<Integer> dead = new HashSet<>();
+
+  /** What the core writes into its log, by level. */
+  final ArrayDeque<Map.Entry<Integer, String>> log = new ArrayDeque<>();
+
+  /** What it writes while it closes. */
+  final List<Map.Entry<Integer, String>> lastWords = new ArrayList<>();
 
   private final NativeCalls real = NativeLibrary.load().calls();
   private final ByteBuffer lane =
@@ -67,6 +75,9 @@ final class ScriptedCore {
                       case "codeName" -> real.codeName((int) arguments[0]);
                       case "laneEnter" -> enter();
                       case "lanePark" -> Codes.RETRY;
+                      case "logTake" -> takeLine((long) arguments[1], (long) arguments[2]);
+                      case "runtimeClose" -> close();
+                      case "runtimeLog" -> out(arguments[1], 1L);
                       case "laneWake" -> null;
                       default -> 0;
                     });
@@ -180,6 +191,22 @@ final class ScriptedCore {
       i += inline && size > 32 ? 1 + (size - 32 + 63) / 64 : 1;
     }
     batches.add(batch);
+  }
+
+  private int takeLine(long outLevel, long out) {
+    Map.Entry<Integer, String> line = log.poll();
+    if (line == null) {
+      return Codes.RETRY;
+    }
+    NativeMemory.wrap(outLevel, Integer.BYTES).buffer().putInt(0, line.getKey());
+    byte[] text = line.getValue().getBytes(StandardCharsets.UTF_8);
+    NativeMemory.wrap(out, text.length + 1).buffer().put(text).put((byte) 0);
+    return Codes.DONE;
+  }
+
+  private int close() {
+    log.addAll(lastWords);
+    return Codes.DONE;
   }
 
   private int nextRecord(int kind) {

@@ -38,7 +38,7 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
       }
       List<LciSnapshot> snapshots = job.snapshots();
       for (int rank = 0; rank < snapshots.size(); rank++) {
-        checkLedgers("rank " + rank, snapshots.get(rank), faults);
+        faults.addAll(faultsOf("rank " + rank, snapshots.get(rank)));
       }
     }
     Hooks.resetOnErrorDropped();
@@ -49,9 +49,18 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
     }
   }
 
-  private static void checkLedgers(String who, LciSnapshot snapshot, List<String> faults) {
+  /**
+   * What is wrong with the ledgers of a rank that is closed.
+   *
+   * @param who the rank, for the text
+   * @param snapshot its last counters
+   * @return a line for each fault
+   */
+  public static List<String> faultsOf(String who, LciSnapshot snapshot) {
+    List<String> faults = new ArrayList<>();
     expectZero(who, snapshot, "loop_parked", faults);
     expectZero(who, snapshot, "loop_uncaught", faults);
+    expectZero(who, snapshot, "loop_leased", faults);
     expectZero(who, snapshot, "late_wakes", faults);
     expectZero(who, snapshot, "protocol_errors", faults);
     expectZero(who, snapshot, "sends_pending", faults);
@@ -71,6 +80,7 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
     if (held != lent) {
       faults.add(who + ": packets got - put = " + held + ", but " + lent + " are on their way");
     }
+    return faults;
   }
 
   private static void expectZero(

@@ -4,14 +4,18 @@ package io.lci.samples;
 import io.lci.error.LciException;
 import io.lci.error.NativeLoadException;
 import io.lci.error.PeerFailedException;
+import io.lci.samples.array.DistributedArrayCheck;
+import io.lci.samples.barrier.GraphBarrierCheck;
 import io.lci.samples.kmer.KmerCount;
 import io.lci.samples.reads.BadInputException;
+import io.lci.samples.rpc.RpcEcho;
 import io.lci.samples.slow.SlowConsumer;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -31,6 +35,10 @@ import picocli.CommandLine.ParameterException;
       SimulateReads.class,
       Hello.class,
       PingPong.class,
+      ManyToMany.class,
+      DistributedArrayCheck.class,
+      GraphBarrierCheck.class,
+      RpcEcho.class,
       Echo.class,
       SlowConsumer.class
     })
@@ -80,6 +88,13 @@ public final class Samples {
   /** Writes one line about a failure to standard error. */
   public static void complain(String program, String message) {
     System.err.println(program + ": " + message.replace('\n', ' '));
+  }
+
+  /** Refuses what was typed, if it is wrong; all ranks find out alike, before they join. */
+  public static void require(@Nullable CommandSpec spec, boolean right, String message) {
+    if (!right && spec != null) {
+      throw new ParameterException(spec.commandLine(), message);
+    }
   }
 
   private static int wrongArguments(ParameterException e, String[] args) {

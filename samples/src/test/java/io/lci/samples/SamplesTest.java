@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The command line of the samples, as the launcher starts it. */
 class SamplesTest {
@@ -46,5 +48,25 @@ class SamplesTest {
   void wrongArgumentsAreAnsweredWithThatCommand() throws Exception {
     assertThat(output("0", "kmer", "--no-such-option", "reads.fa"))
         .contains("kmer: ", "no-such-option", "(see ./lci run -n N kmer --help)");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "ping-pong,--rounds,0,--rounds must be at least 1",
+    "ping-pong,--threads,0,--threads must be 1 to",
+    "many-to-many,--window,0,--window must be 1 to",
+    "many-to-many,--words,70000,--words must be 1 to",
+    "many-to-many,--messages,-1,--messages must not be negative",
+    "array,--length,0,--length must be at least 1",
+    "array,--memory,borrowed,--memory",
+    "graph-barrier,--runs,0,--runs must be at least 1",
+    "rpc-echo,--window,1000,--window must be 1 to"
+  })
+  void valuesThatCannotBeAreRefused(String sample, String option, String value, String answer)
+      throws Exception {
+    assertThat(output("0", sample, option, value))
+        .startsWith(sample + ": ")
+        .contains(answer, "(see ./lci run -n N " + sample + " --help)")
+        .doesNotContain("\n");
   }
 }

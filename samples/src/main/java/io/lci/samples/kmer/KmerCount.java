@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import reactor.core.Disposable;
@@ -139,9 +138,7 @@ public final class KmerCount implements Callable<Integer> {
   }
 
   private void require(boolean condition, String message) {
-    if (!condition && spec != null) {
-      throw new ParameterException(spec.commandLine(), message);
-    }
+    Samples.require(spec, condition, message);
   }
 
   private void runJob(LciRuntime lci, AbortLine abort) {

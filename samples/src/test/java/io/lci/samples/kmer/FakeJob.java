@@ -14,6 +14,7 @@ import io.lci.am.MessageView;
 import io.lci.am.Payload;
 import io.lci.am.PayloadWriter;
 import io.lci.am.Port;
+import io.lci.am.RetainedMessage;
 import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
@@ -231,6 +232,11 @@ final class FakeJob implements AutoCloseable {
     @Override
     public Flux<Message> receive() {
       return receive(MessageView::copy);
+    }
+
+    @Override
+    public Flux<RetainedMessage> receiveRetained() {
+      throw new UnsupportedOperationException("the job does not retain messages");
     }
 
     @Override

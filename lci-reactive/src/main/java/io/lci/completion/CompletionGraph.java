@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.completion;
+
+import io.lci.Op;
+import java.util.function.Function;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
+
+/**
+ * Operations and functions that begin when what is before them has completed; built once by {@link
+ * io.lci.LciRuntime#graph()}, run as often as wanted. Operations follow each other natively,
+ * without a way through Java.
+ *
+ * <p>A run is over when every node has completed. The first failure ends it: nodes that have not
+ * begun are skipped, unmatched receives are cancelled, what is under way is waited for.
+ */
+public interface CompletionGraph extends Disposable {
+  /** A node of one graph; names its result in a {@link GraphResult}. */
+  interface Node<T> {
+    /** Returns what it is, for those who read. */
+    String name();
+  }
+
+  /** Collects nodes and their order. One thread at a time. */
+  interface Builder {
+    /**
+     * Adds an operation, posted anew in each run. A payload that is no {@link io.lci.rma.LciBuffer}
+     * is copied when the graph is first run; the bytes of a buffer are read in each run, so a node
+     * before it may write them.
+     *
+     * @param op device 0, without target, deadline and consumers; it is never refused: what cannot
+     *     go out waits in the backlog, at whose bound the run fails
+     * @return the node; its result is the completion
+     */
+    Node<Completion> op(Op op);
+
+    /**
+     * Adds a function, run on loop 0. It must not block.
+     *
+     * @param function gets the results of the nodes before it
+     * @param <T> result
+     * @return the node; its result is what the function returned
+     */
+    <T> Node<T> call(Function<? super GraphResult, ? extends T> function);
+
+    /**
+     * Adds a function whose Mono completes the node. It is called and its Mono subscribed on loop
+     * 0; the Mono may signal on any thread, and is cancelled when the run is.
+     *
+     * @param function gets the results of the nodes before it
+     * @param <T> result
+     * @return the node; its result is what the Mono emitted, null if it was empty
+     */
+    <T> Node<T> mono(Function<? super GraphResult, ? extends Mono<? extends T>> function);
+
+    /**
+     * Lets {@code second} begin only when {@code first} has completed.
+     *
+     * @param first a node of this builder
+     * @param second another one
+     * @return this
+     */
+    Builder before(Node<?> first, Node<?> second);
+
+    /**
+     * Makes the graph.
+     *
+     * @return the graph; the builder is used up
+     * @throws IllegalArgumentException if the nodes wait for each other in a circle
+     */
+    CompletionGraph build();
+  }
+
+  /**
+   * Runs the graph.
+   *
+   * @return starts at the first request, once per subscription; emits the results on loop 0. Fails
+   *     with {@link IllegalStateException} while another run is under way, with what a function or
+   *     its Mono failed with, with the error of an operation. Cancel ends the run: nodes that have
+   *     not begun are skipped; the graph may be run again when what was under way has ended
+   */
+  Mono<GraphResult> run();
+
+  /** Returns the graph in the language of Graphviz. */
+  String toDot();
+
+  /** Frees the graph; a run under way is cancelled. */
+  @Override
+  void dispose();
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.completion;
+
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+
+/**
+ * Keeps completions until they are asked for. Any operation of the runtime may signal it ({@link
+ * io.lci.Op#completeTo}), and any port ({@link io.lci.LciRuntime#bind}): its messages then arrive
+ * here as completions that bring them. Made by {@link io.lci.LciRuntime#queue}.
+ */
+public interface CompletionQueue extends CompletionTarget, Disposable {
+  /**
+   * Takes completions in the order in which they came.
+   *
+   * @return signals on the queue's home loop. Demand is what is taken: without it completions stay,
+   *     and a port that is bound gives its senders no more credit. Cancel is pause: what is there
+   *     stays for the next subscriber. Never completes by itself; fails with {@link
+   *     io.lci.error.LciClosedException} when it is disposed or the runtime closes. A second live
+   *     subscriber gets {@link IllegalStateException}
+   */
+  Flux<Completion> completions();
+
+  /** Returns how many completions are there and not yet delivered. A recent value; any thread. */
+  long length();
+
+  /** Frees the queue and what is in it, once no operation or port is bound to it. */
+  @Override
+  void dispose();
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.completion;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the nodes of one run have brought. Inside a run it belongs to loop 0, and knows the nodes
+ * that have completed; after the run it is immutable.
+ */
+public interface GraphResult {
+  /**
+   * Returns the result of a node.
+   *
+   * @param node a node of the graph
+   * @param <T> type of the result
+   * @return the completion of an operation, or what a function returned
+   * @throws IllegalStateException if the node has not completed
+   */
+  <T> @Nullable T get(CompletionGraph.Node<T> node);
+}

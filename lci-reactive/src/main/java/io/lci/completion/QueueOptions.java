@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.completion;
+
+/**
+ * What a completion queue is made of. Immutable.
+ *
+ * @param kind the structure behind it
+ * @param capacity most completions that an array stores; 0 for option {@code queue_capacity}. A
+ *     linked queue does not look at it
+ * @param loop index of the home loop, where everything is signalled
+ */
+public record QueueOptions(Kind kind, int capacity, int loop) {
+  /** The structure behind a queue. */
+  public enum Kind {
+    /** What option {@code cq_type} says. */
+    DEFAULT,
+    /**
+     * A fixed array: a signal beyond its capacity is refused and counted, nothing is overwritten.
+     */
+    ARRAY,
+    /** Linked rings, bounded by memory alone; on x86-64 only. */
+    LINKED
+  }
+
+  private static final QueueOptions DEFAULTS = new QueueOptions(Kind.DEFAULT, 0, 0);
+
+  /** Checks the values. */
+  public QueueOptions {
+    if (capacity < 0) {
+      throw new IllegalArgumentException("capacity must not be negative: " + capacity);
+    }
+    if (loop < 0) {
+      throw new IllegalArgumentException("loop must not be negative: " + loop);
+    }
+  }
+
+  /** Returns the defaults. */
+  public static QueueOptions defaults() {
+    return DEFAULTS;
+  }
+
+  /**
+   * Sets the structure.
+   *
+   * @param value the kind
+   * @return new options
+   */
+  public QueueOptions withKind(Kind value) {
+    return new QueueOptions(value, capacity, loop);
+  }
+
+  /**
+   * Sets the capacity of an array.
+   *
+   * @param value most completions stored
+   * @return new options
+   */
+  public QueueOptions withCapacity(int value) {
+    return new QueueOptions(kind, value, loop);
+  }
+
+  /**
+   * Sets the home loop.
+   *
+   * @param value index of the loop
+   * @return new options
+   */
+  public QueueOptions withLoop(int value) {
+    return new QueueOptions(kind, capacity, value);
+  }
+}

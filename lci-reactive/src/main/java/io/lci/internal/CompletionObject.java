@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.error.LciException;
+import io.lci.error.LciException.Detail;
+import io.lci.nativebridge.Codes;
+import org.jspecify.annotations.Nullable;
+import reactor.core.Disposable;
+
+/** A completion object of the core: it is disposed by any thread, and freed by its home loop. */
+abstract class CompletionObject implements NativeTarget, Disposable {
+  final EventLoop loop;
+  private final long handle;
+  private final int id;
+  private volatile boolean disposed;
+
+  CompletionObject(EventLoop loop, long handle) {
+    this.loop = loop;
+    this.handle = handle;
+    this.id = (int) runtime().withCore(() -> loop.lane().calls.compId(handle), 0);
+  }
+
+  @Override
+  public final int id() {
+    return id;
+  }
+
+  @Override
+  public final long handle() {
+    return handle;
+  }
+
+  @Override
+  public final RuntimeImpl runtime() {
+    return loop.runtime();
+  }
+
+  @Override
+  public final void dispose() {
+    if (!disposed) {
+      disposed = true;
+      loop.execute(this::end);
+    }
+  }
+
+  @Override
+  public final boolean isDisposed() {
+    return disposed;
+  }
+
+  private void end() {
+    free();
+    runtime().freeComp(handle);
+  }
+
+  /** Ends whoever waits, and forgets what is stored. Loop only. */
+  abstract void free();
+
+  /** What a status says beyond its numbers; null if it is done. */
+  final @Nullable LciException failure(int code, int rank, int port) {
+    return code == Codes.DONE
+        ? null
+        : Errors.of(
+            new Detail(
+                "signal",
+                rank,
+                port == 0 ? LciException.NONE : port,
+                loop.index(),
+                Errors.name(runtime().calls(), code),
+                Errors.hint(code)),
+            code);
+  }
+}

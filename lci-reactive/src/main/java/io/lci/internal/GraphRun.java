@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.completion.GraphResult;
+import java.util.ArrayDeque;
+import java.util.HashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
+import reactor.core.publisher.BaseSubscriber;
+import reactor.core.publisher.Mono;
+
+/** One subscription of a graph: one run, whose host nodes it runs. Loop only. */
+final class GraphRun extends LoopSubscription<GraphResult> {
+  /** A host node that the core has recorded. */
+  private record Due(GraphNode<?> node, long context) {}
+
+  private final GraphImpl graph;
+  private final GraphValues values;
+  private final ArrayDeque<Due> due = new ArrayDeque<>();
+  private final Set<HostCall<?>> calls = new HashSet<>();
+  private boolean started;
+  private boolean ended;
+  private @Nullable Throwable failure;
+
+  /** What the first function that failed has thrown, and its node. */
+  private @Nullable Throwable thrown;
+
+  private int thrownBy = -1;
+
+  GraphRun(EventLoop loop, CoreSubscriber<? super GraphResult> actual, GraphImpl graph, int nodes) {
+    super(loop, actual);
+    this.graph = graph;
+    this.values = new GraphValues(graph, nodes);
+  }
+
+  GraphValues values() {
+    return values;
+  }
+
+  @Override
+  void drain() {
+    if (!started) {
+      if (demand > 0 && !isOver()) {
+        start();
+      }
+      return;
+    }
+    for (Due next = due.poll(); next != null; next = due.poll()) {
+      if (isOver() || thrown != null) {
+        GraphPost.failed(loop, this, number(next.node), next.context);
+      } else {
+        run(next.node, next.context);
+      }
+    }
+    if (ended && !isOver()) {
+      loop.deactivate(this);
+      Throwable error = failure;
+      if (error != null) {
+        fail(error);
+      } else {
+        emit(values);
+        complete();
+      }
+    }
+  }
+
+  private void start() {
+    started = true;
+    try {
+      graph.begin(this);
+    } catch (RuntimeException e) {
+      fail(e);
+      return;
+    }
+    loop.activate(this);
+  }
+
+  private static int number(GraphNode<?> node) {
+    return node.index + GraphNode.FIRST;
+  }
+
+  /** A HOST_NODE record. */
+  void fire(GraphNode<?> node, long context) {
+    due.add(new Due(node, context));
+    schedule();
+  }
+
+  private <T> void run(GraphNode<T> node, long context) {
+    try {
+      if (node.call != null) {
+        values.set(node.index, node.call.apply(values));
+        GraphPost.done(loop, this, number(node), context);
+        return;
+      }
+      Mono<? extends T> mono =
+          java.util.Objects.requireNonNull(
+              java.util.Objects.requireNonNull(node.mono).apply(values), "the Mono is null");
+      HostCall<T> call = new HostCall<>(node, context);
+      calls.add(call);
+      mono.subscribe(call);
+    } catch (Throwable e) {
+      Exceptions.throwIfJvmFatal(e);
+      failed(node, context, e);
+    }
+  }
+
+  private void failed(GraphNode<?> node, long context, Throwable reason) {
+    if (thrown == null) {
+      thrown = reason;
+      thrownBy = number(node);
+    }
+    GraphPost.failed(loop, this, number(node), context);
+  }
+
+  /** The core did not start the run. */
+  void refused(RuntimeException reason) {
+    graph.over(this);
+    failure = reason;
+    ended = true;
+    schedule();
+  }
+
+  /** The GRAPH record. {@code reason} is what the core says; a function's own failure says more. */
+  void end(int failedNode, @Nullable RuntimeException reason) {
+    failure = reason != null && thrown != null && failedNode == thrownBy ? thrown : reason;
+    ended = true;
+    schedule();
+  }
+
+  @Override
+  void onCancel() {
+    loop.deactivate(this);
+    for (HostCall<?> call : Set.copyOf(calls)) {
+      call.dispose();
+      GraphPost.failed(loop, this, number(call.node), call.context);
+    }
+    calls.clear();
+    if (started && !ended) {
+      graph.cancel(this);
+    }
+    schedule(); // what is due is to be answered
+  }
+
+  /** Waits for the Mono of a node; it may signal on any thread. */
+  private final class HostCall<T> extends BaseSubscriber<T> {
+    private final GraphNode<? super T> node;
+    private final long context;
+    private volatile @Nullable T value;
+
+    HostCall(GraphNode<? super T> node, long context) {
+      this.node = node;
+      this.context = context;
+    }
+
+    @Override
+    protected void hookOnNext(T item) {
+      value = item;
+    }
+
+    @Override
+    protected void hookOnComplete() {
+      loop.execute(
+          () -> {
+            if (calls.remove(this)) {
+              values.set(node.index, value);
+              GraphPost.done(loop, GraphRun.this, number(node), context);
+            }
+          });
+    }
+
+    @Override
+    protected void hookOnError(Throwable reason) {
+      loop.execute(
+          () -> {
+            if (calls.remove(this)) {
+              failed(node, context, reason);
+            }
+          });
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.am.MessageView;
+import io.lci.nativebridge.Codes;
+import java.util.ArrayDeque;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Messages that a loop's inboxes have lent. What lies in its sender's packet, or in memory of its
+ * own, stays there and is given back by a RELEASE descriptor; what the core had to store is copied
+ * into pooled memory. [V14]
+ */
+final class Leases extends Notice {
+  private final AtomicInteger count = new AtomicInteger();
+
+  // Loop only
+  private final Set<Lease> inPlace = new HashSet<>();
+  private final ArrayDeque<Lease> leaving = new ArrayDeque<>();
+
+  /** How many were lent without a copy. */
+  long withoutCopy;
+
+  Leases(EventLoop loop) {
+    super(loop);
+  }
+
+  /** How many are not released. Any thread. */
+  AtomicInteger count() {
+    return count;
+  }
+
+  /** Lends the message that is being dispatched. */
+  Lease lend(InboxImpl inbox, MessageView message) {
+    count.incrementAndGet();
+    long number = message instanceof RecordView ? loop.dispatcher().keep() : 0;
+    if (number == 0) {
+      return Lease.copied(inbox, loop.outbox().pool.take(message.size()), message);
+    }
+    Lease lease = Lease.inPlace(inbox, (RecordView) message, number);
+    inPlace.add(lease);
+    withoutCopy++;
+    return lease;
+  }
+
+  /** A lease whose message lies where it came comes home. */
+  void giveBack(Lease lease) {
+    if (inPlace.remove(lease)) {
+      leaving.add(lease);
+      loop.markReady(this); // an encoder may have released it
+    }
+  }
+
+  @Override
+  void drain() {
+    for (Lease lease = leaving.poll(); lease != null; lease = leaving.poll()) {
+      submit(lease, Destination.RELEASE);
+    }
+  }
+
+  /** The lane goes, and with it the memory of others: whoever holds a message keeps a copy. */
+  void moveOut() {
+    inPlace.forEach(Lease::moveOut);
+    inPlace.clear();
+  }
+
+  @Override
+  public void encode(Object item, PostWriter out) {
+    out.op = Codes.OP_RELEASE;
+    out.answer(0, ((Lease) item).number());
+  }
+}

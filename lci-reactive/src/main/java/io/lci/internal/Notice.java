@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+/**
+ * What a loop tells the core beside operations: a descriptor without payload, answered at once, of
+ * which no subscriber hears. Loop only.
+ */
+abstract class Notice extends Drainable implements Submitter {
+  final EventLoop loop;
+
+  Notice(EventLoop loop) {
+    this.loop = loop;
+  }
+
+  /** Goes out with the next crossing, behind what waits in {@code destination}. */
+  final void submit(Object item, int destination) {
+    Outbox outbox = loop.outbox();
+    outbox.submit(this, item, outbox.destinations.get(destination, 0, 0));
+  }
+
+  @Override
+  public final int sizeHint(Object item) {
+    return 0;
+  }
+
+  @Override
+  public final Posted posted(Object item) {
+    throw new IllegalStateException("a notice is answered at once");
+  }
+
+  @Override
+  public final void accepted(Object item, Destination destination, int code, int slot) {}
+
+  @Override
+  public void failed(Object item, Destination destination, RuntimeException reason) {
+    if (!loop.isClosing()) {
+      loop.uncaught(reason);
+    }
+  }
+
+  @Override
+  public boolean wants(Object item) {
+    return true;
+  }
+
+  @Override
+  public final void parked(Object item, Destination destination, int node, int code) {}
+
+  @Override
+  public void dropped(Object item, int code) {}
+
+  @Override
+  public final Drainable drainable() {
+    return this;
+  }
+}

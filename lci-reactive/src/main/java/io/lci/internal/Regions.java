@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.error.LciException;
+import io.lci.nativebridge.NativeCalls;
+import io.lci.nativebridge.NativeMemory;
+import io.lci.nativebridge.NativeScratch;
+import io.lci.rma.MemoryRegion;
+import io.lci.rma.RemoteMemory;
+import java.nio.ByteBuffer;
+
+/** Makes and opens the regions of memory of a runtime. Any thread. */
+final class Regions {
+  private final RuntimeImpl runtime;
+  private final NativeCalls calls;
+
+  Regions(RuntimeImpl runtime) {
+    this.runtime = runtime;
+    this.calls = runtime.calls();
+  }
+
+  MemoryRegion allocate(long bytes) {
+    if (bytes <= 0) {
+      throw new IllegalArgumentException("a region cannot have " + bytes + " bytes");
+    }
+    NativeScratch out = new NativeScratch(2);
+    runtime.askCore(
+        "allocate " + bytes + " bytes",
+        LciException.NONE,
+        () -> calls.memoryAllocate(runtime.handle(), bytes, out.address(0), out.address(1)));
+    return new MemoryRegionImpl(runtime, out.getLong(0), out.getLong(1), bytes, null);
+  }
+
+  MemoryRegion register(ByteBuffer direct) {
+    if (!direct.isDirect() || direct.isReadOnly()) {
+      throw new IllegalArgumentException("not a direct buffer that peers may write: " + direct);
+    }
+    long address = NativeMemory.address(direct);
+    long bytes = direct.capacity();
+    NativeScratch out = new NativeScratch(1);
+    runtime.askCore(
+        "register " + bytes + " bytes",
+        LciException.NONE,
+        () -> calls.memoryRegister(runtime.handle(), address, bytes, out.address(0)));
+    return new MemoryRegionImpl(runtime, out.getLong(0), address, bytes, direct);
+  }
+
+  RemoteMemory open(int rank, byte[] handle) {
+    runtime.checkRank(rank);
+    ByteBuffer bytes = ByteBuffer.allocateDirect(Math.max(1, handle.length)).put(handle);
+    NativeScratch out = new NativeScratch(2);
+    runtime.askCore(
+        "open memory of rank " + rank,
+        LciException.NONE,
+        () ->
+            calls.remoteOpen(
+                runtime.handle(),
+                rank,
+                NativeMemory.address(bytes),
+                handle.length,
+                out.address(0),
+                out.address(1)));
+    return new RemoteMemoryImpl(runtime, rank, out.getLong(0), out.getLong(1));
+  }
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.Op;
+import io.lci.am.Message;
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.nativebridge.Codes;
+import io.lci.rma.LciBuffer;
+import io.lci.rma.RemoteMemory;
+import java.util.concurrent.atomic.AtomicBoolean;
+import reactor.core.publisher.Mono;
+
+/** A region that the core has opened; its id is checked by the core at every use. */
+final class RemoteMemoryImpl implements RemoteMemory {
+  private final RuntimeImpl runtime;
+  private final int rank;
+  private final long id;
+  private final long size;
+  private final AtomicBoolean disposed = new AtomicBoolean();
+
+  RemoteMemoryImpl(RuntimeImpl runtime, int rank, long id, long size) {
+    this.runtime = runtime;
+    this.rank = rank;
+    this.id = id;
+    this.size = size;
+  }
+
+  RuntimeImpl runtime() {
+    return runtime;
+  }
+
+  long id() {
+    return id;
+  }
+
+  @Override
+  public int rank() {
+    return rank;
+  }
+
+  @Override
+  public long size() {
+    return size;
+  }
+
+  @Override
+  public Mono<Void> put(long offset, Payload payload) {
+    return nothing(Op.put(this, offset, payload));
+  }
+
+  @Override
+  public Mono<Void> putWithSignal(long offset, Payload payload, Port port, long tag) {
+    return nothing(Op.put(this, offset, payload).signal(port, tag));
+  }
+
+  @Override
+  public Mono<Void> get(long offset, LciBuffer target) {
+    return nothing(Op.get(this, offset, target));
+  }
+
+  @Override
+  public Mono<byte[]> get(long offset, int length) {
+    Mono<Message> message =
+        new MonoOp<>(runtime.loop(0), Op.get(this, offset, length), OpRun.Result.MESSAGE);
+    return message.map(Message::toByteArray);
+  }
+
+  @Override
+  public Mono<Void> getWithSignal(long offset, LciBuffer target, Port port, long tag) {
+    return nothing(Op.get(this, offset, target).signal(port, tag));
+  }
+
+  private Mono<Void> nothing(Op op) {
+    return new MonoOp<>(runtime.loop(0), op, OpRun.Result.NOTHING);
+  }
+
+  @Override
+  public void dispose() {
+    if (!disposed.getAndSet(true)) {
+      runtime.withCore(() -> runtime.calls().remoteClose(runtime.handle(), id), Codes.DONE);
+    }
+  }
+
+  @Override
+  public boolean isDisposed() {
+    return disposed.get();
+  }
+
+  @Override
+  public String toString() {
+    return "RemoteMemory[" + size + " bytes of rank " + rank + ']';
+  }
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.LciRuntime;
+import io.lci.error.LciException;
+import io.lci.error.LciException.Detail;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.Exceptions;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+
+/**
+ * The end of a runtime: every loop is told to close by a time, the last one that ended closes the
+ * core, and whoever waits is told. Any thread.
+ */
+final class Shutdown {
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
+  /** How long close() waits beyond its limit for a loop that user code holds. */
+  private static final long STUCK_AFTER_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  private final List<EventLoop> loops;
+  private final boolean invoker;
+  private final IntFunction<@Nullable Throwable> closeCore;
+  private final Runnable observe;
+
+  private final AtomicBoolean started = new AtomicBoolean();
+  private final AtomicInteger loopsLeft;
+  private volatile long closeBy;
+  private volatile @Nullable Throwable cause;
+  private final Sinks.Empty<Void> closed = Sinks.empty();
+  private final CountDownLatch over = new CountDownLatch(1);
+
+  /**
+   * @param closeCore given the milliseconds that are left; returns what failed, or null
+   * @param observe tells the instrumentation; only a fatal error of the JVM comes out of it
+   */
+  Shutdown(
+      List<EventLoop> loops,
+      boolean invoker,
+      IntFunction<@Nullable Throwable> closeCore,
+      Runnable observe) {
+    this.loops = loops;
+    this.invoker = invoker;
+    this.closeCore = closeCore;
+    this.observe = observe;
+    this.loopsLeft = new AtomicInteger(loops.size());
+  }
+
+  boolean hasStarted() {
+    return started.get();
+  }
+
+  boolean isOver() {
+    return over.getCount() == 0;
+  }
+
+  Mono<Void> onClose() {
+    return closed.asMono();
+  }
+
+  /** Starts, or shortens the time of a shutdown that has started. */
+  void start(Duration limit) {
+    long by = System.nanoTime() + limit.toNanos();
+    if (!started.getAndSet(true) || by - closeBy < 0) {
+      closeBy = by;
+    }
+    for (EventLoop loop : loops) {
+      loop.close(by);
+    }
+  }
+
+  /** A loop failed for a reason of its own: closes abortively, and close() tells why. */
+  void failed(Throwable error) {
+    cause = error;
+    start(Duration.ZERO);
+  }
+
+  /** Called by each loop after it freed its lane; the last one closes the core. */
+  void loopEnded() {
+    if (loopsLeft.decrementAndGet() > 0) {
+      return;
+    }
+    long left = Math.max(0, TimeUnit.NANOSECONDS.toMillis(closeBy - System.nanoTime()));
+    Throwable failure = closeCore.apply((int) Math.min(left, Integer.MAX_VALUE));
+    if (failure == null) {
+      failure = cause;
+    }
+    try {
+      observe.run();
+    } catch (Throwable fatal) {
+      failure = fatal;
+      throw fatal;
+    } finally {
+      cause = failure;
+      tellOver(failure);
+    }
+  }
+
+  /** Lets {@link #close} return, and ends {@link #onClose()}. */
+  private void tellOver(@Nullable Throwable failure) {
+    over.countDown();
+    if (failure == null) {
+      closed.tryEmitEmpty();
+    } else {
+      closed.tryEmitError(failure);
+    }
+  }
+
+  /** Starts and waits for the end; fails with what failed. */
+  void close(Duration limit) {
+    for (EventLoop loop : loops) {
+      if (loop.inSignal()) {
+        throw new IllegalStateException(
+            "close() would wait for the thread it is called on, "
+                + loop
+                + "; use dispose() or disposeGracefully()");
+      }
+    }
+    start(limit);
+    awaitOver(System.nanoTime() + limit.toNanos() + STUCK_AFTER_NANOS);
+    Throwable failure = cause;
+    if (failure != null) {
+      throw Exceptions.propagate(failure);
+    }
+  }
+
+  private void awaitOver(long deadline) {
+    boolean interrupted = false;
+    while (!isOver()) {
+      if (System.nanoTime() - deadline >= 0) {
+        throw new LciException(
+            Detail.of("close", "error_timeout", "still running: " + stuckLoops()));
+      }
+      try {
+        if (invoker) {
+          driveOwnLoops();
+        } else {
+          over.await(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+        }
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Drives the invoker loops that are this thread's or nobody's. */
+  private void driveOwnLoops() throws InterruptedException {
+    int work = 0;
+    for (EventLoop loop : loops) {
+      Thread owner = loop.thread();
+      if (!loop.isDisposed()
+          && (owner == null || owner == Thread.currentThread() || !owner.isAlive())) {
+        work += loop.poll();
+      }
+    }
+    if (work == 0 && over.await(1, TimeUnit.MILLISECONDS)) {
+      LOG.debug("closed by another thread");
+    }
+  }
+
+  private String stuckLoops() {
+    StringBuilder text = new StringBuilder();
+    for (EventLoop loop : loops) {
+      Thread thread = loop.thread();
+      if (thread != null && isAtWork(loop, thread)) {
+        text.append(loop).append(" in");
+        for (StackTraceElement frame : thread.getStackTrace()) {
+          text.append(' ').append(frame);
+          if (text.length() > 1000) {
+            break;
+          }
+        }
+        text.append("; ");
+      }
+    }
+    return text.toString();
+  }
+
+  /** A dedicated thread outlives its loop while it closes the core and tells the observer. */
+  private boolean isAtWork(EventLoop loop, Thread thread) {
+    return !loop.isDisposed() || (!invoker && thread.isAlive());
+  }
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.am.PayloadWriter;
+import io.lci.rma.LciBuffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** A buffer of the user: operations refer to its memory, which lives as long as they do. */
+final class UserBuffer implements LciBuffer {
+  private final PooledBuffer memory;
+  private final int size;
+
+  UserBuffer(int bytes) {
+    if (bytes < 0) {
+      throw new IllegalArgumentException("a buffer cannot have " + bytes + " bytes");
+    }
+    memory = new PooledBuffer(Math.max(1, bytes), false);
+    size = bytes;
+  }
+
+  PooledBuffer memory() {
+    return memory;
+  }
+
+  @Override
+  public int size() {
+    return size;
+  }
+
+  @Override
+  public ByteBuffer view() {
+    return memory.memory.slice(0, size).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  @Override
+  public void writeTo(PayloadWriter out) {
+    out.putBytes(view());
+  }
+
+  @Override
+  public String toString() {
+    return "LciBuffer[" + size + " bytes]";
+  }
+}

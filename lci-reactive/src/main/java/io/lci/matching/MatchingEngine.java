@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.matching;
+
+import reactor.core.Disposable;
+
+/**
+ * A domain of sends and receives: the same ranks and tags on two engines do not meet. Made by
+ * {@link io.lci.LciRuntime#engine}, named in {@link io.lci.Op#engine(MatchingEngine)}. Sends to a
+ * rank that has not made its engine yet wait, as for a port that is not open. Any thread.
+ */
+public interface MatchingEngine extends Disposable {
+  /** Largest number of an engine of the program. */
+  int MAX_NUMBER = 254;
+
+  /** Returns its number, the same on every rank. */
+  int number();
+
+  /**
+   * Ends the engine: receives that are not matched end in {@link
+   * io.lci.error.OperationCancelledException}, sends that are not matched are discarded and
+   * counted, those that wait at their sender end in {@link io.lci.error.PortClosedException}. The
+   * number may be used again. Repeated calls do nothing.
+   */
+  @Override
+  void dispose();
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.rma;
+
+import java.nio.ByteBuffer;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
+
+/**
+ * Memory of this rank that other ranks may put to and get from once they have its {@link #handle}.
+ * Made by {@link io.lci.LciRuntime#allocate} or {@link io.lci.LciRuntime#register}.
+ *
+ * <p>Peers write while this rank reads: what may be read when is for the program to say, by a
+ * signal, a message or a barrier. Any thread.
+ */
+public interface MemoryRegion extends Disposable {
+  /** Returns the bytes by which another rank opens the region; a new copy each time. */
+  byte[] handle();
+
+  /** Returns its length in bytes. */
+  long size();
+
+  /**
+   * Returns a view of a part, little-endian, at position 0.
+   *
+   * @param offset bytes from the start of the region
+   * @param length bytes of the view
+   * @return the view; after disposal it shows undefined bytes, and never another region's memory of
+   *     this process beyond the runtime's own
+   * @throws IndexOutOfBoundsException if the part is not inside the region
+   * @throws IllegalStateException after disposal
+   */
+  ByteBuffer view(long offset, int length);
+
+  /**
+   * Ends the region: from now on operations of peers on it end in {@link
+   * io.lci.error.MemoryClosedException}. Repeated calls do nothing.
+   *
+   * @throws io.lci.error.LciException if parts of an allocated region are still registered
+   */
+  @Override
+  void dispose();
+
+  /**
+   * As {@link #dispose()}, at subscription.
+   *
+   * @return completes on the subscriber's thread
+   */
+  Mono<Void> disposeLater();
+}

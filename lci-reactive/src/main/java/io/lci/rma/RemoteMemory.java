@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.rma;
+
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
+
+/**
+ * A region of another rank's memory, or of this one's, opened from its handle by {@link
+ * io.lci.LciRuntime#remote}.
+ *
+ * <p>Offsets count from the start of the region and are checked at the caller: {@link
+ * IndexOutOfBoundsException}. Every Mono is cold: each subscription is one operation, posted at its
+ * first request, signalled on loop 0; for other loops, deadlines and targets use {@link
+ * io.lci.Op#put} and {@link io.lci.Op#get} with {@link io.lci.LciRuntime#post(io.lci.Op)}. Cancel
+ * lets what was posted run out silently. Errors: {@link io.lci.error.MemoryClosedException} when
+ * the owner ended the region or this was disposed, {@link io.lci.error.PeerFailedException}, {@link
+ * io.lci.error.PeerLeftException}.
+ */
+public interface RemoteMemory extends Disposable {
+  /** Returns the rank whose memory it is. */
+  int rank();
+
+  /** Returns the length of the region in bytes. */
+  long size();
+
+  /**
+   * Names a place in the region, for lists.
+   *
+   * @param offset bytes from the start of the region
+   * @return the place
+   */
+  default RemotePlace at(long offset) {
+    return new RemotePlace(this, offset);
+  }
+
+  /**
+   * Writes.
+   *
+   * @param offset where in the region
+   * @param payload what to write
+   * @return completes when the data is in the region
+   */
+  Mono<Void> put(long offset, Payload payload);
+
+  /**
+   * Writes, then signals a port of the owner: its inbox gets an empty message with {@code tag},
+   * after the data.
+   *
+   * @param offset where in the region
+   * @param payload what to write
+   * @param port port of the owner; without credit there the operation waits and nothing is written
+   * @param tag 0 to {@link io.lci.Op#MAX_SIGNAL_TAG}
+   * @return completes when the data is in the region and the signal on its way
+   */
+  Mono<Void> putWithSignal(long offset, Payload payload, Port port, long tag);
+
+  /**
+   * Reads into a buffer of the caller, without a copy.
+   *
+   * @param offset where in the region
+   * @param target filled from its start to its end
+   * @return completes when the data is in the buffer
+   */
+  Mono<Void> get(long offset, LciBuffer target);
+
+  /**
+   * Reads.
+   *
+   * @param offset where in the region
+   * @param length bytes
+   * @return emits the bytes
+   */
+  Mono<byte[]> get(long offset, int length);
+
+  /**
+   * Reads into a buffer, then signals a port of the owner that its memory was read.
+   *
+   * @param offset where in the region
+   * @param target filled from its start to its end
+   * @param port port of the owner
+   * @param tag 0 to {@link io.lci.Op#MAX_SIGNAL_TAG}
+   * @return completes when the data is in the buffer and the signal on its way
+   */
+  Mono<Void> getWithSignal(long offset, LciBuffer target, Port port, long tag);
+
+  /** Closes it for this rank; the region itself stays. Operations under way go on. */
+  @Override
+  void dispose();
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.rma;
+
+import java.util.Objects;
+
+/**
+ * Where a part of a put or get lies in remote memory; see {@link io.lci.Op#put(java.util.List,
+ * BufferList)}.
+ *
+ * @param memory an opened region
+ * @param offset bytes from its start
+ */
+public record RemotePlace(RemoteMemory memory, long offset) {
+  /** Checks the offset. */
+  public RemotePlace {
+    Objects.checkFromToIndex(0, offset, memory.size());
+  }
+}

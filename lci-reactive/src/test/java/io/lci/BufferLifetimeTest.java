@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.lci.am.Message;
+import io.lci.am.Payload;
+import io.lci.rma.LciBuffer;
+import io.lci.testing.LciLeakCheck;
+import io.lci.testing.LciTestJob;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.Disposable;
+
+/** A posted operation's memory lives until its native signal, whoever still waits for it. [V15] */
+@ExtendWith(LciLeakCheck.class)
+class BufferLifetimeTest {
+  private static final Duration LIMIT = Duration.ofSeconds(90);
+  private static final int BYTES = 300_000;
+
+  private static LciBuffer filled(LciRuntime lci, int value) {
+    LciBuffer buffer = lci.buffer(BYTES);
+    ByteBuffer view = buffer.view();
+    byte[] bytes = new byte[BYTES];
+    Arrays.fill(bytes, (byte) value);
+    view.put(bytes);
+    return buffer;
+  }
+
+  /** Collects, and takes direct memory with other content in the place of what was freed. */
+  private static void collect() {
+    List<ByteBuffer> others = new ArrayList<>();
+    for (int round = 0; round < 5; round++) {
+      System.gc();
+      for (int i = 0; i < 20; i++) {
+        ByteBuffer other = ByteBuffer.allocateDirect(BYTES);
+        while (other.hasRemaining()) {
+          other.put((byte) 0x5A);
+        }
+        others.add(other);
+      }
+    }
+    assertThat(others).hasSize(100);
+  }
+
+  // Proves: V15 U3
+  // On: inproc
+  @Test
+  void whatWasPostedIsSentWholeAfterCancelAndCollection() {
+    int count = 8;
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      for (int i = 0; i < count; i++) {
+        post(lci, i); // nothing but the operation refers to its buffers afterwards
+      }
+      collect();
+      for (int i = 0; i < count; i++) {
+        Message message = job.rank(1).receive(0, i, 2 * BYTES).block(LIMIT);
+        byte[] bytes = message.toByteArray();
+        assertThat(bytes).hasSize(i % 2 == 0 ? BYTES : 2 * BYTES);
+        for (byte b : bytes) {
+          assertThat(b).isEqualTo((byte) (i + 1));
+        }
+      }
+    }
+  }
+
+  private static void post(LciRuntime lci, int tag) {
+    Payload payload =
+        tag % 2 == 0
+            ? filled(lci, tag + 1)
+            : LciBuffer.list(filled(lci, tag + 1), filled(lci, tag + 1));
+    long before = posted(lci);
+    Disposable waiting = lci.post(Op.send(1, tag, payload)).subscribe();
+    await().atMost(LIMIT).until(() -> posted(lci) > before);
+    waiting.dispose();
+  }
+
+  private static long posted(LciRuntime lci) {
+    return lci.snapshot().counter("operations_send_posted");
+  }
+
+  /** The message that comes for a receive whose caller is gone does no harm. */
+  // Proves: V15
+  // On: inproc
+  @Test
+  void aReceiveThatNobodyWaitsForHarmsNothing() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      for (int round = 0; round < 20; round++) {
+        Disposable waiting =
+            job.rank(1).post(Op.receive(0, round, job.rank(1).buffer(BYTES))).subscribe();
+        Disposable sending =
+            job.rank(0).post(Op.send(1, round, filled(job.rank(0), round))).subscribe();
+        waiting.dispose();
+        if (round % 5 == 0) {
+          System.gc();
+        }
+        // Whichever was first: what was not matched is matched now.
+        Disposable late = job.rank(1).receive(0, round, BYTES).subscribe();
+        await().atMost(LIMIT).until(sending::isDisposed);
+        late.dispose();
+      }
+    }
+  }
+}

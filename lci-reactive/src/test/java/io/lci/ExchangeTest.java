@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lci.am.Payload;
+import io.lci.error.PeerLeftException;
+import io.lci.rma.MemoryRegion;
+import io.lci.rma.RemoteMemory;
+import io.lci.testing.LciLeakCheck;
+import io.lci.testing.LciTestJob;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.test.StepVerifier;
+
+/** Bytes of every rank, on every rank. */
+@ExtendWith(LciLeakCheck.class)
+class ExchangeTest {
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  private static byte[] bytes(int rank, int round, int size) {
+    byte[] bytes = new byte[size];
+    Arrays.fill(bytes, (byte) (10 * round + rank));
+    return bytes;
+  }
+
+  private static int length(int rank, int round) {
+    return round == 3 ? LciRuntime.MAX_EXCHANGE : 100 * round * (rank + 1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4})
+  void everyRankGetsWhatEveryRankGave(int size) {
+    try (LciTestJob job = LciTestJob.start(size)) {
+      List<Mono<List<byte[][]>>> all = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        all.add(
+            Mono.defer(
+                () -> {
+                  lci.exchange(new byte[] {1}).subscribe().dispose(); // takes part all the same
+                  return Flux.range(0, 4)
+                      .flatMapSequential(
+                          round -> {
+                            int length = length(lci.rank(), round);
+                            return lci.exchange(bytes(lci.rank(), round, length));
+                          })
+                      .collectList();
+                }));
+      }
+      for (List<byte[][]> rounds : Flux.merge(all).collectList().block(LIMIT)) {
+        for (int round = 0; round < 4; round++) {
+          assertThat(rounds.get(round).length).isEqualTo(size);
+          for (int rank = 0; rank < size; rank++) {
+            assertThat(rounds.get(round)[rank]).isEqualTo(bytes(rank, round, length(rank, round)));
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void everyRankOpensTheRegionsOfAll() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      List<MemoryRegion> regions = job.ranks().stream().map(lci -> lci.allocate(64)).toList();
+      Flux.fromIterable(job.ranks())
+          .flatMap(
+              lci ->
+                  lci.exchange(regions.get(lci.rank()))
+                      .flatMapMany(everyones -> putEverywhere(lci, everyones)))
+          .blockLast(LIMIT);
+      for (MemoryRegion region : regions) {
+        for (int rank = 0; rank < 3; rank++) {
+          assertThat(region.view(8L * rank, 8).getLong(0)).isEqualTo(100 + rank);
+        }
+        region.dispose();
+      }
+    }
+  }
+
+  private static Flux<Void> putEverywhere(LciRuntime lci, List<RemoteMemory> everyones) {
+    assertThat(everyones).extracting(RemoteMemory::rank).containsExactly(0, 1, 2);
+    return Flux.fromIterable(everyones)
+        .flatMap(memory -> memory.put(8L * lci.rank(), Payload.ofLong(100 + lci.rank())));
+  }
+
+  @Test
+  void aRankThatLeftEndsIt() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      StepVerifier.create(job.rank(0).exchange(new byte[1]))
+          .expectSubscription()
+          .then(() -> job.rank(1).close())
+          .expectErrorSatisfies(
+              e -> {
+                assertThat(e).isInstanceOf(PeerLeftException.class);
+                assertThat(((PeerLeftException) e).rank()).isEqualTo(1);
+              })
+          .verify(LIMIT);
+      assertThatThrownBy(() -> job.rank(0).exchange(new byte[LciRuntime.MAX_EXCHANGE + 1]))
+          .isInstanceOf(IllegalArgumentException.class);
+    }
+  }
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lci.am.Inbox;
+import io.lci.am.InboxOptions;
+import io.lci.am.Message;
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.completion.Completion;
+import io.lci.completion.CompletionQueue;
+import io.lci.completion.QueueOptions;
+import io.lci.matching.EngineOptions;
+import io.lci.matching.MatchingEngine;
+import io.lci.rma.LciBuffer;
+import io.lci.rma.MemoryRegion;
+import io.lci.rma.RemoteMemory;
+import io.lci.rma.RemotePlace;
+import io.lci.testing.LciLeakCheck;
+import io.lci.testing.LciTestJob;
+import java.io.IOException;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
+
+/**
+ * What {@code docs/guide/operations.md} shows is what stands here between {@code // show:} and
+ * {@code // end}, compiled and run.
+ */
+@ExtendWith(LciLeakCheck.class)
+class OperationsGuideTest {
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final Port GREETINGS = Port.of(21, "greetings");
+  private static final Port ARRIVED = Port.of(22, "arrived");
+  private static final Port QUESTIONS = Port.of(23, "questions");
+  private static final Port ANSWERS = Port.of(24, "answers");
+
+  // Proves: C1
+  // On: inproc
+  @Test
+  void activeMessage() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      Mono<Message> greeted = job.rank(1).inbox(GREETINGS).receive().next();
+      // show: am
+      Op greeting = Op.am(1, GREETINGS, Payload.ofUtf8("hello")).tag(7);
+      Mono<Completion> sent = lci.post(greeting);
+      // end
+      Message message = both(greeted, sent);
+      assertThat(message.utf8()).isEqualTo("hello");
+      assertThat(message.tag()).isEqualTo(7);
+      assertThat(message.rank()).isZero();
+    }
+  }
+
+  @Test
+  void requestAndReply() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      LciRuntime peer = job.rank(1);
+      // show: request
+      Inbox answers = lci.inbox(ANSWERS, InboxOptions.defaults().withReplyRoom(64, 1024));
+      Op question = Op.am(1, QUESTIONS, Payload.ofLong(6)).tag(1).replyTo(ANSWERS);
+      Mono<Long> answer = lci.post(question).then(answers.receive(m -> m.getLong(0)).next());
+      // end
+      // show: reply
+      Poster poster = peer.loops().get(0).poster();
+      Disposable answering =
+          peer.inbox(QUESTIONS)
+              .handle(
+                  m -> {
+                    Payload product = Payload.ofLong(7 * m.getLong(0));
+                    poster.submit(Op.reply(m.rank(), ANSWERS, product).tag(m.tag()));
+                  });
+      // end
+      assertThat(answer.block(LIMIT)).isEqualTo(42);
+      answering.dispose();
+    }
+  }
+
+  // Proves: C1
+  // On: inproc
+  @Test
+  void send() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      LciRuntime peer = job.rank(1);
+      // show: send
+      Mono<Completion> sent = lci.post(Op.send(1, 42, Payload.ofLong(4711)));
+      // end
+      // show: receive
+      Mono<Message> received = peer.post(Op.receive(0, 42, 1024)).map(Completion::message);
+      // end
+      assertThat(both(received, sent).getLong(0)).isEqualTo(4711);
+    }
+  }
+
+  @Test
+  void receiveIntoABuffer() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(1);
+      Mono<Completion> sent =
+          job.rank(0).post(Op.send(1, 43, Payload.ofLong(5)).matching(Op.Policy.TAG));
+      // show: receive-buffer
+      LciBuffer target = lci.buffer(1 << 20);
+      Mono<Completion> received = lci.post(Op.receive(Op.ANY_SOURCE, 43, target));
+      // end
+      Completion completion = both(received, sent);
+      assertThat(completion.rank()).isZero();
+      assertThat(completion.size()).isEqualTo(8);
+      assertThat(target.view().getLong(0)).isEqualTo(5);
+    }
+  }
+
+  // Proves: C1
+  // On: inproc
+  @Test
+  void putAndGet() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime owner = job.rank(1);
+      LciRuntime lci = job.rank(0);
+      // show: region
+      MemoryRegion region = owner.allocate(1 << 20);
+      byte[] handle = region.handle(); // brought to the other rank by any means
+      RemoteMemory memory = lci.remote(1, handle);
+      // end
+      // show: put
+      Mono<Completion> written = lci.post(Op.put(memory, 128, Payload.ofLong(99)));
+      // end
+      written.block(LIMIT);
+      assertThat(region.view(128, 8).getLong(0)).isEqualTo(99);
+      // show: get
+      LciBuffer copy = lci.buffer(4096);
+      Mono<Completion> read = lci.post(Op.get(memory, 128, copy));
+      // end
+      read.block(LIMIT);
+      assertThat(copy.view().getLong(0)).isEqualTo(99);
+      // show: get-bytes
+      Mono<byte[]> bytes = memory.get(128, 8);
+      // end
+      assertThat(bytes.block(LIMIT)).startsWith(99);
+      region.dispose();
+    }
+  }
+
+  // Proves: C1
+  // On: inproc
+  @Test
+  void putAndGetWithSignal() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      MemoryRegion region = job.rank(1).allocate(4096);
+      RemoteMemory memory = lci.remote(1, region.handle());
+      Mono<Long> told =
+          job.rank(1).inbox(ARRIVED).receive(m -> m.tag()).take(2).reduce(0L, Long::sum);
+      // show: put-signal
+      Mono<Completion> written = lci.post(Op.put(memory, 0, Payload.ofLong(99)).signal(ARRIVED, 3));
+      // end
+      // show: get-signal
+      LciBuffer copy = lci.buffer(8);
+      Mono<Completion> read = lci.post(Op.get(memory, 0, copy).signal(ARRIVED, 4));
+      // end
+      assertThat(both(told, written.then(read))).isEqualTo(7);
+      assertThat(copy.view().getLong(0)).isEqualTo(99);
+      region.dispose();
+    }
+  }
+
+  // Proves: A8
+  // On: inproc
+  @Test
+  void optionsInAnyOrder() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      // show: options
+      CompletionQueue queue = lci.queue(QueueOptions.defaults());
+      Op op =
+          Op.am(1, GREETINGS, Payload.ofUtf8("hello"))
+              .completeTo(queue) // signals the queue when it ends
+              .userContext(17) // comes back in the completion
+              .semantic(Op.Semantic.NETWORK) // ends when the receiver's side has taken it
+              .deadline(Duration.ofSeconds(30));
+      // end
+      Op same =
+          Op.am(1, GREETINGS, Payload.ofUtf8("hello"))
+              .deadline(Duration.ofSeconds(30))
+              .semantic(Op.Semantic.NETWORK)
+              .userContext(17)
+              .completeTo(queue);
+      Mono<Long> greeted = job.rank(1).inbox(GREETINGS).receive().take(3).count();
+      // One description, two operations; and one with the options in another order.
+      Mono<Void> posted = lci.post(op).then(lci.post(op)).then(lci.post(same)).then();
+      assertThat(both(greeted, posted)).isEqualTo(3);
+      List<Completion> ended = queue.completions().take(3).collectList().block(LIMIT);
+      assertThat(ended).hasSize(3).containsOnly(ended.get(0));
+      assertThat(ended.get(0).userContext()).isEqualTo(17);
+      queue.dispose();
+    }
+  }
+
+  @Test
+  void listsOfBuffers() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      // show: list
+      LciBuffer header = lci.buffer(16);
+      LciBuffer body = lci.buffer(100_000);
+      Mono<Completion> sent = lci.post(Op.send(1, 44, LciBuffer.list(header, body)));
+      // end
+      header.view().putLong(0, 1);
+      body.view().putLong(99_992, 2);
+      Message received = both(job.rank(1).receive(0, 44, 200_000), sent);
+      assertThat(received.size()).isEqualTo(100_016);
+      assertThat(received.getLong(0)).isEqualTo(1);
+      assertThat(received.getLong(100_008)).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void listsOfPlaces() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      MemoryRegion region = job.rank(1).allocate(4096);
+      RemoteMemory memory = lci.remote(1, region.handle());
+      // show: places
+      LciBuffer low = lci.buffer(8);
+      LciBuffer high = lci.buffer(16);
+      List<RemotePlace> places = List.of(memory.at(0), memory.at(2048));
+      Mono<Completion> written = lci.post(Op.put(places, LciBuffer.list(low, high)));
+      Mono<Completion> read = lci.post(Op.get(memory, 2040, LciBuffer.list(low, high)));
+      // end
+      low.view().putLong(0, 1);
+      high.view().putLong(0, 2).putLong(8, 3);
+      assertThat(written.block(LIMIT).size()).isEqualTo(24);
+      assertThat(region.view(2048, 16).order(ByteOrder.LITTLE_ENDIAN).getLong(8)).isEqualTo(3);
+      assertThat(read.block(LIMIT).size()).isEqualTo(24);
+      assertThat(high.view().getLong(0)).isEqualTo(2);
+      assertThat(low.view().getLong(0)).isZero();
+      region.dispose();
+    }
+  }
+
+  @Test
+  void enginesWithKeys() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      LciRuntime peer = job.rank(1);
+      // show: engine
+      EngineOptions evenAndOdd = EngineOptions.defaults().withKeys((rank, tag, policy) -> tag & 1);
+      MatchingEngine engine = lci.engine(5, evenAndOdd); // on every rank
+      Mono<Completion> sent = lci.post(Op.send(1, 3, Payload.ofLong(8)).engine(engine));
+      // end
+      MatchingEngine there = peer.engine(5, evenAndOdd);
+      Mono<Completion> received = peer.post(Op.receive(0, 1, 8).engine(there));
+      assertThat(both(received, sent).message().getLong(0)).isEqualTo(8);
+      engine.dispose();
+      there.dispose();
+    }
+  }
+
+  /** Subscribes both; returns what the first brought. */
+  private static <T> T both(Mono<T> first, Mono<?> second) {
+    return Mono.zip(first, second.then(Mono.just(true))).block(LIMIT).getT1();
+  }
+
+  @Test
+  void theGuideShowsWhatIsCompiledHere() throws IOException {
+    Path home = Path.of(System.getProperty("lci.native.source")).getParent();
+    Path source = home.resolve("lci-reactive/src/test/java/io/lci/OperationsGuideTest.java");
+    Map<String, String> compiled = compiled(Files.readAllLines(source));
+    Map<String, String> shown = shown(Files.readAllLines(home.resolve("docs/guide/operations.md")));
+    assertThat(compiled).hasSizeGreaterThan(10);
+    assertThat(shown).isEqualTo(compiled);
+  }
+
+  private static Map<String, String> compiled(List<String> lines) {
+    Map<String, String> snippets = new LinkedHashMap<>();
+    String name = null;
+    List<String> body = new ArrayList<>();
+    for (String line : lines) {
+      String text = line.strip();
+      if (text.startsWith("// show: ")) {
+        name = text.substring("// show: ".length());
+      } else if (text.equals("// end")) {
+        snippets.put(name, String.join("\n", body).stripIndent());
+        name = null;
+        body.clear();
+      } else if (name != null) {
+        body.add(line);
+      }
+    }
+    return snippets;
+  }
+
+  /** Blocks of Java below a comment {@code <!-- shown: name -->}. */
+  private static Map<String, String> shown(List<String> lines) {
+    Map<String, String> snippets = new LinkedHashMap<>();
+    String name = null;
+    boolean inside = false;
+    List<String> body = new ArrayList<>();
+    for (String line : lines) {
+      if (line.startsWith("<!-- shown: ")) {
+        name = line.substring("<!-- shown: ".length(), line.indexOf(" -->"));
+      } else if (line.equals("```java")) {
+        assertThat(name).as("a block of Java that no test compiles").isNotNull();
+        inside = true;
+      } else if (line.equals("```")) {
+        snippets.put(name, String.join("\n", body));
+        inside = false;
+        name = null;
+        body.clear();
+      } else if (inside) {
+        body.add(line);
+      }
+    }
+    return snippets;
+  }
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.completion.Completion;
+import io.lci.completion.Synchronizer;
+import io.lci.testing.LciLeakCheck;
+import io.lci.testing.LciTestJob;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Synchronizers behind ports, and those that follow others. */
+@ExtendWith(LciLeakCheck.class)
+class SynchronizersTest {
+  private static final Port PORT = Port.of(35, "synchronizers");
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  /** The loop has run what was handed to it before. */
+  private static void settle(LciRuntime lci) {
+    CountDownLatch passed = new CountDownLatch(1);
+    Disposable task = lci.loops().get(0).scheduler().schedule(passed::countDown);
+    try {
+      assertThat(passed.await(60, TimeUnit.SECONDS)).isTrue();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+    task.dispose();
+  }
+
+  @Test
+  void aBoundSynchronizerFiresForEveryMessage() {
+    int count = 10_000;
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Synchronizer synchronizer = job.rank(1).synchronizer(1);
+      Disposable bound = job.rank(1).bind(PORT, synchronizer);
+      Mono<List<Completion>> fired =
+          synchronizer
+              .firings()
+              .take(count)
+              .flatMapIterable(firing -> firing)
+              .collectList()
+              .cache();
+      Disposable waiting = fired.subscribe();
+      job.rank(0)
+          .sender(PORT)
+          .sendAll(1, Flux.range(0, count), (n, out) -> out.tag(n).putLong(n))
+          .block(LIMIT);
+      assertThat(fired.block(LIMIT))
+          .hasSize(count)
+          .allSatisfy(c -> assertThat(c.kind()).isEqualTo(Completion.Kind.ARRIVAL))
+          .allSatisfy(c -> assertThat(c.rank()).isZero());
+      assertThat(waiting.isDisposed()).isTrue();
+      bound.dispose();
+      synchronizer.dispose();
+    }
+  }
+
+  @Test
+  void aFiringOfTheOneBeforeIsNotTheNextOnes() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      LciRuntime lci = job.rank(0);
+      for (int round = 0; round < 20; round++) {
+        Synchronizer before = lci.synchronizer(1);
+        CountDownLatch replaced = new CountDownLatch(1);
+        Synchronizer[] next = new Synchronizer[1];
+        int tag = round;
+        // The end of the receive has signalled `before`; the record of that is still to come.
+        Disposable receive =
+            lci.post(Op.receive(0, tag, 64).completeTo(before))
+                .subscribe(
+                    c -> {
+                      before.dispose();
+                      Disposable task =
+                          lci.loops()
+                              .get(0)
+                              .scheduler()
+                              .schedule(
+                                  () -> {
+                                    next[0] = lci.synchronizer(1);
+                                    replaced.countDown();
+                                  });
+                      assertThat(task).isNotNull();
+                    });
+        lci.send(0, tag, Payload.ofLong(1)).block(LIMIT);
+        await().atMost(LIMIT).until(() -> replaced.getCount() == 0);
+        settle(lci);
+        settle(lci);
+        Mono<List<Completion>> firing = next[0].next();
+        List<Completion> spurious =
+            firing.timeout(Duration.ofMillis(20), Mono.empty()).block(LIMIT);
+        assertThat(spurious).isNull();
+        next[0].dispose();
+        receive.dispose();
+      }
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.conformance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lci.Op;
+import io.lci.am.Payload;
+import io.lci.completion.Completion;
+import io.lci.completion.CompletionGraph;
+import io.lci.completion.CompletionGraph.Node;
+import io.lci.completion.GraphResult;
+import io.lci.rma.LciBuffer;
+import io.lci.rma.MemoryRegion;
+import io.lci.rma.RemoteMemory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/** Completion graphs whose nodes are operations and functions in Java, on every rank at once. */
+class GraphRowsTest {
+
+  /**
+   * A function, send and receive, a Mono of another thread, a put, a get, a Mono again, a barrier:
+   * each after what is before it, in every run.
+   */
+  // Proves: V13 E13 E14 E15 E16
+  @Everywhere
+  void operationsAlternateWithFunctionsAndMonos(Setting everywhere) {
+    everywhere.run(
+        world -> {
+          int runs = 60;
+          MemoryRegion mine = world.lci().allocate(64);
+          List<RemoteMemory> all = world.open(mine);
+          LciBuffer out = world.lci().buffer(256);
+          AtomicInteger calls = new AtomicInteger();
+          CompletionGraph.Builder builder = world.lci().graph();
+          Node<Integer> write =
+              builder.call(
+                  r -> {
+                    int run = calls.incrementAndGet();
+                    out.view().putLong(0, run * 100L + world.rank());
+                    return run;
+                  });
+          Node<Completion> send = builder.op(Op.send(world.next(), 9, out));
+          Node<Completion> receive = builder.op(Op.receive(world.previous(), 9, 256));
+          Node<Long> check =
+              builder.mono(
+                  r ->
+                      Mono.just(r.get(receive).message().getLong(0))
+                          .publishOn(Schedulers.parallel()));
+          Node<Completion> put =
+              builder.op(Op.put(all.get(world.next()), 8, Payload.ofLong(world.rank())));
+          Node<Completion> get = builder.op(Op.get(all.get(world.next()), 8, 8));
+          Node<Long> last =
+              builder.mono(
+                  r ->
+                      Mono.just(r.get(check) + r.get(get).message().getLong(0))
+                          .publishOn(Schedulers.parallel()));
+          builder.before(write, send).before(write, receive);
+          builder.before(send, check).before(receive, check);
+          Node<Completion> together =
+              builder.op(Op.barrier()); // messages of two runs have no order
+          builder.before(check, put).before(put, get).before(get, last).before(last, together);
+          CompletionGraph graph = builder.build();
+          List<GraphResult> results =
+              world.await(Flux.range(1, runs).concatMap(i -> graph.run()).collectList());
+          for (int run = 1; run <= runs; run++) {
+            GraphResult result = results.get(run - 1);
+            long received = run * 100L + world.previous();
+            assertThat(result.get(write)).isEqualTo(run);
+            assertThat(result.get(check)).as("run %d", run).isEqualTo(received);
+            assertThat(result.get(last)).as("run %d", run).isEqualTo(received + world.rank());
+          }
+          world.barrier();
+          graph.dispose();
+          mine.dispose();
+        });
+  }
+
+  /** All ranks exchange with all others in one run: the end waits for every node. */
+  // Proves: E14 E15
+  @Everywhere
+  void aRunEndsWhenAllOfItHas(Setting everywhere) {
+    everywhere.run(
+        world -> {
+          CompletionGraph.Builder builder = world.lci().graph();
+          List<Node<Completion>> receives = new ArrayList<>();
+          Node<Integer> sum =
+              builder.call(
+                  r -> receives.stream().mapToInt(n -> r.get(n).message().getInt(0)).sum());
+          for (int distance = 1; distance < world.size(); distance++) {
+            Node<Completion> receive = builder.op(Op.receive(world.rankAt(-distance), 5, 8));
+            receives.add(receive);
+            builder.op(Op.send(world.rankAt(distance), 5, Payload.ofLong(1L << world.rank())));
+            builder.before(receive, sum);
+          }
+          CompletionGraph graph = builder.build();
+          int everybody = (1 << world.size()) - 1;
+          for (int run = 0; run < 20; run++) {
+            GraphResult result = world.await(graph.run());
+            assertThat(result.get(sum)).isEqualTo(everybody & ~(1 << world.rank()));
+          }
+          graph.dispose();
+        });
+  }
+}

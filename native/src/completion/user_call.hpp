@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one boundary between the core and functions of its users: handlers and custom objects. [SS-46, SS-47]
+#pragma once
+
+#include <cxxabi.h>
+
+#include <cstdint>
+#include <exception>
+
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "completion/completion.hpp"
+
+namespace lci {
+
+/// Runs @p body, which calls a user's function, in signal context; @return what it returns. An exception ends here and
+/// is answered with LCI_ERR_ARGUMENT, so that the batch of whoever progresses goes on.
+template <typename Body>
+int call_user(const char* kind, uint32_t id, Body body) {
+  const SignalContext context;
+  try {
+    return body();
+  } catch (const abi::__forced_unwind&) {
+    throw;  // the thread is being cancelled: swallowing this would end the process
+  } catch (const std::exception& error) {
+    if (LCI_MUTATED("exception_crosses")) throw;
+    return fail(LCI_ERR_ARGUMENT, "%s %u threw: %s; it must not throw", kind, id, error.what());
+  } catch (...) {
+    return fail(LCI_ERR_ARGUMENT, "%s %u threw; it must not throw", kind, id);
+  }
+}
+
+}  // namespace lci

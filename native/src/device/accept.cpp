@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who has sent something: the summary line, and the rings of peers that speak for the first time.
+#include "device/device.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+void Device::scan_summary() {
+  std::atomic<uint8_t>* summary = runtime_.arena().summary(index_);
+  const uint32_t size = runtime_.size();
+  for (uint32_t rank = 0; rank < size; ++rank) {
+    if (size > 8 && rank % 8 == 0) {  // eight bytes at a look; a byte that appears meanwhile is seen next time
+      while (rank + 8 <= size &&
+             reinterpret_cast<std::atomic<uint64_t>*>(summary + rank)->load(std::memory_order_acquire) == 0) {
+        rank += 8;
+      }
+      if (rank >= size) break;
+    }
+    if (summary[rank].load(std::memory_order_relaxed) == 0) continue;
+    // Cleared before the rings are read: what is published later sets it again.
+    summary[rank].exchange(0, std::memory_order_acq_rel);
+    if (!channels_[rank]) {
+      if (rank == runtime_.rank()) continue;  // rung by ring_own_bell(): nothing was ever sent to ourselves
+      int ignored = LCI_DONE;
+      open_channel(rank, &ignored);
+    }
+    Channel* channel = channels_[rank].get();
+    if (channel && (channel->in_open || accept_channel(*channel))) make_ready(*channel);
+  }
+}
+
+void Device::ring_own_bell() {
+  runtime_.arena().summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
+}
+
+bool Device::accept_channel(Channel& channel) {
+  if (channel.failed) return false;
+  const uint64_t offset = channel.peer->channel_offset(index_, runtime_.rank()).load(std::memory_order_acquire);
+  if (offset == 0) return false;
+  const Attributes& attributes = runtime_.attributes();
+  const uint32_t data = attributes.ring_bytes / kSlotBytes, control = attributes.control_ring_bytes / kSlotBytes;
+  if (offset % 64 != 0 || !channel.peer->contains(offset, ChannelBlock::bytes(control, data))) {
+    protocol_error(channel, "ring outside its arena", {});
+    return false;
+  }
+  auto* block = reinterpret_cast<ChannelBlock*>(channel.peer->at(offset));
+  channel.control_in = RingConsumer({&block->control_head, block->slots(), control});
+  channel.data_in = RingConsumer({&block->data_head, block->slots() + control, data});
+  channel.in_open = true;
+  ++in_open_;
+  return true;
+}
+
+}  // namespace lci

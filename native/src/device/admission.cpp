@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a key may send now: what was refused in this batch, its port, its place in the backlog. A refusal is
+// remembered here, so that who was refused can be told when there is room. [V1-V3]
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+OutKey& Device::out_key(Channel& channel, uint16_t target) {
+  if (OutKey* key = channel.out_keys.find(target)) return *key;
+  OutKey& key = channel.out_keys.add(target);
+  key.target = target;
+  if (target == kEngineTarget) key.announce_limit = engine_announcements();  // the default engine is always open
+  return key;
+}
+
+/// What the receiver is ready to remember, split evenly: both sides know it without a message.
+uint32_t Device::engine_announcements() const {
+  return std::max(1u, runtime_.attributes().announcements / runtime_.size());
+}
+
+/// What this rank believes of a port or engine of others, by the hash of its name; 0 matches any.
+uint32_t Device::sender_hash(uint16_t target) {
+  if (target & kEngineTarget) return runtime_.target(target)->name_hash.load(std::memory_order_relaxed);
+  const Port* port = runtime_.port(target);
+  return port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
+}
+
+int Device::refuse(Channel* channel, OutKey* key, int code) {
+  if (LCI_MUTATED("retry_without_reason")) return LCI_RETRY;
+  if (key) {
+    key->refused_batch = batch_;
+    if (code == LCI_RETRY_NOCREDIT) key->refused = true;
+    if (LCI_MUTATED("refusal_blocks_all")) batch_refusal_ = code;
+  }
+  if (code == LCI_RETRY_NOMEM) {
+    channel->full_batch = batch_;
+    channel->wants_room = true;
+    counters.add(Metric::ring_full);
+  } else if (code == LCI_RETRY_NOPACKET) {
+    if (!LCI_MUTATED("refusal_of_one_only")) batch_refusal_ = code;
+    wait_for_packets();
+  }
+  return code;
+}
+
+/// Refusals of this batch that a descriptor inherits without being attempted. [V1-V3]
+int Device::refused_earlier(Channel& channel, const OutKey& key, bool reply) {
+  if (key.refused_batch == batch_ && !reply) return LCI_RETRY_ORDER;
+  if (batch_refusal_ != 0) return batch_refusal_;
+  if (channel.full_batch == batch_) return LCI_RETRY_NOMEM;
+  return LCI_DONE;
+}
+
+/// Whether a message of this key may be attempted now.
+int Device::admit(Channel& channel, OutKey& key, const lci_descriptor& op) {
+  if (key.state == OutKey::State::kClosed || key.state == OutKey::State::kMismatch) {
+    const bool closed = key.state == OutKey::State::kClosed;
+    const int code = closed ? LCI_ERR_PORT_CLOSED : LCI_ERR_PORT_MISMATCH;
+    if (op.op == LCI_OP_SEND) {
+      return fail(code, "send: matching engine %u of rank %u %s", op.port, op.rank,
+                  closed ? "was freed; it may be created again" : "has keys of another kind; make both sides the same");
+    }
+    return fail(code, "post: port %u of rank %u %s", op.port, op.rank,
+                closed ? "is closed; it may open again" : "has another name there; give both sides the same");
+  }
+  // Replies go past what waits for credit, or two ranks could wait for each other.
+  const bool reply = is_reply(op);
+  int code = refused_earlier(channel, key, reply);
+  if (code == LCI_DONE && channel.chaos) {
+    code = channel.chaos->refuse();
+    if (code != LCI_DONE) {
+      counters.add(Metric::chaos_refused);
+      code = refuse(&channel, &key, code);
+      if (code == LCI_RETRY_NOCREDIT) chaos_refused_.emplace_back(&channel, &key);
+      unfinished_ = true;
+    }
+  }
+  // Also behind one that this batch has put into the backlog: only who was refused so is told when it may go.
+  const bool may_wait = code == LCI_DONE || (code == LCI_RETRY_ORDER && !LCI_MUTATED("forget_behind_backlog"));
+  if (may_wait && !LCI_MUTATED("backlog_overtaken") && !reply && !backlog_.empty() && !retrying_backlog_ &&
+      backlog_.count(op.rank)) {
+    code = LCI_RETRY_BACKLOG;
+    key.refused = true;
+    key.refused_batch = batch_;
+  }
+  return code;
+}
+
+/// The same for what has no key: a put or get without signal.
+int Device::admit_keyless(Channel& channel) {
+  if (batch_refusal_ != 0) return batch_refusal_;
+  if (channel.full_batch == batch_) return LCI_RETRY_NOMEM;
+  int code = channel.chaos ? channel.chaos->refuse() : LCI_DONE;
+  if (code == LCI_DONE) return code;
+  if (code == LCI_RETRY_NOCREDIT) code = LCI_RETRY_LOCK;  // nobody would say when there is credit
+  counters.add(Metric::chaos_refused);
+  unfinished_ = true;
+  return refuse(&channel, nullptr, code);
+}
+
+/// Credit that went out comes back as sends are matched; an announcement costs a packet and a way there and back. So a
+/// key that ran dry waits for some passes before it announces: what is never matched gives no credit back. [X7]
+bool Device::awaits_credit(Channel& channel, OutKey& key) {
+  if (!(key.target & kEngineTarget) || key.state != OutKey::State::kLeased) return false;
+  const uint64_t pass = counters.get(Metric::progress_calls);
+  if (!key.dry) {
+    key.dry = true;
+    key.dry_since = pass;
+    if (!key.dry_listed) dry_keys_.emplace_back(&channel, &key);
+    key.dry_listed = true;
+    unfinished_ = true;
+  }
+  return pass - key.dry_since < kPatiencePasses;
+}
+
+}  // namespace lci

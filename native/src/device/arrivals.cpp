@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rings of a peer hold: taken in order, checked, and handed to the protocol that it belongs to. [area H]
+#include <sched.h>
+
+#include <algorithm>
+#include <new>
+
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+namespace {
+
+/// Control messages handled per channel and pass.
+constexpr uint32_t kControlBudget = 256;
+
+/// Whether something that came waits for room at its port: of interest to a mutation only.
+bool holds_back(Channel& channel) {
+  bool waits = false;
+  channel.in_keys.for_each([&](const InKey& key) { waits = waits || !key.waiting.empty(); });
+  return waits;
+}
+
+}  // namespace
+
+bool Device::drain_control(Channel& channel) {
+  if (LCI_MUTATED("control_waits_for_inboxes") && holds_back(channel)) return false;
+  bool moved = false;
+  for (uint32_t i = 0; i < kControlBudget && channel.control_in.has_message(); ++i) {
+    const SlotHeader header = channel.control_in.header();
+    handle_control(channel, header);
+    if (channel.control_in.advance(1)) touch(channel);
+    moved = true;
+  }
+  return moved;
+}
+
+void Device::handle_control(Channel& channel, const SlotHeader& header) {
+  if (channel.failed || channel.broken) return;
+  if (!channel.out_open && header.kind != Message::kBarrier) {
+    return protocol_error(channel, "answer to one who never spoke", header);
+  }
+  switch (header.kind) {
+    case Message::kReady:
+      return handle_ready(channel, header);
+    case Message::kGrant:
+      return handle_grant(channel, header);
+    case Message::kRecall:
+      return handle_recall(channel, header);
+    case Message::kReturn:
+      return handle_return(channel, header);
+    case Message::kRefuse:
+      return handle_refusal(channel, header);
+    case Message::kBarrier:
+      return handle_barrier(channel, header);
+    case Message::kWithdraw:
+      return handle_withdrawal(channel, header);
+    case Message::kPutAck:
+      return handle_put_ack(channel, header);
+    default:
+      return protocol_error(channel, "unknown control message", header);
+  }
+}
+
+bool Device::drain_data(Channel& channel, Budget& budget) {
+  bool moved = false;
+  while (budget.messages != 0 && channel.data_in.has_message()) {
+    const SlotHeader header = channel.data_in.header();
+    if (LCI_MUTATED("progress_unlocked")) sched_yield();
+    uint32_t bytes = 0, slots = 1;
+    if (channel.failed || channel.broken) {
+      slots = header.kind == Message::kAmInline || header.kind == Message::kSendInline
+                  ? slots_for(std::min(header.size, LCI_INLINE_MAX))
+                  : 1;
+    } else if (!try_handle_data(channel, header, &bytes, &slots)) {
+      unfinished_ = true;
+      break;
+    }
+    if (channel.data_in.advance(slots)) touch(channel);
+    moved = true;
+    if (LCI_MUTATED("ignore_budget")) continue;
+    --budget.messages;
+    if (bytes >= budget.bytes) {
+      budget.bytes = 0;
+      budget.messages = 0;
+    } else {
+      budget.bytes -= bytes;
+    }
+  }
+  return moved;
+}
+
+/// As handle_data(); what finds no memory is tried again later, and holds up nobody else.
+bool Device::try_handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots) {
+  try {
+    return handle_data(channel, header, payload_bytes, slots);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+/// False: try again later, the message stays in the ring.
+bool Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots) {
+  switch (header.kind) {
+    case Message::kAmInline:
+    case Message::kSendInline: {
+      if (header.size > LCI_INLINE_MAX) {
+        protocol_error(channel, "inline payload too long", header);
+        return true;
+      }
+      *slots = slots_for(header.size);
+      *payload_bytes = header.size;
+      handle_message(channel, header, {&channel.data_in, nullptr, header.size, (header.flags & kFlagSignal) != 0});
+      return true;
+    }
+    case Message::kAmPacket:
+    case Message::kSendPacket: {
+      const std::byte* bytes = payload_of(channel, header, runtime_.max_eager());
+      if (!bytes) {
+        protocol_error(channel, "packet outside its arena", header);
+        return true;
+      }
+      *payload_bytes = header.size;
+      const auto packet = static_cast<uint32_t>(header.arg);
+      const uint32_t to_lend = header.arg & kInPlace ? 0 : packet;  // what is the sender's own is copied
+      if (!handle_message(channel, header, {nullptr, bytes, header.size, false, to_lend})) {
+        channel.packets_back.push_back(packet);
+      }
+      return true;
+    }
+    case Message::kAnnounce:
+    case Message::kRendezvous:
+      handle_announcement(channel, header);
+      return true;
+    case Message::kRendezvousData: {
+      *payload_bytes = header.size;
+      std::byte offset[8];
+      channel.data_in.read_payload(offset, sizeof offset);
+      return handle_chunk(channel, header, offset);
+    }
+    case Message::kPutData:
+    case Message::kGet: {
+      RemoteAccess access;
+      channel.data_in.read_payload(&access, sizeof access);
+      if (header.kind == Message::kGet) {
+        handle_get(channel, header, access);
+      } else {
+        *payload_bytes = header.size;
+        handle_put_data(channel, header, access);
+      }
+      return true;
+    }
+    default:
+      protocol_error(channel, "unknown data message", header);
+      return true;
+  }
+}
+
+/// Payload of a packet that a peer named: checked, because every bit of the handle is the peer's.
+const std::byte* Device::packet_of(Channel& channel, uint64_t handle, uint32_t size) {
+  if (handle == 0 || handle > UINT32_MAX || size > runtime_.max_eager() ||
+      !channel.peer->contains(handle * kPacketUnit, kPacketPayloadOffset + uint64_t{size})) {
+    return nullptr;
+  }
+  return channel.peer->at(handle * kPacketUnit) + kPacketPayloadOffset;
+}
+
+/// In the packet that came, or at most @p most bytes where that says: checked, because every bit of either is the
+/// peer's. To be looked at once, since the packet may say something else the next time.
+const std::byte* Device::payload_of(Channel& channel, const SlotHeader& header, uint32_t most) {
+  if (!(header.arg & kInPlace)) return packet_of(channel, header.arg, header.size);
+  const std::byte* packet = packet_of(channel, header.arg & ~kInPlace, sizeof(uint64_t));
+  if (!packet || header.size > most) return nullptr;
+  uint64_t offset;
+  std::memcpy(&offset, packet, sizeof offset);
+  return channel.peer->contains(offset, header.size) ? channel.peer->at(offset) : nullptr;
+}
+
+/// True: its packet stays with the user.
+bool Device::handle_message(Channel& channel, const SlotHeader& header, const Payload& payload) {
+  counters.add(Metric::arrivals);
+  counters.add(Metric::arrival_bytes, header.size);
+  InKey* key = in_key(channel, header.target);
+  const bool am = header.kind == Message::kAmInline || header.kind == Message::kAmPacket;
+  uint64_t request = 0;
+  if (!key || am == ((header.target & kEngineTarget) != 0) || (payload.signal && (!am || payload.size != 0)) ||
+      (am && !read_request(channel, header, &request))) {
+    protocol_error(channel, "message to nothing", header);
+    return false;
+  }
+  Target& target = *key->target;
+  if (am && (header.flags & kFlagReply)) return handle_reply(channel, *key, header, payload, request);
+  if (!target.is_open() || target.generation.load(std::memory_order_relaxed) != header.aux) {
+    if (LCI_MUTATED("error_breaks_channel")) channel.broken = true;
+    counters.add(Metric::discarded);  // sent before the sender learned that the port closed
+    decline_reply(channel, request);
+    return false;
+  }
+  const bool credited = header.flags & kFlagCredited;
+  if (credited ? !spend_lease(*key, header, header.size) : target.credited) {
+    protocol_error(channel, "more messages than were granted", header);
+    return false;
+  }
+  try {
+    if (!am) return handle_send(channel, *key, header, payload, credited), false;
+    return deliver_request(static_cast<Port&>(target), *key, header.tag, payload, credited ? 1 : 0,
+                           credited ? header.size : 0, nullptr, request) == Delivery::kLent;
+  } catch (const std::bad_alloc&) {
+    // It stays in the ring, and is handled anew when there is memory: nothing of it has happened.
+    counters.set(Metric::arrivals, counters.get(Metric::arrivals) - 1);
+    counters.set(Metric::arrival_bytes, counters.get(Metric::arrival_bytes) - header.size);
+    if (credited && !LCI_MUTATED("blame_sender_for_memory")) {
+      ++key->leased.messages;
+      key->leased.bytes += header.size;
+    }
+    throw;
+  }
+}
+
+void Device::protocol_error(Channel& channel, const char* what, const SlotHeader& header) {
+  channel.broken = true;
+  counters.add(Metric::protocol_errors);
+  fail(LCI_ERR_PROTOCOL,
+       "rank %u sent bytes that make no sense: %s (kind %u, target %u, size %u); it is treated as failed", channel.rank,
+       what, static_cast<unsigned>(header.kind), header.target, header.size);
+  LCI_LOG(runtime_.log(), LogLevel::kError, "protocol", "%s", last_error());
+  runtime_.peer_gone(channel.rank, RankState::kFailed);
+}
+
+}  // namespace lci

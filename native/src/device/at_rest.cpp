@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a device is at rest: for parking, for waiting until all has left, and for closing.
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+bool Device::has_work() const {
+  if (unfinished_ || delayed_pending()) return true;
+  if (work_.load(std::memory_order_acquire) || has_handed_.load(std::memory_order_acquire)) return true;
+  Arena& arena = runtime_.arena();
+  if (!arena.header().device[index_].returned_packets.empty_for_parking()) return true;
+  if (packets_may_be_there() || reply_room_came_.load(std::memory_order_acquire)) return true;
+  if (seen_epoch_ != runtime_.peer_epoch()) return true;
+  const std::atomic<uint8_t>* summary = arena.summary(index_);
+  for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
+    if (summary[rank].load(std::memory_order_acquire) != 0) return true;
+  }
+  for (const Channel* channel : ready_) {
+    if (channel->data_in.has_message() || channel->control_in.has_message()) return true;
+  }
+  return false;
+}
+
+bool Device::drained() const {
+  if (!backlog_.empty() || sends_live() != 0 || departures_.live() != 0 || delayed_pending() || !touched_.empty())
+    return false;
+  for (const auto& channel : channels_) {
+    if (channel && !channel->failed && (channel->out_queued() || channel->remote_operations != 0)) return false;
+  }
+  return true;
+}
+
+bool Device::all_ended() const {
+  if (LCI_MUTATED("drained_forgets_receives")) return drained();
+  return outstanding.none() && receives_.live() == 0 && drained() && !has_handed_.load(std::memory_order_acquire);
+}
+
+bool Device::delayed_pending() const {
+  if (!runtime_.chaos()) return false;
+  for (const auto& channel : channels_) {
+    if (channel && channel->chaos && channel->chaos->pending()) return true;
+  }
+  return false;
+}
+
+}  // namespace lci

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control traffic that waits for room in the control ring. It is never refused: each kind waits in a list that lies in
+// what it belongs to, so nothing is allocated for it. [X1]
+#include "device/device.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+bool Device::flush_control(Channel& channel) {
+  bool moved = false;
+  while (InKey* key = channel.queued_control) {
+    bool all = true;
+    if (key->refuse != 0) {
+      const SlotHeader header{Message::kRefuse, 0, key->number, 0, key->refuse, key->refuse_generation, 0};
+      if ((all = emit_control(channel, header))) key->refuse = 0;
+    }
+    if (all && (key->grant_open || key->grant.messages != 0 || key->grant.bytes != 0)) {
+      const uint8_t flags = key->target->credited ? 0 : kFlagUncredited;
+      const SlotHeader header{Message::kGrant,
+                              flags,
+                              key->number,
+                              key->grant.messages,
+                              key->target->name_hash.load(std::memory_order_relaxed),
+                              key->generation,
+                              key->grant.bytes};
+      if ((all = emit_control(channel, header))) {
+        key->grant = {};
+        key->grant_open = false;
+        counters.add(Metric::grants);
+      }
+    }
+    if (all && key->recall) {
+      const SlotHeader header{Message::kRecall, 0, key->number, 0, 0, key->generation, 0};
+      if ((all = emit_control(channel, header))) {
+        key->recall = false;
+        counters.add(Metric::recalls);
+      }
+    }
+    if (!all) return moved;
+    channel.queued_control = key->next_queued;
+    key->queued = false;
+    moved = true;
+  }
+  while (OutKey* key = channel.queued_returns) {
+    const SlotHeader header{Message::kReturn,    0, key->target, key->give_back.messages, 0, key->generation,
+                            key->give_back.bytes};
+    if (!emit_control(channel, header)) return moved;
+    key->give_back = {};
+    if (key->declined != 0) {
+      if (!emit_control(channel, {Message::kReturn, kFlagReply, key->target, key->declined, 0, 0, 0})) return moved;
+      key->declined = 0;
+    }
+    key->queued = false;
+    channel.queued_returns = key->next_queued;
+    counters.add(Metric::returns);
+    moved = true;
+  }
+  while (!channel.queued_ready.empty()) {
+    const uint64_t id = channel.queued_ready.back();
+    if (ReceiveContext* context = receives_.find(id)) {
+      const SlotHeader header{Message::kReady, 0, 0, 0, 0, id, context->sender};
+      if (!emit_control(channel, header)) return moved;
+      context->ready_sent = true;
+    }
+    channel.queued_ready.pop_back();
+    moved = true;
+  }
+  while (!channel.withdrawals.empty()) {
+    const auto [receiver, code] = channel.withdrawals.back();
+    if (!emit_control(channel, {Message::kWithdraw, 0, 0, 0, static_cast<uint32_t>(code), receiver, 0})) return moved;
+    if (code != 0) --channel.served_gets;
+    channel.withdrawals.pop_back();
+    moved = true;
+  }
+  if (!channel.put_acks.empty()) moved |= flush_put_acks(channel);
+  if (!channel.signals.empty()) moved |= flush_signals(channel);
+  return moved;
+}
+
+}  // namespace lci

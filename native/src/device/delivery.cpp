@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Telling users: an active message goes to its port, the end of an operation to who waits for it.
+#include <new>
+
+#include "base/fences.hpp"
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "lane/inbox.hpp"
+#include "lane/lane.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+/// Says to which object an arrival is handed, so that it is not freed meanwhile.
+///
+/// Memory orders: the device writes the word, fences, and looks at the port again; who frees the object has closed the
+/// port, pays the barrier, and reads the word. So one of the two sees the other. The end is a release.
+class Device::Delivering {
+ public:
+  Delivering(Device& device, const Port& port)
+      : word_(device.delivering_), completion_(port.completion.load(std::memory_order_acquire)) {
+    word_.store(completion_, std::memory_order_relaxed);
+    device.runtime_.delivery_fence();
+    if (!port.is_open() || port.completion.load(std::memory_order_acquire) != completion_) completion_ = nullptr;
+  }
+  ~Delivering() { word_.store(nullptr, std::memory_order_release); }
+  Delivering(const Delivering&) = delete;
+  Delivering& operator=(const Delivering&) = delete;
+  /// Null: the port has closed.
+  Completion* completion() const { return completion_; }
+
+ private:
+  std::atomic<const Completion*>& word_;
+  Completion* completion_;
+};
+
+/// Hands an active message to its port. @p owned: the payload lies in an ArrivalBuffer that is passed on.
+Device::Delivery Device::deliver(Port& port, InKey& key, uint32_t rank, uint64_t tag, const Payload& payload,
+                                 uint32_t charge_messages, uint64_t charge_bytes, std::byte* owned) {
+  if (LCI_MUTATED("rank_of_target")) rank = runtime_.rank();
+  if (Inbox* inbox = port.inbox.load(std::memory_order_acquire)) {
+    const Arrival arrival{&key, key.generation, charge_messages, charge_bytes, rank, tag, payload.request};
+    return inbox->arrive(*this, arrival, payload, owned) ? Delivery::kLent : Delivery::kTaken;
+  }
+  const Delivering delivering(*this, port);
+  if (!delivering.completion()) {  // closed since it was looked at
+    counters.add(Metric::discarded);
+    release(key, key.generation, charge_messages, charge_bytes, false);
+    if (owned) lci_buffer_free(owned);
+    return Delivery::kRefused;
+  }
+  Completion& completion = *delivering.completion();
+  lci_status status{LCI_DONE, rank, tag, nullptr, payload.size, 0, port.number, 0};
+  if (!port.credited) {
+    std::byte copy[LCI_INLINE_MAX];
+    if (owned) {
+      status.buffer = owned;
+    } else if (payload.ring) {
+      payload.copy(copy);
+      status.buffer = copy;
+    } else {
+      status.buffer = const_cast<std::byte*>(payload.memory);
+    }
+    if (payload.signal) status.buffer = nullptr;
+    completion.signal(status);
+    if (owned) lci_buffer_free(owned);
+    if (charge_messages != 0 || charge_bytes != 0) release(key, key.generation, charge_messages, charge_bytes, false);
+    return Delivery::kTaken;
+  }
+  if (payload.packet != 0 && !LCI_MUTATED("arrivals_copied") && !payload.signal && completion.zero_copy() &&
+      runtime_.loans().lend(rank, payload.packet,
+                            {&key, {charge_messages, charge_bytes}, key.generation, payload.request})) {
+    status.buffer = const_cast<std::byte*>(payload.memory);
+    status.packet = payload.packet;
+    if (completion.signal(status) == LCI_DONE) return Delivery::kLent;
+    Charge charge;
+    runtime_.loans().take_back(rank, payload.packet, &charge);
+    counters.add(Metric::discarded);
+    release(key, key.generation, charge_messages, charge_bytes, false);
+    return Delivery::kRefused;
+  }
+  ArrivalBuffer* buffer = owned ? ArrivalBuffer::of(owned) : ArrivalBuffer::create(payload.size, runtime_.allocator());
+  if (!owned) payload.copy(buffer->bytes());
+  buffer->key = &key;
+  buffer->generation = key.generation;
+  buffer->charge_messages = charge_messages;
+  buffer->charge_bytes = charge_bytes;
+  buffer->signal = payload.signal;
+  buffer->request = payload.request;
+  status.buffer = buffer->bytes();
+  if (completion.signal(status) != LCI_DONE) {
+    counters.add(Metric::discarded);
+    release(key, key.generation, charge_messages, charge_bytes, false);
+    lci_buffer_free(status.buffer);
+    return Delivery::kRefused;
+  }
+  return Delivery::kTaken;
+}
+
+void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size) {
+  if (target.forgotten) return;
+  counters.add(Metric::signals);
+  if (target.completion) {
+    const lci_status status{code, rank, tag, buffer, size, LCI_MUTATED("context_lost") ? 0 : target.context, 0, 0};
+    const Queued* retrying = retrying_backlog_;
+    if (!LCI_MUTATED("handler_in_backlog")) retrying_backlog_ = nullptr;  // a handler's posts are new ones
+    if (target.completion->signal_held(status) != LCI_DONE) runtime_.shared.add(Metric::discarded);
+    retrying_backlog_ = retrying;
+  } else if (target.lane) {
+    target.lane->operation_ended(this, code, rank, tag, size, target.context);
+  }
+  target.ended_by(outstanding);
+}
+
+}  // namespace lci

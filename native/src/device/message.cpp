@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Active messages and sends: inline, by packet, announced, or (rendezvous.cpp) streamed.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+int Device::post_message(Channel& channel, const lci_descriptor& op, const void* inline_payload,
+                         const OpTarget& target) {
+  if (const int code = check_length(op, target); code != LCI_DONE) return code;
+  const uint32_t engine = LCI_MUTATED("engine_number_lost") ? 0 : op.port;
+  const auto number = static_cast<uint16_t>(op.op == LCI_OP_AM ? op.port : kEngineTarget | engine);
+  OutKey& key = out_key(channel, number);
+  int code = admit(channel, key, op);
+  if (code == LCI_DONE) {
+    Outgoing message{inline_payload, 0, op.size, op.tag, 0, 0};
+    if (op.flags & LCI_FLAG_NETWORK) message.network = &target;
+    std::byte gathered[LCI_INLINE_MAX];
+    describe_payload(op, gathered, &message);
+    if (op.op == LCI_OP_SEND) {
+      message.flags = op.policy;
+      if (match_key(op, runtime_.rank(), op.policy, &message.match)) message.flags |= kFlagKeyed;
+      code = send_message(channel, key, op, message, target);
+    } else if (op.policy == 0) {
+      code = send_message(channel, key, op, message, target);
+    } else if ((code = claim_reply_rooms(op, &message)) == LCI_DONE) {
+      code = send_message(channel, key, op, message, target);
+      if (is_retry(code) || is_error(code)) drop_reply_rooms(op);
+    }
+  }
+  if (LCI_MUTATED("refused_packet_lost") && is_retry(code) && (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_PACKET) {
+    runtime_.unhold_packet(op.u.ref.address);
+  }
+  if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !retrying_backlog_ && !LCI_MUTATED("disallowed_retry")) {
+    return to_backlog(op, inline_payload, target);
+  }
+  return code;
+}
+
+/// What cannot be sent at once will be signalled: also where it would wait in the backlog first.
+int Device::check_length(const lci_descriptor& op, const OpTarget& target) const {
+  if (op.size <= runtime_.max_eager() || target.completion || target.lane || LCI_MUTATED("long_message_unheard")) {
+    return LCI_DONE;
+  }
+  return fail(LCI_ERR_ARGUMENT, "post: %u bytes to rank %u need a completion object: they cannot be sent at once",
+              op.size, op.rank);
+}
+
+/// Where the bytes are. Of a short list they are gathered in @p gathered.
+void Device::describe_payload(const lci_descriptor& op, std::byte* gathered, Outgoing* message) {
+  const int form = op.flags & LCI_FLAG_PAYLOAD_MASK;
+  if (op.flags & LCI_FLAG_LIST) {
+    message->parts = reinterpret_cast<const lci_buffer*>(op.u.ref.address);
+    message->count = op.u.ref.count;
+    message->bytes = nullptr;
+    if (op.size <= LCI_INLINE_MAX) {
+      gather(message->parts, message->count, gathered);
+      message->bytes = gathered;
+      message->parts = nullptr;
+    }
+  } else if (form == LCI_FLAG_BUFFER) {
+    message->bytes = reinterpret_cast<const void*>(op.u.ref.address);
+    message->in_place = message->network && peers_see(message->bytes, message->size);
+  } else if (form == LCI_FLAG_PACKET) {
+    message->packet = static_cast<uint32_t>(op.u.ref.address);
+    message->bytes = nullptr;
+  }
+}
+
+int Device::send_message(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
+                         const OpTarget& target) {
+  if (op.size > runtime_.max_eager()) return post_rendezvous(channel, key, op, message, target);
+  const bool reply = (message.flags & kFlagReply) && !LCI_MUTATED("reply_needs_credit");
+  const bool credited = key.state == OutKey::State::kUncredited || reply ||
+                        (key.credit.messages != 0 && key.credit.bytes >= op.size) || LCI_MUTATED("ignore_credit");
+  if (!credited) return announce(channel, key, message);
+  const bool am = op.op == LCI_OP_AM;
+  return send_with_credit(channel, key, am ? Message::kAmInline : Message::kSendInline, message);
+}
+
+int Device::send_with_credit(Channel& channel, OutKey& key, Message inline_kind, const Outgoing& message) {
+  SlotHeader header{inline_kind, message.flags, key.target, message.size, key.generation, message.tag, message.match};
+  const bool spends = key.state == OutKey::State::kLeased && !(message.flags & kFlagReply);
+  if (spends) header.flags |= kFlagCredited;
+  if (message.size <= LCI_INLINE_MAX && !message.network) {
+    const void* bytes = message.packet ? runtime_.pool().data(message.packet) + kPacketPayloadOffset : message.bytes;
+    if (!emit_data(channel, header, bytes, message.size)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
+    if (message.packet && runtime_.unhold_packet(message.packet)) {
+      runtime_.pool().put(index_, message.packet);
+      runtime_.wake_packet_waiters();
+    }
+  } else {
+    if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
+    const uint32_t packet = fill_packet(channel, message, message.in_place);
+    if (packet == 0) return refuse(&channel, &key, LCI_RETRY_NOPACKET);
+    header.kind = inline_kind == Message::kAmInline ? Message::kAmPacket : Message::kSendPacket;
+    header.arg = packet | (message.in_place ? kInPlace : 0);
+    emit_data(channel, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
+    await_return(channel, packet, message);
+  }
+  if (spends) {
+    --key.credit.messages;
+    key.credit.bytes -= message.size;
+  }
+  counters.add(Metric::sent_bytes, message.size);
+  return message.network ? LCI_POSTED : LCI_DONE;
+}
+
+int Device::announce(Channel& channel, OutKey& key, const Outgoing& message) {
+  if (awaits_credit(channel, key)) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
+  if (key.announced >= key.announce_limit) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
+  if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
+  const uint32_t packet = fill_packet(channel, message, false);  // the receiver looks at it twice
+  if (packet == 0) return refuse(&channel, &key, LCI_RETRY_NOPACKET);
+  runtime_.packet_state(packet).announced = &key;
+  ++key.announced;
+  const SlotHeader header{Message::kAnnounce,      message.flags, key.target, message.size,
+                          sender_hash(key.target), message.tag,   packet};
+  emit_data(channel, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
+  await_return(channel, packet, message);
+  counters.add(Metric::announcements);
+  counters.add(Metric::sent_bytes, message.size);
+  return message.network ? LCI_POSTED : LCI_DONE;
+}
+
+/// Whether the receiver can read these bytes where they lie.
+bool Device::peers_see(const void* bytes, uint64_t size) const {
+  return size != 0 && runtime_.arena().holds(bytes, size) && !LCI_MUTATED("copy_always");
+}
+
+/// In place of a payload: where in our arena it lies.
+void Device::refer_to(uint32_t packet, const void* bytes) {
+  const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(bytes) - runtime_.arena().base());
+  std::memcpy(runtime_.pool().data(packet) + kPacketPayloadOffset, &offset, sizeof offset);
+}
+
+/// A packet that is out to the channel's peer: taken from the pool, or (handle given) the caller's own.
+uint32_t Device::fill_packet(Channel& channel, const Outgoing& message, bool in_place) {
+  uint32_t packet = message.packet;
+  if (packet == 0) {
+    packet = take_packet(channel, in_place ? sizeof(uint64_t) : message.size);
+    if (packet == 0) return 0;
+    std::byte* payload = runtime_.pool().data(packet) + kPacketPayloadOffset;
+    if (message.parts) {
+      gather(message.parts, message.count, payload);
+    } else if (in_place) {
+      refer_to(packet, message.bytes);
+    } else if (message.size != 0) {
+      std::memcpy(payload, message.bytes, message.size - (LCI_MUTATED("packet_loses_byte") ? 1 : 0));
+    }
+  } else {
+    runtime_.unhold_packet(packet);
+    send_packet(channel, packet, message.size);
+  }
+  return packet;
+}
+
+/// A packet of the pool for @p size bytes.
+uint32_t Device::take_packet(Channel& channel, uint32_t size) {
+  const uint32_t packet = runtime_.pool().get(index_);
+  if (packet != 0) send_packet(channel, packet, size);
+  return packet;
+}
+
+void Device::send_packet(Channel& channel, uint32_t packet, uint32_t size) {
+  PacketState& state = runtime_.packet_state(packet);
+  state = {channel.rank, static_cast<uint16_t>(index_ + 1), nullptr};
+  state.bytes = size;
+  counters.add(Metric::packets_out);
+}
+
+/// Undoes take_packet().
+void Device::return_unused(uint32_t packet) {
+  runtime_.packet_state(packet).device = 0;
+  counters.set(Metric::packets_out, counters.get(Metric::packets_out) - 1);
+  runtime_.pool().put(index_, packet);
+  runtime_.wake_packet_waiters();
+}
+
+}  // namespace lci

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets on their way back to the pool that they came from, and those who wait for one. [B12, SS-24]
+//
+// A packet comes back to the device that posted it. One that carried more than packet_return_threshold bytes goes to
+// the head of that device's deque: it is the last that its owner takes again, and the first that others steal. The
+// others go to the tail of the deque of the device by whose pass they are taken back: that device itself, or another
+// one of its pool that has run dry.
+#include <utility>
+
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+/// By the pass of device @p taker, which is this one, or has its lock and its pool.
+bool Device::take_returned_packets(uint32_t taker) {
+  ReturnedPackets& returned = runtime_.arena().header().device[index_].returned_packets;
+  if (returned.empty()) return false;
+  scratch_.clear();
+  large_.clear();
+  PacketPools& pool = runtime_.pool();
+  const bool honest = returned.take_all(
+      [&](uint32_t handle) -> const PacketHeader& { return *reinterpret_cast<PacketHeader*>(pool.data(handle)); },
+      [&](uint32_t handle) { return take_returned_packet(handle); });
+  if (!honest) counters.add(Metric::protocol_errors);
+  const bool any = !scratch_.empty() || !large_.empty();
+  counters.set(Metric::packets_out, counters.get(Metric::packets_out) - scratch_.size() - large_.size());
+  if (!LCI_MUTATED("leak_packet")) {
+    const End end = LCI_MUTATED("packets_to_the_tail") ? End::kTail : End::kHead;
+    if (!large_.empty()) pool.put_many(index_, large_.data(), static_cast<uint32_t>(large_.size()), end);
+    if (!scratch_.empty()) pool.put_many(taker, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
+  }
+  packets_came_.store(true, std::memory_order_release);
+  runtime_.wake_packet_waiters();
+  return any;
+}
+
+/// Packets that came back to devices which nobody progresses just now. Only tries their locks: nobody waits.
+void Device::collect_packets() {
+  if (runtime_.pool().free_for(index_) != 0) return;
+  for (uint32_t i = 0; i < runtime_.devices(); ++i) {
+    Device& other = runtime_.device(i);
+    if (i == index_ || other.lane() || !runtime_.pool().share(index_, i)) continue;
+    if (runtime_.arena().header().device[i].returned_packets.empty()) continue;
+    const TryLockGuard guard(other.lock);
+    if (!guard || other.lane()) continue;
+    const Progressing mark(other);  // of those who are told that their packets have left
+    other.take_returned_packets(index_);
+    other.ring_doorbells();
+  }
+}
+
+/// False: a peer names a packet that is not out to anybody.
+bool Device::take_returned_packet(uint32_t handle) {
+  if (!runtime_.pool().owns(handle)) return false;
+  PacketState& state = runtime_.packet_state(handle);
+  if (state.device != index_ + 1) return false;
+  state.device = 0;
+  if (state.announced) {
+    OutKey& key = *state.announced;
+    state.announced = nullptr;
+    --key.announced;
+    if (key.refused) tell_writable(*channels_[state.rank], key);
+  }
+  if (state.departure != 0 && !LCI_MUTATED("forget_departure")) packet_returned(std::exchange(state.departure, 0));
+  (state.bytes > runtime_.attributes().packet_return_threshold ? large_ : scratch_).push_back(handle);
+  return true;
+}
+
+void Device::wait_for_packets() {
+  packets_wanted_ = true;
+  runtime_.packet_waiters.fetch_or(1u << index_, std::memory_order_seq_cst);
+}
+
+/// Somebody said so, or the pool has packets that came before our wish was known.
+bool Device::packets_may_be_there() const {
+  if (!packets_wanted_) return false;
+  return packets_came_.load(std::memory_order_acquire) ||
+         (runtime_.pool().free_for(index_) != 0 && !LCI_MUTATED("miss_packets"));
+}
+
+void Device::hand_back(Channel& channel, const uint32_t* handles, size_t count) {
+  Arena& home = *channel.peer;
+  home.header().device[index_].returned_packets.give(handles, count, [&](uint32_t handle) -> PacketHeader& {
+    return *reinterpret_cast<PacketHeader*>(home.at(uint64_t{handle} * kPacketUnit));
+  });
+}
+
+void Device::give_packets_back(Channel& channel) {
+  if (LCI_MUTATED("lose_return")) channel.packets_back.clear();
+  if (channel.packets_back.empty()) return;
+  hand_back(channel, channel.packets_back.data(), channel.packets_back.size());
+  channel.packets_back.clear();
+  touch(channel);
+}
+
+void Device::return_packet_now(Channel& channel, uint32_t handle) {
+  hand_back(channel, &handle, 1);
+  channel.peer->summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
+  runtime_.publication_fence();
+  runtime_.wake_device(channel.rank, index_);
+}
+
+}  // namespace lci

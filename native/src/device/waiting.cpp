@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/waiting.hpp"
+
+#include <mutex>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+int progress_shared(Device& device) {
+  if (LCI_MUTATED("poll_blocks")) const std::lock_guard<TryLock> waited(device.lock);
+  TryLockGuard guard(device.lock);
+  if (!guard && !LCI_MUTATED("progress_unlocked")) return LCI_RETRY;
+  if (device.lane()) return fail(LCI_ERR_DEVICE, "progress: device %u belongs to a lane", device.index());
+  const Progressing mark(device);
+  device.runtime().look_at_peers(false);
+  Budget budget;
+  bool moved = device.progress(budget);
+  for (uint32_t i = 0; LCI_MUTATED("progress_serves_all") && i < device.runtime().devices(); ++i) {
+    Device& other = device.runtime().device(i);
+    if (&other == &device || !other.lock.try_lock()) continue;
+    moved |= other.progress(budget);
+    other.lock.unlock();
+  }
+  return moved && !LCI_MUTATED("progress_hides_moves") ? LCI_DONE : LCI_RETRY;
+}
+
+Waiting::Waiting(const char* operation, std::span<Device* const> devices, uint32_t timeout_ms)
+    : operation_(operation),
+      devices_(devices),
+      timeout_ms_(timeout_ms),
+      end_(timeout_ms == LCI_FOREVER ? UINT64_MAX : now_ns() + uint64_t{timeout_ms} * 1'000'000u) {}
+
+int Waiting::allowed() const {
+  if (in_signal_context()) {
+    return fail(LCI_ERR_SIGNAL_CONTEXT, "%s: called from a handler, which must not wait; return from it first",
+                operation_);
+  }
+  for (const Device* device : devices_) {
+    if (device->lane()) {
+      return fail(LCI_ERR_DEVICE, "%s: device %u belongs to a lane, whose loop waits for it", operation_,
+                  device->index());
+    }
+  }
+  return LCI_DONE;
+}
+
+int Waiting::turn() {
+  if (over_) return fail(LCI_ERR_TIMEOUT, "%s: not done after %u ms", operation_, timeout_ms_);
+  bool moved = false;
+  for (Device* device : devices_) {
+    const int code = progress_shared(*device);
+    if (is_error(code)) return code;
+    moved |= code == LCI_DONE;
+  }
+  if (moved) idle_.reset();
+  if (end_ == UINT64_MAX) {
+    if (!moved) idle_.wait(UINT64_MAX);
+    return LCI_DONE;
+  }
+  const uint64_t now = now_ns();
+  over_ = now >= end_ && !LCI_MUTATED("wait_never_expires");
+  if (!moved && !over_) idle_.wait(end_ - now);
+  return LCI_DONE;
+}
+
+}  // namespace lci

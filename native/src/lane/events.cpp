@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happened, as records for the loop: from devices of the lane directly, from other threads through a stack.
+#include <algorithm>
+#include <utility>
+
+#include "base/mutation.hpp"
+#include "lane/lane.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+void Lane::operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context) {
+  if (retired_.load(std::memory_order_acquire)) return;
+  const auto fill = [&](lci_record& ended) {
+    ended = {};
+    ended.kind = LCI_RECORD_OP;
+    ended.code = static_cast<uint16_t>(code);
+    ended.rank = rank;
+    ended.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
+    ended.u.address = size;
+    ended.tag = tag;
+    ended.context = context;
+  };
+  const bool here = from && from->lane() == this;
+  if (here && may_record()) {  // in its place at once: the common case
+    held_[tail_ & ring_mask_].inbox = nullptr;
+    fill(record(tail_++));
+    --in_flight_;
+    return;
+  }
+  lci_record ended;
+  fill(ended);
+  if (here) {
+    queue(ended);
+  } else {
+    push(ended, true);
+  }
+}
+
+/// Whether a record may be written now: nothing waits that came before, and the loop asked for records.
+bool Lane::may_record() {
+  const bool entered = busy_.load(std::memory_order_relaxed) != 0;
+  return entered && queue_.empty() && room() != 0 && (control().flags & LCI_ENTER_DRAIN);
+}
+
+void Lane::writable(Device* from, uint32_t rank, uint16_t target, uint64_t count) {
+  lci_record room{};
+  room.kind = LCI_RECORD_WRITABLE;
+  room.flags = target & kEngineTarget ? LCI_RECORD_FLAG_ENGINE : 0;
+  room.rank = rank;
+  room.port = target & static_cast<uint16_t>(~kEngineTarget);
+  room.index = static_cast<uint16_t>(from->lane_index);
+  room.context = count;
+  queue(room);
+}
+
+void Lane::peer_changed(Device* from, uint32_t rank, int state, int code) {
+  lci_record change{};
+  change.kind = LCI_RECORD_PEER;
+  change.code = static_cast<uint16_t>(code);
+  change.rank = rank;
+  change.index = static_cast<uint16_t>(from->lane_index);
+  change.context = static_cast<uint64_t>(state);
+  queue(change);
+}
+
+void Lane::port_changed(Device* from, uint32_t rank, uint16_t target, int code) {
+  lci_record change{};
+  change.kind = LCI_RECORD_PORT;
+  change.flags = target & kEngineTarget ? LCI_RECORD_FLAG_ENGINE : 0;
+  change.code = static_cast<uint16_t>(code);
+  change.rank = rank;
+  change.port = target & static_cast<uint16_t>(~kEngineTarget);
+  change.index = static_cast<uint16_t>(from->lane_index);
+  queue(change);
+}
+
+void Lane::synchronizer_fired(uint32_t id, std::vector<lci_status> statuses) {
+  if (retired_.load(std::memory_order_acquire)) return;
+  for (size_t i = 0; i < statuses.size(); ++i) {
+    const lci_status& status = statuses[i];
+    lci_record fired{};
+    fired.kind = LCI_RECORD_SYNC;
+    fired.code = static_cast<uint16_t>(status.code);
+    fired.rank = status.rank;
+    fired.port = static_cast<uint16_t>(status.port);
+    fired.index = static_cast<uint16_t>(statuses.size() - 1 - i);
+    fired.size = static_cast<uint32_t>(status.size);
+    fired.tag = status.tag;
+    fired.context = uint64_t{id} << 32 | (status.user_context >> 32);
+    push(fired, false);
+  }
+}
+
+void Lane::graph_event(const lci_record& record) {
+  if (retired()) return;
+  if (is_entered()) {
+    queue(record);
+  } else {
+    push(record, false);
+  }
+}
+
+void Lane::push(const lci_record& record, bool operation) {
+  auto* node = new Pushed{nullptr, record, operation};
+  Pushed* head = pushed_.load(std::memory_order_relaxed);
+  do {
+    node->next = head;
+  } while (!pushed_.compare_exchange_weak(head, node, std::memory_order_seq_cst, std::memory_order_relaxed));
+  wake();
+}
+
+bool Lane::take_pushed() {
+  if (!pushed_.load(std::memory_order_relaxed)) return false;
+  Pushed* node = pushed_.exchange(nullptr, std::memory_order_acquire);
+  Pushed* in_order = nullptr;
+  while (node) {
+    Pushed* next = node->next;
+    node->next = in_order;
+    in_order = node;
+    node = next;
+  }
+  while (in_order) {
+    queue_.push_back(in_order->record);
+    Pushed* next = in_order->next;
+    delete in_order;
+    in_order = next;
+  }
+  return true;
+}
+
+/// What comes to a port leaves its payload behind: a record of a firing has no place for it.
+int LaneSynchronizer::signal(const lci_status& given) {
+  if (const int code = check_signal(given); code != LCI_DONE) return code;
+  lci_status status = given;
+  if (!LCI_MUTATED("keep_synchronized_arrival")) runtime()->drop_arrival(status);
+  std::vector<lci_status> fired;
+  {
+    std::lock_guard<TryLock> guard(lock_);
+    statuses_.push_back(status);
+    if (statuses_.size() < threshold_) return LCI_DONE;
+    fired.swap(statuses_);
+  }
+  lane_.synchronizer_fired(id(), std::move(fired));
+  return LCI_DONE;
+}
+
+}  // namespace lci

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets that the loop may fill without a crossing. [B13]
+#include <algorithm>
+
+#include "lane/lane.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+namespace {
+
+/// Packets that the loop may hold; topped up below half.
+constexpr uint32_t kPacketCache = 16;
+
+}  // namespace
+
+void Lane::refill_packets() {
+  lci_lane_control& control = this->control();
+  if (control.packet_count >= kPacketCache / 2) return;
+  const uint32_t got = runtime_.pool().get_many(devices_[0]->index(), control.packets + control.packet_count,
+                                                kPacketCache - control.packet_count);
+  for (uint32_t i = 0; i < got; ++i) {
+    runtime_.packet_state(control.packets[control.packet_count + i]).held = PacketState::kLoop;
+  }
+  control.packet_count += got;
+  if (control.packet_count == 0) devices_[0]->wait_for_packets();
+}
+
+void Lane::give_up_packets() {
+  lci_lane_control& control = this->control();
+  for (uint32_t i = 0; i < std::min<uint32_t>(control.packet_count, std::size(control.packets)); ++i) {
+    if (runtime_.unhold_packet(control.packets[i])) runtime_.pool().put(devices_[0]->index(), control.packets[i]);
+  }
+  control.packet_count = 0;
+  runtime_.wake_packet_waiters();
+}
+
+}  // namespace lci

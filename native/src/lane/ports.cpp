@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ports whose messages a lane takes.
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "lane/lane.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+int Lane::open_port(uint32_t number, const char* name, uint32_t messages, uint64_t bytes, uint32_t* index) {
+  uint32_t free = 0;
+  while (free < inboxes_.size() && inboxes_[free]) ++free;
+  if (free == kLaneInboxes)
+    return fail(LCI_ERR_EXHAUSTED, "open port %u: this lane has %u inboxes already", number, free);
+  Port* port = runtime_.port(number);
+  if (!port) return fail(LCI_ERR_PORT, "open port: %u is outside 1..%u", number, LCI_MAX_PORT);
+  if (messages == 0) messages = runtime_.attributes().inbox_messages;
+  if (bytes == 0) bytes = runtime_.attributes().inbox_bytes;
+  auto inbox = std::make_unique<Inbox>(*this, *port, free);
+  if (!inbox->open(messages, bytes, runtime_.max_eager())) {
+    return fail(LCI_ERR_NO_MEMORY, "open port %u: no address space for %lu bytes", number, bytes);
+  }
+  if (free == inboxes_.size()) inboxes_.emplace_back();
+  demand(free) = {};
+  demand(free).port = number;
+  Inbox* opened = inbox.get();
+  inboxes_[free] = std::move(inbox);
+  const int code = runtime_.open_port(number, name, nullptr, opened, messages, bytes);
+  if (code != LCI_DONE) {
+    demand(free) = {};
+    inboxes_[free].reset();
+    return code;
+  }
+  *index = free;
+  return LCI_DONE;
+}
+
+int Lane::close_port(uint32_t index) {
+  if (index >= inboxes_.size() || !inboxes_[index] || inboxes_[index]->closing) {
+    return fail(LCI_ERR_PORT, "close port: no inbox %u on this lane", index);
+  }
+  Inbox& inbox = *inboxes_[index];
+  inbox.closing = true;
+  const int code = runtime_.close_port(inbox.port().number);
+  const uint64_t discarded = inbox.discard();
+  if (!LCI_MUTATED("forget_discards")) runtime_.shared.add(Metric::discarded, discarded);
+  demand(index).depth = 0;
+  release_inboxes();
+  return code;
+}
+
+int Lane::set_zero_copy(uint32_t index, bool on) {
+  if (index >= inboxes_.size() || !inboxes_[index])
+    return fail(LCI_ERR_PORT, "zero copy: no inbox %u on this lane", index);
+  inboxes_[index]->set_zero_copy(on);
+  return LCI_DONE;
+}
+
+/// Closed inboxes go when the loop has consumed their last record.
+void Lane::release_inboxes() {
+  for (uint32_t i = 0; i < inboxes_.size(); ++i) {
+    if (!inboxes_[i] || !inboxes_[i]->closing || inboxes_[i]->records_out != 0) continue;
+    if (inboxes_[i]->has_pushed()) runtime_.shared.add(Metric::discarded, inboxes_[i]->discard());
+    demand(i) = {};
+    graveyard_.push_back(std::move(inboxes_[i]));
+  }
+}
+
+}  // namespace lci

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the loop has submitted: each descriptor is attempted once and gets its own outcome. [V1]
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "graph/lane_graphs.hpp"
+#include "lane/lane.hpp"
+#include "rma/copy_run.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+uint32_t Lane::publish() {
+  lci_lane_control& control = this->control();
+  const uint32_t count = std::min(control.submit_count, kLaneSubmissions + kSubmissionSlack);
+  control.submit_count = 0;
+  if (count == 0) return 0;
+  for (Device* device : devices_) device->begin_batch();
+  lci_descriptor* entries = submissions();
+  uint32_t posted = 0;
+  CopyRun copies;
+  for (uint32_t i = 0; i < count; ++posted) {
+    lci_descriptor& op = entries[i];
+    if (op.op >= LCI_OP_NODE_DONE) {
+      copies.end();
+      const bool release = op.op == LCI_OP_RELEASE;
+      op.outcome = static_cast<uint16_t>(release ? release_kept(op.user_context) : graphs_->submitted(op));
+      ++i;
+      continue;
+    }
+    const uint32_t used = entries_of(op);
+    if (op.device >= devices_.size() || used > count - i) {
+      op.outcome = static_cast<uint16_t>(fail(op.device >= devices_.size() ? LCI_ERR_DEVICE : LCI_ERR_SIZE,
+                                              "post: device %u of a lane with %zu, or a payload beyond the batch",
+                                              op.device, devices_.size()));
+      ++i;
+      continue;
+    }
+    Device& device = *devices_[op.device];
+    if (copies.copy(device, op) ||
+        (op.flags == LCI_FLAG_INLINE && !LCI_MUTATED("post_twice") && device.post_short(op))) {
+      op.outcome = LCI_DONE;
+      i += used;
+      continue;
+    }
+    op.outcome = static_cast<uint16_t>(submit(op, device));
+    if (LCI_MUTATED("error_ends_batch") && is_error(op.outcome)) break;
+    i += used;
+  }
+  return posted;
+}
+
+/// Attempts an operation that may be posted.
+int Lane::submit(lci_descriptor& op, Device& device) {
+  if (in_flight_ >= runtime_.attributes().max_posted) {
+    // What cannot be answered with posted may go on.
+    const bool short_message = op.op <= LCI_OP_SEND && op.size <= runtime_.max_eager() &&
+                               !(op.flags & (LCI_FLAG_SIGNAL | LCI_FLAG_NETWORK | LCI_FLAG_LIST));
+    if (!short_message && op.op != LCI_OP_CANCEL) {
+      device.counters.add(Metric::retries_pending);
+      return LCI_RETRY_PENDING;
+    }
+  }
+  OpTarget target{nullptr, this, op.user_context};
+  target.outstanding = &device.outstanding;
+  if (op.flags & LCI_FLAG_COMP) {
+    target.completion = runtime_.completion(static_cast<uint32_t>(op.user_context));
+    if (!target.completion) {
+      return fail(LCI_ERR_ARGUMENT, "post: no completion object %u", static_cast<uint32_t>(op.user_context));
+    }
+  }
+  if (op.op == LCI_OP_RECV) op.flags |= LCI_FLAG_SIGNAL;  // its status comes as a record, always
+  if (LCI_MUTATED("post_twice") && op.op == LCI_OP_AM) device.post(op, op.u.inline_payload, target, nullptr);
+  lci_status done;
+  // Counted before: the signal may come within the post.
+  ++in_flight_;
+  const int code = device.post(op, op.u.inline_payload, target, &done);
+  if (!is_posted(code) || target.completion) --in_flight_;
+  return code;
+}
+
+}  // namespace lci

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Put and get through messages as their initiator sees them. [C4-C7, 2B-18]
+#include <utility>
+
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+void Device::stream_put(Channel& channel, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
+                        const SignalRight& signal) {
+  auto context = std::make_unique<SendContext>();
+  SendContext& put = *context;
+  put.kind = SendContext::Kind::kPut;
+  put.target = target;
+  put.channel = &channel;
+  put.ranges = ranges_of(copy);
+  const bool ours = retrying_backlog_ && !retrying_backlog_->payload.empty();
+  if (((op.flags & LCI_FLAG_PAYLOAD_MASK) != LCI_FLAG_BUFFER || ours) &&
+      !LCI_MUTATED("put_keeps_no_copy")) {  // it does not stay where it is
+    put.owned.assign(copy.one.local, copy.one.local + copy.size);
+    put.ranges.back().local = put.owned.data();
+  } else if (!(op.flags & LCI_FLAG_LIST)) {
+    put.data = copy.one.local;
+  }
+  put.size = copy.size;
+  put.tag = op.tag;
+  put.signal = signal;
+  if (LCI_MUTATED("rma_signal_first") && signal.kind != SignalRight::Kind::kNone) {
+    channel.signals.push_back(std::exchange(put.signal, {}));
+  }
+  put.streaming = true;
+  put.id = sends_.add(std::move(context));
+  counters.set(Metric::sends_pending, sends_live());
+  const bool alone = channel.streams.empty();
+  if (alone && stream_chunk(channel, put) && put.sent == put.size) return;
+  channel.streams.push_back(&put);
+  make_busy(channel);
+  unfinished_ = true;
+}
+
+void Device::start_get(Channel& channel, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
+                       const SignalRight& signal) {
+  auto context = std::make_unique<ReceiveContext>();
+  ReceiveContext& get = *context;
+  get.target = target;
+  get.channel = &channel;
+  get.tag = op.tag;
+  get.is_get = true;
+  get.signal = signal;
+  get.posted_size = copy.size;
+  if (!(op.flags & LCI_FLAG_LIST)) get.posted_buffer = copy.one.local;
+  get.ranges = ranges_of(copy);
+  get.id = receives_.add(std::move(context));
+  begin_next_part(get);
+}
+
+/// False: there is none. The peer is asked for one range after the other, so a list is one get under way at it.
+bool Device::begin_next_part(ReceiveContext& get) {
+  if (get.ranges.empty()) return false;
+  const RemoteRange range = get.ranges.back();
+  get.ranges.pop_back();
+  get.buffer = range.local;
+  get.capacity = get.size = range.size;
+  get.access = range.access;
+  get.received = 0;
+  if (ask(*get.channel, get)) return true;
+  get.channel->asks.push_back(get.id);
+  make_busy(*get.channel);
+  return true;
+}
+
+bool Device::ask(Channel& channel, const ReceiveContext& get) {
+  return emit_data(channel, {Message::kGet, 0, 0, 0, 0, get.size, get.id}, &get.access, sizeof get.access);
+}
+
+bool Device::flush_asks(Channel& channel) {
+  bool moved = false;
+  while (!channel.asks.empty()) {
+    const ReceiveContext* get = receives_.find(channel.asks.back());
+    if (get && !ask(channel, *get)) {
+      channel.wants_room = true;
+      return moved;
+    }
+    channel.asks.pop_back();
+    moved = true;
+  }
+  return moved;
+}
+
+}  // namespace lci

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Put and get as their initiator sees them: a copy where the memory is at hand, else messages. [C4-C7, 2B-18, 2B-48]
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "rma/copy_guard.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+namespace {
+
+const char* name_of(const lci_descriptor& op) {
+  return op.op == LCI_OP_PUT ? "put" : "get";
+}
+
+int region_ended(const lci_descriptor& op) {
+  return fail(LCI_ERR_MEMORY_CLOSED, "%s: the region of rank %u has ended, or was closed here", name_of(op), op.rank);
+}
+
+}  // namespace
+
+/// What can be said without looking at the region.
+int Device::check_remote(const lci_descriptor& op) const {
+  const char* name = name_of(op);
+  const bool put = op.op == LCI_OP_PUT;
+  if (op.rank >= runtime_.size()) {
+    return fail(LCI_ERR_RANK, "%s: rank %u is outside 0..%u (device %u)", name, op.rank, runtime_.size() - 1, index_);
+  }
+  if (op.port > LCI_MAX_PORT) return fail(LCI_ERR_PORT, "%s: port %u exceeds %u", name, op.port, LCI_MAX_PORT);
+  if (op.port != 0 && op.tag > LCI_MAX_SIGNAL_TAG && !LCI_MUTATED("tags_unchecked")) {
+    return fail(LCI_ERR_TAG, "%s: tag %" PRIu64 " exceeds %u, the most that a signal can carry (rank %u)", name, op.tag,
+                LCI_MAX_SIGNAL_TAG, op.rank);
+  }
+  if (op.size != 0 && op.u.ref.count != 0) {
+    return fail(LCI_ERR_ARGUMENT, "%s: size and count are both given (rank %u)", name, op.rank);
+  }
+  const uint64_t size = bytes_of(op);
+  switch (op.flags & LCI_FLAG_PAYLOAD_MASK) {
+    case LCI_FLAG_INLINE:
+      if (size <= (put ? LCI_INLINE_MAX : 0)) return LCI_DONE;
+      return fail(LCI_ERR_SIZE, "%s: %" PRIu64 " bytes cannot be inline; use a buffer (rank %u)", name, size, op.rank);
+    case LCI_FLAG_PACKET:
+      if (put && op.u.ref.count == 0) return check_packet(op, name);
+      return fail(LCI_ERR_ARGUMENT, "%s: needs a buffer, not a packet (rank %u)", name, op.rank);
+    case LCI_FLAG_BUFFER:
+      if (op.u.ref.address != 0 || size == 0) return LCI_DONE;
+      return fail(LCI_ERR_ARGUMENT, "%s: null buffer of %" PRIu64 " bytes (rank %u)", name, size, op.rank);
+    default:
+      return fail(LCI_ERR_ARGUMENT, "%s: unknown payload form in flags 0x%x", name, op.flags);
+  }
+}
+
+/// One range of an open region; @p out has its displacement and size.
+int Device::find_part(const lci_descriptor& op, uint64_t id, RemotePart* out) const {
+  Remote& remote = out->remote;
+  if (!runtime_.remotes().find(id, &remote)) return region_ended(op);
+  if (remote.rank != op.rank) {
+    return fail(LCI_ERR_RANK, "%s: the region is of rank %u, not %u", name_of(op), remote.rank, op.rank);
+  }
+  if (LCI_MUTATED("displacement_lost")) out->displacement = 0;
+  if (out->displacement <= remote.size && out->size <= remote.size - out->displacement) return LCI_DONE;
+  return fail(LCI_ERR_SIZE,
+              "%s: %" PRIu64 " bytes at displacement %" PRIu64 " exceed the region of %" PRIu64 " bytes (rank %u)",
+              name_of(op), out->size, out->displacement, remote.size, op.rank);
+}
+
+int Device::find_remote(const lci_descriptor& op, const void* inline_payload, RemoteCopy* out) const {
+  int code = check_remote(op);
+  if (code != LCI_DONE) return code;
+  out->put = op.op == LCI_OP_PUT;
+  out->size = bytes_of(op);
+  if (op.flags & LCI_FLAG_LIST) {
+    code = find_parts(op, out);
+  } else {
+    out->one.size = out->size;
+    out->one.displacement = op.u.ref.displacement;
+    code = find_part(op, op.u.ref.remote, &out->one);
+  }
+  if (code == LCI_DONE) code = runtime_.check_peer(op.rank, name_of(op));
+  if (code != LCI_DONE || (op.flags & LCI_FLAG_LIST)) return code;
+  switch (op.flags & LCI_FLAG_PAYLOAD_MASK) {
+    case LCI_FLAG_INLINE:
+      out->one.local = static_cast<std::byte*>(const_cast<void*>(inline_payload)) + sizeof op.u;
+      break;
+    case LCI_FLAG_PACKET:
+      out->one.local = runtime_.pool().data(static_cast<uint32_t>(op.u.ref.address)) + kPacketPayloadOffset;
+      break;
+    default:
+      out->one.local = reinterpret_cast<std::byte*>(op.u.ref.address);
+  }
+  return code;
+}
+
+bool RemoteCopy::at_hand() const {
+  return std::ranges::all_of(parts(), [](const RemotePart& part) { return part.remote.memory != nullptr; });
+}
+
+/// Whether one of the regions has ended, and is not what it was when it was opened.
+bool RemoteCopy::ended() const {
+  return std::ranges::any_of(parts(), [](const RemotePart& part) {
+    return part.remote.shared_key->load(std::memory_order_seq_cst) != part.remote.key;
+  });
+}
+
+int Device::post_remote(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
+  RemoteCopy copy{};
+  int code = find_remote(op, inline_payload, &copy);
+  if (code != LCI_DONE) return code;
+  const bool at_hand = copies_at_hand() && copy.at_hand();
+  code = at_hand || copy.size == 0 ? copy_now(op, copy) : copy_by_messages(op, copy, target);
+  if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !retrying_backlog_) {
+    if (target.completion || target.lane) return to_backlog(op, inline_payload, target);
+    return fail(LCI_ERR_ARGUMENT, "%s: needs a completion object to wait in the backlog (rank %u)", name_of(op),
+                op.rank);
+  }
+  const bool packet = (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_PACKET;
+  if (packet && !is_retry(code) && !is_error(code) && runtime_.unhold_packet(op.u.ref.address)) {
+    runtime_.pool().put(index_, static_cast<uint32_t>(op.u.ref.address));
+    runtime_.wake_packet_waiters();
+  }
+  return code;
+}
+
+bool Device::copies_at_hand() const {
+  return runtime_.attributes().rma == RmaMode::kAuto && !ended_;
+}
+
+std::atomic<uint64_t>& Device::copying_word() {
+  return runtime_.arena().header().device[index_].copying;
+}
+
+void Device::copy_parts(const RemoteCopy& copy) {
+  if (copy.size == 0) return;
+  for (const RemotePart& part : copy.parts()) {
+    std::byte* there = part.remote.memory + part.displacement;
+    std::memmove(copy.put ? there : part.local, copy.put ? part.local : there,
+                 part.size - (LCI_MUTATED("copy_loses_byte") && part.size > 8 ? 1 : 0));
+    if (LCI_MUTATED("rma_lose_part")) return;
+  }
+}
+
+int Device::copy_now(const lci_descriptor& op, const RemoteCopy& copy) {
+  Channel* channel = nullptr;
+  SignalRight signal;
+  if (op.port != 0) {  // whatever can refuse the signal does so before a byte is written
+    int code = LCI_DONE;
+    channel = open_channel(op.rank, &code);
+    if (channel) code = take_signal_right(*channel, op, true, &signal);
+    if (code != LCI_DONE) return code;
+  }
+  bool ended = false;
+  {
+    const CopyGuard guard(copying_word(), copies_);
+    ended = copy.ended();
+    if (!ended) copy_parts(copy);
+  }
+  if (ended) {
+    if (channel) give_up(*channel, signal);
+    return region_ended(op);
+  }
+  counters.add(Metric::rma_copied, copy.size);
+  if (channel) emit_signal(*channel, signal);
+  return LCI_DONE;
+}
+
+int Device::copy_by_messages(const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target) {
+  if (!runtime_.has_packets()) {
+    return fail(LCI_ERR_UNSUPPORTED,
+                "%s: goes through packets, and there is no pool (attribute alloc_default_packet_pool)", name_of(op));
+  }
+  if (!target.completion && !target.lane) {
+    return fail(LCI_ERR_ARGUMENT, "%s: needs a completion object: the memory of rank %u is not at hand", name_of(op),
+                op.rank);
+  }
+  int code = LCI_DONE;
+  Channel* channel = open_channel(op.rank, &code);
+  if (!channel) return code;
+  if (copy.ended()) return region_ended(op);
+  if (channel->remote_operations + channel->signals.size() >= kMaxRemoteOperations) return LCI_RETRY_PENDING;
+  SignalRight signal;
+  code = op.port != 0 ? take_signal_right(*channel, op, false, &signal) : admit_keyless(*channel);
+  if (code != LCI_DONE) return code;
+  if (!channel->data_out.has_room(1)) {
+    give_up(*channel, signal);
+    return refuse(channel, nullptr, LCI_RETRY_NOMEM);
+  }
+  ++channel->remote_operations;
+  counters.add(Metric::rma_streamed, copy.size);
+  if (copy.put) {
+    stream_put(*channel, op, copy, target, signal);
+  } else {
+    start_get(*channel, op, copy, target, signal);
+  }
+  return LCI_POSTED;
+}
+
+}  // namespace lci

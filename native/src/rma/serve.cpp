@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Put and get through messages: what this rank does for its peers, and what their answers mean for its own. Every chunk
+// of a put says where it goes and is checked by itself, so that a put needs no memory at its target; a get is a
+// rendezvous whose receiver asked first, and whose chunks are checked as they are read.
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "rma/copy_guard.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+namespace {
+
+/// Answers that wait for room; who causes more of them does not read his own.
+constexpr size_t kMaxPutAcks = 1u << 16;
+
+}  // namespace
+
+void Device::handle_put_data(Channel& channel, const SlotHeader& header, const RemoteAccess& access) {
+  const std::byte* bytes = packet_of(channel, header.arg, header.size);
+  if (!bytes) return protocol_error(channel, "put outside its arena", header);
+  channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
+  int code;
+  {
+    const CopyGuard guard(runtime_.arena().header().device[index_].copying, copies_);
+    std::byte* to = nullptr;
+    code = runtime_.regions().resolve(access, header.size, &to);
+    if (code == LCI_DONE && header.size != 0) std::memcpy(to, bytes, header.size);
+  }
+  counters.add(code == LCI_DONE ? Metric::rma_served : Metric::rma_refused, code == LCI_DONE ? header.size : 1);
+  acknowledge(channel, header, {header.tag, header.size, code});
+}
+
+void Device::acknowledge(Channel& channel, const SlotHeader& header, const PutAck& ack) {
+  make_busy(channel);
+  unfinished_ = true;
+  if (!channel.put_acks.empty()) {
+    PutAck& last = channel.put_acks.back();
+    if (last.put == ack.put && last.code == ack.code) {
+      last.bytes += ack.bytes;
+      return;
+    }
+  }
+  if (channel.put_acks.size() == kMaxPutAcks) return protocol_error(channel, "more puts than it hears of", header);
+  channel.put_acks.push_back(ack);
+}
+
+bool Device::flush_put_acks(Channel& channel) {
+  bool moved = false;
+  while (!channel.put_acks.empty()) {
+    const PutAck& ack = channel.put_acks.back();
+    const auto code = static_cast<uint32_t>(ack.code);
+    if (!emit_control(channel, {Message::kPutAck, 0, 0, 0, code, ack.put, ack.bytes})) return moved;
+    channel.put_acks.pop_back();
+    moved = true;
+  }
+  return moved;
+}
+
+void Device::handle_put_ack(Channel& channel, const SlotHeader& header) {
+  SendContext* put = sends_.find(header.tag);
+  if (!put || put->channel != &channel || put->kind != SendContext::Kind::kPut) {
+    counters.add(Metric::discarded);  // ended meanwhile: an error came first, or its lane went
+    return;
+  }
+  const auto code = static_cast<int>(header.aux);
+  if (header.arg > put->sent - put->acknowledged || (code != LCI_DONE && !is_error(code))) {
+    return protocol_error(channel, "answer to a put that was not sent", header);
+  }
+  put->acknowledged += header.arg;
+  if (code == LCI_DONE && put->acknowledged != put->size) return;
+  std::erase(channel.streams, put);
+  finish_send_context(*put, code);
+}
+
+void Device::handle_get(Channel& channel, const SlotHeader& header, const RemoteAccess& access) {
+  if (header.tag == 0 || (channel.served_gets >= kMaxRemoteOperations && !LCI_MUTATED("get_without_limit"))) {
+    return protocol_error(channel, "get of nothing, or more than may be under way", header);
+  }
+  ++channel.served_gets;
+  std::byte* from = nullptr;
+  const int code = runtime_.regions().resolve(access, header.tag, &from);
+  if (code != LCI_DONE) {
+    counters.add(Metric::rma_refused);
+    return withdraw(channel, header.arg, code);
+  }
+  auto context = std::make_unique<SendContext>();
+  SendContext& served = *context;
+  served.kind = SendContext::Kind::kServedGet;
+  served.channel = &channel;
+  served.size = header.tag;
+  served.access = access;
+  served.receiver = header.arg;
+  served.streaming = true;
+  served.id = sends_.add(std::move(context));
+  counters.set(Metric::sends_pending, sends_live());
+  channel.streams.push_back(&served);
+  make_busy(channel);
+  unfinished_ = true;
+}
+
+/// The next chunk of a served get; its owner may have ended the region since the last one.
+int Device::read_region(const SendContext& context, std::byte* to, uint32_t size) {
+  RemoteAccess access = context.access;
+  access.displacement += context.sent;
+  const CopyGuard guard(runtime_.arena().header().device[index_].copying, copies_);
+  std::byte* from = nullptr;
+  const int code = runtime_.regions().resolve(access, size, &from);
+  if (code == LCI_DONE) std::memcpy(to, from, size);
+  counters.add(code == LCI_DONE ? Metric::rma_served : Metric::rma_refused, code == LCI_DONE ? size : 1);
+  return code;
+}
+
+/// A put or get of ours has ended with @p code; returns the code that its user gets.
+int Device::remote_ended(Channel& channel, const SignalRight& signal, int code) {
+  --channel.remote_operations;
+  if (signal.kind == SignalRight::Kind::kNone) return code;
+  const OutKey::State state = out_key(channel, signal.port).state;
+  if (code == LCI_DONE && state == OutKey::State::kClosed) code = LCI_ERR_PORT_CLOSED;
+  if (code == LCI_DONE && state == OutKey::State::kMismatch) code = LCI_ERR_PORT_MISMATCH;
+  if (code != LCI_DONE) {
+    give_up(channel, signal);
+    return code;
+  }
+  channel.signals.push_back(signal);
+  make_busy(channel);
+  flush_signals(channel);
+  return code;
+}
+
+}  // namespace lci

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The signal of a put or get: a message without payload, under the credit of its port. The right to send it is taken
+// when the operation is accepted, and used when the data is in place: nothing is written for a signal that is refused.
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "device/device.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+/// Takes what one signal costs from its key: a credit, or the key's announcement slot. False: there is none.
+bool Device::claim(OutKey& key, SignalRight* right) {
+  right->generation = key.generation;
+  if (key.state == OutKey::State::kUncredited) {
+    right->kind = SignalRight::Kind::kUncredited;
+  } else if (key.state == OutKey::State::kLeased && key.credit.messages != 0) {
+    --key.credit.messages;
+    right->kind = SignalRight::Kind::kCredit;
+  } else if (key.announced < key.announce_limit) {
+    ++key.announced;
+    right->kind = SignalRight::Kind::kAnnouncement;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// @param now the signal follows at once: then everything that it needs is taken here, and emit_signal() succeeds.
+int Device::take_signal_right(Channel& channel, const lci_descriptor& op, bool now, SignalRight* out) {
+  OutKey& key = out_key(channel, op.port);
+  const int code = admit(channel, key, op);
+  if (code != LCI_DONE) return code;
+  if (now && !channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
+  out->port = op.port;
+  out->tag = LCI_MUTATED("signal_loses_tag") ? uint16_t{0} : static_cast<uint16_t>(op.tag);
+  if (!claim(key, out)) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
+  if (!now || out->kind != SignalRight::Kind::kAnnouncement) return LCI_DONE;
+  out->packet = take_packet(channel, 0);
+  if (out->packet != 0) return LCI_DONE;
+  give_up(channel, *out);
+  return refuse(&channel, &key, LCI_RETRY_NOPACKET);
+}
+
+/// The signal will not be sent.
+void Device::give_up(Channel& channel, const SignalRight& right) {
+  if (right.kind == SignalRight::Kind::kNone) return;
+  OutKey& key = out_key(channel, right.port);
+  if (right.kind == SignalRight::Kind::kCredit && right.generation == key.generation) ++key.credit.messages;
+  if (right.kind == SignalRight::Kind::kAnnouncement && key.announced != 0) --key.announced;
+  if (right.packet != 0) return_unused(right.packet);
+  if (key.refused) tell_writable(channel, key);
+}
+
+/// False: no room now. @p right may change: credit of a port that was opened again since is void, and is taken anew.
+bool Device::emit_signal(Channel& channel, SignalRight& right) {
+  OutKey& key = out_key(channel, right.port);
+  if (!channel.data_out.has_room(1)) {
+    channel.wants_room = true;
+    return false;
+  }
+  if (right.kind == SignalRight::Kind::kCredit && right.generation != key.generation && !claim(key, &right)) {
+    return false;
+  }
+  if (right.kind != SignalRight::Kind::kAnnouncement) {
+    const bool credited = right.kind == SignalRight::Kind::kCredit;
+    const auto flags = static_cast<uint8_t>(kFlagSignal | (credited ? kFlagCredited : 0));
+    return emit_data(channel, {Message::kAmInline, flags, right.port, 0, key.generation, right.tag, 0}, nullptr, 0);
+  }
+  if (right.packet == 0) right.packet = take_packet(channel, 0);
+  if (right.packet == 0) {
+    wait_for_packets();
+    return false;
+  }
+  runtime_.packet_state(right.packet).announced = &key;
+  const Port* port = runtime_.port(right.port);
+  const uint32_t name_hash = port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
+  counters.add(Metric::announcements);
+  return emit_data(channel, {Message::kAnnounce, kFlagSignal, right.port, 0, name_hash, right.tag, right.packet},
+                   nullptr, 0);
+}
+
+/// Signals whose data is in place; one that has to wait does not hold up another.
+bool Device::flush_signals(Channel& channel) {
+  const size_t sent = std::erase_if(channel.signals, [&](SignalRight& right) {
+    const OutKey::State state = out_key(channel, right.port).state;
+    if (state == OutKey::State::kClosed || state == OutKey::State::kMismatch) {
+      counters.add(Metric::discarded);  // the operation ended with done before the port closed
+      give_up(channel, right);
+      return true;
+    }
+    return emit_signal(channel, right);
+  });
+  unfinished_ = unfinished_ || !channel.signals.empty();
+  return sent != 0;
+}
+
+}  // namespace lci

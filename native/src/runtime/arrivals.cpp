@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of an arrival. [B14, SS-20, SS-21]
+#include <utility>
+
+#include "base/mutation.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+bool Runtime::free_arrival(lci_status& status) {
+  if (status.port == 0) return true;
+  const uint32_t packet = std::exchange(status.packet, 0);
+  void* const buffer = std::exchange(status.buffer, nullptr);
+  if (packet == 0) {
+    lci_buffer_free(buffer);
+    return true;
+  }
+  return return_lent(status.rank, packet);
+}
+
+void Runtime::discard_arrival(lci_status& status) {
+  if (status.port == 0) return;
+  if (status.packet != 0) {
+    Charge charge;
+    if (!loans_->take_back(status.rank, status.packet, &charge)) return;
+    if (charge.request != 0) charge.key->channel->device->decline_stored(*charge.key->channel, charge.request);
+    return give_back(status.packet, charge);
+  }
+  if (status.buffer) {
+    const ArrivalBuffer& arrival = *ArrivalBuffer::of(status.buffer);
+    if (arrival.request != 0) arrival.key->channel->device->decline_stored(*arrival.key->channel, arrival.request);
+  }
+  lci_buffer_free(status.buffer);
+}
+
+void Runtime::drop_arrival(lci_status& status) {
+  if (status.port == 0 || !status.buffer || status.packet != 0) return;
+  const ArrivalBuffer& arrival = *ArrivalBuffer::of(status.buffer);
+  arrival.key->channel->device->release(*arrival.key, arrival.generation, arrival.charge_messages, arrival.charge_bytes,
+                                        false);
+  discard_arrival(status);
+  status.buffer = nullptr;
+}
+
+bool Runtime::return_lent(uint32_t rank, uint32_t packet) {
+  Charge charge;
+  if (!loans_->take_back(rank, packet, &charge)) return false;
+  give_back(packet, charge);
+  return true;
+}
+
+void Runtime::give_back(uint32_t packet, const Charge& charge) {
+  Channel& channel = *charge.key->channel;
+  if (!LCI_MUTATED("keep_lent_packet")) channel.device->return_packet_now(channel, packet);
+  channel.device->release(*charge.key, charge.generation, charge.credit.messages, charge.credit.bytes, false);
+}
+
+}  // namespace lci

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runtime's completion objects, by the numbers that descriptors carry. [B26]
+#include "base/error.hpp"
+#include "base/mutation.hpp"
+#include "base/try_lock.hpp"
+#include "completion/queue.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+namespace {
+
+/// Numbers of freed objects that are not used again yet.
+constexpr size_t kRestingNumbers = 4096;
+
+}  // namespace
+
+uint32_t Runtime::add_completion(std::unique_ptr<Completion> completion) {
+  std::lock_guard<std::mutex> guard(completions_mutex_);
+  uint32_t id;
+  // A number rests before it is used again: what was recorded or posted for the one before may still name it.
+  const bool rested = free_completions_.size() > (LCI_MUTATED("reuse_number_at_once") ? 0 : kRestingNumbers);
+  if (!rested && completions_.size() < kMaxCompletions) {
+    completions_.emplace_back();
+    id = static_cast<uint32_t>(completions_.size());
+  } else if (!free_completions_.empty()) {
+    id = free_completions_.front();
+    free_completions_.pop_front();
+  } else {
+    return 0;
+  }
+  completion->set_id(id);
+  completion->set_runtime(this);
+  completion_table_.put(id, completion.get());
+  completions_[id - 1] = std::move(completion);
+  return id;
+}
+
+Completion* Runtime::completion(uint32_t id) {
+  return completion_table_.get(id);
+}
+
+/// What comes to a port is in its object while a device says so, also when the port has closed meanwhile. False: this
+/// thread may not wait, because the function that runs may be the very one that calls.
+bool Runtime::wait_until_not_delivering(const Completion& completion) const {
+  if (LCI_MUTATED("free_under_delivery")) return true;
+  delivery_barrier();
+  for (const auto& device : devices_) {
+    for (SpinWait wait; device->is_delivering_to(completion); wait.step()) {
+      if (in_signal_context()) return false;
+    }
+  }
+  return true;
+}
+
+int Runtime::remove_completion(Completion* completion) {
+  bool behind_port = false;
+  {
+    std::lock_guard<std::mutex> guard(ports_mutex_);
+    behind_port = completion->was_behind_port();
+    for (auto& port : port_storage_) {
+      if (port->is_open() && port->completion.load() == completion) {
+        return fail(LCI_ERR_BUSY, "free completion object: port %u is open on it; close the port first", port->number);
+      }
+    }
+  }
+  if (!completion->wait_unused()) {
+    return fail(LCI_ERR_BUSY, "free completion object: %u is to be signalled by a pending operation; cancel it first",
+                completion->id());
+  }
+  if (behind_port && !wait_until_not_delivering(*completion)) {
+    return fail(LCI_ERR_BUSY, "free completion object: a function of %u, or another one, is running; free it outside",
+                completion->id());
+  }
+  std::unique_ptr<Completion> removed;  // destroyed without the lock: a graph frees its users' values
+  std::lock_guard<std::mutex> guard(completions_mutex_);
+  if (completion->kind() == Completion::Kind::kQueue) {
+    const auto& queue = static_cast<const CompletionQueue&>(*completion);
+    shared.add(Metric::statuses_pushed, queue.pushed());
+    shared.add(Metric::statuses_popped, queue.popped());
+  }
+  const uint32_t id = completion->id();
+  completion_table_.put(id, nullptr);
+  removed = std::move(completions_[id - 1]);
+  free_completions_.push_back(id);
+  return LCI_DONE;
+}
+
+}  // namespace lci

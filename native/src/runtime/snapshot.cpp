@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the counters say at this moment: of each device, of what belongs to none, and in all. [M1]
+#include <algorithm>
+
+#include "base/mutation.hpp"
+#include "completion/queue.hpp"
+#include "runtime/runtime.hpp"
+
+namespace lci {
+
+/// Messages of capacity that are leased or stored, over all open ports and engines.
+uint64_t Runtime::credits_out() {
+  uint64_t messages = 0;
+  auto add = [&](Target& target) {
+    if (target.is_open() && target.credited)
+      messages += target.capacity.total().messages - target.capacity.free().messages;
+  };
+  {
+    std::lock_guard<std::mutex> guard(ports_mutex_);
+    for (auto& port : port_storage_) add(*port);
+  }
+  for_each_engine(add);
+  return messages;
+}
+
+/// Adds the statuses that came into queues and left them; `shared` has those of queues that were freed.
+void Runtime::count_statuses(uint64_t* pushed, uint64_t* popped) {
+  std::lock_guard<std::mutex> guard(completions_mutex_);
+  for (const auto& completion : completions_) {
+    if (!completion || completion->kind() != Completion::Kind::kQueue) continue;
+    const auto& queue = static_cast<const CompletionQueue&>(*completion);
+    *popped += queue.popped();
+    *pushed += queue.pushed();
+  }
+}
+
+/// Adds what the device has counted.
+void Runtime::count_device(uint32_t index, CounterValues* sum) const {
+  const Device& device = *devices_[LCI_MUTATED("counters_of_device_0") ? 0 : index];
+  for (uint32_t i = 0; i < kCounters; ++i) (*sum)[i] += device.counters.get(static_cast<Metric>(i));
+  const auto add = [sum](Metric counter, uint64_t n) { (*sum)[static_cast<uint32_t>(counter)] += n; };
+  add(Metric::retries_lock, device.refused_by_lock.load(std::memory_order_relaxed));
+  const PacketPoolCounters pool = pool_->counters_of(index);
+  add(Metric::packets_get, pool.gets);
+  add(Metric::packets_put, pool.puts);
+  add(Metric::packets_steal, pool.steals);
+  add(Metric::packets_miss, pool.misses);
+  add(Metric::packets_free, pool_->free_in(index));
+}
+
+/// Adds what no device counts.
+void Runtime::count_rest(CounterValues* sum) {
+  for (uint32_t i = 0; i < kCounters; ++i) (*sum)[i] += shared.get(static_cast<Metric>(i));
+  const auto add = [sum](Metric counter, uint64_t n) { (*sum)[static_cast<uint32_t>(counter)] += n; };
+  add(Metric::packets_capacity, pool_->capacity());
+  add(Metric::memory_regions, regions_->count());
+  add(Metric::memory_allocated, regions_->allocated_bytes());
+  add(Metric::credits_leased, credits_out());
+  uint64_t pushed = 0, popped = 0;
+  count_statuses(&pushed, &popped);
+  add(Metric::statuses_pushed, pushed);
+  add(Metric::statuses_popped, popped);
+}
+
+uint32_t Runtime::snapshot(uint64_t* out, uint32_t count) {
+  CounterValues sum{};
+  count_rest(&sum);
+  for (uint32_t index = 0; index < devices_.size(); ++index) count_device(index, &sum);
+  for (uint32_t i = 0; i < std::min(count, kCounters); ++i) {
+    // What one device added and another took away may be seen in the wrong order.
+    out[i] = static_cast<int64_t>(sum[i]) < 0 ? 0 : sum[i];
+  }
+  return kCounters;
+}
+
+uint32_t Runtime::snapshot_part(uint32_t index, uint64_t* out, uint32_t count) {
+  if (index != LCI_NO_DEVICE && index >= devices_.size()) return 0;
+  CounterValues part{};
+  if (index == LCI_NO_DEVICE) {
+    count_rest(&part);
+  } else {
+    count_device(index, &part);
+  }
+  std::copy_n(part.begin(), std::min(count, kCounters), out);
+  return kCounters;
+}
+
+}  // namespace lci

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ranks of a host say to each other when they meet: who they are, the secret of the job, and the descriptor of
+// their arena. Anybody on the host can connect: whoever is not of the job is turned away, and leaves nothing behind.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "base/file_descriptor.hpp"
+#include "bootstrap/identity.hpp"
+
+namespace lci {
+
+struct Hello {
+  uint64_t magic;
+  uint32_t abi;
+  uint32_t rank;
+  uint8_t secret[32];
+};
+
+/// Who has said hello.
+struct Greeter {
+  uint32_t rank = 0;
+  pid_t process = 0;
+  FileDescriptor arena;
+};
+
+bool send_hello(int socket, uint32_t rank, const JobSecret& secret, int arena_fd);
+
+/// Reads a hello until @p deadline_ns; false for strangers: wrong size, secret, version, rank or user, or not exactly
+/// one descriptor. What a stranger sent along is closed.
+bool receive_hello(int socket, const JobSecret& secret, uint32_t job_size, uint64_t deadline_ns, Greeter* out);
+
+/// Waits until @p fd can be read or @p deadline_ns has passed.
+bool wait_readable(int fd, uint64_t deadline_ns);
+
+}  // namespace lci

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes in at the socket where ranks meet: any bytes, with any number of descriptors, and an arena of any content.
+// A stranger is turned away and leaves no descriptor behind; what is taken is right to the last bit.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "base/clock.hpp"
+#include "fuzz/input.hpp"
+#include "lci/lci.h"
+#include "support/descriptors.hpp"
+#include "transport/shm/arena.hpp"
+#include "transport/shm/hello.hpp"
+
+namespace {
+
+using lci::FileDescriptor;
+using lci_fuzz::Input;
+using lci_test::next_descriptor;
+
+constexpr uint32_t kRanks = 3, kDevices = 1;
+constexpr uint64_t kReserve = 1 << 20;
+
+/// A file in memory: its size, whether it is sealed, and how it begins come from the input.
+FileDescriptor arena_of(Input& input) {
+  FileDescriptor file(memfd_create("fuzz", MFD_ALLOW_SEALING));
+  FUZZ_EXPECT(file.get() >= 0);
+  const uint8_t shape = input.number<uint8_t>();
+  const uint64_t sizes[] = {0, 100, 4095, 4096, 8192, 1 << 16, kReserve, 2 * kReserve};
+  FUZZ_EXPECT(ftruncate(file.get(), static_cast<off_t>(sizes[shape % 8])) == 0);
+  uint8_t header[64];
+  lci::ArenaHeader right{};
+  right.magic = lci::kArenaMagic;
+  right.abi = LCI_ABI_VERSION;
+  right.rank = 2;
+  right.size = kRanks;
+  right.devices = kDevices;
+  std::memcpy(header, &right, sizeof header);
+  if (shape & 8) input.copy(header, sizeof header);
+  FUZZ_EXPECT(pwrite(file.get(), header, sizeof header, 0) == sizeof header);
+  if (shape & 16) fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK);
+  return file;
+}
+
+/// The bytes of a hello, right but for what the input changes.
+std::vector<uint8_t> words_of(Input& input) {
+  lci::Hello hello{lci::kArenaMagic, LCI_ABI_VERSION, 2, {}};
+  std::memset(hello.secret, 's', sizeof hello.secret);
+  std::vector<uint8_t> bytes(sizeof hello);
+  std::memcpy(bytes.data(), &hello, sizeof hello);
+  for (uint8_t changes = input.number<uint8_t>() % 4; changes > 0; --changes) {
+    bytes[input.number<uint8_t>() % bytes.size()] = input.number<uint8_t>();
+  }
+  const uint8_t size = input.number<uint8_t>();
+  if (size != 0) bytes.resize(size, 's');
+  return bytes;
+}
+
+void run(Input& input) {
+  int ends[2];
+  FUZZ_EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+  const FileDescriptor mine(ends[0]), theirs(ends[1]);
+  lci::JobSecret secret;
+  secret.fill('s');
+  const FileDescriptor arena = arena_of(input);
+  const std::vector<uint8_t> words = words_of(input);
+  const size_t descriptors = input.number<uint8_t>() % 9;
+  FUZZ_EXPECT(lci_test::say(theirs.get(), words.data(), words.size(), arena.get(), descriptors));
+  lci::Greeter peer;
+  const int before = next_descriptor();
+  if (!lci::receive_hello(mine.get(), secret, kRanks, lci::now_ns() + 1'000'000'000, &peer)) {
+    FUZZ_EXPECT(next_descriptor() == before);
+    return;
+  }
+  lci::Hello said;
+  FUZZ_EXPECT(words.size() == sizeof said && descriptors == 1);
+  std::memcpy(&said, words.data(), sizeof said);
+  FUZZ_EXPECT(said.magic == lci::kArenaMagic && said.abi == LCI_ABI_VERSION && said.rank < kRanks);
+  FUZZ_EXPECT(std::memcmp(said.secret, secret.data(), sizeof said.secret) == 0 && peer.rank == said.rank);
+  std::shared_ptr<lci::Arena> mapped;
+  const int code = lci::Arena::map_peer(peer.arena.release(), kReserve, peer.rank, kRanks, kDevices, &mapped);
+  FUZZ_EXPECT(code == LCI_DONE || !mapped);
+  if (code != LCI_DONE) return;
+  // What is said to be inside can be touched.
+  const uint64_t offset = input.number<uint64_t>(), size = input.number<uint32_t>();
+  if (mapped->contains(offset, size) && size != 0) {
+    FUZZ_EXPECT(offset + size <= kReserve);
+    static_cast<volatile std::byte*>(mapped->at(offset))[size - 1];
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const int before = next_descriptor();
+  Input input(data, size);
+  run(input);
+  FUZZ_EXPECT(next_descriptor() == before);
+  return 0;
+}

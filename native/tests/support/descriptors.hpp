@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// File descriptors: sent over a socket as a stranger may send them, and counted.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+
+namespace lci_test {
+
+/// The number that the next descriptor gets: the same again when nothing was left open.
+inline int next_descriptor() {
+  return lci::FileDescriptor(fcntl(0, F_DUPFD, 0)).get();
+}
+
+/// Sends @p bytes with @p count copies of @p descriptor; false if they did not all go.
+inline bool say(int socket, const void* bytes, size_t size, int descriptor, size_t count) {
+  iovec part{const_cast<void*>(bytes), size};
+  alignas(cmsghdr) char control[CMSG_SPACE(8 * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (count != 0) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    const std::vector<int> copies(count, descriptor);
+    std::memcpy(CMSG_DATA(header), copies.data(), count * sizeof(int));
+  }
+  return sendmsg(socket, &message, 0) == static_cast<ssize_t>(size);
+}
+
+}  // namespace lci_test

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154  # shell_tests.sh sets dir
+# Does every measurement of `./lci bench` that is quick work? In a dose too small to mean anything; of a tree that is built.
+#   LCI_HOME=TREE LCI_JDK=JDK bench_test.sh
+here=$(dirname "${BASH_SOURCE[0]}")
+# shellcheck source=../support/shell_tests.sh
+source "$here/../support/shell_tests.sh"
+readonly bench=${LCI_HOME:?}/native/bench/run_bench.sh
+
+# measure GROUP: one round of it; the lines of the table as JSON.
+measure() {
+  "$bench" "$1" --pairs 1 --dose 0.001 --json "$dir/lines" > "$dir/table" 2> "$dir/err" || fail "$(cat "$dir/table" "$dir/err")"
+}
+
+# compared METRIC: ours was measured, and the ratio to each peer that the table names.
+compared() {
+  grep "\"metric\":\"$1\"" "$dir/lines" > "$dir/metric" || fail "$1 was not measured: $(cat "$dir/err")"
+  grep -v '"ours":[0-9].*"runs":1,' "$dir/metric" && fail "$1 of ours is missing"
+  grep '"peer":null' "$dir/metric" && fail "$1 of a peer is missing"
+  true
+}
+against() { grep -q "\"metric\":\"$2\".*\"peer_name\":\"$1\"" "$dir/lines" || fail "$2 was not compared with $1"; }
+
+test_native() {
+  local metric
+  measure native
+  for metric in am_rate bandwidth_{1k,16k,64k,1m}; do against "raw ring" "$metric"; done
+  for metric in am_latency put_latency barrier; do against "cache line" "$metric"; done
+  for metric in am_{rate,latency} sendrecv_{rate,latency} bandwidth_{1k,16k,64k,1m} {put,get}_{latency,rate,64k,1m} barrier sendrecv_rate_2x2; do
+    compared "$metric"
+    ! command -v ucx_perftest > /dev/null || [[ $metric == barrier || $metric == *_2x2 ]] || against UCX "$metric"
+    [[ $metric != am_* ]] || continue
+    ! command -v mpicc.mpich > /dev/null || against MPICH "$metric"
+    ! command -v mpicc.openmpi > /dev/null || against "Open MPI" "$metric"
+  done
+  # Nobody else puts by messages.
+  for metric in put_messages_{64k,1m}; do grep -q "\"metric\":\"$metric\".*\"ours\":[0-9]" "$dir/lines" || fail "no $metric"; done
+}
+
+test_resources() {
+  local name threads
+  measure resources
+  for threads in 1 2; do
+    for name in queue_array matching_{map,queue} packets_{own,shared} array remote devices lanes completions lock; do
+      compared "${name}_t$threads"
+    done
+    [[ $(uname -m) != x86_64 ]] || compared "queue_lcrq_t$threads"
+  done
+  compared handover_array_t2
+  [[ $(uname -m) != x86_64 ]] || compared handover_lcrq_t2
+}
+
+# A measurement that fails is left out, said, and fails the whole.
+test_failures_are_said() {
+  local home=$dir/home code=0
+  mkdir -p "$home/lci-native-bridge/target/native" "$home/samples"
+  ln -s "$LCI_HOME/samples/target" "$home/samples/target"
+  cp "$LCI_HOME"/lci-native-bridge/target/native/{line_roundtrip,resources_bench} "$home/lci-native-bridge/target/native"
+  printf '#!/bin/sh\necho "devices_bench: on purpose" >&2\nexit 1\n' > "$home/lci-native-bridge/target/native/devices_bench"
+  chmod +x "$home/lci-native-bridge/target/native/devices_bench"
+  LCI_HOME=$home "$bench" resources --pairs 1 --dose 0.001 > "$dir/table" 2> "$dir/err" || code=$?
+  equal "$code" 1
+  contains "$(cat "$dir/err")" "devices_dedicated devices_t1 failed"
+  contains "$(cat "$dir/err")" "on purpose"
+  contains "$(cat "$dir/table")" "queue_array_t1"
+}
+
+test_wrong_arguments() {
+  local arguments code
+  for arguments in "nothing" "--dose 2" "--dose 0" "--dose" "--pairs 0" "--json"; do
+    code=0
+    # shellcheck disable=SC2086  # several words on purpose
+    "$bench" $arguments > "$dir/out" 2> "$dir/err" || code=$?
+    equal "$code" 2 "$arguments"
+    contains "$(cat "$dir/err")" "see ./lci bench --help"
+  done
+}
+
+run_tests

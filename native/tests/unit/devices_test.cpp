@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several devices of a runtime: what they have for themselves, and what they share.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "support/posting.hpp"
+
+namespace lci_test {
+namespace {
+
+constexpr uint32_t kPort = 4;
+
+// What was sent on device k waits there, however much the other devices progress.
+// Proves: B1
+TEST(Devices, TrafficStaysOnItsDevice) {
+  constexpr uint32_t kDevices = 3;
+  Job job(2, {{"devices", std::to_string(kDevices)}});
+  lci_comp* inbox = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", inbox, 0, 0));
+  for (uint64_t k = 0; k < kDevices; ++k) {
+    ASSERT_EQ(LCI_DONE, lci_post_am(job.device(0, static_cast<uint32_t>(k)), 1, kPort, k, &k, sizeof k, nullptr, 0));
+    lci_status status{};
+    for (int pass = 0; pass < 300; ++pass) {
+      for (uint32_t device = 0; device < kDevices; ++device) {
+        if (device == k) continue;
+        lci_progress(job.device(0, device));
+        lci_progress(job.device(1, device));
+      }
+    }
+    ASSERT_EQ(LCI_RETRY, lci_queue_pop(inbox, &status)) << "came by another device than " << k;
+    int code = LCI_RETRY;
+    for (int pass = 0; pass < 300 && code != LCI_DONE; ++pass) {
+      lci_progress(job.device(1, static_cast<uint32_t>(k)));
+      lci_progress(job.device(0, static_cast<uint32_t>(k)));
+      code = lci_queue_pop(inbox, &status);
+    }
+    ASSERT_EQ(LCI_DONE, code);
+    EXPECT_EQ(k, status.tag);
+    lci_buffer_free(status.buffer);
+  }
+}
+
+// All ranks have the same number of devices, or none joins.
+// Proves: A19
+TEST(Devices, RanksMustAgreeOnTheirNumber) {
+  lci_inproc* inproc = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_inproc_create(3, &inproc));
+  lci::test::run_threads(3, [&](uint32_t rank) {
+    lci_attrs* attrs = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_attrs_create(&attrs));
+    ASSERT_EQ(LCI_DONE, lci_attrs_set(attrs, "devices", rank == 2 ? "3" : "2"));
+    lci_runtime* runtime = nullptr;
+    EXPECT_EQ(LCI_ERR_BOOTSTRAP, lci_runtime_create(attrs, inproc, rank, &runtime));
+    EXPECT_NE(std::string::npos, std::string(lci_last_error()).find("devices")) << lci_last_error();
+    lci_attrs_free(attrs);
+  });
+  lci_inproc_free(inproc);
+}
+
+/// Takes packets by one device until there are no more, and looks again, since one miss proves nothing.
+std::vector<uint64_t> take_all(Job& job, uint32_t device) {
+  std::vector<uint64_t> taken;
+  uint64_t packet = 0;
+  void* payload = nullptr;
+  for (int misses = 0; misses < 1000;) {
+    const int code = lci_packet_get(job.device(0, device), &packet, &payload);
+    EXPECT_TRUE(code == LCI_DONE || code == LCI_RETRY_NOPACKET) << code;
+    if (code == LCI_DONE) taken.push_back(packet);
+    misses = code == LCI_DONE ? 0 : misses + 1;
+  }
+  return taken;
+}
+
+// Packets belong to no thread: what short-lived threads took by any device and gave back by any other is found again,
+// all of it, by whoever comes later. One pool serves four devices.
+// Proves: SS-23 B15
+TEST(Devices, PacketsOfThreadsThatEndedAreFound) {
+  constexpr uint32_t kDevices = 4, kPackets = 64;
+  Job job(1, {{"devices", "4"}, {"packets", "16"}, {"packets_max", std::to_string(kPackets)}});
+  for (uint32_t round = 0; round < 5; ++round) {
+    lci::test::run_threads(2 * kDevices, [&](uint32_t thread) {
+      uint64_t packet = 0;
+      void* payload = nullptr;
+      std::vector<uint64_t> held;
+      for (int i = 0; i < 20; ++i) {
+        if (lci_packet_get(job.device(0, thread % kDevices), &packet, &payload) == LCI_DONE) held.push_back(packet);
+      }
+      for (const uint64_t each : held) {
+        EXPECT_EQ(LCI_DONE, lci_packet_put(job.device(0, (thread + round) % kDevices), each));
+      }
+    });
+  }
+  for (uint32_t device = 0; device < kDevices; ++device) {
+    const auto all = take_all(job, device);
+    EXPECT_EQ(kPackets, all.size()) << "by device " << device;
+    for (const uint64_t packet : all)
+      EXPECT_EQ(LCI_DONE, lci_packet_put(job.device(0, (device + 1) % kDevices), packet));
+  }
+  job.check_ledgers();
+}
+
+// A packet comes back to the device that wrote and posted it, whatever its payload: nobody steals for steady traffic.
+// Proves: SS-23
+TEST(Devices, PacketsComeBackToTheDeviceThatWroteThem) {
+  Job job(2, {{"devices", "2"}, {"packets", "8"}, {"packets_max", "8"}});
+  lci_comp* inbox = make_queue(job.runtime(1));
+  lci_comp* ended = make_queue(job.runtime(0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", inbox, 0, 0));
+  const auto bytes = pattern(8000, 1);
+  for (uint32_t i = 0; i < 200; ++i) {
+    const uint32_t size = i % 2 == 0 ? 8000 : 300;
+    int code = LCI_RETRY;
+    for (const lci::test::Deadline deadline(30); is_retry(code) && !deadline.passed();) {
+      code = lci_post_am(job.device(0, 1), 1, kPort, i, bytes.data(), size, ended, 0);
+      for (uint32_t rank = 0; rank < 2; ++rank) lci_progress(job.device(rank, 1));
+    }
+    ASSERT_EQ(LCI_DONE, code);
+    lci_status status{};
+    for (const lci::test::Deadline deadline(30); lci_queue_pop(inbox, &status) != LCI_DONE;) {
+      ASSERT_FALSE(deadline.passed());
+      for (uint32_t rank = 0; rank < 2; ++rank) lci_progress(job.device(rank, 1));
+    }
+    ASSERT_EQ(size, status.size);
+    lci_buffer_free(status.buffer);
+  }
+  EXPECT_EQ(0u, job.counter(0, "packets_steal"));
+  EXPECT_GE(job.counter(0, "packets_get"), 200u);
+}
+
+// Whose posts may not be refused are kept in memory of their own when there is no packet, to a bound, and then told so;
+// nobody waits, and nobody is killed. [2B-38]
+// Proves: SS-24
+TEST(Devices, WithoutPacketsPostsThatMayNotBeRefusedAreKept) {
+  constexpr uint32_t kKept = 8;
+  Job job(2, {{"packets", "2"}, {"packets_max", "2"}, {"backlog_messages", std::to_string(kKept)}});
+  lci_comp* inbox = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", inbox, 0, 0));
+  const auto bytes = pattern(4000, 2);
+  lci_status status{};
+  ASSERT_EQ(LCI_DONE, post_until_taken(job, 0, operation(LCI_OP_AM, 1, kPort, 99, bytes.data(), 4000), nullptr));
+  ASSERT_TRUE(pop(job, inbox, &status));
+  lci_buffer_free(status.buffer);
+  job.settle();
+  const auto packets = take_all(job, 0);
+  ASSERT_EQ(2u, packets.size());
+  auto op = operation(LCI_OP_AM, 1, kPort, 0, bytes.data(), 4000);
+  EXPECT_EQ(LCI_RETRY_NOPACKET, lci_post(job.device(0), &op, nullptr, nullptr));
+  op.flags |= LCI_FLAG_NO_RETRY;
+  for (op.tag = 0; op.tag < kKept; ++op.tag) {
+    ASSERT_EQ(LCI_DONE_BACKLOG, lci_post(job.device(0), &op, nullptr, nullptr)) << op.tag << lci_last_error();
+  }
+  EXPECT_EQ(LCI_ERR_EXHAUSTED, lci_post(job.device(0), &op, nullptr, nullptr));
+  job.settle();
+  EXPECT_EQ(LCI_RETRY, lci_queue_pop(inbox, &status)) << "the packets are ours";
+  for (const uint64_t packet : packets) ASSERT_EQ(LCI_DONE, lci_packet_put(job.device(0), packet));
+  uint64_t tags = 0;
+  for (uint32_t i = 0; i < kKept; ++i) {
+    ASSERT_TRUE(pop(job, inbox, &status));
+    EXPECT_EQ(0, compare(bytes.data(), status.buffer, 4000));
+    tags |= 1u << status.tag;
+    lci_buffer_free(status.buffer);
+  }
+  EXPECT_EQ((1u << kKept) - 1, tags);
+  job.check_ledgers();
+}
+
+}  // namespace
+}  // namespace lci_test

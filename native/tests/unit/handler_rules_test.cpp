@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a handler may do, and what it is told when it may not. [E11, 2B-22, 2B-28, SS-46, SS-47]
+// Mutation that must make this file fail: signal_context_off.
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+#include "support/job.hpp"
+
+namespace lci_test {
+namespace {
+
+constexpr uint32_t kPort = 2;
+constexpr uint32_t kOther = 3;
+
+using Action = std::function<void(const lci_status&)>;
+
+void run_handler(const lci_status* status, void* argument) {
+  (*static_cast<Action*>(argument))(*status);
+}
+int run_custom(const lci_status* status, void* argument) {
+  (*static_cast<Action*>(argument))(*status);
+  return LCI_DONE;
+}
+
+/// Rank 0 sends to a handler, or a custom object, of its own.
+class HandlerRules : public testing::TestWithParam<bool> {
+ protected:
+  HandlerRules() : job_(1, {{"devices", "2"}}) {
+    lci_comp* object = nullptr;
+    if (GetParam()) {
+      EXPECT_EQ(LCI_DONE, lci_custom_create(job_.runtime(0), run_custom, &action_, 0, &object));
+    } else {
+      EXPECT_EQ(LCI_DONE, lci_handler_create(job_.runtime(0), run_handler, &action_, &object));
+    }
+    EXPECT_EQ(LCI_DONE, lci_port_open(job_.runtime(0), kPort, "", object, 0, 0));
+  }
+  void trigger(uint64_t messages) {
+    for (uint64_t tag = 0; tag < messages;) {
+      const int code = lci_post_am(job_.device(0), 0, kPort, tag, &tag, sizeof tag, nullptr, 0);
+      ASSERT_LT(code, LCI_ERR_ARGUMENT) << lci_last_error();
+      if (code == LCI_DONE) ++tag;
+      lci_progress(job_.device(0));
+    }
+    job_.settle();
+  }
+
+  Action action_;
+  Job job_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, HandlerRules, testing::Bool(),
+                         [](const auto& each) { return each.param ? std::string("Custom") : std::string("Handler"); });
+
+/// [SS-47] Progress and every blocking form are refused, and do nothing.
+// Proves: E11 SS-47
+TEST_P(HandlerRules, ProgressAndBlockingFormsAreRefused) {
+  lci_comp* queue = make_queue(job_.runtime(0));
+  lci_comp* synchronizer = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_synchronizer_create(job_.runtime(0), 1, &synchronizer));
+  const lci_status given{};
+  ASSERT_EQ(LCI_DONE, lci_comp_signal(queue, &given)) << "also when nothing would have to be waited for";
+  ASSERT_EQ(LCI_DONE, lci_comp_signal(synchronizer, &given));
+  std::vector<int> codes;
+  uint32_t popped = 9;
+  action_ = [&](const lci_status&) {
+    lci_device* const devices[] = {job_.device(0, 0), job_.device(0, 1)};
+    lci_status status{};
+    uint8_t byte = 0;
+    for (lci_device* device : devices) {
+      codes.push_back(lci_progress(device));
+      codes.push_back(lci_wait_drained(device, 10));
+      codes.push_back(lci_post_am(device, 0, kOther, 0, &byte, 1, LCI_COMP_NULL, 0));
+      codes.push_back(lci_post_recv(device, 0, 0, &byte, 1, LCI_COMP_NULL_RETRY, 0, &status));
+    }
+    codes.push_back(lci_queue_wait(queue, devices, 2, 10, &status));
+    codes.push_back(lci_queue_wait(queue, nullptr, 0, 10, &status));
+    codes.push_back(lci_queue_wait_many(queue, devices, 2, 10, &status, 1, &popped));
+    codes.push_back(lci_synchronizer_wait(synchronizer, nullptr, 0, 10, &status));
+  };
+  trigger(1);
+  EXPECT_EQ(std::vector<int>(12, LCI_ERR_SIGNAL_CONTEXT), codes);
+  EXPECT_EQ(0u, popped);
+  EXPECT_EQ(1u, lci_queue_length(queue));
+  EXPECT_EQ(0u, job_.counter(0, "receives_pending"));
+  lci_status status{};
+  EXPECT_EQ(LCI_DONE, lci_queue_wait(queue, nullptr, 0, 0, &status)) << "outside it is allowed again";
+  EXPECT_EQ(LCI_DONE, lci_synchronizer_wait(synchronizer, nullptr, 0, 0, &status));
+}
+
+/// [SS-47] Posts with retry disallowed are legal: through its own device, and through another.
+// Proves: SS-47
+TEST_P(HandlerRules, PostsWithoutRetryAreLegal) {
+  constexpr uint64_t kMessages = 500;
+  lci_comp* counter = nullptr;
+  lci_comp* signals = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_counter_create(job_.runtime(0), &counter));
+  ASSERT_EQ(LCI_DONE, lci_counter_create(job_.runtime(0), &signals));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job_.runtime(0), kOther, "", counter, 0, 0));
+  uint64_t accepted = 0, posted = 0;
+  action_ = [&](const lci_status& status) {
+    lci_descriptor op{};
+    op.op = LCI_OP_AM;
+    op.flags = LCI_FLAG_INLINE | LCI_FLAG_NO_RETRY;
+    if (status.tag % 2 == 0) op.flags |= LCI_FLAG_SIGNAL;
+    op.port = kOther;
+    const int code = lci_post(job_.device(0, status.tag % 3 == 0), &op, signals, nullptr);
+    EXPECT_LT(code, LCI_RETRY) << lci_last_error();
+    accepted += code < LCI_RETRY;
+    posted += code == LCI_POSTED || code == LCI_POSTED_BACKLOG;
+  };
+  trigger(kMessages);
+  for (int i = 0; i < 10'000; ++i) {
+    lci_progress(job_.device(0, 0));
+    lci_progress(job_.device(0, 1));
+  }
+  EXPECT_EQ(kMessages, accepted);
+  EXPECT_EQ(kMessages, lci_counter_get(counter));
+  EXPECT_EQ(posted, lci_counter_get(signals));
+  EXPECT_EQ(kMessages / 2, posted);
+}
+
+/// [SS-46] An exception ends at the boundary: the rest of the batch is handled.
+// Proves: SS-46
+TEST_P(HandlerRules, ExceptionsDoNotStopTheBatch) {
+  constexpr uint64_t kMessages = 100;
+  uint64_t calls = 0;
+  action_ = [&](const lci_status& status) {
+    ++calls;
+    if (status.tag % 2 == 0) throw std::runtime_error("even");
+    if (status.tag % 3 == 0) throw 3;
+  };
+  trigger(kMessages);
+  EXPECT_EQ(kMessages, calls);
+  EXPECT_EQ(LCI_RETRY, lci_progress(job_.device(0))) << "not in signal context any more, and nothing left";
+  job_.check_ledgers();
+}
+
+/// Objects may be signalled from a handler; that one in use is not freed there, at once and not for ever. [B26]
+TEST_P(HandlerRules, FreeingWhatIsInUseIsRefused) {
+  lci_comp* queue = make_queue(job_.runtime(0));
+  uint8_t byte = 0;
+  ASSERT_EQ(LCI_POSTED, lci_post_recv(job_.device(0), 0, 77, &byte, 1, queue, 1, nullptr));
+  int freed = LCI_DONE;
+  action_ = [&](const lci_status& status) {
+    freed = lci_comp_free(queue);
+    lci_status given = status;
+    EXPECT_EQ(LCI_DONE, lci_comp_signal(queue, &given));
+  };
+  trigger(1);
+  EXPECT_EQ(LCI_ERR_BUSY, freed);
+  EXPECT_EQ(1u, lci_queue_length(queue));
+}
+
+}  // namespace
+}  // namespace lci_test

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a stranger can say at the socket where ranks meet: it is turned away, and leaves no descriptor behind.
+#include "transport/shm/hello.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "lci/lci.h"
+#include "support/descriptors.hpp"
+#include "transport/shm/arena.hpp"
+
+namespace lci {
+namespace {
+
+using lci_test::next_descriptor;
+
+constexpr uint32_t kRanks = 3;
+
+JobSecret secret() {
+  JobSecret result;
+  result.fill('s');
+  return result;
+}
+
+class HelloTest : public testing::Test {
+ protected:
+  HelloTest() {
+    int ends[2];
+    EXPECT_EQ(0, socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends));
+    mine_ = FileDescriptor(ends[0]);
+    theirs_ = FileDescriptor(ends[1]);
+  }
+  /// Sends @p bytes with so many copies of a descriptor.
+  void say(const void* bytes, size_t size, size_t descriptors) {
+    ASSERT_TRUE(lci_test::say(theirs_.get(), bytes, size, theirs_.get(), descriptors));
+  }
+  bool heard(Greeter* out) { return receive_hello(mine_.get(), secret(), kRanks, now_ns() + 1'000'000'000, out); }
+  void expect_refused() {
+    const int before = next_descriptor();
+    {
+      Greeter peer;
+      EXPECT_FALSE(heard(&peer));
+      EXPECT_EQ(-1, peer.arena.get());
+    }
+    EXPECT_EQ(before, next_descriptor()) << "a stranger's descriptor stayed open";
+  }
+  static Hello right() {
+    Hello hello{kArenaMagic, LCI_ABI_VERSION, 2, {}};
+    std::memset(hello.secret, 's', sizeof hello.secret);
+    return hello;
+  }
+
+  FileDescriptor mine_, theirs_;
+};
+
+TEST_F(HelloTest, OfTheJobIsTaken) {
+  ASSERT_TRUE(send_hello(theirs_.get(), 1, secret(), theirs_.get()));
+  Greeter peer;
+  ASSERT_TRUE(heard(&peer));
+  EXPECT_EQ(1u, peer.rank);
+  EXPECT_EQ(getpid(), peer.process);
+  EXPECT_GE(peer.arena.get(), 0);
+}
+
+// Nothing is said: who waited for it would wait an hour.
+TEST_F(HelloTest, AnotherUserIsNotWaitedFor) {
+  constexpr uid_t kNobody = 65534;
+  constexpr uint64_t kHour = 3'600'000'000'000;
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as another user";
+  ASSERT_EQ(0, seteuid(kNobody));
+  int ends[2];
+  const int made = socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends);
+  ASSERT_EQ(0, seteuid(0));
+  ASSERT_EQ(0, made);
+  const FileDescriptor mine(ends[0]), theirs(ends[1]);
+  Greeter peer;
+  EXPECT_FALSE(receive_hello(mine.get(), secret(), kRanks, now_ns() + kHour, &peer));
+}
+
+TEST_F(HelloTest, WrongWordsAreRefused) {
+  Hello hello = right();
+  hello.magic ^= 1;
+  say(&hello, sizeof hello, 1);
+  expect_refused();
+  hello = right();
+  ++hello.abi;
+  say(&hello, sizeof hello, 1);
+  expect_refused();
+  hello = right();
+  hello.rank = kRanks;
+  say(&hello, sizeof hello, 1);
+  expect_refused();
+  for (const size_t at : {size_t{0}, sizeof hello.secret - 1}) {
+    hello = right();
+    hello.secret[at] ^= 0x80;
+    say(&hello, sizeof hello, 1);
+    expect_refused();
+  }
+}
+
+TEST_F(HelloTest, WrongSizesAreRefused) {
+  char longer[sizeof(Hello) + 1] = {};
+  const Hello hello = right();
+  std::memcpy(longer, &hello, sizeof hello);
+  for (const size_t size : {size_t{1}, sizeof hello - 1, sizeof hello + 1}) {
+    say(longer, size, 1);
+    expect_refused();
+  }
+}
+
+// Mutation: hello_forgets_descriptors.
+TEST_F(HelloTest, ExactlyOneDescriptorIsTaken) {
+  const Hello hello = right();
+  for (const size_t count : {0u, 2u, 3u, 8u}) {
+    SCOPED_TRACE(count);
+    say(&hello, sizeof hello, count);
+    expect_refused();
+  }
+}
+
+}  // namespace
+}  // namespace lci

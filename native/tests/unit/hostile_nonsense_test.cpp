@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every message that makes no sense, one by one: it is counted as a protocol error and said, its sender is treated as
+// failed, and nobody else.
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "support/hostile_peer.hpp"
+#include "support/rma_job.hpp"
+
+namespace lci_test {
+namespace {
+
+using lci::kFlagAsks;
+using lci::kFlagCredited;
+using lci::kFlagKeyed;
+using lci::kFlagReply;
+using lci::kFlagSignal;
+using lci::Message;
+using lci::SlotHeader;
+
+constexpr uint16_t kQueuePort = 7, kHandlerPort = 8, kUnopenedPort = 9;
+constexpr uint32_t kLong = 100000;
+/// The id of the first operation under way, as it travels: generation and index.
+constexpr uint64_t kFirst = uint64_t{1} << 32;
+
+/// Rank 0 with two open ports, under attack by rank 1.
+class Scene {
+ public:
+  Scene()
+      : job(2, {{"packets", "16"}, {"ring_bytes", "16K"}, {"control_ring_bytes", "4K"}, {"rma", "messages"}}),
+        peer(job),
+        device_(job.device(0)),
+        queue_(make_queue(job.runtime(0))),
+        local_(make_queue(job.runtime(0))),
+        theirs_(job.runtime(1), kLong) {
+    lci_comp* handler = nullptr;
+    EXPECT_EQ(LCI_DONE, lci_handler_create(
+                            job.runtime(0), [](const lci_status*, void*) {}, nullptr, &handler));
+    EXPECT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kQueuePort, "", queue_, 16, 1 << 20));
+    EXPECT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kHandlerPort, "", handler, 0, 0));
+  }
+
+  uint32_t max_eager() { return lci_runtime_max_eager(job.runtime(0)); }
+  void progress() {
+    const int code = lci_progress(device_);
+    EXPECT_TRUE(code == LCI_DONE || code == LCI_RETRY) << lci_last_error();
+  }
+  /// Sends to the peer, which may answer from now on.
+  void speak() { EXPECT_EQ(LCI_DONE, post(500, kUnopenedPort)) << lci_last_error(); }
+  /// Announces what is too long for a packet, as operation kFirst.
+  void announce_long() { EXPECT_EQ(LCI_POSTED, post(kLong, kQueuePort)) << lci_last_error(); }
+  /// Puts, as operation kFirst.
+  void put() {
+    const uint64_t id = open_remote(job.runtime(0), 1, handle_of(theirs_.memory));
+    EXPECT_EQ(LCI_POSTED, lci_post_put(device_, 1, bytes_.data(), kLong, id, 0, local_, 1)) << lci_last_error();
+  }
+  /// The peer announces a message for the port with a handler, which is asked for as kFirst.
+  void let_announce(uint32_t size) {
+    peer.send({Message::kRendezvous, 0, kHandlerPort, size, 0, 1, 2});
+    progress();
+  }
+  int post(uint32_t size, uint32_t port, uint32_t to = 1) {
+    return lci_post_am(device_, to, port, 1, bytes_.data(), size, local_, 1);
+  }
+  bool serves_itself() {
+    lci_status status{};
+    for (int i = 0; i < 100; ++i) {
+      lci_post_am(device_, 0, kQueuePort, 2, nullptr, 0, nullptr, 0);
+      progress();
+      while (lci_queue_pop(queue_, &status) == LCI_DONE) {
+        lci_buffer_free(status.buffer);
+        if (status.rank == 0 && status.tag == 2) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  // First what operations may read until the job ends.
+  std::vector<uint8_t> bytes_ = std::vector<uint8_t>(kLong, 1);
+
+ public:
+  Job job;
+  HostilePeer peer;
+
+ private:
+  lci_device* device_;
+  lci_comp *queue_, *local_;
+  const Allocated theirs_;
+};
+
+struct Nonsense {
+  const char* what;  ///< As the error says.
+  std::function<void(Scene&)> attack;
+};
+
+Nonsense message(const char* what, const SlotHeader& header, uint64_t payload = 0) {
+  return {what, [=](Scene& scene) {
+            uint64_t bytes[LCI_INLINE_MAX / sizeof payload] = {payload};
+            scene.peer.send(header, bytes);
+          }};
+}
+
+/// To a rank that has spoken to the peer.
+Nonsense answer(const char* what, const SlotHeader& header) {
+  return {what, [=](Scene& scene) {
+            scene.speak();
+            scene.peer.send(header);
+          }};
+}
+
+std::vector<Nonsense> places_of_rings() {
+  std::vector<Nonsense> cases;
+  for (const uint64_t offset : {uint64_t{63}, uint64_t{64}, uint64_t{1} << 40, ~uint64_t{63}}) {
+    cases.push_back({"ring outside its arena", [=](Scene& scene) { scene.peer.move_rings(offset); }});
+  }
+  return cases;
+}
+
+std::vector<Nonsense> messages() {
+  const char* granted = "more messages than were granted";
+  return {
+      message("unknown data message", {static_cast<Message>(15), 0, kQueuePort, 0, 0, 0, 0}),
+      message("inline payload too long", {Message::kAmInline, 0, kQueuePort, LCI_INLINE_MAX + 1, 1, 0, 0}),
+      message("message to nothing", {Message::kAmInline, 0, 0, 0, 1, 0, 0}),
+      message("message to nothing", {Message::kAmInline, 0, lci::kEngineTarget, 0, 1, 0, 0}),
+      message("message to nothing", {Message::kSendInline, 0, kQueuePort, 0, 1, 0, 0}),
+      message("message to nothing", {Message::kSendInline, 0, 0xFFFF, 0, 1, 0, 0}),
+      message("message to nothing", {Message::kAmInline, kFlagSignal, kHandlerPort, 8, 1, 0, 0}),
+      message("message to nothing", {Message::kAmInline, kFlagAsks, kHandlerPort, 0, 1, 0, 0}),
+      message("reply without a request", {Message::kAmInline, kFlagReply, kHandlerPort, 8, 1, 0, 0}),
+      message("announced reply", {Message::kRendezvous, kFlagReply, kQueuePort, kLong, 0, 1, 0}),
+      message("request for a reply nowhere", {Message::kRendezvous, kFlagAsks, kQueuePort, kLong, 0, 1, 0}),
+      message(granted, {Message::kAmInline, 0, kQueuePort, 8, 1, 0, 0}),
+      message(granted, {Message::kAmInline, kFlagCredited, kQueuePort, 8, 1, 0, 0}),
+      message(granted, {Message::kSendInline, kFlagCredited, lci::kEngineTarget, 8, 1, 0, 0}),
+      message("announcement of nothing", {Message::kRendezvous, 0, 0, kLong, 0, 1, 0}),
+      message("announcement of nothing", {Message::kAnnounce, 0, kQueuePort, 8, 0, 1, 0}),
+      message("signal with a payload", {Message::kRendezvous, kFlagSignal, kQueuePort, 8, 0, 1, 0}),
+      message("more rendezvous than were granted", {Message::kRendezvous, kFlagCredited, kQueuePort, kLong, 1, 1, 0}),
+      message("announcement with credit", {Message::kRendezvous, kFlagCredited, lci::kEngineTarget, kLong, 1, 1, 0}),
+      message("more announcements than may wait", {Message::kRendezvous, kFlagCredited, kQueuePort, kLong, 5, 1, 0}),
+      message("chunk outside its arena", {Message::kRendezvousData, 0, 0, 8, 0, kFirst, 0}),
+      message("put outside its arena", {Message::kPutData, 0, 0, 8, 0, kFirst, 0}),
+      message("get of nothing", {Message::kGet, 0, 0, 0, 0, 0, kFirst}),
+      message("key for an engine without keys", {Message::kRendezvous, kFlagKeyed, lci::kEngineTarget, kLong, 0, 1, 0}),
+      message("barrier round out of range", {Message::kBarrier, 0, 0, 0, 1, 0, 0}),
+      message("barrier too far ahead", {Message::kBarrier, 0, 0, 0, 0, uint64_t{1} << 40, 0}),
+  };
+}
+
+std::vector<Nonsense> answers() {
+  return {
+      answer("unknown control message", {static_cast<Message>(40), 0, 0, 0, 0, 0, 0}),
+      answer("credit of nothing", {Message::kReturn, 0, 0, 0, 0, 1, 0}),
+      answer("more credit back than was granted", {Message::kReturn, 0, kQueuePort, 1, 0, 1, 0}),
+      answer("more credit back than was granted", {Message::kReturn, 0, kQueuePort, 0, 0, 1, 1}),
+      answer("room back that it had not", {Message::kReturn, kFlagReply, kQueuePort, 1, 0, 1, 0}),
+      answer("credit for nothing", {Message::kGrant, 0, 0, 1, 0, 1, 1}),
+      answer("refusal of nothing", {Message::kRefuse, 0, lci::kEngineTarget, 0, LCI_ERR_PORT_CLOSED, 1, 0}),
+      answer("refusal of nothing", {Message::kRefuse, 0, 0, 0, LCI_ERR_PORT_CLOSED, 1, 0}),
+      answer("withdrawal without a reason", {Message::kWithdraw, 0, 0, 0, LCI_RETRY, kFirst, 0}),
+      {"ready twice",
+       [](Scene& scene) {
+         scene.announce_long();
+         for (int i = 0; i < 2; ++i) scene.peer.send({Message::kReady, 0, 0, 0, 0, 5, kFirst});
+       }},
+      {"answer to a put that was not sent",
+       [](Scene& scene) {
+         scene.put();
+         scene.peer.send({Message::kPutAck, 0, 0, 0, LCI_DONE, kFirst, kLong + 1});
+       }},
+      {"answer to a put that was not sent",
+       [](Scene& scene) {
+         scene.put();
+         scene.peer.send({Message::kPutAck, 0, 0, 0, LCI_RETRY, kFirst, 1});
+       }},
+  };
+}
+
+/// Packets that are none, named in each way that a message can name one.
+std::vector<Nonsense> packets() {
+  std::vector<Nonsense> cases;
+  for (const uint64_t handle : {uint64_t{0}, uint64_t{1}, uint64_t{UINT32_MAX}, uint64_t{1} << 40}) {
+    cases.push_back(message("packet outside its arena", {Message::kAmPacket, 0, kHandlerPort, 8, 1, 1, handle}));
+    cases.push_back(
+        message("packet outside its arena", {Message::kSendPacket, 0, lci::kEngineTarget, 8, 1, 1, handle}));
+  }
+  cases.push_back({"packet outside its arena", [](Scene& scene) {
+                     const uint32_t size = scene.max_eager() + 1;
+                     scene.peer.send({Message::kAmPacket, 0, kHandlerPort, size, 1, 1, scene.peer.packet()});
+                   }});
+  cases.push_back({"signal with a payload", [](Scene& scene) {
+                     scene.peer.send({Message::kAnnounce, kFlagSignal, kQueuePort, 8, 0, 1, scene.peer.packet()});
+                   }});
+  cases.push_back({"announcement with credit", [](Scene& scene) {
+                     scene.peer.send({Message::kAnnounce, kFlagCredited, kQueuePort, 8, 1, 1, scene.peer.packet()});
+                   }});
+  cases.push_back({"more announcements than may wait", [](Scene& scene) {
+                     for (int i = 0; i < 3; ++i) {
+                       scene.peer.send({Message::kAnnounce, 0, kUnopenedPort, 8, 0, 1, scene.peer.packet()});
+                     }
+                   }});
+  return cases;
+}
+
+/// Payloads that are said to lie elsewhere in the peer's arena: outside of it, too long, or where that is not for
+/// saying.
+std::vector<Nonsense> places() {
+  std::vector<Nonsense> cases;
+  auto add = [&](const char* what, const SlotHeader& header, std::function<uint64_t(Scene&)> place) {
+    cases.push_back({what, [=](Scene& scene) {
+                       SlotHeader named = header;
+                       named.arg = scene.peer.packet_naming(place(scene));
+                       if (named.size == UINT32_MAX) {
+                         named.size = 1 + (named.kind == Message::kRendezvousData ? 64 << 10 : scene.max_eager());
+                       }
+                       scene.peer.send(named);
+                     }});
+  };
+  const auto begin = [](Scene& scene) { return scene.peer.begin(); };
+  const SlotHeader am{Message::kAmPacket, 0, kHandlerPort, 8, 1, 1, 0},
+      chunk{Message::kRendezvousData, 0, 0, 8, 0, 0, 0};
+  const std::pair<const char*, SlotHeader> allowed[] = {
+      {"packet outside its arena", am},
+      {"packet outside its arena", {Message::kSendPacket, 0, lci::kEngineTarget, 8, 1, 1, 0}},
+      {"chunk outside its arena", chunk}};
+  for (const auto& [what, header] : allowed) {
+    add(what, header, [](Scene&) { return 0; });
+    add(what, header, [](Scene& scene) { return scene.peer.begin() - 1; });
+    add(what, header, [](Scene& scene) { return scene.peer.end() - 7; });
+    add(what, header, [](Scene& scene) { return scene.peer.end(); });
+    add(what, header, [](Scene&) { return UINT64_MAX - 3; });
+    SlotHeader nowhere = header, too_long = header;
+    nowhere.arg = lci::kInPlace;
+    cases.push_back(message(what, nowhere));
+    nowhere.arg = lci::kInPlace | uint64_t{1} << 40;
+    cases.push_back(message(what, nowhere));
+    too_long.size = UINT32_MAX;
+    add(what, too_long, begin);
+  }
+  add("announcement of nothing", {Message::kAnnounce, 0, kQueuePort, 8, 0, 1, 0}, begin);
+  add("put outside its arena", {Message::kPutData, 0, 0, 8, 0, kFirst, 0}, begin);
+  return cases;
+}
+
+std::vector<Nonsense> chunks() {
+  auto send_chunk = [](Scene& scene, uint32_t size, uint64_t offset) {
+    uint64_t payload[LCI_INLINE_MAX / sizeof offset] = {offset};
+    scene.peer.send({Message::kRendezvousData, 0, 0, size, 0, kFirst, scene.peer.packet()}, payload);
+  };
+  return {{"chunk outside its message",
+           [=](Scene& scene) {
+             scene.let_announce(100);
+             send_chunk(scene, 20, 90);
+           }},
+          {"chunk outside its message",
+           [=](Scene& scene) {
+             scene.let_announce(100);
+             send_chunk(scene, 20, UINT64_MAX - 10);
+           }},
+          {"chunk outside its message", [=](Scene& scene) {  // more in sum than was announced
+             scene.let_announce(100);
+             send_chunk(scene, 60, 0);
+             send_chunk(scene, 60, 0);
+           }}};
+}
+
+TEST(HostileNonsense, EndsItsSenderAndNobodyElse) {
+  std::vector<Nonsense> cases;
+  for (const auto& part : {places_of_rings(), messages(), answers(), packets(), places(), chunks()}) {
+    cases.insert(cases.end(), part.begin(), part.end());
+  }
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const Nonsense& nonsense = cases[i];
+    SCOPED_TRACE(std::to_string(i) + ": " + nonsense.what);
+    Scene scene;
+    nonsense.attack(scene);
+    scene.progress();
+    EXPECT_LE(1u, scene.job.counter(0, "protocol_errors"));
+    EXPECT_NE(std::string::npos, std::string(lci_last_error()).find(nonsense.what)) << lci_last_error();
+    EXPECT_EQ(1u, scene.job.counter(0, "peers_failed"));
+    scene.progress();  // what was bound to the peer ends
+    EXPECT_EQ(LCI_ERR_PEER_FAILED, scene.post(8, kUnopenedPort)) << lci_last_error();
+    EXPECT_TRUE(scene.serves_itself());
+    scene.job.close(0, 0);
+  }
+}
+
+/// What the cases of places() come close to.
+TEST(HostileNonsense, APayloadMayLieElsewhere) {
+  Scene scene;
+  for (const uint32_t size : {0u, 8u, scene.max_eager()}) {
+    scene.peer.send({Message::kAmPacket, 0, kHandlerPort, size, 1, 1, scene.peer.packet_naming(scene.peer.begin())});
+    scene.progress();
+  }
+  EXPECT_EQ(3u, scene.job.counter(0, "arrivals"));
+  EXPECT_EQ(0u, scene.job.counter(0, "protocol_errors")) << lci_last_error();
+  scene.job.close(0, 0);
+}
+
+}  // namespace
+}  // namespace lci_test

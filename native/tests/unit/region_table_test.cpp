@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of regions lies in memory that peers can write: what they write there moves nothing of its owner's. [B3,
+// SS-33] Mutation that must make this file fail: trust_shared_table.
+#include <algorithm>
+
+#include "api/handles.hpp"
+#include "support/rma_job.hpp"
+
+namespace lci_test {
+namespace {
+
+TEST(RegionTable, APeerCannotSendItsOwnerElsewhere) {
+  Job job(2);
+  constexpr uint64_t kBytes = 128 * 1024;  // as long as a part of the table
+  const Allocated untouched(job.runtime(0), kBytes);
+  std::fill_n(untouched.bytes_at, kBytes, uint8_t{0x5A});
+  lci::Arena& arena = job.runtime(0)->runtime->arena();
+  std::atomic<uint64_t>& place = arena.header().region_chunks[0];
+  const uint64_t before =
+      place.exchange(static_cast<uint64_t>(untouched.bytes_at - reinterpret_cast<uint8_t*>(arena.base())));
+  std::vector<Allocated> more;
+  for (int i = 0; i < 10; ++i) more.emplace_back(job.runtime(0), 64);
+  for (const Allocated& region : more) EXPECT_EQ(LCI_DONE, lci_memory_free(region.memory));
+  EXPECT_EQ(int64_t{kBytes}, std::count(untouched.bytes_at, untouched.bytes_at + kBytes, 0x5A));
+  place.store(before);
+  const Allocated last(job.runtime(0), 64);
+  EXPECT_NE(0u, open_remote(job.runtime(1), 0, handle_of(last.memory)));
+}
+
+}  // namespace
+}  // namespace lci_test

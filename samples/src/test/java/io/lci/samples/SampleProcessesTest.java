@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.samples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Samples in two processes, started by the launcher. */
+class SampleProcessesTest {
+  private static final int RANKS = 2;
+  private static final long LIMIT_SECONDS = 100;
+
+  @TempDir Path folder;
+
+  @Test
+  void theArrayLiesInBothProcesses() throws Exception {
+    for (String memory : List.of("allocated", "registered")) {
+      assertThat(output("array", "--length", "1000", "--memory", memory))
+          .contains("[0] 1000 elements on 2 ranks, all as written; their sum is ");
+    }
+  }
+
+  @Test
+  void threadsOfBothProcessesCallEachOther() throws Exception {
+    assertThat(output("rpc-echo", "--threads", "2", "--calls", "300"))
+        .contains("[0] rank 0: 600 calls answered, ", "[1] rank 1: 600 calls answered, ");
+  }
+
+  private String output(String... sample) throws Exception {
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                System.getProperty("lci.test.launcher"),
+                "-n",
+                Integer.toString(RANKS),
+                "--dir",
+                folder.toString(),
+                "--",
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx64m",
+                "-cp",
+                System.getProperty("java.class.path")));
+    for (String name : List.of("lci.native.path", "lci.native.dir")) {
+      if (System.getProperty(name) != null) {
+        command.add("-D" + name + "=" + System.getProperty(name));
+      }
+    }
+    command.add(Samples.class.getName());
+    command.addAll(List.of(sample));
+    Path written = folder.resolve("output");
+    Process launcher =
+        new ProcessBuilder(command)
+            .redirectErrorStream(true)
+            .redirectOutput(written.toFile())
+            .start();
+    try {
+      boolean ended = launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+      String output = Files.readString(written);
+      assertThat(ended).as(output).isTrue();
+      assertThat(launcher.exitValue()).as(output).isZero();
+      return output;
+    } finally {
+      launcher.destroy(); // it ends its ranks
+      launcher.waitFor();
+    }
+  }
+}
