@@ -904,7 +904,8 @@ LCI_API int lci_graph_add_edge(lci_graph* graph, lci_node from, lci_node to, lci
 LCI_API int lci_graph_start(lci_graph* graph);
 /**
  * LCI_DONE when the last run is over, LCI_RETRY while it is under way, else the error that ended it; LCI_ERR_ARGUMENT
- * before the first start. Changes nothing. [E16]
+ * before the first start. Changes nothing. The graph's completion object is signalled just afterwards, maybe by another
+ * thread. [E16]
  * @param out may be null; filled when the run is over: code; rank of the failed node's status, and the lower half of
  *        that node as tag; user_context of the graph.
  */
