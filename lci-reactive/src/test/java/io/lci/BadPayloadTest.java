@@ -3,6 +3,7 @@ package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Encoder;
 import io.lci.am.InboxOptions;
@@ -58,7 +59,7 @@ class BadPayloadTest {
     Disposable waiting = received.subscribe();
     job.rank(0).send(1, 99, Payload.ofLong(7)).block(LIMIT);
     assertThat(received.block(LIMIT)).isEqualTo(7);
-    assertThat(waiting.isDisposed()).isTrue();
+    await().atMost(LIMIT).until(waiting::isDisposed);
   }
 
   @Test
@@ -100,7 +101,7 @@ class BadPayloadTest {
           .isInstanceOf(LciException.class)
           .hasMessageContaining("no hint");
       works(job);
-      assertThat(waiting.isDisposed()).isTrue();
+      await().atMost(LIMIT).until(waiting::isDisposed);
       handling.dispose();
     }
   }

@@ -104,7 +104,7 @@ class ClosingTest {
       assertThat(job.rank(1).inbox(PORT).receive().take(100).count().block(LIMIT)).isEqualTo(100);
       closed.block(LIMIT);
       assertThat(sent.get()).isEqualTo(100);
-      assertThat(closing.isDisposed()).isTrue();
+      await().atMost(LIMIT).until(closing::isDisposed);
     }
   }
 

@@ -123,7 +123,7 @@ class CompletionObjectsTest {
           .flatMap(i -> job.rank(0).post(Op.am(1, PORT, Payload.ofLong(i)).completeTo(counter)), 32)
           .blockLast(LIMIT);
       assertThat(reached.block(LIMIT)).isEqualTo(1000);
-      assertThat(waiting.isDisposed()).isTrue();
+      await().atMost(LIMIT).until(waiting::isDisposed);
       counter.set(5);
       assertThat(counter.get()).isEqualTo(5);
       handling.dispose();

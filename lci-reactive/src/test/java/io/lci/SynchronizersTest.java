@@ -60,7 +60,7 @@ class SynchronizersTest {
           .hasSize(count)
           .allSatisfy(c -> assertThat(c.kind()).isEqualTo(Completion.Kind.ARRIVAL))
           .allSatisfy(c -> assertThat(c.rank()).isZero());
-      assertThat(waiting.isDisposed()).isTrue();
+      await().atMost(LIMIT).until(waiting::isDisposed);
       bound.dispose();
       synchronizer.dispose();
     }
