@@ -64,9 +64,8 @@ TEST(Job, AKilledRankIsNamedToTheOthers) {
 // A parked loop learns of a death: peers are looked for at least every 50 ms. [V11]
 // Proves: V11
 TEST(Job, AParkedLoopLearnsOfADeath) {
-  const char* tier = std::getenv("LCI_TIER");
-  const int rounds = tier && std::string(tier) == "soak" ? 1000 : 50;
-  for (int round = 0; round < rounds; ++round) {
+  constexpr int kRounds = 50;  // the soak repeats this test 20 times
+  for (int round = 0; round < kRounds; ++round) {
     const JobDirectory job(2);
     const Signal ready;
     Child parked([&] {
