@@ -3,6 +3,7 @@ package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Message;
 import io.lci.am.Payload;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
@@ -142,6 +144,22 @@ class MatchingEnginesTest {
               .block(LIMIT);
       assertThat(sum).isEqualTo(49 * 50 / 2);
       assertThat(sent.block(LIMIT)).hasSize(50);
+    }
+  }
+
+  @Test
+  void aCancelledReceiveTakesNoMessageOfItsEngine() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      MatchingEngine here = lci.engine(7, EngineOptions.defaults());
+      MatchingEngine there = job.rank(1).engine(7, EngineOptions.defaults());
+      Disposable waiting = lci.post(Op.receive(1, 1, 8).engine(here)).subscribe();
+      await().atMost(LIMIT).until(() -> lci.snapshot().counter("receives_pending") == 1);
+      waiting.dispose();
+      await().atMost(LIMIT).until(() -> lci.snapshot().counter("receives_pending") == 0);
+      job.rank(1).post(Op.send(0, 1, Payload.ofLong(9)).engine(there)).block(LIMIT);
+      Completion received = lci.post(Op.receive(1, 1, 8).engine(here)).block(LIMIT);
+      assertThat(received.message().getLong(0)).isEqualTo(9);
     }
   }
 

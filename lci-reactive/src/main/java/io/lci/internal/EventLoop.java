@@ -311,8 +311,9 @@ final class EventLoop implements LciLoop {
   }
 
   /** Asks the core to cancel an unmatched receive; whoever waited for it is gone already. */
-  void cancelReceive(long context) {
-    markReady(new NativeCancel(this, context)); // the outbox may be settling a batch just now
+  void cancelReceive(long context, int engine) {
+    // the outbox may be settling a batch just now
+    markReady(new NativeCancel(this, context, engine));
   }
 
   /** User code threw where nobody can be told: logged and counted. */

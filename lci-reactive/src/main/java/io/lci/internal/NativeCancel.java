@@ -9,11 +9,13 @@ import io.lci.nativebridge.Codes;
  */
 final class NativeCancel extends Notice {
   private final long context;
+  private final int engine;
   private boolean again = true;
 
-  NativeCancel(EventLoop loop, long context) {
+  NativeCancel(EventLoop loop, long context, int engine) {
     super(loop);
     this.context = context;
+    this.engine = engine;
   }
 
   @Override
@@ -36,7 +38,7 @@ final class NativeCancel extends Notice {
   void drain() {
     if (again && !loop.isClosing()) {
       again = false;
-      submit(this, Destination.CANCEL);
+      submit(this, Destination.CANCEL, engine);
     }
   }
 }

@@ -14,8 +14,13 @@ abstract class Notice extends Drainable implements Submitter {
 
   /** Goes out with the next crossing, behind what waits in {@code destination}. */
   final void submit(Object item, int destination) {
+    submit(item, destination, 0);
+  }
+
+  /** As {@link #submit(Object, int)}, to a port or engine of this rank. */
+  final void submit(Object item, int destination, int port) {
     Outbox outbox = loop.outbox();
-    outbox.submit(this, item, outbox.destinations.get(destination, 0, 0));
+    outbox.submit(this, item, outbox.destinations.get(destination, 0, port));
   }
 
   @Override
