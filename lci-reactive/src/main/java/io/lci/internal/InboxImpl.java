@@ -90,7 +90,7 @@ final class InboxImpl implements Inbox {
               out.address(1),
               out.address(2)),
           "open port " + port,
-          loop.index());
+          loop.firstDevice());
       java.lang.ref.Reference.reachabilityFence(name);
       int opened = out.getInt(0);
       if (out.getLong(1) != 0 && out.getLong(2) > 0) {
@@ -346,7 +346,7 @@ final class InboxImpl implements Inbox {
           lane.calls,
           lane.calls.laneZeroCopy(lane.handle, index, on ? 1 : 0),
           "zero copy at port " + port,
-          loop.index());
+          loop.firstDevice());
     }
   }
 

@@ -9,10 +9,12 @@ import io.lci.nativebridge.Codes;
  */
 final class NativeCancel extends Notice {
   private final long context;
+  private final Destination receive;
   private boolean again = true;
 
-  NativeCancel(EventLoop loop, long context) {
+  NativeCancel(EventLoop loop, long context, Destination receive) {
     super(loop);
+    this.receive = receive;
     this.context = context;
   }
 
@@ -36,7 +38,10 @@ final class NativeCancel extends Notice {
   void drain() {
     if (again && !loop.isClosing()) {
       again = false;
-      submit(this, Destination.CANCEL);
+      // It is found on its own device, in its own engine
+      Outbox outbox = loop.outbox();
+      submit(
+          this, outbox.destinations.get(Destination.CANCEL, receive.device, 0, receive.port));
     }
   }
 }

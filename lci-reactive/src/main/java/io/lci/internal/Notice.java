@@ -12,10 +12,13 @@ abstract class Notice extends Drainable implements Submitter {
     this.loop = loop;
   }
 
-  /** Goes out with the next crossing, behind what waits in {@code destination}. */
-  final void submit(Object item, int destination) {
-    Outbox outbox = loop.outbox();
-    outbox.submit(this, item, outbox.destinations.get(destination, 0, 0));
+  /** Goes out with the next crossing, behind what waits in the destination of that kind. */
+  final void submit(Object item, int kind) {
+    submit(item, loop.outbox().destinations.get(kind, 0, 0, 0));
+  }
+
+  final void submit(Object item, Destination destination) {
+    loop.outbox().submit(this, item, destination);
   }
 
   @Override

@@ -94,6 +94,7 @@ final class RuntimeImpl implements LciRuntime {
 
   private final CoreGate core = new CoreGate();
   private final Shutdown shutdown;
+  private final Disposable watchdog;
   private volatile @Nullable LciSnapshot last;
 
   RuntimeImpl(
@@ -125,12 +126,12 @@ final class RuntimeImpl implements LciRuntime {
     this.regions = new Regions(this);
     this.replyRooms = new ReplyRooms(calls, handle);
     this.peerArenas = new PeerArenas(calls, handle, size);
-    for (int i = 0; i < options.loops(); i++) {
-      loops.add(
-          new EventLoop(
-              this,
-              i,
-              Lane.open(calls, layout, handle, i, size, completionRecords(layout, options))));
+    int records = completionRecords(layout, options);
+    for (int i = 0, device = 0; i < options.loops(); i++) {
+      int devices = (options.devices() - device) / (options.loops() - i); // the last ones get more
+      Lane lane = Lane.open(calls, layout, handle, device, devices, size, records);
+      loops.add(new EventLoop(this, i, lane));
+      device += devices;
     }
     this.exchange = new Exchange(this);
     this.peerEvents = new PeerEvents(loops.get(0));
@@ -143,6 +144,7 @@ final class RuntimeImpl implements LciRuntime {
     if (!options.invoker()) {
       loops.forEach(EventLoop::start);
     }
+    this.watchdog = LoopWatchdog.start(this);
   }
 
   /** The layout tells the default; an attribute may choose another size. */
@@ -188,6 +190,21 @@ final class RuntimeImpl implements LciRuntime {
           "this runtime has loops 0 to " + (loops.size() - 1) + ": " + index);
     }
     return loops.get(index);
+  }
+
+  /** The loop that serves a device. */
+  EventLoop loopOf(int device) {
+    for (EventLoop loop : loops) {
+      if (device >= loop.firstDevice() && device - loop.firstDevice() < loop.deviceCount()) {
+        return loop;
+      }
+    }
+    throw new IllegalArgumentException(
+        "this runtime has devices 0 to " + (options.devices() - 1) + ": " + device);
+  }
+
+  List<EventLoop> eventLoops() {
+    return loops;
   }
 
   Scheduler timer() {
@@ -347,7 +364,7 @@ final class RuntimeImpl implements LciRuntime {
                     "posted operation",
                     rank,
                     LciException.NONE,
-                    loop.index(),
+                    loop.firstDevice(),
                     Errors.name(loop.lane().calls, code),
                     Errors.hint(code)),
                 code));
@@ -463,7 +480,11 @@ final class RuntimeImpl implements LciRuntime {
     if (!port.name().isEmpty()) {
       named.putIfAbsent(port.number(), port.name());
     }
-    return new SenderImpl(loop(senderOptions.loop()), port, senderOptions, size);
+    int chosen = senderOptions.device();
+    EventLoop home =
+        chosen == SenderOptions.ANY_DEVICE ? loop(senderOptions.loop()) : loopOf(chosen);
+    int device = chosen == SenderOptions.ANY_DEVICE ? home.firstDevice() : chosen;
+    return new SenderImpl(home, device, port, senderOptions, size);
   }
 
   /** The core knows a hash of the name alone. */
@@ -550,7 +571,7 @@ final class RuntimeImpl implements LciRuntime {
 
   private EventLoop homeOf(Op op) {
     checkPost(op);
-    return loop(op.device());
+    return loopOf(op.device());
   }
 
   @Override
@@ -677,9 +698,12 @@ final class RuntimeImpl implements LciRuntime {
   private LciSnapshot takeSnapshot() {
     Map<String, Long> all = countersOf((int) Codes.NO_DEVICE);
     List<Map<String, Long>> devices = new ArrayList<>();
-    for (EventLoop loop : loops) {
-      Map<String, Long> own = countersOf(loop.index());
-      loop.count(own);
+    for (int device = 0; device < options.devices(); device++) {
+      Map<String, Long> own = countersOf(device);
+      EventLoop loop = loopOf(device);
+      if (device == loop.firstDevice()) {
+        loop.count(own);
+      }
       own.forEach((name, value) -> all.merge(name, value, Long::sum));
       devices.add(own);
     }
@@ -730,6 +754,7 @@ final class RuntimeImpl implements LciRuntime {
 
   /** Called once, when no loop is left: the last look at the counters, then the end of the core. */
   private @Nullable Throwable closeCore(int timeoutMillis) {
+    watchdog.dispose();
     int code =
         core.close(
             () -> {

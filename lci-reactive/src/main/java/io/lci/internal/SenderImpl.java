@@ -22,13 +22,15 @@ import reactor.core.publisher.Mono;
 final class SenderImpl implements Sender {
   private final EventLoop loop;
   private final Port port;
+  private final int device;
   private final SenderOptions options;
 
   /** By rank. Loop only. */
   private final @Nullable Destination[] destinations;
 
-  SenderImpl(EventLoop loop, Port port, SenderOptions options, int ranks) {
+  SenderImpl(EventLoop loop, int device, Port port, SenderOptions options, int ranks) {
     this.loop = loop;
+    this.device = device;
     this.port = port;
     this.options = options;
     this.destinations = new Destination[ranks];
@@ -50,7 +52,10 @@ final class SenderImpl implements Sender {
   Destination destination(int rank) {
     Destination found = destinations[rank];
     if (found == null) {
-      found = loop.outbox().destinations.get(Destination.AM, rank, port);
+      found =
+          loop.outbox()
+              .destinations
+              .get(Destination.AM, loop.laneDevice(device), rank, port);
       destinations[rank] = found;
     }
     return found;
@@ -63,13 +68,13 @@ final class SenderImpl implements Sender {
   }
 
   LciException error(int rank, String code, String hint) {
-    return new LciException(new Detail("am", rank, port.number(), loop.index(), code, hint));
+    return new LciException(new Detail("am", rank, port.number(), device, code, hint));
   }
 
   @Override
   public Mono<Void> send(int rank, Payload payload) {
     loop.runtime().checkRank(rank);
-    Op op = Op.am(rank, port, payload).device(loop.index());
+    Op op = Op.am(rank, port, payload).device(device);
     Port replyTo = options.replyTo();
     return new MonoOp<>(loop, replyTo == null ? op : op.replyTo(replyTo), OpRun.Result.NOTHING);
   }
