@@ -2,6 +2,7 @@
 package io.lci.am;
 
 import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.Scheduler;
 
 /**
  * Options of a sender. Immutable.
@@ -13,9 +14,15 @@ import org.jspecify.annotations.Nullable;
  * @param replyTo port of this rank at which each message reserves room for its reply; null for none
  * @param device device whose rings are used, and whose loop is then the home loop; {@link
  *     #ANY_DEVICE} for the first one of {@code loop}
+ * @param signalOn where results and ends are signalled; null for the home loop
  */
 public record SenderOptions(
-    int loop, int window, boolean stopOnError, @Nullable Port replyTo, int device) {
+    int loop,
+    int window,
+    boolean stopOnError,
+    @Nullable Port replyTo,
+    int device,
+    @Nullable Scheduler signalOn) {
   /** Default of {@link #window()}. */
   public static final int DEFAULT_WINDOW = 256;
 
@@ -26,7 +33,7 @@ public record SenderOptions(
   public static final int ANY_DEVICE = -1;
 
   private static final SenderOptions DEFAULTS =
-      new SenderOptions(0, DEFAULT_WINDOW, false, null, ANY_DEVICE);
+      new SenderOptions(0, DEFAULT_WINDOW, false, null, ANY_DEVICE, null);
 
   /** Checks the values. */
   public SenderOptions {
@@ -53,7 +60,8 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withLoop(int value) {
-    return new SenderOptions(value, window, stopOnError, replyTo, ANY_DEVICE);
+    return new SenderOptions(
+        value, window, stopOnError, replyTo, ANY_DEVICE, signalOn);
   }
 
   /**
@@ -64,7 +72,7 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withDevice(int value) {
-    return new SenderOptions(loop, window, stopOnError, replyTo, value);
+    return new SenderOptions(loop, window, stopOnError, replyTo, value, signalOn);
   }
 
   /**
@@ -74,7 +82,7 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withWindow(int value) {
-    return new SenderOptions(loop, value, stopOnError, replyTo, device);
+    return new SenderOptions(loop, value, stopOnError, replyTo, device, signalOn);
   }
 
   /**
@@ -84,7 +92,7 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withStopOnError(boolean value) {
-    return new SenderOptions(loop, window, value, replyTo, device);
+    return new SenderOptions(loop, window, value, replyTo, device, signalOn);
   }
 
   /**
@@ -94,6 +102,17 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withReplyTo(Port value) {
-    return new SenderOptions(loop, window, stopOnError, value, device);
+    return new SenderOptions(loop, window, stopOnError, value, device, signalOn);
+  }
+
+  /**
+   * Sets where results and ends are signalled, instead of on the home loop, as {@code publishOn}
+   * does.
+   *
+   * @param value for example the {@linkplain io.lci.LciLoop#scheduler() scheduler} of another loop
+   * @return new options
+   */
+  public SenderOptions withSignalOn(Scheduler value) {
+    return new SenderOptions(loop, window, stopOnError, replyTo, device, value);
   }
 }

@@ -83,7 +83,7 @@ final class RuntimeImpl implements LciRuntime {
   private final ReplyRooms replyRooms;
   private final PeerArenas peerArenas;
 
-  private final Map<Integer, InboxImpl> inboxes = new ConcurrentHashMap<>();
+  private final Map<Integer, OpenInbox> inboxes = new ConcurrentHashMap<>();
 
   /** What the senders of this rank call the ports. */
   private final Map<Integer, String> named = new ConcurrentHashMap<>();
@@ -252,7 +252,7 @@ final class RuntimeImpl implements LciRuntime {
     core.alone(end);
   }
 
-  void forget(InboxImpl inbox) {
+  void forget(OpenInbox inbox) {
     inboxes.remove(inbox.port().number(), inbox);
   }
 
@@ -325,7 +325,7 @@ final class RuntimeImpl implements LciRuntime {
   /** A departure is news only to those who may wait for that rank's messages. */
   private void tell(PeerEvent event) {
     List<Port> waiting =
-        inboxes.values().stream().filter(InboxImpl::hasSubscriber).map(InboxImpl::port).toList();
+        inboxes.values().stream().filter(OpenInbox::hasSubscriber).map(OpenInbox::port).toList();
     String still = waiting.isEmpty() ? "" : "; still waiting for messages: " + waiting;
     if (event.state() == PeerEvent.State.FAILED) {
       LOG.warn("rank {}: rank {} died{}", rank, event.rank(), still);
@@ -420,10 +420,18 @@ final class RuntimeImpl implements LciRuntime {
   public Inbox inbox(Port port, InboxOptions inboxOptions) {
     Objects.requireNonNull(port, "port");
     refuseClosed("open port " + port);
-    InboxImpl created = new InboxImpl(loop(inboxOptions.loop()), port, inboxOptions);
-    InboxImpl existing = inboxes.putIfAbsent(port.number(), created);
+    boolean whole = inboxOptions.partitions() == 1;
+    OpenInbox created =
+        whole
+            ? new InboxImpl(loop(inboxOptions.loop()), port, inboxOptions)
+            : new PartitionedInbox(this, port, inboxOptions);
+    OpenInbox existing = inboxes.putIfAbsent(port.number(), created);
     if (existing == null) {
-      open(created);
+      if (created instanceof PartitionedInbox cut) {
+        cut.parts().forEach(this::open);
+      } else {
+        open((InboxImpl) created);
+      }
       return created;
     }
     if (!existing.port().equals(port)) {
@@ -449,7 +457,6 @@ final class RuntimeImpl implements LciRuntime {
 
           @Override
           public void rejected() {
-            forget(inbox);
             inbox.openRejected();
           }
         });
@@ -497,7 +504,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Completion> post(Op op) {
-    return new MonoOp<>(homeOf(op), op, OpRun.Result.COMPLETION);
+    return Signals.on(op.signalOn(), new MonoOp<>(homeOf(op), op, OpRun.Result.COMPLETION));
   }
 
   @Override
@@ -707,7 +714,7 @@ final class RuntimeImpl implements LciRuntime {
       own.forEach((name, value) -> all.merge(name, value, Long::sum));
       devices.add(own);
     }
-    List<LciSnapshot.InboxState> states = inboxes.values().stream().map(InboxImpl::state).toList();
+    List<LciSnapshot.InboxState> states = inboxes.values().stream().map(OpenInbox::state).toList();
     return new LciSnapshot(
         all,
         devices,

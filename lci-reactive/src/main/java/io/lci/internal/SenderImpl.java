@@ -76,7 +76,9 @@ final class SenderImpl implements Sender {
     loop.runtime().checkRank(rank);
     Op op = Op.am(rank, port, payload).device(device);
     Port replyTo = options.replyTo();
-    return new MonoOp<>(loop, replyTo == null ? op : op.replyTo(replyTo), OpRun.Result.NOTHING);
+    return Signals.on(
+        options.signalOn(),
+        new MonoOp<>(loop, replyTo == null ? op : op.replyTo(replyTo), OpRun.Result.NOTHING));
   }
 
   @Override
@@ -84,13 +86,15 @@ final class SenderImpl implements Sender {
     loop.runtime().checkRank(rank);
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(encoder, "encoder");
-    return new Mono<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super Void> actual) {
-        Flux.from(items)
-            .subscribe(new BulkSend<T, Void>(SenderImpl.this, actual, rank, null, encoder));
-      }
-    };
+    return Signals.on(
+        options.signalOn(),
+        new Mono<Void>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super Void> actual) {
+            Flux.from(items)
+                .subscribe(new BulkSend<T, Void>(SenderImpl.this, actual, rank, null, encoder));
+          }
+        });
   }
 
   @Override
@@ -99,12 +103,15 @@ final class SenderImpl implements Sender {
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(rank, "rank");
     Objects.requireNonNull(encoder, "encoder");
-    return new Flux<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
-        Flux.from(items)
-            .subscribe(new BulkSend<T, SendResult<T>>(SenderImpl.this, actual, -1, rank, encoder));
-      }
-    };
+    return Signals.on(
+        options.signalOn(),
+        new Flux<SendResult<T>>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
+            Flux.from(items)
+                .subscribe(
+                    new BulkSend<T, SendResult<T>>(SenderImpl.this, actual, -1, rank, encoder));
+          }
+        });
   }
 }
