@@ -47,10 +47,11 @@ class LoopTest {
       Scheduler scheduler = loop.scheduler();
       List<Integer> ran = new CopyOnWriteArrayList<>();
       Disposable late = scheduler.schedule(() -> ran.add(3), 50, TimeUnit.MILLISECONDS);
-      Disposable never = scheduler.schedule(() -> ran.add(99), 20, TimeUnit.MILLISECONDS);
       Disposable first = scheduler.schedule(() -> ran.add(1));
       Disposable second = scheduler.schedule(() -> ran.add(loop.inLoop() ? 2 : -2));
-      never.dispose();
+      // On the loop, so that it cannot be due before it is disposed
+      scheduler.schedule(
+          () -> scheduler.schedule(() -> ran.add(99), 1, TimeUnit.MILLISECONDS).dispose());
       AtomicInteger ticks = new AtomicInteger();
       Disposable periodic =
           scheduler.schedulePeriodically(ticks::incrementAndGet, 1, 1, TimeUnit.MILLISECONDS);

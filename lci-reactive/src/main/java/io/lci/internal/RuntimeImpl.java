@@ -141,10 +141,10 @@ final class RuntimeImpl implements LciRuntime {
             options.invoker(),
             this::closeCore,
             () -> observe(observer -> observer.runtimeClosed(this)));
+    this.watchdog = LoopWatchdog.start(this); // before a loop can end
     if (!options.invoker()) {
       loops.forEach(EventLoop::start);
     }
-    this.watchdog = LoopWatchdog.start(this);
   }
 
   /** The layout tells the default; an attribute may choose another size. */

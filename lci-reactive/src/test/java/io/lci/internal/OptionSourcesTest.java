@@ -15,6 +15,7 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -26,7 +27,18 @@ class OptionSourcesTest {
   /** An option, two values that are not its default, and how it is set and read. */
   enum Option {
     LOOPS("2", "3", (b, v) -> b.loops(Integer.parseInt(v)), LciOptions::loops),
+    DEVICES("2", "3", (b, v) -> b.devices(Integer.parseInt(v)), LciOptions::devices),
     INVOKER("true", "false", (b, v) -> b.invoker(Boolean.parseBoolean(v)), LciOptions::invoker),
+    IDLE(
+        "parking",
+        "busy_spin",
+        (b, v) -> b.idle("parking".equals(v) ? IdleSteps.PARKING : IdleSteps.BUSY_SPIN),
+        o -> ((IdleSteps) o.idle()).name()),
+    AFFINITY(
+        "1",
+        "0",
+        (b, v) -> b.affinity(Integer.parseInt(v)),
+        o -> o.affinity().stream().map(String::valueOf).collect(Collectors.joining())),
     IDLE_SPINS("5", "0", (b, v) -> b.idleSpins(Integer.parseInt(v)), LciOptions::idleSpins),
     IDLE_YIELDS("5", "0", (b, v) -> b.idleYields(Integer.parseInt(v)), LciOptions::idleYields),
     MAX_POSTED("10", "20", (b, v) -> b.maxPosted(Integer.parseInt(v)), LciOptions::maxPosted),
@@ -34,7 +46,9 @@ class OptionSourcesTest {
     CLOSE_TIMEOUT_MS(
         "10", "0", (b, v) -> b.closeTimeout(millis(v)), o -> o.closeTimeout().toMillis()),
     STALL_WARNING_MS(
-        "10", "0", (b, v) -> b.stallWarning(millis(v)), o -> o.stallWarning().toMillis());
+        "10", "0", (b, v) -> b.stallWarning(millis(v)), o -> o.stallWarning().toMillis()),
+    BLOCKED_WARNING_MS(
+        "10", "0", (b, v) -> b.blockedWarning(millis(v)), o -> o.blockedWarning().toMillis());
 
     final String one;
     final String other;
