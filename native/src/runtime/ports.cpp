@@ -76,7 +76,7 @@ int Runtime::open_part(uint32_t number, const char* name, Part part, Inbox* inbo
     }
     parts->inboxes[part.index] = inbox;
     inbox->set_parts(parts);
-    if (++parts->attached < part.count) return LCI_DONE;
+    if (++parts->attached < part.count && !LCI_MUTATED("part_opens_port")) return LCI_DONE;
     opened.forming.reset();
     opened.open(wanted, nullptr, parts->inboxes.front(), messages, bytes);
   }
@@ -96,7 +96,8 @@ int Runtime::close_part(Inbox& inbox) {
       if (--parts.attached == 0) closing.forming.reset();
       return LCI_DONE;
     }
-    if (!closing.is_open() || closing.inbox.load() != parts.inboxes.front()) return LCI_DONE;  // another part was first
+    const bool ours = closing.inbox.load() == parts.inboxes.front() || LCI_MUTATED("part_ends_next_opening");
+    if (!closing.is_open() || !ours) return LCI_DONE;  // another part was first
     closing.close();
   }
   closing.wake_all();

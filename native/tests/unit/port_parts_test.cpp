@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A port whose messages several lanes take, by tag. [DESIGN decision 2]
+// Mutations that must make this file fail: part_of_any_tag, part_opens_port, part_ends_next_opening.
 #include <set>
 #include <vector>
 

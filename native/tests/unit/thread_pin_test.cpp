@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binding the calling thread to one of the CPUs that it may use.
+// Binding the calling thread to one of the CPUs that it may use. Mutation that must make this file fail: pin_keeps_all.
 #include <gtest/gtest.h>
 #include <sched.h>
 

@@ -12,13 +12,16 @@ import java.lang.reflect.InvocationTargetException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.scheduler.Schedulers;
@@ -28,6 +31,8 @@ import reactor.core.scheduler.Schedulers;
 class VirtualThreadTest {
   private static final Port PORT = Port.of(62, "virtual");
   private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  private static @Nullable ExecutorService virtual;
 
   /** Null before JDK 21. */
   private static @Nullable ExecutorService virtualThreads() {
@@ -41,21 +46,30 @@ class VirtualThreadTest {
     }
   }
 
-  private static ExecutorService virtualThreadsOrSkip() {
-    ExecutorService virtual = virtualThreads();
+  @BeforeAll
+  static void skipWithoutThem() {
+    virtual = virtualThreads();
     if (virtual == null) {
       String why = "no virtual threads in Java " + Runtime.version().feature();
       System.out.println("VirtualThreadTest: skipped, " + why);
       Assumptions.abort(why);
-      throw new IllegalStateException("aborted");
     }
-    return virtual;
+  }
+
+  @AfterAll
+  static void shutdown() {
+    if (virtual != null) {
+      virtual.shutdown();
+    }
+  }
+
+  private static ExecutorService virtual() {
+    return Objects.requireNonNull(virtual);
   }
 
   /** Each blocks for its operations as it likes: it is not a loop's thread. */
   @Test
   void thousandsBlockForTheirOperations() throws Exception {
-    ExecutorService virtual = virtualThreadsOrSkip();
     int threads = 2_000;
     try (LciTestJob job = LciTestJob.start(2)) {
       AtomicLong sum = new AtomicLong();
@@ -64,8 +78,8 @@ class VirtualThreadTest {
       for (int i = 0; i < threads; i++) {
         int tag = i;
         received.add(
-            virtual.submit(() -> job.rank(1).receive(0, tag).block(LIMIT).getLong(0)));
-        virtual.submit(
+            virtual().submit(() -> job.rank(1).receive(0, tag).block(LIMIT).getLong(0)));
+        virtual().submit(
             () -> {
               job.rank(0).sender(PORT).send(1, Payload.ofInt(1)).block(LIMIT);
               job.rank(0).send(1, tag, Payload.ofLong(tag)).block(LIMIT);
@@ -75,25 +89,20 @@ class VirtualThreadTest {
         assertThat(received.get(i).get(60, TimeUnit.SECONDS)).isEqualTo(i);
       }
       await().atMost(LIMIT).until(() -> sum.get() == threads);
-    } finally {
-      virtual.shutdown();
     }
   }
 
   /** Completions may be signalled there. */
   @Test
   void signalsComeWhereTheyAreAskedFor() {
-    ExecutorService virtual = virtualThreadsOrSkip();
     try (LciTestJob job = LciTestJob.start(1)) {
       String where =
           job.rank(0)
               .post(
-                  Op.am(0, PORT, Payload.empty()).signalOn(Schedulers.fromExecutorService(virtual)))
+                  Op.am(0, PORT, Payload.empty()).signalOn(Schedulers.fromExecutorService(virtual())))
               .map(c -> Thread.currentThread().toString())
               .block(LIMIT);
       assertThat(where).startsWith("VirtualThread");
-    } finally {
-      virtual.shutdown();
     }
   }
 }

@@ -9,7 +9,6 @@ import io.lci.am.Message;
 import io.lci.internal.LoopScheduler.Scheduled;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -56,10 +55,10 @@ final class EventLoop implements LciLoop {
   /** Odd in a turn, even between turns. Written by the loop, read by the watchdog. */
   private final AtomicLong turnMark = new AtomicLong();
 
-  private volatile @Nullable Thread thread;
+  private final LoopOwner owner;
 
   // Loop only
-  private final ArrayDeque<Drainable> drainables = new ArrayDeque<>();
+  private final ReadyQueue ready = new ReadyQueue();
   private final Timers timers = new Timers();
   private final Set<LoopSubscription<?>> active = new LinkedHashSet<>();
   private int graphRuns;
@@ -76,7 +75,7 @@ final class EventLoop implements LciLoop {
   private long turns;
   private long enters;
   private long uncaughtErrors;
-  private volatile long blocked; // by the watchdog
+  private final AtomicLong blocked = new AtomicLong(); // by the watchdog
 
   EventLoop(RuntimeImpl runtime, int index, Lane lane) {
     this.runtime = runtime;
@@ -87,6 +86,7 @@ final class EventLoop implements LciLoop {
     this.tasks = new TaskQueue(lane, this::uncaught);
     this.relay = new Relay(this, lane);
     LciOptions options = runtime.options();
+    this.owner = new LoopOwner(this, options.invoker());
     this.idler = new Idler(this, lane, options.idle());
     this.stallNanos = options.stallWarning().toNanos();
     this.now = System.nanoTime();
@@ -95,9 +95,7 @@ final class EventLoop implements LciLoop {
 
   /** Starts the thread of a dedicated loop. */
   void start() {
-    Thread starting = new LoopThread(this);
-    thread = starting;
-    starting.start();
+    owner.start();
   }
 
   // Collaborators
@@ -137,7 +135,7 @@ final class EventLoop implements LciLoop {
   }
 
   @Nullable Thread thread() {
-    return thread;
+    return owner.thread();
   }
 
   /** Odd while the loop is in a turn; another number for each. Any thread. */
@@ -147,7 +145,7 @@ final class EventLoop implements LciLoop {
 
   /** The watchdog saw that user code holds a turn. */
   void wasBlocked() {
-    blocked++; // by one thread at a time
+    blocked.incrementAndGet();
   }
 
   /** The device with the index 0 of the lane, among those of the runtime. */
@@ -179,7 +177,7 @@ final class EventLoop implements LciLoop {
 
   @Override
   public boolean inLoop() {
-    return Thread.currentThread() == thread;
+    return owner.isHere();
   }
 
   @Override
@@ -221,10 +219,7 @@ final class EventLoop implements LciLoop {
   // Loop only
 
   void markReady(Drainable drainable) {
-    if (!drainable.queued) {
-      drainable.queued = true;
-      drainables.add(drainable);
-    }
+    ready.add(drainable);
   }
 
   /** The core was entered: completion objects may have been signalled. */
@@ -265,7 +260,7 @@ final class EventLoop implements LciLoop {
 
   /** Whether something waits here that no bell tells of. */
   boolean hasOwnWork() {
-    return !tasks.isEmpty() || !drainables.isEmpty();
+    return !tasks.isEmpty() || !ready.isEmpty();
   }
 
   /** How long the loop may sleep, at most {@code longest} nanoseconds. */
@@ -366,25 +361,11 @@ final class EventLoop implements LciLoop {
   }
 
   private int drain() {
-    int count = 0;
-    while (count < TASK_BUDGET) {
-      Drainable drainable = drainables.poll();
-      if (drainable == null) {
-        break;
-      }
-      count++;
-      drainable.queued = false;
-      try {
-        drainable.drain();
-      } catch (Throwable e) {
-        thrown(e);
-      }
-    }
-    return count;
+    return ready.drain(TASK_BUDGET, this::thrown);
   }
 
   private boolean isQuiet() {
-    return graphRuns == 0 && outbox.isQuiet() && drainables.isEmpty() && tasks.isEmpty();
+    return graphRuns == 0 && outbox.isQuiet() && ready.isEmpty() && tasks.isEmpty();
   }
 
   // Driving
@@ -468,24 +449,7 @@ final class EventLoop implements LciLoop {
   }
 
   private void claim() {
-    if (!runtime.options().invoker()) {
-      throw new IllegalStateException(
-          this + " drives itself; poll and await are for invoker loops");
-    }
-    Thread current = Thread.currentThread();
-    synchronized (this) {
-      Thread owner = thread;
-      if (owner == null || !owner.isAlive()) { // a dead owner leaves the loop to the next
-        if (owner != null) {
-          InvokerThreads.unregister(owner);
-        }
-        InvokerThreads.register(current);
-        thread = current;
-      }
-    }
-    if (thread != current) {
-      throw new IllegalStateException(this + " is driven by " + thread);
-    }
+    owner.claim();
     if (inTurn) {
       throw new IllegalStateException("poll and await must not be called from a signal of " + this);
     }
@@ -543,10 +507,7 @@ final class EventLoop implements LciLoop {
     for (Scheduled timer : timers.takeAll()) {
       guarded(timer::rejected);
     }
-    Thread driver = thread;
-    if (driver != null && runtime.options().invoker()) {
-      InvokerThreads.unregister(driver);
-    }
+    owner.release();
     runtime.loopEnded();
   }
 
@@ -565,7 +526,7 @@ final class EventLoop implements LciLoop {
     into.merge("loop_turns", turns, Long::sum);
     into.merge("loop_enters", enters, Long::sum);
     into.merge("loop_parks", idler.parks, Long::sum);
-    into.merge("loop_stalls", blocked, Long::sum);
+    into.merge("loop_stalls", blocked.get(), Long::sum);
     into.merge("loop_posts", outbox.posts, Long::sum);
     into.merge("loop_refusals", outbox.refusals, Long::sum);
     into.merge("loop_resubmitted", outbox.resubmitted, Long::sum);
