@@ -23,6 +23,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.test.StepVerifier;
 import reactor.util.retry.Retry;
 
 /** Ports whose messages several loops take. */
@@ -75,31 +76,53 @@ class PartitionsTest {
     }
   }
 
-  /** Whoever subscribes to the whole sees no parts; with leases, too. */
+  /** Leases, too, and what a subscriber leaves is there for the next one. */
   @Test
-  void theWholeIsTheSumOfItsParts() {
-    int count = 2_000;
+  void eachPartIsAnInbox() {
+    int count = 300;
     try (LciTestJob job = LciTestJob.start(2, THREE_LOOPS)) {
       Inbox inbox = job.rank(1).inbox(PORT, InboxOptions.defaults().withPartitions(3));
-      Flux<Integer> numbers = inbox.receive(m -> m.getInt(0)).take(count);
-      assertThat(numbers.collectList().zipWith(send(job, count, 0).thenReturn(1)).block(LIMIT).getT1())
-          .hasSize(count)
-          .doesNotHaveDuplicates();
-      Flux<Integer> sizes =
-          inbox
-              .receiveRetained()
-              .map(
-                  m -> {
-                    int size = m.size();
-                    m.release();
-                    return size;
-                  })
-              .take(count);
-      assertThat(sizes.collectList().zipWith(send(job, count, 3_000).thenReturn(1)).block(LIMIT).getT1())
-          .hasSize(count)
-          .containsOnly(3_004);
+      Mono<Void> sent = send(job, count, 3_000).cache();
+      sent.subscribe();
+      List<Integer> sizes = new CopyOnWriteArrayList<>();
+      for (int half = 0; half < 2; half++) {
+        for (Inbox part : inbox.partitions()) {
+          Flux<Integer> taken =
+              part.receiveRetained()
+                  .map(
+                      m -> {
+                        int size = m.size();
+                        m.release();
+                        return size;
+                      })
+                  .take(count / 6);
+          sizes.addAll(taken.collectList().block(LIMIT));
+        }
+      }
+      sent.block(LIMIT);
+      assertThat(sizes).hasSize(count).containsOnly(3_004);
       assertThat(inbox.capacity()).isEqualTo(InboxOptions.DEFAULT_MESSAGES);
+      assertThat(inbox.depth()).isZero();
       assertThat(job.rank(1).snapshot().inboxes()).hasSize(1);
+    }
+  }
+
+  @Test
+  void theWholeHasNoSubscribers() {
+    try (LciTestJob job = LciTestJob.start(1, THREE_LOOPS)) {
+      Inbox inbox = job.rank(0).inbox(PORT, InboxOptions.defaults().withPartitions(2));
+      for (Flux<?> whole :
+          List.of(inbox.receive(), inbox.receive(m -> 1), inbox.receiveRetained())) {
+        StepVerifier.create(whole)
+            .expectErrorSatisfies(
+                e ->
+                    assertThat(e)
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageContaining("partitions()"))
+            .verify(LIMIT);
+      }
+      assertThatThrownBy(() -> inbox.handle(m -> {})).hasMessageContaining("partitions()");
+      assertThat(job.rank(0).inbox(PORT)).isSameAs(inbox);
     }
   }
 
@@ -115,7 +138,10 @@ class PartitionsTest {
       await().atMost(LIMIT).until(() -> inbox.depth() >= 20); // leases hold some of it back
       assertThat(inbox.depth()).isLessThanOrEqualTo(30);
       assertThat(inbox.partitions()).allSatisfy(part -> assertThat(part.depth()).isPositive());
-      assertThat(inbox.receive(m -> m.getInt(0)).take(100).count().block(LIMIT)).isEqualTo(100);
+      Flux<Integer> all =
+          Flux.merge(
+              inbox.partitions().stream().map(part -> part.<Integer>receive(m -> m.getInt(0))).toList());
+      assertThat(all.take(100).collectList().block(LIMIT)).doesNotHaveDuplicates();
       await().atMost(LIMIT).until(sending::isDisposed);
       assertThat(errors).isEmpty();
     }
@@ -132,7 +158,8 @@ class PartitionsTest {
           .partitions()
           .forEach(
               part -> part.receive().subscribe(m -> {}, e -> completed.add(false), () -> completed.add(true)));
-      assertThatThrownBy(() -> inbox.handle(m -> {})).isInstanceOf(IllegalStateException.class);
+      assertThatThrownBy(() -> inbox.partitions().get(0).handle(m -> {}))
+          .hasMessageContaining("live subscriber");
       send(job, 10, 0).block(LIMIT);
       inbox.partitions().get(1).dispose();
       inbox.onClose().block(LIMIT);
@@ -147,7 +174,8 @@ class PartitionsTest {
               .retryWhen(
                   Retry.fixedDelay(6_000, Duration.ofMillis(10))
                       .filter(PortClosedException.class::isInstance));
-      assertThat(Mono.zip(again.receive().next(), sent.thenReturn(1)).block(LIMIT).getT2()).isOne();
+      Flux<?> first = again.partitions().get(0).receive(); // tag 0
+      assertThat(Mono.zip(first.next(), sent.thenReturn(1)).block(LIMIT).getT2()).isOne();
     }
   }
 

@@ -64,9 +64,10 @@ public interface Inbox extends Disposable {
 
   /**
    * Returns the parts of a port that was opened with {@link InboxOptions#withPartitions}, each an
-   * inbox of its own on its own loop, in order: subscribe to each of them to take messages in
-   * parallel. Subscribing to the whole merges them: signals are serial, and come on any of the loops.
-   * A part has the options and the capacity of the whole; disposing one closes the port.
+   * inbox of its own on its own loop, in order: subscribe to each of them, since a part without a
+   * subscriber fills the port. The inbox in parts itself cannot be subscribed to ({@link
+   * IllegalStateException}); its depth is the sum. A part has the options and the capacity of the
+   * whole; disposing one closes the port.
    *
    * @return this inbox alone if the port has no parts. Unmodifiable
    */

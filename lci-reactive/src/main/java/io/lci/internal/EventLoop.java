@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -48,6 +49,9 @@ final class EventLoop implements LciLoop {
   private final Relay relay;
   private final Idler idler;
   private final long stallNanos;
+
+  /** Once, not for each turn. */
+  private final Consumer<Throwable> onThrown = this::thrown;
 
   // From any thread
   private final TaskQueue tasks;
@@ -312,7 +316,7 @@ final class EventLoop implements LciLoop {
     try {
       turns++;
       now = System.nanoTime();
-      int work = tasks.run(TASK_BUDGET, this::thrown) + timers.run(now) + drain() + outbox.resubmit();
+      int work = tasks.run(TASK_BUDGET, onThrown) + timers.run(now) + drain() + outbox.resubmit();
       boolean look = now - nextLook >= 0;
       // A bell tells of most things; of room for packets, and of the end of a peer's process, none
       // does
@@ -361,7 +365,7 @@ final class EventLoop implements LciLoop {
   }
 
   private int drain() {
-    return ready.drain(TASK_BUDGET, this::thrown);
+    return ready.drain(TASK_BUDGET, onThrown);
   }
 
   private boolean isQuiet() {
@@ -498,7 +502,7 @@ final class EventLoop implements LciLoop {
     }
     guarded(() -> runtime.loopEnding(this));
     for (int work = 1; work > 0; ) {
-      work = tasks.run(TASK_BUDGET, this::thrown) + drain();
+      work = tasks.run(TASK_BUDGET, onThrown) + drain();
     }
     tasks.end();
     guarded(leases::moveOut);

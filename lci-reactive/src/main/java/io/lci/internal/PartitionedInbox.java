@@ -14,11 +14,10 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import reactor.core.Disposable;
-import reactor.core.Disposables;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** A port whose messages several loops take, by tag. The core cuts it; this is the sum. */
+/** A port whose messages several loops take, by tag: the core cuts it, this is all of it. */
 final class PartitionedInbox implements OpenInbox {
   private final RuntimeImpl runtime;
   private final Port port;
@@ -58,30 +57,28 @@ final class PartitionedInbox implements OpenInbox {
 
   @Override
   public <T> Flux<T> receive(Function<? super MessageView, ? extends T> decoder) {
-    return Flux.merge(parts.stream().map(part -> part.<T>receive(decoder)).toList());
+    return Flux.error(this::inParts);
   }
 
   @Override
   public Flux<Message> receive() {
-    return Flux.merge(parts.stream().map(InboxImpl::receive).toList());
+    return Flux.error(this::inParts);
   }
 
   @Override
   public Flux<RetainedMessage> receiveRetained() {
-    return Flux.merge(parts.stream().map(InboxImpl::receiveRetained).toList())
-        .doOnDiscard(RetainedMessage.class, RetainedMessage::release);
+    return Flux.error(this::inParts);
   }
 
   @Override
   public Disposable handle(MessageHandler handler) {
-    Disposable.Composite all = Disposables.composite();
-    try {
-      parts.forEach(part -> all.add(part.handle(handler)));
-    } catch (IllegalStateException e) {
-      all.dispose(); // the others are free again
-      throw e;
-    }
-    return all;
+    throw inParts();
+  }
+
+  /** Merging them would take messages ahead, and a cancel would lose those. */
+  private IllegalStateException inParts() {
+    return new IllegalStateException(
+        "port " + port + " is in parts: subscribe to each of partitions()");
   }
 
   @Override
