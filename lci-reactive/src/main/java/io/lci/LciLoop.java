@@ -8,8 +8,8 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * One event loop: a thread, its lane into the core, and the devices that it serves. All signals
- * of the operations, inboxes and senders whose home it is come on its thread, serially.
+ * One event loop: a thread, its lane into the core, and the devices that it serves. All signals of
+ * the operations, inboxes and senders whose home it is come on its thread, serially.
  *
  * <p>A <em>dedicated</em> loop runs the platform thread {@code lci-loop-<index>}, on which blocking
  * calls of Reactor are refused. An <em>invoker</em> loop ({@link

@@ -350,8 +350,8 @@ public final class LciOptions {
     /**
      * Binds each loop's thread to one CPU. An offset counts the CPUs that the creating thread may
      * use at that moment, in the order of their numbers, so it means the same in a container or
-     * under {@code taskset}. Creating the runtime fails with {@link
-     * io.lci.error.AffinityException} if there are not so many. Not for invoker loops.
+     * under {@code taskset}. Creating the runtime fails with {@link io.lci.error.AffinityException}
+     * if there are not so many. Not for invoker loops.
      *
      * @param offsets one for each loop, 0 or more; several loops may have the same; none: not bound
      * @return this

@@ -37,7 +37,9 @@ class PartitionsTest {
     return job.rank(0)
         .sender(PORT)
         .sendAll(
-            1, Flux.range(0, count), (n, out) -> out.tag(n).putInt(n).putBytes(new byte[bytes], 0, bytes));
+            1,
+            Flux.range(0, count),
+            (n, out) -> out.tag(n).putInt(n).putBytes(new byte[bytes], 0, bytes));
   }
 
   /** The messages of a key come on one loop, whatever their size and the way they take. */
@@ -131,8 +133,7 @@ class PartitionsTest {
   void thePartsShareTheCapacity() {
     try (LciTestJob job = LciTestJob.start(2, THREE_LOOPS)) {
       Inbox inbox =
-          job.rank(1)
-              .inbox(PORT, InboxOptions.defaults().withMessages(30).withPartitions(3));
+          job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(30).withPartitions(3));
       List<Throwable> errors = new CopyOnWriteArrayList<>();
       Disposable sending = send(job, 100, 0).subscribe(none -> {}, errors::add);
       await().atMost(LIMIT).until(() -> inbox.depth() >= 20); // leases hold some of it back
@@ -140,14 +141,18 @@ class PartitionsTest {
       assertThat(inbox.partitions()).allSatisfy(part -> assertThat(part.depth()).isPositive());
       Flux<Integer> all =
           Flux.merge(
-              inbox.partitions().stream().map(part -> part.<Integer>receive(m -> m.getInt(0))).toList());
+              inbox.partitions().stream()
+                  .map(part -> part.<Integer>receive(m -> m.getInt(0)))
+                  .toList());
       assertThat(all.take(100).collectList().block(LIMIT)).doesNotHaveDuplicates();
       await().atMost(LIMIT).until(sending::isDisposed);
       assertThat(errors).isEmpty();
     }
   }
 
-  /** One part's end is the port's: the others complete, senders are told, and it may be opened anew. */
+  /**
+   * One part's end is the port's: the others complete, senders are told, and it may be opened anew.
+   */
   @Test
   void disposingAPartClosesThePort() {
     try (LciTestJob job = LciTestJob.start(2, THREE_LOOPS)) {
@@ -157,7 +162,9 @@ class PartitionsTest {
       inbox
           .partitions()
           .forEach(
-              part -> part.receive().subscribe(m -> {}, e -> completed.add(false), () -> completed.add(true)));
+              part ->
+                  part.receive()
+                      .subscribe(m -> {}, e -> completed.add(false), () -> completed.add(true)));
       assertThatThrownBy(() -> inbox.partitions().get(0).handle(m -> {}))
           .hasMessageContaining("live subscriber");
       send(job, 10, 0).block(LIMIT);
@@ -165,7 +172,8 @@ class PartitionsTest {
       inbox.onClose().block(LIMIT);
       await().atMost(LIMIT).until(() -> completed.equals(List.of(true, true, true)));
       assertThat(inbox.isDisposed()).isTrue();
-      assertThatThrownBy(() -> send(job, 10, 0).block(LIMIT)).isInstanceOf(PortClosedException.class);
+      assertThatThrownBy(() -> send(job, 10, 0).block(LIMIT))
+          .isInstanceOf(PortClosedException.class);
       Inbox again = job.rank(1).inbox(PORT, options);
       assertThat(again).isNotSameAs(inbox);
       // The news of the opening is on its way to the sender
@@ -206,7 +214,8 @@ class PartitionsTest {
               .take(50)
               .collect(
                   java.util.stream.Collectors.groupingBy(
-                      m -> Thread.currentThread().getName(), java.util.stream.Collectors.counting()));
+                      m -> Thread.currentThread().getName(),
+                      java.util.stream.Collectors.counting()));
       assertThat(Mono.zip(threads, send(job, 50, 3_000).thenReturn(1)).block(LIMIT).getT1())
           .isEqualTo(Map.of("lci-loop-2", 50L));
     }

@@ -141,7 +141,8 @@ class SharedLoopTest {
       // Device 1 has a slot of its own for an announcement.
       from.post(Op.am(1, PORT, Payload.ofInt(10)).device(1)).block(LIMIT);
       assertThat(from.snapshot().counter("loop_parked")).isEqualTo(9);
-      assertThat(job.rank(1).inbox(PORT).receive(m -> m.getInt(0)).take(11).collectList().block(LIMIT))
+      assertThat(
+              job.rank(1).inbox(PORT).receive(m -> m.getInt(0)).take(11).collectList().block(LIMIT))
           .hasSize(11)
           .doesNotHaveDuplicates();
       await().atMost(LIMIT).until(() -> parked.get() == 10);
@@ -158,9 +159,7 @@ class SharedLoopTest {
       stays.peerEvents().subscribe(events::add, e -> {});
       List<Throwable> ended = new CopyOnWriteArrayList<>();
       for (int device = 0; device < 3; device++) {
-        stays
-            .post(Op.receive(1, 1, 8).device(device))
-            .subscribe(c -> {}, ended::add);
+        stays.post(Op.receive(1, 1, 8).device(device)).subscribe(c -> {}, ended::add);
       }
       await().atMost(LIMIT).until(() -> stays.snapshot().counter("receives_pending") == 3);
       job.rank(1).close();

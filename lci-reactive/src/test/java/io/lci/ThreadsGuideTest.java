@@ -34,8 +34,7 @@ class ThreadsGuideTest {
   private static final Port ORDERS = Port.of(31, "orders");
 
   private static Mono<Void> send(LciRuntime from, int count) {
-    return from.sender(ORDERS)
-        .sendAll(1, Flux.range(0, count), (n, out) -> out.tag(n).putInt(n));
+    return from.sender(ORDERS).sendAll(1, Flux.range(0, count), (n, out) -> out.tag(n).putInt(n));
   }
 
   private static String findOwner(int order) {
@@ -54,8 +53,7 @@ class ThreadsGuideTest {
               .map(order -> findOwner(order));
       // end
       Mono<List<String>> three = owners.take(3).collectList();
-      assertThat(three.zipWith(send(job.rank(0), 3).thenReturn(1)).block(LIMIT).getT1())
-          .hasSize(3);
+      assertThat(three.zipWith(send(job.rank(0), 3).thenReturn(1)).block(LIMIT).getT1()).hasSize(3);
     }
   }
 
@@ -159,9 +157,7 @@ class ThreadsGuideTest {
           .receive(m -> m.getInt(0))
           .take(3)
           .subscribe(n -> results.add(() -> {}), e -> {}, () -> stopped.set(true));
-      lci.sender(ORDERS)
-          .sendAll(0, Flux.range(0, 3), (n, out) -> out.putInt(n))
-          .subscribe();
+      lci.sender(ORDERS).sendAll(0, Flux.range(0, 3), (n, out) -> out.putInt(n)).subscribe();
       // show: drive
       LciLoop loop = lci.loops().get(0);
       while (!stopped.get()) {

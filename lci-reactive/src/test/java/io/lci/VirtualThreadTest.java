@@ -77,13 +77,13 @@ class VirtualThreadTest {
       List<Future<Long>> received = new ArrayList<>();
       for (int i = 0; i < threads; i++) {
         int tag = i;
-        received.add(
-            virtual().submit(() -> job.rank(1).receive(0, tag).block(LIMIT).getLong(0)));
-        virtual().submit(
-            () -> {
-              job.rank(0).sender(PORT).send(1, Payload.ofInt(1)).block(LIMIT);
-              job.rank(0).send(1, tag, Payload.ofLong(tag)).block(LIMIT);
-            });
+        received.add(virtual().submit(() -> job.rank(1).receive(0, tag).block(LIMIT).getLong(0)));
+        virtual()
+            .submit(
+                () -> {
+                  job.rank(0).sender(PORT).send(1, Payload.ofInt(1)).block(LIMIT);
+                  job.rank(0).send(1, tag, Payload.ofLong(tag)).block(LIMIT);
+                });
       }
       for (int i = 0; i < threads; i++) {
         assertThat(received.get(i).get(60, TimeUnit.SECONDS)).isEqualTo(i);
@@ -99,7 +99,8 @@ class VirtualThreadTest {
       String where =
           job.rank(0)
               .post(
-                  Op.am(0, PORT, Payload.empty()).signalOn(Schedulers.fromExecutorService(virtual())))
+                  Op.am(0, PORT, Payload.empty())
+                      .signalOn(Schedulers.fromExecutorService(virtual())))
               .map(c -> Thread.currentThread().toString())
               .block(LIMIT);
       assertThat(where).startsWith("VirtualThread");

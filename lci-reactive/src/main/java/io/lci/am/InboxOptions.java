@@ -132,10 +132,10 @@ public record InboxOptions(
 
   /**
    * Cuts the port into parts, so that several loops take its messages: part i lives on loop {@code
-   * loop + i}, beginning anew with loop 0 after the last one, and gets the messages whose tag, as an
-   * unsigned number, leaves the rest i when divided by the number of parts. So a sender that uses a
-   * key's hash as the tag keeps the messages of a key on one loop. All parts share the capacity of
-   * the port, and senders know nothing of them.
+   * loop + i}, beginning anew with loop 0 after the last one, and gets the messages whose tag, as
+   * an unsigned number, leaves the rest i when divided by the number of parts. So a sender that
+   * uses a key's hash as the tag keeps the messages of a key on one loop. All parts share the
+   * capacity of the port, and senders know nothing of them.
    *
    * @param value 1 to {@value #MAX_PARTITIONS}; 1 is an ordinary inbox
    * @return new options

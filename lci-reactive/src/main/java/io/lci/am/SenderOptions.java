@@ -60,8 +60,7 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withLoop(int value) {
-    return new SenderOptions(
-        value, window, stopOnError, replyTo, ANY_DEVICE, signalOn);
+    return new SenderOptions(value, window, stopOnError, replyTo, ANY_DEVICE, signalOn);
   }
 
   /**

@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The unit of flow control, for each device: (rank, port) for active messages, (rank, engine) for
- * sends, one for receives, one for barriers. Holds the operations that were refused,
- * first in first out. Loop only.
+ * sends, one for receives, one for barriers. Holds the operations that were refused, first in first
+ * out. Loop only.
  */
 final class Destination {
   /** What the refused operations wait for. */
@@ -112,7 +112,10 @@ final class Destination {
   }
 
   static long key(int kind, int device, int rank, int port) {
-    return ((long) kind << 56) | ((long) device << 48) | ((rank & 0xFFFF_FFFFL) << 16) | (port & 0xFFFFL);
+    return ((long) kind << 56)
+        | ((long) device << 48)
+        | ((rank & 0xFFFF_FFFFL) << 16)
+        | (port & 0xFFFFL);
   }
 
   /** Whether it is bound to one peer: not a barrier, a cancel, or a receive from any source. */

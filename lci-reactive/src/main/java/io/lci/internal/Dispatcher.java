@@ -200,8 +200,7 @@ final class Dispatcher {
           .peerChanged(
               loop,
               new PeerEvent(
-                  rank,
-                  state == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));
+                  rank, state == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));
     }
   }
 

@@ -161,7 +161,9 @@ final class EventLoop implements LciLoop {
     return lane.deviceCount();
   }
 
-  /** The index in the lane of a device of the runtime; that of the first one for those of others. */
+  /**
+   * The index in the lane of a device of the runtime; that of the first one for those of others.
+   */
   int laneDevice(int device) {
     int index = device - lane.firstDevice();
     return index >= 0 && index < lane.deviceCount() ? index : 0;
@@ -287,7 +289,8 @@ final class EventLoop implements LciLoop {
 
   /** Asks the core to cancel an unmatched receive; whoever waited for it is gone already. */
   void cancelReceive(long context, Destination receive) {
-    markReady(new NativeCancel(this, context, receive)); // the outbox may be settling a batch just now
+    markReady(
+        new NativeCancel(this, context, receive)); // the outbox may be settling a batch just now
   }
 
   /** User code threw where nobody can be told: logged and counted. */

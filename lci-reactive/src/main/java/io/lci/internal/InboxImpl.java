@@ -71,11 +71,7 @@ final class InboxImpl implements OpenInbox {
 
   /** One part of a port. */
   InboxImpl(
-      EventLoop loop,
-      Port port,
-      InboxOptions options,
-      int part,
-      @Nullable PartitionedInbox whole) {
+      EventLoop loop, Port port, InboxOptions options, int part, @Nullable PartitionedInbox whole) {
     this.loop = loop;
     this.port = port;
     this.options = options;

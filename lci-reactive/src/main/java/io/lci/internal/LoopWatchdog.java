@@ -15,8 +15,8 @@ import reactor.core.scheduler.Scheduler;
 
 /**
  * Looks at the loops of a runtime from the outside, and names the user code that keeps one of them
- * in a turn. It takes no time of the loop: a turn has a number, and one that is still under way at a
- * later look is as old as that look. Runs on the runtime's timer, one look at a time.
+ * in a turn. It takes no time of the loop: a turn has a number, and one that is still under way at
+ * a later look is as old as that look. Runs on the runtime's timer, one look at a time.
  */
 final class LoopWatchdog implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);

@@ -40,8 +40,7 @@ final class NativeCancel extends Notice {
       again = false;
       // It is found on its own device, in its own engine
       Outbox outbox = loop.outbox();
-      submit(
-          this, outbox.destinations.get(Destination.CANCEL, receive.device, 0, receive.port));
+      submit(this, outbox.destinations.get(Destination.CANCEL, receive.device, 0, receive.port));
     }
   }
 }

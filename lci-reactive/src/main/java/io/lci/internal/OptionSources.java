@@ -219,8 +219,7 @@ final class OptionSources {
       case "yielding" -> result.idle(IdleStrategy.yielding());
       case "parking" -> result.idle(IdleStrategy.parking());
       default ->
-          throw new IllegalArgumentException(
-              "it must be backoff, yielding, busy_spin or parking");
+          throw new IllegalArgumentException("it must be backoff, yielding, busy_spin or parking");
     }
   }
 

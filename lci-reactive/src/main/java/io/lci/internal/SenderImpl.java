@@ -52,10 +52,7 @@ final class SenderImpl implements Sender {
   Destination destination(int rank) {
     Destination found = destinations[rank];
     if (found == null) {
-      found =
-          loop.outbox()
-              .destinations
-              .get(Destination.AM, loop.laneDevice(device), rank, port);
+      found = loop.outbox().destinations.get(Destination.AM, loop.laneDevice(device), rank, port);
       destinations[rank] = found;
     }
     return found;

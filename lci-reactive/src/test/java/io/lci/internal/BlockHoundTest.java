@@ -27,8 +27,8 @@ import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
 
 /**
- * Nothing of this library blocks a loop's thread, and what users block it with is found. In a JVM of
- * its own: the agent changes the whole JDK.
+ * Nothing of this library blocks a loop's thread, and what users block it with is found. In a JVM
+ * of its own: the agent changes the whole JDK.
  */
 @Tag("blockhound")
 @ExtendWith(LciLeakCheck.class)
@@ -78,8 +78,7 @@ class BlockHoundTest {
           .verify(LIMIT);
       // Elsewhere it may.
       Mono<Integer> moved =
-          lci.post(Op.barrier().signalOn(Schedulers.boundedElastic()))
-              .map(c -> sleep(7));
+          lci.post(Op.barrier().signalOn(Schedulers.boundedElastic())).map(c -> sleep(7));
       assertThat(moved.block(LIMIT)).isEqualTo(7);
     }
   }
