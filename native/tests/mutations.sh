@@ -142,7 +142,7 @@ part_of_any_tag              | unit         | PortParts.ATagNames*              
 part_opens_port              | unit         | PortParts.NothingIsGranted*            | a port grants credit before its last part is there
 payload_over_context         | conformance  | B11_*                                  | the payload of a packet begins in its context
 plain_form_forgets           | conformance  | A8_PlainForm*                          | a plain form does not pass everything on
-pin_keeps_all                | unit         | ThreadPin.OffsetsAreNo* ThreadPin.AnOffset* | a thread may go on using every CPU
+pin_keeps_all                | unit         | ThreadPin.AnOffset*                    | a thread may go on using every CPU
 policy_of_sender_ignored     | unit         | SendReceive.PoliciesDoNotMeet          | every send matches as if by rank and tag
 policy_of_sender_ignored     | conformance  | C11_*                                  |
 poll_blocks                  | unit         | Progress.NobodyWaits*                  | who finds a device taken waits for it

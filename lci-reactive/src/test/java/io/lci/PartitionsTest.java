@@ -7,8 +7,11 @@ import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
+import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.RetainedMessage;
+import io.lci.am.Sender;
+import io.lci.am.SenderOptions;
 import io.lci.error.LciClosedException;
 import io.lci.error.PortClosedException;
 import io.lci.testing.LciLeakCheck;
@@ -219,5 +222,31 @@ class PartitionsTest {
       assertThat(Mono.zip(threads, send(job, 50, 3_000).thenReturn(1)).block(LIMIT).getT1())
           .isEqualTo(Map.of("lci-loop-2", 50L));
     }
+  }
+
+  /** Ends and results of a sender, too. */
+  @Test
+  void aSenderSignalsWhereItsOptionsSay() {
+    try (LciTestJob job = LciTestJob.start(1, THREE_LOOPS)) {
+      LciRuntime lci = job.rank(0);
+      lci.inbox(PORT).handle(m -> {});
+      SenderOptions elsewhere =
+          SenderOptions.defaults().withSignalOn(lci.loops().get(2).scheduler());
+      Sender sender = lci.sender(PORT, elsewhere);
+      Mono<String> one = sender.send(0, Payload.ofInt(1)).then(here());
+      Mono<String> all =
+          sender.sendAll(0, Flux.range(0, 9), (n, out) -> out.putInt(n)).then(here());
+      Flux<String> results =
+          sender
+              .route(Flux.range(0, 9), n -> 0, (n, out) -> out.putInt(n))
+              .map(result -> Thread.currentThread().getName());
+      for (Mono<String> where : List.of(one, all, results.distinct().single())) {
+        assertThat(where.block(LIMIT)).isEqualTo("lci-loop-2");
+      }
+    }
+  }
+
+  private static Mono<String> here() {
+    return Mono.fromCallable(() -> Thread.currentThread().getName());
   }
 }

@@ -105,14 +105,23 @@ final class LoopWatchdog implements Runnable {
 
   private void tell(EventLoop loop, Duration time, List<StackTraceElement> stack) {
     StackTraceElement culprit = culprit(stack);
-    LOG.warn(
-        "rank {}: {} is in one turn for {} ms, and nothing else of it moves; {}; see"
-            + " docs/thread-model.md{}",
-        runtime.rank(),
-        loop,
-        time.toMillis(),
-        culprit == null ? "no user code is on its stack" : culprit + " blocks it",
-        lines(stack));
+    if (culprit == null) { // perhaps the machine has no time for it
+      LOG.info(
+          "rank {}: {} is in one turn for {} ms, without code of the program{}",
+          runtime.rank(),
+          loop,
+          time.toMillis(),
+          lines(stack));
+    } else {
+      LOG.warn(
+          "rank {}: {} is in one turn for {} ms, and nothing else of it moves: {} blocks it; see"
+              + " docs/thread-model.md{}",
+          runtime.rank(),
+          loop,
+          time.toMillis(),
+          culprit,
+          lines(stack));
+    }
     runtime.observe(observer -> observer.loopBlocked(loop, time, stack));
   }
 

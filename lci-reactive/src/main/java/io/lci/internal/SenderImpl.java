@@ -45,6 +45,10 @@ final class SenderImpl implements Sender {
     return loop;
   }
 
+  int device() {
+    return device;
+  }
+
   SenderOptions options() {
     return options;
   }
