@@ -9,10 +9,8 @@ import io.lci.am.Message;
 import io.lci.internal.LoopScheduler.Scheduled;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -64,16 +62,12 @@ final class EventLoop implements LciLoop {
   // Loop only
   private final ReadyQueue ready = new ReadyQueue();
   private final Timers timers = new Timers();
-  private final Set<LoopSubscription<?>> active = new LinkedHashSet<>();
-  private int graphRuns;
+  private final LoopEnd end;
   private long now;
   private long nextLook;
   private boolean enterSoon = true;
   private boolean entered;
   private boolean inTurn;
-  private boolean closing;
-  private boolean finishing;
-  private long closeBy;
 
   // Counters; written by the loop, read by snapshots without order
   private long turns;
@@ -88,6 +82,7 @@ final class EventLoop implements LciLoop {
     this.outbox = new Outbox(this, lane, runtime);
     this.dispatcher = new Dispatcher(this, lane);
     this.tasks = new TaskQueue(lane, this::uncaught);
+    this.end = new LoopEnd(this, tasks, timers, onThrown);
     this.relay = new Relay(this, lane);
     LciOptions options = runtime.options();
     this.owner = new LoopOwner(this, options.invoker());
@@ -126,7 +121,7 @@ final class EventLoop implements LciLoop {
   }
 
   boolean isClosing() {
-    return closing;
+    return end.isClosing();
   }
 
   boolean isEncoding() {
@@ -235,11 +230,11 @@ final class EventLoop implements LciLoop {
 
   /** A run of a graph began that a graceful close waits for. */
   void runBegan() {
-    graphRuns++;
+    end.runBegan();
   }
 
   void runEnded() {
-    graphRuns--;
+    end.runEnded();
   }
 
   /** Something in the lane changed that the core should see: do not skip the next enter. */
@@ -249,11 +244,11 @@ final class EventLoop implements LciLoop {
 
   /** The subscription must be told when the runtime closes. */
   void activate(LoopSubscription<?> subscription) {
-    active.add(subscription);
+    end.activate(subscription);
   }
 
   void deactivate(LoopSubscription<?> subscription) {
-    active.remove(subscription);
+    end.deactivate(subscription);
   }
 
   void addTimer(Scheduled timer) {
@@ -269,10 +264,14 @@ final class EventLoop implements LciLoop {
     return !tasks.isEmpty() || !ready.isEmpty();
   }
 
+  /** Runs what waits here; returns how much there was. */
+  int runOwnWork() {
+    return tasks.run(TASK_BUDGET, onThrown) + drain();
+  }
+
   /** How long the loop may sleep, at most {@code longest} nanoseconds. */
   long untilDue(long longest) {
-    long limit = timers.until(longest);
-    return closing ? Math.min(limit, Math.max(0, closeBy - System.nanoTime())) : limit;
+    return end.until(timers.until(longest));
   }
 
   /** Passes the signal of an operation that kept its slot on to a completion object. */
@@ -301,7 +300,7 @@ final class EventLoop implements LciLoop {
 
   /** As {@link #uncaught}; what is fatal to the JVM ends the loop, unless it is ending already. */
   private void thrown(Throwable error) {
-    if (!finishing) {
+    if (!end.isFinishing()) {
       Exceptions.throwIfJvmFatal(error);
     }
     uncaught(error);
@@ -341,8 +340,8 @@ final class EventLoop implements LciLoop {
           outbox.reportStalls(now, stallNanos);
         }
       }
-      if (closing && (now - closeBy >= 0 || isQuiet())) {
-        finish();
+      if (end.isDue(now)) {
+        end.finish();
         return 1;
       }
       return work;
@@ -369,10 +368,6 @@ final class EventLoop implements LciLoop {
 
   private int drain() {
     return ready.drain(TASK_BUDGET, onThrown);
-  }
-
-  private boolean isQuiet() {
-    return graphRuns == 0 && outbox.isQuiet() && ready.isEmpty() && tasks.isEmpty();
   }
 
   // Driving
@@ -402,7 +397,7 @@ final class EventLoop implements LciLoop {
     } finally { // the log may fail, too, for want of memory
       runtime.failed(error);
       if (!tasks.hasEnded()) {
-        finish();
+        end.finish();
       }
     }
   }
@@ -417,14 +412,14 @@ final class EventLoop implements LciLoop {
   @Override
   public int poll(Duration limit) {
     claim();
-    long end = System.nanoTime() + Nanos.of(limit);
+    long deadline = System.nanoTime() + Nanos.of(limit);
     while (!tasks.hasEnded()) {
       int work = turn();
       if (work > 0) {
         idler.worked();
         return work;
       }
-      long left = end - System.nanoTime();
+      long left = deadline - System.nanoTime();
       if (left <= 0) {
         enterSoon = true; // some of what a park would notice shows only in an enter
         return 0;
@@ -471,59 +466,12 @@ final class EventLoop implements LciLoop {
 
   /** Takes no new operations; ends when quiet, or at the time given. */
   void close(long closeByNanos) {
-    boolean taken =
-        execute(
-            new LoopTask() {
-              @Override
-              public void run() {
-                closeBy = closing ? Math.min(closeBy, closeByNanos) : closeByNanos;
-                if (!closing) {
-                  closing = true;
-                  active.forEach(LoopSubscription::schedule);
-                }
-              }
-            });
-    if (!taken) {
-      LOG.debug("{} had ended already", this);
-    }
+    end.by(closeByNanos);
   }
 
-  /**
-   * Every step is taken, whatever the ones before threw: the other loops and close() wait for it.
-   */
-  private void finish() {
-    closing = true;
-    finishing = true;
-    RuntimeException reason = Errors.closed("runtime closed");
-    guarded(outbox::flush);
-    guarded(() -> outbox.failParked(-1, Codes.ERR_CLOSED));
-    guarded(
-        () -> outbox.slots.abandon(-1, owner -> Errors.closed("operation outstanding at close")));
-    guarded(() -> dispatcher.closeInboxes(reason));
-    for (LoopSubscription<?> subscription : List.copyOf(active)) {
-      guarded(subscription::onAbort);
-    }
-    guarded(() -> runtime.loopEnding(this));
-    for (int work = 1; work > 0; ) {
-      work = tasks.run(TASK_BUDGET, onThrown) + drain();
-    }
-    tasks.end();
-    guarded(leases::moveOut);
-    guarded(() -> runtime.alone(lane::free));
-    guarded(tasks::reject);
-    for (Scheduled timer : timers.takeAll()) {
-      guarded(timer::rejected);
-    }
+  /** It has ended, and its invoker may block again. */
+  void released() {
     owner.release();
-    runtime.loopEnded();
-  }
-
-  private void guarded(Runnable step) {
-    try {
-      step.run();
-    } catch (Throwable e) {
-      thrown(e);
-    }
   }
 
   // Counters
