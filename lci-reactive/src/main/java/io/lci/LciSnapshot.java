@@ -70,9 +70,9 @@ public final class LciSnapshot {
 
   /**
    * The part of a counter that one device has counted; what a loop counts is with the first of the
-   * devices that it serves. Who does something counts it:
-   * a receive may be posted on one device and matched by another, so of what is pending or stored
-   * only the sum over all says how much there is, and a part may be negative.
+   * devices that it serves. Who does something counts it: a receive may be posted on one device and
+   * matched by another, so of what is pending or stored only the sum over all says how much there
+   * is, and a part may be negative.
    *
    * @param name its name, see {@link #counters()}
    * @param device index of the device

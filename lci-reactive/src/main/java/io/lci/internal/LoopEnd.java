@@ -11,7 +11,9 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The end of a loop: what it waits for, and what it then takes away. Loop only, but {@link #by}. */
+/**
+ * The end of a loop: what it waits for, and what it then takes away. Loop only, but {@link #by}.
+ */
 final class LoopEnd {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
