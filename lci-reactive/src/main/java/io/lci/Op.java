@@ -407,10 +407,11 @@ public final class Op {
   }
 
   /**
-   * Chooses the device, and with it the loop on which the operation is posted and signalled.
-   * Default 0, for a {@link Poster} its own.
+   * Chooses the device, and with it the loop that serves it, on which the operation is posted and
+   * signalled. Default 0; a {@link Poster} takes the first device of its loop for one that its loop
+   * does not serve.
    *
-   * @param index 0 to the number of loops - 1
+   * @param index 0 to the number of devices - 1
    * @return a new description
    */
   public Op device(int index) {
