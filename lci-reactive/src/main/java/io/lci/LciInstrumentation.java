@@ -2,6 +2,7 @@
 package io.lci;
 
 import java.time.Duration;
+import java.util.List;
 
 /**
  * Observer of a runtime, for metrics and tracing. Counters need no observer: they are always on and
@@ -40,6 +41,17 @@ public interface LciInstrumentation {
    * @param stalled time without progress
    */
   default void stalled(int rank, int port, PostOutcome reason, int waiting, Duration stalled) {}
+
+  /**
+   * A loop is in one turn for longer than {@link LciOptions#blockedWarning()}: something that user
+   * code calls does not return. Called once for such a turn, on a thread of {@link
+   * LciOptions#timer()}, while the loop is still there.
+   *
+   * @param loop the loop
+   * @param time since the watchdog saw that turn first
+   * @param stack where its thread is, innermost call first
+   */
+  default void loopBlocked(LciLoop loop, Duration time, List<StackTraceElement> stack) {}
 
   /**
    * A peer changed state. Called on the first loop.

@@ -63,18 +63,19 @@ public final class LciSnapshot {
     return value;
   }
 
-  /** Returns how many devices the runtime has, each with its loop. */
+  /** Returns how many devices the runtime has. */
   public int devices() {
     return devices.size();
   }
 
   /**
-   * The part of a counter that one device and its loop have counted. Who does something counts it:
-   * a receive may be posted on one device and matched by another, so of what is pending or stored
-   * only the sum over all says how much there is, and a part may be negative.
+   * The part of a counter that one device has counted; what a loop counts is with the first of the
+   * devices that it serves. Who does something counts it: a receive may be posted on one device and
+   * matched by another, so of what is pending or stored only the sum over all says how much there
+   * is, and a part may be negative.
    *
    * @param name its name, see {@link #counters()}
-   * @param device index of the device, which is its loop's
+   * @param device index of the device
    * @return the value; 0 for a counter that devices have no part in
    * @throws IndexOutOfBoundsException if there is no such device
    */

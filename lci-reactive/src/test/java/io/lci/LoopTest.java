@@ -47,10 +47,11 @@ class LoopTest {
       Scheduler scheduler = loop.scheduler();
       List<Integer> ran = new CopyOnWriteArrayList<>();
       Disposable late = scheduler.schedule(() -> ran.add(3), 50, TimeUnit.MILLISECONDS);
-      Disposable never = scheduler.schedule(() -> ran.add(99), 20, TimeUnit.MILLISECONDS);
       Disposable first = scheduler.schedule(() -> ran.add(1));
       Disposable second = scheduler.schedule(() -> ran.add(loop.inLoop() ? 2 : -2));
-      never.dispose();
+      // On the loop, so that it cannot be due before it is disposed
+      scheduler.schedule(
+          () -> scheduler.schedule(() -> ran.add(99), 1, TimeUnit.MILLISECONDS).dispose());
       AtomicInteger ticks = new AtomicInteger();
       Disposable periodic =
           scheduler.schedulePeriodically(ticks::incrementAndGet, 1, 1, TimeUnit.MILLISECONDS);
@@ -140,6 +141,38 @@ class LoopTest {
       }
       assertThat(failures).isEmpty();
       assertThat(sizes).hasSize(20).containsOnly(100_000);
+    }
+  }
+
+  /** Whoever waits for his loop hears of what others give it, and of the end of his time. */
+  @Test
+  void aPollThatWaitsWakesForATask() throws InterruptedException {
+    try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().invoker(true).build())) {
+      LciRuntime lci = job.rank(0);
+      LciLoop loop = lci.loops().get(0);
+      while (loop.poll(Duration.ofMillis(1)) > 0) {
+        // until there is nothing left of the start
+      }
+      assertThat(loop.poll(Duration.ofMillis(1))).isZero();
+      assertThat(loop.poll(Duration.ofSeconds(-1))).isZero();
+      AtomicBoolean ran = new AtomicBoolean();
+      Thread giving =
+          new Thread(
+              () -> {
+                long parks = lci.snapshot().counter("loop_parks");
+                await().atMost(LIMIT).until(() -> lci.snapshot().counter("loop_parks") > parks);
+                loop.scheduler().schedule(() -> ran.set(true));
+              });
+      giving.start();
+      int work = 0;
+      for (int i = 0; i < 1000 && !ran.get(); i++) { // others may wake it, too
+        work = loop.poll(LIMIT);
+      }
+      assertThat(ran).isTrue();
+      assertThat(work).isPositive();
+      giving.join();
+      lci.close();
+      assertThat(loop.poll(LIMIT)).isZero(); // it has ended
     }
   }
 

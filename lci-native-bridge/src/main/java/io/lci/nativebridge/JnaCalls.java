@@ -300,6 +300,11 @@ final class JnaCalls implements NativeCalls {
   }
 
   @Override
+  public int threadPin(int offset) {
+    return JnaSymbols.lci_thread_pin(offset);
+  }
+
+  @Override
   public int runtimeDevice(long runtime, int index, long outDevice) {
     return JnaSymbols.lci_runtime_device(runtime, index, outDevice);
   }
@@ -507,6 +512,22 @@ final class JnaCalls implements NativeCalls {
       long outLength) {
     return JnaSymbols.lci_lane_open_port(
         lane, number, name, messages, bytes, outIndex, outBase, outLength);
+  }
+
+  @Override
+  public int laneOpenPart(
+      long lane,
+      int number,
+      long name,
+      int part,
+      int parts,
+      int messages,
+      long bytes,
+      long outIndex,
+      long outBase,
+      long outLength) {
+    return JnaSymbols.lci_lane_open_part(
+        lane, number, name, part, parts, messages, bytes, outIndex, outBase, outLength);
   }
 
   @Override

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.am;
 
+import java.util.List;
 import java.util.function.Function;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
@@ -60,6 +61,17 @@ public interface Inbox extends Disposable {
    * @throws IllegalStateException if the inbox has a live subscriber
    */
   Disposable handle(MessageHandler handler);
+
+  /**
+   * Returns the parts of a port that was opened with {@link InboxOptions#withPartitions}, each an
+   * inbox of its own on its own loop, in order: subscribe to each of them, since a part without a
+   * subscriber fills the port. The inbox in parts itself cannot be subscribed to ({@link
+   * IllegalStateException}); its depth is the sum. A part has the options and the capacity of the
+   * whole; disposing one closes the port.
+   *
+   * @return this inbox alone if the port has no parts. Unmodifiable
+   */
+  List<Inbox> partitions();
 
   /**
    * Returns how many messages are stored here and not yet delivered. A recent value; any thread.

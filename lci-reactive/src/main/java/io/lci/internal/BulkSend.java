@@ -436,7 +436,7 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
                     "am",
                     destination.rank,
                     destination.port,
-                    loop.index(),
+                    sender.device(),
                     "error_argument",
                     String.valueOf(reason)));
     report((T) item, destination.rank, Codes.DONE, error);

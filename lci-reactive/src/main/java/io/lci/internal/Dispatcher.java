@@ -25,6 +25,9 @@ final class Dispatcher {
   private final Map<Integer, GraphImpl> graphs = new HashMap<>();
   private final RecordView view = new RecordView();
 
+  /** By rank, how many devices of the lane have told of its end. */
+  private final Map<Integer, Integer> endsTold = new HashMap<>();
+
   /** Where the message that is being dispatched has its record. */
   private int current;
 
@@ -111,14 +114,13 @@ final class Dispatcher {
       }
       case Codes.RECORD_WRITABLE ->
           loop.outbox()
-              .writable((flags & Codes.RECORD_FLAG_ENGINE) != 0, rank, port(record), context);
-      case Codes.RECORD_PEER ->
-          loop.runtime()
-              .peerChanged(
-                  loop,
-                  new PeerEvent(
-                      rank,
-                      context == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));
+              .writable(
+                  (flags & Codes.RECORD_FLAG_ENGINE) != 0,
+                  index(record),
+                  rank,
+                  port(record),
+                  context);
+      case Codes.RECORD_PEER -> peer(rank, (int) context);
       case Codes.RECORD_PORT -> refused(record, rank);
       case Codes.RECORD_SYNC -> signal(record, rank, size, context);
       case Codes.RECORD_HOST_NODE -> {
@@ -142,7 +144,7 @@ final class Dispatcher {
   private int message(int record, int flags, int rank, int size) {
     messages++;
     ByteBuffer memory = lane.memory;
-    int index = memory.getShort(record + Layout.RECORD_INDEX) & 0xFFFF;
+    int index = index(record);
     long tag = memory.getLong(record + Layout.RECORD_TAG);
     InboxImpl inbox = inboxes[index];
     boolean apart = (flags & Codes.RECORD_FLAG_ADDRESS) != 0;
@@ -191,6 +193,17 @@ final class Dispatcher {
     }
   }
 
+  /** The last device to tell has delivered the last of what the peer had sent. */
+  private void peer(int rank, int state) {
+    if (endsTold.merge(rank, 1, Integer::sum) == lane.deviceCount()) {
+      loop.runtime()
+          .peerChanged(
+              loop,
+              new PeerEvent(
+                  rank, state == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));
+    }
+  }
+
   private void operation(int record, int rank, int size, long context) {
     int code = code(record);
     long tag = lane.memory.getLong(record + Layout.RECORD_TAG);
@@ -208,9 +221,9 @@ final class Dispatcher {
   private void refused(int record, int rank) {
     int code = code(record);
     if (Codes.isError(code)) {
-      loop.outbox().failParked(rank, port(record), code);
+      loop.outbox().failParked(index(record), rank, port(record), code);
     } else {
-      loop.outbox().writable(false, rank, port(record), 1);
+      loop.outbox().writable(false, index(record), rank, port(record), 1);
     }
   }
 
@@ -218,13 +231,17 @@ final class Dispatcher {
     SynchronizerImpl synchronizer = synchronizers.get((int) (context >>> 32));
     if (synchronizer != null) {
       long tag = lane.memory.getLong(record + Layout.RECORD_TAG);
-      int left = lane.memory.getShort(record + Layout.RECORD_INDEX) & 0xFFFF;
+      int left = index(record);
       synchronizer.status(code(record), port(record), rank, tag, size, (int) context, left);
     }
   }
 
   private int code(int record) {
     return lane.memory.getShort(record + Layout.RECORD_CODE) & 0xFFFF;
+  }
+
+  private int index(int record) {
+    return lane.memory.getShort(record + Layout.RECORD_INDEX) & 0xFFFF;
   }
 
   private int port(int record) {

@@ -142,7 +142,7 @@ final class GraphImpl implements CompletionGraph {
             "node " + node.name() + " of a graph",
             rank,
             op == null || op.port() == null ? LciException.NONE : op.port().number(),
-            loop.index(),
+            loop.firstDevice(),
             name,
             Errors.hint(code)),
         code);

@@ -14,6 +14,7 @@ import io.lci.nativebridge.NativeMemory;
 import io.lci.nativebridge.NativeScratch;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -28,13 +29,18 @@ import reactor.core.publisher.Sinks;
  * An open port. Demand goes to the lane's demand table; messages that were already under way when a
  * subscriber cancelled are copied and kept for the next one, at most a completion ring full.
  */
-final class InboxImpl implements Inbox {
+final class InboxImpl implements OpenInbox {
   /** Cumulative demand that is never reached. */
   private static final long UNBOUNDED = Long.MAX_VALUE >>> 1;
 
   private final EventLoop loop;
   private final Port port;
   private final InboxOptions options;
+
+  /** Which part of {@link #whole} it is. */
+  private final int part;
+
+  private final @Nullable PartitionedInbox whole;
   private final SoleSubscriber<Tap<?>> tap = new SoleSubscriber<>();
   private final Sinks.Empty<Void> closed = Sinks.empty();
   private final java.util.concurrent.CountDownLatch opening =
@@ -49,6 +55,7 @@ final class InboxImpl implements Inbox {
   private volatile int keptCount;
 
   // Loop only
+  private boolean forgotten;
   private @Nullable NativeMemory store;
   private @Nullable Tap<?> active;
   private final ArrayDeque<Message> kept = new ArrayDeque<>();
@@ -59,9 +66,17 @@ final class InboxImpl implements Inbox {
   private boolean inPlace;
 
   InboxImpl(EventLoop loop, Port port, InboxOptions options) {
+    this(loop, port, options, 0, null);
+  }
+
+  /** One part of a port. */
+  InboxImpl(
+      EventLoop loop, Port port, InboxOptions options, int part, @Nullable PartitionedInbox whole) {
     this.loop = loop;
     this.port = port;
     this.options = options;
+    this.part = part;
+    this.whole = whole;
   }
 
   // Opening and closing
@@ -80,17 +95,19 @@ final class InboxImpl implements Inbox {
       Lane lane = loop.lane();
       Errors.check(
           lane.calls,
-          lane.calls.laneOpenPort(
+          lane.calls.laneOpenPart(
               lane.handle,
               port.number(),
               NativeMemory.address(name),
+              part,
+              whole == null ? 1 : options.partitions(),
               options.messages(),
               options.bytes(),
               out.address(0),
               out.address(1),
               out.address(2)),
           "open port " + port,
-          loop.index());
+          loop.firstDevice());
       java.lang.ref.Reference.reachabilityFence(name);
       int opened = out.getInt(0);
       if (out.getLong(1) != 0 && out.getLong(2) > 0) {
@@ -106,7 +123,10 @@ final class InboxImpl implements Inbox {
       }
     } catch (RuntimeException e) {
       openFailure = e;
-      loop.runtime().forget(this);
+      forget();
+      if (whole != null) {
+        whole.dispose(); // a port does without none of its parts
+      }
       Tap<?> waiting = active;
       active = null;
       if (waiting != null) {
@@ -120,6 +140,7 @@ final class InboxImpl implements Inbox {
 
   /** The loop ended before it could open. */
   void openRejected() {
+    forget();
     openFailure = Errors.closed("open port " + port);
     closed.tryEmitError(Errors.closed("open port " + port));
     opening.countDown();
@@ -149,8 +170,29 @@ final class InboxImpl implements Inbox {
     }
   }
 
+  /** No more in the table of the runtime; at most once. */
+  private void forget() {
+    if (forgotten) {
+      return;
+    }
+    forgotten = true;
+    if (whole == null) {
+      loop.runtime().forget(this);
+    } else {
+      whole.forget(this);
+    }
+  }
+
   @Override
   public void dispose() {
+    if (whole == null) {
+      disposeHere();
+    } else {
+      whole.dispose();
+    }
+  }
+
+  void disposeHere() {
     if (!disposed) {
       disposed = true;
       loop.execute(() -> close(null));
@@ -163,7 +205,7 @@ final class InboxImpl implements Inbox {
    */
   void close(@Nullable RuntimeException error) {
     disposed = true;
-    loop.runtime().forget(this);
+    forget();
     int closing = index;
     if (closing >= 0) {
       index = -1; // before the place in the table may go to another inbox, see depth()
@@ -223,23 +265,31 @@ final class InboxImpl implements Inbox {
   }
 
   @Override
+  public List<Inbox> partitions() {
+    return List.of(this);
+  }
+
+  @Override
   public int capacity() {
     return options.messages();
   }
 
-  LciSnapshot.InboxState state() {
+  @Override
+  public LciSnapshot.InboxState state() {
     return new LciSnapshot.InboxState(port.toString(), depth(), capacity());
   }
 
   @Override
   public <T> Flux<T> receive(Function<? super MessageView, ? extends T> decoder) {
     Objects.requireNonNull(decoder, "decoder");
-    return new Flux<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super T> actual) {
-        attach(actual, new DecodingTap<>(InboxImpl.this, actual, decoder));
-      }
-    };
+    return Signals.on(
+        options.signalOn(),
+        new Flux<T>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super T> actual) {
+            attach(actual, new DecodingTap<>(InboxImpl.this, actual, decoder));
+          }
+        });
   }
 
   @Override
@@ -249,12 +299,17 @@ final class InboxImpl implements Inbox {
 
   @Override
   public Flux<RetainedMessage> receiveRetained() {
-    return new Flux<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super RetainedMessage> actual) {
-        attach(actual, new RetainingTap(InboxImpl.this, actual));
-      }
-    };
+    Flux<RetainedMessage> here =
+        new Flux<>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super RetainedMessage> actual) {
+            attach(actual, new RetainingTap(InboxImpl.this, actual));
+          }
+        };
+    return options.signalOn() == null
+        ? here
+        : Signals.on(options.signalOn(), here)
+            .doOnDiscard(RetainedMessage.class, RetainedMessage::release);
   }
 
   @Override
@@ -297,7 +352,8 @@ final class InboxImpl implements Inbox {
                 + "; use share() to serve several");
   }
 
-  boolean hasSubscriber() {
+  @Override
+  public boolean hasSubscriber() {
     return tap.live() != null;
   }
 
@@ -346,7 +402,7 @@ final class InboxImpl implements Inbox {
           lane.calls,
           lane.calls.laneZeroCopy(lane.handle, index, on ? 1 : 0),
           "zero copy at port " + port,
-          loop.index());
+          loop.firstDevice());
     }
   }
 

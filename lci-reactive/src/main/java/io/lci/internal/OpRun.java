@@ -171,7 +171,7 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
     long context = loop.outbox().slots.context(slot);
     loop.outbox().slots.detach(slot);
     if (op.kind() == Op.Kind.RECEIVE) {
-      loop.cancelReceive(context, java.util.Objects.requireNonNull(destination).port);
+      loop.cancelReceive(context, java.util.Objects.requireNonNull(destination));
     }
   }
 

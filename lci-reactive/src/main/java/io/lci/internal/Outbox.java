@@ -82,6 +82,11 @@ final class Outbox {
     packetOf = new int[room];
   }
 
+  /** The index in the lane of a device of the runtime. */
+  int laneDevice(int device) {
+    return loop.laneDevice(device);
+  }
+
   int parkedCount() {
     return parked.size();
   }
@@ -403,11 +408,12 @@ final class Outbox {
     waiting.completionSeen();
   }
 
-  /** A WRITABLE record. */
-  void writable(boolean engine, int rank, int port, long granted) {
-    writable(destinations.find(engine ? Destination.SEND : Destination.AM, rank, port), granted);
+  /** A WRITABLE record of one of the lane's devices. */
+  void writable(boolean engine, int device, int rank, int port, long granted) {
+    int kind = engine ? Destination.SEND : Destination.AM;
+    writable(destinations.find(kind, device, rank, port), granted);
     if (!engine) {
-      writable(destinations.find(Destination.REPLY, rank, port), granted);
+      writable(destinations.find(Destination.REPLY, device, rank, port), granted);
     }
   }
 
@@ -523,10 +529,10 @@ final class Outbox {
     }
   }
 
-  /** Fails everything that waits for one port. */
-  void failParked(int rank, int port, int code) {
-    failParked(destinations.find(Destination.AM, rank, port), code);
-    failParked(destinations.find(Destination.REPLY, rank, port), code);
+  /** Fails everything of one device that waits for one port. */
+  void failParked(int device, int rank, int port, int code) {
+    failParked(destinations.find(Destination.AM, device, rank, port), code);
+    failParked(destinations.find(Destination.REPLY, device, rank, port), code);
   }
 
   /** Reports destinations that accepted nothing for long, once per stall. */

@@ -83,7 +83,7 @@ final class RuntimeImpl implements LciRuntime {
   private final ReplyRooms replyRooms;
   private final PeerArenas peerArenas;
 
-  private final Map<Integer, InboxImpl> inboxes = new ConcurrentHashMap<>();
+  private final Map<Integer, OpenInbox> inboxes = new ConcurrentHashMap<>();
 
   /** What the senders of this rank call the ports. */
   private final Map<Integer, String> named = new ConcurrentHashMap<>();
@@ -94,6 +94,7 @@ final class RuntimeImpl implements LciRuntime {
 
   private final CoreGate core = new CoreGate();
   private final Shutdown shutdown;
+  private final Disposable watchdog;
   private volatile @Nullable LciSnapshot last;
 
   RuntimeImpl(
@@ -125,12 +126,12 @@ final class RuntimeImpl implements LciRuntime {
     this.regions = new Regions(this);
     this.replyRooms = new ReplyRooms(calls, handle);
     this.peerArenas = new PeerArenas(calls, handle, size);
-    for (int i = 0; i < options.loops(); i++) {
-      loops.add(
-          new EventLoop(
-              this,
-              i,
-              Lane.open(calls, layout, handle, i, size, completionRecords(layout, options))));
+    int records = completionRecords(layout, options);
+    for (int i = 0, device = 0; i < options.loops(); i++) {
+      int devices = (options.devices() - device) / (options.loops() - i); // the last ones get more
+      Lane lane = Lane.open(calls, layout, handle, device, devices, size, records);
+      loops.add(new EventLoop(this, i, lane));
+      device += devices;
     }
     this.exchange = new Exchange(this);
     this.peerEvents = new PeerEvents(loops.get(0));
@@ -140,6 +141,7 @@ final class RuntimeImpl implements LciRuntime {
             options.invoker(),
             this::closeCore,
             () -> observe(observer -> observer.runtimeClosed(this)));
+    this.watchdog = LoopWatchdog.start(this); // before a loop can end
     if (!options.invoker()) {
       loops.forEach(EventLoop::start);
     }
@@ -190,6 +192,21 @@ final class RuntimeImpl implements LciRuntime {
     return loops.get(index);
   }
 
+  /** The loop that serves a device. */
+  EventLoop loopOf(int device) {
+    for (EventLoop loop : loops) {
+      if (device >= loop.firstDevice() && device - loop.firstDevice() < loop.deviceCount()) {
+        return loop;
+      }
+    }
+    throw new IllegalArgumentException(
+        "this runtime has devices 0 to " + (options.devices() - 1) + ": " + device);
+  }
+
+  List<EventLoop> eventLoops() {
+    return loops;
+  }
+
   Scheduler timer() {
     Scheduler timer = options.timer();
     return timer == null ? Schedulers.parallel() : timer;
@@ -235,7 +252,7 @@ final class RuntimeImpl implements LciRuntime {
     core.alone(end);
   }
 
-  void forget(InboxImpl inbox) {
+  void forget(OpenInbox inbox) {
     inboxes.remove(inbox.port().number(), inbox);
   }
 
@@ -308,7 +325,7 @@ final class RuntimeImpl implements LciRuntime {
   /** A departure is news only to those who may wait for that rank's messages. */
   private void tell(PeerEvent event) {
     List<Port> waiting =
-        inboxes.values().stream().filter(InboxImpl::hasSubscriber).map(InboxImpl::port).toList();
+        inboxes.values().stream().filter(OpenInbox::hasSubscriber).map(OpenInbox::port).toList();
     String still = waiting.isEmpty() ? "" : "; still waiting for messages: " + waiting;
     if (event.state() == PeerEvent.State.FAILED) {
       LOG.warn("rank {}: rank {} died{}", rank, event.rank(), still);
@@ -347,7 +364,7 @@ final class RuntimeImpl implements LciRuntime {
                     "posted operation",
                     rank,
                     LciException.NONE,
-                    loop.index(),
+                    loop.firstDevice(),
                     Errors.name(loop.lane().calls, code),
                     Errors.hint(code)),
                 code));
@@ -403,10 +420,18 @@ final class RuntimeImpl implements LciRuntime {
   public Inbox inbox(Port port, InboxOptions inboxOptions) {
     Objects.requireNonNull(port, "port");
     refuseClosed("open port " + port);
-    InboxImpl created = new InboxImpl(loop(inboxOptions.loop()), port, inboxOptions);
-    InboxImpl existing = inboxes.putIfAbsent(port.number(), created);
+    boolean whole = inboxOptions.partitions() == 1;
+    OpenInbox created =
+        whole
+            ? new InboxImpl(loop(inboxOptions.loop()), port, inboxOptions)
+            : new PartitionedInbox(this, port, inboxOptions);
+    OpenInbox existing = inboxes.putIfAbsent(port.number(), created);
     if (existing == null) {
-      open(created);
+      if (created instanceof PartitionedInbox cut) {
+        cut.parts().forEach(this::open);
+      } else {
+        open((InboxImpl) created);
+      }
       return created;
     }
     if (!existing.port().equals(port)) {
@@ -432,7 +457,6 @@ final class RuntimeImpl implements LciRuntime {
 
           @Override
           public void rejected() {
-            forget(inbox);
             inbox.openRejected();
           }
         });
@@ -463,7 +487,11 @@ final class RuntimeImpl implements LciRuntime {
     if (!port.name().isEmpty()) {
       named.putIfAbsent(port.number(), port.name());
     }
-    return new SenderImpl(loop(senderOptions.loop()), port, senderOptions, size);
+    int chosen = senderOptions.device();
+    EventLoop home =
+        chosen == SenderOptions.ANY_DEVICE ? loop(senderOptions.loop()) : loopOf(chosen);
+    int device = chosen == SenderOptions.ANY_DEVICE ? home.firstDevice() : chosen;
+    return new SenderImpl(home, device, port, senderOptions, size);
   }
 
   /** The core knows a hash of the name alone. */
@@ -476,7 +504,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Completion> post(Op op) {
-    return new MonoOp<>(homeOf(op), op, OpRun.Result.COMPLETION);
+    return Signals.on(op.signalOn(), new MonoOp<>(homeOf(op), op, OpRun.Result.COMPLETION));
   }
 
   @Override
@@ -550,7 +578,7 @@ final class RuntimeImpl implements LciRuntime {
 
   private EventLoop homeOf(Op op) {
     checkPost(op);
-    return loop(op.device());
+    return loopOf(op.device());
   }
 
   @Override
@@ -677,13 +705,16 @@ final class RuntimeImpl implements LciRuntime {
   private LciSnapshot takeSnapshot() {
     Map<String, Long> all = countersOf((int) Codes.NO_DEVICE);
     List<Map<String, Long>> devices = new ArrayList<>();
-    for (EventLoop loop : loops) {
-      Map<String, Long> own = countersOf(loop.index());
-      loop.count(own);
+    for (int device = 0; device < options.devices(); device++) {
+      Map<String, Long> own = countersOf(device);
+      EventLoop loop = loopOf(device);
+      if (device == loop.firstDevice()) {
+        loop.count(own);
+      }
       own.forEach((name, value) -> all.merge(name, value, Long::sum));
       devices.add(own);
     }
-    List<LciSnapshot.InboxState> states = inboxes.values().stream().map(InboxImpl::state).toList();
+    List<LciSnapshot.InboxState> states = inboxes.values().stream().map(OpenInbox::state).toList();
     return new LciSnapshot(
         all,
         devices,
@@ -730,6 +761,7 @@ final class RuntimeImpl implements LciRuntime {
 
   /** Called once, when no loop is left: the last look at the counters, then the end of the core. */
   private @Nullable Throwable closeCore(int timeoutMillis) {
+    watchdog.dispose();
     int code =
         core.close(
             () -> {

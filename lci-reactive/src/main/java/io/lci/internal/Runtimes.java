@@ -82,13 +82,14 @@ public final class Runtimes {
     LciOptions resolved =
         new OptionSources(attributeNames(calls), System.getProperties(), System.getenv())
             .resolve(options);
+    Affinity.check(calls, resolved);
     NativeScratch out = new NativeScratch(1);
     Errors.check(calls, calls.attrsCreate(out.address(0)), "create runtime", LciException.NONE);
     long attributes = out.getLong(0);
     try {
       Map<String, String> wanted = new LinkedHashMap<>(resolved.attributes());
       wanted.put("max_posted", Integer.toString(resolved.maxPosted()));
-      wanted.put("devices", Integer.toString(resolved.loops()));
+      wanted.put("devices", Integer.toString(resolved.devices()));
       OptionSources.ownNames().forEach(name -> own(calls, attributes, name));
       wanted.forEach((name, value) -> set(calls, attributes, name, value));
       Errors.check(

@@ -38,7 +38,7 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
     loop.runtime()
         .askCore(
             operation,
-            loop.index(),
+            loop.firstDevice(),
             () -> {
               if (loop.isDisposed()) {
                 throw Errors.closed(operation);

@@ -165,7 +165,17 @@ final class FakeJob implements AutoCloseable {
     }
 
     @Override
+    public List<Integer> devices() {
+      return List.of(index);
+    }
+
+    @Override
     public int poll() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public int poll(java.time.Duration limit) {
       throw new UnsupportedOperationException();
     }
 
@@ -222,6 +232,11 @@ final class FakeJob implements AutoCloseable {
     @Override
     public Port port() {
       return port;
+    }
+
+    @Override
+    public List<Inbox> partitions() {
+      return List.of(this);
     }
 
     @Override

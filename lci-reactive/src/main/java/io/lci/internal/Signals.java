@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
+import reactor.util.concurrent.Queues;
+
+/** Moves signals from their loop to where options ask for them. */
+final class Signals {
+  private Signals() {}
+
+  static <T> Mono<T> on(@Nullable Scheduler where, Mono<T> mono) {
+    return where == null ? mono : mono.publishOn(where);
+  }
+
+  static <T> Flux<T> on(@Nullable Scheduler where, Flux<T> flux) {
+    return where == null ? flux : flux.publishOn(where, Queues.SMALL_BUFFER_SIZE);
+  }
+}
