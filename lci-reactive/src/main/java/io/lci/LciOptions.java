@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.stream.StreamLimits;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.Map;
@@ -65,6 +66,7 @@ public final class LciOptions {
   private final @Nullable Duration stallWarning;
   private final @Nullable Scheduler timer;
   private final LciInstrumentation instrumentation;
+  private final StreamLimits streamLimits;
   private final Map<String, String> attributes;
 
   private LciOptions(Builder b) {
@@ -78,6 +80,7 @@ public final class LciOptions {
     stallWarning = b.stallWarning;
     timer = b.timer;
     instrumentation = b.instrumentation;
+    streamLimits = b.streamLimits;
     attributes = Collections.unmodifiableMap(new TreeMap<>(b.attributes));
   }
 
@@ -162,6 +165,11 @@ public final class LciOptions {
     return instrumentation;
   }
 
+  /** Returns the bounds of streams and RPC. Default {@link StreamLimits#defaults()}. */
+  public StreamLimits streamLimits() {
+    return streamLimits;
+  }
+
   /**
    * Returns the attributes of the core that are set here; on effective options, all of them.
    * Unmodifiable.
@@ -219,6 +227,7 @@ public final class LciOptions {
     private @Nullable Duration stallWarning;
     private @Nullable Scheduler timer;
     private LciInstrumentation instrumentation = LciInstrumentation.NONE;
+    private StreamLimits streamLimits = StreamLimits.defaults();
     private final Map<String, String> attributes = new TreeMap<>();
 
     private Builder() {}
@@ -234,6 +243,7 @@ public final class LciOptions {
       stallWarning = o.stallWarning;
       timer = o.timer;
       instrumentation = o.instrumentation;
+      streamLimits = o.streamLimits;
       attributes.putAll(o.attributes);
     }
 
@@ -345,6 +355,17 @@ public final class LciOptions {
      */
     public Builder instrumentation(LciInstrumentation value) {
       instrumentation = Objects.requireNonNull(value, "instrumentation");
+      return this;
+    }
+
+    /**
+     * Sets the bounds of streams and RPC with each peer.
+     *
+     * @param value the limits
+     * @return this
+     */
+    public Builder streamLimits(StreamLimits value) {
+      streamLimits = Objects.requireNonNull(value, "streamLimits");
       return this;
     }
 
