@@ -29,7 +29,7 @@ public interface RpcHandler {
    *     hears of it
    */
   default Mono<Void> fireAndForget(Message request) {
-    throw new UnsupportedOperationException();
+    throw RpcHandlers.missing();
   }
 
   /**
@@ -39,7 +39,7 @@ public interface RpcHandler {
    * @return the answer; empty is an answer, too
    */
   default Mono<? extends Payload> requestResponse(Message request) {
-    throw new UnsupportedOperationException();
+    throw RpcHandlers.missing();
   }
 
   /**
@@ -49,7 +49,7 @@ public interface RpcHandler {
    * @return the answers
    */
   default Publisher<? extends Payload> requestStream(Message request) {
-    throw new UnsupportedOperationException();
+    throw RpcHandlers.missing();
   }
 
   /**
@@ -64,7 +64,7 @@ public interface RpcHandler {
    *     error ends both
    */
   default Publisher<? extends Payload> requestChannel(int rank, Flux<Message> requests) {
-    throw new UnsupportedOperationException();
+    throw RpcHandlers.missing();
   }
 
   /**
