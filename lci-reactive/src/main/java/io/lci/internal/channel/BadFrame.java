@@ -5,7 +5,14 @@ package io.lci.internal.channel;
 final class BadFrame extends Exception {
   private static final long serialVersionUID = 1L;
 
+  private final String what;
+
   BadFrame(String message) {
     super(message, null, false, false);
+    this.what = message;
+  }
+
+  String what() {
+    return what;
   }
 }

@@ -178,7 +178,7 @@ public final class Channels implements Streams, Rpc {
     }
   }
 
-  private Link link(int rank) {
+  Link link(int rank) {
     Link found = links[rank];
     if (found != null) {
       return found;
@@ -201,16 +201,18 @@ public final class Channels implements Streams, Rpc {
 
   /** Frames cannot be sent: each exchange gets an error of the same type. */
   private static Function<String, RuntimeException> refused(int rank, Throwable error) {
-    return operation ->
-        switch (error) {
-          case PeerFailedException e ->
-              new PeerFailedException(WireError.detail(operation, rank, e.code(), e.hint()));
-          case PeerLeftException e ->
-              new PeerLeftException(WireError.detail(operation, rank, e.code(), e.hint()));
-          case LciClosedException e -> closed(operation);
-          case RuntimeException e -> e;
-          default -> new IllegalStateException(error);
-        };
+    return operation -> {
+      if (error instanceof PeerFailedException e) {
+        return new PeerFailedException(WireError.detail(operation, rank, e.code(), e.hint()));
+      }
+      if (error instanceof PeerLeftException e) {
+        return new PeerLeftException(WireError.detail(operation, rank, e.code(), e.hint()));
+      }
+      if (error instanceof LciClosedException) {
+        return closed(operation);
+      }
+      return error instanceof RuntimeException e ? e : new IllegalStateException(error);
+    };
   }
 
   private static Function<String, RuntimeException> lost(PeerEvent event) {
@@ -319,7 +321,7 @@ public final class Channels implements Streams, Rpc {
     return new Flux<>() {
       @Override
       public void subscribe(CoreSubscriber<? super T> actual) {
-        Tap.subscribe(home, call.decoder(), actual, tap -> begin(call, tap));
+        Tap.<T>subscribe(home, call.decoder(), actual, tap -> begin(call, tap));
       }
     };
   }
@@ -328,7 +330,7 @@ public final class Channels implements Streams, Rpc {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super T> actual) {
-        Tap.subscribe(home, call.decoder(), actual, tap -> begin(call, tap));
+        Tap.<T>subscribe(home, call.decoder(), actual, tap -> begin(call, tap));
       }
     };
   }

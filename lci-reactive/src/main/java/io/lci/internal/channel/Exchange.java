@@ -494,7 +494,7 @@ final class Exchange {
         default -> throw new BadFrame("a frame that belongs to no exchange");
       }
     } catch (BadFrame e) {
-      violated(e.getMessage());
+      violated(e.what());
     }
   }
 

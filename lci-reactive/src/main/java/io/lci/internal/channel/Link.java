@@ -334,7 +334,7 @@ final class Link {
         schedule();
       }
     } catch (BadFrame e) {
-      violated(String.valueOf(e.getMessage()));
+      violated(e.what());
     }
   }
 
