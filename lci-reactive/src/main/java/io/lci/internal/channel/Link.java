@@ -153,6 +153,7 @@ final class Link {
 
   private void drain() {
     scheduled = false;
+    pump(); // what ends makes places
     for (Exchange next = starting.poll(); next != null; next = starting.poll()) {
       place(next);
     }
