@@ -39,6 +39,7 @@ import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
@@ -64,12 +65,14 @@ public final class Channels implements Streams, Rpc {
   private final Names names;
   private final ChannelCounters counters = new ChannelCounters();
 
+  /** Written by the loop. */
+  private volatile boolean isClosed;
+
   // Loop only
   private final @Nullable Link[] links;
   private final @Nullable PeerEvent[] gone;
   private final List<Departure> departures = new ArrayList<>();
   private @Nullable Inbox inbox;
-  private boolean isClosed;
 
   /** A peer that is gone, and how many messages may have come from it that were not looked at. */
   private static final class Departure {
@@ -317,11 +320,19 @@ public final class Channels implements Streams, Rpc {
                 "the deadline of " + deadline.toMillis() + " ms passed; it was " + progress)));
   }
 
+  private <T> void tap(Call<T> call, CoreSubscriber<? super T> actual) {
+    if (isClosed) {
+      Operators.error(actual, closed());
+    } else {
+      Tap.<T>subscribe(home, call.decoder(), actual, tap -> begin(call, tap));
+    }
+  }
+
   private <T> Flux<T> flux(Call<T> call) {
     return new Flux<>() {
       @Override
       public void subscribe(CoreSubscriber<? super T> actual) {
-        Tap.<T>subscribe(home, call.decoder(), actual, tap -> begin(call, tap));
+        tap(call, actual);
       }
     };
   }
@@ -330,7 +341,7 @@ public final class Channels implements Streams, Rpc {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super T> actual) {
-        Tap.<T>subscribe(home, call.decoder(), actual, tap -> begin(call, tap));
+        tap(call, actual);
       }
     };
   }
