@@ -320,7 +320,7 @@ public final class Channels implements Streams, Rpc {
                 "the deadline of " + deadline.toMillis() + " ms passed; it was " + progress)));
   }
 
-  private <T> void tap(Call<T> call, CoreSubscriber<? super T> actual) {
+  private <T> void begin(Call<T> call, CoreSubscriber<? super T> actual) {
     if (isClosed) {
       Operators.error(actual, closed());
     } else {
@@ -332,7 +332,7 @@ public final class Channels implements Streams, Rpc {
     return new Flux<>() {
       @Override
       public void subscribe(CoreSubscriber<? super T> actual) {
-        tap(call, actual);
+        begin(call, actual);
       }
     };
   }
@@ -341,7 +341,7 @@ public final class Channels implements Streams, Rpc {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super T> actual) {
-        tap(call, actual);
+        begin(call, actual);
       }
     };
   }

@@ -3,15 +3,10 @@ package io.lci.internal.channel;
 
 import io.lci.LciRuntime;
 import io.lci.am.Encoder;
-import io.lci.am.Message;
 import io.lci.error.LciException;
-import io.lci.error.ProtocolException;
 import io.lci.error.ResourceExhaustedException;
 import io.lci.internal.channel.OutFrame.Part;
-import io.lci.internal.channel.StateTable.Cell;
-import io.lci.internal.channel.StateTable.Event;
 import io.lci.internal.channel.StateTable.State;
-import io.lci.internal.channel.StateTable.Verdict;
 import io.lci.rpc.RpcExchange.Outcome;
 import java.nio.BufferOverflowException;
 import org.jspecify.annotations.Nullable;
@@ -38,26 +33,30 @@ final class Exchange {
   final boolean opener;
 
   final Assembly in;
+
+  /** Takes the peer's frames. */
+  final Arrivals arrivals = new Arrivals(this);
+
   private final int side;
   private final OutFrame.Open open;
-  private @Nullable Outbound<?> out;
-  private @Nullable Receiver receiver;
+  @Nullable Outbound<?> out;
+  @Nullable Receiver receiver;
 
   /** 0 until it is opened: numbers are given in the order of opening. */
   private long id;
 
-  private boolean sendDone;
-  private boolean receiveDone;
+  boolean sendDone;
+  boolean receiveDone;
 
   /** What comes is thrown away: this rank cancelled, and the peer may not know yet. */
-  private boolean discarding;
+  boolean discarding;
 
-  private boolean closed;
+  boolean closed;
 
   // What is to be sent, besides items
-  private boolean cancelDue;
+  boolean cancelDue;
   private boolean grantDue;
-  private @Nullable WireError errorDue;
+  @Nullable WireError errorDue;
 
   // The link's marks
   boolean queuedUrgent;
@@ -214,7 +213,7 @@ final class Exchange {
   }
 
   /** Ends both directions with an error that the peer hears of. */
-  private void abandon(WireError error) {
+  void abandon(WireError error) {
     stopSending();
     discarding = true;
     in.dispose();
@@ -232,7 +231,7 @@ final class Exchange {
     }
   }
 
-  private void stopSending() {
+  void stopSending() {
     Outbound<?> sending = out;
     if (sending != null) {
       sending.cancel();
@@ -260,20 +259,20 @@ final class Exchange {
     }
   }
 
-  private void tell(Throwable reason) {
+  void tell(Throwable reason) {
     Receiver to = receiver;
     if (to != null) {
       to.error(reason);
     }
   }
 
-  private void outcome(Outcome why) {
+  void outcome(Outcome why) {
     if (outcome == Outcome.SUCCESS) {
       outcome = why;
     }
   }
 
-  private void closeIfDone() {
+  void closeIfDone() {
     if (sendDone && receiveDone && errorDue == null && !cancelDue) {
       close();
     }
@@ -478,161 +477,6 @@ final class Exchange {
       throw new TooLong(link.limits().itemBytes());
     }
     return writer.toByteArray();
-  }
-
-  // Frames that came
-
-  /** One frame of the peer, in order. */
-  void take(InFrame frame) {
-    try {
-      switch (frame.type) {
-        case OPEN, DATA -> item(frame);
-        case COMPLETE -> complete(frame.count);
-        case ERROR -> error(frame);
-        case CANCEL -> cancelled();
-        case CREDIT -> credit(frame);
-        default -> throw new BadFrame("a frame that belongs to no exchange");
-      }
-    } catch (BadFrame e) {
-      violated(e.what());
-    }
-  }
-
-  private boolean takes(Event event) throws BadFrame {
-    if (discarding && event != Event.ERROR && event != Event.CANCEL) {
-      return false;
-    }
-    Cell cell = StateTable.cell(state(), event);
-    if (cell.verdict() == Verdict.VIOLATION) {
-      throw new BadFrame(event + " in state " + state());
-    }
-    return cell.verdict() == Verdict.TAKE;
-  }
-
-  private void item(InFrame frame) throws BadFrame {
-    if (frame.type == FrameType.OPEN && !frame.has(InFrame.ITEM)) {
-      return;
-    }
-    if (!takes(Event.NEXT)) {
-      return;
-    }
-    byte[] bytes;
-    try {
-      bytes = in.take(frame);
-    } catch (Assembly.TooLarge e) {
-      LciException reason =
-          new ResourceExhaustedException(
-              WireError.detail(
-                  operation(), link.peer(), WireError.EXHAUSTED, String.valueOf(e.getMessage())));
-      outcome(Outcome.ERROR);
-      abandon(WireError.of(WireError.EXHAUSTED, String.valueOf(e.getMessage())));
-      tell(reason);
-      return;
-    }
-    boolean last = frame.has(InFrame.LAST);
-    if (bytes == null) {
-      if (last) {
-        throw new BadFrame("the end of an item that is not there");
-      }
-      return;
-    }
-    if (!last && onlyOne()) {
-      throw new BadFrame("an only item that is not the last");
-    }
-    if (last && frame.count != in.received()) {
-      throw new BadFrame(in.received() + " items came, not " + frame.count);
-    }
-    link.owner().counters().itemsReceived++;
-    if (last) {
-      receiveDone = true; // before user code hears of the item
-    }
-    Receiver to = receiver;
-    if (to != null) {
-      to.item(new Message(link.peer(), 0, bytes));
-      in.dispose(); // its room is free
-      if (last) {
-        to.complete();
-      }
-    }
-    if (last) {
-      closeIfDone();
-    } else {
-      wake();
-    }
-  }
-
-  /** Whether what comes is a single item. */
-  private boolean onlyOne() {
-    return opener ? kind.isShort() : kind.asksOnce();
-  }
-
-  private void complete(long count) throws BadFrame {
-    if (!takes(Event.COMPLETE)) {
-      return;
-    }
-    if (in.isPartial() || count != in.received() || (!opener && kind.asksOnce())) {
-      throw new BadFrame("the end after " + in.received() + " items, not " + count);
-    }
-    receiveDone = true;
-    Receiver to = receiver;
-    if (to != null) {
-      to.complete();
-    }
-    closeIfDone();
-  }
-
-  private void error(InFrame frame) throws BadFrame {
-    if (!takes(Event.ERROR)) {
-      return;
-    }
-    WireError error = new WireError(frame.code, frame.message, frame.has(InFrame.USER));
-    boolean cancelledThere = !error.user() && error.code().equals(WireError.CANCELLED);
-    errorDue = null;
-    cancelDue = false;
-    fail(failure(error), cancelledThere ? Outcome.CANCELLED : Outcome.ERROR);
-  }
-
-  private void cancelled() throws BadFrame {
-    if (!takes(Event.CANCEL)) {
-      return;
-    }
-    if (!opener) {
-      outcome(Outcome.CANCELLED);
-    }
-    stopSending();
-    sendDone = true;
-    closeIfDone();
-  }
-
-  private void credit(InFrame frame) throws BadFrame {
-    Outbound<?> sending = out;
-    if (closed || sendDone || errorDue != null) {
-      return;
-    }
-    if (sending == null) {
-      throw new BadFrame("credit for what is not sent");
-    }
-    if (frame.has(InFrame.GRANT)) {
-      if (!sending.isWaiting()) {
-        throw new BadFrame("room for an item that does not wait");
-      }
-      sending.granted();
-    }
-    if (frame.credit > 0 && !sending.credit(frame.credit)) {
-      throw new BadFrame("more credit than can be counted");
-    }
-    wake();
-  }
-
-  /** The peer's frame makes no sense here: this exchange ends, the link lives on. */
-  private void violated(String what) {
-    link.owner().violation(link.peer(), operation() + ": " + what);
-    outcome(Outcome.ERROR);
-    abandon(WireError.of(WireError.PROTOCOL, what));
-    tell(
-        new ProtocolException(
-            WireError.detail(operation(), link.peer(), WireError.PROTOCOL, "rank "
-                + link.peer() + " sent what makes no sense: " + what)));
   }
 
   /** An item that is longer than this rank's own limit. */

@@ -4,13 +4,10 @@ package io.lci.internal.channel;
 import io.lci.LciRuntime;
 import io.lci.am.MessageView;
 import io.lci.error.ProtocolException;
-import io.lci.error.ResourceExhaustedException;
 import io.lci.rpc.RpcExchange.Outcome;
 import io.lci.stream.StreamLimits;
 import java.util.ArrayDeque;
 import java.util.HashMap;
-import java.util.Iterator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
@@ -73,11 +70,7 @@ final class Link {
   private final Map<Long, Exchange> mine = new HashMap<>();
   private final Map<Long, Exchange> theirs = new HashMap<>();
   private final ArrayDeque<Exchange> starting = new ArrayDeque<>();
-  private final LinkedHashSet<Exchange> waiting = new LinkedHashSet<>();
-  private int myStreams;
-  private int myRequests;
-  private int theirStreams;
-  private int theirRequests;
+  private final Places places;
 
   /**
    * @param bodyBytes most bytes of a frame behind its header
@@ -87,6 +80,7 @@ final class Link {
     this.peer = peer;
     this.bodyBytes = bodyBytes;
     this.room = new Room(owner.limits().reassemblyBytes());
+    this.places = new Places(peer, owner.limits());
   }
 
   int peer() {
@@ -112,10 +106,6 @@ final class Link {
   /** Exchanges under way, in both directions, that were opened. */
   int exchanges() {
     return mine.size() + theirs.size();
-  }
-
-  int waiting() {
-    return waiting.size();
   }
 
   // The wire
@@ -244,39 +234,9 @@ final class Link {
     }
     if (broken != null) {
       exchange.fail(broken.apply(exchange.operation()), Outcome.LOST);
-    } else if (!exchange.kind.isShort()) {
-      if (myStreams < limits().streams()) {
-        myStreams++;
-        placed(exchange);
-      } else {
-        exchange.fail(
-            exhausted(exchange, "streams with rank " + peer + " at a time", limits().streams()),
-            Outcome.ERROR);
-      }
-    } else if (myRequests < limits().requests()) {
-      myRequests++;
-      placed(exchange);
-    } else if (waiting.size() < limits().waiting()) {
-      waiting.add(exchange);
-    } else {
-      exchange.fail(
-          exhausted(exchange, "requests that wait for rank " + peer, limits().waiting()),
-          Outcome.ERROR);
+    } else if (places.take(exchange)) {
+      enqueue(exchange);
     }
-  }
-
-  private void placed(Exchange exchange) {
-    exchange.placed = true;
-    enqueue(exchange);
-  }
-
-  private ResourceExhaustedException exhausted(Exchange exchange, String what, int most) {
-    return new ResourceExhaustedException(
-        WireError.detail(
-            exchange.operation(),
-            peer,
-            WireError.EXHAUSTED,
-            "there are " + most + " " + what + ": the limit"));
   }
 
   /** The exchange is about to be opened: its number. */
@@ -293,25 +253,9 @@ final class Link {
       (exchange.opener ? mine : theirs).remove(exchange.id(), exchange);
       owner.counters().ended++;
     }
-    if (!exchange.placed) {
-      waiting.remove(exchange);
-      return;
-    }
-    boolean brief = exchange.kind.isShort();
-    if (!exchange.opener) {
-      theirRequests -= brief ? 1 : 0;
-      theirStreams -= brief ? 0 : 1;
-    } else if (!brief) {
-      myStreams--;
-    } else {
-      myRequests--;
-      Iterator<Exchange> first = waiting.iterator();
-      if (first.hasNext()) {
-        Exchange next = first.next();
-        first.remove();
-        myRequests++;
-        placed(next);
-      }
+    Exchange next = places.leave(exchange);
+    if (next != null) {
+      enqueue(next);
     }
   }
 
@@ -388,7 +332,7 @@ final class Link {
       }
       return; // it was under way when this side closed the exchange
     }
-    guarded(exchange, () -> exchange.take(frame));
+    guarded(exchange, () -> exchange.arrivals.take(frame));
   }
 
   /** User code is called in there, and may throw what it must not. */
@@ -413,23 +357,19 @@ final class Link {
     Exchange exchange = Exchange.theirs(this, frame);
     theirs.put(frame.id, exchange);
     owner.counters().opened++;
-    boolean brief = frame.kind.isShort();
-    int most = brief ? limits().requests() : limits().streams();
-    if ((brief ? theirRequests : theirStreams) >= most) {
+    int most = places.takeTheirs(exchange);
+    if (most > 0) {
       exchange.refuse(
           WireError.of(
               WireError.EXHAUSTED,
               "rank " + owner.rank() + " serves " + most + " of these at a time: the limit"));
       return;
     }
-    exchange.placed = true;
-    theirRequests += brief ? 1 : 0;
-    theirStreams += brief ? 0 : 1;
     guarded(
         exchange,
         () -> {
           owner.accept(exchange, frame);
-          exchange.take(frame);
+          exchange.arrivals.take(frame);
         });
   }
 
@@ -459,7 +399,7 @@ final class Link {
         List.of(
             List.copyOf(mine.values()),
             List.copyOf(theirs.values()),
-            List.copyOf(waiting),
+            places.waiting(),
             List.copyOf(starting),
             List.copyOf(ready))) { // there are those that were not opened yet
       for (Exchange exchange : all) {
@@ -468,7 +408,6 @@ final class Link {
     }
     urgent.clear();
     ready.clear();
-    waiting.clear();
     starting.clear();
     java.util.Arrays.fill(early, null);
   }
@@ -486,7 +425,7 @@ final class Link {
         + ", exchanges "
         + exchanges()
         + ", waiting "
-        + waiting.size()
+        + places.waiting().size()
         + ", room for "
         + wireDemand
         + (failure == null ? "" : ", failed");

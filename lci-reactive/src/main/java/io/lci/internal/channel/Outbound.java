@@ -4,6 +4,7 @@ package io.lci.internal.channel;
 import io.lci.am.Encoder;
 import io.lci.internal.channel.OutFrame.Part;
 import io.lci.stream.StreamLimits;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
@@ -93,7 +94,7 @@ final class Outbound<T> implements CoreSubscriber<T> {
 
   @Override
   public void onSubscribe(Subscription s) {
-    if (!Operators.validate(upstream, s)) {
+    if (!Operators.validate(upstream, Objects.requireNonNull(s, "s"))) {
       return;
     }
     upstream = s;
@@ -106,6 +107,7 @@ final class Outbound<T> implements CoreSubscriber<T> {
 
   @Override
   public void onNext(T value) {
+    Objects.requireNonNull(value, "onNext"); // Reactive Streams 2.13
     if (done || cancelled) {
       Operators.onDiscard(value, context);
       return;
@@ -124,6 +126,7 @@ final class Outbound<T> implements CoreSubscriber<T> {
 
   @Override
   public void onError(Throwable reason) {
+    Objects.requireNonNull(reason, "onError");
     if (done) {
       Operators.onErrorDropped(reason, context);
       return;
@@ -230,10 +233,10 @@ final class Outbound<T> implements CoreSubscriber<T> {
     if (bytes != null) {
       return part(bytes, InFrame.CONTINUED, room);
     }
-    T value = java.util.Objects.requireNonNull(queue.poll());
+    T value = Objects.requireNonNull(queue.poll());
     outstanding--;
     credit--;
-    bytes = exchange.encoded(value, java.util.Objects.requireNonNull(encoder));
+    bytes = exchange.encoded(value, Objects.requireNonNull(encoder));
     sent++;
     offset = 0;
     // The end first: it is set after the last item came
