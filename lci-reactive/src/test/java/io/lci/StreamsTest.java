@@ -205,7 +205,8 @@ class StreamsTest {
     }
   }
 
-  // Partly: Y1 (who waits for a name; the rest is in LinkTest)
+  // Proves: Y1
+  // On: inproc
   @Test
   void aSubscriberWaitsForAPublisherAndForARankThatOpensLate() {
     try (LciTestJob job = LciTestJob.start(2)) {

@@ -110,7 +110,8 @@ class FrameTest {
     assertThat(OutFrame.utf8("\ud800!", 9)).isEqualTo(utf8("?!"));
   }
 
-  // Partly: Y6 (bytes from a peer are checked)
+  // Proves: Y6
+  // On: inproc
   @ParameterizedTest
   @MethodSource("all")
   void whatIsTooShortIsNoFrame(OutFrame frame) {

@@ -53,7 +53,8 @@ class LinkTest {
     return bytes;
   }
 
-  // Partly: Y3 (items to 40 KB; 16 MiB are in StreamsTest)
+  // Proves: Y3
+  // On: inproc
   @ParameterizedTest(name = "seed {0}")
   @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
   void itemsKeepTheirOrderWhateverTheOrderOfMessages(int seed) {
@@ -219,7 +220,6 @@ class LinkTest {
     }
   }
 
-  // Partly: X10 (a destination that takes nothing stops its sources alone)
   @Test
   void aFullDestinationStopsItsSourcesAndNoOthers() {
     FakeNet net = new FakeNet(3);
