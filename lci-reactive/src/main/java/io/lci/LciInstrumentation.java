@@ -7,8 +7,8 @@ import java.time.Duration;
 /**
  * Observer of a runtime, for metrics and tracing. Counters need no observer: they are always on and
  * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never per message (calls of
- * {@link #rpcStarted} excepted), on the thread named with each; they must be quick and must not throw. An exception is logged and
- * otherwise ignored.
+ * {@link #rpcStarted} excepted), on the thread named with each; they must be quick and must not
+ * throw. An exception is logged and otherwise ignored.
  */
 public interface LciInstrumentation {
   /** The observer that does nothing. */

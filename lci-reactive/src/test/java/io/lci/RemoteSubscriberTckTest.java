@@ -14,7 +14,8 @@ import org.testng.annotations.AfterClass;
 import org.testng.annotations.BeforeClass;
 
 /**
- * The rules of Reactive Streams, held by what subscribes to a published stream for another rank. [Y2]
+ * The rules of Reactive Streams, held by what subscribes to a published stream for another rank.
+ * [Y2]
  */
 public class RemoteSubscriberTckTest extends SubscriberBlackboxVerification<Integer> {
   private static final long DEADLINE_MILLIS = 30_000;

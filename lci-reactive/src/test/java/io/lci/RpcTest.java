@@ -144,11 +144,15 @@ class RpcTest {
           .rpc()
           .serve(
               "never",
-              RpcHandler.response(m -> Mono.<Payload>never().doOnCancel(cancelled::incrementAndGet)));
+              RpcHandler.response(
+                  m -> Mono.<Payload>never().doOnCancel(cancelled::incrementAndGet)));
       CallOptions brief = CallOptions.defaults().withDeadline(Duration.ofMillis(20));
       assertThatThrownBy(
               () ->
-                  job.rank(0).rpc().requestResponse(1, "never", Payload.empty(), brief).block(LIMIT))
+                  job.rank(0)
+                      .rpc()
+                      .requestResponse(1, "never", Payload.empty(), brief)
+                      .block(LIMIT))
           .isInstanceOf(DeadlineExceededException.class);
       await().atMost(LIMIT).until(() -> cancelled.get() <= 1 && idle(job));
     }
@@ -218,8 +222,7 @@ class RpcTest {
   @Test
   void anEchoStormWithFewPlaces() {
     StreamLimits few = StreamLimits.defaults().withRequests(16).withWaiting(256);
-    try (LciTestJob job =
-        LciTestJob.start(2, LciOptions.builder().streamLimits(few).build())) {
+    try (LciTestJob job = LciTestJob.start(2, LciOptions.builder().streamLimits(few).build())) {
       storm(job, 4_000);
     }
   }

@@ -141,7 +141,8 @@ class StreamsGuideTest {
           };
       peer.rpc().serve("log", log);
       Mono<Void> sent = lci.rpc().fireAndForget(1, "log", Payload.ofUtf8("a line"));
-      Flux<String> keys = lci.rpc().requestStream(1, "log", Payload.ofUtf8("la")).map(Message::utf8);
+      Flux<String> keys =
+          lci.rpc().requestStream(1, "log", Payload.ofUtf8("la")).map(Message::utf8);
       Flux<Payload> numbers = Flux.range(1, 5).map(n -> Payload.ofLong(n));
       Flux<Long> doubled = lci.rpc().requestChannel(1, "log", numbers).map(m -> m.getLong(0));
       // end

@@ -295,9 +295,7 @@ class StreamsTest {
     try (LciRuntime lci = LciRuntime.create(options)) {
       lci.streams().publish("n", Flux.range(0, 1_000), Codec.INT);
       Long count =
-          lci.loops()
-              .get(0)
-              .await(lci.streams().subscribe(0, "n", Codec.INT).count(), LIMIT);
+          lci.loops().get(0).await(lci.streams().subscribe(0, "n", Codec.INT).count(), LIMIT);
       assertThat(count).isEqualTo(1_000);
     }
   }
@@ -306,7 +304,8 @@ class StreamsTest {
   void limitsAreChecked() {
     StreamLimits defaults = StreamLimits.defaults();
     assertThatThrownBy(() -> defaults.withStreams(0)).isInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> defaults.withItemBytes(0)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> defaults.withItemBytes(0))
+        .isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> defaults.withWaiting(-1)).isInstanceOf(IllegalArgumentException.class);
     assertThat(LciOptions.builder().streamLimits(defaults.withRequests(7)).build().mutate().build())
         .extracting(o -> o.streamLimits().requests())

@@ -26,10 +26,10 @@ import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.error.PortMismatchException;
-import io.lci.matching.EngineOptions;
-import io.lci.matching.MatchingEngine;
 import io.lci.internal.channel.Channels;
 import io.lci.internal.channel.Home;
+import io.lci.matching.EngineOptions;
+import io.lci.matching.MatchingEngine;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.NativeCalls;
 import io.lci.nativebridge.NativeMemory;
@@ -673,7 +673,9 @@ final class RuntimeImpl implements LciRuntime {
     return channels();
   }
 
-  /** Opens them at the first call. No lock: opening waits for the loop, which may call this, too. */
+  /**
+   * Opens them at the first call. No lock: opening waits for the loop, which may call this, too.
+   */
   private Channels channels() {
     Channels found = channels.get();
     if (found != null) {

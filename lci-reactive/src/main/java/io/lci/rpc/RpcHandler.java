@@ -57,9 +57,9 @@ public interface RpcHandler {
    *
    * @param rank the caller
    * @param requests to be subscribed once, on any thread; signals on loop 0. Demand travels to the
-   *     caller, and so does a cancel, which leaves the answers alone. Fails with the caller's error,
-   *     with {@link io.lci.error.OperationCancelledException} when the caller cancels the whole, and
-   *     with its rank's end. Without a subscriber it is cancelled when the answers end
+   *     caller, and so does a cancel, which leaves the answers alone. Fails with the caller's
+   *     error, with {@link io.lci.error.OperationCancelledException} when the caller cancels the
+   *     whole, and with its rank's end. Without a subscriber it is cancelled when the answers end
    * @return the answers; they may go on when the requests have ended, and the other way round. An
    *     error ends both
    */
@@ -88,7 +88,8 @@ public interface RpcHandler {
    * @param function called with the request
    * @return the handler
    */
-  static RpcHandler response(Function<? super Message, ? extends Mono<? extends Payload>> function) {
+  static RpcHandler response(
+      Function<? super Message, ? extends Mono<? extends Payload>> function) {
     return new RpcHandler() {
       @Override
       public Mono<? extends Payload> requestResponse(Message request) {

@@ -10,7 +10,6 @@ final class RpcHandlers {
 
   static NoSuchFunctionException missing() {
     return new NoSuchFunctionException(
-        Detail.of(
-            "handle", "error_no_such_function", "the function has no such interaction"));
+        Detail.of("handle", "error_no_such_function", "the function has no such interaction"));
   }
 }

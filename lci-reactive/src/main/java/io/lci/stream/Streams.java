@@ -29,8 +29,8 @@ public interface Streams {
    *
    * @param name not empty, at most {@value #MAX_NAME} bytes
    * @param source subscribed once per remote subscriber
-   * @param codec encodes on loop 0, when an item has its turn: items must not change after they were
-   *     emitted. An exception ends the stream as an error of the source
+   * @param codec encodes on loop 0, when an item has its turn: items must not change after they
+   *     were emitted. An exception ends the stream as an error of the source
    * @param <T> type of item
    * @return takes the name back when disposed: new subscribers get {@link
    *     io.lci.error.NoSuchStreamException}, those that are there go on
@@ -66,7 +66,8 @@ public interface Streams {
    *     io.lci.error.NoSuchStreamException}, {@link io.lci.error.PeerFailedException}, {@link
    *     io.lci.error.PeerLeftException}, {@link io.lci.error.ResourceExhaustedException} at one of
    *     the {@link StreamLimits}, {@link io.lci.error.ProtocolException}, {@link
-   *     io.lci.error.LciClosedException}. Items that were sent before the end are delivered before it
+   *     io.lci.error.LciClosedException}. Items that were sent before the end are delivered before
+   *     it
    */
   <T> Flux<T> subscribe(int rank, String name, Codec<T> codec, SubscribeOptions options);
 }

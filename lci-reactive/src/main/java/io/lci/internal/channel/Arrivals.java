@@ -59,7 +59,10 @@ final class Arrivals {
       LciException reason =
           new ResourceExhaustedException(
               WireError.detail(
-                  exchange.operation(), exchange.link.peer(), WireError.EXHAUSTED, String.valueOf(e.getMessage())));
+                  exchange.operation(),
+                  exchange.link.peer(),
+                  WireError.EXHAUSTED,
+                  String.valueOf(e.getMessage())));
       exchange.outcome(Outcome.ERROR);
       exchange.abandon(WireError.of(WireError.EXHAUSTED, String.valueOf(e.getMessage())));
       exchange.tell(reason);
@@ -106,7 +109,9 @@ final class Arrivals {
     if (!takes(Event.COMPLETE)) {
       return;
     }
-    if (exchange.in.isPartial() || count != exchange.in.received() || (!exchange.opener && exchange.kind.asksOnce())) {
+    if (exchange.in.isPartial()
+        || count != exchange.in.received()
+        || (!exchange.opener && exchange.kind.asksOnce())) {
       throw new BadFrame("the end after " + exchange.in.received() + " items, not " + count);
     }
     exchange.receiveDone = true;
@@ -167,7 +172,10 @@ final class Arrivals {
     exchange.abandon(WireError.of(WireError.PROTOCOL, what));
     exchange.tell(
         new ProtocolException(
-            WireError.detail(exchange.operation(), exchange.link.peer(), WireError.PROTOCOL, "rank "
-                + exchange.link.peer() + " sent what makes no sense: " + what)));
+            WireError.detail(
+                exchange.operation(),
+                exchange.link.peer(),
+                WireError.PROTOCOL,
+                "rank " + exchange.link.peer() + " sent what makes no sense: " + what)));
   }
 }

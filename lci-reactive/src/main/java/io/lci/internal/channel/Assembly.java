@@ -46,7 +46,9 @@ final class Assembly {
     credit += items;
   }
 
-  /** How many more items to ask for, given what the subscriber wants: few times, and never too many. */
+  /**
+   * How many more items to ask for, given what the subscriber wants: few times, and never too many.
+   */
   int toAsk(long demand) {
     long want = Math.min(demand, StreamLimits.WINDOW) - credit;
     return want > 0 && (credit + want == demand || want >= StreamLimits.WINDOW / 4)

@@ -222,7 +222,8 @@ public final class Channels implements Streams, Rpc {
     return operation ->
         event.state() == PeerEvent.State.LEFT
             ? new PeerLeftException(
-                WireError.detail(operation, event.rank(), "error_peer_left", "the peer left the job"))
+                WireError.detail(
+                    operation, event.rank(), "error_peer_left", "the peer left the job"))
             : new PeerFailedException(
                 WireError.detail(operation, event.rank(), "error_peer_failed", "the peer died"));
   }
@@ -278,9 +279,7 @@ public final class Channels implements Streams, Rpc {
     Observed observed = functions.client(call, tap.context());
     String trace = observed == null ? null : observed.traceparent();
     byte[] traceBytes =
-        trace == null
-            ? new byte[0]
-            : OutFrame.utf8(trace, io.lci.rpc.RpcExchange.MAX_TRACEPARENT);
+        trace == null ? new byte[0] : OutFrame.utf8(trace, io.lci.rpc.RpcExchange.MAX_TRACEPARENT);
     Exchange exchange =
         Exchange.mine(
             link,
@@ -397,8 +396,7 @@ public final class Channels implements Streams, Rpc {
   }
 
   @Override
-  public Mono<Void> fireAndForget(
-      int rank, String function, Payload request, CallOptions options) {
+  public Mono<Void> fireAndForget(int rank, String function, Payload request, CallOptions options) {
     Objects.requireNonNull(request, "request");
     return mono(call(rank, Kind.FORGET, function, request, null, options)).then();
   }

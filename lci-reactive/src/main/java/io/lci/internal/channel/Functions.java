@@ -47,11 +47,9 @@ final class Functions {
 
   Disposable serve(String function, RpcHandler handler) {
     Names.bytes(function);
-    RpcHandler other =
-        served.putIfAbsent(function, Objects.requireNonNull(handler, "handler"));
+    RpcHandler other = served.putIfAbsent(function, Objects.requireNonNull(handler, "handler"));
     if (other != null) {
-      throw new IllegalStateException(
-          "this rank serves \"" + function + "\" already: " + other);
+      throw new IllegalStateException("this rank serves \"" + function + "\" already: " + other);
     }
     return Disposables.composite(() -> served.remove(function, handler));
   }
@@ -88,8 +86,7 @@ final class Functions {
   private static void refuse(Exchange exchange, String why) {
     exchange.refuse(
         WireError.of(
-            WireError.NO_FUNCTION,
-            why + ": \"" + exchange.name + "\" as " + exchange.kind.title));
+            WireError.NO_FUNCTION, why + ": \"" + exchange.name + "\" as " + exchange.kind.title));
   }
 
   private void call(
@@ -116,8 +113,7 @@ final class Functions {
   }
 
   /** Takes the only item of a request, and calls the handler. */
-  private record Request(
-      Functions functions, Exchange exchange, RpcHandler handler, String trace)
+  private record Request(Functions functions, Exchange exchange, RpcHandler handler, String trace)
       implements Receiver {
     @Override
     public long demand() {

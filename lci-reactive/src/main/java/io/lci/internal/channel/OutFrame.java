@@ -59,7 +59,8 @@ final class OutFrame {
   }
 
   /** An OPEN frame, with {@code item} if it is not null. */
-  static OutFrame open(long id, Open open, int credit, @org.jspecify.annotations.Nullable Part item) {
+  static OutFrame open(
+      long id, Open open, int credit, @org.jspecify.annotations.Nullable Part item) {
     int flags = InFrame.OPENER | (item == null ? 0 : InFrame.ITEM | item.flags);
     int itemHead = item == null ? 0 : item.headBytes();
     ByteBuffer head = head(open.bytes() + itemHead);
@@ -138,7 +139,9 @@ final class OutFrame {
     out.putBytes(head).putBytes(data, offset, length);
   }
 
-  /** As many whole characters as fit. A surrogate without its other half becomes a question mark. */
+  /**
+   * As many whole characters as fit. A surrogate without its other half becomes a question mark.
+   */
   static byte[] utf8(String text, int most) {
     ByteBuffer out = ByteBuffer.allocate(most);
     CharBuffer in = CharBuffer.wrap(text);

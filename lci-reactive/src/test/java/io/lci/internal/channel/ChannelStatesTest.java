@@ -30,8 +30,8 @@ import reactor.core.publisher.Flux;
 import reactor.test.publisher.TestPublisher;
 
 /**
- * Each cell of the table of request-channel, on the side that calls and on the side that serves. The
- * peer is the test, which writes its frames by hand.
+ * Each cell of the table of request-channel, on the side that calls and on the side that serves.
+ * The peer is the test, which writes its frames by hand.
  */
 @ExtendWith(LciLeakCheck.class)
 class ChannelStatesTest {
@@ -159,7 +159,9 @@ class ChannelStatesTest {
     side.bring(State.OPEN);
     side.happens(Event.NEXT);
     side.send(OutFrame.complete(1, side.flag, 2));
-    assertThat(side.heard.error).isInstanceOf(ProtocolException.class).hasMessageContaining("not 2");
+    assertThat(side.heard.error)
+        .isInstanceOf(ProtocolException.class)
+        .hasMessageContaining("not 2");
     assertThat(side.net.open(0)).isZero();
   }
 
@@ -183,7 +185,8 @@ class ChannelStatesTest {
               "f",
               new RpcHandler() {
                 @Override
-                public Publisher<? extends Payload> requestChannel(int rank, Flux<Message> requests) {
+                public Publisher<? extends Payload> requestChannel(
+                    int rank, Flux<Message> requests) {
                   requests.subscribe(heard);
                   return source;
                 }

@@ -112,7 +112,8 @@ class EveryPointTest {
 
   private static void dies(FakeNet net, int rank) {
     net.die(rank, PeerEvent.State.FAILED);
-    // Nothing comes to the dead, and it hears of nothing; here it ends, too, for the test to look at
+    // Nothing comes to the dead, and it hears of nothing; here it ends, too, for the test to look
+    // at
     net.packets.removeIf(p -> p.to() == rank);
     net.close(rank, new LciClosedException(LciException.Detail.of("close", "c", "")));
   }

@@ -48,7 +48,10 @@ class FrameTest {
             OutFrame.open(5, open(Kind.STREAM, "ticks", ""), 256, null),
             OutFrame.open(5, open(Kind.CHANNEL, "näme", "00-ab-cd-01"), 0, null),
             OutFrame.open(
-                5, open(Kind.RESPONSE, "f", "t"), 1, new Part(InFrame.LAST, 5, 1, utf8("hello"), 0, 5)),
+                5,
+                open(Kind.RESPONSE, "f", "t"),
+                1,
+                new Part(InFrame.LAST, 5, 1, utf8("hello"), 0, 5)),
             OutFrame.data(6, 0, ITEM),
             OutFrame.data(6, InFrame.OPENER, new Part(InFrame.LAST, 0, 9, new byte[0], 0, 0)),
             OutFrame.data(6, 0, new Part(InFrame.CONTINUED, 100, 1, new byte[10], 2, 8)),
@@ -66,7 +69,8 @@ class FrameTest {
   void anOpeningIsReadAsItWasWritten() throws BadFrame {
     InFrame frame =
         read(
-            OutFrame.open(5, open(Kind.RESPONSE, "näme", "00-ab"), 3, ITEM).numbered(41, 1L << 33 | 7));
+            OutFrame.open(5, open(Kind.RESPONSE, "näme", "00-ab"), 3, ITEM)
+                .numbered(41, 1L << 33 | 7));
     assertThat(frame.type).isEqualTo(FrameType.OPEN);
     assertThat(frame.number).isEqualTo(41);
     assertThat(frame.ack).isEqualTo(7);
@@ -83,13 +87,13 @@ class FrameTest {
 
   @Test
   void theOthersAreReadAsTheyWereWritten() throws BadFrame {
-    InFrame last = read(OutFrame.data(6, 0, new Part(InFrame.LAST, 2, 9, new byte[2], 0, 2)).numbered(1, 0));
+    InFrame last =
+        read(OutFrame.data(6, 0, new Part(InFrame.LAST, 2, 9, new byte[2], 0, 2)).numbered(1, 0));
     assertThat(last.has(InFrame.LAST)).isTrue();
     assertThat(last.count).isEqualTo(9);
     assertThat(last.total).isEqualTo(2);
     assertThat(read(OutFrame.complete(6, 0, 12).numbered(1, 0)).count).isEqualTo(12);
-    InFrame error =
-        read(OutFrame.error(6, 0, 3, new WireError("c", "m", true)).numbered(1, 0));
+    InFrame error = read(OutFrame.error(6, 0, 3, new WireError("c", "m", true)).numbered(1, 0));
     assertThat(List.of(error.count, error.code, error.message)).containsExactly(3L, "c", "m");
     assertThat(error.has(InFrame.USER)).isTrue();
     InFrame credit = read(OutFrame.credit(6, InFrame.OPENER, 17, true).numbered(1, 0));
@@ -104,7 +108,9 @@ class FrameTest {
   void longTextsAreCutBetweenCharacters() throws BadFrame {
     String message = "ñ".repeat(InFrame.MAX_MESSAGE);
     InFrame read =
-        read(OutFrame.error(6, 0, 0, new WireError("x".repeat(99), "a" + message, true)).numbered(1, 0));
+        read(
+            OutFrame.error(6, 0, 0, new WireError("x".repeat(99), "a" + message, true))
+                .numbered(1, 0));
     assertThat(read.code).isEqualTo("x".repeat(InFrame.MAX_CODE));
     assertThat(read.message).isEqualTo("a" + "ñ".repeat((InFrame.MAX_MESSAGE - 1) / 2));
     assertThat(OutFrame.utf8("\ud800!", 9)).isEqualTo(utf8("?!"));
@@ -120,7 +126,8 @@ class FrameTest {
     for (int length = 0; length < bytes.length; length++) {
       byte[] part = java.util.Arrays.copyOf(bytes, length);
       boolean cutsData =
-          frame.type == FrameType.DATA || (frame.flags & InFrame.ITEM) != 0; // its end is the message's
+          frame.type == FrameType.DATA
+              || (frame.flags & InFrame.ITEM) != 0; // its end is the message's
       Message message = new Message(PEER, whole.tag(), part);
       if (cutsData) {
         try {
@@ -197,8 +204,7 @@ class FrameTest {
 
   @Test
   void countsThatMakeNoSenseAreRefused() {
-    ByteBuffer open =
-        bytes(OutFrame.open(5, open(Kind.STREAM, "s", ""), 1, null).numbered(41, 0));
+    ByteBuffer open = bytes(OutFrame.open(5, open(Kind.STREAM, "s", ""), 1, null).numbered(41, 0));
     open.put(16, (byte) 5);
     refused(41, open.array(), "no known kind");
     open.put(16, (byte) 0).putShort(18, (short) 0);

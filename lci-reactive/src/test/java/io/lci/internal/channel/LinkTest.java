@@ -58,7 +58,9 @@ class LinkTest {
   @ParameterizedTest(name = "seed {0}")
   @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
   void itemsKeepTheirOrderWhateverTheOrderOfMessages(int seed) {
-    FakeNet net = new FakeNet(2, limits(StreamLimits.defaults().withReassemblyBytes(50_000)), new Random(seed));
+    FakeNet net =
+        new FakeNet(
+            2, limits(StreamLimits.defaults().withReassemblyBytes(50_000)), new Random(seed));
     List<Heard<byte[]>> all = new ArrayList<>();
     int count = 300;
     for (int stream = 0; stream < 4; stream++) {
@@ -187,7 +189,8 @@ class LinkTest {
         assertThat(most - least).isLessThanOrEqualTo(StreamLimits.WINDOW);
       }
     }
-    assertThat(counts[0]).isGreaterThan(200); // it waits for room before each item, and gets its turns
+    assertThat(counts[0])
+        .isGreaterThan(200); // it waits for room before each item, and gets its turns
     assertThat(idle.items).hasSize(1);
     all.forEach(Heard::cancel);
     idle.cancel();
@@ -278,7 +281,10 @@ class LinkTest {
     FakeNet net = new FakeNet(2, limits(StreamLimits.defaults().withStreams(2)), null);
     net.rank(0).publish("s", Flux.never(), Codec.INT);
     for (int id = 1; id <= 3; id++) {
-      inject(net, id, OutFrame.open(id, new Open(Kind.STREAM, new byte[] {'s'}, new byte[0], 0), 1, null));
+      inject(
+          net,
+          id,
+          OutFrame.open(id, new Open(Kind.STREAM, new byte[] {'s'}, new byte[0], 0), 1, null));
     }
     Packet refusal = net.packets.get(net.packets.size() - 1);
     assertThat(net.packets).extracting(Packet::type).containsExactly(FrameType.ERROR);
@@ -348,8 +354,7 @@ class LinkTest {
   @Test
   void itemsAreBounded() {
     FakeNet net = new FakeNet(2, limits(StreamLimits.defaults().withItemBytes(5_000)), null);
-    net.rank(1)
-        .publish("s", Flux.just(5_000, 5_001, 1).map(size -> new byte[size]), Codec.BYTES);
+    net.rank(1).publish("s", Flux.just(5_000, 5_001, 1).map(size -> new byte[size]), Codec.BYTES);
     net.rank(1).serve("f", RpcHandler.response(m -> Mono.just(Payload.of(new byte[5_001]))));
     Heard<byte[]> heard = new Heard<>(9);
     net.rank(0).subscribe(1, "s", Codec.BYTES).subscribe(heard);
@@ -369,7 +374,8 @@ class LinkTest {
     net.rank(1).publish("never", Flux.never(), Codec.BYTES);
     net.rank(0).subscribe(1, "never", Codec.BYTES).subscribe(other);
     net.run();
-    long next = net.sent.stream().filter(p -> p.from() == 1).mapToLong(Packet::tag).max().orElse(0) + 1;
+    long next =
+        net.sent.stream().filter(p -> p.from() == 1).mapToLong(Packet::tag).max().orElse(0) + 1;
     inject(net, next, OutFrame.data(3, 0, new Part(0, 5_001, 1, new byte[8], 0, 8)));
     assertThat(other.error)
         .isInstanceOf(ResourceExhaustedException.class)
@@ -395,7 +401,9 @@ class LinkTest {
     assertThat(waits.hasEnded()).isFalse();
     net.clock.advanceTimeBy(Duration.ofSeconds(1));
     net.run();
-    assertThat(waits.error).isInstanceOf(NoSuchStreamException.class).hasMessageContaining("60000 ms");
+    assertThat(waits.error)
+        .isInstanceOf(NoSuchStreamException.class)
+        .hasMessageContaining("60000 ms");
     assertThat(net.open(0) + net.open(1)).isZero();
   }
 
@@ -559,10 +567,14 @@ class LinkTest {
     int total = random.nextInt(4) == 0 ? 5_000 : size;
     return switch (random.nextInt(7)) {
       case 0 -> OutFrame.open(id, new Open(kind, name, new byte[0], 0), random.nextInt(9), null);
-      case 1 -> OutFrame.data(id, side, new Part(last, total, random.nextInt(3), new byte[size], 0, size));
+      case 1 ->
+          OutFrame.data(
+              id, side, new Part(last, total, random.nextInt(3), new byte[size], 0, size));
       case 2 ->
           OutFrame.data(
-              id, side, new Part(last | InFrame.CONTINUED, 0, random.nextInt(3), new byte[size], 0, size));
+              id,
+              side,
+              new Part(last | InFrame.CONTINUED, 0, random.nextInt(3), new byte[size], 0, size));
       case 3 -> OutFrame.complete(id, side, random.nextInt(3));
       case 4 -> OutFrame.error(id, side, 0, WireError.of("c", "m"));
       case 5 -> OutFrame.cancel(id, side);

@@ -133,8 +133,15 @@ class ObservedTest {
 
   @Test
   void outcomesAreToldApart() {
-    net.rank(1).serve("fails", RpcHandler.response(m -> Mono.error(new IllegalStateException("no"))));
-    net.rank(1).serve("throws", RpcHandler.response(m -> { throw new RemoteException("mine", "why"); }));
+    net.rank(1)
+        .serve("fails", RpcHandler.response(m -> Mono.error(new IllegalStateException("no"))));
+    net.rank(1)
+        .serve(
+            "throws",
+            RpcHandler.response(
+                m -> {
+                  throw new RemoteException("mine", "why");
+                }));
     net.rank(1).serve("null", RpcHandler.response(m -> null));
     net.rank(1).serve("never", RpcHandler.response(m -> Mono.never()));
     assertThat(failure("fails"))
@@ -198,8 +205,7 @@ class ObservedTest {
 
   @Test
   void aDeadlineAlsoEndsWhatWaitsForAPlace() {
-    FakeNet small =
-        new FakeNet(2, options(StreamLimits.defaults().withRequests(1)), null);
+    FakeNet small = new FakeNet(2, options(StreamLimits.defaults().withRequests(1)), null);
     small.rank(1).serve("never", RpcHandler.response(m -> Mono.never()));
     Heard<Message> first = new Heard<>(1);
     Heard<Message> second = new Heard<>(1);
