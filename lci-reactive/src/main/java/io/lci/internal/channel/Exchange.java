@@ -14,6 +14,7 @@ import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
+import reactor.core.Exceptions;
 
 /**
  * One exchange with a peer: a direction of items each way, each with its own credit and end. What
@@ -470,13 +471,18 @@ final class Exchange {
 
   /** The bytes of an item. */
   <T> byte[] encoded(T value, Encoder<? super T> encoder) {
-    HeapWriter writer = new HeapWriter(encoder.sizeHint(value), link.limits().itemBytes());
     try {
+      HeapWriter writer = new HeapWriter(encoder.sizeHint(value), link.limits().itemBytes());
       encoder.encode(value, writer);
+      return writer.toByteArray();
     } catch (BufferOverflowException e) {
       throw new TooLong(link.limits().itemBytes());
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Throwable e) { // an Error of user code ends its exchange, like an exception
+      Exceptions.throwIfJvmFatal(e);
+      throw new IllegalStateException("encoding failed: " + e, e);
     }
-    return writer.toByteArray();
   }
 
   /** An item that is longer than this rank's own limit. */

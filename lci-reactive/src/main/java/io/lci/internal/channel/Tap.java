@@ -152,8 +152,14 @@ final class Tap<T> implements Subscription, Receiver {
   }
 
   private void begin() {
-    if (!isOver()) {
+    if (isOver()) {
+      return;
+    }
+    try {
       exchange = Objects.requireNonNull(begin).apply(this);
+    } catch (Throwable e) {
+      Exceptions.throwIfJvmFatal(e);
+      fail(e);
     }
   }
 
