@@ -223,7 +223,7 @@ class RpcTest {
   void anEchoStormWithFewPlaces() {
     StreamLimits few = StreamLimits.defaults().withRequests(16).withWaiting(256);
     try (LciTestJob job = LciTestJob.start(2, LciOptions.builder().streamLimits(few).build())) {
-      storm(job, 4_000);
+      storm(job, "soak".equals(System.getenv("LCI_TIER")) ? 200_000 : 10_000);
     }
   }
 
