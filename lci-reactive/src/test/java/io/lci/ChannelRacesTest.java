@@ -129,9 +129,10 @@ class ChannelRacesTest {
                             })
                         .doOnNext(
                             how -> {
-                              assertThat(how).satisfiesAnyOf(
-                                  done1 -> assertThat(done1).isEqualTo("done"),
-                                  lost -> assertThat(to).isEqualTo(1));
+                              assertThat(how)
+                                  .satisfiesAnyOf(
+                                      done1 -> assertThat(done1).isEqualTo("done"),
+                                      lost -> assertThat(to).isEqualTo(1));
                               if (done.incrementAndGet() == 40) {
                                 job.rank(1).dispose();
                               }

@@ -70,6 +70,7 @@ class StreamsGuideTest {
             (price, out) -> out.putInt(price.article()).putDouble(price.amount()),
             in -> new Price(in.getInt(0), in.getDouble(4)));
   }
+
   // end
 
   @Test
