@@ -63,22 +63,20 @@ class StreamsGuideTest {
     }
   }
 
-  // show: codec
-  record Price(int article, double amount) {
-    static final Codec<Price> CODEC =
-        Codec.of(
-            (price, out) -> out.putInt(price.article()).putDouble(price.amount()),
-            in -> new Price(in.getInt(0), in.getDouble(4)));
-  }
-
-  // end
+  record Price(int article, double amount) {}
 
   @Test
   void codecs() {
     try (LciTestJob job = LciTestJob.start(2)) {
+      // show: codec
+      Codec<Price> prices =
+          Codec.of(
+              (price, out) -> out.putInt(price.article()).putDouble(price.amount()),
+              in -> new Price(in.getInt(0), in.getDouble(4)));
+      // end
       Price price = new Price(7, 2.5);
-      job.rank(1).streams().publish("prices", Flux.just(price), Price.CODEC);
-      assertThat(job.rank(0).streams().subscribe(1, "prices", Price.CODEC).blockLast(LIMIT))
+      job.rank(1).streams().publish("prices", Flux.just(price), prices);
+      assertThat(job.rank(0).streams().subscribe(1, "prices", prices).blockLast(LIMIT))
           .isEqualTo(price);
     }
   }
