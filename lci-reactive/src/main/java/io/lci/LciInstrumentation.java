@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.rpc.RpcExchange;
 import java.time.Duration;
 import java.util.List;
 
 /**
  * Observer of a runtime, for metrics and tracing. Counters need no observer: they are always on and
- * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never per message, on the
- * thread named with each; they must be quick and must not throw. An exception is logged and
- * otherwise ignored.
+ * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never per message (calls of
+ * {@link #rpcStarted} excepted), on the thread named with each; they must be quick and must not
+ * throw. An exception is logged and otherwise ignored.
  */
 public interface LciInstrumentation {
   /** The observer that does nothing. */
@@ -59,4 +60,15 @@ public interface LciInstrumentation {
    * @param event the change
    */
   default void peerChanged(PeerEvent event) {}
+
+  /**
+   * A remote procedure call begins: on the client before its request is sent, on the server before
+   * its handler is called. Called on the first loop.
+   *
+   * @param exchange the call
+   * @return hears of its end
+   */
+  default RpcExchange.Handle rpcStarted(RpcExchange exchange) {
+    return RpcExchange.Handle.NONE;
+  }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.stream.StreamLimits;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
@@ -78,6 +79,7 @@ public final class LciOptions {
   private final @Nullable Duration blockedWarning;
   private final @Nullable Scheduler timer;
   private final LciInstrumentation instrumentation;
+  private final StreamLimits streamLimits;
   private final Map<String, String> attributes;
 
   private LciOptions(Builder b) {
@@ -95,6 +97,7 @@ public final class LciOptions {
     blockedWarning = b.blockedWarning;
     timer = b.timer;
     instrumentation = b.instrumentation;
+    streamLimits = b.streamLimits;
     attributes = Collections.unmodifiableMap(new TreeMap<>(b.attributes));
   }
 
@@ -205,6 +208,11 @@ public final class LciOptions {
     return instrumentation;
   }
 
+  /** Returns the bounds of streams and RPC. Default {@link StreamLimits#defaults()}. */
+  public StreamLimits streamLimits() {
+    return streamLimits;
+  }
+
   /**
    * Returns the attributes of the core that are set here; on effective options, all of them.
    * Unmodifiable.
@@ -276,6 +284,7 @@ public final class LciOptions {
     private @Nullable Duration blockedWarning;
     private @Nullable Scheduler timer;
     private LciInstrumentation instrumentation = LciInstrumentation.NONE;
+    private StreamLimits streamLimits = StreamLimits.defaults();
     private final Map<String, String> attributes = new TreeMap<>();
 
     private Builder() {}
@@ -295,6 +304,7 @@ public final class LciOptions {
       blockedWarning = o.blockedWarning;
       timer = o.timer;
       instrumentation = o.instrumentation;
+      streamLimits = o.streamLimits;
       attributes.putAll(o.attributes);
     }
 
@@ -462,6 +472,17 @@ public final class LciOptions {
      */
     public Builder instrumentation(LciInstrumentation value) {
       instrumentation = Objects.requireNonNull(value, "instrumentation");
+      return this;
+    }
+
+    /**
+     * Sets the bounds of streams and RPC with each peer.
+     *
+     * @param value the limits
+     * @return this
+     */
+    public Builder streamLimits(StreamLimits value) {
+      streamLimits = Objects.requireNonNull(value, "streamLimits");
       return this;
     }
 

@@ -22,6 +22,8 @@ import io.lci.matching.MatchingEngine;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
+import io.lci.rpc.Rpc;
+import io.lci.stream.Streams;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
@@ -304,6 +306,23 @@ public interface LciRuntime extends Disposable, AutoCloseable {
 
   /** Returns the largest payload that travels in one packet, in bytes. */
   int maxEager();
+
+  /**
+   * Returns the streams between this rank and others. The first call of this or {@link #rpc()}
+   * opens port {@value io.lci.am.Port#MAX_NUMBER}, over which both travel.
+   *
+   * @return the same at each call
+   * @throws IllegalArgumentException if the program has opened that port itself
+   */
+  Streams streams();
+
+  /**
+   * Returns the functions that this rank serves, and calls of those of others; see {@link
+   * #streams()}.
+   *
+   * @return the same at each call
+   */
+  Rpc rpc();
 
   /**
    * Changes of peers' states, from the start of the runtime on: a late subscriber first gets what

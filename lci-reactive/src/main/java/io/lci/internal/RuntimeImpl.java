@@ -26,6 +26,8 @@ import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.error.PortMismatchException;
+import io.lci.internal.channel.Channels;
+import io.lci.internal.channel.Home;
 import io.lci.matching.EngineOptions;
 import io.lci.matching.MatchingEngine;
 import io.lci.nativebridge.Codes;
@@ -36,6 +38,8 @@ import io.lci.rma.BufferList;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
+import io.lci.rpc.Rpc;
+import io.lci.stream.Streams;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -46,6 +50,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
@@ -91,6 +96,8 @@ final class RuntimeImpl implements LciRuntime {
   private final Set<CounterImpl> counters = ConcurrentHashMap.newKeySet();
 
   private final Set<QueueImpl> queues = ConcurrentHashMap.newKeySet();
+
+  private final AtomicReference<@Nullable Channels> channels = new AtomicReference<>();
 
   private final CoreGate core = new CoreGate();
   private final Shutdown shutdown;
@@ -325,7 +332,11 @@ final class RuntimeImpl implements LciRuntime {
   /** A departure is news only to those who may wait for that rank's messages. */
   private void tell(PeerEvent event) {
     List<Port> waiting =
-        inboxes.values().stream().filter(OpenInbox::hasSubscriber).map(OpenInbox::port).toList();
+        inboxes.values().stream()
+            .filter(OpenInbox::hasSubscriber)
+            .map(OpenInbox::port)
+            .filter(port -> !port.equals(Channels.PORT))
+            .toList();
     String still = waiting.isEmpty() ? "" : "; still waiting for messages: " + waiting;
     if (event.state() == PeerEvent.State.FAILED) {
       LOG.warn("rank {}: rank {} died{}", rank, event.rank(), still);
@@ -681,6 +692,63 @@ final class RuntimeImpl implements LciRuntime {
   }
 
   @Override
+  public Streams streams() {
+    return channels();
+  }
+
+  @Override
+  public Rpc rpc() {
+    return channels();
+  }
+
+  /**
+   * Opens them at the first call. No lock: opening waits for the loop, which may call this, too.
+   */
+  private Channels channels() {
+    Channels found = channels.get();
+    if (found != null) {
+      return found;
+    }
+    refuseClosed("open streams");
+    Channels made = new Channels(this, home(loop(0)));
+    if (!channels.compareAndSet(null, made)) {
+      return channels();
+    }
+    try {
+      made.open();
+    } catch (RuntimeException e) {
+      channels.set(null);
+      throw e;
+    }
+    return made;
+  }
+
+  private static Home home(EventLoop loop) {
+    return new Home() {
+      @Override
+      public boolean inLoop() {
+        return loop.inLoop();
+      }
+
+      @Override
+      public void execute(Runnable task, Runnable rejected) {
+        loop.execute(
+            new LoopTask() {
+              @Override
+              public void run() {
+                task.run();
+              }
+
+              @Override
+              public void rejected() {
+                rejected.run();
+              }
+            });
+      }
+    };
+  }
+
+  @Override
   public Flux<PeerEvent> peerEvents() {
     return peerEvents;
   }
@@ -714,6 +782,7 @@ final class RuntimeImpl implements LciRuntime {
       own.forEach((name, value) -> all.merge(name, value, Long::sum));
       devices.add(own);
     }
+    Channels.count(channels.get(), all);
     List<LciSnapshot.InboxState> states = inboxes.values().stream().map(OpenInbox::state).toList();
     return new LciSnapshot(
         all,

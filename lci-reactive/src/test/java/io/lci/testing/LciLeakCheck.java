@@ -63,6 +63,7 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
     expectZero(who, snapshot, "loop_leased", faults);
     expectZero(who, snapshot, "late_wakes", faults);
     expectZero(who, snapshot, "protocol_errors", faults);
+    expectZero(who, snapshot, "link_violations", faults);
     expectZero(who, snapshot, "sends_pending", faults);
     expectZero(who, snapshot, "receives_pending", faults);
     expectZero(who, snapshot, "backlog_depth", faults);
@@ -74,6 +75,11 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
     long ended = snapshot.counter("signals") + snapshot.counter("signals_dropped");
     if (posted != ended) {
       faults.add(who + ": " + posted + " operations were posted, but " + ended + " have ended");
+    }
+    long opened = snapshot.counter("exchanges_opened");
+    long over = snapshot.counter("exchanges_ended");
+    if (opened != over) {
+      faults.add(who + ": " + opened + " exchanges were opened, but " + over + " have ended");
     }
     long held = snapshot.counter("packets_get") - snapshot.counter("packets_put");
     long lent = snapshot.counter("packets_out");
