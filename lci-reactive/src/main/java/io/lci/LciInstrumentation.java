@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.rpc.RpcExchange;
 import java.time.Duration;
 
 /**
  * Observer of a runtime, for metrics and tracing. Counters need no observer: they are always on and
- * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never per message, on the
+ * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never for each message, on the
  * thread named with each; they must be quick and must not throw. An exception is logged and
  * otherwise ignored.
  */
 public interface LciInstrumentation {
+  /** One operation of so many is timed. */
+  int TIMED_EVERY = 256;
+
   /** The observer that does nothing. */
   LciInstrumentation NONE = new LciInstrumentation() {};
 
@@ -47,4 +51,29 @@ public interface LciInstrumentation {
    * @param event the change
    */
   default void peerChanged(PeerEvent event) {}
+
+  /**
+   * How long one operation took: of every loop's operations one in {@link #TIMED_EVERY} is timed,
+   * if it ended well. The time begins when the operation was written for the core, at the attempt
+   * that was accepted, and ends when the core had answered with done, or the loop has read its
+   * signal. What it waited after a retry is not in it. Operations that signal a completion object,
+   * and those that the core posts for a graph, are not timed. Called on the loop.
+   *
+   * @param kind what it was
+   * @param device its device, which is its loop's index
+   * @param nanos how long, in nanoseconds
+   */
+  default void operationTimed(Op.Kind kind, int device, long nanos) {}
+
+  /**
+   * A remote procedure call began at one of its sides: at the client's before the request is
+   * written, on the thread that subscribed or on the loop; at the server's when the request was
+   * read, on the loop.
+   *
+   * @param exchange what is known of it; valid until it has ended
+   * @return told when it ends
+   */
+  default RpcExchange.Handle rpcStarted(RpcExchange exchange) {
+    return RpcExchange.Handle.NONE;
+  }
 }

@@ -81,6 +81,7 @@ final class EventLoop implements LciLoop {
 
   // Counters; written by the loop, read by snapshots without order
   private long turns;
+  private final LoopTime time = new LoopTime();
   private long enters;
   private long parks;
   private long uncaughtErrors;
@@ -340,6 +341,7 @@ final class EventLoop implements LciLoop {
     try {
       turns++;
       now = System.nanoTime();
+      time.turn(now);
       int work = runTasks() + runTimers() + drain() + outbox.resubmit();
       boolean look = now - nextLook >= 0;
       // A bell tells of most things; of room for packets, and of the end of a peer's process, none
@@ -366,7 +368,7 @@ final class EventLoop implements LciLoop {
         finish();
         return 1;
       }
-      return work;
+      return time.found(work);
     } finally {
       inTurn = false;
     }
@@ -455,7 +457,9 @@ final class EventLoop implements LciLoop {
       longest = Math.min(longest, Math.max(0, closeBy - System.nanoTime()));
     }
     parks++;
+    long from = System.nanoTime();
     lane.park(longest);
+    time.slept(from, System.nanoTime());
     enterSoon = true;
   }
 
@@ -505,6 +509,7 @@ final class EventLoop implements LciLoop {
       return 0;
     }
     int work = turn();
+    time.end(System.nanoTime());
     if (work == 0) {
       enterSoon = true; // some of what a park would notice shows only in an enter
     }
@@ -554,6 +559,7 @@ final class EventLoop implements LciLoop {
     if (inTurn) {
       throw new IllegalStateException("poll and await must not be called from a signal of " + this);
     }
+    time.forget();
   }
 
   /** Whether the calling thread is inside a turn of this loop. */
@@ -644,6 +650,8 @@ final class EventLoop implements LciLoop {
     into.merge("loop_late_data", dispatcher.lateData, Long::sum);
     into.merge("loop_leased", leases.count().longValue(), Long::sum);
     into.merge("loop_leased_without_copy", leases.withoutCopy, Long::sum);
+    outbox.retries.count(into);
+    time.count(into);
     into.merge("loop_uncaught", uncaughtErrors, Long::sum);
     into.merge("loop_late_wakes", ended ? 0L : lane.lateWakes(), Long::sum);
   }

@@ -362,6 +362,16 @@ final class RuntimeImpl implements LciRuntime {
     }
   }
 
+  /** As {@link #observe}, without an object for each: the loop calls it again and again. */
+  void operationTimed(Op.Kind kind, int device, long nanos) {
+    try {
+      options.instrumentation().operationTimed(kind, device, nanos);
+    } catch (Throwable e) {
+      Exceptions.throwIfJvmFatal(e);
+      LOG.warn("the instrumentation failed", e);
+    }
+  }
+
   // Public view
 
   @Override
@@ -677,7 +687,9 @@ final class RuntimeImpl implements LciRuntime {
   private LciSnapshot takeSnapshot() {
     Map<String, Long> all = countersOf((int) Codes.NO_DEVICE);
     List<Map<String, Long>> devices = new ArrayList<>();
+    List<LciSnapshot.WaitingState> waiting = new ArrayList<>();
     for (EventLoop loop : loops) {
+      loop.outbox().addWaiting(waiting);
       Map<String, Long> own = countersOf(loop.index());
       loop.count(own);
       own.forEach((name, value) -> all.merge(name, value, Long::sum));
@@ -688,6 +700,7 @@ final class RuntimeImpl implements LciRuntime {
         all,
         devices,
         states,
+        waiting,
         all.getOrDefault("packets_free", 0L),
         all.getOrDefault("packets_capacity", 0L));
   }
