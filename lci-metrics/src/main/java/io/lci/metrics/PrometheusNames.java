@@ -5,8 +5,6 @@ import io.micrometer.core.instrument.Meter;
 
 /** What Micrometer's Prometheus registry makes of a meter's name, for the reference. */
 final class PrometheusNames {
-  private static final String INFO = "_info";
-
   private PrometheusNames() {}
 
   static String of(LciMeter meter) {
@@ -14,9 +12,6 @@ final class PrometheusNames {
     String unit = meter.getBaseUnit();
     if (unit != null && !name.endsWith('_' + unit)) {
       name = name + '_' + unit;
-    }
-    if (name.endsWith(INFO)) {
-      name = name.substring(0, name.length() - INFO.length()); // OpenMetrics keeps that for itself
     }
     return meter.getType() == Meter.Type.COUNTER ? name + "_total" : name;
   }
