@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A meter of a runtime: constants of {@link OperationMeters}, {@link InboxMeters}, {@link
- * FlowMeters}, {@link LoopMeters}, {@link ResourceMeters} and {@link RuntimeMeters}. All series of a
- * name have the same tag keys, whatever the options. {@code docs/guide/metrics.md} is made from
+ * FlowMeters}, {@link LoopMeters}, {@link ResourceMeters} and {@link RuntimeMeters}. All series of
+ * a name have the same tag keys, whatever the options. {@code docs/guide/metrics.md} is made from
  * these constants.
  */
 public interface LciMeter extends MeterDocumentation {

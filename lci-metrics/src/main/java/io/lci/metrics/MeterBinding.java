@@ -35,6 +35,9 @@ final class MeterBinding {
     private long seen;
   }
 
+  private static final List<LciMeter> READ =
+      LciMeter.all().stream().filter(meter -> meter.definition().isRead()).toList();
+
   private final LciRuntime runtime;
   private final MeterRegistry registry;
   private final MetricsOptions options;
@@ -76,12 +79,10 @@ final class MeterBinding {
 
   private void walk(SnapshotView view) {
     walks++;
-    for (LciMeter meter : LciMeter.all()) {
-      if (meter.definition().isRead()) {
-        meter
-            .definition()
-            .read(view, (value, tagValues) -> take(new Key(meter, List.of(tagValues)), value));
-      }
+    for (LciMeter meter : READ) {
+      meter
+          .definition()
+          .read(view, (value, tagValues) -> take(new Key(meter, List.of(tagValues)), value));
     }
     List<Key> absent = new ArrayList<>();
     series.forEach(
@@ -101,8 +102,7 @@ final class MeterBinding {
       one.meter = register(key, one);
     }
     // What one thread adds and another takes away may be seen in the wrong order.
-    one.value =
-        key.meter.getType() == Meter.Type.COUNTER ? Math.max(one.value, value) : value;
+    one.value = key.meter.getType() == Meter.Type.COUNTER ? Math.max(one.value, value) : value;
     one.seen = walks;
   }
 

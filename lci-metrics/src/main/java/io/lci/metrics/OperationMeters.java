@@ -27,7 +27,7 @@ public enum OperationMeters implements LciMeter {
   ERRORS(
       MeterDefinition.counter(
           "lci.operation.errors",
-          "operations",
+          "errors",
           "Operations that the core refused with an error.",
           SnapshotView.byDevice("operations_error"),
           DEVICE)),

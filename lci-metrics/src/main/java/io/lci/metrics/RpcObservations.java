@@ -110,7 +110,8 @@ public enum RpcObservations implements ObservationDocumentation {
     private volatile RpcExchange.@Nullable Outcome outcome;
 
     ClientContext(RpcExchange exchange) {
-      super((metadata, key, value) -> Objects.requireNonNull(metadata).put(key, value), Kind.CLIENT);
+      super(
+          (metadata, key, value) -> Objects.requireNonNull(metadata).put(key, value), Kind.CLIENT);
       this.exchange = exchange;
       setCarrier(exchange.metadata());
     }

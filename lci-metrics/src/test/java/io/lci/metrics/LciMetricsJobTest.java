@@ -46,7 +46,11 @@ class LciMetricsJobTest {
 
   private double operations(String job) {
     clock.add(LciMetrics.SNAPSHOT_AGE);
-    return registry.get("lci.operations").tags("runtime", job, "op", "am").functionCounters().stream()
+    return registry
+        .get("lci.operations")
+        .tags("runtime", job, "op", "am")
+        .functionCounters()
+        .stream()
         .mapToDouble(counter -> counter.count())
         .sum();
   }
@@ -212,6 +216,16 @@ class LciMetricsJobTest {
           .as("some attempts are refused, and those are not timed")
           .isBetween(1L, (long) count);
     }
+  }
+
+  /** Nobody closes the binder. */
+  @Test
+  void aRuntimeThatClosesTakesItsMetersWithIt() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      new LciMetrics(job.rank(0), named("sender")).bindTo(registry);
+      assertThat(gauge("sender", "lci.peers", "state", "alive")).isEqualTo(1);
+    }
+    await().atMost(LIMIT).until(() -> registry.getMeters().isEmpty());
   }
 
   @Test

@@ -159,9 +159,7 @@ class RpcObservationsTest {
   /** With the handler for meters there is a timer, always with the same tag keys. */
   @Test
   void timersOfAllOutcomesHaveTheSameTags() {
-    observations
-        .observationConfig()
-        .observationHandler(new DefaultMeterObservationHandler(meters));
+    observations.observationConfig().observationHandler(new DefaultMeterObservationHandler(meters));
     instrumentation().rpcStarted(client()).ended(RpcExchange.Outcome.COMPLETED);
     instrumentation()
         .rpcStarted(client())

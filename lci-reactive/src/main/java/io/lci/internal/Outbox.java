@@ -545,7 +545,9 @@ final class Outbox {
     failParked(destinations.find(Destination.REPLY, rank, port), code);
   }
 
-  /** What waits, for a snapshot. Any thread: the loop goes on meanwhile, so the values are recent. */
+  /**
+   * What waits, for a snapshot. Any thread: the loop goes on meanwhile, so the values are recent.
+   */
   void addWaiting(List<LciSnapshot.WaitingState> into) {
     for (Destination destination : destinations.slots()) {
       if (destination != null && destination.count > 0) {

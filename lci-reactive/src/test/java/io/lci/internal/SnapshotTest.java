@@ -22,15 +22,20 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import reactor.core.Disposable;
 import reactor.test.StepVerifier;
 
-/** What a snapshot and the instrumentation tell of a loop, over a core whose answers are scripted. */
+/**
+ * What a snapshot and the instrumentation tell of a loop, over a core whose answers are scripted.
+ */
 class SnapshotTest {
   private static final Port PORT = Port.of(5, "numbers");
+
+  private boolean failing;
 
   private record Timed(Op.Kind kind, int device, long nanos) {}
 
@@ -40,6 +45,9 @@ class SnapshotTest {
         @Override
         public void operationTimed(Op.Kind kind, int device, long nanos) {
           timed.add(new Timed(kind, device, nanos));
+          if (failing) {
+            throw new IllegalStateException("an observer that fails");
+          }
         }
       };
   private final ScriptedCore core = new ScriptedCore();
@@ -136,6 +144,22 @@ class SnapshotTest {
     turns(3);
     assertThat(runtime.snapshot().waiting()).isEmpty();
     assertThat(timed).isEmpty();
+  }
+
+  @Test
+  void anObserverThatFailsHarmsNoOperation() {
+    failing = true;
+    turns(1);
+    AtomicInteger ended = new AtomicInteger();
+    int count = 2 * LciInstrumentation.TIMED_EVERY;
+    for (int n = 0; n < count; n++) {
+      runtime
+          .post(Op.am(1, PORT, Payload.ofLong(n)))
+          .subscribe(completion -> ended.incrementAndGet());
+    }
+    turns(20);
+    assertThat(timed).hasSize(2);
+    assertThat(ended).hasValue(count);
   }
 
   /** Every kind has a counter for every reason, and only the right one moves. */
