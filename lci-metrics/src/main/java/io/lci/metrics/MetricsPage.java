@@ -50,6 +50,9 @@ final class MetricsPage {
         [prometheus-alerts.yml](../../lci-metrics/src/main/resources/io/lci/metrics/prometheus-alerts.yml). `./lci run -n 2 metrics` is a job to
         point them at.
 
+      - **Latency** is in histograms with the same fixed buckets in every rank, 250 ns to 1 s, so they can be added. Registries that cannot hold
+        them get a gauge for each bucket, whose tag `le` Micrometer cuts at a microsecond: there the shortest buckets are one.
+
       A gauge that speaks of inboxes comes and goes with them; new ones appear with the second scrape. What each retry reason means is in
       [backpressure.md](../backpressure.md).
       """

@@ -67,8 +67,7 @@ class RpcObservationsTest {
     RpcExchange.Handle serving = instrumentation().rpcStarted(server());
     serving.ended(RpcExchange.Outcome.COMPLETED);
     asking.ended(RpcExchange.Outcome.CANCELLED);
-    observations
-        .assertThat()
+    assertThat(observations)
         .hasNumberOfObservationsEqualTo(2)
         .hasObservationWithNameEqualTo("lci.rpc.client")
         .that()
@@ -80,8 +79,7 @@ class RpcObservationsTest {
         .hasLowCardinalityKeyValue("interaction", "request_stream")
         .hasLowCardinalityKeyValue("outcome", "cancelled")
         .hasHighCardinalityKeyValue("peer", "3");
-    observations
-        .assertThat()
+    assertThat(observations)
         .hasObservationWithNameEqualTo("lci.rpc.server")
         .that()
         .hasBeenStopped()
@@ -93,8 +91,7 @@ class RpcObservationsTest {
   @Test
   void aCallThatRunsHasNotStopped() {
     RpcExchange.Handle asking = instrumentation().rpcStarted(client());
-    observations
-        .assertThat()
+    assertThat(observations)
         .hasSingleObservationThat()
         .hasBeenStarted()
         .isNotStopped()
@@ -106,8 +103,7 @@ class RpcObservationsTest {
   void aFailureIsTheObservationsError() {
     IllegalStateException error = new IllegalStateException("no sum");
     instrumentation().rpcStarted(client()).ended(RpcExchange.Outcome.FAILED, error);
-    observations
-        .assertThat()
+    assertThat(observations)
         .hasSingleObservationThat()
         .hasBeenStopped()
         .hasError(error)
@@ -138,8 +134,7 @@ class RpcObservationsTest {
         .rpcStarted(call(RpcExchange.Side.CLIENT, subscriber))
         .ended(RpcExchange.Outcome.COMPLETED);
     parent.stop();
-    observations
-        .assertThat()
+    assertThat(observations)
         .hasObservationWithNameEqualTo("lci.rpc.client")
         .that()
         .hasParentObservationEqualTo(parent);
@@ -189,7 +184,7 @@ class RpcObservationsTest {
             meters,
             MetricsOptions.defaults().withObservations(observations).withConventions(own, null));
     instrumentation.rpcStarted(client()).ended(RpcExchange.Outcome.COMPLETED);
-    observations.assertThat().hasSingleObservationThat().hasNameEqualTo("calls");
+    assertThat(observations).hasSingleObservationThat().hasNameEqualTo("calls");
   }
 
   @Test
@@ -199,7 +194,7 @@ class RpcObservationsTest {
     assertThat(LciInstrumentation.NONE.rpcStarted(client())).isSameAs(RpcExchange.Handle.NONE);
     RpcExchange.Handle.NONE.ended(RpcExchange.Outcome.COMPLETED);
     assertThat(RpcExchange.Handle.NONE.contextWrite(Context.empty()).isEmpty()).isTrue();
-    observations.assertThat().doesNotHaveAnyObservation();
+    assertThat(observations).doesNotHaveAnyObservation();
   }
 
   /** That the registry of these tests notices a handle that is used twice. */
