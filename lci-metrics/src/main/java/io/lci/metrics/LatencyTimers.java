@@ -6,9 +6,10 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
-import org.jspecify.annotations.Nullable;
 
 /** The timers of {@link OperationMeters#LATENCY}, by kind of operation. */
 final class LatencyTimers {
@@ -40,7 +41,7 @@ final class LatencyTimers {
   private final Tags extraTags;
 
   /** By kind; replaced as a whole, and read by loops. */
-  private volatile Timer @Nullable [] timers;
+  private volatile Map<Op.Kind, Timer> timers = Map.of();
 
   LatencyTimers(MeterRegistry registry, Tags extraTags) {
     this.registry = registry;
@@ -49,33 +50,29 @@ final class LatencyTimers {
 
   /** The same ones, if they are there. */
   void register() {
-    Op.Kind[] kinds = Op.Kind.values();
-    Timer[] registered = new Timer[kinds.length];
-    for (Op.Kind kind : kinds) {
-      registered[kind.ordinal()] =
+    Map<Op.Kind, Timer> registered = new EnumMap<>(Op.Kind.class);
+    for (Op.Kind kind : Op.Kind.values()) {
+      registered.put(
+          kind,
           Timer.builder(OperationMeters.LATENCY.getName())
               .description(OperationMeters.LATENCY.definition().description())
               .tags(extraTags.and(LciTags.OP.asString(), SnapshotView.tag(kind)))
               .serviceLevelObjectives(BUCKETS)
-              .register(registry);
+              .register(registry));
     }
     timers = registered;
   }
 
   void remove() {
-    Timer[] registered = timers;
-    timers = null;
-    if (registered != null) {
-      for (Timer timer : registered) {
-        registry.remove(timer);
-      }
-    }
+    Map<Op.Kind, Timer> registered = timers;
+    timers = Map.of();
+    registered.values().forEach(registry::remove);
   }
 
   void record(Op.Kind kind, long nanos) {
-    Timer[] registered = timers;
-    if (registered != null) {
-      registered[kind.ordinal()].record(nanos, TimeUnit.NANOSECONDS);
+    Timer timer = timers.get(kind);
+    if (timer != null) { // a loop may be late
+      timer.record(nanos, TimeUnit.NANOSECONDS);
     }
   }
 }

@@ -10,6 +10,11 @@ interface MeterReader {
   interface Series {
     /** One series: its value, and the values of its tags in the order of the meter's tag keys. */
     void add(double value, String... tagValues);
+
+    /** The same of a count. */
+    default void add(long value, String... tagValues) {
+      add((double) value, tagValues);
+    }
   }
 
   void read(SnapshotView view, Series out);

@@ -11,16 +11,16 @@ import java.util.stream.Collectors;
 /** Writes {@code docs/guide/metrics.md} from the enums, to standard output: ./lci metrics-page. */
 final class MetricsPage {
 
-  private record Subsystem(String title, LciMeter[] meters) {}
+  private record Subsystem(String title, List<LciMeter> meters) {}
 
   private static final List<Subsystem> SUBSYSTEMS =
       List.of(
-          new Subsystem("Operations", OperationMeters.values()),
-          new Subsystem("Inboxes", InboxMeters.values()),
-          new Subsystem("Flow control", FlowMeters.values()),
-          new Subsystem("Loops", LoopMeters.values()),
-          new Subsystem("Matching, packets, queues, memory", ResourceMeters.values()),
-          new Subsystem("Runtime", RuntimeMeters.values()));
+          new Subsystem("Operations", List.of(OperationMeters.values())),
+          new Subsystem("Inboxes", List.of(InboxMeters.values())),
+          new Subsystem("Flow control", List.of(FlowMeters.values())),
+          new Subsystem("Loops", List.of(LoopMeters.values())),
+          new Subsystem("Matching, packets, queues, memory", List.of(ResourceMeters.values())),
+          new Subsystem("Runtime", List.of(RuntimeMeters.values())));
 
   private static final String HEAD =
       """
@@ -71,7 +71,7 @@ final class MetricsPage {
       page.append("\n## ").append(subsystem.title()).append("\n\n");
       row(page, "Meter", "Type", "Unit", "Tags", "In Prometheus", "What it says");
       page.append("|---|---|---|---|---|---|\n");
-      Arrays.stream(subsystem.meters()).forEach(meter -> row(page, meter));
+      subsystem.meters().forEach(meter -> row(page, meter));
     }
     page.append("\n## Tags\n\n");
     row(page, "Key", "Values");
