@@ -6,9 +6,9 @@ import java.time.Duration;
 
 /**
  * Observer of a runtime, for metrics and tracing. Counters need no observer: they are always on and
- * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never for each message, on the
- * thread named with each; they must be quick and must not throw. An exception is logged and
- * otherwise ignored.
+ * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never for each message (calls
+ * of {@link #rpcStarted} excepted), on the thread named with each; they must be quick and must not
+ * throw. An exception is logged and otherwise ignored.
  */
 public interface LciInstrumentation {
   /** One operation of so many is timed. */
@@ -66,12 +66,11 @@ public interface LciInstrumentation {
   default void operationTimed(Op.Kind kind, int device, long nanos) {}
 
   /**
-   * A remote procedure call began at one of its sides: at the client's before the request is
-   * written, on the thread that subscribed or on the loop; at the server's when the request was
-   * read, on the loop.
+   * A remote procedure call begins: on the client before its request is sent, on the server before
+   * its handler is called. Called on the first loop.
    *
-   * @param exchange what is known of it; valid until it has ended
-   * @return told when it ends
+   * @param exchange the call
+   * @return hears of its end
    */
   default RpcExchange.Handle rpcStarted(RpcExchange exchange) {
     return RpcExchange.Handle.NONE;

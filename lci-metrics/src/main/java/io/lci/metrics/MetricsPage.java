@@ -105,8 +105,8 @@ final class MetricsPage {
         ## Observations
 
         `MetricsOptions.withObservations(ObservationRegistry)`: remote procedure calls only, each once on either side. With a tracing handler
-        the trace goes on in the serving rank: its headers (`traceparent`) travel in the metadata of the request. The parent is the
-        observation in the subscriber's Reactor context. Low keys become tags of timers, high ones only attributes of traces.
+        the trace goes on in the serving rank: `traceparent` (W3C) travels with the request. The parent is the observation in the
+        subscriber's Reactor context, and what the served function returns is subscribed with the server's one in its context. Low keys become tags of timers, high ones only attributes of traces.
 
         """);
     row(page, "Observation", "Low keys", "High keys");

@@ -10,14 +10,12 @@ import io.micrometer.observation.docs.ObservationDocumentation;
 import io.micrometer.observation.transport.Kind;
 import io.micrometer.observation.transport.ReceiverContext;
 import io.micrometer.observation.transport.SenderContext;
-import java.util.Map;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Observations of remote procedure calls, one on each side. A tracing handler writes its headers
- * (such as {@code traceparent}) into the metadata of the request, and finds them there on the other
- * side; the client's observation has that in the subscriber's Reactor context as its parent.
+ * Observations of remote procedure calls, one on each side. Of what a tracing handler writes into
+ * the request {@code traceparent} travels (W3C Trace Context), and a handler on the other side
+ * finds it; the client's observation has that in the subscriber's Reactor context as its parent.
  */
 public enum RpcObservations implements ObservationDocumentation {
   /** A call, as the asking side sees it: from the subscription to the last signal. */
@@ -27,6 +25,9 @@ public enum RpcObservations implements ObservationDocumentation {
 
   /** Where an observation and Reactor's contexts meet: Micrometer's own key. */
   static final String CONTEXT_KEY = "micrometer.observation";
+
+  /** The one header that travels. */
+  private static final String TRACEPARENT = "traceparent";
 
   private final String name;
   private final Class<? extends ObservationConvention<? extends Observation.Context>> convention;
@@ -67,7 +68,7 @@ public enum RpcObservations implements ObservationDocumentation {
     INTERACTION(
         "interaction", "fire_and_forget, request_response, request_stream or request_channel"),
     /** How it ended. */
-    OUTCOME("outcome", "completed, failed or cancelled; none while it runs");
+    OUTCOME("outcome", "success, error, cancelled, deadline or lost; none while it runs");
 
     private final String key;
     private final String description;
@@ -105,15 +106,14 @@ public enum RpcObservations implements ObservationDocumentation {
   }
 
   /** What a handler may ask about the observation of the asking side. */
-  public static final class ClientContext extends SenderContext<Map<String, String>> {
+  public static final class ClientContext extends SenderContext<RpcExchange> {
     private final RpcExchange exchange;
     private volatile RpcExchange.@Nullable Outcome outcome;
 
     ClientContext(RpcExchange exchange) {
-      super(
-          (metadata, key, value) -> Objects.requireNonNull(metadata).put(key, value), Kind.CLIENT);
+      super(RpcObservations::write, Kind.CLIENT);
       this.exchange = exchange;
-      setCarrier(exchange.metadata());
+      setCarrier(exchange);
     }
 
     /** Returns the call. */
@@ -132,14 +132,14 @@ public enum RpcObservations implements ObservationDocumentation {
   }
 
   /** What a handler may ask about the observation of the serving side. */
-  public static final class ServerContext extends ReceiverContext<Map<String, String>> {
+  public static final class ServerContext extends ReceiverContext<RpcExchange> {
     private final RpcExchange exchange;
     private volatile RpcExchange.@Nullable Outcome outcome;
 
     ServerContext(RpcExchange exchange) {
-      super((metadata, key) -> metadata.get(key), Kind.SERVER);
+      super(RpcObservations::read, Kind.SERVER);
       this.exchange = exchange;
-      setCarrier(exchange.metadata());
+      setCarrier(exchange);
     }
 
     /** Returns the call. */
@@ -225,6 +225,16 @@ public enum RpcObservations implements ObservationDocumentation {
     }
   }
 
+  private static void write(@Nullable RpcExchange exchange, String key, String value) {
+    if (exchange != null && key.equalsIgnoreCase(TRACEPARENT)) {
+      exchange.traceparent(value);
+    }
+  }
+
+  private static @Nullable String read(RpcExchange exchange, String key) {
+    return key.equalsIgnoreCase(TRACEPARENT) ? exchange.traceparent() : null;
+  }
+
   private static KeyValues low(RpcExchange exchange, RpcExchange.@Nullable Outcome outcome) {
     return KeyValues.of(
         LowKeys.FUNCTION.withValue(exchange.function()),
@@ -233,6 +243,6 @@ public enum RpcObservations implements ObservationDocumentation {
   }
 
   private static KeyValues high(RpcExchange exchange) {
-    return KeyValues.of(HighKeys.PEER.withValue(Integer.toString(exchange.peer())));
+    return KeyValues.of(HighKeys.PEER.withValue(Integer.toString(exchange.rank())));
   }
 }

@@ -8,7 +8,6 @@ import io.lci.metrics.RpcObservations.ServerContext;
 import io.lci.rpc.RpcExchange;
 import io.micrometer.observation.Observation;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import reactor.util.context.Context;
 
 /** Makes an observation of every remote procedure call. */
@@ -49,19 +48,26 @@ final class RpcObserver {
     return new Observed(observation.start(), context::ended);
   }
 
+  /** What traces show as the error of a call; the error itself is the subscriber's to see. */
+  static final class CallFailure extends RuntimeException {
+    CallFailure(RpcExchange.Outcome outcome) {
+      super("the call ended with " + SnapshotView.lowerCase(outcome), null, false, false);
+    }
+  }
+
   private record Observed(Observation observation, Consumer<RpcExchange.Outcome> outcomes)
       implements RpcExchange.Handle {
     @Override
-    public void ended(RpcExchange.Outcome outcome, @Nullable Throwable error) {
+    public void ended(RpcExchange.Outcome outcome) {
       outcomes.accept(outcome);
-      if (error != null) {
-        observation.error(error);
+      if (outcome != RpcExchange.Outcome.SUCCESS && outcome != RpcExchange.Outcome.CANCELLED) {
+        observation.error(new CallFailure(outcome));
       }
       observation.stop();
     }
 
     @Override
-    public Context contextWrite(Context context) {
+    public Context handlerContext(Context context) {
       return context.put(RpcObservations.CONTEXT_KEY, observation);
     }
   }

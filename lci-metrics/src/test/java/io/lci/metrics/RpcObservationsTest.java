@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lci.LciInstrumentation;
 import io.lci.metrics.RpcObservations.ClientContext;
 import io.lci.metrics.RpcObservations.DefaultClientConvention;
+import io.lci.rpc.Interaction;
 import io.lci.rpc.RpcExchange;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -14,9 +15,7 @@ import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.tck.TestObservationRegistry;
 import io.micrometer.observation.transport.ReceiverContext;
-import io.micrometer.observation.transport.SenderContext;
-import java.util.HashMap;
-import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import reactor.util.context.Context;
 import reactor.util.context.ContextView;
@@ -25,24 +24,56 @@ import reactor.util.context.ContextView;
 class RpcObservationsTest {
   private static final String HEADER = "traceparent";
 
-  /** A call between a client and a server that share a map, as if it had travelled. */
-  private record Call(
-      Side side, Interaction interaction, Map<String, String> metadata, ContextView context)
-      implements RpcExchange {
+  /** What travels between the two sides of the test's calls. */
+  private @Nullable String travelling;
+
+  private final class Call implements RpcExchange {
+    private final Side side;
+    private final ContextView context;
+
+    Call(Side side, ContextView context) {
+      this.side = side;
+      this.context = context;
+    }
+
+    @Override
+    public Side side() {
+      return side;
+    }
+
+    @Override
+    public Interaction interaction() {
+      return Interaction.REQUEST_STREAM;
+    }
+
     @Override
     public String function() {
       return "sum";
     }
 
     @Override
-    public int peer() {
+    public int rank() {
       return 3;
+    }
+
+    @Override
+    public ContextView context() {
+      return context;
+    }
+
+    @Override
+    public @Nullable String traceparent() {
+      return travelling;
+    }
+
+    @Override
+    public void traceparent(String value) {
+      travelling = value;
     }
   }
 
   private final TestObservationRegistry observations = TestObservationRegistry.create();
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-  private final Map<String, String> metadata = new HashMap<>();
 
   private LciInstrumentation instrumentation() {
     return LciMetrics.instrumentation(
@@ -50,7 +81,7 @@ class RpcObservationsTest {
   }
 
   private Call call(RpcExchange.Side side, ContextView context) {
-    return new Call(side, RpcExchange.Interaction.REQUEST_STREAM, metadata, context);
+    return new Call(side, context);
   }
 
   private Call client() {
@@ -65,7 +96,7 @@ class RpcObservationsTest {
   void aCallIsAnObservationOnEitherSide() {
     RpcExchange.Handle asking = instrumentation().rpcStarted(client());
     RpcExchange.Handle serving = instrumentation().rpcStarted(server());
-    serving.ended(RpcExchange.Outcome.COMPLETED);
+    serving.ended(RpcExchange.Outcome.SUCCESS);
     asking.ended(RpcExchange.Outcome.CANCELLED);
     assertThat(observations)
         .hasNumberOfObservationsEqualTo(2)
@@ -84,7 +115,7 @@ class RpcObservationsTest {
         .that()
         .hasBeenStopped()
         .hasContextualNameEqualTo("serve sum")
-        .hasLowCardinalityKeyValue("outcome", "completed")
+        .hasLowCardinalityKeyValue("outcome", "success")
         .hasHighCardinalityKeyValue("peer", "3");
   }
 
@@ -96,18 +127,17 @@ class RpcObservationsTest {
         .hasBeenStarted()
         .isNotStopped()
         .hasLowCardinalityKeyValue("outcome", "none");
-    asking.ended(RpcExchange.Outcome.COMPLETED);
+    asking.ended(RpcExchange.Outcome.SUCCESS);
   }
 
   @Test
   void aFailureIsTheObservationsError() {
-    IllegalStateException error = new IllegalStateException("no sum");
-    instrumentation().rpcStarted(client()).ended(RpcExchange.Outcome.FAILED, error);
+    instrumentation().rpcStarted(client()).ended(RpcExchange.Outcome.LOST);
     assertThat(observations)
         .hasSingleObservationThat()
         .hasBeenStopped()
-        .hasError(error)
-        .hasLowCardinalityKeyValue("outcome", "failed");
+        .hasError()
+        .hasLowCardinalityKeyValue("outcome", "lost");
   }
 
   /** As a tracer does it: the sender writes its header, the receiver reads it. */
@@ -119,11 +149,11 @@ class RpcObservationsTest {
         .observationHandler(new Writer())
         .observationHandler(new Reader(seen));
     RpcExchange.Handle asking = instrumentation().rpcStarted(client());
-    assertThat(metadata).containsEntry(HEADER, "00-1-2-01");
+    assertThat(travelling).isEqualTo("00-1-2-01");
     RpcExchange.Handle serving = instrumentation().rpcStarted(server());
     assertThat(seen[0]).isEqualTo("00-1-2-01");
-    serving.ended(RpcExchange.Outcome.COMPLETED);
-    asking.ended(RpcExchange.Outcome.COMPLETED);
+    serving.ended(RpcExchange.Outcome.SUCCESS);
+    asking.ended(RpcExchange.Outcome.SUCCESS);
   }
 
   @Test
@@ -132,7 +162,7 @@ class RpcObservationsTest {
     ContextView subscriber = Context.of(RpcObservations.CONTEXT_KEY, parent);
     instrumentation()
         .rpcStarted(call(RpcExchange.Side.CLIENT, subscriber))
-        .ended(RpcExchange.Outcome.COMPLETED);
+        .ended(RpcExchange.Outcome.SUCCESS);
     parent.stop();
     assertThat(observations)
         .hasObservationWithNameEqualTo("lci.rpc.client")
@@ -144,22 +174,20 @@ class RpcObservationsTest {
   @Test
   void theServedFunctionSeesItsObservation() {
     RpcExchange.Handle serving = instrumentation().rpcStarted(server());
-    Context context = serving.contextWrite(Context.of("other", 1));
+    Context context = serving.handlerContext(Context.of("other", 1));
     Observation found = context.get(RpcObservations.CONTEXT_KEY);
     assertThat(found.getContextView().getName()).isEqualTo("lci.rpc.server");
     assertThat(context.<Integer>get("other")).isEqualTo(1);
-    serving.ended(RpcExchange.Outcome.COMPLETED);
+    serving.ended(RpcExchange.Outcome.SUCCESS);
   }
 
   /** With the handler for meters there is a timer, always with the same tag keys. */
   @Test
   void timersOfAllOutcomesHaveTheSameTags() {
     observations.observationConfig().observationHandler(new DefaultMeterObservationHandler(meters));
-    instrumentation().rpcStarted(client()).ended(RpcExchange.Outcome.COMPLETED);
-    instrumentation()
-        .rpcStarted(client())
-        .ended(RpcExchange.Outcome.FAILED, new IllegalStateException());
-    assertThat(meters.get("lci.rpc.client").tags("outcome", "completed").timer().count())
+    instrumentation().rpcStarted(client()).ended(RpcExchange.Outcome.SUCCESS);
+    instrumentation().rpcStarted(client()).ended(RpcExchange.Outcome.ERROR);
+    assertThat(meters.get("lci.rpc.client").tags("outcome", "success").timer().count())
         .isEqualTo(1);
     assertThat(meters.get("lci.rpc.client").timers())
         .hasSize(2)
@@ -183,7 +211,7 @@ class RpcObservationsTest {
         LciMetrics.instrumentation(
             meters,
             MetricsOptions.defaults().withObservations(observations).withConventions(own, null));
-    instrumentation.rpcStarted(client()).ended(RpcExchange.Outcome.COMPLETED);
+    instrumentation.rpcStarted(client()).ended(RpcExchange.Outcome.SUCCESS);
     assertThat(observations).hasSingleObservationThat().hasNameEqualTo("calls");
   }
 
@@ -192,8 +220,8 @@ class RpcObservationsTest {
     LciInstrumentation plain = LciMetrics.instrumentation(meters);
     assertThat(plain.rpcStarted(client())).isSameAs(RpcExchange.Handle.NONE);
     assertThat(LciInstrumentation.NONE.rpcStarted(client())).isSameAs(RpcExchange.Handle.NONE);
-    RpcExchange.Handle.NONE.ended(RpcExchange.Outcome.COMPLETED);
-    assertThat(RpcExchange.Handle.NONE.contextWrite(Context.empty()).isEmpty()).isTrue();
+    RpcExchange.Handle.NONE.ended(RpcExchange.Outcome.SUCCESS);
+    assertThat(RpcExchange.Handle.NONE.handlerContext(Context.empty()).isEmpty()).isTrue();
     assertThat(observations).doesNotHaveAnyObservation();
   }
 
@@ -201,19 +229,16 @@ class RpcObservationsTest {
   @Test
   void endingTwiceIsNoticed() {
     RpcExchange.Handle asking = instrumentation().rpcStarted(client());
-    asking.ended(RpcExchange.Outcome.COMPLETED);
-    assertThatThrownBy(() -> asking.ended(RpcExchange.Outcome.COMPLETED))
+    asking.ended(RpcExchange.Outcome.SUCCESS);
+    assertThatThrownBy(() -> asking.ended(RpcExchange.Outcome.SUCCESS))
         .isInstanceOf(RuntimeException.class);
   }
 
   private static final class Writer implements ObservationHandler<ClientContext> {
     @Override
     public void onStart(ClientContext context) {
-      write(context, context.getCarrier());
-    }
-
-    private static <C> void write(SenderContext<C> context, C carrier) {
-      context.getSetter().set(carrier, HEADER, "00-1-2-01");
+      context.getSetter().set(context.getCarrier(), HEADER, "00-1-2-01");
+      context.getSetter().set(context.getCarrier(), "baggage", "does not travel");
     }
 
     @Override
@@ -222,10 +247,9 @@ class RpcObservationsTest {
     }
   }
 
-  private record Reader(String[] seen)
-      implements ObservationHandler<ReceiverContext<Map<String, String>>> {
+  private record Reader(String[] seen) implements ObservationHandler<ReceiverContext<RpcExchange>> {
     @Override
-    public void onStart(ReceiverContext<Map<String, String>> context) {
+    public void onStart(ReceiverContext<RpcExchange> context) {
       seen[0] = context.getGetter().get(context.getCarrier(), HEADER);
     }
 

@@ -1,108 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.rpc;
 
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import reactor.util.context.Context;
 import reactor.util.context.ContextView;
 
 /**
- * One remote procedure call as one of its two sides sees it, for observers ({@link
- * io.lci.LciInstrumentation#rpcStarted}).
+ * One call as its observer sees it, on the side that calls and on the side that serves: what {@link
+ * io.lci.LciInstrumentation#rpcStarted} is given. On loop 0.
  */
 public interface RpcExchange {
+  /** Most bytes of {@link #traceparent()}. */
+  int MAX_TRACEPARENT = 256;
 
-  /** Whose view it is. */
+  /** Who looks. */
   enum Side {
-    /** The rank that asked. */
+    /** The rank that calls. */
     CLIENT,
-    /** The rank that serves the function. */
+    /** The rank that serves. */
     SERVER
   }
 
-  /** The four interactions. */
-  enum Interaction {
-    /** One request, no answer. */
-    FIRE_AND_FORGET,
-    /** One request, one answer. */
-    REQUEST_RESPONSE,
-    /** One request, many answers. */
-    REQUEST_STREAM,
-    /** Many requests, many answers. */
-    REQUEST_CHANNEL
-  }
-
-  /** How an exchange ended. */
+  /** How a call ended. */
   enum Outcome {
-    /** The last signal was complete. */
-    COMPLETED,
-    /** It ended with an error: of the function, of the peer, or a deadline. */
-    FAILED,
-    /** The asking side cancelled. */
-    CANCELLED
+    /** It completed. */
+    SUCCESS,
+    /** An error of the handler, of user code, of a limit or of the protocol. */
+    ERROR,
+    /** The caller cancelled it. */
+    CANCELLED,
+    /** Its deadline passed; the server sees {@link #CANCELLED}. */
+    DEADLINE,
+    /** The other rank died or left, or this runtime closed. */
+    LOST
   }
 
-  /** Returns whose view this is. */
+  /** Returns who looks. */
   Side side();
 
-  /** Returns the interaction. */
+  /** Returns how the function is called. */
   Interaction interaction();
 
-  /**
-   * Returns the function's name. On the server's side it is one that is served there, so that there
-   * are few of them; requests for unknown names are not told to observers.
-   */
+  /** Returns the function's name. */
   String function();
 
-  /** Returns the other side's rank. */
-  int peer();
+  /** Returns the other rank. */
+  int rank();
+
+  /** Returns the Reactor context of the caller's subscriber; empty on the server. */
+  ContextView context();
 
   /**
-   * Metadata of the request, by lower-case name, such as {@code traceparent}. On the client's side
-   * modifiable while {@link io.lci.LciInstrumentation#rpcStarted} runs: what an observer puts there
-   * travels with the request. On the server's side what came, unmodifiable.
+   * Returns the W3C trace context that travels with the request: what the client's observer set; on
+   * the server what came; null if there is none.
+   */
+  @Nullable String traceparent();
+
+  /**
+   * Sets what travels with the request. Only on the client, only inside {@code rpcStarted}.
    *
-   * @return the metadata
+   * @param value at most {@value #MAX_TRACEPARENT} bytes in UTF-8
    */
-  Map<String, String> metadata();
+  void traceparent(String value);
 
-  /**
-   * Returns the Reactor context of the subscriber that asked; on the server's side the empty one.
-   */
-  default ContextView context() {
-    return Context.empty();
-  }
-
-  /** What an observer keeps of an exchange that began. */
+  /** Hears how the call goes on. */
   interface Handle {
-    /** Of an observer that does not care. */
-    Handle NONE = (outcome, error) -> {};
+    /** Does nothing. */
+    Handle NONE = outcome -> {};
 
     /**
-     * The exchange ended. Called once, on the loop of the exchange; quick, and must not throw.
-     *
-     * @param outcome how
-     * @param error why it failed; null unless {@link Outcome#FAILED}, and then too if unknown
-     */
-    void ended(Outcome outcome, @Nullable Throwable error);
-
-    /**
-     * As {@link #ended(Outcome, Throwable)} without an error.
+     * The call ended. Once, on loop 0.
      *
      * @param outcome how
      */
-    default void ended(Outcome outcome) {
-      ended(outcome, null);
-    }
+    void ended(Outcome outcome);
 
     /**
-     * The Reactor context that the served function is to see, so that what it does belongs to this
-     * exchange. Called on the server's side, before the function's publisher is subscribed.
+     * Adds to the Reactor context in which the server subscribes to what the handler returned.
      *
-     * @param context that of the exchange
-     * @return the same, or one with more
+     * @param context empty
+     * @return the context
      */
-    default Context contextWrite(Context context) {
+    default Context handlerContext(Context context) {
       return context;
     }
   }

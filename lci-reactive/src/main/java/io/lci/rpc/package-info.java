@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/** Remote procedure calls between ranks. */
+/** Remote procedure calls between ranks: four interactions with functions that have a name. */
 @NullMarked
 package io.lci.rpc;
 
