@@ -256,7 +256,11 @@ jvm_native() {
   esac
 }
 
-group_jvm() { compare "am_stream am_round_trip" jvm_ours "LCI in C=jvm_native" "Aeron IPC=jvm_aeron"; }
+# Ours, with meters that are scraped every second: what they cost.
+jvm_metrics() { ranks flux-bench "$1" metrics; }
+group_jvm() {
+  compare "am_stream am_round_trip" jvm_ours "LCI in C=jvm_native" "Aeron IPC=jvm_aeron" "with metrics=jvm_metrics"
+}
 
 # ---- kmer: the job in two ranks, 98 MB of simulated reads ----------------------------------------------------------------
 

@@ -132,7 +132,7 @@ test_wrong_command_lines_give_2() {
   refused 2 "unknown command 'nope'; see ./lci --help" nope
   refused 2 "unknown command 'nope'; see ./lci --help" nope --help
   refused 2 "unknown command 'nope'; see ./lci --help" help nope
-  for command in build demo info clean version; do
+  for command in build demo info metrics-page clean version; do
     refused 2 "$command takes no arguments; see ./lci $command --help" $command more
   done
   refused 2 "see ./lci test --help" test nope

@@ -7,11 +7,14 @@ import java.util.List;
 
 /**
  * Observer of a runtime, for metrics and tracing. Counters need no observer: they are always on and
- * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never per message (calls of
- * {@link #rpcStarted} excepted), on the thread named with each; they must be quick and must not
+ * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never for each message (calls
+ * of {@link #rpcStarted} excepted), on the thread named with each; they must be quick and must not
  * throw. An exception is logged and otherwise ignored.
  */
 public interface LciInstrumentation {
+  /** One operation of so many is timed. */
+  int TIMED_EVERY = 256;
+
   /** The observer that does nothing. */
   LciInstrumentation NONE = new LciInstrumentation() {};
 
@@ -60,6 +63,19 @@ public interface LciInstrumentation {
    * @param event the change
    */
   default void peerChanged(PeerEvent event) {}
+
+  /**
+   * How long one operation took: of every loop's operations one in {@link #TIMED_EVERY} is timed,
+   * if it ended well. The time begins when the operation was written for the core, at the attempt
+   * that was accepted, and ends when the core had answered with done, or the loop has read its
+   * signal. What it waited after a retry is not in it. Operations that signal a completion object,
+   * and those that the core posts for a graph, are not timed. Called on the loop.
+   *
+   * @param kind what it was
+   * @param device its device, which is its loop's index
+   * @param nanos how long, in nanoseconds
+   */
+  default void operationTimed(Op.Kind kind, int device, long nanos) {}
 
   /**
    * A remote procedure call begins: on the client before its request is sent, on the server before

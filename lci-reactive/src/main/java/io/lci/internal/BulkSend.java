@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.Op;
 import io.lci.PostOutcome;
 import io.lci.am.Encoder;
 import io.lci.am.SendResult;
@@ -387,6 +388,11 @@ final class BulkSend<T, R> extends LoopSubscription<R> implements CoreSubscriber
   }
 
   // Submitter
+
+  @Override
+  public Op.Kind kind() {
+    return Op.Kind.AM;
+  }
 
   @Override
   @SuppressWarnings("unchecked") // items are what this submitted

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.LciSnapshot;
+import io.lci.PostOutcome;
 import io.lci.am.Port;
 import org.jspecify.annotations.Nullable;
 
@@ -121,6 +123,20 @@ final class Destination {
   /** Whether it is bound to one peer: not a barrier, a cancel, or a receive from any source. */
   boolean hasPeer() {
     return kind < BARRIER && rank >= 0;
+  }
+
+  /** Any thread; the loop goes on meanwhile. */
+  LciSnapshot.WaitingState state(int device) {
+    PostOutcome last = Errors.outcome(reason);
+    Port known = named;
+    return new LciSnapshot.WaitingState(
+        device,
+        toString(),
+        hasPeer() ? rank : -1,
+        kind != AM ? "" : known == null ? Integer.toString(port) : known.toString(),
+        last.isRetry() ? last : PostOutcome.RETRY_ORDER, // no reason of its own yet
+        count,
+        warned);
   }
 
   /** The operation, the peer, and the port or engine, for those who read. */

@@ -35,7 +35,9 @@ final class DestinationTable {
     return found;
   }
 
-  /** All slots; some are null. */
+  /**
+   * All slots; some are null. Snapshots look at them from other threads, and may miss the newest.
+   */
   @Nullable Destination[] slots() {
     return values;
   }

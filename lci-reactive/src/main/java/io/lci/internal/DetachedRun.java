@@ -109,6 +109,11 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   }
 
   @Override
+  public Op.Kind kind() {
+    return op.kind();
+  }
+
+  @Override
   public int sizeHint(Object item) {
     return OpCodec.sizeHint(op);
   }

@@ -71,6 +71,7 @@ final class EventLoop implements LciLoop {
 
   // Counters; written by the loop, read by snapshots without order
   private long turns;
+  private final LoopTime time = new LoopTime();
   private long enters;
   private long uncaughtErrors;
   private final AtomicLong blocked = new AtomicLong(); // by the watchdog
@@ -86,7 +87,7 @@ final class EventLoop implements LciLoop {
     this.relay = new Relay(this, lane);
     LciOptions options = runtime.options();
     this.owner = new LoopOwner(this, options.invoker());
-    this.idler = new Idler(this, lane, options.idle());
+    this.idler = new Idler(this, lane, options.idle(), time);
     this.stallNanos = options.stallWarning().toNanos();
     this.now = System.nanoTime();
     this.nextLook = now + LOOK_NANOS;
@@ -318,6 +319,7 @@ final class EventLoop implements LciLoop {
     try {
       turns++;
       now = System.nanoTime();
+      time.turn(now);
       int work = tasks.run(TASK_BUDGET, onThrown) + timers.run(now) + drain() + outbox.resubmit();
       boolean look = now - nextLook >= 0;
       // A bell tells of most things; of room for packets, and of the end of a peer's process, none
@@ -344,7 +346,7 @@ final class EventLoop implements LciLoop {
         end.finish();
         return 1;
       }
-      return work;
+      return time.found(work);
     } finally {
       inTurn = false;
       turnMark.lazySet(2 * turns);
@@ -415,12 +417,15 @@ final class EventLoop implements LciLoop {
     long deadline = System.nanoTime() + Nanos.of(limit);
     while (!tasks.hasEnded()) {
       int work = turn();
+      long after = System.nanoTime();
       if (work > 0) {
+        time.end(after);
         idler.worked();
         return work;
       }
-      long left = deadline - System.nanoTime();
+      long left = deadline - after;
       if (left <= 0) {
+        time.end(after);
         enterSoon = true; // some of what a park would notice shows only in an enter
         return 0;
       }
@@ -455,6 +460,7 @@ final class EventLoop implements LciLoop {
     if (inTurn) {
       throw new IllegalStateException("poll and await must not be called from a signal of " + this);
     }
+    time.forget();
   }
 
   /** Whether the calling thread is inside a turn of this loop. */
@@ -492,6 +498,8 @@ final class EventLoop implements LciLoop {
     into.merge("loop_late_data", dispatcher.lateData, Long::sum);
     into.merge("loop_leased", leases.count().longValue(), Long::sum);
     into.merge("loop_leased_without_copy", leases.withoutCopy, Long::sum);
+    outbox.retries.count(into);
+    time.count(into);
     into.merge("loop_uncaught", uncaughtErrors, Long::sum);
     into.merge("loop_late_wakes", tasks.hasEnded() ? 0L : lane.lateWakes(), Long::sum);
   }

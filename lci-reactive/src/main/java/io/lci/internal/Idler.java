@@ -15,15 +15,17 @@ final class Idler {
   private final EventLoop loop;
   private final Lane lane;
   private final IdleStrategy strategy;
+  private final LoopTime time;
   private long empty;
 
   /** Read by snapshots without order. */
   long parks;
 
-  Idler(EventLoop loop, Lane lane, IdleStrategy strategy) {
+  Idler(EventLoop loop, Lane lane, IdleStrategy strategy, LoopTime time) {
     this.loop = loop;
     this.lane = lane;
     this.strategy = strategy;
+    this.time = time;
   }
 
   /** The last turn found something. */
@@ -49,7 +51,9 @@ final class Idler {
     long limit = loop.outbox().wantsPackets() ? PACKET_PARK_NANOS : LONGEST_PARK_NANOS;
     limit = loop.untilDue(Math.min(limit, Math.max(0, longest)));
     parks++;
+    long from = System.nanoTime();
     lane.park(limit);
+    time.slept(from, System.nanoTime());
     loop.enterSoon(); // some of what woke it shows only in an enter
   }
 

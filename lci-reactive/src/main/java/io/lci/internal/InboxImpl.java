@@ -276,7 +276,23 @@ final class InboxImpl implements OpenInbox {
 
   @Override
   public LciSnapshot.InboxState state() {
-    return new LciSnapshot.InboxState(port.toString(), depth(), capacity());
+    int depth = depth();
+    return new LciSnapshot.InboxState(port.toString(), depth, capacity(), retained, stall(depth));
+  }
+
+  /** Any thread: what the loop knows is read as it is now. */
+  private LciSnapshot.Stall stall(int depth) {
+    if (depth == 0) {
+      return LciSnapshot.Stall.NONE;
+    }
+    Tap<?> live = tap.live();
+    if (live == null) {
+      return LciSnapshot.Stall.NO_SUBSCRIBER;
+    }
+    if (live.demand == 0) {
+      return LciSnapshot.Stall.NO_DEMAND;
+    }
+    return live.allowance() == 0 ? LciSnapshot.Stall.RETAINED : LciSnapshot.Stall.NONE;
   }
 
   @Override

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.Op;
+import org.jspecify.annotations.Nullable;
+
 /**
  * What a loop tells the core beside operations: a descriptor without payload, answered at once, of
  * which no subscriber hears. Loop only.
@@ -19,6 +22,11 @@ abstract class Notice extends Drainable implements Submitter {
 
   final void submit(Object item, Destination destination) {
     loop.outbox().submit(this, item, destination);
+  }
+
+  @Override
+  public final Op.@Nullable Kind kind() {
+    return null;
   }
 
   @Override

@@ -185,6 +185,11 @@ final class OpRun<T> extends LoopSubscription<T> implements Submitter, Posted {
   // Submitter
 
   @Override
+  public Op.Kind kind() {
+    return op.kind();
+  }
+
+  @Override
   public int sizeHint(Object item) {
     return OpCodec.sizeHint(op);
   }

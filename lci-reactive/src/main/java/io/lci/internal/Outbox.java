@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.LciSnapshot;
 import io.lci.am.Encoder;
 import io.lci.internal.Destination.Wait;
 import io.lci.nativebridge.Codes;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -53,10 +55,12 @@ final class Outbox {
   private boolean encoding;
   private boolean settling;
 
+  private final OperationTimes times;
   private final WaitQueues waiting;
   final Failures failures;
 
   // Counters
+  final RetryCounts retries = new RetryCounts();
   long posts;
   long resubmitted;
   long refusals;
@@ -67,7 +71,8 @@ final class Outbox {
     this.packets = new Packets(lane);
     this.waiting = new WaitQueues(lane, packets);
     this.failures = new Failures(loop, lane);
-    this.slots = new SlotTable(runtime.options().maxPosted(), pool);
+    this.times = new OperationTimes(runtime, loop.index());
+    this.slots = new SlotTable(runtime.options().maxPosted(), pool, times);
     this.parked = new ParkedTable(runtime.options().maxParked());
     this.writer = PostWriter.ofLane(lane, runtime.arena(), packets, pool, runtime.maxEager());
     this.room =
@@ -189,6 +194,7 @@ final class Outbox {
       settle(count);
     } finally {
       settling = false;
+      times.batchEnded();
     }
     packets.batchEnded();
     return code;
@@ -209,7 +215,7 @@ final class Outbox {
       if (hint > io.lci.nativebridge.Layout.INLINE_MAX
           && hint <= loop.runtime().maxEager()
           && packets.isEmpty()) {
-        return Codes.RETRY_NOPACKET;
+        return refuseHere(owner, Codes.RETRY_NOPACKET);
       }
       out.expect(hint);
       owner.encode(item, out);
@@ -224,7 +230,7 @@ final class Outbox {
     }
     if (out.isStarved()) {
       out.abandon();
-      return Codes.RETRY_NOPACKET;
+      return refuseHere(owner, Codes.RETRY_NOPACKET);
     }
     int slot = SlotTable.NONE;
     long context = 0;
@@ -233,7 +239,7 @@ final class Outbox {
     } else if (out.mayBePosted()) {
       if (slots.isFull()) {
         out.abandon();
-        return Codes.RETRY_PENDING;
+        return refuseHere(owner, Codes.RETRY_PENDING);
       }
       slot = slots.take(owner.posted(item), out.buffer());
       context = slots.context(slot);
@@ -248,8 +254,16 @@ final class Outbox {
     slotOf[index] = slot;
     packetOf[index] = out.form() == Codes.FLAG_PACKET ? out.packet() : Packets.NONE;
     used += out.finish(destination, context);
-    posts++;
+    if (OperationTimes.isTimed(++posts)) {
+      times.written(index, owner.kind());
+    }
     return Codes.DONE;
+  }
+
+  /** The loop itself lacks something: the core is not asked. */
+  private int refuseHere(Submitter owner, int code) {
+    retries.refused(owner.kind(), code);
+    return code;
   }
 
   private void refuseReentry() {
@@ -295,6 +309,7 @@ final class Outbox {
           slots.release(slot);
           slot = SlotTable.NONE;
         }
+        times.accepted(i, Codes.isDone(code), slot, slots);
         owner.accepted(item, destination, code, slot);
         loop.markReady(owner.drainable());
       } else {
@@ -324,6 +339,7 @@ final class Outbox {
 
   private void refuse(Submitter owner, Object item, Destination destination, int node, int code) {
     refusals++;
+    retries.refused(owner.kind(), code);
     destination.refused = true;
     destination.probe = 1;
     if (!owner.wants(item)) {
@@ -533,6 +549,17 @@ final class Outbox {
   void failParked(int device, int rank, int port, int code) {
     failParked(destinations.find(Destination.AM, device, rank, port), code);
     failParked(destinations.find(Destination.REPLY, device, rank, port), code);
+  }
+
+  /**
+   * What waits, for a snapshot. Any thread: the loop goes on meanwhile, so the values are recent.
+   */
+  void addWaiting(List<LciSnapshot.WaitingState> into) {
+    for (Destination destination : destinations.slots()) {
+      if (destination != null && destination.count > 0) {
+        into.add(destination.state(loop.index()));
+      }
+    }
   }
 
   /** Reports destinations that accepted nothing for long, once per stall. */

@@ -103,7 +103,15 @@ final class PartitionedInbox implements OpenInbox {
 
   @Override
   public LciSnapshot.InboxState state() {
-    return new LciSnapshot.InboxState(port.toString(), depth(), capacity());
+    List<LciSnapshot.InboxState> states = parts.stream().map(InboxImpl::state).toList();
+    int retained = states.stream().mapToInt(LciSnapshot.InboxState::retained).sum();
+    LciSnapshot.Stall stall =
+        states.stream()
+            .map(LciSnapshot.InboxState::stall)
+            .filter(why -> why != LciSnapshot.Stall.NONE)
+            .findFirst()
+            .orElse(LciSnapshot.Stall.NONE);
+    return new LciSnapshot.InboxState(port.toString(), depth(), capacity(), retained, stall);
   }
 
   @Override

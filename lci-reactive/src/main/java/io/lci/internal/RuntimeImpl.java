@@ -390,6 +390,16 @@ final class RuntimeImpl implements LciRuntime {
     }
   }
 
+  /** As {@link #observe}, without an object for each: the loop calls it again and again. */
+  void operationTimed(Op.Kind kind, int device, long nanos) {
+    try {
+      options.instrumentation().operationTimed(kind, device, nanos);
+    } catch (Throwable e) {
+      Exceptions.throwIfJvmFatal(e);
+      LOG.warn("the instrumentation failed", e);
+    }
+  }
+
   // Public view
 
   @Override
@@ -773,10 +783,12 @@ final class RuntimeImpl implements LciRuntime {
   private LciSnapshot takeSnapshot() {
     Map<String, Long> all = countersOf((int) Codes.NO_DEVICE);
     List<Map<String, Long>> devices = new ArrayList<>();
+    List<LciSnapshot.WaitingState> waiting = new ArrayList<>();
     for (int device = 0; device < options.devices(); device++) {
       Map<String, Long> own = countersOf(device);
       EventLoop loop = loopOf(device);
       if (device == loop.firstDevice()) {
+        loop.outbox().addWaiting(waiting);
         loop.count(own);
       }
       own.forEach((name, value) -> all.merge(name, value, Long::sum));
@@ -788,6 +800,7 @@ final class RuntimeImpl implements LciRuntime {
         all,
         devices,
         states,
+        waiting,
         all.getOrDefault("packets_free", 0L),
         all.getOrDefault("packets_capacity", 0L));
   }

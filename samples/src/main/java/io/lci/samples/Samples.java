@@ -40,7 +40,8 @@ import picocli.CommandLine.ParameterException;
       GraphBarrierCheck.class,
       RpcEcho.class,
       Echo.class,
-      SlowConsumer.class
+      SlowConsumer.class,
+      MetricsEndpoint.class
     })
 public final class Samples {
   /** Exit code: bad input, or whatever has no code of its own. */

@@ -60,6 +60,8 @@ class SamplesTest {
     "array,--length,0,--length must be at least 1",
     "array,--memory,borrowed,--memory",
     "graph-barrier,--runs,0,--runs must be at least 1",
+    "metrics,--port,70000,--port must be 0 to 65535",
+    "metrics,--seconds,-1,--seconds must not be negative",
     "rpc-echo,--window,1000,--window must be 1 to"
   })
   void valuesThatCannotBeAreRefused(String sample, String option, String value, String answer)

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.bench.jvm;
 
+import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.Sender;
+import io.lci.metrics.LciMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.time.Duration;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
@@ -19,16 +24,19 @@ public final class LciBench {
   private static final Port THERE = Port.of(1, "there");
   private static final Port BACK = Port.of(2, "back");
   private static final int DEMAND = 256;
+  private static final Duration SCRAPE = Duration.ofSeconds(1);
 
   private LciBench() {}
 
   /**
    * Measures; takes seconds.
    *
-   * @param arguments name of the metric
+   * @param arguments name of the metric; and {@code metrics} for a runtime whose meters Prometheus
+   *     scrapes every second
    */
   public static void main(String[] arguments) {
-    try (LciRuntime lci = LciRuntime.create()) {
+    boolean observed = arguments.length > 1 && arguments[1].equals("metrics");
+    try (LciRuntime lci = LciRuntime.create(observed ? observed() : LciOptions.defaults())) {
       boolean stream = arguments[0].equals(JvmBench.STREAM);
       if (lci.rank() == 0) {
         if (stream) {
@@ -43,6 +51,12 @@ public final class LciBench {
       }
       lci.barrier().block();
     }
+  }
+
+  private static LciOptions observed() {
+    PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    Flux.interval(SCRAPE).doOnNext(n -> registry.scrape()).subscribe();
+    return LciOptions.builder().instrumentation(LciMetrics.instrumentation(registry)).build();
   }
 
   private static void sendStream(LciRuntime lci) {
