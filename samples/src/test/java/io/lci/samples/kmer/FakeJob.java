@@ -303,7 +303,7 @@ final class FakeJob implements AutoCloseable {
       return inboxOf(to, port)
           .offer(new Message(from, 0, out.bytes()))
           .publishOn(loop)
-          .thenReturn(new SendResult<>(item, to, PostOutcome.DONE, null));
+          .thenReturn(new SendResult<>(item, to, PostOutcome.DONE, null, null));
     }
   }
 
