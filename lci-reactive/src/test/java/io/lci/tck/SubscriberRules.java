@@ -10,6 +10,7 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscriber;
+import org.reactivestreams.Subscription;
 import org.reactivestreams.tck.SubscriberBlackboxVerification;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
@@ -61,8 +62,7 @@ public final class SubscriberRules extends SubscriberBlackboxVerification<Intege
   @Override
   public Subscriber<Integer> createSubscriber() {
     Upstream upstream = new Upstream();
-    Publisher<?> operator = this.operator.of.apply(world, upstream);
-    world.use(Flux.from(operator).subscribe(v -> {}, e -> {})); // the rules send errors
+    operator.of.apply(world, upstream).subscribe(new Downstream());
     return Objects.requireNonNull(upstream.subscriber);
   }
 
@@ -80,5 +80,22 @@ public final class SubscriberRules extends SubscriberBlackboxVerification<Intege
     public void subscribe(CoreSubscriber<? super Integer> actual) {
       subscriber = (Subscriber<Integer>) actual;
     }
+  }
+
+  /** Asks for everything, and lets the rules end it as they like. */
+  private static final class Downstream implements CoreSubscriber<Object> {
+    @Override
+    public void onSubscribe(Subscription s) {
+      s.request(Long.MAX_VALUE);
+    }
+
+    @Override
+    public void onNext(Object result) {}
+
+    @Override
+    public void onError(Throwable error) {}
+
+    @Override
+    public void onComplete() {}
   }
 }

@@ -60,6 +60,7 @@ final class TckPage {
   }
 
   void writeOrCheck() throws IOException {
+    assertThat(faults).as("broken rules").isZero();
     if (Boolean.getBoolean("tck.write")) {
       Files.writeString(PATH, text());
     } else {

@@ -143,7 +143,6 @@ class TckTest {
     TckWorld world = world(setting);
     Rules rules = new Rules();
     rules.run(new SubscriberRules(world, operator));
-    world.clean();
     rules.allow(Set.of());
     page.add("Bulk operators as subscribers", operator.name(), setting, rules);
     assertThat(rules.faults).isEmpty();

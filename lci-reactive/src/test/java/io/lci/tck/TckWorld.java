@@ -45,7 +45,7 @@ final class TckWorld implements AutoCloseable {
    * @param chaos the plan, or empty
    */
   TckWorld(String chaos) {
-    LciOptions.Builder builder = LciOptions.builder();
+    LciOptions.Builder builder = LciOptions.builder().stallWarning(Duration.ZERO); // on purpose
     LciOptions options =
         chaos.isEmpty() ? builder.build() : builder.attribute("chaos", chaos).build();
     pair = LciTestJob.start(2, options);
