@@ -189,13 +189,13 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * @param options window, home loop, what a failure means, deadline
    * @param <T> type of element
    * @return one result per element, in order of completion, as far as requested, on the home loop;
-   *     unreported results occupy the window, so upstream stops too. {@link SendResult#completion()}
-   *     is what a Mono of the operation would emit; an operation with a {@linkplain Op#completeTo
-   *     target} is reported when it was accepted. Failure is data ({@link SendResult#error()}), also
-   *     of a peer that died, unless {@link PostOptions#stopOnError()}. Upstream's error comes after
-   *     the results of what it sent. Cancel gives elements that were not accepted to {@code
-   *     doOnDiscard}, cancels unmatched receives natively; other posted operations run out silently,
-   *     and messages that they bring go to {@code doOnDiscard}
+   *     unreported results occupy the window, so upstream stops too. {@link
+   *     SendResult#completion()} is what a Mono of the operation would emit; an operation with a
+   *     {@linkplain Op#completeTo target} is reported when it was accepted. Failure is data ({@link
+   *     SendResult#error()}), also of a peer that died, unless {@link PostOptions#stopOnError()}.
+   *     Upstream's error comes after the results of what it sent. Cancel gives elements that were
+   *     not accepted to {@code doOnDiscard}, cancels unmatched receives natively; other posted
+   *     operations run out silently, and messages that they bring go to {@code doOnDiscard}
    */
   <T> Flux<SendResult<T>> post(
       Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions options);

@@ -126,7 +126,7 @@ class BulkPostTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 256, 1000})
   void everyWindowWorks(int window) {
-    int count = 5_000;
+    int count = 1_000;
     try (LciTestJob job = LciTestJob.start(2)) {
       Mono<Long> received =
           job.rank(1)
@@ -244,15 +244,11 @@ class BulkPostTest {
       AtomicInteger cancelled = new AtomicInteger();
       List<Integer> discarded = new CopyOnWriteArrayList<>();
       Flux<Integer> items =
-          Flux.just(0, 0, 99, 0)
-              .concatWith(Flux.never())
-              .doOnCancel(cancelled::incrementAndGet);
+          Flux.just(0, 0, 99, 0).concatWith(Flux.never()).doOnCancel(cancelled::incrementAndGet);
       StepVerifier.create(
               job.rank(0)
                   .post(
-                      items,
-                      r -> Op.am(r, PORT, Payload.ofLong(r)),
-                      OPTIONS.withStopOnError(true))
+                      items, r -> Op.am(r, PORT, Payload.ofLong(r)), OPTIONS.withStopOnError(true))
                   .doOnDiscard(Integer.class, discarded::add))
           .thenConsumeWhile(SendResult::isSuccess)
           .expectErrorSatisfies(
@@ -310,10 +306,7 @@ class BulkPostTest {
       job.rank(0).peerGone(2).block(LIMIT);
       List<SendResult<Integer>> results =
           job.rank(0)
-              .post(
-                  Flux.range(0, 100),
-                  n -> Op.am(1 + n % 2, PORT, Payload.ofLong(n)),
-                  OPTIONS)
+              .post(Flux.range(0, 100), n -> Op.am(1 + n % 2, PORT, Payload.ofLong(n)), OPTIONS)
               .collectList()
               .block(LIMIT);
       assertThat(results).hasSize(100);

@@ -106,11 +106,12 @@ class BulkUpstreamTest {
 
   /** Who verifies with less demand than it expects is told, and not left to hang. */
   @ParameterizedTest
-  @EnumSource(value = Operator.class, names = {"ROUTE", "POST"})
+  @EnumSource(
+      value = Operator.class,
+      names = {"ROUTE", "POST"})
   void resultsNeedDemand(Operator operator) {
     StepVerifierOptions options = StepVerifierOptions.create().initialRequest(3);
-    StepVerifier.create(
-            behind(operator, Flux.range(0, 5)), options.checkUnderRequesting(true))
+    StepVerifier.create(behind(operator, Flux.range(0, 5)), options.checkUnderRequesting(true))
         .expectNextCount(3)
         .thenRequest(2)
         .expectNextCount(2)
@@ -160,8 +161,7 @@ class BulkUpstreamTest {
   void itsOverflowIsAnError(Operator operator) {
     TestPublisher<Integer> flood = TestPublisher.createNoncompliant(Violation.REQUEST_OVERFLOW);
     List<Object> discarded = new CopyOnWriteArrayList<>();
-    StepVerifier.create(
-            behind(operator, flood).doOnDiscard(Integer.class, discarded::add), 0)
+    StepVerifier.create(behind(operator, flood).doOnDiscard(Integer.class, discarded::add), 0)
         .expectSubscription()
         .then(() -> flood.next(1)) // nothing was requested
         .expectErrorMatches(

@@ -129,8 +129,12 @@ class InboxBatchesTest {
       // the message counts as consumed, and the inbox goes on
       int left = 4 - got.size();
       if (left > 0) {
-        inbox.receiveBatches(10, m -> (int) m.getLong(0)).concatMapIterable(b -> b).take(left)
-            .doOnNext(got::add).blockLast(LIMIT);
+        inbox
+            .receiveBatches(10, m -> (int) m.getLong(0))
+            .concatMapIterable(b -> b)
+            .take(left)
+            .doOnNext(got::add)
+            .blockLast(LIMIT);
       }
       assertThat(got).containsExactlyInAnyOrder(0, 1, 2, 4);
     }

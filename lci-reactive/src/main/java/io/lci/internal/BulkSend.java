@@ -156,10 +156,7 @@ final class BulkSend<T, R> extends BulkRun<T, R> implements Submitter {
   @SuppressWarnings("unchecked") // as above
   public void failed(Object item, Destination destination, RuntimeException reason) {
     report(
-        (T) item,
-        destination.rank,
-        Codes.DONE,
-        known(reason, destination.rank, destination.port));
+        (T) item, destination.rank, Codes.DONE, known(reason, destination.rank, destination.port));
   }
 
   @Override

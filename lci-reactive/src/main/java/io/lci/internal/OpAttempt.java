@@ -49,8 +49,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   /** What a get without a buffer of the user reads into. */
   private @Nullable PooledBuffer readInto;
 
-  OpAttempt(
-      EventLoop loop, CoreSubscriber<? super T> actual, Op op, @Nullable Duration deadline) {
+  OpAttempt(EventLoop loop, CoreSubscriber<? super T> actual, Op op, @Nullable Duration deadline) {
     super(loop, actual);
     this.op = op;
     this.deadline = deadline;

@@ -492,9 +492,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public <T> Flux<SendResult<T>> post(
-      Publisher<? extends T> items,
-      Function<? super T, Op> operation,
-      PostOptions postOptions) {
+      Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions postOptions) {
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(operation, "operation");
     EventLoop home = loop(postOptions.loop());

@@ -52,7 +52,8 @@ class CancelPointsTest {
             point ->
                 Stream.of(Kind.values())
                     .flatMap(
-                        kind -> Stream.of(How.values()).map(how -> Arguments.of(point, kind, how))));
+                        kind ->
+                            Stream.of(How.values()).map(how -> Arguments.of(point, kind, how))));
   }
 
   // Proves: U4

@@ -42,11 +42,7 @@ final class Operations implements AutoCloseable {
           core.calls,
           core.layout,
           1,
-          LciOptions.builder()
-              .invoker(true)
-              .closeTimeout(Duration.ZERO)
-              .timer(clock)
-              .build());
+          LciOptions.builder().invoker(true).closeTimeout(Duration.ZERO).timer(clock).build());
 
   /** Posted and not ended, by context: the kind of operation. */
   final Map<Long, Integer> posted = new LinkedHashMap<>();
@@ -64,7 +60,9 @@ final class Operations implements AutoCloseable {
   }
 
   Publisher<?> publisher(How how, Op op, PostOptions options) {
-    return how == How.MONO ? runtime.post(op) : runtime.post(Flux.range(0, 1).map(i -> op), options);
+    return how == How.MONO
+        ? runtime.post(op)
+        : runtime.post(Flux.range(0, 1).map(i -> op), options);
   }
 
   void turns(int count) {

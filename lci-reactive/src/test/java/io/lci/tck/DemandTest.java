@@ -39,8 +39,7 @@ class DemandTest {
   }
 
   static Stream<Row> streams() {
-    return Rows.raw().stream()
-        .filter(row -> row.kind() == Kind.TAP || row.kind() == Kind.COLD);
+    return Rows.raw().stream().filter(row -> row.kind() == Kind.TAP || row.kind() == Kind.COLD);
   }
 
   static Stream<Row> monos() {
@@ -100,9 +99,7 @@ class DemandTest {
   private void quiet() {
     for (LciRuntime runtime : List.of(world.here(), world.alone(), world.left())) {
       long turns = runtime.snapshot().counter("loop_turns");
-      await()
-          .atMost(LIMIT)
-          .until(() -> runtime.snapshot().counter("loop_turns") >= turns + 4);
+      await().atMost(LIMIT).until(() -> runtime.snapshot().counter("loop_turns") >= turns + 4);
     }
   }
 

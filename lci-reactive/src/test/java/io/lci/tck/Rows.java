@@ -54,8 +54,7 @@ final class Rows {
             .failing(w -> disposedSynchronizer(w).firings()),
         row("LciRuntime.peerEvents()", Kind.REPLAY, (w, n) -> w.left().peerEvents()).done(),
         row("Sender.route", Kind.COLD, Rows::route)
-            .failing(
-                w -> w.closedSender().route(Flux.just(1), i -> 0, (i, out) -> out.putInt(i))),
+            .failing(w -> w.closedSender().route(Flux.just(1), i -> 0, (i, out) -> out.putInt(i))),
         row("LciRuntime.post(Publisher)", Kind.COLD, Rows::posts)
             .failing(
                 w ->
@@ -121,8 +120,7 @@ final class Rows {
 
   private static Publisher<?> queue(TckWorld world, long elements) {
     CompletionQueue queue =
-        world.use(
-            world.here().queue(QueueOptions.defaults().withKind(QueueOptions.Kind.LINKED)));
+        world.use(world.here().queue(QueueOptions.defaults().withKind(QueueOptions.Kind.LINKED)));
     signal(world, queue, elements);
     return queue.completions();
   }
@@ -153,12 +151,7 @@ final class Rows {
   }
 
   private static Publisher<?> posts(TckWorld world, long elements) {
-    return world
-        .here()
-        .post(
-            range(elements),
-            n -> am(world).tag(n),
-            PostOptions.defaults());
+    return world.here().post(range(elements), n -> am(world).tag(n), PostOptions.defaults());
   }
 
   private static Publisher<?> sendAll(TckWorld world, long elements) {

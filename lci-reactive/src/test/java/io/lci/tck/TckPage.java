@@ -64,7 +64,9 @@ final class TckPage {
     if (Boolean.getBoolean("tck.write")) {
       Files.writeString(PATH, text());
     } else {
-      assertThat(Files.readString(PATH)).as("docs/tck.md; -Dtck.write=true makes it").isEqualTo(text());
+      assertThat(Files.readString(PATH))
+          .as("docs/tck.md; -Dtck.write=true makes it")
+          .isEqualTo(text());
     }
   }
 

@@ -130,9 +130,7 @@ class TckTest {
         .flatMap(
             setting ->
                 SubscriberRules.operators().stream()
-                    .map(
-                        operator ->
-                            Arguments.of(setting, operator)));
+                    .map(operator -> Arguments.of(setting, operator)));
   }
 
   @ParameterizedTest(name = "{0}: {1}")
