@@ -35,7 +35,7 @@ class InboxBatchesTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 7, 64, 100_000})
   void everythingComesOnceInBatchesOfAtMostTheNumber(int max) {
-    int count = 50_000;
+    int count = 5_000;
     try (LciTestJob job = LciTestJob.start(2)) {
       BitSet seen = new BitSet();
       Mono<Integer> received =
@@ -43,7 +43,7 @@ class InboxBatchesTest {
               .inbox(PORT)
               .receiveBatches(max, m -> (int) m.getLong(0))
               .doOnNext(batch -> assertThat(batch.size()).isBetween(1, max))
-              .publishOn(Schedulers.parallel(), 4)
+              .publishOn(Schedulers.parallel())
               .concatMapIterable(batch -> batch)
               .take(count)
               .doOnNext(
