@@ -140,7 +140,10 @@ class TckTest {
       throws ReflectiveOperationException {
     TckWorld world = world(setting);
     Rules rules = new Rules();
-    rules.run(new SubscriberRules(world, operator));
+    SubscriberRules verification = new SubscriberRules(world, operator);
+    verification.startPublisherExecutorService();
+    rules.run(verification);
+    verification.shutdownPublisherExecutorService();
     rules.allow(Set.of());
     page.add("Bulk operators as subscribers", operator.name(), setting, rules);
     assertThat(rules.faults).isEmpty();
