@@ -235,6 +235,17 @@ final class FakeJob implements AutoCloseable {
     }
 
     @Override
+    public Flux<List<Message>> receiveBatches(int max) {
+      throw new UnsupportedOperationException("the job takes messages one by one");
+    }
+
+    @Override
+    public <T> Flux<List<T>> receiveBatches(
+        int max, Function<? super MessageView, ? extends T> decoder) {
+      throw new UnsupportedOperationException("the job takes messages one by one");
+    }
+
+    @Override
     public Flux<RetainedMessage> receiveRetained() {
       throw new UnsupportedOperationException("the job does not retain messages");
     }
