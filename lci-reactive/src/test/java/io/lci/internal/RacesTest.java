@@ -31,7 +31,7 @@ import reactor.core.publisher.Flux;
 @Timeout(600) // only ends what hangs
 class RacesTest {
   private static final int ROUNDS =
-      Math.max(500, Integer.getInteger("lci.test.operations", 0) / 50);
+      Math.max(500, Integer.getInteger("lci.test.operations", 0) / 500);
   private static final int LONGEST_SPIN = 2_000;
   private static final int[] ANSWERS = {Codes.DONE, Codes.POSTED, Codes.POSTED, Codes.RETRY_NOMEM};
 
