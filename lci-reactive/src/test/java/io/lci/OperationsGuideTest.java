@@ -31,6 +31,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
@@ -44,6 +45,27 @@ class OperationsGuideTest {
   private static final Port ARRIVED = Port.of(22, "arrived");
   private static final Port QUESTIONS = Port.of(23, "questions");
   private static final Port ANSWERS = Port.of(24, "answers");
+
+  @Test
+  void manyOperations() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      MemoryRegion region = job.rank(1).allocate(100 * Long.BYTES);
+      for (int i = 0; i < 100; i++) {
+        region.view(8L * i, Long.BYTES).putLong(0, (long) i * i);
+      }
+      RemoteMemory memory = lci.remote(1, region.handle());
+      // show: many
+      PostOptions options =
+          PostOptions.defaults().withWindow(32).withDeadline(Duration.ofSeconds(30));
+      Flux<Long> squares =
+          lci.post(Flux.range(0, 100), i -> Op.get(memory, 8L * i, Long.BYTES), options)
+              .map(result -> result.completion().message().getLong(0));
+      // end
+      assertThat(squares.reduce(0L, Long::sum).block(LIMIT)).isEqualTo(328_350);
+      memory.dispose();
+    }
+  }
 
   // Proves: C1
   // On: inproc

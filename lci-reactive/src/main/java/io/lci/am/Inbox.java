@@ -41,6 +41,30 @@ public interface Inbox extends Disposable {
   Flux<Message> receive();
 
   /**
+   * Takes messages as copies, those together that came together: for consumers to whom a signal
+   * costs more than a message, such as one on another thread. A batch goes out when it is full or
+   * when nothing more is there in this turn of the loop; no message waits for others.
+   *
+   * @param max most messages of a batch, 1 or more
+   * @return unmodifiable lists, never empty; each request is of batches, so at most {@code n * max}
+   *     messages come; else as {@link #receive(Function)}
+   */
+  Flux<List<Message>> receiveBatches(int max);
+
+  /**
+   * Takes messages decoded in place, as {@link #receiveBatches(int)} those together that came
+   * together.
+   *
+   * @param max most elements of a batch, 1 or more
+   * @param decoder as in {@link #receive(Function)}; what came before an exception is handed on
+   *     first. Elements that were decoded and not yet handed on when the subscription is cancelled
+   *     go to {@code doOnDiscard}
+   * @param <T> decoded type
+   * @return as {@link #receiveBatches(int)}
+   */
+  <T> Flux<List<T>> receiveBatches(int max, Function<? super MessageView, ? extends T> decoder);
+
+  /**
    * Takes messages as leases of native memory, without a copy where they allow it (see {@link
    * RetainedMessage}): for payloads that outlive the callback or go to other threads. Each must be
    * released.

@@ -41,7 +41,7 @@ final class InboxImpl implements OpenInbox {
   private final int part;
 
   private final @Nullable PartitionedInbox whole;
-  private final SoleSubscriber<Tap<?>> tap = new SoleSubscriber<>();
+  private final SoleSubscriber<InboxTap<?>> tap = new SoleSubscriber<>();
   private final Sinks.Empty<Void> closed = Sinks.empty();
   private final java.util.concurrent.CountDownLatch opening =
       new java.util.concurrent.CountDownLatch(1);
@@ -57,7 +57,7 @@ final class InboxImpl implements OpenInbox {
   // Loop only
   private boolean forgotten;
   private @Nullable NativeMemory store;
-  private @Nullable Tap<?> active;
+  private @Nullable InboxTap<?> active;
   private final ArrayDeque<Message> kept = new ArrayDeque<>();
   private long dispatched;
   private int retained;
@@ -117,7 +117,7 @@ final class InboxImpl implements OpenInbox {
       lane.requested(opened, dispatched);
       loop.dispatcher().attach(opened, this);
       index = opened;
-      Tap<?> waiting = active;
+      InboxTap<?> waiting = active;
       if (waiting != null) {
         waiting.schedule();
       }
@@ -127,7 +127,7 @@ final class InboxImpl implements OpenInbox {
       if (whole != null) {
         whole.dispose(); // a port does without none of its parts
       }
-      Tap<?> waiting = active;
+      InboxTap<?> waiting = active;
       active = null;
       if (waiting != null) {
         waiting.fail(e);
@@ -220,9 +220,10 @@ final class InboxImpl implements OpenInbox {
     }
     kept.clear();
     keptCount = 0;
-    Tap<?> last = active;
+    InboxTap<?> last = active;
     active = null;
     if (last != null) {
+      last.settle();
       if (error == null) {
         last.complete();
       } else {
@@ -285,7 +286,7 @@ final class InboxImpl implements OpenInbox {
     if (depth == 0) {
       return LciSnapshot.Stall.NONE;
     }
-    Tap<?> live = tap.live();
+    InboxTap<?> live = tap.live();
     if (live == null) {
       return LciSnapshot.Stall.NO_SUBSCRIBER;
     }
@@ -311,6 +312,34 @@ final class InboxImpl implements OpenInbox {
   @Override
   public Flux<Message> receive() {
     return receive(MessageView::copy);
+  }
+
+  @Override
+  public Flux<List<Message>> receiveBatches(int max) {
+    return batches(max, null);
+  }
+
+  @Override
+  public <T> Flux<List<T>> receiveBatches(
+      int max, Function<? super MessageView, ? extends T> decoder) {
+    Objects.requireNonNull(decoder, "decoder");
+    return batches(max, decoder);
+  }
+
+  /** Without a decoder T is {@link Message}. */
+  private <T> Flux<List<T>> batches(
+      int max, @Nullable Function<? super MessageView, ? extends T> decoder) {
+    if (max < 1) {
+      throw new IllegalArgumentException("a batch has room for at least 1: " + max);
+    }
+    return Signals.on(
+        options.signalOn(),
+        new Flux<List<T>>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super List<T>> actual) {
+            attach(actual, new BatchTap<>(InboxImpl.this, actual, max, decoder));
+          }
+        });
   }
 
   @Override
@@ -340,7 +369,7 @@ final class InboxImpl implements OpenInbox {
     return handling;
   }
 
-  private void attach(CoreSubscriber<?> actual, Tap<?> candidate) {
+  private void attach(CoreSubscriber<?> actual, InboxTap<?> candidate) {
     RuntimeException failure = openFailure;
     if (failure == null && disposed) {
       failure = gone("receive from " + port);
@@ -356,8 +385,8 @@ final class InboxImpl implements OpenInbox {
   }
 
   /** One live subscriber at a time; a cancelled one makes room at once. */
-  private @Nullable IllegalStateException claim(Tap<?> candidate) {
-    Tap<?> before = tap.claim(candidate);
+  private @Nullable IllegalStateException claim(InboxTap<?> candidate) {
+    InboxTap<?> before = tap.claim(candidate);
     return before == null
         ? null
         : new IllegalStateException(
@@ -376,12 +405,12 @@ final class InboxImpl implements OpenInbox {
   // Loop: demand
 
   /** A tap has demand or was cancelled: publishes what it can take. */
-  void serve(Tap<?> candidate) {
+  void serve(InboxTap<?> candidate) {
     if (disposed) {
       candidate.complete();
       return;
     }
-    Tap<?> before = active;
+    InboxTap<?> before = active;
     if (before != candidate && before != null && !before.isOver()) {
       return; // the cancel of the one before is still on its way here, and serves again
     }
@@ -394,6 +423,7 @@ final class InboxImpl implements OpenInbox {
       keptCount = kept.size();
       candidate.message(message);
     }
+    candidate.settle();
     publishDemand();
   }
 
@@ -401,13 +431,36 @@ final class InboxImpl implements OpenInbox {
     if (index < 0) {
       return;
     }
-    Tap<?> current = active;
+    InboxTap<?> current = active;
     long demand = current == null || current.isOver() ? 0 : current.allowance();
     Lane lane = loop.lane();
     long requested = demand >= UNBOUNDED - dispatched ? UNBOUNDED : dispatched + demand;
     lane.requested(index, Math.max(requested, lane.delivered(index)));
     leaveInPlace(current != null && !current.isOver() && current.keepsMessages());
     loop.enterSoon();
+  }
+
+  /** Messages that were taken and not handed on are for the next subscriber, before all others. */
+  void keepAgain(List<Message> messages) {
+    for (int i = messages.size() - 1; i >= 0; i--) {
+      kept.addFirst(messages.get(i));
+    }
+    keptCount = kept.size();
+  }
+
+  int retainedLeft() {
+    return Math.max(0, options.maxRetained() - retained);
+  }
+
+  /** One more is lent. */
+  void retain() {
+    retained++;
+  }
+
+  /** {@code leaving} was cancelled, or is about to fail. */
+  void left(InboxTap<?> leaving) {
+    tap.leave(leaving);
+    pause(leaving);
   }
 
   private void leaveInPlace(boolean on) {
@@ -423,7 +476,7 @@ final class InboxImpl implements OpenInbox {
   }
 
   /** Cancel is pause. */
-  void pause(Tap<?> leaving) {
+  void pause(InboxTap<?> leaving) {
     if (active == leaving) {
       active = null;
       publishDemand();
@@ -435,7 +488,7 @@ final class InboxImpl implements OpenInbox {
   /** One MESSAGE record. */
   void message(RecordView view) {
     dispatched++;
-    Tap<?> current = active;
+    InboxTap<?> current = active;
     if (current == null || current.isOver() || current.allowance() == 0) {
       kept.add(view.copy());
       keptCount = kept.size();
@@ -447,7 +500,7 @@ final class InboxImpl implements OpenInbox {
   /** A lease came home: there may be room for the next. */
   void released() {
     retained--;
-    Tap<?> current = active;
+    InboxTap<?> current = active;
     if (current != null && !current.isOver()) {
       current.schedule();
     }
@@ -455,121 +508,5 @@ final class InboxImpl implements OpenInbox {
 
   @Nullable NativeMemory store() {
     return store;
-  }
-
-  /** A subscription of this inbox. */
-  abstract static class Tap<T> extends LoopSubscription<T> {
-    final InboxImpl inbox;
-
-    Tap(InboxImpl inbox, CoreSubscriber<? super T> actual) {
-      super(inbox.loop, actual);
-      this.inbox = inbox;
-    }
-
-    /** How many messages it can take now. */
-    long allowance() {
-      return demand;
-    }
-
-    /** Whether messages are to stay where they lie until they are released. */
-    boolean keepsMessages() {
-      return false;
-    }
-
-    /** Takes one message; there is demand. */
-    abstract void message(MessageView view);
-
-    @Override
-    void drain() {
-      if (!isOver()) {
-        inbox.serve(this);
-      }
-    }
-
-    @Override
-    void onCancel() {
-      inbox.tap.leave(this);
-      inbox.pause(this);
-    }
-  }
-
-  private static final class DecodingTap<T> extends Tap<T> {
-    private final Function<? super MessageView, ? extends T> decoder;
-
-    DecodingTap(
-        InboxImpl inbox,
-        CoreSubscriber<? super T> actual,
-        Function<? super MessageView, ? extends T> decoder) {
-      super(inbox, actual);
-      this.decoder = decoder;
-    }
-
-    @Override
-    void message(MessageView view) {
-      T value;
-      try {
-        value = Objects.requireNonNull(decoder.apply(view), "the decoder returned null");
-        if (value instanceof RecordView) {
-          throw RecordView.ended();
-        }
-      } catch (Throwable e) {
-        reactor.core.Exceptions.throwIfJvmFatal(e);
-        inbox.pause(this);
-        fail(e);
-        return;
-      }
-      emit(value);
-    }
-  }
-
-  private static final class RetainingTap extends Tap<RetainedMessage> {
-    RetainingTap(InboxImpl inbox, CoreSubscriber<? super RetainedMessage> actual) {
-      super(inbox, actual);
-    }
-
-    @Override
-    boolean keepsMessages() {
-      return true;
-    }
-
-    @Override
-    long allowance() {
-      return Math.min(demand, Math.max(0, inbox.options.maxRetained() - inbox.retained));
-    }
-
-    @Override
-    void message(MessageView view) {
-      inbox.retained++;
-      emit(loop.leases().lend(inbox, view));
-    }
-  }
-
-  private static final class HandlingTap extends Tap<Object> implements Disposable {
-    private final MessageHandler handler;
-
-    HandlingTap(InboxImpl inbox, MessageHandler handler) {
-      super(inbox, new IgnoringSubscriber(inbox.port + " handler"));
-      this.handler = handler;
-    }
-
-    @Override
-    void message(MessageView view) {
-      try {
-        handler.onMessage(view);
-      } catch (Throwable e) {
-        reactor.core.Exceptions.throwIfJvmFatal(e);
-        loop.uncaught(e);
-      }
-    }
-
-    @Override
-    public void dispose() {
-      cancel();
-    }
-
-    @Override
-    public boolean isDisposed() {
-      return isOver();
-    }
   }
 }

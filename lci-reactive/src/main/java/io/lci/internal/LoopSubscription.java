@@ -59,7 +59,18 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
     if (loop.inLoop() && !loop.isEncoding()) {
       onCancel();
     } else {
-      loop.execute(this::onCancel);
+      loop.execute(
+          new LoopTask() {
+            @Override
+            public void run() {
+              onCancel();
+            }
+
+            @Override
+            public void rejected() {
+              onRejected();
+            }
+          });
     }
   }
 
@@ -89,6 +100,7 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
   @Override
   public final void rejected() {
     if (!isOver()) {
+      onRejected();
       fail(Errors.closed("subscribe"));
     }
   }
@@ -107,6 +119,9 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
 
   /** Cancelled, or about to fail for a bad request: give back what is held. */
   abstract void onCancel();
+
+  /** The loop has ended: lets go what is not the loop's. Any thread. */
+  void onRejected() {}
 
   /** The runtime closes now, and the loop's active subscriptions end. */
   void onAbort() {

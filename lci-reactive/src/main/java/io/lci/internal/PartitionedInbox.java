@@ -66,6 +66,17 @@ final class PartitionedInbox implements OpenInbox {
   }
 
   @Override
+  public Flux<List<Message>> receiveBatches(int max) {
+    return Flux.error(this::inParts);
+  }
+
+  @Override
+  public <T> Flux<List<T>> receiveBatches(
+      int max, Function<? super MessageView, ? extends T> decoder) {
+    return Flux.error(this::inParts);
+  }
+
+  @Override
   public Flux<RetainedMessage> receiveRetained() {
     return Flux.error(this::inParts);
   }

@@ -8,11 +8,13 @@ import io.lci.LciRuntime;
 import io.lci.LciSnapshot;
 import io.lci.Op;
 import io.lci.PeerEvent;
+import io.lci.PostOptions;
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.completion.Completion;
@@ -51,17 +53,21 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
@@ -526,6 +532,29 @@ final class RuntimeImpl implements LciRuntime {
   @Override
   public Mono<Completion> post(Op op) {
     return Signals.on(op.signalOn(), new MonoOp<>(homeOf(op), op, OpRun.Result.COMPLETION));
+  }
+
+  @Override
+  public Flux<SendResult<Op>> post(Publisher<? extends Op> ops, PostOptions postOptions) {
+    return post(ops, op -> op, postOptions);
+  }
+
+  @Override
+  public <T> Flux<SendResult<T>> post(
+      Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions postOptions) {
+    Objects.requireNonNull(items, "items");
+    Objects.requireNonNull(operation, "operation");
+    EventLoop home = loop(postOptions.loop());
+    return new Flux<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
+        if (home.isDisposed()) {
+          Operators.error(actual, Errors.closed("post operations"));
+          return;
+        }
+        Flux.from(items).subscribe(new BulkPost<T>(home, actual, operation, postOptions));
+      }
+    };
   }
 
   @Override

@@ -17,6 +17,7 @@ import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 
 /** A sender: a port, a home loop, and the destinations already looked up. */
 final class SenderImpl implements Sender {
@@ -92,6 +93,10 @@ final class SenderImpl implements Sender {
         new Mono<Void>() {
           @Override
           public void subscribe(CoreSubscriber<? super Void> actual) {
+            if (loop.isDisposed()) {
+              Operators.error(actual, Errors.closed("send to " + port));
+              return;
+            }
             Flux.from(items)
                 .subscribe(new BulkSend<T, Void>(SenderImpl.this, actual, rank, null, encoder));
           }
@@ -109,6 +114,10 @@ final class SenderImpl implements Sender {
         new Flux<SendResult<T>>() {
           @Override
           public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
+            if (loop.isDisposed()) {
+              Operators.error(actual, Errors.closed("send to " + port));
+              return;
+            }
             Flux.from(items)
                 .subscribe(
                     new BulkSend<T, SendResult<T>>(SenderImpl.this, actual, -1, rank, encoder));

@@ -23,7 +23,7 @@ import java.util.Set;
  */
 final class ScriptedCore {
   /** A descriptor as it was submitted. */
-  record Submitted(int op, int rank, int port, int size, long first) {}
+  record Submitted(int op, int rank, int port, int size, long first, long context) {}
 
   /** Decides the outcome of one descriptor. */
   interface Script {
@@ -185,7 +185,8 @@ final class ScriptedCore {
               lane.getInt(at + Layout.DESCRIPTOR_RANK),
               lane.getShort(at + Layout.DESCRIPTOR_PORT),
               size,
-              lane.getLong(at + Layout.DESCRIPTOR_PAYLOAD));
+              lane.getLong(at + Layout.DESCRIPTOR_PAYLOAD),
+              lane.getLong(at + Layout.DESCRIPTOR_CONTEXT));
       batch.add(submitted);
       lane.putShort(at + Layout.DESCRIPTOR_OUTCOME, (short) script.answer(submitted));
       i += inline && size > 32 ? 1 + (size - 32 + 63) / 64 : 1;

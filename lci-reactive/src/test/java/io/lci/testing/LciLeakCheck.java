@@ -4,11 +4,9 @@ package io.lci.testing;
 import io.lci.LciSnapshot;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
-import reactor.core.publisher.Hooks;
 
 /**
  * After every test: every {@link LciTestJob} was closed, its ledgers are whole, and Reactor dropped
@@ -18,14 +16,10 @@ import reactor.core.publisher.Hooks;
 public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback {
   private static final String KEY = "lci-leak-check";
 
-  private final ConcurrentLinkedQueue<String> dropped = new ConcurrentLinkedQueue<>();
-
   @Override
   public void beforeEach(ExtensionContext context) {
-    dropped.clear();
     LciTestJob.takeOpened();
-    Hooks.onErrorDropped(error -> dropped.add("dropped error " + error));
-    Hooks.onNextDropped(value -> dropped.add("dropped element " + value));
+    DroppedSignals.watch();
   }
 
   @Override
@@ -41,9 +35,7 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
         faults.addAll(faultsOf("rank " + rank, snapshots.get(rank)));
       }
     }
-    Hooks.resetOnErrorDropped();
-    Hooks.resetOnNextDropped();
-    faults.addAll(dropped);
+    faults.addAll(DroppedSignals.unwatch());
     if (!faults.isEmpty()) {
       throw new AssertionError(KEY + ": " + String.join("; ", faults));
     }

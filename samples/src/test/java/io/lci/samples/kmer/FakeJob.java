@@ -250,6 +250,17 @@ final class FakeJob implements AutoCloseable {
     }
 
     @Override
+    public Flux<List<Message>> receiveBatches(int max) {
+      throw new UnsupportedOperationException("the job takes messages one by one");
+    }
+
+    @Override
+    public <T> Flux<List<T>> receiveBatches(
+        int max, Function<? super MessageView, ? extends T> decoder) {
+      throw new UnsupportedOperationException("the job takes messages one by one");
+    }
+
+    @Override
     public Flux<RetainedMessage> receiveRetained() {
       throw new UnsupportedOperationException("the job does not retain messages");
     }
@@ -318,7 +329,7 @@ final class FakeJob implements AutoCloseable {
       return inboxOf(to, port)
           .offer(new Message(from, 0, out.bytes()))
           .publishOn(loop)
-          .thenReturn(new SendResult<>(item, to, PostOutcome.DONE, null));
+          .thenReturn(new SendResult<>(item, to, PostOutcome.DONE, null, null));
     }
   }
 
