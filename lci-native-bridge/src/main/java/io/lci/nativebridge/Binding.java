@@ -7,8 +7,9 @@ package io.lci.nativebridge;
  * @param calls the functions
  * @param name {@value #JNA} or {@value #FFM}
  * @param reason why it is this one, for people
+ * @param secondBest whether this JVM could do better and nobody asked for less
  */
-record Binding(NativeCalls calls, String name, String reason) {
+record Binding(NativeCalls calls, String name, String reason, boolean secondBest) {
 
   /** By JNA direct mapping: on every JVM. */
   static final String JNA = "jna";

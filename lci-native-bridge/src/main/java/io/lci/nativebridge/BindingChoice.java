@@ -101,15 +101,16 @@ record BindingChoice(String name, boolean required, String reason) {
    */
   Binding bind(ToLongFunction<String> addressOf, Supplier<NativeCalls> jna) {
     if (!name.equals(Binding.FFM)) {
-      return new Binding(jna.get(), name, reason);
+      boolean secondBest = !required && Runtime.version().feature() >= FIRST_RELEASE;
+      return new Binding(jna.get(), name, reason, secondBest);
     }
     try {
-      return new Binding(byForeign(addressOf), name, reason);
+      return new Binding(byForeign(addressOf), name, reason, false);
     } catch (NativeLibraryException e) {
       if (required) {
         throw e;
       }
-      return new Binding(jna.get(), Binding.JNA, e.reason() + ": " + e.fix());
+      return new Binding(jna.get(), Binding.JNA, e.reason() + ": " + e.fix(), true);
     }
   }
 

@@ -125,6 +125,11 @@ public final class NativeLibrary {
     return binding.reason();
   }
 
+  /** Whether this JVM could make the calls in a faster way, and nobody asked for this one. */
+  public boolean callsAreSecondBest() {
+    return binding.secondBest();
+  }
+
   /** Where the parts of a lane lie in this library. */
   public Layout layout() {
     return layout;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples;
 
+import io.lci.CoreInfo;
 import io.lci.LciRuntime;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -39,7 +40,10 @@ public final class Info implements Callable<Integer> {
       Map<String, String> after = threads();
       after.keySet().removeAll(before.keySet());
       after.values().forEach(name -> (name.startsWith(LOOP) ? loops : others).add(name));
+      CoreInfo core = LciRuntime.coreInfo();
       print("java", Runtime.version().toString());
+      print("native core", core.version() + ", " + core.source());
+      print("called by", core.calls() + ": " + core.callsReason());
       print("rank and size", lci.rank() + " of " + lci.size());
       print("options", lci.options().toString());
       print("loops", lci.loops().size() + ": " + String.join(", ", loops));
