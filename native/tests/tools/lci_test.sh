@@ -188,6 +188,15 @@ test_run_passes_its_command_line_to_the_launcher() {
   [[ $out == *" io.lci.samples.bench.Traffic" ]] || fail "got '$out'"
 }
 
+test_api_diff_says_what_it_needs() {
+  make_tree
+  refused 1 "this is no git checkout" api-diff
+  git init -q "$tree"
+  refused 1 "there is no tag yet, so there is nothing to compare the API with" api-diff
+  refused 1 "there is no tag 'v9' to compare the API with" api-diff v9
+  refused 2 "api-diff takes one tag" api-diff v1 v2
+}
+
 test_help_is_there_without_a_build() {
   make_tree
   local command

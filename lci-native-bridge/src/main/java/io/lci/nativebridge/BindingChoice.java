@@ -8,8 +8,8 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses what makes the calls: {@code java.lang.foreign} where it can be had, a tenth of the price
- * per call, else JNA; or what {@link NativeLibrary#CALLS_PROPERTY} says.
+ * Chooses what makes the calls: {@code java.lang.foreign} where it can be had, at a twentieth of
+ * the price per call, else JNA; or what {@link NativeLibrary#CALLS_PROPERTY} says.
  *
  * @param name {@link Binding#JNA} or {@link Binding#FFM}
  * @param required whether another one will not do
