@@ -28,7 +28,9 @@ record BindingChoice(String name, boolean required, String reason) {
   /** The choice for this JVM. */
   static BindingChoice ofThisJvm() {
     return of(
-        System.getProperty(NativeLibrary.CALLS_PROPERTY), Runtime.version().feature(), hasClasses());
+        System.getProperty(NativeLibrary.CALLS_PROPERTY),
+        Runtime.version().feature(),
+        hasClasses());
   }
 
   /**

@@ -7,8 +7,8 @@ import java.lang.invoke.MethodHandle;
  * {@link NativeCalls} by {@code java.lang.foreign}: a downcall handle for each function. The class
  * and its two superclasses are one list, in the header's order.
  *
- * <p>No handle is {@code Linker.Option.critical}: a critical call holds up safepoints for as long as
- * it runs, and an enter may take a whole batch.
+ * <p>No handle is {@code Linker.Option.critical}: a critical call holds up safepoints for as long
+ * as it runs, and an enter may take a whole batch.
  */
 final class FfmCalls extends FfmObjectCalls {
 
@@ -25,7 +25,8 @@ final class FfmCalls extends FfmObjectCalls {
   private static final MethodHandle LANE_OPEN_PORT = FfmLink.handle("lci_lane_open_port");
   private static final MethodHandle LANE_ZERO_COPY = FfmLink.handle("lci_lane_zero_copy");
   private static final MethodHandle LANE_CLOSE_PORT = FfmLink.handle("lci_lane_close_port");
-  private static final MethodHandle LANE_SYNCHRONIZER_CREATE = FfmLink.handle("lci_lane_synchronizer_create");
+  private static final MethodHandle LANE_SYNCHRONIZER_CREATE =
+      FfmLink.handle("lci_lane_synchronizer_create");
 
   // Graphs of a lane
   private static final MethodHandle LANE_GRAPH_CREATE = FfmLink.handle("lci_lane_graph_create");
@@ -118,9 +119,19 @@ final class FfmCalls extends FfmObjectCalls {
   }
 
   @Override
-  public int laneOpenPort(long lane, int number, long name, int messages, long bytes, long outIndex, long outBase, long outLength) {
+  public int laneOpenPort(
+      long lane,
+      int number,
+      long name,
+      int messages,
+      long bytes,
+      long outIndex,
+      long outBase,
+      long outLength) {
     try {
-      return (int) LANE_OPEN_PORT.invokeExact(lane, number, name, messages, bytes, outIndex, outBase, outLength);
+      return (int)
+          LANE_OPEN_PORT.invokeExact(
+              lane, number, name, messages, bytes, outIndex, outBase, outLength);
     } catch (Throwable e) {
       throw FfmLink.thrown(e);
     }
@@ -154,9 +165,20 @@ final class FfmCalls extends FfmObjectCalls {
   }
 
   @Override
-  public int laneGraphCreate(long lane, long nodes, int nodeCount, long edges, int edgeCount, long ops, int opCount, long context, long outId) {
+  public int laneGraphCreate(
+      long lane,
+      long nodes,
+      int nodeCount,
+      long edges,
+      int edgeCount,
+      long ops,
+      int opCount,
+      long context,
+      long outId) {
     try {
-      return (int) LANE_GRAPH_CREATE.invokeExact(lane, nodes, nodeCount, edges, edgeCount, ops, opCount, context, outId);
+      return (int)
+          LANE_GRAPH_CREATE.invokeExact(
+              lane, nodes, nodeCount, edges, edgeCount, ops, opCount, context, outId);
     } catch (Throwable e) {
       throw FfmLink.thrown(e);
     }

@@ -171,7 +171,8 @@ abstract class FfmObjectCalls extends FfmRuntimeCalls {
   }
 
   @Override
-  public final int portOpen(long runtime, int number, long name, long comp, int messages, long bytes) {
+  public final int portOpen(
+      long runtime, int number, long name, long comp, int messages, long bytes) {
     try {
       return (int) PORT_OPEN.invokeExact(runtime, number, name, comp, messages, bytes);
     } catch (Throwable e) {
@@ -252,7 +253,8 @@ abstract class FfmObjectCalls extends FfmRuntimeCalls {
   }
 
   @Override
-  public final int remoteOpen(long runtime, int rank, long handle, long length, long outId, long outSize) {
+  public final int remoteOpen(
+      long runtime, int rank, long handle, long length, long outId, long outSize) {
     try {
       return (int) REMOTE_OPEN.invokeExact(runtime, rank, handle, length, outId, outSize);
     } catch (Throwable e) {

@@ -31,7 +31,8 @@ abstract class FfmRuntimeCalls implements NativeCalls {
   private static final MethodHandle RUNTIME_ATTR = FfmLink.handle("lci_runtime_attr");
   private static final MethodHandle RUNTIME_PEER = FfmLink.handle("lci_runtime_peer");
   private static final MethodHandle RUNTIME_SNAPSHOT = FfmLink.handle("lci_runtime_snapshot");
-  private static final MethodHandle RUNTIME_SNAPSHOT_PART = FfmLink.handle("lci_runtime_snapshot_part");
+  private static final MethodHandle RUNTIME_SNAPSHOT_PART =
+      FfmLink.handle("lci_runtime_snapshot_part");
   private static final MethodHandle RUNTIME_LOG = FfmLink.handle("lci_runtime_log");
   private static final MethodHandle LOG_TAKE = FfmLink.handle("lci_log_take");
   private static final MethodHandle LOG_FREE = FfmLink.handle("lci_log_free");

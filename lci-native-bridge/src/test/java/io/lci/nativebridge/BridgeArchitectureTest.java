@@ -24,8 +24,8 @@ class BridgeArchitectureTest {
   @Test
   void classesWereRead() {
     assertThat(BRIDGE.contain(NativeCalls.class)).isTrue();
-    assertThat(BRIDGE.contain(JnaCalls.class)).isTrue();
-    assertThat(BRIDGE.get(JnaCalls.class).getDirectDependenciesFromSelf())
+    assertThat(BRIDGE.contain(LibraryOpener.class)).isTrue();
+    assertThat(BRIDGE.get(LibraryOpener.class).getDirectDependenciesFromSelf())
         .as("that the bridge uses JNA is seen")
         .anyMatch(dependency -> dependency.getTargetClass().getName().startsWith("com.sun.jna."));
   }

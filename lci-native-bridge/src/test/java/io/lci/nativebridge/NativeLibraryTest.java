@@ -80,7 +80,8 @@ class NativeLibraryTest {
       assertThat(ffm.output())
           .startsWith("REFUSED liblci.so cannot be loaded: lci.native.calls=ffm, and ")
           .doesNotContain("\n")
-          .endsWith("Fix: start without -Dlci.native.calls, so that the best there is gets chosen.");
+          .endsWith(
+              "Fix: start without -Dlci.native.calls, so that the best there is gets chosen.");
       assertThat(ffm.exit()).isEqualTo(3);
     }
   }
