@@ -93,9 +93,9 @@ test_a_newer_jdk_makes_the_calls_by_java_lang_foreign() {
   make_tree
   newer=none in_tree run true
   equal "$(grep -c 'no JDK of 22 or newer here: calls by java.lang.foreign are left out' "$dir/err")" 1 "$err"
-  [[ $(cat "$dir/calls") != *lci.newer.jdk* ]] || fail "called: $(cat "$dir/calls")"
+  [[ $(cat "$dir/calls") != *lci.native.ffm.jdk* ]] || fail "called: $(cat "$dir/calls")"
   in_tree run true
-  contains "$(tail -n 1 "$dir/calls")" "-Dlci.newer.jdk=$dir/jdk25 "
+  contains "$(tail -n 1 "$dir/calls")" "-Dlci.native.ffm.jdk=$dir/jdk25 "
   [[ $err != *"left out"* ]] || fail "said '$err'"
   equal "$(times_built)" 2 "a newer JDK has come"
   newer=$dir/jdk17 in_tree run true
