@@ -13,6 +13,7 @@ import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
+import reactor.core.publisher.Mono;
 
 /**
  * The Java half of {@code ./lci info}: which JVM, which options are in effect, which threads a
@@ -37,6 +38,9 @@ public final class Info implements Callable<Integer> {
     try (LciRuntime lci = LciRuntime.create()) {
       List<String> loops = new ArrayList<>();
       List<String> others = new ArrayList<>();
+      // A thread has its name once it has run.
+      lci.loops()
+          .forEach(loop -> Mono.fromRunnable(() -> {}).subscribeOn(loop.scheduler()).block());
       Map<String, String> after = threads();
       after.keySet().removeAll(before.keySet());
       after.values().forEach(name -> (name.startsWith(LOOP) ? loops : others).add(name));
