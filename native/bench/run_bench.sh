@@ -242,6 +242,12 @@ on_newer() {
   JAVA_HOME=$newer_jdk LCI_JAVA_OPTS="${LCI_JAVA_OPTS:-} -Dlci.native.calls=$calls" "$@"
 }
 
+has_newer() {
+  [[ $newer_jdk == none ]] || return 0
+  echo "lci bench: no JDK of 22 or newer here: nothing measured by java.lang.foreign" >&2
+  return 1
+}
+
 boundary_java() { ranks lane-bench "$1"; }
 boundary_c() { "$native/am_bench" am_stream | sed "s/am_stream/$1/"; }
 boundary_ffm() { on_newer ffm ranks lane-bench "$1"; }
@@ -250,11 +256,7 @@ boundary_jna() { on_newer jna ranks lane-bench "$1"; }
 # In the JDK in use; and in the newer one by java.lang.foreign, against C and against JNA in the same JDK.
 group_boundary() {
   compare lane_stream boundary_java "C=boundary_c"
-  if [[ $newer_jdk == none ]]; then
-    echo "lci bench: no JDK of 22 or newer here: nothing to compare by java.lang.foreign" >&2
-  else
-    compare lane_stream_ffm boundary_ffm "C=boundary_c" "JNA, same JDK=boundary_jna"
-  fi
+  ! has_newer || compare lane_stream_ffm boundary_ffm "C=boundary_c" "JNA, same JDK=boundary_jna"
 }
 
 # ---- jvm: Flux to Flux between two JVMs -------------------------------------------------------------------------------
@@ -273,7 +275,17 @@ jvm_native() {
   esac
 }
 
-group_jvm() { compare "am_stream am_round_trip" jvm_ours "LCI in C=jvm_native" "Aeron IPC=jvm_aeron"; }
+# by_ffm FUNCTION METRIC_ffm: what the function says of METRIC, in the newer JDK.
+by_ffm() { on_newer ffm "$1" "${2%_ffm}" | sed "s/\"${2%_ffm}\"/\"$2\"/"; }
+jvm_ours_ffm() { by_ffm jvm_ours "$1"; }
+jvm_native_ffm() { by_ffm jvm_native "$1"; }
+jvm_aeron_ffm() { by_ffm jvm_aeron "$1"; }
+
+group_jvm() {
+  compare "am_stream am_round_trip" jvm_ours "LCI in C=jvm_native" "Aeron IPC=jvm_aeron"
+  ! has_newer ||
+    compare "am_stream_ffm am_round_trip_ffm" jvm_ours_ffm "LCI in C=jvm_native_ffm" "Aeron IPC=jvm_aeron_ffm"
+}
 
 # ---- kmer: the job in two ranks, 98 MB of simulated reads ----------------------------------------------------------------
 

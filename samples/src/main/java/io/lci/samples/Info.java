@@ -38,9 +38,10 @@ public final class Info implements Callable<Integer> {
     try (LciRuntime lci = LciRuntime.create()) {
       List<String> loops = new ArrayList<>();
       List<String> others = new ArrayList<>();
-      // A thread has its name once it has run.
-      lci.loops()
-          .forEach(loop -> Mono.fromRunnable(() -> {}).subscribeOn(loop.scheduler()).block());
+      if (!lci.options().invoker()) { // A thread has its name once it has run.
+        lci.loops()
+            .forEach(loop -> Mono.fromRunnable(() -> {}).subscribeOn(loop.scheduler()).block());
+      }
       Map<String, String> after = threads();
       after.keySet().removeAll(before.keySet());
       after.values().forEach(name -> (name.startsWith(LOOP) ? loops : others).add(name));
