@@ -6,6 +6,7 @@ import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPac
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.methods;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
@@ -37,6 +38,18 @@ class BridgeArchitectureTest {
         .onlyDependOnClassesThat(
             resideInAnyPackage(
                 "io.lci.nativebridge", "java..", "com.sun.jna", "org.jspecify.annotations"))
+        .check(BRIDGE);
+  }
+
+  /** Whatever makes the calls, this much of JNA's work stays the same. */
+  @Test
+  void jnaOpensAndWrapsInOnePlaceEach() {
+    noClasses()
+        .that()
+        .doNotBelongToAnyOf(LibraryOpener.class, NativeMemory.class)
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("com.sun.jna..")
         .check(BRIDGE);
   }
 
