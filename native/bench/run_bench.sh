@@ -9,7 +9,7 @@
 # line {"metric","unit","value"} for the metric it is given, or returns 3 when it has none for it.
 set -euo pipefail
 
-readonly home=${LCI_HOME:?set by ./lci} jdk=${LCI_JDK:?set by ./lci}
+readonly home=${LCI_HOME:?set by ./lci} jdk=${LCI_JDK:?set by ./lci} newer_jdk=${LCI_NEWER_JDK:?set by ./lci}
 readonly native=$home/lci-native-bridge/target/native
 readonly state=$home/.lci/bench cache=$home/.lci/cache
 readonly GROUPS_ALL='native resources boundary jvm kmer idle'
@@ -235,10 +235,29 @@ group_resources() {
 # ranks PROGRAM METRIC: two JVMs; rank 0 prints the line.
 ranks() { timeout $PEER_TIMEOUT_S "$home/lci" run -n 2 "$1" "$2" | sed -n 's/^\[0\] \({.*\)/\1/p'; }
 
+# on_newer CALLS FUNCTION ARGS...: with the newer JDK, whose calls are made by jna or ffm.
+on_newer() {
+  local calls=$1
+  shift
+  JAVA_HOME=$newer_jdk LCI_JAVA_OPTS="${LCI_JAVA_OPTS:-} -Dlci.native.calls=$calls" "$@"
+}
+
+has_newer() {
+  [[ $newer_jdk == none ]] || return 0
+  echo "lci bench: no JDK of 22 or newer here: nothing measured by java.lang.foreign" >&2
+  return 1
+}
+
 boundary_java() { ranks lane-bench "$1"; }
 boundary_c() { "$native/am_bench" am_stream | sed "s/am_stream/$1/"; }
+boundary_ffm() { on_newer ffm ranks lane-bench "$1"; }
+boundary_jna() { on_newer jna ranks lane-bench "$1"; }
 
-group_boundary() { compare lane_stream boundary_java "C=boundary_c"; }
+# In the JDK in use; and in the newer one by java.lang.foreign, against C and against JNA in the same JDK.
+group_boundary() {
+  compare lane_stream boundary_java "C=boundary_c"
+  ! has_newer || compare lane_stream_ffm boundary_ffm "C=boundary_c" "JNA, same JDK=boundary_jna"
+}
 
 # ---- jvm: Flux to Flux between two JVMs -------------------------------------------------------------------------------
 
@@ -258,8 +277,17 @@ jvm_native() {
 
 # Ours, with meters that are scraped every second: what they cost.
 jvm_metrics() { ranks flux-bench "$1" metrics; }
+
+# by_ffm FUNCTION METRIC_ffm: what the function says of METRIC, in the newer JDK.
+by_ffm() { on_newer ffm "$1" "${2%_ffm}" | sed "s/\"${2%_ffm}\"/\"$2\"/"; }
+jvm_ours_ffm() { by_ffm jvm_ours "$1"; }
+jvm_native_ffm() { by_ffm jvm_native "$1"; }
+jvm_aeron_ffm() { by_ffm jvm_aeron "$1"; }
+
 group_jvm() {
   compare "am_stream am_round_trip" jvm_ours "LCI in C=jvm_native" "Aeron IPC=jvm_aeron" "with metrics=jvm_metrics"
+  ! has_newer ||
+    compare "am_stream_ffm am_round_trip_ffm" jvm_ours_ffm "LCI in C=jvm_native_ffm" "Aeron IPC=jvm_aeron_ffm"
 }
 
 # ---- kmer: the job in two ranks, 98 MB of simulated reads ----------------------------------------------------------------

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154  # shell_tests.sh sets dir
 # Does every measurement of `./lci bench` that is quick work? In a dose too small to mean anything; of a tree that is built.
-#   LCI_HOME=TREE LCI_JDK=JDK bench_test.sh
+#   LCI_HOME=TREE LCI_JDK=JDK LCI_NEWER_JDK=JDK|none bench_test.sh
 here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=../support/shell_tests.sh
 source "$here/../support/shell_tests.sh"

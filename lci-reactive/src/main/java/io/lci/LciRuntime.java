@@ -62,7 +62,9 @@ import reactor.core.publisher.Mono;
  * io.lci.LciRuntime}: ERROR for what user code threw where nobody can be told; WARN for
  * destinations that accept nothing ({@link LciOptions#stallWarning()}), operations that failed
  * unheard, and peers that died; INFO for peers that left while an inbox has a subscriber, else
- * DEBUG. Lines of the core come as {@code io.lci.core}, each at its level.
+ * DEBUG; DEBUG for the native core when it is loaded, with what makes the calls, but INFO if {@code
+ * java.lang.foreign} was to be had and cannot be used. Lines of the core come as {@code
+ * io.lci.core}, each at its level.
  */
 public interface LciRuntime extends Disposable, AutoCloseable {
   /**
@@ -97,6 +99,17 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    */
   static Mono<LciRuntime> connect(LciOptions options) {
     return Runtimes.connect(options);
+  }
+
+  /**
+   * Returns what native core this JVM has, and loads it if that was not done yet.
+   *
+   * @return the core
+   * @throws io.lci.error.NativeLoadException if there is none that can be loaded, or {@code
+   *     lci.native.calls} asks for what this JVM does not have
+   */
+  static CoreInfo coreInfo() {
+    return Runtimes.coreInfo();
   }
 
   /** Returns the number of this rank, from 0. */

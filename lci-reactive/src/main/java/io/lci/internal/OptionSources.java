@@ -181,6 +181,8 @@ final class OptionSources {
     names.addAll(OWN.keySet());
     names.add("native.path");
     names.add("native.dir");
+    names.add("native.tmpdir");
+    names.add("native.calls");
     return names;
   }
 

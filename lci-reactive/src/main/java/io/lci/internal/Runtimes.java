@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.CoreInfo;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.error.LciException;
@@ -15,12 +16,19 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /** Creates runtimes. */
 public final class Runtimes {
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
   private static final int VALUE_BYTES = 4096;
+
+  private static final AtomicBoolean TOLD = new AtomicBoolean();
 
   private Runtimes() {}
 
@@ -162,11 +170,40 @@ public final class Runtimes {
     }
   }
 
+  /**
+   * What core this JVM has.
+   *
+   * @return the core
+   */
+  public static CoreInfo coreInfo() {
+    return info(load());
+  }
+
+  private static CoreInfo info(NativeLibrary library) {
+    return new CoreInfo(
+        library.version(), library.source(), library.callsBy(), library.callsReason());
+  }
+
   private static NativeLibrary load() {
     try {
-      return NativeLibrary.load();
+      NativeLibrary library = NativeLibrary.load();
+      if (TOLD.compareAndSet(false, true)) {
+        tell(info(library), library.callsAreSecondBest());
+      }
+      return library;
     } catch (NativeLibraryException e) {
       throw new NativeLoadException(String.valueOf(e.getMessage()), e);
     }
+  }
+
+  /** One line about the core; louder where the calls are slower than they could be. */
+  static void tell(CoreInfo core, boolean secondBest) {
+    LOG.atLevel(secondBest ? Level.INFO : Level.DEBUG)
+        .log(
+            "native core {} from {}, called by {}: {}",
+            core.version(),
+            core.source(),
+            core.calls(),
+            core.callsReason());
   }
 }

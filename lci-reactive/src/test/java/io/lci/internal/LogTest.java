@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import com.tngtech.archunit.core.domain.JavaField;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import io.lci.CoreInfo;
 import io.lci.LciOptions;
 import io.lci.Op;
 import io.lci.am.Payload;
@@ -145,6 +146,18 @@ class LogTest {
         .singleElement()
         .asString()
         .contains("barrier", "failed and nobody listens");
+  }
+
+  @Test
+  void callsThatCouldBeFasterAreALine() {
+    CoreInfo core = new CoreInfo("1.2.3", "there", "jna", "repacked");
+    Runtimes.tell(core, false);
+    assertThat(lines("INFO")).isEmpty();
+    Runtimes.tell(core, true);
+    assertThat(lines("INFO"))
+        .singleElement()
+        .asString()
+        .endsWith("native core 1.2.3 from there, called by jna: repacked");
   }
 
   @Test
