@@ -21,23 +21,15 @@ import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.io.IOException;
 import java.nio.ByteOrder;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/**
- * What {@code docs/guide/operations.md} shows is what stands here between {@code // show:} and
- * {@code // end}, compiled and run.
- */
+/** The snippets of {@code docs/guide/operations.md}. */
 @ExtendWith(LciLeakCheck.class)
 class OperationsGuideTest {
   private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -297,54 +289,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    Path home = Path.of(System.getProperty("lci.native.source")).getParent();
-    Path source = home.resolve("lci-reactive/src/test/java/io/lci/OperationsGuideTest.java");
-    Map<String, String> compiled = compiled(Files.readAllLines(source));
-    Map<String, String> shown = shown(Files.readAllLines(home.resolve("docs/guide/operations.md")));
-    assertThat(compiled).hasSizeGreaterThan(10);
-    assertThat(shown).isEqualTo(compiled);
-  }
-
-  private static Map<String, String> compiled(List<String> lines) {
-    Map<String, String> snippets = new LinkedHashMap<>();
-    String name = null;
-    List<String> body = new ArrayList<>();
-    for (String line : lines) {
-      String text = line.strip();
-      if (text.startsWith("// show: ")) {
-        name = text.substring("// show: ".length());
-      } else if (text.equals("// end")) {
-        snippets.put(name, String.join("\n", body).stripIndent());
-        name = null;
-        body.clear();
-      } else if (name != null) {
-        body.add(line);
-      }
-    }
-    return snippets;
-  }
-
-  /** Blocks of Java below a comment {@code <!-- shown: name -->}. */
-  private static Map<String, String> shown(List<String> lines) {
-    Map<String, String> snippets = new LinkedHashMap<>();
-    String name = null;
-    boolean inside = false;
-    List<String> body = new ArrayList<>();
-    for (String line : lines) {
-      if (line.startsWith("<!-- shown: ")) {
-        name = line.substring("<!-- shown: ".length(), line.indexOf(" -->"));
-      } else if (line.equals("```java")) {
-        assertThat(name).as("a block of Java that no test compiles").isNotNull();
-        inside = true;
-      } else if (line.equals("```")) {
-        snippets.put(name, String.join("\n", body));
-        inside = false;
-        name = null;
-        body.clear();
-      } else if (inside) {
-        body.add(line);
-      }
-    }
-    return snippets;
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 16);
   }
 }

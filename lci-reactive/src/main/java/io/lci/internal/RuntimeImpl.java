@@ -295,7 +295,7 @@ final class RuntimeImpl implements LciRuntime {
   void stalled(EventLoop loop, Destination destination, Duration time) {
     LOG.warn(
         "rank {}: {} accepted nothing for {} ms, {} operations wait, last answer {}{}; see"
-            + " docs/backpressure.md",
+            + " docs/guide/backpressure.md",
         rank,
         destination,
         time.toMillis(),

@@ -111,7 +111,7 @@ class LogTest {
         .singleElement()
         .asString()
         .contains("rank 2", "orders(5)", "1 operation", "retry_nocredit")
-        .contains("not open there", "asks for nothing", "docs/backpressure.md");
+        .contains("not open there", "asks for nothing", "docs/guide/backpressure.md");
   }
 
   @Test
@@ -122,7 +122,7 @@ class LogTest {
     assertThat(lines("WARN"))
         .singleElement()
         .asString()
-        .contains("send", "rank 2", "engine 0", "retry_nomem", "docs/backpressure.md")
+        .contains("send", "rank 2", "engine 0", "retry_nomem", "docs/guide/backpressure.md")
         .doesNotContain("not open there");
   }
 
