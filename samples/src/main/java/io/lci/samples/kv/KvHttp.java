@@ -112,7 +112,7 @@ final class KvHttp {
             node.scan(prefix.get(0))
                 .map(ServerSentEvent::of)
                 .onErrorResume(
-                    LciException.class, e -> Mono.just(ServerSentEvent.failure(e.getMessage()))),
+                    LciException.class, e -> Mono.just(ServerSentEvent.failure(reason(e)))),
             StandardCharsets.UTF_8);
   }
 
@@ -180,23 +180,27 @@ final class KvHttp {
         || error instanceof PeerLeftException
         || error instanceof MemoryClosedException) {
       int rank = ((LciException) error).rank();
-      return Answer.text(503, "rank " + rank + ", which has this key, is gone: " + error.getMessage());
+      return Answer.text(503, "rank " + rank + ", which has this key, is gone: " + reason(error));
     }
     if (error instanceof LciClosedException
         || error instanceof DeadlineExceededException
         || error instanceof ResourceExhaustedException) {
-      return Answer.text(503, error.getMessage());
+      return Answer.text(503, reason(error));
     }
     if (error instanceof TableFullException) {
-      return Answer.text(507, error.getMessage());
+      return Answer.text(507, reason(error));
     }
     if (error instanceof Body.TooLargeException) {
-      return Answer.text(413, error.getMessage());
+      return Answer.text(413, reason(error));
     }
     if (error instanceof IllegalArgumentException) {
-      return Answer.text(400, error.getMessage());
+      return Answer.text(400, reason(error));
     }
     return Answer.text(500, error.toString());
+  }
+
+  private static String reason(Throwable error) {
+    return String.valueOf(error.getMessage());
   }
 
   private static Publisher<Void> text(HttpServerResponse response, String text) {

@@ -101,10 +101,12 @@ final class KvNode {
         .flatMap(
             slot ->
                 switch (slot.state()) {
-                  case LIVE ->
-                      slot.entry().key().equals(key)
-                          ? Mono.just(slot.entry())
-                          : probe(table, key, probe + 1);
+                  case LIVE -> {
+                    Entry entry = slot.live();
+                    yield entry.key().equals(key)
+                        ? Mono.just(entry)
+                        : probe(table, key, probe + 1);
+                  }
                   case REMOVED -> probe(table, key, probe + 1);
                   default -> Mono.empty();
                 });

@@ -73,7 +73,10 @@ public final class KvService implements Callable<Integer> {
     try (LciRuntime lci = LciRuntime.create()) {
       PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
       new LciMetrics(lci).bindTo(registry);
-      KvNode node = KvNode.join(lci, new Placement(lci.size(), slots, slotBytes)).block();
+      KvNode node =
+          KvNode.join(lci, new Placement(lci.size(), slots, slotBytes))
+              .blockOptional()
+              .orElseThrow();
       DisposableServer server = start(lci, new KvHttp(node, registry));
       Thread leaving = new Thread(() -> leave(lci, server), "kv-leaving");
       Runtime.getRuntime().addShutdownHook(leaving);

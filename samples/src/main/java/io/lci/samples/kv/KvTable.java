@@ -7,7 +7,6 @@ import io.lci.am.Payload;
 import io.lci.rma.MemoryRegion;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.Objects;
 import java.util.concurrent.ConcurrentSkipListMap;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
@@ -105,7 +104,7 @@ final class KvTable {
     }
     byte[] copy = new byte[placement.slotBytes()];
     space(slot).get(0, copy);
-    return Objects.requireNonNull(Slot.read(copy).entry(), "the index names an empty slot");
+    return Slot.read(copy).live();
   }
 
   private @Nullable Integer freeSlot(String key) {

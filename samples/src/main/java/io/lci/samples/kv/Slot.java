@@ -4,6 +4,7 @@ package io.lci.samples.kv;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +43,11 @@ record Slot(State state, @Nullable Entry entry) {
   private static final Slot NEVER = new Slot(State.UNUSED, null);
   private static final Slot GONE = new Slot(State.REMOVED, null);
   private static final Slot HALF = new Slot(State.TORN, null);
+
+  /** Returns the entry of a live slot. */
+  Entry live() {
+    return Objects.requireNonNull(entry, "the slot has no entry");
+  }
 
   /** Writes an entry. The space is the slot's, little-endian. */
   static void writeLive(ByteBuffer space, Entry entry) {

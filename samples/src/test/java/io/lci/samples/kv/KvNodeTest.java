@@ -12,6 +12,7 @@ import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
@@ -138,7 +139,7 @@ class KvNodeTest {
               .concatMap(
                   i -> {
                     byte[] value = new byte[300 + i % 100];
-                    java.util.Arrays.fill(value, (byte) i);
+                    Arrays.fill(value, i.byteValue());
                     return nodes.get(0).put(key, value);
                   })
               .then();
