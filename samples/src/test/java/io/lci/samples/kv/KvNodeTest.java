@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lci.error.MemoryClosedException;
 import io.lci.error.PeerLeftException;
 import io.lci.samples.EachRank;
 import io.lci.samples.kv.KvTable.Stored;
@@ -179,7 +180,7 @@ class KvNodeTest {
         if (nodes.get(0).owner(key) == 2) {
           lost++;
           assertThatThrownBy(() -> nodes.get(0).get(key).block(LIMIT))
-              .isInstanceOf(PeerLeftException.class);
+              .isInstanceOfAny(PeerLeftException.class, MemoryClosedException.class);
           assertThatThrownBy(() -> nodes.get(0).put(key, value("w")).block(LIMIT))
               .isInstanceOf(PeerLeftException.class);
         } else {

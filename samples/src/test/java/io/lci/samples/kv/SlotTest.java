@@ -60,7 +60,7 @@ class SlotTest {
   @Test
   void anyBytesAreReadWithoutHarm() {
     Random random = new Random(4711);
-    for (int i = 0; i < 100_000; i++) {
+    for (int i = 0; i < 10_000; i++) {
       byte[] copy = new byte[BYTES];
       random.nextBytes(copy);
       if (i % 2 == 0) {
