@@ -2,8 +2,8 @@
 package io.lci.samples.kv;
 
 import io.lci.am.MessageView;
-import io.lci.am.PayloadWriter;
 import io.lci.am.Payload;
+import io.lci.am.PayloadWriter;
 import java.nio.charset.StandardCharsets;
 
 /**

@@ -30,7 +30,6 @@ final class KvHttp {
   private static final String TEXT = "text/plain; charset=utf-8";
   private static final String BYTES = "application/octet-stream";
 
-
   /** Says which rank owns the key that was asked for. */
   private static final String OWNER = "KV-Owner";
 
@@ -97,9 +96,7 @@ final class KvHttp {
         request,
         response,
         key ->
-            node.remove(key)
-                .map(version -> Answer.empty(204, version))
-                .switchIfEmpty(NOT_THERE));
+            node.remove(key).map(version -> Answer.empty(204, version)).switchIfEmpty(NOT_THERE));
   }
 
   private Publisher<Void> scan(HttpServerRequest request, HttpServerResponse response) {
@@ -150,7 +147,9 @@ final class KvHttp {
   }
 
   private Publisher<Void> answered(
-      HttpServerRequest request, HttpServerResponse response, Function<String, Mono<Answer>> answer) {
+      HttpServerRequest request,
+      HttpServerResponse response,
+      Function<String, Mono<Answer>> answer) {
     return key(request)
         .doOnNext(key -> response.header(OWNER, Integer.toString(node.owner(key))))
         .flatMap(answer)

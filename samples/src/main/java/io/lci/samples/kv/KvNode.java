@@ -65,8 +65,7 @@ final class KvNode {
             RpcHandler.response(
                 request -> Mono.justOrEmpty(mine.remove(request.utf8())).map(Payload::ofLong)));
     lci.rpc()
-        .serve(
-            SCAN, RpcHandler.stream(request -> mine.scan(request.utf8()).map(Entry::payload)));
+        .serve(SCAN, RpcHandler.stream(request -> mine.scan(request.utf8()).map(Entry::payload)));
   }
 
   private static Mono<Payload> put(KvTable mine, Message request) {
@@ -103,9 +102,7 @@ final class KvNode {
                 switch (slot.state()) {
                   case LIVE -> {
                     Entry entry = slot.live();
-                    yield entry.key().equals(key)
-                        ? Mono.just(entry)
-                        : probe(table, key, probe + 1);
+                    yield entry.key().equals(key) ? Mono.just(entry) : probe(table, key, probe + 1);
                   }
                   case REMOVED -> probe(table, key, probe + 1);
                   default -> Mono.empty();
@@ -142,17 +139,13 @@ final class KvNode {
     List<Flux<Entry>> parts =
         IntStream.range(0, lci.size())
             .mapToObj(
-                rank ->
-                    lci.rpc()
-                        .requestStream(rank, SCAN, Payload.ofUtf8(prefix))
-                        .map(Entry::of))
+                rank -> lci.rpc().requestStream(rank, SCAN, Payload.ofUtf8(prefix)).map(Entry::of))
             .toList();
     return merged(parts);
   }
 
   @SuppressWarnings("unchecked") // an array of a generic type
   private static Flux<Entry> merged(List<Flux<Entry>> parts) {
-    return Flux.mergeComparing(
-        AHEAD, Comparator.comparing(Entry::key), parts.toArray(Flux[]::new));
+    return Flux.mergeComparing(AHEAD, Comparator.comparing(Entry::key), parts.toArray(Flux[]::new));
   }
 }

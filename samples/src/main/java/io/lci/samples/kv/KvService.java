@@ -38,7 +38,8 @@ public final class KvService implements Callable<Integer> {
       names = "--port",
       paramLabel = "P",
       defaultValue = "8080",
-      description = "Rank R listens on P + R; 0: on any free one, which it prints. Default ${DEFAULT-VALUE}.")
+      description =
+          "Rank R listens on P + R; 0: on any free one, which it prints. Default ${DEFAULT-VALUE}.")
   int port;
 
   @Option(
@@ -52,7 +53,8 @@ public final class KvService implements Callable<Integer> {
       names = "--slot-bytes",
       paramLabel = "B",
       defaultValue = "1024",
-      description = "Bytes of a key with its value, 24 for itself included. Default ${DEFAULT-VALUE}.")
+      description =
+          "Bytes of a key with its value, 24 for itself included. Default ${DEFAULT-VALUE}.")
   int slotBytes;
 
   @Spec @Nullable CommandSpec spec;

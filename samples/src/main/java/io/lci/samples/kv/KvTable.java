@@ -90,7 +90,9 @@ final class KvTable {
     return version;
   }
 
-  /** Keys that begin with {@code prefix}, sorted, each with the value it has when its turn comes. */
+  /**
+   * Keys that begin with {@code prefix}, sorted, each with the value it has when its turn comes.
+   */
   Flux<Entry> scan(String prefix) {
     return Flux.fromIterable(slotOf.tailMap(prefix).entrySet())
         .takeWhile(entry -> entry.getKey().startsWith(prefix))

@@ -6,6 +6,7 @@ final class TableFullException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   TableFullException(int rank, String key) {
-    super("rank " + rank + " has no room for \"" + key + "\": remove keys, or start with more slots");
+    super(
+        "rank " + rank + " has no room for \"" + key + "\": remove keys, or start with more slots");
   }
 }

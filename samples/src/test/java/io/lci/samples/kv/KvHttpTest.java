@@ -98,8 +98,7 @@ class KvHttpTest {
     send(0, HttpMethod.PUT, "/kv/c", "three");
     Response scan = send(1, HttpMethod.GET, "/scan?prefix=b", "");
     assertThat(scan.status()).isEqualTo(200);
-    assertThat(scan.body())
-        .isEqualTo("id: b1\ndata: one\n\nid: b2\ndata: two\ndata: lines\n\n");
+    assertThat(scan.body()).isEqualTo("id: b1\ndata: one\n\nid: b2\ndata: two\ndata: lines\n\n");
   }
 
   @Test
@@ -110,7 +109,8 @@ class KvHttpTest {
     send(0, HttpMethod.PUT, "/kv/" + kept, "v");
     job.rank(2).close();
     assertThat(send(0, HttpMethod.GET, "/kv/" + lost, ""))
-        .matches(r -> r.status() == 503 && r.body().startsWith("rank 2, which has this key, is gone"));
+        .matches(
+            r -> r.status() == 503 && r.body().startsWith("rank 2, which has this key, is gone"));
     assertThat(send(1, HttpMethod.PUT, "/kv/" + lost, "w").status()).isEqualTo(503);
     assertThat(send(0, HttpMethod.GET, "/kv/" + kept, "").body()).isEqualTo("v");
     assertThat(send(0, HttpMethod.GET, "/scan", "").body()).contains("event: error", "rank 2");

@@ -157,9 +157,7 @@ class KvNodeTest {
                       assertThat(b).isEqualTo(first);
                     }
                   });
-      Flux.merge(
-              reading.then(Mono.<Long>empty()),
-              writing.then(Mono.just(newest[0])))
+      Flux.merge(reading.then(Mono.<Long>empty()), writing.then(Mono.just(newest[0])))
           .next()
           .block(LIMIT);
       assertThat(newest[0]).isPositive();
