@@ -54,7 +54,7 @@ final class MetricsPage {
         them get a gauge for each bucket, whose tag `le` Micrometer cuts at a microsecond: there the shortest buckets are one.
 
       A gauge that speaks of inboxes comes and goes with them; new ones appear with the second scrape. What each retry reason means is in
-      [backpressure.md](../backpressure.md).
+      [backpressure.md](backpressure.md).
       """
           .formatted(LciInstrumentation.TIMED_EVERY);
 

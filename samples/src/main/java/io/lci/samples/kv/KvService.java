@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.samples.kv;
+
+import io.lci.LciRuntime;
+import io.lci.metrics.LciMetrics;
+import io.lci.samples.Samples;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+import reactor.netty.DisposableServer;
+import reactor.netty.http.server.HttpServer;
+
+/** Serves keys and values over HTTP on every rank, until it is told to end. */
+@Command(
+    name = "kv-service",
+    mixinStandardHelpOptions = true,
+    description = {
+      "Keys and values over HTTP. Every rank serves all keys; each key is owned by one rank.",
+      "SIGTERM or Ctrl-C ends it when what it is doing is answered.",
+      "With ./lci run --grace SECONDS the others go on when a rank dies."
+    })
+public final class KvService implements Callable<Integer> {
+  private static final Duration LEAVING = Duration.ofSeconds(10);
+
+  @Option(
+      names = "--host",
+      defaultValue = "127.0.0.1",
+      description = "Address to listen on. Default ${DEFAULT-VALUE}.")
+  String host = "127.0.0.1";
+
+  @Option(
+      names = "--port",
+      paramLabel = "P",
+      defaultValue = "8080",
+      description =
+          "Rank R listens on P + R; 0: on any free one, which it prints. Default ${DEFAULT-VALUE}.")
+  int port;
+
+  @Option(
+      names = "--slots",
+      paramLabel = "N",
+      defaultValue = "16384",
+      description = "Places for keys on each rank. Default ${DEFAULT-VALUE}.")
+  int slots;
+
+  @Option(
+      names = "--slot-bytes",
+      paramLabel = "B",
+      defaultValue = "1024",
+      description =
+          "Bytes of a key with its value, 24 for itself included. Default ${DEFAULT-VALUE}.")
+  int slotBytes;
+
+  @Spec @Nullable CommandSpec spec;
+
+  /** Runs as a program of its own. */
+  public static void main(String[] args) {
+    Samples.run(new KvService(), args);
+  }
+
+  @Override
+  public Integer call() {
+    Samples.require(spec, port >= 0 && port < 65_536, "--port must be 0 to 65535, not " + port);
+    Samples.require(spec, slots > 0, "--slots must be at least 1, not " + slots);
+    Samples.require(
+        spec,
+        slotBytes >= 512 && slotBytes % 8 == 0,
+        "--slot-bytes must be a multiple of 8 and at least 512, not " + slotBytes);
+    try (LciRuntime lci = LciRuntime.create()) {
+      PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+      new LciMetrics(lci).bindTo(registry);
+      KvNode node =
+          KvNode.join(lci, new Placement(lci.size(), slots, slotBytes))
+              .blockOptional()
+              .orElseThrow();
+      DisposableServer server = start(lci, new KvHttp(node, registry));
+      Thread leaving = new Thread(() -> leave(lci, server), "kv-leaving");
+      Runtime.getRuntime().addShutdownHook(leaving);
+      System.out.printf("rank %d serves http://%s:%d%n", lci.rank(), host, server.port());
+      server.onDispose().block();
+    }
+    return 0;
+  }
+
+  private DisposableServer start(LciRuntime lci, KvHttp http) {
+    return HttpServer.create()
+        .host(host)
+        .port(port == 0 ? 0 : port + lci.rank())
+        .route(http::routes)
+        .bindNow();
+  }
+
+  /** Requests that have come are answered; then peers are told that this rank leaves. */
+  private static void leave(LciRuntime lci, DisposableServer server) {
+    server.disposeNow(LEAVING);
+    lci.disposeGracefully(LEAVING).block();
+  }
+}
