@@ -23,6 +23,7 @@ final class FfmCalls extends FfmObjectCalls {
   private static final MethodHandle LANE_WAKE = FfmLink.handle("lci_lane_wake");
   private static final MethodHandle LANE_FREE = FfmLink.handle("lci_lane_free");
   private static final MethodHandle LANE_OPEN_PORT = FfmLink.handle("lci_lane_open_port");
+  private static final MethodHandle LANE_OPEN_PART = FfmLink.handle("lci_lane_open_part");
   private static final MethodHandle LANE_ZERO_COPY = FfmLink.handle("lci_lane_zero_copy");
   private static final MethodHandle LANE_CLOSE_PORT = FfmLink.handle("lci_lane_close_port");
   private static final MethodHandle LANE_SYNCHRONIZER_CREATE =
@@ -132,6 +133,27 @@ final class FfmCalls extends FfmObjectCalls {
       return (int)
           LANE_OPEN_PORT.invokeExact(
               lane, number, name, messages, bytes, outIndex, outBase, outLength);
+    } catch (Throwable e) {
+      throw FfmLink.thrown(e);
+    }
+  }
+
+  @Override
+  public int laneOpenPart(
+      long lane,
+      int number,
+      long name,
+      int part,
+      int parts,
+      int messages,
+      long bytes,
+      long outIndex,
+      long outBase,
+      long outLength) {
+    try {
+      return (int)
+          LANE_OPEN_PART.invokeExact(
+              lane, number, name, part, parts, messages, bytes, outIndex, outBase, outLength);
     } catch (Throwable e) {
       throw FfmLink.thrown(e);
     }

@@ -40,6 +40,7 @@ abstract class FfmRuntimeCalls implements NativeCalls {
   private static final MethodHandle INFO = FfmLink.handle("lci_info");
   private static final MethodHandle RUNTIME_ARENA = FfmLink.handle("lci_runtime_arena");
   private static final MethodHandle RUNTIME_PEER_ARENA = FfmLink.handle("lci_runtime_peer_arena");
+  private static final MethodHandle THREAD_PIN = FfmLink.handle("lci_thread_pin");
   private static final MethodHandle RUNTIME_MAX_EAGER = FfmLink.handle("lci_runtime_max_eager");
 
   // Devices
@@ -302,6 +303,15 @@ abstract class FfmRuntimeCalls implements NativeCalls {
   public final int runtimeMaxEager(long runtime) {
     try {
       return (int) RUNTIME_MAX_EAGER.invokeExact(runtime);
+    } catch (Throwable e) {
+      throw FfmLink.thrown(e);
+    }
+  }
+
+  @Override
+  public final int threadPin(int offset) {
+    try {
+      return (int) THREAD_PIN.invokeExact(offset);
     } catch (Throwable e) {
       throw FfmLink.thrown(e);
     }
