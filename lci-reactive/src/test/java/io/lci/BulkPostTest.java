@@ -150,7 +150,6 @@ class BulkPostTest {
   }
 
   /** What waits for a rank without demand occupies the window; others go on while there is room. */
-  // Partly: V2 (one slow rank, ten thousand messages to the other)
   @Test
   void aSlowRankDelaysOthersOnlyWhenTheWindowIsFull() {
     int count = 10_000;
