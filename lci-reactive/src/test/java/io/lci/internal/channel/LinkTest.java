@@ -90,7 +90,9 @@ class LinkTest {
     assertThat(net.open(0) + net.open(1)).isZero();
   }
 
-  /** More frames than the link's window, in one direction alone: only acknowledgements let them go. */
+  /**
+   * More frames than the link's window, in one direction alone: only acknowledgements let them go.
+   */
   @Test
   void anItemOfManyFramesGoesOnWithTheAcknowledgements() {
     FakeNet net = new FakeNet(2);
