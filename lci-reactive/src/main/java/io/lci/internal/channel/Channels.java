@@ -197,25 +197,24 @@ public final class Channels implements Streams, Rpc {
     } else {
       sender
           .sendAll(rank, made.frames(), OutFrame.ENCODER)
-          .subscribe(null, error -> made.fail(refused(rank, error), Outcome.LOST));
+          .subscribe(null, error -> wireFailed(made, error));
     }
     return made;
   }
 
-  /** Frames cannot be sent: each exchange gets an error of the same type. */
-  private static Function<String, RuntimeException> refused(int rank, Throwable error) {
-    return operation -> {
-      if (error instanceof PeerFailedException e) {
-        return new PeerFailedException(WireError.detail(operation, rank, e.code(), e.hint()));
-      }
-      if (error instanceof PeerLeftException e) {
-        return new PeerLeftException(WireError.detail(operation, rank, e.code(), e.hint()));
-      }
-      if (error instanceof LciClosedException) {
-        return closed(operation);
-      }
-      return error instanceof RuntimeException e ? e : new IllegalStateException(error);
-    };
+  /** Frames cannot be sent any more: each exchange gets an error of the same type. */
+  private static void wireFailed(Link link, Throwable error) {
+    if (error instanceof PeerFailedException || error instanceof PeerLeftException) {
+      return; // its event ends the link, when what it had sent was handed on
+    }
+    link.fail(
+        operation -> {
+          if (error instanceof LciClosedException) {
+            return closed(operation);
+          }
+          return error instanceof RuntimeException e ? e : new IllegalStateException(error);
+        },
+        Outcome.LOST);
   }
 
   private static Function<String, RuntimeException> lost(PeerEvent event) {

@@ -436,7 +436,8 @@ final class Exchange {
   private void sendingEnded() {
     Receiver to = receiver;
     if (opener && kind == Kind.FORGET && to != null) {
-      to.complete(); // the answer only frees the place
+      // The answer only frees the place. Not from in here: the frame has not left yet
+      link.home().execute(to::complete, () -> {});
     }
     if (!opener && kind == Kind.CHANNEL && to instanceof Tap<?> tap && !tap.isAttached()) {
       cancel(Outcome.SUCCESS); // nobody will ever take the requests

@@ -90,6 +90,22 @@ class LinkTest {
     assertThat(net.open(0) + net.open(1)).isZero();
   }
 
+  /**
+   * More frames than the link's window, in one direction alone: only acknowledgements let them go.
+   */
+  @Test
+  void anItemOfManyFramesGoesOnWithTheAcknowledgements() {
+    FakeNet net = new FakeNet(2);
+    byte[] item = new byte[3 * Link.WINDOW * 2_048];
+    net.rank(1).publish("s", Flux.just(item), Codec.BYTES);
+    Heard<byte[]> heard = new Heard<>(1);
+    net.rank(0).subscribe(1, "s", Codec.BYTES).subscribe(heard);
+    net.run();
+    assertThat(heard.items).hasSize(1);
+    assertThat(heard.items.get(0)).hasSize(item.length);
+    assertThat(net.sent).filteredOn(p -> p.type() == FrameType.ACK).hasSizeBetween(8, 24);
+  }
+
   // Proves: Y2
   // On: inproc
   @Test
