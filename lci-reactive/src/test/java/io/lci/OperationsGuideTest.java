@@ -289,6 +289,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 16);
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 17);
   }
 }
