@@ -112,7 +112,7 @@ class SnapshotTest {
     post(1, LciInstrumentation.TIMED_EVERY - 1);
     turns(10);
     core.script = submitted -> Codes.POSTED;
-    Disposable barrier = runtime.barrier().subscribe();
+    Disposable barrier = runtime.barrier().subscribe(x -> {}, e -> {});
     turns(2);
     assertThat(timed).isEmpty();
     core.ended(runtime.loop(0).outbox().slots.context(0), Codes.DONE, 0);
@@ -124,7 +124,7 @@ class SnapshotTest {
   @Test
   void aSlotThatIsUsedAgainIsNotTimedAgain() {
     whatWasPostedIsTimedUntilItsSignal();
-    runtime.barrier().subscribe();
+    runtime.barrier().subscribe(x -> {}, e -> {});
     turns(2);
     core.ended(runtime.loop(0).outbox().slots.context(0), Codes.DONE, 0);
     turns(2);
