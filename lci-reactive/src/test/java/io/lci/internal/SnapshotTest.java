@@ -79,7 +79,7 @@ class SnapshotTest {
 
   private void post(int rank, int count) {
     IntStream.range(0, count)
-        .forEach(n -> runtime.post(Op.am(rank, PORT, Payload.ofLong(n))).subscribe());
+        .forEach(n -> runtime.post(Op.am(rank, PORT, Payload.ofLong(n))).subscribe(x -> {}, e -> {}));
   }
 
   private InboxState inboxState() {
@@ -252,7 +252,7 @@ class SnapshotTest {
     Inbox inbox = runtime.inbox(PORT, InboxOptions.defaults().withMaxRetained(1));
     turns(1);
     List<RetainedMessage> held = new ArrayList<>();
-    inbox.receiveRetained().subscribe(held::add);
+    inbox.receiveRetained().subscribe(held::add, e -> {});
     turns(1);
     core.message(0);
     turns(2);
