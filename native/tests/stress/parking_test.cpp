@@ -235,6 +235,7 @@ TEST(LostWakes, WakeFromAnotherThread) {
     uint64_t parks = 0;
     std::thread loop([&] {
       while (!stop) {
+        lane.enter();  // hears the bell that the last wake rang: a loop whose bell has rung does not sleep
         taken.store(given.load());
         lane.park_word().store(1, std::memory_order_seq_cst);
         if (given.load() != taken.load() || stop) {
