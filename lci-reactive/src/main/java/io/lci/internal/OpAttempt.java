@@ -4,12 +4,10 @@ package io.lci.internal;
 import io.lci.Op;
 import io.lci.am.Message;
 import io.lci.completion.Completion;
-import io.lci.error.DeadlineExceededException;
 import io.lci.error.LciException;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
@@ -95,13 +93,13 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
     Destination target = OpCodec.destination(outbox, op);
     destination = target;
     if (deadline != null) {
-      timer =
-          loop.runtime()
-              .timer()
-              .schedule(
-                  () -> loop.execute(this::deadlinePassed),
-                  deadline.toNanos(),
-                  TimeUnit.NANOSECONDS);
+      Duration limit = deadline;
+      try {
+        timer = Deadline.start(loop, limit, () -> deadlinePassed(limit));
+      } catch (RuntimeException e) { // it was disposed, or is the user's own
+        end(Deadline.refused(loop, target, op, e), null);
+        return;
+      }
     }
     outbox.submit(this, op, target);
   }
@@ -148,7 +146,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
     }
   }
 
-  private void deadlinePassed() {
+  private void deadlinePassed(Duration limit) {
     if (state == State.ENDED || isOver()) {
       return;
     }
@@ -159,14 +157,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
           default -> "posted";
         };
     Destination target = java.util.Objects.requireNonNull(destination);
-    LciException reason =
-        new DeadlineExceededException(
-            loop.outbox()
-                .failures
-                .detail(
-                    target,
-                    "error_timeout",
-                    op + " was " + where + " when its deadline of " + deadline + " passed"));
+    LciException reason = Deadline.passed(loop, target, op, where, limit);
     if (state == State.PARKED) {
       loop.outbox().unpark(target, node);
     } else if (state == State.POSTED) {

@@ -137,6 +137,80 @@ class DeadlinesTest {
     assertThat(errors).isEmpty();
   }
 
+  /** As of a Mono: what was posted may still take effect, and is not waited for. */
+  @ParameterizedTest
+  @EnumSource(Kind.class)
+  void whatAPosterPosted(Kind kind) {
+    operations.answer(Codes.POSTED);
+    operations.turns(1);
+    List<LciException> heard = new ArrayList<>();
+    List<PostOutcome> outcomes = new ArrayList<>();
+    Op op = operations.op(kind, 1).deadline(LIMIT).onError(heard::add).onOutcome(outcomes::add);
+    operations.runtime.loop(0).poster().submit(op).flush();
+    operations.turns(2);
+    assertThat(outcomes).containsExactly(PostOutcome.POSTED);
+    passes(LIMIT.minusNanos(1));
+    assertThat(heard).isEmpty();
+    passes(Duration.ofNanos(1));
+    assertThat(heard).singleElement().isInstanceOf(DeadlineExceededException.class);
+    assertThat(heard.get(0)).hasMessageContaining("posted");
+    assertThat(operations.inSlots()).isEqualTo(1);
+    operations.endAll(Codes.DONE);
+    assertThat(operations.inSlots()).isZero();
+    assertThat(heard).hasSize(1);
+  }
+
+  @ParameterizedTest
+  @EnumSource(Kind.class)
+  void whatAPosterHasInTheArray(Kind kind) {
+    operations.answer(Codes.POSTED);
+    operations.turns(1);
+    List<LciException> heard = new ArrayList<>();
+    List<PostOutcome> outcomes = new ArrayList<>();
+    Op op = operations.op(kind, 1).deadline(LIMIT).onError(heard::add).onOutcome(outcomes::add);
+    LoopTask both =
+        () -> {
+          operations.runtime.loop(0).poster().submit(op);
+          operations.clock.advanceTimeBy(LIMIT);
+        };
+    operations.runtime.loop(0).execute(both);
+    operations.turns(2);
+    assertThat(heard).singleElement().isInstanceOf(DeadlineExceededException.class);
+    assertThat(heard.get(0)).hasMessageContaining("queued");
+    assertThat(outcomes).isEmpty();
+    assertThat(operations.inSlots()).isEqualTo(1);
+    operations.endAll(Codes.DONE);
+    assertThat(operations.inSlots()).isZero();
+    assertThat(heard).hasSize(1);
+  }
+
+  /** Else nothing would ever end it. */
+  @ParameterizedTest
+  @EnumSource(How.class)
+  void aTimerThatTakesNoTaskFailsTheOperation(How how) {
+    operations.answer(Codes.RETRY_NOMEM);
+    operations.turns(1);
+    operations.clock.dispose();
+    subscribe(how, operations.op(Kind.AM, 1));
+    assertThat(errors)
+        .singleElement()
+        .isInstanceOf(LciException.class)
+        .asString()
+        .contains("the timer takes no deadline");
+    assertThat(operations.parked()).isZero();
+  }
+
+  @Test
+  void aDeadlineInTheFarFutureIsOne() {
+    operations.answer(Codes.DONE);
+    operations.turns(1);
+    Op op = operations.op(Kind.AM, 1).deadline(Duration.ofSeconds(Long.MAX_VALUE));
+    operations.runtime.post(op).subscribe(this::hear, errors::add);
+    operations.turns(3);
+    assertThat(errors).isEmpty();
+    assertThat(results).hasSize(1);
+  }
+
   @ParameterizedTest
   @EnumSource(Kind.class)
   void whatAPosterParked(Kind kind) {
