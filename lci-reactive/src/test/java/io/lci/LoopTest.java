@@ -33,6 +33,7 @@ import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Loops as schedulers, loops that the user drives, loops that sleep. Mutation: skip_wake. */
 @ExtendWith(LciLeakCheck.class)
@@ -144,6 +145,25 @@ class LoopTest {
     }
   }
 
+  /** The difference of two times must not wrap, or it sorts before what is due. */
+  @Test
+  void aTaskForNeverDoesNotHoldUpOthers() {
+    try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().invoker(true).build());
+        PollingOwner owner = new PollingOwner(job)) {
+      Scheduler scheduler = job.rank(0).loops().get(0).scheduler();
+      AtomicBoolean ran = new AtomicBoolean();
+      scheduler.schedule(() -> ran.set(true), 1, TimeUnit.NANOSECONDS);
+      long before = System.nanoTime();
+      while (System.nanoTime() - before < 2) {
+        Thread.onSpinWait(); // the first one is due before the second one is scheduled
+      }
+      Disposable never = scheduler.schedule(() -> {}, Long.MAX_VALUE, TimeUnit.NANOSECONDS);
+      owner.poll();
+      assertThat(ran).isTrue();
+      never.dispose();
+    }
+  }
+
   /** Whoever waits for his loop hears of what others give it, and of the end of his time. */
   @Test
   void aPollThatWaitsWakesForATask() throws InterruptedException {
@@ -178,14 +198,16 @@ class LoopTest {
 
   /** It is told although the operation is accepted before its subscriber is. */
   @Test
-  void aDeadlineThatPassesInTheArrayIsTold() throws InterruptedException {
-    try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().invoker(true).build());
+  void aDeadlineThatPassesInTheArrayIsTold() {
+    VirtualTimeScheduler clock = VirtualTimeScheduler.create();
+    LciOptions options = LciOptions.builder().invoker(true).timer(clock).build();
+    try (LciTestJob job = LciTestJob.start(1, options);
         PollingOwner owner = new PollingOwner(job)) {
       LciRuntime lci = job.rank(0);
       LciLoop loop = lci.loops().get(0);
       AtomicReference<Throwable> told = new AtomicReference<>();
       AtomicBoolean begun = new AtomicBoolean();
-      Op unmatched = Op.receive(0, 1, 8).deadline(Duration.ofMillis(1));
+      Op unmatched = Op.receive(0, 1, 8).deadline(LIMIT);
       // What begins in the last signals of a turn is in the array until the next one.
       lci.barrier()
           .subscribe(
@@ -198,7 +220,7 @@ class LoopTest {
       while (!begun.get()) {
         owner.poll();
       }
-      Thread.sleep(100); // the deadline's task comes first, then the one that sends the array
+      clock.advanceTimeBy(LIMIT); // its task comes first, then the one that sends the array
       loop.scheduler().schedule(() -> loop.poster().flush());
       for (int i = 0; i < 100 && told.get() == null; i++) {
         owner.poll();

@@ -35,12 +35,15 @@ final class Affinity {
     Thread trying =
         new Thread(
             () -> {
-              String refusal = pin(calls, largest);
-              if (refusal == null) {
+              try {
+                String refusal = pin(calls, largest);
+                if (refusal != null) {
+                  tried.completeExceptionally(
+                      new AffinityException(Detail.of("bind loops", "error_argument", refusal)));
+                }
                 tried.complete(null);
-              } else {
-                tried.completeExceptionally(
-                    new AffinityException(Detail.of("bind loops", "error_argument", refusal)));
+              } catch (Throwable e) { // whoever waits is to hear of it
+                tried.completeExceptionally(e);
               }
             },
             "lci-affinity");

@@ -8,6 +8,7 @@ final class LoopOwner {
   private final EventLoop loop;
   private final boolean invoker;
   private volatile @Nullable Thread thread;
+  private boolean released; // guarded by this
 
   LoopOwner(EventLoop loop, boolean invoker) {
     this.loop = loop;
@@ -39,10 +40,12 @@ final class LoopOwner {
     synchronized (this) {
       Thread owner = thread;
       if (owner == null || !owner.isAlive()) { // a dead owner leaves the loop to the next
-        if (owner != null) {
-          InvokerThreads.unregister(owner);
+        if (!released) {
+          if (owner != null) {
+            InvokerThreads.unregister(owner);
+          }
+          InvokerThreads.register(current);
         }
-        InvokerThreads.register(current);
         thread = current;
       }
     }
@@ -52,10 +55,11 @@ final class LoopOwner {
   }
 
   /** The loop has ended: its invoker may block again. */
-  void release() {
+  synchronized void release() {
     Thread driver = thread;
-    if (driver != null && invoker) {
+    if (driver != null && invoker && !released) {
       InvokerThreads.unregister(driver);
     }
+    released = true;
   }
 }

@@ -70,7 +70,7 @@ final class Shutdown {
 
   /** Starts, or shortens the time of a shutdown that has started. */
   void start(Duration limit) {
-    long by = System.nanoTime() + limit.toNanos();
+    long by = System.nanoTime() + Nanos.of(limit);
     if (!started.getAndSet(true) || by - closeBy < 0) {
       closeBy = by;
     }
@@ -127,7 +127,7 @@ final class Shutdown {
       }
     }
     start(limit);
-    awaitOver(System.nanoTime() + limit.toNanos() + STUCK_AFTER_NANOS);
+    awaitOver(System.nanoTime() + Nanos.of(limit) + STUCK_AFTER_NANOS);
     Throwable failure = cause;
     if (failure != null) {
       throw Exceptions.propagate(failure);
