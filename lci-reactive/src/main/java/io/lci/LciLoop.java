@@ -76,7 +76,10 @@ public interface LciLoop extends Disposable {
    * @param limit longest wait
    * @param <T> type of the value
    * @return the value, or null if {@code mono} completed empty
-   * @throws IllegalStateException as {@link #poll()}, or when {@code limit} passed
+   * @throws IllegalStateException as {@link #poll()}, or when {@code limit} passed; {@code mono} is
+   *     then cancelled
+   * @throws io.lci.error.LciClosedException when the loop ended before {@code mono} did, which is
+   *     then cancelled
    */
   <T> @org.jspecify.annotations.Nullable T await(Mono<T> mono, Duration limit);
 }

@@ -57,6 +57,11 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
       report(new SendResult<>(item, LciException.NONE, PostOutcome.DONE, invalid(e), null));
       return;
     }
+    if (!isWanting()) { // the function has cancelled
+      gone();
+      discard(item);
+      return;
+    }
     live.add(element);
     element.start();
   }

@@ -46,6 +46,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   private volatile @Nullable Throwable upstreamError;
 
   // Loop only
+  private boolean active;
   private boolean started;
 
   /** Requested from upstream and not reported. */
@@ -96,7 +97,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
         fused = source;
       }
     }
-    actual.onSubscribe(this);
+    begin();
   }
 
   @Override
@@ -104,7 +105,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
     Objects.requireNonNull(item, "item");
     if (upstreamDone) {
       Operators.onNextDropped(item, currentContext());
-    } else if (loop.inLoop() && queue.isEmpty() && !loop.isEncoding()) {
+    } else if (loop.inLoop() && queue.isEmpty() && !loop.isInBatch()) {
       take(item);
     } else if (queue.offer(item)) {
       signalLoop();
@@ -158,7 +159,9 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
             @Override
             public void rejected() {
+              signalled = 0;
               BulkRun.this.rejected();
+              discardQueue(); // also what came after the end
             }
           });
     }
@@ -194,10 +197,11 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   }
 
   private void work() {
-    if (demand > 0 && !started) {
-      started = true;
+    if (!active) {
+      active = true;
       loop.activate(this);
     }
+    started = started || demand > 0;
     if (fused == null) {
       takeQueued();
       if (started) {

@@ -62,6 +62,11 @@ final class BulkSend<T, R> extends BulkRun<T, R> implements Submitter {
       if (destination == null) {
         return;
       }
+      if (!isWanting()) { // the routing function has cancelled
+        gone();
+        discard(item);
+        return;
+      }
     }
     loop.outbox().submit(this, item, destination);
   }
@@ -162,7 +167,10 @@ final class BulkSend<T, R> extends BulkRun<T, R> implements Submitter {
   @SuppressWarnings("unchecked") // as above
   public void failed(Object item, Destination destination, RuntimeException reason) {
     report(
-        (T) item, destination.rank, Codes.DONE, known(reason, destination.rank, destination.port, sender.device()));
+        (T) item,
+        destination.rank,
+        Codes.DONE,
+        known(reason, destination.rank, destination.port, sender.device()));
   }
 
   @Override

@@ -125,8 +125,9 @@ final class EventLoop implements LciLoop {
     return end.isClosing();
   }
 
-  boolean isEncoding() {
-    return outbox.isEncoding();
+  /** As {@link Outbox#isInBatch()}. */
+  boolean isInBatch() {
+    return outbox.isInBatch();
   }
 
   /** Messages of its inboxes that are lent. */
@@ -265,9 +266,14 @@ final class EventLoop implements LciLoop {
     return !tasks.isEmpty() || !ready.isEmpty();
   }
 
-  /** Runs what waits here; returns how much there was. */
-  int runOwnWork() {
-    return tasks.run(TASK_BUDGET, onThrown) + drain();
+  /** Runs what waits here, and nothing of what that brings; returns how much there was. */
+  int runRound() {
+    return tasks.runRound(onThrown) + drainRound();
+  }
+
+  /** As {@link #runRound}, of what has signals to deliver. */
+  int drainRound() {
+    return ready.drain(ready.size(), onThrown);
   }
 
   /** How long the loop may sleep, at most {@code longest} nanoseconds. */
@@ -376,10 +382,7 @@ final class EventLoop implements LciLoop {
 
   /** The body of a dedicated loop's thread. */
   void runDedicated() {
-    List<Integer> affinity = runtime.options().affinity();
-    if (!affinity.isEmpty()) {
-      Affinity.bind(this, affinity.get(index));
-    }
+    bind();
     while (!tasks.hasEnded()) {
       try {
         if (turn() > 0) {
@@ -390,6 +393,17 @@ final class EventLoop implements LciLoop {
       } catch (Throwable e) { // fatal or not: whoever waits for this loop must hear of its end
         crash(e);
       }
+    }
+  }
+
+  private void bind() {
+    List<Integer> affinity = runtime.options().affinity();
+    try {
+      if (!affinity.isEmpty()) {
+        Affinity.bind(this, affinity.get(index));
+      }
+    } catch (Throwable e) { // as in a turn
+      crash(e);
     }
   }
 
@@ -416,7 +430,7 @@ final class EventLoop implements LciLoop {
     claim();
     long deadline = System.nanoTime() + Nanos.of(limit);
     while (!tasks.hasEnded()) {
-      int work = turn();
+      int work = turnOrCrash();
       long after = System.nanoTime();
       if (work > 0) {
         time.end(after);
@@ -437,11 +451,15 @@ final class EventLoop implements LciLoop {
   @Override
   public <T> @Nullable T await(Mono<T> mono, Duration limit) {
     claim();
-    AwaitSubscriber<T> result = new AwaitSubscriber<>();
+    AwaitSubscriber<T> result = new AwaitSubscriber<>(this);
     mono.subscribe(result);
     long deadline = System.nanoTime() + Nanos.of(limit);
-    while (!result.isDone() && !tasks.hasEnded()) {
-      if (turn() > 0) {
+    while (!result.isDone()) {
+      if (tasks.hasEnded()) {
+        result.cancel();
+        throw Errors.closed("await");
+      }
+      if (turnOrCrash() > 0) {
         idler.worked();
         continue;
       }
@@ -453,6 +471,16 @@ final class EventLoop implements LciLoop {
       idler.idle(left);
     }
     return result.get();
+  }
+
+  /** What ends a dedicated loop ends this one, too: half a turn leaves nothing as it should be. */
+  private int turnOrCrash() {
+    try {
+      return turn();
+    } catch (Throwable e) {
+      crash(e);
+      throw e;
+    }
   }
 
   private void claim() {

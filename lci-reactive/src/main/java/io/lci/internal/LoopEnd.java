@@ -8,6 +8,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.IntSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,6 +17,12 @@ import org.slf4j.LoggerFactory;
  */
 final class LoopEnd {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
+  /**
+   * Rounds in which what follows from the end is run. User code may add to each, for ever: a task
+   * that schedules itself, a retry.
+   */
+  private static final int LAST_ROUNDS = 1000;
 
   private final EventLoop loop;
   private final TaskQueue tasks;
@@ -106,14 +113,10 @@ final class LoopEnd {
     guarded(
         () -> outbox.slots.abandon(-1, owner -> Errors.closed("operation outstanding at close")));
     guarded(() -> loop.dispatcher().closeInboxes(reason));
-    for (LoopSubscription<?> subscription : List.copyOf(active)) {
-      guarded(subscription::onAbort);
-    }
     guarded(() -> loop.runtime().loopEnding(loop));
-    while (loop.runOwnWork() > 0) {
-      // until nothing follows from what was done
-    }
+    runWhatFollows(loop::runRound);
     tasks.end();
+    runWhatFollows(loop::drainRound); // new operations fail at once now
     guarded(loop.leases()::moveOut);
     guarded(() -> loop.runtime().alone(loop.lane()::free));
     guarded(tasks::reject);
@@ -122,6 +125,21 @@ final class LoopEnd {
     }
     loop.released();
     loop.runtime().loopEnded();
+  }
+
+  private void runWhatFollows(IntSupplier round) {
+    int rounds = 0;
+    while (abortActive() + round.getAsInt() > 0 && ++rounds < LAST_ROUNDS) {
+      // until nothing follows
+    }
+  }
+
+  /** Ends those that are there, also who came while others ended; returns how many. */
+  private int abortActive() {
+    List<LoopSubscription<?>> ending = List.copyOf(active);
+    active.clear();
+    ending.forEach(subscription -> guarded(subscription::onAbort));
+    return ending.size();
   }
 
   private void guarded(Runnable step) {

@@ -484,6 +484,8 @@ final class Outbox {
         stopped = true;
         waiting.awaitOwn(destination, code);
         destination.refused = batch > before;
+        // It was encoded, and waits on
+        parked.owner(node).parked(parked.item(node), destination, node, code);
         break;
       }
       node = following;
@@ -501,13 +503,17 @@ final class Outbox {
 
   // Taking back
 
-  /** Removes a waiting item. Not while its pass is under way: see {@link #isEncoding()}. */
+  /** Removes a waiting item. Not while its pass is under way: see {@link #isInBatch()}. */
   void unpark(Destination destination, int node) {
     parked.remove(destination, node);
   }
 
-  boolean isEncoding() {
-    return encoding;
+  /**
+   * Whether user code that runs now is called in the midst of a batch: by an encoder, or by a hook
+   * for what an outcome discards. Nothing may be taken back then.
+   */
+  boolean isInBatch() {
+    return encoding || settling;
   }
 
   /** Removes what one owner has waiting for a destination. */

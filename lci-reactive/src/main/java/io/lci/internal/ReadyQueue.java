@@ -19,6 +19,10 @@ final class ReadyQueue {
     return queue.isEmpty();
   }
 
+  int size() {
+    return queue.size();
+  }
+
   /** Drains at most {@code budget} of them; returns how many. */
   int drain(int budget, Consumer<Throwable> thrown) {
     int count = 0;

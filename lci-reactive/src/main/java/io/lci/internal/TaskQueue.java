@@ -83,6 +83,26 @@ final class TaskQueue {
     return count;
   }
 
+  /** Runs the tasks that are here, and none that they bring; returns how many. */
+  int runRound(Consumer<Throwable> thrown) {
+    Marker behind = new Marker();
+    tasks.offer(behind);
+    int count = -1;
+    while (!behind.reached) {
+      count += run(1, thrown);
+    }
+    return count;
+  }
+
+  private static final class Marker implements LoopTask {
+    private boolean reached;
+
+    @Override
+    public void run() {
+      reached = true;
+    }
+  }
+
   /** From now on tasks are rejected; returns when nobody is about to wake the lane any more. */
   void end() {
     ended = true;
