@@ -148,8 +148,8 @@ public record InboxOptions(
 
   /**
    * Sets where subscribers of the inbox are signalled, instead of on its home loop, as {@code
-   * publishOn} does: messages are still decoded on the loop, up to 256 ahead, and a cancel discards
-   * those. A {@link Inbox#handle(MessageHandler)} stays on the loop.
+   * publishOn} does: messages are still decoded on the loop, up to 256 or one larger batch ahead,
+   * and a cancel discards those. A {@link Inbox#handle(MessageHandler)} stays on the loop.
    *
    * @param value for example the {@linkplain io.lci.LciLoop#scheduler() scheduler} of another loop
    * @return new options

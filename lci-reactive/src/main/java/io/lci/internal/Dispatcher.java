@@ -8,6 +8,7 @@ import io.lci.nativebridge.NativeMemory;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +22,10 @@ final class Dispatcher {
   private final EventLoop loop;
   private final Lane lane;
   private final @Nullable InboxImpl[] inboxes;
-  private final Map<Integer, SynchronizerImpl> synchronizers = new HashMap<>();
+
+  /** Attached by any thread, before it tells anybody of one: another loop may signal it at once. */
+  private final Map<Integer, SynchronizerImpl> synchronizers = new ConcurrentHashMap<>();
+
   private final Map<Integer, GraphImpl> graphs = new HashMap<>();
   private final RecordView view = new RecordView();
 
@@ -49,12 +53,13 @@ final class Dispatcher {
     inboxes[index] = null;
   }
 
+  /** Any thread. */
   void attach(SynchronizerImpl synchronizer) {
     synchronizers.put(synchronizer.id(), synchronizer);
   }
 
   void detach(SynchronizerImpl synchronizer) {
-    synchronizers.remove(synchronizer.id());
+    synchronizers.remove(synchronizer.id(), synchronizer);
   }
 
   void attach(int id, GraphImpl graph) {

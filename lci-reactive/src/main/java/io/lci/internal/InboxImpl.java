@@ -56,6 +56,10 @@ final class InboxImpl implements OpenInbox {
 
   // Loop only
   private boolean forgotten;
+
+  /** Why it was closed, or could not be opened; null if the user disposed it. */
+  private @Nullable RuntimeException ending;
+
   private @Nullable NativeMemory store;
   private @Nullable InboxTap<?> active;
   private final ArrayDeque<Message> kept = new ArrayDeque<>();
@@ -123,6 +127,7 @@ final class InboxImpl implements OpenInbox {
       }
     } catch (RuntimeException e) {
       openFailure = e;
+      ending = e;
       forget();
       if (whole != null) {
         whole.dispose(); // a port does without none of its parts
@@ -204,7 +209,10 @@ final class InboxImpl implements OpenInbox {
    * dispatch.
    */
   void close(@Nullable RuntimeException error) {
-    disposed = true;
+    if (!disposed) {
+      disposed = true;
+      ending = error;
+    }
     forget();
     int closing = index;
     if (closing >= 0) {
@@ -339,7 +347,8 @@ final class InboxImpl implements OpenInbox {
           public void subscribe(CoreSubscriber<? super List<T>> actual) {
             attach(actual, new BatchTap<>(InboxImpl.this, actual, max, decoder));
           }
-        });
+        },
+        max);
   }
 
   @Override
@@ -380,7 +389,7 @@ final class InboxImpl implements OpenInbox {
     if (failure != null) {
       Operators.error(actual, failure);
     } else {
-      actual.onSubscribe(candidate);
+      candidate.begin();
     }
   }
 
@@ -406,6 +415,11 @@ final class InboxImpl implements OpenInbox {
 
   /** A tap has demand or was cancelled: publishes what it can take. */
   void serve(InboxTap<?> candidate) {
+    RuntimeException failure = ending;
+    if (failure != null) { // while this one was on its way here
+      candidate.fail(failure);
+      return;
+    }
     if (disposed) {
       candidate.complete();
       return;
@@ -446,6 +460,10 @@ final class InboxImpl implements OpenInbox {
       kept.addFirst(messages.get(i));
     }
     keptCount = kept.size();
+    InboxTap<?> current = active; // he may have come before the cancel did
+    if (current != null && !current.isOver()) {
+      current.schedule();
+    }
   }
 
   int retainedLeft() {

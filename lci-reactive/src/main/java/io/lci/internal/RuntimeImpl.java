@@ -453,11 +453,15 @@ final class RuntimeImpl implements LciRuntime {
             ? new InboxImpl(loop(inboxOptions.loop()), port, inboxOptions)
             : new PartitionedInbox(this, port, inboxOptions);
     OpenInbox existing = inboxes.putIfAbsent(port.number(), created);
-    if (existing == null) {
-      if (created instanceof PartitionedInbox cut) {
-        cut.parts().forEach(this::open);
-      } else {
-        open((InboxImpl) created);
+    boolean ending = existing != null && existing.isDisposed();
+    if (ending && !inboxes.replace(port.number(), existing, created)) {
+      return inbox(port, inboxOptions); // it went just now
+    }
+    if (existing == null || ending) {
+      List<InboxImpl> parts =
+          created instanceof PartitionedInbox cut ? cut.parts() : List.of((InboxImpl) created);
+      for (InboxImpl part : parts) {
+        open(part, ending); // the end of the one before may be on its way to the loop
       }
       return created;
     }
@@ -468,9 +472,9 @@ final class RuntimeImpl implements LciRuntime {
     return existing;
   }
 
-  private void open(InboxImpl inbox) {
+  private void open(InboxImpl inbox, boolean behindTasks) {
     EventLoop home = inbox.loop();
-    if (home.inLoop()) {
+    if (home.inLoop() && !behindTasks) {
       inbox.open();
       inbox.awaitOpen();
       return;
@@ -487,7 +491,7 @@ final class RuntimeImpl implements LciRuntime {
             inbox.openRejected();
           }
         });
-    if (!options.invoker() && !Schedulers.isInNonBlockingThread()) {
+    if (!options.invoker() && !Schedulers.isInNonBlockingThread()) { // else it opens later
       inbox.awaitOpen();
     }
   }
@@ -635,7 +639,7 @@ final class RuntimeImpl implements LciRuntime {
   public Synchronizer synchronizer(int threshold) {
     refuseClosed("create synchronizer");
     SynchronizerImpl synchronizer = SynchronizerImpl.create(loop(0), threshold);
-    loop(0).execute(() -> loop(0).dispatcher().attach(synchronizer));
+    loop(0).dispatcher().attach(synchronizer);
     return synchronizer;
   }
 

@@ -16,6 +16,12 @@ final class Signals {
   }
 
   static <T> Flux<T> on(@Nullable Scheduler where, Flux<T> flux) {
-    return where == null ? flux : flux.publishOn(where, Queues.SMALL_BUFFER_SIZE);
+    return on(where, flux, 1);
+  }
+
+  /** Of a Flux whose elements hold up to {@code most} things: so many fewer are taken ahead. */
+  static <T> Flux<T> on(@Nullable Scheduler where, Flux<T> flux, int most) {
+    int ahead = Math.max(1, Queues.SMALL_BUFFER_SIZE / most);
+    return where == null ? flux : flux.publishOn(where, ahead);
   }
 }

@@ -3,8 +3,11 @@ package io.lci.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lci.Op;
 import io.lci.am.Inbox;
 import io.lci.am.Message;
+import io.lci.am.Payload;
+import io.lci.am.PayloadWriter;
 import io.lci.am.Port;
 import io.lci.internal.Operations.Kind;
 import io.lci.nativebridge.Codes;
@@ -58,6 +61,46 @@ class BatchCancelTest {
     operations.core.message(0);
     operations.turns(1);
     assertThat(next).hasSize(2);
+    taking.dispose();
+  }
+
+  /** The next one may be served before the cancel comes to the loop, and may never ask again. */
+  @Test
+  void messagesDoNotStayForWhoIsThereAlready() {
+    taking = inbox.receiveBatches(10).subscribe(received::addAll);
+    List<List<Message>> next = new ArrayList<>();
+    Payload changing =
+        new Payload() {
+          @Override
+          public int size() {
+            return 0;
+          }
+
+          @Override
+          public void writeTo(PayloadWriter out) { // in an encoder a cancel is put off
+            taking.dispose();
+            taking = inbox.receiveBatches(10).subscribe(next::add);
+          }
+        };
+    operations.turns(1);
+    operations.answer(Codes.POSTED);
+    operations
+        .runtime
+        .post(operations.op(Kind.SEND, 1))
+        .subscribe(
+            c ->
+                operations
+                    .runtime
+                    .loop(0)
+                    .poster()
+                    .submit(Op.am(Operations.PEER, Operations.PORT, changing)));
+    operations.turns(2);
+    operations.posted.keySet().forEach(c -> operations.core.ended(c, Codes.DONE, Operations.PEER));
+    operations.core.message(0);
+    operations.turns(3);
+    assertThat(received).isEmpty();
+    assertThat(next).singleElement().asList().hasSize(1);
+    assertThat(inbox.depth()).isZero();
     taking.dispose();
   }
 

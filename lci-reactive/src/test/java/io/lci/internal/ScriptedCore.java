@@ -135,6 +135,15 @@ final class ScriptedCore {
     ring();
   }
 
+  /** The next full enter fires a synchronizer. */
+  void fired(int id) {
+    records.add(
+        () ->
+            lane.putLong(
+                nextRecord(Codes.RECORD_SYNC) + Layout.RECORD_CONTEXT, (long) id << Integer.SIZE));
+    ring();
+  }
+
   /** Says how many messages are stored for an inbox. */
   void stored(int inbox, int messages) {
     lane.putInt(layout.demandOffset() + inbox * Layout.DEMAND_SIZE + Layout.DEMAND_DEPTH, messages);
