@@ -290,7 +290,12 @@ public final class Channels implements Streams, Rpc {
     }
     Duration deadline = call.deadline();
     if (deadline != null) {
-      exchange.timer(later(() -> expired(exchange, tap, deadline), deadline.toMillis()));
+      try {
+        exchange.timer(later(() -> expired(exchange, tap, deadline), deadline.toMillis()));
+      } catch (RuntimeException e) { // the timer takes no more, or not so long a time
+        exchange.fail(e, Outcome.ERROR); // its observer hears of the end, too
+        return exchange;
+      }
     }
     Payload request = call.request();
     Publisher<? extends Payload> requests = call.requests();
@@ -304,7 +309,7 @@ public final class Channels implements Streams, Rpc {
   }
 
   private static void expired(Exchange exchange, Tap<?> tap, Duration deadline) {
-    if (exchange.isClosed() || tap.isOver()) {
+    if (exchange.isClosed()) {
       return;
     }
     String progress = exchange.progress();

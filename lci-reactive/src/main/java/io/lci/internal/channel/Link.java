@@ -365,6 +365,7 @@ final class Link {
               "rank " + owner.rank() + " serves " + most + " of these at a time: the limit"));
       return;
     }
+    exchange.admit(frame);
     guarded(
         exchange,
         () -> {
