@@ -386,7 +386,12 @@ final class Link {
                 WireError.detail(
                     operation, peer, WireError.PROTOCOL, "it sent what makes no sense: " + what)),
         Outcome.ERROR);
-    farewell = error;
+    farewell(error);
+  }
+
+  /** The link has failed: the peer is told why, as the last it hears. */
+  void farewell(WireError reason) {
+    farewell = reason;
     schedule();
   }
 
