@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param deadline how long the whole call may take, from its first request on; null for ever. On
  *     expiry the call is cancelled and ends with {@link io.lci.error.DeadlineExceededException},
- *     which says how far it had come. Measured by {@link io.lci.LciOptions#timer()}
+ *     which says how far it had come; requests that go on after the answers are cancelled, too.
+ *     Measured by {@link io.lci.LciOptions#timer()}
  */
 public record CallOptions(@Nullable Duration deadline) {
   private static final CallOptions DEFAULTS = new CallOptions(null);

@@ -78,9 +78,9 @@ public interface Rpc {
    *
    * @param rank who serves it
    * @param function its name
-   * @param requests subscribed on loop 0 at the first request, asked for what the handler asks for.
-   *     Their error ends both directions, here with that error. They may go on after the answers
-   *     completed
+   * @param requests subscribed on loop 0 at the first request; asked for one item, which is sent
+   *     unasked, and beyond it for what the handler asks for. Their error ends both directions,
+   *     here with that error. They may go on after the answers completed
    * @param options deadline
    * @return the answers; cancel ends both directions
    */

@@ -59,7 +59,8 @@ public interface RpcHandler {
    * @param requests to be subscribed once, on any thread; signals on loop 0. Demand travels to the
    *     caller, and so does a cancel, which leaves the answers alone. Fails with the caller's
    *     error, with {@link io.lci.error.OperationCancelledException} when the caller cancels the
-   *     whole, and with its rank's end. Without a subscriber it is cancelled when the answers end
+   *     whole, and with its rank's end. Without a subscriber it is cancelled when the answers end;
+   *     whoever subscribes after that gets {@link io.lci.error.OperationCancelledException}, too
    * @return the answers; they may go on when the requests have ended, and the other way round. An
    *     error ends both
    */

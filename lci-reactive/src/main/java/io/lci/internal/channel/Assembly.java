@@ -50,10 +50,9 @@ final class Assembly {
    * How many more items to ask for, given what the subscriber wants: few times, and never too many.
    */
   int toAsk(long demand) {
-    long want = Math.min(demand, StreamLimits.WINDOW) - credit;
-    return want > 0 && (credit + want == demand || want >= StreamLimits.WINDOW / 4)
-        ? (int) want
-        : 0;
+    long asked = credit + (isPartial() ? 1 : 0); // what has begun to come was asked for, too
+    long want = Math.min(demand, StreamLimits.WINDOW) - asked;
+    return want > 0 && (asked + want == demand || want >= StreamLimits.WINDOW / 4) ? (int) want : 0;
   }
 
   /**

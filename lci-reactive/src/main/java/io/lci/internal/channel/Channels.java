@@ -12,9 +12,11 @@ import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.error.DeadlineExceededException;
 import io.lci.error.LciClosedException;
+import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
+import io.lci.error.PortClosedException;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcExchange.Outcome;
@@ -203,8 +205,10 @@ public final class Channels implements Streams, Rpc {
   }
 
   /** Frames cannot be sent any more: each exchange gets an error of the same type. */
-  private static void wireFailed(Link link, Throwable error) {
-    if (error instanceof PeerFailedException || error instanceof PeerLeftException) {
+  private void wireFailed(Link link, Throwable error) {
+    if (error instanceof PeerFailedException
+        || error instanceof PeerLeftException
+        || error instanceof PortClosedException) { // it closes its ports just before it leaves
       return; // its event ends the link, when what it had sent was handed on
     }
     link.fail(
@@ -215,6 +219,13 @@ public final class Channels implements Streams, Rpc {
           return error instanceof RuntimeException e ? e : new IllegalStateException(error);
         },
         Outcome.LOST);
+    if (error instanceof LciException known && !(error instanceof LciClosedException)) {
+      // Or the peer would wait for what does not come any more. If that fails, too, so be it
+      link.farewell(WireError.of(known.code(), known.hint()));
+      sender
+          .sendAll(link.peer(), link.frames(), OutFrame.ENCODER)
+          .subscribe(null, again -> LOG.warn("{} could not be told of its end", link, again));
+    }
   }
 
   private static Function<String, RuntimeException> lost(PeerEvent event) {
@@ -263,7 +274,11 @@ public final class Channels implements Streams, Rpc {
   /** The runtime closes. */
   private void closed(Throwable reason) {
     isClosed = true;
-    LOG.debug("rank {}: streams and RPC end", rank(), reason);
+    if (reason instanceof LciClosedException) {
+      LOG.debug("rank {}: streams and RPC end", rank(), reason);
+    } else {
+      LOG.error("rank {}: streams and RPC end", rank(), reason);
+    }
     for (Link link : links) {
       if (link != null) {
         link.fail(Channels::closed, Outcome.LOST);
@@ -290,7 +305,12 @@ public final class Channels implements Streams, Rpc {
     }
     Duration deadline = call.deadline();
     if (deadline != null) {
-      exchange.timer(later(() -> expired(exchange, tap, deadline), deadline.toMillis()));
+      try {
+        exchange.timer(later(() -> expired(exchange, tap, deadline), deadline.toMillis()));
+      } catch (RuntimeException e) { // the timer takes no more, or not so long a time
+        exchange.fail(e, Outcome.ERROR); // its observer hears of the end, too
+        return exchange;
+      }
     }
     Payload request = call.request();
     Publisher<? extends Payload> requests = call.requests();
@@ -304,7 +324,7 @@ public final class Channels implements Streams, Rpc {
   }
 
   private static void expired(Exchange exchange, Tap<?> tap, Duration deadline) {
-    if (exchange.isClosed() || tap.isOver()) {
+    if (exchange.isClosed()) {
       return;
     }
     String progress = exchange.progress();

@@ -87,18 +87,22 @@ final class Exchange {
     return exchange;
   }
 
-  /** One that the peer opened. */
+  /** One that the peer opened; {@link #admit} follows unless it is refused. */
   static Exchange theirs(Link link, InFrame frame) {
     OutFrame.Open none = new OutFrame.Open(frame.kind, new byte[0], new byte[0], 0);
     Exchange exchange = new Exchange(link, frame.kind, frame.name, false, none);
     exchange.id = frame.id;
-    exchange.outbound().credit(frame.credit);
-    if (frame.kind == Kind.STREAM) {
-      exchange.receiveDone = true;
-    } else {
-      exchange.in.allow(1);
-    }
     return exchange;
+  }
+
+  /** It has a place: gives it what those that are refused do without. */
+  void admit(InFrame frame) {
+    outbound().credit(frame.credit);
+    if (kind == Kind.STREAM) {
+      receiveDone = true;
+    } else {
+      in.allow(1);
+    }
   }
 
   void receiver(Receiver who) {
@@ -213,13 +217,22 @@ final class Exchange {
     }
   }
 
-  /** Ends both directions with an error that the peer hears of. */
+  /**
+   * Ends both directions, with an error that the peer hears of; or, where this rank has sent its
+   * own end already, with a cancel: after that end an error would make no sense.
+   */
   void abandon(WireError error) {
     stopSending();
     discarding = true;
     in.dispose();
-    if (errorDue == null) {
-      errorDue = error;
+    if (!sendDone) {
+      if (errorDue == null) {
+        errorDue = error;
+      }
+    } else if (!receiveDone) {
+      cancelDue = true;
+    } else {
+      closeIfDone();
     }
     wake();
   }
@@ -263,7 +276,17 @@ final class Exchange {
   void tell(Throwable reason) {
     Receiver to = receiver;
     if (to != null) {
-      to.error(reason);
+      guarded(() -> to.error(reason));
+    }
+  }
+
+  /** User code that must not throw, and may: what is under way here goes on. Any thread. */
+  void guarded(Runnable step) {
+    try {
+      step.run();
+    } catch (Throwable e) {
+      Exceptions.throwIfJvmFatal(e);
+      LOG.error("{}: uncaught in user code", operation(), e);
     }
   }
 
@@ -439,7 +462,7 @@ final class Exchange {
       // The answer only frees the place. Not from in here: the frame has not left yet
       link.home().execute(to::complete, () -> {});
     }
-    if (!opener && kind == Kind.CHANNEL && to instanceof Tap<?> tap && !tap.isAttached()) {
+    if (!opener && !receiveDone && to instanceof Tap<?> tap && tap.refuse()) {
       cancel(Outcome.SUCCESS); // nobody will ever take the requests
     }
     closeIfDone();

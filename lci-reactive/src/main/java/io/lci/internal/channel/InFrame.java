@@ -108,7 +108,9 @@ final class InFrame {
     }
     int ack = in.i32();
     InFrame frame = new InFrame(type, flags, view.tag(), ack, in.i64());
-    if (type.isNumbered() != (frame.number > 0) || type.isNumbered() != (frame.id > 0)) {
+    boolean numbered = frame.number > 0 && frame.id > 0;
+    boolean bare = frame.number == 0 && frame.id == 0;
+    if (type.isNumbered() ? !numbered : !bare) {
       throw new BadFrame(type + " with number " + frame.number + " and exchange " + frame.id);
     }
     frame.readBody(in);

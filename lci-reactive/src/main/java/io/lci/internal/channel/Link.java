@@ -365,6 +365,7 @@ final class Link {
               "rank " + owner.rank() + " serves " + most + " of these at a time: the limit"));
       return;
     }
+    exchange.admit(frame);
     guarded(
         exchange,
         () -> {
@@ -385,7 +386,12 @@ final class Link {
                 WireError.detail(
                     operation, peer, WireError.PROTOCOL, "it sent what makes no sense: " + what)),
         Outcome.ERROR);
-    farewell = error;
+    farewell(error);
+  }
+
+  /** The link has failed: the peer is told why, as the last it hears. */
+  void farewell(WireError reason) {
+    farewell = reason;
     schedule();
   }
 

@@ -37,7 +37,7 @@ final class Names {
 
   /** A name as it travels. */
   static byte[] bytes(String name) {
-    byte[] bytes = OutFrame.utf8(name, Streams.MAX_NAME + 1);
+    byte[] bytes = OutFrame.utf8(name, OutFrame.beyond(Streams.MAX_NAME));
     if (bytes.length == 0 || bytes.length > Streams.MAX_NAME) {
       throw new IllegalArgumentException(
           "a name has 1 to " + Streams.MAX_NAME + " bytes in UTF-8: \"" + name + '"');

@@ -122,7 +122,7 @@ final class Observed implements RpcExchange {
     if (side == Side.SERVER || started) {
       throw new IllegalStateException("only the client, and only when the call begins");
     }
-    if (OutFrame.utf8(value, MAX_TRACEPARENT + 1).length > MAX_TRACEPARENT) {
+    if (OutFrame.utf8(value, OutFrame.beyond(MAX_TRACEPARENT)).length > MAX_TRACEPARENT) {
       throw new IllegalArgumentException("at most " + MAX_TRACEPARENT + " bytes: " + value);
     }
     traceparent = value;

@@ -139,6 +139,11 @@ final class OutFrame {
     out.putBytes(head).putBytes(data, offset, length);
   }
 
+  /** What {@link #utf8} needs at most to show that a text has more bytes than {@code most}. */
+  static int beyond(int most) {
+    return most + 4; // the longest character: fewer bytes may be left over for want of room
+  }
+
   /**
    * As many whole characters as fit. A surrogate without its other half becomes a question mark.
    */

@@ -188,7 +188,13 @@ final class Outbound<T> implements CoreSubscriber<T> {
     if (want > 0 && (outstanding + want == credit || want >= StreamLimits.WINDOW / 4 || once)) {
       outstanding += want;
       requested += want; // written by the loop alone
-      source.request(want);
+      try {
+        source.request(want);
+      } catch (Throwable e) { // a source must not; whoever waits for its items is to hear of it
+        Exceptions.throwIfJvmFatal(e);
+        cancelUpstream();
+        onError(e);
+      }
     }
   }
 
@@ -271,7 +277,7 @@ final class Outbound<T> implements CoreSubscriber<T> {
   private void cancelUpstream() {
     Subscription source = upstream;
     if (source != null && !done) {
-      source.cancel();
+      exchange.guarded(source::cancel);
     }
   }
 

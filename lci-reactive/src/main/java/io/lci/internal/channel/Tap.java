@@ -28,6 +28,9 @@ final class Tap<T> implements Subscription, Receiver {
   private static final AtomicIntegerFieldUpdater<Tap> ATTACHED =
       AtomicIntegerFieldUpdater.newUpdater(Tap.class, "attached");
 
+  /** In {@link #attached}: nobody has subscribed, and nobody may any more. */
+  private static final int REFUSED = 2;
+
   private final Home home;
   private final Function<? super Message, ? extends T> decoder;
 
@@ -79,8 +82,7 @@ final class Tap<T> implements Subscription, Receiver {
   /** Any thread. The first comes in, others are refused. */
   void attach(CoreSubscriber<? super T> subscriber) {
     if (!ATTACHED.compareAndSet(this, 0, 1)) {
-      Operators.error(
-          subscriber, new IllegalStateException("the requests of a channel have one subscriber"));
+      Operators.error(subscriber, refusal());
       return;
     }
     actual = subscriber;
@@ -91,8 +93,17 @@ final class Tap<T> implements Subscription, Receiver {
     }
   }
 
-  boolean isAttached() {
-    return attached != 0;
+  /** Takes no subscriber any more; returns false if it has one. */
+  boolean refuse() {
+    return ATTACHED.compareAndSet(this, 0, REFUSED);
+  }
+
+  private RuntimeException refusal() {
+    Exchange ended = exchange;
+    return attached == REFUSED && ended != null
+        ? ended.failure(
+            WireError.of(WireError.CANCELLED, "the answers ended before this subscription"))
+        : new IllegalStateException("the requests of a channel have one subscriber");
   }
 
   reactor.util.context.Context context() {

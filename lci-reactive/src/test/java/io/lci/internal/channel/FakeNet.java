@@ -63,6 +63,11 @@ final class FakeNet {
   /** Messages to these ranks are refused: they wait at their senders. */
   final java.util.Set<Integer> full = new java.util.HashSet<>();
 
+  /** Whether what tasks throw is kept in {@link #uncaught}, as a loop logs it and goes on. */
+  boolean keepsUncaught;
+
+  final List<Throwable> uncaught = new ArrayList<>();
+
   private final Thread thread = Thread.currentThread();
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final Random random;
@@ -114,7 +119,14 @@ final class FakeNet {
   /** Runs what is to be run, without delivering anything. */
   void settle() {
     for (Runnable task = nextTask(); task != null; task = nextTask()) {
-      task.run();
+      try {
+        task.run();
+      } catch (RuntimeException e) {
+        if (!keepsUncaught) {
+          throw e;
+        }
+        uncaught.add(e);
+      }
     }
     for (Wire wire : List.copyOf(wires)) {
       wire.flush();
@@ -186,6 +198,18 @@ final class FakeNet {
     for (int other = 0; other < ranks.size(); other++) {
       if (other != rank) {
         events.get(other).emitNext(new PeerEvent(rank, state), Sinks.EmitFailureHandler.FAIL_FAST);
+      }
+    }
+    settle();
+  }
+
+  /** What one rank sends to the other is refused from now on, for this reason. */
+  void breaks(int from, int to, Throwable reason) {
+    for (Wire wire : List.copyOf(wires)) {
+      if (wire.from == from && wire.to == to) {
+        wire.parked.clear();
+        wire.cancel();
+        wire.sink.error(reason);
       }
     }
     settle();

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lci.am.Message;
 import io.lci.internal.channel.OutFrame.Open;
 import io.lci.internal.channel.OutFrame.Part;
+import io.lci.stream.Codec;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -233,5 +234,35 @@ class FrameTest {
   private static void refused(long tag, byte[] bytes, String why) {
     assertThatThrownBy(() -> InFrame.of(new Message(PEER, tag, bytes)))
         .isInstanceOfSatisfying(BadFrame.class, e -> assertThat(e.what()).contains(why));
+  }
+
+  /** Not cut where its last character does not fit: that would be another name. */
+  @Test
+  void aNameIsTooLongByAnyCharacter() {
+    FakeNet net = new FakeNet(2);
+    for (String last : List.of("a", "\u00f1", "\u20ac", "\ud83d\ude00")) {
+      for (int before = 252; before <= 256; before++) {
+        String name = "n".repeat(before) + last;
+        int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+        if (bytes > 255) {
+          assertThatThrownBy(() -> net.rank(0).subscribe(1, name, Codec.INT))
+              .isInstanceOf(IllegalArgumentException.class)
+              .hasMessageContaining("1 to 255 bytes");
+        } else {
+          assertThat(Names.bytes(name)).hasSize(bytes);
+        }
+      }
+    }
+  }
+
+  /** What has no number must have none. */
+  @Test
+  void anAcknowledgementWithANumberIsNoFrame() {
+    FakeNet.Recorder out = new FakeNet.Recorder();
+    OutFrame.ack().numbered(0, 0).writeTo(out);
+    byte[] bytes = out.bytes.toByteArray();
+    assertThatThrownBy(() -> InFrame.of(new Message(1, -3, bytes))).isInstanceOf(BadFrame.class);
+    bytes[15] = (byte) 0x80; // a negative exchange
+    assertThatThrownBy(() -> InFrame.of(new Message(1, 0, bytes))).isInstanceOf(BadFrame.class);
   }
 }
