@@ -28,9 +28,10 @@ public enum LciTags implements KeyName {
   PEER("peer", "all; with MetricsOptions.withPeerRanks(n) the rank if below n, or other"),
   /** State of a peer. */
   STATE("state", "alive, left (announced), failed (died)"),
-  /** Where bytes went. */
+  /** Where bytes or items went. */
   DIRECTION(
-      "direction", "sent or received by message; remote: put or got by this rank without one"),
+      "direction",
+      "sent or received by message; of bytes also remote: put or got by this rank without one"),
   /** Name of a counter of the snapshot. */
   COUNTER("counter", "name of the counter in LciSnapshot"),
   /** This rank. */

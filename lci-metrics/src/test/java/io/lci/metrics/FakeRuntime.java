@@ -81,7 +81,13 @@ final class FakeRuntime {
     counters.put("arrivals", 11L);
     counters.keySet().forEach(name -> second.put(name, 0L));
     rest.put("parks", 4L);
-    for (String name : List.of("discarded", "signals_dropped", "unexpected_stored")) {
+    for (String name :
+        List.of(
+            "discarded",
+            "signals_dropped",
+            "unexpected_stored",
+            "stream_items_sent",
+            "stream_items_received")) {
       rest.put(name, 0L);
     }
   }

@@ -11,6 +11,7 @@ import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -172,6 +173,32 @@ class LciMetricsJobTest {
                   .count())
           .isEqualTo(COUNT);
     }
+  }
+
+  @Test
+  void itemsOfAStreamAreCountedWhereTheyLeaveAndWhereTheyCome() {
+    try (LciTestJob job = LciTestJob.start(2);
+        LciMetrics sender = new LciMetrics(job.rank(0), named("sender"));
+        LciMetrics receiver = new LciMetrics(job.rank(1), named("receiver"))) {
+      sender.bindTo(registry);
+      receiver.bindTo(registry);
+      job.rank(0).streams().publish("numbers", Flux.range(1, COUNT), Codec.INT);
+      assertThat(job.rank(1).streams().subscribe(0, "numbers", Codec.INT).count().block(LIMIT))
+          .isEqualTo(COUNT);
+      clock.add(LciMetrics.SNAPSHOT_AGE);
+      assertThat(items("sender", "sent")).isEqualTo(COUNT);
+      assertThat(items("sender", "received")).isZero();
+      assertThat(items("receiver", "received")).isEqualTo(COUNT);
+      assertThat(items("receiver", "sent")).isZero();
+    }
+  }
+
+  private double items(String job, String direction) {
+    return registry
+        .get("lci.stream.items")
+        .tags("runtime", job, "direction", direction)
+        .functionCounter()
+        .count();
   }
 
   private double core(String job, String counter, String device) {
