@@ -162,7 +162,10 @@ final class BulkSend<T, R> extends BulkRun<T, R> implements Submitter {
   @SuppressWarnings("unchecked") // as above
   public void failed(Object item, Destination destination, RuntimeException reason) {
     report(
-        (T) item, destination.rank, Codes.DONE, known(reason, destination.rank, destination.port, sender.device()));
+        (T) item,
+        destination.rank,
+        Codes.DONE,
+        known(reason, destination.rank, destination.port, sender.device()));
   }
 
   @Override
