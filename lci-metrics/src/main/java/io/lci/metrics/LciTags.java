@@ -15,7 +15,10 @@ public enum LciTags implements KeyName {
   /** Why there was no progress. */
   REASON("reason", "which retry: lock, nopacket, nomem, backlog, nocredit, pending, order"),
   /** Index of the device. */
-  DEVICE("device", "index of the device, which is its loop's; none: counted by no device"),
+  DEVICE(
+      "device",
+      "index of the device, with the first one of a loop also what that counts; none: counted by no"
+          + " device"),
   /** Index of the loop. */
   LOOP("loop", "index of the loop"),
   /** What a loop does. */

@@ -176,6 +176,34 @@ class LciMetricsJobTest {
   }
 
   @Test
+  void aLoopThatServesSeveralDevicesHasItsOwnIndex() {
+    LciOptions shared = LciOptions.builder().loops(2).devices(4).build();
+    try (LciTestJob job = LciTestJob.start(1, shared);
+        LciMetrics metrics = new LciMetrics(job.rank(0), named("shared"))) {
+      job.rank(0).inbox(NUMBERS).handle(message -> {});
+      job.rank(0).post(Op.am(0, NUMBERS, Payload.ofLong(1)).device(3)).block(LIMIT);
+      metrics.bindTo(registry);
+      await()
+          .atMost(LIMIT)
+          .until(
+              () -> {
+                clock.add(LciMetrics.SNAPSHOT_AGE);
+                return enters("0") > 0 && enters("1") > 0;
+              });
+      assertThat(registry.get("lci.loop.enters").functionCounters()).hasSize(2);
+      assertThat(registry.get("lci.loop.time").functionCounters()).hasSize(2 * 3);
+    }
+  }
+
+  private double enters(String loop) {
+    return registry
+        .get("lci.loop.enters")
+        .tags("runtime", "shared", "loop", loop)
+        .functionCounter()
+        .count();
+  }
+
+  @Test
   void itemsOfAStreamAreCountedWhereTheyLeaveAndWhereTheyCome() {
     try (LciTestJob job = LciTestJob.start(2);
         LciMetrics sender = new LciMetrics(job.rank(0), named("sender"));
