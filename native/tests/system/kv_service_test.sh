@@ -64,7 +64,7 @@ test_requests() {
   equal "$(request DELETE 1 /kv/greeting)" 204
   equal "$(request GET 2 /kv/greeting)" 404
   equal "$(request PUT 0 /kv/large --data-binary "@$lci")" 413
-  equal "$(request GET 0 /prometheus)" 200
+  equal "$(request GET 1 /prometheus)" 200
   contains "$(cat "$dir/body")" 'kv_requests_total{operation="GET",status="200"} 1.0'
   stop
 }
@@ -79,13 +79,13 @@ test_load() {
   stop
 }
 
-# writer RANK: writes its keys one after the other through that rank. A line for each: status, key.
+# writer RANK: writes its keys one after the other through that rank. A line for each as it is answered: status, key.
 writer() {
   local rank=$1 i
   for ((i = 0; i < keys; i++)); do
     printf 'next\nurl = "%s/kv/w%s-%s"\nrequest = PUT\ndata-binary = "value %s of %s"\noutput = /dev/null\nwrite-out = "%%{http_code} w%s-%s\\n"\n' \
       "${url[rank]}" "$rank" "$i" "$i" "$rank" "$rank" "$i"
-  done | sed 1d | curl -s -m 120 -K - > "$dir/written.$rank"
+  done | sed 1d | stdbuf -oL curl -s -m 120 -K - > "$dir/written.$rank"
 }
 
 # Every write that was acknowledged is there, unless its owner is the dead rank: then the answer is 503, and says so.
@@ -97,6 +97,7 @@ test_kill_under_load() {
   within has_lines "$dir/written.0" $((keys / 4))
   within has_lines "$dir/written.1" $((keys / 4))
   kill -9 "$(rank_pid $victim)"
+  echo "killed after $(cat "$dir"/written.? | wc -l) of $((2 * keys)) answers"
   wait "$first" "$second"
   cat "$dir"/written.? > "$dir/written"
   equal "$(wc -l < "$dir/written")" $((2 * keys)) "answers"

@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A meter of a runtime: constants of {@link OperationMeters}, {@link InboxMeters}, {@link
- * FlowMeters}, {@link LoopMeters}, {@link ResourceMeters} and {@link RuntimeMeters}. All series of
- * a name have the same tag keys, whatever the options. {@code docs/guide/metrics.md} is made from
- * these constants.
+ * FlowMeters}, {@link StreamMeters}, {@link LoopMeters}, {@link ResourceMeters} and {@link
+ * RuntimeMeters}. All series of a name have the same tag keys, whatever the options. {@code
+ * docs/guide/metrics.md} is made from these constants.
  */
 public interface LciMeter extends MeterDocumentation {
 
@@ -25,6 +25,7 @@ public interface LciMeter extends MeterDocumentation {
             OperationMeters.values(),
             InboxMeters.values(),
             FlowMeters.values(),
+            StreamMeters.values(),
             LoopMeters.values(),
             ResourceMeters.values(),
             RuntimeMeters.values())

@@ -15,7 +15,10 @@ public enum LciTags implements KeyName {
   /** Why there was no progress. */
   REASON("reason", "which retry: lock, nopacket, nomem, backlog, nocredit, pending, order"),
   /** Index of the device. */
-  DEVICE("device", "index of the device, which is its loop's; none: counted by no device"),
+  DEVICE(
+      "device",
+      "index of the device, with the first one of a loop also what that counts; none: counted by no"
+          + " device"),
   /** Index of the loop. */
   LOOP("loop", "index of the loop"),
   /** What a loop does. */
@@ -28,9 +31,10 @@ public enum LciTags implements KeyName {
   PEER("peer", "all; with MetricsOptions.withPeerRanks(n) the rank if below n, or other"),
   /** State of a peer. */
   STATE("state", "alive, left (announced), failed (died)"),
-  /** Where bytes went. */
+  /** Where bytes or items went. */
   DIRECTION(
-      "direction", "sent or received by message; remote: put or got by this rank without one"),
+      "direction",
+      "sent or received by message; of bytes also remote: put or got by this rank without one"),
   /** Name of a counter of the snapshot. */
   COUNTER("counter", "name of the counter in LciSnapshot"),
   /** This rank. */

@@ -4,6 +4,8 @@ package io.lci.metrics;
 import static io.lci.metrics.LciTags.LOOP;
 import static io.lci.metrics.LciTags.PHASE;
 
+import io.lci.LciLoop;
+
 /** Meters of the event loops. */
 public enum LoopMeters implements LciMeter {
   /** Where a loop's time goes. */
@@ -21,7 +23,7 @@ public enum LoopMeters implements LciMeter {
           "lci.loop.enters",
           "enters",
           "Crossings into the core in full; each serves a batch.",
-          SnapshotView.byDevice("loop_enters"),
+          SnapshotView.byLoop("loop_enters"),
           LOOP)),
   /** Turns that took too long. */
   STALLS(
@@ -30,7 +32,7 @@ public enum LoopMeters implements LciMeter {
           "stalls",
           "Turns that took longer than lci.blocked_warning_ms: a signal blocked the loop, or the machine"
               + " is busy.",
-          SnapshotView.byDevice("loop_stalls"),
+          SnapshotView.byLoop("loop_stalls"),
           LOOP)),
   /** How often it slept. */
   PARKS(
@@ -38,7 +40,7 @@ public enum LoopMeters implements LciMeter {
           "lci.loop.parks",
           "parks",
           "How often the loop went to sleep.",
-          SnapshotView.byDevice("loop_parks"),
+          SnapshotView.byLoop("loop_parks"),
           LOOP)),
   /** Errors that nobody could be told. */
   UNCAUGHT(
@@ -46,7 +48,7 @@ public enum LoopMeters implements LciMeter {
           "lci.loop.uncaught",
           "errors",
           "Errors of user code that nobody could be told; each is in the log.",
-          SnapshotView.byDevice("loop_uncaught"),
+          SnapshotView.byLoop("loop_uncaught"),
           LOOP));
 
   private static final double NANOS_PER_SECOND = 1e9;
@@ -65,10 +67,10 @@ public enum LoopMeters implements LciMeter {
   }
 
   private static void time(SnapshotView view, MeterReader.Series out) {
-    for (int loop = 0; loop < view.snapshot().devices(); loop++) {
+    for (LciLoop loop : view.runtime().loops()) {
       for (String phase : PHASES) {
-        long nanos = view.snapshot().counter("loop_nanos_" + phase, loop);
-        out.add(nanos / NANOS_PER_SECOND, Integer.toString(loop), phase);
+        long nanos = view.ofLoop("loop_nanos_" + phase, loop);
+        out.add(nanos / NANOS_PER_SECOND, Integer.toString(loop.index()), phase);
       }
     }
   }

@@ -8,6 +8,7 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -114,11 +115,17 @@ final class MeterBinding {
     }
   }
 
-  private Meter register(Key key, Series one) {
+  /** Null if the meter of another runtime is there: it stands for both, and is not ours to end. */
+  private @Nullable Meter register(Key key, Series one) {
     MeterDefinition definition = key.meter.definition();
     Tags tags = options.extraTags();
     for (int i = 0; i < definition.tags().size(); i++) {
       tags = tags.and(definition.tags().get(i).asString(), key.tagValues.get(i));
+    }
+    List<Tag> all = tags.stream().toList();
+    if (registry.find(definition.name()).meters().stream()
+        .anyMatch(other -> other.getId().getTags().equals(all))) {
+      return null;
     }
     if (definition.type() == Meter.Type.COUNTER) {
       return FunctionCounter.builder(definition.name(), this, self -> read(one))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.metrics;
 
+import io.lci.LciLoop;
 import io.lci.LciRuntime;
 import io.lci.LciSnapshot;
 import io.lci.Op;
@@ -54,5 +55,19 @@ record SnapshotView(LciRuntime runtime, LciSnapshot snapshot, MetricsOptions opt
         out.add(view.snapshot.counter(counter, device), Integer.toString(device));
       }
     };
+  }
+
+  /** Reads a counter by loop. */
+  static MeterReader byLoop(String counter) {
+    return (view, out) -> {
+      for (LciLoop loop : view.runtime.loops()) {
+        out.add(view.ofLoop(counter, loop), Integer.toString(loop.index()));
+      }
+    };
+  }
+
+  /** What a loop has counted, which is with the first of its devices. */
+  long ofLoop(String counter, LciLoop loop) {
+    return snapshot.counter(counter, loop.devices().get(0));
   }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.metrics;
 
+import io.lci.LciLoop;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.LciSnapshot;
@@ -34,6 +35,8 @@ final class FakeRuntime {
   long packetsFree = 200;
   int snapshots;
 
+  private final List<LciLoop> loops = List.of(loop(0), loop(1));
+
   final LciRuntime runtime =
       (LciRuntime)
           Proxy.newProxyInstance(
@@ -45,6 +48,7 @@ final class FakeRuntime {
                     case "size" -> 4;
                     case "options" -> LciOptions.defaults();
                     case "snapshot" -> snapshot();
+                    case "loops" -> loops();
                     case "onClose" -> closed.asMono();
                     default -> throw new AssertionError("not for metrics: " + method);
                   });
@@ -81,9 +85,33 @@ final class FakeRuntime {
     counters.put("arrivals", 11L);
     counters.keySet().forEach(name -> second.put(name, 0L));
     rest.put("parks", 4L);
-    for (String name : List.of("discarded", "signals_dropped", "unexpected_stored")) {
+    for (String name :
+        List.of(
+            "discarded",
+            "signals_dropped",
+            "unexpected_stored",
+            "stream_items_sent",
+            "stream_items_received")) {
       rest.put(name, 0L);
     }
+  }
+
+  private List<LciLoop> loops() {
+    return loops;
+  }
+
+  /** A loop that serves the device of the same index. */
+  private static LciLoop loop(int index) {
+    return (LciLoop)
+        Proxy.newProxyInstance(
+            FakeRuntime.class.getClassLoader(),
+            new Class<?>[] {LciLoop.class},
+            (self, method, arguments) ->
+                switch (method.getName()) {
+                  case "index" -> index;
+                  case "devices" -> List.of(index);
+                  default -> throw new AssertionError("not for metrics: " + method);
+                });
   }
 
   private LciSnapshot snapshot() {

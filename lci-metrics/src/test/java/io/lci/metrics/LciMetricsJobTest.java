@@ -11,6 +11,7 @@ import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -172,6 +173,60 @@ class LciMetricsJobTest {
                   .count())
           .isEqualTo(COUNT);
     }
+  }
+
+  @Test
+  void aLoopThatServesSeveralDevicesHasItsOwnIndex() {
+    LciOptions shared = LciOptions.builder().loops(2).devices(4).build();
+    try (LciTestJob job = LciTestJob.start(1, shared);
+        LciMetrics metrics = new LciMetrics(job.rank(0), named("shared"))) {
+      job.rank(0).inbox(NUMBERS).handle(message -> {});
+      job.rank(0).post(Op.am(0, NUMBERS, Payload.ofLong(1)).device(3)).block(LIMIT);
+      metrics.bindTo(registry);
+      await()
+          .atMost(LIMIT)
+          .until(
+              () -> {
+                clock.add(LciMetrics.SNAPSHOT_AGE);
+                return enters("0") > 0 && enters("1") > 0;
+              });
+      assertThat(registry.get("lci.loop.enters").functionCounters()).hasSize(2);
+      assertThat(registry.get("lci.loop.time").functionCounters()).hasSize(2 * 3);
+    }
+  }
+
+  private double enters(String loop) {
+    return registry
+        .get("lci.loop.enters")
+        .tags("runtime", "shared", "loop", loop)
+        .functionCounter()
+        .count();
+  }
+
+  @Test
+  void itemsOfAStreamAreCountedWhereTheyLeaveAndWhereTheyCome() {
+    try (LciTestJob job = LciTestJob.start(2);
+        LciMetrics sender = new LciMetrics(job.rank(0), named("sender"));
+        LciMetrics receiver = new LciMetrics(job.rank(1), named("receiver"))) {
+      sender.bindTo(registry);
+      receiver.bindTo(registry);
+      job.rank(0).streams().publish("numbers", Flux.range(1, COUNT), Codec.INT);
+      assertThat(job.rank(1).streams().subscribe(0, "numbers", Codec.INT).count().block(LIMIT))
+          .isEqualTo(COUNT);
+      clock.add(LciMetrics.SNAPSHOT_AGE);
+      assertThat(items("sender", "sent")).isEqualTo(COUNT);
+      assertThat(items("sender", "received")).isZero();
+      assertThat(items("receiver", "received")).isEqualTo(COUNT);
+      assertThat(items("receiver", "sent")).isZero();
+    }
+  }
+
+  private double items(String job, String direction) {
+    return registry
+        .get("lci.stream.items")
+        .tags("runtime", job, "direction", direction)
+        .functionCounter()
+        .count();
   }
 
   private double core(String job, String counter, String device) {

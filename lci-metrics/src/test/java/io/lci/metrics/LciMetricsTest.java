@@ -163,6 +163,15 @@ class LciMetricsTest {
   }
 
   @Test
+  void itemsOfStreamsAreCountedInEachDirection() {
+    fake.rest.put("stream_items_sent", 5L);
+    fake.rest.put("stream_items_received", 6L);
+    metrics.bindTo(registry);
+    assertThat(counter("lci.stream.items", "direction", "sent")).isEqualTo(5);
+    assertThat(counter("lci.stream.items", "direction", "received")).isEqualTo(6);
+  }
+
+  @Test
   void packetsAndTheRuntimeAreGauges() {
     metrics.bindTo(registry);
     assertThat(gauge("lci.packets.free")).isEqualTo(200);
@@ -307,6 +316,20 @@ class LciMetricsTest {
     new LciMetrics(other.runtime, options.withExtraTags(Tags.of("runtime", "b"))).bindTo(registry);
     assertThat(gauge("lci.packets.free", "runtime", "a")).isEqualTo(200);
     assertThat(gauge("lci.packets.free", "runtime", "b")).isEqualTo(17);
+  }
+
+  /** Two at one registry without tags of their own: a mistake, but not the end of the first. */
+  @Test
+  void theFirstRuntimesMetersStayWhenTheSecondOneCloses() {
+    FakeRuntime other = new FakeRuntime();
+    other.packetsFree = 17;
+    metrics.bindTo(registry);
+    LciMetrics second = new LciMetrics(other.runtime);
+    second.bindTo(registry);
+    second.close();
+    assertThat(gauge("lci.packets.free")).isEqualTo(200);
+    metrics.close();
+    assertThat(registry.getMeters()).isEmpty();
   }
 
   @Test

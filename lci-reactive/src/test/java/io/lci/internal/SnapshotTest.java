@@ -79,7 +79,8 @@ class SnapshotTest {
 
   private void post(int rank, int count) {
     IntStream.range(0, count)
-        .forEach(n -> runtime.post(Op.am(rank, PORT, Payload.ofLong(n))).subscribe(x -> {}, e -> {}));
+        .forEach(
+            n -> runtime.post(Op.am(rank, PORT, Payload.ofLong(n))).subscribe(x -> {}, e -> {}));
   }
 
   private InboxState inboxState() {

@@ -5,6 +5,7 @@ import io.lci.error.DeadlineExceededException;
 import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.MemoryClosedException;
+import io.lci.error.OperationCancelledException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
 import io.lci.error.ResourceExhaustedException;
@@ -29,6 +30,9 @@ final class KvHttp {
   private static final String KEYS = "/kv/";
   private static final String TEXT = "text/plain; charset=utf-8";
   private static final String BYTES = "application/octet-stream";
+
+  /** What decoding makes of bytes that are no UTF-8. */
+  private static final char NO_CHARACTER = '\uFFFD';
 
   /** Says which rank owns the key that was asked for. */
   private static final String OWNER = "KV-Owner";
@@ -122,6 +126,9 @@ final class KvHttp {
             throw new IllegalArgumentException(
                 "a key has 1 to " + Placement.MAX_KEY + " bytes, not " + bytes);
           }
+          if (key.indexOf(NO_CHARACTER) >= 0) { // else all such keys would be one
+            throw new IllegalArgumentException("a key is text in UTF-8");
+          }
           return key;
         });
   }
@@ -182,6 +189,7 @@ final class KvHttp {
       return Answer.text(503, "rank " + rank + ", which has this key, is gone: " + reason(error));
     }
     if (error instanceof LciClosedException
+        || error instanceof OperationCancelledException
         || error instanceof DeadlineExceededException
         || error instanceof ResourceExhaustedException) {
       return Answer.text(503, reason(error));

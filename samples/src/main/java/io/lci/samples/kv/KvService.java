@@ -4,8 +4,13 @@ package io.lci.samples.kv;
 import io.lci.LciRuntime;
 import io.lci.metrics.LciMetrics;
 import io.lci.samples.Samples;
+import io.lci.stream.StreamLimits;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.util.concurrent.GlobalEventExecutor;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +18,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
+import reactor.netty.ChannelBindException;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
 
@@ -26,7 +32,11 @@ import reactor.netty.http.server.HttpServer;
       "With ./lci run --grace SECONDS the others go on when a rank dies."
     })
 public final class KvService implements Callable<Integer> {
-  private static final Duration LEAVING = Duration.ofSeconds(10);
+  /** For what is under way over HTTP, and once more between ranks: the launcher waits for 5 s. */
+  private static final Duration LEAVING = Duration.ofSeconds(2);
+
+  /** A value goes to its owner as one item. */
+  private static final int MOST_SLOT_BYTES = StreamLimits.DEFAULT_ITEM_BYTES;
 
   @Option(
       names = "--host",
@@ -67,11 +77,17 @@ public final class KvService implements Callable<Integer> {
   @Override
   public Integer call() {
     Samples.require(spec, port >= 0 && port < 65_536, "--port must be 0 to 65535, not " + port);
-    Samples.require(spec, slots > 0, "--slots must be at least 1, not " + slots);
     Samples.require(
         spec,
-        slotBytes >= 512 && slotBytes % 8 == 0,
-        "--slot-bytes must be a multiple of 8 and at least 512, not " + slotBytes);
+        slots > 0 && slots <= Placement.MAX_SLOTS,
+        "--slots must be 1 to " + Placement.MAX_SLOTS + ", not " + slots);
+    Samples.require(
+        spec,
+        slotBytes >= 512 && slotBytes <= MOST_SLOT_BYTES && slotBytes % 8 == 0,
+        "--slot-bytes must be a multiple of 8 from 512 to "
+            + MOST_SLOT_BYTES
+            + ", not "
+            + slotBytes);
     try (LciRuntime lci = LciRuntime.create()) {
       PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
       new LciMetrics(lci).bindTo(registry);
@@ -80,25 +96,43 @@ public final class KvService implements Callable<Integer> {
               .blockOptional()
               .orElseThrow();
       DisposableServer server = start(lci, new KvHttp(node, registry));
-      Thread leaving = new Thread(() -> leave(lci, server), "kv-leaving");
+      Thread leaving = new Thread(() -> leave(lci, server, LEAVING), "kv-leaving");
       Runtime.getRuntime().addShutdownHook(leaving);
       System.out.printf("rank %d serves http://%s:%d%n", lci.rank(), host, server.port());
-      server.onDispose().block();
+      lci.onClose().block(); // the end of leave(), which may still answer requests until then
     }
     return 0;
   }
 
-  private DisposableServer start(LciRuntime lci, KvHttp http) {
-    return HttpServer.create()
-        .host(host)
-        .port(port == 0 ? 0 : port + lci.rank())
-        .route(http::routes)
-        .bindNow();
+  DisposableServer start(LciRuntime lci, KvHttp http) {
+    int mine = port == 0 ? 0 : port + lci.rank();
+    try {
+      return HttpServer.create()
+          .host(host)
+          .port(mine)
+          // Only with a group does the server wait for requests under way when it ends.
+          .channelGroup(new DefaultChannelGroup(GlobalEventExecutor.INSTANCE))
+          .route(http::routes)
+          .bindNow();
+    } catch (ChannelBindException e) {
+      String where = "cannot listen on " + host + ":" + mine;
+      throw new UncheckedIOException(
+          where + ": the port is in use, or the address is not of this machine",
+          new IOException(e));
+    }
   }
 
-  /** Requests that have come are answered; then peers are told that this rank leaves. */
-  private static void leave(LciRuntime lci, DisposableServer server) {
-    server.disposeNow(LEAVING);
-    lci.disposeGracefully(LEAVING).block();
+  /**
+   * Requests that have come are answered; then peers are told that this rank leaves. Each takes the
+   * limit at most.
+   */
+  static void leave(LciRuntime lci, DisposableServer server, Duration limit) {
+    try {
+      server.disposeNow(limit);
+    } catch (IllegalStateException e) { // a client is slow: a scan has no end in sight
+      Samples.complain("kv-service", "requests are cut off: " + e.getMessage());
+    } finally {
+      lci.disposeGracefully(limit).block();
+    }
   }
 }

@@ -18,8 +18,14 @@ record Placement(int ranks, int slots, int slotBytes) {
   /** A key is in one of so many slots, beginning at its own. */
   static final int PROBES = 8;
 
+  /** Most slots at which a search may begin. */
+  static final int MAX_SLOTS = 1 << 30;
+
   Placement {
-    if (slots < 1 || slotBytes < Slot.HEADER + MAX_KEY + 1 || slotBytes % Long.BYTES != 0) {
+    if (slots < 1
+        || slots > MAX_SLOTS
+        || slotBytes < Slot.HEADER + MAX_KEY + 1
+        || slotBytes % Long.BYTES != 0) {
       throw new IllegalArgumentException(
           "a table needs slots, each of a multiple of 8 bytes and at least "
               + (Slot.HEADER + MAX_KEY + 1));

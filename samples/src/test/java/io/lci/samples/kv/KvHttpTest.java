@@ -88,6 +88,8 @@ class KvHttpTest {
     assertThat(send(0, HttpMethod.PUT, "/kv/k", "v".repeat(10_000)))
         .matches(r -> r.status() == 413 && r.body().contains("487 bytes at most"));
     assertThat(send(0, HttpMethod.PUT, "/kv/k", "v".repeat(487)).status()).isEqualTo(201);
+    assertThat(send(0, HttpMethod.PUT, "/kv/%FF", "v").status()).isEqualTo(400);
+    assertThat(send(0, HttpMethod.GET, "/kv/%4", "").status()).isEqualTo(400);
     assertThat(send(0, HttpMethod.GET, "/elsewhere", "").status()).isEqualTo(404);
   }
 
