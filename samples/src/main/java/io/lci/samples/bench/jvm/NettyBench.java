@@ -5,7 +5,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.FixedLengthFrameDecoder;
 import java.net.SocketAddress;
+import java.util.EnumSet;
 import java.util.Iterator;
+import java.util.Set;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
@@ -21,6 +23,9 @@ import reactor.netty.tcp.TcpServer;
  * length, each a buffer of its own, written and flushed as reactor-netty does by default.
  */
 public final class NettyBench {
+  private static final Set<Metric> OFFERED =
+      EnumSet.of(Metric.AM_STREAM, Metric.AM_ROUND_TRIP, Metric.GARBAGE_DECODER);
+
   private final Metric metric;
   private final Dose dose;
 
@@ -43,6 +48,9 @@ public final class NettyBench {
 
   /** Takes part in one measurement, to the end of it on both sides. */
   static double measure(Meeting meeting, boolean first, Metric metric, Dose dose) {
+    if (!OFFERED.contains(metric)) {
+      throw JvmBench.notOffered(metric);
+    }
     NettyBench bench = new NettyBench(metric, dose);
     return first ? bench.call(meeting) : bench.serve(meeting);
   }

@@ -12,6 +12,8 @@ import io.rsocket.transport.netty.server.CloseableChannel;
 import io.rsocket.transport.netty.server.TcpServerTransport;
 import io.rsocket.util.ByteBufPayload;
 import java.net.SocketAddress;
+import java.util.EnumSet;
+import java.util.Set;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -25,6 +27,14 @@ import reactor.netty.tcp.TcpServer;
  * for a stream of messages, fire-and-forget for the operations.
  */
 public final class RSocketBench {
+  private static final Set<Metric> NOT_OFFERED =
+      EnumSet.of(
+          Metric.OP_WINDOW,
+          Metric.RMA_GET_8,
+          Metric.RMA_GET_64K,
+          Metric.GARBAGE_HANDLER,
+          Metric.GARBAGE_MESSAGE);
+
   private final Metric metric;
   private final Dose dose;
 
@@ -47,6 +57,9 @@ public final class RSocketBench {
 
   /** Takes part in one measurement, to the end of it on both sides. */
   static double measure(Meeting meeting, boolean first, Metric metric, Dose dose) {
+    if (NOT_OFFERED.contains(metric)) {
+      throw JvmBench.notOffered(metric);
+    }
     RSocketBench bench = new RSocketBench(metric, dose);
     return first ? bench.call(meeting) : bench.serve(meeting);
   }
