@@ -333,7 +333,7 @@ jvm_rows() {
 by_ffm() {
   local metric=${2%_ffm} line
   line=$(on_newer ffm "$1" "$metric") || return
-  sed "s/\"$metric\"/\"$2\"/" <<< "$line"
+  echo "${line/\"$metric\"/\"$2\"}"
 }
 jvm_ours_ffm() { by_ffm jvm_ours "$1"; }
 jvm_metrics_ffm() { by_ffm jvm_metrics "$1"; }
@@ -345,7 +345,7 @@ jvm_netty_ffm() { by_ffm jvm_netty "$1"; }
 jvm_netty_unix_ffm() { by_ffm jvm_netty_unix "$1"; }
 
 group_jvm() {
-  echo "lci bench: JUCX is not measured: its jar brings a UCX of its own or needs one built for Java, which Debian has not" >&2
+  echo "lci bench: JUCX is not compared: no side is written for it" >&2
   jvm_rows ""
   ! has_newer || jvm_rows _ffm
 }

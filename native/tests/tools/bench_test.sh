@@ -71,7 +71,7 @@ test_resources() {
 test_jvm() {
   local peer
   measure jvm --only am_stream
-  contains "$(cat "$dir/err")" "JUCX is not measured"
+  contains "$(cat "$dir/err")" "JUCX is not compared"
   compared am_stream
   for peer in "LCI in C" "Aeron IPC" RSocket "RSocket, unix" netty "netty, unix" "with metrics"; do against "$peer" am_stream; done
 }
