@@ -5,7 +5,7 @@ import reactor.core.publisher.Flux;
 
 /** What the benchmarks between two JVMs have in common: who they are, and what they print. */
 final class JvmBench {
-  /** What sockets do in the time of one message of shared memory. */
+  /** Divisor of the doses over sockets, which take more than ten times as long for a message. */
   static final int SOCKETS = 10;
 
   private JvmBench() {}
