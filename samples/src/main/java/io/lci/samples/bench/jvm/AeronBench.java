@@ -51,8 +51,7 @@ public final class AeronBench {
    */
   public static void main(String[] arguments) {
     Metric metric = Metric.of(arguments[0]);
-    Path directory =
-        Path.of("/dev/shm", "aeron-" + System.getenv("LCI_JOB_DIR").replace('/', '-'));
+    Path directory = Path.of("/dev/shm", "aeron-" + System.getenv("LCI_JOB_DIR").replace('/', '-'));
     JvmBench.print(
         metric, measure(directory, JvmBench.isFirst(), metric, JvmBench.dose(metric, 1)));
   }
@@ -67,8 +66,7 @@ public final class AeronBench {
       throw JvmBench.notOffered(metric);
     }
     MediaDriver driver = first ? launch(directory.toString()) : null;
-    try (Aeron aeron =
-            Aeron.connect(new Aeron.Context().aeronDirectoryName(directory.toString()));
+    try (Aeron aeron = Aeron.connect(new Aeron.Context().aeronDirectoryName(directory.toString()));
         ConcurrentPublication publication = aeron.addPublication(CHANNEL, first ? THERE : BACK);
         Subscription subscription = aeron.addSubscription(CHANNEL, first ? BACK : THERE)) {
       AeronBench bench = new AeronBench(dose, publication, subscription);

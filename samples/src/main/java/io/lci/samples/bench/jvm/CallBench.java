@@ -36,9 +36,7 @@ final class CallBench {
     return switch (metric) {
       case RPC_ROUND_TRIP -> RoundTrips.overCalls(dose, number -> echo(rpc, number));
       case RPC_RESPONSE ->
-          rate(
-              dose,
-              numbers(dose.count()).flatMap(number -> echo(rpc, number), Dose.CONCURRENCY));
+          rate(dose, numbers(dose.count()).flatMap(number -> echo(rpc, number), Dose.CONCURRENCY));
       case RPC_STREAM ->
           rate(dose, rpc.requestStream(1, NUMBERS, Payload.empty()).map(CallBench::number));
       case RPC_CHANNEL ->

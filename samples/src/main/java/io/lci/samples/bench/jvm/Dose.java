@@ -34,7 +34,8 @@ record Dose(int count) {
    * @param part of the dose, a number in (0, 1], as {@code ./lci bench --dose} says it; null for 1
    */
   static Dose of(Metric metric, int divisor, @Nullable String part) {
-    double wanted = (double) metric.count() / divisor * (part == null ? 1 : Double.parseDouble(part));
+    double wanted =
+        (double) metric.count() / divisor * (part == null ? 1 : Double.parseDouble(part));
     return new Dose(Math.max(LEAST_CHUNKS, (int) (wanted / CONCURRENCY)) * CONCURRENCY);
   }
 

@@ -154,8 +154,7 @@ public final class RSocketBench {
     return switch (metric) {
       case AM_STREAM -> rate(channel(socket));
       case AM_ROUND_TRIP ->
-          RoundTrips.overStreams(
-              dose, (there, back) -> back.apply(channel(socket, there)).then());
+          RoundTrips.overStreams(dose, (there, back) -> back.apply(channel(socket, there)).then());
       case OP_CHAINS -> dose.rate(() -> forgetInChains(socket));
       case OP_FLATMAP -> dose.rate(() -> forgetByFlatMap(socket));
       case RPC_RESPONSE ->
@@ -163,8 +162,7 @@ public final class RSocketBench {
       case RPC_ROUND_TRIP -> RoundTrips.overCalls(dose, number -> response(socket, number));
       case RPC_STREAM, STREAM_ITEMS -> rate(stream(socket));
       case RPC_CHANNEL -> rate(channel(socket));
-      case GARBAGE_DECODER ->
-          dose.garbage(() -> dose.checkSum(JvmBench.sum(stream(socket))));
+      case GARBAGE_DECODER -> dose.garbage(() -> dose.checkSum(JvmBench.sum(stream(socket))));
       default -> throw JvmBench.notOffered(metric);
     };
   }
@@ -200,8 +198,7 @@ public final class RSocketBench {
     int length = dose.count() / Dose.CONCURRENCY;
     Flux.range(0, Dose.CONCURRENCY)
         .flatMap(
-            number ->
-                Mono.defer(() -> socket.fireAndForget(payload(number))).repeat(length - 1L),
+            number -> Mono.defer(() -> socket.fireAndForget(payload(number))).repeat(length - 1L),
             Dose.CONCURRENCY)
         .blockLast();
     long sum = response(socket, 0).blockOptional().orElseThrow();

@@ -22,8 +22,7 @@ class LciBenchTest {
   void everyMetricIsMeasuredOnTheFirstRank(Metric metric) {
     try (LciTestJob job = LciTestJob.start(2)) {
       List<Double> values =
-          EachRank.run(
-              job, lci -> Mono.fromCallable(() -> LciBench.measure(lci, metric, DOSE)));
+          EachRank.run(job, lci -> Mono.fromCallable(() -> LciBench.measure(lci, metric, DOSE)));
       assertThat(values).hasSize(2);
       assertThat(values.get(0)).isFinite().isPositive();
     }
