@@ -175,8 +175,10 @@ public final class RSocketBench {
     return channel(socket, numbers(dose));
   }
 
+  /** Deferred, as what RSocket returns is for one subscriber. */
   private static Flux<Long> channel(RSocket socket, Flux<Long> there) {
-    return socket.requestChannel(there.map(RSocketBench::payload)).map(RSocketBench::read);
+    return Flux.defer(() -> socket.requestChannel(there.map(RSocketBench::payload)))
+        .map(RSocketBench::read);
   }
 
   private static Flux<Long> stream(RSocket socket) {
