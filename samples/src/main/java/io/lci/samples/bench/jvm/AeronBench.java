@@ -31,6 +31,7 @@ public final class AeronBench {
   private final YieldingIdleStrategy idle = new YieldingIdleStrategy();
   private final FragmentHandler take;
   private long received;
+  private long awaited;
   private long sum;
 
   private AeronBench(Dose dose, ConcurrentPublication publication, Subscription subscription) {
@@ -102,12 +103,12 @@ public final class AeronBench {
     for (int i = 0; i < dose.count(); i++) {
       offer(i);
     }
-    await(received + 1);
+    await(1);
   }
 
   private void take() {
     sum = 0;
-    await(received + dose.count());
+    await(dose.count());
     dose.checkSum(sum);
     offer(0);
   }
@@ -119,7 +120,7 @@ public final class AeronBench {
       if (first) {
         offer(i);
       }
-      await(i + 1);
+      await(1);
       if (!first) {
         offer(i);
       }
@@ -131,7 +132,7 @@ public final class AeronBench {
   /** The driver goes last: one more message says that the other has all. */
   private void leave(boolean first) {
     if (first) {
-      await(received + 1);
+      await(1);
     } else {
       offer(0);
     }
@@ -144,8 +145,10 @@ public final class AeronBench {
     }
   }
 
-  private void await(long count) {
-    while (received < count) {
+  /** Waits for more messages; one poll may bring those of the next step as well. */
+  private void await(int more) {
+    awaited += more;
+    while (received < awaited) {
       idle.idle(subscription.poll(take, FRAGMENTS));
     }
   }
