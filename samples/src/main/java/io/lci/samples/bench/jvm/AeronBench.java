@@ -24,6 +24,9 @@ public final class AeronBench {
   private static final int BACK = 2;
   private static final int FRAGMENTS = 256;
 
+  /** For a driver that starts on a busy machine. */
+  private static final long PATIENCE_MILLIS = 60_000;
+
   private final Dose dose;
   private final ConcurrentPublication publication;
   private final Subscription subscription;
