@@ -63,7 +63,7 @@ final class FakeNet {
   /** Messages to these ranks are refused: they wait at their senders. */
   final java.util.Set<Integer> full = new java.util.HashSet<>();
 
-  private final Thread thread = Thread.currentThread();
+  private volatile Thread thread = Thread.currentThread();
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final Random random;
   private final Map<Integer, Function<MessageView, ?>> inboxes = new HashMap<>();
@@ -107,6 +107,11 @@ final class FakeNet {
 
   Channels rank(int index) {
     return ranks.get(index);
+  }
+
+  /** From now on this thread is everybody's loop; null: none is. */
+  void drivenBy(Thread other) {
+    thread = other;
   }
 
   // Time
