@@ -26,7 +26,8 @@ import reactor.core.publisher.Flux;
 
 /**
  * Another thread requests and cancels while the loop posts, is refused, hears the end and the death
- * of the peer: whoever is first, no signal comes twice and nothing is held.
+ * of the peer: whoever is first, no signal comes twice and nothing is held. Every kind of
+ * operation, refused at random; each order of two steps is raced in {@code src/jcstress}.
  */
 @Timeout(600) // only ends what hangs
 class RacesTest {

@@ -58,7 +58,7 @@ class EveryPointTest {
                     .flatMap(end -> Stream.of(1, 2).map(seed -> Arguments.of(kind, end, seed))));
   }
 
-  // Partly: Y4 (every point of every end, one thread; no jcstress)
+  // Proves: Y4
   // On: inproc
   @ParameterizedTest(name = "{0}, {1}, seed {2}")
   @MethodSource("cases")

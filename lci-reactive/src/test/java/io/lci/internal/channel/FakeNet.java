@@ -68,7 +68,7 @@ final class FakeNet {
 
   final List<Throwable> uncaught = new ArrayList<>();
 
-  private final Thread thread = Thread.currentThread();
+  private volatile Thread thread = Thread.currentThread();
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final Random random;
   private final Map<Integer, Function<MessageView, ?>> inboxes = new HashMap<>();
@@ -112,6 +112,11 @@ final class FakeNet {
 
   Channels rank(int index) {
     return ranks.get(index);
+  }
+
+  /** From now on this thread is everybody's loop; null: none is. */
+  void drivenBy(Thread other) {
+    thread = other;
   }
 
   // Time
