@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares us with the machine's limits and with peers; called by `./lci bench`, which builds first.
 #
-#   run_bench.sh [GROUP] [--pairs N] [--json FILE] [--dose PART]
+#   run_bench.sh [GROUP] [--only METRIC] [--pairs N] [--json FILE] [--dose PART]
 #
 # Every round measures the cache-line round trip, then ours, then each peer, metric by metric: what is compared was
 # taken within seconds. A group is a function group_NAME that calls `compare`; a side is a function that prints one JSON
 # line {"metric","unit","value"} for the metric it is given, or returns 3 when it has none for it.
 set -euo pipefail
 
-readonly home=${LCI_HOME:?set by ./lci} jdk=${LCI_JDK:?set by ./lci}
+readonly home=${LCI_HOME:?set by ./lci} jdk=${LCI_JDK:?set by ./lci} newer_jdk=${LCI_NEWER_JDK:?set by ./lci}
 readonly native=$home/lci-native-bridge/target/native
 readonly state=$home/.lci/bench cache=$home/.lci/cache
 readonly GROUPS_ALL='native resources boundary jvm kmer idle'
@@ -17,6 +17,7 @@ readonly NOT_OFFERED=3
 readonly PEER_TIMEOUT_S=120
 
 pairs=7
+only=
 json=
 groups=$GROUPS_ALL
 
@@ -27,6 +28,7 @@ parse_arguments() {
   while (($# > 0)); do
     case $1 in
       --pairs) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || wrong "--pairs needs a number above 0"; pairs=$2; shift 2 ;;
+      --only) [[ -n ${2:-} ]] || wrong "--only needs a metric"; only=$2; shift 2 ;;
       --json) [[ -n ${2:-} ]] || wrong "--json needs a file"; json=$2; shift 2 ;;
       --dose)
         [[ ${2:-} =~ ^(1|0?\.[0-9]*[1-9][0-9]*)$ ]] || wrong "--dose needs a number above 0, at most 1"
@@ -62,9 +64,18 @@ sample() {
 
 side_line() { "$native/line_roundtrip" | sed "s/line_roundtrip/$1/"; }
 
-# compare METRICS OURS [NAME=FUNCTION...]: all pairs of all metrics; prints the table.
+# wanted METRICS: those of them that are to be measured.
+wanted() {
+  local metric
+  for metric in $1; do
+    [[ -n $only && $metric != "$only" ]] || echo "$metric"
+  done
+}
+
+# compare METRICS OURS [NAME=FUNCTION...]: all pairs of all metrics.
 compare() {
-  local metrics=$1 ours=$2 pair metric peer
+  local metrics ours=$2 pair metric peer
+  metrics=$(wanted "$1")
   shift 2
   for ((pair = 1; pair <= pairs; pair++)); do
     for metric in $metrics; do
@@ -235,28 +246,109 @@ group_resources() {
 # ranks PROGRAM METRIC: two JVMs; rank 0 prints the line.
 ranks() { timeout $PEER_TIMEOUT_S "$home/lci" run -n 2 "$1" "$2" | sed -n 's/^\[0\] \({.*\)/\1/p'; }
 
+# on_newer CALLS FUNCTION ARGS...: with the newer JDK, whose calls are made by jna or ffm.
+on_newer() {
+  local calls=$1
+  shift
+  JAVA_HOME=$newer_jdk LCI_JAVA_OPTS="${LCI_JAVA_OPTS:-} -Dlci.native.calls=$calls" "$@"
+}
+
+has_newer() {
+  [[ $newer_jdk == none ]] || return 0
+  echo "lci bench: no JDK of 22 or newer here: nothing measured by java.lang.foreign" >&2
+  return 1
+}
+
 boundary_java() { ranks lane-bench "$1"; }
 boundary_c() { "$native/am_bench" am_stream | sed "s/am_stream/$1/"; }
+boundary_ffm() { on_newer ffm ranks lane-bench "$1"; }
+boundary_jna() { on_newer jna ranks lane-bench "$1"; }
 
-group_boundary() { compare lane_stream boundary_java "C=boundary_c"; }
+# In the JDK in use; and in the newer one by java.lang.foreign, against C and against JNA in the same JDK.
+group_boundary() {
+  compare lane_stream boundary_java "C=boundary_c"
+  ! has_newer || compare lane_stream_ffm boundary_ffm "C=boundary_c" "JNA, same JDK=boundary_jna"
+}
 
-# ---- jvm: Flux to Flux between two JVMs -------------------------------------------------------------------------------
+# ---- jvm: two JVMs ----------------------------------------------------------------------------------------------------
 
 jvm_ours() { ranks flux-bench "$1"; }
-jvm_aeron() {
-  LCI_JAVA_OPTS="${LCI_JAVA_OPTS:-} --add-opens=java.base/jdk.internal.misc=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED" \
-    ranks aeron-bench "$1"
+
+# Ours, with meters that are scraped every second: what they cost.
+jvm_metrics() { ranks flux-bench "$1" metrics; }
+
+# native_as METRIC FACTOR UNIT COMMAND...: what a program in C measured, by another name.
+native_as() {
+  local metric=$1 factor=$2 unit=$3
+  shift 3
+  "$@" | awk -F '"value":' -v m="$metric" -v f="$factor" -v u="$unit" '
+    { printf "{\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.6g}\n", m, u, $2 * f }'
 }
 
 # The same in C: half of its stream is the first target. A round trip is two latencies.
 jvm_native() {
   case $1 in
     am_stream) "$native/am_bench" am_stream ;;
-    am_round_trip) "$native/am_bench" am_latency | awk -F '"value":' '{ printf "{\"metric\":\"am_round_trip\",\"unit\":\"us\",\"value\":%.6g}\n", $2 * 2e-3 }' ;;
+    am_round_trip) native_as "$1" 2e-3 us "$native/am_bench" am_latency ;;
+    rma_get_8) native_as "$1" 1 Mop/s "$native/remote_bench" get_rate ;;
+    rma_get_64k) native_as "$1" 1 GB/s "$native/remote_bench" get_64k ;;
+    *) return $NOT_OFFERED ;;
   esac
 }
 
-group_jvm() { compare "am_stream am_round_trip" jvm_ours "LCI in C=jvm_native" "Aeron IPC=jvm_aeron"; }
+jvm_aeron() {
+  [[ $1 == am_* ]] || return $NOT_OFFERED
+  LCI_JAVA_OPTS="${LCI_JAVA_OPTS:-} --add-opens=java.base/jdk.internal.misc=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED" \
+    ranks aeron-bench "$1"
+}
+
+# Between two processes RSocket and reactor-netty have sockets alone: over loopback, as most use them, or unix domain ones.
+jvm_rsocket() {
+  case $1 in
+    op_window | rma_* | garbage_handler | garbage_message) return $NOT_OFFERED ;;
+    *) ranks rsocket-bench "$@" ;;
+  esac
+}
+jvm_rsocket_unix() { jvm_rsocket "$1" unix; }
+jvm_netty() {
+  case $1 in
+    am_* | garbage_decoder) ranks netty-bench "$@" ;;
+    *) return $NOT_OFFERED ;;
+  esac
+}
+jvm_netty_unix() { jvm_netty "$1" unix; }
+
+# jvm_rows SUFFIX: in the JDK in use, or, with _ffm, in the newer one.
+jvm_rows() {
+  local s=$1 sockets=("RSocket=jvm_rsocket$1" "RSocket, unix=jvm_rsocket_unix$1")
+  compare "am_stream$s am_round_trip$s" "jvm_ours$s" "LCI in C=jvm_native$s" "Aeron IPC=jvm_aeron$s" "${sockets[@]}" \
+    "netty=jvm_netty$s" "netty, unix=jvm_netty_unix$s" "with metrics=jvm_metrics$s"
+  compare "op_chains$s op_window$s op_flatmap$s" "jvm_ours$s" "RSocket=jvm_rsocket$s"
+  compare "rpc_response$s rpc_round_trip$s rpc_stream$s rpc_channel$s stream_items$s" "jvm_ours$s" "${sockets[@]}"
+  compare "rma_get_8$s rma_get_64k$s" "jvm_ours$s" "LCI in C=jvm_native$s"
+  compare "garbage_handler$s garbage_decoder$s garbage_message$s" "jvm_ours$s" "RSocket=jvm_rsocket$s" "netty=jvm_netty$s"
+}
+
+# by_ffm FUNCTION METRIC_ffm: what the function says of METRIC, in the newer JDK.
+by_ffm() {
+  local metric=${2%_ffm} line
+  line=$(on_newer ffm "$1" "$metric") || return
+  echo "${line/\"$metric\"/\"$2\"}"
+}
+jvm_ours_ffm() { by_ffm jvm_ours "$1"; }
+jvm_metrics_ffm() { by_ffm jvm_metrics "$1"; }
+jvm_native_ffm() { by_ffm jvm_native "$1"; }
+jvm_aeron_ffm() { by_ffm jvm_aeron "$1"; }
+jvm_rsocket_ffm() { by_ffm jvm_rsocket "$1"; }
+jvm_rsocket_unix_ffm() { by_ffm jvm_rsocket_unix "$1"; }
+jvm_netty_ffm() { by_ffm jvm_netty "$1"; }
+jvm_netty_unix_ffm() { by_ffm jvm_netty_unix "$1"; }
+
+group_jvm() {
+  echo "lci bench: JUCX is not compared: no side is written for it" >&2
+  jvm_rows ""
+  ! has_newer || jvm_rows _ffm
+}
 
 # ---- kmer: the job in two ranks, 98 MB of simulated reads ----------------------------------------------------------------
 

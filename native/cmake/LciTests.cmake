@@ -13,14 +13,16 @@ function(lci_add_tests kind timeout)
   if(NOT sources)
     return()
   endif()
-  # What is tested is optimized, most tests are not much: they would take twice as long to compile.
-  if(LCI_SANITIZE MATCHES "address")
-    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -O0)
-  elseif(NOT LCI_SANITIZE AND NOT kind STREQUAL "stress")
-    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -O1)
-  endif()
   set(target lci_${kind}_tests)
   add_executable(${target} ${sources})
+  # What is tested is optimized, most tests are not much: they would take twice as long to compile.
+  if(LCI_SANITIZE MATCHES "address")
+    target_compile_options(${target} PRIVATE -O0)
+  elseif(NOT LCI_SANITIZE AND NOT kind STREQUAL "stress")
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+  # A third of their time to compile, in five builds. They include what they use nevertheless.
+  target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <atomic> <functional> <memory> <random> <string> <thread> <vector>)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
   target_link_libraries(${target} PRIVATE lci_core GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60

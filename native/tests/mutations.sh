@@ -137,8 +137,12 @@ old_grant_counts             | unit         | ReopenedPort.IsNotClosedBy*       
 packet_loses_byte            | conformance  | G2_*                                   | the last byte is not copied to the packet
 packets_to_the_tail          | unit         | PacketReturn.WhatCarriedMuch*          | a packet that carried much goes where the others go
 park_never_sleeps            | stress       | Idle.SilentLoopsPark                   | a loop with nothing to do does not sleep
+part_ends_next_opening       | unit         | PortParts.ClosingAPart*                | a part that closes late closes the port that was opened anew
+part_of_any_tag              | unit         | PortParts.ATagNames*                   | every message goes to the first part
+part_opens_port              | unit         | PortParts.NothingIsGranted*            | a port grants credit before its last part is there
 payload_over_context         | conformance  | B11_*                                  | the payload of a packet begins in its context
 plain_form_forgets           | conformance  | A8_PlainForm*                          | a plain form does not pass everything on
+pin_keeps_all                | unit         | ThreadPin.AnOffset*                    | a thread may go on using every CPU
 policy_of_sender_ignored     | unit         | SendReceive.PoliciesDoNotMeet          | every send matches as if by rank and tag
 policy_of_sender_ignored     | conformance  | C11_*                                  |
 poll_blocks                  | unit         | Progress.NobodyWaits*                  | who finds a device taken waits for it

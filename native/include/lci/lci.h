@@ -253,6 +253,19 @@ LCI_API int lci_global_set(const char* name, const char* value);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
+/** @name Threads
+ * @{ */
+
+/**
+ * Binds the calling thread to one of the CPUs that it may use at this moment: the @p offset -th of them, in the order
+ * of their numbers. Offsets mean the same inside a container or under taskset, where numbers of CPUs do not. The thread
+ * may then use that one alone, so a second call knows offset 0 only.
+ * @return LCI_ERR_ARGUMENT when there are not so many; the text says how many there are.
+ */
+LCI_API int lci_thread_pin(uint32_t offset);
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------------ */
 /** @name Devices
  * Device k of a rank talks to device k of every other rank. A device is used by any thread through try-locks
  * (retry_lock), or belongs to one lane, which then uses no atomic read-modify-write per message. [B1, A19]
@@ -611,6 +624,8 @@ typedef enum lci_op_kind {
 #define LCI_MAX_TAG 0xFFFFFFFFull
 /** Largest port number. */
 #define LCI_MAX_PORT 32767u
+/** Most parts of a port, see lci_lane_open_part(). */
+#define LCI_MAX_PORT_PARTS 64u
 /** Largest tag of a put or get with signal: more answers LCI_ERR_TAG. [2B-4, SS-35] */
 #define LCI_MAX_SIGNAL_TAG 65535u
 
@@ -1077,6 +1092,19 @@ LCI_API int lci_lane_free(lci_lane* lane);
  */
 LCI_API int lci_lane_open_port(lci_lane* lane, uint32_t number, const char* name, uint32_t messages, uint64_t bytes,
                                uint32_t* out_index, uint64_t* out_base, uint64_t* out_length);
+/**
+ * As lci_lane_open_port(), for one of several parts of a port, so that several loops take its messages: a message goes
+ * to the part `tag modulo parts`, whichever device it came to. Each part is attached by its own lane, in any order; the
+ * port opens, and grants credit, when the last one is. All parts share the port's capacity, @p messages and @p bytes of
+ * the part that comes last. Closing a part closes the port; the other parts then deliver what they stored until they
+ * are closed too.
+ * @param part,parts which one, and how many there are: 1..LCI_MAX_PORT_PARTS, the same for each.
+ * @return LCI_ERR_PORT when the port is open, or is being opened with this part, another number of parts or another
+ * name.
+ */
+LCI_API int lci_lane_open_part(lci_lane* lane, uint32_t number, const char* name, uint32_t part, uint32_t parts,
+                               uint32_t messages, uint64_t bytes, uint32_t* out_index, uint64_t* out_base,
+                               uint64_t* out_length);
 /**
  * Whether messages of an attached port may be kept where they lie (LCI_RECORD_FLAG_LOAN). Those that travel in a packet
  * are then left in it, as lci_comp_zero_copy() says; long ones (rendezvous) have memory of their own anyway; what is

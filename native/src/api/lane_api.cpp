@@ -74,12 +74,18 @@ int lci_lane_free(lci_lane* lane) {
 
 int lci_lane_open_port(lci_lane* lane, uint32_t number, const char* name, uint32_t messages, uint64_t bytes,
                        uint32_t* out_index, uint64_t* out_base, uint64_t* out_length) {
+  return lci_lane_open_part(lane, number, name, 0, 1, messages, bytes, out_index, out_base, out_length);
+}
+
+int lci_lane_open_part(lci_lane* lane, uint32_t number, const char* name, uint32_t part, uint32_t parts,
+                       uint32_t messages, uint64_t bytes, uint32_t* out_index, uint64_t* out_base,
+                       uint64_t* out_length) {
   LCI_NOT_NULL(lane, "open port");
   LCI_NOT_NULL(out_index, "open port");
   LCI_NOT_NULL(out_base, "open port");
   LCI_NOT_NULL(out_length, "open port");
   return guarded("open port", [&] {
-    const int code = lane->lane->open_port(number, name, messages, bytes, out_index);
+    const int code = lane->lane->open_port(number, name, {part, parts}, messages, bytes, out_index);
     if (code == LCI_DONE) {
       const PayloadRing& ring = lane->lane->inbox(*out_index)->ring();
       *out_base = reinterpret_cast<uint64_t>(ring.base());

@@ -63,7 +63,7 @@ bool Inbox::open(uint32_t messages, uint64_t bytes, uint32_t max_eager) {
   return ring_.reserve(bytes + uint64_t{messages} * 64 + 2 * uint64_t{max_eager});
 }
 
-bool Inbox::arrive(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned) {
+bool Inbox::take(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned) {
   if (device.lane() != &lane_) {
     const StoredPlace place = leave_in_place(arrival, payload, owned);
     push(arrival, payload, place);

@@ -6,7 +6,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "base/mutation.hpp"
 #include "base/ring_queue.hpp"
 #include "device/device.hpp"
 #include "runtime/target.hpp"
@@ -56,15 +61,32 @@ class PayloadRing {
   uint64_t tail_ = 0, used_ = 0;
 };
 
+/// The inboxes of a port that several lanes take. Filled under the lock of the runtime's ports; what devices read of it
+/// was written before the port opened.
+struct PortParts {
+  std::string name;
+  std::vector<Inbox*> inboxes;
+  uint32_t attached = 0;
+
+  Inbox& of(uint64_t tag) const { return *inboxes[LCI_MUTATED("part_of_any_tag") ? 0 : tag % inboxes.size()]; }
+};
+
 class Inbox {
  public:
   Inbox(Lane& lane, Port& port, uint32_t index) : lane_(lane), port_(port), index_(index) {}
   ~Inbox();
   bool open(uint32_t messages, uint64_t bytes, uint32_t max_eager);
 
-  /// A message for this inbox. Called by the owner of @p device, which may not be the home loop. True: its packet stays
-  /// here.
-  bool arrive(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned);
+  /// A message for this inbox, or the part of its port that the tag names. Called by the owner of @p device, which may
+  /// not be the home loop. True: its packet stays here.
+  bool arrive(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned) {
+    Inbox& home = parts_ ? parts_->of(arrival.tag) : *this;
+    return home.take(device, arrival, payload, owned);
+  }
+  /// Home lane, before the port opens.
+  void set_parts(std::shared_ptr<PortParts> parts) { parts_ = std::move(parts); }
+  /// Null: the port has no parts. Home lane.
+  PortParts* parts() const { return parts_.get(); }
   /// Home lane: moves what other loops pushed into the store. True if anything came.
   bool take_pushed();
   bool has_pushed() const { return pushed_.load(std::memory_order_acquire) != nullptr; }
@@ -101,6 +123,7 @@ class Inbox {
     StoredPlace place;  // no bytes: they follow
     std::byte* bytes() { return place.bytes ? place.bytes : reinterpret_cast<std::byte*>(this + 1); }
   };
+  bool take(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned);
   /// Where the bytes may stay; no bytes: they are to be copied.
   StoredPlace leave_in_place(const Arrival& arrival, const Payload& payload, std::byte* owned);
   void store(const Arrival& arrival, const Payload& payload, StoredPlace place);
@@ -110,6 +133,7 @@ class Inbox {
   Port& port_;
   const uint32_t index_;
   PayloadRing ring_;
+  std::shared_ptr<PortParts> parts_;
   RingQueue<Stored> store_;
   std::atomic<bool> zero_copy_{false};
   alignas(64) std::atomic<Pushed*> pushed_{nullptr};

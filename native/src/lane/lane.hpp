@@ -48,7 +48,7 @@ class Lane {
   int park(uint64_t timeout_ns);
   void wake();
 
-  int open_port(uint32_t number, const char* name, uint32_t messages, uint64_t bytes, uint32_t* index);
+  int open_port(uint32_t number, const char* name, Part part, uint32_t messages, uint64_t bytes, uint32_t* index);
   int close_port(uint32_t index);
   int set_zero_copy(uint32_t index, bool on);
   Inbox* inbox(uint32_t index) { return index < inboxes_.size() ? inboxes_[index].get() : nullptr; }

@@ -7,7 +7,11 @@
 
 namespace lci {
 
-int Lane::open_port(uint32_t number, const char* name, uint32_t messages, uint64_t bytes, uint32_t* index) {
+int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messages, uint64_t bytes, uint32_t* index) {
+  if (part.count == 0 || part.count > LCI_MAX_PORT_PARTS || part.index >= part.count) {
+    return fail(LCI_ERR_ARGUMENT, "open port %u: part %u of %u; a port has 1..%u parts", number, part.index, part.count,
+                LCI_MAX_PORT_PARTS);
+  }
   uint32_t free = 0;
   while (free < inboxes_.size() && inboxes_[free]) ++free;
   if (free == kLaneInboxes)
@@ -25,7 +29,8 @@ int Lane::open_port(uint32_t number, const char* name, uint32_t messages, uint64
   demand(free).port = number;
   Inbox* opened = inbox.get();
   inboxes_[free] = std::move(inbox);
-  const int code = runtime_.open_port(number, name, nullptr, opened, messages, bytes);
+  const int code = part.count == 1 ? runtime_.open_port(number, name, nullptr, opened, messages, bytes)
+                                   : runtime_.open_part(number, name, part, opened, messages, bytes);
   if (code != LCI_DONE) {
     demand(free) = {};
     inboxes_[free].reset();
@@ -41,7 +46,7 @@ int Lane::close_port(uint32_t index) {
   }
   Inbox& inbox = *inboxes_[index];
   inbox.closing = true;
-  const int code = runtime_.close_port(inbox.port().number);
+  const int code = inbox.parts() ? runtime_.close_part(inbox) : runtime_.close_port(inbox.port().number);
   const uint64_t discarded = inbox.discard();
   if (!LCI_MUTATED("forget_discards")) runtime_.shared.add(Metric::discarded, discarded);
   demand(index).depth = 0;

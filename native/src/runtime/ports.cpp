@@ -2,6 +2,7 @@
 // Which ports this rank has, by number. [B25, 2B-42]
 #include "base/error.hpp"
 #include "base/mutation.hpp"
+#include "lane/inbox.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {
@@ -33,19 +34,73 @@ int Runtime::open_port(uint32_t number, const char* name, Completion* completion
     std::lock_guard<std::mutex> guard(ports_mutex_);
     if (opened->is_open() && !LCI_MUTATED("port_opens_twice"))
       return fail(LCI_ERR_PORT, "open port: %u is open already on rank %u", number, rank());
-    opened->name = name ? name : "";
-    opened->name_hash.store(hash_name(opened->name));
-    opened->completion.store(completion);
-    if (completion) completion->put_behind_port();
-    opened->inbox.store(inbox);
-    opened->credited = inbox || completion->stores() || LCI_MUTATED("credit_for_all");
-    opened->capacity.reset(messages, bytes, opened->generation.load() + 1);
-    opened->holders.store(0);
-    if (ReplyRooms* replies = opened->replies()) replies->reopen();
-    opened->generation.fetch_add(1, std::memory_order_release);
-    opened->state.store(Target::State::kOpen, std::memory_order_seq_cst);
+    if (opened->forming) return fail(LCI_ERR_PORT, "open port: %u is being opened in parts", number);
+    opened->open(name ? name : "", completion, inbox, messages, bytes);
   }
   opened->wake_all();
+  return LCI_DONE;
+}
+
+/// Under the lock of the ports.
+void Port::open(const std::string& given_name, Completion* object, Inbox* first, uint32_t messages, uint64_t bytes) {
+  name = given_name;
+  name_hash.store(hash_name(name));
+  completion.store(object);
+  if (object) object->put_behind_port();
+  inbox.store(first);
+  credited = first || object->stores() || LCI_MUTATED("credit_for_all");
+  capacity.reset(messages, bytes, generation.load() + 1);
+  holders.store(0);
+  if (ReplyRooms* rooms = replies()) rooms->reopen();
+  generation.fetch_add(1, std::memory_order_release);
+  state.store(Target::State::kOpen, std::memory_order_seq_cst);
+}
+
+int Runtime::open_part(uint32_t number, const char* name, Part part, Inbox* inbox, uint32_t messages, uint64_t bytes) {
+  Port& opened = inbox->port();
+  const std::string wanted = name ? name : "";
+  {
+    std::lock_guard<std::mutex> guard(ports_mutex_);
+    if (opened.is_open()) return fail(LCI_ERR_PORT, "open port: %u is open already on rank %u", number, rank());
+    std::shared_ptr<PortParts> parts = opened.forming;
+    if (!parts) {
+      parts = std::make_shared<PortParts>();
+      parts->name = wanted;
+      parts->inboxes.resize(part.count);
+      opened.forming = parts;
+    } else if (parts->inboxes.size() != part.count || parts->name != wanted) {
+      return fail(LCI_ERR_PORT, "open port: %u is being opened as '%s' in %zu parts, not as '%s' in %u", number,
+                  parts->name.c_str(), parts->inboxes.size(), wanted.c_str(), part.count);
+    } else if (parts->inboxes[part.index]) {
+      return fail(LCI_ERR_PORT, "open port: part %u of %u is open already", part.index, number);
+    }
+    parts->inboxes[part.index] = inbox;
+    inbox->set_parts(parts);
+    if (++parts->attached < part.count && !LCI_MUTATED("part_opens_port")) return LCI_DONE;
+    opened.forming.reset();
+    opened.open(wanted, nullptr, parts->inboxes.front(), messages, bytes);
+  }
+  opened.wake_all();
+  return LCI_DONE;
+}
+
+int Runtime::close_part(Inbox& inbox) {
+  Port& closing = inbox.port();
+  PortParts& parts = *inbox.parts();
+  {
+    std::lock_guard<std::mutex> guard(ports_mutex_);
+    if (closing.forming.get() == &parts) {
+      for (Inbox*& attached : parts.inboxes) {
+        if (attached == &inbox) attached = nullptr;
+      }
+      if (--parts.attached == 0) closing.forming.reset();
+      return LCI_DONE;
+    }
+    const bool ours = closing.inbox.load() == parts.inboxes.front() || LCI_MUTATED("part_ends_next_opening");
+    if (!closing.is_open() || !ours) return LCI_DONE;  // another part was first
+    closing.close();
+  }
+  closing.wake_all();
   return LCI_DONE;
 }
 
@@ -61,11 +116,15 @@ int Runtime::name_port(uint32_t number, const char* name) {
   return LCI_DONE;
 }
 
+void Port::close() {
+  closed_generation.store(generation.load(std::memory_order_relaxed), std::memory_order_release);
+  state.store(State::kClosed, std::memory_order_seq_cst);
+}
+
 int Runtime::close_port(uint32_t number) {
   Port* closing = port(number);
   if (!closing || !closing->is_open()) return fail(LCI_ERR_PORT, "close port: %u is not open", number);
-  closing->closed_generation.store(closing->generation.load(std::memory_order_relaxed), std::memory_order_release);
-  closing->state.store(Target::State::kClosed, std::memory_order_seq_cst);
+  closing->close();
   closing->wake_all();
   return LCI_DONE;
 }

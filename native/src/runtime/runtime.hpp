@@ -79,6 +79,10 @@ class Runtime {
   int open_port(uint32_t number, const char* name, Completion* completion, Inbox* inbox, uint32_t messages,
                 uint64_t bytes);
   int close_port(uint32_t number);
+  /// One of several inboxes of a port; the last one opens it. By the lane of @p inbox.
+  int open_part(uint32_t number, const char* name, Part part, Inbox* inbox, uint32_t messages, uint64_t bytes);
+  /// Closes the port of which @p inbox is a part, unless it is closed already, or another opening has begun.
+  int close_part(Inbox& inbox);
   int name_port(uint32_t number, const char* name);
   /// The port, created if it was never named; null if the number is out of range.
   Port* port(uint32_t number);

@@ -16,6 +16,13 @@
 namespace lci {
 
 class Inbox;
+struct PortParts;
+
+/// Which part of a port, of how many.
+struct Part {
+  uint32_t index;
+  uint32_t count;
+};
 
 /// FNV-1a; 0 stands for "no name given" and matches any.
 uint32_t hash_name(const std::string& name);
@@ -61,10 +68,15 @@ class Port final : public Target {
   /// Null while nobody asks for replies here, or answers a peer's port of this number. Any thread.
   ReplyRooms* replies() const { return replies_.load(std::memory_order_acquire); }
   ReplyRooms& make_replies(uint32_t ranks);
+  /// Under the lock of the runtime's ports. Who opens or closes wakes the keys afterwards.
+  void open(const std::string& given_name, Completion* object, Inbox* first, uint32_t messages, uint64_t bytes);
+  void close();
+
   uint32_t number = 0;
   std::string name;
   std::atomic<Completion*> completion{nullptr};  ///< Null for a lane inbox.
   std::atomic<Inbox*> inbox{nullptr};
+  std::shared_ptr<PortParts> forming;    ///< Parts that wait for the others. Under the lock of the runtime's ports.
   std::atomic<uint32_t> sender_hash{0};  ///< Name under which this rank sends to the port.
 
  private:

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154  # shell_tests.sh sets dir
 # Does every measurement of `./lci bench` that is quick work? In a dose too small to mean anything; of a tree that is built.
-#   LCI_HOME=TREE LCI_JDK=JDK bench_test.sh
+#   LCI_HOME=TREE LCI_JDK=JDK LCI_NEWER_JDK=JDK|none bench_test.sh
 here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=../support/shell_tests.sh
 source "$here/../support/shell_tests.sh"
 readonly bench=${LCI_HOME:?}/native/bench/run_bench.sh
 
-# measure GROUP: one round of it; the lines of the table as JSON.
+# measure GROUP [OPTION...]: one round of it; the lines of the table as JSON.
 measure() {
-  "$bench" "$1" --pairs 1 --dose 0.001 --json "$dir/lines" > "$dir/table" 2> "$dir/err" || fail "$(cat "$dir/table" "$dir/err")"
+  "$bench" "$@" --pairs 1 --dose 0.001 --json "$dir/lines" > "$dir/table" 2> "$dir/err" || fail "$(cat "$dir/table" "$dir/err")"
 }
 
 # measured METRIC: ours was.
@@ -66,6 +66,27 @@ test_resources() {
   [[ $(uname -m) != x86_64 ]] || compared handover_lcrq_t2
 }
 
+# Every side of group jvm, in one metric; all metrics of all of them are tested in one JVM, by the tests of package
+# io.lci.samples.bench.jvm.
+test_jvm() {
+  local peer
+  measure jvm --only am_stream
+  contains "$(cat "$dir/err")" "JUCX is not compared"
+  compared am_stream
+  for peer in "LCI in C" "Aeron IPC" RSocket "RSocket, unix" netty "netty, unix" "with metrics"; do against "$peer" am_stream; done
+}
+
+# The same in the newer JDK, or a word that there is none.
+test_jvm_ffm() {
+  if [[ ${LCI_NEWER_JDK:?} == none ]]; then
+    "$bench" jvm --only op_window_ffm --pairs 1 --dose 0.001 > "$dir/table" 2> "$dir/err" && fail "something was measured"
+    contains "$(cat "$dir/err")" "no JDK of 22 or newer here"
+  else
+    measure jvm --only op_window_ffm
+    measured op_window_ffm
+  fi
+}
+
 # A measurement that fails is left out, said, and fails the whole.
 test_failures_are_said() {
   local home=$dir/home code=0
@@ -83,7 +104,7 @@ test_failures_are_said() {
 
 test_wrong_arguments() {
   local arguments code
-  for arguments in "nothing" "--dose 2" "--dose 0" "--dose" "--pairs 0" "--json"; do
+  for arguments in "nothing" "--dose 2" "--dose 0" "--dose" "--pairs 0" "--json" "--only"; do
     code=0
     # shellcheck disable=SC2086  # several words on purpose
     "$bench" $arguments > "$dir/out" 2> "$dir/err" || code=$?

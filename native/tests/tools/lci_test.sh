@@ -49,8 +49,10 @@ make_jdk() {
   chmod +x "$dir/jdk$1/bin/javac"
 }
 
-# in_tree ARGS...: the tool of that tree, with JDK 17 unless jdk says another.
-in_tree() { run env PATH="$dir/bin:$PATH" JAVA_HOME="$dir/jdk${jdk:-17}" "$tree/lci" "$@"; }
+# in_tree ARGS...: the tool of that tree, with JDK 17 unless jdk says another, beside JDK 25 unless newer says another.
+in_tree() {
+  run env PATH="$dir/bin:$PATH" JAVA_HOME="$dir/jdk${jdk:-17}" LCI_NEWER_JDK="${newer:-$dir/jdk25}" "$tree/lci" "$@"
+}
 
 times_built() { wc -l < "$dir/calls"; }
 
@@ -85,6 +87,20 @@ test_another_jdk_is_no_reason_to_build() {
   jdk=25 in_tree run true
   equal "$code" 0 "$err"
   equal "$(times_built)" 1
+}
+
+test_a_newer_jdk_makes_the_calls_by_java_lang_foreign() {
+  make_tree
+  newer=none in_tree run true
+  equal "$(grep -c 'no JDK of 22 or newer here: calls by java.lang.foreign are left out' "$dir/err")" 1 "$err"
+  [[ $(cat "$dir/calls") != *lci.native.ffm.jdk* ]] || fail "called: $(cat "$dir/calls")"
+  in_tree run true
+  contains "$(tail -n 1 "$dir/calls")" "-Dlci.native.ffm.jdk=$dir/jdk25 "
+  [[ $err != *"left out"* ]] || fail "said '$err'"
+  equal "$(times_built)" 2 "a newer JDK has come"
+  newer=$dir/jdk17 in_tree run true
+  equal "$code" 1
+  contains "$err" "LCI_NEWER_JDK is $dir/jdk17, but there is no JDK of 22 or newer there"
 }
 
 test_failed_build_is_tried_again() {
@@ -132,7 +148,7 @@ test_wrong_command_lines_give_2() {
   refused 2 "unknown command 'nope'; see ./lci --help" nope
   refused 2 "unknown command 'nope'; see ./lci --help" nope --help
   refused 2 "unknown command 'nope'; see ./lci --help" help nope
-  for command in build demo info clean version; do
+  for command in build demo info metrics-page clean version; do
     refused 2 "$command takes no arguments; see ./lci $command --help" $command more
   done
   refused 2 "see ./lci test --help" test nope
@@ -170,6 +186,15 @@ test_run_passes_its_command_line_to_the_launcher() {
 -cp $tree/samples/target/samples.jar:$tree/samples/target/lib/* io.lci.samples.Samples kmer x"
   in_tree run traffic
   [[ $out == *" io.lci.samples.bench.Traffic" ]] || fail "got '$out'"
+}
+
+test_api_diff_says_what_it_needs() {
+  make_tree
+  refused 1 "this is no git checkout" api-diff
+  git init -q "$tree"
+  refused 1 "there is no tag yet, so there is nothing to compare the API with" api-diff
+  refused 1 "there is no tag 'v9' to compare the API with" api-diff v9
+  refused 2 "api-diff takes one tag" api-diff v1 v2
 }
 
 test_help_is_there_without_a_build() {

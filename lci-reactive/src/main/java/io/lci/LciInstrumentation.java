@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.rpc.RpcExchange;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * Observer of a runtime, for metrics and tracing. Counters need no observer: they are always on and
- * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never per message, on the
- * thread named with each; they must be quick and must not throw. An exception is logged and
- * otherwise ignored.
+ * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never for each message (calls
+ * of {@link #rpcStarted} excepted), on the thread named with each; they must be quick and must not
+ * throw. An exception is logged and otherwise ignored.
  */
 public interface LciInstrumentation {
+  /** One operation of so many is timed. */
+  int TIMED_EVERY = 256;
+
   /** The observer that does nothing. */
   LciInstrumentation NONE = new LciInstrumentation() {};
 
@@ -42,9 +47,44 @@ public interface LciInstrumentation {
   default void stalled(int rank, int port, PostOutcome reason, int waiting, Duration stalled) {}
 
   /**
+   * A loop is in one turn for longer than {@link LciOptions#blockedWarning()}: something that user
+   * code calls does not return. Called once for such a turn, on a thread of {@link
+   * LciOptions#timer()}, while the loop is still there.
+   *
+   * @param loop the loop
+   * @param time since the watchdog saw that turn first
+   * @param stack where its thread is, innermost call first
+   */
+  default void loopBlocked(LciLoop loop, Duration time, List<StackTraceElement> stack) {}
+
+  /**
    * A peer changed state. Called on the first loop.
    *
    * @param event the change
    */
   default void peerChanged(PeerEvent event) {}
+
+  /**
+   * How long one operation took: of every loop's operations one in {@link #TIMED_EVERY} is timed,
+   * if it ended well. The time begins when the operation was written for the core, at the attempt
+   * that was accepted, and ends when the core had answered with done, or the loop has read its
+   * signal. What it waited after a retry is not in it. Operations that signal a completion object,
+   * and those that the core posts for a graph, are not timed. Called on the loop.
+   *
+   * @param kind what it was
+   * @param device its device, which is its loop's index
+   * @param nanos how long, in nanoseconds
+   */
+  default void operationTimed(Op.Kind kind, int device, long nanos) {}
+
+  /**
+   * A remote procedure call begins: on the client before its request is sent, on the server before
+   * its handler is called. Called on the first loop.
+   *
+   * @param exchange the call
+   * @return hears of its end
+   */
+  default RpcExchange.Handle rpcStarted(RpcExchange exchange) {
+    return RpcExchange.Handle.NONE;
+  }
 }

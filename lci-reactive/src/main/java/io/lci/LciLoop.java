@@ -2,13 +2,14 @@
 package io.lci;
 
 import java.time.Duration;
+import java.util.List;
 import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * One event loop: a thread, its lane into the core, and the device with the same index. All signals
- * of the operations, inboxes and senders whose home it is come on its thread, serially.
+ * One event loop: a thread, its lane into the core, and the devices that it serves. All signals of
+ * the operations, inboxes and senders whose home it is come on its thread, serially.
  *
  * <p>A <em>dedicated</em> loop runs the platform thread {@code lci-loop-<index>}, on which blocking
  * calls of Reactor are refused. An <em>invoker</em> loop ({@link
@@ -20,8 +21,14 @@ import reactor.core.scheduler.Scheduler;
  * would be deaf.
  */
 public interface LciLoop extends Disposable {
-  /** Returns the index of the loop and of its device. */
+  /** Returns the index of the loop. */
   int index();
+
+  /**
+   * Returns the devices that this loop serves: at least one, more if the runtime has more devices
+   * than loops ({@link LciOptions.Builder#devices}). Unmodifiable.
+   */
+  List<Integer> devices();
 
   /** Returns whether the calling thread is this loop's thread. */
   boolean inLoop();
@@ -50,6 +57,18 @@ public interface LciLoop extends Disposable {
   int poll();
 
   /**
+   * Runs turns of an invoker loop until one finds something to do or the time is over. Between
+   * empty turns it does what the runtime's {@link IdleStrategy} says, so by default it sleeps, and
+   * wakes for whatever a dedicated loop wakes for: also for a task that another thread gives to
+   * {@link #scheduler()}. That is how a thread with a loop of its own waits for both.
+   *
+   * @param limit longest wait; zero or less is {@link #poll()}
+   * @return how much was done; 0 when the time passed, or the loop has ended
+   * @throws IllegalStateException as {@link #poll()}
+   */
+  int poll(Duration limit);
+
+  /**
    * Drives an invoker loop until {@code mono} ends, sleeping when there is nothing to do. The
    * counterpart of {@code block}, which fails fast on a loop's thread.
    *
@@ -57,7 +76,10 @@ public interface LciLoop extends Disposable {
    * @param limit longest wait
    * @param <T> type of the value
    * @return the value, or null if {@code mono} completed empty
-   * @throws IllegalStateException as {@link #poll()}, or when {@code limit} passed
+   * @throws IllegalStateException as {@link #poll()}, or when {@code limit} passed; {@code mono} is
+   *     then cancelled
+   * @throws io.lci.error.LciClosedException when the loop ended before {@code mono} did, which is
+   *     then cancelled
    */
   <T> @org.jspecify.annotations.Nullable T await(Mono<T> mono, Duration limit);
 }

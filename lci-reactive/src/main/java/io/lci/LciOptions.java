@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.stream.StreamLimits;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -18,21 +21,25 @@ import reactor.core.scheduler.Scheduler;
  * <table>
  *   <caption>Options of the loops; every attribute of the core is accepted too, see {@link Builder#attribute}</caption>
  *   <tr><th>Property</th><th>Meaning</th><th>Default</th></tr>
- *   <tr><td>{@code lci.loops}</td><td>event loops, each with its device</td><td>1</td></tr>
+ *   <tr><td>{@code lci.loops}</td><td>event loops</td><td>1</td></tr>
+ *   <tr><td>{@code lci.devices}</td><td>devices, shared out among the loops</td><td>as loops</td></tr>
  *   <tr><td>{@code lci.invoker}</td><td>loops without threads, driven by the user</td><td>false</td></tr>
+ *   <tr><td>{@code lci.idle}</td><td>{@code backoff}, {@code yielding}, {@code busy_spin} or {@code parking}</td><td>backoff</td></tr>
  *   <tr><td>{@code lci.idle_spins}</td><td>empty turns before yielding</td><td>32</td></tr>
  *   <tr><td>{@code lci.idle_yields}</td><td>yields before parking</td><td>128</td></tr>
+ *   <tr><td>{@code lci.affinity}</td><td>for each loop an offset into the CPUs allowed, with commas</td><td>not bound</td></tr>
  *   <tr><td>{@code lci.max_posted}</td><td>operations in flight per loop</td><td>65,536</td></tr>
  *   <tr><td>{@code lci.max_parked}</td><td>refused operations waiting per loop</td><td>1,048,576</td></tr>
  *   <tr><td>{@code lci.close_timeout_ms}</td><td>graceful part of {@code close()}</td><td>10,000</td></tr>
  *   <tr><td>{@code lci.stall_warning_ms}</td><td>time without progress before a warning</td><td>5,000</td></tr>
+ *   <tr><td>{@code lci.blocked_warning_ms}</td><td>time in one turn before a warning</td><td>1,000</td></tr>
  * </table>
  */
 public final class LciOptions {
   /** Default of {@link #loops()}. */
   public static final int DEFAULT_LOOPS = 1;
 
-  /** Most loops of a runtime: one per device. */
+  /** Most loops of a runtime, and most devices. */
   public static final int MAX_LOOPS = 16;
 
   /** Default of {@link #idleSpins()}. */
@@ -53,31 +60,44 @@ public final class LciOptions {
   /** Default of {@link #stallWarning()}. */
   public static final Duration DEFAULT_STALL_WARNING = Duration.ofSeconds(5);
 
+  /** Default of {@link #blockedWarning()}. */
+  public static final Duration DEFAULT_BLOCKED_WARNING = Duration.ofSeconds(1);
+
   private static final LciOptions DEFAULTS = builder().build();
 
   private final @Nullable Integer loops;
+  private final @Nullable Integer devices;
   private final @Nullable Boolean invoker;
+  private final @Nullable IdleStrategy idle;
   private final @Nullable Integer idleSpins;
   private final @Nullable Integer idleYields;
+  private final @Nullable List<Integer> affinity;
   private final @Nullable Integer maxPosted;
   private final @Nullable Integer maxParked;
   private final @Nullable Duration closeTimeout;
   private final @Nullable Duration stallWarning;
+  private final @Nullable Duration blockedWarning;
   private final @Nullable Scheduler timer;
   private final LciInstrumentation instrumentation;
+  private final StreamLimits streamLimits;
   private final Map<String, String> attributes;
 
   private LciOptions(Builder b) {
     loops = b.loops;
+    devices = b.devices;
     invoker = b.invoker;
+    idle = b.idle;
     idleSpins = b.idleSpins;
     idleYields = b.idleYields;
+    affinity = b.affinity;
     maxPosted = b.maxPosted;
     maxParked = b.maxParked;
     closeTimeout = b.closeTimeout;
     stallWarning = b.stallWarning;
+    blockedWarning = b.blockedWarning;
     timer = b.timer;
     instrumentation = b.instrumentation;
+    streamLimits = b.streamLimits;
     attributes = Collections.unmodifiableMap(new TreeMap<>(b.attributes));
   }
 
@@ -101,9 +121,22 @@ public final class LciOptions {
     return loops == null ? DEFAULT_LOOPS : loops;
   }
 
+  /** Returns how many devices the loops share out. Default: as many as {@link #loops()}. */
+  public int devices() {
+    return devices == null ? loops() : devices;
+  }
+
   /** Returns whether the loops are driven by the user's threads. Default false. */
   public boolean invoker() {
     return invoker != null && invoker;
+  }
+
+  /**
+   * Returns what loops do that have nothing to do. Default {@link IdleStrategy#backoff(int, int)}
+   * with {@link #idleSpins()} and {@link #idleYields()}.
+   */
+  public IdleStrategy idle() {
+    return idle == null ? IdleStrategy.backoff(idleSpins(), idleYields()) : idle;
   }
 
   /**
@@ -120,6 +153,14 @@ public final class LciOptions {
    */
   public int idleYields() {
     return idleYields == null ? DEFAULT_IDLE_YIELDS : idleYields;
+  }
+
+  /**
+   * Returns for each loop which of the CPUs that its thread may use it is bound to, as an offset
+   * into them; empty if loops are not bound, the default. Unmodifiable.
+   */
+  public List<Integer> affinity() {
+    return affinity == null ? List.of() : affinity;
   }
 
   /**
@@ -149,6 +190,11 @@ public final class LciOptions {
     return stallWarning == null ? DEFAULT_STALL_WARNING : stallWarning;
   }
 
+  /** Returns the time in one turn after which a loop is reported as blocked. Default 1 second. */
+  public Duration blockedWarning() {
+    return blockedWarning == null ? DEFAULT_BLOCKED_WARNING : blockedWarning;
+  }
+
   /**
    * Returns the scheduler of deadlines, or null for {@link
    * reactor.core.scheduler.Schedulers#parallel()}.
@@ -160,6 +206,11 @@ public final class LciOptions {
   /** Returns the observer. Default {@link LciInstrumentation#NONE}. */
   public LciInstrumentation instrumentation() {
     return instrumentation;
+  }
+
+  /** Returns the bounds of streams and RPC. Default {@link StreamLimits#defaults()}. */
+  public StreamLimits streamLimits() {
+    return streamLimits;
   }
 
   /**
@@ -179,6 +230,10 @@ public final class LciOptions {
   public boolean isSet(String name) {
     return switch (name) {
       case "loops" -> loops != null;
+      case "devices" -> devices != null;
+      case "idle" -> idle != null || idleSpins != null || idleYields != null;
+      case "affinity" -> affinity != null;
+      case "blocked_warning_ms" -> blockedWarning != null;
       case "invoker" -> invoker != null;
       case "idle_spins" -> idleSpins != null;
       case "idle_yields" -> idleYields != null;
@@ -194,6 +249,12 @@ public final class LciOptions {
   public String toString() {
     return "LciOptions[loops="
         + loops()
+        + ", devices="
+        + devices()
+        + ", idle="
+        + idle()
+        + ", affinity="
+        + affinity()
         + ", invoker="
         + invoker()
         + ", maxPosted="
@@ -210,41 +271,65 @@ public final class LciOptions {
   /** Builds {@link LciOptions}. Not thread-safe. */
   public static final class Builder {
     private @Nullable Integer loops;
+    private @Nullable Integer devices;
     private @Nullable Boolean invoker;
+    private @Nullable IdleStrategy idle;
     private @Nullable Integer idleSpins;
     private @Nullable Integer idleYields;
+    private @Nullable List<Integer> affinity;
     private @Nullable Integer maxPosted;
     private @Nullable Integer maxParked;
     private @Nullable Duration closeTimeout;
     private @Nullable Duration stallWarning;
+    private @Nullable Duration blockedWarning;
     private @Nullable Scheduler timer;
     private LciInstrumentation instrumentation = LciInstrumentation.NONE;
+    private StreamLimits streamLimits = StreamLimits.defaults();
     private final Map<String, String> attributes = new TreeMap<>();
 
     private Builder() {}
 
     private Builder(LciOptions o) {
       loops = o.loops;
+      devices = o.devices;
       invoker = o.invoker;
+      idle = o.idle;
       idleSpins = o.idleSpins;
       idleYields = o.idleYields;
+      affinity = o.affinity;
       maxPosted = o.maxPosted;
       maxParked = o.maxParked;
       closeTimeout = o.closeTimeout;
       stallWarning = o.stallWarning;
+      blockedWarning = o.blockedWarning;
       timer = o.timer;
       instrumentation = o.instrumentation;
+      streamLimits = o.streamLimits;
       attributes.putAll(o.attributes);
     }
 
     /**
-     * Sets the number of event loops; loop i owns device i. The same on every rank.
+     * Sets the number of event loops.
      *
      * @param value 1 to {@value LciOptions#MAX_LOOPS}
      * @return this
      */
     public Builder loops(int value) {
       loops = range("loops", value, 1, MAX_LOOPS);
+      return this;
+    }
+
+    /**
+     * Sets the number of devices, at least as many as there are loops: each loop serves devices
+     * next to each other, loop i those of {@link LciLoop#devices()}. Device k talks to device k of
+     * every other rank, so it is the same on every rank; the number of loops need not be. More
+     * devices than loops let a rank with few CPUs join a job of ranks with many.
+     *
+     * @param value 1 to {@value LciOptions#MAX_LOOPS}
+     * @return this
+     */
+    public Builder devices(int value) {
+      devices = range("devices", value, 1, MAX_LOOPS);
       return this;
     }
 
@@ -257,6 +342,35 @@ public final class LciOptions {
      */
     public Builder invoker(boolean value) {
       invoker = value;
+      return this;
+    }
+
+    /**
+     * Sets what loops do that have nothing to do. Overrides {@link #idleSpins} and {@link
+     * #idleYields}.
+     *
+     * @param value asked by every loop of the runtime, each on its own thread
+     * @return this
+     */
+    public Builder idle(IdleStrategy value) {
+      idle = Objects.requireNonNull(value, "idle");
+      return this;
+    }
+
+    /**
+     * Binds each loop's thread to one CPU. An offset counts the CPUs that the creating thread may
+     * use at that moment, in the order of their numbers, so it means the same in a container or
+     * under {@code taskset}. Creating the runtime fails with {@link io.lci.error.AffinityException}
+     * if there are not so many. Not for invoker loops.
+     *
+     * @param offsets one for each loop, 0 or more; several loops may have the same; none: not bound
+     * @return this
+     */
+    public Builder affinity(int... offsets) {
+      for (int offset : offsets) {
+        range("affinity", offset, 0, Integer.MAX_VALUE);
+      }
+      affinity = Arrays.stream(offsets).boxed().toList();
       return this;
     }
 
@@ -327,6 +441,19 @@ public final class LciOptions {
     }
 
     /**
+     * Sets the time in one turn after which a loop counts as blocked: then the watchdog logs where
+     * its thread is, once per turn, with the first frame that is neither the library's, Reactor's
+     * nor the JDK's, and counts it ({@code loop_stalls}). Looked at on {@link #timer}.
+     *
+     * @param value zero turns the watchdog off
+     * @return this
+     */
+    public Builder blockedWarning(Duration value) {
+      blockedWarning = notNegative("blocked_warning_ms", value);
+      return this;
+    }
+
+    /**
      * Sets the scheduler of deadlines, for virtual time.
      *
      * @param value the scheduler
@@ -345,6 +472,17 @@ public final class LciOptions {
      */
     public Builder instrumentation(LciInstrumentation value) {
       instrumentation = Objects.requireNonNull(value, "instrumentation");
+      return this;
+    }
+
+    /**
+     * Sets the bounds of streams and RPC with each peer.
+     *
+     * @param value the limits
+     * @return this
+     */
+    public Builder streamLimits(StreamLimits value) {
+      streamLimits = Objects.requireNonNull(value, "streamLimits");
       return this;
     }
 

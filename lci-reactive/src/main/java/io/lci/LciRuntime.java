@@ -6,6 +6,7 @@ import io.lci.am.InboxOptions;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.completion.Completion;
@@ -22,9 +23,13 @@ import io.lci.matching.MatchingEngine;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
+import io.lci.rpc.Rpc;
+import io.lci.stream.Streams;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Function;
+import org.reactivestreams.Publisher;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -57,7 +62,9 @@ import reactor.core.publisher.Mono;
  * io.lci.LciRuntime}: ERROR for what user code threw where nobody can be told; WARN for
  * destinations that accept nothing ({@link LciOptions#stallWarning()}), operations that failed
  * unheard, and peers that died; INFO for peers that left while an inbox has a subscriber, else
- * DEBUG. Lines of the core come as {@code io.lci.core}, each at its level.
+ * DEBUG; DEBUG for the native core when it is loaded, with what makes the calls, but INFO if {@code
+ * java.lang.foreign} was to be had and cannot be used. Lines of the core come as {@code
+ * io.lci.core}, each at its level.
  */
 public interface LciRuntime extends Disposable, AutoCloseable {
   /**
@@ -92,6 +99,17 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    */
   static Mono<LciRuntime> connect(LciOptions options) {
     return Runtimes.connect(options);
+  }
+
+  /**
+   * Returns what native core this JVM has, and loads it if that was not done yet.
+   *
+   * @return the core
+   * @throws io.lci.error.NativeLoadException if there is none that can be loaded, or {@code
+   *     lci.native.calls} asks for what this JVM does not have
+   */
+  static CoreInfo coreInfo() {
+    return Runtimes.coreInfo();
   }
 
   /** Returns the number of this rank, from 0. */
@@ -160,6 +178,42 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    *     posted one runs out silently
    */
   Mono<Completion> post(Op op);
+
+  /**
+   * Posts every operation of a stream: {@link #post(Publisher, Function, PostOptions)} whose
+   * elements are the operations.
+   *
+   * @param ops active messages, sends, receives, puts and gets, in any mixture
+   * @param options window, home loop, what a failure means, deadline
+   * @return one result per operation, in order of completion
+   */
+  Flux<SendResult<Op>> post(Publisher<? extends Op> ops, PostOptions options);
+
+  /**
+   * Posts an operation for each element, at most {@link PostOptions#window()} of them at a time:
+   * what a wide {@code flatMap} of {@link #post(Op)} does, at a cost that does not grow with the
+   * width. An operation that is refused waits within the window, behind those for the same
+   * destination that wait already; others go on. Each operation must have memory of its own to read
+   * into.
+   *
+   * @param items upstream, asked for what the window can hold; subscribed on the subscriber's
+   *     thread, requested on the home loop after the first demand
+   * @param operation called once per element on the home loop, whose device is used whatever the
+   *     operation says; an exception, null, or an operation that is none of this runtime fails the
+   *     element. Must not block
+   * @param options window, home loop, what a failure means, deadline
+   * @param <T> type of element
+   * @return one result per element, in order of completion, as far as requested, on the home loop;
+   *     unreported results occupy the window, so upstream stops too. {@link
+   *     SendResult#completion()} is what a Mono of the operation would emit; an operation with a
+   *     {@linkplain Op#completeTo target} is reported when it was accepted. Failure is data ({@link
+   *     SendResult#error()}), also of a peer that died, unless {@link PostOptions#stopOnError()}.
+   *     Upstream's error comes after the results of what it sent. Cancel gives elements that were
+   *     not accepted to {@code doOnDiscard}, cancels unmatched receives natively; other posted
+   *     operations run out silently, and messages that they bring go to {@code doOnDiscard}
+   */
+  <T> Flux<SendResult<T>> post(
+      Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions options);
 
   /**
    * Matched send.
@@ -304,6 +358,23 @@ public interface LciRuntime extends Disposable, AutoCloseable {
 
   /** Returns the largest payload that travels in one packet, in bytes. */
   int maxEager();
+
+  /**
+   * Returns the streams between this rank and others. The first call of this or {@link #rpc()}
+   * opens port {@value io.lci.am.Port#MAX_NUMBER}, over which both travel.
+   *
+   * @return the same at each call
+   * @throws IllegalArgumentException if the program has opened that port itself
+   */
+  Streams streams();
+
+  /**
+   * Returns the functions that this rank serves, and calls of those of others; see {@link
+   * #streams()}.
+   *
+   * @return the same at each call
+   */
+  Rpc rpc();
 
   /**
    * Changes of peers' states, from the start of the runtime on: a late subscriber first gets what

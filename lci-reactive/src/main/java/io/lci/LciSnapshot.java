@@ -6,14 +6,15 @@ import java.util.Map;
 
 /**
  * Counters and gauges of a runtime at one moment. Immutable. Counters only grow; those of the core
- * keep the core's names, those of the loops start with {@code loop_}. Values of different threads
- * are read without a lock, so a snapshot taken under load is consistent per counter, not across
- * counters.
+ * keep the core's names, those of the loops start with {@code loop_}, those of streams and RPC with
+ * {@code link_}, {@code stream_} and {@code exchanges_}. Values of different threads are read
+ * without a lock, so a snapshot taken under load is consistent per counter, not across counters.
  */
 public final class LciSnapshot {
   private final Map<String, Long> counters;
   private final List<Map<String, Long>> devices;
   private final List<InboxState> inboxes;
+  private final List<WaitingState> waiting;
   private final long packetsFree;
   private final long packetsCapacity;
 
@@ -23,8 +24,42 @@ public final class LciSnapshot {
    * @param port the port as {@code name(number)}
    * @param depth messages stored here and not yet delivered
    * @param capacity most messages that may be stored
+   * @param retained messages that were lent and are not released yet
+   * @param stall why messages that are stored are not delivered
    */
-  public record InboxState(String port, int depth, int capacity) {}
+  public record InboxState(String port, int depth, int capacity, int retained, Stall stall) {}
+
+  /** Why an inbox delivers nothing although messages are stored. */
+  public enum Stall {
+    /** It delivers, or nothing is stored. */
+    NONE,
+    /** Nobody is subscribed. */
+    NO_SUBSCRIBER,
+    /** The subscriber asks for nothing. */
+    NO_DEMAND,
+    /** The subscriber holds as many retained messages as it may. */
+    RETAINED
+  }
+
+  /**
+   * A destination for which operations of one loop wait, since it took no more.
+   *
+   * @param device the loop, and its device
+   * @param destination kind of operation, peer and port, for those who read
+   * @param rank the peer, or -1 if it is not bound to one
+   * @param port the port as {@code name(number)}; empty unless active messages wait
+   * @param reason the last answer
+   * @param operations how many wait
+   * @param stalled whether it made no progress for the time of {@link LciOptions#stallWarning()}
+   */
+  public record WaitingState(
+      int device,
+      String destination,
+      int rank,
+      String port,
+      PostOutcome reason,
+      int operations,
+      boolean stalled) {}
 
   /**
    * Creates a snapshot.
@@ -32,6 +67,7 @@ public final class LciSnapshot {
    * @param counters counters by name, in a stable order
    * @param devices for each device the part of the counters that is its own
    * @param inboxes open inboxes
+   * @param waiting destinations for which operations wait
    * @param packetsFree packets free
    * @param packetsCapacity packets in all
    */
@@ -39,11 +75,13 @@ public final class LciSnapshot {
       Map<String, Long> counters,
       List<Map<String, Long>> devices,
       List<InboxState> inboxes,
+      List<WaitingState> waiting,
       long packetsFree,
       long packetsCapacity) {
     this.counters = java.util.Collections.unmodifiableMap(new java.util.LinkedHashMap<>(counters));
     this.devices = devices.stream().map(Map::copyOf).toList();
     this.inboxes = List.copyOf(inboxes);
+    this.waiting = List.copyOf(waiting);
     this.packetsFree = packetsFree;
     this.packetsCapacity = packetsCapacity;
   }
@@ -63,18 +101,19 @@ public final class LciSnapshot {
     return value;
   }
 
-  /** Returns how many devices the runtime has, each with its loop. */
+  /** Returns how many devices the runtime has. */
   public int devices() {
     return devices.size();
   }
 
   /**
-   * The part of a counter that one device and its loop have counted. Who does something counts it:
-   * a receive may be posted on one device and matched by another, so of what is pending or stored
-   * only the sum over all says how much there is, and a part may be negative.
+   * The part of a counter that one device has counted; what a loop counts is with the first of the
+   * devices that it serves. Who does something counts it: a receive may be posted on one device and
+   * matched by another, so of what is pending or stored only the sum over all says how much there
+   * is, and a part may be negative.
    *
    * @param name its name, see {@link #counters()}
-   * @param device index of the device, which is its loop's
+   * @param device index of the device
    * @return the value; 0 for a counter that devices have no part in
    * @throws IndexOutOfBoundsException if there is no such device
    */
@@ -101,6 +140,11 @@ public final class LciSnapshot {
   /** Returns the open inboxes. */
   public List<InboxState> inboxes() {
     return inboxes;
+  }
+
+  /** Returns the destinations for which operations wait; empty where all is taken at once. */
+  public List<WaitingState> waiting() {
+    return waiting;
   }
 
   /** Returns the packets that are free now. */

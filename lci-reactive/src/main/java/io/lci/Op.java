@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.Scheduler;
 
 /**
  * Immutable description of one operation. Creating one costs nothing on the wire: it is posted by
@@ -109,6 +110,7 @@ public final class Op {
   private final @Nullable Consumer<? super PostOutcome> onOutcome;
   private final @Nullable Consumer<? super LciException> onError;
   private final @Nullable Duration deadline;
+  private final @Nullable Scheduler signalOn;
 
   private Op(Builder b) {
     kind = b.kind;
@@ -135,6 +137,7 @@ public final class Op {
     onOutcome = b.onOutcome;
     onError = b.onError;
     deadline = b.deadline;
+    signalOn = b.signalOn;
   }
 
   /**
@@ -404,10 +407,11 @@ public final class Op {
   }
 
   /**
-   * Chooses the device, and with it the loop on which the operation is posted and signalled.
-   * Default 0, for a {@link Poster} its own.
+   * Chooses the device, and with it the loop that serves it, on which the operation is posted and
+   * signalled. Default 0; a {@link Poster} takes the first device of its loop for one that its loop
+   * does not serve.
    *
-   * @param index 0 to the number of loops - 1
+   * @param index 0 to the number of devices - 1
    * @return a new description
    */
   public Op device(int index) {
@@ -555,6 +559,20 @@ public final class Op {
     return new Op(b);
   }
 
+  /**
+   * Sets where the operation's Mono is signalled, instead of on its home loop, as {@code publishOn}
+   * does: what blocks may follow there. Consumers of a {@link Poster} stay on their loop.
+   *
+   * @param where for example {@code Schedulers.boundedElastic()}, or the {@linkplain
+   *     LciLoop#scheduler() scheduler} of another loop
+   * @return a new description
+   */
+  public Op signalOn(Scheduler where) {
+    Builder b = new Builder(this);
+    b.signalOn = Objects.requireNonNull(where, "signalOn");
+    return new Op(b);
+  }
+
   /** Returns what kind of operation this is. */
   public Kind kind() {
     return kind;
@@ -677,6 +695,11 @@ public final class Op {
     return deadline;
   }
 
+  /** Returns where its Mono is signalled; null for its home loop. */
+  public @Nullable Scheduler signalOn() {
+    return signalOn;
+  }
+
   @Override
   public String toString() {
     String name = reply ? "reply" : kind.name().toLowerCase(java.util.Locale.ROOT);
@@ -763,6 +786,7 @@ public final class Op {
     @Nullable Consumer<? super PostOutcome> onOutcome;
     @Nullable Consumer<? super LciException> onError;
     @Nullable Duration deadline;
+    @Nullable Scheduler signalOn;
 
     Builder(Kind kind, int rank) {
       this.kind = kind;
@@ -793,6 +817,7 @@ public final class Op {
       onOutcome = op.onOutcome;
       onError = op.onError;
       deadline = op.deadline;
+      signalOn = op.signalOn;
     }
   }
 }

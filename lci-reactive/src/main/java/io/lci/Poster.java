@@ -25,7 +25,8 @@ public interface Poster {
   /**
    * Appends the operation; it goes out with the current batch, at the latest at the end of the
    * turn. A retry parks it and resubmits it when its destination is writable again; {@link
-   * Op#onOutcome} hears the final outcome.
+   * Op#onOutcome} hears the final outcome, and {@link Op#onError} that its {@link Op#deadline}
+   * passed, also after it was posted.
    *
    * @param op the operation
    * @return this

@@ -3,19 +3,24 @@ package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.Counter;
 import io.lci.error.LciClosedException;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
 
 /**
- * A loop that user code ends by what is fatal to a JVM. Without the leak check: nothing is whole
- * then.
+ * A loop that user code ends by what is fatal to a JVM, and one that it does not end. Without the
+ * leak check: nothing is whole after the former.
  */
 class LoopFailureTest {
   private static final Port PORT = Port.of(71, "fatal");
@@ -42,6 +47,71 @@ class LoopFailureTest {
     assertThatThrownBy(() -> lci.onClose().block(LIMIT)).isSameAs(first);
     assertThatThrownBy(lci::close).isSameAs(first);
     assertThat(lci.isDisposed()).isTrue();
+  }
+
+  /** After half a turn nothing is as it should be: the next poll must not go on from there. */
+  @Test
+  void aFatalErrorEndsTheLoopOfAnInvoker() {
+    LciTestJob job = LciTestJob.start(1, LciOptions.builder().invoker(true).build());
+    LciRuntime lci = job.rank(0);
+    Error first = new InternalError("from a decoder");
+    lci.inbox(PORT)
+        .receive(
+            m -> {
+              throw first;
+            })
+        .subscribe(n -> {}, closed -> {});
+    lci.sender(PORT).send(0, Payload.ofInt(1)).subscribe(none -> {}, closed -> {});
+    LciLoop loop = lci.loops().get(0);
+    assertThatThrownBy(
+            () -> {
+              while (!lci.isDisposed()) {
+                loop.poll();
+              }
+            })
+        .isSameAs(first);
+    assertThat(lci.isDisposed()).isTrue();
+    assertThatThrownBy(lci::close).isSameAs(first);
+  }
+
+  /** He must not; but the runtime is not his alone. */
+  @Test
+  void aSubscriberWhoThrowsEndsHisOwnSubscriptionOnly() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      LciRuntime lci = job.rank(0);
+      Inbox inbox = lci.inbox(PORT);
+      AtomicInteger came = new AtomicInteger();
+      inbox.receive(m -> m.getInt(0)).subscribe(new Thrower(came));
+      lci.sender(PORT).send(0, Payload.ofInt(1)).block(LIMIT);
+      await().atMost(LIMIT).until(() -> lci.snapshot().counter("loop_uncaught") == 1);
+      lci.sender(PORT).send(0, Payload.ofInt(2)).block(LIMIT);
+      assertThat(inbox.receive(m -> m.getInt(0)).next().block(LIMIT)).isEqualTo(2);
+      assertThat(came).hasValue(1);
+    }
+  }
+
+  /** Reactor's own subscribers would not let it out. */
+  private record Thrower(AtomicInteger came) implements CoreSubscriber<Integer> {
+    @Override
+    public void onSubscribe(Subscription s) {
+      s.request(Long.MAX_VALUE);
+    }
+
+    @Override
+    public void onNext(Integer value) {
+      came.incrementAndGet();
+      throw new IllegalStateException("from a subscriber");
+    }
+
+    @Override
+    public void onError(Throwable error) {
+      throw new AssertionError(error);
+    }
+
+    @Override
+    public void onComplete() {
+      throw new AssertionError("it counts as cancelled");
+    }
   }
 
   private static void throwAgain() {

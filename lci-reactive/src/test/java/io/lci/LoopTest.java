@@ -33,6 +33,7 @@ import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Loops as schedulers, loops that the user drives, loops that sleep. Mutation: skip_wake. */
 @ExtendWith(LciLeakCheck.class)
@@ -47,10 +48,11 @@ class LoopTest {
       Scheduler scheduler = loop.scheduler();
       List<Integer> ran = new CopyOnWriteArrayList<>();
       Disposable late = scheduler.schedule(() -> ran.add(3), 50, TimeUnit.MILLISECONDS);
-      Disposable never = scheduler.schedule(() -> ran.add(99), 20, TimeUnit.MILLISECONDS);
       Disposable first = scheduler.schedule(() -> ran.add(1));
       Disposable second = scheduler.schedule(() -> ran.add(loop.inLoop() ? 2 : -2));
-      never.dispose();
+      // On the loop, so that it cannot be due before it is disposed
+      scheduler.schedule(
+          () -> scheduler.schedule(() -> ran.add(99), 1, TimeUnit.MILLISECONDS).dispose());
       AtomicInteger ticks = new AtomicInteger();
       Disposable periodic =
           scheduler.schedulePeriodically(ticks::incrementAndGet, 1, 1, TimeUnit.MILLISECONDS);
@@ -143,16 +145,69 @@ class LoopTest {
     }
   }
 
+  /** The difference of two times must not wrap, or it sorts before what is due. */
+  @Test
+  void aTaskForNeverDoesNotHoldUpOthers() {
+    try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().invoker(true).build());
+        PollingOwner owner = new PollingOwner(job)) {
+      Scheduler scheduler = job.rank(0).loops().get(0).scheduler();
+      AtomicBoolean ran = new AtomicBoolean();
+      scheduler.schedule(() -> ran.set(true), 1, TimeUnit.NANOSECONDS);
+      long before = System.nanoTime();
+      while (System.nanoTime() - before < 2) {
+        Thread.onSpinWait(); // the first one is due before the second one is scheduled
+      }
+      Disposable never = scheduler.schedule(() -> {}, Long.MAX_VALUE, TimeUnit.NANOSECONDS);
+      owner.poll();
+      assertThat(ran).isTrue();
+      never.dispose();
+    }
+  }
+
+  /** Whoever waits for his loop hears of what others give it, and of the end of his time. */
+  @Test
+  void aPollThatWaitsWakesForATask() throws InterruptedException {
+    try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().invoker(true).build())) {
+      LciRuntime lci = job.rank(0);
+      LciLoop loop = lci.loops().get(0);
+      while (loop.poll(Duration.ofMillis(1)) > 0) {
+        // until there is nothing left of the start
+      }
+      assertThat(loop.poll(Duration.ofMillis(1))).isZero();
+      assertThat(loop.poll(Duration.ofSeconds(-1))).isZero();
+      AtomicBoolean ran = new AtomicBoolean();
+      Thread giving =
+          new Thread(
+              () -> {
+                long parks = lci.snapshot().counter("loop_parks");
+                await().atMost(LIMIT).until(() -> lci.snapshot().counter("loop_parks") > parks);
+                loop.scheduler().schedule(() -> ran.set(true));
+              });
+      giving.start();
+      int work = 0;
+      for (int i = 0; i < 1000 && !ran.get(); i++) { // others may wake it, too
+        work = loop.poll(LIMIT);
+      }
+      assertThat(ran).isTrue();
+      assertThat(work).isPositive();
+      giving.join();
+      lci.close();
+      assertThat(loop.poll(LIMIT)).isZero(); // it has ended
+    }
+  }
+
   /** It is told although the operation is accepted before its subscriber is. */
   @Test
-  void aDeadlineThatPassesInTheArrayIsTold() throws InterruptedException {
-    try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().invoker(true).build());
+  void aDeadlineThatPassesInTheArrayIsTold() {
+    VirtualTimeScheduler clock = VirtualTimeScheduler.create();
+    LciOptions options = LciOptions.builder().invoker(true).timer(clock).build();
+    try (LciTestJob job = LciTestJob.start(1, options);
         PollingOwner owner = new PollingOwner(job)) {
       LciRuntime lci = job.rank(0);
       LciLoop loop = lci.loops().get(0);
       AtomicReference<Throwable> told = new AtomicReference<>();
       AtomicBoolean begun = new AtomicBoolean();
-      Op unmatched = Op.receive(0, 1, 8).deadline(Duration.ofMillis(1));
+      Op unmatched = Op.receive(0, 1, 8).deadline(LIMIT);
       // What begins in the last signals of a turn is in the array until the next one.
       lci.barrier()
           .subscribe(
@@ -165,7 +220,7 @@ class LoopTest {
       while (!begun.get()) {
         owner.poll();
       }
-      Thread.sleep(100); // the deadline's task comes first, then the one that sends the array
+      clock.advanceTimeBy(LIMIT); // its task comes first, then the one that sends the array
       loop.scheduler().schedule(() -> loop.poster().flush());
       for (int i = 0; i < 100 && told.get() == null; i++) {
         owner.poll();

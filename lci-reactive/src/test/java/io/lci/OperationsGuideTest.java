@@ -21,22 +21,15 @@ import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.io.IOException;
 import java.nio.ByteOrder;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/**
- * What {@code docs/guide/operations.md} shows is what stands here between {@code // show:} and
- * {@code // end}, compiled and run.
- */
+/** The snippets of {@code docs/guide/operations.md}. */
 @ExtendWith(LciLeakCheck.class)
 class OperationsGuideTest {
   private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -44,6 +37,27 @@ class OperationsGuideTest {
   private static final Port ARRIVED = Port.of(22, "arrived");
   private static final Port QUESTIONS = Port.of(23, "questions");
   private static final Port ANSWERS = Port.of(24, "answers");
+
+  @Test
+  void manyOperations() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      MemoryRegion region = job.rank(1).allocate(100 * Long.BYTES);
+      for (int i = 0; i < 100; i++) {
+        region.view(8L * i, Long.BYTES).putLong(0, (long) i * i);
+      }
+      RemoteMemory memory = lci.remote(1, region.handle());
+      // show: many
+      PostOptions options =
+          PostOptions.defaults().withWindow(32).withDeadline(Duration.ofSeconds(30));
+      Flux<Long> squares =
+          lci.post(Flux.range(0, 100), i -> Op.get(memory, 8L * i, Long.BYTES), options)
+              .map(result -> result.completion().message().getLong(0));
+      // end
+      assertThat(squares.reduce(0L, Long::sum).block(LIMIT)).isEqualTo(328_350);
+      memory.dispose();
+    }
+  }
 
   // Proves: C1
   // On: inproc
@@ -275,54 +289,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    Path home = Path.of(System.getProperty("lci.native.source")).getParent();
-    Path source = home.resolve("lci-reactive/src/test/java/io/lci/OperationsGuideTest.java");
-    Map<String, String> compiled = compiled(Files.readAllLines(source));
-    Map<String, String> shown = shown(Files.readAllLines(home.resolve("docs/guide/operations.md")));
-    assertThat(compiled).hasSizeGreaterThan(10);
-    assertThat(shown).isEqualTo(compiled);
-  }
-
-  private static Map<String, String> compiled(List<String> lines) {
-    Map<String, String> snippets = new LinkedHashMap<>();
-    String name = null;
-    List<String> body = new ArrayList<>();
-    for (String line : lines) {
-      String text = line.strip();
-      if (text.startsWith("// show: ")) {
-        name = text.substring("// show: ".length());
-      } else if (text.equals("// end")) {
-        snippets.put(name, String.join("\n", body).stripIndent());
-        name = null;
-        body.clear();
-      } else if (name != null) {
-        body.add(line);
-      }
-    }
-    return snippets;
-  }
-
-  /** Blocks of Java below a comment {@code <!-- shown: name -->}. */
-  private static Map<String, String> shown(List<String> lines) {
-    Map<String, String> snippets = new LinkedHashMap<>();
-    String name = null;
-    boolean inside = false;
-    List<String> body = new ArrayList<>();
-    for (String line : lines) {
-      if (line.startsWith("<!-- shown: ")) {
-        name = line.substring("<!-- shown: ".length(), line.indexOf(" -->"));
-      } else if (line.equals("```java")) {
-        assertThat(name).as("a block of Java that no test compiles").isNotNull();
-        inside = true;
-      } else if (line.equals("```")) {
-        snippets.put(name, String.join("\n", body));
-        inside = false;
-        name = null;
-        body.clear();
-      } else if (inside) {
-        body.add(line);
-      }
-    }
-    return snippets;
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 17);
   }
 }

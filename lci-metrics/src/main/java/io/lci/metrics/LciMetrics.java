@@ -4,8 +4,6 @@ package io.lci.metrics;
 import io.lci.LciInstrumentation;
 import io.lci.LciRuntime;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Tag;
-import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -13,23 +11,21 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Registers the {@link LciMeters} of one runtime.
+ * Registers the {@link LciMeter}s of one runtime. {@link #instrumentation} does so by itself for
+ * every runtime that has it among its options, and also times operations and observes remote
+ * procedure calls, which a binder that comes later cannot:
+ *
+ * <pre>{@code
+ * LciOptions.builder().instrumentation(LciMetrics.instrumentation(registry)).build()
+ * }</pre>
  *
  * <p>Reading costs one {@link LciRuntime#snapshot()} per scrape: meters read within {@link
  * #SNAPSHOT_AGE} share it. Inboxes that were opened since appear with the scrape after the one that
  * found them; those of closed inboxes go.
  *
- * <p>The meters hold the runtime until {@link #close()}, which removes them; they keep their last
- * values after the runtime is closed. No tag but those of {@code lci.runtime.info} names the rank:
- * several runtimes on one registry need extra tags that tell them apart, or the first one's meters
- * stand for all.
- *
- * <pre>{@code
- * try (LciRuntime lci = LciRuntime.create(); LciMetrics metrics = new LciMetrics(lci)) {
- *   metrics.bindTo(registry);
- *   ...
- * }
- * }</pre>
+ * <p>The meters hold the runtime until it is closed, or {@link #close()}: both remove them. No tag
+ * but those of {@code lci.runtime.info} names the rank: several runtimes on one registry need extra
+ * tags that tell them apart, or the first one's meters stand for all, until that one ends.
  */
 public final class LciMetrics implements MeterBinder, AutoCloseable {
 
@@ -37,54 +33,72 @@ public final class LciMetrics implements MeterBinder, AutoCloseable {
   public static final Duration SNAPSHOT_AGE = Duration.ofMillis(250);
 
   private final LciRuntime runtime;
-  private final Tags extraTags;
+  private final MetricsOptions options;
   private final List<MeterBinding> bindings = new ArrayList<>();
 
   /**
-   * Without extra tags.
+   * With default options.
    *
    * @param runtime whose meters
    */
   public LciMetrics(LciRuntime runtime) {
-    this(runtime, Tags.empty());
+    this(runtime, MetricsOptions.defaults());
   }
 
   /**
-   * With tags that every meter gets.
+   * With options.
    *
    * @param runtime whose meters
-   * @param extraTags few values, known beforehand
+   * @param options how they look
    */
-  public LciMetrics(LciRuntime runtime, Iterable<Tag> extraTags) {
+  public LciMetrics(LciRuntime runtime, MetricsOptions options) {
     this.runtime = Objects.requireNonNull(runtime, "runtime");
-    this.extraTags = Tags.of(extraTags);
+    this.options = Objects.requireNonNull(options, "options");
+  }
+
+  /**
+   * As {@link #instrumentation(MeterRegistry, MetricsOptions)} with default options.
+   *
+   * @param registry where the meters go
+   * @return an observer for one runtime
+   */
+  public static LciInstrumentation instrumentation(MeterRegistry registry) {
+    return instrumentation(registry, MetricsOptions.defaults());
   }
 
   /**
    * An observer for {@code LciOptions.Builder.instrumentation}: it binds the meters when a runtime
-   * starts, counts stalls, and removes the meters when the runtime is closed.
+   * starts, times operations, observes remote procedure calls, and removes the meters when the
+   * runtime is closed.
    *
    * @param registry where the meters go
-   * @param extraTags as in {@link #LciMetrics(LciRuntime, Iterable)}
-   * @return an observer for one runtime or several
+   * @param options how they look
+   * @return an observer for one runtime, or several that are closed together
    */
-  public static LciInstrumentation instrumentation(
-      MeterRegistry registry, Iterable<Tag> extraTags) {
-    return new MetricsInstrumentation(registry, Tags.of(extraTags));
+  public static LciInstrumentation instrumentation(MeterRegistry registry, MetricsOptions options) {
+    return new MetricsInstrumentation(registry, options);
   }
 
   /** Registers the meters; at several registries, if wanted. */
   @Override
-  public synchronized void bindTo(MeterRegistry registry) {
-    MeterBinding binding = new MeterBinding(runtime, registry, extraTags);
-    bindings.add(binding);
+  public void bindTo(MeterRegistry registry) {
+    MeterBinding binding = new MeterBinding(runtime, registry, options);
+    synchronized (bindings) {
+      bindings.add(binding);
+    }
     binding.register();
+    // Of a runtime that is closed already at once.
+    runtime.onClose().subscribe(nothing -> {}, error -> close(), this::close);
   }
 
   /** Removes the meters from every registry. Idempotent. */
   @Override
-  public synchronized void close() {
-    bindings.forEach(MeterBinding::remove);
-    bindings.clear();
+  public void close() {
+    List<MeterBinding> last;
+    synchronized (bindings) {
+      last = List.copyOf(bindings);
+      bindings.clear();
+    }
+    last.forEach(MeterBinding::remove);
   }
 }

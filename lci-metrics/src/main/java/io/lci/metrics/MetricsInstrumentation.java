@@ -3,34 +3,33 @@ package io.lci.metrics;
 
 import io.lci.LciInstrumentation;
 import io.lci.LciRuntime;
-import io.lci.PostOutcome;
-import io.lci.metrics.LciMeters.StallKeys;
-import io.micrometer.core.instrument.Counter;
+import io.lci.Op;
+import io.lci.rpc.RpcExchange;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Tags;
-import java.time.Duration;
 import java.util.IdentityHashMap;
-import java.util.Locale;
 
-/** Binds the meters of runtimes as they start, and counts what no snapshot holds. */
+/** Binds the meters of runtimes as they start, and takes what no snapshot holds. */
 final class MetricsInstrumentation implements LciInstrumentation {
 
-  private static final String RETRY_PREFIX = "retry_";
-
   private final MeterRegistry registry;
-  private final Tags extraTags;
+  private final MetricsOptions options;
+  private final LatencyTimers timers;
+  private final RpcObserver calls;
   private final IdentityHashMap<LciRuntime, LciMetrics> bound = new IdentityHashMap<>();
 
-  MetricsInstrumentation(MeterRegistry registry, Tags extraTags) {
+  MetricsInstrumentation(MeterRegistry registry, MetricsOptions options) {
     this.registry = registry;
-    this.extraTags = extraTags;
+    this.options = options;
+    this.timers = new LatencyTimers(registry, options.extraTags());
+    this.calls = new RpcObserver(options);
   }
 
   @Override
   public synchronized void runtimeStarted(LciRuntime runtime) {
-    LciMetrics metrics = new LciMetrics(runtime, extraTags);
+    LciMetrics metrics = new LciMetrics(runtime, options);
     bound.put(runtime, metrics);
     metrics.bindTo(registry);
+    timers.register();
   }
 
   @Override
@@ -39,20 +38,18 @@ final class MetricsInstrumentation implements LciInstrumentation {
     if (metrics != null) {
       metrics.close();
     }
+    if (bound.isEmpty()) {
+      timers.remove();
+    }
   }
 
-  /** The counts stay when the runtime closes: they tell what happened. */
   @Override
-  public void stalled(int rank, int port, PostOutcome reason, int waiting, Duration stalled) {
-    String name = reason.name().toLowerCase(Locale.ROOT);
-    Counter.builder(LciMeters.STALLS.getName())
-        .baseUnit(LciMeters.STALLS.getBaseUnit())
-        .tags(
-            Tags.of(
-                    StallKeys.REASON.asString(),
-                    name.startsWith(RETRY_PREFIX) ? name.substring(RETRY_PREFIX.length()) : name)
-                .and(extraTags))
-        .register(registry)
-        .increment();
+  public void operationTimed(Op.Kind kind, int device, long nanos) {
+    timers.record(kind, nanos);
+  }
+
+  @Override
+  public RpcExchange.Handle rpcStarted(RpcExchange exchange) {
+    return calls.started(exchange);
   }
 }

@@ -4,15 +4,18 @@ package io.lci.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.LciInstrumentation;
 import io.lci.LciOptions;
 import io.lci.Op;
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.simple.SimpleConfig;
@@ -38,9 +41,17 @@ class LciMetricsJobTest {
   private final MockClock clock = new MockClock();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry(SimpleConfig.DEFAULT, clock);
 
+  private static MetricsOptions named(String runtime) {
+    return MetricsOptions.defaults().withExtraTags(Tags.of("runtime", runtime));
+  }
+
   private double operations(String job) {
     clock.add(LciMetrics.SNAPSHOT_AGE);
-    return registry.get("lci.operations").tags("job", job, "op", "am").functionCounters().stream()
+    return registry
+        .get("lci.operations")
+        .tags("runtime", job, "op", "am")
+        .functionCounters()
+        .stream()
         .mapToDouble(counter -> counter.count())
         .sum();
   }
@@ -49,14 +60,21 @@ class LciMetricsJobTest {
     clock.add(LciMetrics.SNAPSHOT_AGE);
     return registry
         .get("lci.retries")
-        .tags("job", "sender", "reason", reason)
+        .tags("runtime", "sender", "op", "am", "reason", reason)
         .functionCounter()
         .count();
   }
 
   private double gauge(String name) {
+    return gauge("receiver", name);
+  }
+
+  /** The snapshot that finds a series is the one of the read before. */
+  private double gauge(String runtime, String name, String... tags) {
     clock.add(LciMetrics.SNAPSHOT_AGE);
-    return registry.get(name).tags("job", "receiver").gauge().value();
+    registry.get("lci.packets.free").tags("runtime", runtime).gauge().value();
+    Gauge found = registry.find(name).tags("runtime", runtime).tags(tags).gauge();
+    return found == null ? Double.NaN : found.value();
   }
 
   // Proves: U6
@@ -64,8 +82,8 @@ class LciMetricsJobTest {
   @Test
   void aSlowSubscriberIsSeenInTheMeters() {
     try (LciTestJob job = LciTestJob.start(2);
-        LciMetrics sender = new LciMetrics(job.rank(0), Tags.of("job", "sender"));
-        LciMetrics receiver = new LciMetrics(job.rank(1), Tags.of("job", "receiver"))) {
+        LciMetrics sender = new LciMetrics(job.rank(0), named("sender"));
+        LciMetrics receiver = new LciMetrics(job.rank(1), named("receiver"))) {
       InboxOptions small = InboxOptions.defaults().withMessages(CAPACITY);
       Inbox inbox = job.rank(1).inbox(NUMBERS, small);
       sender.bindTo(registry);
@@ -79,6 +97,12 @@ class LciMetricsJobTest {
               .subscribe();
       await().atMost(LIMIT).until(() -> retries("nocredit") > 0);
       assertThat(operations("sender")).as("accepted so far").isLessThan(COUNT);
+      await()
+          .atMost(LIMIT)
+          .until(() -> gauge("sender", "lci.credit.stalled", "port", "numbers(1)") == 1);
+      await()
+          .atMost(LIMIT)
+          .until(() -> gauge("receiver", "lci.inbox.stalled", "cause", "no_subscriber") == 1);
 
       AtomicLong received = new AtomicLong();
       inbox
@@ -90,17 +114,19 @@ class LciMetricsJobTest {
       assertThat(received).hasValue(COUNT);
       assertThat(operations("sender")).isGreaterThanOrEqualTo(COUNT);
       assertThat(gauge("lci.inbox.depth")).isZero();
+      assertThat(gauge("receiver", "lci.inbox.stalled", "cause", "no_subscriber")).isZero();
+      assertThat(gauge("sender", "lci.credit.stalled", "port", "numbers(1)")).isZero();
       assertThat(gauge("lci.packets.free")).isBetween(0.0, gauge("lci.packets.capacity"));
       assertThat(gauge("lci.runtime.info")).isEqualTo(1);
       assertThat(gauge("lci.backlog.depth")).isZero();
       clock.add(LciMetrics.SNAPSHOT_AGE);
       List<FunctionCounter> core =
-          List.copyOf(registry.get("lci.core").tags("job", "receiver").functionCounters());
+          List.copyOf(registry.get("lci.core").tags("runtime", "receiver").functionCounters());
       assertThat(core).hasSizeGreaterThan(40); // every one of the core's, whatever it counts
       assertThat(
               registry
                   .get("lci.core")
-                  .tags("job", "receiver", "counter", "arrivals", "device", "0")
+                  .tags("runtime", "receiver", "counter", "arrivals", "device", "0")
                   .functionCounter()
                   .count())
           .isGreaterThanOrEqualTo(COUNT);
@@ -111,7 +137,7 @@ class LciMetricsJobTest {
           .until(
               () -> {
                 gauge("lci.packets.free");
-                return registry.find("lci.inbox.depth").tags("job", "receiver").gauge() == null;
+                return registry.find("lci.inbox.depth").tags("runtime", "receiver").gauge() == null;
               });
     }
     assertThat(registry.getMeters()).isEmpty();
@@ -123,8 +149,8 @@ class LciMetricsJobTest {
   void theMetersTellWhichDeviceWorks() {
     LciOptions two = LciOptions.builder().loops(2).build();
     try (LciTestJob job = LciTestJob.start(2, two);
-        LciMetrics sender = new LciMetrics(job.rank(0), Tags.of("job", "sender"));
-        LciMetrics receiver = new LciMetrics(job.rank(1), Tags.of("job", "receiver"))) {
+        LciMetrics sender = new LciMetrics(job.rank(0), named("sender"));
+        LciMetrics receiver = new LciMetrics(job.rank(1), named("receiver"))) {
       sender.bindTo(registry);
       receiver.bindTo(registry);
       Inbox inbox = job.rank(1).inbox(NUMBERS);
@@ -142,17 +168,71 @@ class LciMetricsJobTest {
       assertThat(
               registry
                   .get("lci.operations")
-                  .tags("job", "sender", "op", "am", "outcome", "done", "device", "1")
+                  .tags("runtime", "sender", "op", "am", "outcome", "done", "device", "1")
                   .functionCounter()
                   .count())
           .isEqualTo(COUNT);
     }
   }
 
+  @Test
+  void aLoopThatServesSeveralDevicesHasItsOwnIndex() {
+    LciOptions shared = LciOptions.builder().loops(2).devices(4).build();
+    try (LciTestJob job = LciTestJob.start(1, shared);
+        LciMetrics metrics = new LciMetrics(job.rank(0), named("shared"))) {
+      job.rank(0).inbox(NUMBERS).handle(message -> {});
+      job.rank(0).post(Op.am(0, NUMBERS, Payload.ofLong(1)).device(3)).block(LIMIT);
+      metrics.bindTo(registry);
+      await()
+          .atMost(LIMIT)
+          .until(
+              () -> {
+                clock.add(LciMetrics.SNAPSHOT_AGE);
+                return enters("0") > 0 && enters("1") > 0;
+              });
+      assertThat(registry.get("lci.loop.enters").functionCounters()).hasSize(2);
+      assertThat(registry.get("lci.loop.time").functionCounters()).hasSize(2 * 3);
+    }
+  }
+
+  private double enters(String loop) {
+    return registry
+        .get("lci.loop.enters")
+        .tags("runtime", "shared", "loop", loop)
+        .functionCounter()
+        .count();
+  }
+
+  @Test
+  void itemsOfAStreamAreCountedWhereTheyLeaveAndWhereTheyCome() {
+    try (LciTestJob job = LciTestJob.start(2);
+        LciMetrics sender = new LciMetrics(job.rank(0), named("sender"));
+        LciMetrics receiver = new LciMetrics(job.rank(1), named("receiver"))) {
+      sender.bindTo(registry);
+      receiver.bindTo(registry);
+      job.rank(0).streams().publish("numbers", Flux.range(1, COUNT), Codec.INT);
+      assertThat(job.rank(1).streams().subscribe(0, "numbers", Codec.INT).count().block(LIMIT))
+          .isEqualTo(COUNT);
+      clock.add(LciMetrics.SNAPSHOT_AGE);
+      assertThat(items("sender", "sent")).isEqualTo(COUNT);
+      assertThat(items("sender", "received")).isZero();
+      assertThat(items("receiver", "received")).isEqualTo(COUNT);
+      assertThat(items("receiver", "sent")).isZero();
+    }
+  }
+
+  private double items(String job, String direction) {
+    return registry
+        .get("lci.stream.items")
+        .tags("runtime", job, "direction", direction)
+        .functionCounter()
+        .count();
+  }
+
   private double core(String job, String counter, String device) {
     return registry
         .get("lci.core")
-        .tags("job", job, "counter", counter, "device", device)
+        .tags("runtime", job, "counter", counter, "device", device)
         .functionCounter()
         .count();
   }
@@ -160,7 +240,7 @@ class LciMetricsJobTest {
   @Test
   void messagesThatNobodyAsksForAreSeenAsDepth() {
     try (LciTestJob job = LciTestJob.start(2);
-        LciMetrics receiver = new LciMetrics(job.rank(1), Tags.of("job", "receiver"))) {
+        LciMetrics receiver = new LciMetrics(job.rank(1), named("receiver"))) {
       job.rank(1).inbox(NUMBERS, InboxOptions.defaults().withMessages(CAPACITY));
       receiver.bindTo(registry);
       Disposable sending =
@@ -175,10 +255,39 @@ class LciMetricsJobTest {
   }
 
   @Test
+  void operationsOfARunningJobAreTimed() {
+    LciOptions options =
+        LciOptions.builder()
+            .instrumentation(LciMetrics.instrumentation(registry, named("both")))
+            .build();
+    int count = 100 * LciInstrumentation.TIMED_EVERY;
+    try (LciTestJob job = LciTestJob.start(1, options)) {
+      Mono<Long> received =
+          job.rank(0).inbox(NUMBERS).receive(m -> m.getLong(0)).take(count).count();
+      Mono<Void> sent =
+          job.rank(0).sender(NUMBERS).sendAll(0, Flux.range(1, count), (n, out) -> out.putLong(n));
+      assertThat(Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1()).isEqualTo(count);
+      assertThat(registry.get("lci.operation.latency").tags("op", "am").timer().count())
+          .as("some attempts are refused, and those are not timed")
+          .isBetween(1L, (long) count);
+    }
+  }
+
+  /** Nobody closes the binder. */
+  @Test
+  void aRuntimeThatClosesTakesItsMetersWithIt() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      new LciMetrics(job.rank(0), named("sender")).bindTo(registry);
+      assertThat(gauge("sender", "lci.peers", "state", "alive")).isEqualTo(1);
+    }
+    await().atMost(LIMIT).until(() -> registry.getMeters().isEmpty());
+  }
+
+  @Test
   void theInstrumentationBindsAndRemovesARuntime() {
     LciOptions options =
         LciOptions.builder()
-            .instrumentation(LciMetrics.instrumentation(registry, Tags.of("job", "receiver")))
+            .instrumentation(LciMetrics.instrumentation(registry, named("receiver")))
             .build();
     try (LciTestJob job = LciTestJob.start(1, options)) {
       assertThat(job.rank(0).size()).isEqualTo(1);

@@ -2,20 +2,25 @@
 package io.lci.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.LciInstrumentation;
 import io.lci.LciSnapshot.InboxState;
+import io.lci.LciSnapshot.Stall;
+import io.lci.LciSnapshot.WaitingState;
+import io.lci.Op;
 import io.lci.PostOutcome;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -27,8 +32,10 @@ class LciMetricsTest {
   private final FakeRuntime fake = new FakeRuntime();
   private final LciMetrics metrics = new LciMetrics(fake.runtime);
 
+  /** Some meter is read, which takes the next snapshot. */
   private void nextScrape() {
     clock.add(LciMetrics.SNAPSHOT_AGE);
+    assertThat(registry.get("lci.packets.capacity").gauge().value()).isPositive();
   }
 
   private double counter(String name, String... tags) {
@@ -40,8 +47,8 @@ class LciMetricsTest {
         "lci.operations", "op", op, "outcome", outcome, "device", Integer.toString(device));
   }
 
-  private double retries(String reason, int device) {
-    return counter("lci.retries", "reason", reason, "device", Integer.toString(device));
+  private double retries(String op, String reason, int device) {
+    return counter("lci.retries", "op", op, "reason", reason, "device", Integer.toString(device));
   }
 
   private double core(String counter, String device) {
@@ -52,31 +59,40 @@ class LciMetricsTest {
     return registry.get(name).tags(tags).gauge().value();
   }
 
+  private static InboxState inbox(String port, int depth, int capacity) {
+    return new InboxState(port, depth, capacity, 0, Stall.NONE);
+  }
+
+  private static WaitingState waiting(int rank, String port, PostOutcome reason, boolean stalled) {
+    return new WaitingState(0, "am", rank, port, reason, 10, stalled);
+  }
+
   @Test
   void operationsAndRetriesAreTheCountersOfTheSnapshot() {
     metrics.bindTo(registry);
     assertThat(operations("am", "done", 0)).isEqualTo(5);
     assertThat(operations("am", "posted", 0)).isEqualTo(3);
-    assertThat(operations("barrier", "posted", 0)).isEqualTo(1);
-    assertThat(retries("nocredit", 0)).isEqualTo(7);
-    assertThat(retries("order", 0)).isEqualTo(2);
-    fake.counters.put("retries_nocredit", 9L);
+    assertThat(operations("receive", "posted", 0)).isZero();
+    assertThat(retries("am", "nocredit", 0)).isEqualTo(7);
+    assertThat(retries("send", "order", 0)).isEqualTo(2);
+    assertThat(retries("send", "nocredit", 0)).isZero();
+    fake.counters.put("loop_retry_nocredit_am", 9L);
     nextScrape();
-    assertThat(retries("nocredit", 0)).isEqualTo(9);
+    assertThat(retries("am", "nocredit", 0)).isEqualTo(9);
   }
 
   // Proves: U7
   @Test
   void everyDeviceHasItsMeters() {
     fake.second.put("operations_am_done", 70L);
-    fake.second.put("retries_nocredit", 80L);
+    fake.second.put("loop_retry_nocredit_am", 80L);
     fake.second.put("backlog_depth", 90L);
     fake.second.put("backlog_push", 100L);
     fake.second.put("arrivals", 110L);
     metrics.bindTo(registry);
     assertThat(operations("am", "done", 1)).isEqualTo(70);
     assertThat(operations("am", "done", 0)).isEqualTo(5);
-    assertThat(retries("nocredit", 1)).isEqualTo(80);
+    assertThat(retries("am", "nocredit", 1)).isEqualTo(80);
     assertThat(gauge("lci.backlog.depth", "device", "1")).isEqualTo(90);
     assertThat(gauge("lci.backlog.depth", "device", "0")).isZero();
     assertThat(counter("lci.backlog.pushed", "device", "1")).isEqualTo(100);
@@ -88,19 +104,71 @@ class LciMetricsTest {
   }
 
   @Test
-  void theBacklogAndEveryCounterOfTheCoreAreMeters() {
+  void whatMayFallIsNoCounter() {
     fake.counters.put("backlog_depth", 12L);
-    fake.counters.put("backlog_push", 40L);
     metrics.bindTo(registry);
     assertThat(gauge("lci.backlog.depth", "device", "0")).isEqualTo(12);
-    assertThat(counter("lci.backlog.pushed", "device", "0")).isEqualTo(40);
-    assertThat(core("arrivals", "0")).isEqualTo(11);
-    assertThat(registry.find("lci.core").tags("counter", "backlog_depth").meter())
-        .as("what may fall is no counter")
-        .isNull();
+    assertThat(registry.find("lci.core").tags("counter", "backlog_depth").meter()).isNull();
     fake.counters.put("backlog_depth", 0L);
     nextScrape();
     assertThat(gauge("lci.backlog.depth", "device", "0")).isZero();
+  }
+
+  @Test
+  void bytesAndTimesAreAddedUp() {
+    fake.counters.put("sent_bytes", 100L);
+    fake.second.put("arrival_bytes", 200L);
+    fake.counters.put("rma_copied", 30L);
+    fake.counters.put("rma_streamed", 4L);
+    fake.second.put("loop_nanos_parked", 1_500_000_000L);
+    metrics.bindTo(registry);
+    assertThat(counter("lci.transferred", "direction", "sent", "device", "0")).isEqualTo(100);
+    assertThat(counter("lci.transferred", "direction", "received", "device", "1")).isEqualTo(200);
+    assertThat(counter("lci.transferred", "direction", "remote", "device", "0")).isEqualTo(34);
+    assertThat(counter("lci.loop.time", "loop", "1", "phase", "parked")).isEqualTo(1.5);
+    assertThat(counter("lci.loop.time", "loop", "0", "phase", "parked")).isZero();
+  }
+
+  /** One thread adds what another has not taken away yet. */
+  @Test
+  void aCounterNeverFalls() {
+    fake.counters.put("sent_bytes", 100L);
+    metrics.bindTo(registry);
+    fake.counters.put("sent_bytes", 90L);
+    nextScrape();
+    assertThat(counter("lci.transferred", "direction", "sent", "device", "0")).isEqualTo(100);
+    fake.counters.put("sent_bytes", 120L);
+    nextScrape();
+    assertThat(counter("lci.transferred", "direction", "sent", "device", "0")).isEqualTo(120);
+  }
+
+  @Test
+  void peersAreCountedByState() {
+    fake.rest.put("peers_failed", 1L);
+    fake.rest.put("peers_left", 1L);
+    metrics.bindTo(registry);
+    assertThat(gauge("lci.peers", "state", "alive")).as("of four, without this one").isEqualTo(1);
+    assertThat(gauge("lci.peers", "state", "left")).isEqualTo(1);
+    assertThat(gauge("lci.peers", "state", "failed")).isEqualTo(1);
+  }
+
+  @Test
+  void discardsAreCountedByCause() {
+    fake.rest.put("discarded", 3L);
+    fake.second.put("loop_late_data", 4L);
+    metrics.bindTo(registry);
+    assertThat(counter("lci.discarded", "cause", "target")).isEqualTo(3);
+    assertThat(counter("lci.discarded", "cause", "late")).isEqualTo(4);
+    assertThat(counter("lci.discarded", "cause", "signal")).isZero();
+  }
+
+  @Test
+  void itemsOfStreamsAreCountedInEachDirection() {
+    fake.rest.put("stream_items_sent", 5L);
+    fake.rest.put("stream_items_received", 6L);
+    metrics.bindTo(registry);
+    assertThat(counter("lci.stream.items", "direction", "sent")).isEqualTo(5);
+    assertThat(counter("lci.stream.items", "direction", "received")).isEqualTo(6);
   }
 
   @Test
@@ -115,37 +183,90 @@ class LciMetricsTest {
     assertThat(gauge("lci.packets.free")).isZero();
   }
 
+  // Inboxes
+
   @Test
   void inboxesComeAndGo() {
-    fake.inboxes.add(new InboxState("numbers(1)", 3, 1024));
+    fake.inboxes.add(inbox("numbers(1)", 3, 1024));
     metrics.bindTo(registry);
     assertThat(gauge("lci.inbox.depth", "port", "numbers(1)")).isEqualTo(3);
     assertThat(gauge("lci.inbox.capacity", "port", "numbers(1)")).isEqualTo(1024);
 
-    fake.inboxes.add(new InboxState("words(2)", 1, 16));
+    fake.inboxes.add(inbox("words(2)", 1, 16));
     nextScrape();
-    assertThat(gauge("lci.packets.free")).as("any meter that is read finds it").isPositive();
     assertThat(gauge("lci.inbox.depth", "port", "words(2)")).isEqualTo(1);
 
     fake.inboxes.remove(0);
     nextScrape();
-    assertThat(gauge("lci.packets.free")).isPositive();
-    assertThat(registry.find("lci.inbox.depth").tags("port", "numbers(1)").gauge()).isNull();
-    assertThat(registry.find("lci.inbox.capacity").tags("port", "numbers(1)").gauge()).isNull();
-    assertThat(gauge("lci.inbox.depth", "port", "words(2)")).isEqualTo(1);
+    for (InboxMeters meter : InboxMeters.values()) {
+      assertThat(registry.find(meter.getName()).tags("port", "numbers(1)").gauge())
+          .as(meter.getName())
+          .isNull();
+      assertThat(registry.find(meter.getName()).tags("port", "words(2)").gauge())
+          .as(meter.getName())
+          .isNotNull();
+    }
   }
 
   @Test
-  void aScrapeTakesOneSnapshot() {
-    fake.inboxes.add(new InboxState("numbers(1)", 3, 1024));
+  void anInboxSaysWhyItIsStalled() {
+    fake.inboxes.add(new InboxState("numbers(1)", 3, 1024, 2, Stall.NO_DEMAND));
     metrics.bindTo(registry);
+    assertThat(gauge("lci.inbox.retained", "port", "numbers(1)")).isEqualTo(2);
+    assertThat(gauge("lci.inbox.stalled", "cause", "no_demand")).isEqualTo(1);
+    assertThat(gauge("lci.inbox.stalled", "cause", "no_subscriber")).isZero();
+    assertThat(gauge("lci.inbox.stalled", "cause", "retained")).isZero();
+    fake.inboxes.set(0, inbox("numbers(1)", 3, 1024));
     nextScrape();
+    assertThat(gauge("lci.inbox.stalled", "cause", "no_demand")).isZero();
+  }
+
+  // Flow control
+
+  @Test
+  void destinationsThatWaitForCreditAreCountedByPort() {
+    fake.waiting.add(waiting(1, "numbers(1)", PostOutcome.RETRY_NOCREDIT, false));
+    fake.waiting.add(waiting(3, "numbers(1)", PostOutcome.RETRY_NOCREDIT, true));
+    fake.waiting.add(waiting(1, "words(2)", PostOutcome.RETRY_NOMEM, true));
+    fake.waiting.add(waiting(1, "", PostOutcome.RETRY_NOCREDIT, false));
+    metrics.bindTo(registry);
+    assertThat(gauge("lci.credit.stalled", "port", "numbers(1)", "peer", "all")).isEqualTo(2);
+    assertThat(registry.find("lci.credit.stalled").gauges()).hasSize(1);
+    assertThat(gauge("lci.stalled.destinations", "reason", "nocredit")).isEqualTo(1);
+    assertThat(gauge("lci.stalled.destinations", "reason", "nomem")).isEqualTo(1);
+    assertThat(gauge("lci.stalled.destinations", "reason", "lock")).isZero();
+    fake.waiting.clear();
+    nextScrape();
+    assertThat(gauge("lci.credit.stalled", "port", "numbers(1)", "peer", "all")).isZero();
+    assertThat(gauge("lci.stalled.destinations", "reason", "nocredit")).isZero();
+  }
+
+  @Test
+  void peersHaveSeriesOfTheirOwnUpToALimit() {
+    for (int rank = 0; rank < 4; rank++) {
+      fake.waiting.add(waiting(rank, "numbers(1)", PostOutcome.RETRY_NOCREDIT, false));
+    }
+    MetricsOptions options = MetricsOptions.defaults().withPeerRanks(2);
+    new LciMetrics(fake.runtime, options).bindTo(registry);
+    assertThat(gauge("lci.credit.stalled", "peer", "0")).isEqualTo(1);
+    assertThat(gauge("lci.credit.stalled", "peer", "1")).isEqualTo(1);
+    assertThat(gauge("lci.credit.stalled", "peer", "other")).isEqualTo(2);
+    assertThat(registry.find("lci.credit.stalled").gauges()).hasSize(3);
+  }
+
+  // Binding
+
+  @Test
+  void aScrapeTakesOneSnapshot() {
+    fake.inboxes.add(inbox("numbers(1)", 3, 1024));
+    metrics.bindTo(registry);
+    clock.add(LciMetrics.SNAPSHOT_AGE);
     int before = fake.snapshots;
     registry
         .getMeters()
         .forEach(meter -> meter.measure().forEach(measurement -> measurement.getValue()));
     assertThat(fake.snapshots - before).isEqualTo(1);
-    nextScrape();
+    clock.add(LciMetrics.SNAPSHOT_AGE);
     registry
         .getMeters()
         .forEach(meter -> meter.measure().forEach(measurement -> measurement.getValue()));
@@ -154,7 +275,7 @@ class LciMetricsTest {
 
   @Test
   void closeRemovesEveryMeter() {
-    fake.inboxes.add(new InboxState("numbers(1)", 3, 1024));
+    fake.inboxes.add(inbox("numbers(1)", 3, 1024));
     SimpleMeterRegistry second = new SimpleMeterRegistry();
     metrics.bindTo(registry);
     metrics.bindTo(second);
@@ -163,6 +284,15 @@ class LciMetricsTest {
     metrics.close();
     assertThat(registry.getMeters()).isEmpty();
     assertThat(second.getMeters()).isEmpty();
+  }
+
+  @Test
+  void aStoppedRuntimeHasNoMeters() {
+    metrics.bindTo(registry);
+    fake.closed.tryEmitEmpty();
+    assertThat(registry.getMeters()).isEmpty();
+    new LciMetrics(fake.runtime).bindTo(registry);
+    assertThat(registry.getMeters()).as("one that had stopped before").isEmpty();
   }
 
   @Test
@@ -181,50 +311,96 @@ class LciMetricsTest {
   void extraTagsTellRuntimesApart() {
     FakeRuntime other = new FakeRuntime();
     other.packetsFree = 17;
-    new LciMetrics(fake.runtime, Tags.of("job", "a")).bindTo(registry);
-    new LciMetrics(other.runtime, Tags.of("job", "b")).bindTo(registry);
-    assertThat(gauge("lci.packets.free", "job", "a")).isEqualTo(200);
-    assertThat(gauge("lci.packets.free", "job", "b")).isEqualTo(17);
+    MetricsOptions options = MetricsOptions.defaults();
+    new LciMetrics(fake.runtime, options.withExtraTags(Tags.of("runtime", "a"))).bindTo(registry);
+    new LciMetrics(other.runtime, options.withExtraTags(Tags.of("runtime", "b"))).bindTo(registry);
+    assertThat(gauge("lci.packets.free", "runtime", "a")).isEqualTo(200);
+    assertThat(gauge("lci.packets.free", "runtime", "b")).isEqualTo(17);
+  }
+
+  /** Two at one registry without tags of their own: a mistake, but not the end of the first. */
+  @Test
+  void theFirstRuntimesMetersStayWhenTheSecondOneCloses() {
+    FakeRuntime other = new FakeRuntime();
+    other.packetsFree = 17;
+    metrics.bindTo(registry);
+    LciMetrics second = new LciMetrics(other.runtime);
+    second.bindTo(registry);
+    second.close();
+    assertThat(gauge("lci.packets.free")).isEqualTo(200);
+    metrics.close();
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
+  @Test
+  void tagsThatMeanSomethingElseAreRefused() {
+    for (String key : new String[] {"job", "instance", "op", "port"}) {
+      assertThatThrownBy(() -> MetricsOptions.defaults().withExtraTags(Tags.of(key, "x")))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("'" + key + "'");
+    }
+    assertThatThrownBy(() -> MetricsOptions.defaults().withPeerRanks(-1))
+        .isInstanceOf(IllegalArgumentException.class);
   }
 
   // Proves: U7
   @Test
   void everyMeterIsAsDocumented() {
-    fake.inboxes.add(new InboxState("numbers(1)", 3, 1024));
-    metrics.bindTo(registry);
-    LciMetrics.instrumentation(registry, Tags.empty())
-        .stalled(1, 1, PostOutcome.RETRY_NOCREDIT, 1, Duration.ofSeconds(5));
-    Map<String, LciMeters> documented =
-        Arrays.stream(LciMeters.values())
-            .collect(Collectors.toMap(LciMeters::getName, Function.identity()));
+    fake.inboxes.add(inbox("numbers(1)", 3, 1024));
+    fake.waiting.add(waiting(1, "numbers(1)", PostOutcome.RETRY_NOCREDIT, true));
+    LciMetrics.instrumentation(registry).runtimeStarted(fake.runtime);
+    Map<String, LciMeter> documented =
+        LciMeter.all().stream().collect(Collectors.toMap(LciMeter::getName, Function.identity()));
     TreeSet<String> seen = new TreeSet<>();
     for (Meter meter : registry.getMeters()) {
       Meter.Id id = meter.getId();
+      if (id.syntheticAssociation() != null) {
+        continue; // a bucket of a timer
+      }
       seen.add(id.getName());
-      LciMeters documentation = documented.get(id.getName());
+      LciMeter documentation = documented.get(id.getName());
       assertThat(documentation).as(id.getName() + " is documented").isNotNull();
       assertThat(id.getType()).as(id.getName()).isEqualTo(documentation.getType());
       assertThat(id.getBaseUnit()).as(id.getName()).isEqualTo(documentation.getBaseUnit());
+      assertThat(id.getDescription())
+          .as(id.getName())
+          .isEqualTo(documentation.definition().description());
       assertThat(id.getTags())
           .as(id.getName())
           .extracting(Tag::getKey)
           .containsExactlyInAnyOrderElementsOf(
-              Arrays.stream(documentation.getKeyNames()).map(key -> key.asString()).toList());
+              Arrays.stream(documentation.getKeyNames()).map(key -> key.asString()).toList())
+          .doesNotContain("job", "instance");
     }
     assertThat(seen).isEqualTo(new TreeSet<>(documented.keySet()));
   }
 
+  // Instrumentation
+
   @Test
   void theInstrumentationFollowsTheRuntimesLife() {
-    LciInstrumentation instrumentation = LciMetrics.instrumentation(registry, Tags.empty());
+    LciInstrumentation instrumentation = LciMetrics.instrumentation(registry);
     instrumentation.runtimeStarted(fake.runtime);
     assertThat(gauge("lci.packets.free")).isEqualTo(200);
-    instrumentation.stalled(1, 1, PostOutcome.RETRY_NOCREDIT, 10, Duration.ofSeconds(5));
-    instrumentation.stalled(2, 1, PostOutcome.RETRY_NOCREDIT, 10, Duration.ofSeconds(5));
-    assertThat(registry.get("lci.stalls").tags("reason", "nocredit").counter().count())
-        .isEqualTo(2);
+    instrumentation.operationTimed(Op.Kind.PUT, 0, 700);
     instrumentation.runtimeClosed(fake.runtime);
-    assertThat(registry.find("lci.packets.free").gauge()).isNull();
-    assertThat(registry.get("lci.stalls").counter().count()).isEqualTo(2);
+    assertThat(registry.getMeters()).isEmpty();
+    instrumentation.operationTimed(Op.Kind.PUT, 0, 700); // a loop may be late
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
+  @Test
+  void timesOfOperationsAreCountedInFixedBuckets() {
+    LciInstrumentation instrumentation = LciMetrics.instrumentation(registry);
+    instrumentation.runtimeStarted(fake.runtime);
+    instrumentation.operationTimed(Op.Kind.PUT, 0, 250);
+    instrumentation.operationTimed(Op.Kind.PUT, 1, 251);
+    instrumentation.operationTimed(Op.Kind.PUT, 0, 2_000_000_000);
+    instrumentation.operationTimed(Op.Kind.GET, 0, 1);
+    Timer timer = registry.get("lci.operation.latency").tags("op", "put").timer();
+    assertThat(timer.count()).isEqualTo(3);
+    assertThat(timer.takeSnapshot().histogramCounts())
+        .hasSize(LatencyTimers.BUCKETS.length)
+        .allMatch(bucket -> bucket.count() == (bucket.bucket(TimeUnit.NANOSECONDS) < 500 ? 1 : 2));
   }
 }

@@ -172,6 +172,9 @@ public final class Codes {
   /** Largest port number. */
   public static final int MAX_PORT = 32767;
 
+  /** Most parts of a port. */
+  public static final int MAX_PORT_PARTS = 64;
+
   /** Most ports of a runtime with room for replies; also the largest id of such a room. */
   public static final int MAX_REPLY_ROOM = 127;
 

@@ -1,158 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.nativebridge;
 
-import com.sun.jna.Library;
-import com.sun.jna.Native;
-import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
-import java.util.Map;
-import org.jspecify.annotations.Nullable;
-
-/** {@link NativeCalls} by JNA direct mapping. */
+/** {@link NativeCalls} by JNA direct mapping: over {@link JnaSymbols}, which must be registered. */
 final class JnaCalls implements NativeCalls {
-
-  /**
-   * RTLD_NOW | RTLD_LOCAL: what is missing is found now, and no symbol leaks into other libraries.
-   */
-  private static final int OPEN_FLAGS = 2;
-
-  private static final String SAME_VERSION_FIX =
-      "use the library of the same version as the lci-native-bridge jar";
-
-  private JnaCalls() {}
-
-  /**
-   * Starts JNA itself, which copies and loads a library of its own.
-   *
-   * @throws NativeLibraryException if it cannot: in a directory that cannot be written or forbids
-   *     execution
-   */
-  static void start() {
-    String temporary = System.getProperty(NativeLibrary.TEMPORARY_PROPERTY);
-    if (temporary != null && System.getProperty("jna.tmpdir") == null) {
-      System.setProperty("jna.tmpdir", temporary);
-    }
-    try {
-      if (Native.POINTER_SIZE != Long.BYTES) {
-        throw new NativeLibraryException(
-            "this JVM is not a 64-bit JVM", List.of(), "use a 64-bit JVM", null);
-      }
-    } catch (LinkageError e) {
-      throw notStarted(e);
-    }
-  }
-
-  private static NativeLibraryException notStarted(LinkageError error) {
-    Throwable cause = error.getCause() != null ? error.getCause() : error;
-    if (cause instanceof IllegalCallerException) {
-      return new NativeLibraryException(
-          "this JVM denies native access",
-          List.of(),
-          "start with --enable-native-access=ALL-UNNAMED",
-          error);
-    }
-    return new NativeLibraryException(
-        "JNA cannot load its own library: " + oneLine(String.valueOf(cause.getMessage())),
-        List.of(),
-        "name a directory that can be written and allows execution by -D"
-            + NativeLibrary.TEMPORARY_PROPERTY
-            + " or -Djna.tmpdir",
-        error);
-  }
-
-  /** Opens a file, checks layout and symbols, and binds the functions. */
-  static NativeLibrary open(Path file, String source) throws UnusableLibraryException {
-    com.sun.jna.NativeLibrary library = link(file);
-    boolean bound = false;
-    try {
-      Layout layout = checkLayout(library, file);
-      checkSymbols(library, file);
-      Native.register(JnaSymbols.class, library);
-      bound = true;
-      return new NativeLibrary(new JnaCalls(), layout, source);
-    } finally {
-      if (!bound) {
-        library.close();
-      }
-    }
-  }
-
-  private static com.sun.jna.NativeLibrary link(Path file) throws UnusableLibraryException {
-    try {
-      return com.sun.jna.NativeLibrary.getInstance(
-          file.toString(), Map.of(Library.OPTION_OPEN_FLAGS, OPEN_FLAGS));
-    } catch (UnsatisfiedLinkError e) {
-      throw new UnusableLibraryException(
-          "the linker says: " + linkerReason(e), "install or repair what the linker names", e);
-    }
-  }
-
-  /**
-   * JNA tries several names and keeps what the linker said to each; the first is about the file
-   * itself.
-   */
-  private static String linkerReason(UnsatisfiedLinkError error) {
-    Throwable[] tries = error.getSuppressed();
-    String text = tries.length > 0 ? tries[0].getMessage() : error.getMessage();
-    return oneLine(String.valueOf(text));
-  }
-
-  private static String oneLine(String text) {
-    return text.strip().replaceAll("\\s*\\R\\s*", "; ");
-  }
-
-  private static Layout checkLayout(com.sun.jna.NativeLibrary library, Path file)
-      throws UnusableLibraryException {
-    int known = LayoutId.values().length;
-    NativeScratch scratch = new NativeScratch(known);
-    int count;
-    try {
-      count = library.getFunction("lci_layout").invokeInt(new Object[] {scratch.address(0), known});
-    } catch (UnsatisfiedLinkError e) {
-      throw new UnusableLibraryException(
-          file + " is another library: it has no function lci_layout", SAME_VERSION_FIX, e);
-    }
-    long[] values = new long[known];
-    for (int i = 0; i < known; i++) {
-      values[i] = scratch.getLong(i);
-    }
-    try {
-      return Layout.check(values, count);
-    } catch (LayoutMismatchException e) {
-      throw new UnusableLibraryException("layout mismatch: " + e.getMessage(), SAME_VERSION_FIX, e);
-    }
-  }
-
-  /**
-   * Before binding, so that a library is bound whole or not at all, and all that is missing is
-   * named.
-   */
-  private static void checkSymbols(com.sun.jna.NativeLibrary library, Path file)
-      throws UnusableLibraryException {
-    List<String> missing = new ArrayList<>();
-    @Nullable UnsatisfiedLinkError cause = null;
-    for (Method method : JnaSymbols.class.getDeclaredMethods()) {
-      if (!Modifier.isNative(method.getModifiers())) {
-        continue;
-      }
-      try {
-        library.getGlobalVariableAddress(method.getName());
-      } catch (UnsatisfiedLinkError e) {
-        missing.add(method.getName());
-        cause = e;
-      }
-    }
-    if (!missing.isEmpty()) {
-      String[] names = missing.toArray(String[]::new);
-      Arrays.sort(names);
-      throw new UnusableLibraryException(
-          file + " has no function " + String.join(", ", names), SAME_VERSION_FIX, cause);
-    }
-  }
 
   @Override
   public long codeName(int code) {
@@ -297,6 +147,11 @@ final class JnaCalls implements NativeCalls {
   @Override
   public int runtimeMaxEager(long runtime) {
     return JnaSymbols.lci_runtime_max_eager(runtime);
+  }
+
+  @Override
+  public int threadPin(int offset) {
+    return JnaSymbols.lci_thread_pin(offset);
   }
 
   @Override
@@ -507,6 +362,22 @@ final class JnaCalls implements NativeCalls {
       long outLength) {
     return JnaSymbols.lci_lane_open_port(
         lane, number, name, messages, bytes, outIndex, outBase, outLength);
+  }
+
+  @Override
+  public int laneOpenPart(
+      long lane,
+      int number,
+      long name,
+      int part,
+      int parts,
+      int messages,
+      long bytes,
+      long outIndex,
+      long outBase,
+      long outLength) {
+    return JnaSymbols.lci_lane_open_part(
+        lane, number, name, part, parts, messages, bytes, outIndex, outBase, outLength);
   }
 
   @Override

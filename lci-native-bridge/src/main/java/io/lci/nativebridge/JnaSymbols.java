@@ -67,6 +67,8 @@ final class JnaSymbols {
 
   static native int lci_runtime_max_eager(long runtime);
 
+  static native int lci_thread_pin(int offset);
+
   static native int lci_runtime_device(long runtime, int index, long outDevice);
 
   static native int lci_progress(long device);
@@ -152,6 +154,18 @@ final class JnaSymbols {
       long lane,
       int number,
       long name,
+      int messages,
+      long bytes,
+      long outIndex,
+      long outBase,
+      long outLength);
+
+  static native int lci_lane_open_part(
+      long lane,
+      int number,
+      long name,
+      int part,
+      int parts,
       int messages,
       long bytes,
       long outIndex,

@@ -117,6 +117,11 @@ public interface NativeCalls {
   /** {@code lci_runtime_max_eager}: bytes. */
   int runtimeMaxEager(long runtime);
 
+  // Threads
+
+  /** {@code lci_thread_pin}: binds the calling thread. */
+  int threadPin(int offset);
+
   // Devices
 
   /** {@code lci_runtime_device}. */
@@ -256,6 +261,19 @@ public interface NativeCalls {
       long lane,
       int number,
       long name,
+      int messages,
+      long bytes,
+      long outIndex,
+      long outBase,
+      long outLength);
+
+  /** {@code lci_lane_open_part}: writes one 32-bit and two 64-bit values. */
+  int laneOpenPart(
+      long lane,
+      int number,
+      long name,
+      int part,
+      int parts,
       int messages,
       long bytes,
       long outIndex,

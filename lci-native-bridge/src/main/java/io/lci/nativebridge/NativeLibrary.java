@@ -23,17 +23,24 @@ public final class NativeLibrary {
    */
   public static final String TEMPORARY_PROPERTY = "lci.native.tmpdir";
 
+  /**
+   * System property: what makes the calls. {@code auto} (default): {@code java.lang.foreign} on a
+   * JVM of release 22 or newer, else JNA; {@code jna}; {@code ffm}, which is an error where it
+   * cannot be had.
+   */
+  public static final String CALLS_PROPERTY = "lci.native.calls";
+
   /** Where the jar holds the library. */
   public static final String RESOURCE = "linux-x86-64/" + LibraryFile.NAME;
 
   private static @Nullable NativeLibrary loaded;
 
-  private final NativeCalls calls;
+  private final Binding binding;
   private final Layout layout;
   private final String source;
 
-  NativeLibrary(NativeCalls calls, Layout layout, String source) {
-    this.calls = calls;
+  NativeLibrary(Binding binding, Layout layout, String source) {
+    this.binding = binding;
     this.layout = layout;
     this.source = source;
   }
@@ -52,7 +59,8 @@ public final class NativeLibrary {
    * </ol>
    *
    * <p>A property that is set is final: if what it names does not do, nothing else is tried. The
-   * layout of everything shared is compared before anything is called. [V10]
+   * layout of everything shared is compared before anything is called. [V10] What then makes the
+   * calls says {@value #CALLS_PROPERTY}.
    *
    * @throws NativeLibraryException if there is no usable library; the next call tries again
    */
@@ -68,11 +76,11 @@ public final class NativeLibrary {
   private static NativeLibrary search() {
     refuseOtherPlatforms(System.getProperty("os.name", ""), System.getProperty("os.arch", ""));
     refuseProtectedMode();
-    JnaCalls.start();
+    LibraryOpener opener = new LibraryOpener(BindingChoice.ofThisJvm());
     return new LibrarySearch<>(
             System::getProperty,
             () -> NativeLibrary.class.getClassLoader().getResourceAsStream(RESOURCE),
-            JnaCalls::open)
+            opener::open)
         .run();
   }
 
@@ -104,7 +112,22 @@ public final class NativeLibrary {
 
   /** The functions of the library. */
   public NativeCalls calls() {
-    return calls;
+    return binding.calls();
+  }
+
+  /** What makes the calls: "jna" or "ffm" ({@code java.lang.foreign}). */
+  public String callsBy() {
+    return binding.name();
+  }
+
+  /** Why it is this one, for people. */
+  public String callsReason() {
+    return binding.reason();
+  }
+
+  /** Whether this JVM could make the calls in a faster way, and nobody asked for this one. */
+  public boolean callsAreSecondBest() {
+    return binding.secondBest();
   }
 
   /** Where the parts of a lane lie in this library. */
@@ -119,11 +142,11 @@ public final class NativeLibrary {
 
   /** The library's version, "major.minor.patch". */
   public String version() {
-    return NativeMemory.string(calls.version());
+    return NativeMemory.string(calls().version());
   }
 
   /** Text of the calling thread's last error; empty if it had none. */
   public String lastError() {
-    return NativeMemory.string(calls.lastError());
+    return NativeMemory.string(calls().lastError());
   }
 }

@@ -7,8 +7,9 @@
  * <ul>
  *   <li>{@link io.lci.nativebridge.NativeLibrary} finds, loads and checks the library.
  *   <li>{@link io.lci.nativebridge.NativeCalls} is one method per C function, primitives only:
- *       addresses are {@code long}. It is the seam for a second binding by the foreign function
- *       API.
+ *       addresses are {@code long}. JNA makes them on every JVM, {@code java.lang.foreign} on 22
+ *       and newer: classes {@code Ffm*} in {@code src/main/java22}, in the jar under {@code
+ *       META-INF/versions/22}. Opening the library and wrapping memory is JNA's work on both.
  *   <li>{@link io.lci.nativebridge.Layout} and {@link io.lci.nativebridge.Codes} mirror the
  *       structures and constants.
  *   <li>{@link io.lci.nativebridge.NativeMemory} maps native regions, once each, as byte buffers.
@@ -16,7 +17,7 @@
  *
  * <p>No type of the binding's library appears in a signature of this package. On JDK 24 and newer
  * the JVM warns about native access from the class path; {@code --enable-native-access=ALL-UNNAMED}
- * (with modules: {@code com.sun.jna}) is the permission.
+ * (with modules: {@code com.sun.jna,io.lci.nativebridge}) is the permission.
  */
 @NullMarked
 package io.lci.nativebridge;

@@ -6,6 +6,7 @@ import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPac
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.methods;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
@@ -24,8 +25,8 @@ class BridgeArchitectureTest {
   @Test
   void classesWereRead() {
     assertThat(BRIDGE.contain(NativeCalls.class)).isTrue();
-    assertThat(BRIDGE.contain(JnaCalls.class)).isTrue();
-    assertThat(BRIDGE.get(JnaCalls.class).getDirectDependenciesFromSelf())
+    assertThat(BRIDGE.contain(LibraryOpener.class)).isTrue();
+    assertThat(BRIDGE.get(LibraryOpener.class).getDirectDependenciesFromSelf())
         .as("that the bridge uses JNA is seen")
         .anyMatch(dependency -> dependency.getTargetClass().getName().startsWith("com.sun.jna."));
   }
@@ -37,6 +38,18 @@ class BridgeArchitectureTest {
         .onlyDependOnClassesThat(
             resideInAnyPackage(
                 "io.lci.nativebridge", "java..", "com.sun.jna", "org.jspecify.annotations"))
+        .check(BRIDGE);
+  }
+
+  /** Whatever makes the calls, this much of JNA's work stays the same. */
+  @Test
+  void jnaOpensAndWrapsInOnePlaceEach() {
+    noClasses()
+        .that()
+        .doNotBelongToAnyOf(LibraryOpener.class, NativeMemory.class)
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("com.sun.jna..")
         .check(BRIDGE);
   }
 

@@ -220,11 +220,26 @@ class HeaderDriftTest {
     }
     Set<String> methods = new TreeSet<>();
     for (Method method : NativeCalls.class.getDeclaredMethods()) {
-      methods.add(
-          "lci_"
-              + method.getName().replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT));
+      methods.add(symbol(method));
     }
     assertThat(methods).isEqualTo(symbols);
+  }
+
+  /** The types by which {@code java.lang.foreign} calls are those of the interface. */
+  @Test
+  void theCallsHaveTheTypesOfTheHeader() {
+    Map<String, Function> functions = header.functions();
+    for (Method method : NativeCalls.class.getDeclaredMethods()) {
+      var parameters = Arrays.stream(method.getParameterTypes()).map(Class::getName).toList();
+      assertThat(new Function(method.getReturnType().getName(), parameters))
+          .as(method.getName())
+          .isEqualTo(functions.get(symbol(method)));
+    }
+  }
+
+  private static String symbol(Method method) {
+    return "lci_"
+        + method.getName().replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT);
   }
 
   @SafeVarargs

@@ -30,6 +30,7 @@ class LibrarySearchTest {
 
   @TempDir static Path libraries;
   private static Path good;
+  private static LibraryOpener opener;
 
   @TempDir Path work;
   private final Map<String, String> properties = new HashMap<>();
@@ -38,7 +39,7 @@ class LibrarySearchTest {
 
   @BeforeAll
   static void startJna() {
-    JnaCalls.start();
+    opener = new LibraryOpener(new BindingChoice(Binding.JNA, true, "a test"));
     good = StubLibrary.complete(libraries.resolve("good.so"), "1.2.3");
   }
 
@@ -59,7 +60,7 @@ class LibrarySearchTest {
 
   private NativeLibrary open(Path file, String source) throws UnusableLibraryException {
     opened.add(file);
-    return JnaCalls.open(file, source);
+    return opener.open(file, source);
   }
 
   private NativeLibraryException failure() {

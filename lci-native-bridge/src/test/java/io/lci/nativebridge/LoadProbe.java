@@ -12,7 +12,10 @@ final class LoadProbe {
   public static void main(String[] arguments) {
     try {
       NativeLibrary library = NativeLibrary.load();
-      System.out.println("LOADED " + library.version() + " from " + library.source());
+      System.out.println(
+          "LOADED %s from %s by %s: %s"
+              .formatted(
+                  library.version(), library.source(), library.callsBy(), library.callsReason()));
       if (NativeLibrary.load() != library) {
         System.out.println("LOADED TWICE");
       }

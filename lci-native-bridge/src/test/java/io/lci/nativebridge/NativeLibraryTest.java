@@ -56,7 +56,62 @@ class NativeLibraryTest {
   void loadsOnce() throws Exception {
     String library = goodLibrary();
     Run run = probe(library);
-    assertThat(run).isEqualTo(new Run(0, "LOADED 4.5.6 from " + library.substring(2)));
+    assertThat(run.output()).startsWith("LOADED 4.5.6 from " + library.substring(2) + " by ");
+    assertThat(run.output()).doesNotContain("\n");
+    assertThat(run.exit()).isZero();
+  }
+
+  @Test
+  void whatMakesTheCallsCanBeSaid() throws Exception {
+    String library = goodLibrary();
+    Run jna = probe(library, "-Dlci.native.calls=jna");
+    assertThat(jna.output()).endsWith(" by jna: lci.native.calls=jna");
+    assertThat(jna.exit()).isZero();
+    Run neither = probe(library, "-Dlci.native.calls=jni");
+    assertThat(neither.output())
+        .startsWith("REFUSED liblci.so cannot be loaded: lci.native.calls=jni is none of")
+        .doesNotContain("\n");
+    assertThat(neither.exit()).isEqualTo(3);
+    Run ffm = probe(library, "-Dlci.native.calls=ffm");
+    if (BindingTest.hasFfm()) {
+      assertThat(ffm.output()).endsWith(" by ffm: lci.native.calls=ffm");
+      assertThat(ffm.exit()).isZero();
+    } else {
+      assertThat(ffm.output())
+          .startsWith("REFUSED liblci.so cannot be loaded: lci.native.calls=ffm, and ")
+          .doesNotContain("\n")
+          .endsWith(
+              "Fix: start without -Dlci.native.calls, so that the best there is gets chosen.");
+      assertThat(ffm.exit()).isEqualTo(3);
+    }
+  }
+
+  /** As of a program whose modules may not all call native code. */
+  @Test
+  void whereOnlyJnaMayCallNativeCodeItDoes() throws Exception {
+    boolean canDeny = Runtime.version().feature() >= 24 && BindingTest.hasFfm();
+    if (!canDeny) {
+      System.out.println("SKIPPED: this JVM cannot deny native access, or has no other calls");
+    }
+    assumeTrue(canDeny, "this JVM cannot deny native access, or has no other calls");
+    Path jna =
+        Path.of(
+            com.sun.jna.Native.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    List<String> access =
+        List.of(
+            "--module-path=" + jna,
+            "--add-modules=com.sun.jna",
+            "--enable-native-access=com.sun.jna",
+            "--illegal-native-access=deny");
+    String library = goodLibrary();
+    Run auto = probe(access, library);
+    assertThat(auto.output()).contains(" by jna: this JVM denies native access: start with");
+    assertThat(auto.exit()).isZero();
+    Run ffm = probe(access, library, "-Dlci.native.calls=ffm");
+    assertThat(ffm.output())
+        .startsWith("REFUSED liblci.so cannot be loaded: this JVM denies native access")
+        .endsWith("Fix: start with --enable-native-access=ALL-UNNAMED.");
+    assertThat(ffm.exit()).isEqualTo(3);
   }
 
   @Test

@@ -36,6 +36,16 @@ class RealLibraryTest {
     assertThat(NativeLibrary.load()).isSameAs(library);
   }
 
+  /** So that no run on a newer JVM proves the calls of the older ones again. */
+  @Test
+  void theCallsAreThoseThatTheRunIsFor() {
+    String expected = System.getProperty("lci.test.calls");
+    if (expected == null) {
+      expected = BindingTest.hasFfm() ? "ffm" : "jna";
+    }
+    assertThat(library.callsBy()).as(library.callsReason()).isEqualTo(expected);
+  }
+
   @Test
   void codesHaveTheirNames() throws Exception {
     TreeSet<String> names = new TreeSet<>();

@@ -20,6 +20,9 @@ import java.util.concurrent.TimeUnit;
  */
 final class StubLibrary {
 
+  /** In a stub it answers what the last function noted. */
+  static final String LAST_CALLED = "lci_last_error_rank";
+
   private StubLibrary() {}
 
   /** Every function, and the right layout: the loader takes it. Its version is the text given. */
@@ -52,7 +55,7 @@ final class StubLibrary {
 
   private static String source(String version, long[] layout, Set<String> left) {
     Set<String> skip = new HashSet<>(left);
-    StringBuilder c = new StringBuilder("#include <stdint.h>\n");
+    StringBuilder c = new StringBuilder("#include <stdint.h>\nstatic int64_t called;\n");
     if (skip.add("lci_version")) {
       c.append("const char* lci_version(void) { return \"").append(version).append("\"; }\n");
     }
@@ -69,12 +72,47 @@ final class StubLibrary {
       }
       c.append("  return ").append(layout.length).append(";\n}\n");
     }
+    if (skip.add(LAST_CALLED)) {
+      c.append("int32_t ").append(LAST_CALLED).append("(void) { return (int32_t)called; }\n");
+    }
     for (Method method : JnaSymbols.class.getDeclaredMethods()) {
       if (Modifier.isNative(method.getModifiers()) && skip.add(method.getName())) {
-        c.append("int ").append(method.getName()).append("(void) { return 0; }\n");
+        c.append(noting(method));
       }
     }
     return c.toString();
+  }
+
+  /** A function that notes which it is and what it was given, and returns that. */
+  private static String noting(Method method) {
+    Class<?>[] types = method.getParameterTypes();
+    StringBuilder parameters = new StringBuilder();
+    StringBuilder value = new StringBuilder("called = " + called(method.getName(), List.of()));
+    for (int i = 0; i < types.length; i++) {
+      parameters.append(i == 0 ? "" : ", ").append(cType(types[i])).append(" p").append(i);
+      value.append(" + ").append(i + 1).append(" * (int64_t)p").append(i);
+    }
+    String result = cType(method.getReturnType());
+    return "%s %s(%s) { %s%s; }\n"
+        .formatted(
+            result,
+            method.getName(),
+            parameters.isEmpty() ? "void" : parameters,
+            result.equals("void") ? "" : "return ",
+            value);
+  }
+
+  /** What a function that was given these arguments notes. */
+  static long called(String function, List<? extends Number> arguments) {
+    long value = function.hashCode() & 0xFFFF;
+    for (int i = 0; i < arguments.size(); i++) {
+      value += (i + 1) * arguments.get(i).longValue();
+    }
+    return value;
+  }
+
+  private static String cType(Class<?> type) {
+    return type == void.class ? "void" : type == int.class ? "int32_t" : "int64_t";
   }
 
   private static Path compile(Path file, String source, String... more) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.am;
 
+import java.util.List;
 import java.util.function.Function;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
@@ -40,6 +41,30 @@ public interface Inbox extends Disposable {
   Flux<Message> receive();
 
   /**
+   * Takes messages as copies, those together that came together: for consumers to whom a signal
+   * costs more than a message, such as one on another thread. A batch goes out when it is full or
+   * when nothing more is there in this turn of the loop; no message waits for others.
+   *
+   * @param max most messages of a batch, 1 or more
+   * @return unmodifiable lists, never empty; each request is of batches, so at most {@code n * max}
+   *     messages come; else as {@link #receive(Function)}
+   */
+  Flux<List<Message>> receiveBatches(int max);
+
+  /**
+   * Takes messages decoded in place, as {@link #receiveBatches(int)} those together that came
+   * together.
+   *
+   * @param max most elements of a batch, 1 or more
+   * @param decoder as in {@link #receive(Function)}; what came before an exception is handed on
+   *     first. Elements that were decoded and not yet handed on when the subscription is cancelled
+   *     go to {@code doOnDiscard}
+   * @param <T> decoded type
+   * @return as {@link #receiveBatches(int)}
+   */
+  <T> Flux<List<T>> receiveBatches(int max, Function<? super MessageView, ? extends T> decoder);
+
+  /**
    * Takes messages as leases of native memory, without a copy where they allow it (see {@link
    * RetainedMessage}): for payloads that outlive the callback or go to other threads. Each must be
    * released.
@@ -60,6 +85,17 @@ public interface Inbox extends Disposable {
    * @throws IllegalStateException if the inbox has a live subscriber
    */
   Disposable handle(MessageHandler handler);
+
+  /**
+   * Returns the parts of a port that was opened with {@link InboxOptions#withPartitions}, each an
+   * inbox of its own on its own loop, in order: subscribe to each of them, since a part without a
+   * subscriber fills the port. The inbox in parts itself cannot be subscribed to ({@link
+   * IllegalStateException}); its depth is the sum. A part has the options and the capacity of the
+   * whole; disposing one closes the port.
+   *
+   * @return this inbox alone if the port has no parts. Unmodifiable
+   */
+  List<Inbox> partitions();
 
   /**
    * Returns how many messages are stored here and not yet delivered. A recent value; any thread.

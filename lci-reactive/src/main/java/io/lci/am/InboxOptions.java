@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.am;
 
+import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.Scheduler;
+
 /**
  * Options of an inbox. Immutable.
  *
@@ -11,9 +14,18 @@ package io.lci.am;
  *     more
  * @param replies room for so many replies besides the capacity; 0 for none
  * @param replyBytes most bytes of such a reply
+ * @param partitions parts of the port, each with its own loop; 1 to {@value #MAX_PARTITIONS}
+ * @param signalOn where subscribers are signalled; null for the home loop
  */
 public record InboxOptions(
-    int messages, long bytes, int loop, int maxRetained, int replies, int replyBytes) {
+    int messages,
+    long bytes,
+    int loop,
+    int maxRetained,
+    int replies,
+    int replyBytes,
+    int partitions,
+    @Nullable Scheduler signalOn) {
   /** Default of {@link #messages()}. */
   public static final int DEFAULT_MESSAGES = 1_024;
 
@@ -23,8 +35,11 @@ public record InboxOptions(
   /** Default of {@link #maxRetained()}. */
   public static final int DEFAULT_RETAINED = 64;
 
+  /** Most parts of a port. */
+  public static final int MAX_PARTITIONS = 64;
+
   private static final InboxOptions DEFAULTS =
-      new InboxOptions(DEFAULT_MESSAGES, DEFAULT_BYTES, 0, DEFAULT_RETAINED, 0, 0);
+      new InboxOptions(DEFAULT_MESSAGES, DEFAULT_BYTES, 0, DEFAULT_RETAINED, 0, 0, 1, null);
 
   /** Checks the values. */
   public InboxOptions {
@@ -39,6 +54,10 @@ public record InboxOptions(
     }
     if (maxRetained < 1) {
       throw new IllegalArgumentException("maxRetained must be at least 1: " + maxRetained);
+    }
+    if (partitions < 1 || partitions > MAX_PARTITIONS) {
+      throw new IllegalArgumentException(
+          "partitions must be in 1.." + MAX_PARTITIONS + ": " + partitions);
     }
     if (replies < 0 || replyBytes < 0) {
       throw new IllegalArgumentException(
@@ -58,7 +77,8 @@ public record InboxOptions(
    * @return new options
    */
   public InboxOptions withMessages(int value) {
-    return new InboxOptions(value, bytes, loop, maxRetained, replies, replyBytes);
+    return new InboxOptions(
+        value, bytes, loop, maxRetained, replies, replyBytes, partitions, signalOn);
   }
 
   /**
@@ -68,7 +88,8 @@ public record InboxOptions(
    * @return new options
    */
   public InboxOptions withBytes(long value) {
-    return new InboxOptions(messages, value, loop, maxRetained, replies, replyBytes);
+    return new InboxOptions(
+        messages, value, loop, maxRetained, replies, replyBytes, partitions, signalOn);
   }
 
   /**
@@ -78,7 +99,8 @@ public record InboxOptions(
    * @return new options
    */
   public InboxOptions withLoop(int value) {
-    return new InboxOptions(messages, bytes, value, maxRetained, replies, replyBytes);
+    return new InboxOptions(
+        messages, bytes, value, maxRetained, replies, replyBytes, partitions, signalOn);
   }
 
   /**
@@ -88,7 +110,8 @@ public record InboxOptions(
    * @return new options
    */
   public InboxOptions withMaxRetained(int value) {
-    return new InboxOptions(messages, bytes, loop, value, replies, replyBytes);
+    return new InboxOptions(
+        messages, bytes, loop, value, replies, replyBytes, partitions, signalOn);
   }
 
   /**
@@ -103,6 +126,36 @@ public record InboxOptions(
    * @return new options
    */
   public InboxOptions withReplyRoom(int count, int bytes) {
-    return new InboxOptions(messages, this.bytes, loop, maxRetained, count, bytes);
+    return new InboxOptions(
+        messages, this.bytes, loop, maxRetained, count, bytes, partitions, signalOn);
+  }
+
+  /**
+   * Cuts the port into parts, so that several loops take its messages: part i lives on loop {@code
+   * loop + i}, beginning anew with loop 0 after the last one, and gets the messages whose tag, as
+   * an unsigned number, leaves the rest i when divided by the number of parts. So a sender that
+   * uses a key's hash as the tag keeps the messages of a key on one loop. All parts share the
+   * capacity of the port, and senders know nothing of them.
+   *
+   * @param value 1 to {@value #MAX_PARTITIONS}; 1 is an ordinary inbox
+   * @return new options
+   * @see Inbox#partitions()
+   */
+  public InboxOptions withPartitions(int value) {
+    return new InboxOptions(
+        messages, bytes, loop, maxRetained, replies, replyBytes, value, signalOn);
+  }
+
+  /**
+   * Sets where subscribers of the inbox are signalled, instead of on its home loop, as {@code
+   * publishOn} does: messages are still decoded on the loop, up to 256 or one larger batch ahead,
+   * and a cancel discards those. A {@link Inbox#handle(MessageHandler)} stays on the loop.
+   *
+   * @param value for example the {@linkplain io.lci.LciLoop#scheduler() scheduler} of another loop
+   * @return new options
+   */
+  public InboxOptions withSignalOn(Scheduler value) {
+    return new InboxOptions(
+        messages, bytes, loop, maxRetained, replies, replyBytes, partitions, value);
   }
 }

@@ -12,7 +12,10 @@ import java.util.Objects;
  * @param name not empty
  */
 public record Port(int number, String name) {
-  /** Largest port number. */
+  /**
+   * Largest port number. It carries {@link io.lci.LciRuntime#streams()} and {@link
+   * io.lci.LciRuntime#rpc()} where they are used; leave it to them.
+   */
   public static final int MAX_NUMBER = 32_767;
 
   /** Checks number and name. */

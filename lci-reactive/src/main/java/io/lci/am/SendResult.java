@@ -2,21 +2,29 @@
 package io.lci.am;
 
 import io.lci.PostOutcome;
+import io.lci.completion.Completion;
 import io.lci.error.LciException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What became of one element of a bulk send. Failure is data: the stream goes on.
+ * What became of one element of a bulk operator. Failure is data: the stream goes on.
  *
  * @param item the element
- * @param rank its destination
+ * @param rank its destination; of a receive, the source
  * @param outcome how it was accepted: never a retry; {@code DONE} too when {@code error} is set and
  *     it was never accepted
- * @param error null if it was sent
+ * @param error null if it succeeded
+ * @param completion how the operation ended, with what a receive or get brought; null if it failed,
+ *     and always of {@link Sender#route}
  * @param <T> type of element
  */
-public record SendResult<T>(T item, int rank, PostOutcome outcome, @Nullable LciException error) {
-  /** Returns whether the element was sent. */
+public record SendResult<T>(
+    T item,
+    int rank,
+    PostOutcome outcome,
+    @Nullable LciException error,
+    @Nullable Completion completion) {
+  /** Returns whether the operation succeeded. */
   public boolean isSuccess() {
     return error == null;
   }

@@ -2,29 +2,46 @@
 package io.lci.am;
 
 import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.Scheduler;
 
 /**
  * Options of a sender. Immutable.
  *
- * @param loop index of the home loop, whose device is used: where everything is signalled
+ * @param loop index of the home loop: where everything is signalled
  * @param window most elements of one bulk send that are taken from upstream and not yet reported,
  *     refused ones included
  * @param stopOnError whether the first failed element ends a bulk send with its error
  * @param replyTo port of this rank at which each message reserves room for its reply; null for none
+ * @param device device whose rings are used, and whose loop is then the home loop; {@link
+ *     #ANY_DEVICE} for the first one of {@code loop}
+ * @param signalOn where results and ends are signalled; null for the home loop
  */
-public record SenderOptions(int loop, int window, boolean stopOnError, @Nullable Port replyTo) {
+public record SenderOptions(
+    int loop,
+    int window,
+    boolean stopOnError,
+    @Nullable Port replyTo,
+    int device,
+    @Nullable Scheduler signalOn) {
   /** Default of {@link #window()}. */
   public static final int DEFAULT_WINDOW = 256;
 
   /** Largest window. */
   public static final int MAX_WINDOW = 1 << 16;
 
-  private static final SenderOptions DEFAULTS = new SenderOptions(0, DEFAULT_WINDOW, false, null);
+  /** Value of {@link #device()}: the first device of the home loop. */
+  public static final int ANY_DEVICE = -1;
+
+  private static final SenderOptions DEFAULTS =
+      new SenderOptions(0, DEFAULT_WINDOW, false, null, ANY_DEVICE, null);
 
   /** Checks the values. */
   public SenderOptions {
     if (loop < 0) {
       throw new IllegalArgumentException("loop must not be negative: " + loop);
+    }
+    if (device < ANY_DEVICE) {
+      throw new IllegalArgumentException("device must not be negative: " + device);
     }
     if (window < 1 || window > MAX_WINDOW) {
       throw new IllegalArgumentException("window must be in 1.." + MAX_WINDOW + ": " + window);
@@ -37,13 +54,24 @@ public record SenderOptions(int loop, int window, boolean stopOnError, @Nullable
   }
 
   /**
-   * Sets the home loop.
+   * Sets the home loop, whose first device is used.
    *
    * @param value index of the loop
    * @return new options
    */
   public SenderOptions withLoop(int value) {
-    return new SenderOptions(value, window, stopOnError, replyTo);
+    return new SenderOptions(value, window, stopOnError, replyTo, ANY_DEVICE, signalOn);
+  }
+
+  /**
+   * Sets the device, and with it the home loop: the one that serves it. Devices are independent of
+   * each other: each has its own rings, credit and order of refusal.
+   *
+   * @param value index of the device
+   * @return new options
+   */
+  public SenderOptions withDevice(int value) {
+    return new SenderOptions(loop, window, stopOnError, replyTo, value, signalOn);
   }
 
   /**
@@ -53,7 +81,7 @@ public record SenderOptions(int loop, int window, boolean stopOnError, @Nullable
    * @return new options
    */
   public SenderOptions withWindow(int value) {
-    return new SenderOptions(loop, value, stopOnError, replyTo);
+    return new SenderOptions(loop, value, stopOnError, replyTo, device, signalOn);
   }
 
   /**
@@ -63,7 +91,7 @@ public record SenderOptions(int loop, int window, boolean stopOnError, @Nullable
    * @return new options
    */
   public SenderOptions withStopOnError(boolean value) {
-    return new SenderOptions(loop, window, value, replyTo);
+    return new SenderOptions(loop, window, value, replyTo, device, signalOn);
   }
 
   /**
@@ -73,6 +101,17 @@ public record SenderOptions(int loop, int window, boolean stopOnError, @Nullable
    * @return new options
    */
   public SenderOptions withReplyTo(Port value) {
-    return new SenderOptions(loop, window, stopOnError, value);
+    return new SenderOptions(loop, window, stopOnError, value, device, signalOn);
+  }
+
+  /**
+   * Sets where results and ends are signalled, instead of on the home loop, as {@code publishOn}
+   * does.
+   *
+   * @param value for example the {@linkplain io.lci.LciLoop#scheduler() scheduler} of another loop
+   * @return new options
+   */
+  public SenderOptions withSignalOn(Scheduler value) {
+    return new SenderOptions(loop, window, stopOnError, replyTo, device, value);
   }
 }

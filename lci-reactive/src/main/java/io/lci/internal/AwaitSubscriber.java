@@ -8,9 +8,14 @@ import reactor.core.publisher.SignalType;
 
 /** Keeps the one value of a Mono for a thread that drives a loop meanwhile. */
 final class AwaitSubscriber<T> extends BaseSubscriber<T> {
+  private final EventLoop loop;
   private volatile boolean done;
   private volatile @Nullable T value;
   private volatile @Nullable Throwable error;
+
+  AwaitSubscriber(EventLoop loop) {
+    this.loop = loop;
+  }
 
   @Override
   protected void hookOnNext(T item) {
@@ -25,6 +30,9 @@ final class AwaitSubscriber<T> extends BaseSubscriber<T> {
   @Override
   protected void hookFinally(SignalType type) {
     done = true;
+    if (!loop.inLoop()) {
+      loop.execute(() -> {}); // it may sleep
+    }
   }
 
   boolean isDone() {

@@ -65,7 +65,7 @@ abstract class CompletionObject implements NativeTarget, Disposable {
                 "signal",
                 rank,
                 port == 0 ? LciException.NONE : port,
-                loop.index(),
+                loop.firstDevice(),
                 Errors.name(runtime().calls(), code),
                 Errors.hint(code)),
             code);

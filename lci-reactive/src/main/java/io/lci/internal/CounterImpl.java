@@ -47,7 +47,7 @@ final class CounterImpl extends CompletionObject implements Counter {
         if (isDisposed()) {
           Operators.error(actual, closed());
         } else {
-          actual.onSubscribe(new Waiter(actual, value));
+          new Waiter(actual, value).begin();
         }
       }
     };
@@ -106,7 +106,7 @@ final class CounterImpl extends CompletionObject implements Counter {
         loop.activate(this);
       }
       long now = get();
-      if (now >= threshold) {
+      if (demand > 0 && now >= threshold) {
         onCancel();
         emit(now);
         complete();

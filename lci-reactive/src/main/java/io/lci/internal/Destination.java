@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.LciSnapshot;
+import io.lci.PostOutcome;
 import io.lci.am.Port;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The unit of flow control: (rank, port) for active messages, (rank, engine) for sends, one for
- * receives, one for barriers; the device is the loop's. Holds the operations that were refused,
- * first in first out. Loop only.
+ * The unit of flow control, for each device: (rank, port) for active messages, (rank, engine) for
+ * sends, one for receives, one for barriers. Holds the operations that were refused, first in first
+ * out. Loop only.
  */
 final class Destination {
   /** What the refused operations wait for. */
@@ -47,6 +49,10 @@ final class Destination {
   static final int RELEASE = 8;
 
   final int kind;
+
+  /** Index among the devices of the lane. */
+  final int device;
+
   final int rank;
   final int port;
 
@@ -100,19 +106,37 @@ final class Destination {
 
   boolean warned;
 
-  Destination(int kind, int rank, int port) {
+  Destination(int kind, int device, int rank, int port) {
     this.kind = kind;
+    this.device = device;
     this.rank = rank;
     this.port = port;
   }
 
-  static long key(int kind, int rank, int port) {
-    return ((long) kind << 56) | ((rank & 0xFFFF_FFFFL) << 16) | (port & 0xFFFFL);
+  static long key(int kind, int device, int rank, int port) {
+    return ((long) kind << 56)
+        | ((long) device << 48)
+        | ((rank & 0xFFFF_FFFFL) << 16)
+        | (port & 0xFFFFL);
   }
 
   /** Whether it is bound to one peer: not a barrier, a cancel, or a receive from any source. */
   boolean hasPeer() {
     return kind < BARRIER && rank >= 0;
+  }
+
+  /** Any thread; the loop goes on meanwhile. */
+  LciSnapshot.WaitingState state(int device) {
+    PostOutcome last = Errors.outcome(reason);
+    Port known = named;
+    return new LciSnapshot.WaitingState(
+        device,
+        toString(),
+        hasPeer() ? rank : -1,
+        kind != AM ? "" : known == null ? Integer.toString(port) : known.toString(),
+        last.isRetry() ? last : PostOutcome.RETRY_ORDER, // no reason of its own yet
+        count,
+        warned);
   }
 
   /** The operation, the peer, and the port or engine, for those who read. */

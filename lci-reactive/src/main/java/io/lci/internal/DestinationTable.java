@@ -10,8 +10,8 @@ final class DestinationTable {
   private @Nullable Destination[] values = new Destination[64];
   private int size;
 
-  @Nullable Destination find(int kind, int rank, int port) {
-    long key = Destination.key(kind, rank, port);
+  @Nullable Destination find(int kind, int device, int rank, int port) {
+    long key = Destination.key(kind, device, rank, port);
     int mask = keys.length - 1;
     for (int i = slot(key, mask); ; i = (i + 1) & mask) {
       Destination found = values[i];
@@ -21,21 +21,23 @@ final class DestinationTable {
     }
   }
 
-  Destination get(int kind, int rank, int port) {
-    Destination found = find(kind, rank, port);
-    return found != null ? found : add(new Destination(kind, rank, port));
+  Destination get(int kind, int device, int rank, int port) {
+    Destination found = find(kind, device, rank, port);
+    return found != null ? found : add(new Destination(kind, device, rank, port));
   }
 
   /** That of active messages or replies to a port, whose name it keeps. */
-  Destination get(int kind, int rank, Port port) {
-    Destination found = get(kind, rank, port.number());
+  Destination get(int kind, int device, int rank, Port port) {
+    Destination found = get(kind, device, rank, port.number());
     if (found.named == null) {
       found.named = port;
     }
     return found;
   }
 
-  /** All slots; some are null. */
+  /**
+   * All slots; some are null. Snapshots look at them from other threads, and may miss the newest.
+   */
   @Nullable Destination[] slots() {
     return values;
   }
@@ -44,7 +46,7 @@ final class DestinationTable {
     if (++size * 2 > keys.length) {
       grow();
     }
-    put(Destination.key(destination.kind, destination.rank, destination.port), destination);
+    put(key(destination), destination);
     return destination;
   }
 
@@ -64,9 +66,13 @@ final class DestinationTable {
     values = new Destination[old.length * 2];
     for (Destination destination : old) {
       if (destination != null) {
-        put(Destination.key(destination.kind, destination.rank, destination.port), destination);
+        put(key(destination), destination);
       }
     }
+  }
+
+  private static long key(Destination of) {
+    return Destination.key(of.kind, of.device, of.rank, of.port);
   }
 
   private static int slot(long key, int mask) {

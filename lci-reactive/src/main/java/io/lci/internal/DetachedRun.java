@@ -4,11 +4,10 @@ package io.lci.internal;
 import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.am.Message;
-import io.lci.error.DeadlineExceededException;
 import io.lci.error.LciException;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -30,6 +29,12 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
 
   /** Whether a slot holds it: a failure may still come. */
   private boolean posted;
+
+  /** The slot, if {@link #posted}. */
+  private int slot = SlotTable.NONE;
+
+  /** What was posted has ended. */
+  private boolean ended;
 
   private @Nullable Disposable timer;
 
@@ -53,33 +58,42 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
 
   void submit() {
     Outbox outbox = loop.outbox();
-    destination = OpCodec.destination(outbox, op);
+    Destination target = OpCodec.destination(outbox, op);
+    destination = target;
     Duration deadline = op.deadline();
     if (deadline != null) {
-      timer =
-          loop.runtime()
-              .timer()
-              .schedule(
-                  () -> loop.execute(this::deadlinePassed),
-                  deadline.toNanos(),
-                  TimeUnit.NANOSECONDS);
+      try {
+        timer = Deadline.start(loop, deadline, () -> deadlinePassed(target, deadline));
+      } catch (RuntimeException e) { // it was disposed, or is the user's own
+        abandoned(Deadline.refused(loop, target, op, e));
+        return;
+      }
     }
-    outbox.submit(this, op, destination);
+    outbox.submit(this, op, target);
   }
 
-  private void deadlinePassed() {
-    if (destination != null && node != ParkedTable.NONE && outcome < 0 && failure == null) {
-      loop.outbox().unpark(destination, node);
+  private void deadlinePassed(Destination target, Duration limit) {
+    if (ended || failure != null || (outcome >= 0 && !posted)) {
+      return;
+    }
+    String where = "queued";
+    if (node != ParkedTable.NONE) {
+      where = "parked";
+      loop.outbox().unpark(target, node);
       node = ParkedTable.NONE;
-      failure =
-          new DeadlineExceededException(
-              loop.outbox()
-                  .failures
-                  .detail(
-                      destination,
-                      "error_timeout",
-                      op + " was parked when its deadline of " + op.deadline() + " passed"));
-      loop.markReady(this);
+    } else if (posted) {
+      where = "posted";
+      letGo();
+    }
+    abandoned(Deadline.passed(loop, target, op, where, limit));
+  }
+
+  /** What was posted is not waited for any more; an unmatched receive is taken back. */
+  private void letGo() {
+    long context = loop.outbox().slots.context(slot);
+    loop.outbox().slots.detach(slot);
+    if (op.kind() == Op.Kind.RECEIVE) {
+      loop.cancelReceive(context, Objects.requireNonNull(destination));
     }
   }
 
@@ -89,13 +103,19 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
       return;
     }
     reported = true;
-    if (timer != null) {
-      timer.dispose();
+    if (failure != null || !posted) {
+      stopTimer();
     }
     if (failure != null) {
       reportFailure(failure);
     } else if (op.outcomeConsumer() != null && !once) {
       op.outcomeConsumer().accept(Errors.outcome(outcome));
+    }
+  }
+
+  private void stopTimer() {
+    if (timer != null) {
+      timer.dispose();
     }
   }
 
@@ -106,6 +126,11 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
     } else {
       LOG.warn("a posted operation failed and nobody listens: {}", op, reason);
     }
+  }
+
+  @Override
+  public Op.Kind kind() {
+    return op.kind();
   }
 
   @Override
@@ -125,9 +150,13 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   }
 
   @Override
-  public void accepted(Object item, Destination target, int code, int slot) {
+  public void accepted(Object item, Destination target, int code, int postedSlot) {
     outcome = code;
-    posted = slot != SlotTable.NONE;
+    slot = postedSlot;
+    posted = postedSlot != SlotTable.NONE;
+    if (posted && failure != null) { // its deadline passed while it was in the array
+      letGo();
+    }
   }
 
   @Override
@@ -137,7 +166,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
 
   @Override
   public boolean wants(Object item) {
-    return !once;
+    return !once && failure == null;
   }
 
   @Override
@@ -157,6 +186,8 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
 
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
+    ended = true;
+    stopTimer();
     if (op.target() != null) {
       Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
       loop.relay((NativeTarget) op.target(), code, op.userContext(), message, rank, tag, size);

@@ -8,6 +8,7 @@ import io.lci.nativebridge.NativeMemory;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,9 +22,15 @@ final class Dispatcher {
   private final EventLoop loop;
   private final Lane lane;
   private final @Nullable InboxImpl[] inboxes;
-  private final Map<Integer, SynchronizerImpl> synchronizers = new HashMap<>();
+
+  /** Attached by any thread, before it tells anybody of one: another loop may signal it at once. */
+  private final Map<Integer, SynchronizerImpl> synchronizers = new ConcurrentHashMap<>();
+
   private final Map<Integer, GraphImpl> graphs = new HashMap<>();
   private final RecordView view = new RecordView();
+
+  /** By rank, how many devices of the lane have told of its end. */
+  private final Map<Integer, Integer> endsTold = new HashMap<>();
 
   /** Where the message that is being dispatched has its record. */
   private int current;
@@ -46,12 +53,13 @@ final class Dispatcher {
     inboxes[index] = null;
   }
 
+  /** Any thread. */
   void attach(SynchronizerImpl synchronizer) {
     synchronizers.put(synchronizer.id(), synchronizer);
   }
 
   void detach(SynchronizerImpl synchronizer) {
-    synchronizers.remove(synchronizer.id());
+    synchronizers.remove(synchronizer.id(), synchronizer);
   }
 
   void attach(int id, GraphImpl graph) {
@@ -111,14 +119,13 @@ final class Dispatcher {
       }
       case Codes.RECORD_WRITABLE ->
           loop.outbox()
-              .writable((flags & Codes.RECORD_FLAG_ENGINE) != 0, rank, port(record), context);
-      case Codes.RECORD_PEER ->
-          loop.runtime()
-              .peerChanged(
-                  loop,
-                  new PeerEvent(
-                      rank,
-                      context == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));
+              .writable(
+                  (flags & Codes.RECORD_FLAG_ENGINE) != 0,
+                  index(record),
+                  rank,
+                  port(record),
+                  context);
+      case Codes.RECORD_PEER -> peer(rank, (int) context);
       case Codes.RECORD_PORT -> refused(record, rank);
       case Codes.RECORD_SYNC -> signal(record, rank, size, context);
       case Codes.RECORD_HOST_NODE -> {
@@ -142,7 +149,7 @@ final class Dispatcher {
   private int message(int record, int flags, int rank, int size) {
     messages++;
     ByteBuffer memory = lane.memory;
-    int index = memory.getShort(record + Layout.RECORD_INDEX) & 0xFFFF;
+    int index = index(record);
     long tag = memory.getLong(record + Layout.RECORD_TAG);
     InboxImpl inbox = inboxes[index];
     boolean apart = (flags & Codes.RECORD_FLAG_ADDRESS) != 0;
@@ -191,6 +198,17 @@ final class Dispatcher {
     }
   }
 
+  /** The last device to tell has delivered the last of what the peer had sent. */
+  private void peer(int rank, int state) {
+    if (endsTold.merge(rank, 1, Integer::sum) == lane.deviceCount()) {
+      loop.runtime()
+          .peerChanged(
+              loop,
+              new PeerEvent(
+                  rank, state == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));
+    }
+  }
+
   private void operation(int record, int rank, int size, long context) {
     int code = code(record);
     long tag = lane.memory.getLong(record + Layout.RECORD_TAG);
@@ -208,9 +226,9 @@ final class Dispatcher {
   private void refused(int record, int rank) {
     int code = code(record);
     if (Codes.isError(code)) {
-      loop.outbox().failParked(rank, port(record), code);
+      loop.outbox().failParked(index(record), rank, port(record), code);
     } else {
-      loop.outbox().writable(false, rank, port(record), 1);
+      loop.outbox().writable(false, index(record), rank, port(record), 1);
     }
   }
 
@@ -218,13 +236,17 @@ final class Dispatcher {
     SynchronizerImpl synchronizer = synchronizers.get((int) (context >>> 32));
     if (synchronizer != null) {
       long tag = lane.memory.getLong(record + Layout.RECORD_TAG);
-      int left = lane.memory.getShort(record + Layout.RECORD_INDEX) & 0xFFFF;
+      int left = index(record);
       synchronizer.status(code(record), port(record), rank, tag, size, (int) context, left);
     }
   }
 
   private int code(int record) {
     return lane.memory.getShort(record + Layout.RECORD_CODE) & 0xFFFF;
+  }
+
+  private int index(int record) {
+    return lane.memory.getShort(record + Layout.RECORD_INDEX) & 0xFFFF;
   }
 
   private int port(int record) {

@@ -8,26 +8,19 @@ import io.lci.Poster;
 import io.lci.am.Message;
 import io.lci.internal.LoopScheduler.Scheduled;
 import io.lci.nativebridge.Codes;
-import io.lci.nativebridge.Layout;
-import io.lci.nativebridge.NativeScratch;
-import java.lang.invoke.VarHandle;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.PriorityQueue;
-import java.util.Queue;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.NonBlocking;
 import reactor.core.scheduler.Scheduler;
-import reactor.util.concurrent.Queues;
 
 /**
  * One event loop. A turn: tasks and timers, signals that are due, waiting operations that may go,
@@ -41,9 +34,6 @@ final class EventLoop implements LciLoop {
   /** Tasks and signals taken per turn, so that neither starves the lane. */
   private static final int TASK_BUDGET = 1024;
 
-  private static final long LONGEST_PARK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-  private static final long PACKET_PARK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
-
   /** How often the loop looks for stalls and for what the core has to say. */
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -54,36 +44,37 @@ final class EventLoop implements LciLoop {
   private final Dispatcher dispatcher;
   private final Leases leases = new Leases(this);
   private final Poster poster = new PosterImpl(this);
-  private final NativeScratch relayStatus = new NativeScratch(Layout.STATUS_SIZE / Long.BYTES);
-  private final int idleSpins;
-  private final int idleYields;
+  private final Relay relay;
+  private final Idler idler;
   private final long stallNanos;
 
+  /** Once, not for each turn. */
+  private final Consumer<Throwable> onThrown = this::thrown;
+
   // From any thread
-  private final Queue<LoopTask> tasks = Queues.<LoopTask>unboundedMultiproducer().get();
-  private final AtomicInteger wakers = new AtomicInteger();
-  private volatile @Nullable Thread thread;
-  private volatile boolean ended;
+  private final TaskQueue tasks;
+
+  /** Odd in a turn, even between turns. Written by the loop, read by the watchdog. */
+  private final AtomicLong turnMark = new AtomicLong();
+
+  private final LoopOwner owner;
 
   // Loop only
-  private final ArrayDeque<Drainable> drainables = new ArrayDeque<>();
-  private final PriorityQueue<Scheduled> timers = new PriorityQueue<>();
-  private final Set<LoopSubscription<?>> active = new LinkedHashSet<>();
-  private int graphRuns;
+  private final ReadyQueue ready = new ReadyQueue();
+  private final Timers timers = new Timers();
+  private final LoopEnd end;
   private long now;
   private long nextLook;
   private boolean enterSoon = true;
   private boolean entered;
   private boolean inTurn;
-  private boolean closing;
-  private boolean finishing;
-  private long closeBy;
 
   // Counters; written by the loop, read by snapshots without order
   private long turns;
+  private final LoopTime time = new LoopTime();
   private long enters;
-  private long parks;
   private long uncaughtErrors;
+  private final AtomicLong blocked = new AtomicLong(); // by the watchdog
 
   EventLoop(RuntimeImpl runtime, int index, Lane lane) {
     this.runtime = runtime;
@@ -91,9 +82,12 @@ final class EventLoop implements LciLoop {
     this.lane = lane;
     this.outbox = new Outbox(this, lane, runtime);
     this.dispatcher = new Dispatcher(this, lane);
+    this.tasks = new TaskQueue(lane, this::uncaught);
+    this.end = new LoopEnd(this, tasks, timers, onThrown);
+    this.relay = new Relay(this, lane);
     LciOptions options = runtime.options();
-    this.idleSpins = options.idleSpins();
-    this.idleYields = options.idleYields();
+    this.owner = new LoopOwner(this, options.invoker());
+    this.idler = new Idler(this, lane, options.idle(), time);
     this.stallNanos = options.stallWarning().toNanos();
     this.now = System.nanoTime();
     this.nextLook = now + LOOK_NANOS;
@@ -101,9 +95,7 @@ final class EventLoop implements LciLoop {
 
   /** Starts the thread of a dedicated loop. */
   void start() {
-    Thread starting = new LoopThread(this);
-    thread = starting;
-    starting.start();
+    owner.start();
   }
 
   // Collaborators
@@ -130,11 +122,12 @@ final class EventLoop implements LciLoop {
   }
 
   boolean isClosing() {
-    return closing;
+    return end.isClosing();
   }
 
-  boolean isEncoding() {
-    return outbox.isEncoding();
+  /** As {@link Outbox#isInBatch()}. */
+  boolean isInBatch() {
+    return outbox.isInBatch();
   }
 
   /** Messages of its inboxes that are lent. */
@@ -143,7 +136,34 @@ final class EventLoop implements LciLoop {
   }
 
   @Nullable Thread thread() {
-    return thread;
+    return owner.thread();
+  }
+
+  /** Odd while the loop is in a turn; another number for each. Any thread. */
+  long turnMark() {
+    return turnMark.get();
+  }
+
+  /** The watchdog saw that user code holds a turn. */
+  void wasBlocked() {
+    blocked.incrementAndGet();
+  }
+
+  /** The device with the index 0 of the lane, among those of the runtime. */
+  int firstDevice() {
+    return lane.firstDevice();
+  }
+
+  int deviceCount() {
+    return lane.deviceCount();
+  }
+
+  /**
+   * The index in the lane of a device of the runtime; that of the first one for those of others.
+   */
+  int laneDevice(int device) {
+    int index = device - lane.firstDevice();
+    return index >= 0 && index < lane.deviceCount() ? index : 0;
   }
 
   // Public view
@@ -154,8 +174,13 @@ final class EventLoop implements LciLoop {
   }
 
   @Override
+  public List<Integer> devices() {
+    return IntStream.range(firstDevice(), firstDevice() + lane.deviceCount()).boxed().toList();
+  }
+
+  @Override
   public boolean inLoop() {
-    return Thread.currentThread() == thread;
+    return owner.isHere();
   }
 
   @Override
@@ -175,7 +200,7 @@ final class EventLoop implements LciLoop {
 
   @Override
   public boolean isDisposed() {
-    return ended;
+    return tasks.hasEnded();
   }
 
   @Override
@@ -191,49 +216,13 @@ final class EventLoop implements LciLoop {
    * @return false if the loop has ended; the task was then rejected
    */
   boolean execute(LoopTask task) {
-    tasks.offer(task);
-    VarHandle
-        .fullFence(); // the offer before the look at the park word, as the loop does it the other
-    // way round
-    if (ended) {
-      rejectTasks();
-      return false;
-    }
-    if (lane.isParkAnnounced()) {
-      wake();
-    }
-    return true;
-  }
-
-  private void wake() {
-    wakers.incrementAndGet(); // the lane is not freed while someone is in here
-    try {
-      if (!ended) {
-        lane.wake();
-      }
-    } finally {
-      wakers.decrementAndGet();
-    }
-  }
-
-  private synchronized void rejectTasks() {
-    for (LoopTask task = tasks.poll(); task != null; task = tasks.poll()) {
-      try {
-        task.rejected();
-      } catch (Throwable e) {
-        Exceptions.throwIfJvmFatal(e);
-        uncaught(e);
-      }
-    }
+    return tasks.execute(task);
   }
 
   // Loop only
 
   void markReady(Drainable drainable) {
-    if (!drainable.queued) {
-      drainable.queued = true;
-      drainables.add(drainable);
-    }
+    ready.add(drainable);
   }
 
   /** The core was entered: completion objects may have been signalled. */
@@ -243,11 +232,11 @@ final class EventLoop implements LciLoop {
 
   /** A run of a graph began that a graceful close waits for. */
   void runBegan() {
-    graphRuns++;
+    end.runBegan();
   }
 
   void runEnded() {
-    graphRuns--;
+    end.runEnded();
   }
 
   /** Something in the lane changed that the core should see: do not skip the next enter. */
@@ -257,11 +246,11 @@ final class EventLoop implements LciLoop {
 
   /** The subscription must be told when the runtime closes. */
   void activate(LoopSubscription<?> subscription) {
-    active.add(subscription);
+    end.activate(subscription);
   }
 
   void deactivate(LoopSubscription<?> subscription) {
-    active.remove(subscription);
+    end.deactivate(subscription);
   }
 
   void addTimer(Scheduled timer) {
@@ -270,6 +259,26 @@ final class EventLoop implements LciLoop {
 
   void removeTimer(Scheduled timer) {
     timers.remove(timer);
+  }
+
+  /** Whether something waits here that no bell tells of. */
+  boolean hasOwnWork() {
+    return !tasks.isEmpty() || !ready.isEmpty();
+  }
+
+  /** Runs what waits here, and nothing of what that brings; returns how much there was. */
+  int runRound() {
+    return tasks.runRound(onThrown) + drainRound();
+  }
+
+  /** As {@link #runRound}, of what has signals to deliver. */
+  int drainRound() {
+    return ready.drain(ready.size(), onThrown);
+  }
+
+  /** How long the loop may sleep, at most {@code longest} nanoseconds. */
+  long untilDue(long longest) {
+    return end.until(timers.until(longest));
   }
 
   /** Passes the signal of an operation that kept its slot on to a completion object. */
@@ -281,39 +290,13 @@ final class EventLoop implements LciLoop {
       int rank,
       long tag,
       int size) {
-    int kept = target.keep(message);
-    relayStatus.putLong(Layout.STATUS_CODE / 8, (code & 0xFFFF_FFFFL) | (long) rank << 32);
-    relayStatus.putLong(Layout.STATUS_TAG / 8, tag);
-    relayStatus.putLong(Layout.STATUS_BUFFER / 8, 0);
-    relayStatus.putLong(Layout.STATUS_SIZE_FIELD / 8, size);
-    relayStatus.putLong(
-        Layout.STATUS_CONTEXT / 8, (kept & 0xFFFF_FFFFL) | (long) userContext << 32);
-    relayStatus.putLong(Layout.STATUS_PORT / 8, 0);
-    // It may have gone, or go now, on another loop
-    int result =
-        (int)
-            runtime.withCore(
-                () ->
-                    target.isDisposed()
-                        ? Codes.ERR_CLOSED
-                        : lane.calls.compSignal(target.handle(), relayStatus.address(0)),
-                Codes.ERR_CLOSED);
-    if (Codes.isError(result)) {
-      target.refused(kept);
-      if (target.isDisposed()) {
-        return;
-      }
-      uncaught(
-          new IllegalStateException(
-              "signal of a completion object: " + Errors.name(lane.calls, result)));
-    }
-    enterSoon();
+    relay.signal(target, code, userContext, message, rank, tag, size);
   }
 
   /** Asks the core to cancel an unmatched receive; whoever waited for it is gone already. */
-  void cancelReceive(long context, int engine) {
-    // the outbox may be settling a batch just now
-    markReady(new NativeCancel(this, context, engine));
+  void cancelReceive(long context, Destination receive) {
+    markReady(
+        new NativeCancel(this, context, receive)); // the outbox may be settling a batch just now
   }
 
   /** User code threw where nobody can be told: logged and counted. */
@@ -324,7 +307,7 @@ final class EventLoop implements LciLoop {
 
   /** As {@link #uncaught}; what is fatal to the JVM ends the loop, unless it is ending already. */
   private void thrown(Throwable error) {
-    if (!finishing) {
+    if (!end.isFinishing()) {
       Exceptions.throwIfJvmFatal(error);
     }
     uncaught(error);
@@ -338,10 +321,12 @@ final class EventLoop implements LciLoop {
 
   private int turn() {
     inTurn = true;
+    turnMark.lazySet(2 * turns + 1);
     try {
       turns++;
       now = System.nanoTime();
-      int work = runTasks() + runTimers() + drain() + outbox.resubmit();
+      time.turn(now);
+      int work = tasks.run(TASK_BUDGET, onThrown) + timers.run(now) + drain() + outbox.resubmit();
       boolean look = now - nextLook >= 0;
       // A bell tells of most things; of room for packets, and of the end of a peer's process, none
       // does
@@ -363,13 +348,14 @@ final class EventLoop implements LciLoop {
           outbox.reportStalls(now, stallNanos);
         }
       }
-      if (closing && (now - closeBy >= 0 || isQuiet())) {
-        finish();
+      if (end.isDue(now)) {
+        end.finish();
         return 1;
       }
-      return work;
+      return time.found(work);
     } finally {
       inTurn = false;
+      turnMark.lazySet(2 * turns);
     }
   }
 
@@ -388,101 +374,36 @@ final class EventLoop implements LciLoop {
     return count;
   }
 
-  private int runTasks() {
-    int count = 0;
-    while (count < TASK_BUDGET) {
-      LoopTask task = tasks.poll();
-      if (task == null) {
-        break;
-      }
-      count++;
-      try {
-        task.run();
-      } catch (Throwable e) {
-        thrown(e);
-      }
-    }
-    return count;
-  }
-
-  private int runTimers() {
-    int count = 0;
-    for (Scheduled timer = timers.peek();
-        timer != null && timer.dueNanos() - now <= 0;
-        timer = timers.peek()) {
-      timers.poll();
-      timer.run();
-      count++;
-    }
-    return count;
-  }
-
   private int drain() {
-    int count = 0;
-    while (count < TASK_BUDGET) {
-      Drainable drainable = drainables.poll();
-      if (drainable == null) {
-        break;
-      }
-      count++;
-      drainable.queued = false;
-      try {
-        drainable.drain();
-      } catch (Throwable e) {
-        thrown(e);
-      }
-    }
-    return count;
+    return ready.drain(TASK_BUDGET, onThrown);
   }
 
-  private boolean isQuiet() {
-    return graphRuns == 0 && outbox.isQuiet() && drainables.isEmpty() && tasks.isEmpty();
-  }
-
-  // Idling
-
-  private void park() {
-    lane.announcePark();
-    if (!tasks.isEmpty() || !drainables.isEmpty() || outbox.wantsTurn() || outbox.hasBatch()) {
-      lane.withdrawPark();
-      return;
-    }
-    long longest = outbox.wantsPackets() ? PACKET_PARK_NANOS : LONGEST_PARK_NANOS;
-    Scheduled timer = timers.peek();
-    if (timer != null) {
-      longest = Math.min(longest, Math.max(0, timer.dueNanos() - System.nanoTime()));
-    }
-    if (closing) {
-      longest = Math.min(longest, Math.max(0, closeBy - System.nanoTime()));
-    }
-    parks++;
-    lane.park(longest);
-    enterSoon = true;
-  }
-
-  private void idle(int empty) {
-    if (empty <= idleSpins) {
-      Thread.onSpinWait();
-    } else if (empty - idleSpins <= idleYields) {
-      Thread.yield();
-    } else {
-      park();
-    }
-  }
+  // Driving
 
   /** The body of a dedicated loop's thread. */
-  private void runDedicated() {
-    int empty = 0;
-    while (!ended) {
+  void runDedicated() {
+    bind();
+    while (!tasks.hasEnded()) {
       try {
         if (turn() > 0) {
-          empty = 0;
-        } else if (!ended) {
-          idle(++empty);
+          idler.worked();
+        } else if (!tasks.hasEnded()) {
+          idler.idle(Long.MAX_VALUE);
         }
       } catch (Throwable e) { // fatal or not: whoever waits for this loop must hear of its end
         crash(e);
       }
+    }
+  }
+
+  private void bind() {
+    List<Integer> affinity = runtime.options().affinity();
+    try {
+      if (!affinity.isEmpty()) {
+        Affinity.bind(this, affinity.get(index));
+      }
+    } catch (Throwable e) { // as in a turn
+      crash(e);
     }
   }
 
@@ -491,8 +412,8 @@ final class EventLoop implements LciLoop {
       LOG.error("{}: the loop failed and the runtime is closing", this, error);
     } finally { // the log may fail, too, for want of memory
       runtime.failed(error);
-      if (!ended) {
-        finish();
+      if (!tasks.hasEnded()) {
+        end.finish();
       }
     }
   }
@@ -501,60 +422,73 @@ final class EventLoop implements LciLoop {
 
   @Override
   public int poll() {
+    return poll(Duration.ZERO);
+  }
+
+  @Override
+  public int poll(Duration limit) {
     claim();
-    if (ended) {
-      return 0;
+    long deadline = System.nanoTime() + Nanos.of(limit);
+    while (!tasks.hasEnded()) {
+      int work = turnOrCrash();
+      long after = System.nanoTime();
+      if (work > 0) {
+        time.end(after);
+        idler.worked();
+        return work;
+      }
+      long left = deadline - after;
+      if (left <= 0) {
+        time.end(after);
+        enterSoon = true; // some of what a park would notice shows only in an enter
+        return 0;
+      }
+      idler.idle(left);
     }
-    int work = turn();
-    if (work == 0) {
-      enterSoon = true; // some of what a park would notice shows only in an enter
-    }
-    return work;
+    return 0;
   }
 
   @Override
   public <T> @Nullable T await(Mono<T> mono, Duration limit) {
     claim();
-    AwaitSubscriber<T> result = new AwaitSubscriber<>();
+    AwaitSubscriber<T> result = new AwaitSubscriber<>(this);
     mono.subscribe(result);
-    long deadline = System.nanoTime() + limit.toNanos();
-    int empty = 0;
-    while (!result.isDone() && !ended) {
-      if (turn() > 0) {
-        empty = 0;
+    long deadline = System.nanoTime() + Nanos.of(limit);
+    while (!result.isDone()) {
+      if (tasks.hasEnded()) {
+        result.cancel();
+        throw Errors.closed("await");
+      }
+      if (turnOrCrash() > 0) {
+        idler.worked();
         continue;
       }
-      if (System.nanoTime() - deadline >= 0) {
+      long left = deadline - System.nanoTime();
+      if (left <= 0) {
         result.cancel();
         throw new IllegalStateException("await: nothing came within " + limit);
       }
-      idle(++empty);
+      idler.idle(left);
     }
     return result.get();
   }
 
+  /** What ends a dedicated loop ends this one, too: half a turn leaves nothing as it should be. */
+  private int turnOrCrash() {
+    try {
+      return turn();
+    } catch (Throwable e) {
+      crash(e);
+      throw e;
+    }
+  }
+
   private void claim() {
-    if (!runtime.options().invoker()) {
-      throw new IllegalStateException(
-          this + " drives itself; poll and await are for invoker loops");
-    }
-    Thread current = Thread.currentThread();
-    synchronized (this) {
-      Thread owner = thread;
-      if (owner == null || !owner.isAlive()) { // a dead owner leaves the loop to the next
-        if (owner != null) {
-          InvokerThreads.unregister(owner);
-        }
-        InvokerThreads.register(current);
-        thread = current;
-      }
-    }
-    if (thread != current) {
-      throw new IllegalStateException(this + " is driven by " + thread);
-    }
+    owner.claim();
     if (inTurn) {
       throw new IllegalStateException("poll and await must not be called from a signal of " + this);
     }
+    time.forget();
   }
 
   /** Whether the calling thread is inside a turn of this loop. */
@@ -566,75 +500,22 @@ final class EventLoop implements LciLoop {
 
   /** Takes no new operations; ends when quiet, or at the time given. */
   void close(long closeByNanos) {
-    boolean taken =
-        execute(
-            new LoopTask() {
-              @Override
-              public void run() {
-                closeBy = closing ? Math.min(closeBy, closeByNanos) : closeByNanos;
-                if (!closing) {
-                  closing = true;
-                  active.forEach(LoopSubscription::schedule);
-                }
-              }
-            });
-    if (!taken) {
-      LOG.debug("{} had ended already", this);
-    }
+    end.by(closeByNanos);
   }
 
-  /**
-   * Every step is taken, whatever the ones before threw: the other loops and close() wait for it.
-   */
-  private void finish() {
-    closing = true;
-    finishing = true;
-    RuntimeException reason = Errors.closed("runtime closed");
-    guarded(outbox::flush);
-    guarded(() -> outbox.failParked(-1, Codes.ERR_CLOSED));
-    guarded(
-        () -> outbox.slots.abandon(-1, owner -> Errors.closed("operation outstanding at close")));
-    guarded(() -> dispatcher.closeInboxes(reason));
-    for (LoopSubscription<?> subscription : List.copyOf(active)) {
-      guarded(subscription::onAbort);
-    }
-    guarded(() -> runtime.loopEnding(this));
-    for (int work = 1; work > 0; ) {
-      work = runTasks() + drain();
-    }
-    ended = true;
-    while (wakers.get() != 0) {
-      Thread.yield();
-    }
-    guarded(leases::moveOut);
-    guarded(() -> runtime.alone(lane::free));
-    guarded(this::rejectTasks);
-    for (Scheduled timer : timers) {
-      guarded(timer::rejected);
-    }
-    timers.clear();
-    Thread driver = thread;
-    if (driver != null && runtime.options().invoker()) {
-      InvokerThreads.unregister(driver);
-    }
-    runtime.loopEnded();
-  }
-
-  private void guarded(Runnable step) {
-    try {
-      step.run();
-    } catch (Throwable e) {
-      thrown(e);
-    }
+  /** It has ended, and its invoker may block again. */
+  void released() {
+    owner.release();
   }
 
   // Counters
 
   /** Adds this loop's counters to {@code into}. Any thread; values are recent. */
-  void count(java.util.Map<String, Long> into) {
+  void count(Map<String, Long> into) {
     into.merge("loop_turns", turns, Long::sum);
     into.merge("loop_enters", enters, Long::sum);
-    into.merge("loop_parks", parks, Long::sum);
+    into.merge("loop_parks", idler.parks, Long::sum);
+    into.merge("loop_stalls", blocked.get(), Long::sum);
     into.merge("loop_posts", outbox.posts, Long::sum);
     into.merge("loop_refusals", outbox.refusals, Long::sum);
     into.merge("loop_resubmitted", outbox.resubmitted, Long::sum);
@@ -645,23 +526,9 @@ final class EventLoop implements LciLoop {
     into.merge("loop_late_data", dispatcher.lateData, Long::sum);
     into.merge("loop_leased", leases.count().longValue(), Long::sum);
     into.merge("loop_leased_without_copy", leases.withoutCopy, Long::sum);
+    outbox.retries.count(into);
+    time.count(into);
     into.merge("loop_uncaught", uncaughtErrors, Long::sum);
-    into.merge("loop_late_wakes", ended ? 0L : lane.lateWakes(), Long::sum);
-  }
-
-  /** The thread of a dedicated loop: Reactor refuses blocking calls on it. */
-  private static final class LoopThread extends Thread implements NonBlocking {
-    private final EventLoop loop;
-
-    LoopThread(EventLoop loop) {
-      super("lci-loop-" + loop.index);
-      this.loop = loop;
-      setDaemon(true);
-    }
-
-    @Override
-    public void run() {
-      loop.runDedicated();
-    }
+    into.merge("loop_late_wakes", tasks.hasEnded() ? 0L : lane.lateWakes(), Long::sum);
   }
 }

@@ -105,7 +105,7 @@ final class Failures {
         destination.kind == Destination.REMOTE || destination.kind >= Destination.BARRIER
             ? LciException.NONE
             : destination.port,
-        loop.index(),
+        loop.firstDevice() + destination.device,
         code,
         hint);
   }

@@ -14,6 +14,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 
 /** A graph of loop 0's lane, uploaded at its first run; the core fires its nodes. [V13] */
 final class GraphImpl implements CompletionGraph {
@@ -47,9 +48,17 @@ final class GraphImpl implements CompletionGraph {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super GraphResult> actual) {
-        actual.onSubscribe(new GraphRun(loop, actual, GraphImpl.this, nodes.size()));
+        if (disposed) {
+          Operators.error(actual, gone());
+        } else {
+          actual.onSubscribe(new GraphRun(loop, actual, GraphImpl.this, nodes.size()));
+        }
       }
     };
+  }
+
+  private RuntimeException gone() {
+    return runtime.gone("run a graph", "graph", "LciRuntime.graph builds another");
   }
 
   GraphNode<?> own(Node<?> node) {
@@ -66,7 +75,7 @@ final class GraphImpl implements CompletionGraph {
   /** Starts a run. */
   void begin(GraphRun run) {
     if (disposed || loop.isClosing()) {
-      throw runtime.gone("run a graph", "graph", "LciRuntime.graph builds another");
+      throw gone();
     }
     if (running != null) {
       throw new IllegalStateException("a run of the graph is under way");
@@ -142,7 +151,7 @@ final class GraphImpl implements CompletionGraph {
             "node " + node.name() + " of a graph",
             rank,
             op == null || op.port() == null ? LciException.NONE : op.port().number(),
-            loop.index(),
+            loop.firstDevice(),
             name,
             Errors.hint(code)),
         code);

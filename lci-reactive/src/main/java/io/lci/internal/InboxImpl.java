@@ -14,6 +14,7 @@ import io.lci.nativebridge.NativeMemory;
 import io.lci.nativebridge.NativeScratch;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -28,14 +29,19 @@ import reactor.core.publisher.Sinks;
  * An open port. Demand goes to the lane's demand table; messages that were already under way when a
  * subscriber cancelled are copied and kept for the next one, at most a completion ring full.
  */
-final class InboxImpl implements Inbox {
+final class InboxImpl implements OpenInbox {
   /** Cumulative demand that is never reached. */
   private static final long UNBOUNDED = Long.MAX_VALUE >>> 1;
 
   private final EventLoop loop;
   private final Port port;
   private final InboxOptions options;
-  private final SoleSubscriber<Tap<?>> tap = new SoleSubscriber<>();
+
+  /** Which part of {@link #whole} it is. */
+  private final int part;
+
+  private final @Nullable PartitionedInbox whole;
+  private final SoleSubscriber<InboxTap<?>> tap = new SoleSubscriber<>();
   private final Sinks.Empty<Void> closed = Sinks.empty();
   private final java.util.concurrent.CountDownLatch opening =
       new java.util.concurrent.CountDownLatch(1);
@@ -49,8 +55,13 @@ final class InboxImpl implements Inbox {
   private volatile int keptCount;
 
   // Loop only
+  private boolean forgotten;
+
+  /** Why it was closed, or could not be opened; null if the user disposed it. */
+  private @Nullable RuntimeException ending;
+
   private @Nullable NativeMemory store;
-  private @Nullable Tap<?> active;
+  private @Nullable InboxTap<?> active;
   private final ArrayDeque<Message> kept = new ArrayDeque<>();
   private long dispatched;
   private int retained;
@@ -59,9 +70,17 @@ final class InboxImpl implements Inbox {
   private boolean inPlace;
 
   InboxImpl(EventLoop loop, Port port, InboxOptions options) {
+    this(loop, port, options, 0, null);
+  }
+
+  /** One part of a port. */
+  InboxImpl(
+      EventLoop loop, Port port, InboxOptions options, int part, @Nullable PartitionedInbox whole) {
     this.loop = loop;
     this.port = port;
     this.options = options;
+    this.part = part;
+    this.whole = whole;
   }
 
   // Opening and closing
@@ -80,17 +99,19 @@ final class InboxImpl implements Inbox {
       Lane lane = loop.lane();
       Errors.check(
           lane.calls,
-          lane.calls.laneOpenPort(
+          lane.calls.laneOpenPart(
               lane.handle,
               port.number(),
               NativeMemory.address(name),
+              part,
+              whole == null ? 1 : options.partitions(),
               options.messages(),
               options.bytes(),
               out.address(0),
               out.address(1),
               out.address(2)),
           "open port " + port,
-          loop.index());
+          loop.firstDevice());
       java.lang.ref.Reference.reachabilityFence(name);
       int opened = out.getInt(0);
       if (out.getLong(1) != 0 && out.getLong(2) > 0) {
@@ -100,14 +121,18 @@ final class InboxImpl implements Inbox {
       lane.requested(opened, dispatched);
       loop.dispatcher().attach(opened, this);
       index = opened;
-      Tap<?> waiting = active;
+      InboxTap<?> waiting = active;
       if (waiting != null) {
         waiting.schedule();
       }
     } catch (RuntimeException e) {
       openFailure = e;
-      loop.runtime().forget(this);
-      Tap<?> waiting = active;
+      ending = e;
+      forget();
+      if (whole != null) {
+        whole.dispose(); // a port does without none of its parts
+      }
+      InboxTap<?> waiting = active;
       active = null;
       if (waiting != null) {
         waiting.fail(e);
@@ -120,6 +145,7 @@ final class InboxImpl implements Inbox {
 
   /** The loop ended before it could open. */
   void openRejected() {
+    forget();
     openFailure = Errors.closed("open port " + port);
     closed.tryEmitError(Errors.closed("open port " + port));
     opening.countDown();
@@ -149,8 +175,29 @@ final class InboxImpl implements Inbox {
     }
   }
 
+  /** No more in the table of the runtime; at most once. */
+  private void forget() {
+    if (forgotten) {
+      return;
+    }
+    forgotten = true;
+    if (whole == null) {
+      loop.runtime().forget(this);
+    } else {
+      whole.forget(this);
+    }
+  }
+
   @Override
   public void dispose() {
+    if (whole == null) {
+      disposeHere();
+    } else {
+      whole.dispose();
+    }
+  }
+
+  void disposeHere() {
     if (!disposed) {
       disposed = true;
       loop.execute(() -> close(null));
@@ -162,8 +209,11 @@ final class InboxImpl implements Inbox {
    * dispatch.
    */
   void close(@Nullable RuntimeException error) {
-    disposed = true;
-    loop.runtime().forget(this);
+    if (!disposed) {
+      disposed = true;
+      ending = error;
+    }
+    forget();
     int closing = index;
     if (closing >= 0) {
       index = -1; // before the place in the table may go to another inbox, see depth()
@@ -178,9 +228,10 @@ final class InboxImpl implements Inbox {
     }
     kept.clear();
     keptCount = 0;
-    Tap<?> last = active;
+    InboxTap<?> last = active;
     active = null;
     if (last != null) {
+      last.settle();
       if (error == null) {
         last.complete();
       } else {
@@ -223,23 +274,47 @@ final class InboxImpl implements Inbox {
   }
 
   @Override
+  public List<Inbox> partitions() {
+    return List.of(this);
+  }
+
+  @Override
   public int capacity() {
     return options.messages();
   }
 
-  LciSnapshot.InboxState state() {
-    return new LciSnapshot.InboxState(port.toString(), depth(), capacity());
+  @Override
+  public LciSnapshot.InboxState state() {
+    int depth = depth();
+    return new LciSnapshot.InboxState(port.toString(), depth, capacity(), retained, stall(depth));
+  }
+
+  /** Any thread: what the loop knows is read as it is now. */
+  private LciSnapshot.Stall stall(int depth) {
+    if (depth == 0) {
+      return LciSnapshot.Stall.NONE;
+    }
+    InboxTap<?> live = tap.live();
+    if (live == null) {
+      return LciSnapshot.Stall.NO_SUBSCRIBER;
+    }
+    if (live.demand == 0) {
+      return LciSnapshot.Stall.NO_DEMAND;
+    }
+    return live.allowance() == 0 ? LciSnapshot.Stall.RETAINED : LciSnapshot.Stall.NONE;
   }
 
   @Override
   public <T> Flux<T> receive(Function<? super MessageView, ? extends T> decoder) {
     Objects.requireNonNull(decoder, "decoder");
-    return new Flux<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super T> actual) {
-        attach(actual, new DecodingTap<>(InboxImpl.this, actual, decoder));
-      }
-    };
+    return Signals.on(
+        options.signalOn(),
+        new Flux<T>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super T> actual) {
+            attach(actual, new DecodingTap<>(InboxImpl.this, actual, decoder));
+          }
+        });
   }
 
   @Override
@@ -248,13 +323,47 @@ final class InboxImpl implements Inbox {
   }
 
   @Override
+  public Flux<List<Message>> receiveBatches(int max) {
+    return batches(max, null);
+  }
+
+  @Override
+  public <T> Flux<List<T>> receiveBatches(
+      int max, Function<? super MessageView, ? extends T> decoder) {
+    Objects.requireNonNull(decoder, "decoder");
+    return batches(max, decoder);
+  }
+
+  /** Without a decoder T is {@link Message}. */
+  private <T> Flux<List<T>> batches(
+      int max, @Nullable Function<? super MessageView, ? extends T> decoder) {
+    if (max < 1) {
+      throw new IllegalArgumentException("a batch has room for at least 1: " + max);
+    }
+    return Signals.on(
+        options.signalOn(),
+        new Flux<List<T>>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super List<T>> actual) {
+            attach(actual, new BatchTap<>(InboxImpl.this, actual, max, decoder));
+          }
+        },
+        max);
+  }
+
+  @Override
   public Flux<RetainedMessage> receiveRetained() {
-    return new Flux<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super RetainedMessage> actual) {
-        attach(actual, new RetainingTap(InboxImpl.this, actual));
-      }
-    };
+    Flux<RetainedMessage> here =
+        new Flux<>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super RetainedMessage> actual) {
+            attach(actual, new RetainingTap(InboxImpl.this, actual));
+          }
+        };
+    return options.signalOn() == null
+        ? here
+        : Signals.on(options.signalOn(), here)
+            .doOnDiscard(RetainedMessage.class, RetainedMessage::release);
   }
 
   @Override
@@ -269,7 +378,7 @@ final class InboxImpl implements Inbox {
     return handling;
   }
 
-  private void attach(CoreSubscriber<?> actual, Tap<?> candidate) {
+  private void attach(CoreSubscriber<?> actual, InboxTap<?> candidate) {
     RuntimeException failure = openFailure;
     if (failure == null && disposed) {
       failure = gone("receive from " + port);
@@ -280,13 +389,13 @@ final class InboxImpl implements Inbox {
     if (failure != null) {
       Operators.error(actual, failure);
     } else {
-      actual.onSubscribe(candidate);
+      candidate.begin();
     }
   }
 
   /** One live subscriber at a time; a cancelled one makes room at once. */
-  private @Nullable IllegalStateException claim(Tap<?> candidate) {
-    Tap<?> before = tap.claim(candidate);
+  private @Nullable IllegalStateException claim(InboxTap<?> candidate) {
+    InboxTap<?> before = tap.claim(candidate);
     return before == null
         ? null
         : new IllegalStateException(
@@ -297,19 +406,25 @@ final class InboxImpl implements Inbox {
                 + "; use share() to serve several");
   }
 
-  boolean hasSubscriber() {
+  @Override
+  public boolean hasSubscriber() {
     return tap.live() != null;
   }
 
   // Loop: demand
 
   /** A tap has demand or was cancelled: publishes what it can take. */
-  void serve(Tap<?> candidate) {
+  void serve(InboxTap<?> candidate) {
+    RuntimeException failure = ending;
+    if (failure != null) { // while this one was on its way here
+      candidate.fail(failure);
+      return;
+    }
     if (disposed) {
       candidate.complete();
       return;
     }
-    Tap<?> before = active;
+    InboxTap<?> before = active;
     if (before != candidate && before != null && !before.isOver()) {
       return; // the cancel of the one before is still on its way here, and serves again
     }
@@ -322,6 +437,7 @@ final class InboxImpl implements Inbox {
       keptCount = kept.size();
       candidate.message(message);
     }
+    candidate.settle();
     publishDemand();
   }
 
@@ -329,13 +445,40 @@ final class InboxImpl implements Inbox {
     if (index < 0) {
       return;
     }
-    Tap<?> current = active;
+    InboxTap<?> current = active;
     long demand = current == null || current.isOver() ? 0 : current.allowance();
     Lane lane = loop.lane();
     long requested = demand >= UNBOUNDED - dispatched ? UNBOUNDED : dispatched + demand;
     lane.requested(index, Math.max(requested, lane.delivered(index)));
     leaveInPlace(current != null && !current.isOver() && current.keepsMessages());
     loop.enterSoon();
+  }
+
+  /** Messages that were taken and not handed on are for the next subscriber, before all others. */
+  void keepAgain(List<Message> messages) {
+    for (int i = messages.size() - 1; i >= 0; i--) {
+      kept.addFirst(messages.get(i));
+    }
+    keptCount = kept.size();
+    InboxTap<?> current = active; // he may have come before the cancel did
+    if (current != null && !current.isOver()) {
+      current.schedule();
+    }
+  }
+
+  int retainedLeft() {
+    return Math.max(0, options.maxRetained() - retained);
+  }
+
+  /** One more is lent. */
+  void retain() {
+    retained++;
+  }
+
+  /** {@code leaving} was cancelled, or is about to fail. */
+  void left(InboxTap<?> leaving) {
+    tap.leave(leaving);
+    pause(leaving);
   }
 
   private void leaveInPlace(boolean on) {
@@ -346,12 +489,12 @@ final class InboxImpl implements Inbox {
           lane.calls,
           lane.calls.laneZeroCopy(lane.handle, index, on ? 1 : 0),
           "zero copy at port " + port,
-          loop.index());
+          loop.firstDevice());
     }
   }
 
   /** Cancel is pause. */
-  void pause(Tap<?> leaving) {
+  void pause(InboxTap<?> leaving) {
     if (active == leaving) {
       active = null;
       publishDemand();
@@ -363,7 +506,7 @@ final class InboxImpl implements Inbox {
   /** One MESSAGE record. */
   void message(RecordView view) {
     dispatched++;
-    Tap<?> current = active;
+    InboxTap<?> current = active;
     if (current == null || current.isOver() || current.allowance() == 0) {
       kept.add(view.copy());
       keptCount = kept.size();
@@ -375,7 +518,7 @@ final class InboxImpl implements Inbox {
   /** A lease came home: there may be room for the next. */
   void released() {
     retained--;
-    Tap<?> current = active;
+    InboxTap<?> current = active;
     if (current != null && !current.isOver()) {
       current.schedule();
     }
@@ -383,121 +526,5 @@ final class InboxImpl implements Inbox {
 
   @Nullable NativeMemory store() {
     return store;
-  }
-
-  /** A subscription of this inbox. */
-  abstract static class Tap<T> extends LoopSubscription<T> {
-    final InboxImpl inbox;
-
-    Tap(InboxImpl inbox, CoreSubscriber<? super T> actual) {
-      super(inbox.loop, actual);
-      this.inbox = inbox;
-    }
-
-    /** How many messages it can take now. */
-    long allowance() {
-      return demand;
-    }
-
-    /** Whether messages are to stay where they lie until they are released. */
-    boolean keepsMessages() {
-      return false;
-    }
-
-    /** Takes one message; there is demand. */
-    abstract void message(MessageView view);
-
-    @Override
-    void drain() {
-      if (!isOver()) {
-        inbox.serve(this);
-      }
-    }
-
-    @Override
-    void onCancel() {
-      inbox.tap.leave(this);
-      inbox.pause(this);
-    }
-  }
-
-  private static final class DecodingTap<T> extends Tap<T> {
-    private final Function<? super MessageView, ? extends T> decoder;
-
-    DecodingTap(
-        InboxImpl inbox,
-        CoreSubscriber<? super T> actual,
-        Function<? super MessageView, ? extends T> decoder) {
-      super(inbox, actual);
-      this.decoder = decoder;
-    }
-
-    @Override
-    void message(MessageView view) {
-      T value;
-      try {
-        value = Objects.requireNonNull(decoder.apply(view), "the decoder returned null");
-        if (value instanceof RecordView) {
-          throw RecordView.ended();
-        }
-      } catch (Throwable e) {
-        reactor.core.Exceptions.throwIfJvmFatal(e);
-        inbox.pause(this);
-        fail(e);
-        return;
-      }
-      emit(value);
-    }
-  }
-
-  private static final class RetainingTap extends Tap<RetainedMessage> {
-    RetainingTap(InboxImpl inbox, CoreSubscriber<? super RetainedMessage> actual) {
-      super(inbox, actual);
-    }
-
-    @Override
-    boolean keepsMessages() {
-      return true;
-    }
-
-    @Override
-    long allowance() {
-      return Math.min(demand, Math.max(0, inbox.options.maxRetained() - inbox.retained));
-    }
-
-    @Override
-    void message(MessageView view) {
-      inbox.retained++;
-      emit(loop.leases().lend(inbox, view));
-    }
-  }
-
-  private static final class HandlingTap extends Tap<Object> implements Disposable {
-    private final MessageHandler handler;
-
-    HandlingTap(InboxImpl inbox, MessageHandler handler) {
-      super(inbox, new IgnoringSubscriber(inbox.port + " handler"));
-      this.handler = handler;
-    }
-
-    @Override
-    void message(MessageView view) {
-      try {
-        handler.onMessage(view);
-      } catch (Throwable e) {
-        reactor.core.Exceptions.throwIfJvmFatal(e);
-        loop.uncaught(e);
-      }
-    }
-
-    @Override
-    public void dispose() {
-      cancel();
-    }
-
-    @Override
-    public boolean isDisposed() {
-      return isOver();
-    }
   }
 }

@@ -29,8 +29,12 @@ final class Lane {
   private final int control;
   private final ByteBuffer doorbell;
   private final int parkWord;
-  private final int summary;
-  private final int summaryEnd;
+  private final int firstDevice;
+
+  /** Where the summary of each device starts; each has {@link #summaryLength} bytes. */
+  private final int[] summaries;
+
+  private final int summaryLength;
   private final int recordMask;
 
   private Lane(
@@ -39,6 +43,8 @@ final class Lane {
       long handle,
       NativeMemory block,
       NativeMemory bell,
+      int firstDevice,
+      int devices,
       int ranks,
       int records) {
     this.calls = calls;
@@ -48,19 +54,30 @@ final class Lane {
     this.control = layout.controlOffset();
     this.doorbell = bell.buffer();
     this.parkWord = Math.toIntExact(calls.laneParkOffset(handle));
-    this.summary = Math.toIntExact(calls.laneSummaryOffset(handle, 0));
-    this.summaryEnd = summary + ((ranks + 7) & ~7);
+    this.firstDevice = firstDevice;
+    this.summaries = new int[devices];
+    for (int i = 0; i < devices; i++) {
+      summaries[i] = Math.toIntExact(calls.laneSummaryOffset(handle, i));
+    }
+    this.summaryLength = (ranks + 7) & ~7;
     this.recordMask = records - 1;
   }
 
   /**
-   * Creates the lane that owns device {@code device}; its completion ring has {@code records}, a
-   * power of two.
+   * Creates the lane that owns {@code devices} devices from {@code device} on; its completion ring
+   * has {@code records}, a power of two.
    */
   static Lane open(
-      NativeCalls calls, Layout layout, long runtime, int device, int ranks, int records) {
+      NativeCalls calls,
+      Layout layout,
+      long runtime,
+      int device,
+      int devices,
+      int ranks,
+      int records) {
     NativeScratch out = new NativeScratch(2);
-    Errors.check(calls, calls.laneCreate(runtime, device, 1, out.address(0)), "open lane", device);
+    Errors.check(
+        calls, calls.laneCreate(runtime, device, devices, out.address(0)), "open lane", device);
     long handle = out.getLong(0);
     Errors.check(
         calls, calls.laneMemory(handle, out.address(0), out.address(1)), "map lane", device);
@@ -68,7 +85,15 @@ final class Lane {
     Errors.check(
         calls, calls.laneDoorbell(handle, out.address(0), out.address(1)), "map doorbell", device);
     NativeMemory bell = NativeMemory.wrap(out.getLong(0), out.getLong(1));
-    return new Lane(calls, layout, handle, block, bell, ranks, records);
+    return new Lane(calls, layout, handle, block, bell, device, devices, ranks, records);
+  }
+
+  int firstDevice() {
+    return firstDevice;
+  }
+
+  int deviceCount() {
+    return summaries.length;
   }
 
   // Submission and completion
@@ -114,8 +139,9 @@ final class Lane {
     return layout.completionOffset() + (index & recordMask) * Layout.RECORD_SIZE;
   }
 
-  int generation() {
-    return memory.getInt(control + Layout.CONTROL_GENERATION);
+  /** Moves when the device {@code index} has room again after it refused. */
+  int generation(int index) {
+    return memory.getInt(control + Layout.CONTROL_GENERATION + index * Integer.BYTES);
   }
 
   int moved() {
@@ -180,9 +206,11 @@ final class Lane {
 
   /** Whether an enter would find something although nothing is submitted. [V9] */
   boolean rings(long nowNanos) {
-    for (int i = summary; i < summaryEnd; i += Long.BYTES) {
-      if ((long) LONGS.getAcquire(doorbell, i) != 0) {
-        return true;
+    for (int summary : summaries) {
+      for (int i = summary; i < summary + summaryLength; i += Long.BYTES) {
+        if ((long) LONGS.getAcquire(doorbell, i) != 0) {
+          return true;
+        }
       }
     }
     if ((int) INTS.getAcquire(memory, control + Layout.CONTROL_MUST_ENTER) != 0) {

@@ -55,11 +55,13 @@ final class LoopScheduler implements Scheduler {
 
   private Disposable start(
       Disposable.Composite parent, Runnable task, long delay, long period, TimeUnit unit) {
-    Scheduled scheduled = new Scheduled(loop, parent, task, unit.toNanos(period));
+    Scheduled scheduled =
+        new Scheduled(loop, parent, task, Math.min(unit.toNanos(period), Nanos.MOST));
     if (!parent.add(scheduled)) {
       throw Exceptions.failWithRejected();
     }
-    if (!scheduled.start(unit.toNanos(Math.max(0, delay)))) {
+    long delayNanos = Math.min(unit.toNanos(Math.max(0, delay)), Nanos.MOST); // sums stay in order
+    if (!scheduled.start(delayNanos)) {
       parent.remove(scheduled);
       throw Exceptions.failWithRejected(
           new RejectedExecutionException("loop " + loop.index() + " has ended"));
@@ -127,6 +129,11 @@ final class LoopScheduler implements Scheduler {
               @Override
               public void run() {
                 loop.addTimer(Scheduled.this);
+              }
+
+              @Override
+              public void rejected() {
+                Scheduled.this.rejected();
               }
             });
       }

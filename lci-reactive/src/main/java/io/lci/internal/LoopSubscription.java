@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Operators;
 
 /**
@@ -39,6 +40,30 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
     this.actual = actual;
   }
 
+  /**
+   * Hands itself to its subscriber, and comes to the loop once even if nothing is requested, so
+   * that the end is told to who waits with his demand, too. Any thread.
+   */
+  final void begin() {
+    actual.onSubscribe(this);
+    if (loop.inLoop()) {
+      schedule();
+    } else {
+      loop.execute(
+          new LoopTask() {
+            @Override
+            public void run() {
+              schedule();
+            }
+
+            @Override
+            public void rejected() {
+              LoopSubscription.this.rejected();
+            }
+          });
+    }
+  }
+
   @Override
   public final void request(long n) {
     if (n <= 0) {
@@ -56,10 +81,21 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
     if (!CANCELLED.compareAndSet(this, 0, 1)) {
       return;
     }
-    if (loop.inLoop() && !loop.isEncoding()) {
+    if (loop.inLoop() && !loop.isInBatch()) {
       onCancel();
     } else {
-      loop.execute(this::onCancel);
+      loop.execute(
+          new LoopTask() {
+            @Override
+            public void run() {
+              onCancel();
+            }
+
+            @Override
+            public void rejected() {
+              onRejected();
+            }
+          });
     }
   }
 
@@ -89,6 +125,7 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
   @Override
   public final void rejected() {
     if (!isOver()) {
+      onRejected();
       fail(Errors.closed("subscribe"));
     }
   }
@@ -108,6 +145,9 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
   /** Cancelled, or about to fail for a bad request: give back what is held. */
   abstract void onCancel();
 
+  /** The loop has ended: lets go what is not the loop's. Any thread. */
+  void onRejected() {}
+
   /** The runtime closes now, and the loop's active subscriptions end. */
   void onAbort() {
     onCancel();
@@ -122,20 +162,36 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
     if (demand != Long.MAX_VALUE) {
       demand--;
     }
-    actual.onNext(value);
+    try {
+      actual.onNext(value);
+    } catch (Throwable e) { // he must not, and counts as cancelled then (Reactive Streams 2.13)
+      Exceptions.throwIfJvmFatal(e);
+      loop.uncaught(e);
+      cancel();
+    }
   }
 
   final void complete() {
     if (!isOver()) {
       terminated = true;
-      actual.onComplete();
+      try {
+        actual.onComplete();
+      } catch (Throwable e) {
+        Exceptions.throwIfJvmFatal(e);
+        loop.uncaught(e);
+      }
     }
   }
 
   final void fail(Throwable error) {
     if (!isOver()) {
       terminated = true;
-      actual.onError(error);
+      try {
+        actual.onError(error);
+      } catch (Throwable e) {
+        Exceptions.throwIfJvmFatal(e);
+        loop.uncaught(e);
+      }
     }
   }
 

@@ -4,6 +4,7 @@ package io.lci.internal;
 import io.lci.Op;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 
 /** An operation as a Mono: each subscription is one {@link OpRun}. */
 final class MonoOp<T> extends Mono<T> {
@@ -19,6 +20,10 @@ final class MonoOp<T> extends Mono<T> {
 
   @Override
   public void subscribe(CoreSubscriber<? super T> actual) {
-    actual.onSubscribe(new OpRun<>(loop, actual, op, result));
+    if (loop.isDisposed()) {
+      Operators.error(actual, Errors.closed(op.toString()));
+    } else {
+      actual.onSubscribe(new OpRun<>(loop, actual, op, result));
+    }
   }
 }

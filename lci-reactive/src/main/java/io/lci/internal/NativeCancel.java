@@ -9,13 +9,13 @@ import io.lci.nativebridge.Codes;
  */
 final class NativeCancel extends Notice {
   private final long context;
-  private final int engine;
+  private final Destination receive;
   private boolean again = true;
 
-  NativeCancel(EventLoop loop, long context, int engine) {
+  NativeCancel(EventLoop loop, long context, Destination receive) {
     super(loop);
+    this.receive = receive;
     this.context = context;
-    this.engine = engine;
   }
 
   @Override
@@ -38,7 +38,9 @@ final class NativeCancel extends Notice {
   void drain() {
     if (again && !loop.isClosing()) {
       again = false;
-      submit(this, Destination.CANCEL, engine);
+      // It is found on its own device, in its own engine
+      Outbox outbox = loop.outbox();
+      submit(this, outbox.destinations.get(Destination.CANCEL, receive.device, 0, receive.port));
     }
   }
 }

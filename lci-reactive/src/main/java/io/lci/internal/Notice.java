@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.Op;
+import org.jspecify.annotations.Nullable;
+
 /**
  * What a loop tells the core beside operations: a descriptor without payload, answered at once, of
  * which no subscriber hears. Loop only.
@@ -12,15 +15,18 @@ abstract class Notice extends Drainable implements Submitter {
     this.loop = loop;
   }
 
-  /** Goes out with the next crossing, behind what waits in {@code destination}. */
-  final void submit(Object item, int destination) {
-    submit(item, destination, 0);
+  /** Goes out with the next crossing, behind what waits in the destination of that kind. */
+  final void submit(Object item, int kind) {
+    submit(item, loop.outbox().destinations.get(kind, 0, 0, 0));
   }
 
-  /** As {@link #submit(Object, int)}, to a port or engine of this rank. */
-  final void submit(Object item, int destination, int port) {
-    Outbox outbox = loop.outbox();
-    outbox.submit(this, item, outbox.destinations.get(destination, 0, port));
+  final void submit(Object item, Destination destination) {
+    loop.outbox().submit(this, item, destination);
+  }
+
+  @Override
+  public final Op.@Nullable Kind kind() {
+    return null;
   }
 
   @Override

@@ -19,20 +19,22 @@ final class OpCodec {
   private OpCodec() {}
 
   static Destination destination(Outbox outbox, Op op) {
+    int device = outbox.laneDevice(op.device());
     return switch (op.kind()) {
       case AM ->
           outbox.destinations.get(
               op.isReply() ? Destination.REPLY : Destination.AM,
+              device,
               op.rank(),
               Objects.requireNonNull(op.port()));
-      case SEND -> outbox.destinations.get(Destination.SEND, op.rank(), engine(op));
-      case RECEIVE -> outbox.destinations.get(Destination.RECEIVE, op.rank(), engine(op));
-      case BARRIER -> outbox.destinations.get(Destination.BARRIER, 0, 0);
+      case SEND -> outbox.destinations.get(Destination.SEND, device, op.rank(), engine(op));
+      case RECEIVE -> outbox.destinations.get(Destination.RECEIVE, device, op.rank(), engine(op));
+      case BARRIER -> outbox.destinations.get(Destination.BARRIER, device, 0, 0);
       case PUT, GET ->
           op.port() == null
-              ? outbox.destinations.get(Destination.REMOTE, op.rank(), 0)
+              ? outbox.destinations.get(Destination.REMOTE, device, op.rank(), 0)
               : outbox.destinations.get(
-                  Destination.AM, op.rank(), op.port()); // the signal's credit
+                  Destination.AM, device, op.rank(), op.port()); // the signal's credit
     };
   }
 

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import static java.util.Map.entry;
+
+import io.lci.IdleStrategy;
 import io.lci.LciOptions;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -23,18 +27,19 @@ final class OptionSources {
 
   /** Options of this library, which the core does not know, and how each is set from text. */
   private static final Map<String, BiConsumer<LciOptions.Builder, String>> OWN =
-      Map.of(
-          "loops", (result, text) -> result.loops(number(text)),
-          "invoker", (result, text) -> result.invoker(truth(text)),
-          "idle_spins", (result, text) -> result.idleSpins(number(text)),
-          "idle_yields", (result, text) -> result.idleYields(number(text)),
-          "max_posted", (result, text) -> result.maxPosted(number(text)),
-          "max_parked", (result, text) -> result.maxParked(number(text)),
-          "close_timeout_ms", (result, text) -> result.closeTimeout(millis(text)),
-          "stall_warning_ms", (result, text) -> result.stallWarning(millis(text)));
-
-  /** Attributes of the core that follow from an option of this library. */
-  private static final Map<String, String> FOLLOWS = Map.of("devices", "loops");
+      Map.ofEntries(
+          entry("loops", (result, text) -> result.loops(number(text))),
+          entry("devices", (result, text) -> result.devices(number(text))),
+          entry("invoker", (result, text) -> result.invoker(truth(text))),
+          entry("idle", OptionSources::idle),
+          entry("idle_spins", (result, text) -> result.idleSpins(number(text))),
+          entry("idle_yields", (result, text) -> result.idleYields(number(text))),
+          entry("affinity", (result, text) -> result.affinity(numbers(text))),
+          entry("max_posted", (result, text) -> result.maxPosted(number(text))),
+          entry("max_parked", (result, text) -> result.maxParked(number(text))),
+          entry("close_timeout_ms", (result, text) -> result.closeTimeout(millis(text))),
+          entry("stall_warning_ms", (result, text) -> result.stallWarning(millis(text))),
+          entry("blocked_warning_ms", (result, text) -> result.blockedWarning(millis(text))));
 
   /**
    * Where this library's defaults differ from the core's: its log goes to slf4j, see {@link
@@ -73,7 +78,7 @@ final class OptionSources {
     OWN.forEach((name, setter) -> apply(options, name, setter, result));
     for (String name : attributes) {
       // The core reads the environment itself, after what is set here.
-      String property = properties.getProperty(PREFIX + name);
+      String property = OWN.containsKey(name) ? null : properties.getProperty(PREFIX + name);
       if (property != null && !options.isSet(name)) {
         result.attribute(name, property);
       }
@@ -84,7 +89,27 @@ final class OptionSources {
             result.attribute(name, value);
           }
         });
-    return result.build();
+    return checked(result.build());
+  }
+
+  private static LciOptions checked(LciOptions options) {
+    if (options.devices() < options.loops()) {
+      throw error(
+          "each loop needs a device: "
+              + options.loops()
+              + " loops, "
+              + options.devices()
+              + " devices");
+    }
+    int bound = options.affinity().size();
+    if (bound != 0 && bound != options.loops()) {
+      throw error(
+          "affinity has an offset for each loop: " + options.loops() + " loops, not " + bound);
+    }
+    if (bound != 0 && options.invoker()) {
+      throw error("affinity is for loops with a thread of their own, not for invoker loops");
+    }
+    return options;
   }
 
   private boolean isGiven(LciOptions options, String name) {
@@ -128,7 +153,6 @@ final class OptionSources {
         throw unknown("attribute " + name, nearName(name, attributes));
       }
     }
-    FOLLOWS.forEach((name, from) -> refuseGiven(options, name, from));
     for (String key : properties.stringPropertyNames()) {
       if (!key.startsWith(PREFIX)) {
         continue;
@@ -140,15 +164,6 @@ final class OptionSources {
         String near = nearName(name, ofProperties());
         throw unknown("system property " + key, near.isEmpty() ? near : PREFIX + near);
       }
-    }
-  }
-
-  private void refuseGiven(LciOptions options, String name, String from) {
-    String variable = ENVIRONMENT_PREFIX + name.toUpperCase(Locale.ROOT);
-    if (options.attributes().containsKey(name)
-        || properties.getProperty(PREFIX + name) != null
-        || environment.containsKey(variable)) {
-      throw error(name + " is what " + from + " says: set " + PREFIX + from + " instead");
     }
   }
 
@@ -166,6 +181,8 @@ final class OptionSources {
     names.addAll(OWN.keySet());
     names.add("native.path");
     names.add("native.dir");
+    names.add("native.tmpdir");
+    names.add("native.calls");
     return names;
   }
 
@@ -188,6 +205,23 @@ final class OptionSources {
       return Integer.parseInt(text.trim());
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException("it must be a whole number", e);
+    }
+  }
+
+  private static int[] numbers(String text) {
+    return text.isBlank()
+        ? new int[0]
+        : Arrays.stream(text.split(",")).mapToInt(OptionSources::number).toArray();
+  }
+
+  private static void idle(LciOptions.Builder result, String text) {
+    switch (text.trim().toLowerCase(Locale.ROOT)) {
+      case "backoff" -> {} // the default, with its spins and yields
+      case "busy_spin" -> result.idle(IdleStrategy.busySpin());
+      case "yielding" -> result.idle(IdleStrategy.yielding());
+      case "parking" -> result.idle(IdleStrategy.parking());
+      default ->
+          throw new IllegalArgumentException("it must be backoff, yielding, busy_spin or parking");
     }
   }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.LciSnapshot;
 import io.lci.am.Encoder;
 import io.lci.internal.Destination.Wait;
 import io.lci.nativebridge.Codes;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -53,10 +55,12 @@ final class Outbox {
   private boolean encoding;
   private boolean settling;
 
+  private final OperationTimes times;
   private final WaitQueues waiting;
   final Failures failures;
 
   // Counters
+  final RetryCounts retries = new RetryCounts();
   long posts;
   long resubmitted;
   long refusals;
@@ -67,7 +71,8 @@ final class Outbox {
     this.packets = new Packets(lane);
     this.waiting = new WaitQueues(lane, packets);
     this.failures = new Failures(loop, lane);
-    this.slots = new SlotTable(runtime.options().maxPosted(), pool);
+    this.times = new OperationTimes(runtime, loop.index());
+    this.slots = new SlotTable(runtime.options().maxPosted(), pool, times);
     this.parked = new ParkedTable(runtime.options().maxParked());
     this.writer = PostWriter.ofLane(lane, runtime.arena(), packets, pool, runtime.maxEager());
     this.room =
@@ -80,6 +85,11 @@ final class Outbox {
     nodes = new int[room];
     slotOf = new int[room];
     packetOf = new int[room];
+  }
+
+  /** The index in the lane of a device of the runtime. */
+  int laneDevice(int device) {
+    return loop.laneDevice(device);
   }
 
   int parkedCount() {
@@ -184,6 +194,7 @@ final class Outbox {
       settle(count);
     } finally {
       settling = false;
+      times.batchEnded();
     }
     packets.batchEnded();
     return code;
@@ -204,7 +215,7 @@ final class Outbox {
       if (hint > io.lci.nativebridge.Layout.INLINE_MAX
           && hint <= loop.runtime().maxEager()
           && packets.isEmpty()) {
-        return Codes.RETRY_NOPACKET;
+        return refuseHere(owner, Codes.RETRY_NOPACKET);
       }
       out.expect(hint);
       owner.encode(item, out);
@@ -219,7 +230,7 @@ final class Outbox {
     }
     if (out.isStarved()) {
       out.abandon();
-      return Codes.RETRY_NOPACKET;
+      return refuseHere(owner, Codes.RETRY_NOPACKET);
     }
     int slot = SlotTable.NONE;
     long context = 0;
@@ -228,7 +239,7 @@ final class Outbox {
     } else if (out.mayBePosted()) {
       if (slots.isFull()) {
         out.abandon();
-        return Codes.RETRY_PENDING;
+        return refuseHere(owner, Codes.RETRY_PENDING);
       }
       slot = slots.take(owner.posted(item), out.buffer());
       context = slots.context(slot);
@@ -243,8 +254,16 @@ final class Outbox {
     slotOf[index] = slot;
     packetOf[index] = out.form() == Codes.FLAG_PACKET ? out.packet() : Packets.NONE;
     used += out.finish(destination, context);
-    posts++;
+    if (OperationTimes.isTimed(++posts)) {
+      times.written(index, owner.kind());
+    }
     return Codes.DONE;
+  }
+
+  /** The loop itself lacks something: the core is not asked. */
+  private int refuseHere(Submitter owner, int code) {
+    retries.refused(owner.kind(), code);
+    return code;
   }
 
   private void refuseReentry() {
@@ -290,6 +309,7 @@ final class Outbox {
           slots.release(slot);
           slot = SlotTable.NONE;
         }
+        times.accepted(i, Codes.isDone(code), slot, slots);
         owner.accepted(item, destination, code, slot);
         loop.markReady(owner.drainable());
       } else {
@@ -319,6 +339,7 @@ final class Outbox {
 
   private void refuse(Submitter owner, Object item, Destination destination, int node, int code) {
     refusals++;
+    retries.refused(owner.kind(), code);
     destination.refused = true;
     destination.probe = 1;
     if (!owner.wants(item)) {
@@ -403,11 +424,12 @@ final class Outbox {
     waiting.completionSeen();
   }
 
-  /** A WRITABLE record. */
-  void writable(boolean engine, int rank, int port, long granted) {
-    writable(destinations.find(engine ? Destination.SEND : Destination.AM, rank, port), granted);
+  /** A WRITABLE record of one of the lane's devices. */
+  void writable(boolean engine, int device, int rank, int port, long granted) {
+    int kind = engine ? Destination.SEND : Destination.AM;
+    writable(destinations.find(kind, device, rank, port), granted);
     if (!engine) {
-      writable(destinations.find(Destination.REPLY, rank, port), granted);
+      writable(destinations.find(Destination.REPLY, device, rank, port), granted);
     }
   }
 
@@ -462,6 +484,8 @@ final class Outbox {
         stopped = true;
         waiting.awaitOwn(destination, code);
         destination.refused = batch > before;
+        // It was encoded, and waits on
+        parked.owner(node).parked(parked.item(node), destination, node, code);
         break;
       }
       node = following;
@@ -479,13 +503,17 @@ final class Outbox {
 
   // Taking back
 
-  /** Removes a waiting item. Not while its pass is under way: see {@link #isEncoding()}. */
+  /** Removes a waiting item. Not while its pass is under way: see {@link #isInBatch()}. */
   void unpark(Destination destination, int node) {
     parked.remove(destination, node);
   }
 
-  boolean isEncoding() {
-    return encoding;
+  /**
+   * Whether user code that runs now is called in the midst of a batch: by an encoder, or by a hook
+   * for what an outcome discards. Nothing may be taken back then.
+   */
+  boolean isInBatch() {
+    return encoding || settling;
   }
 
   /** Removes what one owner has waiting for a destination. */
@@ -523,10 +551,21 @@ final class Outbox {
     }
   }
 
-  /** Fails everything that waits for one port. */
-  void failParked(int rank, int port, int code) {
-    failParked(destinations.find(Destination.AM, rank, port), code);
-    failParked(destinations.find(Destination.REPLY, rank, port), code);
+  /** Fails everything of one device that waits for one port. */
+  void failParked(int device, int rank, int port, int code) {
+    failParked(destinations.find(Destination.AM, device, rank, port), code);
+    failParked(destinations.find(Destination.REPLY, device, rank, port), code);
+  }
+
+  /**
+   * What waits, for a snapshot. Any thread: the loop goes on meanwhile, so the values are recent.
+   */
+  void addWaiting(List<LciSnapshot.WaitingState> into) {
+    for (Destination destination : destinations.slots()) {
+      if (destination != null && destination.count > 0) {
+        into.add(destination.state(loop.index()));
+      }
+    }
   }
 
   /** Reports destinations that accepted nothing for long, once per stall. */

@@ -19,6 +19,7 @@ final class PeerEvents extends Flux<PeerEvent> {
   // Loop only
   private final List<PeerEvent> events = new ArrayList<>();
   private final Set<Reader> readers = new LinkedHashSet<>();
+  private boolean complete;
 
   PeerEvents(EventLoop loop) {
     this.loop = loop;
@@ -31,15 +32,13 @@ final class PeerEvents extends Flux<PeerEvent> {
 
   /** Everything that will ever come has come. */
   void complete() {
-    for (Reader reader : List.copyOf(readers)) {
-      reader.onCancel();
-      reader.complete();
-    }
+    complete = true;
+    readers.forEach(Reader::schedule);
   }
 
   @Override
   public void subscribe(CoreSubscriber<? super PeerEvent> actual) {
-    actual.onSubscribe(new Reader(actual));
+    new Reader(actual).begin();
   }
 
   private final class Reader extends LoopSubscription<PeerEvent> {
@@ -56,6 +55,10 @@ final class PeerEvents extends Flux<PeerEvent> {
       }
       while (demand > 0 && next < events.size() && !isOver()) {
         emit(events.get(next++));
+      }
+      if (complete && !isOver()) {
+        onCancel();
+        complete();
       }
     }
 

@@ -246,7 +246,10 @@ final class PostWriter implements PayloadWriter {
         op | (long) (flags | form) << 8 | (long) Codes.RETRY << 16 | (long) rank << 32);
     entries.putLong(
         entryOffset + Layout.DESCRIPTOR_PORT,
-        (destination.port & 0xFFFFL) | (long) policy << 24 | (long) size << 32);
+        (destination.port & 0xFFFFL)
+            | (long) destination.device << 16
+            | (long) policy << 24
+            | (long) size << 32);
     entries.putLong(entryOffset + Layout.DESCRIPTOR_TAG, tag);
     entries.putLong(
         entryOffset + Layout.DESCRIPTOR_CONTEXT, nodeAnswered == NO_NODE ? context : answerContext);

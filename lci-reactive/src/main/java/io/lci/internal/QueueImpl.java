@@ -125,7 +125,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
           candidate.actual,
           new IllegalStateException("the queue has a live subscriber: " + before));
     } else {
-      candidate.actual.onSubscribe(candidate);
+      candidate.begin();
     }
   }
 
@@ -136,7 +136,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   @Override
   void free() {
     Tap current = tap.live();
-    if (current != null) {
+    if (current != null && current.activated) { // another one is told when it comes to the loop
       loop.deactivate(current);
       current.fail(closed());
     }

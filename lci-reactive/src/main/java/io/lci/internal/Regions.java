@@ -7,6 +7,7 @@ import io.lci.nativebridge.NativeMemory;
 import io.lci.nativebridge.NativeScratch;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 
 /** Makes and opens the regions of memory of a runtime. Any thread. */
@@ -60,6 +61,7 @@ final class Regions {
                 handle.length,
                 out.address(0),
                 out.address(1)));
+    Reference.reachabilityFence(bytes);
     return new RemoteMemoryImpl(runtime, rank, out.getLong(0), out.getLong(1));
   }
 }

@@ -8,11 +8,13 @@ import io.lci.LciRuntime;
 import io.lci.LciSnapshot;
 import io.lci.Op;
 import io.lci.PeerEvent;
+import io.lci.PostOptions;
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.completion.Completion;
@@ -26,6 +28,8 @@ import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.error.PortMismatchException;
+import io.lci.internal.channel.Channels;
+import io.lci.internal.channel.Home;
 import io.lci.matching.EngineOptions;
 import io.lci.matching.MatchingEngine;
 import io.lci.nativebridge.Codes;
@@ -36,6 +40,8 @@ import io.lci.rma.BufferList;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
+import io.lci.rpc.Rpc;
+import io.lci.stream.Streams;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -46,17 +52,22 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
@@ -83,7 +94,7 @@ final class RuntimeImpl implements LciRuntime {
   private final ReplyRooms replyRooms;
   private final PeerArenas peerArenas;
 
-  private final Map<Integer, InboxImpl> inboxes = new ConcurrentHashMap<>();
+  private final Map<Integer, OpenInbox> inboxes = new ConcurrentHashMap<>();
 
   /** What the senders of this rank call the ports. */
   private final Map<Integer, String> named = new ConcurrentHashMap<>();
@@ -92,8 +103,11 @@ final class RuntimeImpl implements LciRuntime {
 
   private final Set<QueueImpl> queues = ConcurrentHashMap.newKeySet();
 
+  private final AtomicReference<@Nullable Channels> channels = new AtomicReference<>();
+
   private final CoreGate core = new CoreGate();
   private final Shutdown shutdown;
+  private final Disposable watchdog;
   private volatile @Nullable LciSnapshot last;
 
   RuntimeImpl(
@@ -125,12 +139,12 @@ final class RuntimeImpl implements LciRuntime {
     this.regions = new Regions(this);
     this.replyRooms = new ReplyRooms(calls, handle);
     this.peerArenas = new PeerArenas(calls, handle, size);
-    for (int i = 0; i < options.loops(); i++) {
-      loops.add(
-          new EventLoop(
-              this,
-              i,
-              Lane.open(calls, layout, handle, i, size, completionRecords(layout, options))));
+    int records = completionRecords(layout, options);
+    for (int i = 0, device = 0; i < options.loops(); i++) {
+      int devices = (options.devices() - device) / (options.loops() - i); // the last ones get more
+      Lane lane = Lane.open(calls, layout, handle, device, devices, size, records);
+      loops.add(new EventLoop(this, i, lane));
+      device += devices;
     }
     this.exchange = new Exchange(this);
     this.peerEvents = new PeerEvents(loops.get(0));
@@ -140,6 +154,7 @@ final class RuntimeImpl implements LciRuntime {
             options.invoker(),
             this::closeCore,
             () -> observe(observer -> observer.runtimeClosed(this)));
+    this.watchdog = LoopWatchdog.start(this); // before a loop can end
     if (!options.invoker()) {
       loops.forEach(EventLoop::start);
     }
@@ -190,6 +205,21 @@ final class RuntimeImpl implements LciRuntime {
     return loops.get(index);
   }
 
+  /** The loop that serves a device. */
+  EventLoop loopOf(int device) {
+    for (EventLoop loop : loops) {
+      if (device >= loop.firstDevice() && device - loop.firstDevice() < loop.deviceCount()) {
+        return loop;
+      }
+    }
+    throw new IllegalArgumentException(
+        "this runtime has devices 0 to " + (options.devices() - 1) + ": " + device);
+  }
+
+  List<EventLoop> eventLoops() {
+    return loops;
+  }
+
   Scheduler timer() {
     Scheduler timer = options.timer();
     return timer == null ? Schedulers.parallel() : timer;
@@ -235,7 +265,7 @@ final class RuntimeImpl implements LciRuntime {
     core.alone(end);
   }
 
-  void forget(InboxImpl inbox) {
+  void forget(OpenInbox inbox) {
     inboxes.remove(inbox.port().number(), inbox);
   }
 
@@ -265,7 +295,7 @@ final class RuntimeImpl implements LciRuntime {
   void stalled(EventLoop loop, Destination destination, Duration time) {
     LOG.warn(
         "rank {}: {} accepted nothing for {} ms, {} operations wait, last answer {}{}; see"
-            + " docs/backpressure.md",
+            + " docs/guide/backpressure.md",
         rank,
         destination,
         time.toMillis(),
@@ -308,7 +338,11 @@ final class RuntimeImpl implements LciRuntime {
   /** A departure is news only to those who may wait for that rank's messages. */
   private void tell(PeerEvent event) {
     List<Port> waiting =
-        inboxes.values().stream().filter(InboxImpl::hasSubscriber).map(InboxImpl::port).toList();
+        inboxes.values().stream()
+            .filter(OpenInbox::hasSubscriber)
+            .map(OpenInbox::port)
+            .filter(port -> !port.equals(Channels.PORT))
+            .toList();
     String still = waiting.isEmpty() ? "" : "; still waiting for messages: " + waiting;
     if (event.state() == PeerEvent.State.FAILED) {
       LOG.warn("rank {}: rank {} died{}", rank, event.rank(), still);
@@ -347,7 +381,7 @@ final class RuntimeImpl implements LciRuntime {
                     "posted operation",
                     rank,
                     LciException.NONE,
-                    loop.index(),
+                    loop.firstDevice(),
                     Errors.name(loop.lane().calls, code),
                     Errors.hint(code)),
                 code));
@@ -356,6 +390,16 @@ final class RuntimeImpl implements LciRuntime {
   void observe(java.util.function.Consumer<LciInstrumentation> call) {
     try {
       call.accept(options.instrumentation());
+    } catch (Throwable e) {
+      Exceptions.throwIfJvmFatal(e);
+      LOG.warn("the instrumentation failed", e);
+    }
+  }
+
+  /** As {@link #observe}, without an object for each: the loop calls it again and again. */
+  void operationTimed(Op.Kind kind, int device, long nanos) {
+    try {
+      options.instrumentation().operationTimed(kind, device, nanos);
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
       LOG.warn("the instrumentation failed", e);
@@ -403,10 +447,22 @@ final class RuntimeImpl implements LciRuntime {
   public Inbox inbox(Port port, InboxOptions inboxOptions) {
     Objects.requireNonNull(port, "port");
     refuseClosed("open port " + port);
-    InboxImpl created = new InboxImpl(loop(inboxOptions.loop()), port, inboxOptions);
-    InboxImpl existing = inboxes.putIfAbsent(port.number(), created);
-    if (existing == null) {
-      open(created);
+    boolean whole = inboxOptions.partitions() == 1;
+    OpenInbox created =
+        whole
+            ? new InboxImpl(loop(inboxOptions.loop()), port, inboxOptions)
+            : new PartitionedInbox(this, port, inboxOptions);
+    OpenInbox existing = inboxes.putIfAbsent(port.number(), created);
+    boolean ending = existing != null && existing.isDisposed();
+    if (ending && !inboxes.replace(port.number(), existing, created)) {
+      return inbox(port, inboxOptions); // it went just now
+    }
+    if (existing == null || ending) {
+      List<InboxImpl> parts =
+          created instanceof PartitionedInbox cut ? cut.parts() : List.of((InboxImpl) created);
+      for (InboxImpl part : parts) {
+        open(part, ending); // the end of the one before may be on its way to the loop
+      }
       return created;
     }
     if (!existing.port().equals(port)) {
@@ -416,9 +472,9 @@ final class RuntimeImpl implements LciRuntime {
     return existing;
   }
 
-  private void open(InboxImpl inbox) {
+  private void open(InboxImpl inbox, boolean behindTasks) {
     EventLoop home = inbox.loop();
-    if (home.inLoop()) {
+    if (home.inLoop() && !behindTasks) {
       inbox.open();
       inbox.awaitOpen();
       return;
@@ -432,11 +488,10 @@ final class RuntimeImpl implements LciRuntime {
 
           @Override
           public void rejected() {
-            forget(inbox);
             inbox.openRejected();
           }
         });
-    if (!options.invoker() && !Schedulers.isInNonBlockingThread()) {
+    if (!options.invoker() && !Schedulers.isInNonBlockingThread()) { // else it opens later
       inbox.awaitOpen();
     }
   }
@@ -463,7 +518,11 @@ final class RuntimeImpl implements LciRuntime {
     if (!port.name().isEmpty()) {
       named.putIfAbsent(port.number(), port.name());
     }
-    return new SenderImpl(loop(senderOptions.loop()), port, senderOptions, size);
+    int chosen = senderOptions.device();
+    EventLoop home =
+        chosen == SenderOptions.ANY_DEVICE ? loop(senderOptions.loop()) : loopOf(chosen);
+    int device = chosen == SenderOptions.ANY_DEVICE ? home.firstDevice() : chosen;
+    return new SenderImpl(home, device, port, senderOptions, size);
   }
 
   /** The core knows a hash of the name alone. */
@@ -476,7 +535,30 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Completion> post(Op op) {
-    return new MonoOp<>(homeOf(op), op, OpRun.Result.COMPLETION);
+    return Signals.on(op.signalOn(), new MonoOp<>(homeOf(op), op, OpRun.Result.COMPLETION));
+  }
+
+  @Override
+  public Flux<SendResult<Op>> post(Publisher<? extends Op> ops, PostOptions postOptions) {
+    return post(ops, op -> op, postOptions);
+  }
+
+  @Override
+  public <T> Flux<SendResult<T>> post(
+      Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions postOptions) {
+    Objects.requireNonNull(items, "items");
+    Objects.requireNonNull(operation, "operation");
+    EventLoop home = loop(postOptions.loop());
+    return new Flux<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
+        if (home.isDisposed()) {
+          Operators.error(actual, Errors.closed("post operations"));
+          return;
+        }
+        Flux.from(items).subscribe(new BulkPost<T>(home, actual, operation, postOptions));
+      }
+    };
   }
 
   @Override
@@ -550,14 +632,14 @@ final class RuntimeImpl implements LciRuntime {
 
   private EventLoop homeOf(Op op) {
     checkPost(op);
-    return loop(op.device());
+    return loopOf(op.device());
   }
 
   @Override
   public Synchronizer synchronizer(int threshold) {
     refuseClosed("create synchronizer");
     SynchronizerImpl synchronizer = SynchronizerImpl.create(loop(0), threshold);
-    loop(0).execute(() -> loop(0).dispatcher().attach(synchronizer));
+    loop(0).dispatcher().attach(synchronizer);
     return synchronizer;
   }
 
@@ -653,6 +735,63 @@ final class RuntimeImpl implements LciRuntime {
   }
 
   @Override
+  public Streams streams() {
+    return channels();
+  }
+
+  @Override
+  public Rpc rpc() {
+    return channels();
+  }
+
+  /**
+   * Opens them at the first call. No lock: opening waits for the loop, which may call this, too.
+   */
+  private Channels channels() {
+    Channels found = channels.get();
+    if (found != null) {
+      return found;
+    }
+    refuseClosed("open streams");
+    Channels made = new Channels(this, home(loop(0)));
+    if (!channels.compareAndSet(null, made)) {
+      return channels();
+    }
+    try {
+      made.open();
+    } catch (RuntimeException e) {
+      channels.set(null);
+      throw e;
+    }
+    return made;
+  }
+
+  private static Home home(EventLoop loop) {
+    return new Home() {
+      @Override
+      public boolean inLoop() {
+        return loop.inLoop();
+      }
+
+      @Override
+      public void execute(Runnable task, Runnable rejected) {
+        loop.execute(
+            new LoopTask() {
+              @Override
+              public void run() {
+                task.run();
+              }
+
+              @Override
+              public void rejected() {
+                rejected.run();
+              }
+            });
+      }
+    };
+  }
+
+  @Override
   public Flux<PeerEvent> peerEvents() {
     return peerEvents;
   }
@@ -677,17 +816,24 @@ final class RuntimeImpl implements LciRuntime {
   private LciSnapshot takeSnapshot() {
     Map<String, Long> all = countersOf((int) Codes.NO_DEVICE);
     List<Map<String, Long>> devices = new ArrayList<>();
-    for (EventLoop loop : loops) {
-      Map<String, Long> own = countersOf(loop.index());
-      loop.count(own);
+    List<LciSnapshot.WaitingState> waiting = new ArrayList<>();
+    for (int device = 0; device < options.devices(); device++) {
+      Map<String, Long> own = countersOf(device);
+      EventLoop loop = loopOf(device);
+      if (device == loop.firstDevice()) {
+        loop.outbox().addWaiting(waiting);
+        loop.count(own);
+      }
       own.forEach((name, value) -> all.merge(name, value, Long::sum));
       devices.add(own);
     }
-    List<LciSnapshot.InboxState> states = inboxes.values().stream().map(InboxImpl::state).toList();
+    Channels.count(channels.get(), all);
+    List<LciSnapshot.InboxState> states = inboxes.values().stream().map(OpenInbox::state).toList();
     return new LciSnapshot(
         all,
         devices,
         states,
+        waiting,
         all.getOrDefault("packets_free", 0L),
         all.getOrDefault("packets_capacity", 0L));
   }
@@ -730,6 +876,7 @@ final class RuntimeImpl implements LciRuntime {
 
   /** Called once, when no loop is left: the last look at the counters, then the end of the core. */
   private @Nullable Throwable closeCore(int timeoutMillis) {
+    watchdog.dispose();
     int code =
         core.close(
             () -> {

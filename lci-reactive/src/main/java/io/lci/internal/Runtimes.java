@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.CoreInfo;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.error.LciException;
@@ -15,12 +16,19 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /** Creates runtimes. */
 public final class Runtimes {
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
   private static final int VALUE_BYTES = 4096;
+
+  private static final AtomicBoolean TOLD = new AtomicBoolean();
 
   private Runtimes() {}
 
@@ -82,13 +90,14 @@ public final class Runtimes {
     LciOptions resolved =
         new OptionSources(attributeNames(calls), System.getProperties(), System.getenv())
             .resolve(options);
+    Affinity.check(calls, resolved);
     NativeScratch out = new NativeScratch(1);
     Errors.check(calls, calls.attrsCreate(out.address(0)), "create runtime", LciException.NONE);
     long attributes = out.getLong(0);
     try {
       Map<String, String> wanted = new LinkedHashMap<>(resolved.attributes());
       wanted.put("max_posted", Integer.toString(resolved.maxPosted()));
-      wanted.put("devices", Integer.toString(resolved.loops()));
+      wanted.put("devices", Integer.toString(resolved.devices()));
       OptionSources.ownNames().forEach(name -> own(calls, attributes, name));
       wanted.forEach((name, value) -> set(calls, attributes, name, value));
       Errors.check(
@@ -161,11 +170,40 @@ public final class Runtimes {
     }
   }
 
+  /**
+   * What core this JVM has.
+   *
+   * @return the core
+   */
+  public static CoreInfo coreInfo() {
+    return info(load());
+  }
+
+  private static CoreInfo info(NativeLibrary library) {
+    return new CoreInfo(
+        library.version(), library.source(), library.callsBy(), library.callsReason());
+  }
+
   private static NativeLibrary load() {
     try {
-      return NativeLibrary.load();
+      NativeLibrary library = NativeLibrary.load();
+      if (TOLD.compareAndSet(false, true)) {
+        tell(info(library), library.callsAreSecondBest());
+      }
+      return library;
     } catch (NativeLibraryException e) {
       throw new NativeLoadException(String.valueOf(e.getMessage()), e);
     }
+  }
+
+  /** One line about the core; louder where the calls are slower than they could be. */
+  static void tell(CoreInfo core, boolean secondBest) {
+    LOG.atLevel(secondBest ? Level.INFO : Level.DEBUG)
+        .log(
+            "native core {} from {}, called by {}: {}",
+            core.version(),
+            core.source(),
+            core.calls(),
+            core.callsReason());
   }
 }

@@ -17,18 +17,21 @@ import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 
 /** A sender: a port, a home loop, and the destinations already looked up. */
 final class SenderImpl implements Sender {
   private final EventLoop loop;
   private final Port port;
+  private final int device;
   private final SenderOptions options;
 
   /** By rank. Loop only. */
   private final @Nullable Destination[] destinations;
 
-  SenderImpl(EventLoop loop, Port port, SenderOptions options, int ranks) {
+  SenderImpl(EventLoop loop, int device, Port port, SenderOptions options, int ranks) {
     this.loop = loop;
+    this.device = device;
     this.port = port;
     this.options = options;
     this.destinations = new Destination[ranks];
@@ -43,6 +46,10 @@ final class SenderImpl implements Sender {
     return loop;
   }
 
+  int device() {
+    return device;
+  }
+
   SenderOptions options() {
     return options;
   }
@@ -50,7 +57,7 @@ final class SenderImpl implements Sender {
   Destination destination(int rank) {
     Destination found = destinations[rank];
     if (found == null) {
-      found = loop.outbox().destinations.get(Destination.AM, rank, port);
+      found = loop.outbox().destinations.get(Destination.AM, loop.laneDevice(device), rank, port);
       destinations[rank] = found;
     }
     return found;
@@ -63,15 +70,17 @@ final class SenderImpl implements Sender {
   }
 
   LciException error(int rank, String code, String hint) {
-    return new LciException(new Detail("am", rank, port.number(), loop.index(), code, hint));
+    return new LciException(new Detail("am", rank, port.number(), device, code, hint));
   }
 
   @Override
   public Mono<Void> send(int rank, Payload payload) {
     loop.runtime().checkRank(rank);
-    Op op = Op.am(rank, port, payload).device(loop.index());
+    Op op = Op.am(rank, port, payload).device(device);
     Port replyTo = options.replyTo();
-    return new MonoOp<>(loop, replyTo == null ? op : op.replyTo(replyTo), OpRun.Result.NOTHING);
+    return Signals.on(
+        options.signalOn(),
+        new MonoOp<>(loop, replyTo == null ? op : op.replyTo(replyTo), OpRun.Result.NOTHING));
   }
 
   @Override
@@ -79,13 +88,19 @@ final class SenderImpl implements Sender {
     loop.runtime().checkRank(rank);
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(encoder, "encoder");
-    return new Mono<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super Void> actual) {
-        Flux.from(items)
-            .subscribe(new BulkSend<T, Void>(SenderImpl.this, actual, rank, null, encoder));
-      }
-    };
+    return Signals.on(
+        options.signalOn(),
+        new Mono<Void>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super Void> actual) {
+            if (loop.isDisposed()) {
+              Operators.error(actual, Errors.closed("send to " + port));
+              return;
+            }
+            Flux.from(items)
+                .subscribe(new BulkSend<T, Void>(SenderImpl.this, actual, rank, null, encoder));
+          }
+        });
   }
 
   @Override
@@ -94,12 +109,19 @@ final class SenderImpl implements Sender {
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(rank, "rank");
     Objects.requireNonNull(encoder, "encoder");
-    return new Flux<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
-        Flux.from(items)
-            .subscribe(new BulkSend<T, SendResult<T>>(SenderImpl.this, actual, -1, rank, encoder));
-      }
-    };
+    return Signals.on(
+        options.signalOn(),
+        new Flux<SendResult<T>>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
+            if (loop.isDisposed()) {
+              Operators.error(actual, Errors.closed("send to " + port));
+              return;
+            }
+            Flux.from(items)
+                .subscribe(
+                    new BulkSend<T, SendResult<T>>(SenderImpl.this, actual, -1, rank, encoder));
+          }
+        });
   }
 }

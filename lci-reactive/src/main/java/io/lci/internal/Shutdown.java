@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
@@ -33,8 +32,8 @@ final class Shutdown {
   private final IntFunction<@Nullable Throwable> closeCore;
   private final Runnable observe;
 
-  private final AtomicBoolean started = new AtomicBoolean();
   private final AtomicInteger loopsLeft;
+  private volatile boolean started;
   private volatile long closeBy;
   private volatile @Nullable Throwable cause;
   private final Sinks.Empty<Void> closed = Sinks.empty();
@@ -57,7 +56,7 @@ final class Shutdown {
   }
 
   boolean hasStarted() {
-    return started.get();
+    return started;
   }
 
   boolean isOver() {
@@ -70,13 +69,19 @@ final class Shutdown {
 
   /** Starts, or shortens the time of a shutdown that has started. */
   void start(Duration limit) {
-    long by = System.nanoTime() + limit.toNanos();
-    if (!started.getAndSet(true) || by - closeBy < 0) {
-      closeBy = by;
-    }
+    long by = System.nanoTime() + Nanos.of(limit);
+    shorten(by);
     for (EventLoop loop : loops) {
       loop.close(by);
     }
+  }
+
+  /** Several threads may close at the same time: the shortest time holds. */
+  private synchronized void shorten(long by) {
+    if (!started || by - closeBy < 0) {
+      closeBy = by;
+    }
+    started = true;
   }
 
   /** A loop failed for a reason of its own: closes abortively, and close() tells why. */
@@ -127,7 +132,7 @@ final class Shutdown {
       }
     }
     start(limit);
-    awaitOver(System.nanoTime() + limit.toNanos() + STUCK_AFTER_NANOS);
+    awaitOver(System.nanoTime() + Nanos.of(limit) + STUCK_AFTER_NANOS);
     Throwable failure = cause;
     if (failure != null) {
       throw Exceptions.propagate(failure);

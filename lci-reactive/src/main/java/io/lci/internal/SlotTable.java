@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.Op;
+import io.lci.nativebridge.Codes;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -14,17 +16,24 @@ final class SlotTable {
 
   private final int limit;
   private final BufferPool pool;
+  private final OperationTimes times;
   private @Nullable Posted[] owners = new Posted[256];
   private @Nullable PooledBuffer[] memory = new PooledBuffer[256];
   private int[] generations = new int[256];
+
+  /** What the operation in the slot is and when it was written, if it is timed; else null. */
+  private Op.@Nullable Kind[] timed = new Op.Kind[256];
+
+  private long[] timedSince = new long[256];
   private int[] free = new int[256];
   private int freeCount;
   private int used;
   private int holdingClose;
 
-  SlotTable(int limit, BufferPool pool) {
+  SlotTable(int limit, BufferPool pool, OperationTimes times) {
     this.limit = limit;
     this.pool = pool;
+    this.times = times;
   }
 
   int size() {
@@ -68,8 +77,15 @@ final class SlotTable {
     owners[slot] = null;
     pool.give(memory[slot]);
     memory[slot] = null;
+    timed[slot] = null;
     generations[slot]++;
     free[freeCount++] = slot;
+  }
+
+  /** The operation in the slot is timed. */
+  void time(int slot, Op.Kind kind, long since) {
+    timed[slot] = kind;
+    timedSince[slot] = since;
   }
 
   /** Nobody waits any more; the slot keeps the memory until the native signal. */
@@ -93,6 +109,10 @@ final class SlotTable {
           "completion for unknown context " + Long.toHexString(context));
     }
     Posted owner = owners[slot];
+    Op.Kind kind = timed[slot];
+    if (kind != null && code == Codes.DONE) {
+      times.ended(kind, timedSince[slot]);
+    }
     if (owner != null) {
       owner.completed(code, rank, tag, size, memory[slot]);
     }
@@ -123,6 +143,8 @@ final class SlotTable {
       owners = Arrays.copyOf(owners, capacity);
       memory = Arrays.copyOf(memory, capacity);
       generations = Arrays.copyOf(generations, capacity);
+      timed = Arrays.copyOf(timed, capacity);
+      timedSince = Arrays.copyOf(timedSince, capacity);
       free = Arrays.copyOf(free, capacity);
     }
     return used++;

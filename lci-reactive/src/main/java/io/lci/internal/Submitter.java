@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.Op;
+import org.jspecify.annotations.Nullable;
+
 /**
  * Source of descriptors: a single operation, or a bulk send whose elements are its items. Loop
  * only.
  */
 interface Submitter {
+  /** What its items are; null if no user posted them. */
+  Op.@Nullable Kind kind();
+
   /** Bytes the payload will have, at least; -1 unknown. */
   int sizeHint(Object item);
 

@@ -38,7 +38,7 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
     loop.runtime()
         .askCore(
             operation,
-            loop.index(),
+            loop.firstDevice(),
             () -> {
               if (loop.isDisposed()) {
                 throw Errors.closed(operation);
@@ -97,7 +97,7 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
       Operators.error(
           candidate.actual, new IllegalStateException("the synchronizer has a waiter: " + before));
     } else {
-      candidate.actual.onSubscribe(candidate);
+      candidate.begin();
     }
   }
 
@@ -109,7 +109,7 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
   @Override
   void free() {
     Waiter waiting = waiter.live();
-    if (waiting != null) {
+    if (waiting != null && waiting.activated) { // another one is told when it comes to the loop
       loop.deactivate(waiting);
       waiting.fail(closed());
     }

@@ -21,12 +21,16 @@ final class WaitQueues {
   private final ArrayDeque<Destination> forPacket = new ArrayDeque<>();
   private final ArrayDeque<Destination> forTurn = new ArrayDeque<>();
   private final ArrayDeque<Destination> forCompletion = new ArrayDeque<>();
-  private int seenGeneration;
+
+  /** By device. */
+  private final int[] seenGenerations;
+
   private boolean completed;
 
   WaitQueues(Lane lane, Packets packets) {
     this.lane = lane;
     this.packets = packets;
+    this.seenGenerations = new int[lane.deviceCount()];
   }
 
   /** Whether the next turn has something to resubmit, so that the loop must not sleep. */
@@ -34,8 +38,17 @@ final class WaitQueues {
     return !ready.isEmpty()
         || !forTurn.isEmpty()
         || (!forPacket.isEmpty() && !packets.isEmpty())
-        || (lane.generation() != seenGeneration
-            && !(forDevice.isEmpty() && forPacket.isEmpty() && forCompletion.isEmpty()));
+        || (!(forDevice.isEmpty() && forPacket.isEmpty() && forCompletion.isEmpty())
+            && hasDeviceMoved());
+  }
+
+  private boolean hasDeviceMoved() {
+    for (int device = 0; device < seenGenerations.length; device++) {
+      if (lane.generation(device) != seenGenerations[device]) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Whether something waits for what no doorbell announces. */
@@ -116,13 +129,16 @@ final class WaitQueues {
 
   /** Moves to the ready ones those whose cause to wait has gone. */
   void collectReady() {
-    int generation = lane.generation();
-    if (generation != seenGeneration) {
-      seenGeneration = generation;
-      release(forDevice, Wait.DEVICE);
-      release(forPacket, Wait.PACKET);
-      release(forCompletion, Wait.COMPLETION); // some wait for room for a reply
-    } else if (!packets.isEmpty()) {
+    for (int device = 0; device < seenGenerations.length; device++) {
+      int generation = lane.generation(device);
+      if (generation != seenGenerations[device]) {
+        seenGenerations[device] = generation;
+        releaseOf(device, forDevice, Wait.DEVICE);
+        releaseOf(device, forPacket, Wait.PACKET);
+        releaseOf(device, forCompletion, Wait.COMPLETION); // some wait for room for a reply
+      }
+    }
+    if (!packets.isEmpty()) {
       release(forPacket, Wait.PACKET);
     }
     release(forTurn, Wait.TURN);
@@ -141,9 +157,24 @@ final class WaitQueues {
     }
   }
 
+  /** As {@link #release}, of those that use one device. */
+  private void releaseOf(int device, ArrayDeque<Destination> queue, Wait kind) {
+    for (int left = queue.size(); left > 0; left--) {
+      Destination d = queue.remove();
+      if (d.device != device) {
+        queue.add(d);
+      } else if (d.wait == kind) {
+        d.wait = Wait.NOTHING;
+        markReady(d);
+      }
+    }
+  }
+
   /** Nothing waits any more: what is refused from now on waits for what moves from now on. */
   void clear() {
-    seenGeneration = lane.generation();
+    for (int device = 0; device < seenGenerations.length; device++) {
+      seenGenerations[device] = lane.generation(device);
+    }
     clear(forDevice);
     clear(forPacket);
     clear(forTurn);

@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.LciOptions;
 import io.lci.am.Inbox;
+import io.lci.am.InboxOptions;
 import io.lci.am.Port;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import reactor.core.Disposable;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
 
 /** How many messages an inbox says it stores, over a core whose answers the test decides. */
 class InboxDepthTest {
@@ -58,6 +61,24 @@ class InboxDepthTest {
     assertThat(inbox.depth()).isEqualTo(3);
   }
 
+  /** A batch for another thread may hold many messages, and no more of them are taken ahead. */
+  @Test
+  void noMoreIsTakenAheadInBatchesThanOneByOne() {
+    inbox.dispose();
+    turn();
+    Scheduler never = Schedulers.fromExecutor(task -> {});
+    Inbox other = runtime.inbox(PORT, InboxOptions.defaults().withSignalOn(never));
+    turn();
+    Disposable taking = other.receiveBatches(64).subscribe();
+    turn();
+    for (int i = 0; i < 10; i++) { // each alone in its batch
+      core.message(0);
+      turn();
+    }
+    assertThat(other.depth()).isEqualTo(10 - 256 / 64);
+    taking.dispose();
+  }
+
   @Test
   void aClosedInboxDoesNotSpeakForTheNextOneInItsPlace() {
     turn();
@@ -68,6 +89,19 @@ class InboxDepthTest {
     core.stored(0, 7);
     assertThat(next.depth()).isEqualTo(7);
     assertThat(inbox.depth()).isZero();
+  }
+
+  /** As {@link Inbox#dispose()} promises, also before the loop has come to it. */
+  @Test
+  void aPortThatWasDisposedIsOpenedAnewAtOnce() {
+    turn();
+    inbox.dispose();
+    Inbox next = runtime.inbox(PORT);
+    assertThat(next.isDisposed()).isFalse();
+    turn();
+    core.stored(0, 7);
+    assertThat(next.depth()).isEqualTo(7);
+    assertThat(runtime.inbox(PORT)).isSameAs(next);
   }
 
   @Test

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import com.tngtech.archunit.core.domain.JavaField;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import io.lci.CoreInfo;
 import io.lci.LciOptions;
 import io.lci.Op;
 import io.lci.am.Payload;
@@ -110,7 +111,7 @@ class LogTest {
         .singleElement()
         .asString()
         .contains("rank 2", "orders(5)", "1 operation", "retry_nocredit")
-        .contains("not open there", "asks for nothing", "docs/backpressure.md");
+        .contains("not open there", "asks for nothing", "docs/guide/backpressure.md");
   }
 
   @Test
@@ -121,7 +122,7 @@ class LogTest {
     assertThat(lines("WARN"))
         .singleElement()
         .asString()
-        .contains("send", "rank 2", "engine 0", "retry_nomem", "docs/backpressure.md")
+        .contains("send", "rank 2", "engine 0", "retry_nomem", "docs/guide/backpressure.md")
         .doesNotContain("not open there");
   }
 
@@ -145,6 +146,18 @@ class LogTest {
         .singleElement()
         .asString()
         .contains("barrier", "failed and nobody listens");
+  }
+
+  @Test
+  void callsThatCouldBeFasterAreALine() {
+    CoreInfo core = new CoreInfo("1.2.3", "there", "jna", "repacked");
+    Runtimes.tell(core, false);
+    assertThat(lines("INFO")).isEmpty();
+    Runtimes.tell(core, true);
+    assertThat(lines("INFO"))
+        .singleElement()
+        .asString()
+        .endsWith("native core 1.2.3 from there, called by jna: repacked");
   }
 
   @Test

@@ -4,6 +4,7 @@ package io.lci.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lci.IdleStrategy;
 import io.lci.LciOptions;
 import io.lci.error.LciException;
 import java.time.Duration;
@@ -14,6 +15,7 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -25,7 +27,18 @@ class OptionSourcesTest {
   /** An option, two values that are not its default, and how it is set and read. */
   enum Option {
     LOOPS("2", "3", (b, v) -> b.loops(Integer.parseInt(v)), LciOptions::loops),
+    DEVICES("2", "3", (b, v) -> b.devices(Integer.parseInt(v)), LciOptions::devices),
     INVOKER("true", "false", (b, v) -> b.invoker(Boolean.parseBoolean(v)), LciOptions::invoker),
+    IDLE(
+        "parking",
+        "busy_spin",
+        (b, v) -> b.idle("parking".equals(v) ? IdleSteps.PARKING : IdleSteps.BUSY_SPIN),
+        o -> ((IdleSteps) o.idle()).name()),
+    AFFINITY(
+        "1",
+        "0",
+        (b, v) -> b.affinity(Integer.parseInt(v)),
+        o -> o.affinity().stream().map(String::valueOf).collect(Collectors.joining())),
     IDLE_SPINS("5", "0", (b, v) -> b.idleSpins(Integer.parseInt(v)), LciOptions::idleSpins),
     IDLE_YIELDS("5", "0", (b, v) -> b.idleYields(Integer.parseInt(v)), LciOptions::idleYields),
     MAX_POSTED("10", "20", (b, v) -> b.maxPosted(Integer.parseInt(v)), LciOptions::maxPosted),
@@ -33,7 +46,9 @@ class OptionSourcesTest {
     CLOSE_TIMEOUT_MS(
         "10", "0", (b, v) -> b.closeTimeout(millis(v)), o -> o.closeTimeout().toMillis()),
     STALL_WARNING_MS(
-        "10", "0", (b, v) -> b.stallWarning(millis(v)), o -> o.stallWarning().toMillis());
+        "10", "0", (b, v) -> b.stallWarning(millis(v)), o -> o.stallWarning().toMillis()),
+    BLOCKED_WARNING_MS(
+        "10", "0", (b, v) -> b.blockedWarning(millis(v)), o -> o.blockedWarning().toMillis());
 
     final String one;
     final String other;
@@ -143,15 +158,43 @@ class OptionSourcesTest {
         .hasMessageContaining("did you mean packets?");
   }
 
-  /** What would be overridden without a word is refused, whatever it comes from. */
   @Test
-  void whatFollowsFromAnotherOptionIsRefused() {
-    String advice = "devices is what loops says: set lci.loops instead";
-    assertThat(refusal(Map.of("LCI_ATTR_DEVICES", "2"))).contains(advice);
+  void devicesAreTheLibrarysToo() {
+    assertThat(resolve(LciOptions.builder().loops(2).build(), Map.of()).devices()).isEqualTo(2);
+    properties.setProperty("lci.devices", "3");
+    assertThat(resolve(LciOptions.defaults(), Map.of()).devices()).isEqualTo(3);
     LciOptions given = LciOptions.builder().attribute("devices", "2").build();
-    assertThatThrownBy(() -> resolve(given, Map.of())).hasMessageContaining(advice);
-    properties.setProperty("lci.devices", "2");
-    assertThat(refusal(Map.of())).contains(advice);
+    assertThatThrownBy(() -> resolve(given, Map.of()))
+        .hasMessageContaining("devices is an option of its own");
+    LciOptions tooFew = LciOptions.builder().loops(3).devices(2).build();
+    assertThatThrownBy(() -> resolve(tooFew, Map.of()))
+        .isInstanceOf(LciException.class)
+        .hasMessageContaining("3 loops, 2 devices");
+  }
+
+  @Test
+  void affinityNamesACpuForEachLoop() {
+    properties.setProperty("lci.affinity", "1, 0");
+    LciOptions two = LciOptions.builder().loops(2).build();
+    assertThat(resolve(two, Map.of()).affinity()).containsExactly(1, 0);
+    assertThatThrownBy(() -> resolve(LciOptions.defaults(), Map.of()))
+        .hasMessageContaining("1 loops, not 2");
+    LciOptions driven = two.mutate().invoker(true).build();
+    assertThatThrownBy(() -> resolve(driven, Map.of())).hasMessageContaining("invoker");
+    properties.setProperty("lci.affinity", "-1");
+    assertThat(refusal(Map.of())).contains("affinity must be in 0..");
+  }
+
+  @Test
+  void idleStrategiesHaveNames() {
+    assertThat(resolve(LciOptions.defaults(), Map.of()).idle()).isEqualTo(IdleStrategy.backoff());
+    assertThat(resolve(LciOptions.defaults(), Map.of("LCI_ATTR_IDLE", "busy_spin")).idle())
+        .isSameAs(IdleStrategy.busySpin());
+    LciOptions chosen = LciOptions.builder().idleSpins(5).build();
+    assertThat(resolve(chosen, Map.of("LCI_ATTR_IDLE", "parking")).idle())
+        .isEqualTo(IdleStrategy.backoff(5, LciOptions.DEFAULT_IDLE_YIELDS));
+    assertThat(refusal(Map.of("LCI_ATTR_IDLE", "sleepy")))
+        .contains("backoff, yielding, busy_spin or parking");
   }
 
   @Test

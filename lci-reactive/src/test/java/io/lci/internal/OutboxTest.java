@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.publisher.Flux;
 
 /** Waiting, order and resubmission, over a core whose answers the test decides. */
@@ -248,6 +249,74 @@ class OutboxTest {
     turns(5);
     assertThat(accepted).containsExactly(1, 2, 3, 5, 6, 7);
     assertThat(runtime.loop(0).outbox().parkedCount()).isZero();
+  }
+
+  /** A loop that has no slot for it has written it already, and it waits on. */
+  @Test
+  void whatFoundNoSlotIsUnlinkedToo() {
+    runtime.close();
+    runtime =
+        start(LciOptions.builder().invoker(true).closeTimeout(Duration.ZERO).maxPosted(1).build());
+    List<Long> contexts = new ArrayList<>();
+    core.script =
+        submitted -> {
+          contexts.add(submitted.context());
+          return Codes.POSTED;
+        };
+    turns(1);
+    List<Disposable> posts =
+        LongStream.range(0, 3)
+            .mapToObj(n -> Op.am(1, PORT, Payload.ofLong(n)).semantic(Op.Semantic.NETWORK))
+            .map(op -> runtime.post(op).subscribe(c -> {}, errors::add))
+            .toList();
+    turns(2);
+    assertThat(runtime.loop(0).outbox().parkedCount()).isEqualTo(2);
+    core.ended(contexts.get(0), Codes.DONE, 1);
+    turns(2);
+    assertThat(contexts).hasSize(2);
+    assertThat(runtime.loop(0).outbox().parkedCount()).isEqualTo(1);
+    posts.get(2).dispose();
+    assertThat(runtime.loop(0).outbox().parkedCount()).isZero();
+    core.ended(contexts.get(1), Codes.DONE, 1);
+    turns(4);
+    assertThat(contexts).hasSize(2);
+    assertThat(errors).isEmpty();
+  }
+
+  /** What else is in the batch whose outcomes are read is not taken out of it. */
+  @Test
+  void aHookForDiscardedElementsMayCancelAnotherSender() {
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    turns(1);
+    Disposable.Swap other = Disposables.swap();
+    Disposable failing =
+        runtime
+            .sender(PORT)
+            .sendAll(1, Flux.just(1L), (n, out) -> out.putLong(n))
+            .doOnDiscard(Long.class, n -> other.dispose())
+            .subscribe(none -> {}, errors::add);
+    other.update(
+        runtime
+            .sender(PORT)
+            .sendAll(1, Flux.just(2L, 3L).concatWith(Flux.never()), (n, out) -> out.putLong(n))
+            .subscribe());
+    turns(3);
+    assertThat(runtime.loop(0).outbox().parkedCount()).isEqualTo(3);
+    core.script =
+        submitted -> submitted.first() == 1 ? Codes.ERR_PORT_CLOSED : Codes.RETRY_NOCREDIT;
+    core.writable(1, PORT.number(), 10);
+    turns(4);
+    assertThat(errors).hasSize(1);
+    assertThat(failing.isDisposed()).isTrue();
+    assertThat(other.isDisposed()).isTrue();
+    assertThat(runtime.loop(0).outbox().parkedCount()).isZero();
+    IntStream.range(4, 7).forEach(i -> post(1, i));
+    turns(3);
+    assertThat(runtime.loop(0).outbox().parkedCount()).isEqualTo(3);
+    core.script = submitted -> Codes.DONE;
+    core.writable(1, PORT.number(), 10);
+    turns(4);
+    assertThat(accepted).containsExactly(4, 5, 6);
   }
 
   @Test

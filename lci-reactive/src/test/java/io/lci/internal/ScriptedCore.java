@@ -16,6 +16,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A core with one lane whose answers the test decides: what each descriptor gets, and which records
@@ -23,7 +25,7 @@ import java.util.Set;
  */
 final class ScriptedCore {
   /** A descriptor as it was submitted. */
-  record Submitted(int op, int rank, int port, int size, long first) {}
+  record Submitted(int op, int rank, int port, int size, long first, long context) {}
 
   /** Decides the outcome of one descriptor. */
   interface Script {
@@ -36,6 +38,11 @@ final class ScriptedCore {
   Script script = submitted -> Codes.DONE;
   int generation;
   final Set<Integer> dead = new HashSet<>();
+
+  /** Happens while the loop sleeps. */
+  Runnable whileParked = () -> {};
+
+  final AtomicInteger wakes = new AtomicInteger();
 
   /** What the core writes into its log, by level. */
   final ArrayDeque<Map.Entry<Integer, String>> log = new ArrayDeque<>();
@@ -74,11 +81,11 @@ final class ScriptedCore {
                       case "laneSummaryOffset" -> 128L;
                       case "codeName" -> real.codeName((int) arguments[0]);
                       case "laneEnter" -> enter();
-                      case "lanePark" -> Codes.RETRY;
+                      case "lanePark" -> park();
                       case "logTake" -> takeLine((long) arguments[1], (long) arguments[2]);
                       case "runtimeClose" -> close();
                       case "runtimeLog" -> out(arguments[1], 1L);
-                      case "laneWake" -> null;
+                      case "laneWake" -> woken();
                       default -> 0;
                     });
   }
@@ -135,6 +142,15 @@ final class ScriptedCore {
     ring();
   }
 
+  /** The next full enter fires a synchronizer. */
+  void fired(int id) {
+    records.add(
+        () ->
+            lane.putLong(
+                nextRecord(Codes.RECORD_SYNC) + Layout.RECORD_CONTEXT, (long) id << Integer.SIZE));
+    ring();
+  }
+
   /** Says how many messages are stored for an inbox. */
   void stored(int inbox, int messages) {
     lane.putInt(layout.demandOffset() + inbox * Layout.DEMAND_SIZE + Layout.DEMAND_DEPTH, messages);
@@ -148,6 +164,16 @@ final class ScriptedCore {
   /** What was submitted in all, flat. */
   List<Submitted> submitted() {
     return batches.stream().flatMap(List::stream).toList();
+  }
+
+  private int park() {
+    whileParked.run();
+    return Codes.RETRY;
+  }
+
+  private @Nullable Object woken() {
+    wakes.incrementAndGet();
+    return null;
   }
 
   private int enter() {
@@ -185,7 +211,8 @@ final class ScriptedCore {
               lane.getInt(at + Layout.DESCRIPTOR_RANK),
               lane.getShort(at + Layout.DESCRIPTOR_PORT),
               size,
-              lane.getLong(at + Layout.DESCRIPTOR_PAYLOAD));
+              lane.getLong(at + Layout.DESCRIPTOR_PAYLOAD),
+              lane.getLong(at + Layout.DESCRIPTOR_CONTEXT));
       batch.add(submitted);
       lane.putShort(at + Layout.DESCRIPTOR_OUTCOME, (short) script.answer(submitted));
       i += inline && size > 32 ? 1 + (size - 32 + 63) / 64 : 1;

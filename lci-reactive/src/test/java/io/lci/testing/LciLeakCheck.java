@@ -4,11 +4,9 @@ package io.lci.testing;
 import io.lci.LciSnapshot;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
-import reactor.core.publisher.Hooks;
 
 /**
  * After every test: every {@link LciTestJob} was closed, its ledgers are whole, and Reactor dropped
@@ -18,14 +16,10 @@ import reactor.core.publisher.Hooks;
 public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback {
   private static final String KEY = "lci-leak-check";
 
-  private final ConcurrentLinkedQueue<String> dropped = new ConcurrentLinkedQueue<>();
-
   @Override
   public void beforeEach(ExtensionContext context) {
-    dropped.clear();
     LciTestJob.takeOpened();
-    Hooks.onErrorDropped(error -> dropped.add("dropped error " + error));
-    Hooks.onNextDropped(value -> dropped.add("dropped element " + value));
+    DroppedSignals.watch();
   }
 
   @Override
@@ -41,9 +35,7 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
         faults.addAll(faultsOf("rank " + rank, snapshots.get(rank)));
       }
     }
-    Hooks.resetOnErrorDropped();
-    Hooks.resetOnNextDropped();
-    faults.addAll(dropped);
+    faults.addAll(DroppedSignals.unwatch());
     if (!faults.isEmpty()) {
       throw new AssertionError(KEY + ": " + String.join("; ", faults));
     }
@@ -63,6 +55,7 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
     expectZero(who, snapshot, "loop_leased", faults);
     expectZero(who, snapshot, "late_wakes", faults);
     expectZero(who, snapshot, "protocol_errors", faults);
+    expectZero(who, snapshot, "link_violations", faults);
     expectZero(who, snapshot, "sends_pending", faults);
     expectZero(who, snapshot, "receives_pending", faults);
     expectZero(who, snapshot, "backlog_depth", faults);
@@ -74,6 +67,11 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
     long ended = snapshot.counter("signals") + snapshot.counter("signals_dropped");
     if (posted != ended) {
       faults.add(who + ": " + posted + " operations were posted, but " + ended + " have ended");
+    }
+    long opened = snapshot.counter("exchanges_opened");
+    long over = snapshot.counter("exchanges_ended");
+    if (opened != over) {
+      faults.add(who + ": " + opened + " exchanges were opened, but " + over + " have ended");
     }
     long held = snapshot.counter("packets_get") - snapshot.counter("packets_put");
     long lent = snapshot.counter("packets_out");

@@ -31,7 +31,7 @@ public final class LciTestProcess {
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(options);
     command.addAll(List.of("-cp", System.getProperty("java.class.path")));
-    for (String name : List.of("lci.native.path", "lci.native.dir")) {
+    for (String name : List.of("lci.native.path", "lci.native.dir", "lci.native.calls")) {
       if (System.getProperty(name) != null) {
         command.add("-D" + name + "=" + System.getProperty(name));
       }

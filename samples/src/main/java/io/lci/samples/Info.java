@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples;
 
+import io.lci.CoreInfo;
 import io.lci.LciRuntime;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -12,6 +13,7 @@ import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
+import reactor.core.publisher.Mono;
 
 /**
  * The Java half of {@code ./lci info}: which JVM, which options are in effect, which threads a
@@ -36,10 +38,17 @@ public final class Info implements Callable<Integer> {
     try (LciRuntime lci = LciRuntime.create()) {
       List<String> loops = new ArrayList<>();
       List<String> others = new ArrayList<>();
+      if (!lci.options().invoker()) { // A thread has its name once it has run.
+        lci.loops()
+            .forEach(loop -> Mono.fromRunnable(() -> {}).subscribeOn(loop.scheduler()).block());
+      }
       Map<String, String> after = threads();
       after.keySet().removeAll(before.keySet());
       after.values().forEach(name -> (name.startsWith(LOOP) ? loops : others).add(name));
+      CoreInfo core = LciRuntime.coreInfo();
       print("java", Runtime.version().toString());
+      print("native core", core.version() + ", " + core.source());
+      print("called by", core.calls() + ": " + core.callsReason());
       print("rank and size", lci.rank() + " of " + lci.size());
       print("options", lci.options().toString());
       print("loops", lci.loops().size() + ": " + String.join(", ", loops));

@@ -7,6 +7,7 @@ import io.lci.error.PeerFailedException;
 import io.lci.samples.array.DistributedArrayCheck;
 import io.lci.samples.barrier.GraphBarrierCheck;
 import io.lci.samples.kmer.KmerCount;
+import io.lci.samples.kv.KvService;
 import io.lci.samples.reads.BadInputException;
 import io.lci.samples.rpc.RpcEcho;
 import io.lci.samples.slow.SlowConsumer;
@@ -40,7 +41,9 @@ import picocli.CommandLine.ParameterException;
       GraphBarrierCheck.class,
       RpcEcho.class,
       Echo.class,
-      SlowConsumer.class
+      SlowConsumer.class,
+      MetricsEndpoint.class,
+      KvService.class
     })
 public final class Samples {
   /** Exit code: bad input, or whatever has no code of its own. */

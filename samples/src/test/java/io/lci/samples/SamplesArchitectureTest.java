@@ -46,6 +46,7 @@ class SamplesArchitectureTest {
                             "io.lci.completion",
                             "io.lci.collective",
                             "io.lci.stream",
+                            "io.lci.rpc",
                             "io.lci.error",
                             "io.lci.metrics",
                             "io.lci.samples.."))))

@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
 
 /** The command line of the samples, as the launcher starts it. */
 class SamplesTest {
@@ -31,6 +33,17 @@ class SamplesTest {
         new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
     process.waitFor();
     return output;
+  }
+
+  /** {@code ./lci run NAME} knows every sample that there is. */
+  @Test
+  void theToolKnowsThemAll() throws IOException {
+    String tool =
+        Files.readString(Path.of(System.getProperty("lci.native.source")).resolveSibling("lci"));
+    String table = tool.substring(tool.indexOf("\nreadonly SAMPLES='"));
+    List<String> known =
+        table.substring(0, table.indexOf("\n'")).lines().map(line -> line.split(" ")[0]).toList();
+    assertThat(known).containsAll(new CommandLine(Samples.class).getSubcommands().keySet());
   }
 
   @Test
@@ -60,6 +73,8 @@ class SamplesTest {
     "array,--length,0,--length must be at least 1",
     "array,--memory,borrowed,--memory",
     "graph-barrier,--runs,0,--runs must be at least 1",
+    "metrics,--port,70000,--port must be 0 to 65535",
+    "metrics,--seconds,-1,--seconds must not be negative",
     "rpc-echo,--window,1000,--window must be 1 to"
   })
   void valuesThatCannotBeAreRefused(String sample, String option, String value, String answer)

@@ -146,7 +146,7 @@ record Comparison(
 
   /** Whether less is better, told from the unit: times, processor shares and memory. */
   boolean lowerIsBetter() {
-    return Set.of("ns", "us", "ms", "s", "%", "MiB").contains(unit);
+    return Set.of("ns", "us", "ms", "s", "%", "B", "MiB").contains(unit);
   }
 
   String toJson() {

@@ -165,7 +165,17 @@ final class FakeJob implements AutoCloseable {
     }
 
     @Override
+    public List<Integer> devices() {
+      return List.of(index);
+    }
+
+    @Override
     public int poll() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public int poll(java.time.Duration limit) {
       throw new UnsupportedOperationException();
     }
 
@@ -225,6 +235,11 @@ final class FakeJob implements AutoCloseable {
     }
 
     @Override
+    public List<Inbox> partitions() {
+      return List.of(this);
+    }
+
+    @Override
     public <T> Flux<T> receive(Function<? super MessageView, ? extends T> decoder) {
       return arrivals.asFlux().publishOn(loop, 1).map(any -> decoder.apply(takeAny()));
     }
@@ -232,6 +247,17 @@ final class FakeJob implements AutoCloseable {
     @Override
     public Flux<Message> receive() {
       return receive(MessageView::copy);
+    }
+
+    @Override
+    public Flux<List<Message>> receiveBatches(int max) {
+      throw new UnsupportedOperationException("the job takes messages one by one");
+    }
+
+    @Override
+    public <T> Flux<List<T>> receiveBatches(
+        int max, Function<? super MessageView, ? extends T> decoder) {
+      throw new UnsupportedOperationException("the job takes messages one by one");
     }
 
     @Override
@@ -303,7 +329,7 @@ final class FakeJob implements AutoCloseable {
       return inboxOf(to, port)
           .offer(new Message(from, 0, out.bytes()))
           .publishOn(loop)
-          .thenReturn(new SendResult<>(item, to, PostOutcome.DONE, null));
+          .thenReturn(new SendResult<>(item, to, PostOutcome.DONE, null, null));
     }
   }
 

@@ -8,6 +8,7 @@ import io.aeron.driver.MediaDriver;
 import io.aeron.driver.ThreadingMode;
 import io.aeron.logbuffer.FragmentHandler;
 import java.nio.ByteOrder;
+import java.nio.file.Path;
 import org.agrona.concurrent.BackoffIdleStrategy;
 import org.agrona.concurrent.UnsafeBuffer;
 import org.agrona.concurrent.YieldingIdleStrategy;
@@ -23,15 +24,21 @@ public final class AeronBench {
   private static final int BACK = 2;
   private static final int FRAGMENTS = 256;
 
+  /** For a driver that starts on a busy machine. */
+  private static final long PATIENCE_MILLIS = 60_000;
+
+  private final Dose dose;
   private final ConcurrentPublication publication;
   private final Subscription subscription;
   private final UnsafeBuffer buffer = new UnsafeBuffer(new byte[Long.BYTES]);
   private final YieldingIdleStrategy idle = new YieldingIdleStrategy();
   private final FragmentHandler take;
   private long received;
+  private long awaited;
   private long sum;
 
-  private AeronBench(ConcurrentPublication publication, Subscription subscription) {
+  private AeronBench(Dose dose, ConcurrentPublication publication, Subscription subscription) {
+    this.dose = dose;
     this.publication = publication;
     this.subscription = subscription;
     this.take =
@@ -47,26 +54,29 @@ public final class AeronBench {
    * @param arguments name of the metric
    */
   public static void main(String[] arguments) {
-    String directory = "/dev/shm/aeron-" + System.getenv("LCI_JOB_DIR").replace('/', '-');
-    boolean first = JvmBench.isFirst();
-    MediaDriver driver = first ? launch(directory) : null;
-    try (Aeron aeron = Aeron.connect(new Aeron.Context().aeronDirectoryName(directory));
+    Metric metric = Metric.of(arguments[0]);
+    Path directory = Path.of("/dev/shm", "aeron-" + System.getenv("LCI_JOB_DIR").replace('/', '-'));
+    JvmBench.print(
+        metric, measure(directory, JvmBench.isFirst(), metric, JvmBench.dose(metric, 1)));
+  }
+
+  /**
+   * Takes part in one measurement, to the end of it on both sides.
+   *
+   * @param directory of the driver, which the first side starts
+   */
+  static double measure(Path directory, boolean first, Metric metric, Dose dose) {
+    if (metric != Metric.AM_STREAM && metric != Metric.AM_ROUND_TRIP) {
+      throw JvmBench.notOffered(metric);
+    }
+    MediaDriver driver = first ? launch(directory.toString()) : null;
+    try (Aeron aeron = Aeron.connect(new Aeron.Context().aeronDirectoryName(directory.toString()));
         ConcurrentPublication publication = aeron.addPublication(CHANNEL, first ? THERE : BACK);
         Subscription subscription = aeron.addSubscription(CHANNEL, first ? BACK : THERE)) {
-      AeronBench bench = new AeronBench(publication, subscription);
-      boolean stream = arguments[0].equals(JvmBench.STREAM);
-      if (first) {
-        if (stream) {
-          bench.sendStream();
-        } else {
-          bench.makeRoundTrips();
-        }
-      } else if (stream) {
-        bench.takeStream();
-      } else {
-        bench.echo();
-      }
-      bench.leave(first, stream ? JvmBench.ROUNDS : JvmBench.TRIPS);
+      AeronBench bench = new AeronBench(dose, publication, subscription);
+      double value = metric == Metric.AM_STREAM ? bench.stream(first) : bench.roundTrips(first);
+      bench.leave(first);
+      return value;
     } finally {
       if (driver != null) {
         driver.close();
@@ -84,50 +94,48 @@ public final class AeronBench {
             .sharedIdleStrategy(new BackoffIdleStrategy()));
   }
 
-  private void sendStream() {
-    long nanos = 0;
-    for (int round = 1; round <= JvmBench.ROUNDS; round++) {
+  private double stream(boolean first) {
+    if (first) {
+      return dose.rate(this::send);
+    }
+    dose.rounds(this::take);
+    return 0;
+  }
+
+  private void send() {
+    for (int i = 0; i < dose.count(); i++) {
+      offer(i);
+    }
+    await(1);
+  }
+
+  private void take() {
+    sum = 0;
+    await(dose.count());
+    dose.checkSum(sum);
+    offer(0);
+  }
+
+  private double roundTrips(boolean first) {
+    long[] nanos = new long[dose.count()];
+    for (int i = 0; i < nanos.length; i++) {
       long start = System.nanoTime();
-      for (int i = 0; i < JvmBench.MESSAGES; i++) {
+      if (first) {
         offer(i);
       }
-      await(round);
-      nanos += round > JvmBench.WARM_UP ? System.nanoTime() - start : 0;
-    }
-    JvmBench.printStream(nanos);
-  }
-
-  private void takeStream() {
-    for (int round = 1; round <= JvmBench.ROUNDS; round++) {
-      sum = 0;
-      await((long) round * JvmBench.MESSAGES);
-      JvmBench.checkSum(sum, JvmBench.MESSAGES);
-      offer(round);
-    }
-  }
-
-  private void makeRoundTrips() {
-    long[] nanos = new long[JvmBench.TRIPS];
-    for (int i = 0; i < JvmBench.TRIPS; i++) {
-      long start = System.nanoTime();
-      offer(i);
-      await(i + 1);
+      await(1);
+      if (!first) {
+        offer(i);
+      }
       nanos[i] = System.nanoTime() - start;
     }
-    JvmBench.printRoundTrips(nanos);
+    return Dose.medianMicros(nanos);
   }
 
-  private void echo() {
-    for (int i = 0; i < JvmBench.TRIPS; i++) {
-      await(i + 1);
-      offer(i);
-    }
-  }
-
-  /** The driver goes last: one more message, after {@code replies}, says that the other has all. */
-  private void leave(boolean first, int replies) {
+  /** The driver goes last: one more message says that the other has all. */
+  private void leave(boolean first) {
     if (first) {
-      await(replies + 1);
+      await(1);
     } else {
       offer(0);
     }
@@ -140,8 +148,10 @@ public final class AeronBench {
     }
   }
 
-  private void await(long count) {
-    while (received < count) {
+  /** Waits for more messages; one poll may bring those of the next step as well. */
+  private void await(int more) {
+    awaited += more;
+    while (received < awaited) {
       idle.idle(subscription.poll(take, FRAGMENTS));
     }
   }

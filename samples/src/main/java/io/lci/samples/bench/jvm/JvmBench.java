@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.bench.jvm;
 
-import java.util.Arrays;
-import java.util.Locale;
+import reactor.core.publisher.Flux;
 
-/** What the benchmarks between two JVMs have in common: doses, and the line that they print. */
+/** What the benchmarks between two JVMs have in common: who they are, and what they print. */
 final class JvmBench {
-  static final String STREAM = "am_stream";
-  static final String ROUND_TRIP = "am_round_trip";
-
-  /** Messages in one round of a stream. */
-  static final int MESSAGES = 4_000_000;
-
-  static final int ROUNDS = 5;
-
-  /** Rounds that are not counted. */
-  static final int WARM_UP = 3;
-
-  /** Round trips, the first half of them not counted. */
-  static final int TRIPS = 400_000;
+  /** Divisor of the doses over sockets, which take more than ten times as long for a message. */
+  static final int SOCKETS = 10;
 
   private JvmBench() {}
 
@@ -26,26 +14,26 @@ final class JvmBench {
     return "0".equals(System.getenv("LCI_RANK"));
   }
 
-  static void printStream(long nanos) {
-    print(STREAM, "Mmsg/s", (ROUNDS - WARM_UP) * (double) MESSAGES * 1e3 / nanos);
+  /** The dose that {@code ./lci bench} asks for. */
+  static Dose dose(Metric metric, int divisor) {
+    return Dose.of(metric, divisor, System.getenv("LCI_BENCH_DOSE"));
   }
 
-  /** Prints the median of the second half. */
-  static void printRoundTrips(long[] nanos) {
-    long[] counted = Arrays.copyOfRange(nanos, nanos.length / 2, nanos.length);
-    Arrays.sort(counted);
-    print(ROUND_TRIP, "us", counted[counted.length / 2] * 1e-3);
-  }
-
-  static void checkSum(long sum, int count) {
-    long expected = (long) count * (count - 1) / 2;
-    if (sum != expected) {
-      throw new IllegalStateException("payloads add up to " + sum + ", not " + expected);
+  /** Prints the figure, if this is the rank that measured it. */
+  static void print(Metric metric, double value) {
+    if (isFirst()) {
+      System.out.println(metric.line(value));
     }
   }
 
-  private static void print(String metric, String unit, double value) {
-    System.out.printf(
-        Locale.ROOT, "{\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.6g}%n", metric, unit, value);
+  /** Takes numbers as a user does who asks for some at a time; returns what they add up to. */
+  static long sum(Flux<Long> numbers) {
+    long[] sum = new long[1];
+    numbers.limitRate(Dose.DEMAND).doOnNext(number -> sum[0] += number).blockLast();
+    return sum[0];
+  }
+
+  static IllegalArgumentException notOffered(Metric metric) {
+    return new IllegalArgumentException(metric.label() + " is not offered here");
   }
 }

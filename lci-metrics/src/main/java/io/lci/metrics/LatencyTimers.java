@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.metrics;
+
+import io.lci.Op;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
+
+/** The timers of {@link OperationMeters#LATENCY}, by kind of operation. */
+final class LatencyTimers {
+  /** Fixed, so that histograms of all ranks can be added. */
+  static final Duration[] BUCKETS =
+      LongStream.of(
+              250,
+              500,
+              1_000,
+              2_000,
+              4_000,
+              8_000,
+              16_000,
+              32_000,
+              64_000,
+              128_000,
+              256_000,
+              512_000,
+              1_000_000,
+              4_000_000,
+              16_000_000,
+              64_000_000,
+              256_000_000,
+              1_000_000_000)
+          .mapToObj(Duration::ofNanos)
+          .toArray(Duration[]::new);
+
+  private final MeterRegistry registry;
+  private final Tags extraTags;
+
+  /** By kind; replaced as a whole, and read by loops. */
+  private volatile Map<Op.Kind, Timer> timers = Map.of();
+
+  LatencyTimers(MeterRegistry registry, Tags extraTags) {
+    this.registry = registry;
+    this.extraTags = extraTags;
+  }
+
+  /** The same ones, if they are there. */
+  void register() {
+    Map<Op.Kind, Timer> registered = new EnumMap<>(Op.Kind.class);
+    for (Op.Kind kind : Op.Kind.values()) {
+      registered.put(
+          kind,
+          Timer.builder(OperationMeters.LATENCY.getName())
+              .description(OperationMeters.LATENCY.definition().description())
+              .tags(extraTags.and(LciTags.OP.asString(), SnapshotView.tag(kind)))
+              .serviceLevelObjectives(BUCKETS)
+              .register(registry));
+    }
+    timers = registered;
+  }
+
+  void remove() {
+    Map<Op.Kind, Timer> registered = timers;
+    timers = Map.of();
+    registered.values().forEach(registry::remove);
+  }
+
+  void record(Op.Kind kind, long nanos) {
+    Timer timer = timers.get(kind);
+    if (timer != null) { // a loop may be late
+      timer.record(nanos, TimeUnit.NANOSECONDS);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.metrics;
+
+import io.micrometer.common.docs.KeyName;
+
+/**
+ * The tag keys of the {@link LciMeter}s, each with what its values are. None is {@code job} or
+ * {@code instance}, which Prometheus itself sets.
+ */
+public enum LciTags implements KeyName {
+  /** Kind of operation. */
+  OP("op", "kind of operation: am, send, receive, put, get, barrier"),
+  /** How an attempt ended. */
+  OUTCOME("outcome", "done (finished at once) or posted (a completion followed)"),
+  /** Why there was no progress. */
+  REASON("reason", "which retry: lock, nopacket, nomem, backlog, nocredit, pending, order"),
+  /** Index of the device. */
+  DEVICE(
+      "device",
+      "index of the device, with the first one of a loop also what that counts; none: counted by no"
+          + " device"),
+  /** Index of the loop. */
+  LOOP("loop", "index of the loop"),
+  /** What a loop does. */
+  PHASE("phase", "busy (turns that found work), polling (turns that found none), parked (asleep)"),
+  /** A port. */
+  PORT("port", "the port as name(number)"),
+  /** Why. */
+  CAUSE("cause", "why; the meter says which there are"),
+  /** A peer's rank. */
+  PEER("peer", "all; with MetricsOptions.withPeerRanks(n) the rank if below n, or other"),
+  /** State of a peer. */
+  STATE("state", "alive, left (announced), failed (died)"),
+  /** Where bytes or items went. */
+  DIRECTION(
+      "direction",
+      "sent or received by message; of bytes also remote: put or got by this rank without one"),
+  /** Name of a counter of the snapshot. */
+  COUNTER("counter", "name of the counter in LciSnapshot"),
+  /** This rank. */
+  RANK("rank", "this rank"),
+  /** Ranks in the job. */
+  SIZE("size", "ranks in the job"),
+  /** Version of the library. */
+  VERSION("version", "version of lci-reactive"),
+  /** What carries messages. */
+  TRANSPORT("transport", "what carries messages between the ranks");
+
+  private final String key;
+  private final String description;
+
+  LciTags(String key, String description) {
+    this.key = key;
+    this.description = description;
+  }
+
+  @Override
+  public String asString() {
+    return key;
+  }
+
+  /** Returns what its values are, in one line. */
+  public String description() {
+    return description;
+  }
+}

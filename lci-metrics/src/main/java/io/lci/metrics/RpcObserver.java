@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.metrics;
+
+import io.lci.metrics.RpcObservations.ClientContext;
+import io.lci.metrics.RpcObservations.DefaultClientConvention;
+import io.lci.metrics.RpcObservations.DefaultServerConvention;
+import io.lci.metrics.RpcObservations.ServerContext;
+import io.lci.rpc.RpcExchange;
+import io.micrometer.observation.Observation;
+import java.util.function.Consumer;
+import reactor.util.context.Context;
+
+/** Makes an observation of every remote procedure call. */
+final class RpcObserver {
+  private static final DefaultClientConvention CLIENT = new DefaultClientConvention();
+  private static final DefaultServerConvention SERVER = new DefaultServerConvention();
+
+  private final MetricsOptions options;
+
+  RpcObserver(MetricsOptions options) {
+    this.options = options;
+  }
+
+  RpcExchange.Handle started(RpcExchange exchange) {
+    if (options.observations().isNoop()) {
+      return RpcExchange.Handle.NONE;
+    }
+    return exchange.side() == RpcExchange.Side.CLIENT ? client(exchange) : server(exchange);
+  }
+
+  private RpcExchange.Handle client(RpcExchange exchange) {
+    ClientContext context = new ClientContext(exchange);
+    Observation observation =
+        RpcObservations.CLIENT.observation(
+            options.clientConvention(), CLIENT, () -> context, options.observations());
+    Observation parent = exchange.context().getOrDefault(RpcObservations.CONTEXT_KEY, null);
+    if (parent != null) {
+      observation.parentObservation(parent);
+    }
+    return new Observed(observation.start(), context::ended);
+  }
+
+  private RpcExchange.Handle server(RpcExchange exchange) {
+    ServerContext context = new ServerContext(exchange);
+    Observation observation =
+        RpcObservations.SERVER.observation(
+            options.serverConvention(), SERVER, () -> context, options.observations());
+    return new Observed(observation.start(), context::ended);
+  }
+
+  /** What traces show as the error of a call; the error itself is the subscriber's to see. */
+  static final class CallFailure extends RuntimeException {
+    CallFailure(RpcExchange.Outcome outcome) {
+      super("the call ended with " + SnapshotView.lowerCase(outcome), null, false, false);
+    }
+  }
+
+  private record Observed(Observation observation, Consumer<RpcExchange.Outcome> outcomes)
+      implements RpcExchange.Handle {
+    @Override
+    public void ended(RpcExchange.Outcome outcome) {
+      outcomes.accept(outcome);
+      if (outcome != RpcExchange.Outcome.SUCCESS && outcome != RpcExchange.Outcome.CANCELLED) {
+        observation.error(new CallFailure(outcome));
+      }
+      observation.stop();
+    }
+
+    @Override
+    public Context handlerContext(Context context) {
+      return context.put(RpcObservations.CONTEXT_KEY, observation);
+    }
+  }
+}

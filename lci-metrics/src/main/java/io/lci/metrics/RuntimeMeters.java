@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.metrics;
+
+import static io.lci.metrics.LciTags.COUNTER;
+import static io.lci.metrics.LciTags.DEVICE;
+import static io.lci.metrics.LciTags.RANK;
+import static io.lci.metrics.LciTags.SIZE;
+import static io.lci.metrics.LciTags.STATE;
+import static io.lci.metrics.LciTags.TRANSPORT;
+import static io.lci.metrics.LciTags.VERSION;
+
+import io.lci.LciRuntime;
+import io.lci.LciSnapshot;
+import java.util.Set;
+
+/** Meters of the runtime as a whole. */
+public enum RuntimeMeters implements LciMeter {
+  /** The other ranks. */
+  PEERS(
+      MeterDefinition.gauge(
+          "lci.peers", "peers", "The other ranks of the job.", RuntimeMeters::peers, STATE)),
+  /** Every other counter. */
+  CORE(
+      MeterDefinition.counter(
+          "lci.core",
+          null,
+          "Every counter of the core by its name there, and of the loops those that no other meter"
+              + " has.",
+          RuntimeMeters::core,
+          COUNTER,
+          DEVICE)),
+  /** What runs. */
+  INFO(
+      MeterDefinition.gauge(
+          "lci.runtime.info",
+          null,
+          "Always 1: the tags are the information.",
+          RuntimeMeters::info,
+          RANK,
+          SIZE,
+          VERSION,
+          TRANSPORT));
+
+  /** What may fall again is a gauge, or no meter at all. */
+  private static final Set<String> LEVELS =
+      Set.of(
+          "packets_free",
+          "packets_capacity",
+          "packets_out",
+          "packets_held",
+          "backlog_depth",
+          "unexpected_stored",
+          "credits_leased",
+          "receives_pending",
+          "sends_pending",
+          "memory_regions",
+          "memory_allocated",
+          "loop_parked",
+          "loop_in_slots",
+          "loop_leased");
+
+  private static final String DEFAULT_TRANSPORT = "shm";
+
+  /** In place of a device: what none of them has counted. */
+  private static final String NO_DEVICE = "none";
+
+  @SuppressWarnings("ImmutableEnumChecker") // its readers have no state
+  private final MeterDefinition definition;
+
+  RuntimeMeters(MeterDefinition definition) {
+    this.definition = definition;
+  }
+
+  @Override
+  public MeterDefinition definition() {
+    return definition;
+  }
+
+  private static void peers(SnapshotView view, MeterReader.Series out) {
+    long left = view.counter("peers_left");
+    long failed = view.counter("peers_failed");
+    out.add(Math.max(0, view.runtime().size() - 1 - left - failed), "alive");
+    out.add(left, "left");
+    out.add(failed, "failed");
+  }
+
+  private static void core(SnapshotView view, MeterReader.Series out) {
+    LciSnapshot snapshot = view.snapshot();
+    for (String counter : snapshot.counters().keySet()) {
+      if (isOnlyHere(counter)) {
+        for (int device = 0; device < snapshot.devices(); device++) {
+          out.add(snapshot.counter(counter, device), counter, Integer.toString(device));
+        }
+        out.add(snapshot.counterWithoutDevice(counter), counter, NO_DEVICE);
+      }
+    }
+  }
+
+  private static boolean isOnlyHere(String counter) {
+    return !LEVELS.contains(counter)
+        && !counter.startsWith("loop_retry_")
+        && !counter.startsWith("loop_nanos_");
+  }
+
+  private static void info(SnapshotView view, MeterReader.Series out) {
+    LciRuntime runtime = view.runtime();
+    String version = LciRuntime.class.getPackage().getImplementationVersion();
+    out.add(
+        1,
+        Integer.toString(runtime.rank()),
+        Integer.toString(runtime.size()),
+        version == null ? "development" : version,
+        runtime.options().attributes().getOrDefault("transport", DEFAULT_TRANSPORT));
+  }
+}

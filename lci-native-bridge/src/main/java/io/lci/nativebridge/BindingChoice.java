@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.nativebridge;
+
+import java.lang.reflect.InvocationTargetException;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Chooses what makes the calls: {@code java.lang.foreign} where it can be had, at a twentieth of
+ * the price per call, else JNA; or what {@link NativeLibrary#CALLS_PROPERTY} says.
+ *
+ * @param name {@link Binding#JNA} or {@link Binding#FFM}
+ * @param required whether another one will not do
+ * @param reason why it is this one
+ */
+record BindingChoice(String name, boolean required, String reason) {
+
+  /** The first release with {@code java.lang.foreign} for everybody. */
+  static final int FIRST_RELEASE = 22;
+
+  /** Its classes are compiled for that release, so they are known by name only. */
+  private static final String LINK = "io.lci.nativebridge.FfmLink";
+
+  private static final String AUTO = "auto";
+
+  /** The choice for this JVM. */
+  static BindingChoice ofThisJvm() {
+    return of(
+        System.getProperty(NativeLibrary.CALLS_PROPERTY),
+        Runtime.version().feature(),
+        hasClasses());
+  }
+
+  /**
+   * The choice.
+   *
+   * @param wanted value of {@link NativeLibrary#CALLS_PROPERTY}, or null
+   * @param release of the JVM
+   * @param hasClasses whether this jar has the classes for {@code java.lang.foreign}
+   * @throws NativeLibraryException if what is wanted cannot be had
+   */
+  static BindingChoice of(@Nullable String wanted, int release, boolean hasClasses) {
+    String obstacle = obstacle(release, hasClasses);
+    String set = NativeLibrary.CALLS_PROPERTY + "=" + wanted;
+    return switch (wanted == null ? AUTO : wanted) {
+      case AUTO ->
+          obstacle == null
+              ? new BindingChoice(Binding.FFM, false, "this JVM is of release " + release)
+              : new BindingChoice(Binding.JNA, false, obstacle);
+      case Binding.JNA -> new BindingChoice(Binding.JNA, true, set);
+      case Binding.FFM -> {
+        if (obstacle != null) {
+          throw refused(set + ", and " + obstacle);
+        }
+        yield new BindingChoice(Binding.FFM, true, set);
+      }
+      default -> throw refused(set + " is none of auto, jna and ffm");
+    };
+  }
+
+  private static @Nullable String obstacle(int release, boolean hasClasses) {
+    if (release < FIRST_RELEASE) {
+      return "this JVM is of release " + release + ", java.lang.foreign needs " + FIRST_RELEASE;
+    }
+    return hasClasses
+        ? null
+        : "the classes for java.lang.foreign are not there: this jar was built without a JDK of "
+            + FIRST_RELEASE
+            + " or newer, or repacked without Multi-Release: true";
+  }
+
+  private static NativeLibraryException refused(String reason) {
+    return new NativeLibraryException(
+        reason,
+        List.of(),
+        "start without -D"
+            + NativeLibrary.CALLS_PROPERTY
+            + ", so that the best there is gets chosen",
+        null);
+  }
+
+  private static boolean hasClasses() {
+    try {
+      return Runtime.version().feature() >= FIRST_RELEASE && linkClass() != null;
+    } catch (ClassNotFoundException e) {
+      return false;
+    }
+  }
+
+  private static Class<?> linkClass() throws ClassNotFoundException {
+    return Class.forName(LINK, false, BindingChoice.class.getClassLoader());
+  }
+
+  /**
+   * Binds what was chosen. Where native access is denied to this jar but not to JNA, JNA it is,
+   * unless that will not do.
+   *
+   * @param addressOf where the library has a function
+   * @param jna binds by JNA
+   * @throws NativeLibraryException if it cannot be bound
+   */
+  Binding bind(ToLongFunction<String> addressOf, Supplier<NativeCalls> jna) {
+    if (!name.equals(Binding.FFM)) {
+      boolean secondBest = !required && Runtime.version().feature() >= FIRST_RELEASE;
+      return new Binding(jna.get(), name, reason, secondBest);
+    }
+    try {
+      return new Binding(byForeign(addressOf), name, reason, false);
+    } catch (NativeLibraryException e) {
+      if (required) {
+        throw e;
+      }
+      return new Binding(jna.get(), Binding.JNA, e.reason() + ": " + e.fix(), true);
+    }
+  }
+
+  private static NativeCalls byForeign(ToLongFunction<String> addressOf) {
+    try {
+      return (NativeCalls)
+          linkClass().getDeclaredMethod("bind", ToLongFunction.class).invoke(null, addressOf);
+    } catch (InvocationTargetException e) {
+      for (Throwable t = e.getCause(); t != null; t = t.getCause()) {
+        if (t instanceof IllegalCallerException) {
+          throw denied(e);
+        }
+      }
+      throw new IllegalStateException("the functions cannot be linked", e.getCause());
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("the jar is damaged: " + LINK, e);
+    }
+  }
+
+  /** This JVM was started so that nothing, or not this, may call native code. */
+  static NativeLibraryException denied(Throwable cause) {
+    return new NativeLibraryException(
+        "this JVM denies native access",
+        List.of(),
+        "start with --enable-native-access=ALL-UNNAMED",
+        cause);
+  }
+}

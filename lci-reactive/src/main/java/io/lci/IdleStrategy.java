@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import io.lci.internal.IdleSteps;
+
+/**
+ * What a loop does after a turn that found nothing to do. Asked on the loop's thread after each
+ * empty turn, so it must be quick and must not block; the loop takes the step itself, and only a
+ * park ends the loop's use of its CPU. A program's own strategy is a lambda:
+ *
+ * <pre>{@code
+ * IdleStrategy mine = empty -> empty < 1_000 ? IdleStrategy.Step.SPIN : IdleStrategy.Step.PARK;
+ * }</pre>
+ *
+ * <p>A strategy never changes what a loop hears: a message, room, a task, demand, a timer are seen
+ * whichever step was taken, only sooner or later. One that throws ends its loop, and with it the
+ * runtime. [V11, V12]
+ *
+ * @see LciOptions.Builder#idle(IdleStrategy)
+ */
+@FunctionalInterface
+public interface IdleStrategy {
+  /** What to do before the next turn. */
+  enum Step {
+    /** Nothing but a hint to the processor ({@link Thread#onSpinWait()}): shortest reaction. */
+    SPIN,
+    /** Give the CPU to whoever waits for it ({@link Thread#yield()}), and go on. */
+    YIELD,
+    /**
+     * Sleep until something comes, at most 50 ms. Whoever has something for the loop then makes a
+     * system call to wake it.
+     */
+    PARK
+  }
+
+  /**
+   * Chooses the next step.
+   *
+   * @param empty empty turns in a row, this one included: 1 or more; a turn that found something
+   *     starts it again
+   * @return what to do, never null
+   */
+  Step next(long empty);
+
+  /**
+   * Returns the default: {@value LciOptions#DEFAULT_IDLE_SPINS} empty turns, then {@value
+   * LciOptions#DEFAULT_IDLE_YIELDS} yields, then parks.
+   */
+  static IdleStrategy backoff() {
+    return backoff(LciOptions.DEFAULT_IDLE_SPINS, LciOptions.DEFAULT_IDLE_YIELDS);
+  }
+
+  /**
+   * Spins, then yields, then parks.
+   *
+   * @param spins empty turns before yielding; 0 or more
+   * @param yields yields before parking; 0 or more
+   * @return the strategy
+   */
+  static IdleStrategy backoff(int spins, int yields) {
+    return IdleSteps.backoff(spins, yields);
+  }
+
+  /**
+   * Returns the strategy that never leaves the CPU. Only for a loop with a CPU of its own ({@link
+   * LciOptions.Builder#affinity}): on a shared one it takes the time of those it waits for.
+   */
+  static IdleStrategy busySpin() {
+    return IdleSteps.BUSY_SPIN;
+  }
+
+  /** Returns the strategy that spins a little, then yields for ever: no loop has to be woken. */
+  static IdleStrategy yielding() {
+    return IdleSteps.YIELDING;
+  }
+
+  /** Returns the strategy that parks at once: least CPU time, a wake for each arrival. */
+  static IdleStrategy parking() {
+    return IdleSteps.PARKING;
+  }
+}

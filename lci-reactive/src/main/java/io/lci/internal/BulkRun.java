@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.am.SendResult;
+import io.lci.completion.Completion;
+import io.lci.error.LciException;
+import java.util.ArrayDeque;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
+import reactor.core.Fuseable;
+import reactor.core.publisher.Operators;
+import reactor.util.concurrent.Queues;
+import reactor.util.context.Context;
+
+/**
+ * A bulk operator: takes from upstream what the window can hold, lets refused elements wait within
+ * the window, and reports.
+ *
+ * <p>An element occupies the window from its request until it is reported: until its fate is known
+ * where nobody asks for results, else until its result was emitted. Upstream may signal on any
+ * thread: on the loop's own its elements go straight into the submission array, from elsewhere they
+ * hop through a queue of the window's size.
+ *
+ * @param <T> element
+ * @param <R> what the subscriber gets: {@link SendResult}, or nothing
+ */
+abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscriber<T> {
+  @SuppressWarnings("rawtypes")
+  private static final AtomicIntegerFieldUpdater<BulkRun> SIGNALLED =
+      AtomicIntegerFieldUpdater.newUpdater(BulkRun.class, "signalled");
+
+  private final int window;
+  private final boolean stopOnError;
+
+  // Upstream
+  private @Nullable Subscription upstream;
+  private Fuseable.@Nullable QueueSubscription<T> fused;
+  private final Queue<T> queue;
+  private volatile int signalled;
+  private volatile boolean upstreamDone;
+  private volatile @Nullable Throwable upstreamError;
+
+  // Loop only
+  private boolean active;
+  private boolean started;
+
+  /** Requested from upstream and not reported. */
+  private int outstanding;
+
+  /** Elements requested from upstream, those that came, and those whose fate is known. */
+  private long requested;
+
+  private long received;
+  private long finished;
+
+  /** Elements that ended since the last drain and need no result: they leave the window. */
+  private int reported;
+
+  private final ArrayDeque<SendResult<T>> results = new ArrayDeque<>();
+  private @Nullable Throwable failure;
+
+  BulkRun(EventLoop loop, CoreSubscriber<? super R> actual, int window, boolean stopOnError) {
+    super(loop, actual);
+    this.window = window;
+    this.stopOnError = stopOnError;
+    this.queue = Queues.<T>get(window).get();
+  }
+
+  // What the kinds of operators differ in; loop only
+
+  /** Posts the element. Its end, now or later, is {@link #accepted} or {@link #report}. */
+  abstract void submit(T item);
+
+  /** Takes back what the core has not accepted, each through {@link #gone} and {@link #discard}. */
+  abstract void withdraw();
+
+  /** What it does, for errors. */
+  abstract String operation();
+
+  // Upstream's signals, any thread
+
+  @Override
+  @SuppressWarnings("unchecked") // a queue subscription of upstream carries its type
+  public void onSubscribe(Subscription s) {
+    if (!Operators.validate(upstream, s)) {
+      return;
+    }
+    upstream = s;
+    if (s instanceof Fuseable.QueueSubscription<?> candidate) {
+      Fuseable.QueueSubscription<T> source = (Fuseable.QueueSubscription<T>) candidate;
+      if (source.requestFusion(Fuseable.SYNC | Fuseable.THREAD_BARRIER) == Fuseable.SYNC) {
+        fused = source;
+      }
+    }
+    begin();
+  }
+
+  @Override
+  public void onNext(T item) {
+    Objects.requireNonNull(item, "item");
+    if (upstreamDone) {
+      Operators.onNextDropped(item, currentContext());
+    } else if (loop.inLoop() && queue.isEmpty() && !loop.isInBatch()) {
+      take(item);
+    } else if (queue.offer(item)) {
+      signalLoop();
+    } else {
+      overflow(item);
+    }
+  }
+
+  @Override
+  public void onError(Throwable error) {
+    Objects.requireNonNull(error, "error");
+    if (upstreamDone) {
+      Operators.onErrorDropped(error, currentContext());
+      return;
+    }
+    upstreamError = error;
+    upstreamDone = true;
+    signalLoop();
+  }
+
+  @Override
+  public void onComplete() {
+    upstreamDone = true;
+    signalLoop();
+  }
+
+  @Override
+  public Context currentContext() {
+    return actual.currentContext();
+  }
+
+  /** More than was asked for: there is no room for it, and no trust in what follows. */
+  private void overflow(T item) {
+    discard(item);
+    if (!upstreamDone) {
+      cancelUpstream();
+      onError(Exceptions.failWithOverflow("upstream emitted more than was requested"));
+    }
+  }
+
+  private void signalLoop() {
+    if (loop.inLoop()) {
+      schedule();
+    } else if (SIGNALLED.compareAndSet(this, 0, 1)) {
+      loop.execute(
+          new LoopTask() {
+            @Override
+            public void run() {
+              schedule();
+            }
+
+            @Override
+            public void rejected() {
+              signalled = 0;
+              BulkRun.this.rejected();
+              discardQueue(); // also what came after the end
+            }
+          });
+    }
+  }
+
+  // The loop
+
+  @Override
+  final void drain() {
+    signalled = 0;
+    settle();
+    if (isOver()) {
+      discardQueue();
+    } else if (failure != null) {
+      drainToFailure(failure);
+    } else if (loop.isClosing()) {
+      finishIfDone();
+      if (!isOver() && received == finished && results.isEmpty()) {
+        stop(Errors.closed(operation()));
+      }
+    } else {
+      work();
+    }
+  }
+
+  /** What is in the array was submitted before the failure: its results come first. */
+  private void drainToFailure(Throwable error) {
+    loop.outbox().flush();
+    settle();
+    if (results.isEmpty() && !isOver()) {
+      stop(error);
+    }
+  }
+
+  private void work() {
+    if (!active) {
+      active = true;
+      loop.activate(this);
+    }
+    started = started || demand > 0;
+    if (fused == null) {
+      takeQueued();
+      if (started) {
+        requestMore();
+      }
+    } else if (started) {
+      pull(fused);
+    }
+    finishIfDone(); // also before the first demand: upstream's end needs none
+  }
+
+  /** What ended leaves the window: at once, or as far as results are requested. */
+  private void settle() {
+    outstanding -= reported;
+    reported = 0;
+    while (demand > 0 && !isOver()) {
+      SendResult<T> result = results.poll();
+      if (result == null) {
+        return;
+      }
+      outstanding--;
+      emitResult(result);
+    }
+  }
+
+  @SuppressWarnings("unchecked") // R is SendResult<T> whenever there are results
+  private void emitResult(SendResult<T> result) {
+    emit((R) result);
+  }
+
+  private void pull(Fuseable.QueueSubscription<T> source) {
+    while (outstanding < window && !isOver() && failure == null && !upstreamDone) {
+      T item;
+      try {
+        item = source.poll();
+      } catch (Throwable e) {
+        Exceptions.throwIfJvmFatal(e);
+        source.cancel(); // it does not know that it is over
+        upstreamError = e;
+        upstreamDone = true;
+        return;
+      }
+      if (item == null) {
+        upstreamDone = true;
+        return;
+      }
+      outstanding++;
+      requested++;
+      take(item);
+    }
+  }
+
+  private void takeQueued() {
+    for (T item = queue.poll(); item != null; item = queue.poll()) {
+      take(item);
+    }
+  }
+
+  private void requestMore() {
+    int free = window - outstanding;
+    if (free > 0 && !upstreamDone && !isOver() && free >= Math.max(1, window >> 2)) {
+      outstanding += free;
+      requested += free;
+      Objects.requireNonNull(upstream).request(free);
+    }
+  }
+
+  private void take(T item) {
+    if (isOver() || failure != null || loop.isClosing()) {
+      discard(item);
+    } else if (received == requested) {
+      overflow(item);
+    } else {
+      received++;
+      submit(item);
+    }
+  }
+
+  private void finishIfDone() {
+    if (isOver() || !upstreamDone || !queue.isEmpty()) {
+      return;
+    }
+    if (received > finished || reported > 0 || !results.isEmpty()) {
+      return;
+    }
+    loop.deactivate(this);
+    Throwable error = upstreamError;
+    if (error != null) {
+      fail(error);
+    } else {
+      complete();
+    }
+  }
+
+  // Fates of elements; loop only
+
+  /** Whether a refused element should wait. */
+  final boolean isWanting() {
+    return !isOver() && failure == null;
+  }
+
+  /** It was accepted, and nobody asks for its result. */
+  final void accepted() {
+    finished++;
+    reported++;
+  }
+
+  /** It ended, and nobody is to hear of it. */
+  final void gone() {
+    finished++;
+  }
+
+  /** Nobody gets it. */
+  final void discard(T item) {
+    Operators.onDiscard(item, currentContext());
+  }
+
+  /** It ended as {@code result} says. */
+  final void report(SendResult<T> result) {
+    finished++;
+    if (isOver()) {
+      discardLate(result.completion());
+    } else if (result.error() != null && stopOnError) {
+      discard(result.item());
+      if (failure == null) {
+        failure = result.error();
+      }
+      reported++;
+    } else {
+      results.add(result);
+    }
+    schedule();
+  }
+
+  /** What was posted runs out silently; what it brings is for nobody. */
+  private void discardLate(@Nullable Completion late) {
+    if (late != null && late.message() != null) {
+      loop.dispatcher().lateData++;
+      Operators.onDiscard(late.message(), currentContext());
+    }
+  }
+
+  /** Errors of operations are of this library. */
+  final LciException known(RuntimeException reason, int rank, int port, int device) {
+    return reason instanceof LciException known
+        ? known
+        : new LciException(
+            new LciException.Detail(
+                operation(), rank, port, device, "error_argument", String.valueOf(reason)));
+  }
+
+  // Ends
+
+  /** Ends with an error; what the core accepted runs out. */
+  private void stop(Throwable error) {
+    cancelUpstream();
+    giveUp();
+    fail(error);
+  }
+
+  @Override
+  final void onAbort() {
+    stop(Errors.closed(operation()));
+  }
+
+  @Override
+  final void onCancel() {
+    cancelUpstream();
+    giveUp();
+  }
+
+  @Override
+  final void onRejected() {
+    cancelUpstream();
+    discardQueue();
+  }
+
+  private void cancelUpstream() {
+    Objects.requireNonNull(upstream).cancel();
+  }
+
+  private void giveUp() {
+    loop.deactivate(this);
+    withdraw();
+    discardQueue();
+    if (fused != null) {
+      fused.clear();
+    }
+    for (SendResult<T> result : results) {
+      Operators.onDiscard(result, currentContext());
+    }
+    results.clear();
+  }
+
+  private void discardQueue() {
+    Operators.onDiscardQueueWithClear(queue, currentContext(), null);
+  }
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.Op;
+import io.lci.error.DeadlineExceededException;
+import io.lci.error.LciException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import reactor.core.Disposable;
+
+/** The time that an operation has. */
+final class Deadline {
+  private Deadline() {}
+
+  /**
+   * Runs {@code passed} on the loop when the time is over; throws what the timer throws that takes
+   * no task.
+   */
+  static Disposable start(EventLoop loop, Duration limit, LoopTask passed) {
+    return loop.runtime()
+        .timer()
+        .schedule(() -> loop.execute(passed), Nanos.of(limit), TimeUnit.NANOSECONDS);
+  }
+
+  /** The time is over; {@code where} says how far the operation came. */
+  static LciException passed(
+      EventLoop loop, Destination target, Op op, String where, Duration limit) {
+    return new DeadlineExceededException(
+        loop.outbox()
+            .failures
+            .detail(
+                target,
+                "error_timeout",
+                op + " was " + where + " when its deadline of " + limit + " passed"));
+  }
+
+  /** Nobody would tell that the time is over. */
+  static LciException refused(EventLoop loop, Destination target, Op op, RuntimeException reason) {
+    LciException failure =
+        new LciException(
+            loop.outbox()
+                .failures
+                .detail(target, "error_argument", op + ": the timer takes no deadline: " + reason));
+    failure.initCause(reason);
+    return failure;
+  }
+}

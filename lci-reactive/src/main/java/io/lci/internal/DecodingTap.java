@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.am.MessageView;
+import java.util.Objects;
+import java.util.function.Function;
+import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
+
+/** Hands on what a decoder makes of each message. */
+final class DecodingTap<T> extends InboxTap<T> {
+  private final Function<? super MessageView, ? extends T> decoder;
+
+  DecodingTap(
+      InboxImpl inbox,
+      CoreSubscriber<? super T> actual,
+      Function<? super MessageView, ? extends T> decoder) {
+    super(inbox, actual);
+    this.decoder = decoder;
+  }
+
+  @Override
+  void message(MessageView view) {
+    T value;
+    try {
+      value = decode(decoder, view);
+    } catch (Throwable e) {
+      Exceptions.throwIfJvmFatal(e);
+      inbox.pause(this);
+      fail(e);
+      return;
+    }
+    emit(value);
+  }
+
+  /** What the decoder makes of it: never null, nor the view, which dies. */
+  static <T> T decode(Function<? super MessageView, ? extends T> decoder, MessageView view) {
+    T value = Objects.requireNonNull(decoder.apply(view), "the decoder returned null");
+    if (value instanceof RecordView) {
+      throw RecordView.ended();
+    }
+    return value;
+  }
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.IdleStrategy;
+import java.util.concurrent.TimeUnit;
+
+/** What a loop does between an empty turn and the next one. Loop only. [V11] */
+final class Idler {
+  /** Peer death is looked for at least so often. */
+  private static final long LONGEST_PARK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+  /** No doorbell tells of room for packets. */
+  private static final long PACKET_PARK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+  private final EventLoop loop;
+  private final Lane lane;
+  private final IdleStrategy strategy;
+  private final LoopTime time;
+  private long empty;
+
+  /** Read by snapshots without order. */
+  long parks;
+
+  Idler(EventLoop loop, Lane lane, IdleStrategy strategy, LoopTime time) {
+    this.loop = loop;
+    this.lane = lane;
+    this.strategy = strategy;
+    this.time = time;
+  }
+
+  /** The last turn found something. */
+  void worked() {
+    empty = 0;
+  }
+
+  /** The last turn found nothing: passes the time, at most {@code longest} nanoseconds of it. */
+  void idle(long longest) {
+    switch (strategy.next(++empty)) {
+      case SPIN -> Thread.onSpinWait();
+      case YIELD -> Thread.yield();
+      case PARK -> park(longest);
+    }
+  }
+
+  private void park(long longest) {
+    lane.announcePark();
+    if (staysAwake()) {
+      lane.withdrawPark();
+      return;
+    }
+    long limit = loop.outbox().wantsPackets() ? PACKET_PARK_NANOS : LONGEST_PARK_NANOS;
+    limit = loop.untilDue(Math.min(limit, Math.max(0, longest)));
+    parks++;
+    long from = System.nanoTime();
+    lane.park(limit);
+    time.slept(from, System.nanoTime());
+    loop.enterSoon(); // some of what woke it shows only in an enter
+  }
+
+  /** What came before the announcement woke nobody. */
+  private boolean staysAwake() {
+    return loop.hasOwnWork() || loop.outbox().wantsTurn() || loop.outbox().hasBatch();
+  }
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.LciRuntime;
+import io.lci.internal.LoopScheduler.Scheduled;
+import io.lci.nativebridge.Codes;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.IntSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The end of a loop: what it waits for, and what it then takes away. Loop only, but {@link #by}.
+ */
+final class LoopEnd {
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
+  /**
+   * Rounds in which what follows from the end is run. User code may add to each, for ever: a task
+   * that schedules itself, a retry.
+   */
+  private static final int LAST_ROUNDS = 1000;
+
+  private final EventLoop loop;
+  private final TaskQueue tasks;
+  private final Timers timers;
+  private final Consumer<Throwable> onThrown;
+  private final Set<LoopSubscription<?>> active = new LinkedHashSet<>();
+  private int graphRuns;
+  private boolean closing;
+  private boolean finishing;
+  private long closeBy;
+
+  LoopEnd(EventLoop loop, TaskQueue tasks, Timers timers, Consumer<Throwable> onThrown) {
+    this.loop = loop;
+    this.tasks = tasks;
+    this.timers = timers;
+    this.onThrown = onThrown;
+  }
+
+  // What is told, or waited for
+
+  void activate(LoopSubscription<?> subscription) {
+    active.add(subscription);
+  }
+
+  void deactivate(LoopSubscription<?> subscription) {
+    active.remove(subscription);
+  }
+
+  void runBegan() {
+    graphRuns++;
+  }
+
+  void runEnded() {
+    graphRuns--;
+  }
+
+  // Closing
+
+  /** Takes no new operations; ends when quiet, or at the time given. Any thread. */
+  void by(long closeByNanos) {
+    if (!tasks.execute(() -> begin(closeByNanos))) {
+      LOG.debug("{} had ended already", loop);
+    }
+  }
+
+  private void begin(long closeByNanos) {
+    closeBy = closing ? Math.min(closeBy, closeByNanos) : closeByNanos;
+    if (!closing) {
+      closing = true;
+      active.forEach(LoopSubscription::schedule);
+    }
+  }
+
+  boolean isClosing() {
+    return closing;
+  }
+
+  /** Whether {@link #finish()} was called. */
+  boolean isFinishing() {
+    return finishing;
+  }
+
+  /** Whether it is time to finish. */
+  boolean isDue(long now) {
+    return closing && (now - closeBy >= 0 || isQuiet());
+  }
+
+  private boolean isQuiet() {
+    return graphRuns == 0 && loop.outbox().isQuiet() && !loop.hasOwnWork();
+  }
+
+  /** How long until it is time at the latest, at most {@code longest} nanoseconds. */
+  long until(long longest) {
+    return closing ? Math.min(longest, Math.max(0, closeBy - System.nanoTime())) : longest;
+  }
+
+  /**
+   * Ends everything of the loop, and the loop. Every step is taken, whatever the ones before threw:
+   * the other loops and close() wait for it.
+   */
+  void finish() {
+    closing = true;
+    finishing = true;
+    Outbox outbox = loop.outbox();
+    RuntimeException reason = Errors.closed("runtime closed");
+    guarded(outbox::flush);
+    guarded(() -> outbox.failParked(-1, Codes.ERR_CLOSED));
+    guarded(
+        () -> outbox.slots.abandon(-1, owner -> Errors.closed("operation outstanding at close")));
+    guarded(() -> loop.dispatcher().closeInboxes(reason));
+    guarded(() -> loop.runtime().loopEnding(loop));
+    runWhatFollows(loop::runRound);
+    tasks.end();
+    runWhatFollows(loop::drainRound); // new operations fail at once now
+    guarded(loop.leases()::moveOut);
+    guarded(() -> loop.runtime().alone(loop.lane()::free));
+    guarded(tasks::reject);
+    for (Scheduled timer : timers.takeAll()) {
+      guarded(timer::rejected);
+    }
+    loop.released();
+    loop.runtime().loopEnded();
+  }
+
+  private void runWhatFollows(IntSupplier round) {
+    int rounds = 0;
+    while (abortActive() + round.getAsInt() > 0 && ++rounds < LAST_ROUNDS) {
+      // until nothing follows
+    }
+  }
+
+  /** Ends those that are there, also who came while others ended; returns how many. */
+  private int abortActive() {
+    List<LoopSubscription<?>> ending = List.copyOf(active);
+    active.clear();
+    ending.forEach(subscription -> guarded(subscription::onAbort));
+    return ending.size();
+  }
+
+  private void guarded(Runnable step) {
+    try {
+      step.run();
+    } catch (Throwable e) {
+      onThrown.accept(e);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.LciInstrumentation;
+import io.lci.Op;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Times one operation in {@link LciInstrumentation#TIMED_EVERY}, so that the others pay for no look
+ * at the clock. A batch is never longer than that, so it has at most one. Loop only.
+ */
+final class OperationTimes {
+  private static final int MASK = LciInstrumentation.TIMED_EVERY - 1;
+
+  private final RuntimeImpl runtime;
+  private final int device;
+
+  /** The one that is timed in the current batch. */
+  private Op.@Nullable Kind kind;
+
+  private int index;
+  private long since;
+
+  OperationTimes(RuntimeImpl runtime, int device) {
+    this.runtime = runtime;
+    this.device = device;
+  }
+
+  /** Whether the descriptor with this number, counted from 1, is timed. */
+  static boolean isTimed(long number) {
+    return (number & MASK) == 0;
+  }
+
+  /** The descriptor at {@code batchIndex} is written. */
+  void written(int batchIndex, Op.@Nullable Kind what) {
+    kind = what;
+    index = batchIndex;
+    since = System.nanoTime();
+  }
+
+  /** It was done, or posted in {@code slot}; one that has no slot signals elsewhere. */
+  void accepted(int batchIndex, boolean done, int slot, SlotTable slots) {
+    Op.Kind what = kind;
+    if (what == null || batchIndex != index) {
+      return;
+    }
+    if (done) {
+      ended(what, since);
+    } else if (slot != SlotTable.NONE) {
+      slots.time(slot, what, since);
+    }
+  }
+
+  /** What was not accepted is not timed. */
+  void batchEnded() {
+    kind = null;
+  }
+
+  void ended(Op.Kind what, long from) {
+    runtime.operationTimed(what, device, System.nanoTime() - from);
+  }
+}

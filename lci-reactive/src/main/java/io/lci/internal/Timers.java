@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.internal.LoopScheduler.Scheduled;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.PriorityQueue;
+
+/** The delayed and periodic tasks of a loop. Loop only. */
+final class Timers {
+  private final PriorityQueue<Scheduled> queue = new PriorityQueue<>();
+
+  void add(Scheduled timer) {
+    queue.add(timer);
+  }
+
+  void remove(Scheduled timer) {
+    queue.remove(timer);
+  }
+
+  /** Runs what is due; returns how many. */
+  int run(long now) {
+    int count = 0;
+    for (Scheduled timer = queue.peek();
+        timer != null && timer.dueNanos() - now <= 0;
+        timer = queue.peek()) {
+      queue.poll();
+      timer.run();
+      count++;
+    }
+    return count;
+  }
+
+  /** How long until the next one is due, at most {@code longest} and at least 0 nanoseconds. */
+  long until(long longest) {
+    Scheduled next = queue.peek();
+    return next == null
+        ? longest
+        : Math.min(longest, Math.max(0, next.dueNanos() - System.nanoTime()));
+  }
+
+  /** Takes everything out. */
+  List<Scheduled> takeAll() {
+    List<Scheduled> all = new ArrayList<>(queue);
+    queue.clear();
+    return all;
+  }
+}

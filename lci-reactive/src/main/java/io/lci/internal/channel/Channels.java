@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.channel;
+
+import io.lci.LciRuntime;
+import io.lci.PeerEvent;
+import io.lci.am.Inbox;
+import io.lci.am.Message;
+import io.lci.am.MessageView;
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.am.Sender;
+import io.lci.am.SenderOptions;
+import io.lci.error.DeadlineExceededException;
+import io.lci.error.LciClosedException;
+import io.lci.error.LciException;
+import io.lci.error.LciException.Detail;
+import io.lci.error.PeerFailedException;
+import io.lci.error.PeerLeftException;
+import io.lci.error.PortClosedException;
+import io.lci.rpc.CallOptions;
+import io.lci.rpc.Rpc;
+import io.lci.rpc.RpcExchange.Outcome;
+import io.lci.rpc.RpcHandler;
+import io.lci.stream.Codec;
+import io.lci.stream.StreamLimits;
+import io.lci.stream.Streams;
+import io.lci.stream.SubscribeOptions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.CoreSubscriber;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
+
+/** The links of a runtime to its peers, and what users see of them. */
+public final class Channels implements Streams, Rpc {
+  /** The port that carries all frames. */
+  public static final Port PORT = Port.of(Port.MAX_NUMBER, "lci.channel");
+
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
+  /** Frames that the sender takes ahead: they leave in the order in which they were taken. */
+  private static final int SENDER_WINDOW = 64;
+
+  /** Most bytes of a frame; smaller packets make smaller frames, down to the least. */
+  private static final int MOST_FRAME = 1 << 16;
+
+  private static final int LEAST_FRAME = 1_024;
+
+  private final LciRuntime runtime;
+  private final Home home;
+  private final Sender sender;
+  private final Functions functions;
+  private final Names names;
+  private final ChannelCounters counters = new ChannelCounters();
+
+  /** Written by the loop. */
+  private volatile boolean isClosed;
+
+  // Loop only
+  private final @Nullable Link[] links;
+  private final @Nullable PeerEvent[] gone;
+  private final List<Departure> departures = new ArrayList<>();
+  private @Nullable Inbox inbox;
+
+  /** A peer that is gone, and how many messages may have come from it that were not looked at. */
+  private static final class Departure {
+    private final int rank;
+    private int left;
+
+    Departure(int rank, int left) {
+      this.rank = rank;
+      this.left = left;
+    }
+  }
+
+  /** Any thread; {@link #open()} follows. */
+  public Channels(LciRuntime runtime, Home home) {
+    this.runtime = runtime;
+    this.home = home;
+    this.sender = runtime.sender(PORT, SenderOptions.defaults().withWindow(SENDER_WINDOW));
+    this.links = new Link[runtime.size()];
+    this.gone = new PeerEvent[runtime.size()];
+    this.functions = new Functions(runtime.options().instrumentation());
+    this.names = new Names(this);
+  }
+
+  /** Opens the port: from now on peers can talk to this rank. */
+  public void open() {
+    Inbox opened = runtime.inbox(PORT);
+    home.execute(() -> inbox = opened, () -> {});
+    opened
+        .receive(
+            view -> {
+              message(view);
+              return Boolean.TRUE;
+            })
+        .subscribe(taken -> {}, this::closed, () -> closed(closed()));
+    runtime.peerEvents().subscribe(this::peerChanged);
+  }
+
+  /** Adds what was counted. Any thread; values are recent. */
+  public static void count(@Nullable Channels channels, Map<String, Long> into) {
+    (channels == null ? new ChannelCounters() : channels.counters).addTo(into);
+  }
+
+  static LciClosedException closed() {
+    return closed("subscribe");
+  }
+
+  private static LciClosedException closed(String operation) {
+    return new LciClosedException(Detail.of(operation, "error_closed", "the runtime was closed"));
+  }
+
+  // For the package
+
+  Home home() {
+    return home;
+  }
+
+  int rank() {
+    return runtime.rank();
+  }
+
+  StreamLimits limits() {
+    return runtime.options().streamLimits();
+  }
+
+  ChannelCounters counters() {
+    return counters;
+  }
+
+  Scheduler timer() {
+    Scheduler timer = runtime.options().timer();
+    return timer == null ? Schedulers.parallel() : timer;
+  }
+
+  /** Runs a task on the loop after some time. */
+  Disposable later(Runnable task, long millis) {
+    return timer().schedule(() -> home.execute(task, () -> {}), millis, TimeUnit.MILLISECONDS);
+  }
+
+  void violation(int peer, String what) {
+    counters.violations++;
+    LOG.warn("rank {}: rank {} sent what makes no sense: {}", rank(), peer, what);
+  }
+
+  /** The peer opened an exchange. */
+  void accept(Exchange exchange, InFrame frame) {
+    if (exchange.kind == Kind.STREAM) {
+      names.accept(exchange, frame.awaitMillis);
+    } else {
+      functions.accept(exchange, frame.trace);
+    }
+  }
+
+  void closed(Exchange exchange) {
+    if (exchange.kind == Kind.STREAM && !exchange.opener) {
+      names.forget(exchange);
+    }
+  }
+
+  // Peers
+
+  private void message(MessageView view) {
+    int from = view.rank();
+    link(from).message(view);
+    if (!departures.isEmpty()) {
+      lookedAt();
+    }
+  }
+
+  Link link(int rank) {
+    Link found = links[rank];
+    if (found != null) {
+      return found;
+    }
+    int frame = Math.max(LEAST_FRAME, Math.min(MOST_FRAME, runtime.maxEager()));
+    Link made = new Link(this, rank, frame - InFrame.HEADER);
+    links[rank] = made;
+    PeerEvent event = gone[rank];
+    if (isClosed) {
+      made.fail(Channels::closed, Outcome.LOST);
+    } else if (event != null && departures.stream().noneMatch(d -> d.rank == rank)) {
+      made.fail(lost(event), Outcome.LOST);
+    } else {
+      sender
+          .sendAll(rank, made.frames(), OutFrame.ENCODER)
+          .subscribe(null, error -> wireFailed(made, error));
+    }
+    return made;
+  }
+
+  /** Frames cannot be sent any more: each exchange gets an error of the same type. */
+  private void wireFailed(Link link, Throwable error) {
+    if (error instanceof PeerFailedException
+        || error instanceof PeerLeftException
+        || error instanceof PortClosedException) { // it closes its ports just before it leaves
+      return; // its event ends the link, when what it had sent was handed on
+    }
+    link.fail(
+        operation -> {
+          if (error instanceof LciClosedException) {
+            return closed(operation);
+          }
+          return error instanceof RuntimeException e ? e : new IllegalStateException(error);
+        },
+        Outcome.LOST);
+    if (error instanceof LciException known && !(error instanceof LciClosedException)) {
+      // Or the peer would wait for what does not come any more. If that fails, too, so be it
+      link.farewell(WireError.of(known.code(), known.hint()));
+      sender
+          .sendAll(link.peer(), link.frames(), OutFrame.ENCODER)
+          .subscribe(null, again -> LOG.warn("{} could not be told of its end", link, again));
+    }
+  }
+
+  private static Function<String, RuntimeException> lost(PeerEvent event) {
+    return operation ->
+        event.state() == PeerEvent.State.LEFT
+            ? new PeerLeftException(
+                WireError.detail(
+                    operation, event.rank(), "error_peer_left", "the peer left the job"))
+            : new PeerFailedException(
+                WireError.detail(operation, event.rank(), "error_peer_failed", "the peer died"));
+  }
+
+  /** What the peer had sent before its end is handed on first. */
+  private void peerChanged(PeerEvent event) {
+    gone[event.rank()] = event;
+    departures.add(new Departure(event.rank(), Integer.MAX_VALUE));
+    // What came with the event is handed on in this turn; what is stored is known in the next
+    home.execute(() -> departed(event.rank()), () -> {});
+  }
+
+  private void departed(int rank) {
+    Inbox from = inbox;
+    int stored = from == null ? 0 : from.depth();
+    for (Departure departure : departures) {
+      if (departure.rank == rank) {
+        departure.left = stored + 1;
+      }
+    }
+    lookedAt();
+  }
+
+  private void lookedAt() {
+    for (Iterator<Departure> all = departures.iterator(); all.hasNext(); ) {
+      Departure departure = all.next();
+      if (departure.left != Integer.MAX_VALUE && --departure.left <= 0) {
+        all.remove();
+        Link link = links[departure.rank];
+        PeerEvent event = gone[departure.rank];
+        if (link != null && event != null) {
+          link.fail(lost(event), Outcome.LOST);
+        }
+      }
+    }
+  }
+
+  /** The runtime closes. */
+  private void closed(Throwable reason) {
+    isClosed = true;
+    if (reason instanceof LciClosedException) {
+      LOG.debug("rank {}: streams and RPC end", rank(), reason);
+    } else {
+      LOG.error("rank {}: streams and RPC end", rank(), reason);
+    }
+    for (Link link : links) {
+      if (link != null) {
+        link.fail(Channels::closed, Outcome.LOST);
+      }
+    }
+  }
+
+  // Calls
+
+  private <T> Exchange begin(Call<T> call, Tap<T> tap) {
+    Link link = link(call.rank());
+    Observed observed = functions.client(call, tap.context());
+    String trace = observed == null ? null : observed.traceparent();
+    byte[] traceBytes =
+        trace == null ? new byte[0] : OutFrame.utf8(trace, io.lci.rpc.RpcExchange.MAX_TRACEPARENT);
+    Exchange exchange =
+        Exchange.mine(
+            link,
+            new OutFrame.Open(call.kind(), call.nameBytes(), traceBytes, call.awaitMillis()),
+            call.name());
+    exchange.receiver(tap);
+    if (observed != null) {
+      exchange.observed(observed);
+    }
+    Duration deadline = call.deadline();
+    if (deadline != null) {
+      try {
+        exchange.timer(later(() -> expired(exchange, tap, deadline), deadline.toMillis()));
+      } catch (RuntimeException e) { // the timer takes no more, or not so long a time
+        exchange.fail(e, Outcome.ERROR); // its observer hears of the end, too
+        return exchange;
+      }
+    }
+    Payload request = call.request();
+    Publisher<? extends Payload> requests = call.requests();
+    if (request != null) {
+      exchange.<Payload>outbound().of(request, Functions.PAYLOADS);
+    } else if (requests != null) {
+      exchange.<Payload>outbound().from(requests, Functions.PAYLOADS, tap.context());
+    }
+    link.start(exchange);
+    return exchange;
+  }
+
+  private static void expired(Exchange exchange, Tap<?> tap, Duration deadline) {
+    if (exchange.isClosed()) {
+      return;
+    }
+    String progress = exchange.progress();
+    exchange.cancel(Outcome.DEADLINE);
+    tap.error(
+        new DeadlineExceededException(
+            WireError.detail(
+                exchange.operation(),
+                exchange.link.peer(),
+                "error_timeout",
+                "the deadline of " + deadline.toMillis() + " ms passed; it was " + progress)));
+  }
+
+  private <T> void begin(Call<T> call, CoreSubscriber<? super T> actual) {
+    if (isClosed) {
+      Operators.error(actual, closed());
+    } else {
+      Tap.<T>subscribe(home, call.decoder(), actual, tap -> begin(call, tap));
+    }
+  }
+
+  private <T> Flux<T> flux(Call<T> call) {
+    return new Flux<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super T> actual) {
+        begin(call, actual);
+      }
+    };
+  }
+
+  private <T> Mono<T> mono(Call<T> call) {
+    return new Mono<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super T> actual) {
+        begin(call, actual);
+      }
+    };
+  }
+
+  private void checkRank(int rank) {
+    if (rank < 0 || rank >= links.length) {
+      throw new IllegalArgumentException("ranks are 0 to " + (links.length - 1) + ": " + rank);
+    }
+  }
+
+  private Call<Message> call(
+      int rank,
+      Kind kind,
+      String function,
+      @Nullable Payload request,
+      @Nullable Publisher<? extends Payload> requests,
+      CallOptions options) {
+    checkRank(rank);
+    return new Call<>(
+        rank,
+        kind,
+        function,
+        Names.bytes(function),
+        0,
+        message -> message,
+        request,
+        requests,
+        options.deadline());
+  }
+
+  // Streams
+
+  @Override
+  public <T> Disposable publish(String name, Publisher<? extends T> source, Codec<T> codec) {
+    return names.publish(name, source, codec);
+  }
+
+  @Override
+  public <T> Flux<T> subscribe(int rank, String name, Codec<T> codec, SubscribeOptions options) {
+    checkRank(rank);
+    Objects.requireNonNull(codec, "codec");
+    int await = (int) options.awaitPublisher().toMillis();
+    return flux(
+        new Call<>(
+            rank, Kind.STREAM, name, Names.bytes(name), await, codec::decode, null, null, null));
+  }
+
+  // RPC
+
+  @Override
+  public Disposable serve(String function, RpcHandler handler) {
+    return functions.serve(function, handler);
+  }
+
+  @Override
+  public Mono<Void> fireAndForget(int rank, String function, Payload request, CallOptions options) {
+    Objects.requireNonNull(request, "request");
+    return mono(call(rank, Kind.FORGET, function, request, null, options)).then();
+  }
+
+  @Override
+  public Mono<Message> requestResponse(
+      int rank, String function, Payload request, CallOptions options) {
+    Objects.requireNonNull(request, "request");
+    return mono(call(rank, Kind.RESPONSE, function, request, null, options));
+  }
+
+  @Override
+  public Flux<Message> requestStream(
+      int rank, String function, Payload request, CallOptions options) {
+    Objects.requireNonNull(request, "request");
+    return flux(call(rank, Kind.ANSWERS, function, request, null, options));
+  }
+
+  @Override
+  public Flux<Message> requestChannel(
+      int rank, String function, Publisher<? extends Payload> requests, CallOptions options) {
+    Objects.requireNonNull(requests, "requests");
+    return flux(call(rank, Kind.CHANNEL, function, null, requests, options));
+  }
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.rpc;
+
+import io.lci.am.Message;
+import io.lci.am.Payload;
+import org.reactivestreams.Publisher;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * Calls of functions of other ranks, and of this one, by name. Thread-safe; one per runtime. [Y6,
+ * Y7, X10]
+ *
+ * <p>All publishers are cold: each subscription is one call, made at its first request, with
+ * signals on loop 0. Demand and cancel travel. What ends a call, besides its handler: {@link
+ * io.lci.error.NoSuchFunctionException}, {@link io.lci.error.PeerFailedException}, {@link
+ * io.lci.error.PeerLeftException}, {@link io.lci.error.DeadlineExceededException}, {@link
+ * io.lci.error.ResourceExhaustedException} at one of the {@link io.lci.stream.StreamLimits}, {@link
+ * io.lci.error.ProtocolException}, {@link io.lci.error.LciClosedException}; a handler's failure is
+ * {@link io.lci.error.RemoteException}. Answers that were sent before the end are delivered before
+ * it. Payloads are written on loop 0 when their turn comes.
+ *
+ * <p>Who serves, or is called, must have called {@code LciRuntime.rpc()} or {@code streams()};
+ * until then calls wait, as a message to a port does that is not open.
+ */
+public interface Rpc {
+  /** Most bytes of a function's name, in UTF-8. */
+  int MAX_NAME = 255;
+
+  /**
+   * Serves a function.
+   *
+   * @param function its name: not empty, at most {@value #MAX_NAME} bytes
+   * @param handler what it does
+   * @return takes the name back when disposed: new calls get {@link
+   *     io.lci.error.NoSuchFunctionException}, those under way go on
+   * @throws IllegalStateException if this rank serves that name already
+   */
+  Disposable serve(String function, RpcHandler handler);
+
+  /**
+   * Calls without an answer.
+   *
+   * @param rank who serves it
+   * @param function its name
+   * @param request the payload
+   * @param options deadline
+   * @return completes when the request is on its way, which does not say that it was, or will be,
+   *     dealt with; cancel withdraws it before
+   */
+  Mono<Void> fireAndForget(int rank, String function, Payload request, CallOptions options);
+
+  /**
+   * Calls with one answer.
+   *
+   * @param rank who serves it
+   * @param function its name
+   * @param request the payload
+   * @param options deadline
+   * @return emits the answer, or completes empty if the handler did; cancel reaches the handler
+   */
+  Mono<Message> requestResponse(int rank, String function, Payload request, CallOptions options);
+
+  /**
+   * Calls with a stream of answers.
+   *
+   * @param rank who serves it
+   * @param function its name
+   * @param request the payload
+   * @param options deadline
+   * @return the answers
+   */
+  Flux<Message> requestStream(int rank, String function, Payload request, CallOptions options);
+
+  /**
+   * Calls with a stream of requests and one of answers.
+   *
+   * @param rank who serves it
+   * @param function its name
+   * @param requests subscribed on loop 0 at the first request; asked for one item, which is sent
+   *     unasked, and beyond it for what the handler asks for. Their error ends both directions,
+   *     here with that error. They may go on after the answers completed
+   * @param options deadline
+   * @return the answers; cancel ends both directions
+   */
+  Flux<Message> requestChannel(
+      int rank, String function, Publisher<? extends Payload> requests, CallOptions options);
+
+  /**
+   * As {@link #fireAndForget(int, String, Payload, CallOptions)} without a deadline.
+   *
+   * @param rank who serves it
+   * @param function its name
+   * @param request the payload
+   * @return as there
+   */
+  default Mono<Void> fireAndForget(int rank, String function, Payload request) {
+    return fireAndForget(rank, function, request, CallOptions.defaults());
+  }
+
+  /**
+   * As {@link #requestResponse(int, String, Payload, CallOptions)} without a deadline.
+   *
+   * @param rank who serves it
+   * @param function its name
+   * @param request the payload
+   * @return as there
+   */
+  default Mono<Message> requestResponse(int rank, String function, Payload request) {
+    return requestResponse(rank, function, request, CallOptions.defaults());
+  }
+
+  /**
+   * As {@link #requestStream(int, String, Payload, CallOptions)} without a deadline.
+   *
+   * @param rank who serves it
+   * @param function its name
+   * @param request the payload
+   * @return as there
+   */
+  default Flux<Message> requestStream(int rank, String function, Payload request) {
+    return requestStream(rank, function, request, CallOptions.defaults());
+  }
+
+  /**
+   * As {@link #requestChannel(int, String, Publisher, CallOptions)} without a deadline.
+   *
+   * @param rank who serves it
+   * @param function its name
+   * @param requests the payloads
+   * @return as there
+   */
+  default Flux<Message> requestChannel(
+      int rank, String function, Publisher<? extends Payload> requests) {
+    return requestChannel(rank, function, requests, CallOptions.defaults());
+  }
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.rpc;
+
+import io.lci.am.Message;
+import io.lci.am.Payload;
+import java.util.function.Function;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * A function that other ranks call. Implement the interactions that it has; a call of another one
+ * ends with {@link io.lci.error.NoSuchFunctionException}.
+ *
+ * <p>Methods are called on loop 0, once per call, and must not block: leave the loop by {@code
+ * subscribeOn} or {@code publishOn}. What they return is subscribed there once, asked for what the
+ * caller asked for, and cancelled when the caller cancels or its rank is gone. It may signal on any
+ * thread. Errors, thrown or signalled, reach the caller as code and message ({@link
+ * io.lci.error.RemoteException}). Payloads are written on loop 0 when their turn comes, and must
+ * not change after they were emitted.
+ */
+public interface RpcHandler {
+  /**
+   * A request without an answer.
+   *
+   * @param request the payload, and the caller's rank; tag 0
+   * @return ends when the request was dealt with: until then it takes one of the caller's places
+   *     ({@link io.lci.stream.StreamLimits#requests()}). An error is logged here, and nobody else
+   *     hears of it
+   */
+  default Mono<Void> fireAndForget(Message request) {
+    throw RpcHandlers.missing();
+  }
+
+  /**
+   * A request with one answer.
+   *
+   * @param request the payload, and the caller's rank
+   * @return the answer; empty is an answer, too
+   */
+  default Mono<? extends Payload> requestResponse(Message request) {
+    throw RpcHandlers.missing();
+  }
+
+  /**
+   * A request with a stream of answers.
+   *
+   * @param request the payload, and the caller's rank
+   * @return the answers
+   */
+  default Publisher<? extends Payload> requestStream(Message request) {
+    throw RpcHandlers.missing();
+  }
+
+  /**
+   * A stream of requests with a stream of answers.
+   *
+   * @param rank the caller
+   * @param requests to be subscribed once, on any thread; signals on loop 0. Demand travels to the
+   *     caller, and so does a cancel, which leaves the answers alone. Fails with the caller's
+   *     error, with {@link io.lci.error.OperationCancelledException} when the caller cancels the
+   *     whole, and with its rank's end. Without a subscriber it is cancelled when the answers end;
+   *     whoever subscribes after that gets {@link io.lci.error.OperationCancelledException}, too
+   * @return the answers; they may go on when the requests have ended, and the other way round. An
+   *     error ends both
+   */
+  default Publisher<? extends Payload> requestChannel(int rank, Flux<Message> requests) {
+    throw RpcHandlers.missing();
+  }
+
+  /**
+   * A handler of fire-and-forget alone.
+   *
+   * @param function called with the request
+   * @return the handler
+   */
+  static RpcHandler forget(Function<? super Message, Mono<Void>> function) {
+    return new RpcHandler() {
+      @Override
+      public Mono<Void> fireAndForget(Message request) {
+        return function.apply(request);
+      }
+    };
+  }
+
+  /**
+   * A handler of request-response alone.
+   *
+   * @param function called with the request
+   * @return the handler
+   */
+  static RpcHandler response(
+      Function<? super Message, ? extends Mono<? extends Payload>> function) {
+    return new RpcHandler() {
+      @Override
+      public Mono<? extends Payload> requestResponse(Message request) {
+        return function.apply(request);
+      }
+    };
+  }
+
+  /**
+   * A handler of request-stream alone.
+   *
+   * @param function called with the request
+   * @return the handler
+   */
+  static RpcHandler stream(
+      Function<? super Message, ? extends Publisher<? extends Payload>> function) {
+    return new RpcHandler() {
+      @Override
+      public Publisher<? extends Payload> requestStream(Message request) {
+        return function.apply(request);
+      }
+    };
+  }
+
+  /**
+   * A handler of request-channel alone.
+   *
+   * @param function called with the requests
+   * @return the handler
+   */
+  static RpcHandler channel(
+      Function<? super Flux<Message>, ? extends Publisher<? extends Payload>> function) {
+    return new RpcHandler() {
+      @Override
+      public Publisher<? extends Payload> requestChannel(int rank, Flux<Message> requests) {
+        return function.apply(requests);
+      }
+    };
+  }
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.rpc;
+
+import io.lci.error.LciException.Detail;
+import io.lci.error.NoSuchFunctionException;
+
+/** What {@link RpcHandler} answers where it is not implemented. */
+final class RpcHandlers {
+  private RpcHandlers() {}
+
+  static NoSuchFunctionException missing() {
+    return new NoSuchFunctionException(
+        Detail.of("handle", "error_no_such_function", "the function has no such interaction"));
+  }
+}

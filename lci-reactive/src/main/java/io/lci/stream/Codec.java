@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.stream;
+
+import io.lci.am.Encoder;
+import io.lci.am.MessageView;
+import io.lci.am.PayloadWriter;
+import java.util.function.Function;
+
+/**
+ * Makes bytes of an item and an item of bytes. Called on a loop: quick, and never blocking. No
+ * serialisation library comes with this; whoever has one wraps it by {@link #of}.
+ *
+ * @param <T> type of item
+ */
+public interface Codec<T> extends Encoder<T> {
+  /** Bytes as they are. The array is not copied before its turn comes. */
+  Codec<byte[]> BYTES = of((bytes, out) -> out.putBytes(bytes), MessageView::toByteArray);
+
+  /** Text as UTF-8. */
+  Codec<String> UTF8 = of((text, out) -> out.putUtf8(text), MessageView::utf8);
+
+  /** Four bytes, little-endian. */
+  Codec<Integer> INT = of((value, out) -> out.putInt(value), in -> in.getInt(0));
+
+  /** Eight bytes, little-endian. */
+  Codec<Long> LONG = of((value, out) -> out.putLong(value), in -> in.getLong(0));
+
+  /** Eight bytes, little-endian. */
+  Codec<Double> DOUBLE = of((value, out) -> out.putDouble(value), in -> in.getDouble(0));
+
+  /**
+   * Reads an item.
+   *
+   * @param in its bytes; {@link MessageView#rank()} is the sender, the tag is 0. Every access is
+   *     checked against the size
+   * @return the item, not null
+   */
+  T decode(MessageView in);
+
+  /**
+   * A codec of two functions.
+   *
+   * @param encoder writes
+   * @param decoder reads
+   * @param <T> type of item
+   * @return the codec
+   */
+  static <T> Codec<T> of(
+      Encoder<? super T> encoder, Function<? super MessageView, ? extends T> decoder) {
+    return new Codec<>() {
+      @Override
+      public void encode(T item, PayloadWriter out) {
+        encoder.encode(item, out);
+      }
+
+      @Override
+      public int sizeHint(T item) {
+        return encoder.sizeHint(item);
+      }
+
+      @Override
+      public T decode(MessageView in) {
+        return decoder.apply(in);
+      }
+    };
+  }
+}

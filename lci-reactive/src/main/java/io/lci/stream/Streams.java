@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.stream;
+
+import org.reactivestreams.Publisher;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+
+/**
+ * Streams between ranks: one rank publishes a {@code Flux} by a name, others subscribe to it.
+ * Thread-safe; one per runtime. [Y1-Y5, Y7]
+ *
+ * <p><b>Demand travels.</b> What the remote subscriber requests, up to a window of {@value
+ * StreamLimits#WINDOW} items, is requested from the published Flux; no more. Items come in order.
+ * Streams of a pair of ranks take turns, one frame each; one that nobody asks for delays none.
+ *
+ * <p><b>Who must call it.</b> The first call of {@code LciRuntime.streams()} or {@code rpc()} opens
+ * the port on which this rank is talked to. Until the other rank has done so, subscriptions wait,
+ * as a message to a port does that is not open.
+ */
+public interface Streams {
+  /** Most bytes of a name, in UTF-8. */
+  int MAX_NAME = 255;
+
+  /**
+   * Publishes a stream. Each remote subscription subscribes to {@code source} once, on loop 0, and
+   * requests what the subscriber requested; a cancel over there cancels that subscription. The
+   * source may signal on any thread. Its error travels as code and message ({@link
+   * io.lci.error.RemoteException}).
+   *
+   * @param name not empty, at most {@value #MAX_NAME} bytes
+   * @param source subscribed once per remote subscriber
+   * @param codec encodes on loop 0, when an item has its turn: items must not change after they
+   *     were emitted. An exception ends the stream as an error of the source
+   * @param <T> type of item
+   * @return takes the name back when disposed: new subscribers get {@link
+   *     io.lci.error.NoSuchStreamException}, those that are there go on
+   * @throws IllegalStateException if this rank publishes that name already
+   */
+  <T> Disposable publish(String name, Publisher<? extends T> source, Codec<T> codec);
+
+  /**
+   * As {@link #subscribe(int, String, Codec, SubscribeOptions)} with default options: an unknown
+   * name is an error at once.
+   *
+   * @param rank who publishes
+   * @param name its name
+   * @param codec decodes
+   * @param <T> type of item
+   * @return the stream
+   */
+  default <T> Flux<T> subscribe(int rank, String name, Codec<T> codec) {
+    return subscribe(rank, name, codec, SubscribeOptions.defaults());
+  }
+
+  /**
+   * Describes a subscription to a stream of another rank, or of this one. Cold: each subscription
+   * subscribes to the published Flux anew.
+   *
+   * @param rank who publishes
+   * @param name its name
+   * @param codec decodes on loop 0; an exception cancels the stream and ends the subscription
+   * @param options how long to wait for the name
+   * @param <T> type of item
+   * @return asks at the first request; signals on loop 0; completes and fails with the published
+   *     Flux ({@link io.lci.error.RemoteException}), or with {@link
+   *     io.lci.error.NoSuchStreamException}, {@link io.lci.error.PeerFailedException}, {@link
+   *     io.lci.error.PeerLeftException}, {@link io.lci.error.ResourceExhaustedException} at one of
+   *     the {@link StreamLimits}, {@link io.lci.error.ProtocolException}, {@link
+   *     io.lci.error.LciClosedException}. Items that were sent before the end are delivered before
+   *     it
+   */
+  <T> Flux<T> subscribe(int rank, String name, Codec<T> codec, SubscribeOptions options);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.lci.am.InboxOptions;
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.am.SenderOptions;
+import io.lci.error.LciException;
+import io.lci.error.PeerLeftException;
+import io.lci.matching.EngineOptions;
+import io.lci.matching.MatchingEngine;
+import io.lci.testing.LciLeakCheck;
+import io.lci.testing.LciTestJob;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Loops that serve several devices. */
+@ExtendWith(LciLeakCheck.class)
+class SharedLoopTest {
+  private static final Port PORT = Port.of(51, "shared");
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  private static LciOptions options(int loops, int devices) {
+    return LciOptions.builder().loops(loops).devices(devices).build();
+  }
+
+  @Test
+  void devicesAreSharedOutInOrder() {
+    try (LciTestJob job = LciTestJob.start(1, options(2, 5))) {
+      assertThat(job.rank(0).loops().stream().map(LciLoop::devices))
+          .containsExactly(List.of(0, 1), List.of(2, 3, 4));
+      assertThat(job.rank(0).snapshot().devices()).isEqualTo(5);
+    }
+    try (LciTestJob job = LciTestJob.start(1, options(3, 3))) {
+      assertThat(job.rank(0).loops().stream().map(LciLoop::devices))
+          .containsExactly(List.of(0), List.of(1), List.of(2));
+    }
+  }
+
+  /** Ranks need the same devices, not the same loops. */
+  @Test
+  void oneLoopTalksToManyOverAllDevices() {
+    int devices = 3;
+    int count = 5_000;
+    try (LciTestJob job = LciTestJob.start(2, rank -> options(rank == 0 ? 1 : 2, devices))) {
+      for (int to : new int[] {1, 0}) {
+        int home = job.rank(to).loops().size() - 1;
+        Mono<Long> received =
+            job.rank(to)
+                .inbox(PORT, InboxOptions.defaults().withLoop(home))
+                .receive(m -> m.getLong(0))
+                .take((long) devices * count)
+                .reduce(0L, Long::sum);
+        Mono<Void> sent =
+            Flux.range(0, devices)
+                .flatMap(
+                    device ->
+                        job.rank(1 - to)
+                            .sender(PORT, SenderOptions.defaults().withDevice(device))
+                            .sendAll(to, Flux.range(0, count), (n, out) -> out.putLong(n)))
+                .then();
+        assertThat(Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1())
+            .isEqualTo((long) devices * count * (count - 1) / 2);
+        for (int device = 0; device < devices; device++) {
+          assertThat(job.rank(1 - to).snapshot().counter("operations_am_done", device))
+              .as("device %d", device)
+              .isEqualTo(count);
+        }
+      }
+    }
+  }
+
+  /** Operations, too: each device of a loop has its own sends, receives and large messages. */
+  @Test
+  void operationsGoOverTheDeviceThatTheyName() {
+    int devices = 3;
+    try (LciTestJob job = LciTestJob.start(2, options(1, devices))) {
+      byte[] large = new byte[50_000];
+      for (int device = 0; device < devices; device++) {
+        for (Payload payload : List.of(Payload.ofLong(device), Payload.of(large))) {
+          Op receive = Op.receive(0, device, large.length).device(device);
+          Op send = Op.send(1, device, payload).device(device);
+          assertThat(
+                  Mono.zip(job.rank(1).post(receive), job.rank(0).post(send)).block(LIMIT).getT1())
+              .satisfies(c -> assertThat(c.size()).isEqualTo(payload.size()));
+        }
+        assertThat(
+                job.rank(0).snapshot().counter("operations_send_done", device)
+                    + job.rank(0).snapshot().counter("operations_send_posted", device))
+            .isEqualTo(2);
+      }
+      assertThatThrownBy(() -> job.rank(0).post(Op.send(1, 0, Payload.empty()).device(devices)))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("devices 0 to 2");
+    }
+  }
+
+  /** A receive is cancelled on its own device, in its own engine. */
+  @Test
+  void aCancelledReceiveIsFoundOnItsDevice() {
+    try (LciTestJob job = LciTestJob.start(1, options(1, 2))) {
+      LciRuntime lci = job.rank(0);
+      MatchingEngine engine = lci.engine(3, EngineOptions.defaults());
+      for (Op receive :
+          List.of(
+              Op.receive(0, 1, 8).device(1),
+              Op.receive(0, 1, 8).engine(engine),
+              Op.receive(0, 1, 8).engine(engine).device(1))) {
+        Disposable waiting = lci.post(receive).subscribe();
+        await().atMost(LIMIT).until(() -> lci.snapshot().counter("receives_pending") == 1);
+        waiting.dispose();
+        await().atMost(LIMIT).until(() -> lci.snapshot().counter("receives_pending") == 0);
+      }
+    }
+  }
+
+  /** What one device refuses does not hold up the other device of the loop. */
+  @Test
+  void aKeyIsADeviceARankAndAPort() {
+    try (LciTestJob job = LciTestJob.start(2, options(1, 2))) {
+      LciRuntime from = job.rank(0);
+      AtomicInteger parked = new AtomicInteger();
+      List<Throwable> errors = new CopyOnWriteArrayList<>();
+      // Device 0: the port is not open there, so all but the first wait.
+      for (int i = 0; i < 10; i++) {
+        from.post(Op.am(1, PORT, Payload.ofInt(i)).device(0))
+            .subscribe(c -> {}, errors::add, parked::incrementAndGet);
+      }
+      await().atMost(LIMIT).until(() -> from.snapshot().counter("loop_parked") == 9);
+      // Device 1 has a slot of its own for an announcement.
+      from.post(Op.am(1, PORT, Payload.ofInt(10)).device(1)).block(LIMIT);
+      assertThat(from.snapshot().counter("loop_parked")).isEqualTo(9);
+      assertThat(
+              job.rank(1).inbox(PORT).receive(m -> m.getInt(0)).take(11).collectList().block(LIMIT))
+          .hasSize(11)
+          .doesNotHaveDuplicates();
+      await().atMost(LIMIT).until(() -> parked.get() == 10);
+      assertThat(errors).isEmpty();
+    }
+  }
+
+  /** Every device tells of a peer's end; the program hears of it once, after the last message. */
+  @Test
+  void aPeersEndIsToldOnce() {
+    try (LciTestJob job = LciTestJob.start(2, options(1, 3))) {
+      LciRuntime stays = job.rank(0);
+      List<PeerEvent> events = new CopyOnWriteArrayList<>();
+      stays.peerEvents().subscribe(events::add, e -> {});
+      List<Throwable> ended = new CopyOnWriteArrayList<>();
+      for (int device = 0; device < 3; device++) {
+        stays.post(Op.receive(1, 1, 8).device(device)).subscribe(c -> {}, ended::add);
+      }
+      await().atMost(LIMIT).until(() -> stays.snapshot().counter("receives_pending") == 3);
+      job.rank(1).close();
+      await().atMost(LIMIT).until(() -> ended.size() == 3);
+      assertThat(ended)
+          .allSatisfy(e -> assertThat(e).isInstanceOf(PeerLeftException.class))
+          .extracting(e -> ((LciException) e).device())
+          .containsExactlyInAnyOrder(0, 1, 2);
+      stays.barrier().onErrorComplete().block(LIMIT); // turns of the loop
+      assertThat(events).containsExactly(new PeerEvent(1, PeerEvent.State.LEFT));
+    }
+  }
+}

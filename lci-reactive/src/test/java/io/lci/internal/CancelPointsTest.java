@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lci.Op;
+import io.lci.PostOptions;
+import io.lci.am.Message;
+import io.lci.internal.Operations.How;
+import io.lci.internal.Operations.Kind;
+import io.lci.nativebridge.Codes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.reactivestreams.Subscription;
+import reactor.core.publisher.BaseSubscriber;
+import reactor.core.publisher.Flux;
+
+/** Cancel at every point of an operation's life: no signal follows, and nothing is held. */
+class CancelPointsTest {
+  /** Where in its life it is. */
+  enum Point {
+    BEFORE_REQUEST,
+    REQUESTED_ELSEWHERE,
+    REQUESTED,
+    IN_ARRAY_DONE,
+    IN_ARRAY_POSTED,
+    IN_ARRAY_REFUSED,
+    PARKED,
+    POSTED,
+    DURING_SIGNAL,
+    AFTER
+  }
+
+  private final Operations operations = new Operations();
+  private final Recorder recorder = new Recorder();
+  private final List<Object> discarded = new ArrayList<>();
+
+  @AfterEach
+  void close() {
+    operations.close();
+  }
+
+  static Stream<Arguments> all() {
+    return Stream.of(Point.values())
+        .flatMap(
+            point ->
+                Stream.of(Kind.values())
+                    .flatMap(
+                        kind ->
+                            Stream.of(How.values()).map(how -> Arguments.of(point, kind, how))));
+  }
+
+  // Proves: U4
+  // On: inproc
+  @ParameterizedTest(name = "{0} {1} {2}")
+  @MethodSource("all")
+  void nothingFollowsAndNothingIsHeld(Point point, Kind kind, How how) throws Exception {
+    Op op = operations.op(kind, 1).deadline(Duration.ofSeconds(10));
+    operations.turns(1);
+    Flux.from(operations.publisher(how, op, PostOptions.defaults()))
+        .doOnDiscard(Object.class, discarded::add)
+        .subscribe(recorder);
+    cancelAt(point);
+    operations.turns(4);
+    operations.endAll(kind == Kind.RECEIVE ? Codes.ERR_CANCELLED : Codes.DONE);
+    operations.clock.advanceTimeBy(Duration.ofHours(1)); // its deadline is over, too
+    operations.turns(3);
+    boolean ended = point == Point.AFTER;
+    boolean seen = ended || point == Point.DURING_SIGNAL;
+    assertThat(recorder.elements).isEqualTo(seen ? 1 : 0);
+    assertThat(recorder.terminals).isEqualTo(ended ? 1 : 0);
+    assertThat(operations.parked()).isZero();
+    assertThat(operations.inSlots()).isZero();
+    boolean refused = point == Point.PARKED || point == Point.IN_ARRAY_REFUSED;
+    assertThat(discarded.contains(op)).isEqualTo(refused && how == How.BULK);
+    boolean late = point == Point.IN_ARRAY_DONE && kind == Kind.GET; // receives are never done
+    assertThat(discarded.stream().anyMatch(Message.class::isInstance)).isEqualTo(late);
+  }
+
+  private void cancelAt(Point point) throws InterruptedException {
+    switch (point) {
+      case BEFORE_REQUEST -> {
+        recorder.cancel();
+        recorder.request(1);
+      }
+      case REQUESTED_ELSEWHERE -> {
+        Thread elsewhere = new Thread(() -> recorder.request(1));
+        elsewhere.start();
+        elsewhere.join();
+        recorder.cancel();
+      }
+      case REQUESTED -> {
+        recorder.request(1);
+        recorder.cancel();
+      }
+      case IN_ARRAY_DONE -> inArray(Codes.DONE);
+      case IN_ARRAY_POSTED -> inArray(Codes.POSTED);
+      case IN_ARRAY_REFUSED -> inArray(Codes.RETRY_NOCREDIT);
+      case PARKED -> {
+        request(Codes.RETRY_NOCREDIT);
+        assertThat(operations.parked()).isEqualTo(1);
+        recorder.cancel();
+      }
+      case POSTED -> {
+        request(Codes.POSTED);
+        assertThat(operations.inSlots()).isEqualTo(1);
+        recorder.cancel();
+      }
+      case DURING_SIGNAL -> {
+        recorder.cancelling = true;
+        request(Codes.POSTED);
+        operations.endAll(Codes.DONE);
+      }
+      case AFTER -> {
+        request(Codes.POSTED);
+        operations.endAll(Codes.DONE);
+        recorder.cancel();
+      }
+    }
+  }
+
+  private void request(int answer) {
+    operations.answer(answer);
+    recorder.request(1);
+    operations.turns(3);
+  }
+
+  /** The cancel comes while the core looks at the operation. */
+  private void inArray(int answer) {
+    operations.core.script =
+        submitted -> {
+          recorder.cancel();
+          return operations.remembered(submitted, answer);
+        };
+    recorder.request(1);
+    operations.turns(3);
+  }
+
+  private static final class Recorder extends BaseSubscriber<Object> {
+    int elements;
+    int terminals;
+    boolean cancelling;
+
+    @Override
+    protected void hookOnSubscribe(Subscription subscription) {}
+
+    @Override
+    protected void hookOnNext(Object value) {
+      elements++;
+      if (cancelling) {
+        cancel();
+      }
+    }
+
+    @Override
+    protected void hookOnComplete() {
+      terminals++;
+    }
+
+    @Override
+    protected void hookOnError(Throwable error) {
+      throw new AssertionError(error);
+    }
+  }
+}

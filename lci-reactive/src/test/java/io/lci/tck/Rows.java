@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.tck;
+
+import io.lci.LciRuntime;
+import io.lci.Op;
+import io.lci.PostOptions;
+import io.lci.am.Payload;
+import io.lci.completion.CompletionGraph;
+import io.lci.completion.CompletionQueue;
+import io.lci.completion.CompletionTarget;
+import io.lci.completion.Counter;
+import io.lci.completion.QueueOptions;
+import io.lci.completion.Synchronizer;
+import io.lci.rma.LciBuffer;
+import io.lci.tck.Row.Kind;
+import java.util.List;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+
+/** Every publisher of the library: the one table. */
+final class Rows {
+  /** Most elements that are laid ready in what stores them without a bound. */
+  private static final int READY = 200;
+
+  private Rows() {}
+
+  /** Whose class is this library's own. */
+  static List<Row> raw() {
+    return List.of(
+        row("Inbox.receive(decoder)", Kind.TAP, (w, n) -> w.fed().receive(m -> m.getLong(0)))
+            .failing(w -> w.disposed().receive(m -> 0)),
+        row("Inbox.receive()", Kind.TAP, (w, n) -> w.fed().receive())
+            .failing(w -> w.disposed().receive()),
+        row("Inbox.receiveRetained()", Kind.TAP, (w, n) -> w.fed().receiveRetained())
+            .failing(w -> w.disposed().receiveRetained()),
+        row("Inbox.receiveBatches(3)", Kind.TAP, (w, n) -> w.fed().receiveBatches(3))
+            .failing(w -> w.disposed().receiveBatches(3)),
+        row(
+                "Inbox.receiveBatches(3, decoder)",
+                Kind.TAP,
+                (w, n) -> w.fed().receiveBatches(3, m -> m.getLong(0)))
+            .failing(w -> w.disposed().receiveBatches(3, m -> 0)),
+        row("CompletionQueue.completions()", Kind.TAP, Rows::queue)
+            .failing(
+                w -> {
+                  CompletionQueue queue = w.here().queue(QueueOptions.defaults());
+                  queue.dispose();
+                  return queue.completions();
+                }),
+        row("Synchronizer.firings()", Kind.TAP, (w, n) -> synchronizer(w, n).firings())
+            .failing(w -> disposedSynchronizer(w).firings()),
+        row("LciRuntime.peerEvents()", Kind.REPLAY, (w, n) -> w.left().peerEvents()).done(),
+        row("Sender.route", Kind.COLD, Rows::route)
+            .failing(w -> w.closedSender().route(Flux.just(1), i -> 0, (i, out) -> out.putInt(i))),
+        row("LciRuntime.post(Publisher)", Kind.COLD, Rows::posts)
+            .failing(
+                w ->
+                    w.closed()
+                        .post(
+                            Flux.just(Op.am(0, w.sink(), Payload.empty())),
+                            PostOptions.defaults())),
+        row("LciRuntime.post(am)", Kind.ONE, (w, n) -> w.here().post(am(w)))
+            .failing(w -> w.closed().post(Op.am(0, w.sink(), Payload.empty()))),
+        row(
+                "LciRuntime.post(get)",
+                Kind.ONE,
+                (w, n) -> w.here().post(Op.get(w.remote(), 0, Long.BYTES)))
+            .done(),
+        row("LciRuntime.receive", Kind.ONCE, Rows::receive).failing(w -> w.closed().receive(0, 1)),
+        row("LciRuntime.send", Kind.NONE, (w, n) -> w.alone().send(0, 1, Payload.empty()))
+            .failing(w -> w.closed().send(0, 1, Payload.empty())),
+        row("Sender.send", Kind.NONE, (w, n) -> w.here().sender(w.sink()).send(1, Payload.empty()))
+            .failing(w -> w.closedSender().send(0, Payload.empty())),
+        row("Sender.sendAll", Kind.NONE, Rows::sendAll)
+            .failing(w -> w.closedSender().sendAll(0, Flux.just(1), (i, out) -> out.putInt(i))),
+        row("RemoteMemory.put", Kind.NONE, (w, n) -> w.remote().put(0, Payload.ofLong(1))).done(),
+        row("RemoteMemory.get(buffer)", Kind.NONE, Rows::get).done(),
+        row("LciRuntime.barrier", Kind.NONE, (w, n) -> w.alone().barrier())
+            .failing(w -> w.closed().barrier()),
+        row("Synchronizer.next()", Kind.ONCE, (w, n) -> synchronizer(w, n).next())
+            .failing(w -> disposedSynchronizer(w).next()),
+        row("Counter.reaches", Kind.ONE, (w, n) -> w.use(w.here().counter()).reaches(0))
+            .failing(
+                w -> {
+                  Counter counter = w.here().counter();
+                  counter.dispose();
+                  return counter.reaches(1);
+                }),
+        row("CompletionGraph.run()", Kind.ONCE, (w, n) -> w.use(graph(w)).run())
+            .failing(
+                w -> {
+                  CompletionGraph graph = graph(w);
+                  graph.dispose();
+                  return graph.run();
+                }));
+  }
+
+  /** Which are made of operators, and inherit from them. */
+  static List<Row> composed() {
+    return List.of(
+        row("LciRuntime.exchange(bytes)", Kind.ONE, (w, n) -> w.alone().exchange(new byte[1]))
+            .done(),
+        row("LciRuntime.peerGone", Kind.ONE, (w, n) -> w.left().peerGone(1)).done(),
+        row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES)).done(),
+        row("Inbox.onClose()", Kind.NONE, (w, n) -> w.disposed().onClose()).done(),
+        row("LciRuntime.onClose()", Kind.NONE, (w, n) -> w.closed().onClose()).done(),
+        row(
+                "LciRuntime.disposeGracefully",
+                Kind.NONE,
+                (w, n) -> w.closed().disposeGracefully(TckWorld.LIMIT))
+            .done());
+  }
+
+  private static Op am(TckWorld world) {
+    return Op.am(1, world.sink(), Payload.ofLong(1));
+  }
+
+  private static Publisher<?> queue(TckWorld world, long elements) {
+    CompletionQueue queue =
+        world.use(world.here().queue(QueueOptions.defaults().withKind(QueueOptions.Kind.LINKED)));
+    signal(world, queue, elements);
+    return queue.completions();
+  }
+
+  private static Synchronizer synchronizer(TckWorld world, long elements) {
+    Synchronizer synchronizer = world.use(world.here().synchronizer(1));
+    signal(world, synchronizer, elements);
+    return synchronizer;
+  }
+
+  private static Synchronizer disposedSynchronizer(TckWorld world) {
+    Synchronizer synchronizer = world.here().synchronizer(1);
+    synchronizer.dispose();
+    return synchronizer;
+  }
+
+  private static void signal(TckWorld world, CompletionTarget target, long elements) {
+    int count = (int) Math.min(elements, READY);
+    Flux<Op> ops = Flux.range(0, count).map(i -> am(world).tag(i).completeTo(target));
+    world.here().post(ops, PostOptions.defaults()).blockLast(TckWorld.LIMIT);
+  }
+
+  private static Publisher<?> route(TckWorld world, long elements) {
+    return world
+        .here()
+        .sender(world.sink())
+        .route(range(elements), n -> 1, (n, out) -> out.putLong(n));
+  }
+
+  private static Publisher<?> posts(TckWorld world, long elements) {
+    return world.here().post(range(elements), n -> am(world).tag(n), PostOptions.defaults());
+  }
+
+  private static Publisher<?> sendAll(TckWorld world, long elements) {
+    return world
+        .here()
+        .sender(world.sink())
+        .sendAll(1, Flux.range(0, 10), (n, out) -> out.putLong(n));
+  }
+
+  private static Flux<Integer> range(long elements) {
+    return Flux.range(0, (int) Math.min(elements, Integer.MAX_VALUE));
+  }
+
+  private static Publisher<?> receive(TckWorld world, long elements) {
+    LciRuntime alone = world.alone();
+    world.use(alone.send(0, 7, Payload.ofLong(7)).subscribe());
+    return alone.receive(0, 7);
+  }
+
+  private static Publisher<?> get(TckWorld world, long elements) {
+    LciBuffer target = world.here().buffer(Long.BYTES);
+    return world.remote().get(0, target);
+  }
+
+  private static CompletionGraph graph(TckWorld world) {
+    CompletionGraph.Builder builder = world.here().graph();
+    builder.call(results -> 1);
+    return builder.build();
+  }
+
+  private static Draft row(
+      String name, Kind kind, BiFunction<TckWorld, Long, Publisher<?>> create) {
+    return new Draft(name, kind, create);
+  }
+
+  /** A row that lacks its failure. */
+  private record Draft(String name, Kind kind, BiFunction<TckWorld, Long, Publisher<?>> create) {
+    Row failing(@Nullable Function<TckWorld, Publisher<?>> failed) {
+      return new Row(name, kind, create, failed);
+    }
+
+    /** It cannot fail at once. */
+    Row done() {
+      return failing(null);
+    }
+  }
+}

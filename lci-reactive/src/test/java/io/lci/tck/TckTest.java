@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.tck;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lci.tck.Row.Kind;
+import io.lci.tck.Rules.Skip;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+
+/**
+ * The TCK of Reactive Streams for every publisher and for what the bulk operators are to their
+ * upstream, over ranks in one process, and the same under chaos. The result is docs/tck.md: {@code
+ * -Dtck.write=true} writes it, else it must be what was run.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+@Timeout(600) // only ends what hangs
+class TckTest {
+  private static final Map<String, String> SETTINGS =
+      Map.of("inproc", "", "chaos", "seed=5,delay=0.2,ticks=12,refuse=0.1,short=0.2");
+
+  private final Map<String, TckWorld> worlds = new LinkedHashMap<>();
+  private final TckPage page = new TckPage();
+
+  /**
+   * What is run.
+   *
+   * @param setting over what
+   * @param row the publisher
+   * @param taken whether it is bounded by {@code take(n)}
+   * @param raw whether its class is the library's own
+   */
+  record Case(String setting, Row row, boolean taken, boolean raw) {
+    @Override
+    public String toString() {
+      return setting + ": " + row + (taken ? ".take(n)" : "");
+    }
+
+    Set<Skip> skips() {
+      Set<Skip> skips = EnumSet.noneOf(Skip.class);
+      Kind kind = row.kind();
+      if (kind.unicast) {
+        skips.add(Skip.UNICAST);
+      }
+      if (!taken && kind.isEndless()) {
+        skips.add(Skip.ENDLESS);
+      }
+      if (kind.max <= 1 || kind == Kind.REPLAY) {
+        skips.add(Skip.SHORT);
+      }
+      if (row.failed() == null) {
+        skips.add(Skip.NO_FAILURE);
+      }
+      return skips;
+    }
+  }
+
+  static Stream<Case> publishers() {
+    List<Case> cases = new ArrayList<>();
+    for (String setting : List.of("inproc", "chaos")) {
+      for (Row row : Rows.raw()) {
+        if (row.kind() != Kind.REPLAY) { // its rules ask for more than there is
+          cases.add(new Case(setting, row, false, true));
+        }
+        if (row.kind().isEndless()) {
+          cases.add(new Case(setting, row, true, true));
+        }
+      }
+      for (Row row : Rows.composed()) {
+        cases.add(new Case(setting, row, false, false));
+      }
+    }
+    return cases.stream();
+  }
+
+  // Proves: U5
+  // On: inproc, chaos
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("publishers")
+  @Order(1)
+  void publisherFollowsTheRules(Case run) throws ReflectiveOperationException {
+    TckWorld world = world(run.setting);
+    long max =
+        !run.taken
+            ? run.row.kind().max
+            : run.row.kind() == Kind.REPLAY ? world.peers() : Integer.MAX_VALUE;
+    Rules rules = new Rules();
+    rules.run(
+        new PublisherRules(
+            world,
+            run.row,
+            max,
+            run.raw,
+            elements -> publisher -> run.taken ? take(publisher, elements) : publisher));
+    world.clean();
+    rules.allow(run.skips());
+    page.add(
+        run.raw ? "Publishers" : "Publishers made of operators",
+        run.row.name() + (run.taken ? ".take(n)" : ""),
+        run.setting,
+        rules);
+    assertThat(rules.faults).isEmpty();
+  }
+
+  private static Publisher<?> take(Publisher<?> publisher, long elements) {
+    return Flux.from(publisher).take(elements);
+  }
+
+  static Stream<Arguments> subscribers() {
+    return Stream.of("inproc", "chaos")
+        .flatMap(
+            setting ->
+                SubscriberRules.operators().stream()
+                    .map(operator -> Arguments.of(setting, operator)));
+  }
+
+  @ParameterizedTest(name = "{0}: {1}")
+  @MethodSource("subscribers")
+  @Order(2)
+  void operatorFollowsTheRulesAsSubscriber(String setting, SubscriberRules.Operator operator)
+      throws ReflectiveOperationException {
+    TckWorld world = world(setting);
+    Rules rules = new Rules();
+    SubscriberRules verification = new SubscriberRules(world, operator);
+    verification.startPublisherExecutorService();
+    rules.run(verification);
+    verification.shutdownPublisherExecutorService();
+    rules.allow(Set.of());
+    page.add("Bulk operators as subscribers", operator.name(), setting, rules);
+    assertThat(rules.faults).isEmpty();
+  }
+
+  @Test
+  @Order(3)
+  void nothingIsLeftBehind() {
+    List<String> faults = new ArrayList<>();
+    worlds.values().forEach(world -> faults.addAll(world.faults()));
+    assertThat(faults).isEmpty();
+  }
+
+  @Test
+  @Order(4)
+  void thePageSaysWhatWasRun() throws IOException {
+    page.print(System.out);
+    page.writeOrCheck();
+  }
+
+  private TckWorld world(String setting) {
+    return worlds.computeIfAbsent(setting, name -> new TckWorld(SETTINGS.get(name)));
+  }
+
+  @AfterAll
+  void close() {
+    worlds.values().forEach(TckWorld::close);
+  }
+}

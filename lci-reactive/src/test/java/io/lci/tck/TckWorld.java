@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.tck;
+
+import io.lci.LciOptions;
+import io.lci.LciRuntime;
+import io.lci.LciSnapshot;
+import io.lci.am.Inbox;
+import io.lci.am.InboxOptions;
+import io.lci.am.Port;
+import io.lci.am.Sender;
+import io.lci.rma.MemoryRegion;
+import io.lci.rma.RemoteMemory;
+import io.lci.testing.LciLeakCheck;
+import io.lci.testing.LciTestJob;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
+import reactor.core.publisher.Flux;
+
+/**
+ * What publishers are made of: two ranks that talk, a rank alone, a runtime that is closed, and one
+ * whose peers have left.
+ */
+final class TckWorld implements AutoCloseable {
+  static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final int PEERS = 3;
+  private static final Port SINK = Port.of(1, "sink");
+  private static final int REGION = 64;
+
+  private final LciTestJob pair;
+  private final LciTestJob alone;
+  private final LciTestJob left;
+  private final LciRuntime closed;
+  private final Sender closedSender;
+  private final Disposable sink;
+  private final MemoryRegion region;
+  private final RemoteMemory remote;
+  private final AtomicInteger ports = new AtomicInteger(1);
+  private Disposable.Composite used = Disposables.composite();
+
+  /**
+   * @param chaos the plan, or empty
+   */
+  TckWorld(String chaos) {
+    LciOptions.Builder builder = LciOptions.builder().stallWarning(Duration.ZERO); // on purpose
+    LciOptions options =
+        chaos.isEmpty() ? builder.build() : builder.attribute("chaos", chaos).build();
+    pair = LciTestJob.start(2, options);
+    alone = LciTestJob.start(1, options);
+    left = LciTestJob.start(1 + PEERS, options);
+    left.ranks().subList(1, left.size()).forEach(LciRuntime::close);
+    left.rank(0).peerEvents().take(PEERS).blockLast(LIMIT);
+    LciTestJob over = LciTestJob.start(1, options);
+    closed = over.rank(0);
+    closedSender = closed.sender(SINK);
+    over.close();
+    sink = pair.rank(1).inbox(SINK).handle(m -> {});
+    region = pair.rank(1).allocate(REGION);
+    remote = here().remote(1, region.handle());
+  }
+
+  LciRuntime here() {
+    return pair.rank(0);
+  }
+
+  LciRuntime alone() {
+    return alone.rank(0);
+  }
+
+  /** Its {@link #peers()} have left. */
+  LciRuntime left() {
+    return left.rank(0);
+  }
+
+  int peers() {
+    return PEERS;
+  }
+
+  LciRuntime closed() {
+    return closed;
+  }
+
+  Sender closedSender() {
+    return closedSender;
+  }
+
+  /** A port of rank 1 that takes everything. */
+  Port sink() {
+    return SINK;
+  }
+
+  /** Memory of rank 1. */
+  RemoteMemory remote() {
+    return remote;
+  }
+
+  /** An inbox to which a sender of rank 1 sends without end. */
+  Inbox fed() {
+    Inbox inbox = inbox();
+    use(
+        pair.rank(1)
+            .sender(inbox.port())
+            .sendAll(0, Flux.range(0, Integer.MAX_VALUE), (n, out) -> out.putLong(n))
+            .subscribe(v -> {}, e -> {})); // the inbox closes before it
+    return inbox;
+  }
+
+  private Inbox inbox() {
+    int port = ports.incrementAndGet();
+    InboxOptions options = InboxOptions.defaults().withMessages(64).withMaxRetained(1 << 16);
+    return use(here().inbox(Port.of(port, "tck" + port), options));
+  }
+
+  /** An inbox that is closed. */
+  Inbox disposed() {
+    Inbox inbox = inbox();
+    inbox.dispose();
+    inbox.onClose().block(LIMIT);
+    return inbox;
+  }
+
+  /** Disposes of it when the row was run: its end must not meet the next rule. */
+  <T extends Disposable> T use(T resource) {
+    used.add(resource);
+    return resource;
+  }
+
+  /** After each row. */
+  void clean() {
+    used.dispose();
+    used = Disposables.composite();
+  }
+
+  /** Closes everything and looks at the ledgers; what is lent is nobody's fault here. */
+  List<String> faults() {
+    close();
+    List<String> faults = new ArrayList<>();
+    for (LciTestJob job : List.of(pair, alone, left)) {
+      for (LciRuntime rank : job.ranks()) {
+        LciSnapshot snapshot = rank.snapshot();
+        LciLeakCheck.faultsOf(rank.toString(), snapshot).stream()
+            .filter(fault -> !fault.contains("loop_leased")) // nobody releases under these rules
+            .forEach(faults::add);
+      }
+    }
+    return faults;
+  }
+
+  @Override
+  public void close() {
+    clean();
+    sink.dispose();
+    remote.dispose();
+    pair.close();
+    alone.close();
+    left.close();
+  }
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154  # shell_tests.sh sets work, dir and base
+# The sample kv-service in three processes, as its page says: requests by curl, load by wrk, a rank killed under load, an
+# orderly end. Usage: LCI=./lci kv_service_test.sh KEYS SECONDS
+here=$(dirname "${BASH_SOURCE[0]}")
+# shellcheck source=../support/shell_tests.sh
+source "$here/../support/shell_tests.sh"
+readonly lci=${LCI:?path of the lci tool} keys=${1:?keys that a writer writes} seconds=${2:?seconds of load}
+readonly RANKS=3
+
+# start: three ranks on free ports; their addresses come into url[].
+start() {
+  LCI_JAVA_OPTS=-Xmx128m "$lci" run -n $RANKS --grace 600 --dir "$dir/job" kv-service --port 0 \
+    > "$dir/out" 2> "$dir/err" < /dev/null &
+  launcher=$!
+  # shellcheck disable=SC2064  # this launcher; its ranks go with it
+  trap "kill -9 $launcher 2> /dev/null" EXIT
+  within serve_all
+  local rank
+  for ((rank = 0; rank < RANKS; rank++)); do
+    url[rank]=$(sed -n "s/^.*rank $rank serves //p" "$dir/out")
+  done
+}
+
+serve_all() {
+  ! is_gone "$launcher" || fail "it ended: $(tail -n 5 "$dir/err")"
+  [[ $(grep -c ' serves http://' "$dir/out") == "$RANKS" ]]
+}
+
+# stop: an orderly end of all.
+stop() {
+  kill -TERM "$launcher"
+  within is_gone "$launcher"
+  wait "$launcher"
+  equal $? 143 "exit code of the job: $(tail -n 5 "$dir/err")"
+  is_empty "$dir/job" || fail "left in the job's base: $(find "$dir/job")"
+  trap - EXIT
+}
+
+# request METHOD RANK PATH [CURL-OPTION...]: the status, and the body in $dir/body.
+request() {
+  local method=$1 rank=$2 path=$3
+  shift 3
+  curl -s -m 30 -X "$method" -o "$dir/body" -w '%{http_code}' "$@" "${url[rank]}$path"
+}
+
+rank_pid() {
+  local pid
+  for pid in $(cat "/proc/$launcher/task/$launcher/children" 2> /dev/null); do
+    { tr '\0' '\n' < "/proc/$pid/environ" | grep -qx "LCI_RANK=$1"; } 2> /dev/null && echo "$pid" && return
+  done
+  return 1
+}
+
+test_requests() {
+  start
+  equal "$(request PUT 0 /kv/greeting --data-binary hello)" 201
+  equal "$(request GET 1 /kv/greeting)" 200
+  equal "$(cat "$dir/body")" hello
+  equal "$(request PUT 2 /kv/greeting --data-binary 'good day')" 204
+  equal "$(request GET 0 '/scan?prefix=gre')" 200
+  equal "$(cat "$dir/body")" $'id: greeting\ndata: good day'
+  equal "$(request DELETE 1 /kv/greeting)" 204
+  equal "$(request GET 2 /kv/greeting)" 404
+  equal "$(request PUT 0 /kv/large --data-binary "@$lci")" 413
+  equal "$(request GET 1 /prometheus)" 200
+  contains "$(cat "$dir/body")" 'kv_requests_total{operation="GET",status="200"} 1.0'
+  stop
+}
+
+test_load() {
+  start
+  equal "$(request PUT 0 /kv/key --data-binary value)" 201
+  wrk -t 1 -c 16 -d "${seconds}s" "${url[1]}/kv/key" > "$dir/wrk" || fail "wrk: $(cat "$dir/wrk")"
+  grep -q 'Requests/sec' "$dir/wrk" || fail "no figures: $(cat "$dir/wrk")"
+  ! grep -E 'Socket errors|Non-2xx' "$dir/wrk" || fail "$(cat "$dir/wrk")"
+  grep -E 'requests in' "$dir/wrk"
+  stop
+}
+
+# writer RANK: writes its keys one after the other through that rank. A line for each as it is answered: status, key.
+writer() {
+  local rank=$1 i
+  for ((i = 0; i < keys; i++)); do
+    printf 'next\nurl = "%s/kv/w%s-%s"\nrequest = PUT\ndata-binary = "value %s of %s"\noutput = /dev/null\nwrite-out = "%%{http_code} w%s-%s\\n"\n' \
+      "${url[rank]}" "$rank" "$i" "$i" "$rank" "$rank" "$i"
+  done | sed 1d | stdbuf -oL curl -s -m 120 -K - > "$dir/written.$rank"
+}
+
+# Every write that was acknowledged is there, unless its owner is the dead rank: then the answer is 503, and says so.
+test_kill_under_load() {
+  start
+  local victim=2 rank status key owner value lost=0 kept=0
+  writer 0 & local first=$!
+  writer 1 & local second=$!
+  within has_lines "$dir/written.0" $((keys / 4))
+  within has_lines "$dir/written.1" $((keys / 4))
+  kill -9 "$(rank_pid $victim)"
+  echo "killed after $(cat "$dir"/written.? | wc -l) of $((2 * keys)) answers"
+  wait "$first" "$second"
+  cat "$dir"/written.? > "$dir/written"
+  equal "$(wc -l < "$dir/written")" $((2 * keys)) "answers"
+  ! grep -vE '^(201|503) ' "$dir/written" || fail "neither written nor refused"
+  while read -r status key; do
+    rank=${key:1:1}
+    value=$(request GET $((1 - rank)) "/kv/$key" -D "$dir/head")
+    owner=$(sed -n 's/^kv-owner: \([0-9]*\).*/\1/Ip' "$dir/head")
+    if [[ $owner == "$victim" ]]; then
+      equal "$value" 503 "$key of the dead rank"
+      contains "$(cat "$dir/body")" "rank $victim, which has this key, is gone"
+      lost=$((lost + 1))
+    elif [[ $status == 201 ]]; then
+      equal "$value" 200 "$key was acknowledged"
+      equal "$(cat "$dir/body")" "value ${key#*-} of $rank"
+      kept=$((kept + 1))
+    else
+      fail "$key was refused although rank $owner lives"
+    fi
+  done < "$dir/written"
+  echo "$kept acknowledged writes are there, $lost keys of the dead rank answer 503"
+  ((kept > 0 && lost > 0)) || fail "nothing to compare"
+  kill -TERM "$launcher"
+  within is_gone "$launcher"
+  trap - EXIT
+  is_empty "$dir/job" || fail "left in the job's base: $(find "$dir/job")"
+}
+
+run_tests

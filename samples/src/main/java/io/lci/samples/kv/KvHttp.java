@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.samples.kv;
+
+import io.lci.error.DeadlineExceededException;
+import io.lci.error.LciClosedException;
+import io.lci.error.LciException;
+import io.lci.error.MemoryClosedException;
+import io.lci.error.OperationCancelledException;
+import io.lci.error.PeerFailedException;
+import io.lci.error.PeerLeftException;
+import io.lci.error.ResourceExhaustedException;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.QueryStringDecoder;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Mono;
+import reactor.netty.http.server.HttpServerRequest;
+import reactor.netty.http.server.HttpServerResponse;
+import reactor.netty.http.server.HttpServerRoutes;
+
+/** The service's HTTP interface: what a request means, and which status its end has. */
+final class KvHttp {
+  private static final String KEYS = "/kv/";
+  private static final String TEXT = "text/plain; charset=utf-8";
+  private static final String BYTES = "application/octet-stream";
+
+  /** What decoding makes of bytes that are no UTF-8. */
+  private static final char NO_CHARACTER = '\uFFFD';
+
+  /** Says which rank owns the key that was asked for. */
+  private static final String OWNER = "KV-Owner";
+
+  private static final Mono<Answer> NOT_THERE =
+      Mono.fromSupplier(() -> Answer.text(404, "no such key"));
+
+  private static final String HELP =
+      """
+      GET    /kv/KEY            the value; its version is the ETag
+      PUT    /kv/KEY            stores the body
+      DELETE /kv/KEY            removes the key
+      GET    /scan?prefix=TEXT  all keys that begin so, sorted, as server-sent events
+      GET    /prometheus        metrics of this rank
+      """;
+
+  private final KvNode node;
+  private final PrometheusMeterRegistry registry;
+
+  KvHttp(KvNode node, PrometheusMeterRegistry registry) {
+    this.node = node;
+    this.registry = registry;
+    registry.gauge("kv.entries", node, KvNode::size);
+  }
+
+  /** Adds the routes. */
+  void routes(HttpServerRoutes routes) {
+    routes
+        .route(keys(HttpMethod.GET), this::get)
+        .route(keys(HttpMethod.PUT), this::put)
+        .route(keys(HttpMethod.DELETE), this::remove)
+        .get("/scan", this::scan)
+        .get("/prometheus", (request, response) -> text(response, registry.scrape()))
+        .get("/", (request, response) -> text(response, HELP));
+  }
+
+  private static Predicate<HttpServerRequest> keys(HttpMethod method) {
+    return request -> request.method().equals(method) && request.uri().startsWith(KEYS);
+  }
+
+  // ---- requests
+
+  private Publisher<Void> get(HttpServerRequest request, HttpServerResponse response) {
+    return answered(
+        request,
+        response,
+        key ->
+            node.get(key)
+                .map(entry -> new Answer(200, BYTES, entry.value(), entry.version()))
+                .switchIfEmpty(NOT_THERE));
+  }
+
+  private Publisher<Void> put(HttpServerRequest request, HttpServerResponse response) {
+    return answered(
+        request,
+        response,
+        key ->
+            Body.of(request, node.placement().maxValue(key))
+                .flatMap(value -> node.put(key, value))
+                .map(stored -> Answer.empty(stored.created() ? 201 : 204, stored.version())));
+  }
+
+  private Publisher<Void> remove(HttpServerRequest request, HttpServerResponse response) {
+    return answered(
+        request,
+        response,
+        key ->
+            node.remove(key).map(version -> Answer.empty(204, version)).switchIfEmpty(NOT_THERE));
+  }
+
+  private Publisher<Void> scan(HttpServerRequest request, HttpServerResponse response) {
+    List<String> prefix =
+        new QueryStringDecoder(request.uri()).parameters().getOrDefault("prefix", List.of(""));
+    count("scan", 200);
+    return response
+        .sse()
+        .sendString(
+            node.scan(prefix.get(0))
+                .map(ServerSentEvent::of)
+                .onErrorResume(
+                    LciException.class, e -> Mono.just(ServerSentEvent.failure(reason(e)))),
+            StandardCharsets.UTF_8);
+  }
+
+  private static Mono<String> key(HttpServerRequest request) {
+    return Mono.fromCallable(
+        () -> {
+          String key = URI.create(request.uri()).getPath().substring(KEYS.length());
+          int bytes = key.getBytes(StandardCharsets.UTF_8).length;
+          if (bytes == 0 || bytes > Placement.MAX_KEY) {
+            throw new IllegalArgumentException(
+                "a key has 1 to " + Placement.MAX_KEY + " bytes, not " + bytes);
+          }
+          if (key.indexOf(NO_CHARACTER) >= 0) { // else all such keys would be one
+            throw new IllegalArgumentException("a key is text in UTF-8");
+          }
+          return key;
+        });
+  }
+
+  // ---- answers
+
+  /**
+   * What goes back.
+   *
+   * @param status of HTTP
+   * @param type of the body
+   * @param body its bytes
+   * @param version the ETag; 0 for none
+   */
+  private record Answer(int status, String type, byte[] body, long version) {
+    static Answer empty(int status, long version) {
+      return new Answer(status, TEXT, new byte[0], version);
+    }
+
+    static Answer text(int status, String line) {
+      return new Answer(status, TEXT, (line + "\n").getBytes(StandardCharsets.UTF_8), 0);
+    }
+  }
+
+  private Publisher<Void> answered(
+      HttpServerRequest request,
+      HttpServerResponse response,
+      Function<String, Mono<Answer>> answer) {
+    return key(request)
+        .doOnNext(key -> response.header(OWNER, Integer.toString(node.owner(key))))
+        .flatMap(answer)
+        .onErrorResume(e -> Mono.just(failure(e)))
+        .flatMap(
+            result -> {
+              count(request.method().name(), result.status());
+              response.status(HttpResponseStatus.valueOf(result.status()));
+              if (result.version() != 0) {
+                response.header(HttpHeaderNames.ETAG, "\"" + result.version() + "\"");
+              }
+              if (result.status() == 503) {
+                response.header(HttpHeaderNames.RETRY_AFTER, "1");
+              }
+              if (result.body().length == 0) {
+                response.header(HttpHeaderNames.CONTENT_LENGTH, "0");
+                return response.send();
+              }
+              response.header(HttpHeaderNames.CONTENT_TYPE, result.type());
+              return response.sendByteArray(Mono.just(result.body())).then();
+            });
+  }
+
+  /** One line that says what was wrong, and whose fault it was. */
+  private static Answer failure(Throwable error) {
+    if (error instanceof PeerFailedException
+        || error instanceof PeerLeftException
+        || error instanceof MemoryClosedException) {
+      int rank = ((LciException) error).rank();
+      return Answer.text(503, "rank " + rank + ", which has this key, is gone: " + reason(error));
+    }
+    if (error instanceof LciClosedException
+        || error instanceof OperationCancelledException
+        || error instanceof DeadlineExceededException
+        || error instanceof ResourceExhaustedException) {
+      return Answer.text(503, reason(error));
+    }
+    if (error instanceof TableFullException) {
+      return Answer.text(507, reason(error));
+    }
+    if (error instanceof Body.TooLargeException) {
+      return Answer.text(413, reason(error));
+    }
+    if (error instanceof IllegalArgumentException) {
+      return Answer.text(400, reason(error));
+    }
+    return Answer.text(500, error.toString());
+  }
+
+  private static String reason(Throwable error) {
+    return String.valueOf(error.getMessage());
+  }
+
+  private static Publisher<Void> text(HttpServerResponse response, String text) {
+    return response.header(HttpHeaderNames.CONTENT_TYPE, TEXT).sendString(Mono.just(text));
+  }
+
+  private void count(String operation, int status) {
+    registry
+        .counter("kv.requests", "operation", operation, "status", Integer.toString(status))
+        .increment();
+  }
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.samples.kv;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.lci.LciRuntime;
+import io.lci.samples.EachRank;
+import io.lci.testing.LciTestJob;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import reactor.netty.DisposableServer;
+
+/** The beginning and the end of the service. */
+class KvServiceTest {
+  private final KvService service = new KvService();
+  private LciTestJob job;
+  private LciRuntime lci;
+  private KvHttp http;
+
+  @BeforeEach
+  void join() {
+    job = LciTestJob.start(1);
+    lci = job.rank(0);
+    KvNode node = EachRank.run(job, rank -> KvNode.join(rank, new Placement(1, 64, 512))).get(0);
+    http = new KvHttp(node, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+  }
+
+  @AfterEach
+  void close() {
+    job.close();
+  }
+
+  @Test
+  void requestsUnderWayAreAnsweredBeforeItLeaves() throws Exception {
+    DisposableServer server = service.start(lci, http);
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      BufferedReader answer = reader(client);
+      beginToWrite(client, answer);
+      CompletableFuture<Void> leaving =
+          CompletableFuture.runAsync(() -> KvService.leave(lci, server, EachRank.LIMIT));
+      await().until(server::isDisposed);
+      write(client, "value");
+      assertThat(status(answer)).contains(" 201 ");
+      leaving.get(EachRank.LIMIT.toSeconds(), TimeUnit.SECONDS);
+    }
+    assertThat(lci.isDisposed()).isTrue();
+  }
+
+  /** Whoever never ends a request is cut off, and peers are told that the rank leaves. */
+  @Test
+  void aRequestWithoutEndDoesNotKeepItFromLeaving() throws Exception {
+    DisposableServer server = service.start(lci, http);
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      BufferedReader answer = reader(client);
+      beginToWrite(client, answer);
+      KvService.leave(lci, server, Duration.ofMillis(10));
+    }
+    assertThat(lci.isDisposed()).isTrue();
+  }
+
+  @Test
+  void anAddressInUseIsNamed() throws IOException {
+    try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      service.port = other.getLocalPort();
+      assertThatThrownBy(() -> service.start(lci, http))
+          .isInstanceOf(UncheckedIOException.class)
+          .hasMessageContaining("cannot listen on 127.0.0.1:" + other.getLocalPort());
+    }
+  }
+
+  private static BufferedReader reader(Socket client) throws IOException {
+    return new BufferedReader(new InputStreamReader(client.getInputStream(), US_ASCII));
+  }
+
+  /** Sends a request but its body of five bytes, for which the server then waits. */
+  private static void beginToWrite(Socket client, BufferedReader answer) throws IOException {
+    write(client, "PUT /kv/k HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n");
+    write(client, "Content-Length: 5\r\n\r\n");
+    assertThat(status(answer)).contains(" 100 ");
+  }
+
+  /** The first line of an answer; the rest of its head is passed over. */
+  private static String status(BufferedReader answer) throws IOException {
+    String first = answer.readLine();
+    String line = first;
+    while (line != null && !line.isEmpty()) {
+      line = answer.readLine();
+    }
+    return first;
+  }
+
+  private static void write(Socket client, String text) throws IOException {
+    client.getOutputStream().write(text.getBytes(US_ASCII));
+    client.getOutputStream().flush();
+  }
+}
