@@ -107,7 +107,9 @@ final class Stage {
     become();
     posted.forEach(context -> operations.core.ended(context, code, Operations.PEER));
     posted.clear();
-    turns(1);
+    do {
+      turns(1);
+    } while (operations.core.hasMoreToTell());
   }
 
   /**
@@ -118,8 +120,10 @@ final class Stage {
   synchronized int leftOver() {
     asLoop(
         () -> {
-          turns(3);
-          endPosted(Codes.DONE);
+          do {
+            turns(3);
+            endPosted(Codes.DONE);
+          } while (!posted.isEmpty());
           turns(3);
         });
     counters.clear();

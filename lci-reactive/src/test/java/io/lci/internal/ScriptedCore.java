@@ -156,6 +156,11 @@ final class ScriptedCore {
     lane.putInt(layout.demandOffset() + inbox * Layout.DEMAND_SIZE + Layout.DEMAND_DEPTH, messages);
   }
 
+  /** Something is to be told to the loop; its ring holds so much at a time. */
+  boolean hasMoreToTell() {
+    return !records.isEmpty();
+  }
+
   /** Makes the loop enter at its next turn. */
   void ring() {
     doorbell.put(128, (byte) 1);
@@ -188,9 +193,12 @@ final class ScriptedCore {
     lane.putInt(control + Layout.CONTROL_SUBMIT_COUNT, 0);
     if ((flags & Codes.ENTER_DRAIN) != 0) {
       doorbell.put(128, (byte) 0);
-      for (Runnable record = records.poll(); record != null; record = records.poll()) {
-        record.run();
+      while (!records.isEmpty() && hasRoom()) {
+        records.remove().run();
         moved++;
+      }
+      if (!records.isEmpty()) {
+        ring();
       }
       lane.putInt(control + Layout.CONTROL_GENERATION, generation);
     }
@@ -234,6 +242,14 @@ final class ScriptedCore {
   private int close() {
     log.addAll(lastWords);
     return Codes.DONE;
+  }
+
+  private boolean hasRoom() {
+    int control = layout.controlOffset();
+    int unread =
+        lane.getInt(control + Layout.CONTROL_CQ_TAIL)
+            - lane.getInt(control + Layout.CONTROL_CQ_HEAD);
+    return unread < layout.completionCount();
   }
 
   private int nextRecord(int kind) {

@@ -80,7 +80,8 @@ final class Rows {
         row("RemoteMemory.get(buffer)", Kind.NONE, Rows::get).done(),
         row("LciRuntime.barrier", Kind.NONE, (w, n) -> w.alone().barrier())
             .failing(w -> w.closed().barrier()),
-        row("Synchronizer.next()", Kind.ONCE, (w, n) -> synchronizer(w, n).next())
+        // A firing for each subscriber of a rule, so that none waits for one that does not come
+        row("Synchronizer.next()", Kind.ONCE, (w, n) -> synchronizer(w, n + 2).next())
             .failing(w -> disposedSynchronizer(w).next()),
         row("Counter.reaches", Kind.ONE, (w, n) -> w.use(w.here().counter()).reaches(0))
             .failing(
