@@ -3,8 +3,9 @@
 # Do the tests of the whole system notice a fault of the core? As native/tests/mutations.sh, for the tests that run JVMs:
 # for each row the test passes without the fault, and fails with it. The slow consumer's test looks for itself.
 #
-#   LCI=./lci LCI_MUTATED_LIBRARY=liblci.so mutations.sh READS...
+#   LCI=./lci LCI_MUTATED_LIBRARY=liblci.so mutations.sh java|programs READS...
 #
+# java: the rows whose tests Maven runs; programs: the others. Both may run at a time, for most of it is waiting.
 # Needs a build with LCI_MUTATIONS, the modules installed (./lci build) and their tests compiled.
 set -uo pipefail
 
@@ -28,8 +29,8 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 readonly here
 readonly lci=${LCI:?path of the lci tool} library=${LCI_MUTATED_LIBRARY:?a library with mutations}
 # How it calls itself for one row: --test TEST SELECTION READS...
-only=
-[[ ${1:-} != --test ]] || { only=$2 selection=$3; shift 3; }
+only='' part=
+if [[ ${1:-} == --test ]]; then only=$2 selection=$3; shift 3; else part=${1:?java or programs}; shift; fi
 readonly reads=("$@")
 readonly log=${TMPDIR:-/tmp}/lci-system-mutations.$$
 [[ -n $only ]] || trap 'rm -f "$log"' EXIT
@@ -79,6 +80,7 @@ main() {
     read -r name <<< "$name"
     read -r selection <<< "$selection"
     read -r fault <<< "$fault"
+    [[ $part == $([[ $name == java ]] && echo java || echo programs) ]] || continue
     if judge "$mutation" "$name" "$selection" "$fault"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   done < <(grep . <<< "$TABLE")
   echo "$passed passed, $failed failed"
