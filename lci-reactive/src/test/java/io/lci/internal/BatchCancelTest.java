@@ -27,7 +27,6 @@ class BatchCancelTest {
 
   @BeforeEach
   void open() {
-    operations.turns(1);
     inbox = operations.runtime.inbox(Port.of(7, "batches"));
   }
 
