@@ -47,6 +47,7 @@ void Port::open(const std::string& given_name, Completion* object, Inbox* first,
   name_hash.store(hash_name(name));
   completion.store(object);
   if (object) object->put_behind_port();
+  home_lane.store(first && !first->parts() ? &first->lane() : nullptr);
   inbox.store(first);
   credited = first || object->stores() || LCI_MUTATED("credit_for_all");
   capacity.reset(messages, bytes, generation.load() + 1);
@@ -102,6 +103,27 @@ int Runtime::close_part(Inbox& inbox) {
   }
   closing.wake_all();
   return LCI_DONE;
+}
+
+/// A device finds a part by way of the first one.
+const Inbox* Runtime::take_from_port(Inbox& inbox) {
+  Inbox* reached_by = &inbox;
+  {
+    std::lock_guard<std::mutex> guard(ports_mutex_);
+    if (inbox.parts()) reached_by = inbox.parts()->inboxes.front();
+    Inbox* known = reached_by;  // another opening's inbox stays
+    if (known) inbox.port().inbox.compare_exchange_strong(known, nullptr);
+  }
+  delivery_barrier();
+  return reached_by;
+}
+
+bool Runtime::is_delivering_to(const Inbox* reached_by) const {
+  if (!reached_by) return false;  // the port never opened
+  for (const auto& device : devices_) {
+    if (device->is_delivering_to(reached_by)) return true;
+  }
+  return false;
 }
 
 int Runtime::name_port(uint32_t number, const char* name) {
