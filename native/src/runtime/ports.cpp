@@ -6,6 +6,16 @@
 #include "runtime/runtime.hpp"
 
 namespace lci {
+namespace {
+
+/// Whether an opening of @p inbox is what the port leads to. Under the lock of the ports, so what it leads to lives; the
+/// address alone says nothing, for another opening's may be the same.
+bool belongs_to(const Port& port, const Inbox& inbox) {
+  const Inbox* first = port.inbox.load();
+  return first && (inbox.parts() ? first->parts() == inbox.parts() : first == &inbox);
+}
+
+}  // namespace
 
 Port* Runtime::port(uint32_t number) {
   if (number == 0 || number > LCI_MAX_PORT) return nullptr;
@@ -97,7 +107,7 @@ int Runtime::close_part(Inbox& inbox) {
       if (--parts.attached == 0) closing.forming.reset();
       return LCI_DONE;
     }
-    const bool ours = closing.inbox.load() == parts.inboxes.front() || LCI_MUTATED("part_ends_next_opening");
+    const bool ours = belongs_to(closing, inbox) || LCI_MUTATED("part_ends_next_opening");
     if (!closing.is_open() || !ours) return LCI_DONE;  // another part was first
     closing.close();
   }
@@ -107,12 +117,11 @@ int Runtime::close_part(Inbox& inbox) {
 
 /// A device finds a part by way of the first one.
 const Inbox* Runtime::take_from_port(Inbox& inbox) {
-  Inbox* reached_by = &inbox;
+  const Inbox* reached_by = &inbox;
   {
     std::lock_guard<std::mutex> guard(ports_mutex_);
     if (inbox.parts()) reached_by = inbox.parts()->inboxes.front();
-    Inbox* known = reached_by;  // another opening's inbox stays
-    if (known) inbox.port().inbox.compare_exchange_strong(known, nullptr);
+    if (belongs_to(inbox.port(), inbox)) inbox.port().inbox.store(nullptr);
   }
   delivery_barrier();
   return reached_by;
