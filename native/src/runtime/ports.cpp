@@ -8,8 +8,8 @@
 namespace lci {
 namespace {
 
-/// Whether an opening of @p inbox is what the port leads to. Under the lock of the ports, so what it leads to lives; the
-/// address alone says nothing, for another opening's may be the same.
+/// Whether an opening of @p inbox is what the port leads to. Under the lock of the ports, so what it leads to lives;
+/// the address alone says nothing, for another opening's may be the same.
 bool belongs_to(const Port& port, const Inbox& inbox) {
   const Inbox* first = port.inbox.load();
   return first && (inbox.parts() ? first->parts() == inbox.parts() : first == &inbox);
