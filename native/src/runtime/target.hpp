@@ -55,7 +55,7 @@ class Target {
   std::atomic<uint32_t> holders{0};
   std::atomic<uint32_t> waiting_keys{0};  ///< Keys with an announcement that found no room.
   std::atomic<uint32_t> name_hash{0};     ///< Of an engine: whose keys it has; see sender_hash().
-  bool credited = true;
+  std::atomic<bool> credited{true};       ///< Whether senders need credit.
   Capacity capacity;
 
  private:
