@@ -41,6 +41,7 @@ chunks_at_the_start          | unit         | SendReceive.EverySize*            
 chunks_at_the_start          | conformance  | C2_*                                   |
 close_forgets_receives       | unit         | Closing.LetsHandlersOfCancelled*       | unmatched receives are not told of the close
 close_keeps_memory           | unit         | Runtimes.ComeAndGo                     | a closed runtime keeps its memory and files
+closed_inboxes_stay          | unit         | ClosedInbox.*                          | an inbox that is closed stays until its lane goes
 code_misnamed                | unit         | CodeName.Matches*                      | a code has the name of another
 context_lost                 | unit         | SignalLedger.EveryOperation*           | a signal comes without its user_context
 context_lost                 | conformance  | C1_EveryRowByEveryFormAndOption C5_*ByMessages D15_*ByMessages |

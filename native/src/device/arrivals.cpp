@@ -199,7 +199,7 @@ bool Device::handle_message(Channel& channel, const SlotHeader& header, const Pa
     return false;
   }
   const bool credited = header.flags & kFlagCredited;
-  if (credited ? !spend_lease(*key, header, header.size) : target.credited) {
+  if (credited ? !spend_lease(*key, header, header.size) : target.credited.load(std::memory_order_relaxed)) {
     protocol_error(channel, "more messages than were granted", header);
     return false;
   }

@@ -11,44 +11,63 @@
 
 namespace lci {
 
-/// Says to which object an arrival is handed, so that it is not freed meanwhile.
+/// Says to which object or inbox an arrival is handed, so that it is not freed meanwhile.
 ///
 /// Memory orders: the device writes the word, fences, and looks at the port again; who frees the object has closed the
-/// port, pays the barrier, and reads the word. So one of the two sees the other. The end is a release.
+/// port (and taken the inbox from it), pays the barrier, and reads the word. So one of the two sees the other. The end
+/// is a release.
 class Device::Delivering {
  public:
   Delivering(Device& device, const Port& port)
       : word_(device.delivering_), completion_(port.completion.load(std::memory_order_acquire)) {
-    word_.store(completion_, std::memory_order_relaxed);
-    device.runtime_.delivery_fence();
+    say(device, completion_);
     if (!port.is_open() || port.completion.load(std::memory_order_acquire) != completion_) completion_ = nullptr;
+  }
+  Delivering(Device& device, const Port& port, const Inbox* inbox) : word_(device.delivering_) {
+    say(device, inbox);
+    holds_inbox_ = port.inbox.load(std::memory_order_acquire) == inbox;
   }
   ~Delivering() { word_.store(nullptr, std::memory_order_release); }
   Delivering(const Delivering&) = delete;
   Delivering& operator=(const Delivering&) = delete;
   /// Null: the port has closed.
   Completion* completion() const { return completion_; }
+  /// False: the port has closed.
+  bool holds_inbox() const { return holds_inbox_; }
 
  private:
-  std::atomic<const Completion*>& word_;
-  Completion* completion_;
+  void say(Device& device, const void* object) {
+    word_.store(object, std::memory_order_relaxed);
+    device.runtime_.delivery_fence();
+  }
+
+  std::atomic<const void*>& word_;
+  Completion* completion_ = nullptr;
+  bool holds_inbox_ = false;
 };
 
 /// Hands an active message to its port. @p owned: the payload lies in an ArrivalBuffer that is passed on.
 Device::Delivery Device::deliver(Port& port, InKey& key, uint32_t rank, uint64_t tag, const Payload& payload,
                                  uint32_t charge_messages, uint64_t charge_bytes, std::byte* owned) {
   if (LCI_MUTATED("rank_of_target")) rank = runtime_.rank();
-  if (Inbox* inbox = port.inbox.load(std::memory_order_acquire)) {
-    const Arrival arrival{&key, key.generation, charge_messages, charge_bytes, rank, tag, payload.request};
-    return inbox->arrive(*this, arrival, payload, owned) ? Delivery::kLent : Delivery::kTaken;
-  }
-  const Delivering delivering(*this, port);
-  if (!delivering.completion()) {  // closed since it was looked at
+  const auto closed_meanwhile = [&] {
     counters.add(Metric::discarded);
     release(key, key.generation, charge_messages, charge_bytes, false);
     if (owned) lci_buffer_free(owned);
     return Delivery::kRefused;
+  };
+  if (Inbox* inbox = port.inbox.load(std::memory_order_acquire)) {
+    const Arrival arrival{&key, key.generation, charge_messages, charge_bytes, rank, tag, payload.request};
+    const auto arrive = [&] {
+      return inbox->arrive(*this, arrival, payload, owned) ? Delivery::kLent : Delivery::kTaken;
+    };
+    const Lane* const home = port.home_lane.load(std::memory_order_relaxed);
+    if (home && home == lane()) return arrive();  // this thread alone frees it
+    const Delivering delivering(*this, port, inbox);
+    return delivering.holds_inbox() ? arrive() : closed_meanwhile();
   }
+  const Delivering delivering(*this, port);
+  if (!delivering.completion()) return closed_meanwhile();
   Completion& completion = *delivering.completion();
   lci_status status{LCI_DONE, rank, tag, nullptr, payload.size, 0, port.number, 0};
   if (!port.credited) {

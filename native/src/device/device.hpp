@@ -112,9 +112,7 @@ class Device {
   /// Any thread: hands a matched rendezvous to the device of its request. [SS-17]
   void start_rendezvous(std::unique_ptr<ReceiveContext> context);
   /// Any thread: whether an arrival is being handed to an object; see Delivering.
-  bool is_delivering_to(const Completion& completion) const {
-    return delivering_.load(std::memory_order_seq_cst) == &completion;
-  }
+  bool is_delivering_to(const void* object) const { return delivering_.load(std::memory_order_seq_cst) == object; }
   /// Any thread: a request that was stored is discarded.
   void decline_stored(Channel& channel, uint64_t request);
   /// Any thread: waits while this device inserts into an engine that was closed. A few instructions.
@@ -388,7 +386,7 @@ class Device {
   std::vector<uint32_t> large_;                              // packets that carried much
   std::vector<std::pair<Channel*, OutKey*>> chaos_refused_;  // told nocredit without cause; healed by the next pass
   std::atomic<const Matcher*> holding_{nullptr};             // of the engine that is being inserted into; see Engine
-  std::atomic<const Completion*> delivering_{nullptr};       // to which an arrival is handed
+  std::atomic<const void*> delivering_{nullptr};             // completion object or inbox to which an arrival is handed
 
   // Any thread: keys to look at (stack, taken whole by the owner) and matched rendezvous.
   alignas(64) std::atomic<InKey*> work_{nullptr};

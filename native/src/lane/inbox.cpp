@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <new>
 
 #include "base/mutation.hpp"
@@ -31,8 +32,13 @@ bool PayloadRing::reserve(uint64_t bytes) {
 }
 
 PayloadRing::~PayloadRing() {
-  // Java has looked at it: the range stays, its memory goes. [V15]
+  clear();
+}
+
+void PayloadRing::clear() {
+  // Java has looked at it: the range stays mapped. [V15]
   if (base_) madvise(base_, length_, MADV_DONTNEED);
+  tail_ = used_ = 0;
 }
 
 std::byte* PayloadRing::allocate(uint32_t bytes, uint32_t* taken) {
@@ -59,8 +65,20 @@ Inbox::~Inbox() {
   discard();
 }
 
-bool Inbox::open(uint32_t messages, uint64_t bytes, uint32_t max_eager) {
-  return ring_.reserve(bytes + uint64_t{messages} * 64 + 2 * uint64_t{max_eager});
+bool Inbox::open(uint32_t messages, uint64_t bytes, uint32_t max_eager, std::vector<PayloadRing>& spare) {
+  const uint64_t wanted = bytes + uint64_t{messages} * 64 + 2 * uint64_t{max_eager};
+  const auto fits = std::find_if(spare.begin(), spare.end(), [&](const auto& ring) { return ring.length() >= wanted; });
+  if (fits == spare.end()) return ring_.reserve(wanted);
+  ring_ = std::move(*fits);
+  spare.erase(fits);
+  return true;
+}
+
+uint64_t Inbox::end(std::vector<PayloadRing>& spare) {
+  const uint64_t discarded = discard();
+  ring_.clear();
+  spare.push_back(std::move(ring_));
+  return discarded;
 }
 
 bool Inbox::take(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned) {

@@ -49,6 +49,17 @@ class PayloadRing {
   PayloadRing(const PayloadRing&) = delete;
   PayloadRing& operator=(const PayloadRing&) = delete;
 
+  PayloadRing(PayloadRing&& other) noexcept { *this = std::move(other); }
+  PayloadRing& operator=(PayloadRing&& other) noexcept {
+    std::swap(base_, other.base_);
+    std::swap(length_, other.length_);
+    std::swap(tail_, other.tail_);
+    std::swap(used_, other.used_);
+    return *this;
+  }
+  /// Nothing of what was stored is needed any more; its memory goes, its range stays.
+  void clear();
+
   /// Contiguous room, or null. @p taken: what free() is to be told.
   std::byte* allocate(uint32_t bytes, uint32_t* taken);
   void free(uint32_t taken);
@@ -75,7 +86,10 @@ class Inbox {
  public:
   Inbox(Lane& lane, Port& port, uint32_t index) : lane_(lane), port_(port), index_(index) {}
   ~Inbox();
-  bool open(uint32_t messages, uint64_t bytes, uint32_t max_eager);
+  /// @p spare: ranges to use again.
+  bool open(uint32_t messages, uint64_t bytes, uint32_t max_eager, std::vector<PayloadRing>& spare);
+  /// Home lane, before it is freed: its range goes to the spare ones. @return messages that were thrown away.
+  uint64_t end(std::vector<PayloadRing>& spare);
 
   /// A message for this inbox, or the part of its port that the tag names. Called by the owner of @p device, which may
   /// not be the home loop. True: its packet stays here.
@@ -103,6 +117,7 @@ class Inbox {
   bool is_zero_copy() const { return zero_copy_.load(std::memory_order_relaxed); }
   void set_zero_copy(bool on) { zero_copy_.store(on, std::memory_order_relaxed); }
 
+  Lane& lane() { return lane_; }
   Port& port() { return port_; }
   uint32_t index() const { return index_; }
   const PayloadRing& ring() const { return ring_; }

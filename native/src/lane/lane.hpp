@@ -97,6 +97,11 @@ class Lane {
     Lane& lane_;
     const Lane* const before_;
   };
+  /// Gone from its port, freed when no device of another lane is about to leave a message in it.
+  struct ClosedInbox {
+    std::unique_ptr<Inbox> inbox;
+    const Inbox* reached_by;
+  };
   struct Pushed {
     Pushed* next;
     lci_record record;
@@ -148,7 +153,8 @@ class Lane {
   KeptMessages kept_;
   std::vector<Device*> devices_;
   std::vector<std::unique_ptr<Inbox>> inboxes_;
-  std::vector<std::unique_ptr<Inbox>> graveyard_;  // another device may still hold a pointer until the lane goes
+  std::vector<ClosedInbox> closed_inboxes_;
+  std::vector<PayloadRing> spare_rings_;  // of inboxes that are gone
   std::unique_ptr<LaneGraphs> graphs_;
   RingQueue<lci_record> queue_;  // operation completions and events, always drained
   TryLock writing_;              // held while a device of another lane writes: retiring waits for it

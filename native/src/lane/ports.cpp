@@ -21,7 +21,7 @@ int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messa
   if (messages == 0) messages = runtime_.attributes().inbox_messages;
   if (bytes == 0) bytes = runtime_.attributes().inbox_bytes;
   auto inbox = std::make_unique<Inbox>(*this, *port, free);
-  if (!inbox->open(messages, bytes, runtime_.max_eager())) {
+  if (!inbox->open(messages, bytes, runtime_.max_eager(), spare_rings_)) {
     return fail(LCI_ERR_NO_MEMORY, "open port %u: no address space for %lu bytes", number, bytes);
   }
   if (free == inboxes_.size()) inboxes_.emplace_back();
@@ -33,6 +33,7 @@ int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messa
                                    : runtime_.open_part(number, name, part, opened, messages, bytes);
   if (code != LCI_DONE) {
     demand(free) = {};
+    inboxes_[free]->end(spare_rings_);
     inboxes_[free].reset();
     return code;
   }
@@ -61,14 +62,22 @@ int Lane::set_zero_copy(uint32_t index, bool on) {
   return LCI_DONE;
 }
 
-/// Closed inboxes go when the loop has consumed their last record.
+/// Closed inboxes go when the loop has consumed their last record, and devices of others are done with them: those say
+/// in which one they are, and look at its port again, which does not lead there any more; see Device::Delivering.
 void Lane::release_inboxes() {
   for (uint32_t i = 0; i < inboxes_.size(); ++i) {
     if (!inboxes_[i] || !inboxes_[i]->closing || inboxes_[i]->records_out != 0) continue;
-    if (inboxes_[i]->has_pushed()) runtime_.shared.add(Metric::discarded, inboxes_[i]->discard());
     demand(i) = {};
-    graveyard_.push_back(std::move(inboxes_[i]));
+    const Inbox* reached_by = runtime_.take_from_port(*inboxes_[i]);
+    closed_inboxes_.push_back({std::move(inboxes_[i]), reached_by});
   }
+  if (closed_inboxes_.empty() || LCI_MUTATED("closed_inboxes_stay")) return;
+  std::erase_if(closed_inboxes_, [this](const ClosedInbox& closed) {
+    if (runtime_.is_delivering_to(closed.reached_by)) return false;
+    const uint64_t discarded = closed.inbox->end(spare_rings_);
+    if (!LCI_MUTATED("forget_discards")) runtime_.shared.add(Metric::discarded, discarded);
+    return true;
+  });
 }
 
 }  // namespace lci

@@ -45,7 +45,7 @@ bool Runtime::wait_until_not_delivering(const Completion& completion) const {
   if (LCI_MUTATED("free_under_delivery")) return true;
   delivery_barrier();
   for (const auto& device : devices_) {
-    for (SpinWait wait; device->is_delivering_to(completion); wait.step()) {
+    for (SpinWait wait; device->is_delivering_to(&completion); wait.step()) {
       if (in_signal_context()) return false;
     }
   }

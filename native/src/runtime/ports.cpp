@@ -6,6 +6,16 @@
 #include "runtime/runtime.hpp"
 
 namespace lci {
+namespace {
+
+/// Whether an opening of @p inbox is what the port leads to. Under the lock of the ports, so what it leads to lives;
+/// the address alone says nothing, for another opening's may be the same.
+bool belongs_to(const Port& port, const Inbox& inbox) {
+  const Inbox* first = port.inbox.load();
+  return first && (inbox.parts() ? first->parts() == inbox.parts() : first == &inbox);
+}
+
+}  // namespace
 
 Port* Runtime::port(uint32_t number) {
   if (number == 0 || number > LCI_MAX_PORT) return nullptr;
@@ -47,8 +57,9 @@ void Port::open(const std::string& given_name, Completion* object, Inbox* first,
   name_hash.store(hash_name(name));
   completion.store(object);
   if (object) object->put_behind_port();
+  home_lane.store(first && !first->parts() ? &first->lane() : nullptr);
   inbox.store(first);
-  credited = first || object->stores() || LCI_MUTATED("credit_for_all");
+  credited.store(first || object->stores() || LCI_MUTATED("credit_for_all"), std::memory_order_relaxed);
   capacity.reset(messages, bytes, generation.load() + 1);
   holders.store(0);
   if (ReplyRooms* rooms = replies()) rooms->reopen();
@@ -96,12 +107,32 @@ int Runtime::close_part(Inbox& inbox) {
       if (--parts.attached == 0) closing.forming.reset();
       return LCI_DONE;
     }
-    const bool ours = closing.inbox.load() == parts.inboxes.front() || LCI_MUTATED("part_ends_next_opening");
+    const bool ours = belongs_to(closing, inbox) || LCI_MUTATED("part_ends_next_opening");
     if (!closing.is_open() || !ours) return LCI_DONE;  // another part was first
     closing.close();
   }
   closing.wake_all();
   return LCI_DONE;
+}
+
+/// A device finds a part by way of the first one.
+const Inbox* Runtime::take_from_port(Inbox& inbox) {
+  const Inbox* reached_by = &inbox;
+  {
+    std::lock_guard<std::mutex> guard(ports_mutex_);
+    if (inbox.parts()) reached_by = inbox.parts()->inboxes.front();
+    if (belongs_to(inbox.port(), inbox)) inbox.port().inbox.store(nullptr);
+  }
+  delivery_barrier();
+  return reached_by;
+}
+
+bool Runtime::is_delivering_to(const Inbox* reached_by) const {
+  if (!reached_by) return false;  // the port never opened
+  for (const auto& device : devices_) {
+    if (device->is_delivering_to(reached_by)) return true;
+  }
+  return false;
 }
 
 int Runtime::name_port(uint32_t number, const char* name) {

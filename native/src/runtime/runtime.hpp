@@ -83,6 +83,9 @@ class Runtime {
   int open_part(uint32_t number, const char* name, Part part, Inbox* inbox, uint32_t messages, uint64_t bytes);
   /// Closes the port of which @p inbox is a part, unless it is closed already, or another opening has begun.
   int close_part(Inbox& inbox);
+  /// Home lane: the port of a closed inbox leads to it no more. @return by what devices may still be in it.
+  const Inbox* take_from_port(Inbox& inbox);
+  bool is_delivering_to(const Inbox* reached_by) const;
   int name_port(uint32_t number, const char* name);
   /// The port, created if it was never named; null if the number is out of range.
   Port* port(uint32_t number);

@@ -16,6 +16,7 @@
 namespace lci {
 
 class Inbox;
+class Lane;
 struct PortParts;
 
 /// Which part of a port, of how many.
@@ -54,7 +55,7 @@ class Target {
   std::atomic<uint32_t> holders{0};
   std::atomic<uint32_t> waiting_keys{0};  ///< Keys with an announcement that found no room.
   std::atomic<uint32_t> name_hash{0};     ///< Of an engine: whose keys it has; see sender_hash().
-  bool credited = true;
+  std::atomic<bool> credited{true};       ///< Whether senders need credit.
   Capacity capacity;
 
  private:
@@ -75,7 +76,9 @@ class Port final : public Target {
   uint32_t number = 0;
   std::string name;
   std::atomic<Completion*> completion{nullptr};  ///< Null for a lane inbox.
+  /// Who sees a new one sees its home_lane, or a later one. Null again before it is freed.
   std::atomic<Inbox*> inbox{nullptr};
+  std::atomic<const Lane*> home_lane{nullptr};  ///< Whose thread alone frees the inbox; null if the port has parts.
   std::shared_ptr<PortParts> forming;    ///< Parts that wait for the others. Under the lock of the runtime's ports.
   std::atomic<uint32_t> sender_hash{0};  ///< Name under which this rank sends to the port.
 

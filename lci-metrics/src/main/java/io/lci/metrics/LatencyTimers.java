@@ -2,16 +2,22 @@
 package io.lci.metrics;
 
 import io.lci.Op;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 
-/** The timers of {@link OperationMeters#LATENCY}, by kind of operation. */
+/**
+ * The timers of {@link OperationMeters#LATENCY}, by kind of operation. At one registry those of the
+ * same tags are the same timers, whoever registers them; who is the last to end removes them.
+ */
 final class LatencyTimers {
   /** Fixed, so that histograms of all ranks can be added. */
   static final Duration[] BUCKETS =
@@ -37,6 +43,9 @@ final class LatencyTimers {
           .mapToObj(Duration::ofNanos)
           .toArray(Duration[]::new);
 
+  /** How many hold each timer of a registry. Guarded by itself. */
+  private static final Map<MeterRegistry, Map<Meter.Id, Integer>> HOLDERS = new WeakHashMap<>();
+
   private final MeterRegistry registry;
   private final Tags extraTags;
 
@@ -48,17 +57,24 @@ final class LatencyTimers {
     this.extraTags = extraTags;
   }
 
-  /** The same ones, if they are there. */
+  /** Idempotent until the end. */
   void register() {
+    if (!timers.isEmpty()) {
+      return;
+    }
     Map<Op.Kind, Timer> registered = new EnumMap<>(Op.Kind.class);
-    for (Op.Kind kind : Op.Kind.values()) {
-      registered.put(
-          kind,
-          Timer.builder(OperationMeters.LATENCY.getName())
-              .description(OperationMeters.LATENCY.definition().description())
-              .tags(extraTags.and(LciTags.OP.asString(), SnapshotView.tag(kind)))
-              .serviceLevelObjectives(BUCKETS)
-              .register(registry));
+    synchronized (HOLDERS) {
+      Map<Meter.Id, Integer> holders = HOLDERS.computeIfAbsent(registry, r -> new HashMap<>());
+      for (Op.Kind kind : Op.Kind.values()) {
+        Timer timer =
+            Timer.builder(OperationMeters.LATENCY.getName())
+                .description(OperationMeters.LATENCY.definition().description())
+                .tags(extraTags.and(LciTags.OP.asString(), SnapshotView.tag(kind)))
+                .serviceLevelObjectives(BUCKETS)
+                .register(registry);
+        holders.merge(timer.getId(), 1, Integer::sum);
+        registered.put(kind, timer);
+      }
     }
     timers = registered;
   }
@@ -66,7 +82,14 @@ final class LatencyTimers {
   void remove() {
     Map<Op.Kind, Timer> registered = timers;
     timers = Map.of();
-    registered.values().forEach(registry::remove);
+    synchronized (HOLDERS) {
+      Map<Meter.Id, Integer> holders = HOLDERS.getOrDefault(registry, Map.of());
+      for (Timer timer : registered.values()) {
+        if (holders.computeIfPresent(timer.getId(), (id, n) -> n == 1 ? null : n - 1) == null) {
+          registry.remove(timer);
+        }
+      }
+    }
   }
 
   void record(Op.Kind kind, long nanos) {

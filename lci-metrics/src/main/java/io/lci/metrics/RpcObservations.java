@@ -10,12 +10,16 @@ import io.micrometer.observation.docs.ObservationDocumentation;
 import io.micrometer.observation.transport.Kind;
 import io.micrometer.observation.transport.ReceiverContext;
 import io.micrometer.observation.transport.SenderContext;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Observations of remote procedure calls, one on each side. Of what a tracing handler writes into
- * the request {@code traceparent} travels (W3C Trace Context), and a handler on the other side
- * finds it; the client's observation has that in the subscriber's Reactor context as its parent.
+ * the request {@code traceparent} travels (W3C Trace Context), if it has at most {@value
+ * RpcExchange#MAX_TRACEPARENT} bytes, and a handler on the other side finds it; the client's
+ * observation has that in the subscriber's Reactor context as its parent.
  */
 public enum RpcObservations implements ObservationDocumentation {
   /** A call, as the asking side sees it: from the subscription to the last signal. */
@@ -28,6 +32,9 @@ public enum RpcObservations implements ObservationDocumentation {
 
   /** The one header that travels. */
   private static final String TRACEPARENT = "traceparent";
+
+  private static final Logger LOG = LoggerFactory.getLogger(RpcObservations.class);
+  private static final AtomicBoolean TOLD = new AtomicBoolean();
 
   private final String name;
   private final Class<? extends ObservationConvention<? extends Observation.Context>> convention;
@@ -226,8 +233,15 @@ public enum RpcObservations implements ObservationDocumentation {
   }
 
   private static void write(@Nullable RpcExchange exchange, String key, String value) {
-    if (exchange != null && key.equalsIgnoreCase(TRACEPARENT)) {
+    if (exchange == null || !key.equalsIgnoreCase(TRACEPARENT)) {
+      return;
+    }
+    try {
       exchange.traceparent(value);
+    } catch (IllegalArgumentException e) { // a tracer that heard of it would not end its span
+      if (TOLD.compareAndSet(false, true)) {
+        LOG.warn("a trace ends at rank {}; this is said once", exchange.rank(), e);
+      }
     }
   }
 

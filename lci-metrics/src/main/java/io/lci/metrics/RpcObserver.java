@@ -37,7 +37,7 @@ final class RpcObserver {
     if (parent != null) {
       observation.parentObservation(parent);
     }
-    return new Observed(observation.start(), context::ended);
+    return new Observed(started(observation), context::ended);
   }
 
   private RpcExchange.Handle server(RpcExchange exchange) {
@@ -45,7 +45,21 @@ final class RpcObserver {
     Observation observation =
         RpcObservations.SERVER.observation(
             options.serverConvention(), SERVER, () -> context, options.observations());
-    return new Observed(observation.start(), context::ended);
+    return new Observed(started(observation), context::ended);
+  }
+
+  /** A handler may fail: those before it have begun something that has to end. */
+  private static Observation started(Observation observation) {
+    try {
+      return observation.start();
+    } catch (RuntimeException | Error e) {
+      try {
+        observation.error(e).stop();
+      } catch (RuntimeException another) { // of a handler that never began
+        e.addSuppressed(another);
+      }
+      throw e;
+    }
   }
 
   /** What traces show as the error of a call; the error itself is the subscriber's to see. */

@@ -11,6 +11,7 @@ import static io.lci.metrics.LciTags.VERSION;
 
 import io.lci.LciRuntime;
 import io.lci.LciSnapshot;
+import java.util.List;
 import java.util.Set;
 
 /** Meters of the runtime as a whole. */
@@ -19,13 +20,12 @@ public enum RuntimeMeters implements LciMeter {
   PEERS(
       MeterDefinition.gauge(
           "lci.peers", "peers", "The other ranks of the job.", RuntimeMeters::peers, STATE)),
-  /** Every other counter. */
+  /** Every counter that has no meter of its own. */
   CORE(
       MeterDefinition.counter(
           "lci.core",
           null,
-          "Every counter of the core by its name there, and of the loops those that no other meter"
-              + " has.",
+          "Counters of the core and of the loops that no other meter shows, by their names there.",
           RuntimeMeters::core,
           COUNTER,
           DEVICE)),
@@ -58,6 +58,37 @@ public enum RuntimeMeters implements LciMeter {
           "loop_parked",
           "loop_in_slots",
           "loop_leased");
+
+  /** What other meters show: a figure has one name. */
+  private static final Set<String> SHOWN =
+      Set.of(
+          "sent_bytes",
+          "arrival_bytes",
+          "rma_copied",
+          "rma_streamed",
+          "backlog_push",
+          "discarded",
+          "signals_dropped",
+          "packets_steal",
+          "packets_miss",
+          "statuses_pushed",
+          "statuses_popped",
+          "peers_left",
+          "peers_failed",
+          "stream_items_sent",
+          "stream_items_received",
+          "loop_late_data",
+          "loop_enters",
+          "loop_stalls",
+          "loop_parks",
+          "loop_uncaught");
+
+  /**
+   * The same of counters with a part for each kind or reason. The core's retries are those of
+   * {@code lci.retries} by reason alone.
+   */
+  private static final List<String> SHOWN_IN_PARTS =
+      List.of("operations_", "retries_", "loop_retry_", "loop_nanos_");
 
   private static final String DEFAULT_TRANSPORT = "shm";
 
@@ -98,8 +129,8 @@ public enum RuntimeMeters implements LciMeter {
 
   private static boolean isOnlyHere(String counter) {
     return !LEVELS.contains(counter)
-        && !counter.startsWith("loop_retry_")
-        && !counter.startsWith("loop_nanos_");
+        && !SHOWN.contains(counter)
+        && SHOWN_IN_PARTS.stream().noneMatch(counter::startsWith);
   }
 
   private static void info(SnapshotView view, MeterReader.Series out) {

@@ -389,6 +389,46 @@ class LciMetricsTest {
     assertThat(registry.getMeters()).isEmpty();
   }
 
+  /** Two at one registry without tags of their own time into the same timers. */
+  @Test
+  void timersStayUntilTheLastInstrumentationEnds() {
+    FakeRuntime other = new FakeRuntime();
+    LciInstrumentation first = LciMetrics.instrumentation(registry);
+    LciInstrumentation second = LciMetrics.instrumentation(registry);
+    first.runtimeStarted(fake.runtime);
+    second.runtimeStarted(other.runtime);
+    first.operationTimed(Op.Kind.PUT, 0, 700);
+    first.runtimeClosed(fake.runtime);
+    second.operationTimed(Op.Kind.PUT, 0, 700);
+    assertThat(registry.get("lci.operation.latency").tags("op", "put").timer().count())
+        .isEqualTo(2);
+    second.runtimeClosed(other.runtime);
+    assertThat(registry.getMeters()).isEmpty();
+    second.runtimeClosed(other.runtime);
+    first.runtimeStarted(fake.runtime);
+    assertThat(registry.get("lci.operation.latency").timers()).isNotEmpty();
+    first.runtimeClosed(fake.runtime);
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
+  @Test
+  void timersOfOtherTagsEndAlone() {
+    FakeRuntime other = new FakeRuntime();
+    MetricsOptions options = MetricsOptions.defaults();
+    LciInstrumentation first =
+        LciMetrics.instrumentation(registry, options.withExtraTags(Tags.of("runtime", "a")));
+    LciInstrumentation second =
+        LciMetrics.instrumentation(registry, options.withExtraTags(Tags.of("runtime", "b")));
+    first.runtimeStarted(fake.runtime);
+    second.runtimeStarted(other.runtime);
+    first.runtimeClosed(fake.runtime);
+    assertThat(registry.getMeters())
+        .isNotEmpty()
+        .allSatisfy(meter -> assertThat(meter.getId().getTag("runtime")).isEqualTo("b"));
+    second.runtimeClosed(other.runtime);
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
   @Test
   void timesOfOperationsAreCountedInFixedBuckets() {
     LciInstrumentation instrumentation = LciMetrics.instrumentation(registry);

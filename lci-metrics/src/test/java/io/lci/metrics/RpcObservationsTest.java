@@ -17,6 +17,8 @@ import io.micrometer.observation.tck.TestObservationRegistry;
 import io.micrometer.observation.transport.ReceiverContext;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import reactor.util.context.Context;
 import reactor.util.context.ContextView;
 
@@ -68,6 +70,9 @@ class RpcObservationsTest {
 
     @Override
     public void traceparent(String value) {
+      if (value.length() > MAX_TRACEPARENT) {
+        throw new IllegalArgumentException("at most " + MAX_TRACEPARENT + " bytes");
+      }
       travelling = value;
     }
   }
@@ -146,7 +151,7 @@ class RpcObservationsTest {
     String[] seen = new String[1];
     observations
         .observationConfig()
-        .observationHandler(new Writer())
+        .observationHandler(new Writer("00-1-2-01"))
         .observationHandler(new Reader(seen));
     RpcExchange.Handle asking = instrumentation().rpcStarted(client());
     assertThat(travelling).isEqualTo("00-1-2-01");
@@ -234,10 +239,47 @@ class RpcObservationsTest {
         .isInstanceOf(RuntimeException.class);
   }
 
-  private static final class Writer implements ObservationHandler<ClientContext> {
+  /** The call goes on, and its observation with it. */
+  @Test
+  void aTraceThatDoesNotFitStaysHere() {
+    observations
+        .observationConfig()
+        .observationHandler(new Writer("0".repeat(RpcExchange.MAX_TRACEPARENT + 1)));
+    RpcExchange.Handle asking = instrumentation().rpcStarted(client());
+    assertThat(travelling).isNull();
+    asking.ended(RpcExchange.Outcome.SUCCESS);
+    assertThat(observations).hasSingleObservationThat().hasBeenStopped().doesNotHaveError();
+  }
+
+  /** Whoever calls sees the failure, and ends nothing. */
+  @ParameterizedTest
+  @EnumSource(RpcExchange.Side.class)
+  void anObservationWhoseHandlerFailsHasEnded(RpcExchange.Side side) {
+    IllegalStateException failure = new IllegalStateException("of a handler");
+    observations
+        .observationConfig()
+        .observationHandler(
+            new ObservationHandler<>() {
+              @Override
+              public void onStart(Observation.Context context) {
+                throw failure;
+              }
+
+              @Override
+              public boolean supportsContext(Observation.Context context) {
+                return true;
+              }
+            });
+    LciInstrumentation instrumentation = instrumentation();
+    assertThatThrownBy(() -> instrumentation.rpcStarted(call(side, Context.empty())))
+        .isSameAs(failure);
+    assertThat(observations).hasSingleObservationThat().hasBeenStopped().hasError(failure);
+  }
+
+  private record Writer(String traceparent) implements ObservationHandler<ClientContext> {
     @Override
     public void onStart(ClientContext context) {
-      context.getSetter().set(context.getCarrier(), HEADER, "00-1-2-01");
+      context.getSetter().set(context.getCarrier(), HEADER, traceparent);
       context.getSetter().set(context.getCarrier(), "baggage", "does not travel");
     }
 

@@ -94,20 +94,25 @@ record BindingChoice(String name, boolean required, String reason) {
   }
 
   /**
-   * Binds what was chosen. Where native access is denied to this jar but not to JNA, JNA it is,
-   * unless that will not do.
+   * Binds what was chosen. Where this JVM has no linker for the platform, or denies native access
+   * to this jar but not to JNA, JNA it is, unless that will not do.
    *
    * @param addressOf where the library has a function
    * @param jna binds by JNA
    * @throws NativeLibraryException if it cannot be bound
    */
   Binding bind(ToLongFunction<String> addressOf, Supplier<NativeCalls> jna) {
+    return bind(() -> byForeign(addressOf), jna);
+  }
+
+  /** The same with both ways to bind. */
+  Binding bind(Supplier<NativeCalls> foreign, Supplier<NativeCalls> jna) {
     if (!name.equals(Binding.FFM)) {
       boolean secondBest = !required && Runtime.version().feature() >= FIRST_RELEASE;
       return new Binding(jna.get(), name, reason, secondBest);
     }
     try {
-      return new Binding(byForeign(addressOf), name, reason, false);
+      return new Binding(foreign.get(), name, reason, false);
     } catch (NativeLibraryException e) {
       if (required) {
         throw e;
@@ -121,15 +126,32 @@ record BindingChoice(String name, boolean required, String reason) {
       return (NativeCalls)
           linkClass().getDeclaredMethod("bind", ToLongFunction.class).invoke(null, addressOf);
     } catch (InvocationTargetException e) {
-      for (Throwable t = e.getCause(); t != null; t = t.getCause()) {
-        if (t instanceof IllegalCallerException) {
-          throw denied(e);
-        }
-      }
-      throw new IllegalStateException("the functions cannot be linked", e.getCause());
+      throw notLinked(e);
     } catch (ReflectiveOperationException e) {
       throw new IllegalStateException("the jar is damaged: " + LINK, e);
     }
+  }
+
+  /**
+   * The error for what linking threw.
+   *
+   * @param thrown by the classes for {@code java.lang.foreign}
+   * @return a {@link NativeLibraryException} where JNA may still do, else a fault of this library
+   */
+  static RuntimeException notLinked(Throwable thrown) {
+    for (Throwable t = thrown; t != null; t = t.getCause()) {
+      if (t instanceof IllegalCallerException) {
+        return denied(thrown);
+      }
+      if (t instanceof UnsupportedOperationException) {
+        return new NativeLibraryException(
+            "java.lang.foreign of this JVM has no linker for this platform",
+            List.of(),
+            "use another JDK, or -D" + NativeLibrary.CALLS_PROPERTY + "=" + Binding.JNA,
+            thrown);
+      }
+    }
+    return new IllegalStateException("the functions cannot be linked", thrown);
   }
 
   /** This JVM was started so that nothing, or not this, may call native code. */

@@ -23,9 +23,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class FfmLink {
 
-  private static final Linker LINKER = Linker.nativeLinker();
+  /** What every library has; its type is as good as any other's to find out whether it works. */
+  private static final String PROBE = "lci_layout";
+
   private static final Map<String, FunctionDescriptor> TYPES = types();
 
+  private static @Nullable Linker linker;
   private static @Nullable ToLongFunction<String> addresses;
   private static boolean linked;
 
@@ -35,13 +38,16 @@ final class FfmLink {
    * Links every function. {@link BindingChoice} calls it by its name.
    *
    * @param addressOf where the library has a function
-   * @throws LinkageError if this JVM denies native access: its cause is the reason
+   * @throws UnsupportedOperationException if this JVM has no linker for the platform
+   * @throws IllegalCallerException if this JVM denies native access
    */
   static synchronized NativeCalls bind(ToLongFunction<String> addressOf) {
     if (linked) {
       throw new IllegalStateException("a library is linked already, and for good");
     }
+    linker = Linker.nativeLinker();
     addresses = addressOf;
+    handle(PROBE); // fails here if at all: a class whose constants failed cannot be tried again
     NativeCalls calls = new FfmCalls();
     linked = true;
     return calls;
@@ -51,11 +57,12 @@ final class FfmLink {
   @SuppressWarnings("restricted") // the permission is the user's: --enable-native-access
   static synchronized MethodHandle handle(String symbol) {
     FunctionDescriptor type = TYPES.get(symbol);
+    Linker chosen = linker;
     ToLongFunction<String> known = addresses;
-    if (type == null || known == null) {
+    if (type == null || chosen == null || known == null) {
       throw new IllegalStateException(symbol + " is no method of NativeCalls, or nothing is bound");
     }
-    return LINKER.downcallHandle(MemorySegment.ofAddress(known.applyAsLong(symbol)), type);
+    return chosen.downcallHandle(MemorySegment.ofAddress(known.applyAsLong(symbol)), type);
   }
 
   private static Map<String, FunctionDescriptor> types() {

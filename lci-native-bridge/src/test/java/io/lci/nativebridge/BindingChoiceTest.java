@@ -3,13 +3,28 @@ package io.lci.nativebridge;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import java.lang.reflect.Proxy;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** What makes the calls: by itself the best that there is, else what was said, or an error. */
 class BindingChoiceTest {
+
+  private static final NativeCalls JNA =
+      (NativeCalls)
+          Proxy.newProxyInstance(
+              BindingChoiceTest.class.getClassLoader(),
+              new Class<?>[] {NativeCalls.class},
+              (self, method, arguments) -> {
+                throw new AssertionError("called: " + method);
+              });
 
   @ParameterizedTest
   @CsvSource({
@@ -42,6 +57,53 @@ class BindingChoiceTest {
         .isInstanceOf(NativeLibraryException.class)
         .hasMessageContaining(reason)
         .hasMessageContaining("start without -Dlci.native.calls");
+  }
+
+  /** What the JVM throws where its calls cannot be had; as it is, or out of constants. */
+  static Stream<Arguments> obstacles() {
+    Throwable noLinker = new UnsupportedOperationException("no native linker");
+    Throwable denied = new IllegalCallerException("illegal native access");
+    return Stream.of(
+        arguments(noLinker, "no linker for this platform"),
+        arguments(new ExceptionInInitializerError(noLinker), "no linker for this platform"),
+        arguments(denied, "this JVM denies native access"),
+        arguments(new ExceptionInInitializerError(denied), "this JVM denies native access"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("obstacles")
+  void jnaTakesOverWhereTheJvmCannot(Throwable thrown, String reason) {
+    Binding binding = BindingChoice.of(null, 25, true).bind(failing(thrown), () -> JNA);
+    assertThat(binding.calls()).isSameAs(JNA);
+    assertThat(binding.name()).isEqualTo("jna");
+    assertThat(binding.reason()).contains(reason).doesNotContain("\n");
+    assertThat(binding.secondBest()).isTrue();
+  }
+
+  @ParameterizedTest
+  @MethodSource("obstacles")
+  void whatIsRequiredFailsWithTheReason(Throwable thrown, String reason) {
+    BindingChoice choice = BindingChoice.of("ffm", 25, true);
+    assertThatThrownBy(() -> choice.bind(failing(thrown), () -> JNA))
+        .isInstanceOf(NativeLibraryException.class)
+        .hasMessageContaining(reason)
+        .hasMessageContaining("Fix: ");
+  }
+
+  /** A fault of ours must not hide behind slower calls. */
+  @Test
+  void otherFailuresAreToldWhateverIsWanted() {
+    BindingChoice choice = BindingChoice.of(null, 25, true);
+    Throwable fault = new IllegalStateException("lci_new is no method of NativeCalls");
+    assertThatThrownBy(() -> choice.bind(failing(fault), () -> JNA))
+        .isInstanceOf(IllegalStateException.class)
+        .hasRootCause(fault);
+  }
+
+  private static Supplier<NativeCalls> failing(Throwable thrown) {
+    return () -> {
+      throw BindingChoice.notLinked(thrown);
+    };
   }
 
   @Test

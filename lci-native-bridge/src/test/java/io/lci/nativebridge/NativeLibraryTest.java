@@ -114,6 +114,29 @@ class NativeLibraryTest {
     assertThat(ffm.exit()).isEqualTo(3);
   }
 
+  /** As on a platform for which the JDK has none; a property of the JDK's own makes it say so. */
+  @Test
+  void withoutALinkerOfTheJvmJnaTakesOver() throws Exception {
+    if (!BindingTest.hasFfm()) {
+      System.out.println("SKIPPED: no calls by java.lang.foreign here");
+    }
+    assumeTrue(BindingTest.hasFfm(), "no calls by java.lang.foreign here");
+    String library = goodLibrary();
+    String noLinker = "-Djdk.internal.foreign.CABI=UNSUPPORTED";
+    Run auto = probe(library, noLinker);
+    assertThat(auto.output())
+        .startsWith("LOADED 4.5.6")
+        .contains(" by jna: java.lang.foreign of this JVM has no linker for this platform")
+        .doesNotContain("\n");
+    assertThat(auto.exit()).isZero();
+    Run ffm = probe(library, noLinker, "-Dlci.native.calls=ffm");
+    assertThat(ffm.output())
+        .startsWith(
+            "REFUSED liblci.so cannot be loaded: java.lang.foreign of this JVM has no linker")
+        .doesNotContain("\n");
+    assertThat(ffm.exit()).isEqualTo(3);
+  }
+
   @Test
   void protectedModeIsRefusedBeforeItCrashes() throws Exception {
     Run run = probe(goodLibrary(), "-Djna.protected=true");

@@ -191,7 +191,8 @@ final class KvHttp {
     if (error instanceof LciClosedException
         || error instanceof OperationCancelledException
         || error instanceof DeadlineExceededException
-        || error instanceof ResourceExhaustedException) {
+        || error instanceof ResourceExhaustedException
+        || error instanceof UnfinishedWriteException) {
       return Answer.text(503, reason(error));
     }
     if (error instanceof TableFullException) {

@@ -39,7 +39,8 @@ final class KvNode {
   private final KvTable mine;
   private final List<RemoteMemory> tables;
 
-  private KvNode(LciRuntime lci, Placement placement, KvTable mine, List<RemoteMemory> tables) {
+  /** A node whose calls somebody else serves. */
+  KvNode(LciRuntime lci, Placement placement, KvTable mine, List<RemoteMemory> tables) {
     this.lci = lci;
     this.placement = placement;
     this.mine = mine;
@@ -109,13 +110,14 @@ final class KvNode {
                 });
   }
 
-  /** A whole copy of a slot. */
+  /** A whole copy of a slot; an error if the owner does not end its write. */
   private Mono<Slot> slot(RemoteMemory table, int slot) {
     return table
         .get(placement.offset(slot), placement.slotBytes())
         .map(Slot::read)
         .filter(copy -> copy.state() != Slot.State.TORN)
-        .repeatWhenEmpty(LOOKS, looks -> looks.delayElements(Duration.ofMillis(1)));
+        .repeatWhenEmpty(looks -> looks.take(LOOKS).delayElements(Duration.ofMillis(1)))
+        .switchIfEmpty(Mono.error(() -> new UnfinishedWriteException(table.rank())));
   }
 
   /** Writes through the owner; whoever reads after the answer sees this value, or a later one. */

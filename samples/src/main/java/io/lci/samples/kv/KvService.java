@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.kv;
 
+import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.metrics.LciMetrics;
 import io.lci.samples.Samples;
 import io.lci.stream.StreamLimits;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.channel.group.DefaultChannelGroup;
@@ -88,9 +90,8 @@ public final class KvService implements Callable<Integer> {
             + MOST_SLOT_BYTES
             + ", not "
             + slotBytes);
-    try (LciRuntime lci = LciRuntime.create()) {
-      PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-      new LciMetrics(lci).bindTo(registry);
+    PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    try (LciRuntime lci = LciRuntime.create(options(registry))) {
       KvNode node =
           KvNode.join(lci, new Placement(lci.size(), slots, slotBytes))
               .blockOptional()
@@ -102,6 +103,11 @@ public final class KvService implements Callable<Integer> {
       lci.onClose().block(); // the end of leave(), which may still answer requests until then
     }
     return 0;
+  }
+
+  /** Meters as long as the runtime lives, those of operations' times included. */
+  static LciOptions options(MeterRegistry registry) {
+    return LciOptions.builder().instrumentation(LciMetrics.instrumentation(registry)).build();
   }
 
   DisposableServer start(LciRuntime lci, KvHttp http) {

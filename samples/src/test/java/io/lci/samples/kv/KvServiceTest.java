@@ -84,6 +84,19 @@ class KvServiceTest {
     }
   }
 
+  /** Those of operations' times, too, which only the runtime's instrumentation can have. */
+  @Test
+  void itsRuntimeHasAllMeters() {
+    PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    try (LciTestJob measured = LciTestJob.start(1, KvService.options(registry))) {
+      assertThat(measured.rank(0).isDisposed()).isFalse();
+      assertThat(registry.scrape())
+          .contains("lci_runtime_info{")
+          .contains("lci_operation_latency_seconds_count{op=\"get\"}");
+    }
+    assertThat(registry.scrape()).doesNotContain("lci_");
+  }
+
   private static BufferedReader reader(Socket client) throws IOException {
     return new BufferedReader(new InputStreamReader(client.getInputStream(), US_ASCII));
   }
