@@ -139,7 +139,8 @@ class LciLeakCheckTest {
   /** Tests without an extension of their own are watched, too. */
   @Test
   void everyTestOfThisClassPathIsWatched() {
-    assertThat(ServiceLoader.load(Extension.class)).hasAtLeastOneElementOfType(DroppedSignals.class);
+    assertThat(ServiceLoader.load(Extension.class))
+        .hasAtLeastOneElementOfType(DroppedSignals.class);
     Operators.onNextDropped("unasked", Context.empty());
     assertThat(DroppedSignals.unwatch()).singleElement().asString().contains("unasked");
     DroppedSignals.watch(); // for the one that watches this test
