@@ -6,12 +6,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.SendResult;
+import io.lci.am.SenderOptions;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.BitSet;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -28,9 +30,11 @@ class ChaosTest {
   private static final int COUNT = 3_000;
   private static final int[] SIZES = {0, 8, 40, 180, 500, 7_000, 20_000};
 
-  @ParameterizedTest(name = "seed {0}")
-  @ValueSource(ints = {1, 2, 3})
-  void bulkSendsOfEverySize(int seed) {
+  @ParameterizedTest(name = "seed {0}, deadline {1}")
+  @CsvSource({"1,", "2,", "3,", "1,PT90S", "2,PT90S"})
+  void bulkSendsOfEverySize(int seed, Duration deadline) {
+    SenderOptions options = SenderOptions.defaults();
+    SenderOptions bounded = deadline == null ? options : options.withDeadline(deadline);
     try (LciTestJob job = start(seed)) {
       Flux<Integer> received =
           Flux.range(0, RANKS)
@@ -57,7 +61,7 @@ class ChaosTest {
               .flatMap(
                   rank ->
                       job.rank(rank)
-                          .sender(PORT)
+                          .sender(PORT, bounded)
                           .route(
                               Flux.range(0, COUNT),
                               n -> (n + rank) % RANKS,

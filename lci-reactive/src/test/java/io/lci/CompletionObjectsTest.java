@@ -87,7 +87,7 @@ class CompletionObjectsTest {
       job.rank(0)
           .post(Op.am(0, PORT, Payload.empty()).tag(5).completeTo(synchronizer))
           .block(LIMIT);
-      await().during(Duration.ofMillis(50)).until(() -> true);
+      job.rank(0).barrier().block(LIMIT); // the firing has been recorded
       List<Completion> firing = synchronizer.next().block(LIMIT);
       assertThat(firing).hasSize(1);
       assertThat(firing.get(0).tag()).isEqualTo(5);

@@ -10,12 +10,13 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * A page of {@code docs/guide}: its blocks of Java are what stands in a test class between {@code
  * // show: NAME} and {@code // end}, where it is compiled and run.
  */
-final class GuidePage {
+public final class GuidePage {
   private GuidePage() {}
 
   /**
@@ -25,11 +26,15 @@ final class GuidePage {
    * @param test the class with the snippets
    * @param snippets how many there are, so that a marker which no longer matches is noticed
    */
-  static void assertShows(String page, Class<?> test, int snippets) throws IOException {
+  public static void assertShows(String page, Class<?> test, int snippets) throws IOException {
     Path home = Path.of(System.getProperty("lci.native.source")).getParent();
+    String file = "src/test/java/" + test.getName().replace('.', '/') + ".java";
     Path source =
-        home.resolve("lci-reactive/src/test/java")
-            .resolve(test.getName().replace('.', '/') + ".java");
+        Stream.of("lci-reactive", "lci-metrics")
+            .map(module -> home.resolve(module).resolve(file))
+            .filter(Files::exists)
+            .findFirst()
+            .orElseThrow();
     Map<String, String> compiled = compiled(Files.readAllLines(source));
     assertThat(compiled).hasSize(snippets);
     assertThat(shown(Files.readAllLines(home.resolve("docs/guide").resolve(page))))

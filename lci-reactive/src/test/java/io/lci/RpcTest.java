@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -26,11 +27,14 @@ import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** The four interactions over the real core. */
 @ExtendWith(LciLeakCheck.class)
 class RpcTest {
   private static final Duration LIMIT = Duration.ofSeconds(90);
+  private static final Duration STORM = Duration.ofMinutes(19);
+  private static final int ECHOES = Integer.getInteger("lci.test.operations", 10_000);
 
   /** Counts, and answers in every way. */
   private static final class Calculator implements RpcHandler {
@@ -138,23 +142,25 @@ class RpcTest {
 
   @Test
   void aDeadlineCancelsTheHandler() {
-    try (LciTestJob job = LciTestJob.start(2)) {
+    VirtualTimeScheduler clock = VirtualTimeScheduler.create();
+    LciOptions virtual = LciOptions.builder().timer(clock).build();
+    try (LciTestJob job =
+        LciTestJob.start(2, rank -> rank == 0 ? virtual : LciOptions.defaults())) {
+      AtomicInteger working = new AtomicInteger();
       AtomicInteger cancelled = new AtomicInteger();
-      job.rank(1)
-          .rpc()
-          .serve(
-              "never",
-              RpcHandler.response(
-                  m -> Mono.<Payload>never().doOnCancel(cancelled::incrementAndGet)));
+      Mono<Payload> never =
+          Mono.<Payload>never()
+              .doOnSubscribe(s -> working.incrementAndGet())
+              .doOnCancel(cancelled::incrementAndGet);
+      job.rank(1).rpc().serve("never", RpcHandler.response(m -> never));
       CallOptions brief = CallOptions.defaults().withDeadline(Duration.ofMillis(20));
-      assertThatThrownBy(
-              () ->
-                  job.rank(0)
-                      .rpc()
-                      .requestResponse(1, "never", Payload.empty(), brief)
-                      .block(LIMIT))
-          .isInstanceOf(DeadlineExceededException.class);
-      await().atMost(LIMIT).until(() -> cancelled.get() <= 1 && idle(job));
+      Mono<Message> call =
+          job.rank(0).rpc().requestResponse(1, "never", Payload.empty(), brief).cache();
+      call.subscribe(m -> {}, e -> {});
+      await().atMost(LIMIT).until(() -> working.get() == 1);
+      clock.advanceTimeBy(Duration.ofMillis(20));
+      assertThatThrownBy(() -> call.block(LIMIT)).isInstanceOf(DeadlineExceededException.class);
+      await().atMost(LIMIT).until(() -> cancelled.get() == 1 && idle(job));
     }
   }
 
@@ -213,17 +219,19 @@ class RpcTest {
                             256)
                         .count())
             .toList();
-    assertThat(Flux.merge(all).collectList().block(LIMIT)).containsOnly((long) count);
+    assertThat(Flux.merge(all).collectList().block(STORM)).containsOnly((long) count);
     await().atMost(LIMIT).until(() -> idle(job)); // who answered hears of the end later
   }
 
+  /** The soak has a million. */
   // Proves: X10
   // On: inproc
   @Test
+  @Timeout(1200) // only ends what hangs
   void anEchoStormWithFewPlaces() {
     StreamLimits few = StreamLimits.defaults().withRequests(16).withWaiting(256);
     try (LciTestJob job = LciTestJob.start(2, LciOptions.builder().streamLimits(few).build())) {
-      storm(job, "soak".equals(System.getenv("LCI_TIER")) ? 200_000 : 10_000);
+      storm(job, ECHOES);
     }
   }
 

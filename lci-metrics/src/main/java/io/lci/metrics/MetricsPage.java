@@ -31,6 +31,7 @@ final class MetricsPage {
 
       `lci-metrics` (same group and version as the library) puts a runtime's counters into any Micrometer registry:
 
+      <!-- shown: bind -->
       ```java
       LciOptions options =
           LciOptions.builder().instrumentation(LciMetrics.instrumentation(registry)).build();

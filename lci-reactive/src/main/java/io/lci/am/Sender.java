@@ -21,7 +21,8 @@ public interface Sender {
    * @param rank destination
    * @param payload what to send
    * @return posts at first request; completes on the home loop when the payload is out of the
-   *     caller's hands; cancel removes it if it was not yet accepted
+   *     caller's hands; cancel removes it if it was not yet accepted. Fails with {@link
+   *     io.lci.error.DeadlineExceededException} when it misses {@link SenderOptions#deadline()}
    */
   Mono<Void> send(int rank, Payload payload);
 

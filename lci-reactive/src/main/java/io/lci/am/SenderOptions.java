@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.am;
 
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import reactor.core.scheduler.Scheduler;
 
@@ -15,6 +16,9 @@ import reactor.core.scheduler.Scheduler;
  * @param device device whose rings are used, and whose loop is then the home loop; {@link
  *     #ANY_DEVICE} for the first one of {@code loop}
  * @param signalOn where results and ends are signalled; null for the home loop
+ * @param deadline time of each message, of a bulk send from when its element was taken from
+ *     upstream, after which it fails with {@link io.lci.error.DeadlineExceededException}; null for
+ *     none. Costs an object and a timer per message
  */
 public record SenderOptions(
     int loop,
@@ -22,7 +26,8 @@ public record SenderOptions(
     boolean stopOnError,
     @Nullable Port replyTo,
     int device,
-    @Nullable Scheduler signalOn) {
+    @Nullable Scheduler signalOn,
+    @Nullable Duration deadline) {
   /** Default of {@link #window()}. */
   public static final int DEFAULT_WINDOW = 256;
 
@@ -33,7 +38,7 @@ public record SenderOptions(
   public static final int ANY_DEVICE = -1;
 
   private static final SenderOptions DEFAULTS =
-      new SenderOptions(0, DEFAULT_WINDOW, false, null, ANY_DEVICE, null);
+      new SenderOptions(0, DEFAULT_WINDOW, false, null, ANY_DEVICE, null, null);
 
   /** Checks the values. */
   public SenderOptions {
@@ -46,9 +51,12 @@ public record SenderOptions(
     if (window < 1 || window > MAX_WINDOW) {
       throw new IllegalArgumentException("window must be in 1.." + MAX_WINDOW + ": " + window);
     }
+    if (deadline != null && (deadline.isNegative() || deadline.isZero())) {
+      throw new IllegalArgumentException("deadline must be positive: " + deadline);
+    }
   }
 
-  /** Returns the defaults: loop 0, window 256, errors are data. */
+  /** Returns the defaults: loop 0, window 256, errors are data, no deadline. */
   public static SenderOptions defaults() {
     return DEFAULTS;
   }
@@ -60,7 +68,7 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withLoop(int value) {
-    return new SenderOptions(value, window, stopOnError, replyTo, ANY_DEVICE, signalOn);
+    return new SenderOptions(value, window, stopOnError, replyTo, ANY_DEVICE, signalOn, deadline);
   }
 
   /**
@@ -71,7 +79,7 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withDevice(int value) {
-    return new SenderOptions(loop, window, stopOnError, replyTo, value, signalOn);
+    return new SenderOptions(loop, window, stopOnError, replyTo, value, signalOn, deadline);
   }
 
   /**
@@ -81,7 +89,7 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withWindow(int value) {
-    return new SenderOptions(loop, value, stopOnError, replyTo, device, signalOn);
+    return new SenderOptions(loop, value, stopOnError, replyTo, device, signalOn, deadline);
   }
 
   /**
@@ -91,7 +99,7 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withStopOnError(boolean value) {
-    return new SenderOptions(loop, window, value, replyTo, device, signalOn);
+    return new SenderOptions(loop, window, value, replyTo, device, signalOn, deadline);
   }
 
   /**
@@ -101,7 +109,7 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withReplyTo(Port value) {
-    return new SenderOptions(loop, window, stopOnError, value, device, signalOn);
+    return new SenderOptions(loop, window, stopOnError, value, device, signalOn, deadline);
   }
 
   /**
@@ -112,6 +120,19 @@ public record SenderOptions(
    * @return new options
    */
   public SenderOptions withSignalOn(Scheduler value) {
-    return new SenderOptions(loop, window, stopOnError, replyTo, device, value);
+    return new SenderOptions(loop, window, stopOnError, replyTo, device, value, deadline);
+  }
+
+  /**
+   * Sets the time that each message has to be accepted, and where its payload does not fit a packet
+   * to be sent. A message that was posted when its time is over may still arrive. {@link
+   * Sender#route} reports a late element like any that failed, and goes on; {@link Sender#sendAll}
+   * ends with the error. Measured by {@link io.lci.LciOptions#timer()}.
+   *
+   * @param value positive
+   * @return new options
+   */
+  public SenderOptions withDeadline(Duration value) {
+    return new SenderOptions(loop, window, stopOnError, replyTo, device, signalOn, value);
   }
 }

@@ -2,10 +2,8 @@
 package io.lci.internal;
 
 import io.lci.Op;
-import io.lci.PostOutcome;
 import io.lci.am.Encoder;
 import io.lci.am.SendResult;
-import io.lci.error.LciException;
 import io.lci.nativebridge.Codes;
 import java.util.LinkedHashSet;
 import java.util.Objects;
@@ -13,7 +11,6 @@ import java.util.Set;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
-import reactor.core.Exceptions;
 
 /**
  * Sends elements as active messages. One that fits a packet costs no object: it waits in the
@@ -22,15 +19,10 @@ import reactor.core.Exceptions;
  * @param <T> element
  * @param <R> what the subscriber gets: {@link SendResult}, or nothing
  */
-final class BulkSend<T, R> extends BulkRun<T, R> implements Submitter {
-  private final SenderImpl sender;
-  private final Encoder<? super T> encoder;
-  private final @Nullable ToIntFunction<? super T> router;
-  private final int fixedRank;
-  private int lastSize;
+final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
   private final Set<Destination> slowDestinations = new LinkedHashSet<>();
   private @Nullable Destination lastSlow;
-  private @Nullable Destination fixed;
+  private @Nullable Destination lastTarget;
 
   BulkSend(
       SenderImpl sender,
@@ -38,77 +30,17 @@ final class BulkSend<T, R> extends BulkRun<T, R> implements Submitter {
       int fixedRank,
       @Nullable ToIntFunction<? super T> router,
       Encoder<? super T> encoder) {
-    super(
-        sender.loop(),
-        actual,
-        sender.options().window(),
-        router == null || sender.options().stopOnError());
-    this.sender = sender;
-    this.fixedRank = fixedRank;
-    this.router = router;
-    this.encoder = encoder;
+    super(sender, actual, fixedRank, router, encoder);
   }
 
   @Override
-  String operation() {
-    return "send to " + sender.port();
-  }
-
-  @Override
-  void submit(T item) {
-    Destination destination = fixed;
-    if (destination == null) {
-      destination = route(item);
-      if (destination == null) {
-        return;
-      }
-      if (!isWanting()) { // the routing function has cancelled
-        gone();
-        discard(item);
-        return;
-      }
+  void submit(T item, int rank) {
+    Destination destination = lastTarget;
+    if (destination == null || destination.rank != rank) {
+      destination = sender.destination(rank);
+      lastTarget = destination;
     }
     loop.outbox().submit(this, item, destination);
-  }
-
-  /** Where the item goes; null if its rank is wrong, which is its failure. */
-  private @Nullable Destination route(T item) {
-    int rank = fixedRank;
-    if (router != null) {
-      try {
-        rank = router.applyAsInt(item);
-      } catch (Throwable e) {
-        Exceptions.throwIfJvmFatal(e);
-        LciException error =
-            sender.error(LciException.NONE, "error_rank", "the routing function failed: " + e);
-        error.initCause(e);
-        report(item, LciException.NONE, Codes.DONE, error);
-        return null;
-      }
-    }
-    if (rank < 0 || rank >= loop.runtime().size()) {
-      report(
-          item,
-          rank,
-          Codes.DONE,
-          sender.error(rank, "error_rank", "ranks are 0 to " + (loop.runtime().size() - 1)));
-      return null;
-    }
-    Destination destination = sender.destination(rank);
-    if (router == null) {
-      fixed = destination;
-    }
-    return destination;
-  }
-
-  private void report(T item, int rank, int code, @Nullable LciException error) {
-    if (error == null && router == null) {
-      accepted();
-      schedule();
-    } else {
-      PostOutcome outcome = Errors.outcome(code);
-      report(new SendResult<>(item, rank, outcome, error, null));
-    }
   }
 
   @Override
@@ -130,16 +62,13 @@ final class BulkSend<T, R> extends BulkRun<T, R> implements Submitter {
   @Override
   @SuppressWarnings("unchecked") // items are what this submitted
   public int sizeHint(Object item) {
-    int hint = encoder.sizeHint((T) item);
-    return hint == Encoder.UNKNOWN ? lastSize : hint;
+    return hint((T) item);
   }
 
   @Override
   @SuppressWarnings("unchecked") // as above
   public void encode(Object item, PostWriter out) {
-    out.policy = sender.replyRoom();
-    encoder.encode((T) item, out);
-    lastSize = out.size();
+    write((T) item, out);
   }
 
   @Override
@@ -152,7 +81,7 @@ final class BulkSend<T, R> extends BulkRun<T, R> implements Submitter {
   @SuppressWarnings("unchecked") // as above
   public void accepted(Object item, Destination destination, int code, int slot) {
     if (slot == SlotTable.NONE) {
-      if (router == null) {
+      if (isSilent()) {
         accepted();
       } else {
         report((T) item, destination.rank, code, null);

@@ -4,6 +4,7 @@ package io.lci.internal;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.nativebridge.Codes;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
 
@@ -12,7 +13,7 @@ abstract class CompletionObject implements NativeTarget, Disposable {
   final EventLoop loop;
   private final long handle;
   private final int id;
-  private volatile boolean disposed;
+  private final AtomicBoolean disposed = new AtomicBoolean();
 
   CompletionObject(EventLoop loop, long handle) {
     this.loop = loop;
@@ -37,15 +38,14 @@ abstract class CompletionObject implements NativeTarget, Disposable {
 
   @Override
   public final void dispose() {
-    if (!disposed) {
-      disposed = true;
+    if (!disposed.getAndSet(true)) { // else two threads would free it twice
       loop.execute(this::end);
     }
   }
 
   @Override
   public final boolean isDisposed() {
-    return disposed;
+    return disposed.get();
   }
 
   private void end() {

@@ -197,9 +197,14 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   @Override
   public void encode(Object item, PostWriter out) {
     state = State.SUBMITTED;
+    bytes = write(out);
+  }
+
+  /** Writes the descriptor; returns the bytes that the operation moves. */
+  int write(PostWriter out) {
     OpCodec.encode(op, loop.runtime(), out);
     readInto = op.kind() == Op.Kind.GET ? out.buffer() : null;
-    bytes = op.kind() == Op.Kind.GET ? op.receiveBytes() : OpCodec.sizeHint(op);
+    return op.kind() == Op.Kind.GET ? op.receiveBytes() : OpCodec.sizeHint(op);
   }
 
   @Override

@@ -10,6 +10,7 @@ import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
@@ -76,11 +77,30 @@ final class SenderImpl implements Sender {
   @Override
   public Mono<Void> send(int rank, Payload payload) {
     loop.runtime().checkRank(rank);
-    Op op = Op.am(rank, port, payload).device(device);
-    Port replyTo = options.replyTo();
+    Op op = message(rank, payload);
+    Duration deadline = options.deadline();
     return Signals.on(
         options.signalOn(),
-        new MonoOp<>(loop, replyTo == null ? op : op.replyTo(replyTo), OpRun.Result.NOTHING));
+        new MonoOp<>(loop, deadline == null ? op : op.deadline(deadline), OpRun.Result.NOTHING));
+  }
+
+  /** One message, without a deadline. */
+  Op message(int rank, Payload payload) {
+    Op op = Op.am(rank, port, payload).device(device);
+    Port replyTo = options.replyTo();
+    return replyTo == null ? op : op.replyTo(replyTo);
+  }
+
+  /** Elements that cost an object each only where they have deadlines. */
+  private <T, R> BulkRun<T, R> bulk(
+      CoreSubscriber<? super R> actual,
+      int rank,
+      @Nullable ToIntFunction<? super T> router,
+      Encoder<? super T> encoder) {
+    Duration deadline = options.deadline();
+    return deadline == null
+        ? new BulkSend<>(this, actual, rank, router, encoder)
+        : new TimedSend<>(this, actual, rank, router, encoder, deadline);
   }
 
   @Override
@@ -97,8 +117,7 @@ final class SenderImpl implements Sender {
               Operators.error(actual, Errors.closed("send to " + port));
               return;
             }
-            Flux.from(items)
-                .subscribe(new BulkSend<T, Void>(SenderImpl.this, actual, rank, null, encoder));
+            Flux.from(items).subscribe(SenderImpl.this.<T, Void>bulk(actual, rank, null, encoder));
           }
         });
   }
@@ -119,8 +138,7 @@ final class SenderImpl implements Sender {
               return;
             }
             Flux.from(items)
-                .subscribe(
-                    new BulkSend<T, SendResult<T>>(SenderImpl.this, actual, -1, rank, encoder));
+                .subscribe(SenderImpl.this.<T, SendResult<T>>bulk(actual, -1, rank, encoder));
           }
         });
   }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.completion.CompletionTarget;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.Layout;
 import io.lci.nativebridge.NativeCalls;
@@ -16,7 +17,9 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,6 +53,14 @@ final class ScriptedCore {
   /** What it writes while it closes. */
   final List<Map.Entry<Integer, String>> lastWords = new ArrayList<>();
 
+  /** Completion objects that were freed when they were gone already. */
+  final AtomicInteger freedTwice = new AtomicInteger();
+
+  private final AtomicLong lastObject = new AtomicLong();
+
+  /** By handle: what a counter has counted, or how much a queue holds. */
+  private final Map<Long, AtomicLong> objects = new ConcurrentHashMap<>();
+
   private final NativeCalls real = NativeLibrary.load().calls();
   private final ByteBuffer lane =
       direct(layout.completionOffset() + layout.completionCount() * Layout.RECORD_SIZE);
@@ -82,6 +93,14 @@ final class ScriptedCore {
                       case "codeName" -> real.codeName((int) arguments[0]);
                       case "laneEnter" -> enter();
                       case "lanePark" -> park();
+                      case "queueCreateKind" -> create(arguments[3]);
+                      case "laneSynchronizerCreate" -> create(arguments[2]);
+                      case "counterCreate" -> create(arguments[1]);
+                      case "compId" -> (int) (long) arguments[0];
+                      case "compFree" -> free((long) arguments[0]);
+                      case "counterGet", "queueLength" -> count((long) arguments[0]).get();
+                      case "counterSet" -> set((long) arguments[0], (long) arguments[1]);
+                      case "queuePopMany" -> pop((long) arguments[0], (int) arguments[2]);
                       case "logTake" -> takeLine((long) arguments[1], (long) arguments[2]);
                       case "runtimeClose" -> close();
                       case "runtimeLog" -> out(arguments[1], 1L);
@@ -159,6 +178,42 @@ final class ScriptedCore {
   /** Something is to be told to the loop; its ring holds so much at a time. */
   boolean hasMoreToTell() {
     return !records.isEmpty();
+  }
+
+  /** A queue has so many more entries, or a counter counted so many more. Any thread. */
+  void signal(CompletionTarget object, long times) {
+    count(((NativeTarget) object).handle()).addAndGet(times);
+    ring();
+  }
+
+  private AtomicLong count(long handle) {
+    return objects.getOrDefault(handle, new AtomicLong());
+  }
+
+  private int create(Object out) {
+    long handle = lastObject.incrementAndGet();
+    objects.put(handle, new AtomicLong());
+    return out(out, handle);
+  }
+
+  private int free(long handle) {
+    if (objects.remove(handle) == null) {
+      freedTwice.incrementAndGet();
+    }
+    return Codes.DONE;
+  }
+
+  private @Nullable Object set(long handle, long value) {
+    count(handle).set(value);
+    return null;
+  }
+
+  /** All of its statuses are zeros. */
+  private int pop(long handle, int most) {
+    AtomicLong held = count(handle);
+    int popped = (int) Math.min(held.get(), most);
+    held.addAndGet(-popped);
+    return popped;
   }
 
   /** Makes the loop enter at its next turn. */

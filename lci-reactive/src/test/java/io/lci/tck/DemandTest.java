@@ -40,7 +40,7 @@ class DemandTest {
   }
 
   static Stream<Row> streams() {
-    return Rows.raw().stream().filter(row -> row.kind() == Kind.TAP || row.kind() == Kind.COLD);
+    return Rows.raw().stream().filter(row -> row.kind().max > 1 && row.kind() != Kind.REPLAY);
   }
 
   static Stream<Row> monos() {

@@ -26,6 +26,10 @@ record Row(
     TAP(Long.MAX_VALUE, true),
     /** As many elements as wanted, for each subscriber anew. */
     COLD(Integer.MAX_VALUE, false),
+    /** As many elements as wanted, objects of its own for each subscriber. */
+    COPIES(Integer.MAX_VALUE, true),
+    /** As many elements as wanted, for one subscriber. */
+    LINE(Integer.MAX_VALUE, true),
     /** What happened so far, for each subscriber, no end. */
     REPLAY(Long.MAX_VALUE, false),
     /** One element. */

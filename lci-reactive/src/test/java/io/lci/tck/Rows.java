@@ -5,6 +5,7 @@ import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.PostOptions;
 import io.lci.am.Payload;
+import io.lci.am.SenderOptions;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionQueue;
 import io.lci.completion.CompletionTarget;
@@ -12,6 +13,7 @@ import io.lci.completion.Counter;
 import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
 import io.lci.rma.LciBuffer;
+import io.lci.stream.Codec;
 import io.lci.tck.Row.Kind;
 import java.util.List;
 import java.util.function.BiFunction;
@@ -55,6 +57,8 @@ final class Rows {
         row("LciRuntime.peerEvents()", Kind.REPLAY, (w, n) -> w.left().peerEvents()).done(),
         row("Sender.route", Kind.COLD, Rows::route)
             .failing(w -> w.closedSender().route(Flux.just(1), i -> 0, (i, out) -> out.putInt(i))),
+        row("Sender.route with deadlines", Kind.COLD, Rows::timedRoute)
+            .failing(w -> w.closedSender().route(Flux.just(1), i -> 0, (i, out) -> out.putInt(i))),
         row("LciRuntime.post(Publisher)", Kind.COLD, Rows::posts)
             .failing(
                 w ->
@@ -78,6 +82,16 @@ final class Rows {
             .failing(w -> w.closedSender().sendAll(0, Flux.just(1), (i, out) -> out.putInt(i))),
         row("RemoteMemory.put", Kind.NONE, (w, n) -> w.remote().put(0, Payload.ofLong(1))).done(),
         row("RemoteMemory.get(buffer)", Kind.NONE, Rows::get).done(),
+        row(
+                "RemoteMemory.putWithSignal",
+                Kind.NONE,
+                (w, n) -> w.remote().putWithSignal(0, Payload.ofLong(1), w.sink(), 1))
+            .done(),
+        row(
+                "RemoteMemory.getWithSignal",
+                Kind.NONE,
+                (w, n) -> w.remote().getWithSignal(0, w.here().buffer(8), w.sink(), 1))
+            .done(),
         row("LciRuntime.barrier", Kind.NONE, (w, n) -> w.alone().barrier())
             .failing(w -> w.closed().barrier()),
         // A firing for each subscriber of a rule, so that none waits for one that does not come
@@ -96,7 +110,26 @@ final class Rows {
                   CompletionGraph graph = graph(w);
                   graph.dispose();
                   return graph.run();
-                }));
+                }),
+        row("Streams.subscribe", Kind.COLD, (w, n) -> w.subscribed(range(n)))
+            .failing(w -> w.closedStreams().subscribe(0, "any", Codec.INT)),
+        row(
+                "Rpc.requestStream",
+                Kind.COPIES,
+                (w, n) -> w.here().rpc().requestStream(1, TckWorld.FUNCTION, Payload.ofLong(n)))
+            .failing(w -> w.closedRpc().requestStream(0, "any", Payload.empty())),
+        row(
+                "Rpc.requestChannel",
+                Kind.COPIES,
+                (w, n) -> w.here().rpc().requestChannel(1, TckWorld.FUNCTION, payloads(n)))
+            .failing(w -> w.closedRpc().requestChannel(0, "any", Flux.never())),
+        row("requests given to RpcHandler", Kind.LINE, (w, n) -> w.requests(payloads(n)))
+            .failing(w -> w.requests(Flux.error(new IllegalStateException("on purpose")))),
+        row(
+                "Rpc.requestResponse",
+                Kind.ONE,
+                (w, n) -> w.here().rpc().requestResponse(1, TckWorld.FUNCTION, Payload.ofLong(n)))
+            .failing(w -> w.closedRpc().requestResponse(0, "any", Payload.empty())));
   }
 
   /** Which are made of operators, and inherit from them. */
@@ -106,6 +139,16 @@ final class Rows {
             .done(),
         row("LciRuntime.peerGone", Kind.ONE, (w, n) -> w.left().peerGone(1)).done(),
         row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES)).done(),
+        row(
+                "Rpc.fireAndForget",
+                Kind.NONE,
+                (w, n) -> w.here().rpc().fireAndForget(1, TckWorld.FUNCTION, Payload.empty()))
+            .failing(w -> w.closedRpc().fireAndForget(0, "any", Payload.empty())),
+        row(
+                "MemoryRegion.disposeLater",
+                Kind.NONE,
+                (w, n) -> w.here().allocate(Long.BYTES).disposeLater())
+            .done(),
         row("Inbox.onClose()", Kind.NONE, (w, n) -> w.disposed().onClose()).done(),
         row("LciRuntime.onClose()", Kind.NONE, (w, n) -> w.closed().onClose()).done(),
         row(
@@ -149,6 +192,17 @@ final class Rows {
         .here()
         .sender(world.sink())
         .route(range(elements), n -> 1, (n, out) -> out.putLong(n));
+  }
+
+  private static Publisher<?> timedRoute(TckWorld world, long elements) {
+    return world
+        .here()
+        .sender(world.sink(), SenderOptions.defaults().withDeadline(TckWorld.LIMIT))
+        .route(range(elements), n -> 1, (n, out) -> out.putLong(n));
+  }
+
+  private static Flux<Payload> payloads(long elements) {
+    return range(elements).map(n -> Payload.ofLong(n));
   }
 
   private static Publisher<?> posts(TckWorld world, long elements) {

@@ -4,10 +4,12 @@ package io.lci.tck;
 import io.lci.Op;
 import io.lci.PostOptions;
 import io.lci.am.Payload;
+import io.lci.am.SenderOptions;
 import java.util.List;
-import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
-import org.jspecify.annotations.Nullable;
+import java.util.function.IntFunction;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
@@ -15,18 +17,34 @@ import org.reactivestreams.tck.SubscriberBlackboxVerification;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 
-/** The TCK's rules for what a bulk operator is to its upstream. */
-public final class SubscriberRules extends SubscriberBlackboxVerification<Integer> {
+/** The TCK's rules for what a bulk operator is to its upstream, or a peer to a published stream. */
+public final class SubscriberRules extends SubscriberBlackboxVerification<Object> {
   private final TckWorld world;
   private final Operator operator;
 
   /**
-   * A bulk operator.
+   * A bulk operator, or what brings elements to another rank.
    *
    * @param name how it is got
-   * @param of puts it behind its upstream
+   * @param element an element for it
+   * @param of puts it behind its upstream, which has such elements
    */
-  record Operator(String name, BiFunction<TckWorld, Flux<Integer>, Publisher<?>> of) {
+  record Operator(
+      String name,
+      IntFunction<Object> element,
+      BiFunction<TckWorld, Flux<Object>, Publisher<?>> of) {
+
+    @SuppressWarnings("unchecked") // its elements are what createElement makes
+    static Operator ofNumbers(String name, BiFunction<TckWorld, Flux<Integer>, Publisher<?>> of) {
+      return new Operator(name, n -> n, (w, items) -> of.apply(w, (Flux<Integer>) (Flux<?>) items));
+    }
+
+    @SuppressWarnings("unchecked") // as above
+    static Operator ofPayloads(String name, BiFunction<TckWorld, Flux<Payload>, Publisher<?>> of) {
+      return new Operator(
+          name, Payload::ofInt, (w, items) -> of.apply(w, (Flux<Payload>) (Flux<?>) items));
+    }
+
     @Override
     public String toString() {
       return name;
@@ -39,46 +57,55 @@ public final class SubscriberRules extends SubscriberBlackboxVerification<Intege
     this.operator = operator;
   }
 
-  /** Every bulk operator. */
+  /** All that subscribe to what the user gives them. */
   static List<Operator> operators() {
     return List.of(
-        new Operator(
+        Operator.ofNumbers(
             "Sender.route",
             (w, items) ->
                 w.here().sender(w.sink()).route(items, n -> 1, (n, out) -> out.putInt(n))),
-        new Operator(
+        Operator.ofNumbers(
+            "Sender.route with deadlines",
+            (w, items) ->
+                w.here()
+                    .sender(w.sink(), SenderOptions.defaults().withDeadline(TckWorld.LIMIT))
+                    .route(items, n -> 1, (n, out) -> out.putInt(n))),
+        Operator.ofNumbers(
             "Sender.sendAll",
             (w, items) -> w.here().sender(w.sink()).sendAll(1, items, (n, out) -> out.putInt(n))),
-        new Operator(
+        Operator.ofNumbers(
             "LciRuntime.post(Publisher)",
             (w, items) ->
                 w.here()
                     .post(
-                        items,
-                        n -> Op.am(1, w.sink(), Payload.ofLong(n)),
-                        PostOptions.defaults())));
+                        items, n -> Op.am(1, w.sink(), Payload.ofLong(n)), PostOptions.defaults())),
+        Operator.ofNumbers("Streams.publish", (w, items) -> w.subscribed(items)),
+        Operator.ofPayloads(
+            "Rpc.requestChannel",
+            (w, items) -> w.here().rpc().requestChannel(1, TckWorld.FUNCTION, items)),
+        Operator.ofPayloads("RpcHandler.requestChannel", (w, items) -> w.answered(items)));
   }
 
   @Override
-  public Subscriber<Integer> createSubscriber() {
+  public Subscriber<Object> createSubscriber() {
     Upstream upstream = new Upstream();
     operator.of.apply(world, upstream).subscribe(new Downstream());
-    return Objects.requireNonNull(upstream.subscriber);
+    return upstream.subscriber.orTimeout(TckWorld.LIMIT.toSeconds(), TimeUnit.SECONDS).join();
   }
 
   @Override
-  public Integer createElement(int element) {
-    return element;
+  public Object createElement(int element) {
+    return operator.element.apply(element);
   }
 
   /** Only takes note of who subscribes. */
-  private static final class Upstream extends Flux<Integer> {
-    @Nullable Subscriber<Integer> subscriber;
+  private static final class Upstream extends Flux<Object> {
+    final CompletableFuture<Subscriber<Object>> subscriber = new CompletableFuture<>();
 
     @Override
-    @SuppressWarnings("unchecked") // a subscriber to more than integers takes integers
-    public void subscribe(CoreSubscriber<? super Integer> actual) {
-      subscriber = (Subscriber<Integer>) actual;
+    @SuppressWarnings("unchecked") // whoever takes any object
+    public void subscribe(CoreSubscriber<? super Object> actual) {
+      subscriber.complete((Subscriber<Object>) actual);
     }
   }
 

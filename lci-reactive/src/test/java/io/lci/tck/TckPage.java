@@ -22,12 +22,13 @@ final class TckPage {
       Made by `TckTest` with `-Dtck.write=true`; else that test fails if this page is not what was run.
 
       The TCK of Reactive Streams 1.0.4 for every publisher of the library as its own class, with no operator between,
-      and for what the bulk operators are to their upstream; over ranks in one process (*inproc*), and the same while
+      and for what bulk operators, streams and calls are to the publishers that they are given; over ranks in one process (*inproc*), and the same while
       messages are delayed, reordered and refused (*chaos*). A publisher that does not end by itself is run a second time
       behind `take(n)`, which does, and counted apart. The rules that the TCK itself cannot verify (`untested_`) are not
       counted. A rule is skipped only where it cannot apply, by a list that is fixed in the test:
 
-      - *unicast*: the rule asks for several subscribers, and there is one at a time
+      - *unicast*: the rule asks for several subscribers, and there is one at a time; or it compares what they got, and each
+        has messages of its own
       - *no end*: the rule asks for completion
       - *too few elements*: a Mono has at most one, a `Mono<Void>` none, and each of three peers leaves once
       - *no failed state*: the publisher cannot be made to fail at once

@@ -145,7 +145,7 @@ class TckTest {
     rules.run(verification);
     verification.shutdownPublisherExecutorService();
     rules.allow(Set.of());
-    page.add("Bulk operators as subscribers", operator.name(), setting, rules);
+    page.add("Subscribers", operator.name(), setting, rules);
     assertThat(rules.faults).isEmpty();
   }
 

@@ -6,19 +6,31 @@ import io.lci.LciRuntime;
 import io.lci.LciSnapshot;
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
+import io.lci.am.Message;
+import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.Sender;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
+import io.lci.rpc.Rpc;
+import io.lci.rpc.RpcHandler;
+import io.lci.stream.Codec;
+import io.lci.stream.Streams;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.reactivestreams.Publisher;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
 /**
  * What publishers are made of: two ranks that talk, a rank alone, a runtime that is closed, and one
@@ -26,6 +38,11 @@ import reactor.core.publisher.Flux;
  */
 final class TckWorld implements AutoCloseable {
   static final Duration LIMIT = Duration.ofSeconds(60);
+
+  /** A function of rank 1: as many numbers as the request says, or what a channel brings. */
+  static final String FUNCTION = "numbers";
+
+  private static final String HELD = "held";
   private static final int PEERS = 3;
   private static final Port SINK = Port.of(1, "sink");
   private static final int REGION = 64;
@@ -35,10 +52,17 @@ final class TckWorld implements AutoCloseable {
   private final LciTestJob left;
   private final LciRuntime closed;
   private final Sender closedSender;
+  private final Streams closedStreams;
+  private final Rpc closedRpc;
   private final Disposable sink;
   private final MemoryRegion region;
   private final RemoteMemory remote;
   private final AtomicInteger ports = new AtomicInteger(1);
+  private final AtomicInteger streams = new AtomicInteger();
+
+  /** Requests of channels whose handler does not take them itself. */
+  private final BlockingQueue<Flux<Message>> held = new LinkedBlockingQueue<>();
+
   private Disposable.Composite used = Disposables.composite();
 
   /**
@@ -56,10 +80,43 @@ final class TckWorld implements AutoCloseable {
     LciTestJob over = LciTestJob.start(1, options);
     closed = over.rank(0);
     closedSender = closed.sender(SINK);
+    closedStreams = closed.streams();
+    closedRpc = closed.rpc();
     over.close();
     sink = pair.rank(1).inbox(SINK).handle(m -> {});
     region = pair.rank(1).allocate(REGION);
     remote = here().remote(1, region.handle());
+    pair.rank(1).rpc().serve(FUNCTION, new Numbers());
+    pair.rank(1).rpc().serve(HELD, RpcHandler.channel(this::hold));
+  }
+
+  private Publisher<Payload> hold(Flux<Message> requests) {
+    held.add(requests);
+    return Flux.never();
+  }
+
+  /** Answers in every way. */
+  private static final class Numbers implements RpcHandler {
+    @Override
+    public Mono<Void> fireAndForget(Message request) {
+      return Mono.empty();
+    }
+
+    @Override
+    public Mono<Payload> requestResponse(Message request) {
+      return Mono.just(Payload.ofLong(request.getLong(0)));
+    }
+
+    @Override
+    public Flux<Payload> requestStream(Message request) {
+      int count = (int) Math.min(request.getLong(0), Integer.MAX_VALUE);
+      return Flux.range(0, count).map(n -> Payload.ofLong(n));
+    }
+
+    @Override
+    public Flux<Payload> requestChannel(int rank, Flux<Message> requests) {
+      return requests.map(m -> Payload.ofLong(m.getLong(0)));
+    }
   }
 
   LciRuntime here() {
@@ -85,6 +142,38 @@ final class TckWorld implements AutoCloseable {
 
   Sender closedSender() {
     return closedSender;
+  }
+
+  Streams closedStreams() {
+    return closedStreams;
+  }
+
+  Rpc closedRpc() {
+    return closedRpc;
+  }
+
+  /** A stream of rank 1, from here. */
+  Flux<Integer> subscribed(Publisher<Integer> source) {
+    String name = "stream " + streams.incrementAndGet();
+    use(pair.rank(1).streams().publish(name, source, Codec.INT));
+    return here().streams().subscribe(1, name, Codec.INT);
+  }
+
+  /** What comes here of the answers of a handler of rank 1. */
+  Flux<Message> answered(Publisher<Payload> answers) {
+    String name = "function " + streams.incrementAndGet();
+    use(pair.rank(1).rpc().serve(name, RpcHandler.channel(requests -> answers)));
+    return here().rpc().requestChannel(1, name, Flux.never());
+  }
+
+  /** What a handler of rank 1 gets of a channel that is opened here. */
+  Flux<Message> requests(Publisher<Payload> source) {
+    use(here().rpc().requestChannel(1, HELD, source).subscribe(answer -> {}, error -> {}));
+    try {
+      return Objects.requireNonNull(held.poll(LIMIT.toSeconds(), TimeUnit.SECONDS), "no call came");
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** A port of rank 1 that takes everything. */
