@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -93,9 +94,14 @@ final class EventLoop implements LciLoop {
     this.nextLook = now + LOOK_NANOS;
   }
 
-  /** Starts the thread of a dedicated loop. */
-  void start() {
-    owner.start();
+  /** Starts the thread of a dedicated loop, or throws what keeps it from starting. */
+  void start(Function<? super EventLoop, ? extends Thread> threads) {
+    owner.start(threads);
+  }
+
+  /** Its thread cannot start: ends it on the calling thread, which nobody else can be in. */
+  void endUnstarted() {
+    end.finish();
   }
 
   // Collaborators
