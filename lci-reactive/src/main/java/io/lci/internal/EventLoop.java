@@ -89,7 +89,7 @@ final class EventLoop implements LciLoop {
     LciOptions options = runtime.options();
     this.owner = new LoopOwner(this, options.invoker());
     this.idler = new Idler(this, lane, options.idle(), time);
-    this.stallNanos = options.stallWarning().toNanos();
+    this.stallNanos = Nanos.of(options.stallWarning());
     this.now = System.nanoTime();
     this.nextLook = now + LOOK_NANOS;
   }
