@@ -406,7 +406,7 @@ final class Outbox {
   }
 
   private boolean enqueue(Submitter owner, Object item, Destination destination, int code) {
-    if (parked.isFull()) {
+    if (parked.isFull() && !owner.waitsBeyondLimit()) {
       fail(owner, item, destination, failures.tooManyParked(destination, parked.size()));
       return false;
     }

@@ -211,7 +211,10 @@ public final class Channels implements Streams, Rpc {
     return made;
   }
 
-  /** Frames cannot be sent any more: each exchange gets an error of the same type. */
+  /**
+   * Frames cannot be sent any more: each exchange gets an error of the same type, now and later. A
+   * slow peer is no reason, see {@code Submitter.waitsBeyondLimit}; what is one does not pass.
+   */
   private void wireFailed(Link link, Throwable error) {
     if (error instanceof PeerFailedException
         || error instanceof PeerLeftException
