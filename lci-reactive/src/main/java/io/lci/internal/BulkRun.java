@@ -61,6 +61,9 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   /** Elements that ended since the last drain and need no result: they leave the window. */
   private int reported;
 
+  /** An element came when nothing was taken any more: the end must not look complete. */
+  private boolean cut;
+
   private final ArrayDeque<SendResult<T>> results = new ArrayDeque<>();
   private @Nullable Throwable failure;
 
@@ -271,6 +274,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
   private void take(T item) {
     if (isOver() || failure != null || loop.isClosing()) {
+      cut = true;
       discard(item);
     } else if (received == requested) {
       overflow(item);
@@ -281,7 +285,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   }
 
   private void finishIfDone() {
-    if (isOver() || !upstreamDone || !queue.isEmpty()) {
+    if (isOver() || cut || !upstreamDone || !queue.isEmpty()) {
       return;
     }
     if (received > finished || reported > 0 || !results.isEmpty()) {
@@ -362,8 +366,23 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
     fail(error);
   }
 
+  /** What was taken may go out, and its results be fetched; upstream is to hand on no more. */
+  @Override
+  final void onClosing() {
+    if (!upstreamDone) {
+      cancelUpstream();
+    }
+    schedule();
+  }
+
+  @Override
+  final boolean holdsClose() {
+    return !results.isEmpty() && !isOver();
+  }
+
   @Override
   final void onAbort() {
+    loop.dispatcher().lateData += results.size(); // nobody asked for them in time
     stop(Errors.closed(operation()));
   }
 
