@@ -237,6 +237,10 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
   private void pull(Fuseable.QueueSubscription<T> source) {
     while (outstanding < window && !isOver() && failure == null && !upstreamDone) {
+      if (loop.hasPostedEnough()) {
+        schedule(); // the rest in the next turn
+        return;
+      }
       T item;
       try {
         item = source.poll();

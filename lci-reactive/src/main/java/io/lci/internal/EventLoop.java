@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -52,6 +53,8 @@ final class EventLoop implements LciLoop {
   /** Once, not for each turn. */
   private final Consumer<Throwable> onThrown = this::thrown;
 
+  private final BooleanSupplier postedEnough = this::hasPostedEnough;
+
   // From any thread
   private final TaskQueue tasks;
 
@@ -69,6 +72,9 @@ final class EventLoop implements LciLoop {
   private boolean enterSoon = true;
   private boolean entered;
   private boolean inTurn;
+
+  /** What the outbox had written when the drain began. */
+  private long postsBefore;
 
   // Counters; written by the loop, read by snapshots without order
   private long turns;
@@ -219,7 +225,7 @@ final class EventLoop implements LciLoop {
   /**
    * Runs a task on the loop, in order of offering.
    *
-   * @return false if the loop has ended; the task was then rejected
+   * @return false if the loop has ended; the task was then rejected, or is about to be
    */
   boolean execute(LoopTask task) {
     return tasks.execute(task);
@@ -380,8 +386,17 @@ final class EventLoop implements LciLoop {
     return count;
   }
 
+  /** Whoever posts does it in here: what is done at once would otherwise never let the core go on. */
   private int drain() {
-    return ready.drain(TASK_BUDGET, onThrown);
+    postsBefore = outbox.posts;
+    int count = ready.drain(TASK_BUDGET, postedEnough, onThrown);
+    enterSoon |= hasPostedEnough(); // all of it may have gone out already, without progress
+    return count;
+  }
+
+  /** Whether fresh descriptors have filled their share of a turn, as waiting ones do. */
+  boolean hasPostedEnough() {
+    return outbox.posts - postsBefore >= Outbox.POST_BUDGET;
   }
 
   // Driving

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.LciOptions;
 import io.lci.Op;
+import io.lci.PostOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.error.PeerFailedException;
@@ -68,6 +69,27 @@ class OutboxTest {
       }
       return code;
     };
+  }
+
+  /** What is done at once frees the window at once: the next ones follow in the same turn. */
+  @ParameterizedTest
+  @ValueSource(ints = {256, 16_384})
+  void theCoreProgressesBetweenElementsThatAreDoneAtOnce(int window) {
+    int count = 40_000;
+    List<Object> results = new ArrayList<>();
+    runtime
+        .post(
+            Flux.range(0, count),
+            n -> Op.am(1, PORT, Payload.ofLong(n)),
+            PostOptions.defaults().withWindow(window))
+        .subscribe(results::add, errors::add);
+    for (int i = 0; i < count && results.size() < count; i++) {
+      turns(1);
+    }
+    assertThat(errors).isEmpty();
+    assertThat(results).hasSize(count);
+    // A turn has two parts for fresh ones, one for those that wait; one source may overshoot
+    assertThat(core.mostWithoutProgress).isBetween(1, 4 * Outbox.POST_BUDGET);
   }
 
   /** A link that loses a frame is lost, and its own window bounds how many wait. */
