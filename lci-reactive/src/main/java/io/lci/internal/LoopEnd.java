@@ -105,11 +105,13 @@ final class LoopEnd {
       behind = null;
       return false;
     }
-    if (behind == null) {
-      behind = new Behind();
-      tasks.execute(behind);
+    Behind last = behind;
+    if (last == null) {
+      last = new Behind();
+      behind = last;
+      tasks.execute(last);
     }
-    return behind.reached;
+    return last.reached;
   }
 
   private boolean isAwaited() {

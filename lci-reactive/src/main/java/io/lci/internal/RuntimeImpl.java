@@ -152,12 +152,7 @@ final class RuntimeImpl implements LciRuntime {
     }
     this.exchange = new Exchange(this);
     this.peerEvents = new PeerEvents(loops.get(0));
-    this.shutdown =
-        new Shutdown(
-            loops,
-            options.invoker(),
-            this::closeCore,
-            this::tellClosed);
+    this.shutdown = new Shutdown(loops, options.invoker(), this::closeCore, this::tellClosed);
     this.watchdog = LoopWatchdog.start(this); // before a loop can end
   }
 
