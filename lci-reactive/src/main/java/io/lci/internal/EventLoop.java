@@ -386,7 +386,7 @@ final class EventLoop implements LciLoop {
     return count;
   }
 
-  /** Whoever posts does it in here: what is done at once would otherwise never let the core go on. */
+  /** Bounded, as what is done at once would otherwise never let the core progress. */
   private int drain() {
     postsBefore = outbox.posts;
     int count = ready.drain(TASK_BUDGET, postedEnough, onThrown);

@@ -148,7 +148,7 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
   /** The loop has ended: lets go what is not the loop's. Any thread. */
   void onRejected() {}
 
-  /** A graceful close begins: nothing new is taken. No signals here: {@link #schedule()} instead. */
+  /** A graceful close begins: nothing new is taken. No signals here, as in {@link #onDemand}. */
   void onClosing() {
     schedule();
   }
