@@ -126,8 +126,7 @@ class LateSubscriberTest {
   /** Two threads would tell a subscriber of the end, each for itself. */
   @Test
   void nothingIsRejectedElsewhereWhileTheLoopTellsOfItsEnd() {
-    Lane lane =
-        Lane.open(core.calls, core.layout, 1, 0, 1, 4, core.layout.completionCount());
+    Lane lane = Lane.open(core.calls, core.layout, 1, 0, 1, 4, core.layout.completionCount());
     TaskQueue queue = new TaskQueue(lane, error -> {});
     List<String> rejected = new ArrayList<>();
     queue.end();
