@@ -43,6 +43,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   private final Queue<T> queue;
   private volatile int signalled;
   private volatile boolean upstreamDone;
+  private volatile boolean upstreamCancelled;
   private volatile @Nullable Throwable upstreamError;
 
   // Loop only
@@ -402,8 +403,12 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
     discardQueue();
   }
 
+  /** Once: at a close it comes before the end. */
   private void cancelUpstream() {
-    Objects.requireNonNull(upstream).cancel();
+    if (!upstreamCancelled) {
+      upstreamCancelled = true;
+      Objects.requireNonNull(upstream).cancel();
+    }
   }
 
   private void giveUp() {
