@@ -456,7 +456,8 @@ public final class LciOptions {
     /**
      * Sets the scheduler of deadlines, for virtual time.
      *
-     * @param value the scheduler
+     * @param value the scheduler; what needs a time when it was disposed fails with {@link
+     *     io.lci.error.LciClosedException}
      * @return this
      */
     public Builder timer(Scheduler value) {

@@ -406,8 +406,10 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   Mono<Void> onClose();
 
   /**
-   * Closes: new operations are refused at once; what was posted or parked may go out until {@code
-   * limit}; then everything still pending gets {@link io.lci.error.LciClosedException}.
+   * Closes: new operations are refused at once; what was posted or parked may go out, and what bulk
+   * operators have to report may be requested, until {@code limit}; tasks of {@link
+   * LciLoop#scheduler()} are waited for if they were there before. Then everything still pending
+   * gets {@link io.lci.error.LciClosedException}.
    *
    * @param limit time for the graceful part; zero means abortive
    * @return starts closing at the first subscription of any; completes when closed; never hangs

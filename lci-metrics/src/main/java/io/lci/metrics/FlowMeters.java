@@ -62,7 +62,8 @@ public enum FlowMeters implements LciMeter {
           "lci.discarded",
           "messages",
           "What was thrown away, by cause: target (its port, engine, queue or peer is gone), signal"
-              + " (its lane is gone), late (whoever waited for it had cancelled).",
+              + " (its lane is gone), late (whoever waited for it had cancelled, or did not ask"
+              + " before the close).",
           FlowMeters::discarded,
           CAUSE));
 

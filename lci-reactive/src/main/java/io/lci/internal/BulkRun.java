@@ -43,6 +43,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   private final Queue<T> queue;
   private volatile int signalled;
   private volatile boolean upstreamDone;
+  private volatile boolean upstreamCancelled;
   private volatile @Nullable Throwable upstreamError;
 
   // Loop only
@@ -60,6 +61,9 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
   /** Elements that ended since the last drain and need no result: they leave the window. */
   private int reported;
+
+  /** An element came when nothing was taken any more: the end must not look complete. */
+  private boolean cut;
 
   private final ArrayDeque<SendResult<T>> results = new ArrayDeque<>();
   private @Nullable Throwable failure;
@@ -234,6 +238,10 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
   private void pull(Fuseable.QueueSubscription<T> source) {
     while (outstanding < window && !isOver() && failure == null && !upstreamDone) {
+      if (loop.hasPostedEnough()) {
+        schedule(); // the rest in the next turn
+        return;
+      }
       T item;
       try {
         item = source.poll();
@@ -271,6 +279,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
   private void take(T item) {
     if (isOver() || failure != null || loop.isClosing()) {
+      cut = true;
       discard(item);
     } else if (received == requested) {
       overflow(item);
@@ -281,7 +290,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   }
 
   private void finishIfDone() {
-    if (isOver() || !upstreamDone || !queue.isEmpty()) {
+    if (isOver() || cut || !upstreamDone || !queue.isEmpty()) {
       return;
     }
     if (received > finished || reported > 0 || !results.isEmpty()) {
@@ -362,8 +371,23 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
     fail(error);
   }
 
+  /** What was taken may go out, and its results be fetched; upstream is to hand on no more. */
+  @Override
+  final void onClosing() {
+    if (!upstreamDone) {
+      cancelUpstream();
+    }
+    schedule();
+  }
+
+  @Override
+  final boolean holdsClose() {
+    return !results.isEmpty() && !isOver();
+  }
+
   @Override
   final void onAbort() {
+    loop.dispatcher().lateData += results.size(); // nobody asked for them in time
     stop(Errors.closed(operation()));
   }
 
@@ -379,8 +403,12 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
     discardQueue();
   }
 
+  /** Once: at a close it comes before the end. */
   private void cancelUpstream() {
-    Objects.requireNonNull(upstream).cancel();
+    if (!upstreamCancelled) {
+      upstreamCancelled = true;
+      Objects.requireNonNull(upstream).cancel();
+    }
   }
 
   private void giveUp() {

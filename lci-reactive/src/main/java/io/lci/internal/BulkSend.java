@@ -4,6 +4,7 @@ package io.lci.internal;
 import io.lci.Op;
 import io.lci.am.Encoder;
 import io.lci.am.SendResult;
+import io.lci.internal.channel.Channels;
 import io.lci.nativebridge.Codes;
 import java.util.LinkedHashSet;
 import java.util.Objects;
@@ -105,6 +106,12 @@ final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
   @Override
   public boolean wants(Object item) {
     return isWanting();
+  }
+
+  /** Frames of links are few, and one that is lost would end all streams and calls with a peer. */
+  @Override
+  public boolean waitsBeyondLimit() {
+    return sender.port().equals(Channels.PORT);
   }
 
   @Override

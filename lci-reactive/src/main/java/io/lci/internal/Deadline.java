@@ -36,12 +36,7 @@ final class Deadline {
 
   /** Nobody would tell that the time is over. */
   static LciException refused(EventLoop loop, Destination target, Op op, RuntimeException reason) {
-    LciException failure =
-        new LciException(
-            loop.outbox()
-                .failures
-                .detail(target, "error_argument", op + ": the timer takes no deadline: " + reason));
-    failure.initCause(reason);
-    return failure;
+    return TimerRefusal.of(
+        (code, hint) -> loop.outbox().failures.detail(target, code, op + ": " + hint), reason);
   }
 }

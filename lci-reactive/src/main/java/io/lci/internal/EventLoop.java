@@ -13,7 +13,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,6 +53,8 @@ final class EventLoop implements LciLoop {
   /** Once, not for each turn. */
   private final Consumer<Throwable> onThrown = this::thrown;
 
+  private final BooleanSupplier postedEnough = this::hasPostedEnough;
+
   // From any thread
   private final TaskQueue tasks;
 
@@ -68,6 +72,9 @@ final class EventLoop implements LciLoop {
   private boolean enterSoon = true;
   private boolean entered;
   private boolean inTurn;
+
+  /** What the outbox had written when the drain began. */
+  private long postsBefore;
 
   // Counters; written by the loop, read by snapshots without order
   private long turns;
@@ -88,14 +95,19 @@ final class EventLoop implements LciLoop {
     LciOptions options = runtime.options();
     this.owner = new LoopOwner(this, options.invoker());
     this.idler = new Idler(this, lane, options.idle(), time);
-    this.stallNanos = options.stallWarning().toNanos();
+    this.stallNanos = Nanos.of(options.stallWarning());
     this.now = System.nanoTime();
     this.nextLook = now + LOOK_NANOS;
   }
 
-  /** Starts the thread of a dedicated loop. */
-  void start() {
-    owner.start();
+  /** Starts the thread of a dedicated loop, or throws what keeps it from starting. */
+  void start(Function<? super EventLoop, ? extends Thread> threads) {
+    owner.start(threads);
+  }
+
+  /** Its thread cannot start: ends it on the calling thread, which nobody else can be in. */
+  void endUnstarted() {
+    end.finish();
   }
 
   // Collaborators
@@ -213,7 +225,7 @@ final class EventLoop implements LciLoop {
   /**
    * Runs a task on the loop, in order of offering.
    *
-   * @return false if the loop has ended; the task was then rejected
+   * @return false if the loop has ended; the task was then rejected, or is about to be
    */
   boolean execute(LoopTask task) {
     return tasks.execute(task);
@@ -374,8 +386,17 @@ final class EventLoop implements LciLoop {
     return count;
   }
 
+  /** Bounded, as what is done at once would otherwise never let the core progress. */
   private int drain() {
-    return ready.drain(TASK_BUDGET, onThrown);
+    postsBefore = outbox.posts;
+    int count = ready.drain(TASK_BUDGET, postedEnough, onThrown);
+    enterSoon |= hasPostedEnough(); // all of it may have gone out already, without progress
+    return count;
+  }
+
+  /** Whether fresh descriptors have filled their share of a turn, as waiting ones do. */
+  boolean hasPostedEnough() {
+    return outbox.posts - postsBefore >= Outbox.POST_BUDGET;
   }
 
   // Driving

@@ -143,11 +143,18 @@ final class InboxImpl implements OpenInbox {
     }
   }
 
-  /** The loop ended before it could open. */
+  /** The loop ended before it could open. Who subscribed on the loop meanwhile is told, too. */
   void openRejected() {
+    RuntimeException failure = Errors.closed("open port " + port);
     forget();
-    openFailure = Errors.closed("open port " + port);
-    closed.tryEmitError(Errors.closed("open port " + port));
+    openFailure = failure;
+    ending = failure;
+    InboxTap<?> waiting = active;
+    active = null;
+    if (waiting != null) {
+      waiting.fail(failure);
+    }
+    closed.tryEmitError(failure);
     opening.countDown();
   }
 

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,6 +34,9 @@ final class LoopEnd {
   private boolean closing;
   private boolean finishing;
   private long closeBy;
+
+  /** What is waited for when nothing else is under way. */
+  private @Nullable Behind behind;
 
   LoopEnd(EventLoop loop, TaskQueue tasks, Timers timers, Consumer<Throwable> onThrown) {
     this.loop = loop;
@@ -72,7 +76,9 @@ final class LoopEnd {
     closeBy = closing ? Math.min(closeBy, closeByNanos) : closeByNanos;
     if (!closing) {
       closing = true;
-      active.forEach(LoopSubscription::schedule);
+      for (LoopSubscription<?> subscription : List.copyOf(active)) {
+        guarded(subscription::onClosing); // user code in there may end others
+      }
     }
   }
 
@@ -90,8 +96,46 @@ final class LoopEnd {
     return closing && (now - closeBy >= 0 || isQuiet());
   }
 
+  /**
+   * Whether nothing is under way, and what waited at that time to be run or signalled was. What
+   * comes after that is not waited for: a task may schedule itself again for ever.
+   */
   private boolean isQuiet() {
-    return graphRuns == 0 && loop.outbox().isQuiet() && !loop.hasOwnWork();
+    if (graphRuns > 0 || !loop.outbox().isQuiet() || isAwaited()) {
+      behind = null;
+      return false;
+    }
+    Behind last = behind;
+    if (last == null) {
+      last = new Behind();
+      behind = last;
+      tasks.execute(last);
+    }
+    return last.reached;
+  }
+
+  private boolean isAwaited() {
+    for (LoopSubscription<?> subscription : active) {
+      if (subscription.holdsClose()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Behind the tasks that wait, and then behind the signals that wait. */
+  private final class Behind extends Drainable implements LoopTask {
+    private boolean reached;
+
+    @Override
+    public void run() {
+      loop.markReady(this);
+    }
+
+    @Override
+    void drain() {
+      reached = true;
+    }
   }
 
   /** How long until it is time at the latest, at most {@code longest} nanoseconds. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The thread that drives a loop: its own for good, or the one of a user that came first. */
@@ -15,11 +16,16 @@ final class LoopOwner {
     this.invoker = invoker;
   }
 
-  /** Starts the thread of a dedicated loop. */
-  void start() {
-    Thread starting = new LoopThread(loop);
+  /** Starts the thread of a dedicated loop, or throws what keeps it from starting. */
+  void start(Function<? super EventLoop, ? extends Thread> threads) {
+    Thread starting = threads.apply(loop);
     thread = starting;
-    starting.start();
+    try {
+      starting.start();
+    } catch (Throwable e) {
+      thread = null;
+      throw e;
+    }
   }
 
   @Nullable Thread thread() {

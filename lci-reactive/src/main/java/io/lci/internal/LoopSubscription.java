@@ -148,6 +148,16 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
   /** The loop has ended: lets go what is not the loop's. Any thread. */
   void onRejected() {}
 
+  /** A graceful close begins: nothing new is taken. No signals here, as in {@link #onDemand}. */
+  void onClosing() {
+    schedule();
+  }
+
+  /** Whether a graceful close waits: it has something that its subscriber did not ask for yet. */
+  boolean holdsClose() {
+    return false;
+  }
+
   /** The runtime closes now, and the loop's active subscriptions end. */
   void onAbort() {
     onCancel();

@@ -2,6 +2,7 @@
 package io.lci.internal;
 
 import io.lci.LciRuntime;
+import io.lci.error.LciException.Detail;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -62,7 +63,11 @@ final class LoopWatchdog implements Runnable {
     Arrays.setAll(seen, i -> new Seen());
   }
 
-  /** Starts one, unless it is turned off; disposing ends it. */
+  /**
+   * Starts one, unless it is turned off; disposing ends it.
+   *
+   * @throws io.lci.error.LciClosedException if the timer takes nothing any more
+   */
   static Disposable start(RuntimeImpl runtime) {
     long limit = Nanos.of(runtime.options().blockedWarning());
     if (limit == 0) {
@@ -70,7 +75,11 @@ final class LoopWatchdog implements Runnable {
     }
     LoopWatchdog watchdog = new LoopWatchdog(runtime, limit);
     long period = Math.max(1, limit / LOOKS);
-    return watchdog.timer.schedulePeriodically(watchdog, period, period, TimeUnit.NANOSECONDS);
+    try {
+      return watchdog.timer.schedulePeriodically(watchdog, period, period, TimeUnit.NANOSECONDS);
+    } catch (RuntimeException e) {
+      throw TimerRefusal.of((code, hint) -> Detail.of("create runtime", code, hint), e);
+    }
   }
 
   @Override

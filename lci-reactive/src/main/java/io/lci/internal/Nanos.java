@@ -4,14 +4,19 @@ package io.lci.internal;
 import java.time.Duration;
 
 /** Durations on the clock of {@link System#nanoTime()}. */
-final class Nanos {
+public final class Nanos {
   /** Far beyond any wait; a sum with the time stays in order. */
-  static final long MOST = Long.MAX_VALUE / 4;
+  public static final long MOST = Long.MAX_VALUE / 4;
 
   private Nanos() {}
 
-  /** The nanoseconds of a duration, at most some 70 years; 0 for a negative one. */
-  static long of(Duration value) {
+  /**
+   * The nanoseconds of a duration.
+   *
+   * @param value any; one that is too long to count is cut
+   * @return at most {@link #MOST}, some 70 years; 0 for a negative one
+   */
+  public static long of(Duration value) {
     if (value.isNegative()) {
       return 0;
     }

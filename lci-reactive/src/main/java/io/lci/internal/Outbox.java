@@ -28,8 +28,11 @@ final class Outbox {
 
   private static final int LEAST_QUANTUM = 16;
 
-  /** Entries filled with waiting items per turn. */
-  private static final int RESUBMIT_BUDGET = 256;
+  /**
+   * Entries filled in each part of a turn: with waiting items, and with fresh ones. Between two
+   * turns the core progresses.
+   */
+  static final int POST_BUDGET = 256;
 
   private final EventLoop loop;
   private final Lane lane;
@@ -406,7 +409,7 @@ final class Outbox {
   }
 
   private boolean enqueue(Submitter owner, Object item, Destination destination, int code) {
-    if (parked.isFull()) {
+    if (parked.isFull() && !owner.waitsBeyondLimit()) {
       fail(owner, item, destination, failures.tooManyParked(destination, parked.size()));
       return false;
     }
@@ -451,7 +454,7 @@ final class Outbox {
       return 0;
     }
     waiting.collectReady();
-    int budget = RESUBMIT_BUDGET;
+    int budget = POST_BUDGET;
     int turns = waiting.readyCount();
     while (turns-- > 0 && budget > 0) {
       Destination destination = waiting.nextReady();
@@ -460,7 +463,7 @@ final class Outbox {
       }
       budget -= resubmit(destination, budget);
     }
-    return RESUBMIT_BUDGET - budget;
+    return POST_BUDGET - budget;
   }
 
   private int resubmit(Destination destination, int budget) {

@@ -92,7 +92,8 @@ final class ParkedTable {
       return node;
     }
     if (used == owners.length) {
-      int capacity = (int) Math.min((long) limit, used * 2L);
+      int most = size < limit ? limit : size + FIRST_CAPACITY; // some wait beyond the limit
+      int capacity = (int) Math.min((long) most, used * 2L);
       owners = Arrays.copyOf(owners, capacity);
       items = Arrays.copyOf(items, capacity);
       next = Arrays.copyOf(next, capacity);

@@ -2,6 +2,7 @@
 package io.lci.internal;
 
 import java.util.ArrayDeque;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /** What has signals to deliver, each at most once in it. Loop only. */
@@ -25,8 +26,13 @@ final class ReadyQueue {
 
   /** Drains at most {@code budget} of them; returns how many. */
   int drain(int budget, Consumer<Throwable> thrown) {
+    return drain(budget, () -> false, thrown);
+  }
+
+  /** As above, and none after {@code enough}; the rest stays in the queue. */
+  int drain(int budget, BooleanSupplier enough, Consumer<Throwable> thrown) {
     int count = 0;
-    while (count < budget) {
+    while (count < budget && !enough.getAsBoolean()) {
       Drainable drainable = queue.poll();
       if (drainable == null) {
         break;

@@ -28,6 +28,7 @@ import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.error.PortMismatchException;
+import io.lci.error.ResourceExhaustedException;
 import io.lci.internal.channel.Channels;
 import io.lci.internal.channel.Home;
 import io.lci.matching.EngineOptions;
@@ -110,6 +111,9 @@ final class RuntimeImpl implements LciRuntime {
   private final Disposable watchdog;
   private volatile @Nullable LciSnapshot last;
 
+  /** One of its loops could not start. */
+  private volatile boolean stillborn;
+
   RuntimeImpl(
       NativeCalls calls, io.lci.nativebridge.Layout layout, long handle, LciOptions options) {
     this(calls, layout, handle, options, new CoreLog(calls, handle));
@@ -148,15 +152,49 @@ final class RuntimeImpl implements LciRuntime {
     }
     this.exchange = new Exchange(this);
     this.peerEvents = new PeerEvents(loops.get(0));
-    this.shutdown =
-        new Shutdown(
-            loops,
-            options.invoker(),
-            this::closeCore,
-            () -> observe(observer -> observer.runtimeClosed(this)));
+    this.shutdown = new Shutdown(loops, options.invoker(), this::closeCore, this::tellClosed);
     this.watchdog = LoopWatchdog.start(this); // before a loop can end
-    if (!options.invoker()) {
-      loops.forEach(EventLoop::start);
+  }
+
+  /**
+   * Starts the threads of dedicated loops. If one cannot start, the loops that run are ended, then
+   * the core, and nothing is left of the runtime.
+   *
+   * @param threads makes the thread of a loop
+   * @throws ResourceExhaustedException if there is no room for another thread
+   */
+  void start(Function<? super EventLoop, ? extends Thread> threads) {
+    int index = 0;
+    try {
+      for (; !options.invoker() && index < loops.size(); index++) {
+        loops.get(index).start(threads);
+      }
+    } catch (Throwable e) { // an OutOfMemoryError, where the system has no more threads
+      stillborn = true;
+      throw cannotStart(loops.get(index), e, shutdown.abandon(loops.subList(index, loops.size())));
+    }
+    observe(observer -> observer.runtimeStarted(this));
+  }
+
+  private static ResourceExhaustedException cannotStart(
+      EventLoop loop, Throwable reason, @Nullable Throwable atClose) {
+    ResourceExhaustedException error =
+        new ResourceExhaustedException(
+            Detail.of(
+                "create runtime",
+                "error_exhausted",
+                "the thread of " + loop + " cannot start: " + reason));
+    error.initCause(reason);
+    if (atClose != null) {
+      error.addSuppressed(atClose);
+    }
+    return error;
+  }
+
+  /** Whoever was not told of its start is not told of its end. */
+  private void tellClosed() {
+    if (!stillborn) {
+      observe(observer -> observer.runtimeClosed(this));
     }
   }
 

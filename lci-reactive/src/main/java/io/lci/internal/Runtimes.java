@@ -6,6 +6,7 @@ import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.error.LciException;
 import io.lci.error.NativeLoadException;
+import io.lci.nativebridge.Layout;
 import io.lci.nativebridge.NativeCalls;
 import io.lci.nativebridge.NativeLibrary;
 import io.lci.nativebridge.NativeLibraryException;
@@ -17,6 +18,7 @@ import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
@@ -86,7 +88,17 @@ public final class Runtimes {
    */
   public static LciRuntime create(LciOptions options, long job, int rank) {
     NativeLibrary library = load();
-    NativeCalls calls = library.calls();
+    return create(library.calls(), library.layout(), options, job, rank, LoopThread::new);
+  }
+
+  /** As above, over these calls and with the loops on these threads. */
+  static LciRuntime create(
+      NativeCalls calls,
+      Layout layout,
+      LciOptions options,
+      long job,
+      int rank,
+      Function<? super EventLoop, ? extends Thread> threads) {
     LciOptions resolved =
         new OptionSources(attributeNames(calls), System.getProperties(), System.getenv())
             .resolve(options);
@@ -113,14 +125,14 @@ public final class Runtimes {
     RuntimeImpl runtime;
     try {
       LciOptions effective = effective(calls, handle, resolved);
-      runtime = new RuntimeImpl(calls, library.layout(), handle, effective, log);
+      runtime = new RuntimeImpl(calls, layout, handle, effective, log);
     } catch (
         Throwable e) { // whatever it is: the other ranks must not wait for one that has no loops
       calls.runtimeClose(handle, 0);
       log.close();
       throw e;
     }
-    runtime.observe(observer -> observer.runtimeStarted(runtime));
+    runtime.start(threads); // ends the core itself if it fails
     return runtime;
   }
 

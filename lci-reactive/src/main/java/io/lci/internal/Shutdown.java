@@ -139,6 +139,19 @@ final class Shutdown {
     }
   }
 
+  /**
+   * Some loops cannot start: ends all of them, the ones that run on their threads, and after them
+   * the core. Returns when that is done.
+   *
+   * @return what failed meanwhile, or null
+   */
+  @Nullable Throwable abandon(List<EventLoop> unstarted) {
+    start(Duration.ZERO);
+    unstarted.forEach(EventLoop::endUnstarted);
+    awaitOver(System.nanoTime() + STUCK_AFTER_NANOS);
+    return cause;
+  }
+
   private void awaitOver(long deadline) {
     boolean interrupted = false;
     while (!isOver()) {

@@ -33,6 +33,11 @@ interface Submitter {
   /** Whether a refused item should wait; if not, it is dropped through {@link #dropped}. */
   boolean wants(Object item);
 
+  /** Whether its items wait also where the loop keeps no more: something else bounds them. */
+  default boolean waitsBeyondLimit() {
+    return false;
+  }
+
   /** A refused item waits as {@code node}, or goes on waiting. No user code. */
   void parked(Object item, Destination destination, int node, int code);
 

@@ -19,6 +19,7 @@ final class TaskQueue {
   private final Queue<LoopTask> tasks = Queues.<LoopTask>unboundedMultiproducer().get();
   private final AtomicInteger wakers = new AtomicInteger();
   private volatile boolean ended;
+  private volatile boolean rejecting;
 
   /**
    * @param uncaught hears of what a task threw that was rejected
@@ -31,13 +32,15 @@ final class TaskQueue {
   /**
    * Offers a task.
    *
-   * @return false if the loop has ended; the task was then rejected
+   * @return false if the loop has ended; the task was then rejected, or is about to be
    */
   boolean execute(LoopTask task) {
     tasks.offer(task);
     VarHandle.fullFence(); // the offer before the look at the park word
     if (ended) {
-      reject();
+      if (rejecting) {
+        rejectLeft();
+      } // else the loop does, after its last signals
       return false;
     }
     if (lane.isParkAnnounced()) {
@@ -111,8 +114,13 @@ final class TaskQueue {
     }
   }
 
-  /** Rejects what is left. */
-  synchronized void reject() {
+  /** No signal comes from the loop any more: rejects what is left, and from now on what comes. */
+  void reject() {
+    rejecting = true; // before the look at the queue: one of the two sees the other
+    rejectLeft();
+  }
+
+  private synchronized void rejectLeft() {
     for (LoopTask task = tasks.poll(); task != null; task = tasks.poll()) {
       try {
         task.rejected();

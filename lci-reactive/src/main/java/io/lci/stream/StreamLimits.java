@@ -5,6 +5,12 @@ package io.lci.stream;
  * Bounds of streams and RPC with each peer, in either direction. Each rank holds its own: to what
  * it opens, and to what is opened to it. Immutable. [Y7]
  *
+ * <p><b>Memory.</b> Of each exchange at most one item is encoded, also while the peer gives it no
+ * room. So a peer that asks for much and takes nothing makes this rank keep at most {@code streams
+ * + requests} encoded items, and as many of its own ones, of {@code itemBytes} each, besides up to
+ * {@value #WINDOW} items of each source that are not encoded; what comes occupies {@code
+ * reassemblyBytes}. Ranks with large items and many peers should lower the first three.
+ *
  * @param streams most long exchanges at a time: remote streams, request-stream, request-channel.
  *     One more ends with {@link io.lci.error.ResourceExhaustedException}
  * @param requests most short exchanges at a time: request-response and fire-and-forget. More wait

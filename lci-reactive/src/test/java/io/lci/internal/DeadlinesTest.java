@@ -2,12 +2,15 @@
 package io.lci.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lci.LciOptions;
 import io.lci.Op;
 import io.lci.PostOptions;
 import io.lci.PostOutcome;
 import io.lci.am.SendResult;
 import io.lci.error.DeadlineExceededException;
+import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.internal.Operations.How;
 import io.lci.internal.Operations.Kind;
@@ -194,7 +197,7 @@ class DeadlinesTest {
     subscribe(how, operations.op(Kind.AM, 1));
     assertThat(errors)
         .singleElement()
-        .isInstanceOf(LciException.class)
+        .isInstanceOf(LciClosedException.class)
         .asString()
         .contains("the timer takes no deadline");
     assertThat(operations.parked()).isZero();
@@ -209,6 +212,34 @@ class DeadlinesTest {
     operations.turns(3);
     assertThat(errors).isEmpty();
     assertThat(results).hasSize(1);
+  }
+
+  @Test
+  void timesOfOptionsMayBeLongerThanCanBeCounted() {
+    Duration ever = Duration.ofSeconds(Long.MAX_VALUE);
+    ScriptedCore core = new ScriptedCore();
+    LciOptions options =
+        LciOptions.builder()
+            .invoker(true)
+            .closeTimeout(ever)
+            .stallWarning(ever)
+            .blockedWarning(ever)
+            .timer(operations.clock)
+            .build();
+    RuntimeImpl runtime = new RuntimeImpl(core.calls, core.layout, 1, options);
+    runtime.loop(0).poll();
+    runtime.close();
+    assertThat(runtime.isDisposed()).isTrue();
+  }
+
+  @Test
+  void aRuntimeWithADisposedTimerIsRefused() {
+    operations.clock.dispose();
+    ScriptedCore core = new ScriptedCore();
+    LciOptions options = LciOptions.builder().invoker(true).timer(operations.clock).build();
+    assertThatThrownBy(() -> new RuntimeImpl(core.calls, core.layout, 1, options))
+        .isInstanceOf(LciClosedException.class)
+        .hasMessageContaining("create runtime");
   }
 
   @ParameterizedTest

@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.LciOptions;
 import io.lci.Op;
+import io.lci.PostOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.error.PeerFailedException;
 import io.lci.error.ResourceExhaustedException;
 import io.lci.internal.ScriptedCore.Submitted;
+import io.lci.internal.channel.Channels;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -67,6 +69,70 @@ class OutboxTest {
       }
       return code;
     };
+  }
+
+  /** What is done at once frees the window at once: the next ones follow in the same turn. */
+  @ParameterizedTest
+  @ValueSource(ints = {256, 16_384})
+  void theCoreProgressesBetweenElementsThatAreDoneAtOnce(int window) {
+    int count = 40_000;
+    List<Object> results = new ArrayList<>();
+    runtime
+        .post(
+            Flux.range(0, count),
+            n -> Op.am(1, PORT, Payload.ofLong(n)),
+            PostOptions.defaults().withWindow(window))
+        .subscribe(results::add, errors::add);
+    for (int i = 0; i < count && results.size() < count; i++) {
+      turns(1);
+    }
+    assertThat(errors).isEmpty();
+    assertThat(results).hasSize(count);
+    // A turn has two parts for fresh ones, one for those that wait; one source may overshoot
+    assertThat(core.mostWithoutProgress).isBetween(1, 4 * Outbox.POST_BUDGET);
+  }
+
+  /** A link that loses a frame is lost, and its own window bounds how many wait. */
+  @Test
+  void framesOfLinksWaitAlsoWhereTheLoopKeepsNoMore() {
+    runtime.close();
+    int limit = 1_024;
+    runtime =
+        start(
+            LciOptions.builder()
+                .invoker(true)
+                .maxParked(limit)
+                .closeTimeout(Duration.ZERO)
+                .build());
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    for (int i = 0; i <= limit; i++) {
+      post(1, i);
+    }
+    turns(8);
+    assertThat(errors).singleElement().isInstanceOf(ResourceExhaustedException.class);
+    List<String> called = new ArrayList<>();
+    runtime
+        .rpc()
+        .fireAndForget(2, "f", Payload.empty())
+        .subscribe(none -> {}, errors::add, () -> called.add("f"));
+    turns(4);
+    assertThat(runtime.loop(0).outbox().parkedCount()).isEqualTo(limit + 1);
+    assertThat(errors).hasSize(1);
+    List<Submitted> accepted = new ArrayList<>();
+    core.script =
+        submitted -> {
+          accepted.add(submitted);
+          return Codes.DONE;
+        };
+    core.writable(2, Channels.PORT.number(), 1);
+    turns(4);
+    assertThat(accepted)
+        .filteredOn(submitted -> submitted.port() == Channels.PORT.number())
+        .singleElement()
+        .extracting(Submitted::rank)
+        .isEqualTo(2);
+    assertThat(called).containsExactly("f");
+    assertThat(errors).hasSize(1);
   }
 
   // Proves: V4

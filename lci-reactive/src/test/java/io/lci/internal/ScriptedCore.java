@@ -45,6 +45,11 @@ final class ScriptedCore {
   /** Happens while the loop sleeps. */
   Runnable whileParked = () -> {};
 
+  /** Most descriptors between two crossings in which the core progresses. */
+  int mostWithoutProgress;
+
+  private int withoutProgress;
+
   final AtomicInteger wakes = new AtomicInteger();
 
   /** What the core writes into its log, by level. */
@@ -244,6 +249,11 @@ final class ScriptedCore {
     if (count > 0) {
       answer(count);
       moved++;
+      withoutProgress += batches.get(batches.size() - 1).size();
+      mostWithoutProgress = Math.max(mostWithoutProgress, withoutProgress);
+    }
+    if ((flags & Codes.ENTER_PROGRESS) != 0) {
+      withoutProgress = 0;
     }
     lane.putInt(control + Layout.CONTROL_SUBMIT_COUNT, 0);
     if ((flags & Codes.ENTER_DRAIN) != 0) {

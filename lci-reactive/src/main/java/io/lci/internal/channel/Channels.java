@@ -17,6 +17,8 @@ import io.lci.error.LciException.Detail;
 import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
 import io.lci.error.PortClosedException;
+import io.lci.internal.Nanos;
+import io.lci.internal.TimerRefusal;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcExchange.Outcome;
@@ -148,9 +150,14 @@ public final class Channels implements Streams, Rpc {
     return timer == null ? Schedulers.parallel() : timer;
   }
 
-  /** Runs a task on the loop after some time. */
-  Disposable later(Runnable task, long millis) {
-    return timer().schedule(() -> home.execute(task, () -> {}), millis, TimeUnit.MILLISECONDS);
+  /**
+   * Runs a task on the loop after some time.
+   *
+   * @throws RuntimeException if the timer does not take it, see {@link TimerRefusal}
+   */
+  Disposable later(Runnable task, Duration time) {
+    return timer()
+        .schedule(() -> home.execute(task, () -> {}), Nanos.of(time), TimeUnit.NANOSECONDS);
   }
 
   void violation(int peer, String what) {
@@ -204,7 +211,10 @@ public final class Channels implements Streams, Rpc {
     return made;
   }
 
-  /** Frames cannot be sent any more: each exchange gets an error of the same type. */
+  /**
+   * Frames cannot be sent any more: each exchange gets an error of the same type, now and later. A
+   * slow peer is no reason, see {@code Submitter.waitsBeyondLimit}; what is one does not pass.
+   */
   private void wireFailed(Link link, Throwable error) {
     if (error instanceof PeerFailedException
         || error instanceof PeerLeftException
@@ -306,9 +316,12 @@ public final class Channels implements Streams, Rpc {
     Duration deadline = call.deadline();
     if (deadline != null) {
       try {
-        exchange.timer(later(() -> expired(exchange, tap, deadline), deadline.toMillis()));
-      } catch (RuntimeException e) { // the timer takes no more, or not so long a time
-        exchange.fail(e, Outcome.ERROR); // its observer hears of the end, too
+        exchange.timer(later(() -> expired(exchange, tap, deadline), deadline));
+      } catch (RuntimeException e) { // it was disposed, or is the user's own
+        LciException refused =
+            TimerRefusal.of(
+                (code, hint) -> WireError.detail(exchange.operation(), call.rank(), code, hint), e);
+        exchange.fail(refused, Outcome.ERROR); // its observer hears of the end, too
         return exchange;
       }
     }
@@ -335,7 +348,7 @@ public final class Channels implements Streams, Rpc {
                 exchange.operation(),
                 exchange.link.peer(),
                 "error_timeout",
-                "the deadline of " + deadline.toMillis() + " ms passed; it was " + progress)));
+                "the deadline of " + deadline + " passed; it was " + progress)));
   }
 
   private <T> void begin(Call<T> call, CoreSubscriber<? super T> actual) {

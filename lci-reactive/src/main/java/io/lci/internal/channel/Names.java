@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.channel;
 
+import io.lci.LciRuntime;
 import io.lci.am.Encoder;
 import io.lci.stream.Codec;
 import io.lci.stream.Streams;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -13,6 +15,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.util.context.Context;
@@ -24,6 +28,8 @@ final class Names {
       exchange.answer(source, encoder, Context.empty());
     }
   }
+
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
   private final Channels owner;
   private final Map<String, Published<?>> published = new ConcurrentHashMap<>();
@@ -80,8 +86,15 @@ final class Names {
     } else if (awaitMillis == 0) {
       refuse(exchange, "");
     } else {
+      try {
+        exchange.timer(
+            owner.later(() -> expired(exchange, awaitMillis), Duration.ofMillis(awaitMillis)));
+      } catch (RuntimeException e) { // it would wait for ever
+        LOG.warn("{}: the timer takes no waiting", exchange.operation(), e);
+        refuse(exchange, ", and cannot wait for it: its timer takes nothing");
+        return;
+      }
       awaiting.computeIfAbsent(exchange.name, name -> new LinkedHashSet<>()).add(exchange);
-      exchange.timer(owner.later(() -> expired(exchange, awaitMillis), awaitMillis));
     }
   }
 

@@ -7,6 +7,7 @@ import io.lci.PeerEvent;
 import io.lci.error.LciException.Detail;
 import io.lci.error.PeerLeftException;
 import io.lci.error.PortClosedException;
+import io.lci.error.ProtocolException;
 import io.lci.error.ResourceExhaustedException;
 import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
@@ -38,6 +39,32 @@ class LinkEndsTest {
     net.run();
     assertThat(open.error).isInstanceOf(PeerLeftException.class);
     assertThat(net.open(0)).isZero();
+  }
+
+  /** Of who sends what makes no sense nothing more is believed; with others life goes on. */
+  @Test
+  void whatFollowsAViolationGetsItsErrorOnBothSides() {
+    FakeNet net = new FakeNet(3);
+    net.ranks.forEach(rank -> rank.publish("s", Flux.just(7), Codec.INT));
+    net.inject(1, 0, 1, new byte[] {99});
+    net.run();
+    int frames = net.sent.size();
+    for (int round = 0; round < 2; round++) {
+      Heard<Integer> mine = new Heard<>(1);
+      Heard<Integer> theirs = new Heard<>(1);
+      net.rank(0).subscribe(1, "s", Codec.INT).subscribe(mine);
+      net.rank(1).subscribe(0, "s", Codec.INT).subscribe(theirs);
+      net.run();
+      assertThat(mine.error).isInstanceOf(ProtocolException.class);
+      assertThat(theirs.error).isInstanceOf(ProtocolException.class);
+    }
+    assertThat(net.sent).as("nothing is sent for these").hasSize(frames);
+    assertThat(net.counter(0, "link_violations")).isEqualTo(1);
+    Heard<Integer> other = new Heard<>(1);
+    net.rank(0).subscribe(2, "s", Codec.INT).subscribe(other);
+    net.run();
+    assertThat(other.items).containsExactly(7);
+    assertThat(net.open(0) + net.open(1) + net.open(2)).isZero();
   }
 
   /** Whatever keeps a rank from sending: the peer does not wait for what will not come. */

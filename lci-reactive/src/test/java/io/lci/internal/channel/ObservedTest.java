@@ -163,7 +163,7 @@ class ObservedTest {
     net.run();
     assertThat(late.error)
         .isInstanceOf(DeadlineExceededException.class)
-        .hasMessageContaining("1000 ms passed; it was sent; 0 items came back");
+        .hasMessageContaining("PT1S passed; it was sent; 0 items came back");
     Heard<Message> cancelled = call("never", CallOptions.defaults());
     net.run();
     cancelled.cancel();

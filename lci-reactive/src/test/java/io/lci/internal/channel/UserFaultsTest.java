@@ -9,6 +9,8 @@ import io.lci.PeerEvent;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.error.DeadlineExceededException;
+import io.lci.error.LciClosedException;
+import io.lci.error.NoSuchStreamException;
 import io.lci.error.OperationCancelledException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.RemoteException;
@@ -18,6 +20,7 @@ import io.lci.rpc.RpcExchange;
 import io.lci.rpc.RpcHandler;
 import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
+import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciLeakCheck;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -334,8 +337,40 @@ class UserFaultsTest {
     CallOptions second = CallOptions.defaults().withDeadline(Duration.ofSeconds(1));
     net.rank(0).requestResponse(1, "f", Payload.empty(), second).subscribe(heard);
     net.run();
-    assertThat(heard.error).isInstanceOf(RejectedExecutionException.class);
+    assertThat(heard.error)
+        .isInstanceOf(LciClosedException.class)
+        .hasMessageContaining("the timer takes no deadline")
+        .hasCauseInstanceOf(RejectedExecutionException.class);
     assertThat(ended).containsExactly(RpcExchange.Outcome.ERROR);
     assertThat(net.sent).isEmpty();
+  }
+
+  @Test
+  void aDeadlineInTheFarFutureIsOne() {
+    FakeNet net = new FakeNet(2);
+    net.rank(1).serve("f", RpcHandler.response(m -> Mono.just(Payload.ofInt(1))));
+    Heard<Message> heard = new Heard<>(1);
+    CallOptions ever = CallOptions.defaults().withDeadline(Duration.ofSeconds(Long.MAX_VALUE));
+    net.rank(0).requestResponse(1, "f", Payload.empty(), ever).subscribe(heard);
+    net.run();
+    assertThat(heard.error).isNull();
+    assertThat(heard.items).hasSize(1);
+  }
+
+  /** Else the subscription would wait for ever. */
+  @Test
+  void whoCannotWaitForANameSaysSo() {
+    FakeNet net = new FakeNet(2);
+    net.clock.dispose();
+    Heard<Integer> heard = new Heard<>(1);
+    SubscribeOptions minute = SubscribeOptions.defaults().withAwaitPublisher(Duration.ofMinutes(1));
+    net.rank(0).subscribe(1, "s", Codec.INT, minute).subscribe(heard);
+    net.run();
+    assertThat(heard.error)
+        .isInstanceOf(NoSuchStreamException.class)
+        .hasMessageContaining("cannot wait for it");
+    net.rank(1).publish("s", Flux.just(1), Codec.INT);
+    net.run();
+    assertThat(net.open(0) + net.open(1)).isZero();
   }
 }

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import io.lci.LciInstrumentation;
+import io.lci.LciOptions;
+import io.lci.LciRuntime;
+import io.lci.error.ResourceExhaustedException;
+import io.lci.nativebridge.NativeCalls;
+import io.lci.nativebridge.NativeLibrary;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A runtime whose loops cannot all start, for want of threads. */
+class LoopStartTest {
+  private static final int LOOPS = 3;
+  private static final Error NO_THREADS = new OutOfMemoryError("unable to create native thread");
+
+  private final NativeLibrary library = NativeLibrary.load();
+  private final List<String> ends = Collections.synchronizedList(new ArrayList<>());
+  private final List<String> told = Collections.synchronizedList(new ArrayList<>());
+  private final List<Thread> started = new ArrayList<>();
+
+  /** The real core, but closing it under a lane that lives would take the JVM along. */
+  private final NativeCalls calls =
+      (NativeCalls)
+          Proxy.newProxyInstance(
+              getClass().getClassLoader(),
+              new Class<?>[] {NativeCalls.class},
+              (proxy, method, arguments) -> {
+                String name = method.getName();
+                if (name.equals("laneFree") || name.equals("runtimeClose")) {
+                  ends.add(name);
+                }
+                if (name.equals("runtimeClose") && !ends.equals(inOrder())) {
+                  return 0;
+                }
+                try {
+                  return method.invoke(library.calls(), arguments);
+                } catch (InvocationTargetException e) {
+                  throw e.getTargetException();
+                }
+              });
+
+  private static List<String> inOrder() {
+    List<String> all = new ArrayList<>(Collections.nCopies(LOOPS, "laneFree"));
+    all.add("runtimeClose");
+    return all;
+  }
+
+  @ParameterizedTest(name = "loop {0}")
+  @ValueSource(ints = {0, 1, LOOPS - 1})
+  void theLoopsThatRunEndBeforeTheCoreDoes(int failing) throws InterruptedException {
+    LciOptions options =
+        LciOptions.builder()
+            .loops(LOOPS)
+            .devices(LOOPS)
+            .instrumentation(
+                new LciInstrumentation() {
+                  @Override
+                  public void runtimeStarted(LciRuntime runtime) {
+                    told.add("started");
+                  }
+
+                  @Override
+                  public void runtimeClosed(LciRuntime runtime) {
+                    told.add("closed");
+                  }
+                })
+            .build();
+    long job = Runtimes.createJob(1);
+    Throwable error =
+        catchThrowable(
+            () ->
+                Runtimes.create(
+                    calls, library.layout(), options, job, 0, loop -> thread(loop, failing)));
+    Runtimes.freeJob(job);
+    assertThat(error)
+        .isInstanceOf(ResourceExhaustedException.class)
+        .hasMessageContaining("lci-loop-" + failing)
+        .hasCause(NO_THREADS);
+    assertThat(error.getSuppressed()).isEmpty();
+    assertThat(ends).isEqualTo(inOrder());
+    assertThat(told).isEmpty();
+    assertThat(started).hasSize(failing);
+    for (Thread thread : started) {
+      thread.join(); // it has nothing left to do
+    }
+  }
+
+  private Thread thread(EventLoop loop, int failing) {
+    if (loop.index() != failing) {
+      Thread thread = new LoopThread(loop);
+      started.add(thread);
+      return thread;
+    }
+    return new Thread() {
+      @Override
+      public void start() {
+        throw NO_THREADS;
+      }
+    };
+  }
+}
