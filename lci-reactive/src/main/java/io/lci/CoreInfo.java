@@ -10,5 +10,6 @@ package io.lci;
  *     22 and newer. Chosen by itself; system property {@code lci.native.calls} with one of {@code
  *     auto}, {@code jna} and {@code ffm} says otherwise
  * @param callsReason why it is this one, for people
+ * @since 0.1
  */
 public record CoreInfo(String version, String source, String calls, String callsReason) {}

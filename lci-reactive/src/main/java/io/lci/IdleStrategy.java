@@ -17,6 +17,7 @@ import io.lci.internal.IdleSteps;
  * runtime. [V11, V12]
  *
  * @see LciOptions.Builder#idle(IdleStrategy)
+ * @since 0.1
  */
 @FunctionalInterface
 public interface IdleStrategy {

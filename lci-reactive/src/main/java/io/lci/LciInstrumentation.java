@@ -10,6 +10,8 @@ import java.util.List;
  * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never for each message (calls
  * of {@link #rpcStarted} excepted), on the thread named with each; they must be quick and must not
  * throw. An exception is logged and otherwise ignored.
+ *
+ * @since 0.1
  */
 public interface LciInstrumentation {
   /** One operation of so many is timed. */

@@ -19,6 +19,8 @@ import reactor.core.scheduler.Scheduler;
  * <p>A loop lives and ends with its runtime; {@link #isDisposed()} tells whether it ended, and
  * {@link #dispose()} starts the closing of the whole runtime, because a device without its loop
  * would be deaf.
+ *
+ * @since 0.1
  */
 public interface LciLoop extends Disposable {
   /** Returns the index of the loop. */

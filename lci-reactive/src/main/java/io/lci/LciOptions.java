@@ -34,6 +34,8 @@ import reactor.core.scheduler.Scheduler;
  *   <tr><td>{@code lci.stall_warning_ms}</td><td>time without progress before a warning</td><td>5,000</td></tr>
  *   <tr><td>{@code lci.blocked_warning_ms}</td><td>time in one turn before a warning</td><td>1,000</td></tr>
  * </table>
+ *
+ * @since 0.1
  */
 public final class LciOptions {
   /** Default of {@link #loops()}. */

@@ -65,6 +65,8 @@ import reactor.core.publisher.Mono;
  * DEBUG; DEBUG for the native core when it is loaded, with what makes the calls, but INFO if {@code
  * java.lang.foreign} was to be had and cannot be used. Lines of the core come as {@code
  * io.lci.core}, each at its level.
+ *
+ * @since 0.1
  */
 public interface LciRuntime extends Disposable, AutoCloseable {
   /**

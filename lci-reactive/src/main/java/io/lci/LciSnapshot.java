@@ -9,6 +9,8 @@ import java.util.Map;
  * keep the core's names, those of the loops start with {@code loop_}, those of streams and RPC with
  * {@code link_}, {@code stream_} and {@code exchanges_}. Values of different threads are read
  * without a lock, so a snapshot taken under load is consistent per counter, not across counters.
+ *
+ * @since 0.1
  */
 public final class LciSnapshot {
   private final Map<String, Long> counters;

@@ -24,6 +24,8 @@ import reactor.core.scheduler.Scheduler;
  *
  * <p>Ranks and tags are unsigned; a tag of send and receive has 32 bits, the tag of an active
  * message 64.
+ *
+ * @since 0.1
  */
 public final class Op {
   /**

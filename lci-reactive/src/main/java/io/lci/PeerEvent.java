@@ -6,6 +6,7 @@ package io.lci;
  *
  * @param rank the peer
  * @param state its new state
+ * @since 0.1
  */
 public record PeerEvent(int rank, State state) {
   /** What became of the peer. */

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param deadline time of each operation from when it was taken from upstream, after which its
  *     result is a {@link io.lci.error.DeadlineExceededException}; null for none. An operation's own
  *     {@link Op#deadline(Duration)} wins. Costs a timer per operation
+ * @since 0.1
  */
 public record PostOptions(int loop, int window, boolean stopOnError, @Nullable Duration deadline) {
   /** Default of {@link #window()}. */

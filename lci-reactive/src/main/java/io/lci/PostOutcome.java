@@ -8,6 +8,8 @@ import io.lci.error.LciTransientException;
  * Answer to a posted operation. Three categories: <em>done</em> (finished, nothing follows),
  * <em>posted</em> (exactly one completion follows) and <em>retry</em> (nothing happened; the
  * constant says who is the slow party).
+ *
+ * @since 0.1
  */
 public enum PostOutcome {
   /** Finished now; the completion target is not signalled. */

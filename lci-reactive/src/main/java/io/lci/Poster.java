@@ -9,6 +9,8 @@ package io.lci;
  * <p>Completions of operations that were <em>posted</em> go to the target of {@link Op#completeTo};
  * without a target they are dropped after counting, except that {@link #submit} reports errors to
  * the operation's {@code onError}.
+ *
+ * @since 0.1
  */
 public interface Poster {
   /**

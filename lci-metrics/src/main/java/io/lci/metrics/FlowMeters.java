@@ -13,7 +13,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Meters of flow control: credit, backlog, and what was thrown away. */
+/**
+ * Meters of flow control: credit, backlog, and what was thrown away.
+ *
+ * @since 0.1
+ */
 public enum FlowMeters implements LciMeter {
   /** Destinations whose operations wait for credit. */
   CREDIT_STALLED(

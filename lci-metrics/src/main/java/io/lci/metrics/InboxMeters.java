@@ -8,7 +8,11 @@ import io.lci.LciSnapshot.InboxState;
 import io.lci.LciSnapshot.Stall;
 import java.util.function.ToDoubleFunction;
 
-/** Meters of open inboxes; they come and go with them. */
+/**
+ * Meters of open inboxes; they come and go with them.
+ *
+ * @since 0.1
+ */
 public enum InboxMeters implements LciMeter {
   /** Messages stored. */
   DEPTH(

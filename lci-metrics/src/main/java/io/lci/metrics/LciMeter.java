@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * FlowMeters}, {@link StreamMeters}, {@link LoopMeters}, {@link ResourceMeters} and {@link
  * RuntimeMeters}. All series of a name have the same tag keys, whatever the options. {@code
  * docs/guide/metrics.md} is made from these constants.
+ *
+ * @since 0.1
  */
 public interface LciMeter extends MeterDocumentation {
 

@@ -6,6 +6,8 @@ import io.micrometer.common.docs.KeyName;
 /**
  * The tag keys of the {@link LciMeter}s, each with what its values are. None is {@code job} or
  * {@code instance}, which Prometheus itself sets.
+ *
+ * @since 0.1
  */
 public enum LciTags implements KeyName {
   /** Kind of operation. */

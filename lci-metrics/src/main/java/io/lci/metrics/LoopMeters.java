@@ -6,7 +6,11 @@ import static io.lci.metrics.LciTags.PHASE;
 
 import io.lci.LciLoop;
 
-/** Meters of the event loops. */
+/**
+ * Meters of the event loops.
+ *
+ * @since 0.1
+ */
 public enum LoopMeters implements LciMeter {
   /** Where a loop's time goes. */
   TIME(

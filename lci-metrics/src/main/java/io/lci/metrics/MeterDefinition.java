@@ -6,7 +6,11 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Name, type, unit, tag keys and meaning of a meter, and how it is read. Immutable. */
+/**
+ * Name, type, unit, tag keys and meaning of a meter, and how it is read. Immutable.
+ *
+ * @since 0.1
+ */
 public final class MeterDefinition {
 
   /** What becomes of a gauge of which a snapshot says nothing. */

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * How the meters of a runtime look. Immutable. There is no option for the names: the dashboard and
  * the alerts know them, and a {@code MeterFilter} of the registry can rename what must have another
  * name.
+ *
+ * @since 0.1
  */
 public final class MetricsOptions {
   /** Prometheus sets these for each target, and renames what the target says. */

@@ -11,7 +11,11 @@ import io.lci.LciInstrumentation;
 import io.lci.Op;
 import io.lci.PostOutcome;
 
-/** Meters of what is posted. */
+/**
+ * Meters of what is posted.
+ *
+ * @since 0.1
+ */
 public enum OperationMeters implements LciMeter {
   /** Operations that were accepted. */
   OPERATIONS(

@@ -3,7 +3,11 @@ package io.lci.metrics;
 
 import static io.lci.metrics.LciTags.DEVICE;
 
-/** Meters of matching, packets, queues and memory. */
+/**
+ * Meters of matching, packets, queues and memory.
+ *
+ * @since 0.1
+ */
 public enum ResourceMeters implements LciMeter {
   /** Sends without a receive. */
   MATCHING_UNEXPECTED(

@@ -20,6 +20,8 @@ import org.slf4j.LoggerFactory;
  * the request {@code traceparent} travels (W3C Trace Context), if it has at most {@value
  * RpcExchange#MAX_TRACEPARENT} bytes, and a handler on the other side finds it; the client's
  * observation has that in the subscriber's Reactor context as its parent.
+ *
+ * @since 0.1
  */
 public enum RpcObservations implements ObservationDocumentation {
   /** A call, as the asking side sees it: from the subscription to the last signal. */

@@ -14,7 +14,11 @@ import io.lci.LciSnapshot;
 import java.util.List;
 import java.util.Set;
 
-/** Meters of the runtime as a whole. */
+/**
+ * Meters of the runtime as a whole.
+ *
+ * @since 0.1
+ */
 public enum RuntimeMeters implements LciMeter {
   /** The other ranks. */
   PEERS(

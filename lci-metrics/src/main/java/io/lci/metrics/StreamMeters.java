@@ -3,7 +3,11 @@ package io.lci.metrics;
 
 import static io.lci.metrics.LciTags.DIRECTION;
 
-/** Meters of remote streams and remote procedure calls. */
+/**
+ * Meters of remote streams and remote procedure calls.
+ *
+ * @since 0.1
+ */
 public enum StreamMeters implements LciMeter {
   /** Items. */
   ITEMS(

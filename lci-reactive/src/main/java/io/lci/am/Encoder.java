@@ -8,6 +8,7 @@ package io.lci.am;
  * exception fails the item alone.
  *
  * @param <T> type of item
+ * @since 0.1
  */
 @FunctionalInterface
 public interface Encoder<T> {

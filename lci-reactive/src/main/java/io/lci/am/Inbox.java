@@ -12,6 +12,8 @@ import reactor.core.publisher.Mono;
  * credit. A subscription is its tap: one at a time, everything on the home loop. Demand is credit:
  * without it peers' posts answer retry and their upstreams stop. Cancel is pause: messages stay for
  * the next subscriber. Messages have no order.
+ *
+ * @since 0.1
  */
 public interface Inbox extends Disposable {
   /** Returns the port. */

@@ -16,6 +16,7 @@ import reactor.core.scheduler.Scheduler;
  * @param replyBytes most bytes of such a reply
  * @param partitions parts of the port, each with its own loop; 1 to {@value #MAX_PARTITIONS}
  * @param signalOn where subscribers are signalled; null for the home loop
+ * @since 0.1
  */
 public record InboxOptions(
     int messages,

@@ -10,6 +10,8 @@ import java.util.Objects;
 /**
  * A received message with a payload of its own: garbage-collected, valid for ever, safe with every
  * operator.
+ *
+ * @since 0.1
  */
 public final class Message implements MessageView {
   private static final VarHandle SHORTS = littleEndian(short[].class);

@@ -4,6 +4,8 @@ package io.lci.am;
 /**
  * Takes messages in place, without garbage. Called on the inbox's home loop, serially; must not
  * block.
+ *
+ * @since 0.1
  */
 @FunctionalInterface
 public interface MessageHandler {

@@ -10,6 +10,8 @@ import java.nio.ByteBuffer;
  *
  * <p>Payloads are little-endian, without alignment. Every access is checked against {@link #size()}
  * and throws {@link IndexOutOfBoundsException}.
+ *
+ * @since 0.1
  */
 public interface MessageView {
   /** Returns the sender's rank. */

@@ -8,6 +8,8 @@ import java.util.Objects;
 /**
  * What a single operation sends. Written at the post, and once more after each retry, so it must
  * not change until the operation ended.
+ *
+ * @since 0.1
  */
 public interface Payload {
   /** Returns the size in bytes. */

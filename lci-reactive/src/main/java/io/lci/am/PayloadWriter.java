@@ -8,6 +8,8 @@ import java.nio.charset.StandardCharsets;
  * Where an {@link Encoder} or {@link Payload} writes: straight into the submission array for short
  * payloads, into a packet for longer ones, into memory of the operation beyond a packet.
  * Little-endian, append only, valid only during the call.
+ *
+ * @since 0.1
  */
 public interface PayloadWriter {
   /**

@@ -10,6 +10,7 @@ import java.util.Objects;
  *
  * @param number 1 to {@value #MAX_NUMBER}
  * @param name not empty
+ * @since 0.1
  */
 public record Port(int number, String name) {
   /**

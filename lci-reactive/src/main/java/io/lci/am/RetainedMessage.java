@@ -14,6 +14,8 @@ package io.lci.am;
  *
  * <p>It outlives its inbox and its sender. When the runtime closes, what is not released is copied
  * to the Java heap: it stays readable, and release still ends it.
+ *
+ * @since 0.1
  */
 public interface RetainedMessage extends MessageView {
   /** Gives the memory back. Any thread, once; later calls do nothing. */

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param completion how the operation ended, with what a receive or get brought; null if it failed,
  *     and always of {@link Sender#route}
  * @param <T> type of element
+ * @since 0.1
  */
 public record SendResult<T>(
     T item,

@@ -10,6 +10,8 @@ import reactor.core.publisher.Mono;
  * Sends active messages to one port of any rank. Immutable and thread-safe; publishers are cold,
  * and each subscription sends anew. A receiver without room is no error: the element waits in the
  * window, and when the window is full upstream is not asked for more.
+ *
+ * @since 0.1
  */
 public interface Sender {
   /** Returns the port. */

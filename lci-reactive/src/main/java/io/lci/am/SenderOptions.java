@@ -19,6 +19,7 @@ import reactor.core.scheduler.Scheduler;
  * @param deadline time of each message, of a bulk send from when its element was taken from
  *     upstream, after which it fails with {@link io.lci.error.DeadlineExceededException}; null for
  *     none. Costs an object and a timer per message
+ * @since 0.1
  */
 public record SenderOptions(
     int loop,

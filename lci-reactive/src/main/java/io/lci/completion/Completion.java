@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param error null if it succeeded; signalled through completion objects only, a Mono fails
  *     instead
  * @param userContext as given by {@link io.lci.Op#userContext}; 0 for arrivals
+ * @since 0.1
  */
 public record Completion(
     Kind kind,

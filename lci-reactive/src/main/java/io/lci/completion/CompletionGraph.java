@@ -13,6 +13,8 @@ import reactor.core.publisher.Mono;
  *
  * <p>A run is over when every node has completed. The first failure ends it: nodes that have not
  * begun are skipped, unmatched receives are cancelled, what is under way is waited for.
+ *
+ * @since 0.1
  */
 public interface CompletionGraph extends Disposable {
   /** A node of one graph; names its result in a {@link GraphResult}. */

@@ -8,6 +8,8 @@ import reactor.core.publisher.Flux;
  * Keeps completions until they are asked for. Any operation of the runtime may signal it ({@link
  * io.lci.Op#completeTo}), and any port ({@link io.lci.LciRuntime#bind}): its messages then arrive
  * here as completions that bring them. Made by {@link io.lci.LciRuntime#queue}.
+ *
+ * @since 0.1
  */
 public interface CompletionQueue extends CompletionTarget, Disposable {
   /**

@@ -4,5 +4,7 @@ package io.lci.completion;
 /**
  * What an operation ({@link io.lci.Op#completeTo}) or a port ({@link io.lci.LciRuntime#bind}) may
  * signal.
+ *
+ * @since 0.1
  */
 public interface CompletionTarget {}

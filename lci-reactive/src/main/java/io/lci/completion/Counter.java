@@ -7,6 +7,8 @@ import reactor.core.publisher.Mono;
 /**
  * Counts signals; carries no payload and needs no credit. Never resets by itself. Any thread may
  * read and set it.
+ *
+ * @since 0.1
  */
 public interface Counter extends CompletionTarget, Disposable {
   /** Returns the count. */

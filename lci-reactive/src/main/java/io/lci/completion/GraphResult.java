@@ -6,6 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the nodes of one run have brought. Inside a run it belongs to loop 0, and knows the nodes
  * that have completed; after the run it is immutable.
+ *
+ * @since 0.1
  */
 public interface GraphResult {
   /**

@@ -8,6 +8,7 @@ package io.lci.completion;
  * @param capacity most completions that an array stores; 0 for option {@code queue_capacity}. A
  *     linked queue does not look at it
  * @param loop index of the home loop, where everything is signalled
+ * @since 0.1
  */
 public record QueueOptions(Kind kind, int capacity, int loop) {
   /** The structure behind a queue. */

@@ -10,6 +10,8 @@ import reactor.core.publisher.Mono;
  * Fires when its threshold of signals has come, then starts anew. Any operation of the runtime may
  * signal it; firings come on loop 0. A firing with no waiter is kept for the next; a second waiter
  * is an error; cancel consumes nothing.
+ *
+ * @since 0.1
  */
 public interface Synchronizer extends CompletionTarget, Disposable {
   /** Returns how many signals make a firing. */

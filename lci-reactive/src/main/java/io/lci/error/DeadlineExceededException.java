@@ -4,6 +4,8 @@ package io.lci.error;
 /**
  * A {@code deadline(d)} passed. The hint says in which state the operation was (queued, parked with
  * its last retry reason, or posted).
+ *
+ * @since 0.1
  */
 public class DeadlineExceededException extends LciException {
   private static final long serialVersionUID = 1L;

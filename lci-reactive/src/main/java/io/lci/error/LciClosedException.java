@@ -4,6 +4,8 @@ package io.lci.error;
 /**
  * The runtime is closed, or this inbox or completion object was disposed, before or while something
  * was outstanding; the message says which.
+ *
+ * @since 0.1
  */
 public class LciClosedException extends LciException {
   private static final long serialVersionUID = 1L;

@@ -7,6 +7,8 @@ package io.lci.error;
  *
  * <p>The message is complete by itself: it says what was attempted, against which rank, port and
  * device, with which code it ended, and what to do about it.
+ *
+ * @since 0.1
  */
 public class LciException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.error;
 
-/** The region of a put or get has ended: its owner freed it, or this rank closed it. */
+/**
+ * The region of a put or get has ended: its owner freed it, or this rank closed it.
+ *
+ * @since 0.1
+ */
 public class MemoryClosedException extends LciException {
   private static final long serialVersionUID = 1L;
 

@@ -4,6 +4,8 @@ package io.lci.error;
 /**
  * The native library could not be loaded. The message names every place that was tried, why it
  * failed, and the fix.
+ *
+ * @since 0.1
  */
 public class NativeLoadException extends LciException {
   private static final long serialVersionUID = 1L;

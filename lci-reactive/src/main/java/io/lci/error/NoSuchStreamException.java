@@ -4,6 +4,8 @@ package io.lci.error;
 /**
  * The rank publishes no stream of that name, or did not within {@link
  * io.lci.stream.SubscribeOptions#awaitPublisher()}.
+ *
+ * @since 0.1
  */
 public class NoSuchStreamException extends LciException {
   private static final long serialVersionUID = 1L;

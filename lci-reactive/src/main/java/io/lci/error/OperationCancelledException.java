@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.error;
 
-/** The operation was cancelled natively before it took effect. */
+/**
+ * The operation was cancelled natively before it took effect.
+ *
+ * @since 0.1
+ */
 public class OperationCancelledException extends LciException {
   private static final long serialVersionUID = 1L;
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.error;
 
-/** The receiver closed the port; it may open it again, and later messages then pass. */
+/**
+ * The receiver closed the port; it may open it again, and later messages then pass.
+ *
+ * @since 0.1
+ */
 public class PortClosedException extends LciException {
   private static final long serialVersionUID = 1L;
 

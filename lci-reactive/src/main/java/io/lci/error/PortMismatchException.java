@@ -4,6 +4,8 @@ package io.lci.error;
 /**
  * The receiver gave the same port number another name: the two programs disagree about what the
  * port is.
+ *
+ * @since 0.1
  */
 public class PortMismatchException extends LciException {
   private static final long serialVersionUID = 1L;

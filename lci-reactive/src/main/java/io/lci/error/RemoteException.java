@@ -7,6 +7,8 @@ package io.lci.error;
  * <p>A handler may throw one itself, to choose the code by which its caller tells failures apart;
  * {@link #hint()} is the message. Any other exception of user code arrives with the code {@link
  * #APPLICATION} and its {@code toString()} as the message.
+ *
+ * @since 0.1
  */
 public class RemoteException extends LciException {
   private static final long serialVersionUID = 1L;

@@ -4,6 +4,8 @@ package io.lci.error;
 /**
  * A documented bound was met: parked operations, backlog with retry disallowed, or memory of the
  * system or container.
+ *
+ * @since 0.1
  */
 public class ResourceExhaustedException extends LciException {
   private static final long serialVersionUID = 1L;

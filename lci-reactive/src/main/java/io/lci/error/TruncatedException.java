@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.error;
 
-/** The message was longer than the receive buffer; what did not fit was dropped. */
+/**
+ * The message was longer than the receive buffer; what did not fit was dropped.
+ *
+ * @since 0.1
+ */
 public class TruncatedException extends LciException {
   private static final long serialVersionUID = 1L;
 

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param store the structure behind it
  * @param makeKey the program's own keys, on every rank or on none; null for rank, tag and policy
+ * @since 0.1
  */
 public record EngineOptions(Store store, @Nullable MakeKey makeKey) {
   /** The structure that holds what is not matched yet. */

@@ -7,6 +7,8 @@ import io.lci.Op;
  * Makes the key of an operation: what a send and a receive must have in common. Called on the
  * operation's loop by whoever posts, on both sides, at each attempt; the key travels with the send.
  * Must be quick, and depend on its arguments alone.
+ *
+ * @since 0.1
  */
 @FunctionalInterface
 public interface MakeKey {

@@ -7,6 +7,8 @@ import reactor.core.Disposable;
  * A domain of sends and receives: the same ranks and tags on two engines do not meet. Made by
  * {@link io.lci.LciRuntime#engine}, named in {@link io.lci.Op#engine(MatchingEngine)}. Sends to a
  * rank that has not made its engine yet wait, as for a port that is not open. Any thread.
+ *
+ * @since 0.1
  */
 public interface MatchingEngine extends Disposable {
   /** Largest number of an engine of the program. */

@@ -10,6 +10,7 @@ import java.util.List;
  * LciBuffer#list(LciBuffer...)}.
  *
  * @param parts at most {@value #MAX_PARTS}
+ * @since 0.1
  */
 public record BufferList(List<LciBuffer> parts) implements Payload {
   /** Most buffers of a list. */

@@ -12,6 +12,8 @@ import java.util.List;
  *
  * <p>As a payload it is copied up to the inline size and referred to above it: its bytes must not
  * change until the operation has ended. The target of a get must not be read before.
+ *
+ * @since 0.1
  */
 public interface LciBuffer extends Payload {
   /** Returns a little-endian view of all its bytes, at position 0; each call a new one. */

@@ -11,6 +11,8 @@ import reactor.core.publisher.Mono;
  *
  * <p>Peers write while this rank reads: what may be read when is for the program to say, by a
  * signal, a message or a barrier. Any thread.
+ *
+ * @since 0.1
  */
 public interface MemoryRegion extends Disposable {
   /** Returns the bytes by which another rank opens the region; a new copy each time. */

@@ -17,6 +17,8 @@ import reactor.core.publisher.Mono;
  * lets what was posted run out silently. Errors: {@link io.lci.error.MemoryClosedException} when
  * the owner ended the region or this was disposed, {@link io.lci.error.PeerFailedException}, {@link
  * io.lci.error.PeerLeftException}.
+ *
+ * @since 0.1
  */
 public interface RemoteMemory extends Disposable {
   /** Returns the rank whose memory it is. */

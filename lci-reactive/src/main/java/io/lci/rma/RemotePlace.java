@@ -9,6 +9,7 @@ import java.util.Objects;
  *
  * @param memory an opened region
  * @param offset bytes from its start
+ * @since 0.1
  */
 public record RemotePlace(RemoteMemory memory, long offset) {
   /** Checks the offset. */

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  *     expiry the call is cancelled and ends with {@link io.lci.error.DeadlineExceededException},
  *     which says how far it had come; requests that go on after the answers are cancelled, too.
  *     Measured by {@link io.lci.LciOptions#timer()}
+ * @since 0.1
  */
 public record CallOptions(@Nullable Duration deadline) {
   private static final CallOptions DEFAULTS = new CallOptions(null);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.rpc;
 
-/** How a function is called. */
+/**
+ * How a function is called.
+ *
+ * @since 0.1
+ */
 public enum Interaction {
   /** One request, and no answer. */
   FIRE_AND_FORGET,

@@ -23,6 +23,8 @@ import reactor.core.publisher.Mono;
  *
  * <p>Who serves, or is called, must have called {@code LciRuntime.rpc()} or {@code streams()};
  * until then calls wait, as a message to a port does that is not open.
+ *
+ * @since 0.1
  */
 public interface Rpc {
   /** Most bytes of a function's name, in UTF-8. */

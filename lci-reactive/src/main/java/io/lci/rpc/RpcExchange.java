@@ -8,6 +8,8 @@ import reactor.util.context.ContextView;
 /**
  * One call as its observer sees it, on the side that calls and on the side that serves: what {@link
  * io.lci.LciInstrumentation#rpcStarted} is given. On loop 0.
+ *
+ * @since 0.1
  */
 public interface RpcExchange {
   /** Most bytes of {@link #traceparent()}. */

@@ -18,6 +18,8 @@ import reactor.core.publisher.Mono;
  * thread. Errors, thrown or signalled, reach the caller as code and message ({@link
  * io.lci.error.RemoteException}). Payloads are written on loop 0 when their turn comes, and must
  * not change after they were emitted.
+ *
+ * @since 0.1
  */
 public interface RpcHandler {
   /**

@@ -11,6 +11,7 @@ import java.util.function.Function;
  * serialisation library comes with this; whoever has one wraps it by {@link #of}.
  *
  * @param <T> type of item
+ * @since 0.1
  */
 public interface Codec<T> extends Encoder<T> {
   /** Bytes as they are. The array is not copied before its turn comes. */

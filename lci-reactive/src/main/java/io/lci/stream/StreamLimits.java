@@ -21,6 +21,7 @@ package io.lci.stream;
  * @param itemBytes most bytes of an item, request or reply
  * @param reassemblyBytes most bytes of items that are being put together of several frames; further
  *     large items wait at their senders. An item that is larger than this goes alone
+ * @since 0.1
  */
 public record StreamLimits(
     int streams, int requests, int waiting, int itemBytes, long reassemblyBytes) {

@@ -16,6 +16,8 @@ import reactor.core.publisher.Flux;
  * <p><b>Who must call it.</b> The first call of {@code LciRuntime.streams()} or {@code rpc()} opens
  * the port on which this rank is talked to. Until the other rank has done so, subscriptions wait,
  * as a message to a port does that is not open.
+ *
+ * @since 0.1
  */
 public interface Streams {
   /** Most bytes of a name, in UTF-8. */

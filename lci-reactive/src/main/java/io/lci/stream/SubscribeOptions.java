@@ -9,6 +9,7 @@ import java.time.Duration;
  * @param awaitPublisher how long the publishing rank waits for the name before the subscription
  *     ends with {@link io.lci.error.NoSuchStreamException}; measured there, in milliseconds; zero
  *     means not at all, at most {@link #MAX_AWAIT}
+ * @since 0.1
  */
 public record SubscribeOptions(Duration awaitPublisher) {
   /** Longest {@link #awaitPublisher()}. */

@@ -65,6 +65,9 @@ final class Operations implements AutoCloseable {
         : runtime.post(Flux.range(0, 1).map(i -> op), options);
   }
 
+  /**
+   * Not in what JUnit runs before a test: that has a thread of its own, which drives the loop then.
+   */
   void turns(int count) {
     for (int i = 0; i < count; i++) {
       runtime.loop(0).poll();

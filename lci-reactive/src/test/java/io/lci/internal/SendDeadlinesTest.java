@@ -47,7 +47,6 @@ class SendDeadlinesTest {
 
   @BeforeEach
   void open() {
-    operations.turns(1);
     SenderOptions options = SenderOptions.defaults().withDeadline(LIMIT).withWindow(4);
     sender = operations.runtime.sender(Operations.PORT, options);
   }
