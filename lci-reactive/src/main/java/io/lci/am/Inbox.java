@@ -85,6 +85,7 @@ public interface Inbox extends Disposable {
    *     and the next one follows
    * @return pauses the inbox when disposed
    * @throws IllegalStateException if the inbox has a live subscriber
+   * @throws io.lci.error.LciException if the inbox was disposed, or its port could not be opened
    */
   Disposable handle(MessageHandler handler);
 

@@ -376,6 +376,10 @@ final class InboxImpl implements OpenInbox {
   @Override
   public Disposable handle(MessageHandler handler) {
     Objects.requireNonNull(handler, "handler");
+    RuntimeException failure = failure("handle messages of " + port);
+    if (failure != null) {
+      throw failure;
+    }
     HandlingTap handling = new HandlingTap(this, handler);
     IllegalStateException refusal = claim(handling);
     if (refusal != null) {
@@ -385,11 +389,14 @@ final class InboxImpl implements OpenInbox {
     return handling;
   }
 
-  private void attach(CoreSubscriber<?> actual, InboxTap<?> candidate) {
+  /** Why nothing can be taken any more, if so. */
+  private @Nullable RuntimeException failure(String operation) {
     RuntimeException failure = openFailure;
-    if (failure == null && disposed) {
-      failure = gone("receive from " + port);
-    }
+    return failure == null && disposed ? gone(operation) : failure;
+  }
+
+  private void attach(CoreSubscriber<?> actual, InboxTap<?> candidate) {
+    RuntimeException failure = failure("receive from " + port);
     if (failure == null) {
       failure = claim(candidate);
     }

@@ -2,6 +2,7 @@
 package io.lci.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.LciOptions;
 import io.lci.am.Inbox;
@@ -9,6 +10,7 @@ import io.lci.am.InboxOptions;
 import io.lci.am.Message;
 import io.lci.am.Port;
 import io.lci.error.LciClosedException;
+import io.lci.error.LciException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -121,6 +123,18 @@ class LateSubscriberTest {
     assertThat(next.errors).singleElement().isInstanceOf(LciClosedException.class);
     turns(2);
     assertThat(late.errors).hasSize(1);
+  }
+
+  /** Who handles has no subscriber to be told by. */
+  @Test
+  void aHandlerThatComesTooLateIsRefused() {
+    Inbox inbox = runtime.inbox(PORT);
+    turns(1);
+    inbox.dispose();
+    turns(2);
+    assertThatThrownBy(() -> inbox.handle(message -> {}))
+        .isInstanceOf(LciException.class)
+        .hasMessageContaining("LciRuntime.inbox");
   }
 
   /** Two threads would tell a subscriber of the end, each for itself. */
