@@ -46,6 +46,7 @@ import reactor.core.publisher.Mono;
  *   Mono<Long> sum = lci.inbox(NUMBERS).receive(m -> m.getLong(0)).take(1000).reduce(0L, Long::sum);
  *   Mono<Void> sent = lci.sender(NUMBERS).sendAll(next, Flux.range(1, 1000), (n, out) -> out.putLong(n));
  *   System.out.println(Mono.zip(sum, sent.thenReturn(true)).block().getT1());
+ *   lci.barrier().block(); // nobody leaves while others still wait
  * }
  * }</pre>
  *

@@ -426,7 +426,7 @@ public final class Op {
   }
 
   /**
-   * Chooses what send and receive compare. Default {@link Policy#RANK_TAG}.
+   * Chooses what send and receive compare. Others ignore it. Default {@link Policy#RANK_TAG}.
    *
    * @param value the policy, the same on both sides
    * @return a new description

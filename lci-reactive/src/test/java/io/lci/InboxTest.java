@@ -381,4 +381,23 @@ class InboxTest {
           .hasMessageContaining("it is \"orders\"");
     }
   }
+
+  @Test
+  void operationsThatMeanAnotherPortAreToldToo() {
+    Port orders = Port.of(PORT.number(), "orders");
+    PostOptions options = PostOptions.defaults().withStopOnError(true);
+    try (LciTestJob job = LciTestJob.start(2)) {
+      job.rank(1).inbox(PORT);
+      assertThatThrownBy(
+              () ->
+                  job.rank(0)
+                      .post(Flux.range(0, 1_000), n -> Op.am(1, orders, Payload.ofInt(n)), options)
+                      .blockLast(LIMIT))
+          .isInstanceOf(PortMismatchException.class)
+          .hasMessageContaining("another name");
+      assertThatThrownBy(() -> job.rank(0).post(Op.am(1, PORT, Payload.empty())))
+          .isInstanceOf(PortMismatchException.class)
+          .hasMessageContaining("it is \"orders\"");
+    }
+  }
 }

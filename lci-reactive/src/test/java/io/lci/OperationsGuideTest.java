@@ -9,6 +9,8 @@ import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.Completion;
+import io.lci.completion.CompletionGraph;
+import io.lci.completion.CompletionGraph.Node;
 import io.lci.completion.CompletionQueue;
 import io.lci.completion.QueueOptions;
 import io.lci.matching.EngineOptions;
@@ -282,6 +284,30 @@ class OperationsGuideTest {
     }
   }
 
+  @Test
+  void graphs() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      MemoryRegion region = job.rank(1).allocate(4096);
+      RemoteMemory memory = lci.remote(1, region.handle());
+      Mono<Message> greeted = job.rank(1).inbox(GREETINGS).receive().next();
+      // show: graph
+      CompletionGraph.Builder nodes = lci.graph();
+      Node<Completion> put = nodes.op(Op.put(memory, 0, Payload.ofLong(99)));
+      Node<Completion> tell = nodes.op(Op.am(1, GREETINGS, Payload.ofUtf8("it is there")));
+      Node<Long> bytes = nodes.call(done -> done.get(put).size() + done.get(tell).size());
+      nodes.before(put, tell).before(tell, bytes);
+      CompletionGraph graph = nodes.build();
+      Mono<Long> moved = graph.run().map(done -> done.get(bytes));
+      // end
+      assertThat(both(moved, greeted)).isEqualTo(19);
+      assertThat(region.view(0, 8).order(ByteOrder.LITTLE_ENDIAN).getLong(0)).isEqualTo(99);
+      graph.dispose();
+      memory.dispose();
+      region.dispose();
+    }
+  }
+
   /** Subscribes both; returns what the first brought. */
   private static <T> T both(Mono<T> first, Mono<?> second) {
     return Mono.zip(first, second.then(Mono.just(true))).block(LIMIT).getT1();
@@ -289,6 +315,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 17);
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 18);
   }
 }

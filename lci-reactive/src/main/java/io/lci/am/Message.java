@@ -57,17 +57,19 @@ public final class Message implements MessageView {
 
   @Override
   public short getShort(int index) {
-    return (short) SHORTS.get(payload, index);
+    return (short)
+        SHORTS.get(payload, Objects.checkFromIndexSize(index, Short.BYTES, payload.length));
   }
 
   @Override
   public int getInt(int index) {
-    return (int) INTS.get(payload, index);
+    return (int)
+        INTS.get(payload, Objects.checkFromIndexSize(index, Integer.BYTES, payload.length));
   }
 
   @Override
   public long getLong(int index) {
-    return (long) LONGS.get(payload, index);
+    return (long) LONGS.get(payload, Objects.checkFromIndexSize(index, Long.BYTES, payload.length));
   }
 
   @Override

@@ -97,8 +97,14 @@ final class RuntimeImpl implements LciRuntime {
 
   private final Map<Integer, OpenInbox> inboxes = new ConcurrentHashMap<>();
 
-  /** What the senders of this rank call the ports. */
+  /** What the senders and operations of this rank call the ports. */
   private final Map<Integer, String> named = new ConcurrentHashMap<>();
+
+  /** The same for a look that allocates nothing: ports whose names the core knows. */
+  private final Set<Port> namedPorts = ConcurrentHashMap.newKeySet();
+
+  /** One of them, mostly that of the last operation. Racy: another one costs a look into the set. */
+  private @Nullable Port lastNamed;
 
   private final Set<CounterImpl> counters = ConcurrentHashMap.newKeySet();
 
@@ -543,24 +549,38 @@ final class RuntimeImpl implements LciRuntime {
   public Sender sender(Port port, SenderOptions senderOptions) {
     Objects.requireNonNull(port, "port");
     refuseClosed("name port " + port);
-    ByteBuffer name = NativeMemory.cString(port.name());
-    try {
-      askCore(
-          "name port " + port,
-          LciException.NONE,
-          () -> calls.portName(handle, port.number(), NativeMemory.address(name)));
-    } catch (PortMismatchException e) {
-      throw withName(e, named.get(port.number()));
-    }
-    Reference.reachabilityFence(name);
-    if (!port.name().isEmpty()) {
-      named.putIfAbsent(port.number(), port.name());
-    }
+    name(port);
     int chosen = senderOptions.device();
     EventLoop home =
         chosen == SenderOptions.ANY_DEVICE ? loop(senderOptions.loop()) : loopOf(chosen);
     int device = chosen == SenderOptions.ANY_DEVICE ? home.firstDevice() : chosen;
     return new SenderImpl(home, device, port, senderOptions, size);
+  }
+
+  /** Tells the core what this rank calls a port, once; its owner compares. */
+  private void name(Port port) {
+    if (port == lastNamed) {
+      return;
+    }
+    if (namedPorts.contains(port)) {
+      lastNamed = port;
+      return;
+    }
+    ByteBuffer name = NativeMemory.cString(port.name());
+    long code =
+        withCore(
+            () -> calls.portName(handle, port.number(), NativeMemory.address(name)), NOT_ASKED);
+    Reference.reachabilityFence(name);
+    if (code == NOT_ASKED) {
+      return; // closed: what was to be posted says so
+    }
+    try {
+      Errors.check(calls, (int) code, "name port " + port, LciException.NONE);
+    } catch (PortMismatchException e) {
+      throw withName(e, named.get(port.number()));
+    }
+    named.putIfAbsent(port.number(), port.name());
+    namedPorts.add(port);
   }
 
   /** The core knows a hash of the name alone. */
@@ -662,6 +682,9 @@ final class RuntimeImpl implements LciRuntime {
     checkOwn(op);
     if (op.kind() != Op.Kind.BARRIER && op.rank() != Op.ANY_SOURCE) {
       checkRank(op.rank());
+    }
+    if (op.port() != null) {
+      name(op.port());
     }
     if (op.replyTo() != null) {
       replyRooms.id(op.replyTo());
