@@ -103,7 +103,9 @@ final class RuntimeImpl implements LciRuntime {
   /** The same for a look that allocates nothing: ports whose names the core knows. */
   private final Set<Port> namedPorts = ConcurrentHashMap.newKeySet();
 
-  /** One of them, mostly that of the last operation. Racy: another one costs a look into the set. */
+  /**
+   * One of them, mostly that of the last operation. Racy: another one costs a look into the set.
+   */
   private @Nullable Port lastNamed;
 
   private final Set<CounterImpl> counters = ConcurrentHashMap.newKeySet();
