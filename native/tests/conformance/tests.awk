@@ -98,6 +98,7 @@ kind == "java" && /^  (public )?void [A-Za-z0-9_]+\(/ {
   begin_test(class "#" name)
 }
 kind == "tool" && /^suite_[a-z-]+\(\)/ {
+  end_test()  # it belongs to the suite before
   suite = $0
   sub(/\(\).*/, "", suite)
   sub(/^suite_/, "", suite)
