@@ -152,16 +152,24 @@ final class RuntimeImpl implements LciRuntime {
     this.replyRooms = new ReplyRooms(calls, handle);
     this.peerArenas = new PeerArenas(calls, handle, size);
     int records = completionRecords(layout, options);
-    for (int i = 0, device = 0; i < options.loops(); i++) {
-      int devices = (options.devices() - device) / (options.loops() - i); // the last ones get more
-      Lane lane = Lane.open(calls, layout, handle, device, devices, size, records);
-      loops.add(new EventLoop(this, i, lane));
-      device += devices;
+    List<Lane> lanes = new ArrayList<>();
+    try {
+      for (int i = 0, device = 0; i < options.loops(); i++) {
+        int devices =
+            (options.devices() - device) / (options.loops() - i); // the last ones get more
+        Lane lane = Lane.open(calls, layout, handle, device, devices, size, records);
+        lanes.add(lane);
+        loops.add(new EventLoop(this, i, lane));
+        device += devices;
+      }
+      this.exchange = new Exchange(this);
+      this.peerEvents = new PeerEvents(loops.get(0));
+      this.shutdown = new Shutdown(loops, options.invoker(), this::closeCore, this::tellClosed);
+      this.watchdog = LoopWatchdog.start(this); // before a loop can end
+    } catch (Throwable e) {
+      lanes.forEach(Lane::free); // the core does not close under a lane
+      throw e;
     }
-    this.exchange = new Exchange(this);
-    this.peerEvents = new PeerEvents(loops.get(0));
-    this.shutdown = new Shutdown(loops, options.invoker(), this::closeCore, this::tellClosed);
-    this.watchdog = LoopWatchdog.start(this); // before a loop can end
   }
 
   /**

@@ -5,7 +5,9 @@ import io.lci.CoreInfo;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.error.LciException;
+import io.lci.error.LciException.Detail;
 import io.lci.error.NativeLoadException;
+import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.Layout;
 import io.lci.nativebridge.NativeCalls;
 import io.lci.nativebridge.NativeLibrary;
@@ -128,7 +130,10 @@ public final class Runtimes {
       runtime = new RuntimeImpl(calls, layout, handle, effective, log);
     } catch (
         Throwable e) { // whatever it is: the other ranks must not wait for one that has no loops
-      calls.runtimeClose(handle, 0);
+      int code = calls.runtimeClose(handle, 0);
+      if (Codes.isError(code)) {
+        e.addSuppressed(Errors.of(Detail.of("close", Errors.name(calls, code), ""), code));
+      }
       log.close();
       throw e;
     }

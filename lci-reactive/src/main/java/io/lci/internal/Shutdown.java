@@ -148,7 +148,11 @@ final class Shutdown {
   @Nullable Throwable abandon(List<EventLoop> unstarted) {
     start(Duration.ZERO);
     unstarted.forEach(EventLoop::endUnstarted);
-    awaitOver(System.nanoTime() + STUCK_AFTER_NANOS);
+    try {
+      awaitOver(System.nanoTime() + STUCK_AFTER_NANOS);
+    } catch (LciException stuck) { // it must not hide why they cannot start
+      return stuck;
+    }
     return cause;
   }
 

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.lci.LciInstrumentation;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
+import io.lci.error.LciClosedException;
 import io.lci.error.ResourceExhaustedException;
 import io.lci.nativebridge.NativeCalls;
 import io.lci.nativebridge.NativeLibrary;
@@ -15,10 +16,12 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
-/** A runtime whose loops cannot all start, for want of threads. */
+/** A runtime that cannot be made, or whose loops cannot all start, for want of threads. */
 class LoopStartTest {
   private static final int LOOPS = 3;
   private static final Error NO_THREADS = new OutOfMemoryError("unable to create native thread");
@@ -28,7 +31,7 @@ class LoopStartTest {
   private final List<String> told = Collections.synchronizedList(new ArrayList<>());
   private final List<Thread> started = new ArrayList<>();
 
-  /** The real core, but closing it under a lane that lives would take the JVM along. */
+  /** The real core, but it does not close under a lane that lives. */
   private final NativeCalls calls =
       (NativeCalls)
           Proxy.newProxyInstance(
@@ -93,6 +96,23 @@ class LoopStartTest {
     for (Thread thread : started) {
       thread.join(); // it has nothing left to do
     }
+  }
+
+  /** Else the rank would stay in the job, without loops, and the others wait for it. */
+  @Test
+  void theCoreEndsAlsoOfARuntimeThatCannotBeMade() {
+    VirtualTimeScheduler timer = VirtualTimeScheduler.create();
+    timer.dispose();
+    LciOptions options = LciOptions.builder().loops(LOOPS).devices(LOOPS).timer(timer).build();
+    long job = Runtimes.createJob(1);
+    Throwable error =
+        catchThrowable(
+            () ->
+                Runtimes.create(calls, library.layout(), options, job, 0, loop -> thread(loop, 0)));
+    Runtimes.freeJob(job);
+    assertThat(error).isInstanceOf(LciClosedException.class).hasMessageContaining("create runtime");
+    assertThat(error.getSuppressed()).isEmpty();
+    assertThat(ends).isEqualTo(inOrder());
   }
 
   private Thread thread(EventLoop loop, int failing) {
