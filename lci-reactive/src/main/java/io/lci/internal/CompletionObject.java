@@ -18,7 +18,7 @@ abstract class CompletionObject implements NativeTarget, Disposable {
   CompletionObject(EventLoop loop, long handle) {
     this.loop = loop;
     this.handle = handle;
-    this.id = (int) runtime().withCore(() -> loop.lane().calls.compId(handle), 0);
+    this.id = (int) runtime().core.with(() -> loop.lane().calls.compId(handle), 0);
   }
 
   @Override
@@ -48,9 +48,11 @@ abstract class CompletionObject implements NativeTarget, Disposable {
     return disposed.get();
   }
 
+  /** One that is still bound goes with the runtime. */
   private void end() {
     free();
-    runtime().freeComp(handle);
+    CoreGate core = runtime().core;
+    core.alone(() -> core.with(() -> runtime().calls.compFree(handle), Codes.DONE));
   }
 
   /** Ends whoever waits, and forgets what is stored. Loop only. */
@@ -66,7 +68,7 @@ abstract class CompletionObject implements NativeTarget, Disposable {
                 rank,
                 port == 0 ? LciException.NONE : port,
                 loop.firstDevice(),
-                Errors.name(runtime().calls(), code),
+                Errors.name(runtime().calls, code),
                 Errors.hint(code)),
             code);
   }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.nativebridge.NativeCalls;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
@@ -8,8 +9,16 @@ import java.util.function.Supplier;
 
 /** Lets calls into the core through until it is closed, and closes it when none is inside. */
 final class CoreGate {
+  /** No code of the core. */
+  private static final long NOT_ASKED = Long.MIN_VALUE;
+
+  private final NativeCalls calls;
   private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
   private boolean closed; // guarded by lock
+
+  CoreGate(NativeCalls calls) {
+    this.calls = calls;
+  }
 
   /** Calls the core unless it is closed. */
   long with(LongSupplier call, long otherwise) {
@@ -19,6 +28,18 @@ final class CoreGate {
     } finally {
       lock.readLock().unlock();
     }
+  }
+
+  /**
+   * Asks the core and throws what it refuses. Once it is closed it is not asked, and what it said
+   * last is about something else.
+   */
+  void ask(String operation, int device, IntSupplier call) {
+    long code = with(call::getAsInt, NOT_ASKED);
+    if (code == NOT_ASKED) {
+      throw Errors.closed(operation);
+    }
+    Errors.check(calls, (int) code, operation, device);
   }
 
   /** Calls {@code call}, which knows itself whether the core is closed. */
@@ -31,7 +52,7 @@ final class CoreGate {
     }
   }
 
-  /** Runs what takes something away, when none is inside. */
+  /** Takes something from the core that others may be using inside {@link #with}. */
   void alone(Runnable end) {
     lock.writeLock().lock();
     try {

@@ -22,16 +22,17 @@ final class CounterImpl extends CompletionObject implements Counter {
 
   @Override
   public long get() {
-    return runtime().withCore(() -> isDisposed() ? 0L : runtime().calls().counterGet(handle()), 0L);
+    return runtime().core.with(() -> isDisposed() ? 0L : runtime().calls.counterGet(handle()), 0L);
   }
 
   @Override
   public void set(long value) {
     runtime()
-        .withCore(
+        .core
+        .with(
             () -> {
               if (!isDisposed()) {
-                runtime().calls().counterSet(handle(), value);
+                runtime().calls.counterSet(handle(), value);
               }
               return 0L;
             },

@@ -161,7 +161,7 @@ final class Dispatcher {
         NativeMemory place =
             (flags & Codes.RECORD_FLAG_LOAN) == 0
                 ? inbox.store()
-                : loop.runtime().peerArenas().of(rank);
+                : loop.runtime().peerArenas.of(rank);
         moveTo(place, memory.getLong(record + Layout.RECORD_PAYLOAD), size, rank, tag);
       } else {
         view.moveTo(memory, record + Layout.RECORD_PAYLOAD, size, rank, tag);

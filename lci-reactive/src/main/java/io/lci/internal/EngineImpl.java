@@ -27,10 +27,10 @@ final class EngineImpl implements MatchingEngine {
     EngineImpl engine = new EngineImpl(runtime, number, options);
     int store = options.store() == EngineOptions.Store.MAP ? Codes.ENGINE_MAP : Codes.ENGINE_QUEUE;
     int type = options.makeKey() == null ? store : store | Codes.ENGINE_KEYED;
-    runtime.askCore(
+    runtime.core.ask(
         "create engine " + number,
         LciException.NONE,
-        () -> runtime.calls().engineCreate(runtime.handle(), number, type, 0, 0));
+        () -> runtime.calls.engineCreate(runtime.handle, number, type, 0, 0));
     return engine;
   }
 
@@ -69,9 +69,8 @@ final class EngineImpl implements MatchingEngine {
     if (!disposed.getAndSet(true)) {
       int code =
           (int)
-              runtime.withCore(
-                  () -> runtime.calls().engineFree(runtime.handle(), number), Codes.DONE);
-      Errors.check(runtime.calls(), code, "free engine " + number, LciException.NONE);
+              runtime.core.with(() -> runtime.calls.engineFree(runtime.handle, number), Codes.DONE);
+      Errors.check(runtime.calls, code, "free engine " + number, LciException.NONE);
     }
   }
 

@@ -36,7 +36,7 @@ final class GraphTable {
       edges.putInt(value);
     }
     PostWriter writer =
-        PostWriter.ofTable(ops, loop.lane().layout, loop.runtime().arena(), loop.outbox().pool);
+        PostWriter.ofTable(ops, loop.lane().layout, loop.runtime().arena, loop.outbox().pool);
     for (GraphNode<?> node : list) {
       nodes.putInt(node.op == null ? Codes.NODE_HOST : Codes.NODE_OP);
       nodes.putInt(opEntries);

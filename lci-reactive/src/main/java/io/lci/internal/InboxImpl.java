@@ -92,7 +92,7 @@ final class InboxImpl implements OpenInbox {
         throw gone("open port " + port);
       }
       if (options.replies() > 0) {
-        loop.runtime().replyRooms().open(port, options.replies(), options.replyBytes());
+        loop.runtime().replyRooms.open(port, options.replies(), options.replyBytes());
       }
       NativeScratch out = new NativeScratch(3);
       ByteBuffer name = NativeMemory.cString(port.name());

@@ -162,7 +162,7 @@ final class LoopEnd {
     tasks.end();
     runWhatFollows(loop::drainRound); // new operations fail at once now
     guarded(loop.leases()::moveOut);
-    guarded(() -> loop.runtime().alone(loop.lane()::free));
+    guarded(() -> loop.runtime().core.alone(loop.lane()::free));
     guarded(tasks::reject);
     for (Scheduled timer : timers.takeAll()) {
       guarded(timer::rejected);

@@ -34,9 +34,9 @@ final class MemoryRegionImpl implements MemoryRegion {
   }
 
   private byte[] readHandle() {
-    NativeCalls calls = runtime.calls();
+    NativeCalls calls = runtime.calls;
     ByteBuffer out = ByteBuffer.allocateDirect(Codes.MEMORY_HANDLE_SIZE);
-    runtime.askCore(
+    runtime.core.ask(
         "read the handle of a region",
         LciException.NONE,
         () -> calls.memoryHandle(region, NativeMemory.address(out), Codes.MEMORY_HANDLE_SIZE));
@@ -72,10 +72,10 @@ final class MemoryRegionImpl implements MemoryRegion {
     if (disposed.getAndSet(true)) {
       return;
     }
-    NativeCalls calls = runtime.calls();
+    NativeCalls calls = runtime.calls;
     int code =
         (int)
-            runtime.withCore(
+            runtime.core.with(
                 () ->
                     registered == null ? calls.memoryFree(region) : calls.memoryDeregister(region),
                 Codes.DONE);

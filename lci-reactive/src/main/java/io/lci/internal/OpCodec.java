@@ -94,7 +94,7 @@ final class OpCodec {
       case SEND, RECEIVE -> op.policy().ordinal();
       case AM ->
           (op.isReply() ? Codes.AM_REPLY : 0)
-              | (op.replyTo() == null ? 0 : runtime.replyRooms().id(op.replyTo()));
+              | (op.replyTo() == null ? 0 : runtime.replyRooms.id(op.replyTo()));
       case BARRIER, PUT, GET -> 0;
     };
   }

@@ -77,7 +77,7 @@ final class Outbox {
     this.times = new OperationTimes(runtime, loop.index());
     this.slots = new SlotTable(runtime.options().maxPosted(), pool, times);
     this.parked = new ParkedTable(runtime.options().maxParked());
-    this.writer = PostWriter.ofLane(lane, runtime.arena(), packets, pool, runtime.maxEager());
+    this.writer = PostWriter.ofLane(lane, runtime.arena, packets, pool, runtime.maxEager());
     this.room =
         lane.submissionCount(); // an inline payload that starts in the last entry has slack behind
     // it

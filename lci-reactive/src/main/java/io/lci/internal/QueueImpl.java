@@ -57,13 +57,12 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
           case LINKED -> Codes.QUEUE_LCRQ;
         };
     NativeScratch out = new NativeScratch(1);
-    runtime.askCore(
+    runtime.core.ask(
         "create queue",
         LciException.NONE,
         () ->
-            runtime
-                .calls()
-                .queueCreateKind(runtime.handle(), kind, options.capacity(), out.address(0)));
+            runtime.calls.queueCreateKind(
+                runtime.handle, kind, options.capacity(), out.address(0)));
     return new QueueImpl(home, out.getLong(0));
   }
 
@@ -85,7 +84,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   @Override
   public long length() {
     return poppedCount
-        + runtime().withCore(() -> isDisposed() ? 0L : runtime().calls().queueLength(handle()), 0L);
+        + runtime().core.with(() -> isDisposed() ? 0L : runtime().calls.queueLength(handle()), 0L);
   }
 
   /** Something may have come: any thread, inside its loop's turn. */
@@ -151,7 +150,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   private @Nullable Completion take(long wanted) {
     if (popped.isEmpty()) {
       int most = (int) Math.min(wanted, BATCH);
-      int count = runtime().calls().queuePopMany(handle(), statuses.address(0), most);
+      int count = runtime().calls.queuePopMany(handle(), statuses.address(0), most);
       for (int i = 0; i < count; i++) {
         popped.add(read(i * STATUS_SLOTS));
       }
@@ -185,7 +184,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
     if (size > 0) {
       NativeMemory.wrap(buffer, size).buffer().get(0, bytes);
     }
-    runtime().calls().bufferFree(buffer);
+    runtime().calls.bufferFree(buffer);
     return new Message(rank, tag, bytes);
   }
 

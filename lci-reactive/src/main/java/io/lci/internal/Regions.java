@@ -17,7 +17,7 @@ final class Regions {
 
   Regions(RuntimeImpl runtime) {
     this.runtime = runtime;
-    this.calls = runtime.calls();
+    this.calls = runtime.calls;
   }
 
   MemoryRegion allocate(long bytes) {
@@ -25,10 +25,10 @@ final class Regions {
       throw new IllegalArgumentException("a region cannot have " + bytes + " bytes");
     }
     NativeScratch out = new NativeScratch(2);
-    runtime.askCore(
+    runtime.core.ask(
         "allocate " + bytes + " bytes",
         LciException.NONE,
-        () -> calls.memoryAllocate(runtime.handle(), bytes, out.address(0), out.address(1)));
+        () -> calls.memoryAllocate(runtime.handle, bytes, out.address(0), out.address(1)));
     return new MemoryRegionImpl(runtime, out.getLong(0), out.getLong(1), bytes, null);
   }
 
@@ -39,10 +39,10 @@ final class Regions {
     long address = NativeMemory.address(direct);
     long bytes = direct.capacity();
     NativeScratch out = new NativeScratch(1);
-    runtime.askCore(
+    runtime.core.ask(
         "register " + bytes + " bytes",
         LciException.NONE,
-        () -> calls.memoryRegister(runtime.handle(), address, bytes, out.address(0)));
+        () -> calls.memoryRegister(runtime.handle, address, bytes, out.address(0)));
     return new MemoryRegionImpl(runtime, out.getLong(0), address, bytes, direct);
   }
 
@@ -50,12 +50,12 @@ final class Regions {
     runtime.checkRank(rank);
     ByteBuffer bytes = ByteBuffer.allocateDirect(Math.max(1, handle.length)).put(handle);
     NativeScratch out = new NativeScratch(2);
-    runtime.askCore(
+    runtime.core.ask(
         "open memory of rank " + rank,
         LciException.NONE,
         () ->
             calls.remoteOpen(
-                runtime.handle(),
+                runtime.handle,
                 rank,
                 NativeMemory.address(bytes),
                 handle.length,

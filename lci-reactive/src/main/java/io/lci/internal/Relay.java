@@ -37,7 +37,8 @@ final class Relay {
     int result =
         (int)
             loop.runtime()
-                .withCore(
+                .core
+                .with(
                     () ->
                         target.isDisposed()
                             ? Codes.ERR_CLOSED

@@ -78,7 +78,7 @@ final class RemoteMemoryImpl implements RemoteMemory {
   @Override
   public void dispose() {
     if (!disposed.getAndSet(true)) {
-      runtime.withCore(() -> runtime.calls().remoteClose(runtime.handle(), id), Codes.DONE);
+      runtime.core.with(() -> runtime.calls.remoteClose(runtime.handle, id), Codes.DONE);
     }
   }
 

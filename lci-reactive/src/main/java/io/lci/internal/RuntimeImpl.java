@@ -55,8 +55,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
-import java.util.function.IntSupplier;
-import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -79,21 +77,21 @@ final class RuntimeImpl implements LciRuntime {
   /** No code of the core. */
   private static final long NOT_ASKED = Long.MIN_VALUE;
 
-  private final NativeCalls calls;
-  private final long handle;
+  final NativeCalls calls;
+  final long handle;
   private final LciOptions options;
   private final CoreLog log;
   private final int rank;
   private final int size;
   private final int maxEager;
-  private final NativeMemory arena;
+  final NativeMemory arena;
   private final List<String> counterNames;
   private final List<EventLoop> loops = new ArrayList<>();
   private final PeerEvents peerEvents;
   private final Regions regions;
   private final Exchange exchange;
-  private final ReplyRooms replyRooms;
-  private final PeerArenas peerArenas;
+  final ReplyRooms replyRooms;
+  final PeerArenas peerArenas;
 
   private final Map<Integer, OpenInbox> inboxes = new ConcurrentHashMap<>();
 
@@ -114,7 +112,7 @@ final class RuntimeImpl implements LciRuntime {
 
   private final AtomicReference<@Nullable Channels> channels = new AtomicReference<>();
 
-  private final CoreGate core = new CoreGate();
+  final CoreGate core;
   private final Shutdown shutdown;
   private final Disposable watchdog;
   private volatile @Nullable LciSnapshot last;
@@ -135,6 +133,7 @@ final class RuntimeImpl implements LciRuntime {
       CoreLog log) {
     this.calls = calls;
     this.handle = handle;
+    this.core = new CoreGate(calls);
     this.options = options;
     this.log = log;
     this.rank = calls.runtimeRank(handle);
@@ -231,26 +230,6 @@ final class RuntimeImpl implements LciRuntime {
 
   // For the package
 
-  NativeCalls calls() {
-    return calls;
-  }
-
-  long handle() {
-    return handle;
-  }
-
-  PeerArenas peerArenas() {
-    return peerArenas;
-  }
-
-  ReplyRooms replyRooms() {
-    return replyRooms;
-  }
-
-  NativeMemory arena() {
-    return arena;
-  }
-
   EventLoop loop(int index) {
     if (index < 0 || index >= loops.size()) {
       throw new IllegalArgumentException(
@@ -285,38 +264,11 @@ final class RuntimeImpl implements LciRuntime {
     }
   }
 
-  /** Calls the core unless it is closed. */
-  long withCore(LongSupplier call, long otherwise) {
-    return core.with(call, otherwise);
-  }
-
-  /**
-   * Asks the core and throws what it refuses. Once it is closed it is not asked, and what it said
-   * last is about something else.
-   */
-  void askCore(String operation, int device, IntSupplier call) {
-    long code = core.with(call::getAsInt, NOT_ASKED);
-    if (code == NOT_ASKED) {
-      throw Errors.closed(operation);
-    }
-    Errors.check(calls, (int) code, operation, device);
-  }
-
   /** Why {@code what}, which is disposed or about to end, gives nothing any more. */
   LciClosedException gone(String operation, String what, String remedy) {
     return shutdown.hasStarted()
         ? Errors.closed(operation)
         : Errors.disposed(operation, what, remedy);
-  }
-
-  /** Frees a completion object; one that is still bound goes with the runtime. */
-  void freeComp(long comp) {
-    alone(() -> withCore(() -> calls.compFree(comp), Codes.DONE));
-  }
-
-  /** Takes something from the core that others may be using inside {@link #withCore}. */
-  void alone(Runnable end) {
-    core.alone(end);
   }
 
   void forget(OpenInbox inbox) {
@@ -578,7 +530,7 @@ final class RuntimeImpl implements LciRuntime {
     }
     ByteBuffer name = NativeMemory.cString(port.name());
     long code =
-        withCore(
+        core.with(
             () -> calls.portName(handle, port.number(), NativeMemory.address(name)), NOT_ASKED);
     Reference.reachabilityFence(name);
     if (code == NOT_ASKED) {
@@ -718,7 +670,8 @@ final class RuntimeImpl implements LciRuntime {
   public Counter counter() {
     refuseClosed("create counter");
     NativeScratch out = new NativeScratch(1);
-    askCore("create counter", LciException.NONE, () -> calls.counterCreate(handle, out.address(0)));
+    core.ask(
+        "create counter", LciException.NONE, () -> calls.counterCreate(handle, out.address(0)));
     CounterImpl counter = new CounterImpl(this, out.getLong(0));
     counters.add(counter);
     return counter;
@@ -752,7 +705,7 @@ final class RuntimeImpl implements LciRuntime {
   public Disposable bind(Port port, CompletionTarget target) {
     NativeTarget comp = checkTarget(target);
     ByteBuffer name = NativeMemory.cString(port.name());
-    askCore(
+    core.ask(
         "bind port " + port,
         LciException.NONE,
         () ->
@@ -765,7 +718,7 @@ final class RuntimeImpl implements LciRuntime {
                 InboxOptions.DEFAULT_BYTES));
     Reference.reachabilityFence(name);
     return Disposables.composite(
-        () -> withCore(() -> calls.portClose(handle, port.number()), Codes.DONE));
+        () -> core.with(() -> calls.portClose(handle, port.number()), Codes.DONE));
   }
 
   @Override

@@ -67,7 +67,7 @@ final class SenderImpl implements Sender {
   /** The room that each message asks for, or 0. */
   int replyRoom() {
     Port replyTo = options.replyTo();
-    return replyTo == null ? 0 : loop.runtime().replyRooms().id(replyTo);
+    return replyTo == null ? 0 : loop.runtime().replyRooms.id(replyTo);
   }
 
   LciException error(int rank, String code, String hint) {

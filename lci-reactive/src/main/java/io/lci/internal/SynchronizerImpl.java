@@ -36,7 +36,8 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
     Lane lane = loop.lane();
     String operation = "create synchronizer";
     loop.runtime()
-        .askCore(
+        .core
+        .ask(
             operation,
             loop.firstDevice(),
             () -> {
