@@ -72,7 +72,9 @@ final class CounterImpl extends CompletionObject implements Counter {
   }
 
   private LciException closed() {
-    return runtime().gone("wait for counter", "counter", "LciRuntime.counter makes another");
+    return runtime()
+        .shutdown
+        .gone("wait for counter", "counter", "LciRuntime.counter makes another");
   }
 
   @Override

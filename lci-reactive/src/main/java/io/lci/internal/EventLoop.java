@@ -325,10 +325,6 @@ final class EventLoop implements LciLoop {
     uncaught(error);
   }
 
-  void stalled(Destination destination, long nanos) {
-    runtime.stalled(this, destination, Duration.ofNanos(nanos));
-  }
-
   // The turn
 
   private int turn() {
@@ -432,7 +428,7 @@ final class EventLoop implements LciLoop {
     try {
       LOG.error("{}: the loop failed and the runtime is closing", this, error);
     } finally { // the log may fail, too, for want of memory
-      runtime.failed(error);
+      runtime.shutdown.failed(error);
       if (!tasks.hasEnded()) {
         end.finish();
       }

@@ -58,7 +58,7 @@ final class GraphImpl implements CompletionGraph {
   }
 
   private RuntimeException gone() {
-    return runtime.gone("run a graph", "graph", "LciRuntime.graph builds another");
+    return runtime.shutdown.gone("run a graph", "graph", "LciRuntime.graph builds another");
   }
 
   GraphNode<?> own(Node<?> node) {

@@ -159,7 +159,7 @@ final class InboxImpl implements OpenInbox {
   }
 
   private RuntimeException gone(String operation) {
-    return loop.runtime().gone(operation, "inbox", "LciRuntime.inbox opens the port anew");
+    return loop.runtime().shutdown.gone(operation, "inbox", "LciRuntime.inbox opens the port anew");
   }
 
   /** Waits for the loop to open the port; not on a loop's thread. */

@@ -168,7 +168,7 @@ final class LoopEnd {
       guarded(timer::rejected);
     }
     loop.released();
-    loop.runtime().loopEnded();
+    loop.runtime().shutdown.loopEnded();
   }
 
   private void runWhatFollows(IntSupplier round) {

@@ -131,7 +131,7 @@ final class LoopWatchdog implements Runnable {
           culprit,
           lines(stack));
     }
-    runtime.observe(observer -> observer.loopBlocked(loop, time, stack));
+    runtime.observer.tell(observer -> observer.loopBlocked(loop, time, stack));
   }
 
   /** The innermost call that is the user's. */

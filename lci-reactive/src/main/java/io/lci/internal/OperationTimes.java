@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class OperationTimes {
   private static final int MASK = LciInstrumentation.TIMED_EVERY - 1;
 
-  private final RuntimeImpl runtime;
+  private final Observer observer;
   private final int device;
 
   /** The one that is timed in the current batch. */
@@ -21,8 +21,8 @@ final class OperationTimes {
   private int index;
   private long since;
 
-  OperationTimes(RuntimeImpl runtime, int device) {
-    this.runtime = runtime;
+  OperationTimes(Observer observer, int device) {
+    this.observer = observer;
     this.device = device;
   }
 
@@ -57,6 +57,6 @@ final class OperationTimes {
   }
 
   void ended(Op.Kind what, long from) {
-    runtime.operationTimed(what, device, System.nanoTime() - from);
+    observer.operationTimed(what, device, System.nanoTime() - from);
   }
 }

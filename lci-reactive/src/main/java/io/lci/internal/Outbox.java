@@ -60,6 +60,7 @@ final class Outbox {
 
   private final OperationTimes times;
   private final WaitQueues waiting;
+  private final Stalls stalls;
   final Failures failures;
 
   // Counters
@@ -74,7 +75,8 @@ final class Outbox {
     this.packets = new Packets(lane);
     this.waiting = new WaitQueues(lane, packets);
     this.failures = new Failures(loop, lane);
-    this.times = new OperationTimes(runtime, loop.index());
+    this.stalls = new Stalls(loop, destinations);
+    this.times = new OperationTimes(runtime.observer, loop.index());
     this.slots = new SlotTable(runtime.options().maxPosted(), pool, times);
     this.parked = new ParkedTable(runtime.options().maxParked());
     this.writer = PostWriter.ofLane(lane, runtime.arena, packets, pool, runtime.maxEager());
@@ -573,17 +575,8 @@ final class Outbox {
 
   /** Reports destinations that accepted nothing for long, once per stall. */
   void reportStalls(long now, long limitNanos) {
-    if (parked.size() == 0) {
-      return;
-    }
-    for (Destination destination : destinations.slots()) {
-      if (destination != null
-          && destination.count > 0
-          && !destination.warned
-          && now - destination.progressNanos >= limitNanos) {
-        destination.warned = true;
-        loop.stalled(destination, now - destination.progressNanos);
-      }
+    if (parked.size() > 0) {
+      stalls.report(now, limitNanos);
     }
   }
 }

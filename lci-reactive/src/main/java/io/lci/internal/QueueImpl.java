@@ -129,7 +129,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   }
 
   private LciException closed() {
-    return runtime().gone("take from a queue", "queue", "LciRuntime.queue makes another");
+    return runtime().shutdown.gone("take from a queue", "queue", "LciRuntime.queue makes another");
   }
 
   @Override

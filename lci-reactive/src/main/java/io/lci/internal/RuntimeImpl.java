@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
-import io.lci.LciInstrumentation;
 import io.lci.LciLoop;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
@@ -24,7 +23,6 @@ import io.lci.completion.CompletionTarget;
 import io.lci.completion.Counter;
 import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
-import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.error.PortMismatchException;
@@ -63,7 +61,6 @@ import org.slf4j.LoggerFactory;
 import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
-import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
@@ -113,12 +110,10 @@ final class RuntimeImpl implements LciRuntime {
   private final AtomicReference<@Nullable Channels> channels = new AtomicReference<>();
 
   final CoreGate core;
-  private final Shutdown shutdown;
+  final Observer observer;
+  final Shutdown shutdown;
   private final Disposable watchdog;
   private volatile @Nullable LciSnapshot last;
-
-  /** One of its loops could not start. */
-  private volatile boolean stillborn;
 
   RuntimeImpl(
       NativeCalls calls, io.lci.nativebridge.Layout layout, long handle, LciOptions options) {
@@ -134,6 +129,7 @@ final class RuntimeImpl implements LciRuntime {
     this.calls = calls;
     this.handle = handle;
     this.core = new CoreGate(calls);
+    this.observer = new Observer(options.instrumentation());
     this.options = options;
     this.log = log;
     this.rank = calls.runtimeRank(handle);
@@ -163,7 +159,12 @@ final class RuntimeImpl implements LciRuntime {
       }
       this.exchange = new Exchange(this);
       this.peerEvents = new PeerEvents(loops.get(0));
-      this.shutdown = new Shutdown(loops, options.invoker(), this::closeCore, this::tellClosed);
+      this.shutdown =
+          new Shutdown(
+              loops,
+              options.invoker(),
+              this::closeCore,
+              () -> observer.tell(one -> one.runtimeClosed(this)));
       this.watchdog = LoopWatchdog.start(this); // before a loop can end
     } catch (Throwable e) {
       lanes.forEach(Lane::free); // the core does not close under a lane
@@ -185,10 +186,9 @@ final class RuntimeImpl implements LciRuntime {
         loops.get(index).start(threads);
       }
     } catch (Throwable e) { // an OutOfMemoryError, where the system has no more threads
-      stillborn = true;
       throw cannotStart(loops.get(index), e, shutdown.abandon(loops.subList(index, loops.size())));
     }
-    observe(observer -> observer.runtimeStarted(this));
+    observer.tell(one -> one.runtimeStarted(this));
   }
 
   private static ResourceExhaustedException cannotStart(
@@ -204,13 +204,6 @@ final class RuntimeImpl implements LciRuntime {
       error.addSuppressed(atClose);
     }
     return error;
-  }
-
-  /** Whoever was not told of its start is not told of its end. */
-  private void tellClosed() {
-    if (!stillborn) {
-      observe(observer -> observer.runtimeClosed(this));
-    }
   }
 
   /** The layout tells the default; an attribute may choose another size. */
@@ -264,13 +257,6 @@ final class RuntimeImpl implements LciRuntime {
     }
   }
 
-  /** Why {@code what}, which is disposed or about to end, gives nothing any more. */
-  LciClosedException gone(String operation, String what, String remedy) {
-    return shutdown.hasStarted()
-        ? Errors.closed(operation)
-        : Errors.disposed(operation, what, remedy);
-  }
-
   void forget(OpenInbox inbox) {
     inboxes.remove(inbox.port().number(), inbox);
   }
@@ -298,32 +284,6 @@ final class RuntimeImpl implements LciRuntime {
     }
   }
 
-  void stalled(EventLoop loop, Destination destination, Duration time) {
-    LOG.warn(
-        "rank {}: {} accepted nothing for {} ms, {} operations wait, last answer {}{}; see"
-            + " docs/guide/backpressure.md",
-        rank,
-        destination,
-        time.toMillis(),
-        destination.count,
-        Errors.name(calls, destination.reason),
-        guess(destination));
-    observe(
-        observer ->
-            observer.stalled(
-                destination.rank,
-                destination.port,
-                Errors.outcome(destination.reason),
-                destination.count,
-                time));
-  }
-
-  private static String guess(Destination destination) {
-    return destination.kind == Destination.AM && destination.reason == Codes.RETRY_NOCREDIT
-        ? ": the port is not open there, or its subscriber asks for nothing"
-        : "";
-  }
-
   /** A PEER record of a loop's lane. Every lane may get one; the event is told once, by loop 0. */
   void peerChanged(EventLoop from, PeerEvent event) {
     int code = event.state() == PeerEvent.State.LEFT ? Codes.ERR_PEER_LEFT : Codes.ERR_PEER_FAILED;
@@ -338,7 +298,7 @@ final class RuntimeImpl implements LciRuntime {
     }
     tell(event);
     peerEvents.add(event);
-    observe(observer -> observer.peerChanged(event));
+    observer.tell(one -> one.peerChanged(event));
   }
 
   /** A departure is news only to those who may wait for that rank's messages. */
@@ -393,25 +353,6 @@ final class RuntimeImpl implements LciRuntime {
                 code));
   }
 
-  void observe(java.util.function.Consumer<LciInstrumentation> call) {
-    try {
-      call.accept(options.instrumentation());
-    } catch (Throwable e) {
-      Exceptions.throwIfJvmFatal(e);
-      LOG.warn("the instrumentation failed", e);
-    }
-  }
-
-  /** As {@link #observe}, without an object for each: the loop calls it again and again. */
-  void operationTimed(Op.Kind kind, int device, long nanos) {
-    try {
-      options.instrumentation().operationTimed(kind, device, nanos);
-    } catch (Throwable e) {
-      Exceptions.throwIfJvmFatal(e);
-      LOG.warn("the instrumentation failed", e);
-    }
-  }
-
   // Public view
 
   @Override
@@ -452,7 +393,7 @@ final class RuntimeImpl implements LciRuntime {
   @Override
   public Inbox inbox(Port port, InboxOptions inboxOptions) {
     Objects.requireNonNull(port, "port");
-    refuseClosed("open port " + port);
+    shutdown.refuse("open port " + port);
     boolean whole = inboxOptions.partitions() == 1;
     OpenInbox created =
         whole
@@ -510,7 +451,7 @@ final class RuntimeImpl implements LciRuntime {
   @Override
   public Sender sender(Port port, SenderOptions senderOptions) {
     Objects.requireNonNull(port, "port");
-    refuseClosed("name port " + port);
+    shutdown.refuse("name port " + port);
     name(port);
     int chosen = senderOptions.device();
     EventLoop home =
@@ -660,7 +601,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Synchronizer synchronizer(int threshold) {
-    refuseClosed("create synchronizer");
+    shutdown.refuse("create synchronizer");
     SynchronizerImpl synchronizer = SynchronizerImpl.create(loop(0), threshold);
     loop(0).dispatcher().attach(synchronizer);
     return synchronizer;
@@ -668,7 +609,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Counter counter() {
-    refuseClosed("create counter");
+    shutdown.refuse("create counter");
     NativeScratch out = new NativeScratch(1);
     core.ask(
         "create counter", LciException.NONE, () -> calls.counterCreate(handle, out.address(0)));
@@ -679,7 +620,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public CompletionQueue queue(QueueOptions queueOptions) {
-    refuseClosed("create queue");
+    shutdown.refuse("create queue");
     QueueImpl queue = QueueImpl.create(this, queueOptions);
     queues.add(queue);
     return queue;
@@ -691,13 +632,13 @@ final class RuntimeImpl implements LciRuntime {
       throw new IllegalArgumentException(
           "engines have numbers 1 to " + MatchingEngine.MAX_NUMBER + ": " + number);
     }
-    refuseClosed("create engine");
+    shutdown.refuse("create engine");
     return EngineImpl.create(this, number, engineOptions);
   }
 
   @Override
   public CompletionGraph.Builder graph() {
-    refuseClosed("build graph");
+    shutdown.refuse("build graph");
     return new GraphBuilder(this);
   }
 
@@ -776,7 +717,7 @@ final class RuntimeImpl implements LciRuntime {
     if (found != null) {
       return found;
     }
-    refuseClosed("open streams");
+    shutdown.refuse("open streams");
     Channels made = new Channels(this, home(loop(0)));
     if (!channels.compareAndSet(null, made)) {
       return channels();
@@ -875,27 +816,11 @@ final class RuntimeImpl implements LciRuntime {
 
   // Closing
 
-  private void refuseClosed(String operation) {
-    if (shutdown.hasStarted()) {
-      throw Errors.closed(operation);
-    }
-  }
-
-  /** The loop failed for a reason of its own: closes abortively, and close() tells why. */
-  void failed(Throwable error) {
-    shutdown.failed(error);
-  }
-
   /** The loop is about to end: what lives on it ends now. */
   void loopEnding(EventLoop loop) {
     if (loop.index() == 0) {
       peerEvents.complete();
     }
-  }
-
-  /** Called by each loop after it freed its lane. */
-  void loopEnded() {
-    shutdown.loopEnded();
   }
 
   /** Called once, when no loop is left: the last look at the counters, then the end of the core. */

@@ -2,6 +2,7 @@
 package io.lci.internal;
 
 import io.lci.LciRuntime;
+import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import java.time.Duration;
@@ -39,6 +40,9 @@ final class Shutdown {
   private final Sinks.Empty<Void> closed = Sinks.empty();
   private final CountDownLatch over = new CountDownLatch(1);
 
+  /** One of its loops could not start. */
+  private volatile boolean stillborn;
+
   /**
    * @param closeCore given the milliseconds that are left; returns what failed, or null
    * @param observe tells the instrumentation; only a fatal error of the JVM comes out of it
@@ -57,6 +61,18 @@ final class Shutdown {
 
   boolean hasStarted() {
     return started;
+  }
+
+  /** Throws if it has started. */
+  void refuse(String operation) {
+    if (started) {
+      throw Errors.closed(operation);
+    }
+  }
+
+  /** Why {@code what}, which is disposed or about to end, gives nothing any more. */
+  LciClosedException gone(String operation, String what, String remedy) {
+    return started ? Errors.closed(operation) : Errors.disposed(operation, what, remedy);
   }
 
   boolean isOver() {
@@ -101,7 +117,9 @@ final class Shutdown {
       failure = cause;
     }
     try {
-      observe.run();
+      if (!stillborn) { // whoever was not told of its start is not told of its end
+        observe.run();
+      }
     } catch (Throwable fatal) {
       failure = fatal;
       throw fatal;
@@ -146,6 +164,7 @@ final class Shutdown {
    * @return what failed meanwhile, or null
    */
   @Nullable Throwable abandon(List<EventLoop> unstarted) {
+    stillborn = true;
     start(Duration.ZERO);
     unstarted.forEach(EventLoop::endUnstarted);
     try {

@@ -104,6 +104,7 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
 
   private LciException closed() {
     return runtime()
+        .shutdown
         .gone("wait for synchronizer", "synchronizer", "LciRuntime.synchronizer makes another");
   }
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.LciInstrumentation;
+import io.lci.LciRuntime;
+import io.lci.Op;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.Exceptions;
+
+/** Tells the user's instrumentation what happens; what it throws harms nobody else. Any thread. */
+final class Observer {
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
+  private final LciInstrumentation instrumentation;
+
+  Observer(LciInstrumentation instrumentation) {
+    this.instrumentation = instrumentation;
+  }
+
+  void tell(Consumer<LciInstrumentation> call) {
+    try {
+      call.accept(instrumentation);
+    } catch (Throwable e) {
+      failed(e);
+    }
+  }
+
+  /** As {@link #tell}, without an object for each: the loop calls it again and again. */
+  void operationTimed(Op.Kind kind, int device, long nanos) {
+    try {
+      instrumentation.operationTimed(kind, device, nanos);
+    } catch (Throwable e) {
+      failed(e);
+    }
+  }
+
+  private static void failed(Throwable error) {
+    Exceptions.throwIfJvmFatal(error);
+    LOG.warn("the instrumentation failed", error);
+  }
+}
