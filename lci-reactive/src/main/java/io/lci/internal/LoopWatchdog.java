@@ -56,7 +56,7 @@ final class LoopWatchdog implements Runnable {
 
   private LoopWatchdog(RuntimeImpl runtime, long limitNanos) {
     this.runtime = runtime;
-    this.loops = runtime.eventLoops();
+    this.loops = runtime.loops.all();
     this.timer = runtime.timer();
     this.limitNanos = limitNanos;
     this.seen = new Seen[loops.size()];

@@ -30,7 +30,7 @@ final class PartitionedInbox implements OpenInbox {
     this.port = port;
     this.options = options;
     this.left = new AtomicInteger(options.partitions());
-    int loops = runtime.eventLoops().size();
+    int loops = runtime.loops.all().size();
     runtime.loop(options.loop()); // it exists
     for (int part = 0; part < options.partitions(); part++) {
       EventLoop home = runtime.loop((options.loop() + part) % loops);

@@ -83,7 +83,7 @@ final class RuntimeImpl implements LciRuntime {
   private final int maxEager;
   final NativeMemory arena;
   private final List<String> counterNames;
-  private final List<EventLoop> loops = new ArrayList<>();
+  final Loops loops;
   private final PeerEvents peerEvents;
   private final Regions regions;
   private final Exchange exchange;
@@ -146,28 +146,19 @@ final class RuntimeImpl implements LciRuntime {
     this.regions = new Regions(this);
     this.replyRooms = new ReplyRooms(calls, handle);
     this.peerArenas = new PeerArenas(calls, handle, size);
-    int records = completionRecords(layout, options);
-    List<Lane> lanes = new ArrayList<>();
+    this.loops = Loops.open(this, layout);
     try {
-      for (int i = 0, device = 0; i < options.loops(); i++) {
-        int devices =
-            (options.devices() - device) / (options.loops() - i); // the last ones get more
-        Lane lane = Lane.open(calls, layout, handle, device, devices, size, records);
-        lanes.add(lane);
-        loops.add(new EventLoop(this, i, lane));
-        device += devices;
-      }
       this.exchange = new Exchange(this);
-      this.peerEvents = new PeerEvents(loops.get(0));
+      this.peerEvents = new PeerEvents(loop(0));
       this.shutdown =
           new Shutdown(
-              loops,
+              loops.all(),
               options.invoker(),
               this::closeCore,
               () -> observer.tell(one -> one.runtimeClosed(this)));
       this.watchdog = LoopWatchdog.start(this); // before a loop can end
     } catch (Throwable e) {
-      lanes.forEach(Lane::free); // the core does not close under a lane
+      loops.free(); // the core does not close under a lane
       throw e;
     }
   }
@@ -180,36 +171,10 @@ final class RuntimeImpl implements LciRuntime {
    * @throws ResourceExhaustedException if there is no room for another thread
    */
   void start(Function<? super EventLoop, ? extends Thread> threads) {
-    int index = 0;
-    try {
-      for (; !options.invoker() && index < loops.size(); index++) {
-        loops.get(index).start(threads);
-      }
-    } catch (Throwable e) { // an OutOfMemoryError, where the system has no more threads
-      throw cannotStart(loops.get(index), e, shutdown.abandon(loops.subList(index, loops.size())));
+    if (!options.invoker()) {
+      loops.start(threads, shutdown);
     }
     observer.tell(one -> one.runtimeStarted(this));
-  }
-
-  private static ResourceExhaustedException cannotStart(
-      EventLoop loop, Throwable reason, @Nullable Throwable atClose) {
-    ResourceExhaustedException error =
-        new ResourceExhaustedException(
-            Detail.of(
-                "create runtime",
-                "error_exhausted",
-                "the thread of " + loop + " cannot start: " + reason));
-    error.initCause(reason);
-    if (atClose != null) {
-      error.addSuppressed(atClose);
-    }
-    return error;
-  }
-
-  /** The layout tells the default; an attribute may choose another size. */
-  private static int completionRecords(io.lci.nativebridge.Layout layout, LciOptions options) {
-    String chosen = options.attributes().get("lane_completions");
-    return chosen == null ? layout.completionCount() : Integer.parseInt(chosen);
   }
 
   private List<String> readCounterNames() {
@@ -224,26 +189,7 @@ final class RuntimeImpl implements LciRuntime {
   // For the package
 
   EventLoop loop(int index) {
-    if (index < 0 || index >= loops.size()) {
-      throw new IllegalArgumentException(
-          "this runtime has loops 0 to " + (loops.size() - 1) + ": " + index);
-    }
     return loops.get(index);
-  }
-
-  /** The loop that serves a device. */
-  EventLoop loopOf(int device) {
-    for (EventLoop loop : loops) {
-      if (device >= loop.firstDevice() && device - loop.firstDevice() < loop.deviceCount()) {
-        return loop;
-      }
-    }
-    throw new IllegalArgumentException(
-        "this runtime has devices 0 to " + (options.devices() - 1) + ": " + device);
-  }
-
-  List<EventLoop> eventLoops() {
-    return loops;
   }
 
   Scheduler timer() {
@@ -291,7 +237,7 @@ final class RuntimeImpl implements LciRuntime {
     if (from.index() != 0) {
       return;
     }
-    for (EventLoop loop : loops) {
+    for (EventLoop loop : loops.all()) {
       if (loop != from) {
         loop.execute(() -> failRank(loop, event.rank(), code));
       }
@@ -372,7 +318,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public List<LciLoop> loops() {
-    return List.copyOf(loops);
+    return List.copyOf(loops.all());
   }
 
   @Override
@@ -455,7 +401,7 @@ final class RuntimeImpl implements LciRuntime {
     name(port);
     int chosen = senderOptions.device();
     EventLoop home =
-        chosen == SenderOptions.ANY_DEVICE ? loop(senderOptions.loop()) : loopOf(chosen);
+        chosen == SenderOptions.ANY_DEVICE ? loop(senderOptions.loop()) : loops.of(chosen);
     int device = chosen == SenderOptions.ANY_DEVICE ? home.firstDevice() : chosen;
     return new SenderImpl(home, device, port, senderOptions, size);
   }
@@ -596,7 +542,7 @@ final class RuntimeImpl implements LciRuntime {
 
   private EventLoop homeOf(Op op) {
     checkPost(op);
-    return loopOf(op.device());
+    return loops.of(op.device());
   }
 
   @Override
@@ -784,7 +730,7 @@ final class RuntimeImpl implements LciRuntime {
     List<LciSnapshot.WaitingState> waiting = new ArrayList<>();
     for (int device = 0; device < options.devices(); device++) {
       Map<String, Long> own = countersOf(device);
-      EventLoop loop = loopOf(device);
+      EventLoop loop = loops.of(device);
       if (device == loop.firstDevice()) {
         loop.outbox().addWaiting(waiting);
         loop.count(own);
