@@ -189,7 +189,7 @@ final class InboxImpl implements OpenInbox {
     }
     forgotten = true;
     if (whole == null) {
-      loop.runtime().forget(this);
+      loop.runtime().inboxes.forget(this);
     } else {
       whole.forget(this);
     }

@@ -46,7 +46,7 @@ final class PartitionedInbox implements OpenInbox {
   void forget(InboxImpl part) {
     assert parts.contains(part);
     if (left.decrementAndGet() == 0) {
-      runtime.forget(this);
+      runtime.inboxes.forget(this);
     }
   }
 

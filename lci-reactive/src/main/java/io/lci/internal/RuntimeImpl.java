@@ -25,7 +25,6 @@ import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
-import io.lci.error.PortMismatchException;
 import io.lci.error.ResourceExhaustedException;
 import io.lci.internal.channel.Channels;
 import io.lci.internal.channel.Home;
@@ -71,9 +70,6 @@ import reactor.core.scheduler.Schedulers;
 final class RuntimeImpl implements LciRuntime {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
-  /** No code of the core. */
-  private static final long NOT_ASKED = Long.MIN_VALUE;
-
   final NativeCalls calls;
   final long handle;
   private final LciOptions options;
@@ -90,18 +86,8 @@ final class RuntimeImpl implements LciRuntime {
   final ReplyRooms replyRooms;
   final PeerArenas peerArenas;
 
-  private final Map<Integer, OpenInbox> inboxes = new ConcurrentHashMap<>();
-
-  /** What the senders and operations of this rank call the ports. */
-  private final Map<Integer, String> named = new ConcurrentHashMap<>();
-
-  /** The same for a look that allocates nothing: ports whose names the core knows. */
-  private final Set<Port> namedPorts = ConcurrentHashMap.newKeySet();
-
-  /**
-   * One of them, mostly that of the last operation. Racy: another one costs a look into the set.
-   */
-  private @Nullable Port lastNamed;
+  final Inboxes inboxes;
+  private final PortNames names;
 
   private final Set<CounterImpl> counters = ConcurrentHashMap.newKeySet();
 
@@ -146,6 +132,8 @@ final class RuntimeImpl implements LciRuntime {
     this.regions = new Regions(this);
     this.replyRooms = new ReplyRooms(calls, handle);
     this.peerArenas = new PeerArenas(calls, handle, size);
+    this.inboxes = new Inboxes(this);
+    this.names = new PortNames(this);
     this.loops = Loops.open(this, layout);
     try {
       this.exchange = new Exchange(this);
@@ -203,10 +191,6 @@ final class RuntimeImpl implements LciRuntime {
     }
   }
 
-  void forget(OpenInbox inbox) {
-    inboxes.remove(inbox.port().number(), inbox);
-  }
-
   void forget(CounterImpl counter) {
     counters.remove(counter);
   }
@@ -250,11 +234,7 @@ final class RuntimeImpl implements LciRuntime {
   /** A departure is news only to those who may wait for that rank's messages. */
   private void tell(PeerEvent event) {
     List<Port> waiting =
-        inboxes.values().stream()
-            .filter(OpenInbox::hasSubscriber)
-            .map(OpenInbox::port)
-            .filter(port -> !port.equals(Channels.PORT))
-            .toList();
+        inboxes.awaited().stream().filter(port -> !port.equals(Channels.PORT)).toList();
     String still = waiting.isEmpty() ? "" : "; still waiting for messages: " + waiting;
     if (event.state() == PeerEvent.State.FAILED) {
       LOG.warn("rank {}: rank {} died{}", rank, event.rank(), still);
@@ -338,55 +318,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Inbox inbox(Port port, InboxOptions inboxOptions) {
-    Objects.requireNonNull(port, "port");
-    shutdown.refuse("open port " + port);
-    boolean whole = inboxOptions.partitions() == 1;
-    OpenInbox created =
-        whole
-            ? new InboxImpl(loop(inboxOptions.loop()), port, inboxOptions)
-            : new PartitionedInbox(this, port, inboxOptions);
-    OpenInbox existing = inboxes.putIfAbsent(port.number(), created);
-    boolean ending = existing != null && existing.isDisposed();
-    if (ending && !inboxes.replace(port.number(), existing, created)) {
-      return inbox(port, inboxOptions); // it went just now
-    }
-    if (existing == null || ending) {
-      List<InboxImpl> parts =
-          created instanceof PartitionedInbox cut ? cut.parts() : List.of((InboxImpl) created);
-      for (InboxImpl part : parts) {
-        open(part, ending); // the end of the one before may be on its way to the loop
-      }
-      return created;
-    }
-    if (!existing.port().equals(port)) {
-      throw new IllegalArgumentException(
-          "port " + port.number() + " is open as " + existing.port());
-    }
-    return existing;
-  }
-
-  private void open(InboxImpl inbox, boolean behindTasks) {
-    EventLoop home = inbox.loop();
-    if (home.inLoop() && !behindTasks) {
-      inbox.open();
-      inbox.awaitOpen();
-      return;
-    }
-    home.execute(
-        new LoopTask() {
-          @Override
-          public void run() {
-            inbox.open();
-          }
-
-          @Override
-          public void rejected() {
-            inbox.openRejected();
-          }
-        });
-    if (!options.invoker() && !Schedulers.isInNonBlockingThread()) { // else it opens later
-      inbox.awaitOpen();
-    }
+    return inboxes.open(port, inboxOptions);
   }
 
   @Override
@@ -398,46 +330,12 @@ final class RuntimeImpl implements LciRuntime {
   public Sender sender(Port port, SenderOptions senderOptions) {
     Objects.requireNonNull(port, "port");
     shutdown.refuse("name port " + port);
-    name(port);
+    names.tell(port);
     int chosen = senderOptions.device();
     EventLoop home =
         chosen == SenderOptions.ANY_DEVICE ? loop(senderOptions.loop()) : loops.of(chosen);
     int device = chosen == SenderOptions.ANY_DEVICE ? home.firstDevice() : chosen;
     return new SenderImpl(home, device, port, senderOptions, size);
-  }
-
-  /** Tells the core what this rank calls a port, once; its owner compares. */
-  private void name(Port port) {
-    if (port == lastNamed) {
-      return;
-    }
-    if (namedPorts.contains(port)) {
-      lastNamed = port;
-      return;
-    }
-    ByteBuffer name = NativeMemory.cString(port.name());
-    long code =
-        core.with(
-            () -> calls.portName(handle, port.number(), NativeMemory.address(name)), NOT_ASKED);
-    Reference.reachabilityFence(name);
-    if (code == NOT_ASKED) {
-      return; // closed: what was to be posted says so
-    }
-    try {
-      Errors.check(calls, (int) code, "name port " + port, LciException.NONE);
-    } catch (PortMismatchException e) {
-      throw withName(e, named.get(port.number()));
-    }
-    named.putIfAbsent(port.number(), port.name());
-    namedPorts.add(port);
-  }
-
-  /** The core knows a hash of the name alone. */
-  private static PortMismatchException withName(PortMismatchException e, @Nullable String known) {
-    return known == null
-        ? e
-        : new PortMismatchException(
-            Detail.of(e.operation(), e.code(), e.hint() + "; it is \"" + known + '"'));
   }
 
   @Override
@@ -533,7 +431,7 @@ final class RuntimeImpl implements LciRuntime {
       checkRank(op.rank());
     }
     if (op.port() != null) {
-      name(op.port());
+      names.tell(op.port());
     }
     if (op.replyTo() != null) {
       replyRooms.id(op.replyTo());
@@ -739,7 +637,7 @@ final class RuntimeImpl implements LciRuntime {
       devices.add(own);
     }
     Channels.count(channels.get(), all);
-    List<LciSnapshot.InboxState> states = inboxes.values().stream().map(OpenInbox::state).toList();
+    List<LciSnapshot.InboxState> states = inboxes.states();
     return new LciSnapshot(
         all,
         devices,

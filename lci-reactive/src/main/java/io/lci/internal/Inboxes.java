@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.LciSnapshot;
+import io.lci.am.Inbox;
+import io.lci.am.InboxOptions;
+import io.lci.am.Port;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import reactor.core.scheduler.Schedulers;
+
+/** The inboxes that are open at this rank, by their ports' numbers. Any thread. */
+final class Inboxes {
+  private final RuntimeImpl runtime;
+  private final Map<Integer, OpenInbox> inboxes = new ConcurrentHashMap<>();
+
+  Inboxes(RuntimeImpl runtime) {
+    this.runtime = runtime;
+  }
+
+  /** The inbox of a port, opened if it is not. */
+  Inbox open(Port port, InboxOptions options) {
+    Objects.requireNonNull(port, "port");
+    runtime.shutdown.refuse("open port " + port);
+    boolean whole = options.partitions() == 1;
+    OpenInbox created =
+        whole
+            ? new InboxImpl(runtime.loop(options.loop()), port, options)
+            : new PartitionedInbox(runtime, port, options);
+    OpenInbox existing = inboxes.putIfAbsent(port.number(), created);
+    boolean ending = existing != null && existing.isDisposed();
+    if (ending && !inboxes.replace(port.number(), existing, created)) {
+      return open(port, options); // it went just now
+    }
+    if (existing == null || ending) {
+      List<InboxImpl> parts =
+          created instanceof PartitionedInbox cut ? cut.parts() : List.of((InboxImpl) created);
+      for (InboxImpl part : parts) {
+        open(part, ending); // the end of the one before may be on its way to the loop
+      }
+      return created;
+    }
+    if (!existing.port().equals(port)) {
+      throw new IllegalArgumentException(
+          "port " + port.number() + " is open as " + existing.port());
+    }
+    return existing;
+  }
+
+  private void open(InboxImpl inbox, boolean behindTasks) {
+    EventLoop home = inbox.loop();
+    if (home.inLoop() && !behindTasks) {
+      inbox.open();
+      inbox.awaitOpen();
+      return;
+    }
+    home.execute(
+        new LoopTask() {
+          @Override
+          public void run() {
+            inbox.open();
+          }
+
+          @Override
+          public void rejected() {
+            inbox.openRejected();
+          }
+        });
+    if (!runtime.options().invoker()
+        && !Schedulers.isInNonBlockingThread()) { // else it opens later
+      inbox.awaitOpen();
+    }
+  }
+
+  /** It is closed, or could not be opened. */
+  void forget(OpenInbox inbox) {
+    inboxes.remove(inbox.port().number(), inbox);
+  }
+
+  /** The ports for whose messages somebody waits. */
+  List<Port> awaited() {
+    return inboxes.values().stream().filter(OpenInbox::hasSubscriber).map(OpenInbox::port).toList();
+  }
+
+  List<LciSnapshot.InboxState> states() {
+    return inboxes.values().stream().map(OpenInbox::state).toList();
+  }
+}
