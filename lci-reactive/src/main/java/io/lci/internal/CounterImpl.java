@@ -84,7 +84,7 @@ final class CounterImpl extends CompletionObject implements Counter {
       waiter.fail(closed());
     }
     waiters.clear();
-    runtime().forget(this);
+    runtime().objects.forget(this);
   }
 
   private final class Waiter extends LoopSubscription<Long> {

@@ -370,7 +370,7 @@ final class EventLoop implements LciLoop {
   private void lookAtObjects() {
     if (entered) {
       entered = false;
-      runtime.lookAtObjects();
+      runtime.objects.look();
     }
   }
 

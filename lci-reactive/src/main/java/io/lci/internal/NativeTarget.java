@@ -7,6 +7,14 @@ import org.jspecify.annotations.Nullable;
 
 /** A completion object of the core behind a public one. */
 interface NativeTarget extends CompletionTarget {
+  /** Throws if {@code target} is not of {@code runtime}. */
+  static NativeTarget of(RuntimeImpl runtime, CompletionTarget target) {
+    if (!(target instanceof NativeTarget known && known.runtime() == runtime)) {
+      throw new IllegalArgumentException("not a completion object of this runtime: " + target);
+    }
+    return known;
+  }
+
   /** Its identifier in descriptors and records. */
   int id();
 

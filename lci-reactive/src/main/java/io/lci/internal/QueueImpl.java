@@ -142,7 +142,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
     popped.clear();
     poppedCount = 0;
     messages.clear();
-    runtime().forget(this);
+    runtime().objects.forget(this);
   }
 
   // Loop only

@@ -40,7 +40,6 @@ import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import io.lci.rpc.Rpc;
 import io.lci.stream.Streams;
-import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -48,8 +47,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -59,7 +56,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
-import reactor.core.Disposables;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
@@ -89,9 +85,7 @@ final class RuntimeImpl implements LciRuntime {
   final Inboxes inboxes;
   private final PortNames names;
 
-  private final Set<CounterImpl> counters = ConcurrentHashMap.newKeySet();
-
-  private final Set<QueueImpl> queues = ConcurrentHashMap.newKeySet();
+  final CompletionObjects objects;
 
   private final AtomicReference<@Nullable Channels> channels = new AtomicReference<>();
 
@@ -134,6 +128,7 @@ final class RuntimeImpl implements LciRuntime {
     this.peerArenas = new PeerArenas(calls, handle, size);
     this.inboxes = new Inboxes(this);
     this.names = new PortNames(this);
+    this.objects = new CompletionObjects(this);
     this.loops = Loops.open(this, layout);
     try {
       this.exchange = new Exchange(this);
@@ -191,27 +186,9 @@ final class RuntimeImpl implements LciRuntime {
     }
   }
 
-  void forget(CounterImpl counter) {
-    counters.remove(counter);
-  }
-
-  void forget(QueueImpl queue) {
-    queues.remove(queue);
-  }
-
   /** Passes on what the core has to say. */
   void tellLog() {
     log.passOn();
-  }
-
-  /** After an enter: counters may have moved, queues may have been filled. */
-  void lookAtObjects() {
-    if (!counters.isEmpty()) {
-      counters.forEach(CounterImpl::look);
-    }
-    if (!queues.isEmpty()) {
-      queues.forEach(QueueImpl::look);
-    }
   }
 
   /** A PEER record of a loop's lane. Every lane may get one; the event is told once, by loop 0. */
@@ -400,7 +377,7 @@ final class RuntimeImpl implements LciRuntime {
       throw new IllegalArgumentException("another runtime made " + op.engine());
     }
     if (op.target() != null) {
-      checkTarget(op.target());
+      NativeTarget.of(this, op.target());
     }
   }
 
@@ -415,13 +392,6 @@ final class RuntimeImpl implements LciRuntime {
     if (buffer != null && !(buffer instanceof UserBuffer)) {
       throw new IllegalArgumentException("not a buffer of LciRuntime.buffer(): " + buffer);
     }
-  }
-
-  private NativeTarget checkTarget(CompletionTarget target) {
-    if (!(target instanceof NativeTarget known && known.runtime() == this)) {
-      throw new IllegalArgumentException("not a completion object of this runtime: " + target);
-    }
-    return known;
   }
 
   /** Throws if the operation cannot be one of this runtime. */
@@ -445,29 +415,17 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Synchronizer synchronizer(int threshold) {
-    shutdown.refuse("create synchronizer");
-    SynchronizerImpl synchronizer = SynchronizerImpl.create(loop(0), threshold);
-    loop(0).dispatcher().attach(synchronizer);
-    return synchronizer;
+    return objects.synchronizer(threshold);
   }
 
   @Override
   public Counter counter() {
-    shutdown.refuse("create counter");
-    NativeScratch out = new NativeScratch(1);
-    core.ask(
-        "create counter", LciException.NONE, () -> calls.counterCreate(handle, out.address(0)));
-    CounterImpl counter = new CounterImpl(this, out.getLong(0));
-    counters.add(counter);
-    return counter;
+    return objects.counter();
   }
 
   @Override
   public CompletionQueue queue(QueueOptions queueOptions) {
-    shutdown.refuse("create queue");
-    QueueImpl queue = QueueImpl.create(this, queueOptions);
-    queues.add(queue);
-    return queue;
+    return objects.queue(queueOptions);
   }
 
   @Override
@@ -488,22 +446,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Disposable bind(Port port, CompletionTarget target) {
-    NativeTarget comp = checkTarget(target);
-    ByteBuffer name = NativeMemory.cString(port.name());
-    core.ask(
-        "bind port " + port,
-        LciException.NONE,
-        () ->
-            calls.portOpen(
-                handle,
-                port.number(),
-                NativeMemory.address(name),
-                comp.handle(),
-                InboxOptions.DEFAULT_MESSAGES,
-                InboxOptions.DEFAULT_BYTES));
-    Reference.reachabilityFence(name);
-    return Disposables.composite(
-        () -> core.with(() -> calls.portClose(handle, port.number()), Codes.DONE));
+    return objects.bind(port, target);
   }
 
   @Override
