@@ -24,6 +24,7 @@ import reactor.core.Exceptions;
  * @param <T> element
  */
 final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
+  private final Posting posting;
   private final Function<? super T, Op> operations;
   private final @Nullable Duration deadline;
 
@@ -36,6 +37,7 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
       Function<? super T, Op> operations,
       PostOptions options) {
     super(loop, actual, options.window(), options.stopOnError());
+    this.posting = loop.runtime().posting;
     this.operations = operations;
     this.deadline = options.deadline();
   }
@@ -50,7 +52,7 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
     Element element;
     try {
       Op op = Objects.requireNonNull(operations.apply(item), "the operation is null");
-      loop.runtime().checkPost(op);
+      posting.check(op);
       element = new Element(item, op);
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);

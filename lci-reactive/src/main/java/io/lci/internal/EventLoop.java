@@ -45,7 +45,7 @@ final class EventLoop implements LciLoop {
   private final Outbox outbox;
   private final Dispatcher dispatcher;
   private final Leases leases = new Leases(this);
-  private final Poster poster = new PosterImpl(this);
+  private final Poster poster;
   private final Relay relay;
   private final Idler idler;
   private final long stallNanos;
@@ -92,6 +92,7 @@ final class EventLoop implements LciLoop {
     this.tasks = new TaskQueue(lane, this::uncaught);
     this.end = new LoopEnd(this, tasks, timers, onThrown);
     this.relay = new Relay(this, lane);
+    this.poster = new PosterImpl(this, runtime.posting);
     LciOptions options = runtime.options();
     this.owner = new LoopOwner(this, options.invoker());
     this.idler = new Idler(this, lane, options.idle(), time);

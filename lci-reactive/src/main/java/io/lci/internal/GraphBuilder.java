@@ -30,7 +30,7 @@ final class GraphBuilder implements Builder {
 
   @Override
   public Node<Completion> op(Op op) {
-    runtime.checkPost(op);
+    runtime.posting.check(op);
     if (op.device() != 0
         || op.target() != null
         || op.deadline() != null

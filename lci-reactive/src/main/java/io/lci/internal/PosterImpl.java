@@ -8,9 +8,11 @@ import io.lci.Poster;
 /** Posting without a publisher, on the loop's own thread. */
 final class PosterImpl implements Poster {
   private final EventLoop loop;
+  private final Posting posting;
 
-  PosterImpl(EventLoop loop) {
+  PosterImpl(EventLoop loop, Posting posting) {
     this.loop = loop;
+    this.posting = posting;
   }
 
   @Override
@@ -34,7 +36,7 @@ final class PosterImpl implements Poster {
 
   private void check(Op op) {
     checkThread();
-    loop.runtime().checkPost(op);
+    posting.check(op);
     if (loop.isClosing()) {
       throw Errors.closed(op.toString());
     }

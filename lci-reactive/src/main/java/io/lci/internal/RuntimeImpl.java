@@ -34,7 +34,6 @@ import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.NativeCalls;
 import io.lci.nativebridge.NativeMemory;
 import io.lci.nativebridge.NativeScratch;
-import io.lci.rma.BufferList;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
@@ -46,7 +45,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -54,11 +52,9 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
@@ -83,7 +79,7 @@ final class RuntimeImpl implements LciRuntime {
   final PeerArenas peerArenas;
 
   final Inboxes inboxes;
-  private final PortNames names;
+  final Posting posting;
 
   final CompletionObjects objects;
 
@@ -127,7 +123,7 @@ final class RuntimeImpl implements LciRuntime {
     this.replyRooms = new ReplyRooms(calls, handle);
     this.peerArenas = new PeerArenas(calls, handle, size);
     this.inboxes = new Inboxes(this);
-    this.names = new PortNames(this);
+    this.posting = new Posting(this);
     this.objects = new CompletionObjects(this);
     this.loops = Loops.open(this, layout);
     try {
@@ -305,19 +301,12 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Sender sender(Port port, SenderOptions senderOptions) {
-    Objects.requireNonNull(port, "port");
-    shutdown.refuse("name port " + port);
-    names.tell(port);
-    int chosen = senderOptions.device();
-    EventLoop home =
-        chosen == SenderOptions.ANY_DEVICE ? loop(senderOptions.loop()) : loops.of(chosen);
-    int device = chosen == SenderOptions.ANY_DEVICE ? home.firstDevice() : chosen;
-    return new SenderImpl(home, device, port, senderOptions, size);
+    return posting.sender(port, senderOptions);
   }
 
   @Override
   public Mono<Completion> post(Op op) {
-    return Signals.on(op.signalOn(), new MonoOp<>(homeOf(op), op, OpRun.Result.COMPLETION));
+    return Signals.on(op.signalOn(), posting.one(op, OpRun.Result.COMPLETION));
   }
 
   @Override
@@ -328,25 +317,12 @@ final class RuntimeImpl implements LciRuntime {
   @Override
   public <T> Flux<SendResult<T>> post(
       Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions postOptions) {
-    Objects.requireNonNull(items, "items");
-    Objects.requireNonNull(operation, "operation");
-    EventLoop home = loop(postOptions.loop());
-    return new Flux<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
-        if (home.isDisposed()) {
-          Operators.error(actual, Errors.closed("post operations"));
-          return;
-        }
-        Flux.from(items).subscribe(new BulkPost<T>(home, actual, operation, postOptions));
-      }
-    };
+    return posting.each(items, operation, postOptions);
   }
 
   @Override
   public Mono<Void> send(int to, long tag, Payload payload) {
-    Op op = Op.send(to, tag, payload);
-    return new MonoOp<>(homeOf(op), op, OpRun.Result.NOTHING);
+    return posting.one(Op.send(to, tag, payload), OpRun.Result.NOTHING);
   }
 
   @Override
@@ -356,61 +332,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Message> receive(int from, long tag, int maxBytes) {
-    Op op = Op.receive(from, tag, maxBytes);
-    return new MonoOp<>(homeOf(op), op, OpRun.Result.MESSAGE);
-  }
-
-  /** Ids of another runtime's regions mean nothing here, or something else. */
-  private void checkOwn(Op op) {
-    checkOwn(op.remote());
-    if (op.places() != null) {
-      op.places().forEach(place -> checkOwn(place.memory()));
-    }
-    checkBuffer(op.buffer());
-    if (op.buffers() != null) {
-      op.buffers().parts().forEach(RuntimeImpl::checkBuffer);
-    }
-    if (op.payload() instanceof BufferList list) {
-      list.parts().forEach(RuntimeImpl::checkBuffer);
-    }
-    if (op.engine() != null && !(op.engine() instanceof EngineImpl e && e.runtime() == this)) {
-      throw new IllegalArgumentException("another runtime made " + op.engine());
-    }
-    if (op.target() != null) {
-      NativeTarget.of(this, op.target());
-    }
-  }
-
-  private void checkOwn(@Nullable RemoteMemory remote) {
-    if (remote != null
-        && !(remote instanceof RemoteMemoryImpl memory && memory.runtime() == this)) {
-      throw new IllegalArgumentException("another runtime opened " + remote);
-    }
-  }
-
-  private static void checkBuffer(@Nullable LciBuffer buffer) {
-    if (buffer != null && !(buffer instanceof UserBuffer)) {
-      throw new IllegalArgumentException("not a buffer of LciRuntime.buffer(): " + buffer);
-    }
-  }
-
-  /** Throws if the operation cannot be one of this runtime. */
-  void checkPost(Op op) {
-    checkOwn(op);
-    if (op.kind() != Op.Kind.BARRIER && op.rank() != Op.ANY_SOURCE) {
-      checkRank(op.rank());
-    }
-    if (op.port() != null) {
-      names.tell(op.port());
-    }
-    if (op.replyTo() != null) {
-      replyRooms.id(op.replyTo());
-    }
-  }
-
-  private EventLoop homeOf(Op op) {
-    checkPost(op);
-    return loops.of(op.device());
+    return posting.one(Op.receive(from, tag, maxBytes), OpRun.Result.MESSAGE);
   }
 
   @Override

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.Op;
+import io.lci.PostOptions;
+import io.lci.am.Port;
+import io.lci.am.SendResult;
+import io.lci.am.Sender;
+import io.lci.am.SenderOptions;
+import io.lci.rma.BufferList;
+import io.lci.rma.LciBuffer;
+import io.lci.rma.RemoteMemory;
+import java.util.Objects;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+
+/**
+ * Takes operations from users: refuses what cannot be one of this runtime, and finds the loop that
+ * posts it. Any thread.
+ */
+final class Posting {
+  private final RuntimeImpl runtime;
+  private final PortNames names;
+
+  Posting(RuntimeImpl runtime) {
+    this.runtime = runtime;
+    this.names = new PortNames(runtime);
+  }
+
+  /** One operation, on the loop of its device. */
+  <T> Mono<T> one(Op op, OpRun.Result result) {
+    check(op);
+    return new MonoOp<>(runtime.loops.of(op.device()), op, result);
+  }
+
+  /** An operation for each item, all on one loop. */
+  <T> Flux<SendResult<T>> each(
+      Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions options) {
+    Objects.requireNonNull(items, "items");
+    Objects.requireNonNull(operation, "operation");
+    EventLoop home = runtime.loop(options.loop());
+    return new Flux<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
+        if (home.isDisposed()) {
+          Operators.error(actual, Errors.closed("post operations"));
+          return;
+        }
+        Flux.from(items).subscribe(new BulkPost<T>(home, actual, operation, options));
+      }
+    };
+  }
+
+  Sender sender(Port port, SenderOptions options) {
+    Objects.requireNonNull(port, "port");
+    runtime.shutdown.refuse("name port " + port);
+    names.tell(port);
+    int chosen = options.device();
+    EventLoop home =
+        chosen == SenderOptions.ANY_DEVICE
+            ? runtime.loop(options.loop())
+            : runtime.loops.of(chosen);
+    int device = chosen == SenderOptions.ANY_DEVICE ? home.firstDevice() : chosen;
+    return new SenderImpl(home, device, port, options, runtime.size());
+  }
+
+  /** Throws if the operation cannot be one of this runtime. */
+  void check(Op op) {
+    checkOwn(op);
+    if (op.kind() != Op.Kind.BARRIER && op.rank() != Op.ANY_SOURCE) {
+      runtime.checkRank(op.rank());
+    }
+    if (op.port() != null) {
+      names.tell(op.port());
+    }
+    if (op.replyTo() != null) {
+      runtime.replyRooms.id(op.replyTo());
+    }
+  }
+
+  /** Ids of another runtime's regions mean nothing here, or something else. */
+  private void checkOwn(Op op) {
+    checkOwn(op.remote());
+    if (op.places() != null) {
+      op.places().forEach(place -> checkOwn(place.memory()));
+    }
+    checkBuffer(op.buffer());
+    if (op.buffers() != null) {
+      op.buffers().parts().forEach(Posting::checkBuffer);
+    }
+    if (op.payload() instanceof BufferList list) {
+      list.parts().forEach(Posting::checkBuffer);
+    }
+    if (op.engine() != null && !(op.engine() instanceof EngineImpl e && e.runtime() == runtime)) {
+      throw new IllegalArgumentException("another runtime made " + op.engine());
+    }
+    if (op.target() != null) {
+      NativeTarget.of(runtime, op.target());
+    }
+  }
+
+  private void checkOwn(@Nullable RemoteMemory remote) {
+    if (remote != null
+        && !(remote instanceof RemoteMemoryImpl memory && memory.runtime() == runtime)) {
+      throw new IllegalArgumentException("another runtime opened " + remote);
+    }
+  }
+
+  private static void checkBuffer(@Nullable LciBuffer buffer) {
+    if (buffer != null && !(buffer instanceof UserBuffer)) {
+      throw new IllegalArgumentException("not a buffer of LciRuntime.buffer(): " + buffer);
+    }
+  }
+}
