@@ -202,7 +202,8 @@ final class Dispatcher {
   private void peer(int rank, int state) {
     if (endsTold.merge(rank, 1, Integer::sum) == lane.deviceCount()) {
       loop.runtime()
-          .peerChanged(
+          .peers
+          .changed(
               loop,
               new PeerEvent(
                   rank, state == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.matching.EngineOptions;
+import io.lci.rma.MemoryRegion;
+import io.lci.rma.RemoteMemory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
@@ -30,6 +34,10 @@ final class Exchange {
 
   /** Takes part once per subscription, also when the subscriber leaves. */
   Mono<byte[][]> of(byte[] mine) {
+    if (mine.length > LciRuntime.MAX_EXCHANGE) {
+      throw new IllegalArgumentException(
+          "at most " + LciRuntime.MAX_EXCHANGE + " bytes are exchanged: " + mine.length);
+    }
     return Mono.defer(
         () -> {
           Sinks.One<byte[][]> result = Sinks.one();
@@ -37,6 +45,16 @@ final class Exchange {
               .subscribe(result::tryEmitValue, result::tryEmitError);
           return result.asMono();
         });
+  }
+
+  /** Handles of memory, which is opened. */
+  Mono<List<RemoteMemory>> of(MemoryRegion mine) {
+    return of(mine.handle())
+        .map(
+            handles ->
+                IntStream.range(0, runtime.size())
+                    .mapToObj(owner -> runtime.remote(owner, handles[owner]))
+                    .toList());
   }
 
   private Mono<byte[][]> begin(byte[] mine, long number) {
@@ -47,7 +65,7 @@ final class Exchange {
       if (rank != runtime.rank()) {
         int peer = rank;
         Mono<Message> received =
-            message(Op.receive(peer, number, io.lci.LciRuntime.MAX_EXCHANGE), OpRun.Result.MESSAGE);
+            message(Op.receive(peer, number, LciRuntime.MAX_EXCHANGE), OpRun.Result.MESSAGE);
         parts.add(received.doOnNext(m -> all[peer] = m.toByteArray()));
         parts.add(message(Op.send(peer, number, Payload.of(mine)), OpRun.Result.NOTHING));
       }

@@ -71,7 +71,7 @@ final class Failures {
     if (code != Codes.ERR_PEER_FAILED && code != Codes.ERR_PEER_LEFT) {
       return LciException.NONE;
     }
-    return peer >= 0 ? peer : loop.runtime().firstGone(code);
+    return peer >= 0 ? peer : loop.runtime().peers.firstGone(code);
   }
 
   /** The loop keeps no more waiting items. */

@@ -157,7 +157,7 @@ final class LoopEnd {
     guarded(
         () -> outbox.slots.abandon(-1, owner -> Errors.closed("operation outstanding at close")));
     guarded(() -> loop.dispatcher().closeInboxes(reason));
-    guarded(() -> loop.runtime().loopEnding(loop));
+    guarded(() -> loop.runtime().peers.loopEnding(loop));
     runWhatFollows(loop::runRound);
     tasks.end();
     runWhatFollows(loop::drainRound); // new operations fail at once now

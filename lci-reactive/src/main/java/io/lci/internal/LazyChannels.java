@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.internal.channel.Channels;
+import io.lci.internal.channel.Home;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** The streams and functions of a runtime, on loop 0: opened when they are first asked for. */
+final class LazyChannels {
+  private final RuntimeImpl runtime;
+  private final AtomicReference<@Nullable Channels> channels = new AtomicReference<>();
+
+  LazyChannels(RuntimeImpl runtime) {
+    this.runtime = runtime;
+  }
+
+  /**
+   * Opens them at the first call. No lock: opening waits for the loop, which may call this, too.
+   */
+  Channels get() {
+    Channels found = channels.get();
+    if (found != null) {
+      return found;
+    }
+    runtime.shutdown.refuse("open streams");
+    Channels made = new Channels(runtime, home(runtime.loop(0)));
+    if (!channels.compareAndSet(null, made)) {
+      return get();
+    }
+    try {
+      made.open();
+    } catch (RuntimeException e) {
+      channels.set(null);
+      throw e;
+    }
+    return made;
+  }
+
+  /** Adds what they counted, if they are open. */
+  void count(Map<String, Long> into) {
+    Channels.count(channels.get(), into);
+  }
+
+  private static Home home(EventLoop loop) {
+    return new Home() {
+      @Override
+      public boolean inLoop() {
+        return loop.inLoop();
+      }
+
+      @Override
+      public void execute(Runnable task, Runnable rejected) {
+        loop.execute(
+            new LoopTask() {
+              @Override
+              public void run() {
+                task.run();
+              }
+
+              @Override
+              public void rejected() {
+                rejected.run();
+              }
+            });
+      }
+    };
+  }
+}

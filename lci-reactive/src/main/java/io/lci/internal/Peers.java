@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.LciRuntime;
+import io.lci.PeerEvent;
+import io.lci.am.Port;
+import io.lci.error.LciException;
+import io.lci.error.LciException.Detail;
+import io.lci.internal.channel.Channels;
+import io.lci.nativebridge.Codes;
+import io.lci.nativebridge.NativeScratch;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** The ends of other ranks: what was bound to one fails on every loop, and whoever asks is told. */
+final class Peers {
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
+  private final RuntimeImpl runtime;
+  private final PeerEvents events;
+
+  Peers(RuntimeImpl runtime) {
+    this.runtime = runtime;
+    this.events = new PeerEvents(runtime.loop(0));
+  }
+
+  Flux<PeerEvent> events() {
+    return events;
+  }
+
+  Mono<PeerEvent> gone(int rank) {
+    runtime.checkRank(rank);
+    return events.filter(event -> event.rank() == rank).next();
+  }
+
+  /** A PEER record of a loop's lane. Every lane may get one; the event is told once, by loop 0. */
+  void changed(EventLoop from, PeerEvent event) {
+    int code = event.state() == PeerEvent.State.LEFT ? Codes.ERR_PEER_LEFT : Codes.ERR_PEER_FAILED;
+    fail(from, event.rank(), code);
+    if (from.index() != 0) {
+      return;
+    }
+    for (EventLoop loop : runtime.loops.all()) {
+      if (loop != from) {
+        loop.execute(() -> fail(loop, event.rank(), code));
+      }
+    }
+    log(event);
+    events.add(event);
+    runtime.observer.tell(observer -> observer.peerChanged(event));
+  }
+
+  private static void fail(EventLoop loop, int rank, int code) {
+    Outbox outbox = loop.outbox();
+    outbox.failParked(rank, code);
+    outbox.slots.abandon(
+        rank,
+        owner ->
+            Errors.of(
+                new Detail(
+                    "posted operation",
+                    rank,
+                    LciException.NONE,
+                    loop.firstDevice(),
+                    Errors.name(loop.lane().calls, code),
+                    Errors.hint(code)),
+                code));
+  }
+
+  /** A departure is news only to those who may wait for that rank's messages. */
+  private void log(PeerEvent event) {
+    List<Port> waiting =
+        runtime.inboxes.awaited().stream().filter(port -> !port.equals(Channels.PORT)).toList();
+    String still = waiting.isEmpty() ? "" : "; still waiting for messages: " + waiting;
+    if (event.state() == PeerEvent.State.FAILED) {
+      LOG.warn("rank {}: rank {} died{}", runtime.rank(), event.rank(), still);
+    } else if (!waiting.isEmpty() && !runtime.shutdown.hasStarted()) {
+      LOG.info("rank {}: rank {} left the job{}", runtime.rank(), event.rank(), still);
+    } else {
+      LOG.debug("rank {}: rank {} left the job", runtime.rank(), event.rank());
+    }
+  }
+
+  /** The lowest rank whose death or departure the core knows, whichever the code means. */
+  int firstGone(int code) {
+    int wanted = code == Codes.ERR_PEER_LEFT ? Codes.PEER_LEFT : Codes.PEER_FAILED;
+    NativeScratch state = new NativeScratch(1);
+    for (int peer = 0; peer < runtime.size(); peer++) {
+      Errors.check(
+          runtime.calls,
+          runtime.calls.runtimePeer(runtime.handle, peer, state.address(0)),
+          "look at peer",
+          LciException.NONE);
+      if (state.getInt(0) == wanted) {
+        return peer;
+      }
+    }
+    return LciException.NONE;
+  }
+
+  /** The loop is about to end: no events come after that of loop 0. */
+  void loopEnding(EventLoop loop) {
+    if (loop.index() == 0) {
+      events.complete();
+    }
+  }
+}
