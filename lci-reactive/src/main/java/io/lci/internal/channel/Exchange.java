@@ -4,11 +4,8 @@ package io.lci.internal.channel;
 import io.lci.LciRuntime;
 import io.lci.am.Encoder;
 import io.lci.error.LciException;
-import io.lci.error.ResourceExhaustedException;
-import io.lci.internal.channel.OutFrame.Part;
 import io.lci.internal.channel.StateTable.State;
 import io.lci.rpc.RpcExchange.Outcome;
-import java.nio.BufferOverflowException;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
@@ -23,9 +20,6 @@ import reactor.core.Exceptions;
 final class Exchange {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
-  /** Most bytes of a frame between its head and an item's. */
-  private static final int ITEM_HEAD = Integer.BYTES + Long.BYTES;
-
   final Link link;
   final Kind kind;
   final String name;
@@ -38,8 +32,9 @@ final class Exchange {
   /** Takes the peer's frames. */
   final Arrivals arrivals = new Arrivals(this);
 
-  private final int side;
-  private final OutFrame.Open open;
+  /** Makes the frames that leave. */
+  final Framer framer;
+
   @Nullable Outbound<?> out;
   @Nullable Receiver receiver;
 
@@ -56,7 +51,7 @@ final class Exchange {
 
   // What is to be sent, besides items
   boolean cancelDue;
-  private boolean grantDue;
+  boolean grantDue;
   @Nullable WireError errorDue;
 
   // The link's marks
@@ -75,8 +70,7 @@ final class Exchange {
     this.kind = kind;
     this.name = name;
     this.opener = opener;
-    this.side = opener ? InFrame.OPENER : 0;
-    this.open = open;
+    this.framer = new Framer(this, open);
     this.in = new Assembly(this, link.room(), link.limits().itemBytes());
   }
 
@@ -145,6 +139,12 @@ final class Exchange {
   }
 
   long id() {
+    return id;
+  }
+
+  /** Its first frame is about to leave; the peer knows it by this number. */
+  long open() {
+    id = link.opening(this);
     return id;
   }
 
@@ -302,7 +302,7 @@ final class Exchange {
     }
   }
 
-  private void close() {
+  void close() {
     if (closed) {
       return;
     }
@@ -324,206 +324,5 @@ final class Exchange {
     return sendDone || sending == null || sending.isAtEnd()
         ? "sent; " + in.received() + " items came back"
         : sending.sent() + " items sent, " + in.received() + " came back";
-  }
-
-  // Frames that leave
-
-  boolean hasUrgent() {
-    return !closed && isOpened() && (errorDue != null || cancelDue || grantDue || toAsk() > 0);
-  }
-
-  /** Whether it has an item, a beginning or an end to send. */
-  boolean hasReady() {
-    if (closed || errorDue != null) {
-      return false;
-    }
-    Outbound<?> sending = out;
-    return !isOpened()
-        ? placed
-        : !sendDone && sending != null && (sending.hasPart() || sending.isAtEnd());
-  }
-
-  private int toAsk() {
-    Receiver to = receiver;
-    return receiveDone || discarding || to == null ? 0 : in.toAsk(wanted(to));
-  }
-
-  private long wanted(Receiver to) {
-    if (kind == Kind.FORGET || (!opener && kind != Kind.CHANNEL)) {
-      return 0;
-    }
-    return kind == Kind.RESPONSE ? Math.min(to.demand(), 1) : to.demand();
-  }
-
-  /** The next frame, of at most {@code room} bytes behind its header; null if there is none. */
-  @Nullable OutFrame next(int room) {
-    if (closed) {
-      return null;
-    }
-    if (!isOpened()) {
-      return placed ? open(room) : null;
-    }
-    WireError error = errorDue;
-    if (error != null) {
-      errorDue = null;
-      cancelDue = false;
-      OutFrame frame = OutFrame.error(id, side, sent(), error);
-      sendDone = true;
-      receiveDone = true;
-      close();
-      return frame;
-    }
-    if (cancelDue) {
-      cancelDue = false;
-      receiveDone = true;
-      OutFrame frame = OutFrame.cancel(id, side);
-      closeIfDone();
-      return frame;
-    }
-    int items = toAsk();
-    if (items > 0 || grantDue) {
-      boolean grant = grantDue;
-      grantDue = false;
-      in.allow(items);
-      return OutFrame.credit(id, side, items, grant);
-    }
-    return sendDone ? null : nextItem(room);
-  }
-
-  private @Nullable OutFrame open(int room) {
-    Part item = null;
-    Outbound<?> sending = out;
-    if (kind.asksOnce() && sending != null) {
-      try {
-        item = sending.next(room - open.bytes() - ITEM_HEAD);
-      } catch (RuntimeException e) {
-        outcome(Outcome.ERROR);
-        sendDone = true;
-        receiveDone = true;
-        close();
-        tell(e instanceof TooLong tooLong ? tooLong.reason(this) : e);
-        return null;
-      }
-    }
-    id = link.opening(this);
-    int credit = toAsk();
-    in.allow(credit);
-    OutFrame frame = OutFrame.open(id, open, credit, item);
-    if (item != null) {
-      partLeft(item);
-    }
-    wake();
-    return frame;
-  }
-
-  private @Nullable OutFrame nextItem(int room) {
-    Outbound<?> sending = out;
-    if (sending == null) {
-      return null;
-    }
-    if (sending.hasPart()) {
-      try {
-        Part part = sending.next(room - ITEM_HEAD);
-        OutFrame frame = OutFrame.data(id, side, part);
-        partLeft(part);
-        return frame;
-      } catch (RuntimeException e) {
-        failedHere(e);
-        return next(room);
-      }
-    }
-    if (!sending.isAtEnd()) {
-      return null;
-    }
-    Throwable error = sending.error();
-    if (error != null) {
-      failedHere(error);
-      return next(room);
-    }
-    sendDone = true;
-    OutFrame frame = OutFrame.complete(id, side, sent());
-    sendingEnded();
-    return frame;
-  }
-
-  private void partLeft(Part part) {
-    if ((part.flags() & InFrame.CONTINUED) == 0) {
-      link.owner().counters().itemsSent++;
-    }
-    if ((part.flags() & InFrame.LAST) != 0) {
-      sendDone = true;
-      sendingEnded();
-    }
-  }
-
-  private void sendingEnded() {
-    Receiver to = receiver;
-    if (opener && kind == Kind.FORGET && to != null) {
-      // The answer only frees the place. Not from in here: the frame has not left yet
-      link.home().execute(to::complete, () -> {});
-    }
-    if (!opener && !receiveDone && to instanceof Tap<?> tap && tap.refuse()) {
-      cancel(Outcome.SUCCESS); // nobody will ever take the requests
-    }
-    closeIfDone();
-  }
-
-  /** The source or its encoder failed: both directions end, here with that very error. */
-  private void failedHere(Throwable error) {
-    outcome(Outcome.ERROR);
-    abandon(
-        error instanceof TooLong
-            ? WireError.of(WireError.EXHAUSTED, String.valueOf(error.getMessage()))
-            : WireError.ofUser(error));
-    if (!opener) {
-      unheard(error);
-    }
-    tell(error instanceof TooLong tooLong ? tooLong.reason(this) : error);
-  }
-
-  /** Whoever fired and forgot does not hear of it. */
-  private void unheard(Throwable error) {
-    if (kind == Kind.FORGET) {
-      LOG.warn("{} of rank {} failed", operation(), link.peer(), error);
-    }
-  }
-
-  private long sent() {
-    Outbound<?> sending = out;
-    return sending == null ? 0 : sending.sent();
-  }
-
-  /** The bytes of an item. */
-  <T> byte[] encoded(T value, Encoder<? super T> encoder) {
-    try {
-      HeapWriter writer = new HeapWriter(encoder.sizeHint(value), link.limits().itemBytes());
-      encoder.encode(value, writer);
-      return writer.toByteArray();
-    } catch (BufferOverflowException e) {
-      throw new TooLong(link.limits().itemBytes());
-    } catch (RuntimeException e) {
-      throw e;
-    } catch (Throwable e) { // an Error of user code ends its exchange, like an exception
-      Exceptions.throwIfJvmFatal(e);
-      throw new IllegalStateException("encoding failed: " + e, e);
-    }
-  }
-
-  /** An item that is longer than this rank's own limit. */
-  private static final class TooLong extends RuntimeException {
-    private static final long serialVersionUID = 1L;
-
-    TooLong(int most) {
-      super("an item of more than " + most + " bytes: see StreamLimits.itemBytes");
-    }
-
-    ResourceExhaustedException reason(Exchange exchange) {
-      return new ResourceExhaustedException(
-          WireError.detail(
-              exchange.operation(),
-              exchange.link.peer(),
-              WireError.EXHAUSTED,
-              String.valueOf(getMessage())));
-    }
   }
 }

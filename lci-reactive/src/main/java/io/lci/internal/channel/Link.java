@@ -186,7 +186,7 @@ final class Link {
       Exchange exchange = urgent.poll();
       if (exchange != null) {
         exchange.queuedUrgent = false;
-        if (!exchange.hasUrgent()) {
+        if (!exchange.framer.hasUrgent()) {
           continue;
         }
       } else {
@@ -196,7 +196,7 @@ final class Link {
         }
         exchange.queuedReady = false;
       }
-      OutFrame frame = exchange.next(bodyBytes);
+      OutFrame frame = exchange.framer.next(bodyBytes);
       enqueue(exchange); // behind the others
       if (frame != null) {
         return frame;
@@ -206,11 +206,11 @@ final class Link {
 
   /** The exchange has something to say. */
   void enqueue(Exchange exchange) {
-    if (!exchange.queuedUrgent && exchange.hasUrgent()) {
+    if (!exchange.queuedUrgent && exchange.framer.hasUrgent()) {
       exchange.queuedUrgent = true;
       urgent.add(exchange);
     }
-    if (!exchange.queuedReady && exchange.hasReady()) {
+    if (!exchange.queuedReady && exchange.framer.hasReady()) {
       exchange.queuedReady = true;
       ready.add(exchange);
     }

@@ -4,6 +4,7 @@ package io.lci.internal.channel;
 import io.lci.am.Encoder;
 import io.lci.internal.channel.OutFrame.Part;
 import io.lci.stream.StreamLimits;
+import java.nio.BufferOverflowException;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
@@ -242,13 +243,30 @@ final class Outbound<T> implements CoreSubscriber<T> {
     T value = Objects.requireNonNull(queue.poll());
     outstanding--;
     credit--;
-    bytes = exchange.encoded(value, Objects.requireNonNull(encoder));
+    bytes = encoded(value, Objects.requireNonNull(encoder));
     sent++;
     offset = 0;
     // The end first: it is set after the last item came
     lastItem = done && queue.isEmpty() && error == null;
     ask();
     return part(bytes, 0, room);
+  }
+
+  /** The bytes of an item. */
+  private byte[] encoded(T value, Encoder<? super T> encoder) {
+    try {
+      HeapWriter writer =
+          new HeapWriter(encoder.sizeHint(value), exchange.link.limits().itemBytes());
+      encoder.encode(value, writer);
+      return writer.toByteArray();
+    } catch (BufferOverflowException e) {
+      throw new TooLong(exchange.link.limits().itemBytes());
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Throwable e) { // an Error of user code ends its exchange, like an exception
+      Exceptions.throwIfJvmFatal(e);
+      throw new IllegalStateException("encoding failed: " + e, e);
+    }
   }
 
   private Part part(byte[] bytes, int flags, int room) {
