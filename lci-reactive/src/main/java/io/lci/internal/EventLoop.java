@@ -62,6 +62,7 @@ final class EventLoop implements LciLoop {
   private final AtomicLong turnMark = new AtomicLong();
 
   private final LoopOwner owner;
+  private final LoopDriver driver;
 
   // Loop only
   private final ReadyQueue ready = new ReadyQueue();
@@ -96,6 +97,7 @@ final class EventLoop implements LciLoop {
     LciOptions options = runtime.options();
     this.owner = new LoopOwner(this, options.invoker());
     this.idler = new Idler(this, lane, options.idle(), time);
+    this.driver = new LoopDriver(this, owner, idler, time);
     this.stallNanos = Nanos.of(options.stallWarning());
     this.now = System.nanoTime();
     this.nextLook = now + LOOK_NANOS;
@@ -106,8 +108,11 @@ final class EventLoop implements LciLoop {
     owner.start(threads);
   }
 
-  /** Its thread cannot start: ends it on the calling thread, which nobody else can be in. */
-  void endUnstarted() {
+  /**
+   * Ends everything of the loop, and the loop: on its thread, or on the calling one if its own
+   * cannot start, so that nobody else can be in it.
+   */
+  void finish() {
     end.finish();
   }
 
@@ -328,7 +333,8 @@ final class EventLoop implements LciLoop {
 
   // The turn
 
-  private int turn() {
+  /** Returns how much there was to do. */
+  int turn() {
     inTurn = true;
     turnMark.lazySet(2 * turns + 1);
     try {
@@ -400,43 +406,8 @@ final class EventLoop implements LciLoop {
 
   /** The body of a dedicated loop's thread. */
   void runDedicated() {
-    bind();
-    while (!tasks.hasEnded()) {
-      try {
-        if (turn() > 0) {
-          idler.worked();
-        } else if (!tasks.hasEnded()) {
-          idler.idle(Long.MAX_VALUE);
-        }
-      } catch (Throwable e) { // fatal or not: whoever waits for this loop must hear of its end
-        crash(e);
-      }
-    }
+    driver.runDedicated();
   }
-
-  private void bind() {
-    List<Integer> affinity = runtime.options().affinity();
-    try {
-      if (!affinity.isEmpty()) {
-        Affinity.bind(this, affinity.get(index));
-      }
-    } catch (Throwable e) { // as in a turn
-      crash(e);
-    }
-  }
-
-  private void crash(Throwable error) {
-    try {
-      LOG.error("{}: the loop failed and the runtime is closing", this, error);
-    } finally { // the log may fail, too, for want of memory
-      runtime.shutdown.failed(error);
-      if (!tasks.hasEnded()) {
-        end.finish();
-      }
-    }
-  }
-
-  // Invoker
 
   @Override
   public int poll() {
@@ -445,68 +416,16 @@ final class EventLoop implements LciLoop {
 
   @Override
   public int poll(Duration limit) {
-    claim();
-    long deadline = System.nanoTime() + Nanos.of(limit);
-    while (!tasks.hasEnded()) {
-      int work = turnOrCrash();
-      long after = System.nanoTime();
-      if (work > 0) {
-        time.end(after);
-        idler.worked();
-        return work;
-      }
-      long left = deadline - after;
-      if (left <= 0) {
-        time.end(after);
-        enterSoon = true; // some of what a park would notice shows only in an enter
-        return 0;
-      }
-      idler.idle(left);
-    }
-    return 0;
+    return driver.poll(limit);
   }
 
   @Override
   public <T> @Nullable T await(Mono<T> mono, Duration limit) {
-    claim();
-    AwaitSubscriber<T> result = new AwaitSubscriber<>(this);
-    mono.subscribe(result);
-    long deadline = System.nanoTime() + Nanos.of(limit);
-    while (!result.isDone()) {
-      if (tasks.hasEnded()) {
-        result.cancel();
-        throw Errors.closed("await");
-      }
-      if (turnOrCrash() > 0) {
-        idler.worked();
-        continue;
-      }
-      long left = deadline - System.nanoTime();
-      if (left <= 0) {
-        result.cancel();
-        throw new IllegalStateException("await: nothing came within " + limit);
-      }
-      idler.idle(left);
-    }
-    return result.get();
+    return driver.await(mono, limit);
   }
 
-  /** What ends a dedicated loop ends this one, too: half a turn leaves nothing as it should be. */
-  private int turnOrCrash() {
-    try {
-      return turn();
-    } catch (Throwable e) {
-      crash(e);
-      throw e;
-    }
-  }
-
-  private void claim() {
-    owner.claim();
-    if (inTurn) {
-      throw new IllegalStateException("poll and await must not be called from a signal of " + this);
-    }
-    time.forget();
+  boolean isInTurn() {
+    return inTurn;
   }
 
   /** Whether the calling thread is inside a turn of this loop. */

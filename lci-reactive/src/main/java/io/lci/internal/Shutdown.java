@@ -166,7 +166,7 @@ final class Shutdown {
   @Nullable Throwable abandon(List<EventLoop> unstarted) {
     stillborn = true;
     start(Duration.ZERO);
-    unstarted.forEach(EventLoop::endUnstarted);
+    unstarted.forEach(EventLoop::finish);
     try {
       awaitOver(System.nanoTime() + STUCK_AFTER_NANOS);
     } catch (LciException stuck) { // it must not hide why they cannot start
