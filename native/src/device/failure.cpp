@@ -85,6 +85,7 @@ void Device::fail_channel(Channel& channel, RankState state) {
       announcement = key.waiting.erase(announcement);
       counters.add(Metric::discarded);
     }
+    key.target->left_behind.fetch_add(static_cast<uint32_t>(key.waiting.size()), std::memory_order_relaxed);
     if (key.target->credited && !LCI_MUTATED("keep_dead_lease")) {
       key.leased = {};
       key.goal = {};

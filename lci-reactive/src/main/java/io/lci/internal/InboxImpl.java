@@ -280,6 +280,11 @@ final class InboxImpl implements OpenInbox {
     return keptCount + (place == index ? stored : 0);
   }
 
+  /** Messages of peers that are gone, which wait for room here: not in the depth. Loop only. */
+  int leftBehind() {
+    return index < 0 ? 0 : loop.lane().leftBehind(index);
+  }
+
   @Override
   public List<Inbox> partitions() {
     return List.of(this);

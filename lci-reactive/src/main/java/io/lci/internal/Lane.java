@@ -202,6 +202,11 @@ final class Lane {
     return (int) INTS.getAcquire(memory, demand(index) + Layout.DEMAND_DEPTH);
   }
 
+  /** Messages of peers that are gone, which wait for room at the port. */
+  int leftBehind(int index) {
+    return memory.getInt(demand(index) + Layout.DEMAND_LEFT_BEHIND);
+  }
+
   // Doorbell
 
   /** Whether an enter would find something although nothing is submitted. [V9] */

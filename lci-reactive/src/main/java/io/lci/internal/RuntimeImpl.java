@@ -859,6 +859,11 @@ final class RuntimeImpl implements LciRuntime {
               }
             });
       }
+
+      @Override
+      public int leftBehind(Inbox inbox) {
+        return ((InboxImpl) inbox).leftBehind();
+      }
     };
   }
 

@@ -80,12 +80,16 @@ public final class Channels implements Streams, Rpc {
 
   /** A peer that is gone, and how many messages may have come from it that were not looked at. */
   private static final class Departure {
-    private final int rank;
-    private int left;
+    /** Messages of its wait for room: how many come before them is not known. */
+    private static final int LEFT_BEHIND = Integer.MAX_VALUE - 1;
 
-    Departure(int rank, int left) {
+    private static final int UNKNOWN = Integer.MAX_VALUE;
+
+    private final int rank;
+    private int left = UNKNOWN;
+
+    Departure(int rank) {
       this.rank = rank;
-      this.left = left;
     }
   }
 
@@ -251,26 +255,36 @@ public final class Channels implements Streams, Rpc {
   /** What the peer had sent before its end is handed on first. */
   private void peerChanged(PeerEvent event) {
     gone[event.rank()] = event;
-    departures.add(new Departure(event.rank(), Integer.MAX_VALUE));
-    // What came with the event is handed on in this turn; what is stored is known in the next
-    home.execute(() -> departed(event.rank()), () -> {});
+    Departure departure = new Departure(event.rank());
+    departures.add(departure);
+    departsSoon(departure);
   }
 
-  private void departed(int rank) {
+  /** What came just now is handed on in this turn; what is stored is known in the next. */
+  private void departsSoon(Departure departure) {
+    departure.left = Departure.UNKNOWN;
+    home.execute(() -> departed(departure), () -> {});
+  }
+
+  private void departed(Departure departure) {
     Inbox from = inbox;
-    int stored = from == null ? 0 : from.depth();
-    for (Departure departure : departures) {
-      if (departure.rank == rank) {
-        departure.left = stored + 1;
-      }
-    }
+    departure.left = leftBehind() ? Departure.LEFT_BEHIND : 1 + (from == null ? 0 : from.depth());
     lookedAt();
+  }
+
+  private boolean leftBehind() {
+    Inbox from = inbox;
+    return from != null && home.leftBehind(from) != 0;
   }
 
   private void lookedAt() {
     for (Iterator<Departure> all = departures.iterator(); all.hasNext(); ) {
       Departure departure = all.next();
-      if (departure.left != Integer.MAX_VALUE && --departure.left <= 0) {
+      if (departure.left == Departure.LEFT_BEHIND) {
+        if (!leftBehind()) {
+          departsSoon(departure);
+        }
+      } else if (departure.left != Departure.UNKNOWN && --departure.left <= 0) {
         all.remove();
         Link link = links[departure.rank];
         PeerEvent event = gone[departure.rank];

@@ -41,6 +41,33 @@ class LinkEndsTest {
     assertThat(net.open(0)).isZero();
   }
 
+  /** What a peer announced without credit comes when there is room, after messages of others. */
+  @Test
+  void whatAPeerLeftBehindComesBeforeItsEnd() {
+    FakeNet net = new FakeNet(3);
+    net.rank(1).publish("s", Flux.range(0, 200), Codec.INT);
+    net.rank(1).publish("open", Flux.never(), Codec.INT);
+    net.rank(2).publish("t", Flux.range(0, 200), Codec.INT);
+    Heard<Integer> heard = new Heard<>(256);
+    Heard<Integer> open = new Heard<>(9);
+    net.rank(0).subscribe(1, "open", Codec.INT).subscribe(open);
+    net.rank(0).subscribe(1, "s", Codec.INT).subscribe(heard);
+    net.leaveBehind(net.runUntil(p -> p.from() == 1 && p.has(InFrame.LAST)));
+    net.die(1, PeerEvent.State.LEFT);
+    Heard<Integer> other = new Heard<>(256);
+    net.rank(0).subscribe(2, "t", Codec.INT).subscribe(other);
+    net.run();
+    assertThat(other.items).hasSize(200);
+    assertThat(heard.hasEnded() || open.hasEnded()).isFalse();
+    net.makeRoom();
+    net.run();
+    assertThat(heard.error).isNull();
+    assertThat(heard.items).hasSize(200);
+    assertThat(heard.completed).isTrue();
+    assertThat(open.error).isInstanceOf(PeerLeftException.class);
+    assertThat(net.open(0)).isZero();
+  }
+
   /** Of who sends what makes no sense nothing more is believed; with others life goes on. */
   @Test
   void whatFollowsAViolationGetsItsErrorOnBothSides() {
