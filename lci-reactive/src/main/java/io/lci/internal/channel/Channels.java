@@ -334,7 +334,7 @@ public final class Channels implements Streams, Rpc {
       } catch (RuntimeException e) { // it was disposed, or is the user's own
         LciException refused =
             TimerRefusal.of(
-                (code, hint) -> WireError.detail(exchange.operation(), call.rank(), code, hint), e);
+                (code, hint) -> WireError.detail(exchange.operation(), call.rank(), code, hint), timer(), e);
         exchange.fail(refused, Outcome.ERROR); // its observer hears of the end, too
         return exchange;
       }
