@@ -132,12 +132,7 @@ final class InboxImpl implements OpenInbox {
       if (whole != null) {
         whole.dispose(); // a port does without none of its parts
       }
-      InboxTap<?> waiting = active;
-      active = null;
-      if (waiting != null) {
-        waiting.fail(e);
-      }
-      closed.tryEmitError(e);
+      tellNotOpened(e);
     } finally {
       opening.countDown();
     }
@@ -149,13 +144,21 @@ final class InboxImpl implements OpenInbox {
     forget();
     openFailure = failure;
     ending = failure;
+    tellNotOpened(failure);
+  }
+
+  /** A subscriber that throws keeps nobody else from knowing. */
+  private void tellNotOpened(RuntimeException reason) {
     InboxTap<?> waiting = active;
     active = null;
-    if (waiting != null) {
-      waiting.fail(failure);
+    try {
+      if (waiting != null) {
+        waiting.fail(reason);
+      }
+    } finally {
+      closed.tryEmitError(reason);
+      opening.countDown();
     }
-    closed.tryEmitError(failure);
-    opening.countDown();
   }
 
   private RuntimeException gone(String operation) {

@@ -79,13 +79,21 @@ final class Lane {
     Errors.check(
         calls, calls.laneCreate(runtime, device, devices, out.address(0)), "open lane", device);
     long handle = out.getLong(0);
-    Errors.check(
-        calls, calls.laneMemory(handle, out.address(0), out.address(1)), "map lane", device);
-    NativeMemory block = NativeMemory.wrap(out.getLong(0), out.getLong(1));
-    Errors.check(
-        calls, calls.laneDoorbell(handle, out.address(0), out.address(1)), "map doorbell", device);
-    NativeMemory bell = NativeMemory.wrap(out.getLong(0), out.getLong(1));
-    return new Lane(calls, layout, handle, block, bell, device, devices, ranks, records);
+    try {
+      Errors.check(
+          calls, calls.laneMemory(handle, out.address(0), out.address(1)), "map lane", device);
+      NativeMemory block = NativeMemory.wrap(out.getLong(0), out.getLong(1));
+      Errors.check(
+          calls,
+          calls.laneDoorbell(handle, out.address(0), out.address(1)),
+          "map doorbell",
+          device);
+      NativeMemory bell = NativeMemory.wrap(out.getLong(0), out.getLong(1));
+      return new Lane(calls, layout, handle, block, bell, device, devices, ranks, records);
+    } catch (Throwable e) {
+      calls.laneFree(handle); // its devices are for others again
+      throw e;
+    }
   }
 
   int firstDevice() {
