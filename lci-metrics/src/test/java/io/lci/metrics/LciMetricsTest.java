@@ -445,7 +445,9 @@ class LciMetricsTest {
             new MeterFilter() {
               @Override
               public Meter.Id map(Meter.Id id) {
-                if (refuses[0] && "put".equals(id.getTag("op")) && id.getType() == Meter.Type.TIMER) {
+                if (refuses[0]
+                    && "put".equals(id.getTag("op"))
+                    && id.getType() == Meter.Type.TIMER) {
                   throw fault;
                 }
                 return id;
