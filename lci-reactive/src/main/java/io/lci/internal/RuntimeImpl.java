@@ -617,16 +617,18 @@ final class RuntimeImpl implements LciRuntime {
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(operation, "operation");
     EventLoop home = loop(postOptions.loop());
-    return new Flux<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
-        if (home.isDisposed()) {
-          Operators.error(actual, Errors.closed("post operations"));
-          return;
-        }
-        Flux.from(items).subscribe(new BulkPost<T>(home, actual, operation, postOptions));
-      }
-    };
+    return Signals.on(
+        postOptions.signalOn(),
+        new Flux<SendResult<T>>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
+            if (home.isDisposed()) {
+              Operators.error(actual, Errors.closed("post operations"));
+              return;
+            }
+            Flux.from(items).subscribe(new BulkPost<T>(home, actual, operation, postOptions));
+          }
+        });
   }
 
   @Override
