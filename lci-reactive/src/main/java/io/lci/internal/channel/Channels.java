@@ -72,6 +72,9 @@ public final class Channels implements Streams, Rpc {
   /** Written by the loop. */
   private volatile boolean isClosed;
 
+  /** What calls end with when it is closed. Written before that. */
+  private volatile Function<String, RuntimeException> ending = Channels::closed;
+
   // Loop only
   private final @Nullable Link[] links;
   private final @Nullable PeerEvent[] gone;
@@ -204,7 +207,7 @@ public final class Channels implements Streams, Rpc {
     links[rank] = made;
     PeerEvent event = gone[rank];
     if (isClosed) {
-      made.fail(Channels::closed, Outcome.LOST);
+      made.fail(ending, Outcome.LOST);
     } else if (event != null && departures.stream().noneMatch(d -> d.rank == rank)) {
       made.fail(lost(event), Outcome.LOST);
     } else {
@@ -289,25 +292,43 @@ public final class Channels implements Streams, Rpc {
         Link link = links[departure.rank];
         PeerEvent event = gone[departure.rank];
         if (link != null && event != null) {
-          link.fail(lost(event), Outcome.LOST);
+          link.lost(lost(event));
         }
       }
     }
   }
 
-  /** The runtime closes. */
+  /**
+   * The runtime closes, or something is wrong here: then peers are told, who see this rank alive.
+   */
   private void closed(Throwable reason) {
-    isClosed = true;
-    if (reason instanceof LciClosedException) {
-      LOG.debug("rank {}: streams and RPC end", rank(), reason);
-    } else {
+    boolean faulty = !(reason instanceof LciClosedException);
+    if (faulty) {
       LOG.error("rank {}: streams and RPC end", rank(), reason);
+      ending = operation -> fault(operation, rank(), reason);
+    } else {
+      LOG.debug("rank {}: streams and RPC end", rank(), reason);
     }
+    isClosed = true;
     for (Link link : links) {
       if (link != null) {
-        link.fail(Channels::closed, Outcome.LOST);
+        link.fail(ending, Outcome.LOST);
+        if (faulty) {
+          link.farewell(
+              WireError.of(
+                  WireError.FAULT, "streams and RPC of rank " + rank() + " ended by a fault"));
+        }
       }
     }
+  }
+
+  private static LciException fault(String operation, int rank, Throwable reason) {
+    LciException error =
+        new LciException(
+            WireError.detail(
+                operation, rank, WireError.FAULT, "streams and RPC of this rank ended: " + reason));
+    error.initCause(reason);
+    return error;
   }
 
   // Calls
@@ -334,7 +355,9 @@ public final class Channels implements Streams, Rpc {
       } catch (RuntimeException e) { // it was disposed, or is the user's own
         LciException refused =
             TimerRefusal.of(
-                (code, hint) -> WireError.detail(exchange.operation(), call.rank(), code, hint), timer(), e);
+                (code, hint) -> WireError.detail(exchange.operation(), call.rank(), code, hint),
+                timer(),
+                e);
         exchange.fail(refused, Outcome.ERROR); // its observer hears of the end, too
         return exchange;
       }
@@ -367,7 +390,7 @@ public final class Channels implements Streams, Rpc {
 
   private <T> void begin(Call<T> call, CoreSubscriber<? super T> actual) {
     if (isClosed) {
-      Operators.error(actual, closed());
+      Operators.error(actual, ending.apply("subscribe"));
     } else {
       Tap.<T>subscribe(home, call.decoder(), actual, tap -> begin(call, tap));
     }

@@ -4,10 +4,13 @@ package io.lci.internal.channel;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.PeerEvent;
+import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
+import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
 import io.lci.error.PortClosedException;
 import io.lci.error.ProtocolException;
+import io.lci.error.RemoteException;
 import io.lci.error.ResourceExhaustedException;
 import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
@@ -92,6 +95,45 @@ class LinkEndsTest {
     net.run();
     assertThat(other.items).containsExactly(7);
     assertThat(net.open(0) + net.open(1) + net.open(2)).isZero();
+  }
+
+  /** That it is gone explains more than what it did before. */
+  @Test
+  void aPeerThatIsGoneAfterItsViolationIsGone() {
+    FakeNet net = new FakeNet(2);
+    net.inject(1, 0, 1, new byte[] {99});
+    net.run();
+    net.die(1, PeerEvent.State.FAILED);
+    net.run();
+    Heard<Integer> heard = new Heard<>(1);
+    net.rank(0).subscribe(1, "s", Codec.INT).subscribe(heard);
+    net.run();
+    assertThat(heard.error).isInstanceOf(PeerFailedException.class);
+    assertThat(net.open(0)).isZero();
+  }
+
+  /** Its peers see it alive, and would wait. */
+  @Test
+  void aRankWhoseChannelsFailTellsItsPeers() {
+    FakeNet net = new FakeNet(2);
+    net.rank(0).publish("t", Flux.never(), Codec.INT);
+    net.rank(1).publish("s", Flux.never(), Codec.INT);
+    Heard<Integer> mine = new Heard<>(9);
+    Heard<Integer> theirs = new Heard<>(9);
+    net.rank(0).subscribe(1, "s", Codec.INT).subscribe(mine);
+    net.rank(1).subscribe(0, "t", Codec.INT).subscribe(theirs);
+    net.run();
+    RuntimeException fault = new IllegalStateException("a fault of ours");
+    net.close(0, fault);
+    net.run();
+    assertThat(mine.error).isInstanceOf(LciException.class).hasCause(fault);
+    assertThat(theirs.error)
+        .isInstanceOf(RemoteException.class)
+        .hasMessageContaining("rank 0 ended by a fault");
+    Heard<Integer> late = new Heard<>(9);
+    net.rank(0).subscribe(1, "s", Codec.INT).subscribe(late);
+    assertThat(late.error).isInstanceOf(LciException.class).hasCause(fault);
+    assertThat(net.open(0) + net.open(1)).isZero();
   }
 
   /** Whatever keeps a rank from sending: the peer does not wait for what will not come. */
