@@ -424,7 +424,7 @@ final class InboxImpl implements OpenInbox {
             "inbox "
                 + port
                 + " has a live subscriber: "
-                + before
+                + before.subscriber()
                 + "; use share() to serve several");
   }
 
