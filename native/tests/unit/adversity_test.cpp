@@ -189,6 +189,7 @@ TEST(PeerFailure, TheDeadGetNoNewLease) {
 
 // What the dead had announced is shown with the port until it has found room, and is in the inbox then: a loop knows
 // when it has heard all that a rank had to say. What the living announce does not count.
+// Mutation: forget_left_behind.
 TEST(PeerFailure, WhatTheDeadLeftBehindIsCountedUntilItIsIn) {
   Job job(3);
   LaneDriver lane(job, 0);
