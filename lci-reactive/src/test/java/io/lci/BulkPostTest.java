@@ -100,7 +100,7 @@ class BulkPostTest {
   void resultsAndTheEndComeWhereTheyAreAskedFor() {
     Scheduler mine = Schedulers.newSingle("mine");
     try (LciTestJob job = start(1, "")) {
-      job.rank(0).inbox(PORT).receive(m -> 0).subscribe();
+      job.rank(0).inbox(PORT).handle(m -> {});
       List<String> threads = new CopyOnWriteArrayList<>();
       job.rank(0)
           .post(
