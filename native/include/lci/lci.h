@@ -991,11 +991,13 @@ typedef struct lci_lane_control {
 
 /** One attached inbox, 32 bytes, entry i of the demand table. */
 typedef struct lci_demand {
-  uint64_t requested; /**< Loop: cumulative demand; pause by setting it to `delivered`. */
-  uint64_t delivered; /**< Core: records written so far. */
-  uint32_t port;      /**< Core: port number, 0 when free. */
-  uint32_t depth;     /**< Core: messages stored beyond the demand. */
-  uint64_t reserved;
+  uint64_t requested;   /**< Loop: cumulative demand; pause by setting it to `delivered`. */
+  uint64_t delivered;   /**< Core: records written so far. */
+  uint32_t port;        /**< Core: port number, 0 when free. */
+  uint32_t depth;       /**< Core: messages stored beyond the demand. */
+  uint32_t left_behind; /**< Core: messages of ranks that are gone, which wait for room at this port. Of a port with
+                           parts: of all of them. */
+  uint32_t reserved;
 } lci_demand;
 
 typedef enum lci_record_kind {

@@ -76,6 +76,17 @@ bool Device::may_announce(InKey& key, bool claims_credit) const {
   return true;
 }
 
+void Device::add_waiting(InKey& key, const Announcement& announcement) {
+  key.waiting.push_back(announcement);
+  if (key.channel->failed) key.target->left_behind.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// The first one has gone where it was to go: who sees that none is left behind sees it there.
+void Device::end_waiting(InKey& key) {
+  key.waiting.pop_front();
+  if (key.channel->failed) key.target->left_behind.fetch_sub(1, std::memory_order_release);
+}
+
 void Device::handle_announcement(Channel& channel, const SlotHeader& header) {
   InKey* key = in_key(channel, header.target);
   const bool rendezvous = header.kind == Message::kRendezvous;
@@ -106,8 +117,8 @@ void Device::handle_announcement(Channel& channel, const SlotHeader& header) {
     return protocol_error(channel, "announced reply, or request for a reply nowhere", header);
   }
   if (!claims_credit) key->unanswered.fetch_add(1, std::memory_order_relaxed);
-  key->waiting.push_back({rendezvous, credited, !claims_credit, signal, header.flags, header.size,
-                          claims_credit ? 0 : header.aux, header.tag, header.arg, match});
+  add_waiting(*key, {rendezvous, credited, !claims_credit, signal, header.flags, header.size,
+                     claims_credit ? 0 : header.aux, header.tag, header.arg, match});
   if (header.target & kEngineTarget) {
     admit_sends(*key);
   } else {
@@ -127,7 +138,7 @@ bool Device::refuse_mismatch(InKey& key) {
   }
   if (!(key.number & kEngineTarget)) decline_reply(*key.channel, announcement.match);
   if (announcement.counted) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
-  key.waiting.pop_front();
+  end_waiting(key);
   counters.add(Metric::discarded);
   refuse_sender(key, LCI_ERR_PORT_MISMATCH);
   return true;
@@ -141,7 +152,7 @@ void Device::admit_sends(InKey& key) {
   while (!key.waiting.empty()) {
     if (refuse_mismatch(key)) continue;
     const Announcement announcement = key.waiting.front();
-    key.waiting.pop_front();
+    end_waiting(key);
     counters.add(Metric::pulls);
     if (!key.channel->failed) grow_lease(key);
     set_thresholds(key);
@@ -151,13 +162,13 @@ void Device::admit_sends(InKey& key) {
 
 void Device::refuse_waiting(InKey& key) {
   if (!key.waiting.empty()) refuse_closed(key);
-  for (const Announcement& announcement : key.waiting) {
+  for (; !key.waiting.empty(); end_waiting(key)) {
+    const Announcement& announcement = key.waiting.front();
     if (!announcement.rendezvous) key.channel->packets_back.push_back(static_cast<uint32_t>(announcement.argument));
     if (announcement.counted) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
     counters.add(Metric::discarded);
     if (!(key.number & kEngineTarget)) decline_reply(*key.channel, announcement.match);
   }
-  key.waiting.clear();
   make_ready(*key.channel);
 }
 
@@ -217,7 +228,7 @@ void Device::admit_waiting(InKey& key) {
       counters.add(Metric::arrival_bytes, announcement.size);
     }
     if (announcement.counted) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
-    key.waiting.pop_front();
+    end_waiting(key);
     admitted = true;
     counters.add(Metric::pulls);
     if (!announcement.rendezvous) {

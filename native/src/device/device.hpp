@@ -266,6 +266,8 @@ class Device {
 
   // credit (credit.cpp)
   InKey* in_key(Channel& channel, uint16_t target);
+  void add_waiting(InKey& key, const Announcement& announcement);
+  void end_waiting(InKey& key);
   void handle_announcement(Channel& channel, const SlotHeader& header);
   uint32_t most_unanswered(const InKey& key) const;
   bool may_announce(InKey& key, bool claims_credit) const;

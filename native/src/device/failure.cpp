@@ -85,6 +85,8 @@ void Device::fail_channel(Channel& channel, RankState state) {
       announcement = key.waiting.erase(announcement);
       counters.add(Metric::discarded);
     }
+    const auto left_behind = static_cast<uint32_t>(LCI_MUTATED("forget_left_behind") ? 0 : key.waiting.size());
+    key.target->left_behind.fetch_add(left_behind, std::memory_order_relaxed);
     if (key.target->credited && !LCI_MUTATED("keep_dead_lease")) {
       key.leased = {};
       key.goal = {};

@@ -261,7 +261,7 @@ void Device::match_announcement(InKey& key, const Announcement& announcement) {
   if (!match_or_store(engine, announcement.match, Side::kSend, ValueMaker(store), &found,
                       announcement.policy & kFlagKeyed)) {
     counters.add(Metric::unexpected_stored, -1);
-    key.waiting.push_back(announcement);  // it was closed just now, or its keys are none
+    add_waiting(key, announcement);  // it was closed just now, or its keys are none
     return refuse_waiting(key);
   }
   if (!found) {

@@ -79,6 +79,8 @@ void Lane::drain() {
   for (uint32_t i = 0; i < count; ++i) {
     Inbox* inbox = inboxes_[(rotate_inbox_ + i) % count].get();
     if (!inbox || inbox->closing) continue;
+    // First: what is left behind no longer may have been pushed, and counts as stored then
+    demand(inbox->index()).left_behind = inbox->port().left_behind.load(std::memory_order_acquire);
     inbox->take_pushed();
     if (inbox->stored()) inbox->drain(kInboxQuantum);
     demand(inbox->index()).depth = static_cast<uint32_t>(inbox->depth());

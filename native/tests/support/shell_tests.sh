@@ -17,6 +17,9 @@ skip() { echo "skipped ${FUNCNAME[1]}: $*"; exit $SKIPPED; }
 equal() { [[ $1 == "$2" ]] || fail "expected '$2', got '$1'${3:+ ($3)}"; }
 contains() { [[ $1 == *"$2"* ]] || fail "no '$2' in '$1'"; }
 
+# progress TEXT...: to who watches `./lci test` at once; what else a suite prints goes into its log.
+progress() { [[ -z ${LCI_PROGRESS:-} ]] || echo "    $*" >&"$LCI_PROGRESS"; }
+
 # within CONDITION...: waits until the command succeeds.
 within() {
   local end=$((SECONDS + DEADLINE_S))

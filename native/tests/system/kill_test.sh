@@ -63,6 +63,7 @@ test_kills() {
     ((took_ms <= longest_ms)) || longest_ms=$took_ms
     dir=$work/test_kills
     rm -rf "${dir:?}/$round"
+    ((round % 50 != 0)) || progress "$round of $rounds kills with seed $seed"
   done
   echo "$rounds kills: the others had ended after $((total_ms / rounds)) ms on average, $longest_ms ms at most"
 }

@@ -200,7 +200,7 @@ test_api_diff_says_what_it_needs() {
 test_help_is_there_without_a_build() {
   make_tree
   local command
-  for command in run build demo info test; do
+  for command in run build demo info test bench; do
     in_tree "$command" --help
     equal "$code" 0
     [[ $out == "Usage: ./lci $command"* ]] || fail "got '$out'"
@@ -212,6 +212,37 @@ test_help_is_there_without_a_build() {
   equal "$code" 0
   [[ $out == "Usage: ./lci COMMAND"* ]] || fail "got '$out'"
   equal "$(times_built)" 0
+}
+
+# soak_script FILE LINE...: a part of the soak in that tree that does these lines.
+soak_script() {
+  local file=$tree/$1
+  shift
+  mkdir -p "$(dirname "$file")"
+  printf '%s\n' '#!/usr/bin/env bash' "$@" > "$file"
+  chmod +x "$file"
+}
+
+# What takes long says how far it is, and who watches sees it before the line of the suite.
+test_progress_is_seen() {
+  make_tree
+  git -C "$tree" init -q
+  soak_script native/tests/system/kill_test.sh "source '$(dirname "$lci")/native/tests/support/shell_tests.sh'" \
+    'progress "$1 kills are done"' 'echo "1 passed, 0 failed"'
+  in_tree test soak kill
+  equal "$code" 0 "$err"
+  equal "$(grep -c '^    500 kills are done$' "$dir/err")" 2
+  contains "$out" "2 passed, 0 failed"
+}
+
+test_absent_peers_are_named_with_the_result() {
+  make_tree
+  git -C "$tree" init -q
+  soak_script native/tests/tools/api_diff_test.sh 'echo "lci bench: no UCX here (Debian: ucx-utils)"' \
+    'echo "lci bench: no UCX here (Debian: ucx-utils)"' 'echo "1 passed, 0 failed"'
+  in_tree test soak api
+  equal "$code" 0 "$err"
+  equal "$(grep -c '^    no UCX here (Debian: ucx-utils)$' <<< "$out")" 1
 }
 
 test_version_is_that_of_the_modules() {

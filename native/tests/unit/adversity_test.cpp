@@ -187,6 +187,48 @@ TEST(PeerFailure, TheDeadGetNoNewLease) {
   EXPECT_EQ(0u, job.counter(0, "credits_leased"));
 }
 
+// What the dead had announced is shown with the port until it has found room, and is in the inbox then: a loop knows
+// when it has heard all that a rank had to say. What the living announce does not count.
+// Mutation: forget_left_behind.
+TEST(PeerFailure, WhatTheDeadLeftBehindIsCountedUntilItIsIn) {
+  Job job(3);
+  LaneDriver lane(job, 0);
+  const uint32_t size = lci_runtime_max_eager(job.runtime(0));
+  const uint32_t index = lane.open(kPort, 32, size);
+  const std::vector<uint8_t> bytes(size, 7);
+  uint64_t read = 0;
+  const auto turns = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      lane.enter();
+      lane.read([&](const lci_record& record) { read += record.kind == LCI_RECORD_MESSAGE; });
+      for (uint32_t rank = 1; rank < job.size(); ++rank) {
+        if (job.runtime(rank)) lci_progress(job.device(rank));
+      }
+    }
+  };
+  int accepted = 0;
+  for (const uint32_t rank : {2, 1}) {
+    for (int i = 0; i < 1000; ++i) {  // the first takes all bytes, the next of each rank waits
+      accepted += lci_post_am(job.device(rank), 0, kPort, 1, bytes.data(), size, nullptr, 0) == LCI_DONE;
+      turns(1);
+    }
+  }
+  ASSERT_EQ(3, accepted);
+  EXPECT_EQ(0u, lane.demand(index).left_behind) << "all live";
+  job.close(1, 0);
+  for (int i = 0; i < 2'000'000 && job.counter(0, "peers_failed") == 0; ++i) turns(1);
+  turns(100);
+  EXPECT_EQ(1u, lane.demand(index).left_behind);
+  EXPECT_EQ(1u, lane.demand(index).depth);
+  for (uint64_t wanted = 1; wanted <= 3; ++wanted) {
+    lane.demand(index).requested = wanted;
+    turns(100);
+    EXPECT_EQ(wanted, read);
+  }
+  EXPECT_EQ(0u, lane.demand(index).left_behind);
+  EXPECT_EQ(0u, lane.demand(index).depth);
+}
+
 // A receive posted on a device that has not felt the death yet, while device 0 has.
 TEST(PeerFailure, EndsReceivesOfEveryDevice) {
   Job job(2, {{"devices", "2"}});

@@ -265,6 +265,16 @@ public final class LciOptions {
         + maxParked()
         + ", closeTimeout="
         + closeTimeout()
+        + ", stallWarning="
+        + stallWarning()
+        + ", blockedWarning="
+        + blockedWarning()
+        + ", timer="
+        + (timer == null ? "parallel" : timer)
+        + ", instrumentation="
+        + instrumentation
+        + ", streamLimits="
+        + streamLimits
         + ", attributes="
         + attributes
         + ']';

@@ -3,6 +3,7 @@ package io.lci;
 
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.Scheduler;
 
 /**
  * Options of {@link LciRuntime#post(org.reactivestreams.Publisher, PostOptions)}. Immutable.
@@ -16,16 +17,23 @@ import org.jspecify.annotations.Nullable;
  * @param deadline time of each operation from when it was taken from upstream, after which its
  *     result is a {@link io.lci.error.DeadlineExceededException}; null for none. An operation's own
  *     {@link Op#deadline(Duration)} wins. Costs a timer per operation
+ * @param signalOn where results and the end are signalled; null for the home loop. Those of the
+ *     operations themselves ({@link Op#signalOn}) do not count here
  * @since 0.1
  */
-public record PostOptions(int loop, int window, boolean stopOnError, @Nullable Duration deadline) {
+public record PostOptions(
+    int loop,
+    int window,
+    boolean stopOnError,
+    @Nullable Duration deadline,
+    @Nullable Scheduler signalOn) {
   /** Default of {@link #window()}. */
   public static final int DEFAULT_WINDOW = 256;
 
   /** Largest window. */
   public static final int MAX_WINDOW = 1 << 16;
 
-  private static final PostOptions DEFAULTS = new PostOptions(0, DEFAULT_WINDOW, false, null);
+  private static final PostOptions DEFAULTS = new PostOptions(0, DEFAULT_WINDOW, false, null, null);
 
   /** Checks the values. */
   public PostOptions {
@@ -40,7 +48,7 @@ public record PostOptions(int loop, int window, boolean stopOnError, @Nullable D
     }
   }
 
-  /** Returns the defaults: loop 0, window 256, errors are data, no deadline. */
+  /** Returns the defaults: loop 0, which also signals, window 256, errors are data, no deadline. */
   public static PostOptions defaults() {
     return DEFAULTS;
   }
@@ -52,7 +60,7 @@ public record PostOptions(int loop, int window, boolean stopOnError, @Nullable D
    * @return new options
    */
   public PostOptions withLoop(int value) {
-    return new PostOptions(value, window, stopOnError, deadline);
+    return new PostOptions(value, window, stopOnError, deadline, signalOn);
   }
 
   /**
@@ -62,7 +70,7 @@ public record PostOptions(int loop, int window, boolean stopOnError, @Nullable D
    * @return new options
    */
   public PostOptions withWindow(int value) {
-    return new PostOptions(loop, value, stopOnError, deadline);
+    return new PostOptions(loop, value, stopOnError, deadline, signalOn);
   }
 
   /**
@@ -72,7 +80,7 @@ public record PostOptions(int loop, int window, boolean stopOnError, @Nullable D
    * @return new options
    */
   public PostOptions withStopOnError(boolean value) {
-    return new PostOptions(loop, window, value, deadline);
+    return new PostOptions(loop, window, value, deadline, signalOn);
   }
 
   /**
@@ -82,6 +90,17 @@ public record PostOptions(int loop, int window, boolean stopOnError, @Nullable D
    * @return new options
    */
   public PostOptions withDeadline(Duration value) {
-    return new PostOptions(loop, window, stopOnError, value);
+    return new PostOptions(loop, window, stopOnError, value, signalOn);
+  }
+
+  /**
+   * Sets where results and the end are signalled, instead of on the home loop, as {@code publishOn}
+   * does: up to 256 results are taken ahead.
+   *
+   * @param value for example the {@linkplain LciLoop#scheduler() scheduler} of another loop
+   * @return new options
+   */
+  public PostOptions withSignalOn(Scheduler value) {
+    return new PostOptions(loop, window, stopOnError, deadline, value);
   }
 }

@@ -30,6 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
 
@@ -92,6 +93,25 @@ class BulkPostTest {
         assertThat(region.view(8L * i, 8).getLong(0)).isEqualTo(-value(i));
       }
       remote.dispose();
+    }
+  }
+
+  @Test
+  void resultsAndTheEndComeWhereTheyAreAskedFor() {
+    Scheduler mine = Schedulers.newSingle("mine");
+    try (LciTestJob job = start(1, "")) {
+      job.rank(0).inbox(PORT).handle(m -> {});
+      List<String> threads = new CopyOnWriteArrayList<>();
+      job.rank(0)
+          .post(
+              Flux.range(0, 1_000).map(i -> Op.am(0, PORT, Payload.ofLong(i))),
+              OPTIONS.withSignalOn(mine))
+          .doOnNext(result -> threads.add(Thread.currentThread().getName()))
+          .doOnComplete(() -> threads.add(Thread.currentThread().getName()))
+          .blockLast(LIMIT);
+      assertThat(threads).hasSize(1_001).allMatch(name -> name.startsWith("mine"));
+    } finally {
+      mine.dispose();
     }
   }
 

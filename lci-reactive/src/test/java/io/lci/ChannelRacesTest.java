@@ -95,13 +95,21 @@ class ChannelRacesTest {
   @ValueSource(ints = {1, 2, 3})
   void cancelsFromOtherThreadsLeaveNothing(int seed) {
     Random random = new Random(seed);
+    AtomicInteger cancelled = new AtomicInteger();
     try (LciTestJob job = LciTestJob.start(2, chaos(seed))) {
       job.ranks().forEach(this::serve);
       for (int i = 0; i < 200; i++) {
         Disposable running = exchange(job.rank(i & 1), 1 - (i & 1), i >> 1).subscribe();
-        Schedulers.parallel()
-            .schedule(running::dispose, random.nextInt(20_000), TimeUnit.MICROSECONDS);
+        Runnable cancel =
+            () -> {
+              running.dispose();
+              cancelled.incrementAndGet();
+            };
+        Schedulers.parallel().schedule(cancel, random.nextInt(20_000), TimeUnit.MICROSECONDS);
       }
+      await()
+          .atMost(LIMIT)
+          .until(() -> cancelled.get() == 200); // idle it was before they began, too
       await().atMost(LIMIT).until(() -> job.ranks().stream().allMatch(ChannelRacesTest::idle));
       await().atMost(LIMIT).until(() -> alive.get() == 0);
     }

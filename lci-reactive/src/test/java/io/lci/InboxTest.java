@@ -215,10 +215,14 @@ class InboxTest {
                   assertThat(e)
                       .isInstanceOf(IllegalStateException.class)
                       .hasMessageContaining(PORT.toString())
-                      .hasMessageContaining("handler"))
+                      .hasMessageContaining("has a live subscriber: a handler; use"))
           .verify(LIMIT);
       assertThatThrownBy(() -> inbox.handle(m -> {})).isInstanceOf(IllegalStateException.class);
       handling.dispose();
+      Disposable mapping = inbox.receive(m -> 1).map(m -> m).subscribe();
+      assertThatThrownBy(() -> inbox.handle(m -> {}))
+          .hasMessageContaining("has a live subscriber: map; use");
+      mapping.dispose();
       Mono<Message> next = inbox.receive().next();
       assertThat(
               Mono.zip(next, job.rank(0).sender(PORT).send(0, Payload.ofLong(5)).thenReturn(1))

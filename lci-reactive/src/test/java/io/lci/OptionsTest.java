@@ -7,8 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lci.error.LciException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -88,5 +92,18 @@ class OptionsTest {
         .cause()
         .isInstanceOf(LciException.class)
         .hasMessageContaining("did you mean packets?");
+  }
+
+  /** Whoever prints options sees all of them; spins and yields are in the idle strategy. */
+  @Test
+  void everyOptionIsInTheText() {
+    Stream<String> names =
+        Arrays.stream(LciOptions.class.getDeclaredFields())
+            .filter(field -> !Modifier.isStatic(field.getModifiers()) && !field.isSynthetic())
+            .map(Field::getName)
+            .filter(name -> !name.equals("idleSpins") && !name.equals("idleYields"));
+    assertThat(names)
+        .hasSizeGreaterThan(9)
+        .allSatisfy(name -> assertThat(LciOptions.defaults().toString()).contains(name + "="));
   }
 }

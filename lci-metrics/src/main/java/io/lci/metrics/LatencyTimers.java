@@ -65,15 +65,20 @@ final class LatencyTimers {
     Map<Op.Kind, Timer> registered = new EnumMap<>(Op.Kind.class);
     synchronized (HOLDERS) {
       Map<Meter.Id, Integer> holders = HOLDERS.computeIfAbsent(registry, r -> new HashMap<>());
-      for (Op.Kind kind : Op.Kind.values()) {
-        Timer timer =
-            Timer.builder(OperationMeters.LATENCY.getName())
-                .description(OperationMeters.LATENCY.definition().description())
-                .tags(extraTags.and(LciTags.OP.asString(), SnapshotView.tag(kind)))
-                .serviceLevelObjectives(BUCKETS)
-                .register(registry);
-        holders.merge(timer.getId(), 1, Integer::sum);
-        registered.put(kind, timer);
+      try {
+        for (Op.Kind kind : Op.Kind.values()) {
+          Timer timer =
+              Timer.builder(OperationMeters.LATENCY.getName())
+                  .description(OperationMeters.LATENCY.definition().description())
+                  .tags(extraTags.and(LciTags.OP.asString(), SnapshotView.tag(kind)))
+                  .serviceLevelObjectives(BUCKETS)
+                  .register(registry);
+          holders.merge(timer.getId(), 1, Integer::sum);
+          registered.put(kind, timer);
+        }
+      } catch (Throwable e) { // the registry, or a filter of the user's, refuses one of them
+        remove(registered);
+        throw e;
       }
     }
     timers = registered;
@@ -82,6 +87,10 @@ final class LatencyTimers {
   void remove() {
     Map<Op.Kind, Timer> registered = timers;
     timers = Map.of();
+    remove(registered);
+  }
+
+  private void remove(Map<Op.Kind, Timer> registered) {
     synchronized (HOLDERS) {
       Map<Meter.Id, Integer> holders = HOLDERS.getOrDefault(registry, Map.of());
       for (Timer timer : registered.values()) {

@@ -25,7 +25,8 @@ import java.util.Objects;
  *
  * <p>The meters hold the runtime until it is closed, or {@link #close()}: both remove them. No tag
  * but those of {@code lci.runtime.info} names the rank: several runtimes on one registry need extra
- * tags that tell them apart, or the first one's meters stand for all, until that one ends.
+ * tags that tell them apart, or the first one's meters stand for all, and those of the next one
+ * when it ends. Whoever finds the meters of another says so in the log.
  *
  * @since 0.1
  */

@@ -12,10 +12,13 @@ import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The meters of one runtime at one registry. A meter that is read takes a snapshot if the last one
@@ -36,6 +39,11 @@ final class MeterBinding {
     private long seen;
   }
 
+  private static final Logger LOG = LoggerFactory.getLogger(LciMetrics.class);
+
+  /** Those of each registry as they came. Also guards that one finds no meter, and registers it. */
+  private static final Map<MeterRegistry, List<MeterBinding>> BINDINGS = new IdentityHashMap<>();
+
   private static final List<LciMeter> READ =
       LciMeter.all().stream().filter(meter -> meter.definition().isRead()).toList();
 
@@ -45,6 +53,7 @@ final class MeterBinding {
   private final Clock clock;
   private final Map<Key, Series> series = new HashMap<>();
   private boolean removed;
+  private boolean warned;
   private boolean taken;
   private long takenAt;
   private long walks;
@@ -58,13 +67,40 @@ final class MeterBinding {
 
   /** Finds the first series; more may come, and some go, with every snapshot. */
   void register() {
+    synchronized (BINDINGS) {
+      BINDINGS.computeIfAbsent(registry, r -> new ArrayList<>()).add(this);
+    }
     refresh();
   }
 
-  synchronized void remove() {
+  /** The next one of this registry that has such meters registers its own. Idempotent. */
+  void remove() {
+    removeMine();
+    List<MeterBinding> others;
+    synchronized (BINDINGS) {
+      List<MeterBinding> all = BINDINGS.getOrDefault(registry, new ArrayList<>());
+      all.remove(this);
+      if (all.isEmpty()) {
+        BINDINGS.remove(registry);
+      }
+      others = List.copyOf(all);
+    }
+    others.forEach(MeterBinding::registerMissing);
+  }
+
+  private synchronized void removeMine() {
     removed = true;
     series.values().forEach(this::unregister);
     series.clear();
+  }
+
+  private synchronized void registerMissing() {
+    series.forEach(
+        (key, one) -> {
+          if (one.meter == null) {
+            one.meter = register(key, one);
+          }
+        });
   }
 
   private synchronized void refresh() {
@@ -122,11 +158,24 @@ final class MeterBinding {
     for (int i = 0; i < definition.tags().size(); i++) {
       tags = tags.and(definition.tags().get(i).asString(), key.tagValues.get(i));
     }
-    List<Tag> all = tags.stream().toList();
-    if (registry.find(definition.name()).meters().stream()
-        .anyMatch(other -> other.getId().getTags().equals(all))) {
-      return null;
+    synchronized (BINDINGS) {
+      List<Tag> all = tags.stream().toList();
+      if (registry.find(definition.name()).meters().stream()
+          .noneMatch(other -> other.getId().getTags().equals(all))) {
+        return register(definition, tags, one);
+      }
     }
+    if (!warned) {
+      warned = true;
+      LOG.warn(
+          "rank {}: meters of another runtime are at this registry, and stand for both until it"
+              + " ends; MetricsOptions.withExtraTags tells them apart",
+          runtime.rank());
+    }
+    return null;
+  }
+
+  private Meter register(MeterDefinition definition, Tags tags, Series one) {
     if (definition.type() == Meter.Type.COUNTER) {
       return FunctionCounter.builder(definition.name(), this, self -> read(one))
           .baseUnit(definition.baseUnit())

@@ -15,6 +15,7 @@ import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.Arrays;
@@ -332,6 +333,28 @@ class LciMetricsTest {
     assertThat(registry.getMeters()).isEmpty();
   }
 
+  /** Whose meters come next, when the first one's end: nobody stays without for good. */
+  @Test
+  void theNextRuntimesMetersComeWhenTheFirstOneCloses() {
+    FakeRuntime other = new FakeRuntime();
+    other.packetsFree = 17;
+    FakeRuntime third = new FakeRuntime();
+    third.packetsFree = 18;
+    metrics.bindTo(registry);
+    LciMetrics second = new LciMetrics(other.runtime);
+    second.bindTo(registry);
+    LciMetrics last = new LciMetrics(third.runtime);
+    last.bindTo(registry);
+    int meters = registry.getMeters().size();
+    metrics.close();
+    assertThat(gauge("lci.packets.free")).isEqualTo(17);
+    assertThat(registry.getMeters()).hasSize(meters);
+    second.close();
+    assertThat(gauge("lci.packets.free")).isEqualTo(18);
+    last.close();
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
   @Test
   void tagsThatMeanSomethingElseAreRefused() {
     for (String key : new String[] {"job", "instance", "op", "port"}) {
@@ -408,6 +431,36 @@ class LciMetricsTest {
     first.runtimeStarted(fake.runtime);
     assertThat(registry.get("lci.operation.latency").timers()).isNotEmpty();
     first.runtimeClosed(fake.runtime);
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
+  /** A timer that the registry refuses takes those before it along. */
+  @Test
+  void noneStaysOfTimersThatAreRefused() {
+    RuntimeException fault = new IllegalStateException("a filter of the user's");
+    boolean[] refuses = {true};
+    registry
+        .config()
+        .meterFilter(
+            new MeterFilter() {
+              @Override
+              public Meter.Id map(Meter.Id id) {
+                if (refuses[0]
+                    && "put".equals(id.getTag("op"))
+                    && id.getType() == Meter.Type.TIMER) {
+                  throw fault;
+                }
+                return id;
+              }
+            });
+    LatencyTimers timers = new LatencyTimers(registry, Tags.empty());
+    assertThatThrownBy(timers::register).isSameAs(fault);
+    assertThat(registry.getMeters()).isEmpty();
+    refuses[0] = false;
+    timers.register();
+    timers.register();
+    assertThat(registry.get("lci.operation.latency").timers()).hasSize(Op.Kind.values().length);
+    timers.remove();
     assertThat(registry.getMeters()).isEmpty();
   }
 

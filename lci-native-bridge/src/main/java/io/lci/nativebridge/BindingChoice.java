@@ -143,15 +143,20 @@ record BindingChoice(String name, boolean required, String reason) {
       if (t instanceof IllegalCallerException) {
         return denied(thrown);
       }
-      if (t instanceof UnsupportedOperationException) {
-        return new NativeLibraryException(
-            "java.lang.foreign of this JVM has no linker for this platform",
-            List.of(),
-            "use another JDK, or -D" + NativeLibrary.CALLS_PROPERTY + "=" + Binding.JNA,
-            thrown);
+      if (t instanceof NativeLibraryException known) {
+        return known;
       }
     }
     return new IllegalStateException("the functions cannot be linked", thrown);
+  }
+
+  /** This JVM cannot call native code on this platform. */
+  static NativeLibraryException noLinker(UnsupportedOperationException cause) {
+    return new NativeLibraryException(
+        "java.lang.foreign of this JVM has no linker for this platform",
+        List.of(),
+        "use another JDK, or -D" + NativeLibrary.CALLS_PROPERTY + "=" + Binding.JNA,
+        cause);
   }
 
   /** This JVM was started so that nothing, or not this, may call native code. */

@@ -91,6 +91,7 @@ public final class Layout {
   public static final int DEMAND_DELIVERED = 8;
   public static final int DEMAND_PORT = 16;
   public static final int DEMAND_DEPTH = 20;
+  public static final int DEMAND_LEFT_BEHIND = 24;
 
   // lci_status
   /** Size of one status, as queues and synchronizers write it. */

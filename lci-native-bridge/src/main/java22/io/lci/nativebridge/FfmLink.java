@@ -38,14 +38,18 @@ final class FfmLink {
    * Links every function. {@link BindingChoice} calls it by its name.
    *
    * @param addressOf where the library has a function
-   * @throws UnsupportedOperationException if this JVM has no linker for the platform
+   * @throws NativeLibraryException if this JVM has no linker for the platform
    * @throws IllegalCallerException if this JVM denies native access
    */
   static synchronized NativeCalls bind(ToLongFunction<String> addressOf) {
     if (linked) {
       throw new IllegalStateException("a library is linked already, and for good");
     }
-    linker = Linker.nativeLinker();
+    try {
+      linker = Linker.nativeLinker();
+    } catch (UnsupportedOperationException e) { // from elsewhere it would be a fault
+      throw BindingChoice.noLinker(e);
+    }
     addresses = addressOf;
     handle(PROBE); // fails here if at all: a class whose constants failed cannot be tried again
     NativeCalls calls = new FfmCalls();

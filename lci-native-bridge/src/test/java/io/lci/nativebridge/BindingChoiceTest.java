@@ -61,7 +61,8 @@ class BindingChoiceTest {
 
   /** What the JVM throws where its calls cannot be had; as it is, or out of constants. */
   static Stream<Arguments> obstacles() {
-    Throwable noLinker = new UnsupportedOperationException("no native linker");
+    Throwable noLinker =
+        BindingChoice.noLinker(new UnsupportedOperationException("no native linker"));
     Throwable denied = new IllegalCallerException("illegal native access");
     return Stream.of(
         arguments(noLinker, "no linker for this platform"),
@@ -90,11 +91,17 @@ class BindingChoiceTest {
         .hasMessageContaining("Fix: ");
   }
 
+  static Stream<Throwable> faults() {
+    return Stream.of(
+        new IllegalStateException("lci_new is no method of NativeCalls"),
+        new UnsupportedOperationException("an immutable list was changed"));
+  }
+
   /** A fault of ours must not hide behind slower calls. */
-  @Test
-  void otherFailuresAreToldWhateverIsWanted() {
+  @ParameterizedTest
+  @MethodSource("faults")
+  void otherFailuresAreToldWhateverIsWanted(Throwable fault) {
     BindingChoice choice = BindingChoice.of(null, 25, true);
-    Throwable fault = new IllegalStateException("lci_new is no method of NativeCalls");
     assertThatThrownBy(() -> choice.bind(failing(fault), () -> JNA))
         .isInstanceOf(IllegalStateException.class)
         .hasRootCause(fault);

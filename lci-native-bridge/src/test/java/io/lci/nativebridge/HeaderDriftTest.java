@@ -158,6 +158,7 @@ class HeaderDriftTest {
     assertField(fields, "delivered", Layout.DEMAND_DELIVERED, 8);
     assertField(fields, "port", Layout.DEMAND_PORT, 4);
     assertField(fields, "depth", Layout.DEMAND_DEPTH, 4);
+    assertField(fields, "left_behind", Layout.DEMAND_LEFT_BEHIND, 4);
   }
 
   @Test

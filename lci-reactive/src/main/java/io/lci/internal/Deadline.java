@@ -37,6 +37,8 @@ final class Deadline {
   /** Nobody would tell that the time is over. */
   static LciException refused(EventLoop loop, Destination target, Op op, RuntimeException reason) {
     return TimerRefusal.of(
-        (code, hint) -> loop.outbox().failures.detail(target, code, op + ": " + hint), reason);
+        (code, hint) -> loop.outbox().failures.detail(target, code, op + ": " + hint),
+        loop.runtime().timer(),
+        reason);
   }
 }

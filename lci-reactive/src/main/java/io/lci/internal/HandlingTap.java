@@ -26,6 +26,11 @@ final class HandlingTap extends InboxTap<Object> implements Disposable {
   }
 
   @Override
+  String subscriber() {
+    return "a handler";
+  }
+
+  @Override
   public void dispose() {
     cancel();
   }

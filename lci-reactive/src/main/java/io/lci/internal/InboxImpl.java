@@ -132,12 +132,7 @@ final class InboxImpl implements OpenInbox {
       if (whole != null) {
         whole.dispose(); // a port does without none of its parts
       }
-      InboxTap<?> waiting = active;
-      active = null;
-      if (waiting != null) {
-        waiting.fail(e);
-      }
-      closed.tryEmitError(e);
+      tellNotOpened(e);
     } finally {
       opening.countDown();
     }
@@ -149,13 +144,21 @@ final class InboxImpl implements OpenInbox {
     forget();
     openFailure = failure;
     ending = failure;
+    tellNotOpened(failure);
+  }
+
+  /** A subscriber that throws keeps nobody else from knowing. */
+  private void tellNotOpened(RuntimeException reason) {
     InboxTap<?> waiting = active;
     active = null;
-    if (waiting != null) {
-      waiting.fail(failure);
+    try {
+      if (waiting != null) {
+        waiting.fail(reason);
+      }
+    } finally {
+      closed.tryEmitError(reason);
+      opening.countDown();
     }
-    closed.tryEmitError(failure);
-    opening.countDown();
   }
 
   private RuntimeException gone(String operation) {
@@ -278,6 +281,11 @@ final class InboxImpl implements OpenInbox {
     int place = index;
     int stored = place < 0 ? 0 : loop.lane().depth(place);
     return keptCount + (place == index ? stored : 0);
+  }
+
+  /** Messages of peers that are gone, which wait for room here: not in the depth. Loop only. */
+  int leftBehind() {
+    return index < 0 ? 0 : loop.lane().leftBehind(index);
   }
 
   @Override
@@ -416,7 +424,7 @@ final class InboxImpl implements OpenInbox {
             "inbox "
                 + port
                 + " has a live subscriber: "
-                + before
+                + before.subscriber()
                 + "; use share() to serve several");
   }
 

@@ -79,13 +79,21 @@ final class Lane {
     Errors.check(
         calls, calls.laneCreate(runtime, device, devices, out.address(0)), "open lane", device);
     long handle = out.getLong(0);
-    Errors.check(
-        calls, calls.laneMemory(handle, out.address(0), out.address(1)), "map lane", device);
-    NativeMemory block = NativeMemory.wrap(out.getLong(0), out.getLong(1));
-    Errors.check(
-        calls, calls.laneDoorbell(handle, out.address(0), out.address(1)), "map doorbell", device);
-    NativeMemory bell = NativeMemory.wrap(out.getLong(0), out.getLong(1));
-    return new Lane(calls, layout, handle, block, bell, device, devices, ranks, records);
+    try {
+      Errors.check(
+          calls, calls.laneMemory(handle, out.address(0), out.address(1)), "map lane", device);
+      NativeMemory block = NativeMemory.wrap(out.getLong(0), out.getLong(1));
+      Errors.check(
+          calls,
+          calls.laneDoorbell(handle, out.address(0), out.address(1)),
+          "map doorbell",
+          device);
+      NativeMemory bell = NativeMemory.wrap(out.getLong(0), out.getLong(1));
+      return new Lane(calls, layout, handle, block, bell, device, devices, ranks, records);
+    } catch (Throwable e) {
+      calls.laneFree(handle); // its devices are for others again
+      throw e;
+    }
   }
 
   int firstDevice() {
@@ -200,6 +208,11 @@ final class Lane {
   /** Any thread: a recent value, read before whatever the caller reads next. */
   int depth(int index) {
     return (int) INTS.getAcquire(memory, demand(index) + Layout.DEMAND_DEPTH);
+  }
+
+  /** Messages of peers that are gone, which wait for room at the port. */
+  int leftBehind(int index) {
+    return memory.getInt(demand(index) + Layout.DEMAND_LEFT_BEHIND);
   }
 
   // Doorbell

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.am.Inbox;
 import io.lci.internal.channel.Channels;
 import io.lci.internal.channel.Home;
 import java.util.Map;
@@ -64,6 +65,11 @@ final class LazyChannels {
                 rejected.run();
               }
             });
+      }
+
+      @Override
+      public int leftBehind(Inbox inbox) {
+        return ((InboxImpl) inbox).leftBehind();
       }
     };
   }

@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
+import reactor.core.Scannable;
 import reactor.core.publisher.Operators;
 
 /**
@@ -207,7 +208,12 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
 
   @Override
   public String toString() {
-    String name = reactor.core.Scannable.from(actual).stepName();
-    return getClass().getSimpleName() + '(' + name + ')';
+    return getClass().getSimpleName() + '(' + subscriber() + ')';
+  }
+
+  /** What users may know it by: the name of their operator, or of their subscriber's class. */
+  String subscriber() {
+    Scannable known = Scannable.from(actual);
+    return known.isScanAvailable() ? known.stepName() : actual.getClass().getName();
   }
 }

@@ -66,7 +66,7 @@ final class LoopWatchdog implements Runnable {
   /**
    * Starts one, unless it is turned off; disposing ends it.
    *
-   * @throws io.lci.error.LciClosedException if the timer takes nothing any more
+   * @throws io.lci.error.LciException if the timer takes no task, see {@link TimerRefusal}
    */
   static Disposable start(RuntimeImpl runtime) {
     long limit = Nanos.of(runtime.options().blockedWarning());
@@ -78,7 +78,8 @@ final class LoopWatchdog implements Runnable {
     try {
       return watchdog.timer.schedulePeriodically(watchdog, period, period, TimeUnit.NANOSECONDS);
     } catch (RuntimeException e) {
-      throw TimerRefusal.of((code, hint) -> Detail.of("create runtime", code, hint), e);
+      throw TimerRefusal.of(
+          (code, hint) -> Detail.of("create runtime", code, hint), watchdog.timer, e);
     }
   }
 

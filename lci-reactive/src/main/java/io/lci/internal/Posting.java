@@ -44,16 +44,18 @@ final class Posting {
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(operation, "operation");
     EventLoop home = runtime.loop(options.loop());
-    return new Flux<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
-        if (home.isDisposed()) {
-          Operators.error(actual, Errors.closed("post operations"));
-          return;
-        }
-        Flux.from(items).subscribe(new BulkPost<T>(home, actual, operation, options));
-      }
-    };
+    return Signals.on(
+        options.signalOn(),
+        new Flux<>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
+            if (home.isDisposed()) {
+              Operators.error(actual, Errors.closed("post operations"));
+              return;
+            }
+            Flux.from(items).subscribe(new BulkPost<T>(home, actual, operation, options));
+          }
+        });
   }
 
   Sender sender(Port port, SenderOptions options) {

@@ -122,7 +122,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
     if (before != null) {
       Operators.error(
           candidate.actual,
-          new IllegalStateException("the queue has a live subscriber: " + before));
+          new IllegalStateException("the queue has a live subscriber: " + before.subscriber()));
     } else {
       candidate.begin();
     }

@@ -123,9 +123,10 @@ public final class Runtimes {
       calls.attrsFree(attributes);
     }
     long handle = out.getLong(0);
-    CoreLog log = new CoreLog(calls, handle);
+    CoreLog log = null;
     RuntimeImpl runtime;
     try {
+      log = new CoreLog(calls, handle);
       LciOptions effective = effective(calls, handle, resolved);
       runtime = new RuntimeImpl(calls, layout, handle, effective, log);
     } catch (
@@ -134,7 +135,9 @@ public final class Runtimes {
       if (Codes.isError(code)) {
         e.addSuppressed(Errors.of(Detail.of("close", Errors.name(calls, code), ""), code));
       }
-      log.close();
+      if (log != null) {
+        log.close();
+      }
       throw e;
     }
     runtime.start(threads); // ends the core itself if it fails

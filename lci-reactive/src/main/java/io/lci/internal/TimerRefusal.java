@@ -6,6 +6,7 @@ import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BiFunction;
+import reactor.core.scheduler.Scheduler;
 
 /** What whoever waits for a time is told if the timer of the options does not take it. */
 public final class TimerRefusal {
@@ -15,14 +16,15 @@ public final class TimerRefusal {
    * The error of a time that nobody would tell of.
    *
    * @param detail makes what failed of a code and a hint
-   * @param reason what the timer threw
-   * @return {@link LciClosedException} if the timer was disposed; else, of a scheduler of the
-   *     user's own, with the code {@code error_argument}
+   * @param timer the timer
+   * @param reason what it threw
+   * @return {@link LciClosedException} if the timer was disposed; else, of one that is full, cannot
+   *     wait, or is the user's own, with the code {@code error_argument}
    */
   public static LciException of(
-      BiFunction<String, String, Detail> detail, RuntimeException reason) {
+      BiFunction<String, String, Detail> detail, Scheduler timer, RuntimeException reason) {
     LciException error =
-        reason instanceof RejectedExecutionException
+        reason instanceof RejectedExecutionException && timer.isDisposed()
             ? new LciClosedException(
                 detail.apply("error_closed", "the timer takes no deadline, it was disposed"))
             : new LciException(

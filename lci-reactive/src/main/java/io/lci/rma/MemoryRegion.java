@@ -43,7 +43,9 @@ public interface MemoryRegion extends Disposable {
   void dispose();
 
   /**
-   * As {@link #dispose()}, at subscription.
+   * As {@link #dispose()}, at subscription; it waits for nothing. So that the region ends after the
+   * last operation, subscribe behind it: {@code operations.then(region.disposeLater())}, and behind
+   * a barrier or message that tells of those of peers.
    *
    * @return completes on the subscriber's thread
    */

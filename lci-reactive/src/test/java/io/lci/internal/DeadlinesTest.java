@@ -19,6 +19,7 @@ import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.publisher.Flux;
+import reactor.core.scheduler.Schedulers;
 
 /** Deadlines of operations, in virtual time: to the nanosecond, and whatever state they are in. */
 class DeadlinesTest {
@@ -230,6 +232,18 @@ class DeadlinesTest {
     runtime.loop(0).poll();
     runtime.close();
     assertThat(runtime.isDisposed()).isTrue();
+  }
+
+  /** Such a one refuses as a disposed one does, but lives. */
+  @Test
+  void aTimerThatCannotWaitIsNoDisposedOne() {
+    ScriptedCore core = new ScriptedCore();
+    LciOptions options =
+        LciOptions.builder().invoker(true).timer(Schedulers.fromExecutor(Runnable::run)).build();
+    assertThatThrownBy(() -> new RuntimeImpl(core.calls, core.layout, 1, options))
+        .isExactlyInstanceOf(LciException.class)
+        .hasMessageContaining("the timer takes no deadline")
+        .hasCauseInstanceOf(RejectedExecutionException.class);
   }
 
   @Test

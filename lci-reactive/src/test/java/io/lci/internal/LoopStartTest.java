@@ -9,6 +9,7 @@ import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.error.LciClosedException;
 import io.lci.error.ResourceExhaustedException;
+import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.NativeCalls;
 import io.lci.nativebridge.NativeLibrary;
 import java.lang.reflect.InvocationTargetException;
@@ -18,6 +19,7 @@ import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
@@ -31,6 +33,13 @@ class LoopStartTest {
   private final List<String> told = Collections.synchronizedList(new ArrayList<>());
   private final List<Thread> started = new ArrayList<>();
 
+  private int lanes;
+
+  /** A call that fails, and the how manieth of its kind. */
+  private String failing;
+
+  private int callsUntilItFails;
+
   /** The real core, but it does not close under a lane that lives. */
   private final NativeCalls calls =
       (NativeCalls)
@@ -42,8 +51,15 @@ class LoopStartTest {
                 if (name.equals("laneFree") || name.equals("runtimeClose")) {
                   ends.add(name);
                 }
-                if (name.equals("runtimeClose") && !ends.equals(inOrder())) {
+                if (name.equals("laneCreate")) {
+                  lanes++;
+                }
+                if (name.equals("runtimeClose")
+                    && Collections.frequency(ends, "laneFree") != lanes) {
                   return 0;
+                }
+                if (name.equals(failing) && --callsUntilItFails == 0) {
+                  return Codes.ERR_NO_MEMORY;
                 }
                 try {
                   return method.invoke(library.calls(), arguments);
@@ -113,6 +129,34 @@ class LoopStartTest {
     assertThat(error).isInstanceOf(LciClosedException.class).hasMessageContaining("create runtime");
     assertThat(error.getSuppressed()).isEmpty();
     assertThat(ends).isEqualTo(inOrder());
+  }
+
+  /** What was made before a call fails ends with the core. */
+  @ParameterizedTest
+  @CsvSource({
+    "runtimeLog, 1, 0",
+    "laneCreate, 2, 1",
+    "laneMemory, 1, 1",
+    "laneMemory, 3, 3",
+    "laneDoorbell, 1, 1",
+    "laneDoorbell, 3, 3"
+  })
+  void nothingIsLeftOfARuntimeThatTheCoreRefuses(String call, int which, int made) {
+    failing = call;
+    callsUntilItFails = which;
+    LciOptions options = LciOptions.builder().loops(LOOPS).devices(LOOPS).build();
+    long job = Runtimes.createJob(1);
+    Throwable error =
+        catchThrowable(
+            () ->
+                Runtimes.create(
+                    calls, library.layout(), options, job, 0, loop -> thread(loop, LOOPS)));
+    Runtimes.freeJob(job);
+    assertThat(error).isInstanceOf(ResourceExhaustedException.class);
+    List<String> all = new ArrayList<>(Collections.nCopies(made, "laneFree"));
+    all.add("runtimeClose");
+    assertThat(ends).isEqualTo(all);
+    assertThat(started).isEmpty();
   }
 
   private Thread thread(EventLoop loop, int failing) {

@@ -72,6 +72,9 @@ public final class Channels implements Streams, Rpc {
   /** Written by the loop. */
   private volatile boolean isClosed;
 
+  /** What calls end with when it is closed. Written before that. */
+  private volatile Function<String, RuntimeException> ending = Channels::closed;
+
   // Loop only
   private final @Nullable Link[] links;
   private final @Nullable PeerEvent[] gone;
@@ -80,12 +83,16 @@ public final class Channels implements Streams, Rpc {
 
   /** A peer that is gone, and how many messages may have come from it that were not looked at. */
   private static final class Departure {
-    private final int rank;
-    private int left;
+    /** Messages of its wait for room: how many come before them is not known. */
+    private static final int LEFT_BEHIND = Integer.MAX_VALUE - 1;
 
-    Departure(int rank, int left) {
+    private static final int UNKNOWN = Integer.MAX_VALUE;
+
+    private final int rank;
+    private int left = UNKNOWN;
+
+    Departure(int rank) {
       this.rank = rank;
-      this.left = left;
     }
   }
 
@@ -200,7 +207,7 @@ public final class Channels implements Streams, Rpc {
     links[rank] = made;
     PeerEvent event = gone[rank];
     if (isClosed) {
-      made.fail(Channels::closed, Outcome.LOST);
+      made.fail(ending, Outcome.LOST);
     } else if (event != null && departures.stream().noneMatch(d -> d.rank == rank)) {
       made.fail(lost(event), Outcome.LOST);
     } else {
@@ -251,49 +258,77 @@ public final class Channels implements Streams, Rpc {
   /** What the peer had sent before its end is handed on first. */
   private void peerChanged(PeerEvent event) {
     gone[event.rank()] = event;
-    departures.add(new Departure(event.rank(), Integer.MAX_VALUE));
-    // What came with the event is handed on in this turn; what is stored is known in the next
-    home.execute(() -> departed(event.rank()), () -> {});
+    Departure departure = new Departure(event.rank());
+    departures.add(departure);
+    departsSoon(departure);
   }
 
-  private void departed(int rank) {
+  /** What came just now is handed on in this turn; what is stored is known in the next. */
+  private void departsSoon(Departure departure) {
+    departure.left = Departure.UNKNOWN;
+    home.execute(() -> departed(departure), () -> {});
+  }
+
+  private void departed(Departure departure) {
     Inbox from = inbox;
-    int stored = from == null ? 0 : from.depth();
-    for (Departure departure : departures) {
-      if (departure.rank == rank) {
-        departure.left = stored + 1;
-      }
-    }
+    departure.left = leftBehind() ? Departure.LEFT_BEHIND : 1 + (from == null ? 0 : from.depth());
     lookedAt();
+  }
+
+  private boolean leftBehind() {
+    Inbox from = inbox;
+    return from != null && home.leftBehind(from) != 0;
   }
 
   private void lookedAt() {
     for (Iterator<Departure> all = departures.iterator(); all.hasNext(); ) {
       Departure departure = all.next();
-      if (departure.left != Integer.MAX_VALUE && --departure.left <= 0) {
+      if (departure.left == Departure.LEFT_BEHIND) {
+        if (!leftBehind()) {
+          departsSoon(departure);
+        }
+      } else if (departure.left != Departure.UNKNOWN && --departure.left <= 0) {
         all.remove();
         Link link = links[departure.rank];
         PeerEvent event = gone[departure.rank];
         if (link != null && event != null) {
-          link.fail(lost(event), Outcome.LOST);
+          link.lost(lost(event));
         }
       }
     }
   }
 
-  /** The runtime closes. */
+  /**
+   * The runtime closes, or something is wrong here: then peers are told, who see this rank alive.
+   */
   private void closed(Throwable reason) {
-    isClosed = true;
-    if (reason instanceof LciClosedException) {
-      LOG.debug("rank {}: streams and RPC end", rank(), reason);
-    } else {
+    boolean faulty = !(reason instanceof LciClosedException);
+    if (faulty) {
       LOG.error("rank {}: streams and RPC end", rank(), reason);
+      ending = operation -> fault(operation, rank(), reason);
+    } else {
+      LOG.debug("rank {}: streams and RPC end", rank(), reason);
     }
+    isClosed = true;
     for (Link link : links) {
       if (link != null) {
-        link.fail(Channels::closed, Outcome.LOST);
+        link.fail(ending, Outcome.LOST);
+        if (faulty) {
+          link.farewell(
+              WireError.of(
+                  WireError.FAULT, "streams and RPC of rank " + rank() + " ended by a fault"));
+        }
       }
     }
+  }
+
+  private static LciException fault(String operation, int rank, Throwable reason) {
+    LciException error =
+        new LciException(
+            WireError.detail(
+                operation, rank, WireError.FAULT, "streams and RPC of this rank ended: " + reason));
+    error.initCause(reason);
+    return error;
   }
 
   // Calls
@@ -320,7 +355,9 @@ public final class Channels implements Streams, Rpc {
       } catch (RuntimeException e) { // it was disposed, or is the user's own
         LciException refused =
             TimerRefusal.of(
-                (code, hint) -> WireError.detail(exchange.operation(), call.rank(), code, hint), e);
+                (code, hint) -> WireError.detail(exchange.operation(), call.rank(), code, hint),
+                timer(),
+                e);
         exchange.fail(refused, Outcome.ERROR); // its observer hears of the end, too
         return exchange;
       }
@@ -353,7 +390,7 @@ public final class Channels implements Streams, Rpc {
 
   private <T> void begin(Call<T> call, CoreSubscriber<? super T> actual) {
     if (isClosed) {
-      Operators.error(actual, closed());
+      Operators.error(actual, ending.apply("subscribe"));
     } else {
       Tap.<T>subscribe(home, call.decoder(), actual, tap -> begin(call, tap));
     }

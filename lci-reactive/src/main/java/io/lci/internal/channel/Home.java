@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.channel;
 
+import io.lci.am.Inbox;
+
 /** The loop on which everything of this package happens. "Loop only" means its thread. */
 public interface Home {
   /** Whether the calling thread is the loop's. */
@@ -13,4 +15,12 @@ public interface Home {
    * @param rejected called instead if the loop has ended, maybe on the calling thread
    */
   void execute(Runnable task, Runnable rejected);
+
+  /**
+   * Messages of peers that are gone, announced without credit: they come when there is room. Where
+   * this is 0, {@link Inbox#depth()} counts all that is still to come from such peers. Loop only.
+   *
+   * @param inbox whose home this is
+   */
+  int leftBehind(Inbox inbox);
 }

@@ -418,6 +418,12 @@ final class Link {
     java.util.Arrays.fill(early, null);
   }
 
+  /** The peer is gone: from now on that is why calls end, whatever ended the link before. */
+  void lost(Function<String, RuntimeException> reason) {
+    fail(reason, Outcome.LOST);
+    failure = reason;
+  }
+
   @Override
   public String toString() {
     return "link to rank "

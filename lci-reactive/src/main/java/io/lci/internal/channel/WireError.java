@@ -21,6 +21,7 @@ record WireError(String code, String message, boolean user) {
   static final String CANCELLED = "error_cancelled";
   static final String EXHAUSTED = "error_exhausted";
   static final String PROTOCOL = "error_protocol";
+  static final String FAULT = "error_fault";
   static final String NO_STREAM = "error_no_such_stream";
   static final String NO_FUNCTION = "error_no_such_function";
 

@@ -16,6 +16,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -63,6 +64,11 @@ final class FakeNet {
   /** Messages to these ranks are refused: they wait at their senders. */
   final java.util.Set<Integer> full = new java.util.HashSet<>();
 
+  /** Announced without credit: they are in no inbox. */
+  private final List<Packet> behind = new ArrayList<>();
+
+  private final Map<Inbox, Integer> ranksOf = new IdentityHashMap<>();
+
   /** Whether what tasks throw is kept in {@link #uncaught}, as a loop logs it and goes on. */
   boolean keepsUncaught;
 
@@ -99,6 +105,12 @@ final class FakeNet {
             synchronized (tasks) {
               tasks.add(task);
             }
+          }
+
+          @Override
+          public int leftBehind(Inbox inbox) {
+            int rank = ranksOf.get(inbox);
+            return (int) behind.stream().filter(p -> p.to == rank).count();
           }
         };
     for (int i = 0; i < size; i++) {
@@ -163,6 +175,18 @@ final class FakeNet {
     packets.remove(packet);
     inboxes.get(packet.to).apply(new Message(packet.from, packet.tag, packet.bytes));
     settle();
+  }
+
+  /** There is no room for it, and its sender ends. */
+  void leaveBehind(Packet packet) {
+    packets.remove(packet);
+    behind.add(packet);
+  }
+
+  /** There is room for what was left behind, after all that came meanwhile. */
+  void makeRoom() {
+    packets.addAll(behind);
+    behind.clear();
   }
 
   /** Delivers until nothing is on its way. */
@@ -256,18 +280,21 @@ final class FakeNet {
 
   @SuppressWarnings("unchecked")
   private Inbox inbox(int rank) {
-    return proxy(
-        Inbox.class,
-        (self, method, arguments) ->
-            switch (method.getName()) {
-              case "depth" -> (int) packets.stream().filter(p -> p.to == rank).count();
-              case "receive" -> {
-                inboxes.put(rank, (Function<MessageView, ?>) arguments[0]);
-                inboxEnds.put(rank, Sinks.many().multicast().onBackpressureBuffer());
-                yield inboxEnds.get(rank).asFlux();
-              }
-              default -> throw new AssertionError("not in this test: " + method);
-            });
+    Inbox inbox =
+        proxy(
+            Inbox.class,
+            (self, method, arguments) ->
+                switch (method.getName()) {
+                  case "depth" -> (int) packets.stream().filter(p -> p.to == rank).count();
+                  case "receive" -> {
+                    inboxes.put(rank, (Function<MessageView, ?>) arguments[0]);
+                    inboxEnds.put(rank, Sinks.many().multicast().onBackpressureBuffer());
+                    yield inboxEnds.get(rank).asFlux();
+                  }
+                  default -> throw new AssertionError("not in this test: " + method);
+                });
+    ranksOf.put(inbox, rank);
+    return inbox;
   }
 
   @SuppressWarnings("unchecked")

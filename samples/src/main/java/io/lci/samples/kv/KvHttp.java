@@ -28,6 +28,7 @@ import reactor.netty.http.server.HttpServerRoutes;
 /** The service's HTTP interface: what a request means, and which status its end has. */
 final class KvHttp {
   private static final String KEYS = "/kv/";
+  private static final String METHODS = "GET, PUT, DELETE";
   private static final String TEXT = "text/plain; charset=utf-8";
   private static final String BYTES = "application/octet-stream";
 
@@ -64,6 +65,7 @@ final class KvHttp {
         .route(keys(HttpMethod.GET), this::get)
         .route(keys(HttpMethod.PUT), this::put)
         .route(keys(HttpMethod.DELETE), this::remove)
+        .route(request -> request.uri().startsWith(KEYS), this::refuse)
         .get("/scan", this::scan)
         .get("/prometheus", (request, response) -> text(response, registry.scrape()))
         .get("/", (request, response) -> text(response, HELP));
@@ -101,6 +103,12 @@ final class KvHttp {
         response,
         key ->
             node.remove(key).map(version -> Answer.empty(204, version)).switchIfEmpty(NOT_THERE));
+  }
+
+  private Publisher<Void> refuse(HttpServerRequest request, HttpServerResponse response) {
+    count("other", 405);
+    response.status(HttpResponseStatus.METHOD_NOT_ALLOWED).header(HttpHeaderNames.ALLOW, METHODS);
+    return text(response, "methods of a key: " + METHODS + "\n");
   }
 
   private Publisher<Void> scan(HttpServerRequest request, HttpServerResponse response) {

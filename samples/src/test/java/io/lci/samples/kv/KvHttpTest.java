@@ -94,6 +94,22 @@ class KvHttpTest {
   }
 
   @Test
+  void methodsThatAKeyDoesNotHaveAreRefusedWithThoseThatItHas() {
+    assertThat(send(0, HttpMethod.POST, "/kv/k", "v"))
+        .isEqualTo(new Response(405, "", "methods of a key: GET, PUT, DELETE\n"));
+    String allowed =
+        HttpClient.create()
+            .port(servers.get(0).port())
+            .host("127.0.0.1")
+            .request(HttpMethod.PATCH)
+            .uri("/kv/k")
+            .responseSingle(
+                (response, content) -> Mono.just(response.responseHeaders().get("allow", "")))
+            .block(EachRank.LIMIT);
+    assertThat(allowed).isEqualTo("GET, PUT, DELETE");
+  }
+
+  @Test
   void aScanIsAStreamOfEvents() {
     send(0, HttpMethod.PUT, "/kv/b1", "one");
     send(0, HttpMethod.PUT, "/kv/b2", "two\nlines");
