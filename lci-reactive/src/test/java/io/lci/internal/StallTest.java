@@ -83,8 +83,7 @@ class StallTest {
 
   @Test
   void eachKeyIsToldOncePerStall() {
-    core.script =
-        submitted -> credit[submitted.rank()]-- > 0 ? Codes.DONE : Codes.RETRY_NOCREDIT;
+    core.script = submitted -> credit[submitted.rank()]-- > 0 ? Codes.DONE : Codes.RETRY_NOCREDIT;
     long before = turn();
     post(1, 3);
     long parked = post(2, 1);

@@ -140,8 +140,7 @@ final class Rows {
             .failing(w -> LciRuntime.connect(impossible())),
         row("LciRuntime.exchange(bytes)", Kind.ONE, (w, n) -> w.alone().exchange(new byte[1]))
             .done(),
-        row("LciRuntime.exchange(region)", Kind.ONE, (w, n) -> w.alone().exchange(w.own()))
-            .done(),
+        row("LciRuntime.exchange(region)", Kind.ONE, (w, n) -> w.alone().exchange(w.own())).done(),
         row("LciRuntime.peerGone", Kind.ONE, (w, n) -> w.left().peerGone(1)).done(),
         row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES)).done(),
         row(
