@@ -167,6 +167,7 @@ public class OpenStressTest {
     private final Port port = port();
     private final InboxImpl before = open(port);
     private final Seen<Void> end = end(before);
+    private boolean gone;
     private Inbox next;
 
     @Actor
@@ -178,6 +179,7 @@ public class OpenStressTest {
 
     @Actor
     public void other() {
+      gone = before.isDisposed();
       next = asked(port);
     }
 
@@ -187,7 +189,7 @@ public class OpenStressTest {
       result.r1 = next == before ? 0 : 1;
       result.r2 = opened(port);
       boolean ended = end.ends.get() == 1 && before.isDisposed();
-      boolean kept = next == before || !next.isDisposed();
+      boolean kept = next == before ? !gone : !next.isDisposed();
       next.dispose();
       result.r3 = left + STAGE.leftOver() + (ended && kept ? 0 : 10);
     }
