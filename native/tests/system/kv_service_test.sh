@@ -1,18 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154  # shell_tests.sh sets work, dir and base
-# The sample kv-service in three processes, as its page says: requests by curl, load by wrk, a rank killed under load, an
-# orderly end. Usage: LCI=./lci kv_service_test.sh KEYS SECONDS
+# The sample kv-service in three processes: what its page says, line by line; requests by curl, load by wrk, a rank killed under
+# load, an orderly end. Usage: LCI=./lci kv_service_test.sh KEYS SECONDS
 here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=../support/shell_tests.sh
 source "$here/../support/shell_tests.sh"
+# shellcheck source=../support/guide_page.sh
+source "$here/../support/guide_page.sh"
+readonly page=kv-service.md
 readonly lci=${LCI:?path of the lci tool} keys=${1:?keys that a writer writes} seconds=${2:?seconds of load}
 readonly RANKS=3
 
-# start: three ranks on free ports; their addresses come into url[].
+# start: three ranks by the page's command, but on free ports; their addresses come into url[].
 start() {
-  LCI_JAVA_OPTS=-Xmx128m "$lci" run -n $RANKS --grace 600 --dir "$dir/job" kv-service --port 0 \
-    > "$dir/out" 2> "$dir/err" < /dev/null &
+  local words
+  read -r -a words <<< "$(page_commands "$page" | sed 1q)"
+  equal "${words[*]:0:2}" './lci run' "the first command of the page"
+  contains "${words[*]}" "-n $RANKS kv-service"
+  LCI_JAVA_OPTS=-Xmx128m "$lci" run --dir "$dir/job" "${words[@]:2}" --port 0 > "$dir/out" 2> "$dir/err" < /dev/null &
   launcher=$!
   # shellcheck disable=SC2064  # this launcher; its ranks go with it
   trap "kill -9 $launcher 2> /dev/null" EXIT
@@ -69,13 +75,57 @@ test_requests() {
   stop
 }
 
-test_load() {
-  start
-  equal "$(request PUT 0 /kv/key --data-binary value)" 201
-  wrk -t 1 -c 16 -d "${seconds}s" "${url[1]}/kv/key" > "$dir/wrk" || fail "wrk: $(cat "$dir/wrk")"
+# by_curl COMMAND: the status, and the body in $dir/body.
+by_curl() { eval "curl -s -m 30 -D '$dir/head' -o '$dir/body' -w '%{http_code}' ${1#curl }"; }
+
+# check_request COMMAND COMMENT: the answer is what the comment says: a status, a body, or what is known here by its words.
+check_request() {
+  local status
+  status=$(by_curl "$1")
+  case $2 in
+    '201; again: 204') equal "$status" 201 "$1" && equal "$(by_curl "$1")" 204 "$1" ;;
+    [1-5][0-9][0-9]) equal "$status" "$2" "$1" ;;
+    'server-sent events, sorted')
+      equal "$status" 200 "$1"
+      contains "$(cat "$dir/head")" text/event-stream
+      equal "$(cat "$dir/body")" $'id: greeting\ndata: hello'
+      ;;
+    'metrics of that rank')
+      equal "$status" 200 "$1"
+      contains "$(cat "$dir/body")" 'kv_requests_total{operation="GET",status="200"} 1.0'
+      ;;
+    *)
+      equal "$status" 200 "$1"
+      equal "$(cat "$dir/body")" "$2" "$1"
+      ;;
+  esac
+}
+
+# check_load COMMAND: all requests are answered, and well.
+check_load() {
+  eval "$1" > "$dir/wrk" || fail "wrk: $(cat "$dir/wrk")"
   grep -q 'Requests/sec' "$dir/wrk" || fail "no figures: $(cat "$dir/wrk")"
   ! grep -E 'Socket errors|Non-2xx' "$dir/wrk" || fail "$(cat "$dir/wrk")"
   grep -E 'requests in' "$dir/wrk"
+}
+
+# The page from its top to its end: every line of its blocks is run as it stands there, on the ports that start() found and for a
+# load as short as asked for, and does what the comment behind it says.
+test_page() {
+  local line command rank requests=0 loads=0
+  start
+  while IFS= read -r line <&3; do
+    command=$(command_of "$line")
+    for ((rank = 0; rank < RANKS; rank++)); do
+      command=${command//http:\/\/127.0.0.1:$((8080 + rank))/${url[rank]}}
+    done
+    case $command in
+      curl\ *) check_request "$command" "$(comment_of "$line")" && requests=$((requests + 1)) ;;
+      wrk\ *-d\ 10s\ *) check_load "${command/-d 10s/-d ${seconds}s}" && loads=$((loads + 1)) ;;
+      *) fail "no test runs this line of the page: $line" ;;
+    esac
+  done 3< <(page_commands "$page" | sed 1d)
+  ((requests > 0 && loads > 0)) || fail "$requests requests and $loads loads on the page"
   stop
 }
 

@@ -44,8 +44,8 @@ public interface IdleStrategy {
   Step next(long empty);
 
   /**
-   * Returns the default: {@value LciOptions#DEFAULT_IDLE_SPINS} empty turns, then {@value
-   * LciOptions#DEFAULT_IDLE_YIELDS} yields, then parks.
+   * {@return the default: {@value LciOptions#DEFAULT_IDLE_SPINS} empty turns, then {@value
+   * LciOptions#DEFAULT_IDLE_YIELDS} yields, then parks}
    */
   static IdleStrategy backoff() {
     return backoff(LciOptions.DEFAULT_IDLE_SPINS, LciOptions.DEFAULT_IDLE_YIELDS);
@@ -63,19 +63,19 @@ public interface IdleStrategy {
   }
 
   /**
-   * Returns the strategy that never leaves the CPU. Only for a loop with a CPU of its own ({@link
+   * {@return the strategy that never leaves the CPU} Only for a loop with a CPU of its own ({@link
    * LciOptions.Builder#affinity}): on a shared one it takes the time of those it waits for.
    */
   static IdleStrategy busySpin() {
     return IdleSteps.BUSY_SPIN;
   }
 
-  /** Returns the strategy that spins a little, then yields for ever: no loop has to be woken. */
+  /** {@return the strategy that spins a little, then yields for ever: no loop has to be woken} */
   static IdleStrategy yielding() {
     return IdleSteps.YIELDING;
   }
 
-  /** Returns the strategy that parks at once: least CPU time, a wake for each arrival. */
+  /** {@return the strategy that parks at once: least CPU time, a wake for each arrival} */
   static IdleStrategy parking() {
     return IdleSteps.PARKING;
   }

@@ -23,27 +23,27 @@ import reactor.core.scheduler.Scheduler;
  * @since 0.1
  */
 public interface LciLoop extends Disposable {
-  /** Returns the index of the loop. */
+  /** {@return the index of the loop} */
   int index();
 
   /**
-   * Returns the devices that this loop serves: at least one, more if the runtime has more devices
-   * than loops ({@link LciOptions.Builder#devices}). Unmodifiable.
+   * {@return the devices that this loop serves: at least one, more if the runtime has more devices
+   * than loops ({@link LciOptions.Builder#devices})} Unmodifiable.
    */
   List<Integer> devices();
 
-  /** Returns whether the calling thread is this loop's thread. */
+  /** {@return whether the calling thread is this loop's thread} */
   boolean inLoop();
 
   /**
-   * Returns a view of this loop as a Reactor scheduler: tasks run on the loop's thread between
-   * turns, delayed tasks on its own timer. Disposing the scheduler or its workers cancels what they
+   * {@return a view of this loop as a Reactor scheduler: tasks run on the loop's thread between
+   * turns, delayed tasks on its own timer} Disposing the scheduler or its workers cancels what they
    * still hold and does not stop the loop.
    */
   Scheduler scheduler();
 
   /**
-   * Returns the poster of this loop: posting without a publisher.
+   * {@return the poster of this loop: posting without a publisher}
    *
    * @throws IllegalStateException never here, but the poster's methods throw it on any other thread
    */

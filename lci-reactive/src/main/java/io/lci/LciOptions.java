@@ -103,38 +103,38 @@ public final class LciOptions {
     attributes = Collections.unmodifiableMap(new TreeMap<>(b.attributes));
   }
 
-  /** Returns options in which nothing is set. */
+  /** {@return options in which nothing is set} */
   public static LciOptions defaults() {
     return DEFAULTS;
   }
 
-  /** Returns a new builder. */
+  /** {@return a new builder} */
   public static Builder builder() {
     return new Builder();
   }
 
-  /** Returns a builder that starts from these options. */
+  /** {@return a builder that starts from these options} */
   public Builder mutate() {
     return new Builder(this);
   }
 
-  /** Returns how many event loops the runtime has. Default {@value #DEFAULT_LOOPS}. */
+  /** {@return how many event loops the runtime has} Default {@value #DEFAULT_LOOPS}. */
   public int loops() {
     return loops == null ? DEFAULT_LOOPS : loops;
   }
 
-  /** Returns how many devices the loops share out. Default: as many as {@link #loops()}. */
+  /** {@return how many devices the loops share out} Default: as many as {@link #loops()}. */
   public int devices() {
     return devices == null ? loops() : devices;
   }
 
-  /** Returns whether the loops are driven by the user's threads. Default false. */
+  /** {@return whether the loops are driven by the user's threads} Default false. */
   public boolean invoker() {
     return invoker != null && invoker;
   }
 
   /**
-   * Returns what loops do that have nothing to do. Default {@link IdleStrategy#backoff(int, int)}
+   * {@return what loops do that have nothing to do} Default {@link IdleStrategy#backoff(int, int)}
    * with {@link #idleSpins()} and {@link #idleYields()}.
    */
   public IdleStrategy idle() {
@@ -142,7 +142,7 @@ public final class LciOptions {
   }
 
   /**
-   * Returns how many empty turns a loop makes before it yields. Default {@value
+   * {@return how many empty turns a loop makes before it yields} Default {@value
    * #DEFAULT_IDLE_SPINS}.
    */
   public int idleSpins() {
@@ -150,7 +150,7 @@ public final class LciOptions {
   }
 
   /**
-   * Returns how many times an idle loop yields before it parks. Default {@value
+   * {@return how many times an idle loop yields before it parks} Default {@value
    * #DEFAULT_IDLE_YIELDS}.
    */
   public int idleYields() {
@@ -158,65 +158,66 @@ public final class LciOptions {
   }
 
   /**
-   * Returns for each loop which of the CPUs that its thread may use it is bound to, as an offset
-   * into them; empty if loops are not bound, the default. Unmodifiable.
+   * {@return for each loop which of the CPUs that its thread may use it is bound to, as an offset
+   * into them; empty if loops are not bound, the default} Unmodifiable.
    */
   public List<Integer> affinity() {
     return affinity == null ? List.of() : affinity;
   }
 
   /**
-   * Returns how many operations may be in flight per loop. Default {@value #DEFAULT_MAX_POSTED}.
+   * {@return how many operations may be in flight per loop} Default {@value #DEFAULT_MAX_POSTED}.
    */
   public int maxPosted() {
     return maxPosted == null ? DEFAULT_MAX_POSTED : maxPosted;
   }
 
   /**
-   * Returns how many refused operations may wait per loop; beyond it they end with {@link
-   * io.lci.error.ResourceExhaustedException}. Default {@value #DEFAULT_MAX_PARKED}.
+   * {@return how many refused operations may wait per loop; beyond it they end with {@link
+   * io.lci.error.ResourceExhaustedException}} Default {@value #DEFAULT_MAX_PARKED}.
    */
   public int maxParked() {
     return maxParked == null ? DEFAULT_MAX_PARKED : maxParked;
   }
 
-  /** Returns the time of the graceful part of {@link LciRuntime#close()}. Default 10 seconds. */
+  /** {@return the time of the graceful part of {@link LciRuntime#close()}} Default 10 seconds. */
   public Duration closeTimeout() {
     return closeTimeout == null ? DEFAULT_CLOSE_TIMEOUT : closeTimeout;
   }
 
   /**
-   * Returns the time after which a destination that accepts nothing is reported. Default 5 seconds.
+   * {@return the time after which a destination that accepts nothing is reported} Default 5
+   * seconds.
    */
   public Duration stallWarning() {
     return stallWarning == null ? DEFAULT_STALL_WARNING : stallWarning;
   }
 
-  /** Returns the time in one turn after which a loop is reported as blocked. Default 1 second. */
+  /** {@return the time in one turn after which a loop is reported as blocked} Default 1 second. */
   public Duration blockedWarning() {
     return blockedWarning == null ? DEFAULT_BLOCKED_WARNING : blockedWarning;
   }
 
   /**
-   * Returns the scheduler of deadlines, or null for {@link
-   * reactor.core.scheduler.Schedulers#parallel()}.
+   * {@return the scheduler of deadlines, or null for {@link
+   * reactor.core.scheduler.Schedulers#parallel()}}
    */
   public @Nullable Scheduler timer() {
     return timer;
   }
 
-  /** Returns the observer. Default {@link LciInstrumentation#NONE}. */
+  /** {@return the observer} Default {@link LciInstrumentation#NONE}. */
   public LciInstrumentation instrumentation() {
     return instrumentation;
   }
 
-  /** Returns the bounds of streams and RPC. Default {@link StreamLimits#defaults()}. */
+  /** {@return the bounds of streams and RPC} Default {@link StreamLimits#defaults()}. */
   public StreamLimits streamLimits() {
     return streamLimits;
   }
 
   /**
-   * Returns the attributes of the core that are set here; on effective options, all of them.
+   * {@return the attributes of the core that are set here; on effective options, all of them}
    * Unmodifiable.
    */
   public Map<String, String> attributes() {
@@ -512,7 +513,7 @@ public final class LciOptions {
       return this;
     }
 
-    /** Returns the options. */
+    /** {@return the options} */
     public LciOptions build() {
       return new LciOptions(this);
     }

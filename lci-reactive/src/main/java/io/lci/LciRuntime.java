@@ -115,16 +115,16 @@ public interface LciRuntime extends Disposable, AutoCloseable {
     return Runtimes.coreInfo();
   }
 
-  /** Returns the number of this rank, from 0. */
+  /** {@return the number of this rank, from 0} */
   int rank();
 
-  /** Returns how many ranks the job has. Fixed. */
+  /** {@return how many ranks the job has} Fixed. */
   int size();
 
-  /** Returns the effective options: every default and every source applied. */
+  /** {@return the effective options: every default and every source applied} */
   LciOptions options();
 
-  /** Returns the loops, by index. */
+  /** {@return the loops, by index} */
   List<LciLoop> loops();
 
   /**
@@ -255,7 +255,11 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    */
   Synchronizer synchronizer(int threshold);
 
-  /** Creates a counter. */
+  /**
+   * Creates a counter.
+   *
+   * @return it counts from 0
+   */
   Counter counter();
 
   /**
@@ -359,7 +363,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    */
   LciBuffer buffer(int bytes);
 
-  /** Returns the largest payload that travels in one packet, in bytes. */
+  /** {@return the largest payload that travels in one packet, in bytes} */
   int maxEager();
 
   /**
@@ -398,13 +402,15 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   Mono<PeerEvent> peerGone(int rank);
 
   /**
-   * Returns counters and gauges of this moment; after close, of the moment of closing. Any thread.
+   * {@return counters and gauges of this moment; after close, of the moment of closing} Any thread.
    */
   LciSnapshot snapshot();
 
   /**
-   * Completes when the runtime is closed; fails if closing failed. Signals on the thread that
-   * finished closing.
+   * Says when the runtime is closed.
+   *
+   * @return completes when it is; fails if closing failed. Signals on the thread that finished
+   *     closing
    */
   Mono<Void> onClose();
 

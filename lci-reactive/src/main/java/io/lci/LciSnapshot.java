@@ -103,7 +103,7 @@ public final class LciSnapshot {
     return value;
   }
 
-  /** Returns how many devices the runtime has. */
+  /** {@return how many devices the runtime has} */
   public int devices() {
     return devices.size();
   }
@@ -134,27 +134,27 @@ public final class LciSnapshot {
     return counter(name) - devices.stream().mapToLong(own -> own.getOrDefault(name, 0L)).sum();
   }
 
-  /** Returns all counters by name, in a stable order. Unmodifiable. */
+  /** {@return all counters by name, in a stable order} Unmodifiable. */
   public Map<String, Long> counters() {
     return counters;
   }
 
-  /** Returns the open inboxes. */
+  /** {@return the open inboxes} */
   public List<InboxState> inboxes() {
     return inboxes;
   }
 
-  /** Returns the destinations for which operations wait; empty where all is taken at once. */
+  /** {@return the destinations for which operations wait; empty where all is taken at once} */
   public List<WaitingState> waiting() {
     return waiting;
   }
 
-  /** Returns the packets that are free now. */
+  /** {@return the packets that are free now} */
   public long packetsFree() {
     return packetsFree;
   }
 
-  /** Returns the packets that exist now; the pool grows by chunks up to its limit. */
+  /** {@return the packets that exist now; the pool grows by chunks up to its limit} */
   public long packetsCapacity() {
     return packetsCapacity;
   }

@@ -575,129 +575,129 @@ public final class Op {
     return new Op(b);
   }
 
-  /** Returns what kind of operation this is. */
+  /** {@return what kind of operation this is} */
   public Kind kind() {
     return kind;
   }
 
-  /** Returns the peer, or {@link #ANY_SOURCE}. */
+  /** {@return the peer, or {@link #ANY_SOURCE}} */
   public int rank() {
     return rank;
   }
 
-  /** Returns the port of an active message or of a signal, else null. */
+  /** {@return the port of an active message or of a signal, else null} */
   public @Nullable Port port() {
     return port;
   }
 
-  /** Returns the port of this rank at which room for a reply is reserved, or null. */
+  /** {@return the port of this rank at which room for a reply is reserved, or null} */
   public @Nullable Port replyTo() {
     return replyTo;
   }
 
-  /** Returns whether this answers a request. */
+  /** {@return whether this answers a request} */
   public boolean isReply() {
     return reply;
   }
 
-  /** Returns what is sent or written; null for the others. */
+  /** {@return what is sent or written; null for the others} */
   public @Nullable Payload payload() {
     return payload;
   }
 
-  /** Returns the longest message a receive takes, or what a get reads, in bytes. */
+  /** {@return the longest message a receive takes, or what a get reads, in bytes} */
   public int receiveBytes() {
     return receiveBytes;
   }
 
-  /** Returns the region of a put or get, else null. */
+  /** {@return the region of a put or get, else null} */
   public @Nullable RemoteMemory remote() {
     return remote;
   }
 
-  /** Returns where in the region, in bytes. */
+  /** {@return where in the region, in bytes} */
   public long offset() {
     return offset;
   }
 
   /**
-   * Returns what a receive or get reads into; null if it is a list, or the completion's message.
+   * {@return what a receive or get reads into; null if it is a list, or the completion's message}
    */
   public @Nullable LciBuffer buffer() {
     return buffer;
   }
 
-  /** Returns the list that a receive or get reads into, or null. */
+  /** {@return the list that a receive or get reads into, or null} */
   public @Nullable BufferList buffers() {
     return buffers;
   }
 
-  /** Returns where each part of a put or get lies; null where all are one range. */
+  /** {@return where each part of a put or get lies; null where all are one range} */
   public @Nullable List<RemotePlace> places() {
     return places;
   }
 
-  /** Returns the tag. */
+  /** {@return the tag} */
   public long tag() {
     return tag;
   }
 
-  /** Returns the matching engine; null for the one that every rank has. */
+  /** {@return the matching engine; null for the one that every rank has} */
   public @Nullable MatchingEngine engine() {
     return engine;
   }
 
-  /** Returns the device index. */
+  /** {@return the device index} */
   public int device() {
     return device;
   }
 
-  /** Returns what send and receive compare. */
+  /** {@return what send and receive compare} */
   public Policy policy() {
     return policy;
   }
 
-  /** Returns when it has ended. */
+  /** {@return when it has ended} */
   public Semantic semantic() {
     return semantic;
   }
 
-  /** Returns the number that comes back in the completion. */
+  /** {@return the number that comes back in the completion} */
   public int userContext() {
     return userContext;
   }
 
-  /** Returns whether the answer retry is allowed. */
+  /** {@return whether the answer retry is allowed} */
   public boolean retryAllowed() {
     return retryAllowed;
   }
 
-  /** Returns whether the answer done is allowed. */
+  /** {@return whether the answer done is allowed} */
   public boolean doneAllowed() {
     return doneAllowed;
   }
 
-  /** Returns what is signalled at the end, or null. */
+  /** {@return what is signalled at the end, or null} */
   public @Nullable CompletionTarget target() {
     return target;
   }
 
-  /** Returns the consumer of the final outcome, or null. */
+  /** {@return the consumer of the final outcome, or null} */
   public @Nullable Consumer<? super PostOutcome> outcomeConsumer() {
     return onOutcome;
   }
 
-  /** Returns the consumer of a failure, or null. */
+  /** {@return the consumer of a failure, or null} */
   public @Nullable Consumer<? super LciException> errorConsumer() {
     return onError;
   }
 
-  /** Returns the deadline, or null. */
+  /** {@return the deadline, or null} */
   public @Nullable Duration deadline() {
     return deadline;
   }
 
-  /** Returns where its Mono is signalled; null for its home loop. */
+  /** {@return where its Mono is signalled; null for its home loop} */
   public @Nullable Scheduler signalOn() {
     return signalOn;
   }

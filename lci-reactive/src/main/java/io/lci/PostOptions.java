@@ -35,7 +35,17 @@ public record PostOptions(
 
   private static final PostOptions DEFAULTS = new PostOptions(0, DEFAULT_WINDOW, false, null, null);
 
-  /** Checks the values. */
+  /**
+   * Checks the values.
+   *
+   * @param loop index of the home loop, whose device is used
+   * @param window most elements that are taken from upstream and not yet reported, refused ones and
+   *     unrequested results included
+   * @param stopOnError whether the first failed operation ends the stream with its error
+   * @param deadline time of each operation from when it was taken from upstream, after which its
+   *     result is a {@link io.lci.error.DeadlineExceededException}
+   * @param signalOn where results and the end are signalled; null for the home loop
+   */
   public PostOptions {
     if (loop < 0) {
       throw new IllegalArgumentException("loop must not be negative: " + loop);
@@ -48,7 +58,7 @@ public record PostOptions(
     }
   }
 
-  /** Returns the defaults: loop 0, which also signals, window 256, errors are data, no deadline. */
+  /** {@return the defaults: loop 0, which also signals, window 256, errors are data, no deadline} */
   public static PostOptions defaults() {
     return DEFAULTS;
   }

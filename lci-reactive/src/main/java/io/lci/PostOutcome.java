@@ -40,17 +40,17 @@ public enum PostOutcome {
   /** An earlier operation for the same destination still waits; this one was not attempted. */
   RETRY_ORDER;
 
-  /** Returns whether the operation finished and nothing follows. */
+  /** {@return whether the operation finished and nothing follows} */
   public boolean isDone() {
     return this == DONE || this == DONE_BACKLOG;
   }
 
-  /** Returns whether exactly one completion follows. */
+  /** {@return whether exactly one completion follows} */
   public boolean isPosted() {
     return this == POSTED || this == POSTED_BACKLOG;
   }
 
-  /** Returns whether nothing happened and the operation may be tried again. */
+  /** {@return whether nothing happened and the operation may be tried again} */
   public boolean isRetry() {
     return !isDone() && !isPosted();
   }

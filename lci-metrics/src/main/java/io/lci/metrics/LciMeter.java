@@ -18,10 +18,10 @@ import org.jspecify.annotations.Nullable;
  */
 public interface LciMeter extends MeterDocumentation {
 
-  /** Returns what the meter is. */
+  /** {@return what the meter is} */
   MeterDefinition definition();
 
-  /** Returns every meter, subsystem by subsystem. */
+  /** {@return every meter, subsystem by subsystem} */
   static List<LciMeter> all() {
     return Stream.<LciMeter[]>of(
             OperationMeters.values(),

@@ -61,7 +61,7 @@ public enum LciTags implements KeyName {
     return key;
   }
 
-  /** Returns what its values are, in one line. */
+  /** {@return what its values are, in one line} */
   public String description() {
     return description;
   }

@@ -71,27 +71,27 @@ public final class MeterDefinition {
         name, Meter.Type.TIMER, "seconds", description, WhenAbsent.ZERO, null, tags);
   }
 
-  /** Returns the name, lower case with dots. */
+  /** {@return the name, lower case with dots} */
   public String name() {
     return name;
   }
 
-  /** Returns the type. */
+  /** {@return the type} */
   public Meter.Type type() {
     return type;
   }
 
-  /** Returns the unit, or null where the value is a bare number. */
+  /** {@return the unit, or null where the value is a bare number} */
   public @Nullable String baseUnit() {
     return baseUnit;
   }
 
-  /** Returns what it says, in one line. */
+  /** {@return what it says, in one line} */
   public String description() {
     return description;
   }
 
-  /** Returns the tag keys that all its series have. */
+  /** {@return the tag keys that all its series have} */
   public List<LciTags> tags() {
     return tags;
   }

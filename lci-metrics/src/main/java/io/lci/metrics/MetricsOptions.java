@@ -45,7 +45,7 @@ public final class MetricsOptions {
     this.server = server;
   }
 
-  /** Returns options without extra tags, peers' ranks and observations. */
+  /** {@return options without extra tags, peers' ranks and observations} */
   public static MetricsOptions defaults() {
     return DEFAULTS;
   }
@@ -110,17 +110,17 @@ public final class MetricsOptions {
     return new MetricsOptions(extraTags, peerRanks, observations, forClients, forServers);
   }
 
-  /** Returns the tags that every meter gets. */
+  /** {@return the tags that every meter gets} */
   public Tags extraTags() {
     return extraTags;
   }
 
-  /** Returns how many peers have series of their own. */
+  /** {@return how many peers have series of their own} */
   public int peerRanks() {
     return peerRanks;
   }
 
-  /** Returns where observations go; {@link ObservationRegistry#NOOP} by default. */
+  /** {@return where observations go; {@link ObservationRegistry#NOOP} by default} */
   public ObservationRegistry observations() {
     return observations;
   }

@@ -92,7 +92,7 @@ public enum RpcObservations implements ObservationDocumentation {
       return key;
     }
 
-    /** Returns what its values are, in one line. */
+    /** {@return what its values are, in one line} */
     public String description() {
       return description;
     }
@@ -108,7 +108,7 @@ public enum RpcObservations implements ObservationDocumentation {
       return "peer";
     }
 
-    /** Returns what its values are, in one line. */
+    /** {@return what its values are, in one line} */
     public String description() {
       return "the other side's rank";
     }
@@ -125,12 +125,12 @@ public enum RpcObservations implements ObservationDocumentation {
       setCarrier(exchange);
     }
 
-    /** Returns the call. */
+    /** {@return the call} */
     public RpcExchange exchange() {
       return exchange;
     }
 
-    /** Returns how it ended; null while it runs. */
+    /** {@return how it ended; null while it runs} */
     public RpcExchange.@Nullable Outcome outcome() {
       return outcome;
     }
@@ -151,12 +151,12 @@ public enum RpcObservations implements ObservationDocumentation {
       setCarrier(exchange);
     }
 
-    /** Returns the call. */
+    /** {@return the call} */
     public RpcExchange exchange() {
       return exchange;
     }
 
-    /** Returns how it ended; null while it runs. */
+    /** {@return how it ended; null while it runs} */
     public RpcExchange.@Nullable Outcome outcome() {
       return outcome;
     }

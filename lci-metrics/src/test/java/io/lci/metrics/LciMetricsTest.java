@@ -184,6 +184,46 @@ class LciMetricsTest {
     assertThat(gauge("lci.packets.free")).isZero();
   }
 
+  @Test
+  void loopsAreCountedApart() {
+    fake.counters.put("loop_enters", 10L);
+    fake.second.put("loop_enters", 20L);
+    fake.second.put("loop_stalls", 3L);
+    fake.counters.put("loop_parks", 4L);
+    fake.second.put("loop_uncaught", 5L);
+    metrics.bindTo(registry);
+    assertThat(counter("lci.loop.enters", "loop", "0")).isEqualTo(10);
+    assertThat(counter("lci.loop.enters", "loop", "1")).isEqualTo(20);
+    assertThat(counter("lci.loop.stalls", "loop", "0")).isZero();
+    assertThat(counter("lci.loop.stalls", "loop", "1")).isEqualTo(3);
+    assertThat(counter("lci.loop.parks", "loop", "0")).isEqualTo(4);
+    assertThat(counter("lci.loop.uncaught", "loop", "1")).isEqualTo(5);
+  }
+
+  @Test
+  void matchingQueuesAndMemoryAreOfTheRuntime() {
+    fake.rest.put("unexpected_stored", 7L);
+    fake.rest.put("receives_pending", 8L);
+    fake.counters.put("statuses_pushed", 10L);
+    fake.second.put("statuses_pushed", 20L);
+    fake.rest.put("statuses_popped", 24L);
+    fake.rest.put("memory_regions", 2L);
+    fake.rest.put("memory_allocated", 4096L);
+    metrics.bindTo(registry);
+    assertThat(gauge("lci.matching.unexpected")).isEqualTo(7);
+    assertThat(gauge("lci.matching.receives")).isEqualTo(8);
+    assertThat(counter("lci.queues.pushed")).isEqualTo(30);
+    assertThat(counter("lci.queues.popped")).isEqualTo(24);
+    assertThat(gauge("lci.queues.depth")).isEqualTo(6);
+    assertThat(gauge("lci.memory.regions")).isEqualTo(2);
+    assertThat(gauge("lci.memory.allocated")).isEqualTo(4096);
+    fake.rest.put("unexpected_stored", 0L);
+    fake.rest.put("statuses_popped", 31L); // read a moment after the other
+    nextScrape();
+    assertThat(gauge("lci.matching.unexpected")).isZero();
+    assertThat(gauge("lci.queues.depth")).isZero();
+  }
+
   // Inboxes
 
   @Test

@@ -16,7 +16,7 @@ import reactor.core.publisher.Mono;
  * @since 0.1
  */
 public interface Inbox extends Disposable {
-  /** Returns the port. */
+  /** {@return the port} */
   Port port();
 
   /**
@@ -101,14 +101,18 @@ public interface Inbox extends Disposable {
   List<Inbox> partitions();
 
   /**
-   * Returns how many messages are stored here and not yet delivered. A recent value; any thread.
+   * {@return how many messages are stored here and not yet delivered} A recent value; any thread.
    */
   int depth();
 
-  /** Returns the most messages that may be stored. */
+  /** {@return the most messages that may be stored} */
   int capacity();
 
-  /** Completes on the home loop when the port is closed; fails if it could not be opened. */
+  /**
+   * Says when the port is closed.
+   *
+   * @return completes on the home loop when it is; fails if it could not be opened
+   */
   Mono<Void> onClose();
 
   /**

@@ -42,7 +42,18 @@ public record InboxOptions(
   private static final InboxOptions DEFAULTS =
       new InboxOptions(DEFAULT_MESSAGES, DEFAULT_BYTES, 0, DEFAULT_RETAINED, 0, 0, 1, null);
 
-  /** Checks the values. */
+  /**
+   * Checks the values.
+   *
+   * @param messages most messages stored or granted to senders
+   * @param bytes most payload bytes stored or granted to senders
+   * @param loop index of the home loop
+   * @param maxRetained most messages of {@link Inbox#receiveRetained()} that are not released
+   * @param replies room for so many replies besides the capacity
+   * @param replyBytes most bytes of such a reply
+   * @param partitions parts of the port, each with its own loop
+   * @param signalOn where subscribers are signalled
+   */
   public InboxOptions {
     if (messages < 1) {
       throw new IllegalArgumentException("messages must be at least 1: " + messages);
@@ -66,7 +77,7 @@ public record InboxOptions(
     }
   }
 
-  /** Returns the defaults: 1,024 messages, 8 MiB, loop 0, 64 retained, no room for replies. */
+  /** {@return the defaults: 1,024 messages, 8 MiB, loop 0, 64 retained, no room for replies} */
   public static InboxOptions defaults() {
     return DEFAULTS;
   }

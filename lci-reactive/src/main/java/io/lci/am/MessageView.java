@@ -14,13 +14,13 @@ import java.nio.ByteBuffer;
  * @since 0.1
  */
 public interface MessageView {
-  /** Returns the sender's rank. */
+  /** {@return the sender's rank} */
   int rank();
 
-  /** Returns the tag, all 64 bits as sent; 0 if the sender set none. */
+  /** {@return the tag, all 64 bits as sent; 0 if the sender set none} */
   long tag();
 
-  /** Returns the payload's size in bytes. */
+  /** {@return the payload's size in bytes} */
   int size();
 
   /**
@@ -92,19 +92,19 @@ public interface MessageView {
    */
   void copyTo(ByteBuffer target);
 
-  /** Returns a copy of the payload. */
+  /** {@return a copy of the payload} */
   default byte[] toByteArray() {
     byte[] bytes = new byte[size()];
     getBytes(0, bytes, 0, bytes.length);
     return bytes;
   }
 
-  /** Returns the payload as UTF-8 text. */
+  /** {@return the payload as UTF-8 text} */
   default String utf8() {
     return new String(toByteArray(), java.nio.charset.StandardCharsets.UTF_8);
   }
 
-  /** Returns a message of its own that stays valid. */
+  /** {@return a message of its own that stays valid} */
   default Message copy() {
     return new Message(rank(), tag(), toByteArray());
   }

@@ -12,7 +12,7 @@ import java.util.Objects;
  * @since 0.1
  */
 public interface Payload {
-  /** Returns the size in bytes. */
+  /** {@return the size in bytes} */
   int size();
 
   /**
@@ -22,7 +22,7 @@ public interface Payload {
    */
   void writeTo(PayloadWriter out);
 
-  /** Returns the payload of no bytes. */
+  /** {@return the payload of no bytes} */
   static Payload empty() {
     return of(new byte[0]);
   }

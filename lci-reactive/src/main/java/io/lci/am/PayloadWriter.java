@@ -111,6 +111,6 @@ public interface PayloadWriter {
     return putBytes(text.toString().getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Returns how many bytes were written. */
+  /** {@return how many bytes were written} */
   int size();
 }

@@ -19,7 +19,12 @@ public record Port(int number, String name) {
    */
   public static final int MAX_NUMBER = 32_767;
 
-  /** Checks number and name. */
+  /**
+   * Checks number and name.
+   *
+   * @param number 1 to {@value #MAX_NUMBER}
+   * @param name not empty
+   */
   public Port {
     if (number < 1 || number > MAX_NUMBER) {
       throw new IllegalArgumentException("port number must be in 1.." + MAX_NUMBER + ": " + number);

@@ -21,6 +21,6 @@ public interface RetainedMessage extends MessageView {
   /** Gives the memory back. Any thread, once; later calls do nothing. */
   void release();
 
-  /** Returns whether it was released. */
+  /** {@return whether it was released} */
   boolean isReleased();
 }

@@ -25,7 +25,7 @@ public record SendResult<T>(
     PostOutcome outcome,
     @Nullable LciException error,
     @Nullable Completion completion) {
-  /** Returns whether the operation succeeded. */
+  /** {@return whether the operation succeeded} */
   public boolean isSuccess() {
     return error == null;
   }

@@ -14,7 +14,7 @@ import reactor.core.publisher.Mono;
  * @since 0.1
  */
 public interface Sender {
-  /** Returns the port. */
+  /** {@return the port} */
   Port port();
 
   /**

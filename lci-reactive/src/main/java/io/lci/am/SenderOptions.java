@@ -41,7 +41,19 @@ public record SenderOptions(
   private static final SenderOptions DEFAULTS =
       new SenderOptions(0, DEFAULT_WINDOW, false, null, ANY_DEVICE, null, null);
 
-  /** Checks the values. */
+  /**
+   * Checks the values.
+   *
+   * @param loop index of the home loop
+   * @param window most elements of one bulk send that are taken from upstream and not yet reported,
+   *     refused ones included
+   * @param stopOnError whether the first failed element ends a bulk send with its error
+   * @param replyTo port of this rank at which each message reserves room for its reply
+   * @param device device whose rings are used, and whose loop is then the home loop
+   * @param signalOn where results and ends are signalled
+   * @param deadline time of each message, of a bulk send from when its element was taken from
+   *     upstream, after which it fails with {@link io.lci.error.DeadlineExceededException}
+   */
   public SenderOptions {
     if (loop < 0) {
       throw new IllegalArgumentException("loop must not be negative: " + loop);
@@ -57,7 +69,7 @@ public record SenderOptions(
     }
   }
 
-  /** Returns the defaults: loop 0, window 256, errors are data, no deadline. */
+  /** {@return the defaults: loop 0, window 256, errors are data, no deadline} */
   public static SenderOptions defaults() {
     return DEFAULTS;
   }

@@ -17,9 +17,13 @@ import reactor.core.publisher.Mono;
  * @since 0.1
  */
 public interface CompletionGraph extends Disposable {
-  /** A node of one graph; names its result in a {@link GraphResult}. */
+  /**
+   * A node of one graph; names its result in a {@link GraphResult}.
+   *
+   * @param <T> the type of the result
+   */
   interface Node<T> {
-    /** Returns what it is, for those who read. */
+    /** {@return what it is, for those who read} */
     String name();
   }
 
@@ -83,7 +87,7 @@ public interface CompletionGraph extends Disposable {
    */
   Mono<GraphResult> run();
 
-  /** Returns the graph in the language of Graphviz. */
+  /** {@return the graph in the language of Graphviz} */
   String toDot();
 
   /** Frees the graph; a run under way is cancelled. */

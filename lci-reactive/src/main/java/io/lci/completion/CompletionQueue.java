@@ -23,7 +23,7 @@ public interface CompletionQueue extends CompletionTarget, Disposable {
    */
   Flux<Completion> completions();
 
-  /** Returns how many completions are there and not yet delivered. A recent value; any thread. */
+  /** {@return how many completions are there and not yet delivered} A recent value; any thread. */
   long length();
 
   /** Frees the queue and what is in it, once no operation or port is bound to it. */

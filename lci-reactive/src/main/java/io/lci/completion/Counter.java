@@ -11,7 +11,7 @@ import reactor.core.publisher.Mono;
  * @since 0.1
  */
 public interface Counter extends CompletionTarget, Disposable {
-  /** Returns the count. */
+  /** {@return the count} */
   long get();
 
   /**

@@ -25,7 +25,13 @@ public record QueueOptions(Kind kind, int capacity, int loop) {
 
   private static final QueueOptions DEFAULTS = new QueueOptions(Kind.DEFAULT, 0, 0);
 
-  /** Checks the values. */
+  /**
+   * Checks the values.
+   *
+   * @param kind the structure behind it
+   * @param capacity most completions that an array stores
+   * @param loop index of the home loop, where everything is signalled
+   */
   public QueueOptions {
     if (capacity < 0) {
       throw new IllegalArgumentException("capacity must not be negative: " + capacity);
@@ -35,7 +41,7 @@ public record QueueOptions(Kind kind, int capacity, int loop) {
     }
   }
 
-  /** Returns the defaults. */
+  /** {@return the defaults} */
   public static QueueOptions defaults() {
     return DEFAULTS;
   }

@@ -14,7 +14,7 @@ import reactor.core.publisher.Mono;
  * @since 0.1
  */
 public interface Synchronizer extends CompletionTarget, Disposable {
-  /** Returns how many signals make a firing. */
+  /** {@return how many signals make a firing} */
   int threshold();
 
   /**

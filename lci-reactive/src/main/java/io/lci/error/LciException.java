@@ -73,37 +73,37 @@ public class LciException extends RuntimeException {
     this.detail = detail;
   }
 
-  /** Returns what was attempted, for example {@code "am"}. */
+  /** {@return what was attempted, for example {@code "am"}} */
   public final String operation() {
     return detail.operation();
   }
 
-  /** Returns the peer's rank, or {@link #NONE}. */
+  /** {@return the peer's rank, or {@link #NONE}} */
   public final int rank() {
     return detail.rank();
   }
 
-  /** Returns the port number (matching engine for send and receive), or {@link #NONE}. */
+  /** {@return the port number (matching engine for send and receive), or {@link #NONE}} */
   public final int port() {
     return detail.port();
   }
 
-  /** Returns the device index, or {@link #NONE}. */
+  /** {@return the device index, or {@link #NONE}} */
   public final int device() {
     return detail.device();
   }
 
-  /** Returns the name of the code, for example {@code "error_port_closed"}. */
+  /** {@return the name of the code, for example {@code "error_port_closed"}} */
   public final String code() {
     return detail.code();
   }
 
-  /** Returns the circumstances and what to do; may be empty. */
+  /** {@return the circumstances and what to do; may be empty} */
   public final String hint() {
     return detail.hint();
   }
 
-  /** Returns all of the above as one value. */
+  /** {@return all of the above as one value} */
   public final Detail detail() {
     return detail;
   }

@@ -21,7 +21,7 @@ public record EngineOptions(Store store, @Nullable MakeKey makeKey) {
 
   private static final EngineOptions DEFAULTS = new EngineOptions(Store.MAP, null);
 
-  /** Returns the defaults: a hash table, keys of rank, tag and policy. */
+  /** {@return the defaults: a hash table, keys of rank, tag and policy} */
   public static EngineOptions defaults() {
     return DEFAULTS;
   }

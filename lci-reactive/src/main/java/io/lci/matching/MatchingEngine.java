@@ -14,7 +14,7 @@ public interface MatchingEngine extends Disposable {
   /** Largest number of an engine of the program. */
   int MAX_NUMBER = 254;
 
-  /** Returns its number, the same on every rank. */
+  /** {@return its number, the same on every rank} */
   int number();
 
   /**

@@ -16,7 +16,11 @@ public record BufferList(List<LciBuffer> parts) implements Payload {
   /** Most buffers of a list. */
   public static final int MAX_PARTS = 65_536;
 
-  /** Copies the list and checks its length. */
+  /**
+   * Copies the list and checks its length.
+   *
+   * @param parts at most {@value #MAX_PARTS}
+   */
   public BufferList {
     parts = List.copyOf(parts);
     if (parts.size() > MAX_PARTS) {

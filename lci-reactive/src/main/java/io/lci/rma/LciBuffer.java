@@ -16,7 +16,7 @@ import java.util.List;
  * @since 0.1
  */
 public interface LciBuffer extends Payload {
-  /** Returns a little-endian view of all its bytes, at position 0; each call a new one. */
+  /** {@return a little-endian view of all its bytes, at position 0; each call a new one} */
   ByteBuffer view();
 
   /**

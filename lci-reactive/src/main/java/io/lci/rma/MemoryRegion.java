@@ -15,10 +15,10 @@ import reactor.core.publisher.Mono;
  * @since 0.1
  */
 public interface MemoryRegion extends Disposable {
-  /** Returns the bytes by which another rank opens the region; a new copy each time. */
+  /** {@return the bytes by which another rank opens the region; a new copy each time} */
   byte[] handle();
 
-  /** Returns its length in bytes. */
+  /** {@return its length in bytes} */
   long size();
 
   /**

@@ -21,10 +21,10 @@ import reactor.core.publisher.Mono;
  * @since 0.1
  */
 public interface RemoteMemory extends Disposable {
-  /** Returns the rank whose memory it is. */
+  /** {@return the rank whose memory it is} */
   int rank();
 
-  /** Returns the length of the region in bytes. */
+  /** {@return the length of the region in bytes} */
   long size();
 
   /**

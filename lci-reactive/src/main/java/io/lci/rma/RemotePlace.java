@@ -12,7 +12,12 @@ import java.util.Objects;
  * @since 0.1
  */
 public record RemotePlace(RemoteMemory memory, long offset) {
-  /** Checks the offset. */
+  /**
+   * Checks the offset.
+   *
+   * @param memory an opened region
+   * @param offset bytes from its start
+   */
   public RemotePlace {
     Objects.checkFromToIndex(0, offset, memory.size());
   }

@@ -16,14 +16,18 @@ import org.jspecify.annotations.Nullable;
 public record CallOptions(@Nullable Duration deadline) {
   private static final CallOptions DEFAULTS = new CallOptions(null);
 
-  /** Checks the value. */
+  /**
+   * Checks the value.
+   *
+   * @param deadline how long the whole call may take, from its first request on
+   */
   public CallOptions {
     if (deadline != null && (deadline.isNegative() || deadline.isZero())) {
       throw new IllegalArgumentException("deadline must be positive: " + deadline);
     }
   }
 
-  /** Returns the defaults: no deadline. */
+  /** {@return the defaults: no deadline} */
   public static CallOptions defaults() {
     return DEFAULTS;
   }

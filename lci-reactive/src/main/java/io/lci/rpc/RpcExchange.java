@@ -37,24 +37,24 @@ public interface RpcExchange {
     LOST
   }
 
-  /** Returns who looks. */
+  /** {@return who looks} */
   Side side();
 
-  /** Returns how the function is called. */
+  /** {@return how the function is called} */
   Interaction interaction();
 
-  /** Returns the function's name. */
+  /** {@return the function's name} */
   String function();
 
-  /** Returns the other rank. */
+  /** {@return the other rank} */
   int rank();
 
-  /** Returns the Reactor context of the caller's subscriber; empty on the server. */
+  /** {@return the Reactor context of the caller's subscriber; empty on the server} */
   ContextView context();
 
   /**
-   * Returns the W3C trace context that travels with the request: what the client's observer set; on
-   * the server what came; null if there is none.
+   * {@return the W3C trace context that travels with the request: what the client's observer set;
+   * on the server what came; null if there is none}
    */
   @Nullable String traceparent();
 

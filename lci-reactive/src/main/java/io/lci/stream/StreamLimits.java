@@ -53,7 +53,15 @@ public record StreamLimits(
           DEFAULT_ITEM_BYTES,
           DEFAULT_REASSEMBLY_BYTES);
 
-  /** Checks the values. */
+  /**
+   * Checks the values.
+   *
+   * @param streams most long exchanges at a time
+   * @param requests most short exchanges at a time
+   * @param waiting most short exchanges that wait for a place
+   * @param itemBytes most bytes of an item, request or reply
+   * @param reassemblyBytes most bytes of items that are being put together of several frames
+   */
   public StreamLimits {
     check("streams", streams, 1, MOST);
     check("requests", requests, 1, MOST);
@@ -69,7 +77,7 @@ public record StreamLimits(
     }
   }
 
-  /** Returns the defaults. */
+  /** {@return the defaults} */
   public static StreamLimits defaults() {
     return DEFAULTS;
   }

@@ -17,7 +17,12 @@ public record SubscribeOptions(Duration awaitPublisher) {
 
   private static final SubscribeOptions DEFAULTS = new SubscribeOptions(Duration.ZERO);
 
-  /** Checks the value. */
+  /**
+   * Checks the value.
+   *
+   * @param awaitPublisher how long the publishing rank waits for the name before the subscription
+   *     ends with {@link io.lci.error.NoSuchStreamException}
+   */
   public SubscribeOptions {
     if (awaitPublisher.isNegative() || awaitPublisher.compareTo(MAX_AWAIT) > 0) {
       throw new IllegalArgumentException(
@@ -25,7 +30,7 @@ public record SubscribeOptions(Duration awaitPublisher) {
     }
   }
 
-  /** Returns the defaults: an unknown name is an error at once. */
+  /** {@return the defaults: an unknown name is an error at once} */
   public static SubscribeOptions defaults() {
     return DEFAULTS;
   }

@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,12 +59,15 @@ final class ScriptedCore {
   /** What it writes while it closes. */
   final List<Map.Entry<Integer, String>> lastWords = new ArrayList<>();
 
-  /** Completion objects that were freed when they were gone already. */
+  /** Hears of each port that is opened. */
+  IntConsumer opening = port -> {};
+
+  /** Objects, graphs and memory that were freed when they were gone already. */
   final AtomicInteger freedTwice = new AtomicInteger();
 
   private final AtomicLong lastObject = new AtomicLong();
 
-  /** By handle: what a counter has counted, or how much a queue holds. */
+  /** By handle: what a counter has counted, or how much a queue holds; else 0. */
   private final Map<Long, AtomicLong> objects = new ConcurrentHashMap<>();
 
   private final NativeCalls real = NativeLibrary.load().calls();
@@ -102,7 +106,12 @@ final class ScriptedCore {
                       case "laneSynchronizerCreate" -> create(arguments[2]);
                       case "counterCreate" -> create(arguments[1]);
                       case "compId" -> (int) (long) arguments[0];
-                      case "compFree" -> free((long) arguments[0]);
+                      case "compFree", "memoryFree", "memoryDeregister" ->
+                          free((long) arguments[0]);
+                      case "remoteClose" -> free((long) arguments[1]);
+                      case "laneGraphCreate" -> create(arguments[8]);
+                      case "laneGraphFree" -> free((int) arguments[1]);
+                      case "laneOpenPart" -> open((int) arguments[1]);
                       case "counterGet", "queueLength" -> count((long) arguments[0]).get();
                       case "counterSet" -> set((long) arguments[0], (long) arguments[1]);
                       case "queuePopMany" -> pop((long) arguments[0], (int) arguments[2]);
@@ -191,20 +200,59 @@ final class ScriptedCore {
     ring();
   }
 
+  /** The next full enter fires a host node of a graph; its answer has the graph's id as context. */
+  void graphFires(int id, int node) {
+    records.add(() -> graphRecord(Codes.RECORD_HOST_NODE, id, node, Codes.DONE));
+    ring();
+  }
+
+  /** The next full enter ends the run of a graph. */
+  void graphEnds(int id, int code) {
+    records.add(() -> graphRecord(Codes.RECORD_GRAPH, id, 0, code));
+    ring();
+  }
+
+  private void graphRecord(int kind, int id, int node, int code) {
+    int at = nextRecord(kind);
+    lane.putInt(at + Layout.RECORD_RANK, node);
+    lane.putShort(at + Layout.RECORD_CODE, (short) code);
+    lane.putLong(at + Layout.RECORD_CONTEXT, id);
+  }
+
+  /** Makes something that can be freed, and returns its handle. Any thread. */
+  long object() {
+    long handle = lastObject.incrementAndGet();
+    objects.put(handle, new AtomicLong());
+    return handle;
+  }
+
+  /** The handle or id of what was made last. */
+  int lastObject() {
+    return lastObject.intValue();
+  }
+
+  /** Whether it was freed, or never made. Any thread. */
+  boolean isGone(long handle) {
+    return !objects.containsKey(handle);
+  }
+
   private AtomicLong count(long handle) {
     return objects.getOrDefault(handle, new AtomicLong());
   }
 
   private int create(Object out) {
-    long handle = lastObject.incrementAndGet();
-    objects.put(handle, new AtomicLong());
-    return out(out, handle);
+    return out(out, object());
   }
 
   private int free(long handle) {
     if (objects.remove(handle) == null) {
       freedTwice.incrementAndGet();
     }
+    return Codes.DONE;
+  }
+
+  private int open(int port) {
+    opening.accept(port);
     return Codes.DONE;
   }
 

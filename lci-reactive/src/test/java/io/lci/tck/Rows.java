@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.tck;
 
+import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.PostOptions;
@@ -135,8 +136,11 @@ final class Rows {
   /** Which are made of operators, and inherit from them. */
   static List<Row> composed() {
     return List.of(
+        row("LciRuntime.connect", Kind.ONE, (w, n) -> LciRuntime.connect(w.connecting()))
+            .failing(w -> LciRuntime.connect(impossible())),
         row("LciRuntime.exchange(bytes)", Kind.ONE, (w, n) -> w.alone().exchange(new byte[1]))
             .done(),
+        row("LciRuntime.exchange(region)", Kind.ONE, (w, n) -> w.alone().exchange(w.own())).done(),
         row("LciRuntime.peerGone", Kind.ONE, (w, n) -> w.left().peerGone(1)).done(),
         row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES)).done(),
         row(
@@ -156,6 +160,11 @@ final class Rows {
                 Kind.NONE,
                 (w, n) -> w.closed().disposeGracefully(TckWorld.LIMIT))
             .done());
+  }
+
+  /** No core has such an attribute. */
+  private static LciOptions impossible() {
+    return LciOptions.builder().attribute("no_such_attribute", "1").build();
   }
 
   private static Op am(TckWorld world) {

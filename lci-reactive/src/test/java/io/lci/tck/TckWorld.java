@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.tck;
 
+import io.lci.LciInstrumentation;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.LciSnapshot;
@@ -22,7 +23,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -56,12 +59,17 @@ final class TckWorld implements AutoCloseable {
   private final Rpc closedRpc;
   private final Disposable sink;
   private final MemoryRegion region;
+  private final MemoryRegion own;
+  private final LciOptions connecting;
   private final RemoteMemory remote;
   private final AtomicInteger ports = new AtomicInteger(1);
   private final AtomicInteger streams = new AtomicInteger();
 
   /** Requests of channels whose handler does not take them itself. */
   private final BlockingQueue<Flux<Message>> held = new LinkedBlockingQueue<>();
+
+  /** Runtimes that connected: the rules give nobody the elements. */
+  private final Queue<LciRuntime> connected = new ConcurrentLinkedQueue<>();
 
   private Disposable.Composite used = Disposables.composite();
 
@@ -86,6 +94,18 @@ final class TckWorld implements AutoCloseable {
     sink = pair.rank(1).inbox(SINK).handle(m -> {});
     region = pair.rank(1).allocate(REGION);
     remote = here().remote(1, region.handle());
+    own = alone().allocate(REGION);
+    connecting =
+        options
+            .mutate()
+            .instrumentation(
+                new LciInstrumentation() {
+                  @Override
+                  public void runtimeStarted(LciRuntime runtime) {
+                    connected.add(runtime);
+                  }
+                })
+            .build();
     pair.rank(1).rpc().serve(FUNCTION, new Numbers());
     pair.rank(1).rpc().serve(HELD, RpcHandler.channel(this::hold));
   }
@@ -211,6 +231,16 @@ final class TckWorld implements AutoCloseable {
     return inbox;
   }
 
+  /** A region of the rank alone. */
+  MemoryRegion own() {
+    return own;
+  }
+
+  /** Options of a runtime that is closed when the row was run, if nobody did before. */
+  LciOptions connecting() {
+    return connecting;
+  }
+
   /** Disposes of it when the row was run: its end must not meet the next rule. */
   <T extends Disposable> T use(T resource) {
     used.add(resource);
@@ -221,6 +251,9 @@ final class TckWorld implements AutoCloseable {
   void clean() {
     used.dispose();
     used = Disposables.composite();
+    for (LciRuntime runtime = connected.poll(); runtime != null; runtime = connected.poll()) {
+      runtime.close();
+    }
   }
 
   /** Closes everything and looks at the ledgers; what is lent is nobody's fault here. */
