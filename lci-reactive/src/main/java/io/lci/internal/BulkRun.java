@@ -80,6 +80,11 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   /** Posts the element. Its end, now or later, is {@link #accepted} or {@link #report}. */
   abstract void submit(T item);
 
+  /** Whether whatever is submitted next would only wait behind what was. */
+  boolean isHeldUp() {
+    return false;
+  }
+
   /** Takes back what the core has not accepted, each through {@link #gone} and {@link #discard}. */
   abstract void withdraw();
 
@@ -238,6 +243,9 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
   private void pull(Fuseable.QueueSubscription<T> source) {
     while (outstanding < window && !isOver() && failure == null && !upstreamDone) {
+      if (received > finished && isHeldUp()) {
+        return; // the fate of what waits brings us back
+      }
       if (loop.hasPostedEnough()) {
         schedule(); // the rest in the next turn
         return;

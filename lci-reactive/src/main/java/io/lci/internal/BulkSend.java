@@ -45,6 +45,11 @@ final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
   }
 
   @Override
+  boolean isHeldUp() {
+    return hasOneRank() && lastTarget != null && lastTarget.count > 0;
+  }
+
+  @Override
   void withdraw() {
     for (Destination destination : slowDestinations) {
       loop.outbox().unparkAll(this, destination);

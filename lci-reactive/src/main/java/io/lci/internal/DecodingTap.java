@@ -4,11 +4,12 @@ package io.lci.internal;
 import io.lci.am.MessageView;
 import java.util.Objects;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
 
 /** Hands on what a decoder makes of each message. */
-final class DecodingTap<T> extends InboxTap<T> {
+final class DecodingTap<T> extends FusingTap<T> {
   private final Function<? super MessageView, ? extends T> decoder;
 
   DecodingTap(
@@ -20,17 +21,15 @@ final class DecodingTap<T> extends InboxTap<T> {
   }
 
   @Override
-  void message(MessageView view) {
-    T value;
+  @Nullable T take(MessageView view) {
     try {
-      value = decode(decoder, view);
+      return decode(decoder, view);
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
       inbox.pause(this);
       fail(e);
-      return;
+      return null;
     }
-    emit(value);
   }
 
   /** What the decoder makes of it: never null, nor the view, which dies. */

@@ -32,6 +32,14 @@ final class Dispatcher {
   /** By rank, how many devices of the lane have told of its end. */
   private final Map<Integer, Integer> endsTold = new HashMap<>();
 
+  /** The first record that nobody has been given yet, and the end of those there are. */
+  private int head;
+
+  private int tail;
+
+  /** How many were given in this drain. */
+  private int given;
+
   /** Where the message that is being dispatched has its record. */
   private int current;
 
@@ -81,42 +89,46 @@ final class Dispatcher {
 
   /** Reads every record there is; the core may have them back at the next full enter. */
   int dispatch() {
-    int head = lane.completionHead();
-    int tail = lane.completionTail();
+    head = lane.completionHead();
+    tail = lane.completionTail();
     if (head == tail) {
       return 0;
     }
-    int count = 0;
+    given = 0;
     while (head != tail) {
-      head += dispatch(lane.record(head));
-      if (++count % FLUSH_AFTER == 0) {
-        loop.outbox().flush();
-      }
+      dispatch(lane.record(head));
+      flushNowAndThen();
     }
     lane.completionHead(tail);
-    records += count;
-    return count;
+    records += given;
+    return given;
   }
 
-  /** Returns how many records this one occupies. */
-  private int dispatch(int record) {
+  private void flushNowAndThen() {
+    if (++given % FLUSH_AFTER == 0) {
+      loop.outbox().flush();
+    }
+  }
+
+  private void dispatch(int record) {
     ByteBuffer memory = lane.memory;
     int kind = memory.get(record + Layout.RECORD_KIND);
     int flags = memory.get(record + Layout.RECORD_FLAGS);
     int rank = memory.getInt(record + Layout.RECORD_RANK);
     int size = memory.getInt(record + Layout.RECORD_SIZE_FIELD);
-    return kind == Codes.RECORD_MESSAGE
-        ? message(record, flags, rank, size)
-        : event(record, kind, flags, rank, size);
+    if (kind == Codes.RECORD_MESSAGE) {
+      message(record, flags, rank, size);
+    } else {
+      head += kind == Codes.RECORD_PAD ? size : 1;
+      event(record, kind, flags, rank, size);
+    }
   }
 
-  private int event(int record, int kind, int flags, int rank, int size) {
+  private void event(int record, int kind, int flags, int rank, int size) {
     long context = lane.memory.getLong(record + Layout.RECORD_CONTEXT);
     switch (kind) {
       case Codes.RECORD_OP -> operation(record, rank, size, context);
-      case Codes.RECORD_PAD -> {
-        return size;
-      }
+      case Codes.RECORD_PAD -> {}
       case Codes.RECORD_WRITABLE ->
           loop.outbox()
               .writable(
@@ -143,33 +155,60 @@ final class Dispatcher {
       case Codes.RECORD_COUNTER -> {} // waiters look at every counter after each drain
       default -> throw new IllegalStateException("unknown record kind " + kind);
     }
-    return 1;
   }
 
-  private int message(int record, int flags, int rank, int size) {
-    messages++;
-    ByteBuffer memory = lane.memory;
-    int index = index(record);
-    long tag = memory.getLong(record + Layout.RECORD_TAG);
-    InboxImpl inbox = inboxes[index];
-    boolean apart = (flags & Codes.RECORD_FLAG_ADDRESS) != 0;
+  private void message(int record, int flags, int rank, int size) {
+    InboxImpl inbox = inboxes[index(record)];
+    look(record, flags, rank, size, inbox);
     if (inbox == null) {
       lateData++;
     } else {
-      current = record;
-      if (apart) {
-        NativeMemory place =
-            (flags & Codes.RECORD_FLAG_LOAN) == 0
-                ? inbox.store()
-                : loop.runtime().peerArenas.of(rank);
-        moveTo(place, memory.getLong(record + Layout.RECORD_PAYLOAD), size, rank, tag);
-      } else {
-        view.moveTo(memory, record + Layout.RECORD_PAYLOAD, size, rank, tag);
-      }
       inbox.message(view);
       view.invalidate();
     }
-    return apart || size <= 32 ? 1 : 1 + (size - 32 + Layout.RECORD_SIZE - 1) / Layout.RECORD_SIZE;
+  }
+
+  /** Moves past the record of a message, and the view to it. */
+  private void look(int record, int flags, int rank, int size, @Nullable InboxImpl inbox) {
+    messages++;
+    ByteBuffer memory = lane.memory;
+    boolean apart = (flags & Codes.RECORD_FLAG_ADDRESS) != 0;
+    head += apart || size <= 32 ? 1 : 1 + (size - 32 + Layout.RECORD_SIZE - 1) / Layout.RECORD_SIZE;
+    if (inbox == null) {
+      return;
+    }
+    current = record;
+    long tag = memory.getLong(record + Layout.RECORD_TAG);
+    if (apart) {
+      NativeMemory place =
+          (flags & Codes.RECORD_FLAG_LOAN) == 0
+              ? inbox.store()
+              : loop.runtime().peerArenas.of(rank);
+      moveTo(place, memory.getLong(record + Layout.RECORD_PAYLOAD), size, rank, tag);
+    } else {
+      view.moveTo(memory, record + Layout.RECORD_PAYLOAD, size, rank, tag);
+    }
+  }
+
+  /**
+   * While a message of an inbox is dispatched: the next one, if it is the inbox's, too. Who takes
+   * it so is not given it again.
+   */
+  @Nullable RecordView next(InboxImpl inbox) {
+    if (head == tail) {
+      return null;
+    }
+    int record = lane.record(head);
+    ByteBuffer memory = lane.memory;
+    if (memory.get(record + Layout.RECORD_KIND) != Codes.RECORD_MESSAGE
+        || inboxes[index(record)] != inbox) {
+      return null;
+    }
+    flushNowAndThen();
+    int flags = memory.get(record + Layout.RECORD_FLAGS);
+    int rank = memory.getInt(record + Layout.RECORD_RANK);
+    look(record, flags, rank, memory.getInt(record + Layout.RECORD_SIZE_FIELD), inbox);
+    return view;
   }
 
   /**

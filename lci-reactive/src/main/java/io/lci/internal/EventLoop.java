@@ -353,6 +353,9 @@ final class EventLoop implements LciLoop {
       }
       lookAtObjects();
       work += drain();
+      if (outbox.hasBatch()) {
+        outbox.flush(); // who waits for it waits no turn longer
+      }
       lookAtObjects(); // signals may have posted, and so crossed
       if (look) {
         nextLook = now + LOOK_NANOS;

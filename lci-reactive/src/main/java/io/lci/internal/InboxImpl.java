@@ -537,6 +537,18 @@ final class InboxImpl implements OpenInbox {
     }
   }
 
+  /** The next message of those being dispatched, for the tap that was given the one before. */
+  @Nullable RecordView next(InboxTap<?> taking) {
+    if (active != taking || taking.isOver() || taking.allowance() == 0) {
+      return null;
+    }
+    RecordView view = loop.dispatcher().next(this);
+    if (view != null) {
+      dispatched++;
+    }
+    return view;
+  }
+
   /** A lease came home: there may be room for the next. */
   void released() {
     retained--;

@@ -6,7 +6,6 @@ import io.lci.am.Encoder;
 import io.lci.internal.Destination.Wait;
 import io.lci.nativebridge.Codes;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,15 +44,7 @@ final class Outbox {
   private final ParkedTable parked;
   private final PostWriter writer;
 
-  // The batch: one element per descriptor
-  private final @Nullable Submitter[] owners;
-  private final @Nullable Object[] items;
-  private final @Nullable Destination[] targets;
-  private final int[] entries;
-  private final int[] nodes;
-  private final int[] slotOf;
-  private final int[] packetOf;
-  private int batch;
+  private final Batch batch;
   private int used;
   private boolean encoding;
   private boolean settling;
@@ -83,13 +74,7 @@ final class Outbox {
     this.room =
         lane.submissionCount(); // an inline payload that starts in the last entry has slack behind
     // it
-    owners = new Submitter[room];
-    items = new Object[room];
-    targets = new Destination[room];
-    entries = new int[room];
-    nodes = new int[room];
-    slotOf = new int[room];
-    packetOf = new int[room];
+    this.batch = new Batch(room);
   }
 
   /** The index in the lane of a device of the runtime. */
@@ -102,7 +87,7 @@ final class Outbox {
   }
 
   boolean hasBatch() {
-    return batch > 0;
+    return batch.size() > 0;
   }
 
   /** Whether the next turn has something to resubmit, so that the loop must not sleep. */
@@ -116,7 +101,7 @@ final class Outbox {
   }
 
   boolean isQuiet() {
-    return batch == 0 && parked.size() == 0 && slots.holdingClose() == 0;
+    return batch.size() == 0 && parked.size() == 0 && slots.holdingClose() == 0;
   }
 
   // Submitting
@@ -173,10 +158,10 @@ final class Outbox {
   /** Crosses with POST alone. */
   int flush() {
     refuseReentry();
-    if (batch == 0) {
+    int count = batch.size();
+    if (count == 0) {
       return 0;
     }
-    int count = batch;
     enter(Codes.ENTER_POST);
     return count;
   }
@@ -185,24 +170,23 @@ final class Outbox {
   int enter(int flags) {
     refuseReentry();
     int entryCount = used;
-    int count = batch;
     used = 0;
-    batch = 0;
-    int code = lane.enter(flags, entryCount);
-    loop.entered();
     settling = true;
     try {
+      int code = lane.enter(flags, entryCount);
+      loop.entered();
       if (Codes.isError(code)) {
-        failBatch(count, code);
+        failBatch(code);
         throw new IllegalStateException("lane enter failed: " + Errors.name(lane.calls, code));
       }
-      settle(count);
+      settle();
+      packets.batchEnded();
+      return code;
     } finally {
+      batch.clear();
       settling = false;
       times.batchEnded();
     }
-    packets.batchEnded();
-    return code;
   }
 
   /**
@@ -249,15 +233,9 @@ final class Outbox {
       slot = slots.take(owner.posted(item), out.buffer());
       context = slots.context(slot);
     }
-    int index = batch++;
-    owners[index] = owner;
-    items[index] = item;
-    targets[index] = destination;
+    int packet = out.form() == Codes.FLAG_PACKET ? out.packet() : Packets.NONE;
+    int index = batch.add(owner, item, destination, used, node, slot, packet);
     destination.inBatch = true;
-    entries[index] = used;
-    nodes[index] = node;
-    slotOf[index] = slot;
-    packetOf[index] = out.form() == Codes.FLAG_PACKET ? out.packet() : Packets.NONE;
     used += out.finish(destination, context);
     if (OperationTimes.isTimed(++posts)) {
       times.written(index, owner.kind());
@@ -284,61 +262,57 @@ final class Outbox {
   // Outcomes
 
   /** The crossing itself failed: nobody will ever hear of these otherwise. */
-  private void failBatch(int count, int code) {
-    for (int i = 0; i < count; i++) {
-      Destination destination = Objects.requireNonNull(targets[i]);
+  private void failBatch(int code) {
+    for (int i = 0; i < batch.size(); i++) {
+      Destination destination = batch.destination(i);
       destination.inBatch = false;
-      unlink(destination, nodes[i]);
+      unlink(destination, batch.node(i));
       giveBack(i);
-      fail(
-          Objects.requireNonNull(owners[i]),
-          Objects.requireNonNull(items[i]),
-          destination,
-          failures.failure(destination, code));
+      fail(batch.owner(i), batch.item(i), destination, failures.failure(destination, code));
     }
   }
 
-  private void settle(int count) {
-    for (int i = 0; i < count; i++) {
-      int code = lane.outcome(entries[i]);
-      Submitter owner = Objects.requireNonNull(owners[i]);
-      Object item = Objects.requireNonNull(items[i]);
-      Destination destination = Objects.requireNonNull(targets[i]);
-      owners[i] = null;
-      items[i] = null;
+  private void settle() {
+    for (int i = 0; i < batch.size(); i++) {
+      int code = lane.outcome(batch.entry(i));
+      Submitter owner = batch.owner(i);
+      Destination destination = batch.destination(i);
       if (code <= Codes.POSTED_BACKLOG) {
-        unlink(destination, nodes[i]);
-        destination.accepted++;
-        int slot = slotOf[i];
-        if (slot != SlotTable.NONE && Codes.isDone(code)) {
-          slots.release(slot);
-          slot = SlotTable.NONE;
-        }
-        times.accepted(i, Codes.isDone(code), slot, slots);
-        owner.accepted(item, destination, code, slot);
-        loop.markReady(owner.drainable());
+        accept(i, owner, destination, code);
       } else {
         giveBack(i);
         if (Codes.isRetry(code)) {
-          refuse(owner, item, destination, nodes[i], code);
+          refuse(owner, batch.item(i), destination, batch.node(i), code);
         } else {
-          unlink(destination, nodes[i]);
-          fail(owner, item, destination, failures.failure(destination, code));
+          unlink(destination, batch.node(i));
+          fail(owner, batch.item(i), destination, failures.failure(destination, code));
         }
       }
     }
-    for (int i = 0; i < count; i++) {
-      endBatch(Objects.requireNonNull(targets[i]));
-      targets[i] = null;
+    for (int run = 0; run < batch.runs(); run++) {
+      endBatch(batch.destinationOfRun(run));
     }
   }
 
-  private void giveBack(int index) {
-    if (packetOf[index] != Packets.NONE) {
-      packets.give(packetOf[index]);
+  private void accept(int index, Submitter owner, Destination destination, int code) {
+    unlink(destination, batch.node(index));
+    destination.accepted++;
+    int slot = batch.slot(index);
+    if (slot != SlotTable.NONE && Codes.isDone(code)) {
+      slots.release(slot);
+      slot = SlotTable.NONE;
     }
-    if (slotOf[index] != SlotTable.NONE) {
-      slots.release(slotOf[index]);
+    times.accepted(index, Codes.isDone(code), slot, slots);
+    owner.accepted(batch.item(index), destination, code, slot);
+    loop.markReady(owner.drainable());
+  }
+
+  private void giveBack(int index) {
+    if (batch.packet(index) != Packets.NONE) {
+      packets.give(batch.packet(index));
+    }
+    if (batch.slot(index) != SlotTable.NONE) {
+      slots.release(batch.slot(index));
     }
   }
 
@@ -472,7 +446,7 @@ final class Outbox {
     boolean bounded = destination.wait == Wait.GRANT;
     int allowed = (int) Math.min(bounded ? destination.granted : destination.quantum, budget);
     int node = destination.head;
-    int before = batch;
+    int before = batch.size();
     int sent = 0;
     boolean stopped = false;
     while (node != ParkedTable.NONE && sent < allowed) {
@@ -488,7 +462,7 @@ final class Outbox {
       if (code != Codes.DONE) {
         stopped = true;
         waiting.awaitOwn(destination, code);
-        destination.refused = batch > before;
+        destination.refused = batch.size() > before;
         // It was encoded, and waits on
         parked.owner(node).parked(parked.item(node), destination, node, code);
         break;
@@ -499,7 +473,7 @@ final class Outbox {
     if (bounded) {
       destination.granted -= sent;
     }
-    if (!stopped && batch == before && destination.count > 0 && allowed > 0) {
+    if (!stopped && batch.size() == before && destination.count > 0 && allowed > 0) {
       waiting.probe(destination); // every encoder failed, so no outcome will ask for the next
     }
     resubmitted += sent;

@@ -102,7 +102,10 @@ final class PostWriter implements PayloadWriter {
     buffer = null;
     starved = false;
     form = Codes.FLAG_INLINE;
-    target = entries;
+    if (target
+        != entries) { // a reference written here costs a fence, if the collector has moved us
+      target = entries;
+    }
     start = offset + Layout.DESCRIPTOR_PAYLOAD;
     position = start;
     limit = start + Layout.INLINE_MAX;

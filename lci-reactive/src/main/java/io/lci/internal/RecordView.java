@@ -19,7 +19,9 @@ final class RecordView implements MessageView {
   private long tag;
 
   void moveTo(ByteBuffer newMemory, int newBase, int newSize, int newRank, long newTag) {
-    memory = newMemory;
+    if (memory != newMemory) { // as in PostWriter: a reference written costs a fence
+      memory = newMemory;
+    }
     base = newBase;
     size = newSize;
     rank = newRank;
@@ -35,7 +37,6 @@ final class RecordView implements MessageView {
 
   /** From now on every access fails: whoever kept the view finds out. */
   void invalidate() {
-    memory = NOTHING;
     size = ENDED;
   }
 

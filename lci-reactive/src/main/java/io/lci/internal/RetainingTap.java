@@ -6,7 +6,7 @@ import io.lci.am.RetainedMessage;
 import reactor.core.CoreSubscriber;
 
 /** Lends messages, a number of them at a time. */
-final class RetainingTap extends InboxTap<RetainedMessage> {
+final class RetainingTap extends FusingTap<RetainedMessage> {
   RetainingTap(InboxImpl inbox, CoreSubscriber<? super RetainedMessage> actual) {
     super(inbox, actual);
   }
@@ -22,8 +22,8 @@ final class RetainingTap extends InboxTap<RetainedMessage> {
   }
 
   @Override
-  void message(MessageView view) {
+  RetainedMessage take(MessageView view) {
     inbox.retain();
-    emit(loop.leases().lend(inbox, view));
+    return loop.leases().lend(inbox, view);
   }
 }

@@ -102,6 +102,11 @@ abstract class SendRun<T, R> extends BulkRun<T, R> {
     }
   }
 
+  /** Whether all elements go to one rank. */
+  final boolean hasOneRank() {
+    return router == null;
+  }
+
   /** Whether elements that the core accepted need no more than to be counted. */
   final boolean isSilent() {
     return router == null;

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.am.MessageView;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
+import reactor.core.Fuseable;
+import reactor.core.publisher.Operators;
+import reactor.util.concurrent.Queues;
+
+/**
+ * A tap that operators with a queue of their own ({@code publishOn}, {@code limitRate}, {@code
+ * concatMap}) may use in its place, by asynchronous fusion. Without it, it emits as any other.
+ *
+ * <p>Where the operator drains on the loop's thread, there is no queue at all: told of one message,
+ * it polls all that lie behind it in the completion ring, and what it does not poll stays a message
+ * of the inbox. Where it drains elsewhere, or has no demand, elements are queued, and it is told of
+ * all that a turn brought at once.
+ *
+ * <p>{@code poll}, {@code isEmpty} and {@code clear} are called by one thread at a time, as the
+ * operator orders them by its {@code onNext}.
+ */
+abstract class FusingTap<T> extends InboxTap<T> implements Fuseable.QueueSubscription<T> {
+  /** Elements of each array that the queue is made of. */
+  private static final int LINK = 256;
+
+  /** Set before the first request, and so before anything comes. */
+  private @Nullable Queue<T> queue;
+
+  // Loop only
+
+  /** The message that the operator is being told of, until it polls it. */
+  private @Nullable MessageView told;
+
+  /** Messages are taken by who is told of the first. */
+  private boolean pulling;
+
+  /** What comes goes into the queue, since somebody did not poll at once. */
+  private boolean queueing;
+
+  /** Something was queued and not told yet. */
+  private boolean offered;
+
+  FusingTap(InboxImpl inbox, CoreSubscriber<? super T> actual) {
+    super(inbox, actual);
+  }
+
+  /** What to hand on of a message; null if that failed, and the subscription with it. */
+  abstract @Nullable T take(MessageView view);
+
+  @Override
+  final void message(MessageView view) {
+    if (queue == null) {
+      T value = take(view);
+      if (value != null) {
+        emit(value);
+      }
+    } else if (queueing) {
+      enqueue(view);
+    } else {
+      lend(view);
+    }
+  }
+
+  /** Tells of a message, and is polled meanwhile; if not, it is queued. */
+  private void lend(MessageView view) {
+    told = view;
+    pulling = true;
+    tell();
+    pulling = false;
+    if (told == null) {
+      return;
+    }
+    told = null;
+    if (isOver()) {
+      inbox.keepAgain(List.of(view.copy())); // cancel is pause
+    } else {
+      queueing = true;
+      enqueue(view);
+    }
+  }
+
+  private void enqueue(MessageView view) {
+    T value = take(view);
+    if (value != null) {
+      taken();
+      queue().offer(value);
+      if (!offered) {
+        offered = true;
+        schedule();
+      }
+    }
+  }
+
+  private void taken() {
+    if (demand != Long.MAX_VALUE) {
+      demand--;
+    }
+  }
+
+  /** Tells also who has cancelled: he clears the queue then. */
+  @Override
+  final void drain() {
+    if (offered) {
+      offered = false;
+      tell();
+    }
+    super.drain();
+  }
+
+  @SuppressWarnings({"DataFlowIssue", "NullAway"}) // the protocol: what there is, is polled
+  private void tell() {
+    try {
+      actual.onNext(null);
+    } catch (Throwable e) { // as in emit
+      Exceptions.throwIfJvmFatal(e);
+      loop.uncaught(e);
+      cancel();
+    }
+  }
+
+  // For the operator
+
+  @Override
+  public final int requestFusion(int mode) {
+    if ((mode & Fuseable.ASYNC) == 0) {
+      return Fuseable.NONE;
+    }
+    queue = Queues.<T>unbounded(LINK).get();
+    return Fuseable.ASYNC;
+  }
+
+  @Override
+  public final @Nullable T poll() {
+    boolean inLoop = loop.inLoop();
+    if (inLoop && pulling) {
+      return pull();
+    }
+    T value = queue().poll();
+    if (value == null && inLoop) {
+      queueing = false;
+    }
+    return value;
+  }
+
+  private @Nullable T pull() {
+    MessageView view = told;
+    told = null;
+    if (view == null) {
+      view = inbox.next(this);
+      if (view == null) {
+        return null;
+      }
+    }
+    T value = take(view);
+    if (view instanceof RecordView ended) {
+      ended.invalidate();
+    }
+    if (value != null) {
+      taken();
+    }
+    return value;
+  }
+
+  @Override
+  public final boolean isEmpty() {
+    return !(loop.inLoop() && told != null) && queue().isEmpty();
+  }
+
+  @Override
+  public final int size() {
+    return queue().size();
+  }
+
+  /** What is queued was taken, so nobody else gets it. */
+  @Override
+  public final void clear() {
+    Operators.onDiscardQueueWithClear(queue(), actual.currentContext(), null);
+  }
+
+  private Queue<T> queue() {
+    return Objects.requireNonNull(queue, "fusion was not asked for");
+  }
+}

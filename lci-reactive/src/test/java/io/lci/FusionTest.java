@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lci.am.Inbox;
+import io.lci.am.Port;
+import io.lci.am.RetainedMessage;
+import io.lci.testing.LciLeakCheck;
+import io.lci.testing.LciTestJob;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.Disposable;
+import reactor.core.Fuseable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+import reactor.test.StepVerifier;
+
+/**
+ * Operators that take from the inbox by fusion: nothing is lost, doubled or handed on too early.
+ */
+@ExtendWith(LciLeakCheck.class)
+class FusionTest {
+  private static final Port PORT = Port.of(7, "fusion-test");
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final int COUNT = 10_000;
+
+  @Test
+  void theInboxOffersAsynchronousFusion() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job);
+      StepVerifier.create(numbers(job), 4)
+          .expectFusion(Fuseable.ASYNC)
+          .expectNextCount(4)
+          .thenCancel()
+          .verify(LIMIT);
+      StepVerifier.create(numbers(job), 4)
+          .expectFusion(Fuseable.SYNC, Fuseable.NONE)
+          .expectNextCount(4)
+          .thenCancel()
+          .verify(LIMIT);
+      StepVerifier.create(job.rank(1).inbox(PORT).receiveBatches(8))
+          .expectNoFusionSupport()
+          .thenCancel()
+          .verify(LIMIT);
+      sent(sending, numbers(job).take(COUNT - 8));
+    }
+  }
+
+  /** The operator drains on the loop: what it did not take stays a message. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3, 256})
+  void whatIsNotTakenIsForTheNextSubscriber(int demand) {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job);
+      List<Long> received = new ArrayList<>();
+      while (received.size() < COUNT) {
+        int some = Math.min(1 + received.size() % 77, COUNT - received.size());
+        received.addAll(
+            numbers(job).limitRate(demand).take(some).collectList().blockOptional(LIMIT).get());
+      }
+      assertThat(received).containsExactlyInAnyOrderElementsOf(all());
+      sent(sending, Flux.empty());
+    }
+  }
+
+  /** It drains elsewhere: what it took and did not emit is discarded, what it did not is not. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3, 256})
+  void aCancelElsewhereDiscardsWhatWasQueued(int prefetch) {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job);
+      AtomicLong sum = new AtomicLong();
+      AtomicInteger count = new AtomicInteger();
+      while (count.get() < COUNT) {
+        int some = Math.min(1 + count.get() % 77, COUNT - count.get());
+        numbers(job)
+            .publishOn(Schedulers.parallel(), prefetch)
+            .take(some)
+            .doOnNext(number -> add(number, sum, count))
+            .doOnDiscard(Long.class, number -> add(number, sum, count))
+            .blockLast(LIMIT);
+      }
+      org.awaitility.Awaitility.await()
+          .atMost(LIMIT)
+          .untilAsserted(() -> assertThat(count).hasValue(COUNT));
+      assertThat(sum).hasValue(all().stream().mapToLong(Long::longValue).sum());
+      sent(sending, Flux.empty());
+    }
+  }
+
+  private static void add(long number, AtomicLong sum, AtomicInteger count) {
+    sum.addAndGet(number);
+    count.incrementAndGet();
+  }
+
+  /** An operator that waits for another thread between two elements polls now here, now there. */
+  @Test
+  void orderOfTakingChangesThreads() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job);
+      List<Long> received =
+          numbers(job)
+              .concatMap(
+                  number ->
+                      number % 3 == 0
+                          ? Mono.just(number).publishOn(Schedulers.parallel())
+                          : Mono.just(number),
+                  8)
+              .take(COUNT)
+              .collectList()
+              .blockOptional(LIMIT)
+              .get();
+      assertThat(received).containsExactlyInAnyOrderElementsOf(all());
+      sent(sending, Flux.empty());
+    }
+  }
+
+  @Test
+  void aDecoderThatFailsEndsItAndLeavesTheRest() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job);
+      AtomicInteger decoded = new AtomicInteger();
+      Inbox inbox = job.rank(1).inbox(PORT);
+      StepVerifier.create(
+              inbox
+                  .receive(
+                      m -> {
+                        if (decoded.incrementAndGet() == 100) {
+                          throw new IllegalArgumentException("the hundredth");
+                        }
+                        return m.getLong(0);
+                      })
+                  .limitRate(256))
+          .expectNextCount(99)
+          .expectErrorMessage("the hundredth")
+          .verify(LIMIT);
+      sent(sending, numbers(job).limitRate(256).take(COUNT - 100));
+    }
+  }
+
+  @Test
+  void keptMessagesComeFirst() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job);
+      List<Long> received = new ArrayList<>();
+      received.addAll(numbers(job).take(10).collectList().blockOptional(LIMIT).get());
+      received.addAll(
+          numbers(job).limitRate(64).take(COUNT - 10).collectList().blockOptional(LIMIT).get());
+      assertThat(received).containsExactlyInAnyOrderElementsOf(all());
+      sent(sending, Flux.empty());
+    }
+  }
+
+  @Test
+  void retainedMessagesAreTakenSo() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job);
+      Long sum =
+          job.rank(1)
+              .inbox(PORT)
+              .receiveRetained()
+              .limitRate(8)
+              .take(COUNT)
+              .map(FusionTest::release)
+              .reduce(0L, Long::sum)
+              .block(LIMIT);
+      assertThat(sum).isEqualTo(all().stream().mapToLong(Long::longValue).sum());
+      sent(sending, Flux.empty());
+    }
+  }
+
+  private static long release(RetainedMessage message) {
+    long number = message.getLong(0);
+    message.release();
+    return number;
+  }
+
+  private static Flux<Long> numbers(LciTestJob job) {
+    return job.rank(1).inbox(PORT).receive(m -> m.getLong(0));
+  }
+
+  private static List<Long> all() {
+    return LongStream.range(0, COUNT).boxed().toList();
+  }
+
+  private static Disposable send(LciTestJob job) {
+    return job.rank(0)
+        .sender(PORT)
+        .sendAll(1, Flux.range(0, COUNT), (number, out) -> out.putLong(number))
+        .subscribe();
+  }
+
+  /** All that was sent is accepted when the rest is taken. */
+  private static void sent(Disposable sending, Flux<Long> rest) {
+    rest.blockLast(LIMIT);
+    org.awaitility.Awaitility.await().atMost(LIMIT).until(sending::isDisposed);
+  }
+}
