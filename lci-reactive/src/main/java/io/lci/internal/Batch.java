@@ -9,24 +9,18 @@ import org.jspecify.annotations.Nullable;
  * What is in the submission array of a lane: one element per descriptor, until its outcome is read.
  * Loop only.
  *
- * <p>Under the JVM's default collector a reference to a young object that is written into an old
- * one costs a fence, a good part of what a short message costs at all (docs/performance.md). So the arrays of references
- * are made for each batch, and owner and destination are written once for a run of elements that
- * share them.
+ * <p>Owner and destination are written once for a run of elements that share them: under the JVM's
+ * default collector a reference that is written into an old object costs a fence, a good part of
+ * what a short message costs at all.
  */
 final class Batch {
-  private static final int LEAST = 4;
-  private static final Submitter[] NO_OWNERS = {};
-  private static final Destination[] NO_DESTINATIONS = {};
-  private static final Object[] NO_ITEMS = {};
-
   // One element per run
-  private @Nullable Submitter[] owners = NO_OWNERS;
-  private @Nullable Destination[] destinations = NO_DESTINATIONS;
+  private final @Nullable Submitter[] owners;
+  private final @Nullable Destination[] destinations;
   private int runs;
 
   // One element per descriptor
-  private @Nullable Object[] items = NO_ITEMS;
+  private final @Nullable Object[] items;
   private final int[] runOf;
   private final int[] entries;
   private final int[] nodes;
@@ -35,6 +29,9 @@ final class Batch {
   private int size;
 
   Batch(int capacity) {
+    owners = new Submitter[capacity];
+    destinations = new Destination[capacity];
+    items = new Object[capacity];
     runOf = new int[capacity];
     entries = new int[capacity];
     nodes = new int[capacity];
@@ -60,9 +57,6 @@ final class Batch {
       int slot,
       int packet) {
     int index = size++;
-    if (index == items.length) {
-      items = index == 0 ? new Object[LEAST] : Arrays.copyOf(items, 2 * index);
-    }
     items[index] = item;
     runOf[index] = run(owner, destination);
     entries[index] = entry;
@@ -76,10 +70,6 @@ final class Batch {
     int last = runs - 1;
     if (last >= 0 && owners[last] == owner && destinations[last] == destination) {
       return last;
-    }
-    if (runs == owners.length) {
-      owners = runs == 0 ? new Submitter[LEAST] : Arrays.copyOf(owners, 2 * runs);
-      destinations = runs == 0 ? new Destination[LEAST] : Arrays.copyOf(destinations, 2 * runs);
     }
     owners[runs] = owner;
     destinations[runs] = destination;
@@ -126,10 +116,10 @@ final class Batch {
 
   /** Every outcome was read: the elements are let go. */
   void clear() {
+    Arrays.fill(items, 0, size, null);
+    Arrays.fill(owners, 0, runs, null);
+    Arrays.fill(destinations, 0, runs, null);
     size = 0;
     runs = 0;
-    items = NO_ITEMS;
-    owners = NO_OWNERS;
-    destinations = NO_DESTINATIONS;
   }
 }
