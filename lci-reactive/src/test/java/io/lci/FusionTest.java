@@ -11,19 +11,29 @@ import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
 import reactor.core.Fuseable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
+import reactor.util.context.Context;
 
 /**
  * Operators that take from the inbox by fusion: nothing is lost, doubled or handed on too early.
@@ -95,6 +105,89 @@ class FusionTest {
           .untilAsserted(() -> assertThat(count).hasValue(COUNT));
       assertThat(sum).hasValue(all().stream().mapToLong(Long::longValue).sum());
       sent(sending, Flux.empty());
+    }
+  }
+
+  /** An operator whose drain was cancelled clears there, and on the thread of who tells of more. */
+  @RepeatedTest(10)
+  void clearsAndPollsAtTheSameTimeTakeEachOnce() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job);
+      AtomicLongArray times = new AtomicLongArray(COUNT);
+      Lazy taking = new Lazy(times);
+      numbers(job).subscribe(taking);
+      org.awaitility.Awaitility.await().atMost(LIMIT).until(() -> taking.source().size() == COUNT);
+      CyclicBarrier begin = new CyclicBarrier(3);
+      Stream.<Runnable>of(taking.source()::clear, taking.source()::clear, taking::pollAll)
+          .map(action -> at(begin, action))
+          .toList()
+          .forEach(CompletableFuture::join);
+      for (int number = 0; number < COUNT; number++) {
+        assertThat(times.get(number)).as("times that %s was taken", number).isOne();
+      }
+      taking.source().cancel();
+      org.awaitility.Awaitility.await().atMost(LIMIT).until(sending::isDisposed);
+    }
+  }
+
+  /** Runs it on a thread of its own, when all have come. */
+  private static CompletableFuture<Void> at(CyclicBarrier begin, Runnable action) {
+    return CompletableFuture.runAsync(
+        () -> {
+          try {
+            begin.await();
+          } catch (InterruptedException | BrokenBarrierException e) {
+            throw new IllegalStateException(e);
+          }
+          action.run();
+        },
+        task -> new Thread(task).start());
+  }
+
+  /** Asks for everything, and takes nothing until it is told to. */
+  private static final class Lazy implements CoreSubscriber<Long> {
+    private final AtomicLongArray times;
+    private final CompletableFuture<Fuseable.QueueSubscription<Long>> source =
+        new CompletableFuture<>();
+
+    Lazy(AtomicLongArray times) {
+      this.times = times;
+    }
+
+    @Override
+    public Context currentContext() {
+      return Operators.enableOnDiscard(
+          Context.empty(), number -> times.incrementAndGet(((Long) number).intValue()));
+    }
+
+    @Override
+    @SuppressWarnings("unchecked") // it is what was subscribed to
+    public void onSubscribe(Subscription subscription) {
+      Fuseable.QueueSubscription<Long> offered = (Fuseable.QueueSubscription<Long>) subscription;
+      assertThat(offered.requestFusion(Fuseable.ANY)).isEqualTo(Fuseable.ASYNC);
+      source.complete(offered);
+      offered.request(Long.MAX_VALUE);
+    }
+
+    @Override
+    public void onNext(Long hint) {}
+
+    @Override
+    public void onError(Throwable error) {
+      throw new AssertionError(error);
+    }
+
+    @Override
+    public void onComplete() {}
+
+    Fuseable.QueueSubscription<Long> source() {
+      return source.join();
+    }
+
+    void pollAll() {
+      for (Long number = source().poll(); number != null; number = source().poll()) {
+        times.incrementAndGet(number.intValue());
+      }
     }
   }
 
