@@ -272,6 +272,32 @@ class FusionTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3, 32})
+  void retainedMessagesThatWereQueuedElsewhereAreReleasedAtACancel(int prefetch) {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job);
+      AtomicLong sum = new AtomicLong();
+      AtomicInteger count = new AtomicInteger();
+      while (count.get() < COUNT) {
+        int some = Math.min(1 + count.get() % 77, COUNT - count.get());
+        job.rank(1)
+            .inbox(PORT)
+            .receiveRetained()
+            .publishOn(Schedulers.parallel(), prefetch)
+            .take(some)
+            .doOnNext(message -> add(release(message), sum, count))
+            .doOnDiscard(RetainedMessage.class, message -> add(release(message), sum, count))
+            .blockLast(LIMIT);
+      }
+      org.awaitility.Awaitility.await()
+          .atMost(LIMIT)
+          .untilAsserted(() -> assertThat(count).hasValue(COUNT));
+      assertThat(sum).hasValue(all().stream().mapToLong(Long::longValue).sum());
+      sent(sending, Flux.empty());
+    }
+  }
+
   private static long release(RetainedMessage message) {
     long number = message.getLong(0);
     message.release();
