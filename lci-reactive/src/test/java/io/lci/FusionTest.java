@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -146,6 +147,7 @@ class FusionTest {
 
   /** Asks for everything, and takes nothing until it is told to. */
   private static final class Lazy implements CoreSubscriber<Long> {
+    private final List<String> signals = new CopyOnWriteArrayList<>();
     private final AtomicLongArray times;
     private final CompletableFuture<Fuseable.QueueSubscription<Long>> source =
         new CompletableFuture<>();
@@ -170,15 +172,19 @@ class FusionTest {
     }
 
     @Override
-    public void onNext(Long hint) {}
-
-    @Override
-    public void onError(Throwable error) {
-      throw new AssertionError(error);
+    public void onNext(Long hint) {
+      signals.add("next");
     }
 
     @Override
-    public void onComplete() {}
+    public void onError(Throwable error) {
+      signals.add("error");
+    }
+
+    @Override
+    public void onComplete() {
+      signals.add("complete");
+    }
 
     Fuseable.QueueSubscription<Long> source() {
       return source.join();
@@ -238,6 +244,31 @@ class FusionTest {
           .expectErrorMessage("the hundredth")
           .verify(LIMIT);
       sent(sending, numbers(job).limitRate(256).take(COUNT - 100));
+    }
+  }
+
+  /** Who was told of the end is told of nothing else, also of what was queued before it. */
+  @Test
+  void nothingIsToldAfterTheEnd() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Inbox inbox = job.rank(1).inbox(PORT);
+      Disposable sending = send(job);
+      org.awaitility.Awaitility.await().atMost(LIMIT).until(() -> inbox.depth() > 1);
+      AtomicInteger decoded = new AtomicInteger();
+      Lazy taking = new Lazy(new AtomicLongArray(COUNT));
+      inbox
+          .receive(
+              m -> {
+                if (decoded.incrementAndGet() == 2) {
+                  throw new IllegalArgumentException("the second");
+                }
+                return m.getLong(0);
+              })
+          .subscribe(taking);
+      org.awaitility.Awaitility.await().atMost(LIMIT).until(() -> taking.signals.contains("error"));
+      taking.pollAll();
+      sent(sending, numbers(job).take(COUNT - 2));
+      assertThat(taking.signals).containsExactly("next", "error");
     }
   }
 
