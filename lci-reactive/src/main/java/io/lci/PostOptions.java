@@ -58,7 +58,9 @@ public record PostOptions(
     }
   }
 
-  /** {@return the defaults: loop 0, which also signals, window 256, errors are data, no deadline} */
+  /**
+   * {@return the defaults: loop 0, which also signals, window 256, errors are data, no deadline}
+   */
   public static PostOptions defaults() {
     return DEFAULTS;
   }
