@@ -43,6 +43,9 @@ abstract class FusingTap<T> extends InboxTap<T> implements Fuseable.QueueSubscri
   /** Something was queued and not told yet. */
   private boolean offered;
 
+  /** What ends the loop, thrown while an operator polled: it would never get over it. */
+  private @Nullable Throwable fatal;
+
   FusingTap(InboxImpl inbox, CoreSubscriber<? super T> actual) {
     super(inbox, actual);
   }
@@ -68,8 +71,14 @@ abstract class FusingTap<T> extends InboxTap<T> implements Fuseable.QueueSubscri
   private void lend(MessageView view) {
     told = view;
     pulling = true;
-    tell();
-    pulling = false;
+    try {
+      tell();
+    } finally {
+      pulling = false;
+    }
+    if (fatal != null) {
+      throw Exceptions.propagate(fatal);
+    }
     if (told == null) {
       return;
     }
@@ -149,14 +158,23 @@ abstract class FusingTap<T> extends InboxTap<T> implements Fuseable.QueueSubscri
   }
 
   private @Nullable T pull() {
-    MessageView view = told;
-    told = null;
-    if (view == null) {
-      view = inbox.next(this);
-      if (view == null) {
-        return null;
-      }
+    if (fatal != null) {
+      return null;
     }
+    try {
+      MessageView view = told;
+      told = null;
+      if (view == null) {
+        view = inbox.next(this);
+      }
+      return view == null ? null : takeNow(view);
+    } catch (Throwable e) { // a decoder's own error has ended the subscription already
+      fatal = e;
+      return null;
+    }
+  }
+
+  private @Nullable T takeNow(MessageView view) {
     T value = take(view);
     if (view instanceof RecordView ended) {
       ended.invalidate();
