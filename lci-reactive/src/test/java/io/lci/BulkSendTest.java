@@ -81,6 +81,30 @@ class BulkSendTest {
     }
   }
 
+  /** Publishers to one rank that is slow: none gets on by far more than a window beyond another. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 4, 16})
+  void publishersToOneSlowRankGetOnAlike(int demand) {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Inbox slow = job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(64));
+      Sender sender = job.rank(0).sender(PORT);
+      List<Disposable> sending = new ArrayList<>();
+      for (int from = 0; from < 2 * SLOW_COUNT; from += SLOW_COUNT) {
+        Flux<Integer> numbers = Flux.range(from, SLOW_COUNT);
+        sending.add(sender.sendAll(1, numbers, (n, out) -> out.putLong(n)).subscribe());
+      }
+      int[] received = new int[2];
+      slow.receive(m -> (int) m.getLong(0) / SLOW_COUNT)
+          .limitRate(demand)
+          .takeUntil(publisher -> ++received[publisher] == SLOW_COUNT)
+          .blockLast(LIMIT);
+      int rest = 2 * SLOW_COUNT - received[0] - received[1];
+      assertThat(rest).isLessThanOrEqualTo(2 * SenderOptions.DEFAULT_WINDOW);
+      slow.receive().take(rest).blockLast(LIMIT);
+      await().atMost(LIMIT).until(() -> sending.stream().allMatch(Disposable::isDisposed));
+    }
+  }
+
   /**
    * [V2] One mixed publisher, the slow rank's elements at random places: others go on while those
    * fit the window. Mutation: refusal_blocks_all.

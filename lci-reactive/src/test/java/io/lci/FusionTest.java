@@ -11,19 +11,30 @@ import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
 import reactor.core.Fuseable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
+import reactor.util.context.Context;
 
 /**
  * Operators that take from the inbox by fusion: nothing is lost, doubled or handed on too early.
@@ -98,6 +109,94 @@ class FusionTest {
     }
   }
 
+  /** An operator whose drain was cancelled clears there, and on the thread of who tells of more. */
+  @RepeatedTest(10)
+  void clearsAndPollsAtTheSameTimeTakeEachOnce() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job);
+      AtomicLongArray times = new AtomicLongArray(COUNT);
+      Lazy taking = new Lazy(times);
+      numbers(job).subscribe(taking);
+      org.awaitility.Awaitility.await().atMost(LIMIT).until(() -> taking.source().size() == COUNT);
+      CyclicBarrier begin = new CyclicBarrier(3);
+      Stream.<Runnable>of(taking.source()::clear, taking.source()::clear, taking::pollAll)
+          .map(action -> at(begin, action))
+          .toList()
+          .forEach(CompletableFuture::join);
+      for (int number = 0; number < COUNT; number++) {
+        assertThat(times.get(number)).as("times that %s was taken", number).isOne();
+      }
+      taking.source().cancel();
+      org.awaitility.Awaitility.await().atMost(LIMIT).until(sending::isDisposed);
+    }
+  }
+
+  /** Runs it on a thread of its own, when all have come. */
+  private static CompletableFuture<Void> at(CyclicBarrier begin, Runnable action) {
+    return CompletableFuture.runAsync(
+        () -> {
+          try {
+            begin.await();
+          } catch (InterruptedException | BrokenBarrierException e) {
+            throw new IllegalStateException(e);
+          }
+          action.run();
+        },
+        task -> new Thread(task).start());
+  }
+
+  /** Asks for everything, and takes nothing until it is told to. */
+  private static final class Lazy implements CoreSubscriber<Long> {
+    private final List<String> signals = new CopyOnWriteArrayList<>();
+    private final AtomicLongArray times;
+    private final CompletableFuture<Fuseable.QueueSubscription<Long>> source =
+        new CompletableFuture<>();
+
+    Lazy(AtomicLongArray times) {
+      this.times = times;
+    }
+
+    @Override
+    public Context currentContext() {
+      return Operators.enableOnDiscard(
+          Context.empty(), number -> times.incrementAndGet(((Long) number).intValue()));
+    }
+
+    @Override
+    @SuppressWarnings("unchecked") // it is what was subscribed to
+    public void onSubscribe(Subscription subscription) {
+      Fuseable.QueueSubscription<Long> offered = (Fuseable.QueueSubscription<Long>) subscription;
+      assertThat(offered.requestFusion(Fuseable.ANY)).isEqualTo(Fuseable.ASYNC);
+      source.complete(offered);
+      offered.request(Long.MAX_VALUE);
+    }
+
+    @Override
+    public void onNext(Long hint) {
+      signals.add("next");
+    }
+
+    @Override
+    public void onError(Throwable error) {
+      signals.add("error");
+    }
+
+    @Override
+    public void onComplete() {
+      signals.add("complete");
+    }
+
+    Fuseable.QueueSubscription<Long> source() {
+      return source.join();
+    }
+
+    void pollAll() {
+      for (Long number = source().poll(); number != null; number = source().poll()) {
+        times.incrementAndGet(number.intValue());
+      }
+    }
+  }
+
   private static void add(long number, AtomicLong sum, AtomicInteger count) {
     sum.addAndGet(number);
     count.incrementAndGet();
@@ -148,6 +247,31 @@ class FusionTest {
     }
   }
 
+  /** Who was told of the end is told of nothing else, also of what was queued before it. */
+  @Test
+  void nothingIsToldAfterTheEnd() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Inbox inbox = job.rank(1).inbox(PORT);
+      Disposable sending = send(job);
+      org.awaitility.Awaitility.await().atMost(LIMIT).until(() -> inbox.depth() > 1);
+      AtomicInteger decoded = new AtomicInteger();
+      Lazy taking = new Lazy(new AtomicLongArray(COUNT));
+      inbox
+          .receive(
+              m -> {
+                if (decoded.incrementAndGet() == 2) {
+                  throw new IllegalArgumentException("the second");
+                }
+                return m.getLong(0);
+              })
+          .subscribe(taking);
+      org.awaitility.Awaitility.await().atMost(LIMIT).until(() -> taking.signals.contains("error"));
+      taking.pollAll();
+      sent(sending, numbers(job).take(COUNT - 2));
+      assertThat(taking.signals).containsExactly("next", "error");
+    }
+  }
+
   @Test
   void keptMessagesComeFirst() {
     try (LciTestJob job = LciTestJob.start(2)) {
@@ -175,6 +299,32 @@ class FusionTest {
               .reduce(0L, Long::sum)
               .block(LIMIT);
       assertThat(sum).isEqualTo(all().stream().mapToLong(Long::longValue).sum());
+      sent(sending, Flux.empty());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3, 32})
+  void retainedMessagesThatWereQueuedElsewhereAreReleasedAtACancel(int prefetch) {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Disposable sending = send(job);
+      AtomicLong sum = new AtomicLong();
+      AtomicInteger count = new AtomicInteger();
+      while (count.get() < COUNT) {
+        int some = Math.min(1 + count.get() % 77, COUNT - count.get());
+        job.rank(1)
+            .inbox(PORT)
+            .receiveRetained()
+            .publishOn(Schedulers.parallel(), prefetch)
+            .take(some)
+            .doOnNext(message -> add(release(message), sum, count))
+            .doOnDiscard(RetainedMessage.class, message -> add(release(message), sum, count))
+            .blockLast(LIMIT);
+      }
+      org.awaitility.Awaitility.await()
+          .atMost(LIMIT)
+          .untilAsserted(() -> assertThat(count).hasValue(COUNT));
+      assertThat(sum).hasValue(all().stream().mapToLong(Long::longValue).sum());
       sent(sending, Flux.empty());
     }
   }

@@ -49,6 +49,27 @@ class LoopFailureTest {
     assertThat(lci.isDisposed()).isTrue();
   }
 
+  /** An operator polls the message by fusion: it must not be the one who gets the error. */
+  @Test
+  void aFatalErrorOfADecoderInsideAnOperatorEndsTheRuntimeAndEverybodyIsTold() {
+    LciTestJob job = LciTestJob.start(1);
+    LciRuntime lci = job.rank(0);
+    Error first = new InternalError("from a decoder");
+    Mono<Object> behind =
+        lci.inbox(PORT)
+            .receive(
+                m -> {
+                  throw first;
+                })
+            .limitRate(8)
+            .next()
+            .cache();
+    behind.subscribe(n -> {}, closed -> {});
+    lci.sender(PORT).send(0, Payload.ofInt(1)).subscribe(none -> {}, closed -> {});
+    assertThatThrownBy(() -> behind.block(LIMIT)).isInstanceOf(LciClosedException.class);
+    assertThatThrownBy(() -> lci.onClose().block(LIMIT)).isSameAs(first);
+  }
+
   /** After half a turn nothing is as it should be: the next poll must not go on from there. */
   @Test
   void aFatalErrorEndsTheLoopOfAnInvoker() {

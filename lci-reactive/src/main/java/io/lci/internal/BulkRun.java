@@ -80,7 +80,10 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   /** Posts the element. Its end, now or later, is {@link #accepted} or {@link #report}. */
   abstract void submit(T item);
 
-  /** Whether whatever is submitted next would only wait behind what was. */
+  /**
+   * Whether whatever is submitted next would only wait behind what this has submitted before. Where
+   * others wait, too, it is to take its place among them.
+   */
   boolean isHeldUp() {
     return false;
   }
@@ -243,7 +246,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
   private void pull(Fuseable.QueueSubscription<T> source) {
     while (outstanding < window && !isOver() && failure == null && !upstreamDone) {
-      if (received > finished && isHeldUp()) {
+      if (isHeldUp()) {
         return; // the fate of what waits brings us back
       }
       if (loop.hasPostedEnough()) {

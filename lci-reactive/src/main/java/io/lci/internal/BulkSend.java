@@ -46,7 +46,7 @@ final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
 
   @Override
   boolean isHeldUp() {
-    return hasOneRank() && lastTarget != null && lastTarget.count > 0;
+    return hasOneRank() && lastTarget != null && lastTarget.soleOwner == this;
   }
 
   @Override

@@ -65,6 +65,9 @@ final class Destination {
   int tail = ParkedTable.NONE;
   int count;
 
+  /** Whose all waiting nodes are; null if there are none, or others came between. */
+  @Nullable Submitter soleOwner;
+
   Wait wait = Wait.NOTHING;
   int reason;
 

@@ -5,12 +5,12 @@ import io.lci.am.MessageView;
 import java.util.List;
 import java.util.Objects;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
 import reactor.core.Fuseable;
 import reactor.core.publisher.Operators;
-import reactor.util.concurrent.Queues;
 
 /**
  * A tap that operators with a queue of their own ({@code publishOn}, {@code limitRate}, {@code
@@ -21,13 +21,11 @@ import reactor.util.concurrent.Queues;
  * of the inbox. Where it drains elsewhere, or has no demand, elements are queued, and it is told of
  * all that a turn brought at once.
  *
- * <p>{@code poll}, {@code isEmpty} and {@code clear} are called by one thread at a time, as the
- * operator orders them by its {@code onNext}.
+ * <p>{@code poll} is called by one thread at a time, as the operator orders that by its {@code
+ * onNext}; but {@code clear} by any, at the same time as another polls or clears: where an operator
+ * was cancelled, whoever tells it of more clears, too. So each element goes to one of them alone.
  */
 abstract class FusingTap<T> extends InboxTap<T> implements Fuseable.QueueSubscription<T> {
-  /** Elements of each array that the queue is made of. */
-  private static final int LINK = 256;
-
   /** Set before the first request, and so before anything comes. */
   private @Nullable Queue<T> queue;
 
@@ -44,6 +42,9 @@ abstract class FusingTap<T> extends InboxTap<T> implements Fuseable.QueueSubscri
 
   /** Something was queued and not told yet. */
   private boolean offered;
+
+  /** What ends the loop, thrown while an operator polled: it would never get over it. */
+  private @Nullable Throwable fatal;
 
   FusingTap(InboxImpl inbox, CoreSubscriber<? super T> actual) {
     super(inbox, actual);
@@ -70,8 +71,14 @@ abstract class FusingTap<T> extends InboxTap<T> implements Fuseable.QueueSubscri
   private void lend(MessageView view) {
     told = view;
     pulling = true;
-    tell();
-    pulling = false;
+    try {
+      tell();
+    } finally {
+      pulling = false;
+    }
+    if (fatal != null) {
+      throw Exceptions.propagate(fatal);
+    }
     if (told == null) {
       return;
     }
@@ -102,12 +109,15 @@ abstract class FusingTap<T> extends InboxTap<T> implements Fuseable.QueueSubscri
     }
   }
 
-  /** Tells also who has cancelled: he clears the queue then. */
   @Override
   final void drain() {
     if (offered) {
       offered = false;
-      tell();
+      if (isCancelled()) {
+        clear(); // who has cancelled may have cleared before this came
+      } else if (!terminated) { // its end has told him of all
+        tell();
+      }
     }
     super.drain();
   }
@@ -130,7 +140,7 @@ abstract class FusingTap<T> extends InboxTap<T> implements Fuseable.QueueSubscri
     if ((mode & Fuseable.ASYNC) == 0) {
       return Fuseable.NONE;
     }
-    queue = Queues.<T>unbounded(LINK).get();
+    queue = new ConcurrentLinkedQueue<>();
     return Fuseable.ASYNC;
   }
 
@@ -148,14 +158,23 @@ abstract class FusingTap<T> extends InboxTap<T> implements Fuseable.QueueSubscri
   }
 
   private @Nullable T pull() {
-    MessageView view = told;
-    told = null;
-    if (view == null) {
-      view = inbox.next(this);
-      if (view == null) {
-        return null;
-      }
+    if (fatal != null) {
+      return null;
     }
+    try {
+      MessageView view = told;
+      told = null;
+      if (view == null) {
+        view = inbox.next(this);
+      }
+      return view == null ? null : takeNow(view);
+    } catch (Throwable e) { // a decoder's own error has ended the subscription already
+      fatal = e;
+      return null;
+    }
+  }
+
+  private @Nullable T takeNow(MessageView view) {
     T value = take(view);
     if (view instanceof RecordView ended) {
       ended.invalidate();

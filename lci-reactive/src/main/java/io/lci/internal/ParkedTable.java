@@ -59,6 +59,11 @@ final class ParkedTable {
       next[destination.tail] = node;
     }
     destination.tail = node;
+    if (destination.count == 0) {
+      destination.soleOwner = owner;
+    } else if (destination.soleOwner != owner) {
+      destination.soleOwner = null;
+    }
     destination.count++;
     size++;
     return node;
@@ -78,6 +83,9 @@ final class ParkedTable {
       previous[after] = before;
     }
     destination.count--;
+    if (destination.count == 0) {
+      destination.soleOwner = null;
+    }
     size--;
     owners[node] = null;
     items[node] = null;

@@ -271,8 +271,11 @@ public final class Channels implements Streams, Rpc {
 
   private void departed(Departure departure) {
     Inbox from = inbox;
-    departure.left = leftBehind() ? Departure.LEFT_BEHIND : 1 + (from == null ? 0 : from.depth());
-    lookedAt();
+    departure.left = leftBehind() ? Departure.LEFT_BEHIND : from == null ? 0 : from.depth();
+    if (departure.left == 0) {
+      departures.remove(departure);
+      lose(departure.rank);
+    }
   }
 
   private boolean leftBehind() {
@@ -280,6 +283,7 @@ public final class Channels implements Streams, Rpc {
     return from != null && home.leftBehind(from) != 0;
   }
 
+  /** At one message more. */
   private void lookedAt() {
     for (Iterator<Departure> all = departures.iterator(); all.hasNext(); ) {
       Departure departure = all.next();
@@ -287,14 +291,18 @@ public final class Channels implements Streams, Rpc {
         if (!leftBehind()) {
           departsSoon(departure);
         }
-      } else if (departure.left != Departure.UNKNOWN && --departure.left <= 0) {
+      } else if (departure.left != Departure.UNKNOWN && --departure.left == 0) {
         all.remove();
-        Link link = links[departure.rank];
-        PeerEvent event = gone[departure.rank];
-        if (link != null && event != null) {
-          link.lost(lost(event));
-        }
+        lose(departure.rank);
       }
+    }
+  }
+
+  private void lose(int rank) {
+    Link link = links[rank];
+    PeerEvent event = gone[rank];
+    if (link != null && event != null) {
+      link.lost(lost(event));
     }
   }
 

@@ -71,6 +71,28 @@ class LinkEndsTest {
     assertThat(net.open(0)).isZero();
   }
 
+  /** The end of one peer is no message of another. */
+  @Test
+  void whatAPeerSentComesBeforeItsEndThoughOthersEndMeanwhile() {
+    FakeNet net = new FakeNet(4);
+    net.rank(1).publish("s", Flux.range(0, 200), Codec.INT);
+    net.rank(1).publish("open", Flux.never(), Codec.INT);
+    Heard<Integer> heard = new Heard<>(256);
+    Heard<Integer> open = new Heard<>(9);
+    net.rank(0).subscribe(1, "open", Codec.INT).subscribe(open);
+    net.rank(0).subscribe(1, "s", Codec.INT).subscribe(heard);
+    net.runUntil(p -> p.from() == 1 && p.has(InFrame.LAST));
+    net.die(1, PeerEvent.State.LEFT);
+    net.die(2, PeerEvent.State.LEFT);
+    net.die(3, PeerEvent.State.FAILED);
+    net.run();
+    assertThat(heard.error).isNull();
+    assertThat(heard.items).hasSize(200);
+    assertThat(heard.completed).isTrue();
+    assertThat(open.error).isInstanceOf(PeerLeftException.class);
+    assertThat(net.open(0)).isZero();
+  }
+
   /** Of who sends what makes no sense nothing more is believed; with others life goes on. */
   @Test
   void whatFollowsAViolationGetsItsErrorOnBothSides() {
