@@ -204,7 +204,7 @@ class FusionTest {
 
   /** An operator that waits for another thread between two elements polls now here, now there. */
   @Test
-  void orderOfTakingChangesThreads() {
+  void nothingIsLostWhereTheTakersThreadChanges() {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable sending = send(job);
       List<Long> received =
@@ -273,7 +273,7 @@ class FusionTest {
   }
 
   @Test
-  void keptMessagesComeFirst() {
+  void messagesKeptForItAreTakenToo() {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable sending = send(job);
       List<Long> received = new ArrayList<>();

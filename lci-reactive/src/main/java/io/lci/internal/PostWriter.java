@@ -102,8 +102,7 @@ final class PostWriter implements PayloadWriter {
     buffer = null;
     starved = false;
     form = Codes.FLAG_INLINE;
-    if (target
-        != entries) { // a reference written here costs a fence, if the collector has moved us
+    if (target != entries) { // to write a reference may cost a fence
       target = entries;
     }
     start = offset + Layout.DESCRIPTOR_PAYLOAD;

@@ -19,7 +19,7 @@ final class RecordView implements MessageView {
   private long tag;
 
   void moveTo(ByteBuffer newMemory, int newBase, int newSize, int newRank, long newTag) {
-    if (memory != newMemory) { // as in PostWriter: a reference written costs a fence
+    if (memory != newMemory) { // as in PostWriter
       memory = newMemory;
     }
     base = newBase;
