@@ -123,7 +123,7 @@ final class Stage {
           do {
             turns(3);
             endPosted(Codes.DONE);
-          } while (!posted.isEmpty());
+          } while (!posted.isEmpty() || loop.hasOwnWork()); // thousands of states hand it tasks
           turns(3);
         });
     counters.clear();
