@@ -21,6 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
+import reactor.test.subscriber.TestSubscriber;
 
 /** Bytes of every rank, on every rank. */
 @ExtendWith(LciLeakCheck.class)
@@ -90,6 +91,36 @@ class ExchangeTest {
     assertThat(everyones).extracting(RemoteMemory::rank).containsExactly(0, 1, 2);
     return Flux.fromIterable(everyones)
         .flatMap(memory -> memory.put(8L * lci.rank(), Payload.ofLong(100 + lci.rank())));
+  }
+
+  /** It takes part without demand; the result waits for it, and comes on the loop. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void theResultWaitsForDemandAndComesOnTheLoop(int size) {
+    try (LciTestJob job = LciTestJob.start(size)) {
+      List<TestSubscriber<Boolean>> all = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        TestSubscriber<Boolean> subscriber = TestSubscriber.builder().initialRequest(0).build();
+        onLoop(lci).subscribe(subscriber);
+        all.add(subscriber);
+      }
+      List<Boolean> later =
+          Flux.merge(job.ranks().stream().map(ExchangeTest::onLoop).toList())
+              .collectList()
+              .block(LIMIT);
+      assertThat(later).hasSize(size).containsOnly(true);
+      for (TestSubscriber<Boolean> subscriber : all) {
+        assertThat(subscriber.getReceivedOnNext()).isEmpty();
+        assertThat(subscriber.isTerminatedOrCancelled()).isFalse();
+        subscriber.request(1);
+        subscriber.block(LIMIT);
+        assertThat(subscriber.getReceivedOnNext()).containsExactly(true);
+      }
+    }
+  }
+
+  private static Mono<Boolean> onLoop(LciRuntime lci) {
+    return lci.exchange(new byte[] {1}).map(all -> lci.loops().get(0).inLoop());
   }
 
   @Test

@@ -12,8 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
 
 /**
  * Brings bytes of every rank to every rank, by sends on an engine of the runtime's own. The tag is
@@ -38,13 +39,16 @@ final class Exchange {
       throw new IllegalArgumentException(
           "at most " + LciRuntime.MAX_EXCHANGE + " bytes are exchanged: " + mine.length);
     }
-    return Mono.defer(
-        () -> {
-          Sinks.One<byte[][]> result = Sinks.one();
-          begin(mine, next.getAndIncrement() & Op.MAX_TAG)
-              .subscribe(result::tryEmitValue, result::tryEmitError);
-          return result.asMono();
-        });
+    byte[] given = mine.clone();
+    return new Mono<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super byte[][]> actual) {
+        Waiter waiter = new Waiter(runtime.loop(0), actual);
+        waiter.begin();
+        begin(given, next.getAndIncrement() & Op.MAX_TAG)
+            .subscribe(waiter::arrived, waiter::failed);
+      }
+    };
   }
 
   /** Handles of memory, which is opened. */
@@ -59,7 +63,7 @@ final class Exchange {
 
   private Mono<byte[][]> begin(byte[] mine, long number) {
     byte[][] all = new byte[runtime.size()][];
-    all[runtime.rank()] = mine.clone();
+    all[runtime.rank()] = mine.clone(); // the caller may write into what he gets
     List<Mono<?>> parts = new ArrayList<>();
     for (int rank = 0; rank < all.length; rank++) {
       if (rank != runtime.rank()) {
@@ -75,5 +79,49 @@ final class Exchange {
 
   private <T> Mono<T> message(Op op, OpRun.Result result) {
     return new MonoOp<>(runtime.loop(0), op.engine(engine), result);
+  }
+
+  /** Whoever asked for what the ranks give; they are not kept waiting for his demand. */
+  private static final class Waiter extends LoopSubscription<byte[][]> {
+    // Written before the loop is asked to look
+    private byte @Nullable [][] result;
+    private @Nullable Throwable failure;
+
+    Waiter(EventLoop loop, CoreSubscriber<? super byte[][]> actual) {
+      super(loop, actual);
+    }
+
+    void arrived(byte[][] all) {
+      result = all;
+      look();
+    }
+
+    void failed(Throwable reason) {
+      failure = reason;
+      look();
+    }
+
+    @Override
+    void drain() {
+      if (isOver()) {
+        return;
+      }
+      loop.activate(this);
+      Throwable reason = failure;
+      byte[][] all = result;
+      if (reason != null) {
+        onCancel();
+        fail(reason);
+      } else if (all != null && demand > 0) {
+        onCancel();
+        emit(all);
+        complete();
+      }
+    }
+
+    @Override
+    void onCancel() {
+      loop.deactivate(this);
+    }
   }
 }

@@ -47,6 +47,11 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
    */
   final void begin() {
     actual.onSubscribe(this);
+    look();
+  }
+
+  /** Comes to the loop, to look at what there is to signal. Any thread. */
+  final void look() {
     if (loop.inLoop()) {
       schedule();
     } else {

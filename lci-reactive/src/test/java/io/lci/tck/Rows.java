@@ -95,6 +95,8 @@ final class Rows {
             .done(),
         row("LciRuntime.barrier", Kind.NONE, (w, n) -> w.alone().barrier())
             .failing(w -> w.closed().barrier()),
+        row("LciRuntime.exchange(bytes)", Kind.ONE, (w, n) -> w.alone().exchange(new byte[1]))
+            .failing(w -> w.closed().exchange(new byte[1])),
         // A firing for each subscriber of a rule, so that none waits for one that does not come
         row("Synchronizer.next()", Kind.ONCE, (w, n) -> synchronizer(w, n + 2).next())
             .failing(w -> disposedSynchronizer(w).next()),
@@ -138,8 +140,6 @@ final class Rows {
     return List.of(
         row("LciRuntime.connect", Kind.ONE, (w, n) -> LciRuntime.connect(w.connecting()))
             .failing(w -> LciRuntime.connect(impossible())),
-        row("LciRuntime.exchange(bytes)", Kind.ONE, (w, n) -> w.alone().exchange(new byte[1]))
-            .done(),
         row("LciRuntime.exchange(region)", Kind.ONE, (w, n) -> w.alone().exchange(w.own())).done(),
         row("LciRuntime.peerGone", Kind.ONE, (w, n) -> w.left().peerGone(1)).done(),
         row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES)).done(),
