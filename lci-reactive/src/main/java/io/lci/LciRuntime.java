@@ -60,9 +60,11 @@ import reactor.core.publisher.Mono;
  * io.lci.error.PeerFailedException}; inboxes live on, and the event comes on {@link #peerEvents()}.
  *
  * <p><b>Log.</b> What this library logs goes through SLF4J under the name of this interface, {@code
- * io.lci.LciRuntime}: ERROR for what user code threw where nobody can be told; WARN for
- * destinations that accept nothing ({@link LciOptions#stallWarning()}), operations that failed
- * unheard, and peers that died; INFO for peers that left while an inbox has a subscriber, else
+ * io.lci.LciRuntime}: ERROR for what user code threw where nobody can be told, and for what ends a
+ * loop or all streams; WARN for destinations that accept nothing ({@link
+ * LciOptions#stallWarning()}), loops that user code holds ({@link LciOptions#blockedWarning()}) or
+ * that are not bound to their CPU, operations that failed unheard, peers that died, and peers that
+ * broke the protocol of streams; INFO for peers that left while an inbox has a subscriber, else
  * DEBUG; DEBUG for the native core when it is loaded, with what makes the calls, but INFO if {@code
  * java.lang.foreign} was to be had and cannot be used. Lines of the core come as {@code
  * io.lci.core}, each at its level.
@@ -72,7 +74,7 @@ import reactor.core.publisher.Mono;
 public interface LciRuntime extends Disposable, AutoCloseable {
   /**
    * Joins the job with default options: the launcher's rank and size, or alone as rank 0 of 1.
-   * Blocks until every rank has arrived.
+   * Blocks until every rank has arrived, at most for {@code lci.bootstrap_timeout_ms} (60,000).
    *
    * @return the runtime
    * @throws io.lci.error.PeerFailedException if a rank died while the ranks joined
@@ -145,12 +147,14 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   Inbox inbox(Port port);
 
   /**
-   * As {@link #inbox(Port)}, with options. Waits for the home loop to open the port; called on a
-   * loop's thread for another loop it does not wait and a failure comes to the subscriber.
+   * As {@link #inbox(Port)}, with options. Waits for the home loop to open the port, except on
+   * threads that must not wait (a loop's, for another loop; Reactor's non-blocking ones) and where
+   * the loops are invokers': there a failure comes to the subscriber.
    *
    * @param port number and name
    * @param options capacity and home loop; ignored if the port is already open
    * @return the inbox
+   * @throws IllegalArgumentException if the port is open under another name
    */
   Inbox inbox(Port port, InboxOptions options);
 
@@ -176,9 +180,9 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * request; a retry parks it and is never an error.
    *
    * @param op the operation
-   * @return emits the completion on the loop of the operation's device. A queued or parked
-   *     operation is removed by cancel; an unmatched receive is cancelled natively; any other
-   *     posted one runs out silently
+   * @return emits the completion on the loop of the operation's device; with a {@linkplain
+   *     Op#completeTo target} when it says. A queued or parked operation is removed by cancel; an
+   *     unmatched receive is cancelled natively; any other posted one runs out silently
    */
   Mono<Completion> post(Op op);
 
@@ -201,15 +205,15 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    *
    * @param items upstream, asked for what the window can hold; subscribed on the subscriber's
    *     thread, requested on the home loop after the first demand
-   * @param operation called once per element on the home loop, whose device is used whatever the
-   *     operation says; an exception, null, or an operation that is none of this runtime fails the
-   *     element. Must not block
+   * @param operation called once per element on the home loop, on the operation's device if that
+   *     loop serves it, else on the loop's first; an exception, null, or an operation that is none
+   *     of this runtime fails the element. Must not block
    * @param options window, home loop, what a failure means, deadline
    * @param <T> type of element
    * @return one result per element, in order of completion, as far as requested, on the home loop;
    *     unreported results occupy the window, so upstream stops too. {@link
    *     SendResult#completion()} is what a Mono of the operation would emit; an operation with a
-   *     {@linkplain Op#completeTo target} is reported when it was accepted. Failure is data ({@link
+   *     target is reported when {@link Op#completeTo} says. Failure is data ({@link
    *     SendResult#error()}), also of a peer that died, unless {@link PostOptions#stopOnError()}.
    *     Upstream's error comes after the results of what it sent. Cancel gives elements that were
    *     not accepted to {@code doOnDiscard}, cancels unmatched receives natively; other posted
@@ -294,7 +298,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * them, a counter or a synchronizer.
    *
    * @param port number and name
-   * @param target queue, counter or synchronizer of this runtime
+   * @param target queue, counter or synchronizer of this runtime; only a queue gives the messages,
+   *     and takes at most 1,024 of them and 8 MiB at a time, whatever its own size
    * @return closes the port when disposed
    */
   Disposable bind(Port port, CompletionTarget target);
@@ -336,10 +341,11 @@ public interface LciRuntime extends Disposable, AutoCloseable {
 
   /**
    * Gives bytes to every rank and gets theirs: handles of regions, addresses, settings. Each
-   * subscription takes part in one exchange, numbered by the order of subscriptions, which must be
-   * the same on every rank.
+   * subscription takes part in one exchange, at once and whatever its demand, numbered by the order
+   * of subscriptions, which must be the same on every rank.
    *
-   * @param mine at most {@value #MAX_EXCHANGE} bytes; they may differ in length from rank to rank
+   * @param mine at most {@value #MAX_EXCHANGE} bytes, copied; they may differ in length from rank
+   *     to rank
    * @return emits the bytes by rank on loop 0; cancel detaches the subscriber, this rank still
    *     takes part; ends with {@link io.lci.error.PeerFailedException} or {@link
    *     io.lci.error.PeerLeftException} if a rank is gone
@@ -421,7 +427,9 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * gets {@link io.lci.error.LciClosedException}.
    *
    * @param limit time for the graceful part; zero means abortive
-   * @return starts closing at the first subscription of any; completes when closed; never hangs
+   * @return starts closing at the first subscription of any; completes when every loop has ended,
+   *     which user code that holds a loop delays, and so does whoever does not drive an invoker's;
+   *     fails with what a loop failed with
    */
   Mono<Void> disposeGracefully(Duration limit);
 
@@ -434,6 +442,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    *
    * @throws IllegalStateException on a loop's thread (the owner of an invoker loop may, outside its
    *     turns)
+   * @throws io.lci.error.LciException if user code holds a loop for 5 s longer than that; the
+   *     message names the loop. Else what a loop failed with
    */
   @Override
   void close();

@@ -507,9 +507,12 @@ public final class Op {
 
   /**
    * Signals {@code value} when the operation ends, whether it finished at once or later; this
-   * forbids <em>done</em>.
+   * forbids <em>done</em>. A publisher reports an active message, send or put that is copied into
+   * one packet when it was accepted, and its deadline ends there; how it ended is told to {@code
+   * value} alone. Other operations are reported at their end.
    *
-   * @param value queue, synchronizer or counter of the same runtime
+   * @param value queue, synchronizer or counter of the same runtime; only a queue gives what a
+   *     receive or get without a buffer of its own has read
    * @return a new description
    */
   public Op completeTo(CompletionTarget value) {

@@ -8,7 +8,8 @@ import reactor.core.scheduler.Scheduler;
 /**
  * Options of {@link LciRuntime#post(org.reactivestreams.Publisher, PostOptions)}. Immutable.
  *
- * @param loop index of the home loop, whose device is used: where everything is signalled
+ * @param loop index of the home loop, where everything is signalled; an operation goes out on its
+ *     device if that loop serves it, else on the loop's first
  * @param window most elements that are taken from upstream and not yet reported, refused ones and
  *     unrequested results included
  * @param stopOnError whether the first failed operation ends the stream with its error: after the

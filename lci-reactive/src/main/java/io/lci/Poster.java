@@ -7,15 +7,15 @@ package io.lci;
  * LciLoop#poster()}. Posting never progresses and never calls back into user code.
  *
  * <p>Completions of operations that were <em>posted</em> go to the target of {@link Op#completeTo};
- * without a target they are dropped after counting, except that {@link #submit} reports errors to
- * the operation's {@code onError}.
+ * without a target they are dropped after counting, except that errors are reported to the
+ * operation's {@code onError}, or logged.
  *
  * @since 0.1
  */
 public interface Poster {
   /**
    * Attempts the operation once, now, after everything appended before it. Legal while records are
-   * being dispatched.
+   * being dispatched. {@link Op#deadline} does not count here.
    *
    * @param op the operation
    * @return the outcome; on a retry nothing happened and nothing was kept

@@ -24,7 +24,7 @@ public enum FlowMeters implements LciMeter {
       MeterDefinition.gauge(
           "lci.credit.stalled",
           "destinations",
-          "Peers at whose port messages of this rank wait for credit: look at the inbox there.",
+          "Destinations (a peer by a device) at whose port messages of this rank wait for credit: look at the inbox there.",
           FlowMeters::creditStalled,
           PORT,
           PEER)),

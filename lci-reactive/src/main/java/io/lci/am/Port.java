@@ -5,8 +5,8 @@ import java.util.Objects;
 
 /**
  * Address of an inbox: a number and a name, the same on every rank. The number travels; the name is
- * checked before the first message, so that two programs that mean different things by a number
- * find out ({@link io.lci.error.PortMismatchException}).
+ * checked with the first message. If the receiver means another port by the number, that message is
+ * discarded there, and from then on sending fails with {@link io.lci.error.PortMismatchException}.
  *
  * @param number 1 to {@value #MAX_NUMBER}
  * @param name not empty

@@ -10,7 +10,8 @@ package io.lci.am;
  * <p>A message that travelled in a packet lies in that packet, which is its sender's, and a long
  * one (above {@link io.lci.LciRuntime#maxEager()}) in memory of its own: nothing is copied, and its
  * credit returns at the release. Messages of up to 192 bytes are copied once, and so are those that
- * came without credit, or while half of their sender's packets were lent here already.
+ * came without credit, or while this rank's share of their sender's packets (attribute {@code
+ * packets} / 2 / number of ranks) was lent here already.
  *
  * <p>It outlives its inbox and its sender. When the runtime closes, what is not released is copied
  * to the Java heap: it stays readable, and release still ends it.

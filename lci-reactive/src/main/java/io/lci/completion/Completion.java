@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param rank peer of an operation, source of an arrival
  * @param tag tag, as posted or as received
  * @param size bytes moved
- * @param message what arrived, or what a receive or get without a buffer of its own got; else null
+ * @param message what arrived, or what a receive or get without a buffer of its own got; else null,
+ *     and always null at synchronizers, which keep no messages
  * @param error null if it succeeded; signalled through completion objects only, a Mono fails
  *     instead
  * @param userContext as given by {@link io.lci.Op#userContext}; 0 for arrivals
