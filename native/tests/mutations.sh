@@ -39,6 +39,7 @@ bootstrap_skip_fence         | unit         | *GetBeforeTheFenceIsAnError*      
 bootstrap_skip_permissions   | unit         | FileBootstrap.OpenPermissions*         | a job directory that others can read is accepted
 chunks_at_the_start          | unit         | SendReceive.EverySize*                 | every piece of a large message goes to its start
 chunks_at_the_start          | conformance  | C2_*                                   |
+close_ends_one_by_one        | unit         | Closing.EndsWhatHandlersPost*          | a device accepts posts while the close ends another one
 close_forgets_receives       | unit         | Closing.LetsHandlersOfCancelled*       | unmatched receives are not told of the close
 close_keeps_memory           | unit         | Runtimes.ComeAndGo                     | a closed runtime keeps its memory and files
 closed_inboxes_stay          | unit         | ClosedInbox.*                          | an inbox that is closed stays until its lane goes
