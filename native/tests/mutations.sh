@@ -188,6 +188,7 @@ rma_signal_first             | unit         | *PutSignal.NothingIsLost*         
 sides_alike                  | unit         | *Matching.PairsWhat*                   | both sides of an engine are one
 signal_any_status            | unit         | Completion.SignalsMustBeFinal          | a retry can be signalled
 signal_context_off           | unit         | Handler.GetsStatus* *HandlerRules.ProgressAndBlocking* | a handler may progress
+signal_keeps_right           | unit         | *ReopenedUnderPut.*/Counter            | a signal comes uncredited to a port that needs credit since it opened anew
 signal_loses_tag             | conformance  | C5_*                                   | the signal of a put comes without its tag
 silent_push                  | unit         | LaneBell.*                             | what others leave for a lane rings no bell
 size_of_buffer               | unit         | SendReceive.EverySize*                 | a status has the size of the buffer
