@@ -143,6 +143,7 @@ park_never_sleeps            | stress       | Idle.SilentLoopsPark              
 part_ends_next_opening       | unit         | PortParts.ClosingAPart*                | a part that closes late closes the port that was opened anew
 part_of_any_tag              | unit         | PortParts.ATagNames*                   | every message goes to the first part
 part_opens_port              | unit         | PortParts.NothingIsGranted*            | a port grants credit before its last part is there
+part_returns_alone           | stress       | PortPartsStress.NothingIsLost*         | a lane gives back to a key as if no other lane did
 payload_over_context         | conformance  | B11_*                                  | the payload of a packet begins in its context
 plain_form_forgets           | conformance  | A8_PlainForm*                          | a plain form does not pass everything on
 pin_keeps_all                | unit         | ThreadPin.AnOffset*                    | a thread may go on using every CPU

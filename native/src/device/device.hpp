@@ -103,8 +103,9 @@ class Device {
   uint32_t generation() const { return generation_; }
 
   // --- flow control -------------------------------------------------------------------------------------------------
-  /// Any thread: what a key's user took or released. @p owner: the caller owns this device.
-  void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool owner);
+  /// Any thread: what a key's user took or released. @p exclusive: no other thread releases to this key of this
+  /// generation, and the caller owns this device.
+  void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool exclusive);
   /// Any thread: asks the owner to look at the key.
   void request_work(InKey& key);
   /// Any thread: gives a packet back to its sender at once.
