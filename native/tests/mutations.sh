@@ -39,6 +39,7 @@ bootstrap_skip_fence         | unit         | *GetBeforeTheFenceIsAnError*      
 bootstrap_skip_permissions   | unit         | FileBootstrap.OpenPermissions*         | a job directory that others can read is accepted
 chunks_at_the_start          | unit         | SendReceive.EverySize*                 | every piece of a large message goes to its start
 chunks_at_the_start          | conformance  | C2_*                                   |
+close_ends_one_by_one        | unit         | Closing.EndsWhatHandlersPost*          | a device accepts posts while the close ends another one
 close_forgets_receives       | unit         | Closing.LetsHandlersOfCancelled*       | unmatched receives are not told of the close
 close_keeps_memory           | unit         | Runtimes.ComeAndGo                     | a closed runtime keeps its memory and files
 closed_inboxes_stay          | unit         | ClosedInbox.*                          | an inbox that is closed stays until its lane goes
@@ -142,6 +143,7 @@ park_never_sleeps            | stress       | Idle.SilentLoopsPark              
 part_ends_next_opening       | unit         | PortParts.ClosingAPart*                | a part that closes late closes the port that was opened anew
 part_of_any_tag              | unit         | PortParts.ATagNames*                   | every message goes to the first part
 part_opens_port              | unit         | PortParts.NothingIsGranted*            | a port grants credit before its last part is there
+part_returns_alone           | stress       | PortPartsStress.NothingIsLost*         | a lane gives back to a key as if no other lane did
 payload_over_context         | conformance  | B11_*                                  | the payload of a packet begins in its context
 plain_form_forgets           | conformance  | A8_PlainForm*                          | a plain form does not pass everything on
 pin_keeps_all                | unit         | ThreadPin.AnOffset*                    | a thread may go on using every CPU
@@ -187,6 +189,7 @@ rma_signal_first             | unit         | *PutSignal.NothingIsLost*         
 sides_alike                  | unit         | *Matching.PairsWhat*                   | both sides of an engine are one
 signal_any_status            | unit         | Completion.SignalsMustBeFinal          | a retry can be signalled
 signal_context_off           | unit         | Handler.GetsStatus* *HandlerRules.ProgressAndBlocking* | a handler may progress
+signal_keeps_right           | unit         | *ReopenedUnderPut.*/Counter            | a signal comes uncredited to a port that needs credit since it opened anew
 signal_loses_tag             | conformance  | C5_*                                   | the signal of a put comes without its tag
 silent_push                  | unit         | LaneBell.*                             | what others leave for a lane rings no bell
 size_of_buffer               | unit         | SendReceive.EverySize*                 | a status has the size of the buffer

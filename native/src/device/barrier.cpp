@@ -87,7 +87,7 @@ void Device::finish_barrier(uint64_t sequence, int code, uint32_t rank) {
   const OpTarget target = barriers_[sequence].target;
   barriers_.erase(sequence);
   if (code == LCI_DONE) {
-    runtime_.arena().header().barriers_completed.store(static_cast<uint32_t>(sequence + 1), std::memory_order_release);
+    runtime_.arena().header().barriers_completed.store(sequence + 1, std::memory_order_release);
   }
   complete(target, code, rank, sequence, nullptr, 0);
 }

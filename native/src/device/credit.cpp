@@ -43,7 +43,7 @@ void Device::renew(InKey& key) {
   if (!LCI_MUTATED("reopening_untold")) key.reopened = key.generation != 0;
   key.generation = key.target->generation.load(std::memory_order_acquire);
   key.told_open = key.counted = false;
-  key.void_credit += key.leased.messages;
+  key.void_credit += std::min(key.leased.messages, UINT32_MAX - key.void_credit);
   key.goal = key.leased = key.circulating = key.grant = {};
   key.recall = false;
   for (Announcement& announcement : key.waiting) announcement.credited = false;

@@ -103,14 +103,15 @@ class Device {
   uint32_t generation() const { return generation_; }
 
   // --- flow control -------------------------------------------------------------------------------------------------
-  /// Any thread: what a key's user took or released. @p owner: the caller owns this device.
-  void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool owner);
+  /// Any thread: what a key's user took or released. @p exclusive: no other thread releases to this key of this
+  /// generation, and the caller owns this device.
+  void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool exclusive);
   /// Any thread: asks the owner to look at the key.
   void request_work(InKey& key);
   /// Any thread: gives a packet back to its sender at once.
   void return_packet_now(Channel& channel, uint32_t handle);
-  /// Any thread: hands a matched rendezvous to the device of its request. [SS-17]
-  void start_rendezvous(std::unique_ptr<ReceiveContext> context);
+  /// Any thread: hands a matched rendezvous to the device of its request. False: the runtime closes. [SS-17]
+  bool start_rendezvous(std::unique_ptr<ReceiveContext> context);
   /// Any thread: whether an arrival is being handed to an object; see Delivering.
   bool is_delivering_to(const void* object) const { return delivering_.load(std::memory_order_seq_cst) == object; }
   /// Any thread: a request that was stored is discarded.
@@ -131,7 +132,9 @@ class Device {
   }
 
   // --- end of a runtime ---------------------------------------------------------------------------------------------
-  /// Ends everything outstanding with @p code.
+  /// Owner: nothing more is accepted here. Before any device is cancelled: handlers that are told may want to post.
+  void stop_accepting();
+  /// Ends everything outstanding with @p code, when no device accepts more.
   void cancel_all(int code);
   /// Drops the operations of a lane that goes: their buffers may go with it. Barriers still take part.
   void forget(const Lane& gone);
@@ -368,7 +371,7 @@ class Device {
   const Queued* retrying_backlog_ = nullptr;  ///< What is just posted out of the backlog.
   std::vector<std::pair<Channel*, OutKey*>> dry_keys_;
   std::atomic<Lane*> lane_{nullptr};
-  bool ended_ = false;  ///< Everything was cancelled: nothing more is accepted.
+  bool ended_ = false;  ///< Everything is being cancelled, or was: nothing more is accepted.
   std::atomic<bool> packets_came_{false};
   std::atomic<bool> reply_room_came_{false};
   uint32_t generation_ = 0;

@@ -138,7 +138,7 @@ void Device::fail_channel(Channel& channel, RankState state) {
   // By every device: one that felt the death later may have posted a receive since the first one looked.
   fail_receives(rank, code);
   if (index_ == 0) {
-    const uint32_t completed = channel.peer->header().barriers_completed.load(std::memory_order_acquire);
+    const uint64_t completed = channel.peer->header().barriers_completed.load(std::memory_order_acquire);
     for (auto entry = barriers_.begin(); entry != barriers_.end();) {
       const uint64_t sequence = entry->first;
       const bool ends = sequence >= completed && entry->second.entered;
@@ -175,11 +175,13 @@ void Device::fail_receives(uint32_t rank, int code) {
   }
 }
 
+void Device::stop_accepting() {
+  std::lock_guard<TryLock> guard(handed_lock_);
+  ended_ = true;
+}
+
 void Device::cancel_all(int code) {
-  {  // first: handlers that are told may want to post
-    std::lock_guard<TryLock> guard(handed_lock_);
-    ended_ = true;
-  }
+  stop_accepting();
   take_handed();
   for (auto& entry : backlog_) {
     for (Queued& queued : entry.second) {

@@ -203,8 +203,8 @@ int Device::finish_unexpected(const PostedReceive& receive, UnexpectedSend& send
       context->sender = send.argument;
       if (&home == this || LCI_MUTATED("rendezvous_on_wrong_device")) {
         add_receive_context(std::move(context));
-      } else {
-        home.start_rendezvous(std::move(context));
+      } else if (!home.start_rendezvous(std::move(context))) {
+        complete(receive.target, LCI_ERR_CANCELLED, send.rank, send.tag, receive.buffer, 0);
       }
       return LCI_POSTED;
     }

@@ -263,13 +263,15 @@ bool Device::admit_rendezvous(InKey& key, const Announcement& announcement, uint
   return true;
 }
 
-void Device::start_rendezvous(std::unique_ptr<ReceiveContext> context) {
+bool Device::start_rendezvous(std::unique_ptr<ReceiveContext> context) {
   {
     std::lock_guard<TryLock> guard(handed_lock_);
+    if (ended_) return false;
     handed_.push_back(std::move(context));
     has_handed_.store(true, std::memory_order_seq_cst);
   }
   wake_owner();
+  return true;
 }
 
 bool Device::take_handed() {

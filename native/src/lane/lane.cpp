@@ -72,6 +72,10 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
   return LCI_DONE;
 }
 
+void Lane::number_records_from(uint32_t start) {
+  head_ = tail_ = control().cq_head = control().cq_tail = start;
+}
+
 void Lane::retire() {
   {
     std::lock_guard<TryLock> guard(writing_);

@@ -59,6 +59,8 @@ class Lane {
   Device& device(uint32_t index) { return *devices_[index]; }
   uint32_t device_count() const { return static_cast<uint32_t>(devices_.size()); }
   uint32_t park_slot() const { return park_slot_; }
+  /// Before the first enter: records are numbered from @p start on, modulo 2^32.
+  void number_records_from(uint32_t start);
 
   /// Runs @p write, which writes into memory of this lane's user, unless the lane has retired: from devices of others.
   template <typename F>

@@ -63,15 +63,18 @@ struct OpTarget {
   }
 };
 
-/// Objects by index and generation: ids that travel to peers and come back are checked before use.
+/// Objects by index and generation: ids that travel to peers and come back are checked before use. No id is 0.
 template <typename T>
 class SlotTable {
  public:
+  /// @param generation the first one of every slot
+  explicit SlotTable(uint32_t generation = 1) : first_generation_(generation) {}
+
   uint64_t add(std::unique_ptr<T> object) {
     uint32_t index;
     if (free_.empty()) {
       index = static_cast<uint32_t>(slots_.size());
-      slots_.push_back({});
+      slots_.push_back({nullptr, first_generation_});
     } else {
       index = free_.back();
       free_.pop_back();
@@ -87,7 +90,7 @@ class SlotTable {
   }
   std::unique_ptr<T> remove(uint64_t id) {
     const auto index = static_cast<uint32_t>(id);
-    ++slots_[index].generation;
+    if (++slots_[index].generation == 0) slots_[index].generation = 1;
     free_.push_back(index);
     --live_;
     return std::move(slots_[index].object);
@@ -104,8 +107,9 @@ class SlotTable {
  private:
   struct Entry {
     std::unique_ptr<T> object;
-    uint32_t generation = 1;
+    uint32_t generation;
   };
+  const uint32_t first_generation_;
   std::vector<Entry> slots_;
   std::vector<uint32_t> free_;
   size_t live_ = 0;

@@ -12,7 +12,6 @@ namespace lci {
 
 /// Takes what one signal costs from its key: a credit, or the key's announcement slot. False: there is none.
 bool Device::claim(OutKey& key, SignalRight* right) {
-  right->generation = key.generation;
   if (key.state == OutKey::State::kUncredited) {
     right->kind = SignalRight::Kind::kUncredited;
   } else if (key.state == OutKey::State::kLeased && key.credit.messages != 0) {
@@ -24,6 +23,7 @@ bool Device::claim(OutKey& key, SignalRight* right) {
   } else {
     return false;
   }
+  right->generation = key.generation;
   return true;
 }
 
@@ -53,16 +53,17 @@ void Device::give_up(Channel& channel, const SignalRight& right) {
   if (key.refused) tell_writable(channel, key);
 }
 
-/// False: no room now. @p right may change: credit of a port that was opened again since is void, and is taken anew.
+/// False: no room now. @p right may change: that to a port that was opened again since is void, and is taken anew, for
+/// what is behind it now may need credit, or none. An announcement is of no opening.
 bool Device::emit_signal(Channel& channel, SignalRight& right) {
   OutKey& key = out_key(channel, right.port);
   if (!channel.data_out.has_room(1)) {
     channel.wants_room = true;
     return false;
   }
-  if (right.kind == SignalRight::Kind::kCredit && right.generation != key.generation && !claim(key, &right)) {
-    return false;
-  }
+  const bool of_opening = LCI_MUTATED("signal_keeps_right") ? right.kind == SignalRight::Kind::kCredit
+                                                            : right.kind != SignalRight::Kind::kAnnouncement;
+  if (of_opening && right.generation != key.generation && !claim(key, &right)) return false;
   if (right.kind != SignalRight::Kind::kAnnouncement) {
     const bool credited = right.kind == SignalRight::Kind::kCredit;
     const auto flags = static_cast<uint8_t>(kFlagSignal | (credited ? kFlagCredited : 0));

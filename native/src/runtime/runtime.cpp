@@ -138,6 +138,10 @@ void Runtime::close(uint64_t timeout_ns) {
   }
   for (auto& device : devices_) {
     std::lock_guard<TryLock> guard(device->lock);
+    if (!LCI_MUTATED("close_ends_one_by_one")) device->stop_accepting();
+  }
+  for (auto& device : devices_) {
+    std::lock_guard<TryLock> guard(device->lock);
     const Progressing mark(*device);
     device->cancel_all(LCI_ERR_CANCELLED);
   }

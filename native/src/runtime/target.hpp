@@ -79,7 +79,8 @@ class Port final : public Target {
   std::atomic<Completion*> completion{nullptr};  ///< Null for a lane inbox.
   /// Who sees a new one sees its home_lane, or a later one. Null again before it is freed.
   std::atomic<Inbox*> inbox{nullptr};
-  std::atomic<const Lane*> home_lane{nullptr};  ///< Whose thread alone frees the inbox; null if the port has parts.
+  /// Whose thread alone frees the inbox, and takes from it; null if the port has parts.
+  std::atomic<const Lane*> home_lane{nullptr};
   std::shared_ptr<PortParts> forming;    ///< Parts that wait for the others. Under the lock of the runtime's ports.
   std::atomic<uint32_t> sender_hash{0};  ///< Name under which this rank sends to the port.
 

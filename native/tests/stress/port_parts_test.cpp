@@ -4,7 +4,9 @@
 #include <atomic>
 #include <thread>
 
+#include "api/handles.hpp"
 #include "support/lane_driver.hpp"
+#include "support/threads.hpp"
 
 namespace lci_test {
 namespace {
@@ -60,6 +62,94 @@ TEST(PortPartsStress, LanesOfTwoThreadsShareAPort) {
     second.join();
   }
   EXPECT_EQ(kMessages, taken.load());
+}
+
+/// Two threads leave it together, while both run.
+class Meeting {
+ public:
+  void meet(const lci::test::Deadline& end) {
+    const uint32_t all = (arrived_.fetch_add(1) / 2 + 1) * 2;
+    for (uint32_t spins = 1; arrived_.load(std::memory_order_acquire) < all; ++spins) {
+      if (spins % 100'000 != 0) continue;
+      if (end.passed()) return;
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  std::atomic<uint32_t> arrived_{0};
+};
+
+constexpr uint32_t kRounds = 100, kHeld = 500;
+
+/// In every round it keeps the records of some kHeld messages, and gives them back when the other one does.
+void hold_and_give_back(Job& job, uint32_t part, Meeting& meeting, std::atomic<bool>& stop,
+                        const lci::test::Deadline& end) {
+  LaneDriver lane(job, 1, part);
+  uint32_t index = 0;
+  uint64_t base = 0, length = 0;
+  ASSERT_EQ(LCI_DONE,
+            lci_lane_open_part(lane.handle(), kPort, "p", part, kParts, 4096, 1 << 20, &index, &base, &length))
+      << lci_last_error();
+  lane.demand(index).requested = UINT64_MAX / 2;
+  uint32_t& head = lane.control().cq_head;
+  uint64_t taken = 0;
+  for (uint32_t round = 0, given_back = head; round < kRounds; ++round) {
+    uint32_t seen = given_back;
+    while (taken < (round + 1) * uint64_t{kHeld} && !end.passed()) {
+      head = given_back;
+      lane.enter();
+      head = seen;
+      taken += lane.read([](const lci_record&) {});
+      seen = head;
+      std::this_thread::yield();
+    }
+    meeting.meet(end);
+    lane.enter();
+    given_back = seen;
+  }
+  while (!stop.load(std::memory_order_acquire)) {
+    lane.enter();
+    lane.read([](const lci_record&) {});
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(LCI_DONE, lci_lane_close_port(lane.handle(), index));
+}
+
+// Both parts' messages come on one device, under one key: what both lanes give back to it is all there in the end.
+// Mutation: part_returns_alone.
+TEST(PortPartsStress, NothingIsLostOfWhatTwoLanesGiveBackToOneKey) {
+  constexpr uint64_t kSent = uint64_t{kParts} * kRounds * kHeld;
+  Job job(2, {{"devices", "2"}, {"lane_completions", "4096"}});
+  const lci::test::Deadline end(60);
+  Meeting meeting;
+  std::atomic<bool> stop{false};
+  std::thread first([&] { hold_and_give_back(job, 0, meeting, stop, end); });
+  std::thread second([&] { hold_and_give_back(job, 1, meeting, stop, end); });
+  const lci::Target& port = *job.runtime(1)->runtime->port(kPort);
+  uint64_t sent = 0;
+  {
+    LaneDriver sender(job, 0, 0);
+    constexpr uint32_t kBatch = 100;
+    lci_descriptor* batch[kBatch];
+    while (sent < kSent && !end.passed()) {
+      for (uint32_t i = 0; i < kBatch; ++i) batch[i] = &sender.add_am(1, kPort, sent + i, sent + i);
+      sender.enter();
+      for (uint32_t i = 0; i < kBatch && batch[i]->outcome == LCI_DONE; ++i) ++sent;
+      sender.read([](const lci_record&) {});
+      std::this_thread::yield();
+    }
+  }
+  EXPECT_LE(kSent, sent);
+  job.close(0, 10'000);  // who leaves gives back what was leased to him
+  const lci::Credit all = port.capacity.total();
+  const lci::test::Deadline back(10);
+  while (port.capacity.free().messages != all.messages && !back.passed()) std::this_thread::yield();
+  EXPECT_EQ(all.messages, port.capacity.free().messages);
+  EXPECT_EQ(all.bytes, port.capacity.free().bytes);
+  stop.store(true, std::memory_order_release);
+  first.join();
+  second.join();
 }
 
 }  // namespace

@@ -29,14 +29,16 @@ uint32_t size_of(uint64_t tag) {
   return tag % 4 != 0 ? 8 : static_cast<uint32_t>(tag * 31 % (LCI_INLINE_MAX + 1));
 }
 
-TEST(RingStress, EveryMessageOnceInOrderAndWhole) {
+/// @param start the number of the first slot
+void carry_all(uint32_t start) {
   struct Shared {
     alignas(64) std::atomic<uint32_t> head{0};
     Slot slots[kSlots] = {};
   };
   const auto shared = std::make_unique<Shared>();
+  shared->head.store(start);
   const test::Deadline end(soak() ? 600 : 60);
-  const RingMemory memory{&shared->head, shared->slots, kSlots};
+  const RingMemory memory{&shared->head, shared->slots, kSlots, start};
   std::thread thread([&memory, &end] {
     RingProducer producer(memory);
     for (uint64_t tag = 0; tag < messages(); ++tag) {
@@ -74,6 +76,14 @@ TEST(RingStress, EveryMessageOnceInOrderAndWhole) {
   EXPECT_EQ(0u, wrong);
   EXPECT_EQ(messages(), taken);
   EXPECT_FALSE(consumer.has_message());
+}
+
+TEST(RingStress, EveryMessageOnceInOrderAndWhole) {
+  carry_all(0);
+}
+
+TEST(RingStress, EveryMessageOnceInOrderAndWholeOverTheWrapOfTheNumbers) {
+  carry_all(0u - 100'000);
 }
 
 }  // namespace

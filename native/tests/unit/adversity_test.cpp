@@ -103,6 +103,42 @@ TEST(Closing, CancelsAMatchedRendezvousOnItsWayToItsDevice) {
   EXPECT_EQ(1, cancelled);
 }
 
+// A handler that the close calls for one device posts on the next one, which is still to be ended: it is refused, or
+// signalled as well. One is told of a receive when the engines are empty; one of a send before, and its own receive
+// matches what waits on the first device. Mutation: close_ends_one_by_one.
+// Proves: A20
+TEST(Closing, EndsWhatHandlersPostOnAnotherDevice) {
+  constexpr uint64_t kSent = 5, kNobodys = 6;
+  for (const bool of_receive : {true, false}) {
+    Job job(2, {{"devices", "2"}});
+    const std::vector<uint8_t> out(kLong, 1);
+    lci_comp* sent = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_POSTED, lci_post_send(job.device(1), 0, kSent, out.data(), kLong, sent, 0));
+    for (int i = 0; i < 100; ++i) lci_progress(job.device(0));
+    struct Posting {
+      lci_device* device;
+      uint64_t tag;
+      lci_comp* handler = nullptr;
+      std::vector<uint8_t> in = std::vector<uint8_t>(kLong);
+      int posted = 1, signals = 0;
+    } posting{job.device(0, 1), of_receive ? kNobodys : kSent};
+    auto post = [](const lci_status*, void* argument) {
+      auto& self = *static_cast<Posting*>(argument);
+      if (++self.signals > 1) return;
+      const int code = lci_post_recv(self.device, 1, self.tag, self.in.data(), kLong, self.handler, 0, nullptr);
+      EXPECT_TRUE(code == LCI_POSTED || code == LCI_ERR_CLOSED) << lci_code_name(code);
+      if (code == LCI_POSTED) ++self.posted;
+    };
+    ASSERT_EQ(LCI_DONE, lci_handler_create(job.runtime(0), post, &posting, &posting.handler));
+    uint8_t place = 0;
+    ASSERT_EQ(LCI_POSTED, of_receive ? lci_post_recv(job.device(0), 1, 1, &place, 1, posting.handler, 0, nullptr)
+                                     : lci_post_send(job.device(0), 1, 1, out.data(), kLong, posting.handler, 0));
+    job.close(0, 0);
+    EXPECT_EQ(posting.posted, posting.signals) << (of_receive ? "of a receive" : "of a send");
+    EXPECT_GE(posting.signals, 1);
+  }
+}
+
 // A rendezvous that a closed port refused takes no announcement slot with it: the port can be reached when it is open
 // again, although it has nothing to lease.
 TEST(Reopening, ARefusedRendezvousLeavesItsSlot) {

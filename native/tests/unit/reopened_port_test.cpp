@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A port that closes and opens again, and what of its last opening is still under way. Mutations that must make this
-// file fail: reopening_untold, old_grant_counts, refusal_ends_later_sends. [X13]
+// file fail: reopening_untold, old_grant_counts, refusal_ends_later_sends, signal_keeps_right. [X13]
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "support/posting.hpp"
+#include "support/rma_job.hpp"
 
 namespace lci_test {
 namespace {
@@ -81,6 +81,103 @@ TEST_F(ReopenedPort, IsNotClosedByLateControlOfAnEarlierOpening) {
     job_->check_ledgers();
     job_.reset();
   }
+}
+
+/// What a port leads to.
+enum class Behind { kCounter, kQueue };
+
+/// A put with signal through messages; while it runs, the port that it will signal opens anew.
+class ReopenedUnderPut : public testing::TestWithParam<Behind> {
+ protected:
+  static constexpr uint32_t kBytes = 16 << 20;
+
+  ReopenedUnderPut() {
+    EXPECT_EQ(LCI_DONE, lci_counter_create(job_.runtime(1), &counter_));
+    remote_ = open_remote(job_.runtime(0), 1, handle_of(region_.memory));
+    open(GetParam(), 64);
+    // Known now, with credit if it takes any: what the put's right to signal is
+    EXPECT_EQ(LCI_DONE, complete(job_, 0, remote_op(LCI_OP_PUT, 1, bytes_.data(), 8, remote_, 0, kPort, 1), ended_));
+    job_.settle();
+    take();
+  }
+  void open(Behind behind, uint32_t messages) {
+    lci_comp* const object = behind == Behind::kCounter ? counter_ : inbox_;
+    ASSERT_EQ(LCI_DONE, lci_port_open(job_.runtime(1), kPort, "", object, messages, 1 << 16)) << lci_last_error();
+  }
+  void begin_put() {
+    const lci_descriptor op = remote_op(LCI_OP_PUT, 1, bytes_.data(), kBytes, remote_, 0, kPort, kTag);
+    ASSERT_EQ(LCI_POSTED, post_until_taken(job_, 0, op, ended_)) << lci_last_error();
+  }
+  void reopen(Behind behind, uint32_t messages) {
+    ASSERT_EQ(LCI_DONE, lci_port_close(job_.runtime(1), kPort)) << lci_last_error();
+    open(behind, messages);
+  }
+  /// The tags of what the queue has got.
+  std::vector<uint64_t> take() {
+    std::vector<uint64_t> tags;
+    for (lci_status status{}; lci_queue_pop(inbox_, &status) == LCI_DONE; lci_buffer_free(status.buffer)) {
+      tags.push_back(status.tag);
+    }
+    return tags;
+  }
+  void expect_put_ended() {
+    lci_status status{};
+    ASSERT_TRUE(pop(job_, ended_, &status));
+    EXPECT_EQ(LCI_DONE, status.code);
+  }
+
+  static constexpr uint64_t kTag = 77;
+  Job job_{2, {{"rma", "messages"}, {"packets", "256"}}};
+  const Allocated region_{job_.runtime(1), kBytes};
+  const std::vector<uint8_t> bytes_ = std::vector<uint8_t>(kBytes, 3);
+  lci_comp* const inbox_ = make_queue(job_.runtime(1));
+  lci_comp* const ended_ = make_queue(job_.runtime(0));
+  lci_comp* counter_ = nullptr;
+  uint64_t remote_ = 0;
+};
+INSTANTIATE_TEST_SUITE_P(From, ReopenedUnderPut, testing::Values(Behind::kCounter, Behind::kQueue),
+                         [](const auto& info) { return info.param == Behind::kCounter ? "Counter" : "Queue"; });
+
+// The right to signal is of the first opening: the signal comes by what the second one asks for.
+// Proves: X13
+TEST_P(ReopenedUnderPut, ASignalComesByTheRightOfTheNewOpening) {
+  for (const Behind next : {Behind::kQueue, Behind::kCounter, Behind::kQueue}) {
+    begin_put();
+    const uint64_t counted = lci_counter_get(counter_);
+    reopen(next, 64);
+    ASSERT_NO_FATAL_FAILURE(expect_put_ended());
+    job_.settle();
+    if (next == Behind::kQueue) {
+      EXPECT_EQ(std::vector<uint64_t>{kTag}, take());
+    } else {
+      EXPECT_EQ(counted + 1, lci_counter_get(counter_));
+    }
+    job_.check_ledgers();
+  }
+}
+
+// There is no right to be had: all the room is taken by a message, and a second one is announced. The signal waits.
+TEST_P(ReopenedUnderPut, ASignalWaitsForTheRightOfTheNewOpening) {
+  begin_put();
+  reopen(Behind::kQueue, 1);
+  for (int i = 0; i < 4; ++i) job_.progress();  // until the sender knows
+  for (uint64_t tag = 1; tag <= 2; ++tag) {
+    int code = LCI_RETRY;
+    while (is_retry(code = lci_post_am(job_.device(0), 1, kPort, tag, bytes_.data(), 8, nullptr, 0))) {
+      ASSERT_EQ(0u, lci_queue_length(ended_)) << "the put was too short";
+      job_.progress();
+    }
+    ASSERT_EQ(LCI_DONE, code) << lci_last_error();
+  }
+  ASSERT_NO_FATAL_FAILURE(expect_put_ended());
+  for (int i = 0; i < 1000; ++i) job_.progress();
+  std::vector<uint64_t> taken;
+  for (int i = 0; i < 100'000 && taken.size() < 3; ++i) {
+    for (const uint64_t tag : take()) taken.push_back(tag);
+    job_.progress();
+  }
+  EXPECT_EQ((std::vector<uint64_t>{1, 2, kTag}), taken);
+  job_.check_ledgers();
 }
 
 }  // namespace

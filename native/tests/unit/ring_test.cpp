@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <memory>
+#include <string>
 #include <vector>
 
 #include "lci/lci.h"
@@ -17,10 +17,13 @@ namespace {
 constexpr uint32_t kSlots = 64;
 
 struct Ring {
-  alignas(64) std::atomic<uint32_t> head{0};
+  explicit Ring(uint32_t start = 0)
+      : head(start), producer({&head, slots.data(), kSlots, start}), consumer({&head, slots.data(), kSlots, start}) {}
+
+  alignas(64) std::atomic<uint32_t> head;
   std::array<Slot, kSlots> slots{};
-  RingProducer producer{RingMemory{&head, slots.data(), kSlots}};
-  RingConsumer consumer{RingMemory{&head, slots.data(), kSlots}};
+  RingProducer producer;
+  RingConsumer consumer;
 
   void write(uint32_t size, uint64_t tag) {
     const std::vector<std::byte> payload(size, std::byte(tag));
@@ -76,6 +79,32 @@ TEST(Ring, CarriesEverySizeOverManyLaps) {
   }
 }
 
+// Numbers of slots wrap after 2^32. Whatever they are then, each message is seen when its group is published, and
+// whole: groups of every length end before the wrap, on it and after it, with messages of one slot and of several.
+TEST(Ring, CarriesEverythingOverTheWrapOfItsNumbers) {
+  for (uint32_t before = 2 * kSlots; before < 3 * kSlots; ++before) {
+    SCOPED_TRACE("started " + std::to_string(before) + " slots before the wrap");
+    Ring ring(0u - before);
+    uint64_t written = 0, taken = 0;
+    const auto size = [](uint64_t tag) { return static_cast<uint32_t>(tag % 5 == 4 ? 33 + tag % 100 : 8); };
+    for (uint32_t group = 0; group < 6 * kSlots; ++group) {
+      for (uint32_t i = 0; i <= group % 7; ++i) {
+        ASSERT_TRUE(ring.producer.has_room(slots_for(size(written)))) << written;
+        ring.write(size(written), written);
+        ++written;
+      }
+      ASSERT_FALSE(ring.consumer.has_message()) << "before the group " << group << " is published";
+      ring.producer.publish();
+      for (; taken < written; ++taken) {
+        ring.take(size(taken), taken);
+        if (HasFailure()) return;
+      }
+      ASSERT_FALSE(ring.consumer.has_message()) << taken;
+    }
+    EXPECT_LT(ring.head.load(), 0x80000000u) << "the wrap was not reached";
+  }
+}
+
 TEST(Ring, IsFullUntilAQuarterWasTaken) {
   Ring ring;
   for (uint64_t tag = 0; tag < kSlots; ++tag) {
@@ -99,6 +128,19 @@ TEST(Ring, AHeadThatCannotBeIsNotBelieved) {
   }
   ring.head.store(kSlots);
   EXPECT_TRUE(ring.producer.has_room(kSlots));
+}
+
+TEST(Ring, NorIsOneAroundTheWrap) {
+  constexpr uint32_t kStart = 0u - kSlots / 2;
+  Ring ring(kStart);
+  for (uint64_t tag = 0; tag < kSlots; ++tag) ring.write(8, tag);
+  for (const uint32_t nonsense : {kStart - 1, kSlots / 2 + 1, 0x80000000u}) {
+    ring.head.store(nonsense);
+    EXPECT_FALSE(ring.producer.has_room(1)) << nonsense;
+  }
+  ring.head.store(0);
+  EXPECT_TRUE(ring.producer.has_room(kSlots / 2));
+  EXPECT_FALSE(ring.producer.has_room(kSlots / 2 + 1));
 }
 
 }  // namespace

@@ -100,17 +100,25 @@ inline void prefetch_for_write(const void* line) {
   asm volatile("prefetchw %0" ::"m"(*static_cast<const char*>(line)));
 }
 
-/// The words and slots of one ring as they lie in shared memory.
+/// The words and slots of one ring as they lie in shared memory. Slots are numbered from @p start on, modulo 2^32; in
+/// fresh memory from 0, for a slot there holds the sequence number of no other lap.
 struct RingMemory {
   std::atomic<uint32_t>* head;
   Slot* slots;
   uint32_t capacity;
+  uint32_t start = 0;
 };
 
 class RingProducer {
  public:
   RingProducer() = default;
-  explicit RingProducer(RingMemory memory) : memory_(memory), mask_(memory.capacity - 1), limit_(memory.capacity) {}
+  explicit RingProducer(RingMemory memory)
+      : memory_(memory),
+        mask_(memory.capacity - 1),
+        limit_(memory.capacity),
+        tail_(memory.start),
+        published_(memory.start),
+        cached_head_(memory.start) {}
 
   /// Keeps @p slots of the ring out of has_room(), until it is told another number.
   void reserve(uint32_t slots) { limit_ = memory_.capacity - slots; }
@@ -133,7 +141,7 @@ class RingProducer {
     if (tail_ != published_) prefetch_for_write(&memory_.slots[(tail_ + kAhead) & mask_]);
     const bool hidden = tail_ == published_ && !LCI_MUTATED("ring_show_early");
     // The first of a group keeps a sequence number that the consumer does not wait for.
-    first.word.store(first_word(header, tail_ + (hidden ? 0 : 1)), std::memory_order_relaxed);
+    first.word.store(first_word(header, (tail_ + 1) ^ (hidden ? kHidden : 0)), std::memory_order_relaxed);
     std::memcpy(&first.size, &header.size, sizeof first.size + sizeof first.aux);
     first.tag = header.tag;
     first.arg = header.arg;
@@ -155,7 +163,7 @@ class RingProducer {
     if (tail_ == published_) return;
     auto& word = memory_.slots[published_ & mask_].word;
     if (!LCI_MUTATED("ring_show_early")) {
-      word.store(word.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+      word.store(word.load(std::memory_order_relaxed) ^ kHidden, std::memory_order_release);
     }
     published_ = tail_;
   }
@@ -179,6 +187,9 @@ class RingProducer {
     return used;
   }
 
+  /// The bit of its sequence number in which the first slot of a group differs until it is published. By a bit, not by
+  /// one less: a sum could carry into the kind that lies beside it. No ring has half as many slots.
+  static constexpr uint32_t kHidden = 1u << 30;
   /// Slots written before a publication that nobody asked for.
   static constexpr uint32_t kGroup = 32;
   /// How far ahead of the write lines are asked for.
@@ -195,7 +206,8 @@ class RingProducer {
 class RingConsumer {
  public:
   RingConsumer() = default;
-  explicit RingConsumer(RingMemory memory) : memory_(memory), mask_(memory.capacity - 1) {}
+  explicit RingConsumer(RingMemory memory)
+      : memory_(memory), mask_(memory.capacity - 1), head_(memory.start), published_(memory.start) {}
 
   bool has_message() const {
     return static_cast<uint32_t>(memory_.slots[head_ & mask_].word.load(std::memory_order_acquire)) == head_ + 1;
