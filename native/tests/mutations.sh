@@ -78,6 +78,7 @@ enter_always_progresses      | unit         | LaneDispatch.PostsFromWithin*     
 error_breaks_channel         | unit         | Progress.ABatch*                       | after an error the rest of a batch is dropped
 error_ends_batch             | unit         | Lane.EveryDescriptor* LaneOutcomes.Match* | after an error the rest of the submitted is not attempted
 exception_crosses            | unit         | Handler.Exceptions* CustomObject.Exceptions* *HandlerRules.Exceptions* | an exception of a handler goes through the core
+fail_silently                | multiprocess | Job.ARankThatCannot*                   | a rank that cannot join after all does not say so
 first_fini_closes            | unit         | GlobalRuntime.LivesFrom*               | the first fini of several closes the global runtime
 forget_behind_backlog        | unit         | LaneOutcomes.WhoIsBehind*              | who is behind the backlog of its own batch is never told
 forget_departure             | unit         | Network.SignalsOnce*                   | a packet that comes back ends no operation

@@ -30,6 +30,8 @@ int Runtime::create(const AttributeSet* explicit_values, lci_inproc* job, uint32
   const int code = runtime->start(explicit_values, job, inproc_rank);
   if (code != LCI_DONE) {
     runtime->closed_ = true;
+    // Peers may have met this rank already, and wait for it as long as its process lives.
+    if (runtime->arena_ && !LCI_MUTATED("fail_silently")) runtime->announce_state(RankState::kFailed);
     return code;
   }
   *out = std::move(runtime);
@@ -143,7 +145,7 @@ void Runtime::close(uint64_t timeout_ns) {
     device->cancel_all(LCI_ERR_CANCELLED);
   }
   if (regions_) regions_->close();
-  announce_state(timeout_ns != 0 ? RankState::kLeft : RankState::kFailed);
+  if (arena_) announce_state(timeout_ns != 0 ? RankState::kLeft : RankState::kFailed);
 }
 
 void Runtime::retire_lane(std::unique_ptr<Lane> lane) {
