@@ -180,6 +180,7 @@ rendezvous_on_wrong_device   | conformance  | SS17_*                            
 reopening_untold             | unit         | ReopenedPort.IsNotClosedBy*            | who was refused does not hear that the port is open again
 reply_needs_credit           | conformance  | X10_EchoesThrough*                     | replies wait for credit
 reply_without_room           | unit         | ReplyRoom.IsReservedForEach*           | a request leaves although there is no room for its reply
+reserve_at_once              | unit         | RemoteMemory.SignalsAre*               | pages are reserved by one call, whatever signals come meanwhile
 resources_unasked            | unit         | WithoutResources.ARuntime*             | what was not to be allocated is
 retry_without_reason         | unit         | Retry.*                                | a retry does not say why
 return_after_leaving         | unit         | ZeroCopy.WhatNobodyTookGoesWithItsRuntime | a rank that has left gives packets back that are not its any more
