@@ -79,6 +79,7 @@ enter_always_progresses      | unit         | LaneDispatch.PostsFromWithin*     
 error_breaks_channel         | unit         | Progress.ABatch*                       | after an error the rest of a batch is dropped
 error_ends_batch             | unit         | Lane.EveryDescriptor* LaneOutcomes.Match* | after an error the rest of the submitted is not attempted
 exception_crosses            | unit         | Handler.Exceptions* CustomObject.Exceptions* *HandlerRules.Exceptions* | an exception of a handler goes through the core
+fail_silently                | multiprocess | Job.ARankThatCannot*                   | a rank that cannot join after all does not say so
 first_fini_closes            | unit         | GlobalRuntime.LivesFrom*               | the first fini of several closes the global runtime
 forget_behind_backlog        | unit         | LaneOutcomes.WhoIsBehind*              | who is behind the backlog of its own batch is never told
 forget_departure             | unit         | Network.SignalsOnce*                   | a packet that comes back ends no operation
@@ -128,6 +129,7 @@ log_everything               | unit         | Log.WritesUpTo*                   
 long_message_unheard         | unit         | PostBounds.ALongMessage*               | a long message whose end nobody would hear of waits in the backlog
 look_progresses              | unit         | Waiting.LooksDoNotProgress Progress.IsTheCallersAlone | looking at a queue progresses
 lose_bundle_end              | unit         | ReturnedPackets*                       | of a full bundle the last packet stays away
+lose_other_returns           | unit         | ReturnedPacketsTest.WhatNobodyHas* ZeroCopy.APacketThat* | what comes back behind a packet that nobody has is lost
 lose_return                  | unit         | ActiveMessage.Carries*                 | packets are not given back to their sender
 match_any_key                | unit         | HostileLimits.AKeyOfTheWrongKind*      | a peer may give keys to an engine that makes them
 match_in_post_signals        | unit         | SendReceive.EverySize*                 | a receive that matches in its post is signalled as well
@@ -166,6 +168,7 @@ put_packet_twice             | unit         | UserPackets.MisuseIsRefused       
 queue_overwrite              | unit         | ArrayQueue.Overflow*                   | a full queue loses its oldest status
 queue_skip_tag               | stress       | *CompletionQueueStress.EveryStatus*    | a pop takes a cell that is not filled yet
 rank_of_target               | conformance  | C5_* G11_*                             | an arrival names its receiver as its source
+reclaim_from_living          | unit         | ZeroCopy.PacketsStay*                  | the packets of a rank that is treated as failed go to others while it reads
 refusal_blocks_all           | unit         | Lane.ARankWithoutDemand*               | one refused key holds up the others of its batch
 refusal_ends_later_sends     | unit         | ReopenedPort.IsNotClosedBy*            | that a port closed ends also what was sent after it opened again
 refusal_of_one_only          | unit         | LaneOutcomes.NoPacket*                 | a refusal of a device stops one descriptor only
@@ -179,8 +182,10 @@ rendezvous_on_wrong_device   | conformance  | SS17_*                            
 reopening_untold             | unit         | ReopenedPort.IsNotClosedBy*            | who was refused does not hear that the port is open again
 reply_needs_credit           | conformance  | X10_EchoesThrough*                     | replies wait for credit
 reply_without_room           | unit         | ReplyRoom.IsReservedForEach*           | a request leaves although there is no room for its reply
+reserve_at_once              | unit         | RemoteMemory.SignalsAre*               | pages are reserved by one call, whatever signals come meanwhile
 resources_unasked            | unit         | WithoutResources.ARuntime*             | what was not to be allocated is
 retry_without_reason         | unit         | Retry.*                                | a retry does not say why
+return_after_leaving         | unit         | ZeroCopy.WhatNobodyTookGoesWithItsRuntime | a rank that has left gives packets back that are not its any more
 reuse_number_at_once         | unit         | LaneSynchronizer.Numbers*              | the number of a freed object is that of the next one
 reuse_under_copy             | stress       | RmaStress.NoCopyReaches*               | a freed range is given away while a peer still copies
 ring_show_early              | unit         | Ring.AGroupIsVisible*                  | a message is seen before its group is published

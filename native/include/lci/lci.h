@@ -77,7 +77,7 @@ typedef enum lci_code {
   LCI_ERR_NO_MEMORY = 48,      /**< The system, or the container's limit, has no memory left. */
   LCI_ERR_TIMEOUT = 49,        /**< A deadline passed; the text names who was missing. */
   LCI_ERR_BUSY = 50,           /**< Another thread is inside this lane. [V7] */
-  LCI_ERR_SIGNAL_CONTEXT = 51, /**< Progress or a blocking form was called from a handler. [SS-47] */
+  LCI_ERR_SIGNAL_CONTEXT = 51, /**< Progress, or what waits, was called from a handler. [SS-47] */
   LCI_ERR_BOOTSTRAP = 52,      /**< The ranks could not find each other. */
   LCI_ERR_UNSUPPORTED = 53,    /**< Not available on this machine or in this build; the text says why. */
   LCI_ERR_PROTOCOL = 54,       /**< A peer sent bytes that make no sense; it is treated as failed. */
@@ -138,7 +138,8 @@ LCI_API void lci_inproc_free(lci_inproc* job);
 
 /**
  * Creates a runtime and joins the job. Blocks until every rank has arrived, or the attribute bootstrap_timeout_ms
- * passes (LCI_ERR_TIMEOUT, naming the missing ranks). [A2, L7]
+ * passes (LCI_ERR_TIMEOUT, naming the missing ranks). Refused in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT).
+ * [A2, L7, SS-47]
  * @param attrs may be null: defaults and environment only. Not kept.
  * @param job null: the bootstrap chain decides (file when LCI_JOB_DIR is set by the launcher, else local: rank 0 of 1).
  * @param inproc_rank rank in @p job; ignored when @p job is null.
@@ -147,7 +148,8 @@ LCI_API int lci_runtime_create(const lci_attrs* attrs, lci_inproc* job, uint32_t
 /**
  * Leaves the job and frees everything. Graceful with @p timeout_ms > 0: drives progress of its devices until what was
  * posted has left or the time is over, announces departure (peers see LEFT). Abortive with 0. Outstanding operations
- * are signalled LCI_ERR_CANCELLED before their objects go. Never hangs. Lanes must be freed first. [2B-10, L5]
+ * are signalled LCI_ERR_CANCELLED before their objects go. Never hangs. Lanes must be freed first. Refused in handlers
+ * and custom objects (LCI_ERR_SIGNAL_CONTEXT), whose device it would wait for. [2B-10, L5, SS-47]
  */
 LCI_API int lci_runtime_close(lci_runtime* runtime, uint32_t timeout_ms);
 LCI_API uint32_t lci_runtime_rank(const lci_runtime* runtime);
@@ -235,12 +237,13 @@ LCI_API int lci_runtime_peer_arena(lci_runtime* runtime, uint32_t rank, uint64_t
 
 /**
  * The first call creates the runtime, as lci_runtime_create() by the bootstrap chain. Each further one gets the same
- * runtime and logs a warning if it brought attributes, which are not looked at.
+ * runtime and logs a warning if it brought attributes, which are not looked at. Refused in handlers, as creating and
+ * closing runtimes is.
  * @param attrs,out may be null.
  */
 LCI_API int lci_global_init(const lci_attrs* attrs, lci_runtime** out);
 /** Undoes one lci_global_init(); the last one closes as lci_runtime_close(), and changes nothing if that fails. Without
- * an init: LCI_ERR_ARGUMENT. */
+ * an init: LCI_ERR_ARGUMENT. Refused in handlers (LCI_ERR_SIGNAL_CONTEXT). */
 LCI_API int lci_global_fini(uint32_t timeout_ms);
 /** Null when there is none. */
 LCI_API lci_runtime* lci_global_runtime(void);
@@ -1054,7 +1057,8 @@ typedef struct lci_record {
 /**
  * Creates a lane that owns devices first .. first + count - 1 of the runtime; they can no longer be used through
  * lci_post() and lci_progress(). Every lane gets the peer events, one LCI_RECORD_PEER for each of its devices when
- * that device has delivered what the peer had sent.
+ * that device has delivered what the peer had sent. Waits until no thread is inside those devices, so it is refused in
+ * handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT), as parking and freeing a lane are. [SS-47]
  */
 LCI_API int lci_lane_create(lci_runtime* runtime, uint32_t first_device, uint32_t device_count, lci_lane** out);
 /** Address and length of the lane's block. Never unmapped while the process lives. */

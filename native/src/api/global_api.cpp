@@ -10,8 +10,9 @@ using namespace lci;
 namespace {
 
 struct Global {
-  std::mutex mutex;
-  uint32_t users = 0;     // inits without their fini
+  std::mutex mutex;    // held while the runtime is created and closed, so never taken in a handler
+  uint32_t users = 0;  // inits without their fini
+  std::mutex defaults_mutex;
   AttributeSet defaults;  // of all runtimes that are created from now on
   std::atomic<lci_runtime*> runtime{nullptr};
 };
@@ -19,13 +20,6 @@ struct Global {
 Global& global() {
   static Global the_one;
   return the_one;
-}
-
-AttributeSet complete(const AttributeSet* given, const AttributeSet& defaults) {
-  AttributeSet set;
-  if (given) set = *given;
-  set.complete(defaults);
-  return set;
 }
 
 }  // namespace
@@ -37,8 +31,11 @@ lci_runtime* global_runtime() {
 }
 
 AttributeSet with_global_defaults(const AttributeSet* given) {
-  const std::lock_guard<std::mutex> guard(global().mutex);
-  return complete(given, global().defaults);
+  AttributeSet set;
+  if (given) set = *given;
+  const std::lock_guard<std::mutex> guard(global().defaults_mutex);
+  set.complete(global().defaults);
+  return set;
 }
 
 }  // namespace lci
@@ -46,6 +43,7 @@ AttributeSet with_global_defaults(const AttributeSet* given) {
 extern "C" {
 
 int lci_global_init(const lci_attrs* attrs, lci_runtime** out) {
+  LCI_NOT_IN_HANDLER("global init");
   return guarded("global init", [&]() -> int {
     Global& state = global();
     // Held while the ranks meet: a second thread that comes meanwhile waits, and gets the same runtime.
@@ -60,7 +58,7 @@ int lci_global_init(const lci_attrs* attrs, lci_runtime** out) {
       return LCI_DONE;
     }
     lci_runtime* created = nullptr;
-    const AttributeSet set = complete(attrs ? &attrs->set : nullptr, state.defaults);
+    const AttributeSet set = with_global_defaults(attrs ? &attrs->set : nullptr);
     if (const int code = create_runtime(set, nullptr, 0, &created); code != LCI_DONE) return code;
     state.users = 1;
     state.runtime.store(created, std::memory_order_release);
@@ -70,6 +68,7 @@ int lci_global_init(const lci_attrs* attrs, lci_runtime** out) {
 }
 
 int lci_global_fini(uint32_t timeout_ms) {
+  LCI_NOT_IN_HANDLER("global fini");
   return guarded("global fini", [&]() -> int {
     Global& state = global();
     const std::lock_guard<std::mutex> guard(state.mutex);
@@ -103,7 +102,7 @@ int32_t lci_global_size(void) {
 int lci_global_set(const char* name, const char* value) {
   LCI_NOT_NULL(name, "set global attribute");
   return guarded("set global attribute", [&]() -> int {
-    const std::lock_guard<std::mutex> guard(global().mutex);
+    const std::lock_guard<std::mutex> guard(global().defaults_mutex);
     if (value) return global().defaults.set(name, value);
     global().defaults.unset(name);
     return LCI_DONE;

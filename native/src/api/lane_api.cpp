@@ -11,6 +11,7 @@ extern "C" {
 int lci_lane_create(lci_runtime* runtime, uint32_t first_device, uint32_t device_count, lci_lane** out) {
   LCI_NOT_NULL(runtime, "create lane");
   LCI_NOT_NULL(out, "create lane");
+  LCI_NOT_IN_HANDLER("create lane");
   return guarded("create lane", [&] {
     auto handle = std::make_unique<lci_lane>();
     handle->first_device = first_device;
@@ -55,6 +56,7 @@ int lci_lane_enter(lci_lane* lane) {
 
 int lci_lane_park(lci_lane* lane, uint64_t timeout_ns) {
   LCI_NOT_NULL(lane, "park");
+  LCI_NOT_IN_HANDLER("park");
   return guarded("park", [&] { return lane->lane->park(timeout_ns); });
 }
 
@@ -64,6 +66,7 @@ void lci_lane_wake(lci_lane* lane) {
 
 int lci_lane_free(lci_lane* lane) {
   LCI_NOT_NULL(lane, "free lane");
+  LCI_NOT_IN_HANDLER("free lane");
   return guarded("free lane", [&] {
     Runtime& runtime = lane->lane->runtime();
     runtime.retire_lane(std::move(lane->lane));

@@ -46,6 +46,7 @@ void lci_inproc_free(lci_inproc* job) {
 
 int lci_runtime_create(const lci_attrs* attrs, lci_inproc* job, uint32_t inproc_rank, lci_runtime** out) {
   LCI_NOT_NULL(out, "create runtime");
+  LCI_NOT_IN_HANDLER("create runtime");
   return guarded("create runtime", [&] {
     return create_runtime(with_global_defaults(attrs ? &attrs->set : nullptr), job, inproc_rank, out);
   });
@@ -53,6 +54,7 @@ int lci_runtime_create(const lci_attrs* attrs, lci_inproc* job, uint32_t inproc_
 
 int lci_runtime_close(lci_runtime* runtime, uint32_t timeout_ms) {
   LCI_NOT_NULL(runtime, "close runtime");
+  LCI_NOT_IN_HANDLER("close runtime");
   return guarded("close runtime", [&] {
     for (uint32_t i = 0; i < runtime->runtime->devices(); ++i) {
       if (runtime->runtime->device(i).lane()) {

@@ -41,6 +41,12 @@ bool in_signal_context() {
   return signal_depth != 0 && !LCI_MUTATED("signal_context_off");
 }
 
+int check_outside_handlers(const char* operation) {
+  if (!in_signal_context()) return LCI_DONE;
+  return fail(LCI_ERR_SIGNAL_CONTEXT, "%s: called from a handler, which must not wait; return from it first",
+              operation);
+}
+
 SignalContext::SignalContext() {
   ++signal_depth;
 }

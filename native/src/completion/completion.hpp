@@ -77,6 +77,8 @@ int check_signal(const lci_status& status);
 
 /// Whether the calling thread is inside a handler: progress and blocking forms are refused there. [SS-47]
 bool in_signal_context();
+/// LCI_DONE, or LCI_ERR_SIGNAL_CONTEXT with a text.
+int check_outside_handlers(const char* operation);
 
 /// Marks the calling thread as inside a handler for a scope. Nests.
 class SignalContext {

@@ -114,8 +114,9 @@ struct Channel {
   uint64_t uncredited_bytes = 0;  ///< Taken by rendezvous that come without credit,
   bool uncredited_wait = false;   ///< and others wait for them to end.
 
-  bool broken = false;  ///< The peer sent nonsense: nothing more of it is looked at.
-  bool failed = false;  ///< The peer is gone and its failure was handled.
+  bool broken = false;     ///< The peer sent nonsense: nothing more of it is looked at.
+  bool failed = false;     ///< The peer is gone and its failure was handled.
+  bool reclaimed = false;  ///< So are the packets that it had.
   bool out_queued() const {
     return queued_returns || queued_control || !queued_ready.empty() || !withdrawals.empty() || !signals.empty() ||
            !asks.empty() || !put_acks.empty();

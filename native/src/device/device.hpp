@@ -257,7 +257,8 @@ class Device {
   void make_ready(Channel& channel);
   bool accept_channel(Channel& channel);
   bool take_returned_packets(uint32_t taker);
-  bool take_returned_packet(uint32_t handle);
+  ReturnedPackets::Answer take_returned_packet(uint32_t handle);
+  bool reclaim_packets(Channel& channel);
   void hand_back(Channel& channel, const uint32_t* handles, size_t count);
   void collect_packets();
   bool packets_may_be_there() const;

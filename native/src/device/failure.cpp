@@ -36,7 +36,10 @@ bool Device::fail_channels(RankState state, bool* all) {
       channels_[rank]->peer = &runtime_.peer_arena(rank);
     }
     Channel& channel = *channels_[rank];
-    if (channel.failed) continue;
+    if (channel.failed) {
+      moved |= reclaim_packets(channel);
+      continue;
+    }
     if (!channel.in_open && accept_channel(channel)) make_ready(channel);
     // What it sent before the end is delivered first.
     if (channel.in_open && !channel.broken && (channel.data_in.has_message() || channel.control_in.has_message())) {
@@ -103,25 +106,7 @@ void Device::fail_channel(Channel& channel, RankState state) {
     key.queued = false;
     key.credit = key.give_back = {};
   });
-  if (counters.get(Metric::packets_out) != 0) {
-    const uint32_t unit = runtime_.pool().packet_size() / kPacketUnit;
-    const uint64_t handles = runtime_.arena().reserve() / kPacketUnit;
-    scratch_.clear();
-    for (uint64_t slot = 0; slot < handles / unit; ++slot) {
-      PacketState& packet = runtime_.packet_state(static_cast<uint32_t>(slot * unit));
-      if (packet.device != index_ + 1 || packet.rank != rank) continue;
-      packet.device = 0;
-      packet.announced = nullptr;
-      packet.departure = 0;
-      for (uint32_t i = 0; i < unit; ++i) {  // the handle within this slot of the table
-        const auto handle = static_cast<uint32_t>(slot * unit + i);
-        if (runtime_.pool().owns(handle)) scratch_.push_back(handle);
-      }
-    }
-    counters.set(Metric::packets_out, counters.get(Metric::packets_out) - scratch_.size());
-    runtime_.pool().put_many(index_, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
-    runtime_.wake_packet_waiters();
-  }
+  reclaim_packets(channel);
   if (auto queue = backlog_.find(rank); queue != backlog_.end()) {
     for (Queued& queued : queue->second) {
       counters.add(Metric::backlog_pop);

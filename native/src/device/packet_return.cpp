@@ -21,6 +21,7 @@ bool Device::take_returned_packets(uint32_t taker) {
   large_.clear();
   PacketPools& pool = runtime_.pool();
   const bool honest = returned.take_all(
+      pool.capacity(),
       [&](uint32_t handle) -> const PacketHeader& { return *reinterpret_cast<PacketHeader*>(pool.data(handle)); },
       [&](uint32_t handle) { return take_returned_packet(handle); });
   if (!honest) counters.add(Metric::protocol_errors);
@@ -51,20 +52,46 @@ void Device::collect_packets() {
   }
 }
 
-/// False: a peer names a packet that is not out to anybody.
-bool Device::take_returned_packet(uint32_t handle) {
-  if (!runtime_.pool().owns(handle)) return false;
+ReturnedPackets::Answer Device::take_returned_packet(uint32_t handle) {
+  if (!runtime_.pool().owns(handle)) return ReturnedPackets::Answer::kNoPacket;
   PacketState& state = runtime_.packet_state(handle);
-  if (state.device != index_ + 1) return false;
+  if (state.device != index_ + 1) return ReturnedPackets::Answer::kNotOut;
   state.device = 0;
   if (state.announced) {
     OutKey& key = *state.announced;
     state.announced = nullptr;
     --key.announced;
-    if (key.refused) tell_writable(*channels_[state.rank], key);
+    if (key.refused && !channels_[state.rank]->failed) tell_writable(*channels_[state.rank], key);
   }
   if (state.departure != 0 && !LCI_MUTATED("forget_departure")) packet_returned(std::exchange(state.departure, 0));
   (state.bytes > runtime_.attributes().packet_return_threshold ? large_ : scratch_).push_back(handle);
+  return ReturnedPackets::Answer::kTaken;
+}
+
+/// What a peer did not give back, once it reads no more: a rank that is treated as failed may well live and read, and
+/// whoever got its packet would get wrong bytes. True: there was something.
+bool Device::reclaim_packets(Channel& channel) {
+  if (channel.reclaimed || !(runtime_.peer_ended(channel.rank) || LCI_MUTATED("reclaim_from_living"))) return false;
+  channel.reclaimed = true;
+  take_returned_packets(index_);
+  if (counters.get(Metric::packets_out) == 0) return false;
+  const uint32_t unit = runtime_.pool().packet_size() / kPacketUnit;
+  const uint64_t handles = runtime_.arena().reserve() / kPacketUnit;
+  scratch_.clear();
+  for (uint64_t slot = 0; slot < handles / unit; ++slot) {
+    PacketState& packet = runtime_.packet_state(static_cast<uint32_t>(slot * unit));
+    if (packet.device != index_ + 1 || packet.rank != channel.rank) continue;
+    packet.device = 0;
+    packet.announced = nullptr;
+    packet.departure = 0;
+    for (uint32_t i = 0; i < unit; ++i) {  // the handle within this slot of the table
+      const auto handle = static_cast<uint32_t>(slot * unit + i);
+      if (runtime_.pool().owns(handle)) scratch_.push_back(handle);
+    }
+  }
+  counters.set(Metric::packets_out, counters.get(Metric::packets_out) - scratch_.size());
+  runtime_.pool().put_many(index_, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
+  runtime_.wake_packet_waiters();
   return true;
 }
 
@@ -96,6 +123,7 @@ void Device::give_packets_back(Channel& channel) {
 }
 
 void Device::return_packet_now(Channel& channel, uint32_t handle) {
+  if (runtime_.has_left() && !LCI_MUTATED("return_after_leaving")) return;  // its owner has reclaimed it
   hand_back(channel, &handle, 1);
   channel.peer->summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
   runtime_.publication_fence();

@@ -35,10 +35,7 @@ Waiting::Waiting(const char* operation, std::span<Device* const> devices, uint32
       end_(timeout_ms == LCI_FOREVER ? UINT64_MAX : now_ns() + uint64_t{timeout_ms} * 1'000'000u) {}
 
 int Waiting::allowed() const {
-  if (in_signal_context()) {
-    return fail(LCI_ERR_SIGNAL_CONTEXT, "%s: called from a handler, which must not wait; return from it first",
-                operation_);
-  }
+  if (const int code = check_outside_handlers(operation_); code != LCI_DONE) return code;
   for (const Device* device : devices_) {
     if (device->lane()) {
       return fail(LCI_ERR_DEVICE, "%s: device %u belongs to a lane, whose loop waits for it", operation_,

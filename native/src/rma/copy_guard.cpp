@@ -20,7 +20,7 @@ GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
 
 bool GracePeriod::is_over(const Copy& copy) const {
   const auto& word = runtime_->peer_arena(copy.rank).header().device[copy.device].copying;
-  return word.load(std::memory_order_acquire) != copy.sequence || runtime_->peer_state(copy.rank) != RankState::kActive;
+  return word.load(std::memory_order_acquire) != copy.sequence || runtime_->peer_ended(copy.rank);
 }
 
 bool GracePeriod::passed() {

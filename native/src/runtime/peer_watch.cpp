@@ -27,6 +27,7 @@ uint64_t coarse_now() {
 }  // namespace
 
 void Runtime::announce_state(RankState state) {
+  left_.store(true, std::memory_order_relaxed);
   arena_->header().state.store(static_cast<uint32_t>(state), std::memory_order_seq_cst);
   for (uint32_t rank = 0; rank < size(); ++rank) {
     if (rank == this->rank() || rank >= peers_.arenas.size() || !peers_.arenas[rank]) continue;
@@ -70,10 +71,10 @@ void Runtime::look_at_peers(bool now) {
   std::vector<pollfd> entries;
   std::vector<uint32_t> ranks, left;
   for (uint32_t rank = 0; rank < size(); ++rank) {
-    if (rank == this->rank() || peer_state(rank) != RankState::kActive) continue;
+    if (rank == this->rank() || peer_ended(rank)) continue;
     const auto said = static_cast<RankState>(peers_.arenas[rank]->header().state.load(std::memory_order_acquire));
     if (said == RankState::kLeft) left.push_back(rank);
-    if (said == RankState::kFailed) peer_gone(rank, said);
+    if (said == RankState::kFailed) peer_has_ended(rank, said);
     if (said == RankState::kLeft || said == RankState::kFailed) continue;
     if (peers_.pidfds[rank] < 0) continue;
     entries.push_back({peers_.pidfds[rank], POLLIN, 0});
@@ -86,11 +87,11 @@ void Runtime::look_at_peers(bool now) {
     if (peers_.arenas[ranks[i]]->header().state.load() == static_cast<uint32_t>(RankState::kLeft)) {
       left.push_back(ranks[i]);
     } else {
-      peer_gone(ranks[i], RankState::kFailed);
+      peer_has_ended(ranks[i], RankState::kFailed);
     }
   }
   // The dead first: who left may have left because of them, and the cause is to be named.
-  for (const uint32_t rank : left) peer_gone(rank, RankState::kLeft);
+  for (const uint32_t rank : left) peer_has_ended(rank, RankState::kLeft);
 }
 
 int Runtime::check_peer(uint32_t rank, const char* operation) const {
@@ -101,15 +102,26 @@ int Runtime::check_peer(uint32_t rank, const char* operation) const {
               left ? "has left the job" : "has failed");
 }
 
-void Runtime::peer_gone(uint32_t rank, RankState state) {
+/// By who looks at the peers.
+void Runtime::peer_has_ended(uint32_t rank, RankState state) {
+  peers_ended_[rank].store(true, std::memory_order_release);
+  if (!peer_gone(rank, state)) tell_of_peers();
+}
+
+bool Runtime::peer_gone(uint32_t rank, RankState state) {
   RankState expected = RankState::kActive;
-  if (!peer_states_[rank].compare_exchange_strong(expected, state)) return;
+  if (!peer_states_[rank].compare_exchange_strong(expected, state)) return false;
   shared.add(state == RankState::kLeft ? Metric::peers_left : Metric::peers_failed);
   if (state == RankState::kLeft) {
     LCI_LOG(*log_, LogLevel::kInfo, "peer", "rank %u has left the job", rank);
   } else {
     LCI_LOG(*log_, LogLevel::kStatus, "peer", "rank %u has failed", rank);  // callers learn it by their operations
   }
+  tell_of_peers();
+  return true;
+}
+
+void Runtime::tell_of_peers() {
   peer_epoch_.fetch_add(1, std::memory_order_seq_cst);
   for (auto& device : devices_) device->wake_owner();
 }

@@ -30,6 +30,8 @@ int Runtime::create(const AttributeSet* explicit_values, lci_inproc* job, uint32
   const int code = runtime->start(explicit_values, job, inproc_rank);
   if (code != LCI_DONE) {
     runtime->closed_ = true;
+    // Peers may have met this rank already, and wait for it as long as its process lives.
+    if (runtime->arena_ && !LCI_MUTATED("fail_silently")) runtime->announce_state(RankState::kFailed);
     return code;
   }
   *out = std::move(runtime);
@@ -75,6 +77,7 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   ports_ = std::make_unique<std::atomic<Port*>[]>(LCI_MAX_PORT + 1);
   peer_states_ = std::make_unique<std::atomic<RankState>[]>(size);
   for (uint32_t rank = 0; rank < size; ++rank) peer_states_[rank].store(RankState::kActive);
+  peers_ended_ = std::make_unique<std::atomic<bool>[]>(size);
   if (attributes_.alloc_default_matching_engine || LCI_MUTATED("resources_unasked"))
     open_engine(0, attributes_.matching_engine_type, {});
   for (uint32_t i = 0; i < attributes_.devices; ++i) devices_.push_back(std::make_unique<Device>(*this, i));
@@ -146,7 +149,7 @@ void Runtime::close(uint64_t timeout_ns) {
     device->cancel_all(LCI_ERR_CANCELLED);
   }
   if (regions_) regions_->close();
-  announce_state(timeout_ns != 0 ? RankState::kLeft : RankState::kFailed);
+  if (arena_) announce_state(timeout_ns != 0 ? RankState::kLeft : RankState::kFailed);
 }
 
 void Runtime::retire_lane(std::unique_ptr<Lane> lane) {

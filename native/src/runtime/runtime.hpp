@@ -147,11 +147,16 @@ class Runtime {
   int check_peer(uint32_t rank, const char* operation) const;
   /// Whether a rank lives in this process: its memory is ours.
   bool same_process(uint32_t rank) const { return rank == rank_ || peers_.pidfds[rank] < 0; }
+  /// Whether a rank that is gone touches nothing of the others any more: it has said so, or its process has ended. One
+  /// that is treated as failed may go on reading for a while.
+  bool peer_ended(uint32_t rank) const { return peers_ended_[rank].load(std::memory_order_acquire); }
   uint32_t peer_epoch() const { return peer_epoch_.load(std::memory_order_acquire); }
   /// Reads what peers say of themselves and whether their processes live, at most every 20 ms. Any thread.
   void look_at_peers(bool now);
-  /// Marks a peer as gone, once. Any thread.
-  void peer_gone(uint32_t rank, RankState state);
+  /// Marks a peer as gone; false if it was. Any thread.
+  bool peer_gone(uint32_t rank, RankState state);
+  /// This rank has told its peers that it leaves: what it had of them is theirs. Any thread.
+  bool has_left() const { return left_.load(std::memory_order_relaxed); }
 
   /// Makes what was stored before visible to peers before their park words are read. Free when all ranks take part in
   /// expedited barriers.
@@ -192,6 +197,8 @@ class Runtime {
   int start(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank);
   void clamp_packets();
   void announce_state(RankState state);
+  void peer_has_ended(uint32_t rank, RankState state);
+  void tell_of_peers();
   void open_engine(uint32_t number, MatchingEngineType type, Matcher matcher);
   uint64_t credits_out();
   void count_statuses(uint64_t* pushed, uint64_t* popped);
@@ -231,12 +238,14 @@ class Runtime {
   GrowingArray<Completion*> completion_table_;
   std::deque<uint32_t> free_completions_;  // the one that is free longest first
   std::unique_ptr<std::atomic<RankState>[]> peer_states_;
+  std::unique_ptr<std::atomic<bool>[]> peers_ended_;
   std::atomic<uint32_t> peer_epoch_{0};
   TryLock looking_;
   std::atomic<uint64_t> next_look_{0};
   bool parkers_pay_ = false;
   bool freers_pay_ = false;
   bool closed_ = false;
+  std::atomic<bool> left_{false};
 };
 
 }  // namespace lci

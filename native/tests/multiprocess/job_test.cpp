@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that are processes, over the file bootstrap: traffic, sudden death, strangers, and ranks that never come.
 // [A15, L1, L5, L7] A child reports by its exit status: 0, or the line at which it gave up, with a text on stderr.
+#include <sys/resource.h>
+
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "support/lane_driver.hpp"
@@ -178,6 +181,40 @@ TEST(Job, ADeathWhileJoiningIsNamed) {
     dying.wait();
     if (HasFailure()) return;
   }
+}
+
+// A rank that the others have met cannot join after all, for it has no room to see their memory, and its process lives
+// on: they are told.
+TEST(Job, ARankThatCannotJoinHasFailed) {
+  const JobDirectory job(2);
+  Child joined([&] {
+    lci_runtime* runtime = nullptr;
+    CHILD_EXPECT(create_runtime(job, 0, 2, "20000", &runtime) == LCI_DONE);
+    lci_device* device = nullptr;
+    CHILD_EXPECT(lci_runtime_device(runtime, 0, &device) == LCI_DONE);
+    const Deadline end(kSeconds);
+    for (int32_t state = LCI_PEER_ALIVE; state != LCI_PEER_FAILED; usleep(1000)) {
+      CHILD_EXPECT(!end.passed());
+      lci_progress(device);
+      CHILD_EXPECT(lci_runtime_peer(runtime, 1, &state) == LCI_DONE);
+    }
+    uint64_t value = 0;
+    CHILD_EXPECT(lci_post_am(device, 1, kPort, 0, &value, 8, nullptr, 0) == LCI_ERR_PEER_FAILED);
+    CHILD_EXPECT(lci_runtime_close(runtime, 1000) == LCI_DONE);
+    return 0;
+  });
+  Child cramped([&]() -> int {
+    uint64_t pages = 0;
+    CHILD_EXPECT(std::ifstream("/proc/self/statm") >> pages);
+    const rlim_t room = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + 3 * (uint64_t{1} << 29);
+    const rlimit limit{room, room};  // for its own gibibyte of addresses, not for that of a peer
+    CHILD_EXPECT(setrlimit(RLIMIT_AS, &limit) == 0);
+    lci_runtime* runtime = nullptr;
+    CHILD_EXPECT(create_runtime(job, 1, 2, "20000", &runtime) == LCI_ERR_NO_MEMORY);
+    CHILD_EXPECT(std::string(lci_last_error()).find("map arena of rank 0") != std::string::npos);
+    for (;;) pause();
+  });
+  EXPECT_EQ(0, joined.wait());
 }
 
 // A rank dies, just after its claim or when it waits for the others already; another one never starts: the living one

@@ -36,10 +36,10 @@ TEST(ReturnedPacketsStress, EachComesBackOnce) {
       for (bool last = false; !last;) {
         last = giving == 0;  // what was given before is taken in this round
         back.clear();
-        const bool honest = returned.take_all(header_of, [&](uint32_t handle) {
-          if (handle == 0 || handle >= headers.size()) return false;
+        const bool honest = returned.take_all(kGivers * kEach, header_of, [&](uint32_t handle) {
+          if (handle == 0 || handle >= headers.size()) return ReturnedPackets::Answer::kNoPacket;
           back.push_back(handle);
-          return true;
+          return ReturnedPackets::Answer::kTaken;
         });
         if (!honest) wrong = true;
         for (const uint32_t handle : back) {

@@ -88,6 +88,49 @@ TEST_P(HandlerRules, ProgressAndBlockingFormsAreRefused) {
   EXPECT_EQ(LCI_DONE, lci_synchronizer_wait(synchronizer, nullptr, 0, 0, &status));
 }
 
+/// [SS-47] So is what waits for other ranks, or for the device that this very thread has: it would wait for ever.
+TEST_P(HandlerRules, WhatWaitsForDevicesOrRanksIsRefused) {
+  lci_lane* lane = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_lane_create(job_.runtime(0), 1, 1, &lane)) << lci_last_error();
+  std::vector<int> codes;
+  lci_lane* created = nullptr;
+  lci_runtime* runtime = nullptr;
+  action_ = [&](const lci_status&) {
+    for (const uint32_t timeout_ms : {0u, 10u}) codes.push_back(lci_runtime_close(job_.runtime(0), timeout_ms));
+    codes.push_back(lci_lane_create(job_.runtime(0), 0, 1, &created));
+    codes.push_back(lci_lane_free(lane));
+    codes.push_back(lci_lane_park(lane, 1000));
+    codes.push_back(lci_runtime_create(nullptr, nullptr, 0, &runtime));
+    codes.push_back(lci_global_init(nullptr, &runtime));
+    codes.push_back(lci_global_fini(10));
+    EXPECT_NE(std::string::npos, std::string(lci_last_error()).find("global fini: called from a handler"));
+  };
+  trigger(1);
+  EXPECT_EQ(std::vector<int>(8, LCI_ERR_SIGNAL_CONTEXT), codes);
+  EXPECT_EQ(nullptr, created);
+  EXPECT_EQ(nullptr, runtime);
+  EXPECT_EQ(nullptr, lci_global_runtime());
+  EXPECT_EQ(LCI_DONE, lci_lane_free(lane)) << "outside it is allowed again";
+}
+
+/// The handlers that a closing runtime calls may set what holds for the next one.
+TEST_P(HandlerRules, AttributesMayBeSetWhileTheGlobalRuntimeCloses) {
+  lci_runtime* runtime = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_global_init(nullptr, &runtime)) << lci_last_error();
+  lci_comp* handler = nullptr;
+  int code = LCI_RETRY;
+  action_ = [&](const lci_status& status) {
+    EXPECT_EQ(LCI_ERR_CANCELLED, status.code);
+    code = lci_global_set("packets", "17");
+  };
+  ASSERT_EQ(LCI_DONE, lci_handler_create(runtime, run_handler, &action_, &handler));
+  uint8_t byte = 0;
+  ASSERT_EQ(LCI_POSTED, lci_post_recv(nullptr, 0, 1, &byte, 1, handler, 0, nullptr)) << lci_last_error();
+  EXPECT_EQ(LCI_DONE, lci_global_fini(10)) << lci_last_error();
+  EXPECT_EQ(LCI_DONE, code);
+  EXPECT_EQ(LCI_DONE, lci_global_set("packets", nullptr));
+}
+
 /// [SS-47] Posts with retry disallowed are legal: through its own device, and through another.
 // Proves: SS-47
 TEST_P(HandlerRules, PostsWithoutRetryAreLegal) {

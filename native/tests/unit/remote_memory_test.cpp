@@ -1,10 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regions and their handles: allocation, registration, opening, and what ends them. [B3-B5]
+// Mutation that must make this file fail: reserve_at_once.
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <random>
 
 #include "support/rma_job.hpp"
 
 namespace lci_test {
+namespace {
+
+/// Bytes that are reserved from one signal to the next; 0: there are none.
+off_t signal_each = 0;
+off_t until_signal = 0;
+int signals_seen = 0;
+
+class Interrupted {
+ public:
+  explicit Interrupted(off_t each) {
+    signals_seen = 0;
+    signal_each = until_signal = each;
+  }
+  ~Interrupted() { signal_each = 0; }
+  Interrupted(const Interrupted&) = delete;
+  Interrupted& operator=(const Interrupted&) = delete;
+  int signals() const { return signals_seen; }
+};
+
+}  // namespace
+
+/// As Linux did it until 2024 for files in memory: with a signal pending it undoes what it has done, and gives up. In
+/// place of the C library's for the whole program.
+extern "C" int posix_fallocate(int fd, off_t offset, off_t length) {
+  if (signal_each != 0) {
+    if (length >= until_signal) {
+      until_signal = signal_each;
+      ++signals_seen;
+      return EINTR;
+    }
+    until_signal -= length;
+  }
+  return syscall(SYS_fallocate, fd, 0, offset, length) == 0 ? 0 : errno;
+}
+
 namespace {
 
 int try_open(lci_runtime* runtime, uint32_t rank, const HandleBytes& handle) {
@@ -109,6 +150,23 @@ TEST(RemoteMemory, WhatWasFreedIsUsedAgainAndItsPagesAreTheSystems) {
   void* address = nullptr;
   EXPECT_EQ(LCI_ERR_NO_MEMORY, lci_memory_allocate(job.runtime(0), 64 * kMiB, &memory, &address));
   EXPECT_EQ(LCI_ERR_NO_MEMORY, lci_memory_allocate(job.runtime(0), UINT64_MAX, &memory, &address));
+}
+
+// A call of the system that takes longer than from one signal of a profiler to the next never ends well; memory is
+// there nevertheless.
+TEST(RemoteMemory, SignalsAreNoLackOfMemory) {
+  constexpr uint64_t kBytes = 16 << 20;
+  for (const off_t each : {4 << 20, 200 << 10, 70 << 10}) {
+    Job job(1);
+    const Interrupted interrupted(each);
+    for (int round = 0; round < 2; ++round) {  // new, and where its pages went back to the system
+      const Allocated region(job.runtime(0), kBytes);
+      ASSERT_TRUE(region.bytes_at) << "round " << round << ", a signal each " << each << " bytes";
+      region.bytes_at[0] = region.bytes_at[kBytes - 1] = 1;
+      ASSERT_EQ(LCI_DONE, lci_memory_free(region.memory));
+    }
+    EXPECT_LT(0, interrupted.signals());
+  }
 }
 
 TEST(RemoteMemory, AKeyIsNeverGivenTwice) {

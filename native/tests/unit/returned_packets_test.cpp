@@ -30,11 +30,12 @@ class ReturnedPacketsTest : public testing::Test {
   std::vector<uint32_t> take() {
     std::vector<uint32_t> taken;
     std::vector<bool> seen(kPackets);
-    honest_ = returned_.take_all(header_of(), [&](uint32_t handle) {
-      if (handle == 0 || handle >= kPackets || seen[handle]) return false;
+    honest_ = returned_.take_all(kPackets, header_of(), [&](uint32_t handle) {
+      if (handle == 0 || handle >= kPackets) return ReturnedPackets::Answer::kNoPacket;
+      if (seen[handle]) return ReturnedPackets::Answer::kNotOut;
       seen[handle] = true;
       taken.push_back(handle);
-      return true;
+      return ReturnedPackets::Answer::kTaken;
     });
     return taken;
   }
@@ -66,6 +67,18 @@ TEST_F(ReturnedPacketsTest, WhatIsGivenLaterComesFirst) {
   EXPECT_EQ(30u, taken[16]);
   EXPECT_EQ(1u, taken[17]);
   EXPECT_EQ(20u, taken[36]);
+}
+
+// One who gives back what it has not takes nothing from the others who gave back theirs.
+TEST_F(ReturnedPacketsTest, WhatNobodyHasIsPassedOver) {
+  give(1, 20);
+  give(30, 1);
+  header(1).others[3] = 30;  // again, instead of 5
+  const auto taken = take();
+  EXPECT_EQ(20u, taken.size());
+  EXPECT_EQ(20u, taken.back());
+  EXPECT_FALSE(honest_);
+  EXPECT_TRUE(returned_.empty());
 }
 
 TEST_F(ReturnedPacketsTest, NonsenseEndsTheWalk) {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of packets that users hold: freed late, never, or after their sender has gone. [B14, SS-21]
-// Mutation that must make this file fail: keep_lent_packet.
+// Mutations that must make this file fail: keep_lent_packet, return_after_leaving, reclaim_from_living,
+// lose_other_returns.
+#include <cstdlib>
+#include <cstring>
+
+#include "api/handles.hpp"
 #include "support/posting.hpp"
 
 namespace lci_test {
@@ -112,6 +117,106 @@ TEST(ZeroCopy, PacketsOutliveTheirSender) {
     job.settle();
     EXPECT_EQ(0u, job.counter(1, "credits_leased"));
   }
+}
+
+/// malloc, whose first free lets rank 0 hear what rank 1 has said.
+struct Listening {
+  Job& job;
+  bool heard = false;
+  lci_allocator functions{&allocate, &deallocate, this};
+
+  static void* allocate(size_t bytes, void*) { return std::malloc(bytes); }
+  static void deallocate(void* memory, void* argument) {
+    std::free(memory);
+    auto& self = *static_cast<Listening*>(argument);
+    if (self.heard) return;
+    self.heard = true;
+    for (const lci::test::Deadline deadline(30); !deadline.passed() && self.job.counter(0, "peers_left") == 0;) {
+      lci_progress(self.job.device(0));
+    }
+    lci_progress(self.job.device(0));
+  }
+};
+
+// A rank that has said goodbye gives no packet back: their owner has taken them by then, and may have sent them again.
+TEST(ZeroCopy, WhatNobodyTookGoesWithItsRuntime) {
+  constexpr uint32_t kMessages = 500;
+  for (const int kind : {LCI_QUEUE_ARRAY, LCI_QUEUE_LCRQ}) {
+    Job job(2, {{"packets", "4096"}, {"packets_max", "4096"}});
+    Listening listening{job};
+    lci_comp* queue = nullptr;
+    const int created = lci_queue_create_kind(job.runtime(1), kind, 1024, &queue);
+    if (created == LCI_ERR_UNSUPPORTED) continue;
+    ASSERT_EQ(LCI_DONE, created) << lci_last_error();
+    ASSERT_EQ(LCI_DONE, lci_comp_zero_copy(queue));
+    ASSERT_EQ(LCI_DONE, lci_runtime_set_allocator(job.runtime(1), &listening.functions));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", queue, 1000, 8 << 20));
+    const auto bytes = pattern(1000, 1);
+    for (uint32_t i = 0; i < kMessages; ++i) {  // the first is copied, and will be the first to be freed
+      const auto op = operation(LCI_OP_AM, 1, kPort, 0, bytes.data(), 1000);
+      ASSERT_EQ(LCI_DONE, post_until_taken(job, 0, op, nullptr));
+    }
+    job.settle();
+    EXPECT_LT(kMessages / 2, job.counter(0, "packets_out"));
+    job.close(1, 1000);
+    EXPECT_TRUE(listening.heard);
+    job.check_ledgers();
+  }
+}
+
+// Who is treated as failed and lives may read its packets still, and gives them back: nobody else gets them meanwhile.
+TEST(ZeroCopy, PacketsStayWithWhomTheyWereLentTo) {
+  for (const bool frees : {true, false}) {
+    Job job(2, {{"packets", "16"}, {"packets_max", "16"}});
+    lci_comp* queue = zero_copy_queue(job, 1);
+    auto held = hold(job, queue, 3);
+    job.runtime(0)->runtime->peer_gone(1, lci::RankState::kFailed);
+    job.settle();
+    EXPECT_EQ(3u, job.counter(0, "packets_out"));
+    lci_comp* own = make_queue(job.runtime(0));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kPort, "", own, 16, 1 << 20));
+    const auto other = pattern(1000, 6);
+    for (int i = 0; i < 32; ++i) {  // each packet of the pool
+      lci_status status = LCI_STATUS_INIT;
+      const auto op = operation(LCI_OP_AM, 0, kPort, 0, other.data(), 1000);
+      ASSERT_EQ(LCI_DONE, post_until_taken(job, 0, op, nullptr));
+      ASSERT_TRUE(pop(job, own, &status));
+      lci_arrival_free(job.runtime(0), &status);
+    }
+    const auto bytes = pattern(1000, 5);
+    for (lci_status& status : held) {
+      EXPECT_EQ(0, compare(bytes.data(), status.buffer, 1000));
+      if (frees) {
+        EXPECT_EQ(LCI_DONE, lci_arrival_free(job.runtime(1), &status)) << lci_last_error();
+      }
+    }
+    job.settle();
+    EXPECT_EQ(frees ? 0u : 3u, job.counter(0, "packets_out"));
+    job.close(1, 0);
+    for (const lci::test::Deadline end(30); !end.passed() && job.counter(0, "packets_out") != 0;) job.progress();
+    job.check_ledgers();
+  }
+}
+
+// A peer that gives back what it has not is counted, and what others gave back is not lost with it.
+TEST(ZeroCopy, APacketThatIsNotOutIsPassedOver) {
+  Job job(2);
+  lci_comp* queue = zero_copy_queue(job, 1);
+  auto held = hold(job, queue, 3);
+  for (lci_status& status : held) EXPECT_EQ(LCI_DONE, lci_arrival_free(job.runtime(1), &status));
+  uint64_t mine = 0;
+  void* payload = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_packet_get(job.device(0), &mine, &payload));
+  lci::Arena& arena = job.runtime(0)->runtime->arena();
+  const auto handle = static_cast<uint32_t>(mine);
+  arena.header().device[0].returned_packets.give(&handle, 1, [&](uint32_t packet) -> lci::PacketHeader& {
+    return *reinterpret_cast<lci::PacketHeader*>(arena.at(uint64_t{packet} * lci::kPacketUnit));
+  });
+  job.settle();
+  EXPECT_EQ(1u, job.counter(0, "protocol_errors"));
+  EXPECT_EQ(0u, job.counter(0, "packets_out"));
+  EXPECT_EQ(1u, job.counter(0, "packets_held"));
+  EXPECT_EQ(LCI_DONE, lci_packet_put(job.device(0), mine)) << lci_last_error();
 }
 
 TEST(ZeroCopy, OnlyArrivalsAreFreed) {

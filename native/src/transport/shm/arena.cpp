@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/mutation.hpp"
 #include "lci/lci.h"
 
 namespace lci {
@@ -20,6 +21,8 @@ namespace {
 
 constexpr uint64_t kGrowth = 1u << 20;
 constexpr uint64_t kPage = 4096;
+/// What is reserved by one call of the system: a millisecond's work at most, and what it comes down to among signals.
+constexpr uint64_t kPiece = 1u << 20, kLeastPiece = 16 * kPage;
 
 uint64_t round_up(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -143,14 +146,35 @@ Arena::~Arena() {
   if (fd_ >= 0) close(fd_);
 }
 
+/// Has pages behind a range, now: a later touch cannot end in SIGBUS. Piece by piece, for older kernels give up, with
+/// all that they have done in a call, when a signal comes: under a profiler that sends one every few milliseconds a
+/// long call never ends well. False: there is not memory for all of it; what was taken is the caller's to give back.
+bool Arena::reserve_pages(uint64_t offset, uint64_t bytes) {
+  uint64_t piece = LCI_MUTATED("reserve_at_once") ? bytes : kPiece;
+  for (uint64_t done = 0; done < bytes;) {
+    const uint64_t next = std::min(piece, bytes - done);
+    const int error = posix_fallocate(fd_, static_cast<off_t>(offset + done), static_cast<off_t>(next));
+    if (error == 0) {
+      done += next;
+    } else if (error == EINTR && !LCI_MUTATED("reserve_at_once")) {
+      piece = std::max(kLeastPiece, piece / 2);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool Arena::grow_to(uint64_t bytes) {
   if (bytes <= backed_.load(std::memory_order_relaxed)) return true;
   bytes = round_up(bytes, kGrowth);
   bytes = std::min(bytes, reserve_);
   const uint64_t more = bytes - backed_;
   if (limit_ ? pages_taken() + more > limit_ : more > memory_available()) return false;
-  // posix_fallocate reserves the pages now: a later touch cannot end in SIGBUS.
-  if (posix_fallocate(fd_, static_cast<off_t>(backed_.load()), static_cast<off_t>(more)) != 0) return false;
+  if (!reserve_pages(backed_, more)) {
+    punch(backed_, more);
+    return false;
+  }
   backed_.store(bytes, std::memory_order_release);
   return true;
 }
@@ -172,9 +196,8 @@ bool Arena::populate(uint64_t offset, uint64_t bytes) {
   std::lock_guard<std::mutex> guard(grow_);
   const uint64_t first = offset / kPage * kPage, end = round_up(offset + bytes, kPage);
   if (!limit_ && end - first > memory_available()) return false;
-  if (posix_fallocate(fd_, static_cast<off_t>(first), static_cast<off_t>(end - first)) != 0) return false;
-  if (!limit_ || pages_taken() <= limit_) return true;
-  punch(offset, bytes);
+  if (reserve_pages(first, end - first) && (!limit_ || pages_taken() <= limit_)) return true;
+  punch(offset, bytes);  // not its first and last page where others have a part of them
   return false;
 }
 

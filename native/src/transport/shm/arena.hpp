@@ -102,6 +102,7 @@ class Arena final : public ChunkSource {
  private:
   Arena() = default;
   void lay_out(uint32_t size, uint32_t devices);
+  bool reserve_pages(uint64_t offset, uint64_t bytes);
   bool grow_to(uint64_t bytes);
   uint64_t pages_taken() const;
 

@@ -60,22 +60,34 @@ class ReturnedPackets {
     } while (!head_.compare_exchange_weak(head, handles[0], std::memory_order_release, std::memory_order_relaxed));
   }
 
-  /// Takes all: @p accept is called with each handle, and the walk ends when it says no. A handle is accepted before
-  /// its header is read. @return whether all made sense
+  enum class Answer {
+    kTaken,
+    kNotOut,    ///< A packet, but nobody has it: passed over, for what others gave back is behind it.
+    kNoPacket,  ///< Ends the walk.
+  };
+
+  /// Takes all: @p accept is called with each handle, before its header is read. @param most handles that there can be:
+  /// who goes round in a circle is stopped. @return whether all made sense
   template <typename HeaderOf, typename Accept>
-  bool take_all(HeaderOf header_of, Accept accept) {
+  bool take_all(uint32_t most, HeaderOf header_of, Accept accept) {
+    bool honest = true;
+    const auto goes_on = [&](uint32_t handle) {
+      const Answer answer = most-- != 0 ? accept(handle) : Answer::kNoPacket;
+      honest = honest && answer == Answer::kTaken;
+      return answer == Answer::kTaken || (answer == Answer::kNotOut && !LCI_MUTATED("lose_other_returns"));
+    };
     uint32_t handle = head_.exchange(0, std::memory_order_acquire);
     while (handle != 0) {
-      if (!accept(handle)) return false;
+      if (!goes_on(handle)) return false;
       const PacketHeader& header = header_of(handle);
       handle = header.next.load(std::memory_order_relaxed);
       const uint32_t others = header.count.load(std::memory_order_relaxed);
       if (others > PacketHeader::kOthers) return false;
       for (uint32_t i = 0; i < others; ++i) {
-        if (!accept(header.others[i].load(std::memory_order_relaxed))) return false;
+        if (!goes_on(header.others[i].load(std::memory_order_relaxed))) return false;
       }
     }
-    return true;
+    return honest;
   }
 
   /// Tests only: what a hostile peer may write.
