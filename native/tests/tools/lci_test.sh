@@ -103,6 +103,33 @@ test_a_newer_jdk_makes_the_calls_by_java_lang_foreign() {
   contains "$err" "LCI_NEWER_JDK is $dir/jdk17, but there is no JDK of 22 or newer there"
 }
 
+# in_shimmed_tree LINE: as in_tree, but without JAVA_HOME; javac on the PATH is a script of its own folder with that line.
+in_shimmed_tree() {
+  mkdir -p "$dir/versions/shims"
+  printf '#!/bin/sh\n%s\n' "$1" > "$dir/versions/shims/javac"
+  chmod +x "$dir/versions/shims/javac"
+  run env -u JAVA_HOME PATH="$dir/versions/shims:$dir/bin:$PATH" LCI_NEWER_JDK="$dir/jdk25" "$tree/lci" run "$dir/app.jar"
+}
+
+# Tools that keep several JDKs put a script before them, which is in no JDK.
+test_a_javac_that_is_a_script_says_where_its_jdk_is() {
+  make_tree
+  touch "$dir/app.jar"
+  in_shimmed_tree 'case $1 in -J-XshowSettings:properties) echo "    java.home = '"$dir"'/jdk17" >&2 ;; esac; echo javac 17.0.1'
+  equal "$code" 0 "$err"
+  contains "$out" " $dir/jdk17/bin/java "
+}
+
+test_a_javac_that_does_not_run_is_named() {
+  make_tree
+  touch "$dir/app.jar"
+  in_shimmed_tree 'echo "no version is set" >&2; exit 126'
+  equal "$code" 1
+  contains "$err" "lci: JDK 17 or newer is needed; $dir/versions/shims/javac "
+  equal "$(wc -l < "$dir/err")" 1 "$err"
+  equal "$(times_built)" 0
+}
+
 test_failed_build_is_tried_again() {
   make_tree
   in_tree build
