@@ -30,7 +30,8 @@ make_tree() {
 echo "\$*" >> '$dir/calls'
 mkdir -p lci-native-bridge/target/native samples/target
 printf '#!/bin/sh\necho "launched \$*"\n' > lci-native-bridge/target/native/lci_run
-chmod +x lci-native-bridge/target/native/lci_run
+printf '#!/bin/sh\necho "informed \$*"\n' > lci-native-bridge/target/native/lci_info
+chmod +x lci-native-bridge/target/native/lci_run lci-native-bridge/target/native/lci_info
 touch samples/target/samples.jar
 for module in lci-parent samples; do
   file=\$module/1-SNAPSHOT/\$module-1-SNAPSHOT.pom
@@ -175,9 +176,11 @@ test_wrong_command_lines_give_2() {
   refused 2 "unknown command 'nope'; see ./lci --help" nope
   refused 2 "unknown command 'nope'; see ./lci --help" nope --help
   refused 2 "unknown command 'nope'; see ./lci --help" help nope
-  for command in build demo info metrics-page clean version; do
+  for command in build demo metrics-page clean version; do
     refused 2 "$command takes no arguments; see ./lci $command --help" $command more
   done
+  refused 2 "info takes -v or nothing; see ./lci info --help" info more
+  refused 2 "info takes -v or nothing; see ./lci info --help" info -v more
   refused 2 "see ./lci test --help" test nope
   refused 2 "see ./lci test --help" test soak nope
 }
@@ -213,6 +216,17 @@ test_run_passes_its_command_line_to_the_launcher() {
 -cp $tree/samples/target/samples.jar:$tree/samples/target/lib/* io.lci.samples.Samples kmer x"
   in_tree run traffic
   [[ $out == *" io.lci.samples.bench.Traffic" ]] || fail "got '$out'"
+}
+
+test_info_says_more_if_asked() {
+  make_tree
+  local library=$tree/lci-native-bridge/target/native/lib/liblci.so
+  in_tree info
+  equal "$code" 0 "$err"
+  equal "$(head -n 1 "$dir/out")" "informed $library"
+  in_tree info -v
+  equal "$code" 0 "$err"
+  equal "$(head -n 1 "$dir/out")" "informed -v $library"
 }
 
 test_api_diff_says_what_it_needs() {
