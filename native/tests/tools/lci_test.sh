@@ -148,6 +148,52 @@ test_failed_build_is_tried_again() {
   equal "$(times_built)" 2
 }
 
+# ---- who may build ------------------------------------------------------------------------------------------------------
+
+# as_another ARGS...: the tool of that tree, whose .lci is root's and closed to who runs this: a user that is not root.
+as_another() {
+  local as=()
+  if [[ $(id -u) == 0 ]]; then as=(setpriv --reuid=65534 --regid=65534 --clear-groups); else chmod -R a-w "$tree/.lci"; fi
+  chmod a+rx "$work" "$dir"
+  run "${as[@]}" env PATH="$dir/bin:$PATH" HOME=/nonexistent JAVA_HOME="$dir/jdk17" LCI_NEWER_JDK="$dir/jdk25" "$tree/lci" "$@"
+}
+
+test_what_is_built_runs_for_those_who_may_not_build() {
+  make_tree
+  in_tree build
+  as_another run true
+  equal "$code" 0 "$err"
+  equal "$err" ""
+  equal "$out" "launched -n 1 -- true"
+}
+
+test_who_may_not_build_is_told_so() {
+  make_tree
+  in_tree build
+  touch "$tree/native/new.cpp"
+  as_another run true
+  equal "$code" 1
+  contains "$err" "lci: this tree has to be built, but $tree/.lci is $(id -un)'s"
+  equal "$(wc -l < "$dir/err")" 1 "$err"
+  equal "$(times_built)" 1
+}
+
+says() { grep -q "$2" "$1"; }
+
+test_who_waits_for_another_build_says_so() {
+  make_tree
+  mkdir -p "$tree/.lci"
+  exec 8> "$tree/.lci/build.lock"
+  flock 8
+  in_tree run true 8>&- &
+  local waiting=$!
+  within says "$dir/err" 'lci: waiting for another build of this tree'
+  equal "$(times_built)" 0
+  exec 8>&-
+  wait "$waiting"
+  equal "$(times_built)" 1
+}
+
 # ---- the command line: nothing is built for one that is wrong ---------------------------------------------------------
 
 # refused CODE WORDS ARGS...: the tool ends with that code, and says so in one line with these words.
