@@ -178,7 +178,7 @@ test_who_may_not_build_is_told_so() {
   equal "$(times_built)" 1
 }
 
-says() { grep -q "$2" "$1"; }
+says() { grep -qs "$2" "$1"; }
 
 test_who_waits_for_another_build_says_so() {
   make_tree
