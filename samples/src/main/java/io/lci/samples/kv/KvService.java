@@ -78,7 +78,7 @@ public final class KvService implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    Samples.require(spec, port >= 0 && port < 65_536, "--port must be 0 to 65535, not " + port);
+    Samples.require(spec, port >= 0 && port <= Samples.MOST_PORT, "--port must be 0 to 65535, not " + port);
     Samples.require(
         spec,
         slots > 0 && slots <= Placement.MAX_SLOTS,
@@ -111,7 +111,7 @@ public final class KvService implements Callable<Integer> {
   }
 
   DisposableServer start(LciRuntime lci, KvHttp http) {
-    int mine = port == 0 ? 0 : port + lci.rank();
+    int mine = Samples.portOf(lci, port);
     try {
       return HttpServer.create()
           .host(host)
