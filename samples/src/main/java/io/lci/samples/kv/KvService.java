@@ -129,15 +129,20 @@ public final class KvService implements Callable<Integer> {
   }
 
   /**
-   * Requests that have come are answered; then peers are told that this rank leaves. Each takes the
-   * limit at most.
+   * Requests that have come are answered, here and by the ranks that end at the same time, which
+   * may need this one for them; then peers are told that this rank leaves. Each takes the limit at
+   * most.
    */
   static void leave(LciRuntime lci, DisposableServer server, Duration limit) {
+    long begin = System.nanoTime();
     try {
       server.disposeNow(limit);
     } catch (IllegalStateException e) { // a client is slow: a scan has no end in sight
       Samples.complain("kv-service", "requests are cut off: " + e.getMessage());
     } finally {
+      // Ends with an error where another rank is gone, and never where only this one is to end.
+      Duration left = limit.minusNanos(System.nanoTime() - begin);
+      lci.barrier().timeout(left.isNegative() ? Duration.ZERO : left).onErrorComplete().block();
       lci.disposeGracefully(limit).block();
     }
   }
