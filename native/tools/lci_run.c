@@ -288,14 +288,27 @@ static void deadline_passed(struct job* job) {
   end_ranks(job, job->phase == GRACE ? SIGTERM : SIGKILL);
 }
 
+/** What becomes of the ranks that are left. */
+static const char* fate_of_others(const struct job* job, char out[64]) {
+  if (job->alive == 0) {
+    return "";
+  }
+  if (job->options->grace_ms == 0) {
+    return "; ending the others";
+  }
+  snprintf(out, 64, "; the others have %d s to end by themselves", job->options->grace_ms / 1000);
+  return out;
+}
+
 static void announce_failure(const struct job* job, int rank, int code) {
   char what[64];
+  char fate[64];
   if (code > 128) {
     snprintf(what, sizeof what, "was ended by signal %d (%s)", code - 128, strsignal(code - 128));
   } else {
     snprintf(what, sizeof what, "failed with exit code %d", code);
   }
-  report("rank %d %s%s", rank, what, job->alive > 0 ? "; ending the others" : "");
+  report("rank %d %s%s", rank, what, fate_of_others(job, fate));
 }
 
 static double seconds(struct timeval time) {
@@ -341,7 +354,8 @@ static bool somebody_joins(const struct job* job) {
 /** Who joins waits for all ranks, so for one that will never come: until its deadline, and without a word. */
 static void end_vain_waiting(struct job* job) {
   if (job->absent >= 0 && job->phase == RUNNING && somebody_joins(job)) {
-    report("rank %d ended with exit code 0 before it joined the job; ending the others", job->absent);
+    char fate[64];
+    report("rank %d ended with exit code 0 before it joined the job%s", job->absent, fate_of_others(job, fate));
     job_failed(job, EXIT_FAILURE);
   }
 }

@@ -98,6 +98,7 @@ test_grace_lets_the_others_end_by_themselves() {
   run -n 2 --grace 600 sh -c 'test $LCI_RANK = 1 && exit 3; sleep 0.5; echo saw it; exit 4'
   equal "$code" 3
   equal "$out" "[0] saw it"
+  contains "$err" "lci-run: rank 1 failed with exit code 3; the others have 600 s to end by themselves"
 }
 
 test_no_ranks_are_refused() {

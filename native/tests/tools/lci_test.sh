@@ -30,7 +30,8 @@ make_tree() {
 echo "\$*" >> '$dir/calls'
 mkdir -p lci-native-bridge/target/native samples/target
 printf '#!/bin/sh\necho "launched \$*"\n' > lci-native-bridge/target/native/lci_run
-chmod +x lci-native-bridge/target/native/lci_run
+printf '#!/bin/sh\necho "informed \$*"\n' > lci-native-bridge/target/native/lci_info
+chmod +x lci-native-bridge/target/native/lci_run lci-native-bridge/target/native/lci_info
 touch samples/target/samples.jar
 for module in lci-parent samples; do
   file=\$module/1-SNAPSHOT/\$module-1-SNAPSHOT.pom
@@ -103,6 +104,33 @@ test_a_newer_jdk_makes_the_calls_by_java_lang_foreign() {
   contains "$err" "LCI_NEWER_JDK is $dir/jdk17, but there is no JDK of 22 or newer there"
 }
 
+# in_shimmed_tree LINE: as in_tree, but without JAVA_HOME; javac on the PATH is a script of its own folder with that line.
+in_shimmed_tree() {
+  mkdir -p "$dir/versions/shims"
+  printf '#!/bin/sh\n%s\n' "$1" > "$dir/versions/shims/javac"
+  chmod +x "$dir/versions/shims/javac"
+  run env -u JAVA_HOME PATH="$dir/versions/shims:$dir/bin:$PATH" LCI_NEWER_JDK="$dir/jdk25" "$tree/lci" run "$dir/app.jar"
+}
+
+# Tools that keep several JDKs put a script before them, which is in no JDK.
+test_a_javac_that_is_a_script_says_where_its_jdk_is() {
+  make_tree
+  touch "$dir/app.jar"
+  in_shimmed_tree 'case $1 in -J-XshowSettings:properties) echo "    java.home = '"$dir"'/jdk17" >&2 ;; esac; echo javac 17.0.1'
+  equal "$code" 0 "$err"
+  contains "$out" " $dir/jdk17/bin/java "
+}
+
+test_a_javac_that_does_not_run_is_named() {
+  make_tree
+  touch "$dir/app.jar"
+  in_shimmed_tree 'echo "no version is set" >&2; exit 126'
+  equal "$code" 1
+  contains "$err" "lci: JDK 17 or newer is needed; $dir/versions/shims/javac "
+  equal "$(wc -l < "$dir/err")" 1 "$err"
+  equal "$(times_built)" 0
+}
+
 test_failed_build_is_tried_again() {
   make_tree
   in_tree build
@@ -118,6 +146,52 @@ test_failed_build_is_tried_again() {
   in_tree run true
   equal "$code" 0 "$err"
   equal "$(times_built)" 2
+}
+
+# ---- who may build ------------------------------------------------------------------------------------------------------
+
+# as_another ARGS...: the tool of that tree, whose .lci is root's and closed to who runs this: a user that is not root.
+as_another() {
+  local as=()
+  if [[ $(id -u) == 0 ]]; then as=(setpriv --reuid=65534 --regid=65534 --clear-groups); else chmod -R a-w "$tree/.lci"; fi
+  chmod a+rx "$work" "$dir"
+  run "${as[@]}" env PATH="$dir/bin:$PATH" HOME=/nonexistent JAVA_HOME="$dir/jdk17" LCI_NEWER_JDK="$dir/jdk25" "$tree/lci" "$@"
+}
+
+test_what_is_built_runs_for_those_who_may_not_build() {
+  make_tree
+  in_tree build
+  as_another run true
+  equal "$code" 0 "$err"
+  equal "$err" ""
+  equal "$out" "launched -n 1 -- true"
+}
+
+test_who_may_not_build_is_told_so() {
+  make_tree
+  in_tree build
+  touch "$tree/native/new.cpp"
+  as_another run true
+  equal "$code" 1
+  contains "$err" "lci: this tree has to be built, but $tree/.lci is $(id -un)'s"
+  equal "$(wc -l < "$dir/err")" 1 "$err"
+  equal "$(times_built)" 1
+}
+
+says() { grep -qs "$2" "$1"; }
+
+test_who_waits_for_another_build_says_so() {
+  make_tree
+  mkdir -p "$tree/.lci"
+  exec 8> "$tree/.lci/build.lock"
+  flock 8
+  in_tree run true 8>&- &
+  local waiting=$!
+  within says "$dir/err" 'lci: waiting for another build of this tree'
+  equal "$(times_built)" 0
+  exec 8>&-
+  wait "$waiting"
+  equal "$(times_built)" 1
 }
 
 # ---- the command line: nothing is built for one that is wrong ---------------------------------------------------------
@@ -148,9 +222,11 @@ test_wrong_command_lines_give_2() {
   refused 2 "unknown command 'nope'; see ./lci --help" nope
   refused 2 "unknown command 'nope'; see ./lci --help" nope --help
   refused 2 "unknown command 'nope'; see ./lci --help" help nope
-  for command in build demo info metrics-page clean version; do
+  for command in build demo metrics-page clean version; do
     refused 2 "$command takes no arguments; see ./lci $command --help" $command more
   done
+  refused 2 "info takes -v or nothing; see ./lci info --help" info more
+  refused 2 "info takes -v or nothing; see ./lci info --help" info -v more
   refused 2 "see ./lci test --help" test nope
   refused 2 "see ./lci test --help" test soak nope
 }
@@ -186,6 +262,17 @@ test_run_passes_its_command_line_to_the_launcher() {
 -cp $tree/samples/target/samples.jar:$tree/samples/target/lib/* io.lci.samples.Samples kmer x"
   in_tree run traffic
   [[ $out == *" io.lci.samples.bench.Traffic" ]] || fail "got '$out'"
+}
+
+test_info_says_more_if_asked() {
+  make_tree
+  local library=$tree/lci-native-bridge/target/native/lib/liblci.so
+  in_tree info
+  equal "$code" 0 "$err"
+  equal "$(head -n 1 "$dir/out")" "informed $library"
+  in_tree info -v
+  equal "$code" 0 "$err"
+  equal "$(head -n 1 "$dir/out")" "informed -v $library"
 }
 
 test_api_diff_says_what_it_needs() {

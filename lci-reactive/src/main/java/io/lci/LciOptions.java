@@ -16,7 +16,9 @@ import reactor.core.scheduler.Scheduler;
  * Options of a runtime. Immutable; unset values are taken, in this order, from the system property
  * {@code lci.<name>}, the environment variable {@code LCI_ATTR_<NAME>}, and the default. An unknown
  * {@code lci.*} property or {@code LCI_ATTR_*} variable is an error that names a known one if it is
- * near.
+ * near; only {@code lci.test.*} is left to tests. The properties {@code lci.native.path}, {@code
+ * .dir}, {@code .tmpdir} and {@code .calls} are the loader's: they say where the native library is,
+ * and what calls it.
  *
  * <table>
  *   <caption>Options of the loops; every attribute of the core is accepted too, see {@link Builder#attribute}</caption>

@@ -41,8 +41,11 @@ final class MeterBinding {
 
   private static final Logger LOG = LoggerFactory.getLogger(LciMetrics.class);
 
-  /** Those of each registry as they came. Also guards that one finds no meter, and registers it. */
+  /** Those of each registry as they came. Also guards registering, and {@link #OWNERS}. */
   private static final Map<MeterRegistry, List<MeterBinding>> BINDINGS = new IdentityHashMap<>();
+
+  /** Whose the meters are. By identity: a registry's filters may change names and tags. */
+  private static final Map<Meter, MeterBinding> OWNERS = new IdentityHashMap<>();
 
   private static final List<LciMeter> READ =
       LciMeter.all().stream().filter(meter -> meter.definition().isRead()).toList();
@@ -151,7 +154,7 @@ final class MeterBinding {
     }
   }
 
-  /** Null if the meter of another runtime is there: it stands for both, and is not ours to end. */
+  /** Null if the meter of another is there: it stands for both, and is not this one's to end. */
   private @Nullable Meter register(Key key, Series one) {
     MeterDefinition definition = key.meter.definition();
     Tags tags = options.extraTags();
@@ -162,7 +165,14 @@ final class MeterBinding {
       List<Tag> all = tags.stream().toList();
       if (registry.find(definition.name()).meters().stream()
           .noneMatch(other -> other.getId().getTags().equals(all))) {
-        return register(definition, tags, one);
+        Meter meter = register(definition, tags, one);
+        MeterBinding owner = OWNERS.putIfAbsent(meter, this);
+        if (owner == null) {
+          return meter;
+        }
+        if (owner == this) { // a filter makes one of several series
+          return null;
+        }
       }
     }
     if (!warned) {
@@ -197,7 +207,10 @@ final class MeterBinding {
 
   private void unregister(Series one) {
     if (one.meter != null) {
-      registry.remove(one.meter);
+      synchronized (BINDINGS) {
+        registry.remove(one.meter);
+        OWNERS.remove(one.meter);
+      }
     }
   }
 }

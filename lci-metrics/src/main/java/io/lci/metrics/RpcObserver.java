@@ -54,11 +54,20 @@ final class RpcObserver {
       return observation.start();
     } catch (RuntimeException | Error e) {
       try {
-        observation.error(e).stop();
+        failed(observation, e);
       } catch (RuntimeException another) { // of a handler that never began
         e.addSuppressed(another);
       }
       throw e;
+    }
+  }
+
+  /** It ends, whatever a handler makes of the error. */
+  private static void failed(Observation observation, Throwable error) {
+    try {
+      observation.error(error);
+    } finally {
+      observation.stop();
     }
   }
 
@@ -74,10 +83,11 @@ final class RpcObserver {
     @Override
     public void ended(RpcExchange.Outcome outcome) {
       outcomes.accept(outcome);
-      if (outcome != RpcExchange.Outcome.SUCCESS && outcome != RpcExchange.Outcome.CANCELLED) {
-        observation.error(new CallFailure(outcome));
+      if (outcome == RpcExchange.Outcome.SUCCESS || outcome == RpcExchange.Outcome.CANCELLED) {
+        observation.stop();
+      } else {
+        failed(observation, new CallFailure(outcome));
       }
-      observation.stop();
     }
 
     @Override

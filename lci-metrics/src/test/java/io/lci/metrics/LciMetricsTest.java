@@ -19,12 +19,15 @@ import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class LciMetricsTest {
 
@@ -360,8 +363,10 @@ class LciMetricsTest {
   }
 
   /** Two at one registry without tags of their own: a mistake, but not the end of the first. */
-  @Test
-  void theFirstRuntimesMetersStayWhenTheSecondOneCloses() {
+  @ParameterizedTest
+  @MethodSource("filters")
+  void theFirstRuntimesMetersStayWhenTheSecondOneCloses(MeterFilter filter) {
+    registry.config().meterFilter(filter);
     FakeRuntime other = new FakeRuntime();
     other.packetsFree = 17;
     metrics.bindTo(registry);
@@ -373,9 +378,27 @@ class LciMetricsTest {
     assertThat(registry.getMeters()).isEmpty();
   }
 
-  /** Whose meters come next, when the first one's end: nobody stays without for good. */
+  /** What an application may make of the ids of meters. */
+  static List<MeterFilter> filters() {
+    return List.of(
+        MeterFilter.accept(), MeterFilter.commonTags(List.of(Tag.of("application", "x"))));
+  }
+
+  /** A filter that makes one of several series: the first stays until its runtime closes. */
   @Test
-  void theNextRuntimesMetersComeWhenTheFirstOneCloses() {
+  void seriesThatAFilterMakesOneAreOneMeter() {
+    registry.config().meterFilter(MeterFilter.ignoreTags("op", "reason", "device"));
+    metrics.bindTo(registry);
+    assertThat(registry.find("lci.retries").meters()).hasSize(1);
+    metrics.close();
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
+  /** Whose meters come next, when the first one's end: nobody stays without for good. */
+  @ParameterizedTest
+  @MethodSource("filters")
+  void theNextRuntimesMetersComeWhenTheFirstOneCloses(MeterFilter filter) {
+    registry.config().meterFilter(filter);
     FakeRuntime other = new FakeRuntime();
     other.packetsFree = 17;
     FakeRuntime third = new FakeRuntime();

@@ -276,6 +276,29 @@ class RpcObservationsTest {
     assertThat(observations).hasSingleObservationThat().hasBeenStopped().hasError(failure);
   }
 
+  @ParameterizedTest
+  @EnumSource(RpcExchange.Side.class)
+  void anObservationWhoseHandlerFailsOverAnErrorHasEnded(RpcExchange.Side side) {
+    IllegalStateException failure = new IllegalStateException("of a handler");
+    observations
+        .observationConfig()
+        .observationHandler(
+            new ObservationHandler<>() {
+              @Override
+              public void onError(Observation.Context context) {
+                throw failure;
+              }
+
+              @Override
+              public boolean supportsContext(Observation.Context context) {
+                return true;
+              }
+            });
+    RpcExchange.Handle handle = instrumentation().rpcStarted(call(side, Context.empty()));
+    assertThatThrownBy(() -> handle.ended(RpcExchange.Outcome.ERROR)).isSameAs(failure);
+    assertThat(observations).hasSingleObservationThat().hasBeenStopped();
+  }
+
   private record Writer(String traceparent) implements ObservationHandler<ClientContext> {
     @Override
     public void onStart(ClientContext context) {

@@ -9,7 +9,6 @@ import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
@@ -48,8 +47,24 @@ final class OptionSources {
   private static final Map<String, String> DEFAULTS =
       Map.of("log_outfile", "none", "log_keep", "1024");
 
-  /** Read by other parts: the loader, and tests. */
-  private static final List<String> FOREIGN = List.of("native.", "test.");
+  /** Read by the loader. */
+  private static final Set<String> LOADER =
+      Set.of("native.path", "native.dir", "native.tmpdir", "native.calls");
+
+  /** Options of the build, which hands them on to the tests that it runs. */
+  private static final Set<String> BUILD =
+      Set.of(
+          "native.build",
+          "native.ffm.jdk",
+          "native.jobs",
+          "native.mutation.skip",
+          "native.skip",
+          "native.source",
+          "native.test.build",
+          "native.test.skip");
+
+  /** Read by tests. */
+  private static final String OF_TESTS = "test.";
 
   private final Set<String> attributes;
   private final Properties properties;
@@ -160,7 +175,9 @@ final class OptionSources {
       String name = key.substring(PREFIX.length());
       if (!OWN.containsKey(name)
           && !attributes.contains(name)
-          && FOREIGN.stream().noneMatch(name::startsWith)) {
+          && !LOADER.contains(name)
+          && !BUILD.contains(name)
+          && !name.startsWith(OF_TESTS)) {
         String near = nearName(name, ofProperties());
         throw unknown("system property " + key, near.isEmpty() ? near : PREFIX + near);
       }
@@ -179,10 +196,7 @@ final class OptionSources {
   private Set<String> ofProperties() {
     Set<String> names = new TreeSet<>(attributes);
     names.addAll(OWN.keySet());
-    names.add("native.path");
-    names.add("native.dir");
-    names.add("native.tmpdir");
-    names.add("native.calls");
+    names.addAll(LOADER);
     return names;
   }
 

@@ -115,6 +115,18 @@ class OptionSourcesTest {
         .isEqualTo(option.one);
   }
 
+  /** Those of the loader, and of the build, which hands them on to tests. */
+  @Test
+  void propertiesOfTheLoaderAreKnownByName() {
+    for (String name : new String[] {"path", "dir", "tmpdir", "calls", "build", "test.skip"}) {
+      properties.setProperty("lci.native." + name, "x");
+    }
+    assertThat(resolve(LciOptions.defaults(), Map.of()).loops()).isEqualTo(1);
+    properties.setProperty("lci.native.cals", "ffm");
+    assertThat(refusal(Map.of()))
+        .contains("unknown system property lci.native.cals", "did you mean lci.native.calls?");
+  }
+
   @ParameterizedTest
   @EnumSource
   void aBadValueNamesItsSource(Option option) {

@@ -37,7 +37,6 @@ public final class MetricsEndpoint implements Callable<Integer> {
   private static final Port UNREAD = Port.of(2, "unread");
   private static final Duration TICK = Duration.ofMillis(1);
   private static final int ROOM = 64;
-  private static final int MOST_PORT = 65_535;
   private static final String CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
   @Spec @Nullable CommandSpec spec;
@@ -63,14 +62,22 @@ public final class MetricsEndpoint implements Callable<Integer> {
   boolean stall;
 
   @Override
-  public Integer call() throws IOException {
-    Samples.require(spec, port >= 0 && port <= MOST_PORT, "--port must be 0 to " + MOST_PORT);
+  public Integer call() {
+    Samples.require(spec, port >= 0 && port <= Samples.MOST_PORT, "--port must be 0 to 65535");
     Samples.require(spec, seconds >= 0, "--seconds must not be negative");
     PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     LciOptions options =
         LciOptions.builder().instrumentation(LciMetrics.instrumentation(registry)).build();
     try (LciRuntime lci = LciRuntime.create(options)) {
-      HttpServer server = serve(registry, port == 0 ? 0 : port + lci.rank());
+      int mine = Samples.portOf(lci, port);
+      HttpServer server;
+      try {
+        server = serve(registry, mine);
+      } catch (IOException e) {
+        // Said before the others see that this rank is gone: they fail then, which ends the job.
+        Samples.complain("metrics", "cannot listen on 127.0.0.1:" + mine + ": " + e.getMessage());
+        return Samples.FAILED;
+      }
       try {
         System.out.printf(
             "rank %d of %d: http://127.0.0.1:%d/metrics%n",

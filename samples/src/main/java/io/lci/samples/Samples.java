@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples;
 
+import io.lci.LciRuntime;
 import io.lci.error.LciException;
 import io.lci.error.NativeLoadException;
 import io.lci.error.PeerFailedException;
@@ -52,6 +53,9 @@ public final class Samples {
   /** Exit code: another rank died. Not 3, by which a JVM says that it is out of memory. */
   public static final int PEER_FAILED = 4;
 
+  /** Largest port of TCP. */
+  public static final int MOST_PORT = 65_535;
+
   private static final Set<String> SAME_FOR_ALL = Set.of("error_attribute", "error_no_memory");
   private static final String FIRST_RANK = "0";
   private static final long PATIENCE_MILLIS = 2_000;
@@ -100,6 +104,18 @@ public final class Samples {
     }
   }
 
+  /** The port on which this rank listens: the first rank's and its rank; 0 for any. */
+  public static int portOf(LciRuntime lci, int first) {
+    if (first == 0) {
+      return 0;
+    }
+    int ports = MOST_PORT + 1 - first;
+    if (ports < lci.size()) {
+      throw new IllegalArgumentException("--port " + first + " leaves no port for rank " + ports);
+    }
+    return first + lci.rank();
+  }
+
   private static int wrongArguments(ParameterException e, String[] args) {
     CommandLine command = e.getCommandLine();
     CommandSpec spec = command.getCommandSpec();
@@ -127,11 +143,15 @@ public final class Samples {
     return e instanceof PeerFailedException ? PEER_FAILED : FAILED;
   }
 
-  /** Whether all ranks fail alike: they have the same arguments, options, library and machine. */
+  /**
+   * Whether all ranks fail alike: they have the same arguments, options, library and machine. What
+   * fails over a file or a socket is a rank's own: another program may have this rank's port.
+   */
   private static boolean isSameForAll(Exception e) {
-    return !(e instanceof LciException failure)
-        || failure instanceof NativeLoadException
-        || SAME_FOR_ALL.contains(failure.code());
+    if (e instanceof LciException failure) {
+      return failure instanceof NativeLoadException || SAME_FOR_ALL.contains(failure.code());
+    }
+    return !(e instanceof IOException || e instanceof UncheckedIOException);
   }
 
   /**

@@ -112,17 +112,38 @@ final class KvHttp {
   }
 
   private Publisher<Void> scan(HttpServerRequest request, HttpServerResponse response) {
-    List<String> prefix =
-        new QueryStringDecoder(request.uri()).parameters().getOrDefault("prefix", List.of(""));
+    String prefix;
+    try {
+      prefix = prefix(request);
+    } catch (IllegalArgumentException e) {
+      return send("scan", response, failure(e));
+    }
     count("scan", 200);
     return response
         .sse()
         .sendString(
-            node.scan(prefix.get(0))
+            node.scan(prefix)
                 .map(ServerSentEvent::of)
                 .onErrorResume(
                     LciException.class, e -> Mono.just(ServerSentEvent.failure(reason(e)))),
             StandardCharsets.UTF_8);
+  }
+
+  private static String prefix(HttpServerRequest request) {
+    return text(
+        "prefix",
+        new QueryStringDecoder(request.uri())
+            .parameters()
+            .getOrDefault("prefix", List.of(""))
+            .get(0));
+  }
+
+  /** Refuses what was no UTF-8: else all such texts would be one. */
+  private static String text(String what, String decoded) {
+    if (decoded.indexOf(NO_CHARACTER) >= 0) {
+      throw new IllegalArgumentException("a " + what + " is text in UTF-8");
+    }
+    return decoded;
   }
 
   private static Mono<String> key(HttpServerRequest request) {
@@ -134,10 +155,7 @@ final class KvHttp {
             throw new IllegalArgumentException(
                 "a key has 1 to " + Placement.MAX_KEY + " bytes, not " + bytes);
           }
-          if (key.indexOf(NO_CHARACTER) >= 0) { // else all such keys would be one
-            throw new IllegalArgumentException("a key is text in UTF-8");
-          }
-          return key;
+          return text("key", key);
         });
   }
 
@@ -169,23 +187,24 @@ final class KvHttp {
         .doOnNext(key -> response.header(OWNER, Integer.toString(node.owner(key))))
         .flatMap(answer)
         .onErrorResume(e -> Mono.just(failure(e)))
-        .flatMap(
-            result -> {
-              count(request.method().name(), result.status());
-              response.status(HttpResponseStatus.valueOf(result.status()));
-              if (result.version() != 0) {
-                response.header(HttpHeaderNames.ETAG, "\"" + result.version() + "\"");
-              }
-              if (result.status() == 503) {
-                response.header(HttpHeaderNames.RETRY_AFTER, "1");
-              }
-              if (result.body().length == 0) {
-                response.header(HttpHeaderNames.CONTENT_LENGTH, "0");
-                return response.send();
-              }
-              response.header(HttpHeaderNames.CONTENT_TYPE, result.type());
-              return response.sendByteArray(Mono.just(result.body())).then();
-            });
+        .flatMap(result -> send(request.method().name(), response, result));
+  }
+
+  private Mono<Void> send(String operation, HttpServerResponse response, Answer result) {
+    count(operation, result.status());
+    response.status(HttpResponseStatus.valueOf(result.status()));
+    if (result.version() != 0) {
+      response.header(HttpHeaderNames.ETAG, "\"" + result.version() + "\"");
+    }
+    if (result.status() == 503) {
+      response.header(HttpHeaderNames.RETRY_AFTER, "1");
+    }
+    if (result.body().length == 0) {
+      response.header(HttpHeaderNames.CONTENT_LENGTH, "0");
+      return response.send().then();
+    }
+    response.header(HttpHeaderNames.CONTENT_TYPE, result.type());
+    return response.sendByteArray(Mono.just(result.body())).then();
   }
 
   /** One line that says what was wrong, and whose fault it was. */

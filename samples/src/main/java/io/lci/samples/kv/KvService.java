@@ -78,7 +78,7 @@ public final class KvService implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    Samples.require(spec, port >= 0 && port < 65_536, "--port must be 0 to 65535, not " + port);
+    Samples.require(spec, port >= 0 && port <= Samples.MOST_PORT, "--port must be 0 to 65535, not " + port);
     Samples.require(
         spec,
         slots > 0 && slots <= Placement.MAX_SLOTS,
@@ -111,7 +111,7 @@ public final class KvService implements Callable<Integer> {
   }
 
   DisposableServer start(LciRuntime lci, KvHttp http) {
-    int mine = port == 0 ? 0 : port + lci.rank();
+    int mine = Samples.portOf(lci, port);
     try {
       return HttpServer.create()
           .host(host)
@@ -129,15 +129,20 @@ public final class KvService implements Callable<Integer> {
   }
 
   /**
-   * Requests that have come are answered; then peers are told that this rank leaves. Each takes the
-   * limit at most.
+   * Requests that have come are answered, here and by the ranks that end at the same time, which
+   * may need this one for them; then peers are told that this rank leaves. Each takes the limit at
+   * most.
    */
   static void leave(LciRuntime lci, DisposableServer server, Duration limit) {
+    long begin = System.nanoTime();
     try {
       server.disposeNow(limit);
     } catch (IllegalStateException e) { // a client is slow: a scan has no end in sight
       Samples.complain("kv-service", "requests are cut off: " + e.getMessage());
     } finally {
+      // Ends with an error where another rank is gone, and never where only this one is to end.
+      Duration left = limit.minusNanos(System.nanoTime() - begin);
+      lci.barrier().timeout(left.isNegative() ? Duration.ZERO : left).onErrorComplete().block();
       lci.disposeGracefully(limit).block();
     }
   }

@@ -90,6 +90,13 @@ class KvHttpTest {
     assertThat(send(0, HttpMethod.PUT, "/kv/k", "v".repeat(487)).status()).isEqualTo(201);
     assertThat(send(0, HttpMethod.PUT, "/kv/%FF", "v").status()).isEqualTo(400);
     assertThat(send(0, HttpMethod.GET, "/kv/%4", "").status()).isEqualTo(400);
+    for (String prefix : new String[] {"%ZZ", "%FF", "%4"}) {
+      assertThat(send(0, HttpMethod.GET, "/scan?prefix=" + prefix, "").status())
+          .as(prefix)
+          .isEqualTo(400);
+    }
+    assertThat(send(0, HttpMethod.GET, "/prometheus", "").body())
+        .contains("kv_requests_total{operation=\"scan\",status=\"400\"} 3.0");
     assertThat(send(0, HttpMethod.GET, "/elsewhere", "").status()).isEqualTo(404);
   }
 

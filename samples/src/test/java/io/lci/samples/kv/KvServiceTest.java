@@ -19,8 +19,11 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -38,7 +41,11 @@ class KvServiceTest {
     job = LciTestJob.start(1);
     lci = job.rank(0);
     KvNode node = EachRank.run(job, rank -> KvNode.join(rank, new Placement(1, 64, 512))).get(0);
-    http = new KvHttp(node, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    http = http(node);
+  }
+
+  private static KvHttp http(KvNode node) {
+    return new KvHttp(node, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
   }
 
   @AfterEach
@@ -51,7 +58,7 @@ class KvServiceTest {
     DisposableServer server = service.start(lci, http);
     try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
       BufferedReader answer = reader(client);
-      beginToWrite(client, answer);
+      beginToWrite(client, answer, "k");
       CompletableFuture<Void> leaving =
           CompletableFuture.runAsync(() -> KvService.leave(lci, server, EachRank.LIMIT));
       await().until(server::isDisposed);
@@ -62,13 +69,48 @@ class KvServiceTest {
     assertThat(lci.isDisposed()).isTrue();
   }
 
+  /** When the whole job ends: the one that has nothing to do serves the other until it is done. */
+  @Test
+  void requestsThatNeedAnotherRankAreAnsweredBeforeItLeaves() throws Exception {
+    try (LciTestJob two = LciTestJob.start(2)) {
+      List<KvNode> nodes =
+          EachRank.run(two, rank -> KvNode.join(rank, new Placement(2, 64, 512)));
+      List<DisposableServer> servers = new ArrayList<>();
+      for (int rank = 0; rank < 2; rank++) {
+        servers.add(service.start(two.rank(rank), http(nodes.get(rank))));
+      }
+      String key = IntStream.range(0, 100)
+          .mapToObj(i -> "k" + i)
+          .filter(k -> nodes.get(0).owner(k) == 1)
+          .findFirst()
+          .orElseThrow();
+      try (Socket client = new Socket(InetAddress.getLoopbackAddress(), servers.get(0).port())) {
+        BufferedReader answer = reader(client);
+        beginToWrite(client, answer, key);
+        List<CompletableFuture<Void>> leaving = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+          int rank = i;
+          leaving.add(
+              CompletableFuture.runAsync(
+                  () -> KvService.leave(two.rank(rank), servers.get(rank), EachRank.LIMIT)));
+        }
+        await().until(() -> servers.stream().allMatch(DisposableServer::isDisposed));
+        write(client, "value");
+        assertThat(status(answer)).contains(" 201 ");
+        for (CompletableFuture<Void> one : leaving) {
+          one.get(EachRank.LIMIT.toSeconds(), TimeUnit.SECONDS);
+        }
+      }
+    }
+  }
+
   /** Whoever never ends a request is cut off, and peers are told that the rank leaves. */
   @Test
   void aRequestWithoutEndDoesNotKeepItFromLeaving() throws Exception {
     DisposableServer server = service.start(lci, http);
     try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
       BufferedReader answer = reader(client);
-      beginToWrite(client, answer);
+      beginToWrite(client, answer, "k");
       KvService.leave(lci, server, Duration.ofMillis(10));
     }
     assertThat(lci.isDisposed()).isTrue();
@@ -102,8 +144,9 @@ class KvServiceTest {
   }
 
   /** Sends a request but its body of five bytes, for which the server then waits. */
-  private static void beginToWrite(Socket client, BufferedReader answer) throws IOException {
-    write(client, "PUT /kv/k HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n");
+  private static void beginToWrite(Socket client, BufferedReader answer, String key)
+      throws IOException {
+    write(client, "PUT /kv/" + key + " HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n");
     write(client, "Content-Length: 5\r\n\r\n");
     assertThat(status(answer)).contains(" 100 ");
   }
