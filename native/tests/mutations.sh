@@ -176,6 +176,7 @@ refused_packet_lost          | unit         | Retry.LeavesNoTrace               
 refused_packet_lost          | conformance  | SS22_*                                 |
 registers_for_good           | conformance  | B6_*                                   | what is registered on the fly stays registered
 registration_shared          | conformance  | B3_*                                   | memory that is registered twice is one region
+remote_room_untold           | unit         | PutGetBounds.ALaneHears*               | a lane is not told that there is room for more puts and gets
 rendezvous_is_done           | unit         | SendReceive.EverySize*                 | a large send is answered with done before it was sent
 rendezvous_is_done           | conformance  | C1_EveryRowByEveryFormAndOption SS59_* |
 rendezvous_on_wrong_device   | conformance  | SS17_*                                 | a receive answers a large send over its own device

@@ -984,8 +984,8 @@ typedef struct lci_lane_control {
   uint64_t next_deadline; /**< Enter no later than this time; 0: none. */
   uint64_t late_wakes;    /**< Parks that timed out over published work with no wake attempted; must stay 0. [V11] */
   uint32_t reserved2[8];
-  /** One word per device of the lane: moves when packets, ring space or room for replies came back after a refusal.
-   * [V4] */
+  /** One word per device of the lane: moves when packets, ring space, room for replies, or for puts and gets through
+   * messages, came back after a refusal. [V4] */
   uint32_t generation[16];
   /* packet cache: both sides, never at the same time */
   uint32_t packet_count; /**< Handles in `packets`; the loop takes from the end, the core refills at enters. */

@@ -98,6 +98,7 @@ struct Channel {
   std::vector<Withdrawal> withdrawals;
   uint32_t remote_operations = 0;    ///< Ours at the peer, through messages.
   std::vector<SignalRight> signals;  ///< Data is in place; the signal waits for room.
+  bool wants_remote = false;         ///< Somebody was told that there are too many of them.
   std::vector<uint64_t> asks;        ///< Gets whose next range is to be asked for when there is room.
   std::unique_ptr<ChannelChaos> chaos;
 
@@ -121,6 +122,7 @@ struct Channel {
     return queued_returns || queued_control || !queued_ready.empty() || !withdrawals.empty() || !signals.empty() ||
            !asks.empty() || !put_acks.empty();
   }
+  bool may_put_and_get() const { return remote_operations + signals.size() < kMaxRemoteOperations; }
 };
 
 }  // namespace lci

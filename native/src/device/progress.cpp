@@ -79,6 +79,10 @@ bool Device::progress(Budget& budget) {
       channel->wants_room = false;
       ++generation_;
     }
+    if (channel && channel->wants_remote && channel->may_put_and_get() && !LCI_MUTATED("remote_room_untold")) {
+      channel->wants_remote = false;  // their ends may leave no record in a lane
+      ++generation_;
+    }
   }
   if (runtime_.waits_for_packets(index_)) collect_packets();
   if (packets_may_be_there() || (packets_wanted_ && runtime_.chaos())) {

@@ -180,7 +180,10 @@ int Device::copy_by_messages(const lci_descriptor& op, const RemoteCopy& copy, c
   Channel* channel = open_channel(op.rank, &code);
   if (!channel) return code;
   if (copy.ended()) return region_ended(op);
-  if (channel->remote_operations + channel->signals.size() >= kMaxRemoteOperations) return LCI_RETRY_PENDING;
+  if (!channel->may_put_and_get()) {
+    channel->wants_remote = true;
+    return LCI_RETRY_PENDING;
+  }
   SignalRight signal;
   code = op.port != 0 ? take_signal_right(*channel, op, false, &signal) : admit_keyless(*channel);
   if (code != LCI_DONE) return code;

@@ -336,6 +336,50 @@ TEST(PutGetBounds, OperationsUnderWayAreBounded) {
   job.check_ledgers();
 }
 
+// Those that are signalled to an object leave no record: what is refused beyond them hears of the generation. [V3]
+// Mutation: remote_room_untold.
+TEST(PutGetBounds, ALaneHearsThatThereIsRoomForMore) {
+  Job job(2, {{"rma", "messages"}});
+  const Allocated region(job.runtime(1), 64);
+  const uint64_t remote = open_remote(job.runtime(0), 1, handle_of(region.memory));
+  lci_comp* ended = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_counter_create(job.runtime(0), &ended));
+  {
+    LaneDriver lane(job, 0);
+    const uint64_t value = 5;
+    lci_descriptor op = remote_op(LCI_OP_PUT, 1, &value, 8, remote, 0);
+    op.flags |= LCI_FLAG_COMP;
+    op.user_context = lci_comp_id(ended);
+    uint64_t posted = 0;
+    uint16_t outcome = LCI_POSTED;
+    for (; posted < 1000 && outcome == LCI_POSTED; posted += outcome == LCI_POSTED) {
+      const lci_descriptor& added = lane.add(op);
+      lane.enter();
+      outcome = added.outcome;
+    }
+    EXPECT_EQ(LCI_RETRY_PENDING, outcome);
+    EXPECT_EQ(256u, posted);
+    const uint32_t generation = lane.control().generation[0];
+    for (int i = 0; i < 100; ++i) lane.enter();
+    EXPECT_EQ(generation, lane.control().generation[0]) << "told to try in vain";
+    for (int i = 0; i < 100000 && lci_counter_get(ended) != posted; ++i) {
+      lci_progress(job.device(1));
+      if (lane.rings()) lane.enter();
+    }
+    EXPECT_EQ(posted, lci_counter_get(ended));
+    EXPECT_EQ(0u, lane.read([](const lci_record& record) { ADD_FAILURE() << "a record of kind " << record.kind; }));
+    EXPECT_NE(generation, lane.control().generation[0]) << "refused for ever, with room";
+    const lci_descriptor& added = lane.add(op);
+    lane.enter();
+    EXPECT_EQ(LCI_POSTED, added.outcome);
+    for (int i = 0; i < 100000 && lci_counter_get(ended) != posted + 1; ++i) {
+      lci_progress(job.device(1));
+      lane.enter();
+    }
+  }
+  job.check_ledgers();
+}
+
 // A target that closes: a typed error at the initiator, for what is posted and for what comes later.
 TEST_P(PutGet, ATargetThatClosesEndsThem) {
   for (const uint8_t kind : {LCI_OP_PUT, LCI_OP_GET}) {

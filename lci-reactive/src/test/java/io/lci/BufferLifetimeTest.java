@@ -7,8 +7,10 @@ import static org.awaitility.Awaitility.await;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.rma.LciBuffer;
+import io.lci.rma.MemoryRegion;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
+import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -84,6 +86,63 @@ class BufferLifetimeTest {
 
   private static long posted(LciRuntime lci) {
     return lci.snapshot().counter("operations_send_posted");
+  }
+
+  // Proves: V15
+  // On: inproc
+  @Test
+  void whatIsRegisteredStaysUntilItIsDisposedOf() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<WeakReference<ByteBuffer>> registered = new ArrayList<>();
+      List<byte[]> handles = new ArrayList<>();
+      for (int i = 0; i < 8; i++) {
+        handles.add(registerAndForget(job.rank(0), i, registered));
+      }
+      collect();
+      for (int i = 0; i < 8; i++) {
+        byte[] read = job.rank(1).remote(0, handles.get(i)).get(0, BYTES).block(LIMIT);
+        byte[] written = new byte[BYTES];
+        Arrays.fill(written, (byte) (i + 1));
+        assertThat(Arrays.mismatch(read, written)).isEqualTo(-1);
+        assertThat(registered.get(i).get()).isNotNull();
+      }
+
+      lastView(job.rank(0), registered);
+      ByteBuffer view = lastView(job.rank(0), registered);
+      view.putLong(0, 4711);
+      await().atMost(LIMIT).until(() -> isGone(registered.get(8)));
+      assertThat(isGone(registered.get(9))).isFalse(); // the view is of it
+      assertThat(view.getLong(0)).isEqualTo(4711);
+    }
+  }
+
+  /** Only the runtime knows of the memory afterwards. */
+  private static byte[] registerAndForget(
+      LciRuntime lci, int value, List<WeakReference<ByteBuffer>> registered) {
+    ByteBuffer memory = remember(ByteBuffer.allocateDirect(BYTES), registered);
+    for (int i = 0; i < BYTES; i++) {
+      memory.put(i, (byte) (value + 1));
+    }
+    return lci.register(memory).handle();
+  }
+
+  /** A view of a region that was disposed of. */
+  private static ByteBuffer lastView(LciRuntime lci, List<WeakReference<ByteBuffer>> registered) {
+    MemoryRegion region = lci.register(remember(ByteBuffer.allocateDirect(8), registered));
+    ByteBuffer view = region.view(0, 8);
+    region.dispose();
+    return view;
+  }
+
+  private static ByteBuffer remember(
+      ByteBuffer memory, List<WeakReference<ByteBuffer>> registered) {
+    registered.add(new WeakReference<>(memory));
+    return memory;
+  }
+
+  private static boolean isGone(WeakReference<?> reference) {
+    System.gc();
+    return reference.get() == null;
   }
 
   /** The message that comes for a receive whose caller is gone does no harm. */

@@ -23,7 +23,10 @@ final class Destination {
     PACKET,
     /** The next turn: lock. */
     TURN,
-    /** A completion of this loop, or the device's generation word (room for a reply): pending. */
+    /**
+     * A completion of this loop, or the device's generation word (room for a reply, or for puts and
+     * gets): pending.
+     */
     COMPLETION
   }
 

@@ -7,28 +7,30 @@ import io.lci.nativebridge.NativeCalls;
 import io.lci.nativebridge.NativeMemory;
 import io.lci.rma.MemoryRegion;
 import java.nio.ByteBuffer;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.nio.ByteOrder;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * A native region: allocated by the core, or a direct buffer of the user that it keeps reachable.
+ * A native region: allocated by the core, or a direct buffer of the user, which it keeps reachable
+ * as the runtime does it until the region ends.
  */
 final class MemoryRegionImpl implements MemoryRegion {
   private final RuntimeImpl runtime;
   private final long region;
   private final long size;
-  private final @Nullable NativeMemory memory; // null if it has no bytes
-  private final @Nullable ByteBuffer registered; // kept reachable; null if the core allocated it
+  private final @Nullable NativeMemory allocated; // by the core; null if registered
+  private final @Nullable ByteBuffer registered; // null if the core allocated it
   private final byte[] handle;
-  private final AtomicBoolean disposed = new AtomicBoolean();
+  private volatile boolean disposed; // written under this
 
   MemoryRegionImpl(
       RuntimeImpl runtime, long region, long address, long size, @Nullable ByteBuffer registered) {
     this.runtime = runtime;
     this.region = region;
     this.size = size;
-    this.memory = size == 0 ? null : NativeMemory.wrap(address, size);
+    this.allocated = registered == null ? NativeMemory.wrap(address, size) : null;
     this.registered = registered;
     this.handle = readHandle();
   }
@@ -60,18 +62,22 @@ final class MemoryRegionImpl implements MemoryRegion {
     if (isDisposed()) {
       throw new IllegalStateException("the region was disposed");
     }
-    if (memory == null) {
-      java.util.Objects.checkFromIndexSize(offset, length, 0L);
-      return ByteBuffer.allocateDirect(0);
+    if (allocated != null) {
+      return allocated.slice(offset, length);
     }
-    return memory.slice(offset, length);
+    // It keeps the memory, whatever becomes of the region
+    ByteBuffer whole = Objects.requireNonNull(registered).duplicate().clear();
+    Objects.checkFromIndexSize(offset, length, size);
+    return whole.slice((int) offset, length).order(ByteOrder.LITTLE_ENDIAN);
   }
 
+  /** Whoever disposes at the same time waits for what the core says of it. */
   @Override
-  public void dispose() {
-    if (disposed.getAndSet(true)) {
+  public synchronized void dispose() {
+    if (disposed) {
       return;
     }
+    disposed = true; // before: no view of memory that has gone
     NativeCalls calls = runtime.calls;
     int code =
         (int)
@@ -80,14 +86,15 @@ final class MemoryRegionImpl implements MemoryRegion {
                     registered == null ? calls.memoryFree(region) : calls.memoryDeregister(region),
                 Codes.DONE);
     if (code != Codes.DONE) {
-      disposed.set(false);
+      disposed = false;
       Errors.check(calls, code, "end a region of memory", LciException.NONE);
     }
+    runtime.regions.ended(this);
   }
 
   @Override
   public boolean isDisposed() {
-    return disposed.get();
+    return disposed;
   }
 
   @Override

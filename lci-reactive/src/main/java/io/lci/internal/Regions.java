@@ -9,11 +9,16 @@ import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** Makes and opens the regions of memory of a runtime. Any thread. */
 final class Regions {
   private final RuntimeImpl runtime;
   private final NativeCalls calls;
+
+  /** The core has the address of their memory, and nothing else need refer to them. */
+  private final Set<MemoryRegionImpl> registered = ConcurrentHashMap.newKeySet();
 
   Regions(RuntimeImpl runtime) {
     this.runtime = runtime;
@@ -43,7 +48,19 @@ final class Regions {
         "register " + bytes + " bytes",
         LciException.NONE,
         () -> calls.memoryRegister(runtime.handle, address, bytes, out.address(0)));
-    return new MemoryRegionImpl(runtime, out.getLong(0), address, bytes, direct);
+    MemoryRegionImpl region = new MemoryRegionImpl(runtime, out.getLong(0), address, bytes, direct);
+    registered.add(region);
+    return region;
+  }
+
+  /** The core uses the memory of a region no more. */
+  void ended(MemoryRegionImpl region) {
+    registered.remove(region);
+  }
+
+  /** Nor that of any. */
+  void closed() {
+    registered.clear();
   }
 
   RemoteMemory open(int rank, byte[] handle) {

@@ -74,7 +74,7 @@ final class RuntimeImpl implements LciRuntime {
   final CompletionObjects objects;
   final Posting posting;
   final LazyChannels channels;
-  private final Regions regions;
+  final Regions regions;
   private final Exchange exchange;
 
   // What runs, who is told, and the end
@@ -356,6 +356,7 @@ final class RuntimeImpl implements LciRuntime {
               snapshots.takeLast();
               return calls.runtimeClose(handle, timeoutMillis);
             });
+    regions.closed();
     log.close();
     return Codes.isError(code)
         ? Errors.of(

@@ -135,7 +135,7 @@ final class WaitQueues {
         seenGenerations[device] = generation;
         releaseOf(device, forDevice, Wait.DEVICE);
         releaseOf(device, forPacket, Wait.PACKET);
-        releaseOf(device, forCompletion, Wait.COMPLETION); // some wait for room for a reply
+        releaseOf(device, forCompletion, Wait.COMPLETION); // see Wait.COMPLETION
       }
     }
     if (!packets.isEmpty()) {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Op;
+import io.lci.PostOptions;
 import io.lci.PostOutcome;
 import io.lci.Poster;
 import io.lci.am.Payload;
@@ -174,6 +175,27 @@ class RemoteMemoryTest {
       assertThat(put.size()).isEqualTo(8);
       assertThat(get.message().toByteArray()).startsWith(9);
       assertThat(counter.get()).isEqualTo(2);
+    }
+  }
+
+  /** More of them than the core has under way at a time, and no completion comes to the loop. */
+  @ParameterizedTest(name = "rma {0}, chaos {1}")
+  @CsvSource({"auto,''", "messages,''", "messages,seed=5"})
+  void anyNumberMaySignalATarget(String rma, String chaos) {
+    int count = 1_000;
+    try (LciTestJob job = LciTestJob.start(2, options(rma, chaos))) {
+      MemoryRegion region = job.rank(1).allocate(8L * count);
+      RemoteMemory remote = job.rank(0).remote(1, region.handle());
+      Counter counter = job.rank(0).counter();
+      Flux<Op> puts =
+          Flux.range(0, count)
+              .map(n -> Op.put(remote, 8L * n, Payload.ofLong(n)).completeTo(counter));
+      assertThat(job.rank(0).post(puts, PostOptions.defaults()).count().block(LIMIT))
+          .isEqualTo(count);
+      counter.reaches(count).block(LIMIT);
+      for (int n = 0; n < count; n++) {
+        assertThat(region.view(8L * n, 8).getLong()).isEqualTo(n);
+      }
     }
   }
 
