@@ -507,7 +507,8 @@ public final class Op {
 
   /**
    * Signals {@code value} when the operation ends, whether it finished at once or later; this
-   * forbids <em>done</em>.
+   * forbids <em>done</em>. What was posted signals it also if its subscriber has cancelled, or its
+   * deadline passed.
    *
    * @param value queue, synchronizer or counter of the same runtime
    * @return a new description
