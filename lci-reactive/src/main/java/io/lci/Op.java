@@ -509,7 +509,8 @@ public final class Op {
    * Signals {@code value} when the operation ends, whether it finished at once or later; this
    * forbids <em>done</em>. A publisher reports an active message, send or put that is copied into
    * one packet when it was accepted, and its deadline ends there; how it ended is told to {@code
-   * value} alone. Other operations are reported at their end.
+   * value} alone. Other operations are reported at their end. What was posted signals {@code value}
+   * also if its subscriber has cancelled, or its deadline passed.
    *
    * @param value queue, synchronizer or counter of the same runtime; only a queue gives what a
    *     receive or get without a buffer of its own has read

@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.Completion;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionGraph.Node;
+import io.lci.completion.Counter;
 import io.lci.completion.GraphResult;
 import io.lci.completion.QueueOptions;
 import io.lci.error.LciClosedException;
@@ -27,11 +29,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
+import reactor.util.retry.Retry;
 
 /** Completion graphs with operations and Java nodes. [E13-E18, V13] */
 @ExtendWith(LciLeakCheck.class)
@@ -260,13 +264,47 @@ class CompletionGraphTest {
           graph
               .run()
               .retryWhen(
-                  reactor.util.retry.Retry.fixedDelay(1_000, Duration.ofMillis(5))
+                  Retry.fixedDelay(1_000, Duration.ofMillis(5))
                       .filter(e -> e instanceof IllegalStateException));
       var second = again.subscribe();
       await().atMost(LIMIT).until(() -> events.contains("cancelled"));
       second.dispose();
       graph.dispose();
       StepVerifier.create(graph.run()).expectError(LciClosedException.class).verify(LIMIT);
+    }
+  }
+
+  /** Else its receive would wait for ever, and no other run could begin. */
+  @Test
+  void aCancelBeforeTheStartHasGoneOutIsNotLost() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      LciRuntime lci = job.rank(0);
+      CompletionGraph.Builder builder = lci.graph();
+      builder.op(Op.send(0, 96, Payload.empty()));
+      builder.op(Op.receive(0, 97, 8));
+      CompletionGraph graph = builder.build();
+      lci.send(0, 97, Payload.empty()).block(LIMIT);
+      graph.run().block(LIMIT);
+      lci.receive(0, 96).block(LIMIT);
+      Counter counter = lci.counter();
+      Mono.fromRunnable(
+              () -> {
+                Disposable run = graph.run().subscribe();
+                counter.reaches(0).subscribe(count -> run.dispose()); // behind the start
+              })
+          .subscribeOn(lci.loops().get(0).scheduler())
+          .block(LIMIT);
+      lci.receive(0, 96).block(LIMIT);
+      Mono<GraphResult> again =
+          graph
+              .run()
+              .retryWhen( // the one before may still be ending
+                  Retry.fixedDelay(1_000, Duration.ofMillis(5))
+                      .filter(e -> e instanceof IllegalStateException));
+      Mono<Message> begun = lci.receive(0, 96);
+      assertThat(Mono.firstWithSignal(begun, again.then(Mono.empty())).block(LIMIT)).isNotNull();
+      graph.dispose();
+      counter.dispose();
     }
   }
 

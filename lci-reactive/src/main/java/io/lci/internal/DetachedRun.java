@@ -3,7 +3,6 @@ package io.lci.internal;
 
 import io.lci.LciRuntime;
 import io.lci.Op;
-import io.lci.am.Message;
 import io.lci.error.LciException;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
@@ -188,9 +187,9 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
     ended = true;
     stopTimer();
-    if (op.target() != null) {
-      Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
-      loop.relay((NativeTarget) op.target(), code, op.userContext(), message, rank, tag, size);
+    Posted object = remainder();
+    if (object != null) {
+      object.completed(code, rank, tag, size, memory);
     }
     if (code != Codes.DONE && (op.target() == null || op.errorConsumer() != null)) {
       Outbox outbox = loop.outbox();
@@ -214,5 +213,10 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   @Override
   public boolean holdsClose() {
     return op.kind() != Op.Kind.RECEIVE;
+  }
+
+  @Override
+  public @Nullable Posted remainder() {
+    return TargetRelay.of(loop, op);
   }
 }

@@ -193,6 +193,9 @@ final class GraphImpl implements CompletionGraph {
 
   void cancel(GraphRun run) {
     if (running == run) {
+      loop.outbox().flush(); // what has not started the core does not cancel
+    }
+    if (running == run) { // its start was not refused just now
       Lane lane = loop.lane();
       int code = lane.calls.laneGraphCancel(lane.handle, id);
       loop.enterSoon();

@@ -57,6 +57,9 @@ final class InboxImpl implements OpenInbox {
   // Loop only
   private boolean forgotten;
 
+  /** It was closed before its turn to open came. */
+  private boolean closedUnopened;
+
   /** Why it was closed, or could not be opened; null if the user disposed it. */
   private @Nullable RuntimeException ending;
 
@@ -87,6 +90,11 @@ final class InboxImpl implements OpenInbox {
 
   /** Opens the port. Loop only. */
   void open() {
+    if (closedUnopened) {
+      over();
+      opening.countDown();
+      return;
+    }
     try {
       if (disposed || loop.isClosing()) {
         throw gone("open port " + port);
@@ -223,7 +231,6 @@ final class InboxImpl implements OpenInbox {
       disposed = true;
       ending = error;
     }
-    forget();
     int closing = index;
     if (closing >= 0) {
       index = -1; // before the place in the table may go to another inbox, see depth()
@@ -235,6 +242,10 @@ final class InboxImpl implements OpenInbox {
         loop.uncaught(
             new IllegalStateException("close port " + port + ": " + Errors.name(lane.calls, code)));
       }
+    }
+    closedUnopened = opening.getCount() > 0; // the one before may be open still
+    if (!closedUnopened) {
+      forget();
     }
     kept.clear();
     keptCount = 0;
@@ -248,6 +259,14 @@ final class InboxImpl implements OpenInbox {
         last.fail(error);
       }
     }
+    if (!closedUnopened) {
+      over();
+    }
+  }
+
+  /** The port may be opened anew. */
+  private void over() {
+    forget();
     closed.tryEmitEmpty();
   }
 

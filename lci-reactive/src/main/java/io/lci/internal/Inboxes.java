@@ -30,16 +30,15 @@ final class Inboxes {
             ? new InboxImpl(runtime.loop(options.loop()), port, options)
             : new PartitionedInbox(runtime, port, options);
     OpenInbox existing = inboxes.putIfAbsent(port.number(), created);
-    boolean ending = existing != null && existing.isDisposed();
-    if (ending && !inboxes.replace(port.number(), existing, created)) {
-      return open(port, options); // it went just now
+    if (existing == null) {
+      parts(created).forEach(this::open);
+      return created;
     }
-    if (existing == null || ending) {
-      List<InboxImpl> parts =
-          created instanceof PartitionedInbox cut ? cut.parts() : List.of((InboxImpl) created);
-      for (InboxImpl part : parts) {
-        open(part, ending); // the end of the one before may be on its way to the loop
+    if (existing.isDisposed()) {
+      if (!inboxes.replace(port.number(), existing, created)) {
+        return open(port, options); // it went just now
       }
+      openBehind(existing, parts(created));
       return created;
     }
     if (!existing.port().equals(port)) {
@@ -49,13 +48,31 @@ final class Inboxes {
     return existing;
   }
 
-  private void open(InboxImpl inbox, boolean behindTasks) {
-    EventLoop home = inbox.loop();
-    if (home.inLoop() && !behindTasks) {
+  private static List<InboxImpl> parts(OpenInbox inbox) {
+    return inbox instanceof PartitionedInbox cut ? cut.parts() : List.of((InboxImpl) inbox);
+  }
+
+  private void open(InboxImpl inbox) {
+    if (inbox.loop().inLoop()) {
       inbox.open();
       inbox.awaitOpen();
-      return;
+    } else {
+      post(inbox);
+      awaitOpen(inbox);
     }
+  }
+
+  /** The end of the one before may be on its way to its loops, which may be others. */
+  private void openBehind(OpenInbox before, List<InboxImpl> parts) {
+    before
+        .onClose()
+        .onErrorComplete() // it did not open
+        .subscribe(null, null, () -> parts.forEach(Inboxes::post));
+    parts.forEach(this::awaitOpen);
+  }
+
+  private static void post(InboxImpl inbox) {
+    EventLoop home = inbox.loop();
     home.execute(
         new LoopTask() {
           @Override
@@ -68,6 +85,9 @@ final class Inboxes {
             inbox.openRejected();
           }
         });
+  }
+
+  private void awaitOpen(InboxImpl inbox) {
     if (!runtime.options().invoker()
         && !Schedulers.isInNonBlockingThread()) { // else it opens later
       inbox.awaitOpen();

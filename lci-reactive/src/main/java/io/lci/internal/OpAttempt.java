@@ -267,9 +267,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
     Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
-    if (op.target() != null) {
-      loop.relay((NativeTarget) op.target(), code, op.userContext(), message, rank, tag, size);
-    }
+    TargetRelay.signal(loop, op, code, message, rank, tag, size);
     if (code != Codes.DONE) {
       Destination target = java.util.Objects.requireNonNull(destination);
       end(loop.outbox().failures.ended(op, target, code, rank, tag, size), null);
@@ -296,5 +294,10 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   @Override
   public boolean holdsClose() {
     return op.kind() != Op.Kind.RECEIVE;
+  }
+
+  @Override
+  public @Nullable Posted remainder() {
+    return TargetRelay.of(loop, op);
   }
 }

@@ -13,7 +13,10 @@ interface Posted {
    */
   void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory);
 
-  /** Ends with an error although the native signal has not come; that signal will find nobody. */
+  /**
+   * Ends with an error although the native signal has not come; that signal will find {@link
+   * #remainder()}.
+   */
   void abandoned(RuntimeException reason);
 
   /** Peer that the operation is bound to, or -1 for none. */
@@ -21,4 +24,9 @@ interface Posted {
 
   /** Whether a graceful close waits for it. */
   boolean holdsClose();
+
+  /** Who hears of the native signal when this waits no more; null for nobody. */
+  default @Nullable Posted remainder() {
+    return null;
+  }
 }

@@ -88,13 +88,19 @@ final class SlotTable {
     timedSince[slot] = since;
   }
 
-  /** Nobody waits any more; the slot keeps the memory until the native signal. */
+  /**
+   * Its owner waits no more, at most what remains of it; the slot keeps the memory until the native
+   * signal.
+   */
   void detach(int slot) {
     Posted owner = owners[slot];
-    if (owner != null && owner.holdsClose()) {
+    if (owner == null) {
+      return;
+    }
+    if (owner.holdsClose()) {
       holdingClose--;
     }
-    owners[slot] = null;
+    owners[slot] = owner.remainder();
   }
 
   /**

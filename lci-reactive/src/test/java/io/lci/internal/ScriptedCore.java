@@ -62,6 +62,9 @@ final class ScriptedCore {
   /** Hears of each port that is opened. */
   IntConsumer opening = port -> {};
 
+  /** The code of each status that a loop passed on to a completion object. */
+  final List<Integer> signals = new ArrayList<>();
+
   /** Objects, graphs and memory that were freed when they were gone already. */
   final AtomicInteger freedTwice = new AtomicInteger();
 
@@ -112,6 +115,7 @@ final class ScriptedCore {
                       case "laneGraphCreate" -> create(arguments[8]);
                       case "laneGraphFree" -> free((int) arguments[1]);
                       case "laneOpenPart" -> open((int) arguments[1]);
+                      case "compSignal" -> signalled((long) arguments[1]);
                       case "counterGet", "queueLength" -> count((long) arguments[0]).get();
                       case "counterSet" -> set((long) arguments[0], (long) arguments[1]);
                       case "queuePopMany" -> pop((long) arguments[0], (int) arguments[2]);
@@ -248,6 +252,11 @@ final class ScriptedCore {
     if (objects.remove(handle) == null) {
       freedTwice.incrementAndGet();
     }
+    return Codes.DONE;
+  }
+
+  private int signalled(long status) {
+    signals.add(NativeMemory.wrap(status, Layout.STATUS_SIZE).buffer().getInt(Layout.STATUS_CODE));
     return Codes.DONE;
   }
 
