@@ -46,7 +46,7 @@ struct ArenaHeader {
   uint32_t announcements;  ///< That its engines hold, of all ranks together.
   uint32_t membarrier;     ///< 1 if this process registered for expedited barriers.
   alignas(64) std::atomic<uint32_t> state;
-  std::atomic<uint32_t> barriers_completed;
+  std::atomic<uint64_t> barriers_completed;
   ParkLine park[kMaxDevices];
   DeviceLine device[kMaxDevices];
   alignas(64) std::atomic<uint64_t> region_chunks[kRegionChunks];  ///< Offsets of the chunks of the region table.
