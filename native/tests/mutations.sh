@@ -31,6 +31,7 @@ backlog_not_served           | conformance  | X9_*                              
 backlog_out_of_order         | conformance  | X9_*                                   | the backlog to a rank is served from its end
 backlog_overtaken            | conformance  | X9_*                                   | what is new goes past what waits in the backlog
 barriers_without_limit       | unit         | PostBounds.BarriersAhead*              | a rank may be ahead of others by any number of barriers
+believe_completed            | unit         | HostileNonsense.ALieAbout*             | who goes is believed how many barriers it has completed
 blame_sender_for_memory      | unit         | Allocator.Refused*                     | a message for which there is no memory is charged anew at each attempt
 bootstrap_by_rank            | unit         | BootstrapChain.RankAndSizeAlone*       | a rank without a job directory is taken for one of a job
 bootstrap_order_fixed        | unit         | BootstrapChain.OrderAndAvailability*   | the order of bootstraps is not the one that was given
@@ -78,6 +79,7 @@ engine_number_lost           | conformance  | C18_*                             
 enter_always_progresses      | unit         | LaneDispatch.PostsFromWithin*          | an enter that only posts progresses as well
 error_breaks_channel         | unit         | Progress.ABatch*                       | after an error the rest of a batch is dropped
 error_ends_batch             | unit         | Lane.EveryDescriptor* LaneOutcomes.Match* | after an error the rest of the submitted is not attempted
+errors_end_barriers          | unit         | HostileNonsense.ALieAbout*             | who ends a barrier for a lie leaves those in it who cannot know
 exception_crosses            | unit         | Handler.Exceptions* CustomObject.Exceptions* *HandlerRules.Exceptions* | an exception of a handler goes through the core
 fail_silently                | multiprocess | Job.ARankThatCannot*                   | a rank that cannot join after all does not say so
 first_fini_closes            | unit         | GlobalRuntime.LivesFrom*               | the first fini of several closes the global runtime

@@ -39,8 +39,11 @@ int Device::post_barrier(const OpTarget& target) {
 /// The message of this round, if it is not out yet. False: there is no room, or nobody to tell.
 bool Device::tell_of_barrier(uint64_t sequence, Barrier& barrier) {
   if (barrier.sent) return true;
+  const uint32_t to = (runtime_.rank() + (1u << barrier.round)) % runtime_.size();
   int error = LCI_DONE;
-  Channel* channel = open_channel((runtime_.rank() + (1u << barrier.round)) % runtime_.size(), &error);
+  // Of who is gone nobody waits for a word any more; this barrier goes on for the others.
+  if (channels_[to] && channels_[to]->failed) return barrier.sent = true;
+  Channel* channel = open_channel(to, &error);
   barrier.sent = channel && emit_control(*channel, {Message::kBarrier, 0, 0, 0, barrier.round, sequence, 0});
   return barrier.sent;
 }
@@ -90,6 +93,42 @@ void Device::finish_barrier(uint64_t sequence, int code, uint32_t rank) {
     runtime_.arena().header().barriers_completed.store(sequence + 1, std::memory_order_release);
   }
   complete(target, code, rank, sequence, nullptr, 0);
+}
+
+/// Whether @p rank has sent all that it had to tell this rank.
+bool Device::has_told(uint32_t rank, const Barrier& barrier) const {
+  for (uint32_t round = 0; round < static_cast<uint32_t>(std::bit_width(runtime_.size() - 1)); ++round) {
+    const bool to_me = (rank + (1u << round)) % runtime_.size() == runtime_.rank();
+    if (to_me && !(barrier.arrived >> round & 1)) return false;
+  }
+  return true;
+}
+
+/// A rank is gone, and with it the barriers that it has not completed. How many those are is its own word, and checked:
+/// none that this rank has not entered, and none of which it owes this rank a message. Ranks that cannot know better
+/// believe it, so where it is a lie the barrier goes on for them, without its user.
+void Device::fail_barriers(const Channel& gone, int code) {
+  const uint64_t completed = gone.peer->header().barriers_completed.load(std::memory_order_acquire);
+  for (auto entry = barriers_.begin(); entry != barriers_.end();) {
+    const uint64_t sequence = entry->first;
+    Barrier& barrier = entry->second;
+    ++entry;
+    if (!barrier.entered) continue;
+    if (sequence >= completed) {
+      finish_barrier(sequence, code, gone.rank);
+    } else if ((completed > next_barrier_ || !has_told(gone.rank, barrier)) && !LCI_MUTATED("believe_completed")) {
+      if (LCI_MUTATED("errors_end_barriers")) {
+        finish_barrier(sequence, code, gone.rank);
+        continue;
+      }
+      const OpTarget target = barrier.target;
+      barrier.target = {};
+      barrier.target.forgotten = true;
+      barrier.arrived = ~uint64_t{0};
+      unfinished_ = true;
+      complete(target, code, gone.rank, sequence, nullptr, 0);
+    }
+  }
 }
 
 }  // namespace lci

@@ -346,6 +346,8 @@ class Device {
   bool tell_of_barrier(uint64_t sequence, Barrier& barrier);
   bool advance_barriers();
   void finish_barrier(uint64_t sequence, int code, uint32_t rank);
+  bool has_told(uint32_t rank, const Barrier& barrier) const;
+  void fail_barriers(const Channel& gone, int code);
 
   // failure (failure.cpp)
   bool look_for_failures();

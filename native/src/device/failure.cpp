@@ -122,15 +122,7 @@ void Device::fail_channel(Channel& channel, RankState state) {
   if (index_ == 0) runtime_.forget_replies(rank);
   // By every device: one that felt the death later may have posted a receive since the first one looked.
   fail_receives(rank, code);
-  if (index_ == 0) {
-    const uint64_t completed = channel.peer->header().barriers_completed.load(std::memory_order_acquire);
-    for (auto entry = barriers_.begin(); entry != barriers_.end();) {
-      const uint64_t sequence = entry->first;
-      const bool ends = sequence >= completed && entry->second.entered;
-      ++entry;
-      if (ends) finish_barrier(sequence, code, rank);
-    }
-  }
+  if (index_ == 0) fail_barriers(channel, code);
   if (Lane* owner = lane())
     owner->peer_changed(this, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
 }

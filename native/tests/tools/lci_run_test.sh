@@ -343,6 +343,18 @@ test_sweep_spares_a_locked_directory() {
   [[ ! -d $base/job-locked ]] || fail "not swept when the lock was gone"
 }
 
+# Each sweeps what the others are just making.
+test_many_launchers_start_at_once() {
+  local i
+  for ((i = 0; i < 400; i++)); do
+    while (($(jobs -rp | wc -l) >= 16)); do wait -n; done
+    { "$lci_run" --dir "$base" -n 1 true || echo "launcher $i: $?"; } >> "$dir/all" 2>&1 < /dev/null &
+  done
+  wait
+  equal "$(cat "$dir/all")" ""
+  is_empty "$base" || fail "left: $(find "$base")"
+}
+
 test_sweep_does_not_follow_links() {
   mkdir -m 700 "$base"
   mkdir "$dir/precious" "$base/job-dead"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every message that makes no sense, one by one: it is counted as a protocol error and said, its sender is treated as
-// failed, and nobody else.
+// failed, and nobody else. Mutations that must make this file fail: believe_completed, errors_end_barriers.
+#include <bit>
 #include <functional>
 #include <string>
 #include <utility>
@@ -285,6 +286,50 @@ TEST(HostileNonsense, EndsItsSenderAndNobodyElse) {
     EXPECT_EQ(LCI_ERR_PEER_FAILED, scene.post(8, kUnopenedPort)) << lci_last_error();
     EXPECT_TRUE(scene.serves_itself());
     scene.job.close(0, 0);
+  }
+}
+
+/// A rank that has not entered a barrier says, before it goes, how many it has completed: what is too large for all,
+/// what those whom it had to tell know better, and what only others could believe. Whoever ends with an error goes on
+/// telling the others, so nobody waits for ever.
+TEST(HostileNonsense, ALieAboutBarriersHoldsUpNobody) {
+  for (const uint64_t said : {uint64_t{2}, uint64_t{3}, uint64_t{4}, uint64_t{UINT32_MAX}, UINT64_MAX}) {
+    for (const uint32_t ranks : {2u, 3u, 5u, 8u}) {
+      SCOPED_TRACE(std::to_string(said) + " of 3 barriers, " + std::to_string(ranks) + " ranks");
+      Job job(ranks);
+      std::vector<lci_comp*> ended(ranks);
+      for (uint32_t rank = 0; rank < ranks; ++rank) {
+        ended[rank] = make_queue(job.runtime(rank));
+        EXPECT_EQ(LCI_POSTED, lci_post_barrier(job.device(rank), ended[rank], 0)) << lci_last_error();
+      }
+      job.settle();
+      for (uint32_t rank = 0; rank < ranks; ++rank) EXPECT_EQ(1u, lci_queue_length(ended[rank]));
+      for (uint32_t rank = 0; rank < ranks; ++rank) {
+        for (int i = 0; i < 2 && rank != 1; ++i) {
+          EXPECT_EQ(LCI_POSTED, lci_post_barrier(job.device(rank), ended[rank], 0)) << lci_last_error();
+        }
+      }
+      job.settle();
+      job.runtime(1)->runtime->arena().header().barriers_completed.store(said);
+      job.close(1, 0);
+      for (uint32_t rank = 0; rank < ranks; ++rank) {
+        if (rank == 1) continue;
+        lci_status status{};
+        const lci::test::Deadline deadline(5);
+        while (lci_queue_length(ended[rank]) < 3 && !deadline.passed()) job.progress();
+        EXPECT_EQ(3u, lci_queue_length(ended[rank])) << "rank " << rank;
+        const bool it_tells = std::has_single_bit((rank + ranks - 1) % ranks);
+        while (lci_queue_pop(ended[rank], &status) == LCI_DONE) {
+          if (status.tag == 0) {
+            EXPECT_EQ(LCI_DONE, status.code);
+          } else if (it_tells) {
+            EXPECT_EQ(LCI_ERR_PEER_FAILED, status.code) << "rank " << rank << ", barrier " << status.tag;
+            EXPECT_EQ(1u, status.rank);
+          }
+        }
+      }
+      if (HasFailure()) return;
+    }
   }
 }
 

@@ -133,15 +133,25 @@ static int create_file(const char* directory, const char* name, const void* data
   return fd;
 }
 
-static bool fill(struct job_directory* job, const char* directory, const char* id) {
-  char owner[64];
+/** The owner has its name when it is locked: a sweeper that looks whether it is takes the lock for a moment. */
+static bool claim(struct job_directory* job, const char* directory) {
+  char owner[64], nameless[PATH_MAX + 64], path[PATH_MAX + 64];
   int length = snprintf(owner, sizeof owner, "%ld %" PRIu64 "\n", (long)getpid(), process_start_time(getpid()));
-  job->owner_fd = create_file(directory, "owner", owner, (size_t)length);
+  job->owner_fd = create_file(directory, "owner.new", owner, (size_t)length);
   if (job->owner_fd < 0) {
     return false;
   }
+  snprintf(nameless, sizeof nameless, "%s/owner.new", directory);
+  snprintf(path, sizeof path, "%s/owner", directory);
   if (flock(job->owner_fd, LOCK_EX | LOCK_NB) != 0) {
-    return report("cannot lock %s/owner: %s", directory, strerror(errno));
+    return report("cannot lock %s: %s", nameless, strerror(errno));
+  }
+  return rename(nameless, path) == 0 || report("cannot rename %s: %s", nameless, strerror(errno));
+}
+
+static bool fill(struct job_directory* job, const char* directory, const char* id) {
+  if (!claim(job, directory)) {
+    return false;
   }
   unsigned char secret[SECRET_BYTES];
   if (!random_bytes(secret, sizeof secret)) {

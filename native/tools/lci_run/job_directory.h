@@ -4,7 +4,8 @@
  * The directory by which the ranks of one job find each other (bootstrap "file").
  *
  *     BASE/job-<16 hex digits>/   0700
- *       owner                     pid and start time of the launcher; locked (flock) as long as the job lives
+ *       owner                     pid and start time of the launcher; locked (flock) from when it has this name, as
+ *                                 long as the job lives
  *       secret                    32 random bytes, 0600: strangers stay out
  *       job                       the 16 hex digits
  *
