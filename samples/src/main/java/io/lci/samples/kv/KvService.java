@@ -97,7 +97,8 @@ public final class KvService implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    Samples.require(spec, port >= 0 && port <= Samples.MOST_PORT, "--port must be 0 to 65535, not " + port);
+    Samples.require(
+        spec, port >= 0 && port <= Samples.MOST_PORT, "--port must be 0 to 65535, not " + port);
     Samples.require(
         spec,
         slots > 0 && slots <= Placement.MAX_SLOTS,
@@ -139,7 +140,8 @@ public final class KvService implements Callable<Integer> {
           .channelGroup(new DefaultChannelGroup(GlobalEventExecutor.INSTANCE))
           // A client has no say in how long a connection lives, or a scan has its streams.
           .idleTimeout(patience)
-          .doOnConnection(c -> c.addHandlerLast(new WriteTimeoutHandler(patience.toMillis(), MILLISECONDS)))
+          .doOnConnection(
+              c -> c.addHandlerLast(new WriteTimeoutHandler(patience.toMillis(), MILLISECONDS)))
           .route(http::routes)
           .bindNow();
     } catch (ChannelBindException e) {

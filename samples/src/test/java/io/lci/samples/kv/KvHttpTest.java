@@ -35,7 +35,8 @@ class KvHttpTest {
     job = LciTestJob.start(RANKS);
     nodes = EachRank.run(job, lci -> KvNode.join(lci, new Placement(RANKS, 1024, 512)));
     for (KvNode node : nodes) {
-      KvHttp http = new KvHttp(node, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), EachRank.LIMIT);
+      KvHttp http =
+          new KvHttp(node, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), EachRank.LIMIT);
       servers.add(HttpServer.create().host("127.0.0.1").port(0).route(http::routes).bindNow());
     }
   }

@@ -86,17 +86,17 @@ class KvServiceTest {
   @Test
   void requestsThatNeedAnotherRankAreAnsweredBeforeItLeaves() throws Exception {
     try (LciTestJob two = LciTestJob.start(2)) {
-      List<KvNode> nodes =
-          EachRank.run(two, rank -> KvNode.join(rank, new Placement(2, 64, 512)));
+      List<KvNode> nodes = EachRank.run(two, rank -> KvNode.join(rank, new Placement(2, 64, 512)));
       List<DisposableServer> servers = new ArrayList<>();
       for (int rank = 0; rank < 2; rank++) {
         servers.add(service.start(two.rank(rank), http(nodes.get(rank))));
       }
-      String key = IntStream.range(0, 100)
-          .mapToObj(i -> "k" + i)
-          .filter(k -> nodes.get(0).owner(k) == 1)
-          .findFirst()
-          .orElseThrow();
+      String key =
+          IntStream.range(0, 100)
+              .mapToObj(i -> "k" + i)
+              .filter(k -> nodes.get(0).owner(k) == 1)
+              .findFirst()
+              .orElseThrow();
       try (Socket client = new Socket(InetAddress.getLoopbackAddress(), servers.get(0).port())) {
         BufferedReader answer = reader(client);
         beginToWrite(client, answer, key);
@@ -148,9 +148,7 @@ class KvServiceTest {
 
   @Test
   void whoFindsNoPlaceForAScanIsTold() throws Exception {
-    whileNobodyReadsAScan(
-        service,
-        server -> assertThat(scan(server)).startsWith("HTTP/1.1 503 "));
+    whileNobodyReadsAScan(service, server -> assertThat(scan(server)).startsWith("HTTP/1.1 503 "));
   }
 
   @Test
