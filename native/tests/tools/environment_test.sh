@@ -6,13 +6,14 @@ set -euo pipefail
 home=$(realpath "${1:?usage: environment_test.sh HOME}")
 readonly home
 
-documented() { grep -o '^| `LCI_[A-Z_]*' "$home/docs/environment.md" | tr -d '|` ' | sort -u; }
+documented() { grep -o '^| `[A-Z_]*' "$home/docs/environment.md" | tr -d '|` ' | sort -u; }
 
 # Names in quotes of the native code and of Java; attributes are documented as one, by their table.
 read_by_code() {
   {
     grep -rhoE '"LCI_[A-Z_]+"' "$home/native/src" "$home"/lci-*/src/main | tr -d '"'
-    grep -rhoE '\$\{?LCI_[A-Z_]+' "$home/lci" | tr -d '${'
+    grep -rhoE 'getenv\("[A-Z_]+"' "$home/native/src" "$home/native/tools" | cut -d '"' -f 2
+    grep -rhoE '\$\{?(LCI_[A-Z_]+|JAVA_HOME)' "$home/lci" | tr -d '${'
     sed -n 's/.*{"\(log_[a-z]*\)".*/\1/p' "$home/native/src/base/attribute_table.cpp" | tr '[:lower:]' '[:upper:]' |
       sed 's/^/LCI_/'
   } | sort -u | grep -v '^LCI_$'

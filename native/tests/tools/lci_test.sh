@@ -32,7 +32,7 @@ mkdir -p lci-native-bridge/target/native samples/target
 printf '#!/bin/sh\necho "launched \$*"\n' > lci-native-bridge/target/native/lci_run
 printf '#!/bin/sh\necho "informed \$*"\n' > lci-native-bridge/target/native/lci_info
 chmod +x lci-native-bridge/target/native/lci_run lci-native-bridge/target/native/lci_info
-touch samples/target/samples.jar
+wc -l < '$dir/calls' > samples/target/samples.jar
 for module in lci-parent samples; do
   file=\$module/1-SNAPSHOT/\$module-1-SNAPSHOT.pom
   echo "[INFO] Installing \$PWD/\$module/pom.xml to $dir/my m2/io/github/lci-reactive/\$file"
@@ -80,6 +80,17 @@ test_run_builds_what_changed_only() {
   in_tree run true
   [[ $err == *building* && $err != *minutes* ]] || fail "said '$err'"
   equal "$(times_built)" 2
+}
+
+# Maven writes a jar in place. Whoever runs from it has it open, and loads classes when they are needed.
+test_a_build_leaves_running_samples_their_jar() {
+  make_tree
+  in_tree build
+  exec 8< "$tree/samples/target/samples.jar"
+  in_tree build
+  equal "$(cat "$tree/samples/target/samples.jar")" 2
+  equal "$(cat <&8)" 1
+  exec 8<&-
 }
 
 test_another_jdk_is_no_reason_to_build() {

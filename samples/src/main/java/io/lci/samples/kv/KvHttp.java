@@ -16,10 +16,13 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.QueryStringDecoder;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
@@ -52,10 +55,17 @@ final class KvHttp {
 
   private final KvNode node;
   private final PrometheusMeterRegistry registry;
+  private final Duration patience;
 
-  KvHttp(KvNode node, PrometheusMeterRegistry registry) {
+  /**
+   * The interface of one node.
+   *
+   * @param patience how long the body of a request may take
+   */
+  KvHttp(KvNode node, PrometheusMeterRegistry registry, Duration patience) {
     this.node = node;
     this.registry = registry;
+    this.patience = patience;
     registry.gauge("kv.entries", node, KvNode::size);
   }
 
@@ -93,6 +103,7 @@ final class KvHttp {
         response,
         key ->
             Body.of(request, node.placement().maxValue(key))
+                .timeout(patience)
                 .flatMap(value -> node.put(key, value))
                 .map(stored -> Answer.empty(stored.created() ? 201 : 204, stored.version())));
   }
@@ -112,21 +123,24 @@ final class KvHttp {
   }
 
   private Publisher<Void> scan(HttpServerRequest request, HttpServerResponse response) {
-    String prefix;
-    try {
-      prefix = prefix(request);
-    } catch (IllegalArgumentException e) {
-      return send("scan", response, failure(e));
-    }
-    count("scan", 200);
-    return response
-        .sse()
-        .sendString(
-            node.scan(prefix)
-                .map(ServerSentEvent::of)
-                .onErrorResume(
-                    LciException.class, e -> Mono.just(ServerSentEvent.failure(reason(e)))),
-            StandardCharsets.UTF_8);
+    return Mono.fromCallable(() -> prefix(request))
+        .flatMapMany(node::scan)
+        .switchOnFirst(
+            (first, entries) -> {
+              Throwable error = first.getThrowable();
+              if (error != null) {
+                Answer answer = Answer.text(failure(error).status(), reason(error));
+                return send("scan", response, answer);
+              }
+              count("scan", 200);
+              return response.sse().sendString(events(entries), StandardCharsets.UTF_8);
+            });
+  }
+
+  private static Flux<String> events(Flux<Entry> entries) {
+    return entries
+        .map(ServerSentEvent::of)
+        .onErrorResume(LciException.class, e -> Mono.just(ServerSentEvent.failure(reason(e))));
   }
 
   private static String prefix(HttpServerRequest request) {
@@ -196,6 +210,9 @@ final class KvHttp {
     if (result.version() != 0) {
       response.header(HttpHeaderNames.ETAG, "\"" + result.version() + "\"");
     }
+    if (result.status() == 408) {
+      response.keepAlive(false); // what comes next on it would be the rest of this request
+    }
     if (result.status() == 503) {
       response.header(HttpHeaderNames.RETRY_AFTER, "1");
     }
@@ -221,6 +238,9 @@ final class KvHttp {
         || error instanceof ResourceExhaustedException
         || error instanceof UnfinishedWriteException) {
       return Answer.text(503, reason(error));
+    }
+    if (error instanceof TimeoutException) {
+      return Answer.text(408, "the rest of the request did not come");
     }
     if (error instanceof TableFullException) {
       return Answer.text(507, reason(error));

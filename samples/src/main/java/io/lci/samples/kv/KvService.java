@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.kv;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.metrics.LciMetrics;
@@ -10,6 +12,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.handler.timeout.WriteTimeoutHandler;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -71,6 +74,22 @@ public final class KvService implements Callable<Integer> {
 
   @Spec @Nullable CommandSpec spec;
 
+  private final Duration patience;
+
+  /** With the times that fit people and their browsers. */
+  public KvService() {
+    this(Duration.ofSeconds(30));
+  }
+
+  /**
+   * With a time of one's own.
+   *
+   * @param patience how long a client may say nothing, take to send a request, or not read
+   */
+  KvService(Duration patience) {
+    this.patience = patience;
+  }
+
   /** Runs as a program of its own. */
   public static void main(String[] args) {
     Samples.run(new KvService(), args);
@@ -78,7 +97,8 @@ public final class KvService implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    Samples.require(spec, port >= 0 && port <= Samples.MOST_PORT, "--port must be 0 to 65535, not " + port);
+    Samples.require(
+        spec, port >= 0 && port <= Samples.MOST_PORT, "--port must be 0 to 65535, not " + port);
     Samples.require(
         spec,
         slots > 0 && slots <= Placement.MAX_SLOTS,
@@ -96,7 +116,7 @@ public final class KvService implements Callable<Integer> {
           KvNode.join(lci, new Placement(lci.size(), slots, slotBytes))
               .blockOptional()
               .orElseThrow();
-      DisposableServer server = start(lci, new KvHttp(node, registry));
+      DisposableServer server = start(lci, new KvHttp(node, registry, patience));
       Thread leaving = new Thread(() -> leave(lci, server, LEAVING), "kv-leaving");
       Runtime.getRuntime().addShutdownHook(leaving);
       System.out.printf("rank %d serves http://%s:%d%n", lci.rank(), host, server.port());
@@ -118,6 +138,10 @@ public final class KvService implements Callable<Integer> {
           .port(mine)
           // Only with a group does the server wait for requests under way when it ends.
           .channelGroup(new DefaultChannelGroup(GlobalEventExecutor.INSTANCE))
+          // A client has no say in how long a connection lives, or a scan has its streams.
+          .idleTimeout(patience)
+          .doOnConnection(
+              c -> c.addHandlerLast(new WriteTimeoutHandler(patience.toMillis(), MILLISECONDS)))
           .route(http::routes)
           .bindNow();
     } catch (ChannelBindException e) {

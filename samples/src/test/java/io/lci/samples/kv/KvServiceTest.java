@@ -6,8 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.samples.EachRank;
+import io.lci.stream.StreamLimits;
 import io.lci.testing.LciTestJob;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -27,14 +29,20 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.netty.DisposableServer;
 
 /** The beginning and the end of the service. */
 class KvServiceTest {
+  private static final Duration SOON = Duration.ofMillis(500);
+  private static final int VALUE = 20 << 10;
+
   private final KvService service = new KvService();
   private LciTestJob job;
   private LciRuntime lci;
   private KvHttp http;
+  private KvHttp impatient;
 
   @BeforeEach
   void join() {
@@ -42,10 +50,15 @@ class KvServiceTest {
     lci = job.rank(0);
     KvNode node = EachRank.run(job, rank -> KvNode.join(rank, new Placement(1, 64, 512))).get(0);
     http = http(node);
+    impatient = http(node, SOON);
   }
 
   private static KvHttp http(KvNode node) {
-    return new KvHttp(node, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    return http(node, EachRank.LIMIT);
+  }
+
+  private static KvHttp http(KvNode node, Duration patience) {
+    return new KvHttp(node, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), patience);
   }
 
   @AfterEach
@@ -73,17 +86,17 @@ class KvServiceTest {
   @Test
   void requestsThatNeedAnotherRankAreAnsweredBeforeItLeaves() throws Exception {
     try (LciTestJob two = LciTestJob.start(2)) {
-      List<KvNode> nodes =
-          EachRank.run(two, rank -> KvNode.join(rank, new Placement(2, 64, 512)));
+      List<KvNode> nodes = EachRank.run(two, rank -> KvNode.join(rank, new Placement(2, 64, 512)));
       List<DisposableServer> servers = new ArrayList<>();
       for (int rank = 0; rank < 2; rank++) {
         servers.add(service.start(two.rank(rank), http(nodes.get(rank))));
       }
-      String key = IntStream.range(0, 100)
-          .mapToObj(i -> "k" + i)
-          .filter(k -> nodes.get(0).owner(k) == 1)
-          .findFirst()
-          .orElseThrow();
+      String key =
+          IntStream.range(0, 100)
+              .mapToObj(i -> "k" + i)
+              .filter(k -> nodes.get(0).owner(k) == 1)
+              .findFirst()
+              .orElseThrow();
       try (Socket client = new Socket(InetAddress.getLoopbackAddress(), servers.get(0).port())) {
         BufferedReader answer = reader(client);
         beginToWrite(client, answer, key);
@@ -114,6 +127,71 @@ class KvServiceTest {
       KvService.leave(lci, server, Duration.ofMillis(10));
     }
     assertThat(lci.isDisposed()).isTrue();
+  }
+
+  /** One that sends nothing, and one whose body never comes. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "PUT /kv/k HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n"})
+  void aClientThatSaysNoMoreIsLeft(String said) throws Exception {
+    DisposableServer server = new KvService(SOON).start(lci, impatient);
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      client.setSoTimeout((int) EachRank.LIMIT.toMillis());
+      write(client, said);
+      BufferedReader answer = reader(client);
+      List<String> lines = answer.lines().toList(); // up to the end of the connection
+      assertThat(lines.isEmpty()).isEqualTo(said.isEmpty());
+      assertThat(lines).allMatch(line -> !line.startsWith("HTTP") || line.contains(" 408 "));
+    } finally {
+      server.disposeNow();
+    }
+  }
+
+  @Test
+  void whoFindsNoPlaceForAScanIsTold() throws Exception {
+    whileNobodyReadsAScan(service, server -> assertThat(scan(server)).startsWith("HTTP/1.1 503 "));
+  }
+
+  @Test
+  void aScanThatNobodyReadsGivesItsPlaceBack() throws Exception {
+    whileNobodyReadsAScan(
+        new KvService(SOON),
+        server ->
+            await().atMost(EachRank.LIMIT).until(() -> scan(server).startsWith("HTTP/1.1 200 ")));
+  }
+
+  private interface Check {
+    void run(DisposableServer server) throws IOException;
+  }
+
+  /** There is a place for one scan, and a client that does not read has it. */
+  private static void whileNobodyReadsAScan(KvService service, Check check) throws Exception {
+    LciOptions one =
+        LciOptions.builder().streamLimits(StreamLimits.defaults().withStreams(1)).build();
+    Placement large = new Placement(1, 2048, VALUE + 512);
+    try (LciTestJob narrow = LciTestJob.start(1, one)) {
+      KvNode node = EachRank.run(narrow, rank -> KvNode.join(rank, large)).get(0);
+      for (int i = 0; i < 512; i++) { // more than sockets and buffers hold
+        node.put("k" + i, new byte[VALUE]).block(EachRank.LIMIT);
+      }
+      DisposableServer server = service.start(narrow.rank(0), http(node));
+      try (Socket client = new Socket()) {
+        client.setReceiveBufferSize(4096);
+        client.connect(server.address());
+        write(client, "GET /scan HTTP/1.1\r\nHost: a\r\n\r\n");
+        assertThat(client.getInputStream().read()).isEqualTo('H');
+        check.run(server);
+      } finally {
+        server.disposeNow();
+      }
+    }
+  }
+
+  /** The status of a scan that finds nothing. */
+  private static String scan(DisposableServer server) throws IOException {
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      write(client, "GET /scan?prefix=none HTTP/1.1\r\nHost: a\r\n\r\n");
+      return status(reader(client));
+    }
   }
 
   @Test

@@ -60,7 +60,8 @@ class UnfinishedWriteTest {
 
   @Test
   void theServiceIsUnavailableForItsKey() throws Exception {
-    KvHttp http = new KvHttp(node, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    KvHttp http =
+        new KvHttp(node, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), EachRank.LIMIT);
     DisposableServer server =
         HttpServer.create().host("127.0.0.1").port(0).route(http::routes).bindNow();
     try {
