@@ -67,6 +67,42 @@ class SynchronizersTest {
     }
   }
 
+  /** Who was told of his firing waits no more: the next may ask from within. */
+  @Test
+  void theNextIsAwaitedAsSoonAsOneHasFired() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      LciRuntime lci = job.rank(0);
+      Synchronizer synchronizer = lci.synchronizer(1);
+      for (int round = 0; round < 20; round++) {
+        Mono<List<Completion>> third =
+            synchronizer
+                .next()
+                .flatMap(first -> synchronizer.next())
+                .flatMap(second -> synchronizer.next());
+        Mono<Long> sent =
+            Flux.range(3 * round, 3)
+                .concatMap(
+                    tag -> {
+                      Disposable receive =
+                          lci.post(Op.receive(0, tag, 64).completeTo(synchronizer)).subscribe();
+                      assertThat(receive).isNotNull();
+                      return lci.send(0, tag, Payload.ofLong(tag)).thenReturn(tag);
+                    })
+                .count();
+        assertThat(Mono.zip(third, sent).block(LIMIT).getT1()).hasSize(1);
+      }
+      // Nobody waits any more: one that is cancelled makes room, too
+      synchronizer.next().subscribe().dispose();
+      Disposable last = lci.post(Op.receive(0, OWN, 64).completeTo(synchronizer)).subscribe();
+      lci.send(0, OWN, Payload.ofLong(OWN)).block(LIMIT);
+      assertThat(synchronizer.next().block(LIMIT))
+          .singleElement()
+          .satisfies(c -> assertThat(c.tag()).isEqualTo(OWN));
+      await().atMost(LIMIT).until(last::isDisposed);
+      synchronizer.dispose();
+    }
+  }
+
   @Test
   void aFiringOfTheOneBeforeIsNotTheNextOnes() {
     try (LciTestJob job = LciTestJob.start(1)) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +16,9 @@ final class BufferPool {
 
   private final ArrayDeque<PooledBuffer>[] classes;
   private long kept;
+
+  /** Where new memory comes from; a test may have less. */
+  IntFunction<ByteBuffer> allocation = ByteBuffer::allocateDirect;
 
   @SuppressWarnings({
     "unchecked",
@@ -30,7 +35,7 @@ final class BufferPool {
     int index = classOf(bytes);
     PooledBuffer found = classes[index].pollLast();
     if (found == null) {
-      return new PooledBuffer(index == 31 ? bytes : 1 << index);
+      return new PooledBuffer(index == 31 ? bytes : 1 << index, true, allocation);
     }
     kept -= found.memory.capacity();
     return found;

@@ -21,6 +21,8 @@ final class Destination {
     DEVICE,
     /** A packet in the loop's cache: the native side was not asked. */
     PACKET,
+    /** A slot of the loop: the native side was not asked. */
+    SLOT,
     /** The next turn: lock. */
     TURN,
     /**

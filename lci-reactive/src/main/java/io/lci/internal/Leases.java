@@ -32,14 +32,20 @@ final class Leases extends Notice {
     return count;
   }
 
-  /** Lends the message that is being dispatched. */
+  /**
+   * Lends the message that is being dispatched.
+   *
+   * @throws PooledBuffer.NoMemory if it is to be copied, and there is none
+   */
   Lease lend(InboxImpl inbox, MessageView message) {
-    count.incrementAndGet();
     long number = message instanceof RecordView ? loop.dispatcher().keep() : 0;
     if (number == 0) {
-      return Lease.copied(inbox, loop.outbox().pool.take(message.size()), message);
+      Lease copy = Lease.copied(inbox, loop.outbox().pool.take(message.size()), message);
+      count.incrementAndGet(); // now: there may be no memory
+      return copy;
     }
     Lease lease = Lease.inPlace(inbox, (RecordView) message, number);
+    count.incrementAndGet();
     inPlace.add(lease);
     withoutCopy++;
     return lease;

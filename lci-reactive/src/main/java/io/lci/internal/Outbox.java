@@ -64,11 +64,11 @@ final class Outbox {
     this.loop = loop;
     this.lane = lane;
     this.packets = new Packets(lane);
-    this.waiting = new WaitQueues(lane, packets);
     this.failures = new Failures(loop, lane);
     this.stalls = new Stalls(loop, destinations);
     this.times = new OperationTimes(runtime.observer, loop.index());
     this.slots = new SlotTable(runtime.options().maxPosted(), pool, times);
+    this.waiting = new WaitQueues(lane, packets, slots);
     this.parked = new ParkedTable(runtime.options().maxParked());
     this.writer = PostWriter.ofLane(lane, runtime.arena, packets, pool, runtime.maxEager());
     this.room =

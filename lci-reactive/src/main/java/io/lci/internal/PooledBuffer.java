@@ -18,13 +18,13 @@ final class PooledBuffer {
   /** What the memory points at, and must live as long. */
   @Nullable Object referred;
 
-  PooledBuffer(int bytes) {
-    this(bytes, true);
+  PooledBuffer(int bytes, boolean pooled) {
+    this(bytes, pooled, ByteBuffer::allocateDirect);
   }
 
-  PooledBuffer(int bytes, boolean pooled) {
+  PooledBuffer(int bytes, boolean pooled, IntFunction<ByteBuffer> allocate) {
     this.pooled = pooled;
-    memory = direct(bytes, ByteBuffer::allocateDirect).order(ByteOrder.LITTLE_ENDIAN);
+    memory = direct(bytes, allocate).order(ByteOrder.LITTLE_ENDIAN);
     address = NativeMemory.address(memory);
   }
 

@@ -3,6 +3,11 @@ package io.lci.internal;
 
 import io.lci.am.MessageView;
 import io.lci.am.RetainedMessage;
+import io.lci.error.LciException;
+import io.lci.error.LciException.Detail;
+import io.lci.error.ResourceExhaustedException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 
 /** Lends messages, a number of them at a time. */
@@ -22,8 +27,31 @@ final class RetainingTap extends FusingTap<RetainedMessage> {
   }
 
   @Override
-  RetainedMessage take(MessageView view) {
+  @Nullable RetainedMessage take(MessageView view) {
+    Lease lease;
+    try {
+      lease = loop.leases().lend(inbox, view);
+    } catch (PooledBuffer.NoMemory e) {
+      inbox.pause(this);
+      inbox.keepAgain(List.of(view.copy())); // the next subscriber may have memory
+      fail(noMemory(view, e));
+      return null;
+    }
     inbox.retain();
-    return loop.leases().lend(inbox, view);
+    return lease;
+  }
+
+  private LciException noMemory(MessageView view, PooledBuffer.NoMemory cause) {
+    LciException failure =
+        new ResourceExhaustedException(
+            new Detail(
+                "lend a message",
+                view.rank(),
+                inbox.port().number(),
+                loop.firstDevice(),
+                "error_no_memory",
+                String.valueOf(cause.getMessage())));
+    failure.initCause(cause);
+    return failure;
   }
 }

@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -53,7 +54,13 @@ public final class Runtimes {
    * @return emits the runtime
    */
   public static Mono<LciRuntime> connect(LciOptions options) {
-    return Mono.fromCallable(() -> create(options))
+    return connect(() -> create(options));
+  }
+
+  /** As above, however it is created. */
+  static Mono<LciRuntime> connect(Callable<? extends LciRuntime> create) {
+    return Mono.<LciRuntime>fromCallable(create)
+        .hide() // else subscribeOn calls it itself, and lets go what comes after a cancel
         .subscribeOn(Schedulers.boundedElastic())
         .doOnDiscard(LciRuntime.class, LciRuntime::dispose);
   }

@@ -145,7 +145,7 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
           return;
         }
         if (single) {
-          loop.deactivate(this);
+          onCancel(); // before: whoever is told may ask for the next
         }
         emit(firing);
         if (single) {

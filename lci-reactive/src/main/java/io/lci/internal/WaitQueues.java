@@ -15,10 +15,12 @@ import org.jspecify.annotations.Nullable;
 final class WaitQueues {
   private final Lane lane;
   private final Packets packets;
+  private final SlotTable slots;
 
   private final ArrayDeque<Destination> ready = new ArrayDeque<>();
   private final ArrayDeque<Destination> forDevice = new ArrayDeque<>();
   private final ArrayDeque<Destination> forPacket = new ArrayDeque<>();
+  private final ArrayDeque<Destination> forSlot = new ArrayDeque<>();
   private final ArrayDeque<Destination> forTurn = new ArrayDeque<>();
   private final ArrayDeque<Destination> forCompletion = new ArrayDeque<>();
 
@@ -27,9 +29,10 @@ final class WaitQueues {
 
   private boolean completed;
 
-  WaitQueues(Lane lane, Packets packets) {
+  WaitQueues(Lane lane, Packets packets, SlotTable slots) {
     this.lane = lane;
     this.packets = packets;
+    this.slots = slots;
     this.seenGenerations = new int[lane.deviceCount()];
   }
 
@@ -38,6 +41,7 @@ final class WaitQueues {
     return !ready.isEmpty()
         || !forTurn.isEmpty()
         || (!forPacket.isEmpty() && !packets.isEmpty())
+        || (!forSlot.isEmpty() && !slots.isFull())
         || (!(forDevice.isEmpty() && forPacket.isEmpty() && forCompletion.isEmpty())
             && hasDeviceMoved());
   }
@@ -65,7 +69,7 @@ final class WaitQueues {
     if (code == Codes.RETRY_NOPACKET) {
       wait(destination, Wait.PACKET, forPacket);
     } else {
-      wait(destination, Wait.COMPLETION, forCompletion);
+      wait(destination, Wait.SLOT, forSlot);
     }
   }
 
@@ -141,6 +145,9 @@ final class WaitQueues {
     if (!packets.isEmpty()) {
       release(forPacket, Wait.PACKET);
     }
+    if (!slots.isFull()) { // also where no completion tells: what is done at once gives it back
+      release(forSlot, Wait.SLOT);
+    }
     release(forTurn, Wait.TURN);
     if (completed) {
       completed = false;
@@ -177,6 +184,7 @@ final class WaitQueues {
     }
     clear(forDevice);
     clear(forPacket);
+    clear(forSlot);
     clear(forTurn);
     clear(forCompletion);
     while (nextReady() != null) {

@@ -349,6 +349,36 @@ class OutboxTest {
     assertThat(errors).isEmpty();
   }
 
+  /** What is done at once, or refused, leaves no completion behind that tells of its slot. */
+  @ParameterizedTest
+  @ValueSource(ints = {Codes.DONE, Codes.RETRY_NOCREDIT})
+  void aSlotThatWasNotNeededIsForTheNext(int ofTheFirst) {
+    runtime.close();
+    runtime =
+        start(LciOptions.builder().invoker(true).closeTimeout(Duration.ZERO).maxPosted(1).build());
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    turns(1);
+    for (int i = 0; i < 3; i++) {
+      Disposable posted =
+          runtime
+              .post(
+                  Op.am(Math.min(2, i + 1), PORT, Payload.ofLong(i)).semantic(Op.Semantic.NETWORK))
+              .subscribe(c -> {}, errors::add);
+      assertThat(posted).isNotNull();
+    }
+    turns(2);
+    assertThat(runtime.loop(0).outbox().parkedCount()).isEqualTo(3);
+    core.script = submitted -> submitted.rank() == 1 ? ofTheFirst : Codes.DONE;
+    core.writable(1, PORT.number(), 100);
+    core.writable(2, PORT.number(), 100);
+    turns(8);
+    assertThat(runtime.loop(0).outbox().parkedCount()).isEqualTo(ofTheFirst == Codes.DONE ? 0 : 1);
+    core.batches.clear();
+    turns(8);
+    assertThat(core.submitted()).isEmpty(); // what waits for credit is not tried in vain
+    assertThat(errors).isEmpty();
+  }
+
   /** What else is in the batch whose outcomes are read is not taken out of it. */
   @Test
   void aHookForDiscardedElementsMayCancelAnotherSender() {
