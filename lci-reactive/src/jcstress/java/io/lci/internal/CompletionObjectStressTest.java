@@ -121,6 +121,45 @@ public class CompletionObjectStressTest {
     }
   }
 
+  /** Another loop looks, while the home loop drains what it saw before. */
+  @JCStressTest
+  @Outcome(id = "2, 0", expect = Expect.ACCEPTABLE, desc = "no look is lost")
+  @State
+  public static class LookAndDrain {
+    private final CompletionQueue queue = queue();
+    private final Seen<Completion> seen = asked(queue.completions());
+
+    public LookAndDrain() {
+      STAGE.asLoop(() -> seen.subscription.request(1));
+    }
+
+    private void round() {
+      STAGE.become();
+      STAGE.loop.runRound(); // no turn, which would look by itself
+    }
+
+    @Actor
+    public void loop() {
+      round();
+      round();
+    }
+
+    @Actor
+    public void other() {
+      for (int i = 0; i < 2; i++) {
+        STAGE.operations.core.signal(queue, 1);
+        STAGE.operations.runtime.objects.look();
+      }
+    }
+
+    @Arbiter
+    public void judge(II_Result result) {
+      STAGE.asLoop(() -> STAGE.loop.runRound());
+      result.r1 = seen.elements.get();
+      result.r2 = 100 * (STAGE.leftOver() + seen.ends.get() + end(queue));
+    }
+  }
+
   @JCStressTest
   @Outcome(id = "0, 1, 0", expect = Expect.ACCEPTABLE, desc = "told of the end")
   @State

@@ -65,7 +65,7 @@ final class CounterImpl extends CompletionObject implements Counter {
       long now = get();
       for (Waiter waiter : waiters) {
         if (now >= waiter.threshold) {
-          loop.execute(waiter::schedule);
+          waiter.nudge.give();
         }
       }
     }
@@ -89,6 +89,7 @@ final class CounterImpl extends CompletionObject implements Counter {
 
   private final class Waiter extends LoopSubscription<Long> {
     private final long threshold;
+    private final Nudge nudge = new Nudge(loop, this);
 
     Waiter(CoreSubscriber<? super Long> actual, long threshold) {
       super(CounterImpl.this.loop, actual);

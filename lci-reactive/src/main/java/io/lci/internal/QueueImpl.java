@@ -99,7 +99,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
     if (loop.inLoop()) {
       current.schedule();
     } else {
-      loop.execute(current::schedule);
+      current.nudge.give();
     }
   }
 
@@ -189,6 +189,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   }
 
   private final class Tap extends LoopSubscription<Completion> {
+    private final Nudge nudge = new Nudge(loop, this);
     private boolean activated;
 
     Tap(CoreSubscriber<? super Completion> actual) {
