@@ -6,6 +6,7 @@
 // (the sender was out of credit) doubles the lease up to the fair share of the lease holders.
 #include <algorithm>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
@@ -316,6 +317,7 @@ void Device::release(InKey& key, uint32_t generation, uint32_t messages, uint64_
   if (exclusive) {  // nobody else returns to this key: no read-modify-write
     returned_messages = key.returned_messages.load(std::memory_order_relaxed) + messages;
     returned_bytes = key.returned_bytes.load(std::memory_order_relaxed) + bytes;
+    if (LCI_MUTATED("part_returns_alone")) std::this_thread::yield();  // so that the other lane comes in between
     key.returned_messages.store(returned_messages, std::memory_order_relaxed);
     key.returned_bytes.store(returned_bytes, std::memory_order_relaxed);
   } else {
