@@ -5,6 +5,7 @@ import io.lci.LciSnapshot;
 import io.lci.am.Encoder;
 import io.lci.internal.Destination.Wait;
 import io.lci.nativebridge.Codes;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -497,15 +498,18 @@ final class Outbox {
 
   /** Removes what one owner has waiting for a destination. */
   void unparkAll(Submitter owner, Destination destination) {
+    List<Object> removed = new ArrayList<>();
     int node = destination.head;
     while (node != ParkedTable.NONE) {
       int following = parked.next(node);
       if (parked.owner(node) == owner) {
-        Object item = parked.item(node);
+        removed.add(parked.item(node));
         parked.remove(destination, node);
-        owner.dropped(item, Codes.ERR_CANCELLED);
       }
       node = following;
+    }
+    for (Object item : removed) { // a hook in there may remove others, or post
+      owner.dropped(item, Codes.ERR_CANCELLED);
     }
   }
 
