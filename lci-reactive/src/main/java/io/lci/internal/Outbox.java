@@ -68,7 +68,7 @@ final class Outbox {
     this.waiting = new WaitQueues(lane, packets);
     this.failures = new Failures(loop, lane);
     this.stalls = new Stalls(loop, destinations);
-    this.times = new OperationTimes(runtime.observer, loop.index());
+    this.times = new OperationTimes(runtime.observer);
     this.slots = new SlotTable(runtime.options().maxPosted(), pool, times);
     this.parked = new ParkedTable(runtime.options().maxParked());
     this.writer = PostWriter.ofLane(lane, runtime.arena, packets, pool, runtime.maxEager());
@@ -76,6 +76,11 @@ final class Outbox {
         lane.submissionCount(); // an inline payload that starts in the last entry has slack behind
     // it
     this.batch = new Batch(room);
+  }
+
+  /** The device of the runtime that serves a destination. */
+  private int device(Destination destination) {
+    return loop.firstDevice() + destination.device;
   }
 
   /** The index in the lane of a device of the runtime. */
@@ -239,7 +244,7 @@ final class Outbox {
     destination.inBatch = true;
     used += out.finish(destination, context);
     if (OperationTimes.isTimed(++posts)) {
-      times.written(index, owner.kind());
+      times.written(index, owner.kind(), device(destination));
     }
     return Codes.DONE;
   }
@@ -546,7 +551,7 @@ final class Outbox {
   void addWaiting(List<LciSnapshot.WaitingState> into) {
     for (Destination destination : destinations.slots()) {
       if (destination != null && destination.count > 0) {
-        into.add(destination.state(loop.index()));
+        into.add(destination.state(device(destination)));
       }
     }
   }
