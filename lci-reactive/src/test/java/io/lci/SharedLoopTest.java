@@ -207,4 +207,20 @@ class SharedLoopTest {
   private static Op receive() {
     return Op.receive(0, 1, 8).device(3);
   }
+
+  @Test
+  void aBarrierOfAnotherDeviceIsRefusedWithAHint() throws InterruptedException {
+    try (LciTestJob job = LciTestJob.start(1, options(2, 2))) {
+      LciRuntime lci = job.rank(0);
+      ConcurrentLinkedQueue<Throwable> errors = new ConcurrentLinkedQueue<>();
+      Op barrier = Op.barrier().onError(errors::add);
+      Mono.fromRunnable(() -> lci.loops().get(1).poster().submit(barrier).flush())
+          .subscribeOn(lci.loops().get(1).scheduler())
+          .block(LIMIT);
+      lci.post(Op.barrier().device(1)).subscribe(c -> {}, errors::add);
+      await().atMost(LIMIT).until(() -> errors.size() == 2);
+      assertThat(errors)
+          .allSatisfy(e -> assertThat(e).hasMessageContaining("barriers go by device 0"));
+    }
+  }
 }
