@@ -74,7 +74,7 @@ public interface LciInstrumentation {
    * and those that the core posts for a graph, are not timed. Called on the loop.
    *
    * @param kind what it was
-   * @param device its device, which is its loop's index
+   * @param device its device
    * @param nanos how long, in nanoseconds
    */
   default void operationTimed(Op.Kind kind, int device, long nanos) {}

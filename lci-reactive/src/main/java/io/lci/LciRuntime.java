@@ -394,7 +394,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * already happened.
    *
    * @return signals on loop 0; at most two events per peer; unbounded buffering is bounded by that;
-   *     completes at close
+   *     completes at close, which does not wait for demand: events that were not requested until
+   *     then are not told
    */
   Flux<PeerEvent> peerEvents();
 

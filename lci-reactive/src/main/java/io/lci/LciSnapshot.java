@@ -46,7 +46,7 @@ public final class LciSnapshot {
   /**
    * A destination for which operations of one loop wait, since it took no more.
    *
-   * @param device the loop, and its device
+   * @param device the device of these operations
    * @param destination kind of operation, peer and port, for those who read
    * @param rank the peer, or -1 if it is not bound to one
    * @param port the port as {@code name(number)}; empty unless active messages wait

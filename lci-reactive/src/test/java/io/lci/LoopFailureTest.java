@@ -10,12 +10,14 @@ import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.Counter;
 import io.lci.error.LciClosedException;
+import io.lci.stream.Codec;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
@@ -108,6 +110,20 @@ class LoopFailureTest {
       lci.sender(PORT).send(0, Payload.ofInt(2)).block(LIMIT);
       assertThat(inbox.receive(m -> m.getInt(0)).next().block(LIMIT)).isEqualTo(2);
       assertThat(came).hasValue(1);
+    }
+  }
+
+  @Test
+  void soDoesOneOfAStream() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      job.rank(1).streams().publish("numbers", Flux.range(0, 9), Codec.INT);
+      LciRuntime lci = job.rank(0);
+      AtomicInteger came = new AtomicInteger();
+      lci.streams().subscribe(1, "numbers", Codec.INT).subscribe(new Thrower(came));
+      await().atMost(LIMIT).until(() -> lci.snapshot().counter("loop_uncaught") == 1);
+      assertThat(came).hasValue(1);
+      assertThat(lci.streams().subscribe(1, "numbers", Codec.INT).count().block(LIMIT))
+          .isEqualTo(9);
     }
   }
 

@@ -17,6 +17,7 @@ import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -170,6 +171,56 @@ class SharedLoopTest {
           .containsExactlyInAnyOrder(0, 1, 2);
       stays.barrier().onErrorComplete().block(LIMIT); // turns of the loop
       assertThat(events).containsExactly(new PeerEvent(1, PeerEvent.State.LEFT));
+    }
+  }
+
+  /** Loop 1 serves the devices 2 and 3. */
+  @Test
+  void whatIsToldOfOperationsNamesTheirDevice() {
+    ConcurrentLinkedQueue<Integer> timed = new ConcurrentLinkedQueue<>();
+    LciInstrumentation timing =
+        new LciInstrumentation() {
+          @Override
+          public void operationTimed(Op.Kind kind, int device, long nanos) {
+            timed.add(device);
+          }
+        };
+    LciOptions options = options(2, 4).mutate().instrumentation(timing).build();
+    try (LciTestJob job = LciTestJob.start(1, options)) {
+      LciRuntime lci = job.rank(0);
+      PostOptions all = PostOptions.defaults().withLoop(1);
+      Op closed = Op.am(0, Port.of(52, "closed"), Payload.empty()).device(3);
+      Disposable waiting = lci.post(Flux.range(0, 100).map(i -> closed), all).subscribe();
+      await().atMost(LIMIT).until(() -> !lci.snapshot().waiting().isEmpty());
+      assertThat(lci.snapshot().waiting())
+          .singleElement()
+          .extracting(LciSnapshot.WaitingState::device)
+          .isEqualTo(3);
+      waiting.dispose();
+      Flux<Op> receives = Flux.range(0, 2 * LciInstrumentation.TIMED_EVERY).map(i -> receive());
+      Flux<Op> sends = receives.map(i -> Op.send(0, 1, Payload.empty()).device(2));
+      Mono.zip(lci.post(receives, all).count(), lci.post(sends, all).count()).block(LIMIT);
+      assertThat(timed).contains(2).doesNotContain(0, 1); // of a receive, when it is matched
+    }
+  }
+
+  private static Op receive() {
+    return Op.receive(0, 1, 8).device(3);
+  }
+
+  @Test
+  void aBarrierOfAnotherDeviceIsRefusedWithAHint() throws InterruptedException {
+    try (LciTestJob job = LciTestJob.start(1, options(2, 2))) {
+      LciRuntime lci = job.rank(0);
+      ConcurrentLinkedQueue<Throwable> errors = new ConcurrentLinkedQueue<>();
+      Op barrier = Op.barrier().onError(errors::add);
+      Mono.fromRunnable(() -> lci.loops().get(1).poster().submit(barrier).flush())
+          .subscribeOn(lci.loops().get(1).scheduler())
+          .block(LIMIT);
+      lci.post(Op.barrier().device(1)).subscribe(c -> {}, errors::add);
+      await().atMost(LIMIT).until(() -> errors.size() == 2);
+      assertThat(errors)
+          .allSatisfy(e -> assertThat(e).hasMessageContaining("barriers go by device 0"));
     }
   }
 }

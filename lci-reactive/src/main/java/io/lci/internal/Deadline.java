@@ -4,7 +4,9 @@ package io.lci.internal;
 import io.lci.Op;
 import io.lci.error.DeadlineExceededException;
 import io.lci.error.LciException;
+import io.lci.nativebridge.Codes;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import reactor.core.Disposable;
 
@@ -32,6 +34,12 @@ final class Deadline {
                 target,
                 "error_timeout",
                 op + " was " + where + " when its deadline of " + limit + " passed"));
+  }
+
+  /** Where one is that waits for {@code target}; behind others, the reason is theirs. */
+  static String parked(Destination target, int lastRetry) {
+    int code = lastRetry == Codes.RETRY_ORDER ? target.reason : lastRetry;
+    return "parked, last answer " + Errors.outcome(code).name().toLowerCase(Locale.ROOT);
   }
 
   /** Nobody would tell that the time is over. */

@@ -22,6 +22,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   private final boolean once;
   private @Nullable Destination destination;
   private int node = ParkedTable.NONE;
+  private int lastRetry = -1;
   private int outcome = -1;
   private @Nullable RuntimeException failure;
   private boolean reported;
@@ -77,7 +78,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
     }
     String where = "queued";
     if (node != ParkedTable.NONE) {
-      where = "parked";
+      where = Deadline.parked(target, lastRetry);
       loop.outbox().unpark(target, node);
       node = ParkedTable.NONE;
     } else if (posted) {
@@ -171,6 +172,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   @Override
   public void parked(Object item, Destination target, int parkedNode, int code) {
     node = parkedNode;
+    lastRetry = code;
   }
 
   @Override

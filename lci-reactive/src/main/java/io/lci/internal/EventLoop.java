@@ -319,8 +319,13 @@ final class EventLoop implements LciLoop {
 
   /** User code threw where nobody can be told: logged and counted. */
   void uncaught(Throwable error) {
-    uncaughtErrors++;
+    countUncaught();
     LOG.error("{}: uncaught in user code or native call", this, error);
+  }
+
+  /** The same, where it was logged. */
+  void countUncaught() {
+    uncaughtErrors++;
   }
 
   /** As {@link #uncaught}; what is fatal to the JVM ends the loop, unless it is ending already. */

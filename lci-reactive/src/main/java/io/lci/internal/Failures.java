@@ -48,6 +48,9 @@ final class Failures {
       return "no request of that rank is left to be answered at its port "
           + (destination.named == null ? destination.port : destination.named);
     }
+    if (code == Codes.ERR_DEVICE && destination.kind == Destination.BARRIER) {
+      return "barriers go by device 0; leave out Op.device, and use the poster of loop 0";
+    }
     if (code == Codes.ERR_PORT_MISMATCH && engine) {
       return "the receiver's engine has keys of another kind; make both the same";
     }

@@ -99,10 +99,23 @@ final class GraphRun extends LoopSubscription<GraphResult> {
               java.util.Objects.requireNonNull(node.mono).apply(values), "the Mono is null");
       HostCall<T> call = new HostCall<>(node, context);
       calls.add(call);
-      mono.subscribe(call);
+      subscribe(mono, call);
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
       failed(node, context, e);
+    }
+  }
+
+  /** If that throws, the call is none, and its node is answered by the caller. */
+  private <T> void subscribe(Mono<? extends T> mono, HostCall<T> call) {
+    boolean subscribed = false;
+    try {
+      mono.subscribe(call);
+      subscribed = true;
+    } finally {
+      if (!subscribed) {
+        calls.remove(call);
+      }
     }
   }
 

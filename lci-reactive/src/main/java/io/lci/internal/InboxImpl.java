@@ -457,6 +457,9 @@ final class InboxImpl implements OpenInbox {
   /** A tap has demand or was cancelled: publishes what it can take. */
   void serve(InboxTap<?> candidate) {
     RuntimeException failure = ending;
+    if (failure != null || disposed) {
+      candidate.settle(); // what it has taken goes out before its end
+    }
     if (failure != null) { // while this one was on its way here
       candidate.fail(failure);
       return;

@@ -68,6 +68,15 @@ final class LazyChannels {
       }
 
       @Override
+      public void countUncaught() {
+        if (loop.inLoop()) {
+          loop.countUncaught();
+        } else {
+          loop.execute(loop::countUncaught);
+        }
+      }
+
+      @Override
       public int leftBehind(Inbox inbox) {
         return ((InboxImpl) inbox).leftBehind();
       }

@@ -7,7 +7,6 @@ import io.lci.completion.Completion;
 import io.lci.error.LciException;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
@@ -153,7 +152,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
     String where =
         switch (state) {
           case CREATED, SUBMITTED -> "queued";
-          case PARKED -> "parked, last answer " + lastAnswer();
+          case PARKED -> Deadline.parked(java.util.Objects.requireNonNull(destination), lastRetry);
           default -> "posted";
         };
     Destination target = java.util.Objects.requireNonNull(destination);
@@ -173,13 +172,6 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
     if (op.kind() == Op.Kind.RECEIVE) {
       loop.cancelReceive(context, java.util.Objects.requireNonNull(destination));
     }
-  }
-
-  /** Why it waits; behind others, the reason is theirs. */
-  private String lastAnswer() {
-    int code =
-        lastRetry == Codes.RETRY_ORDER && destination != null ? destination.reason : lastRetry;
-    return Errors.outcome(code).name().toLowerCase(Locale.ROOT);
   }
 
   // Submitter

@@ -13,17 +13,16 @@ final class OperationTimes {
   private static final int MASK = LciInstrumentation.TIMED_EVERY - 1;
 
   private final Observer observer;
-  private final int device;
 
   /** The one that is timed in the current batch. */
   private Op.@Nullable Kind kind;
 
   private int index;
+  private int device;
   private long since;
 
-  OperationTimes(Observer observer, int device) {
+  OperationTimes(Observer observer) {
     this.observer = observer;
-    this.device = device;
   }
 
   /** Whether the descriptor with this number, counted from 1, is timed. */
@@ -32,9 +31,10 @@ final class OperationTimes {
   }
 
   /** The descriptor at {@code batchIndex} is written. */
-  void written(int batchIndex, Op.@Nullable Kind what) {
+  void written(int batchIndex, Op.@Nullable Kind what, int ofDevice) {
     kind = what;
     index = batchIndex;
+    device = ofDevice;
     since = System.nanoTime();
   }
 
@@ -45,9 +45,9 @@ final class OperationTimes {
       return;
     }
     if (done) {
-      ended(what, since);
+      ended(what, device, since);
     } else if (slot != SlotTable.NONE) {
-      slots.time(slot, what, since);
+      slots.time(slot, what, device, since);
     }
   }
 
@@ -56,7 +56,7 @@ final class OperationTimes {
     kind = null;
   }
 
-  void ended(Op.Kind what, long from) {
-    observer.operationTimed(what, device, System.nanoTime() - from);
+  void ended(Op.Kind what, int ofDevice, long from) {
+    observer.operationTimed(what, ofDevice, System.nanoTime() - from);
   }
 }

@@ -5,6 +5,7 @@ import io.lci.LciSnapshot;
 import io.lci.am.Encoder;
 import io.lci.internal.Destination.Wait;
 import io.lci.nativebridge.Codes;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -66,7 +67,7 @@ final class Outbox {
     this.packets = new Packets(lane);
     this.failures = new Failures(loop, lane);
     this.stalls = new Stalls(loop, destinations);
-    this.times = new OperationTimes(runtime.observer, loop.index());
+    this.times = new OperationTimes(runtime.observer);
     this.slots = new SlotTable(runtime.options().maxPosted(), pool, times);
     this.waiting = new WaitQueues(lane, packets, slots);
     this.parked = new ParkedTable(runtime.options().maxParked());
@@ -75,6 +76,11 @@ final class Outbox {
         lane.submissionCount(); // an inline payload that starts in the last entry has slack behind
     // it
     this.batch = new Batch(room);
+  }
+
+  /** The device of the runtime that serves a destination. */
+  private int device(Destination destination) {
+    return loop.firstDevice() + destination.device;
   }
 
   /** The index in the lane of a device of the runtime. */
@@ -238,7 +244,7 @@ final class Outbox {
     destination.inBatch = true;
     used += out.finish(destination, context);
     if (OperationTimes.isTimed(++posts)) {
-      times.written(index, owner.kind());
+      times.written(index, owner.kind(), device(destination));
     }
     return Codes.DONE;
   }
@@ -497,15 +503,18 @@ final class Outbox {
 
   /** Removes what one owner has waiting for a destination. */
   void unparkAll(Submitter owner, Destination destination) {
+    List<Object> removed = new ArrayList<>();
     int node = destination.head;
     while (node != ParkedTable.NONE) {
       int following = parked.next(node);
       if (parked.owner(node) == owner) {
-        Object item = parked.item(node);
+        removed.add(parked.item(node));
         parked.remove(destination, node);
-        owner.dropped(item, Codes.ERR_CANCELLED);
       }
       node = following;
+    }
+    for (Object item : removed) { // a hook in there may remove others, or post
+      owner.dropped(item, Codes.ERR_CANCELLED);
     }
   }
 
@@ -542,7 +551,7 @@ final class Outbox {
   void addWaiting(List<LciSnapshot.WaitingState> into) {
     for (Destination destination : destinations.slots()) {
       if (destination != null && destination.count > 0) {
-        into.add(destination.state(loop.index()));
+        into.add(destination.state(device(destination)));
       }
     }
   }

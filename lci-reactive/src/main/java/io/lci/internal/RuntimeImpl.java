@@ -349,7 +349,12 @@ final class RuntimeImpl implements LciRuntime {
 
   /** Called once, when no loop is left: the last look at the counters, then the end of the core. */
   private @Nullable Throwable closeCore(int timeoutMillis) {
-    watchdog.dispose();
+    RuntimeException thrown = null;
+    try {
+      watchdog.dispose();
+    } catch (RuntimeException e) { // the timer may be the user's own
+      thrown = e;
+    }
     int code =
         core.close(
             () -> {
@@ -362,7 +367,7 @@ final class RuntimeImpl implements LciRuntime {
         ? Errors.of(
             Detail.of("close", Errors.name(calls, code), NativeMemory.string(calls.lastError())),
             code)
-        : null;
+        : thrown;
   }
 
   @Override

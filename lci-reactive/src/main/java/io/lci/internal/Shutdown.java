@@ -112,11 +112,12 @@ final class Shutdown {
       return;
     }
     long left = Math.max(0, TimeUnit.NANOSECONDS.toMillis(closeBy - System.nanoTime()));
-    Throwable failure = closeCore.apply((int) Math.min(left, Integer.MAX_VALUE));
-    if (failure == null) {
-      failure = cause;
-    }
+    Throwable failure = null;
     try {
+      failure = endOfCore((int) Math.min(left, Integer.MAX_VALUE));
+      if (failure == null) {
+        failure = cause;
+      }
       if (!stillborn) { // whoever was not told of its start is not told of its end
         observe.run();
       }
@@ -126,6 +127,14 @@ final class Shutdown {
     } finally {
       cause = failure;
       tellOver(failure);
+    }
+  }
+
+  private @Nullable Throwable endOfCore(int timeoutMillis) {
+    try {
+      return closeCore.apply(timeoutMillis);
+    } catch (RuntimeException thrown) {
+      return thrown;
     }
   }
 

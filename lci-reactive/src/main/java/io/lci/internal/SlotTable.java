@@ -25,6 +25,7 @@ final class SlotTable {
   private Op.@Nullable Kind[] timed = new Op.Kind[256];
 
   private long[] timedSince = new long[256];
+  private int[] timedDevice = new int[256];
   private int[] free = new int[256];
   private int freeCount;
   private int used;
@@ -83,8 +84,9 @@ final class SlotTable {
   }
 
   /** The operation in the slot is timed. */
-  void time(int slot, Op.Kind kind, long since) {
+  void time(int slot, Op.Kind kind, int device, long since) {
     timed[slot] = kind;
+    timedDevice[slot] = device;
     timedSince[slot] = since;
   }
 
@@ -117,7 +119,7 @@ final class SlotTable {
     Posted owner = owners[slot];
     Op.Kind kind = timed[slot];
     if (kind != null && code == Codes.DONE) {
-      times.ended(kind, timedSince[slot]);
+      times.ended(kind, timedDevice[slot], timedSince[slot]);
     }
     if (owner != null) {
       owner.completed(code, rank, tag, size, memory[slot]);
@@ -151,6 +153,7 @@ final class SlotTable {
       generations = Arrays.copyOf(generations, capacity);
       timed = Arrays.copyOf(timed, capacity);
       timedSince = Arrays.copyOf(timedSince, capacity);
+      timedDevice = Arrays.copyOf(timedDevice, capacity);
       free = Arrays.copyOf(free, capacity);
     }
     return used++;

@@ -269,7 +269,11 @@ class DeadlinesTest {
     passes(LIMIT.minusNanos(1));
     assertThat(heard).isEmpty();
     passes(Duration.ofNanos(1));
-    assertThat(heard).singleElement().isInstanceOf(DeadlineExceededException.class);
+    assertThat(heard)
+        .singleElement()
+        .isInstanceOf(DeadlineExceededException.class)
+        .asString()
+        .contains("parked, last answer retry_nomem");
     assertThat(outcomes).isEmpty();
     assertThat(operations.parked()).isZero();
   }

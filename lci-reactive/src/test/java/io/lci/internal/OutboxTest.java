@@ -28,6 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Sinks;
 
 /** Waiting, order and resubmission, over a core whose answers the test decides. */
 class OutboxTest {
@@ -413,6 +414,47 @@ class OutboxTest {
     core.writable(1, PORT.number(), 10);
     turns(4);
     assertThat(accepted).containsExactly(4, 5, 6);
+  }
+
+  /** What the hook takes back may lie between two elements that are taken back just now. */
+  @Test
+  void aHookOfACancelledSenderMayCancelAnotherSender() {
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    turns(1);
+    Sinks.Many<Long> first = Sinks.many().unicast().onBackpressureBuffer();
+    Sinks.Many<Long> second = Sinks.many().unicast().onBackpressureBuffer();
+    List<Long> discarded = new ArrayList<>();
+    Disposable.Swap other = Disposables.swap();
+    Disposable cancelled =
+        runtime
+            .sender(PORT)
+            .sendAll(1, first.asFlux(), (n, out) -> out.putLong(n))
+            .doOnDiscard(
+                Long.class,
+                n -> {
+                  discarded.add(n);
+                  other.dispose();
+                })
+            .subscribe(none -> {}, errors::add);
+    other.update(
+        runtime
+            .sender(PORT)
+            .sendAll(1, second.asFlux(), (n, out) -> out.putLong(n))
+            .doOnDiscard(Long.class, discarded::add)
+            .subscribe(none -> {}, errors::add));
+    turns(2);
+    first.tryEmitNext(1L).orThrow();
+    turns(2);
+    second.tryEmitNext(2L).orThrow();
+    turns(2);
+    first.tryEmitNext(3L).orThrow();
+    turns(2);
+    assertThat(runtime.loop(0).outbox().parkedCount()).isEqualTo(3);
+    cancelled.dispose();
+    turns(2);
+    assertThat(runtime.loop(0).outbox().parkedCount()).isZero();
+    assertThat(discarded).containsExactlyInAnyOrder(1L, 2L, 3L);
+    assertThat(errors).isEmpty();
   }
 
   @Test

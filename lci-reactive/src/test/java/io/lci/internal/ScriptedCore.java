@@ -59,6 +59,9 @@ final class ScriptedCore {
   /** What it writes while it closes. */
   final List<Map.Entry<Integer, String>> lastWords = new ArrayList<>();
 
+  /** How often it was closed. */
+  int closes;
+
   /** Hears of each port that is opened. */
   IntConsumer opening = port -> {};
 
@@ -362,6 +365,7 @@ final class ScriptedCore {
   }
 
   private int close() {
+    closes++;
     log.addAll(lastWords);
     return Codes.DONE;
   }

@@ -287,6 +287,7 @@ final class Exchange {
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
       LOG.error("{}: uncaught in user code", operation(), e);
+      link.home().countUncaught();
     }
   }
 

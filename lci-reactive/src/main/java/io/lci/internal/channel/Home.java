@@ -16,6 +16,9 @@ public interface Home {
    */
   void execute(Runnable task, Runnable rejected);
 
+  /** User code threw where nobody can be told; the caller has logged it. Any thread. */
+  void countUncaught();
+
   /**
    * Messages of peers that are gone, announced without credit: they come when there is room. Where
    * this is 0, {@link Inbox#depth()} counts all that is still to come from such peers. Loop only.

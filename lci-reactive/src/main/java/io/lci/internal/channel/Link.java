@@ -342,6 +342,7 @@ final class Link {
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
       LOG.error("{}: uncaught in user code", exchange.operation(), e);
+      home().countUncaught();
       exchange.fault(e);
     }
   }

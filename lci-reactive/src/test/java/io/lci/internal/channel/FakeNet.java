@@ -20,6 +20,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.reactivestreams.Publisher;
@@ -74,6 +75,9 @@ final class FakeNet {
 
   final List<Throwable> uncaught = new ArrayList<>();
 
+  /** How often user code threw where nobody can be told. */
+  final AtomicInteger faults = new AtomicInteger();
+
   private volatile Thread thread = Thread.currentThread();
   private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
   private final Random random;
@@ -105,6 +109,11 @@ final class FakeNet {
             synchronized (tasks) {
               tasks.add(task);
             }
+          }
+
+          @Override
+          public void countUncaught() {
+            faults.incrementAndGet();
           }
 
           @Override

@@ -148,6 +148,7 @@ class UserFaultsTest {
     if (kind != Kind.RESPONSE) { // it has ended by itself
       answers.assertCancelled();
     }
+    assertThat(net.faults.get()).isPositive();
     assertThat(net.counter(0, "link_violations") + net.counter(1, "link_violations")).isZero();
     assertThat(net.open(0) + net.open(1)).isZero();
   }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lci.completion.CompletionGraph;
+import io.lci.nativebridge.Codes;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import reactor.core.CoreSubscriber;
+import reactor.core.Disposable;
+import reactor.core.Exceptions;
+import reactor.core.publisher.Mono;
+
+/** Functions and Monos of host nodes that throw where they must not. */
+class GraphFaultsTest {
+  private final Operations operations = new Operations();
+  private final List<Throwable> errors = new ArrayList<>();
+
+  @AfterEach
+  void close() {
+    operations.close();
+  }
+
+  /** What Reactor lets out of subscribe. */
+  private static final class Broken extends Mono<Integer> {
+    @Override
+    public void subscribe(CoreSubscriber<? super Integer> actual) {
+      throw Exceptions.bubble(new IllegalStateException("broken"));
+    }
+  }
+
+  private long answers() {
+    return operations.core.submitted().stream()
+        .filter(s -> s.op() == Codes.OP_NODE_DONE || s.op() == Codes.OP_NODE_FAILED)
+        .count();
+  }
+
+  @Test
+  void aMonoThatThrowsWhenSubscribedIsAnsweredOnce() {
+    operations.answer(Codes.DONE);
+    operations.turns(1);
+    CompletionGraph.Builder builder = operations.runtime.graph();
+    builder.mono(results -> new Broken());
+    CompletionGraph graph = builder.build();
+    Disposable run = graph.run().subscribe(result -> {}, errors::add);
+    operations.turns(2);
+    int id = operations.core.lastObject();
+    operations.core.graphFires(id, GraphNode.FIRST);
+    operations.turns(2);
+    assertThat(answers()).isEqualTo(1);
+    run.dispose(); // while other nodes would go on
+    operations.turns(2);
+    assertThat(answers()).isEqualTo(1);
+    operations.core.graphEnds(id, Codes.ERR_CANCELLED);
+    operations.turns(2);
+    graph.dispose();
+    assertThat(errors).isEmpty();
+  }
+}

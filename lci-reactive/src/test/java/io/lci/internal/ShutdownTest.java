@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lci.LciOptions;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import reactor.core.Disposable;
+import reactor.core.scheduler.Scheduler;
+import reactor.test.StepVerifier;
+import reactor.test.scheduler.VirtualTimeScheduler;
+
+/** An end at which something throws is told all the same. */
+class ShutdownTest {
+  private static final Duration LIMIT = Duration.ofSeconds(30);
+  private static final RuntimeException BROKEN = new IllegalStateException("broken");
+
+  /** A program's own timer, whose tasks cannot be stopped. */
+  private record Unstoppable(VirtualTimeScheduler clock) implements Scheduler {
+    @Override
+    public Disposable schedule(Runnable task) {
+      return clock.schedule(task);
+    }
+
+    @Override
+    public Disposable schedule(Runnable task, long delay, TimeUnit unit) {
+      return clock.schedule(task, delay, unit);
+    }
+
+    @Override
+    public Disposable schedulePeriodically(Runnable task, long first, long next, TimeUnit unit) {
+      return () -> {
+        throw BROKEN;
+      };
+    }
+
+    @Override
+    public long now(TimeUnit unit) {
+      return clock.now(unit);
+    }
+
+    @Override
+    public Worker createWorker() {
+      return clock.createWorker();
+    }
+  }
+
+  @Test
+  void aTimerThatThrowsKeepsNobodyWaiting() {
+    ScriptedCore core = new ScriptedCore();
+    LciOptions options =
+        LciOptions.builder()
+            .invoker(true)
+            .closeTimeout(Duration.ZERO)
+            .timer(new Unstoppable(VirtualTimeScheduler.create()))
+            .build();
+    RuntimeImpl runtime = new RuntimeImpl(core.calls, core.layout, 1, options);
+    runtime.loop(0).poll();
+    assertThatThrownBy(runtime::close).isSameAs(BROKEN);
+    assertThat(runtime.isDisposed()).isTrue();
+    assertThat(core.closes).as("the core is closed all the same").isEqualTo(1);
+  }
+
+  @Test
+  void whateverThrowsInTheEndOfTheCoreIsTold() {
+    AtomicInteger observed = new AtomicInteger();
+    Shutdown shutdown =
+        new Shutdown(
+            List.of(),
+            true,
+            left -> {
+              throw BROKEN;
+            },
+            observed::incrementAndGet);
+    shutdown.start(Duration.ZERO);
+    shutdown.loopEnded();
+    assertThat(shutdown.isOver()).isTrue();
+    assertThat(observed).hasValue(1);
+    StepVerifier.create(shutdown.onClose()).expectErrorMessage("broken").verify(LIMIT);
+    assertThatThrownBy(() -> shutdown.close(Duration.ZERO)).isSameAs(BROKEN);
+  }
+}
