@@ -19,9 +19,9 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
@@ -57,10 +57,12 @@ public final class Runtimes {
     return connect(() -> create(options));
   }
 
-  /** As above, however it is created. */
-  static Mono<LciRuntime> connect(Callable<? extends LciRuntime> create) {
-    return Mono.<LciRuntime>fromCallable(create)
-        .hide() // else subscribeOn calls it itself, and lets go what comes after a cancel
+  /**
+   * As above, however it is created. Not from a Callable: subscribeOn would call that one itself,
+   * and let go what it returns after a cancel.
+   */
+  static Mono<LciRuntime> connect(Supplier<? extends LciRuntime> create) {
+    return Mono.defer(() -> Mono.<LciRuntime>just(create.get()))
         .subscribeOn(Schedulers.boundedElastic())
         .doOnDiscard(LciRuntime.class, LciRuntime::dispose);
   }
