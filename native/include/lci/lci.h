@@ -807,7 +807,8 @@ LCI_API int lci_post_get(lci_device* device, uint32_t rank, void* buffer, uint64
  * As with any message, done says nothing of its delivery: a signal that comes to a port that has closed is discarded
  * and counted, there or here, and the operation is done all the same. LCI_ERR_PORT_CLOSED is the answer of a post, with
  * nothing written, when this rank knows already that the port is closed; and the end of a posted operation when it
- * learns that before the target has acknowledged the data, which is in place then. [C5, X13, 2B-3, 2B-4]
+ * learns that before the target has acknowledged the data, which is in place then. If the port closes and opens again
+ * meanwhile, the signal goes to what it is now. [C5, X13, 2B-3, 2B-4]
  */
 LCI_API int lci_post_put_signal(lci_device* device, uint32_t rank, const void* buffer, uint64_t size, uint64_t remote,
                                 uint64_t displacement, uint32_t port, uint64_t tag, lci_comp* comp,

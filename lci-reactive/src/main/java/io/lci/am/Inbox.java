@@ -73,7 +73,8 @@ public interface Inbox extends Disposable {
    *
    * @return as {@link #receive(Function)}. Emission pauses while {@link InboxOptions#maxRetained()}
    *     messages are not released, whatever the demand, so that a prefetch cannot take everything.
-   *     Behind operators that queue, add {@code doOnDiscard(RetainedMessage.class,
+   *     {@link io.lci.error.ResourceExhaustedException} if no memory is left for a copy; that
+   *     message stays. Behind operators that queue, add {@code doOnDiscard(RetainedMessage.class,
    *     RetainedMessage::release)}
    */
   Flux<RetainedMessage> receiveRetained();
