@@ -88,9 +88,11 @@ bool Device::advance_barriers() {
 
 void Device::finish_barrier(uint64_t sequence, int code, uint32_t rank) {
   const OpTarget target = barriers_[sequence].target;
+  const bool completed = code == LCI_DONE && !barriers_[sequence].abandoned;
   barriers_.erase(sequence);
-  if (code == LCI_DONE) {
-    runtime_.arena().header().barriers_completed.store(sequence + 1, std::memory_order_release);
+  auto& word = runtime_.arena().header().barriers_completed;
+  if (completed && word.load(std::memory_order_relaxed) <= sequence) {  // they may end in another order
+    word.store(sequence + 1, std::memory_order_release);
   }
   complete(target, code, rank, sequence, nullptr, 0);
 }
@@ -106,7 +108,8 @@ bool Device::has_told(uint32_t rank, const Barrier& barrier) const {
 
 /// A rank is gone, and with it the barriers that it has not completed. How many those are is its own word, and checked:
 /// none that this rank has not entered, and none of which it owes this rank a message. Ranks that cannot know better
-/// believe it, so where it is a lie the barrier goes on for them, without its user.
+/// believe it, so where it is a lie the barrier goes on for them, without its user. (A rank that comes later is
+/// refused: those who believed the lie and need that rank wait until it leaves.)
 void Device::fail_barriers(const Channel& gone, int code) {
   const uint64_t completed = gone.peer->header().barriers_completed.load(std::memory_order_acquire);
   for (auto entry = barriers_.begin(); entry != barriers_.end();) {
@@ -124,6 +127,7 @@ void Device::fail_barriers(const Channel& gone, int code) {
       const OpTarget target = barrier.target;
       barrier.target = {};
       barrier.target.forgotten = true;
+      barrier.abandoned = true;
       barrier.arrived = ~uint64_t{0};
       unfinished_ = true;
       complete(target, code, gone.rank, sequence, nullptr, 0);

@@ -93,12 +93,12 @@ struct Channel {
   OutKey* queued_returns = nullptr;   ///< Keys whose credit goes back when the control ring has room.
   uint64_t full_batch = 0;            ///< Batch in which the data ring was full.
   bool wants_room = false;            ///< Somebody was told nomem.
+  bool wants_remote = false;          ///< Somebody was told that there are too many remote operations.
   bool touched = false;               ///< Written to since the last doorbell.
   std::vector<SendContext*> streams;  ///< Rendezvous whose receiver is ready.
   std::vector<Withdrawal> withdrawals;
   uint32_t remote_operations = 0;    ///< Ours at the peer, through messages.
   std::vector<SignalRight> signals;  ///< Data is in place; the signal waits for room.
-  bool wants_remote = false;         ///< Somebody was told that there are too many of them.
   std::vector<uint64_t> asks;        ///< Gets whose next range is to be asked for when there is room.
   std::unique_ptr<ChannelChaos> chaos;
 

@@ -62,7 +62,8 @@ struct Barrier {
   bool entered = false;
   uint32_t round = 0;
   bool sent = false;
-  uint64_t arrived = 0;  // bit per round
+  uint64_t arrived = 0;    // bit per round
+  bool abandoned = false;  // its user was told of an error; it goes on for the others
 };
 
 }  // namespace lci

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/mutation.hpp"
 #include "runtime/runtime.hpp"
@@ -31,7 +33,8 @@ void Runtime::announce_state(RankState state) {
   arena_->header().state.store(static_cast<uint32_t>(state), std::memory_order_seq_cst);
   for (uint32_t rank = 0; rank < size(); ++rank) {
     if (rank == this->rank() || rank >= peers_.arenas.size() || !peers_.arenas[rank]) continue;
-    for (uint32_t device = 0; device < devices(); ++device) {
+    const uint32_t theirs = peers_.arenas[rank]->header().devices;  // another number is why this rank cannot join
+    for (uint32_t device = 0; device < std::min(devices(), theirs); ++device) {
       peers_.arenas[rank]->summary(device)[this->rank()].store(1, std::memory_order_release);
       fence_seq_cst();
       wake_device(rank, device);
