@@ -13,6 +13,7 @@ import io.lci.am.RetainedMessage;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.error.LciClosedException;
+import io.lci.error.LciException;
 import io.lci.error.PortClosedException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
 import reactor.util.retry.Retry;
 
@@ -187,6 +189,24 @@ class PartitionsTest {
                       .filter(PortClosedException.class::isInstance));
       Flux<?> first = again.partitions().get(0).receive(); // tag 0
       assertThat(Mono.zip(first.next(), sent.thenReturn(1)).block(LIMIT).getT2()).isOne();
+    }
+  }
+
+  /** Every part hears that the port is not to be had, so that nobody waits for one of them. */
+  @Test
+  void aPortThatCouldNotBeOpenedInPartsIsOpenedLater() {
+    try (LciTestJob job = LciTestJob.start(2, THREE_LOOPS)) {
+      LciRuntime lci = job.rank(1);
+      Disposable bound = lci.bind(PORT, lci.counter());
+      assertThatThrownBy(() -> lci.inbox(PORT, InboxOptions.defaults().withPartitions(3)))
+          .isInstanceOf(LciException.class)
+          .hasMessageContaining("open port " + PORT);
+      bound.dispose();
+      Mono<Inbox> later =
+          Mono.fromCallable(() -> lci.inbox(PORT)).subscribeOn(Schedulers.boundedElastic());
+      Inbox inbox = later.block(LIMIT);
+      send(job, 100, 8).block(LIMIT);
+      assertThat(inbox.receive().take(100).count().block(LIMIT)).isEqualTo(100);
     }
   }
 

@@ -251,16 +251,23 @@ final class InboxImpl implements OpenInbox {
     keptCount = 0;
     InboxTap<?> last = active;
     active = null;
-    if (last != null) {
-      last.settle();
-      if (error == null) {
-        last.complete();
-      } else {
-        last.fail(error);
+    try {
+      if (last != null) {
+        last.settle();
+        end(last, error);
+      }
+    } finally { // whatever the subscriber throws: others wait for the port
+      if (!closedUnopened) {
+        over();
       }
     }
-    if (!closedUnopened) {
-      over();
+  }
+
+  private static void end(InboxTap<?> tap, @Nullable RuntimeException error) {
+    if (error == null) {
+      tap.complete();
+    } else {
+      tap.fail(error);
     }
   }
 

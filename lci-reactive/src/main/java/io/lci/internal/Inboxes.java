@@ -31,7 +31,9 @@ final class Inboxes {
             : new PartitionedInbox(runtime, port, options);
     OpenInbox existing = inboxes.putIfAbsent(port.number(), created);
     if (existing == null) {
-      parts(created).forEach(this::open);
+      List<InboxImpl> parts = parts(created);
+      parts.forEach(Inboxes::openOrPost);
+      parts.forEach(this::awaitOpen); // all are to be opened, also if one of them cannot be
       return created;
     }
     if (existing.isDisposed()) {
@@ -52,13 +54,11 @@ final class Inboxes {
     return inbox instanceof PartitionedInbox cut ? cut.parts() : List.of((InboxImpl) inbox);
   }
 
-  private void open(InboxImpl inbox) {
+  private static void openOrPost(InboxImpl inbox) {
     if (inbox.loop().inLoop()) {
       inbox.open();
-      inbox.awaitOpen();
     } else {
       post(inbox);
-      awaitOpen(inbox);
     }
   }
 

@@ -21,7 +21,7 @@ final class MemoryRegionImpl implements MemoryRegion {
   private final long region;
   private final long size;
   private final @Nullable NativeMemory allocated; // by the core; null if registered
-  private final @Nullable ByteBuffer registered; // null if the core allocated it
+  private final @Nullable ByteBuffer registered; // ours, of the program's memory; null if allocated
   private final byte[] handle;
   private volatile boolean disposed; // written under this
 
@@ -31,7 +31,7 @@ final class MemoryRegionImpl implements MemoryRegion {
     this.region = region;
     this.size = size;
     this.allocated = registered == null ? NativeMemory.wrap(address, size) : null;
-    this.registered = registered;
+    this.registered = registered == null ? null : registered.duplicate().clear();
     this.handle = readHandle();
   }
 
@@ -66,7 +66,7 @@ final class MemoryRegionImpl implements MemoryRegion {
       return allocated.slice(offset, length);
     }
     // It keeps the memory, whatever becomes of the region
-    ByteBuffer whole = Objects.requireNonNull(registered).duplicate().clear();
+    ByteBuffer whole = Objects.requireNonNull(registered);
     Objects.checkFromIndexSize(offset, length, size);
     return whole.slice((int) offset, length).order(ByteOrder.LITTLE_ENDIAN);
   }

@@ -93,7 +93,7 @@ class LeaseMemoryTest {
               .collectList()
               .block(LIMIT);
       assertThat(numbers)
-          .containsExactlyInAnyOrderElementsOf(
+          .containsExactlyElementsOf(
               Flux.range(0, count).map(Integer::longValue).collectList().block());
       assertThat(lci.snapshot().counter("loop_leased")).isZero();
     }
