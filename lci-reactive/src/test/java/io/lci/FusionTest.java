@@ -18,6 +18,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.function.Consumer;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.RepeatedTest;
@@ -32,6 +33,7 @@ import reactor.core.Fuseable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
+import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
 import reactor.util.context.Context;
@@ -90,21 +92,17 @@ class FusionTest {
   void aCancelElsewhereDiscardsWhatWasQueued(int prefetch) {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable sending = send(job);
-      AtomicLong sum = new AtomicLong();
-      AtomicInteger count = new AtomicInteger();
-      while (count.get() < COUNT) {
-        int some = Math.min(1 + count.get() % 77, COUNT - count.get());
+      Tally tally = new Tally();
+      while (tally.left() > 0) {
         numbers(job)
             .publishOn(Schedulers.parallel(), prefetch)
-            .take(some)
-            .doOnNext(number -> add(number, sum, count))
-            .doOnDiscard(Long.class, number -> add(number, sum, count))
+            .take(tally.some())
+            .takeUntilOther(tally.complete())
+            .doOnNext(tally)
+            .doOnDiscard(Long.class, tally)
             .blockLast(LIMIT);
       }
-      org.awaitility.Awaitility.await()
-          .atMost(LIMIT)
-          .untilAsserted(() -> assertThat(count).hasValue(COUNT));
-      assertThat(sum).hasValue(all().stream().mapToLong(Long::longValue).sum());
+      tally.check();
       sent(sending, Flux.empty());
     }
   }
@@ -197,9 +195,39 @@ class FusionTest {
     }
   }
 
-  private static void add(long number, AtomicLong sum, AtomicInteger count) {
-    sum.addAndGet(number);
-    count.incrementAndGet();
+  /** What came and what was discarded. A cancelled operator elsewhere may discard a bit later. */
+  private static final class Tally implements Consumer<Long> {
+    private final AtomicLong sum = new AtomicLong();
+    private final AtomicInteger count = new AtomicInteger();
+    private final Sinks.Empty<Void> complete = Sinks.empty();
+
+    @Override
+    public void accept(Long number) {
+      sum.addAndGet(number);
+      if (count.incrementAndGet() == COUNT) {
+        complete.tryEmitEmpty();
+      }
+    }
+
+    int left() {
+      return COUNT - count.get();
+    }
+
+    /** At least one, even if what is left is being discarded just now. */
+    int some() {
+      int left = Math.max(1, left());
+      return Math.min(1 + (COUNT - left) % 77, left);
+    }
+
+    /** Ends who waits for what another one discards. */
+    Mono<Void> complete() {
+      return complete.asMono();
+    }
+
+    void check() {
+      assertThat(count).hasValue(COUNT);
+      assertThat(sum).hasValue(all().stream().mapToLong(Long::longValue).sum());
+    }
   }
 
   /** An operator that waits for another thread between two elements polls now here, now there. */
@@ -308,23 +336,19 @@ class FusionTest {
   void retainedMessagesThatWereQueuedElsewhereAreReleasedAtACancel(int prefetch) {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable sending = send(job);
-      AtomicLong sum = new AtomicLong();
-      AtomicInteger count = new AtomicInteger();
-      while (count.get() < COUNT) {
-        int some = Math.min(1 + count.get() % 77, COUNT - count.get());
+      Tally tally = new Tally();
+      while (tally.left() > 0) {
         job.rank(1)
             .inbox(PORT)
             .receiveRetained()
             .publishOn(Schedulers.parallel(), prefetch)
-            .take(some)
-            .doOnNext(message -> add(release(message), sum, count))
-            .doOnDiscard(RetainedMessage.class, message -> add(release(message), sum, count))
+            .take(tally.some())
+            .takeUntilOther(tally.complete())
+            .doOnNext(message -> tally.accept(release(message)))
+            .doOnDiscard(RetainedMessage.class, message -> tally.accept(release(message)))
             .blockLast(LIMIT);
       }
-      org.awaitility.Awaitility.await()
-          .atMost(LIMIT)
-          .untilAsserted(() -> assertThat(count).hasValue(COUNT));
-      assertThat(sum).hasValue(all().stream().mapToLong(Long::longValue).sum());
+      tally.check();
       sent(sending, Flux.empty());
     }
   }
