@@ -251,25 +251,35 @@ class RpcObservationsTest {
     assertThat(observations).hasSingleObservationThat().hasBeenStopped().doesNotHaveError();
   }
 
+  /** Throws when an observation starts, or when it is told an error. */
+  private record Failing(RuntimeException failure, boolean atStart)
+      implements ObservationHandler<Observation.Context> {
+    @Override
+    public void onStart(Observation.Context context) {
+      if (atStart) {
+        throw failure;
+      }
+    }
+
+    @Override
+    public void onError(Observation.Context context) {
+      if (!atStart) {
+        throw failure;
+      }
+    }
+
+    @Override
+    public boolean supportsContext(Observation.Context context) {
+      return true;
+    }
+  }
+
   /** Whoever calls sees the failure, and ends nothing. */
   @ParameterizedTest
   @EnumSource(RpcExchange.Side.class)
   void anObservationWhoseHandlerFailsHasEnded(RpcExchange.Side side) {
     IllegalStateException failure = new IllegalStateException("of a handler");
-    observations
-        .observationConfig()
-        .observationHandler(
-            new ObservationHandler<>() {
-              @Override
-              public void onStart(Observation.Context context) {
-                throw failure;
-              }
-
-              @Override
-              public boolean supportsContext(Observation.Context context) {
-                return true;
-              }
-            });
+    observations.observationConfig().observationHandler(new Failing(failure, true));
     LciInstrumentation instrumentation = instrumentation();
     assertThatThrownBy(() -> instrumentation.rpcStarted(call(side, Context.empty())))
         .isSameAs(failure);
@@ -280,20 +290,7 @@ class RpcObservationsTest {
   @EnumSource(RpcExchange.Side.class)
   void anObservationWhoseHandlerFailsOverAnErrorHasEnded(RpcExchange.Side side) {
     IllegalStateException failure = new IllegalStateException("of a handler");
-    observations
-        .observationConfig()
-        .observationHandler(
-            new ObservationHandler<>() {
-              @Override
-              public void onError(Observation.Context context) {
-                throw failure;
-              }
-
-              @Override
-              public boolean supportsContext(Observation.Context context) {
-                return true;
-              }
-            });
+    observations.observationConfig().observationHandler(new Failing(failure, false));
     RpcExchange.Handle handle = instrumentation().rpcStarted(call(side, Context.empty()));
     assertThatThrownBy(() -> handle.ended(RpcExchange.Outcome.ERROR)).isSameAs(failure);
     assertThat(observations).hasSingleObservationThat().hasBeenStopped();
