@@ -112,17 +112,24 @@ public final class KvService implements Callable<Integer> {
             + slotBytes);
     PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     try (LciRuntime lci = LciRuntime.create(options(registry))) {
-      KvNode node =
-          KvNode.join(lci, new Placement(lci.size(), slots, slotBytes))
-              .blockOptional()
-              .orElseThrow();
-      DisposableServer server = start(lci, new KvHttp(node, registry, patience));
-      Thread leaving = new Thread(() -> leave(lci, server, LEAVING), "kv-leaving");
-      Runtime.getRuntime().addShutdownHook(leaving);
-      System.out.printf("rank %d serves http://%s:%d%n", lci.rank(), host, server.port());
-      lci.onClose().block(); // the end of leave(), which may still answer requests until then
+      serve(lci, registry);
     }
     return 0;
+  }
+
+  /**
+   * Serves until the runtime ends. A rank without a port says so before it meets the others: each
+   * finds this out alone, and none waits for one that has left for it.
+   */
+  void serve(LciRuntime lci, PrometheusMeterRegistry registry) {
+    int mine = Samples.portOf(lci, port);
+    KvNode node =
+        KvNode.join(lci, new Placement(lci.size(), slots, slotBytes)).blockOptional().orElseThrow();
+    DisposableServer server = start(mine, new KvHttp(node, registry, patience));
+    Thread leaving = new Thread(() -> leave(lci, server, LEAVING), "kv-leaving");
+    Runtime.getRuntime().addShutdownHook(leaving);
+    System.out.printf("rank %d serves http://%s:%d%n", lci.rank(), host, server.port());
+    lci.onClose().block(); // the end of leave(), which may still answer requests until then
   }
 
   /** Meters as long as the runtime lives, those of operations' times included. */
@@ -130,8 +137,7 @@ public final class KvService implements Callable<Integer> {
     return LciOptions.builder().instrumentation(LciMetrics.instrumentation(registry)).build();
   }
 
-  DisposableServer start(LciRuntime lci, KvHttp http) {
-    int mine = Samples.portOf(lci, port);
+  DisposableServer start(int mine, KvHttp http) {
     try {
       return HttpServer.create()
           .host(host)

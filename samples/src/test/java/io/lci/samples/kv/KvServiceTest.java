@@ -31,12 +31,15 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 import reactor.netty.DisposableServer;
 
 /** The beginning and the end of the service. */
 class KvServiceTest {
   private static final Duration SOON = Duration.ofMillis(500);
   private static final int VALUE = 20 << 10;
+  private static final int ANY_PORT = 0;
 
   private final KvService service = new KvService();
   private LciTestJob job;
@@ -68,7 +71,7 @@ class KvServiceTest {
 
   @Test
   void requestsUnderWayAreAnsweredBeforeItLeaves() throws Exception {
-    DisposableServer server = service.start(lci, http);
+    DisposableServer server = service.start(ANY_PORT, http);
     try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
       BufferedReader answer = reader(client);
       beginToWrite(client, answer, "k");
@@ -89,7 +92,7 @@ class KvServiceTest {
       List<KvNode> nodes = EachRank.run(two, rank -> KvNode.join(rank, new Placement(2, 64, 512)));
       List<DisposableServer> servers = new ArrayList<>();
       for (int rank = 0; rank < 2; rank++) {
-        servers.add(service.start(two.rank(rank), http(nodes.get(rank))));
+        servers.add(service.start(ANY_PORT, http(nodes.get(rank))));
       }
       String key =
           IntStream.range(0, 100)
@@ -120,7 +123,7 @@ class KvServiceTest {
   /** Whoever never ends a request is cut off, and peers are told that the rank leaves. */
   @Test
   void aRequestWithoutEndDoesNotKeepItFromLeaving() throws Exception {
-    DisposableServer server = service.start(lci, http);
+    DisposableServer server = service.start(ANY_PORT, http);
     try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
       BufferedReader answer = reader(client);
       beginToWrite(client, answer, "k");
@@ -133,7 +136,7 @@ class KvServiceTest {
   @ParameterizedTest
   @ValueSource(strings = {"", "PUT /kv/k HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n"})
   void aClientThatSaysNoMoreIsLeft(String said) throws Exception {
-    DisposableServer server = new KvService(SOON).start(lci, impatient);
+    DisposableServer server = new KvService(SOON).start(ANY_PORT, impatient);
     try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
       client.setSoTimeout((int) EachRank.LIMIT.toMillis());
       write(client, said);
@@ -173,7 +176,7 @@ class KvServiceTest {
       for (int i = 0; i < 512; i++) { // more than sockets and buffers hold
         node.put("k" + i, new byte[VALUE]).block(EachRank.LIMIT);
       }
-      DisposableServer server = service.start(narrow.rank(0), http(node));
+      DisposableServer server = service.start(ANY_PORT, http(node));
       try (Socket client = new Socket()) {
         client.setReceiveBufferSize(4096);
         client.connect(server.address());
@@ -197,10 +200,25 @@ class KvServiceTest {
   @Test
   void anAddressInUseIsNamed() throws IOException {
     try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      service.port = other.getLocalPort();
-      assertThatThrownBy(() -> service.start(lci, http))
+      assertThatThrownBy(() -> service.start(other.getLocalPort(), http))
           .isInstanceOf(UncheckedIOException.class)
           .hasMessageContaining("cannot listen on 127.0.0.1:" + other.getLocalPort());
+    }
+  }
+
+  /** The other rank never comes: it has left for the same reason, maybe. */
+  @Test
+  void aRankWithoutAPortDoesNotWaitForTheOthers() {
+    service.port = 65535;
+    service.slots = 64;
+    service.slotBytes = 512;
+    try (LciTestJob two = LciTestJob.start(2)) {
+      PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+      Mono<Void> serving = Mono.fromRunnable(() -> service.serve(two.rank(0), registry));
+      assertThatThrownBy(
+              () -> serving.subscribeOn(Schedulers.boundedElastic()).block(EachRank.LIMIT))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("--port 65535 leaves no port for rank 1");
     }
   }
 
