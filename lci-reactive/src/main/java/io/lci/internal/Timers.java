@@ -2,6 +2,7 @@
 package io.lci.internal;
 
 import io.lci.internal.LoopScheduler.Scheduled;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
@@ -9,6 +10,9 @@ import java.util.PriorityQueue;
 /** The delayed and periodic tasks of a loop. Loop only. */
 final class Timers {
   private final PriorityQueue<Scheduled> queue = new PriorityQueue<>();
+
+  /** Due in this turn, and not run yet. */
+  private final ArrayDeque<Scheduled> due = new ArrayDeque<>();
 
   void add(Scheduled timer) {
     queue.add(timer);
@@ -18,13 +22,18 @@ final class Timers {
     queue.remove(timer);
   }
 
-  /** Runs what is due; returns how many. */
+  /**
+   * Runs what is due, each once: a period that is too short for its task would never let the loop
+   * do anything else. Returns how many.
+   */
   int run(long now) {
-    int count = 0;
     for (Scheduled timer = queue.peek();
         timer != null && timer.dueNanos() - now <= 0;
         timer = queue.peek()) {
-      queue.poll();
+      due.add(queue.remove());
+    }
+    int count = 0;
+    for (Scheduled timer = due.poll(); timer != null; timer = due.poll()) {
       timer.run();
       count++;
     }
@@ -41,7 +50,9 @@ final class Timers {
 
   /** Takes everything out. */
   List<Scheduled> takeAll() {
-    List<Scheduled> all = new ArrayList<>(queue);
+    List<Scheduled> all = new ArrayList<>(due);
+    all.addAll(queue);
+    due.clear();
     queue.clear();
     return all;
   }
