@@ -26,7 +26,8 @@ final class Stage {
     Hooks.onNextDropped(item -> DROPPED.incrementAndGet());
   }
 
-  final Operations operations = new Operations();
+  final TickClock clock = new TickClock();
+  final Operations operations = new Operations(clock);
   final EventLoop loop = operations.runtime.loop(0);
   private final LoopOwner owner = (LoopOwner) OWNER.get(loop);
 

@@ -11,8 +11,10 @@ import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
+import reactor.core.scheduler.Scheduler;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Operations of a runtime whose core and clock the test decides. */
@@ -37,17 +39,34 @@ final class Operations implements AutoCloseable {
 
   final ScriptedCore core = new ScriptedCore();
   final VirtualTimeScheduler clock = VirtualTimeScheduler.create();
-  final RuntimeImpl runtime =
-      new RuntimeImpl(
-          core.calls,
-          core.layout,
-          1,
-          LciOptions.builder().invoker(true).closeTimeout(Duration.ZERO).timer(clock).build());
+  final RuntimeImpl runtime;
 
   /** Posted and not ended, by context: the kind of operation. */
   final Map<Long, Integer> posted = new LinkedHashMap<>();
 
-  private final RemoteMemoryImpl remote = new RemoteMemoryImpl(runtime, PEER, 5, REGION);
+  private final RemoteMemoryImpl remote;
+
+  /** Whose deadlines pass by {@link #clock}. */
+  Operations() {
+    this(null);
+  }
+
+  /**
+   * @param timer what deadlines pass by; null: {@link #clock}
+   */
+  Operations(@Nullable Scheduler timer) {
+    runtime =
+        new RuntimeImpl(
+            core.calls,
+            core.layout,
+            1,
+            LciOptions.builder()
+                .invoker(true)
+                .closeTimeout(Duration.ZERO)
+                .timer(timer == null ? clock : timer)
+                .build());
+    remote = new RemoteMemoryImpl(runtime, PEER, 5, REGION);
+  }
 
   /** Each may be posted: a short message is signalled when its receiver has taken it. */
   Op op(Kind kind, long number) {
