@@ -52,8 +52,9 @@ public interface Sender {
    *     fails the element
    * @param encoder writes an element
    * @param <T> type of element
-   * @return one result per element, in order of acceptance, as far as requested; unreported results
-   *     occupy the window. Failure is data ({@link SendResult#error()}) unless {@link
+   * @return one result per element, in the order in which they end, as far as requested: one that
+   *     fits a packet when it is accepted, another when its memory is free again. Unreported
+   *     results occupy the window. Failure is data ({@link SendResult#error()}) unless {@link
    *     SenderOptions#stopOnError()}
    */
   <T> Flux<SendResult<T>> route(

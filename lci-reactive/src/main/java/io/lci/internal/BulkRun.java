@@ -91,6 +91,18 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   /** Takes back what the core has not accepted, each through {@link #gone} and {@link #discard}. */
   abstract void withdraw();
 
+  /**
+   * Whether what the core has accepted has its result before a failure ends this; else it runs out.
+   */
+  boolean reportsAccepted() {
+    return false;
+  }
+
+  /** The same, and what the core has accepted stays under way. */
+  void withdrawWaiting() {
+    withdraw();
+  }
+
   /** What it does, for errors. */
   abstract String operation();
 
@@ -203,6 +215,12 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   private void drainToFailure(Throwable error) {
     loop.outbox().flush();
     settle();
+    if (!isOver() && reportsAccepted()) {
+      withdrawWaiting();
+      if (received > finished) {
+        return; // the signal of what was posted brings us back
+      }
+    }
     if (results.isEmpty() && !isOver()) {
       stop(error);
     }

@@ -62,6 +62,10 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
     return state == State.CREATED;
   }
 
+  final boolean isPosted() {
+    return state == State.POSTED;
+  }
+
   final boolean hasEnded() {
     return state == State.ENDED;
   }

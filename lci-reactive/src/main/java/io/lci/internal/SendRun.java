@@ -47,6 +47,12 @@ abstract class SendRun<T, R> extends BulkRun<T, R> {
   /** Sends the element to a rank that there is. */
   abstract void submit(T item, int rank);
 
+  /** Whoever asks for results resends what has none. */
+  @Override
+  final boolean reportsAccepted() {
+    return router != null;
+  }
+
   @Override
   final String operation() {
     return "send to " + sender.port();

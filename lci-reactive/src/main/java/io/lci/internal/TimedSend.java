@@ -53,6 +53,15 @@ final class TimedSend<T, R> extends SendRun<T, R> {
     }
   }
 
+  @Override
+  void withdrawWaiting() {
+    for (Element element : List.copyOf(live)) {
+      if (!element.isPosted()) {
+        element.cancel();
+      }
+    }
+  }
+
   /** One message: its end is a result instead of signals, its payload what the encoder writes. */
   private final class Element extends OpAttempt<Object> {
     private final T item;
