@@ -336,7 +336,7 @@ final class Link {
   }
 
   /** User code is called in there, and may throw what it must not. */
-  private void guarded(Exchange exchange, Runnable step) {
+  void guarded(Exchange exchange, Runnable step) {
     try {
       step.run();
     } catch (Throwable e) {
@@ -402,6 +402,7 @@ final class Link {
       return;
     }
     failure = reason;
+    room.close();
     for (List<Exchange> all :
         List.of(
             List.copyOf(mine.values()),

@@ -11,6 +11,7 @@ final class Room {
   private final long capacity;
   private final ArrayDeque<Assembly> waiting = new ArrayDeque<>();
   private long used;
+  private boolean closed;
 
   Room(long capacity) {
     this.capacity = capacity;
@@ -34,13 +35,18 @@ final class Room {
     }
   }
 
+  /** Grants nothing any more: whoever waits is about to be failed. */
+  void close() {
+    closed = true;
+  }
+
   long used() {
     return used;
   }
 
   private void serve() {
     for (Assembly first = waiting.peek();
-        first != null && (used == 0 || first.asked() <= capacity - used);
+        !closed && first != null && (used == 0 || first.asked() <= capacity - used);
         first = waiting.peek()) {
       waiting.poll();
       used += first.asked();

@@ -188,7 +188,8 @@ final class Tap<T> implements Subscription, Receiver {
     Message waiting = held;
     if (waiting != null && demand > 0 && actual != null) {
       held = null;
-      emit(waiting);
+      Exchange current = Objects.requireNonNull(exchange);
+      current.link.guarded(current, () -> emit(waiting));
     }
     finish();
   }
@@ -227,8 +228,14 @@ final class Tap<T> implements Subscription, Receiver {
       demand--;
     }
     CoreSubscriber<? super T> subscriber = actual;
-    if (!isOver() && subscriber != null) {
+    if (isOver() || subscriber == null) {
+      return;
+    }
+    try {
       subscriber.onNext(value);
+    } catch (Throwable e) {
+      cancelled = true; // it has heard enough (Reactive Streams 2.13)
+      throw e;
     }
   }
 

@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -71,10 +72,20 @@ class UserFaultsTest {
 
   /** A subscriber that throws at items and errors. */
   private static <T> CoreSubscriber<T> throwing() {
+    return throwing(
+        subscription -> subscription.request(5),
+        reason -> {
+          throw new IllegalStateException("as wanted", reason);
+        });
+  }
+
+  /** A subscriber that throws at items. */
+  private static <T> CoreSubscriber<T> throwing(
+      Consumer<Subscription> subscribed, Consumer<Throwable> failed) {
     return new CoreSubscriber<>() {
       @Override
       public void onSubscribe(Subscription s) {
-        s.request(5);
+        subscribed.accept(s);
       }
 
       @Override
@@ -84,7 +95,7 @@ class UserFaultsTest {
 
       @Override
       public void onError(Throwable reason) {
-        throw new IllegalStateException("as wanted", reason);
+        failed.accept(reason);
       }
 
       @Override
@@ -150,6 +161,55 @@ class UserFaultsTest {
     }
     assertThat(net.faults.get()).isPositive();
     assertThat(net.counter(0, "link_violations") + net.counter(1, "link_violations")).isZero();
+    assertThat(net.open(0) + net.open(1)).isZero();
+  }
+
+  /** It counts as cancelled (Reactive Streams 2.13). */
+  @Test
+  void aSubscriberThatThrowsHearsNoMore() {
+    FakeNet net = new FakeNet(2);
+    net.keepsUncaught = true;
+    TestPublisher<Integer> items = TestPublisher.create();
+    net.rank(1).publish("s", items, Codec.INT);
+    AtomicReference<Subscription> subscription = new AtomicReference<>();
+    List<Throwable> errors = new ArrayList<>();
+    net.rank(0).subscribe(1, "s", Codec.INT).subscribe(throwing(subscription::set, errors::add));
+    subscription.get().request(5);
+    net.run();
+    items.next(1);
+    items.error(new IllegalStateException("later"));
+    net.run();
+    assertThat(net.faults.get()).isPositive();
+    assertThat(errors).isEmpty();
+    assertThat(net.open(0) + net.open(1)).isZero();
+  }
+
+  /** The same of a request that had come before it was asked for. */
+  @Test
+  void aHandlersSubscriberThatThrowsHearsNoMore() {
+    FakeNet net = new FakeNet(2);
+    net.keepsUncaught = true;
+    AtomicReference<Subscription> subscription = new AtomicReference<>();
+    List<Throwable> errors = new ArrayList<>();
+    net.rank(1)
+        .serve(
+            "f",
+            RpcHandler.channel(
+                requests -> {
+                  requests.subscribe(throwing(subscription::set, errors::add));
+                  return Flux.never();
+                }));
+    TestPublisher<Payload> requests = TestPublisher.create();
+    net.rank(0).requestChannel(1, "f", requests).subscribe(new Heard<>(1));
+    net.run();
+    requests.next(Payload.ofInt(1));
+    net.run();
+    subscription.get().request(5);
+    net.settle();
+    requests.error(new IllegalStateException("later"));
+    net.run();
+    assertThat(net.faults.get()).isPositive();
+    assertThat(errors).isEmpty();
     assertThat(net.open(0) + net.open(1)).isZero();
   }
 
