@@ -455,7 +455,7 @@ void Device::handle_grant(Channel& channel, const SlotHeader& header) {
   }
   if (newer != 0) {
     key.generation = generation;
-    key.credit = {};
+    key.credit = key.give_back = {};  // what was recalled of its last opening went with that
   }
   const bool reopened = key.state == OutKey::State::kClosed;
   key.state = header.flags & kFlagUncredited ? OutKey::State::kUncredited : OutKey::State::kLeased;

@@ -119,8 +119,8 @@ void Device::fail_channel(Channel& channel, RankState state) {
     }
     backlog_.erase(queue);
   }
-  if (index_ == 0) runtime_.forget_replies(rank);
-  // By every device: one that felt the death later may have posted a receive since the first one looked.
+  // By every device: one that felt the death later may have posted a request or a receive since the first one looked.
+  runtime_.forget_replies(rank);
   fail_receives(rank, code);
   if (index_ == 0) fail_barriers(channel, code);
   if (Lane* owner = lane())

@@ -158,7 +158,9 @@ void Device::handle_declined(Channel& channel, const SlotHeader& header) {
   const Port* port = header.target & kEngineTarget ? nullptr : runtime_.port(header.target);
   ReplyRooms* const rooms = port ? port->replies() : nullptr;
   for (uint32_t i = 0; i < header.size; ++i) {
-    if (!rooms || !rooms->cancel(channel.rank)) return protocol_error(channel, "room back that it had not", header);
+    if (rooms && rooms->cancel(channel.rank)) continue;
+    if (rooms && runtime_.peer_state(channel.rank) != RankState::kActive) break;  // another device took it back
+    return protocol_error(channel, "room back that it had not", header);
   }
   if (rooms) runtime_.tell_reply_room(*rooms);
 }

@@ -83,6 +83,38 @@ TEST_F(ReopenedPort, IsNotClosedByLateControlOfAnEarlierOpening) {
   }
 }
 
+// Its sender hears of the recall and of the new opening in one pass.
+TEST(ReopenedPortRecall, WhatWasRecalledIsNotGivenBackToTheNextOpening) {
+  constexpr uint32_t kMessages = 16;
+  Job job(3);
+  lci_comp* const inbox = make_queue(job.runtime(1));
+  auto open = [&] { ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", inbox, kMessages, 1 << 16)); };
+  const std::vector<uint8_t> bytes(kShort, 3);
+  const auto op = operation(LCI_OP_AM, 1, kPort, 5, bytes.data(), kShort);
+  open();
+  ASSERT_EQ(LCI_DONE, post_until_taken(job, 0, op, nullptr));
+  job.settle();  // rank 0 has a lease now
+  lci_descriptor first = op;
+  ASSERT_EQ(LCI_DONE, lci_post(job.device(2), &first, nullptr, nullptr)) << lci_last_error();
+  for (int i = 0; i < 1'000'000 && job.counter(1, "recalls") == 0; ++i) {
+    lci_progress(job.device(2));
+    lci_progress(job.device(1));
+  }
+  ASSERT_NE(0u, job.counter(1, "recalls"));
+  ASSERT_EQ(LCI_DONE, lci_port_close(job.runtime(1), kPort));
+  open();
+  for (int i = 0; i < 100; ++i) lci_progress(job.device(1));
+  job.settle();
+  for (uint32_t i = 0; i < 4 * kMessages; ++i) {
+    lci_descriptor next = op;
+    const int code = lci_post(job.device(0), &next, nullptr, nullptr);
+    ASSERT_TRUE(code == LCI_DONE || is_retry(code)) << lci_last_error();
+    job.progress();
+  }
+  EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
+  EXPECT_EQ(0u, job.counter(1, "peers_failed"));
+}
+
 /// What a port leads to.
 enum class Behind { kCounter, kQueue };
 

@@ -156,6 +156,52 @@ TEST(ReplyRoom, IsFreeAgainWhenItsPeerIsGone) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(LCI_DONE, post_until_taken(asking.job, 0, to_self, nullptr));
 }
 
+// Another device may feel the end of the peer later, and post to it meanwhile.
+TEST(ReplyRoom, IsFreeAgainWhicheverDeviceAskedThePeerThatIsGone) {
+  Asking asking(2, {{"devices", "2"}});
+  lci_comp* self = make_queue(asking.job.runtime(0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(asking.job.runtime(0), kRequests, "", self, 16, 1 << 20));
+  asking.job.close(1, 0);
+  for (int i = 0; i < 2'000'000 && asking.job.counter(0, "peers_failed") == 0; ++i) asking.job.progress();
+  auto late = asking.request();
+  ASSERT_EQ(LCI_DONE, lci_post(asking.job.device(0, 1), &late, nullptr, nullptr)) << lci_last_error();
+  for (int i = 0; i < 200; ++i) lci_progress(asking.job.device(0, 1));
+  auto to_self = asking.request();
+  to_self.rank = 0;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(LCI_DONE, post_until_taken(asking.job, 0, to_self, nullptr)) << i;
+}
+
+// It declined what was stored there, and left; device 0 sees that first.
+TEST(ReplyRoom, APeerThatDeclinedAndLeftIsNoLiar) {
+  Asking asking(2, {{"devices", "2"}});
+  asking.open();
+  lci_device* const asks = asking.job.device(0, 1);
+  lci_device* const asked = asking.job.device(1, 1);
+  int sent = 0;
+  for (int i = 0; i < 200'000 && sent < 2; ++i) {
+    auto op = asking.request();
+    const int code = lci_post(asks, &op, nullptr, nullptr);
+    ASSERT_TRUE(code == LCI_DONE || is_retry(code)) << lci_last_error();
+    sent += code == LCI_DONE;
+    lci_progress(asks);
+    lci_progress(asked);
+  }
+  for (int i = 0; i < 200; ++i) lci_progress(asked);
+  ASSERT_EQ(2u, lci_queue_length(asking.requests));
+  ASSERT_EQ(LCI_DONE, lci_port_close(asking.job.runtime(1), kRequests));
+  ASSERT_EQ(LCI_DONE, lci_comp_free(asking.requests)) << lci_last_error();
+  for (int i = 0; i < 200; ++i) lci_progress(asked);
+  asking.job.close(1, 1000);
+  for (int i = 0; i < 2'000'000 && asking.job.counter(0, "peers_left") == 0; ++i) asking.job.progress();
+  for (int i = 0; i < 200; ++i) lci_progress(asks);
+  EXPECT_EQ(0, asking.job.counter(0, "protocol_errors"));
+  auto to_self = asking.request();
+  to_self.rank = 0;
+  lci_comp* self = make_queue(asking.job.runtime(0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(asking.job.runtime(0), kRequests, "", self, 16, 1 << 20));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(LCI_DONE, post_until_taken(asking.job, 0, to_self, nullptr)) << i;
+}
+
 TEST(ReplyRoom, IsFreeAgainWhenTheRequestIsDiscarded) {
   for (const uint32_t size : {8u, 1000u, 70'000u}) {
     Asking asking(1);
