@@ -97,4 +97,34 @@ class IdleStrategyTest {
       assertThat(job.rank(0).snapshot().counter("loop_parks")).isPositive();
     }
   }
+
+  /** Also where the program drives it, and whoever it waited for is cancelled. */
+  @ParameterizedTest(name = "in await: {0}")
+  @ValueSource(booleans = {false, true})
+  void oneThatThrowsEndsItsLoop(boolean waiting) {
+    LciOptions options =
+        LciOptions.builder()
+            .invoker(true)
+            .idle(
+                idle -> {
+                  throw new IllegalStateException("as wanted");
+                })
+            .build();
+    try (LciTestJob job = LciTestJob.start(1, options)) {
+      LciLoop loop = job.rank(0).loops().get(0);
+      AtomicLong cancels = new AtomicLong();
+      Mono<Object> never = Mono.never().doOnCancel(cancels::incrementAndGet);
+      assertThatThrownBy(
+              () -> {
+                if (waiting) {
+                  loop.await(never, LIMIT);
+                } else {
+                  loop.poll(LIMIT);
+                }
+              })
+          .hasMessage("as wanted");
+      assertThat(job.rank(0).isDisposed()).isTrue();
+      assertThat(cancels).hasValue(waiting ? 1 : 0);
+    }
+  }
 }

@@ -85,7 +85,7 @@ final class LoopDriver {
         loop.enterSoon(); // some of what a park would notice shows only in an enter
         return 0;
       }
-      idler.idle(left);
+      rest(left);
     }
     return 0;
   }
@@ -94,10 +94,20 @@ final class LoopDriver {
     claim();
     AwaitSubscriber<T> result = new AwaitSubscriber<>(loop);
     mono.subscribe(result);
+    try {
+      drive(result, limit);
+    } finally {
+      if (!result.isDone()) {
+        result.cancel();
+      }
+    }
+    return result.get();
+  }
+
+  private void drive(AwaitSubscriber<?> result, Duration limit) {
     long deadline = System.nanoTime() + Nanos.of(limit);
     while (!result.isDone()) {
       if (loop.isDisposed()) {
-        result.cancel();
         throw Errors.closed("await");
       }
       if (turnOrCrash() > 0) {
@@ -106,12 +116,20 @@ final class LoopDriver {
       }
       long left = deadline - System.nanoTime();
       if (left <= 0) {
-        result.cancel();
         throw new IllegalStateException("await: nothing came within " + limit);
       }
-      idler.idle(left);
+      rest(left);
     }
-    return result.get();
+  }
+
+  /** A strategy that throws ends this loop, too. */
+  private void rest(long nanos) {
+    try {
+      idler.idle(nanos);
+    } catch (Throwable e) {
+      crash(e);
+      throw e;
+    }
   }
 
   /** What ends a dedicated loop ends this one, too: half a turn leaves nothing as it should be. */

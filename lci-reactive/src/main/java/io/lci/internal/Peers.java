@@ -36,17 +36,16 @@ final class Peers {
     return events.filter(event -> event.rank() == rank).next();
   }
 
-  /** A PEER record of a loop's lane. Every lane may get one; the event is told once, by loop 0. */
+  /**
+   * A PEER record of a loop's lane: the loop has read all that the peer had sent to its devices.
+   * Every lane gets one, so no loop fails what another may still hear the end of; the event is told
+   * once, by loop 0.
+   */
   void changed(EventLoop from, PeerEvent event) {
     int code = event.state() == PeerEvent.State.LEFT ? Codes.ERR_PEER_LEFT : Codes.ERR_PEER_FAILED;
     fail(from, event.rank(), code);
     if (from.index() != 0) {
       return;
-    }
-    for (EventLoop loop : runtime.loops.all()) {
-      if (loop != from) {
-        loop.execute(() -> fail(loop, event.rank(), code));
-      }
     }
     log(event);
     events.add(event);

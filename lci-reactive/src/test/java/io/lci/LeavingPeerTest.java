@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lci.am.Payload;
+import io.lci.am.Port;
+import io.lci.testing.LciLeakCheck;
+import io.lci.testing.LciTestJob;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** A peer leaves, and not every loop has read yet what it had sent before. */
+@ExtendWith(LciLeakCheck.class)
+class LeavingPeerTest {
+  private static final Port PORT = Port.of(5, "leaving");
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  private final Semaphore taken = new Semaphore(0);
+  private final List<Object> ended = new ArrayList<>();
+
+  private void post(LciRuntime lci) {
+    lci.post(
+            Op.am(1, PORT, Payload.ofLong(1))
+                .device(1)
+                .semantic(Op.Semantic.NETWORK)) // ends when rank 1 has taken it
+        .subscribe(ended::add, ended::add);
+  }
+
+  @Test
+  void anotherLoopThatSeesItFirstFailsNothing() throws Exception {
+    LciOptions driven = LciOptions.builder().loops(2).invoker(true).build();
+    LciOptions leaving = LciOptions.builder().devices(2).build();
+    try (LciTestJob job = LciTestJob.start(2, rank -> rank == 0 ? driven : leaving)) {
+      LciRuntime lci = job.rank(0);
+      job.rank(1).inbox(PORT).handle(message -> taken.release());
+      List<PeerEvent> events = new ArrayList<>();
+      lci.peerEvents().subscribe(events::add);
+      post(lci); // it learns of the port
+      while (ended.isEmpty()) {
+        lci.loops().get(1).poll(Duration.ofMillis(1));
+      }
+      assertThat(taken.tryAcquire(LIMIT.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      post(lci);
+      lci.loops().get(1).poll();
+      assertThat(taken.tryAcquire(LIMIT.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      job.rank(1).disposeGracefully(LIMIT).toFuture().get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+      while (events.isEmpty()) {
+        lci.loops().get(0).poll(Duration.ofMillis(1));
+      }
+      while (ended.size() < 2) {
+        lci.loops().get(1).poll(Duration.ofMillis(1));
+      }
+      assertThat(ended).noneMatch(Throwable.class::isInstance);
+      assertThat(events).containsExactly(new PeerEvent(1, PeerEvent.State.LEFT));
+      lci.close(); // by the thread that drives its loops
+    }
+  }
+}
