@@ -82,6 +82,7 @@ error_ends_batch             | unit         | Lane.EveryDescriptor* LaneOutcomes
 errors_end_barriers          | unit         | HostileNonsense.ALieAbout*             | who ends a barrier for a lie leaves those in it who cannot know
 exception_crosses            | unit         | Handler.Exceptions* CustomObject.Exceptions* *HandlerRules.Exceptions* | an exception of a handler goes through the core
 fail_silently                | multiprocess | Job.ARankThatCannot*                   | a rank that cannot join after all does not say so
+first_device_forgets_replies | unit         | ReplyRoom.IsFreeAgainThough*           | what a device asked the dead after device 0 knew keeps its room
 first_fini_closes            | unit         | GlobalRuntime.LivesFrom*               | the first fini of several closes the global runtime
 forget_behind_backlog        | unit         | LaneOutcomes.WhoIsBehind*              | who is behind the backlog of its own batch is never told
 forget_departure             | unit         | Network.SignalsOnce*                   | a packet that comes back ends no operation

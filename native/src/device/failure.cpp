@@ -119,8 +119,9 @@ void Device::fail_channel(Channel& channel, RankState state) {
     }
     backlog_.erase(queue);
   }
-  if (index_ == 0) runtime_.forget_replies(rank);
-  // By every device: one that felt the death later may have posted a receive since the first one looked.
+  // Both by every device: one that felt the death later may have posted a receive, or reserved room for a reply, since
+  // the first one looked.
+  if (index_ == 0 || !LCI_MUTATED("first_device_forgets_replies")) runtime_.forget_replies(rank);
   fail_receives(rank, code);
   if (index_ == 0) fail_barriers(channel, code);
   if (Lane* owner = lane())
