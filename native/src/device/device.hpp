@@ -386,7 +386,7 @@ class Device {
   SlotTable<Departure> departures_;
   FreeList<PostedReceive> spare_receives_{kSpareEntries};
   FreeList<UnexpectedSend> spare_sends_{kSpareEntries};
-  std::map<uint32_t, std::deque<Queued>> backlog_;  // by rank; data class
+  std::map<uint32_t, std::deque<Queued>> backlog_;  // by rank, and what is of none; data class
   uint64_t backlog_bytes_ = 0;
   std::map<uint64_t, Barrier> barriers_;
   uint64_t next_barrier_ = 0;
