@@ -173,6 +173,7 @@ queue_skip_tag               | stress       | *CompletionQueueStress.EveryStatus
 rank_of_target               | conformance  | C5_* G11_*                             | an arrival names its receiver as its source
 receives_wait_for_credit     | unit         | GraphOperations.AreCancelledThough* HandedOver.ReceivesAnd* | receives, cancels and barriers wait behind what lacks credit
 reclaim_from_living          | unit         | ZeroCopy.PacketsStay*                  | the packets of a rank that is treated as failed go to others while it reads
+refusal_before_ready         | unit         | Engines.FreeingLetsGoOn*               | that an engine ended is told before what it had matched
 refusal_blocks_all           | unit         | Lane.ARankWithoutDemand*               | one refused key holds up the others of its batch
 refusal_ends_later_sends     | unit         | ReopenedPort.IsNotClosedBy*            | that a port closed ends also what was sent after it opened again
 refusal_of_one_only          | unit         | LaneOutcomes.NoPacket*                 | a refusal of a device stops one descriptor only

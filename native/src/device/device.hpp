@@ -266,6 +266,7 @@ class Device {
   const std::byte* packet_of(Channel& channel, uint64_t handle, uint32_t size);
   const std::byte* payload_of(Channel& channel, const SlotHeader& header, uint32_t most);
   void protocol_error(Channel& channel, const char* what, const SlotHeader& header);
+  bool flush_ready(Channel& channel, bool* moved);
   bool flush_control(Channel& channel);
 
   // credit (credit.cpp)
