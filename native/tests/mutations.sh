@@ -88,6 +88,7 @@ forget_behind_backlog        | unit         | LaneOutcomes.WhoIsBehind*         
 forget_departure             | unit         | Network.SignalsOnce*                   | a packet that comes back ends no operation
 forget_discards              | conformance  | X13_*Lanes*                            | what a closed inbox throws away is not counted
 forget_left_behind           | unit         | PeerFailure.WhatTheDeadLeftBehind*     | what the dead announced is not counted while it waits for room
+forget_matched               | unit         | LaneReceive.ThatIsMatched*             | a lane that goes leaves the senders of what it had matched waiting
 forget_refused               | unit         | Lane.ARefusedSender*                   | a sender is told of room when there is none
 forget_stored_request        | unit         | ReplyRoom.IsFreeAgainWhenStored*       | a request that was stored and discarded keeps its room
 free_under_delivery          | unit         | ObjectLifetime.Freeing*                | an object goes while an arrival is handed to it

@@ -219,11 +219,12 @@ void Device::forget(const Lane& gone) {
   receives_.for_each([&](uint64_t id, ReceiveContext& context) {
     if (context.target.lane != &gone) return;
     forget(context.target);
-    if (!context.is_get) {
+    if (!context.is_get && LCI_MUTATED("forget_matched")) {
       receives_.remove(id);
       return;
     }
-    // The peer goes on sending: the place is kept, without the buffer and the signal of who has gone.
+    // The peer goes on sending, or waits to be told that it may: the place is kept, without the buffer and the signal
+    // of who has gone.
     context.buffer = nullptr;
     context.capacity = 0;
     context.ranges.clear();
