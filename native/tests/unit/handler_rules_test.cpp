@@ -263,5 +263,39 @@ TEST_F(HandedOver, ReceivesAndBarriersDoNotWaitForCredit) {
   job_.check_ledgers();
 }
 
+// Whether the message or the receive came first. [SS-29]
+TEST_F(HandedOver, ATruncatedReceiveHasTheStatusOfItsMessage) {
+  const std::vector<uint8_t> bytes(100, 1);
+  for (const bool receive_first : {true, false}) {
+    SCOPED_TRACE(receive_first ? "receive first" : "message first");
+    auto send = [&] {
+      lci_descriptor op{};
+      op.op = LCI_OP_SEND;
+      op.flags = LCI_FLAG_BUFFER;
+      op.policy = LCI_POLICY_TAG;
+      op.tag = kTag;
+      op.size = static_cast<uint32_t>(bytes.size());
+      op.u.ref.address = reinterpret_cast<uint64_t>(bytes.data());
+      ASSERT_EQ(LCI_DONE, lci_post(job_.device(1), &op, nullptr, nullptr)) << lci_last_error();
+      job_.settle();
+    };
+    if (!receive_first) send();
+    call([&](const lci_status&) {
+      lci_descriptor op = receive(LCI_ANY_SOURCE, 41);
+      EXPECT_EQ(LCI_POSTED_BACKLOG, lci_post(job_.device(0), &op, ended_, nullptr)) << lci_last_error();
+    });
+    if (receive_first) send();
+    lci_status status{};
+    ASSERT_EQ(LCI_DONE, lci_queue_pop(ended_, &status));
+    EXPECT_EQ(LCI_ERR_TRUNCATED, status.code);
+    EXPECT_EQ(1u, status.rank);
+    EXPECT_EQ(kTag, status.tag);
+    EXPECT_EQ(bytes.size(), status.size);
+    EXPECT_EQ(&word_, status.buffer);
+    EXPECT_EQ(41u, status.user_context);
+  }
+  job_.check_ledgers();
+}
+
 }  // namespace
 }  // namespace lci_test

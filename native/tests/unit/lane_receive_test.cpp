@@ -39,6 +39,28 @@ class LaneReceive : public testing::Test {
   std::unique_ptr<LaneDriver> lane_ = std::make_unique<LaneDriver>(job_, 0);
 };
 
+// Its record has all that one has that was posted before its message. [SS-29]
+TEST_F(LaneReceive, ThatIsTruncatedAtOnceHasARecord) {
+  send(100);
+  std::vector<uint8_t> buffer(8);
+  const lci_descriptor& op = receive(buffer);
+  lane_->enter();
+  EXPECT_EQ(LCI_POSTED, op.outcome);
+  uint32_t records = 0;
+  lane_->read([&](const lci_record& record) {
+    if (record.kind != LCI_RECORD_OP) return;
+    ++records;
+    EXPECT_EQ(LCI_ERR_TRUNCATED, record.code);
+    EXPECT_EQ(1u, record.rank);
+    EXPECT_EQ(kTag, record.tag);
+    EXPECT_EQ(100u, record.size);
+    EXPECT_EQ(41u, record.context);
+  });
+  EXPECT_EQ(1u, records);
+  lane_.reset();
+  job_.check_ledgers();
+}
+
 // The sender has not been told yet that it may begin: it is told, and what it sends is dropped.
 // Mutation: forget_matched.
 TEST_F(LaneReceive, ThatIsMatchedWhenTheLaneGoesEndsAtItsSender) {
