@@ -82,11 +82,13 @@ error_ends_batch             | unit         | Lane.EveryDescriptor* LaneOutcomes
 errors_end_barriers          | unit         | HostileNonsense.ALieAbout*             | who ends a barrier for a lie leaves those in it who cannot know
 exception_crosses            | unit         | Handler.Exceptions* CustomObject.Exceptions* *HandlerRules.Exceptions* | an exception of a handler goes through the core
 fail_silently                | multiprocess | Job.ARankThatCannot*                   | a rank that cannot join after all does not say so
+first_device_forgets_replies | unit         | ReplyRoom.IsFreeAgainThough*           | what a device asked the dead after device 0 knew keeps its room
 first_fini_closes            | unit         | GlobalRuntime.LivesFrom*               | the first fini of several closes the global runtime
 forget_behind_backlog        | unit         | LaneOutcomes.WhoIsBehind*              | who is behind the backlog of its own batch is never told
 forget_departure             | unit         | Network.SignalsOnce*                   | a packet that comes back ends no operation
 forget_discards              | conformance  | X13_*Lanes*                            | what a closed inbox throws away is not counted
 forget_left_behind           | unit         | PeerFailure.WhatTheDeadLeftBehind*     | what the dead announced is not counted while it waits for room
+forget_matched               | unit         | LaneReceive.ThatIsMatched*             | a lane that goes leaves the senders of what it had matched waiting
 forget_refused               | unit         | Lane.ARefusedSender*                   | a sender is told of room when there is none
 forget_stored_request        | unit         | ReplyRoom.IsFreeAgainWhenStored*       | a request that was stored and discarded keeps its room
 free_under_delivery          | unit         | ObjectLifetime.Freeing*                | an object goes while an arrival is handed to it
@@ -170,7 +172,9 @@ put_packet_twice             | unit         | UserPackets.MisuseIsRefused       
 queue_overwrite              | unit         | ArrayQueue.Overflow*                   | a full queue loses its oldest status
 queue_skip_tag               | stress       | *CompletionQueueStress.EveryStatus*    | a pop takes a cell that is not filled yet
 rank_of_target               | conformance  | C5_* G11_*                             | an arrival names its receiver as its source
+receives_wait_for_credit     | unit         | GraphOperations.AreCancelledThough* HandedOver.ReceivesAnd* | receives, cancels and barriers wait behind what lacks credit
 reclaim_from_living          | unit         | ZeroCopy.PacketsStay*                  | the packets of a rank that is treated as failed go to others while it reads
+refusal_before_ready         | unit         | Engines.FreeingLetsGoOn*               | that an engine ended is told before what it had matched
 refusal_blocks_all           | unit         | Lane.ARankWithoutDemand*               | one refused key holds up the others of its batch
 refusal_ends_later_sends     | unit         | ReopenedPort.IsNotClosedBy*            | that a port closed ends also what was sent after it opened again
 refusal_of_one_only          | unit         | LaneOutcomes.NoPacket*                 | a refusal of a device stops one descriptor only

@@ -656,7 +656,10 @@ enum {
   /** `address` is memory that stays valid until done or the signal. */
   LCI_FLAG_BUFFER = 2,
   LCI_FLAG_PAYLOAD_MASK = 3,
-  /** Signal even if finished at once: done becomes posted (allow_done = false). [C8, SS-9] */
+  /**
+   * Signal even if finished at once: done becomes posted (allow_done = false), and so does the LCI_ERR_TRUNCATED of a
+   * receive whose message was there: its signal has rank, tag and size. [C8, SS-9]
+   */
   LCI_FLAG_SIGNAL = 4,
   /** Do not answer retry: use the backlog; LCI_ERR_EXHAUSTED at its bound (allow_retry = false). [X9] */
   LCI_FLAG_NO_RETRY = 8,

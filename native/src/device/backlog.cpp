@@ -9,6 +9,19 @@
 #include "runtime/runtime.hpp"
 
 namespace lci {
+namespace {
+
+/// Queues of the backlog for what is of no rank: it needs no credit, and must not wait behind what does.
+constexpr uint32_t kReceives = UINT32_MAX, kBarriers = UINT32_MAX - 1;
+
+/// The queue that an operation waits in. A cancel stays behind its receive.
+uint32_t queue_of(const lci_descriptor& op) {
+  if (LCI_MUTATED("receives_wait_for_credit")) return op.rank;
+  if (op.op == LCI_OP_RECV || op.op == LCI_OP_CANCEL) return kReceives;
+  return op.op == LCI_OP_BARRIER ? kBarriers : op.rank;
+}
+
+}  // namespace
 
 /// Payload bytes that the backlog copies; others stay where the user has them until the signal.
 uint32_t Device::bytes_to_keep(const lci_descriptor& op) const {
@@ -19,7 +32,7 @@ uint32_t Device::bytes_to_keep(const lci_descriptor& op) const {
 
 int Device::to_backlog(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
   const Attributes& attributes = runtime_.attributes();
-  const auto queue = backlog_.find(op.rank);
+  const auto queue = backlog_.find(queue_of(op));
   const size_t waiting = queue == backlog_.end() ? 0 : queue->second.size();
   const uint64_t bytes = bytes_to_keep(op);
   if (waiting >= attributes.backlog_messages + (LCI_MUTATED("backlog_bound_missed") ? 1 : 0) ||
@@ -126,7 +139,7 @@ Queued Device::keep(const lci_descriptor& op, const void* inline_payload, const 
 
 void Device::enter_backlog(Queued queued) {
   backlog_bytes_ += queued.payload.size();
-  auto& queue = backlog_[queued.op.rank];
+  auto& queue = backlog_[queue_of(queued.op)];
   const bool first = is_reply(queued.op) || LCI_MUTATED("backlog_out_of_order");
   queue.insert(first ? queue.begin() : queue.end(), std::move(queued));
   counters.add(Metric::backlog_push);

@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control traffic that waits for room in the control ring. It is never refused: each kind waits in a list that lies in
 // what it belongs to, so nothing is allocated for it. [X1]
+#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {
+
+/// Tells senders of large messages that there is a place for them. False: there is no room for all.
+bool Device::flush_ready(Channel& channel, bool* moved) {
+  while (!channel.queued_ready.empty()) {
+    const uint64_t id = channel.queued_ready.back();
+    if (ReceiveContext* context = receives_.find(id)) {
+      const SlotHeader header{Message::kReady, 0, 0, 0, 0, id, context->sender};
+      if (!emit_control(channel, header)) return false;
+      context->ready_sent = true;
+    }
+    channel.queued_ready.pop_back();
+    *moved = true;
+  }
+  return true;
+}
 
 bool Device::flush_control(Channel& channel) {
   bool moved = false;
   while (InKey* key = channel.queued_control) {
     bool all = true;
     if (key->refuse != 0) {
+      // What an engine has matched goes on when it is freed: a refusal ends what its sender has not been told of.
+      const bool engine = (key->number & kEngineTarget) && !LCI_MUTATED("refusal_before_ready");
+      if (engine && !flush_ready(channel, &moved)) return moved;
       const SlotHeader header{Message::kRefuse, 0, key->number, 0, key->refuse, key->refuse_generation, 0};
       if ((all = emit_control(channel, header))) key->refuse = 0;
     }
@@ -55,16 +74,7 @@ bool Device::flush_control(Channel& channel) {
     counters.add(Metric::returns);
     moved = true;
   }
-  while (!channel.queued_ready.empty()) {
-    const uint64_t id = channel.queued_ready.back();
-    if (ReceiveContext* context = receives_.find(id)) {
-      const SlotHeader header{Message::kReady, 0, 0, 0, 0, id, context->sender};
-      if (!emit_control(channel, header)) return moved;
-      context->ready_sent = true;
-    }
-    channel.queued_ready.pop_back();
-    moved = true;
-  }
+  if (!flush_ready(channel, &moved)) return moved;
   while (!channel.withdrawals.empty()) {
     const auto [receiver, code] = channel.withdrawals.back();
     if (!emit_control(channel, {Message::kWithdraw, 0, 0, 0, static_cast<uint32_t>(code), receiver, 0})) return moved;

@@ -266,6 +266,7 @@ class Device {
   const std::byte* packet_of(Channel& channel, uint64_t handle, uint32_t size);
   const std::byte* payload_of(Channel& channel, const SlotHeader& header, uint32_t most);
   void protocol_error(Channel& channel, const char* what, const SlotHeader& header);
+  bool flush_ready(Channel& channel, bool* moved);
   bool flush_control(Channel& channel);
 
   // credit (credit.cpp)
@@ -386,7 +387,7 @@ class Device {
   SlotTable<Departure> departures_;
   FreeList<PostedReceive> spare_receives_{kSpareEntries};
   FreeList<UnexpectedSend> spare_sends_{kSpareEntries};
-  std::map<uint32_t, std::deque<Queued>> backlog_;  // by rank; data class
+  std::map<uint32_t, std::deque<Queued>> backlog_;  // by rank, and what is of none; data class
   uint64_t backlog_bytes_ = 0;
   std::map<uint64_t, Barrier> barriers_;
   uint64_t next_barrier_ = 0;

@@ -119,8 +119,9 @@ void Device::fail_channel(Channel& channel, RankState state) {
     }
     backlog_.erase(queue);
   }
-  // By every device: one that felt the death later may have posted a request or a receive since the first one looked.
-  runtime_.forget_replies(rank);
+  // Both by every device: one that felt the death later may have posted a receive, or reserved room for a reply, since
+  // the first one looked.
+  if (index_ == 0 || !LCI_MUTATED("first_device_forgets_replies")) runtime_.forget_replies(rank);
   fail_receives(rank, code);
   if (index_ == 0) fail_barriers(channel, code);
   if (Lane* owner = lane())
@@ -218,11 +219,12 @@ void Device::forget(const Lane& gone) {
   receives_.for_each([&](uint64_t id, ReceiveContext& context) {
     if (context.target.lane != &gone) return;
     forget(context.target);
-    if (!context.is_get) {
+    if (!context.is_get && LCI_MUTATED("forget_matched")) {
       receives_.remove(id);
       return;
     }
-    // The peer goes on sending: the place is kept, without the buffer and the signal of who has gone.
+    // The peer goes on sending, or waits to be told that it may: the place is kept, without the buffer and the signal
+    // of who has gone.
     context.buffer = nullptr;
     context.capacity = 0;
     context.ranges.clear();

@@ -85,6 +85,8 @@ int Device::attempt(const lci_descriptor& op, const void* inline_payload, const 
     case LCI_OP_RECV:
       code = check(op);
       if (code == LCI_DONE) code = post_receive(op, target, done);
+      // Has ended, too: `done` has whose message it was, and how long, which is signalled below.
+      if (code == LCI_ERR_TRUNCATED && (op.flags & LCI_FLAG_SIGNAL)) code = LCI_DONE;
       break;
     case LCI_OP_BARRIER:
       code = post_barrier(target);

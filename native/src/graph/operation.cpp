@@ -54,7 +54,7 @@ int GraphOperation::post_to_lane(lci_status* done) {
 void GraphOperation::cancel() {
   lci_descriptor cancel{};
   cancel.op = LCI_OP_CANCEL;
-  cancel.rank = entries_[0].rank;  // behind the receive, if that still waits in the backlog
+  cancel.rank = entries_[0].rank;
   cancel.port = entries_[0].port;
   cancel.tag = entries_[0].user_context;
   device_.hand_over(cancel, nullptr, {&graph_, lane_, cancel.tag});

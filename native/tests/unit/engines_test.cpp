@@ -259,6 +259,40 @@ TEST(Engines, FreeingEndsWhatIsUnmatched) {
   }
 }
 
+// What is matched goes on, though its sender has not been told of the match yet. Mutation: refusal_before_ready.
+// Proves: SS-18
+TEST(Engines, FreeingLetsGoOnWhatIsMatched) {
+  for (const bool again : {false, true}) {  // created again before anybody heard of the end
+    SCOPED_TRACE(again ? "created again" : "freed");
+    Job job(2);
+    create_everywhere(job, 2, LCI_ENGINE_MAP);
+    lci_comp* sent = make_queue(job.runtime(0));
+    lci_comp* received = make_queue(job.runtime(1));
+    const auto payload = pattern(kLong, 1);
+    std::vector<uint8_t> buffer(kLong);
+    for (const uint64_t tag : {7, 8}) {
+      ASSERT_EQ(LCI_POSTED,
+                post_until_taken(job, 0, operation(LCI_OP_SEND, 1, 2, tag, payload.data(), kLong, tag), sent));
+    }
+    job.settle();
+    ASSERT_EQ(LCI_POSTED,
+              post_until_taken(job, 1, operation(LCI_OP_RECV, 0, 2, 7, buffer.data(), kLong, 41), received));
+    ASSERT_EQ(LCI_DONE, lci_engine_free(job.runtime(1), 2)) << lci_last_error();
+    if (again) {
+      ASSERT_EQ(LCI_DONE, lci_engine_create(job.runtime(1), 2, LCI_ENGINE_MAP, nullptr, nullptr)) << lci_last_error();
+    }
+    lci_status status{};
+    ASSERT_TRUE(pop(job, received, &status));
+    EXPECT_EQ(LCI_DONE, status.code);
+    EXPECT_EQ(payload, buffer);
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(pop(job, sent, &status));
+      EXPECT_EQ(status.user_context == 7 ? LCI_DONE : LCI_ERR_PORT_CLOSED, status.code) << status.user_context;
+    }
+    job.check_ledgers();
+  }
+}
+
 TEST(Engines, LimitsAreChecked) {
   Job job(1);
   lci_runtime* runtime = job.runtime(0);

@@ -297,6 +297,33 @@ TEST(GraphOperations, CancelsNobodyElsesReceives) {
   }
 }
 
+// Nor does the cancel wait for the credit that other operations to that rank wait for.
+// Mutation: receives_wait_for_credit.
+TEST(GraphOperations, AreCancelledThoughTheBacklogIsBlocked) {
+  Job job(2);
+  uint64_t word = 0;
+  {
+    GraphUnderTest graph(job.runtime(0));
+    graph.chain(graph.operation(job.device(0), receive_from(1, 9, &word, 8)));
+    for (const int code : {LCI_DONE, LCI_DONE_BACKLOG}) {  // to a port that is not open: the first one is announced
+      lci_descriptor op = send_to(1, 0, &word, 8);
+      op.op = LCI_OP_AM;
+      op.port = 5;
+      op.flags |= LCI_FLAG_NO_RETRY;
+      ASSERT_EQ(code, lci_post(job.device(0), &op, nullptr, nullptr)) << lci_last_error();
+    }
+    graph.start();
+    EXPECT_EQ(LCI_DONE, lci_graph_cancel(graph.handle()));
+    for (int i = 0; i < 100; ++i) job.progress();
+    EXPECT_EQ(LCI_ERR_CANCELLED, graph.test());
+    lci_comp* counter = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_counter_create(job.runtime(1), &counter));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", counter, 0, 0));
+    progress_until(job, [&] { return graph.test() != LCI_RETRY && lci_counter_get(counter) == 2; });
+  }
+  job.check_ledgers();
+}
+
 // [L] A peer's death ends the runs that depend on it, directly or by a rank that gave up: nobody hangs.
 TEST(GraphOperations, APeersDeathEndsTheRun) {
   for (uint32_t entered = 0; entered < 2; ++entered) {

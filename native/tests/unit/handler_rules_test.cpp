@@ -3,6 +3,7 @@
 // Mutation that must make this file fail: signal_context_off.
 #include <functional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "support/job.hpp"
@@ -193,6 +194,107 @@ TEST_P(HandlerRules, FreeingWhatIsInUseIsRefused) {
   trigger(1);
   EXPECT_EQ(LCI_ERR_BUSY, freed);
   EXPECT_EQ(1u, lci_queue_length(queue));
+}
+
+/// What a handler of rank 0 leaves to the device, since it is called within a post.
+class HandedOver : public testing::Test {
+ protected:
+  HandedOver() { EXPECT_EQ(LCI_DONE, lci_handler_create(job_.runtime(0), run_handler, &action_, &handler_)); }
+  void call(Action action) {
+    action_ = std::move(action);
+    ASSERT_EQ(LCI_POSTED, lci_post_recv(job_.device(0), 1, kTag + 1, nullptr, 0, handler_, 99, nullptr));
+    ASSERT_EQ(LCI_DONE, lci_post_cancel(job_.device(0), 99)) << lci_last_error();
+    job_.settle();
+  }
+  lci_descriptor receive(uint32_t rank, uint64_t context) {
+    lci_descriptor op{};
+    op.op = LCI_OP_RECV;
+    op.flags = LCI_FLAG_BUFFER | LCI_FLAG_NO_RETRY;
+    op.rank = rank;
+    op.tag = kTag;
+    op.size = sizeof word_;
+    op.user_context = context;
+    op.u.ref.address = reinterpret_cast<uint64_t>(&word_);
+    return op;
+  }
+
+  static constexpr uint64_t kTag = 7;
+  uint64_t word_ = 0;
+  Action action_;
+  Job job_{2};
+  lci_comp* handler_ = nullptr;
+  lci_comp* ended_ = make_queue(job_.runtime(0));
+};
+
+// Both are free of credit, also when what is before them in the backlog is not. Mutation: receives_wait_for_credit.
+// Proves: H13
+TEST_F(HandedOver, ReceivesAndBarriersDoNotWaitForCredit) {
+  for (const uint32_t rank : {0u, 1u}) {
+    for (const int code : {LCI_DONE, LCI_DONE_BACKLOG}) {  // to a port that is not open: the first one is announced
+      lci_descriptor op{};
+      op.op = LCI_OP_AM;
+      op.flags = LCI_FLAG_NO_RETRY;
+      op.rank = rank;
+      op.port = kOther;
+      op.size = 8;
+      ASSERT_EQ(code, lci_post(job_.device(0), &op, nullptr, nullptr)) << lci_last_error();
+    }
+  }
+  call([&](const lci_status&) {
+    lci_descriptor received = receive(1, 1), barrier{};
+    barrier.op = LCI_OP_BARRIER;
+    barrier.flags = LCI_FLAG_NO_RETRY;
+    barrier.user_context = 2;
+    EXPECT_EQ(LCI_POSTED_BACKLOG, lci_post(job_.device(0), &received, ended_, nullptr)) << lci_last_error();
+    EXPECT_EQ(LCI_POSTED_BACKLOG, lci_post(job_.device(0), &barrier, ended_, nullptr)) << lci_last_error();
+  });
+  const uint64_t value = 5;
+  ASSERT_EQ(LCI_DONE, lci_post_send(job_.device(1), 0, kTag, &value, sizeof value, nullptr, 0)) << lci_last_error();
+  ASSERT_EQ(LCI_POSTED, lci_post_barrier(job_.device(1), make_queue(job_.runtime(1)), 0)) << lci_last_error();
+  job_.settle();
+  EXPECT_EQ(2u, lci_queue_length(ended_));
+  EXPECT_EQ(value, word_);
+  EXPECT_EQ(2u, job_.counter(0, "backlog_depth"));
+  for (const uint32_t rank : {0u, 1u}) {
+    lci_comp* counter = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_counter_create(job_.runtime(rank), &counter));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job_.runtime(rank), kOther, "", counter, 0, 0));
+  }
+  job_.check_ledgers();
+}
+
+// Whether the message or the receive came first. [SS-29]
+TEST_F(HandedOver, ATruncatedReceiveHasTheStatusOfItsMessage) {
+  const std::vector<uint8_t> bytes(100, 1);
+  for (const bool receive_first : {true, false}) {
+    SCOPED_TRACE(receive_first ? "receive first" : "message first");
+    auto send = [&] {
+      lci_descriptor op{};
+      op.op = LCI_OP_SEND;
+      op.flags = LCI_FLAG_BUFFER;
+      op.policy = LCI_POLICY_TAG;
+      op.tag = kTag;
+      op.size = static_cast<uint32_t>(bytes.size());
+      op.u.ref.address = reinterpret_cast<uint64_t>(bytes.data());
+      ASSERT_EQ(LCI_DONE, lci_post(job_.device(1), &op, nullptr, nullptr)) << lci_last_error();
+      job_.settle();
+    };
+    if (!receive_first) send();
+    call([&](const lci_status&) {
+      lci_descriptor op = receive(LCI_ANY_SOURCE, 41);
+      EXPECT_EQ(LCI_POSTED_BACKLOG, lci_post(job_.device(0), &op, ended_, nullptr)) << lci_last_error();
+    });
+    if (receive_first) send();
+    lci_status status{};
+    ASSERT_EQ(LCI_DONE, lci_queue_pop(ended_, &status));
+    EXPECT_EQ(LCI_ERR_TRUNCATED, status.code);
+    EXPECT_EQ(1u, status.rank);
+    EXPECT_EQ(kTag, status.tag);
+    EXPECT_EQ(bytes.size(), status.size);
+    EXPECT_EQ(&word_, status.buffer);
+    EXPECT_EQ(41u, status.user_context);
+  }
+  job_.check_ledgers();
 }
 
 }  // namespace
