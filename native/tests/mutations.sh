@@ -120,6 +120,7 @@ keep_region_key              | unit         | RemoteMemory.AHandleOpens*        
 keep_released                | unit         | KeptMessages.StayWhere*                | a message that its loop released stays charged
 keep_synchronized_arrival    | unit         | LaneSynchronizer.FiresFor*             | what comes to a synchronizer of a lane keeps its room
 keep_taken_block             | unit         | KeptBlocks.TheLast*                    | a block that was handed out is handed out again
+kind_of_next_opening         | stress       | ReopenedKindStress.*                   | an arrival is delivered as the next opening of its port wants it
 lane_lets_all_in             | unit         | Lane.LetsNobodyIn*                     | two threads are inside a lane
 lcrq_lose_at_close           | unit         | Lcrq.Grows*                            | the status that finds its ring closed is lost
 leak_packet                  | unit         | ActiveMessage.Carries*                 | packets that come back do not reach the pool
@@ -182,6 +183,7 @@ remote_room_untold           | unit         | PutGetBounds.ALaneHears*          
 rendezvous_is_done           | unit         | SendReceive.EverySize*                 | a large send is answered with done before it was sent
 rendezvous_is_done           | conformance  | C1_EveryRowByEveryFormAndOption SS59_* |
 rendezvous_on_wrong_device   | conformance  | SS17_*                                 | a receive answers a large send over its own device
+reopening_is_blamed          | stress       | ReopenedKindStress.*                   | a sender is blamed for what its port takes since it opened anew
 reopening_untold             | unit         | ReopenedPort.IsNotClosedBy*            | who was refused does not hear that the port is open again
 reply_needs_credit           | conformance  | X10_EchoesThrough*                     | replies wait for credit
 reply_without_room           | unit         | ReplyRoom.IsReservedForEach*           | a request leaves although there is no room for its reply

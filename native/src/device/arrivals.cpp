@@ -192,14 +192,23 @@ bool Device::handle_message(Channel& channel, const SlotHeader& header, const Pa
   }
   Target& target = *key->target;
   if (am && (header.flags & kFlagReply)) return handle_reply(channel, *key, header, payload, request);
-  if (!target.is_open() || target.generation.load(std::memory_order_relaxed) != header.aux) {
-    if (LCI_MUTATED("error_breaks_channel")) channel.broken = true;
+  const auto has_closed = [&] {
+    return !target.is_open() || target.generation.load(std::memory_order_relaxed) != header.aux;
+  };
+  const auto discard = [&] {
     counters.add(Metric::discarded);  // sent before the sender learned that the port closed
     decline_reply(channel, request);
     return false;
+  };
+  if (has_closed()) {
+    if (LCI_MUTATED("error_breaks_channel")) channel.broken = true;
+    return discard();
   }
   const bool credited = header.flags & kFlagCredited;
-  if (credited ? !spend_lease(*key, header, header.size) : target.credited.load(std::memory_order_relaxed)) {
+  if (LCI_MUTATED("reopening_is_blamed")) sched_yield();
+  if (credited ? !spend_lease(*key, header, header.size) : target.credited.load(std::memory_order_acquire)) {
+    // What takes credit now may be the next opening, on an object of another kind.
+    if (!credited && has_closed() && !LCI_MUTATED("reopening_is_blamed")) return discard();
     protocol_error(channel, "more messages than were granted", header);
     return false;
   }
