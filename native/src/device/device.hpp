@@ -242,6 +242,7 @@ class Device {
   bool alone() const;
 
   // one pass (progress.cpp, accept.cpp, arrivals.cpp, delivery.cpp, packet_return.cpp, control.cpp)
+  void room_came();
   void end_patience();
   bool drain_control(Channel& channel);
   void make_busy(Channel& channel);
