@@ -96,6 +96,7 @@ graph_drop_edge              | stress       | GraphStress.RandomGraphs          
 graph_end_early              | unit         | Graph.WaitsForNodesWithout*            | a run ends while nodes without a path to END are at work
 graph_ends_twice             | unit         | Graph.SignalsItsCompletion*            | a run signals its end twice
 graph_fire_twice             | unit         | Graph.RunsRandomGraphs                 | a node runs twice
+graph_fires_in_handler       | unit         | Graph.StartedByAHandler*               | a graph that a handler starts runs inside of the handler
 graph_host_lost              | unit         | LaneGraph.EndsARun* LaneGraph.Alternates* | the loop is not told of a host node
 graph_keep_receives          | unit         | GraphOperations.AFailureCancels*       | a run that failed waits for receives that nobody will match
 graph_operation_ends_early   | unit         | GraphOperations.ExchangeWith* GraphOperations.Advance* | a posted operation is taken for completed
