@@ -144,6 +144,7 @@ matching_no_lock             | stress       | *MatchingStress*                  
 miss_packets                 | unit         | Lane.ARefusedPacket*                   | who was refused a packet is told of the next one only
 mix_generations              | unit         | Capacity.CreditOf*                     | credit of a port that was closed counts for its next opening
 old_grant_counts             | unit         | ReopenedPort.IsNotClosedBy*            | credit of an earlier opening of a port is taken for that of this one
+packet_back_first            | unit         | NoMemory.OfAReceive*                   | a piece for which there is no memory gives its packet back each time
 packet_loses_byte            | conformance  | G2_*                                   | the last byte is not copied to the packet
 packets_to_the_tail          | unit         | PacketReturn.WhatCarriedMuch*          | a packet that carried much goes where the others go
 park_never_sleeps            | stress       | Idle.SilentLoopsPark                   | a loop with nothing to do does not sleep

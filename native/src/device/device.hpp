@@ -326,7 +326,7 @@ class Device {
   void add_receive_context(std::unique_ptr<ReceiveContext> context);
   bool take_handed();
   void handle_ready(Channel& channel, const SlotHeader& header);
-  bool handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes);
+  void handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes);
   void finish_receive_context(uint64_t id, int code);
   void end_arrival(const ReceiveContext& context, int code);
   bool has_uncredited_room(const Channel& channel, uint32_t size) const;
