@@ -98,6 +98,7 @@ graph_drop_edge              | stress       | GraphStress.RandomGraphs          
 graph_end_early              | unit         | Graph.WaitsForNodesWithout*            | a run ends while nodes without a path to END are at work
 graph_ends_twice             | unit         | Graph.SignalsItsCompletion*            | a run signals its end twice
 graph_fire_twice             | unit         | Graph.RunsRandomGraphs                 | a node runs twice
+graph_fires_in_handler       | unit         | Graph.StartedByAHandler*               | a graph that a handler starts runs inside of the handler
 graph_host_lost              | unit         | LaneGraph.EndsARun* LaneGraph.Alternates* | the loop is not told of a host node
 graph_keep_receives          | unit         | GraphOperations.AFailureCancels*       | a run that failed waits for receives that nobody will match
 graph_operation_ends_early   | unit         | GraphOperations.ExchangeWith* GraphOperations.Advance* | a posted operation is taken for completed
@@ -122,7 +123,9 @@ keep_region_key              | unit         | RemoteMemory.AHandleOpens*        
 keep_released                | unit         | KeptMessages.StayWhere*                | a message that its loop released stays charged
 keep_synchronized_arrival    | unit         | LaneSynchronizer.FiresFor*             | what comes to a synchronizer of a lane keeps its room
 keep_taken_block             | unit         | KeptBlocks.TheLast*                    | a block that was handed out is handed out again
+kind_of_next_opening         | stress       | ReopenedKindStress.*                   | an arrival is delivered as the next opening of its port wants it
 lane_lets_all_in             | unit         | Lane.LetsNobodyIn*                     | two threads are inside a lane
+late_room_untold             | unit         | PutGetBounds.ALaneHearsThatItsBacklog* | the backlog sleeps although there is room again since this pass looked at it
 lcrq_lose_at_close           | unit         | Lcrq.Grows*                            | the status that finds its ring closed is lost
 leak_packet                  | unit         | ActiveMessage.Carries*                 | packets that come back do not reach the pool
 leak_packet                  | conformance  | X6_*                                   |
@@ -143,6 +146,7 @@ matching_no_lock             | stress       | *MatchingStress*                  
 miss_packets                 | unit         | Lane.ARefusedPacket*                   | who was refused a packet is told of the next one only
 mix_generations              | unit         | Capacity.CreditOf*                     | credit of a port that was closed counts for its next opening
 old_grant_counts             | unit         | ReopenedPort.IsNotClosedBy*            | credit of an earlier opening of a port is taken for that of this one
+packet_back_first            | unit         | NoMemory.OfAReceive*                   | a piece for which there is no memory gives its packet back each time
 packet_loses_byte            | conformance  | G2_*                                   | the last byte is not copied to the packet
 packets_to_the_tail          | unit         | PacketReturn.WhatCarriedMuch*          | a packet that carried much goes where the others go
 park_never_sleeps            | stress       | Idle.SilentLoopsPark                   | a loop with nothing to do does not sleep
@@ -186,6 +190,7 @@ remote_room_untold           | unit         | PutGetBounds.ALaneHears*          
 rendezvous_is_done           | unit         | SendReceive.EverySize*                 | a large send is answered with done before it was sent
 rendezvous_is_done           | conformance  | C1_EveryRowByEveryFormAndOption SS59_* |
 rendezvous_on_wrong_device   | conformance  | SS17_*                                 | a receive answers a large send over its own device
+reopening_is_blamed          | stress       | ReopenedKindStress.*                   | a sender is blamed for what its port takes since it opened anew
 reopening_untold             | unit         | ReopenedPort.IsNotClosedBy*            | who was refused does not hear that the port is open again
 reply_needs_credit           | conformance  | X10_EchoesThrough*                     | replies wait for credit
 reply_without_room           | unit         | ReplyRoom.IsReservedForEach*           | a request leaves although there is no room for its reply

@@ -935,8 +935,9 @@ LCI_API int lci_graph_test(lci_graph* graph, lci_status* out);
 /** Ends the run under way with LCI_ERR_CANCELLED, as a failure of a node would; LCI_RETRY if there is none. */
 LCI_API int lci_graph_cancel(lci_graph* graph);
 /**
- * Completes a function node that answers, or has answered, posted. Any thread, handlers included. A signal that nobody
- * waits for is LCI_ERR_OVERRUN and changes nothing. [E14, SS-48]
+ * Completes a function node that answers, or has answered, posted. Any thread, handlers included: there the nodes after
+ * it fire when the handler has returned. A signal that nobody waits for is LCI_ERR_OVERRUN and changes nothing. [E14,
+ * SS-48]
  * @param status null: done. An error ends the run; its user_context is ignored.
  */
 LCI_API int lci_graph_mark_complete(lci_graph* graph, lci_node node, const lci_status* status);

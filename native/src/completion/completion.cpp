@@ -9,7 +9,10 @@
 namespace lci {
 namespace {
 
-thread_local uint32_t signal_depth = 0;
+/// One word says both, so that the end of a handler looks at nothing else.
+constexpr uint32_t kInside = 2, kAtEnd = 1;
+thread_local uint32_t signal_depth = 0;  // kInside for each scope; kAtEnd: there is something to do after the last one
+thread_local void (*to_do_at_end)() = nullptr;
 
 }  // namespace
 
@@ -48,10 +51,17 @@ int check_outside_handlers(const char* operation) {
 }
 
 SignalContext::SignalContext() {
-  ++signal_depth;
+  signal_depth += kInside;
 }
 SignalContext::~SignalContext() {
-  --signal_depth;
+  signal_depth -= kInside;
+  if (signal_depth != kAtEnd) return;
+  signal_depth = 0;
+  to_do_at_end();
+}
+void SignalContext::at_end(void (*function)()) {
+  to_do_at_end = function;
+  signal_depth |= kAtEnd;
 }
 
 }  // namespace lci

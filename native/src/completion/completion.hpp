@@ -84,7 +84,10 @@ int check_outside_handlers(const char* operation);
 class SignalContext {
  public:
   SignalContext();
+  /// That of the outermost one calls what was given to at_end().
   ~SignalContext();
+  /// Inside one: @p function, always the same, is called once when the thread is inside none any more.
+  static void at_end(void (*function)());
   SignalContext(const SignalContext&) = delete;
   SignalContext& operator=(const SignalContext&) = delete;
 };

@@ -124,6 +124,7 @@ bool Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* p
       }
       *payload_bytes = header.size;
       const auto packet = static_cast<uint32_t>(header.arg);
+      make_room(&channel.packets_back);
       const uint32_t to_lend = header.arg & kInPlace ? 0 : packet;  // what is the sender's own is copied
       if (!handle_message(channel, header, {nullptr, bytes, header.size, false, to_lend})) {
         channel.packets_back.push_back(packet);
@@ -138,7 +139,13 @@ bool Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* p
       *payload_bytes = header.size;
       std::byte offset[8];
       channel.data_in.read_payload(offset, sizeof offset);
-      return handle_chunk(channel, header, offset);
+      make_room(&channel.packets_back);
+      if (LCI_MUTATED("packet_back_first")) channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
+      handle_chunk(channel, header, offset);
+      if (!channel.broken && !LCI_MUTATED("packet_back_first")) {
+        channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
+      }
+      return true;
     }
     case Message::kPutData:
     case Message::kGet: {
@@ -148,7 +155,9 @@ bool Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* p
         handle_get(channel, header, access);
       } else {
         *payload_bytes = header.size;
+        make_room(&channel.packets_back);
         handle_put_data(channel, header, access);
+        if (!channel.broken) channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
       }
       return true;
     }
@@ -192,14 +201,23 @@ bool Device::handle_message(Channel& channel, const SlotHeader& header, const Pa
   }
   Target& target = *key->target;
   if (am && (header.flags & kFlagReply)) return handle_reply(channel, *key, header, payload, request);
-  if (!target.is_open() || target.generation.load(std::memory_order_relaxed) != header.aux) {
-    if (LCI_MUTATED("error_breaks_channel")) channel.broken = true;
+  const auto has_closed = [&] {
+    return !target.is_open() || target.generation.load(std::memory_order_relaxed) != header.aux;
+  };
+  const auto discard = [&] {
     counters.add(Metric::discarded);  // sent before the sender learned that the port closed
     decline_reply(channel, request);
     return false;
+  };
+  if (has_closed()) {
+    if (LCI_MUTATED("error_breaks_channel")) channel.broken = true;
+    return discard();
   }
   const bool credited = header.flags & kFlagCredited;
-  if (credited ? !spend_lease(*key, header, header.size) : target.credited.load(std::memory_order_relaxed)) {
+  if (LCI_MUTATED("reopening_is_blamed")) sched_yield();
+  if (credited ? !spend_lease(*key, header, header.size) : target.credited.load(std::memory_order_acquire)) {
+    // What takes credit now may be the next opening, on an object of another kind.
+    if (!credited && has_closed() && !LCI_MUTATED("reopening_is_blamed")) return discard();
     protocol_error(channel, "more messages than were granted", header);
     return false;
   }

@@ -3,6 +3,8 @@
 // that run over it. Touched only by the owner of the device.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -80,6 +82,12 @@ class KeyTable {
  private:
   std::vector<std::unique_ptr<Key>> ports_, engines_;
 };
+
+/// Room for one more, so that adding it, when what it stands for has happened, cannot fail.
+template <typename T>
+void make_room(std::vector<T>* list) {
+  if (list->size() == list->capacity()) list->reserve(std::max<size_t>(16, 2 * list->size()));
+}
 
 struct Channel {
   Device* device = nullptr;

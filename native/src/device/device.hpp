@@ -242,6 +242,7 @@ class Device {
   bool alone() const;
 
   // one pass (progress.cpp, accept.cpp, arrivals.cpp, delivery.cpp, packet_return.cpp, control.cpp)
+  void room_came();
   void end_patience();
   bool drain_control(Channel& channel);
   void make_busy(Channel& channel);
@@ -326,7 +327,7 @@ class Device {
   void add_receive_context(std::unique_ptr<ReceiveContext> context);
   bool take_handed();
   void handle_ready(Channel& channel, const SlotHeader& header);
-  bool handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes);
+  void handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes);
   void finish_receive_context(uint64_t id, int code);
   void end_arrival(const ReceiveContext& context, int code);
   bool has_uncredited_room(const Channel& channel, uint32_t size) const;

@@ -48,6 +48,7 @@ class Parts {
   void write(uint64_t offset, const std::byte* from, uint64_t size) {
     if (ends_.empty()) {
       uint64_t end = 0;
+      ends_.reserve(parts_.size());  // all or none
       for (const lci_buffer& part : parts_) ends_.push_back(end += part.size);
     }
     auto at = static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());

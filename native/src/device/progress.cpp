@@ -81,22 +81,29 @@ bool Device::progress(Budget& budget) {
     }
     if (channel && channel->wants_remote && channel->may_put_and_get() && !LCI_MUTATED("remote_room_untold")) {
       channel->wants_remote = false;  // their ends may leave no record in a lane
-      ++generation_;
+      room_came();
     }
   }
   if (runtime_.waits_for_packets(index_)) collect_packets();
   if (packets_may_be_there() || (packets_wanted_ && runtime_.chaos())) {
     packets_came_.store(false, std::memory_order_relaxed);
     packets_wanted_ = false;
-    ++generation_;
+    room_came();
   }
   if (reply_room_came_.load(std::memory_order_relaxed) && reply_room_came_.exchange(false, std::memory_order_acquire)) {
-    ++generation_;
+    room_came();
   }
   if (!dry_keys_.empty()) end_patience();
   ring_doorbells();
   if (!moved) counters.add(Metric::progress_idle);
   return moved;
+}
+
+/// Who was refused outside hears of it; the backlog and the streams, which had their turn in this pass, need another.
+void Device::room_came() {
+  ++generation_;
+  if (LCI_MUTATED("late_room_untold")) return;
+  unfinished_ = unfinished_ || !backlog_.empty() || !busy_.empty();
 }
 
 /// Senders that waited for credit long enough may announce.

@@ -2,6 +2,7 @@
 // Messages above the eager limit: announced, answered when the receiver has a place, then streamed through packets.
 // [G4 in the form of DESIGN decision 4; X8]
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/error.hpp"
@@ -306,35 +307,32 @@ void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
   make_busy(channel);
 }
 
-bool Device::handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes) {
+/// The caller gives the packet back. What finds no memory throws, and has changed nothing that counts twice.
+void Device::handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes) {
   uint64_t offset;
   std::memcpy(&offset, offset_bytes, sizeof offset);
   if (LCI_MUTATED("chunks_at_the_start")) offset = 0;
   const std::byte* bytes = payload_of(channel, header, most_of_chunk(true));
-  if (!bytes) {
-    protocol_error(channel, "chunk outside its arena", header);
-    return true;
-  }
-  channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
+  if (!bytes) return protocol_error(channel, "chunk outside its arena", header);
   ReceiveContext* context = receives_.find(header.tag);
   if (!context || context->channel != &channel) {
     counters.add(Metric::discarded);  // ended meanwhile: its port was closed
-    return true;
+    return;
   }
-  if (offset > context->size || header.size > context->size - offset ||
-      header.size > context->size - context->received) {
-    protocol_error(channel, "chunk outside its message", header);
-    return true;
+  const uint64_t left = context->size - context->received;
+  if (offset > context->size || header.size > context->size - offset || header.size > left) {
+    return protocol_error(channel, "chunk outside its message", header);
   }
   if (offset < context->capacity) {
     Parts* const parts = context->parts.empty() ? nullptr : &context->parts;
     fill(context->target, context->buffer, parts, offset, {nullptr, bytes, header.size},
          static_cast<uint32_t>(std::min<uint64_t>(header.size, context->capacity - offset)));
   }
-  context->received += header.size;
-  if (context->received != context->size) return true;
-  if (!context->is_get || !begin_next_part(*context)) finish_receive_context(header.tag, LCI_DONE);
-  return true;
+  if (header.size != left) {
+    context->received += header.size;
+  } else if (!context->is_get || !begin_next_part(*context)) {
+    finish_receive_context(header.tag, LCI_DONE);
+  }
 }
 
 void Device::handle_withdrawal(Channel& channel, const SlotHeader& header) {
@@ -345,11 +343,11 @@ void Device::handle_withdrawal(Channel& channel, const SlotHeader& header) {
 }
 
 void Device::finish_receive_context(uint64_t id, int code) {
-  const auto context = receives_.remove(id);
-  if (context->key) {
-    end_arrival(*context, code);
-    return end_uncredited(*context);
+  if (ReceiveContext& arrival = *receives_.find(id); arrival.key) {
+    end_arrival(arrival, code);  // if there is no memory for it, its last chunk comes again
+    return end_uncredited(*receives_.remove(id));
   }
+  const auto context = receives_.remove(id);
   const uint32_t rank = context->channel->rank;
   if (context->is_get) {
     code = remote_ended(*context->channel, context->signal, code);
@@ -369,8 +367,14 @@ void Device::end_arrival(const ReceiveContext& context, int code) {
   if (code == LCI_DONE && current && port.is_open()) {
     counters.add(Metric::arrivals);
     counters.add(Metric::arrival_bytes, context.size);
-    deliver_request(port, key, context.tag, {nullptr, context.buffer, static_cast<uint32_t>(context.size)},
-                    context.charge_messages, context.charge_bytes, context.buffer, context.request);
+    try {
+      deliver_request(port, key, context.tag, {nullptr, context.buffer, static_cast<uint32_t>(context.size)},
+                      context.charge_messages, context.charge_bytes, context.buffer, context.request);
+    } catch (const std::bad_alloc&) {
+      counters.set(Metric::arrivals, counters.get(Metric::arrivals) - 1);
+      counters.set(Metric::arrival_bytes, counters.get(Metric::arrival_bytes) - context.size);
+      throw;
+    }
     return;
   }
   counters.add(Metric::discarded);

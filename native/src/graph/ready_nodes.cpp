@@ -1,42 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/ready_nodes.hpp"
 
+#include <utility>
+
+#include "base/mutation.hpp"
 #include "graph/graph.hpp"
 
 namespace lci {
 namespace {
 
 thread_local ReadyNodes* of_thread = nullptr;
+thread_local Node* first_left = nullptr;  // of a handler that has not returned
+thread_local Node* last_left = nullptr;
 
 }  // namespace
 
-ReadyNodes::ReadyNodes() : outermost_(of_thread == nullptr) {
-  if (outermost_) of_thread = this;
+ReadyNodes::ReadyNodes() : further_out_(of_thread) {
+  if (!further_out_) of_thread = this;
 }
 
 ReadyNodes::~ReadyNodes() {
-  if (outermost_) of_thread = nullptr;
+  of_thread = further_out_;
 }
 
 void ReadyNodes::add(Node& node) {
   ReadyNodes& list = *of_thread;
   node.next_ready = nullptr;
-  if (list.last_) {
-    list.last_->next_ready = &node;
-  } else {
-    list.first_ = &node;
-  }
+  (list.last_ ? list.last_->next_ready : list.first_) = &node;
   list.last_ = &node;
 }
 
 void ReadyNodes::fire() {
-  if (!outermost_ || !first_) return;
+  if (further_out_ || !first_) return;
+  if (in_signal_context() && !LCI_MUTATED("graph_fires_in_handler")) {
+    (last_left ? last_left->next_ready : first_left) = first_;
+    last_left = last_;
+    return SignalContext::at_end(&fire_left);
+  }
   const SignalContext context;
   while (Node* node = first_) {
     first_ = node->next_ready;
     if (!first_) last_ = nullptr;
     node->graph.fire(*node);
   }
+}
+
+void ReadyNodes::fire_left() {
+  ReadyNodes ready;
+  ready.first_ = std::exchange(first_left, nullptr);
+  ready.last_ = std::exchange(last_left, nullptr);
+  ready.fire();
 }
 
 }  // namespace lci

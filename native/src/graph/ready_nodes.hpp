@@ -9,7 +9,8 @@ namespace lci {
 
 /**
  * The nodes, of any graph, that this thread has to fire. The outermost scope of a thread fires them, one after another,
- * in signal context; inner ones, in functions of nodes and in handlers, only add to its list. So no chain nests.
+ * in signal context; inner ones, in functions of nodes, only add to its list. So no chain nests. One in a handler
+ * leaves its list until the handler has returned.
  */
 class ReadyNodes {
  public:
@@ -19,13 +20,15 @@ class ReadyNodes {
   ReadyNodes& operator=(const ReadyNodes&) = delete;
 
   static void add(Node& node);
-  /// Fires what is listed, unless a scope further out does it.
+  /// Fires what is listed, unless a scope further out does it, or the end of a handler.
   void fire();
 
  private:
+  static void fire_left();
+
   Node* first_ = nullptr;
   Node* last_ = nullptr;
-  bool outermost_;
+  ReadyNodes* const further_out_;  // the outermost scope, if that is another one
 };
 
 }  // namespace lci

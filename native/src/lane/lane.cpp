@@ -160,7 +160,11 @@ bool Lane::progress() {
   bool moved = false;
   const uint32_t count = device_count();
   for (uint32_t i = 0; i < count; ++i) moved |= devices_[(rotate_device_ + i) % count]->progress(budget);
-  if (count > 1) rotate_device_ = (rotate_device_ + 1) % count;
+  if (count > 1) {
+    // What came to a later one may have let a graph post on one that had rung already.
+    for (Device* device : devices_) device->ring_doorbells();
+    rotate_device_ = (rotate_device_ + 1) % count;
+  }
   return moved;
 }
 

@@ -2,6 +2,7 @@
 // What the core remembers of operations that are under way.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -73,6 +74,10 @@ class SlotTable {
   uint64_t add(std::unique_ptr<T> object) {
     uint32_t index;
     if (free_.empty()) {
+      if (slots_.size() == slots_.capacity()) {
+        free_.reserve(std::max<size_t>(16, 2 * slots_.size()));  // so that remove() needs no memory
+        slots_.reserve(free_.capacity());
+      }
       index = static_cast<uint32_t>(slots_.size());
       slots_.push_back({nullptr, first_generation_});
     } else {

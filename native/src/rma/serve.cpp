@@ -21,7 +21,8 @@ constexpr size_t kMaxPutAcks = 1u << 16;
 void Device::handle_put_data(Channel& channel, const SlotHeader& header, const RemoteAccess& access) {
   const std::byte* bytes = packet_of(channel, header.arg, header.size);
   if (!bytes) return protocol_error(channel, "put outside its arena", header);
-  channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
+  make_room(&channel.put_acks);  // nothing may fail when the bytes are in their place
+  make_busy(channel);
   int code;
   {
     const CopyGuard guard(runtime_.arena().header().device[index_].copying, copies_);
@@ -34,7 +35,6 @@ void Device::handle_put_data(Channel& channel, const SlotHeader& header, const R
 }
 
 void Device::acknowledge(Channel& channel, const SlotHeader& header, const PutAck& ack) {
-  make_busy(channel);
   unfinished_ = true;
   if (!channel.put_acks.empty()) {
     PutAck& last = channel.put_acks.back();

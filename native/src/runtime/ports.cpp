@@ -59,7 +59,7 @@ void Port::open(const std::string& given_name, Completion* object, Inbox* first,
   if (object) object->put_behind_port();
   home_lane.store(first && !first->parts() ? &first->lane() : nullptr);
   inbox.store(first);
-  credited.store(first || object->stores() || LCI_MUTATED("credit_for_all"), std::memory_order_relaxed);
+  credited.store(first || object->stores() || LCI_MUTATED("credit_for_all"), std::memory_order_release);
   capacity.reset(messages, bytes, generation.load() + 1);
   holders.store(0);
   if (ReplyRooms* rooms = replies()) rooms->reopen();

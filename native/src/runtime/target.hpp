@@ -56,7 +56,8 @@ class Target {
   std::atomic<uint32_t> waiting_keys{0};  ///< Keys with an announcement that found no room.
   std::atomic<uint32_t> left_behind{0};   ///< Announced messages of ranks that are gone, which wait for room.
   std::atomic<uint32_t> name_hash{0};     ///< Of an engine: whose keys it has; see sender_hash().
-  std::atomic<bool> credited{true};       ///< Whether senders need credit.
+  /// Whether senders need credit. Who acquires what an opening says of it sees that the one before has ended.
+  std::atomic<bool> credited{true};
   Capacity capacity;
 
  private:

@@ -5,6 +5,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/graph.hpp"
@@ -362,6 +363,48 @@ TEST(Graph, IsStartedAgainByItsOwnHandler) {
   graph.start();
   EXPECT_EQ(50'001u, marks.load());
   EXPECT_EQ(LCI_ERR_BUSY, restart.freed);
+}
+
+struct StartInside {
+  lci_graph* graph = nullptr;
+  lci_comp* next = nullptr;  // a handler that this one signals instead
+  bool inside = false;
+  std::vector<bool> nodes;  // whether each ran inside of a handler
+
+  static void handle(const lci_status* status, void* argument) {
+    auto& self = *static_cast<StartInside*>(argument);
+    const bool before = std::exchange(self.inside, true);
+    if (lci_comp* const next = std::exchange(self.next, nullptr)) {
+      EXPECT_EQ(LCI_DONE, lci_comp_signal(next, status)) << lci_last_error();
+    } else {
+      EXPECT_EQ(LCI_POSTED, lci_graph_start(self.graph)) << lci_last_error();
+    }
+    self.inside = before;
+  }
+  static int run(lci_graph*, lci_node, void* value) {
+    auto& self = *static_cast<StartInside*>(value);
+    self.nodes.push_back(self.inside);
+    return LCI_DONE;
+  }
+};
+
+// Who starts a graph in a handler may hold what its nodes take. Mutation: graph_fires_in_handler.
+TEST(Graph, StartedByAHandlerFiresWhenThatHasReturned) {
+  for (const bool nested : {false, true}) {
+    Job job(1);
+    StartInside starting;
+    lci_comp* handler = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_handler_create(job.runtime(0), &StartInside::handle, &starting, &handler));
+    GraphUnderTest graph(job.runtime(0));
+    graph.chain(graph.function(&StartInside::run, &starting), graph.function(&StartInside::run, &starting));
+    starting.graph = graph.handle();
+    if (nested) starting.next = handler;
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), 3, "", handler, 0, 0)) << lci_last_error();
+    ASSERT_EQ(LCI_DONE, lci_post_am(job.device(0), 0, 3, 1, "x", 1, nullptr, 0)) << lci_last_error();
+    job.settle();
+    EXPECT_EQ(LCI_DONE, graph.test());
+    EXPECT_EQ(std::vector<bool>(2, false), starting.nodes) << (nested ? "by a handler of a handler" : "by a handler");
+  }
 }
 
 // A graph may be a node of another: its completion object is the outer graph's, its context the outer node.

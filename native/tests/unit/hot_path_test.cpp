@@ -12,6 +12,7 @@
 
 #include "base/lock_count.hpp"
 #include "base/try_lock.hpp"
+#include "support/allocations.hpp"
 #include "support/job.hpp"
 #include "support/lane_driver.hpp"
 
@@ -44,6 +45,7 @@ void* __libc_memalign(size_t alignment, size_t size);
 
 void* malloc(size_t size) {
   ++allocations;
+  if (lci_test::refused_allocation != 0 && --lci_test::refused_allocation == 0) return nullptr;
   return __libc_malloc(size);
 }
 void* calloc(size_t count, size_t size) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A loop that polls looks at its bells instead of entering: what others leave for its lane must ring one, also while it
 // does not park. [V9, V11]
+#include <string>
+
+#include "support/graph.hpp"
 #include "support/lane_driver.hpp"
 
 namespace lci_test {
@@ -55,6 +58,59 @@ TEST(LaneBell, RingsForASignalOfAnotherThread) {
   lane.enter();
   EXPECT_EQ(1u, lane.read([](const lci_record& record) { EXPECT_EQ(LCI_RECORD_SYNC, record.kind); }));
   EXPECT_EQ(LCI_DONE, lci_comp_free(synchronizer));
+}
+
+// A message for device 1 lets a graph post on device 0, which had its turn in this pass, or has it next.
+TEST(LaneBell, NobodyHasToEnterForWhatAGraphPostsOnAnotherDevice) {
+  constexpr uint64_t kGo = 1, kEnd = 2, kGraph = 77;
+  Job job(2, {{"devices", "2"}});
+  lci_comp* counter = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_counter_create(job.runtime(1), &counter));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", counter, 0, 0)) << lci_last_error();
+  const auto pass_of_rank_1 = [&] {
+    for (uint32_t device = 0; device < 2; ++device) lci_progress(job.device(1, device));
+  };
+  LaneDriver lane(job.runtime(0), 0, 2);
+  uint32_t enters = 0, ended = 0;
+  const auto enter = [&] {
+    lane.enter();
+    ++enters;
+    lane.read([&](const lci_record& record) { ended += record.kind == LCI_RECORD_GRAPH; });
+  };
+  uint64_t in[2] = {};
+  lci_descriptor ops[3] = {receive_from(1, kGo, &in[0], 8), {}, receive_from(1, kEnd, &in[1], 8)};
+  ops[0].device = ops[2].device = 1;
+  ops[1].op = LCI_OP_AM;
+  ops[1].rank = 1;
+  ops[1].port = kPort;
+  ops[1].size = 8;
+  const lci_graph_node nodes[] = {{LCI_NODE_OP, 0}, {LCI_NODE_OP, 1}, {LCI_NODE_OP, 2}};
+  const lci_graph_edge edges[] = {{LCI_GRAPH_START, 2}, {2, 3}, {3, 4}, {4, LCI_GRAPH_END}};
+  uint32_t graph = 0;
+  ASSERT_EQ(LCI_DONE, lci_lane_graph_create(lane.handle(), nodes, 3, edges, 4, ops, 3, kGraph, &graph))
+      << lci_last_error();
+  lane.add_am(1, kPort, 0, 0);  // from here on rank 0 knows the port
+  for (int pass = 0; pass < 100; ++pass) enter(), pass_of_rank_1();
+  for (const uint32_t first : {0u, 1u, 0u, 1u}) {
+    SCOPED_TRACE("device " + std::to_string(first) + " first");
+    const uint64_t before = lci_counter_get(counter);
+    lci_descriptor start{};
+    start.op = LCI_OP_GRAPH_START;
+    start.user_context = graph;
+    lane.add(start);
+    enter();
+    if (enters % 2 != first) enter();
+    ASSERT_EQ(LCI_DONE, lci_post_send(job.device(1, 1), 0, kGo, &graph, 4, nullptr, 0)) << lci_last_error();
+    for (int pass = 0; pass < 100; ++pass) {
+      if (lane.rings()) enter();
+      pass_of_rank_1();
+    }
+    EXPECT_EQ(before + 1, lci_counter_get(counter));
+    enter();
+    ASSERT_EQ(LCI_DONE, lci_post_send(job.device(1, 1), 0, kEnd, &graph, 4, nullptr, 0)) << lci_last_error();
+    for (int pass = 0; pass < 100; ++pass) enter(), pass_of_rank_1();
+  }
+  EXPECT_EQ(4u, ended);
 }
 
 }  // namespace

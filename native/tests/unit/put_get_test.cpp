@@ -380,6 +380,41 @@ TEST(PutGetBounds, ALaneHearsThatThereIsRoomForMore) {
   job.check_ledgers();
 }
 
+// As above, for one that waits in the backlog while all the others end in one pass, after it looked at the backlog: a
+// loop that enters only when it is told to is told. Mutation: late_room_untold.
+TEST(PutGetBounds, ALaneHearsThatItsBacklogMayGoOn) {
+  Job job(2, {{"rma", "messages"}});
+  const Allocated region(job.runtime(1), 64);
+  const uint64_t remote = open_remote(job.runtime(0), 1, handle_of(region.memory));
+  lci_comp* ended = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_counter_create(job.runtime(0), &ended));
+  {
+    LaneDriver lane(job, 0);
+    lane.control().arrival_budget = 1000;
+    uint64_t place = 0;
+    lci_descriptor op = remote_op(LCI_OP_GET, 1, &place, 8, remote, 0);
+    op.flags |= LCI_FLAG_COMP | LCI_FLAG_NO_RETRY;
+    op.user_context = lci_comp_id(ended);
+    uint64_t posted = 0;
+    for (uint16_t outcome = LCI_POSTED; posted < 1000 && outcome == LCI_POSTED; ++posted) {
+      const lci_descriptor& added = lane.add(op);
+      lane.enter();
+      outcome = added.outcome;
+    }
+    ASSERT_EQ(257u, posted);
+    ASSERT_EQ(1u, job.counter(0, "backlog_depth"));
+    for (int i = 0; i < 100; ++i) lci_progress(job.device(1));  // all is answered before the lane looks
+    for (int i = 0; i < 1000 && lci_counter_get(ended) != posted; ++i) {
+      if (lane.rings()) lane.enter();
+      lci_progress(job.device(1));
+    }
+    EXPECT_EQ(posted, lci_counter_get(ended));
+    for (int i = 0; i < 1000; ++i) lane.enter(), lci_progress(job.device(1));
+    EXPECT_FALSE(lane.rings()) << "it would never rest";
+  }
+  job.check_ledgers();
+}
+
 // A target that closes: a typed error at the initiator, for what is posted and for what comes later.
 TEST_P(PutGet, ATargetThatClosesEndsThem) {
   for (const uint8_t kind : {LCI_OP_PUT, LCI_OP_GET}) {

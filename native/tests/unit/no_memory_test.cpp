@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// A piece of a large message for which there is no memory for a moment: it comes again, whole and once. [A10, X1]
+// Mutation that must make this file fail: packet_back_first.
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "support/allocations.hpp"
+#include "support/lane_driver.hpp"
+#include "support/posting.hpp"
+#include "support/rma_job.hpp"
+
+namespace lci_test {
+namespace {
+
+constexpr uint32_t kPort = 6;
+constexpr uint32_t kSize = 200'000;  // many pieces through few packets
+const Attributes kFewPackets = {{"devices", "2"}, {"rma", "messages"}, {"packets", "4"}, {"packets_max", "4"}};
+
+/// Refuses one allocation in the passes of a receiver.
+class Shortage {
+ public:
+  explicit Shortage(uint64_t number) : left_(number) {}
+  template <typename Pass>
+  void during(Pass pass) {
+    refused_allocation = left_;
+    pass();
+    left_ = refused_allocation;
+    refused_allocation = 0;
+  }
+  bool was_there() const { return left_ == 0; }
+
+ private:
+  uint64_t left_;
+};
+
+/// Runs @p exchange with a shortage at its first allocation, its second, and so on, until it has no more.
+void at_every_allocation(const std::function<void(Shortage&)>& exchange) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers have their own malloc";
+#endif
+  for (uint64_t number = 1; number < 1000 && !testing::Test::HasFailure(); ++number) {
+    SCOPED_TRACE("allocation " + std::to_string(number));
+    Shortage shortage(number);
+    exchange(shortage);
+    if (!shortage.was_there()) {
+      EXPECT_LT(1u, number) << "nothing was allocated: nothing was tested";
+      return;
+    }
+  }
+}
+
+/// One whose sender is rank 0, with the passes of either side.
+void exchange_until(const std::function<bool()>& over, Shortage& shortage, const std::function<void()>& sender,
+                    const std::function<void()>& receiver) {
+  for (int i = 0; i < 10'000 && !over(); ++i) {
+    sender();
+    shortage.during(receiver);
+  }
+}
+
+TEST(NoMemory, OfAReceiveIntoAList) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, kFewPackets);
+    const std::vector<uint8_t> out = pattern(kSize, 3);
+    std::vector<uint8_t> in(kSize);
+    std::vector<lci_buffer> parts;
+    for (uint32_t at = 0; at < kSize; at += 1000) parts.push_back({in.data() + at, 1000});
+    lci_comp *sent = make_queue(job.runtime(0)), *received = make_queue(job.runtime(1));
+    lci_descriptor receive = operation(LCI_OP_RECV, 0, 0, 5, parts.data(), 0);
+    receive.flags |= LCI_FLAG_LIST;
+    receive.u.ref.count = static_cast<uint32_t>(parts.size());
+    ASSERT_EQ(LCI_POSTED, lci_post(job.device(1), &receive, received, nullptr)) << lci_last_error();
+    ASSERT_EQ(LCI_POSTED, lci_post_send(job.device(0), 1, 5, out.data(), kSize, sent, 0));
+    for (int i = 0; i < 2; ++i) lci_progress(job.device(1));  // it is announced, and the answer on its way
+    lci_status status{LCI_RETRY, 0, 0, nullptr, 0, 0, 0, 0};
+    exchange_until([&] { return lci_queue_pop(received, &status) == LCI_DONE; }, shortage,
+                   [&] { lci_progress(job.device(0)); }, [&] { lci_progress(job.device(1)); });
+    EXPECT_EQ(LCI_DONE, status.code);
+    EXPECT_EQ(out, in);
+    job.check_ledgers();
+  });
+}
+
+TEST(NoMemory, OfAPut) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, kFewPackets);
+    const Allocated region(job.runtime(1), kSize);
+    const uint64_t remote = open_remote(job.runtime(0), 1, handle_of(region.memory));
+    const std::vector<uint8_t> out = pattern(kSize, 3);
+    lci_comp *ended = make_queue(job.runtime(0)), *first = make_queue(job.runtime(1));
+    uint8_t place = 0;
+    ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(1), 0, 1, &place, 1, first, 0, nullptr));
+    ASSERT_EQ(LCI_DONE, lci_post_send(job.device(0), 1, 1, "x", 1, nullptr, 0));
+    job.settle();  // there is a way, on which no packet was sent
+    ASSERT_EQ(LCI_POSTED, post_until_taken(job, 0, remote_op(LCI_OP_PUT, 1, out.data(), kSize, remote, 0), ended));
+    lci_status status{LCI_RETRY, 0, 0, nullptr, 0, 0, 0, 0};
+    exchange_until([&] { return lci_queue_pop(ended, &status) == LCI_DONE; }, shortage,
+                   [&] { lci_progress(job.device(0)); }, [&] { lci_progress(job.device(1)); });
+    EXPECT_EQ(LCI_DONE, status.code);
+    EXPECT_EQ(out, std::vector<uint8_t>(region.bytes_at, region.bytes_at + kSize));
+    EXPECT_EQ(kSize, job.counter(1, "rma_served"));
+    job.check_ledgers();
+  });
+}
+
+// An inbox of another lane, for which the message is left.
+TEST(NoMemory, OfAMessageForAnotherLane) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, kFewPackets);
+    LaneDriver home(job, 1, 0), other(job, 1, 1);
+    const uint32_t index = home.open(kPort);
+    home.demand(index).requested = 100;
+    const std::vector<uint8_t> out = pattern(kSize, 3);
+    lci_device* const from = job.device(0, 1);
+    lci_comp* sent = make_queue(job.runtime(0));
+    ASSERT_EQ(LCI_POSTED, lci_post_am(from, 1, kPort, 5, out.data(), kSize, sent, 0)) << lci_last_error();
+    for (int i = 0; i < 3; ++i) other.enter();  // it is announced, and the answer on its way
+    uint64_t messages = 0;
+    std::vector<uint8_t> in;
+    const auto read = [&](const lci_record& record) {
+      if (record.kind != LCI_RECORD_MESSAGE) return;
+      ++messages;
+      const auto* bytes = reinterpret_cast<const uint8_t*>(record.u.address);
+      in.assign(bytes, bytes + record.size);
+    };
+    exchange_until([&] { return messages != 0; }, shortage,
+                   [&] {
+                     lci_progress(from);
+                     home.enter();
+                     home.read(read);
+                   },
+                   [&] { other.enter(); });
+    for (int i = 0; i < 100; ++i) lci_progress(from), other.enter(), home.enter(), home.read(read);
+    EXPECT_EQ(1u, messages);
+    EXPECT_EQ(out, in);
+    EXPECT_EQ(1u, job.counter(1, "arrivals"));
+    EXPECT_EQ(0u, job.counter(0, "packets_out"));
+    EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
+  });
+}
+
+}  // namespace
+}  // namespace lci_test
