@@ -70,15 +70,15 @@ int take_peer(const Bootstrap& bootstrap, Greeter peer, uint32_t devices, Peers*
 }
 
 int meet_inproc(Bootstrap& bootstrap, lci_inproc* job, std::shared_ptr<Arena> own, uint64_t deadline, Peers* out) {
-  {
-    std::lock_guard<std::mutex> guard(job->mutex);
-    job->slots[bootstrap.rank()] = own;
-  }
+  job->meetings.give(bootstrap.job_id(), bootstrap.rank(), std::move(own));
   const int code = bootstrap.barrier(deadline);
   if (code != LCI_DONE) return code;
-  std::lock_guard<std::mutex> guard(job->mutex);
+  const auto given = job->meetings.take(bootstrap.job_id(), bootstrap.rank());
   for (uint32_t rank = 0; rank < bootstrap.size(); ++rank) {
-    out->arenas[rank] = std::static_pointer_cast<Arena>(job->slots[rank]);
+    if (!given[rank]) {
+      return blame(rank, fail(LCI_ERR_BOOTSTRAP, "meet peers: rank %u left while the ranks joined", rank));
+    }
+    out->arenas[rank] = std::static_pointer_cast<Arena>(given[rank]);
   }
   return LCI_DONE;
 }
