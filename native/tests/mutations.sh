@@ -13,6 +13,7 @@ set -euo pipefail
 # Tests: patterns of gtest, separated by blanks. In conformance one without a dot is a row, over ranks in one process.
 # Each test that they match must fail, with any of its parameters that they match. A fault may have several rows.
 readonly TABLE='
+absent_engine_has_one_slot   | unit         | WithoutResources.SendersTo*            | who sends to a rank without engine 0 is expected to know
 accept_mismatch              | unit         | FlowControl.APortNameThatDiffers*      | a sender with another name for a port is heard
 admit_uncredited             | unit         | HostileLimits.LongMessages*            | a receiver makes room for all that is announced without credit
 admit_without_room           | unit         | SendReceive.AMessageAboveTheBound*     | what has no room at its port is let in

@@ -516,21 +516,11 @@ static void serve(struct job* job, const struct pollfd* polls) {
   }
 }
 
-/** What dead ranks left in their pipes. A process that escaped from its group may hold one open: no waiting for that.
- */
-static void drain(struct stream* stream) {
-  if (stream->fd < 0) {
-    return;
-  }
-  while (stream->fd >= 0 && stream_read(stream)) {
-  }
-  stream_close(stream);
-}
-
+/** What dead ranks left in their pipes. */
 static void drain_all(struct job* job) {
   for (int i = 0; i < job->started; i++) {
-    drain(&job->ranks[i].out);
-    drain(&job->ranks[i].err);
+    stream_drain(&job->ranks[i].out);
+    stream_drain(&job->ranks[i].err);
   }
 }
 

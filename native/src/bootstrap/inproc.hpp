@@ -4,15 +4,46 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "lci/lci.h"
 
 namespace lci {
 class InprocRendezvous;
-}
+
+/**
+ * Objects that ranks give each other when they meet, for the transport. Each generation (by its job id) has its own,
+ * for a rank may have closed and opened again before another one looks. What was given is kept until all ranks have it.
+ */
+class InprocMeetings {
+ public:
+  explicit InprocMeetings(uint32_t size) : size_(size) {}
+
+  /// Before a barrier.
+  void give(const std::string& generation, uint32_t rank, std::shared_ptr<void> object);
+  /// After it, once. By rank; null where one has left without waiting for the others.
+  std::vector<std::shared_ptr<void>> take(const std::string& generation, uint32_t rank);
+  /// The rank closes. It takes along what it gave, unless it has met the others: they may not have looked yet.
+  void leave(const std::string& generation, uint32_t rank);
+
+ private:
+  struct Meeting {
+    std::vector<std::shared_ptr<void>> given;
+    std::vector<bool> done;  ///< Has what was given, or left.
+  };
+  using Meetings = std::map<std::string, Meeting>;
+  void finish(Meetings::iterator meeting, uint32_t rank);
+
+  const uint32_t size_;
+  std::mutex mutex_;
+  Meetings meetings_;
+};
+
+}  // namespace lci
 
 /**
  * A job whose ranks are runtimes of this process, shared by their threads and counted by reference: one reference for
@@ -25,10 +56,7 @@ struct lci_inproc {
   lci_inproc& operator=(const lci_inproc&) = delete;
 
   const uint32_t size;
-  /// For the transport: objects that ranks share, one slot per rank, guarded by this mutex alone.
-  std::mutex mutex;
-  std::vector<std::shared_ptr<void>> slots;
-
+  lci::InprocMeetings meetings;
   std::atomic<uint32_t> references{1};
   /// Barriers and values; owned by the inproc bootstrap.
   const std::unique_ptr<lci::InprocRendezvous> rendezvous;

@@ -8,7 +8,7 @@
 #include "base/mutation.hpp"
 
 lci_inproc::lci_inproc(uint32_t rank_count)
-    : size(rank_count), slots(rank_count), rendezvous(std::make_unique<lci::InprocRendezvous>(rank_count)) {}
+    : size(rank_count), meetings(rank_count), rendezvous(std::make_unique<lci::InprocRendezvous>(rank_count)) {}
 lci_inproc::~lci_inproc() = default;
 
 namespace lci {
@@ -30,6 +30,38 @@ void retain_inproc(lci_inproc* job) {
 void release_inproc(lci_inproc* job) {
   // The last one out must see what the others did to the job.
   if (job != nullptr && job->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete job;
+}
+
+void InprocMeetings::give(const std::string& generation, uint32_t rank, std::shared_ptr<void> object) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  Meeting& meeting = meetings_[generation];
+  meeting.given.resize(size_);
+  meeting.done.resize(size_);
+  meeting.given[rank] = std::move(object);
+}
+
+std::vector<std::shared_ptr<void>> InprocMeetings::take(const std::string& generation, uint32_t rank) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto meeting = meetings_.find(generation);
+  std::vector<std::shared_ptr<void>> objects = meeting->second.given;
+  finish(meeting, rank);
+  return objects;
+}
+
+void InprocMeetings::leave(const std::string& generation, uint32_t rank) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto meeting = meetings_.find(generation);
+  if (meeting == meetings_.end()) return;
+  if (!meeting->second.done[rank]) meeting->second.given[rank].reset();
+  finish(meeting, rank);
+}
+
+void InprocMeetings::finish(Meetings::iterator meeting, uint32_t rank) {
+  auto& [given, done] = meeting->second;
+  done[rank] = true;
+  const bool all = std::all_of(done.begin(), done.end(), [](bool finished) { return finished; });
+  const bool empty = std::all_of(given.begin(), given.end(), [](const auto& object) { return !object; });
+  if (all || empty) meetings_.erase(meeting);
 }
 
 int InprocRendezvous::join(uint32_t rank, uint32_t* out_number) {
@@ -109,6 +141,7 @@ InprocBootstrap::InprocBootstrap(lci_inproc* job, uint32_t rank, uint32_t genera
 }
 
 InprocBootstrap::~InprocBootstrap() {
+  job_->meetings.leave(job_id_, rank_);
   job_->rendezvous->leave(rank_, generation_);
   release_inproc(job_);
 }

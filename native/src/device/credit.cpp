@@ -62,9 +62,10 @@ bool Device::spend_lease(InKey& key, const SlotHeader& header, uint32_t bytes) {
 }
 
 /// What an honest sender can have announced without credit and had no answer to. Twice its limit, because it takes a
-/// refusal for the end of what is still on its way. [X3, X8]
+/// refusal for the end of what is still on its way. Engine 0 need not be here, but its senders cannot know. [X3, X8]
 uint32_t Device::most_unanswered(const InKey& key) const {
-  if (key.target->state.load(std::memory_order_acquire) == Target::State::kNever) return 2;
+  const bool expected = key.number == kEngineTarget && !LCI_MUTATED("absent_engine_has_one_slot");
+  if (!expected && key.target->state.load(std::memory_order_acquire) == Target::State::kNever) return 2;
   return 2 * (key.number & kEngineTarget ? engine_announcements() : kMaxUncreditedRendezvous);
 }
 

@@ -76,7 +76,7 @@ int Runtime::remove_completion(Completion* completion) {
   if (completion->kind() == Completion::Kind::kQueue) {
     const auto& queue = static_cast<const CompletionQueue&>(*completion);
     shared.add(Metric::statuses_pushed, queue.pushed());
-    shared.add(Metric::statuses_popped, queue.popped());
+    shared.add(Metric::statuses_popped, queue.pushed());  // what is in it goes with it
   }
   const uint32_t id = completion->id();
   completion_table_.put(id, nullptr);

@@ -71,7 +71,7 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   clamp_packets();
   pool_ = std::make_unique<PacketPools>(*arena_, attributes_.packet_size, std::max(1u, attributes_.packets),
                                         attributes_.packets_max, std::max(1u, attributes_.devices));
-  const uint64_t packet_slots = arena_->reserve() / attributes_.packet_size + 1;
+  uint64_t packet_slots = arena_->reserve() / attributes_.packet_size + 1;
   packet_states_.reset(static_cast<PacketState*>(std::calloc(packet_slots, sizeof(PacketState))));
   if (!packet_states_) return fail(LCI_ERR_NO_MEMORY, "create runtime: no memory for packet states");
   ports_ = std::make_unique<std::atomic<Port*>[]>(LCI_MAX_PORT + 1);
@@ -83,9 +83,12 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   for (uint32_t i = 0; i < attributes_.devices; ++i) devices_.push_back(std::make_unique<Device>(*this, i));
 
   header.state.store(static_cast<uint32_t>(RankState::kActive), std::memory_order_release);
-  code = meet_peers(*bootstrap_, job, attributes_.arena_bytes, attributes_.devices, arena_, deadline, &peers_);
+  code = meet_peers(*bootstrap_, job, attributes_.devices, arena_, deadline, &peers_);
   if (code != LCI_DONE) return code;
   regions_ = std::make_unique<RegionTable>(*this);
+  for (const auto& arena : peers_.arenas) {
+    packet_slots = std::max(packet_slots, arena->reserve() / attributes_.packet_size + 1);
+  }
   // Half of what a peer's pool starts with may be held here, and by the other ranks.
   loans_ = std::make_unique<Loans>(size, packet_slots, attributes_.packet_size / kPacketUnit,
                                    std::max(1u, attributes_.packets / 2 / size));

@@ -38,6 +38,7 @@ FileDescriptor arena_of(Input& input) {
   right.rank = 2;
   right.size = kRanks;
   right.devices = kDevices;
+  right.reserve = kReserve;
   std::memcpy(header, &right, sizeof header);
   if (shape & 8) input.copy(header, sizeof header);
   FUZZ_EXPECT(pwrite(file.get(), header, sizeof header, 0) == sizeof header);
@@ -81,13 +82,13 @@ void run(Input& input) {
   FUZZ_EXPECT(said.magic == lci::kArenaMagic && said.abi == LCI_ABI_VERSION && said.rank < kRanks);
   FUZZ_EXPECT(std::memcmp(said.secret, secret.data(), sizeof said.secret) == 0 && peer.rank == said.rank);
   std::shared_ptr<lci::Arena> mapped;
-  const int code = lci::Arena::map_peer(peer.arena.release(), kReserve, peer.rank, kRanks, kDevices, &mapped);
+  const int code = lci::Arena::map_peer(peer.arena.release(), peer.rank, kRanks, kDevices, &mapped);
   FUZZ_EXPECT(code == LCI_DONE || !mapped);
   if (code != LCI_DONE) return;
   // What is said to be inside can be touched.
   const uint64_t offset = input.number<uint64_t>(), size = input.number<uint32_t>();
   if (mapped->contains(offset, size) && size != 0) {
-    FUZZ_EXPECT(offset + size <= kReserve);
+    FUZZ_EXPECT(offset + size <= mapped->reserve());
     static_cast<volatile std::byte*>(mapped->at(offset))[size - 1];
   }
 }

@@ -89,6 +89,44 @@ TEST(RmaJob, PutsAndGetsReachSharedAndPrivateMemory) {
   }
 }
 
+// One rank owns the data, and reserves more addresses than the others: they see all of it, and what it cuts behind it.
+TEST(RmaJob, ARankMayReserveMoreThanTheOthers) {
+  constexpr uint64_t kBytes = 100 << 20, kLast = kBytes - 8, kOwner = 1;
+  const JobDirectory job(3);
+  const auto leave = [](Rank& self) {
+    CHILD_EXPECT(self.barrier().code == LCI_DONE);
+    CHILD_EXPECT(lci_runtime_close(self.runtime, 5000) == LCI_DONE);
+    return 0;
+  };
+  const auto user = [&](uint32_t rank) {
+    Rank self(job, rank, 3, {{"arena_bytes", "64M"}});
+    const uint64_t remote = take_handle(self, kOwner);
+    bool posted = true;
+    CHILD_EXPECT(self.barrier().code == LCI_DONE);
+    uint64_t value = 0;
+    CHILD_EXPECT(finish(self, remote_op(LCI_OP_GET, kOwner, &value, 8, remote, kLast), &posted) == LCI_DONE);
+    CHILD_EXPECT(!posted && value == 4711);
+    self.exchange(rank, 3, 500);
+    return leave(self);
+  };
+  Child zero([&] { return user(0); }), two([&] { return user(2); });
+  Child owner([&] {
+    Rank self(job, kOwner, 3, {{"arena_bytes", "256M"}});
+    lci_memory* memory = nullptr;
+    void* address = nullptr;
+    CHILD_EXPECT(lci_memory_allocate(self.runtime, kBytes, &memory, &address) == LCI_DONE);
+    static_cast<uint64_t*>(address)[kLast / 8] = 4711;
+    give_handle(self, 0, memory);
+    give_handle(self, 2, memory);
+    CHILD_EXPECT(self.barrier().code == LCI_DONE);
+    self.exchange(kOwner, 3, 500);
+    return leave(self);
+  });
+  EXPECT_EQ(0, zero.wait());
+  EXPECT_EQ(0, two.wait());
+  EXPECT_EQ(0, owner.wait());
+}
+
 // kill -9 of the target, which never progresses again after it gave its handles away. [L1]
 TEST(RmaJob, ATargetThatDiesEndsPutsAndGets) {
   for (const uint8_t kind : {LCI_OP_PUT, LCI_OP_GET}) {

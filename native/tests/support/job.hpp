@@ -19,14 +19,17 @@ using Attributes = std::vector<std::pair<std::string, std::string>>;
 
 class Job {
  public:
-  explicit Job(uint32_t size, const Attributes& attributes = {}) : runtimes_(size) {
+  explicit Job(uint32_t size, const Attributes& attributes = {}) : Job(std::vector<Attributes>(size, attributes)) {}
+  /// With attributes of its own for each rank.
+  explicit Job(const std::vector<Attributes>& attributes) : runtimes_(attributes.size()) {
+    const auto size = static_cast<uint32_t>(attributes.size());
     EXPECT_EQ(LCI_DONE, lci_inproc_create(size, &job_));
     std::vector<std::thread> threads;
     for (uint32_t rank = 0; rank < size; ++rank) {
       threads.emplace_back([&, rank] {
         lci_attrs* attrs = nullptr;
         ASSERT_EQ(LCI_DONE, lci_attrs_create(&attrs));
-        for (const auto& [name, value] : attributes) {
+        for (const auto& [name, value] : attributes[rank]) {
           ASSERT_EQ(LCI_DONE, lci_attrs_set(attrs, name.c_str(), value.c_str())) << lci_last_error();
         }
         EXPECT_EQ(LCI_DONE, lci_runtime_create(attrs, job_, rank, &runtimes_[rank])) << lci_last_error();

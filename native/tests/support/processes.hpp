@@ -81,9 +81,12 @@ class Child {
 };
 
 inline int create_runtime(const JobDirectory& job, uint32_t rank, uint32_t size, const char* timeout_ms,
-                          lci_runtime** out) {
+                          lci_runtime** out, const Attributes& attributes = {}) {
   lci_attrs* attrs = nullptr;
   CHILD_EXPECT(lci_attrs_create(&attrs) == LCI_DONE);
+  for (const auto& [name, value] : attributes) {
+    CHILD_EXPECT(lci_attrs_set(attrs, name.c_str(), value.c_str()) == LCI_DONE);
+  }
   CHILD_EXPECT(lci_attrs_set(attrs, "job_dir", job.path().c_str()) == LCI_DONE);
   CHILD_EXPECT(lci_attrs_set(attrs, "job_rank", std::to_string(rank).c_str()) == LCI_DONE);
   CHILD_EXPECT(lci_attrs_set(attrs, "job_size", std::to_string(size).c_str()) == LCI_DONE);
@@ -96,8 +99,8 @@ inline int create_runtime(const JobDirectory& job, uint32_t rank, uint32_t size,
 /// A rank in its own process, driven without a lane.
 class Rank {
  public:
-  Rank(const JobDirectory& job, uint32_t rank, uint32_t size) {
-    CHILD_EXPECT(create_runtime(job, rank, size, "20000", &runtime) == LCI_DONE);
+  Rank(const JobDirectory& job, uint32_t rank, uint32_t size, const Attributes& attributes = {}) {
+    CHILD_EXPECT(create_runtime(job, rank, size, "20000", &runtime, attributes) == LCI_DONE);
     CHILD_EXPECT(lci_runtime_device(runtime, 0, &device) == LCI_DONE);
     CHILD_EXPECT(lci_queue_create(runtime, 1024, &inbox) == LCI_DONE);
     CHILD_EXPECT(lci_queue_create(runtime, 1024, &ended) == LCI_DONE);

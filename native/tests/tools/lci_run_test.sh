@@ -406,6 +406,21 @@ test_usage_is_told_for_each_rank() {
   equal "$(grep -cE '^lci-run: rank [01]: [0-9]+\.[0-9] s of processor time, peak memory [0-9]+ MiB$' "$dir/err")" 2
 }
 
+# What its ranks left in their pipes is all that a launcher takes when they are gone: else it would read, and keep, as
+# long as those write faster. A large pipe is never empty then.
+test_who_escaped_from_a_dead_rank_does_not_hold_the_launcher() {
+  command -v perl > /dev/null || skip "no perl, to make a pipe larger"
+  local fast='$_ = "y\n" x 32768; fcntl STDOUT, 1031, 1 << 20 or die; open my $here, ">", shift; 1 while syswrite STDOUT, $_'
+  (
+    ulimit -v 500000
+    timeout "$DEADLINE_S" "$lci_run" --dir "$base" -n 2 sh -c 'setsid perl -e "$0" "$1.$LCI_RANK" &
+      until [ -e "$1.0" ] && [ -e "$1.1" ]; do sleep 0.02; done
+      echo done >&2' "$fast" "$dir/started" > /dev/null 2> "$dir/err" < /dev/null
+  ) || fail "ended with $?: $(cat "$dir/err")"
+  equal "$(sort "$dir/err")" $'[0] done\n[1] done'
+  is_empty "$base" || fail "left: $(find "$base")"
+}
+
 test_many_ranks() {
   run -n 64 sh -c 'echo here'
   equal "$code" 0

@@ -268,11 +268,7 @@ TEST(InprocJobs, OpenRanksKeepTheJobAlive) {
   std::unique_ptr<Bootstrap> bootstrap;
   ASSERT_EQ(open_bootstrap(Attributes(), job.get(), 0, &bootstrap), LCI_DONE);
   const auto shared = std::make_shared<int>(5);
-  {
-    const std::lock_guard<std::mutex> guard(job->mutex);
-    ASSERT_EQ(job->slots.size(), 1u);
-    job->slots[0] = shared;
-  }
+  job->meetings.give(bootstrap->job_id(), 0, shared);
   job.reset();
   EXPECT_EQ(shared.use_count(), 2);
   EXPECT_EQ(bootstrap->barrier(0), LCI_DONE);

@@ -56,6 +56,23 @@ TEST(Runtimes, ComeAndGo) {
   EXPECT_EQ(mappings, shared_mappings());
 }
 
+// A job whose runtimes are closed has nothing left but its name.
+// Proves: A2
+TEST(Runtimes, AClosedJobKeepsNoMemory) {
+  lci_inproc* job = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_inproc_create(1, &job));
+  const uint32_t files = open_files(), mappings = shared_mappings();
+  lci_runtime* runtime = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_runtime_create(nullptr, job, 0, &runtime)) << lci_last_error();
+  lci_memory* memory = nullptr;
+  void* address = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_memory_allocate(runtime, 1 << 20, &memory, &address));
+  ASSERT_EQ(LCI_DONE, lci_runtime_close(runtime, 1000)) << lci_last_error();
+  EXPECT_EQ(files, open_files());
+  EXPECT_EQ(mappings, shared_mappings());
+  lci_inproc_free(job);
+}
+
 // Two jobs in one process, the same ranks, port, engine and tag: each has its own numbers, and nothing crosses.
 // Proves: A3
 TEST(Runtimes, SideBySideDoNotMeet) {

@@ -69,6 +69,25 @@ TEST(WithoutResources, ARuntimeWithoutEngineHasActiveMessages) {
   job.check_ledgers();
 }
 
+// Each rank may say so for itself: what is sent to it waits, as far as an engine has room for announcements, and nobody
+// is blamed. Mutation: absent_engine_has_one_slot.
+// Proves: A9
+TEST(WithoutResources, SendersToARankWithoutEngineWaitForRoom) {
+  constexpr int kEach = 4;  // announcements of a rank
+  const Attributes bound = {{"announcements", std::to_string(2 * kEach)}};
+  Attributes without = bound;
+  without.emplace_back("alloc_default_matching_engine", "0");
+  Job job({bound, without});
+  const auto bytes = pattern(500, 1);
+  for (int i = 0; i < 3 * kEach; ++i) {
+    lci_descriptor op = operation(LCI_OP_SEND, 1, 0, 3, bytes.data(), static_cast<uint32_t>(bytes.size()));
+    EXPECT_EQ(i < kEach ? LCI_DONE : LCI_RETRY_NOCREDIT, lci_post(job.device(0), &op, nullptr, nullptr)) << i;
+    job.settle();
+  }
+  EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
+  EXPECT_EQ(0u, job.counter(1, "peers_failed"));
+}
+
 // Proves: A9
 TEST(WithoutResources, AllRanksMustAgreeOnPackets) {
   lci_inproc* inproc = nullptr;

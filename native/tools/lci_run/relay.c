@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -141,22 +142,37 @@ static void relay(struct stream* stream, const char* text, size_t size) {
   stream->after_return = text[-1] == '\r';
 }
 
-bool stream_read(struct stream* stream) {
+/** Reads one chunk. How much; 0 when there was nothing to read now, or at the end, where it closes the stream. */
+static size_t read_chunk(struct stream* stream, size_t most) {
   static char chunk[CHUNK_BYTES];
   if (stream->output->broken) { /* The rank shall see that nobody reads, as it would without a launcher. */
     stream_close(stream);
-    return true;
+    return 0;
   }
-  ssize_t got = read(stream->fd, chunk, sizeof chunk);
+  ssize_t got = read(stream->fd, chunk, most < sizeof chunk ? most : sizeof chunk);
   if (got > 0) {
     relay(stream, chunk, (size_t)got);
-    return true;
+    return (size_t)got;
   }
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-    return false;
+  if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+    stream_close(stream);
+  }
+  return 0;
+}
+
+void stream_read(struct stream* stream) {
+  read_chunk(stream, CHUNK_BYTES);
+}
+
+void stream_drain(struct stream* stream) {
+  int waiting = 0;
+  if (stream->fd < 0 || ioctl(stream->fd, FIONREAD, &waiting) != 0) {
+    waiting = 0;
+  }
+  for (size_t left = (size_t)waiting, got = left; left > 0 && got > 0; left -= got) {
+    got = read_chunk(stream, left);
   }
   stream_close(stream);
-  return true;
 }
 
 void stream_close(struct stream* stream) {

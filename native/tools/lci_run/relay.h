@@ -44,8 +44,13 @@ static inline bool output_waits(const struct output* output) {
 bool output_has_room(const struct output* output);
 /** Writes what the file takes at once. Call when poll says that it is writable. */
 void output_write(struct output* output);
-/** Reads one chunk. False when there was nothing to read now; closes the stream at its end. */
-bool stream_read(struct stream* stream);
+/** Reads one chunk, if there is one; closes the stream at its end. */
+void stream_read(struct stream* stream);
+/**
+ * Reads what is there now, and ends the stream. No more than that: a process that escaped from its rank's group may
+ * hold the other end open, and write faster than lines are passed on.
+ */
+void stream_drain(struct stream* stream);
 /** Ends the stream: an unfinished line is passed on with a line end. */
 void stream_close(struct stream* stream);
 

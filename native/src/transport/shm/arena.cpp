@@ -103,20 +103,21 @@ int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devi
                 arena->fixed_, memory_available());
   }
   arena->used_ = arena->fixed_;
+  arena->header().reserve = arena->reserve_;
   *out = std::move(arena);
   return LCI_DONE;
 }
 
-int Arena::map_peer(int fd, uint64_t reserve, uint32_t rank, uint32_t size, uint32_t devices,
-                    std::shared_ptr<Arena>* out) {
+int Arena::map_peer(int fd, uint32_t rank, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out) {
   std::shared_ptr<Arena> arena(new Arena);
   arena->fd_ = fd;
   arena->lay_out(size, devices);
-  arena->reserve_ = round_up(reserve, 4096);
   const int seals = fcntl(fd, F_GET_SEALS);
   struct stat info {};
   if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &info) != 0 ||
-      static_cast<uint64_t>(info.st_size) < arena->fixed_) {
+      static_cast<uint64_t>(info.st_size) < arena->fixed_ ||
+      pread(fd, &arena->reserve_, sizeof arena->reserve_, offsetof(ArenaHeader, reserve)) != sizeof arena->reserve_ ||
+      arena->reserve_ % kPage != 0 || arena->reserve_ < arena->fixed_ || arena->reserve_ > kMaxReserve) {
     return fail(LCI_ERR_PROTOCOL, "map arena of rank %u: not a sealed arena of this job", rank);
   }
   void* mapped = mmap(nullptr, arena->reserve_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);

@@ -16,6 +16,8 @@ namespace lci {
 
 inline constexpr uint32_t kMaxDevices = 16;
 inline constexpr uint32_t kRegionChunks = 64;
+/// Most that an arena reserves: what a 32-bit handle of packets can name.
+inline constexpr uint64_t kMaxReserve = (uint64_t{1} << 32) * kPacketUnit;
 inline constexpr uint64_t kArenaMagic = 0x314152494c434cull;
 
 enum class RankState : uint32_t { kJoining = 0, kActive = 1, kLeft = 2, kFailed = 3 };
@@ -45,6 +47,7 @@ struct ArenaHeader {
   uint32_t packet_size;
   uint32_t announcements;  ///< That its engines hold, of all ranks together.
   uint32_t membarrier;     ///< 1 if this process registered for expedited barriers.
+  uint64_t reserve;        ///< Bytes of addresses that the arena may grow to; each rank has its own.
   alignas(64) std::atomic<uint32_t> state;
   std::atomic<uint64_t> barriers_completed;
   ParkLine park[kMaxDevices];
@@ -57,9 +60,8 @@ class Arena final : public ChunkSource {
  public:
   /// Creates this rank's arena. @p limit bounds its memory; 0 asks the system.
   static int create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out);
-  /// Maps a peer's arena from the descriptor it sent; validates seals and header.
-  static int map_peer(int fd, uint64_t reserve, uint32_t rank, uint32_t size, uint32_t devices,
-                      std::shared_ptr<Arena>* out);
+  /// Maps a peer's arena, as far as it may grow, from the descriptor it sent; validates seals and header.
+  static int map_peer(int fd, uint32_t rank, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out);
   ~Arena() override;
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

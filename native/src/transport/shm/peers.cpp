@@ -55,9 +55,9 @@ int not_met(const Bootstrap& bootstrap, uint32_t rank) {
                  "meet peers: rank %u did not answer: it left while joining, or has another secret or version", rank));
 }
 
-int take_peer(const Bootstrap& bootstrap, Greeter peer, uint64_t reserve, uint32_t devices, Peers* out) {
+int take_peer(const Bootstrap& bootstrap, Greeter peer, uint32_t devices, Peers* out) {
   const uint32_t rank = peer.rank;
-  const int code = Arena::map_peer(peer.arena.release(), reserve, rank, bootstrap.size(), devices, &out->arenas[rank]);
+  const int code = Arena::map_peer(peer.arena.release(), rank, bootstrap.size(), devices, &out->arenas[rank]);
   if (code != LCI_DONE) return code;
   if (peer.process == getpid()) return LCI_DONE;
   out->pidfds[rank] = static_cast<int>(syscall(SYS_pidfd_open, peer.process, 0));
@@ -70,21 +70,20 @@ int take_peer(const Bootstrap& bootstrap, Greeter peer, uint64_t reserve, uint32
 }
 
 int meet_inproc(Bootstrap& bootstrap, lci_inproc* job, std::shared_ptr<Arena> own, uint64_t deadline, Peers* out) {
-  {
-    std::lock_guard<std::mutex> guard(job->mutex);
-    job->slots[bootstrap.rank()] = own;
-  }
+  job->meetings.give(bootstrap.job_id(), bootstrap.rank(), std::move(own));
   const int code = bootstrap.barrier(deadline);
   if (code != LCI_DONE) return code;
-  std::lock_guard<std::mutex> guard(job->mutex);
+  const auto given = job->meetings.take(bootstrap.job_id(), bootstrap.rank());
   for (uint32_t rank = 0; rank < bootstrap.size(); ++rank) {
-    out->arenas[rank] = std::static_pointer_cast<Arena>(job->slots[rank]);
+    if (!given[rank]) {
+      return blame(rank, fail(LCI_ERR_BOOTSTRAP, "meet peers: rank %u left while the ranks joined", rank));
+    }
+    out->arenas[rank] = std::static_pointer_cast<Arena>(given[rank]);
   }
   return LCI_DONE;
 }
 
-int meet_by_socket(Bootstrap& bootstrap, uint64_t reserve, uint32_t devices, std::shared_ptr<Arena> own,
-                   uint64_t deadline, Peers* out) {
+int meet_by_socket(Bootstrap& bootstrap, uint32_t devices, std::shared_ptr<Arena> own, uint64_t deadline, Peers* out) {
   const uint32_t me = bootstrap.rank(), size = bootstrap.size();
   FileDescriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
@@ -126,7 +125,7 @@ int meet_by_socket(Bootstrap& bootstrap, uint64_t reserve, uint32_t devices, std
     if (!send_hello(connection.get(), me, bootstrap.secret(), own->fd())) {
       return not_met(bootstrap, peer.rank);
     }
-    code = take_peer(bootstrap, std::move(peer), reserve, devices, out);
+    code = take_peer(bootstrap, std::move(peer), devices, out);
     if (code != LCI_DONE) return code;
     --missing;
   }
@@ -136,7 +135,7 @@ int meet_by_socket(Bootstrap& bootstrap, uint64_t reserve, uint32_t devices, std
       if (now_ns() < deadline) return not_met(bootstrap, rank);
       return blame(rank, fail(LCI_ERR_TIMEOUT, "meet peers: rank %u did not answer rank %u", rank, me));
     }
-    code = take_peer(bootstrap, std::move(peer), reserve, devices, out);
+    code = take_peer(bootstrap, std::move(peer), devices, out);
     if (code != LCI_DONE) return code;
   }
   out->arenas[me] = std::move(own);
@@ -151,7 +150,7 @@ Peers::~Peers() {
   }
 }
 
-int meet_peers(Bootstrap& bootstrap, lci_inproc* job, uint64_t reserve, uint32_t devices, std::shared_ptr<Arena> own,
+int meet_peers(Bootstrap& bootstrap, lci_inproc* job, uint32_t devices, std::shared_ptr<Arena> own,
                uint64_t deadline_ns, Peers* out) {
   out->arenas.resize(bootstrap.size());
   out->pidfds.assign(bootstrap.size(), -1);
@@ -160,7 +159,7 @@ int meet_peers(Bootstrap& bootstrap, lci_inproc* job, uint64_t reserve, uint32_t
     out->arenas[0] = std::move(own);
     return LCI_DONE;
   }
-  return meet_by_socket(bootstrap, reserve, devices, std::move(own), deadline_ns, out);
+  return meet_by_socket(bootstrap, devices, std::move(own), deadline_ns, out);
 }
 
 }  // namespace lci

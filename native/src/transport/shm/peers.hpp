@@ -23,7 +23,7 @@ struct Peers {
 
 /// Exchanges arenas: by descriptors over abstract sockets named by the job id (secret and user checked), or, for ranks
 /// of one process, by reference. Collective; LCI_ERR_TIMEOUT names the ranks that did not come.
-int meet_peers(Bootstrap& bootstrap, lci_inproc* job, uint64_t reserve, uint32_t devices, std::shared_ptr<Arena> own,
+int meet_peers(Bootstrap& bootstrap, lci_inproc* job, uint32_t devices, std::shared_ptr<Arena> own,
                uint64_t deadline_ns, Peers* out);
 
 }  // namespace lci

@@ -72,7 +72,7 @@ public enum ResourceMeters implements LciMeter {
       MeterDefinition.counter(
           "lci.queues.popped",
           "statuses",
-          "Statuses that were taken out of completion queues.",
+          "Statuses that left completion queues: taken, or freed with their queue.",
           SnapshotView.total("statuses_popped"))),
   /** What lies in queues. */
   QUEUE_DEPTH(

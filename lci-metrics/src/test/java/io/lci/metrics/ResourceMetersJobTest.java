@@ -146,7 +146,10 @@ class ResourceMetersJobTest {
       assertThat(counter("lci.queues.popped") - popped).isEqualTo(taken);
       assertThat(gauge("lci.queues.depth") - depth).isEqualTo(posts - taken);
       assertThat(counter("lci.queues.pushed") - pushed).isEqualTo(posts);
+
       queue.dispose();
+      await().atMost(LIMIT).until(() -> gauge("lci.queues.depth") == depth);
+      assertThat(counter("lci.queues.pushed") - pushed).isEqualTo(posts);
       sink.dispose();
     }
   }

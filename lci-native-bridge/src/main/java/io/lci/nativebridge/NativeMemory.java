@@ -94,7 +94,13 @@ public final class NativeMemory {
     if (size == 0) {
       return ByteBuffer.allocateDirect(0).order(ByteOrder.LITTLE_ENDIAN);
     }
-    return window(offset).slice(indexInWindow(offset), size).order(ByteOrder.LITTLE_ENDIAN);
+    ByteBuffer window = window(offset);
+    int index = indexInWindow(offset);
+    ByteBuffer range =
+        size <= window.capacity() - index
+            ? window.slice(index, size)
+            : new Pointer(address).getByteBuffer(offset, size); // longer than windows overlap
+    return range.order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /**

@@ -64,6 +64,21 @@ class NativeMemoryTest {
   }
 
   @Test
+  void aRangeMayBeAsLongAsABuffer() {
+    NativeMemory memory = NativeMemory.wrap(address, LENGTH);
+    for (long start : new long[] {GIB - 8, GIB, LENGTH - Integer.MAX_VALUE}) {
+      for (int size : new int[] {(int) GIB + 64, Integer.MAX_VALUE}) {
+        ByteBuffer range = memory.slice(start, size);
+        assertThat(range.capacity()).isEqualTo(size);
+        assertThat(range.order()).isEqualTo(ByteOrder.LITTLE_ENDIAN);
+        range.put(0, (byte) 3).put(size - 1, (byte) 5);
+        assertThat(memory.slice(start, 1).get(0)).isEqualTo((byte) 3);
+        assertThat(memory.slice(start + size - 1, 1).get(0)).isEqualTo((byte) 5);
+      }
+    }
+  }
+
+  @Test
   void buffersAreLittleEndian() {
     NativeMemory memory = NativeMemory.wrap(address, 64);
     assertThat(memory.buffer().order()).isEqualTo(ByteOrder.LITTLE_ENDIAN);
