@@ -301,6 +301,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * @param target queue, counter or synchronizer of this runtime; only a queue gives the messages,
    *     and takes at most 1,024 of them and 8 MiB at a time, whatever its own size
    * @return closes the port when disposed
+   * @throws io.lci.error.LciClosedException if {@code target} was disposed
    */
   Disposable bind(Port port, CompletionTarget target);
 

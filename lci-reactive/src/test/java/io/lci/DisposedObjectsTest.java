@@ -2,6 +2,7 @@
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Inbox;
@@ -23,6 +24,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.reactivestreams.Publisher;
@@ -124,6 +126,46 @@ class DisposedObjectsTest {
                       e -> assertThat(e).hasMessageContaining("the runtime was closed"))
                   .verify(LIMIT));
     }
+  }
+
+  private static void bindIsRefused(Function<LciRuntime, CompletionTarget> objects) {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      LciRuntime lci = job.rank(0);
+      CompletionTarget target = objects.apply(lci);
+      ThrowingCallable bind = () -> lci.bind(PORT, target).dispose();
+      Mono.fromRunnable(
+              () -> {
+                ((Disposable) target).dispose(); // the core has it until this task ends
+                assertRefused(bind);
+              })
+          .subscribeOn(lci.loops().get(0).scheduler())
+          .block(LIMIT);
+      settle(lci);
+      assertRefused(bind);
+      lci.bind(PORT, lci.counter()).dispose(); // the port is free
+    }
+  }
+
+  private static void assertRefused(ThrowingCallable bind) {
+    assertThatThrownBy(bind)
+        .isInstanceOf(LciClosedException.class)
+        .hasMessageContaining("bind port")
+        .hasMessageContaining("was disposed");
+  }
+
+  @Test
+  void noPortIsBoundToACounterThatWent() {
+    bindIsRefused(LciRuntime::counter);
+  }
+
+  @Test
+  void noPortIsBoundToASynchronizerThatWent() {
+    bindIsRefused(lci -> lci.synchronizer(1));
+  }
+
+  @Test
+  void noPortIsBoundToAQueueThatWent() {
+    bindIsRefused(lci -> lci.queue(QueueOptions.defaults()));
   }
 
   @Test

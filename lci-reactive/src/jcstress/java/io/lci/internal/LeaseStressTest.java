@@ -28,12 +28,16 @@ public class LeaseStressTest {
 
   /** A message in memory that will be another's. */
   private static Lease inPlace(ByteBuffer memory) {
+    return inPlace(inbox(), memory, true);
+  }
+
+  private static Lease inPlace(InboxImpl inbox, ByteBuffer memory, boolean staysMapped) {
     for (int i = 0; i < memory.capacity(); i += Long.BYTES) {
       memory.putLong(i, VALUE);
     }
     RecordView view = new RecordView();
     view.moveTo(memory, 0, memory.capacity(), Operations.PEER, 0);
-    return Lease.inPlace(inbox(), view, 1);
+    return Lease.inPlace(inbox, view, 1, staysMapped);
   }
 
   private static ByteBuffer memory(int longs) {
@@ -133,7 +137,7 @@ public class LeaseStressTest {
 
     @Actor
     public void loop() {
-      lease.moveOut();
+      lease.moveOut(ByteBuffer::allocate);
       overwrite(memory);
     }
   }
@@ -146,7 +150,7 @@ public class LeaseStressTest {
 
     @Actor
     public void loop() {
-      lease.moveOut();
+      lease.moveOut(ByteBuffer::allocate);
     }
 
     @Actor
@@ -158,6 +162,94 @@ public class LeaseStressTest {
     public void judge(L_Result result) {
       STAGE.leftOver();
       result.r1 = read(lease);
+    }
+  }
+
+  /** As it would be read if its memory went while it is read. */
+  private static String readOnce(Lease lease) {
+    try {
+      RecordView from = lease.enter();
+      try {
+        return shown(from.getLong(0));
+      } finally {
+        lease.leave(from);
+      }
+    } catch (IllegalStateException e) {
+      return "released";
+    }
+  }
+
+  @JCStressTest
+  @Outcome(id = "message", expect = Expect.ACCEPTABLE, desc = "read before the release")
+  @Outcome(id = "released", expect = Expect.ACCEPTABLE, desc = "refused")
+  @State
+  public static class ReadAndUnmap {
+    private final ByteBuffer memory = memory(1);
+    private final InboxImpl inbox = inbox();
+    private final Lease lease = inPlace(inbox, memory, false);
+
+    @Actor
+    public void reader(L_Result result) {
+      result.r1 = readOnce(lease);
+    }
+
+    @Actor
+    public void loop() {
+      STAGE.become();
+      lease.release();
+      if (inbox.state().retained() != 0) { // it went home
+        overwrite(memory);
+      }
+    }
+
+    @Arbiter
+    public void judge(L_Result result) {
+      if (STAGE.leftOver() != 0 || inbox.state().retained() != -1) {
+        result.r1 = "not home once";
+      }
+    }
+  }
+
+  @JCStressTest
+  @Outcome(id = "message", expect = Expect.ACCEPTABLE, desc = "from either memory")
+  @State
+  public static class ReadAndMoveOutAndUnmap {
+    private final ByteBuffer memory = memory(1);
+    private final Lease lease = inPlace(inbox(), memory, false);
+
+    @Actor
+    public void reader(L_Result result) {
+      result.r1 = readOnce(lease);
+    }
+
+    @Actor
+    public void loop() {
+      lease.moveOut(ByteBuffer::allocate);
+      overwrite(memory);
+    }
+  }
+
+  @JCStressTest
+  @Outcome(id = "released", expect = Expect.ACCEPTABLE, desc = "and nobody is waited for")
+  @State
+  public static class ReleaseAndMoveOutAndUnmap {
+    private final InboxImpl inbox = inbox();
+    private final Lease lease = inPlace(inbox, memory(1), false);
+
+    @Actor
+    public void loop() {
+      lease.moveOut(ByteBuffer::allocate);
+    }
+
+    @Actor
+    public void releasing() {
+      lease.release();
+    }
+
+    @Arbiter
+    public void judge(L_Result result) {
+      result.r1 =
+          STAGE.leftOver() == 0 && inbox.state().retained() == -1 ? read(lease) : "not home once";
     }
   }
 }

@@ -14,7 +14,8 @@ package io.lci.am;
  * packets} / 2 / number of ranks) was lent here already.
  *
  * <p>It outlives its inbox and its sender. When the runtime closes, what is not released is copied
- * to the Java heap: it stays readable, and release still ends it.
+ * to the Java heap: it stays readable, and release still ends it. One that the heap has no room for
+ * is lost, which is logged: using it is an {@link IllegalStateException}, too.
  *
  * @since 0.1
  */

@@ -377,8 +377,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   /** What was posted runs out silently; what it brings is for nobody. */
   private void discardLate(@Nullable Completion late) {
     if (late != null && late.message() != null) {
-      loop.dispatcher().lateData++;
-      Operators.onDiscard(late.message(), currentContext());
+      Remainder.discard(loop, late.message(), currentContext());
     }
   }
 

@@ -62,17 +62,22 @@ final class CompletionObjects {
   Disposable bind(Port port, CompletionTarget target) {
     NativeTarget comp = NativeTarget.of(runtime, target);
     ByteBuffer name = NativeMemory.cString(port.name());
+    String operation = "bind port " + port;
     runtime.core.ask(
-        "bind port " + port,
+        operation,
         LciException.NONE,
-        () ->
-            runtime.calls.portOpen(
-                runtime.handle,
-                port.number(),
-                NativeMemory.address(name),
-                comp.handle(),
-                InboxOptions.DEFAULT_MESSAGES,
-                InboxOptions.DEFAULT_BYTES));
+        () -> {
+          if (comp.isDisposed()) { // its handle may lead to memory that was freed
+            throw runtime.shutdown.gone(operation, "completion object", "bind one that is in use");
+          }
+          return runtime.calls.portOpen(
+              runtime.handle,
+              port.number(),
+              NativeMemory.address(name),
+              comp.handle(),
+              InboxOptions.DEFAULT_MESSAGES,
+              InboxOptions.DEFAULT_BYTES);
+        });
     Reference.reachabilityFence(name);
     return Disposables.composite(
         () ->

@@ -219,6 +219,6 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
 
   @Override
   public @Nullable Posted remainder() {
-    return TargetRelay.of(loop, op);
+    return Remainder.of(loop, op);
   }
 }

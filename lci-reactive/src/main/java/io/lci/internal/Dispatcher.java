@@ -43,6 +43,9 @@ final class Dispatcher {
   /** Where the message that is being dispatched has its record. */
   private int current;
 
+  /** Whether a message that is not in the lane lies in memory that was mapped before. */
+  private boolean staysMapped;
+
   long records;
   long messages;
   long lateData;
@@ -225,14 +228,21 @@ final class Dispatcher {
     return lane.memory.getLong(current + Layout.RECORD_CONTEXT);
   }
 
+  /** Of one that can be kept: whether its memory stays mapped when it was released. */
+  boolean staysMapped() {
+    return staysMapped;
+  }
+
   /** Most addresses lie in memory that was mapped before. */
   private void moveTo(@Nullable NativeMemory place, long address, int size, int rank, long tag) {
     if (place != null
         && address >= place.address()
         && address + size <= place.address() + place.length()) {
+      staysMapped = true;
       long offset = address - place.address();
       view.moveTo(place.window(offset), NativeMemory.indexInWindow(offset), size, rank, tag);
     } else {
+      staysMapped = false;
       view.moveTo(NativeMemory.wrap(address, Math.max(1, size)).buffer(), 0, size, rank, tag);
     }
   }
@@ -252,10 +262,7 @@ final class Dispatcher {
   private void operation(int record, int rank, int size, long context) {
     int code = code(record);
     long tag = lane.memory.getLong(record + Layout.RECORD_TAG);
-    boolean heard = loop.outbox().slots.complete(context, code, rank, tag, size);
-    if (!heard && code == Codes.DONE) {
-      lateData++;
-    }
+    loop.outbox().slots.complete(context, code, rank, tag, size);
     loop.outbox().completionSeen();
   }
 

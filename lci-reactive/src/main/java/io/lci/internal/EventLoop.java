@@ -299,8 +299,12 @@ final class EventLoop implements LciLoop {
     return end.until(timers.until(longest));
   }
 
-  /** Passes the signal of an operation that kept its slot on to a completion object. */
-  void relay(
+  /**
+   * Passes the signal of an operation that kept its slot on to a completion object.
+   *
+   * @return whether that keeps the message
+   */
+  boolean relay(
       NativeTarget target,
       int code,
       int userContext,
@@ -308,7 +312,7 @@ final class EventLoop implements LciLoop {
       int rank,
       long tag,
       int size) {
-    relay.signal(target, code, userContext, message, rank, tag, size);
+    return relay.signal(target, code, userContext, message, rank, tag, size);
   }
 
   /** Asks the core to cancel an unmatched receive; whoever waited for it is gone already. */

@@ -6,7 +6,9 @@ import io.lci.am.RetainedMessage;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,8 +18,26 @@ import org.jspecify.annotations.Nullable;
  * <p>The memory may be another's from the moment of the release, or of the end of the loop, on: so
  * each read looks afterwards whether the view that it used is still the message's. If not, what it
  * read is thrown away.
+ *
+ * <p>That needs memory that stays mapped, as copies and packets do. A long message lies in memory
+ * of its own, which is unmapped when it is given back: who reads it is counted, and it is given
+ * back when the last one has left.
  */
 final class Lease implements RetainedMessage, LoopTask {
+  private static final AtomicIntegerFieldUpdater<Lease> READERS =
+      AtomicIntegerFieldUpdater.newUpdater(Lease.class, "readers");
+
+  /** Added to the readers once {@link #own} takes none any more: its memory goes home... */
+  private static final int RELEASED = Integer.MIN_VALUE;
+
+  /** ... or with the loop, which waits for the last of them. */
+  private static final int MOVED = Integer.MIN_VALUE | 1 << 30;
+
+  private static final int COUNT = (1 << 30) - 1;
+
+  /** In the place of a message that could not be moved out. */
+  private static final RecordView LOST = new RecordView();
+
   private final InboxImpl inbox;
   private final int rank;
   private final long tag;
@@ -32,7 +52,17 @@ final class Lease implements RetainedMessage, LoopTask {
   /** The copy. */
   private final @Nullable PooledBuffer memory;
 
-  private Lease(InboxImpl inbox, RecordView view, long number, @Nullable PooledBuffer memory) {
+  /** The view whose readers are counted; null if its memory stays mapped. */
+  private final @Nullable RecordView own;
+
+  private volatile int readers;
+
+  private Lease(
+      InboxImpl inbox,
+      RecordView view,
+      long number,
+      @Nullable PooledBuffer memory,
+      boolean staysMapped) {
     this.inbox = inbox;
     this.rank = view.rank();
     this.tag = view.tag();
@@ -40,6 +70,7 @@ final class Lease implements RetainedMessage, LoopTask {
     this.view = new AtomicReference<>(view);
     this.number = number;
     this.memory = memory;
+    this.own = staysMapped ? null : view;
   }
 
   /** Copies the message. Loop only. */
@@ -47,12 +78,16 @@ final class Lease implements RetainedMessage, LoopTask {
     message.copyTo(memory.memory.slice(0, memory.memory.capacity()));
     RecordView view = new RecordView();
     view.moveTo(memory.memory, 0, message.size(), message.rank(), message.tag());
-    return new Lease(inbox, view, 0, memory);
+    return new Lease(inbox, view, 0, memory, true);
   }
 
-  /** The core keeps the message where it is. Loop only. */
-  static Lease inPlace(InboxImpl inbox, RecordView message, long number) {
-    return new Lease(inbox, message.another(), number, null);
+  /**
+   * The core keeps the message where it is. Loop only.
+   *
+   * @param staysMapped whether its memory can be read, whatever is there, once it was given back
+   */
+  static Lease inPlace(InboxImpl inbox, RecordView message, long number, boolean staysMapped) {
+    return new Lease(inbox, message.another(), number, null, staysMapped);
   }
 
   long number() {
@@ -61,11 +96,18 @@ final class Lease implements RetainedMessage, LoopTask {
 
   @Override
   public void release() {
-    if (view.getAndSet(null) == null) {
+    RecordView last = view.getAndSet(null);
+    if (last == null) {
       return;
     }
+    inbox.loop().leases().count().decrementAndGet();
+    if (last != own || READERS.addAndGet(this, RELEASED) == RELEASED) {
+      goHome();
+    }
+  }
+
+  private void goHome() {
     EventLoop loop = inbox.loop();
-    loop.leases().count().decrementAndGet();
     if (loop.inLoop()) {
       run();
     } else {
@@ -85,16 +127,40 @@ final class Lease implements RetainedMessage, LoopTask {
     inbox.released();
   }
 
-  /** From now on it is a copy. Loop only. */
-  void moveOut() {
+  /**
+   * From now on it is a copy, and nobody reads where it was. Loop only.
+   *
+   * @throws OutOfMemoryError if there is no room for one: then it cannot be read at all
+   */
+  void moveOut(IntFunction<ByteBuffer> room) {
     RecordView before = view.get();
-    if (before != null) {
-      ByteBuffer copy = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
-      before.copyTo(copy);
-      RecordView after = new RecordView();
-      after.moveTo(copy, 0, size, rank, tag);
-      view.compareAndSet(before, after);
+    RecordView after = LOST;
+    try {
+      if (before != null) {
+        after = copy(before, room);
+      }
+    } finally {
+      if (before != null && view.compareAndSet(before, after) && before == own) {
+        READERS.addAndGet(this, MOVED);
+      }
+      while (isRead()) { // by each once at most, as new ones find the copy
+        Thread.yield();
+      }
     }
+  }
+
+  /** Whether one may be in the memory that goes, or come: a release may be about to shut it. */
+  private boolean isRead() {
+    int now = readers;
+    return own != null && (now >= 0 || (now & COUNT) != 0);
+  }
+
+  private RecordView copy(RecordView from, IntFunction<ByteBuffer> room) {
+    ByteBuffer copy = room.apply(size).order(ByteOrder.LITTLE_ENDIAN);
+    from.copyTo(copy);
+    RecordView to = new RecordView();
+    to.moveTo(copy, 0, size, rank, tag);
+    return to;
   }
 
   @Override
@@ -107,7 +173,31 @@ final class Lease implements RetainedMessage, LoopTask {
     if (current == null) {
       throw new IllegalStateException("this message was released");
     }
+    if (current == LOST) {
+      throw new IllegalStateException(
+          "this message could not be copied when the runtime closed: too little memory");
+    }
     return current;
+  }
+
+  /** What to read through until {@link #leave}. */
+  RecordView enter() {
+    while (true) {
+      RecordView current = alive();
+      if (current != own) {
+        return current;
+      }
+      int now = readers;
+      if (now >= 0 && READERS.compareAndSet(this, now, now + 1)) {
+        return current;
+      }
+    }
+  }
+
+  void leave(RecordView used) {
+    if (used == own && READERS.decrementAndGet(this) == RELEASED) {
+      goHome();
+    }
   }
 
   /** Whether what was read through it before is the message. */
@@ -137,8 +227,13 @@ final class Lease implements RetainedMessage, LoopTask {
   @Override
   public byte getByte(int index) {
     while (true) {
-      RecordView from = alive();
-      byte value = from.getByte(index);
+      RecordView from = enter();
+      byte value;
+      try {
+        value = from.getByte(index);
+      } finally {
+        leave(from);
+      }
       if (isStill(from)) {
         return value;
       }
@@ -148,8 +243,13 @@ final class Lease implements RetainedMessage, LoopTask {
   @Override
   public short getShort(int index) {
     while (true) {
-      RecordView from = alive();
-      short value = from.getShort(index);
+      RecordView from = enter();
+      short value;
+      try {
+        value = from.getShort(index);
+      } finally {
+        leave(from);
+      }
       if (isStill(from)) {
         return value;
       }
@@ -159,8 +259,13 @@ final class Lease implements RetainedMessage, LoopTask {
   @Override
   public int getInt(int index) {
     while (true) {
-      RecordView from = alive();
-      int value = from.getInt(index);
+      RecordView from = enter();
+      int value;
+      try {
+        value = from.getInt(index);
+      } finally {
+        leave(from);
+      }
       if (isStill(from)) {
         return value;
       }
@@ -170,8 +275,13 @@ final class Lease implements RetainedMessage, LoopTask {
   @Override
   public long getLong(int index) {
     while (true) {
-      RecordView from = alive();
-      long value = from.getLong(index);
+      RecordView from = enter();
+      long value;
+      try {
+        value = from.getLong(index);
+      } finally {
+        leave(from);
+      }
       if (isStill(from)) {
         return value;
       }
@@ -182,8 +292,12 @@ final class Lease implements RetainedMessage, LoopTask {
   public void getBytes(int index, byte[] target, int offset, int length) {
     RecordView from;
     do {
-      from = alive();
-      from.getBytes(index, target, offset, length);
+      from = enter();
+      try {
+        from.getBytes(index, target, offset, length);
+      } finally {
+        leave(from);
+      }
     } while (!isStill(from));
   }
 
@@ -191,8 +305,12 @@ final class Lease implements RetainedMessage, LoopTask {
   public void getLongs(int index, long[] target, int offset, int count) {
     RecordView from;
     do {
-      from = alive();
-      from.getLongs(index, target, offset, count);
+      from = enter();
+      try {
+        from.getLongs(index, target, offset, count);
+      } finally {
+        leave(from);
+      }
     } while (!isStill(from));
   }
 
@@ -201,8 +319,12 @@ final class Lease implements RetainedMessage, LoopTask {
     int start = target.position();
     RecordView from;
     do {
-      from = alive();
-      from.copyTo(target.position(start));
+      from = enter();
+      try {
+        from.copyTo(target.position(start));
+      } finally {
+        leave(from);
+      }
     } while (!isStill(from));
   }
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.LciRuntime;
 import io.lci.am.MessageView;
 import io.lci.nativebridge.Codes;
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Messages that a loop's inboxes have lent. What lies in its sender's packet, or in memory of its
@@ -14,7 +19,12 @@ import java.util.concurrent.atomic.AtomicInteger;
  * into pooled memory. [V14]
  */
 final class Leases extends Notice {
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
   private final AtomicInteger count = new AtomicInteger();
+
+  /** For the copies of {@link #moveOut()}; tests have less. */
+  IntFunction<ByteBuffer> room = ByteBuffer::allocate;
 
   // Loop only
   private final Set<Lease> inPlace = new HashSet<>();
@@ -44,7 +54,8 @@ final class Leases extends Notice {
       count.incrementAndGet(); // now: there may be no memory
       return copy;
     }
-    Lease lease = Lease.inPlace(inbox, (RecordView) message, number);
+    Lease lease =
+        Lease.inPlace(inbox, (RecordView) message, number, loop.dispatcher().staysMapped());
     count.incrementAndGet();
     inPlace.add(lease);
     withoutCopy++;
@@ -66,10 +77,29 @@ final class Leases extends Notice {
     }
   }
 
-  /** The lane goes, and with it the memory of others: whoever holds a message keeps a copy. */
+  /**
+   * The lane goes, and with it the memory of others: whoever holds a message keeps a copy, if there
+   * is room for it. One without must not keep the others where they are.
+   */
   void moveOut() {
-    inPlace.forEach(Lease::moveOut);
+    int lost = 0;
+    Throwable why = null;
+    for (Lease lease : inPlace) {
+      try {
+        lease.moveOut(room);
+      } catch (Throwable e) { // no room, most likely
+        lost++;
+        why = e;
+      }
+    }
     inPlace.clear();
+    if (lost > 0) {
+      LOG.warn(
+          "{}: {} messages that were lent could not be copied at the end and are lost",
+          loop,
+          lost,
+          why);
+    }
   }
 
   @Override

@@ -10,7 +10,6 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
-import reactor.core.publisher.Operators;
 
 /**
  * One operation on its way: in the array, parked while it is refused, posted; ended exactly once.
@@ -127,7 +126,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   private void discardUnseen() {
     Completion unseen = takeCompletion();
     if (unseen != null && unseen.message() != null) {
-      Operators.onDiscard(unseen.message(), actual.currentContext());
+      Remainder.discard(loop, unseen.message(), actual.currentContext());
     }
   }
 
@@ -263,7 +262,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
     Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
-    TargetRelay.signal(loop, op, code, message, rank, tag, size);
+    Remainder.signal(loop, op, code, message, rank, tag, size);
     if (code != Codes.DONE) {
       Destination target = java.util.Objects.requireNonNull(destination);
       end(loop.outbox().failures.ended(op, target, code, rank, tag, size), null);
@@ -294,6 +293,6 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
 
   @Override
   public @Nullable Posted remainder() {
-    return TargetRelay.of(loop, op);
+    return Remainder.of(loop, op, this);
   }
 }

@@ -18,7 +18,8 @@ final class Relay {
     this.lane = lane;
   }
 
-  void signal(
+  /** Returns whether the object keeps the message. */
+  boolean signal(
       NativeTarget target,
       int code,
       int userContext,
@@ -47,12 +48,13 @@ final class Relay {
     if (Codes.isError(result)) {
       target.refused(kept);
       if (target.isDisposed()) {
-        return;
+        return false;
       }
       loop.uncaught(
           new IllegalStateException(
               "signal of a completion object: " + Errors.name(lane.calls, result)));
     }
     loop.enterSoon();
+    return kept != 0 && !Codes.isError(result);
   }
 }

@@ -105,12 +105,8 @@ final class SlotTable {
     owners[slot] = owner.remainder();
   }
 
-  /**
-   * The native signal.
-   *
-   * @return false if nobody waited for it
-   */
-  boolean complete(long context, int code, int rank, long tag, int size) {
+  /** The native signal. */
+  void complete(long context, int code, int rank, long tag, int size) {
     int slot = (int) context - 1;
     if (slot < 0 || slot >= used || generations[slot] != (int) (context >>> 32)) {
       throw new IllegalStateException(
@@ -125,7 +121,6 @@ final class SlotTable {
       owner.completed(code, rank, tag, size, memory[slot]);
     }
     release(slot);
-    return owner != null;
   }
 
   /**

@@ -47,6 +47,8 @@ class BlockHoundTest {
                 .allowBlockingCallsInside(Lane.class.getName(), "enter")
                 // At its end a loop waits for threads that are just waking it.
                 .allowBlockingCallsInside(TaskQueue.class.getName(), "end")
+                // And for threads that are just reading what goes with it.
+                .allowBlockingCallsInside(Lease.class.getName(), "moveOut")
                 // Short, and never held while user code runs.
                 .allowBlockingCallsInside(CoreGate.class.getName(), "with")
                 .allowBlockingCallsInside(CoreGate.class.getName(), "get")

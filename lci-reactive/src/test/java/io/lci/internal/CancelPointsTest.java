@@ -6,18 +6,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lci.Op;
 import io.lci.PostOptions;
 import io.lci.am.Message;
+import io.lci.completion.CompletionTarget;
+import io.lci.completion.QueueOptions;
+import io.lci.error.DeadlineExceededException;
 import io.lci.internal.Operations.How;
 import io.lci.internal.Operations.Kind;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.reactivestreams.Subscription;
+import reactor.core.Disposable;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 
@@ -36,6 +44,8 @@ class CancelPointsTest {
     DURING_SIGNAL,
     AFTER
   }
+
+  private static final Set<Point> POSTED = EnumSet.of(Point.IN_ARRAY_POSTED, Point.POSTED);
 
   private final Operations operations = new Operations();
   private final Recorder recorder = new Recorder();
@@ -79,8 +89,81 @@ class CancelPointsTest {
     assertThat(operations.inSlots()).isZero();
     boolean refused = point == Point.PARKED || point == Point.IN_ARRAY_REFUSED;
     assertThat(discarded.contains(op)).isEqualTo(refused && how == How.BULK);
-    boolean late = point == Point.IN_ARRAY_DONE && kind == Kind.GET; // receives are never done
-    assertThat(discarded.stream().anyMatch(Message.class::isInstance)).isEqualTo(late);
+    boolean done = point == Point.IN_ARRAY_DONE || POSTED.contains(point);
+    assertLate(done && kind == Kind.GET ? 1 : 0); // receives were cancelled, others delivered
+  }
+
+  private void assertLate(int count) {
+    assertThat(discarded.stream().filter(Message.class::isInstance)).hasSize(count);
+    assertThat(operations.runtime.snapshot().counter("loop_late_data")).isEqualTo(count);
+  }
+
+  static Stream<Arguments> late() {
+    return POSTED.stream()
+        .flatMap(point -> Stream.of(How.values()).map(how -> Arguments.of(point, how)));
+  }
+
+  /** The core had matched it when the cancel came: the sender was told that it was taken. */
+  // Proves: U4
+  // On: inproc
+  @ParameterizedTest(name = "{0} {1}")
+  @MethodSource("late")
+  void aMessageThatWasMatchedMeanwhileIsDiscarded(Point point, How how) throws Exception {
+    operations.turns(1);
+    Op op = operations.op(Kind.RECEIVE, 1);
+    Flux.from(operations.publisher(how, op, PostOptions.defaults()))
+        .doOnDiscard(Object.class, discarded::add)
+        .subscribe(recorder);
+    cancelAt(point);
+    operations.turns(4);
+    operations.endAll(Codes.DONE);
+    assertThat(recorder.elements + recorder.terminals).isZero();
+    assertThat(operations.inSlots()).isZero();
+    assertLate(1);
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Kind.class,
+      names = {"RECEIVE", "GET"})
+  void soIsOneThatComesAfterTheDeadline(Kind kind) {
+    operations.turns(1);
+    List<Throwable> errors = new ArrayList<>();
+    operations.answer(Codes.POSTED);
+    Flux.from(operations.runtime.post(operations.op(kind, 1).deadline(Duration.ofSeconds(10))))
+        .doOnDiscard(Object.class, discarded::add)
+        .subscribe(value -> {}, errors::add);
+    operations.turns(3);
+    operations.clock.advanceTimeBy(Duration.ofHours(1));
+    operations.turns(3);
+    assertThat(errors).singleElement().isInstanceOf(DeadlineExceededException.class);
+    operations.endAll(Codes.DONE);
+    assertLate(1);
+  }
+
+  /** What a completion object has been given is nobody's loss. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aQueueHasTheMessageInstead(boolean queue) {
+    operations.turns(1);
+    CompletionTarget target =
+        queue
+            ? operations.runtime.queue(QueueOptions.defaults())
+            : operations.runtime.counter(); // which keeps no message
+    Op op = operations.op(Kind.RECEIVE, 1).completeTo(target);
+    operations.answer(Codes.POSTED);
+    Disposable waiting =
+        operations
+            .runtime
+            .post(op)
+            .doOnDiscard(Object.class, discarded::add)
+            .subscribe(value -> {});
+    operations.turns(3);
+    waiting.dispose();
+    operations.turns(3);
+    operations.endAll(Codes.DONE);
+    assertThat(operations.core.signals).containsExactly(Codes.DONE);
+    assertLate(queue ? 0 : 1);
   }
 
   private void cancelAt(Point point) throws InterruptedException {

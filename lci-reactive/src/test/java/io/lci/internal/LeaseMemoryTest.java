@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.LciRuntime;
 import io.lci.am.Inbox;
 import io.lci.am.Port;
 import io.lci.am.RetainedMessage;
@@ -13,10 +14,13 @@ import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -97,5 +101,102 @@ class LeaseMemoryTest {
               Flux.range(0, count).map(Integer::longValue).collectList().block());
       assertThat(lci.snapshot().counter("loop_leased")).isZero();
     }
+  }
+
+  private static List<RetainedMessage> held(LciRuntime from, InboxImpl inbox, int count, int size) {
+    byte[] bytes = new byte[size];
+    Arrays.fill(bytes, (byte) size);
+    return inbox
+        .receiveRetained()
+        .take(count)
+        .collectList()
+        .zipWith(
+            from.sender(PORT)
+                .sendAll(
+                    inbox.loop().runtime().rank(),
+                    Flux.range(0, count),
+                    (n, out) -> out.putBytes(bytes))
+                .thenReturn(1))
+        .block(LIMIT)
+        .getT1();
+  }
+
+  /** Its memory is unmapped when it goes home. */
+  // Proves: V14
+  // On: inproc
+  @Test
+  void aLongMessageGoesHomeWhenItsLastReaderHasLeft() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      RuntimeImpl lci = (RuntimeImpl) job.rank(1);
+      InboxImpl inbox = (InboxImpl) lci.inbox(PORT);
+      Lease lease = (Lease) held(job.rank(0), inbox, 1, 20_000).get(0);
+      RecordView first = lease.enter();
+      RecordView second = lease.enter();
+      lease.release();
+      assertThatThrownBy(() -> lease.getByte(0)).isInstanceOf(IllegalStateException.class);
+      lease.leave(first);
+      assertThat(retained(lci, inbox)).isEqualTo(1);
+      assertThat(second.getByte(0)).isEqualTo((byte) 20_000);
+      lease.leave(second);
+      assertThat(retained(lci, inbox)).isZero();
+    }
+  }
+
+  /** Who reads a packet, or a copy, is not counted. */
+  @ParameterizedTest
+  @ValueSource(ints = {100, 1_000})
+  void aShorterOneGoesHomeAtOnce(int size) {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      RuntimeImpl lci = (RuntimeImpl) job.rank(1);
+      InboxImpl inbox = (InboxImpl) lci.inbox(PORT);
+      Lease lease = (Lease) held(job.rank(0), inbox, 1, size).get(0);
+      RecordView view = lease.enter();
+      lease.release();
+      assertThat(retained(lci, inbox)).isZero();
+      lease.leave(view);
+      assertThat(retained(lci, inbox)).isZero();
+    }
+  }
+
+  /** Behind what was handed to the loop before. */
+  private static int retained(RuntimeImpl lci, InboxImpl inbox) {
+    return Mono.fromCallable(() -> inbox.state().retained())
+        .subscribeOn(lci.loop(0).scheduler())
+        .block(LIMIT);
+  }
+
+  /** Others are not left where they are by one that finds no room when the runtime closes. */
+  // Proves: V14
+  // On: inproc
+  @ParameterizedTest
+  @ValueSource(ints = {1_000, 20_000})
+  void whatFindsNoRoomAtTheEndIsLostAlone(int size) {
+    AtomicInteger asked = new AtomicInteger();
+    List<RetainedMessage> held;
+    RuntimeImpl lci = (RuntimeImpl) LciRuntime.create();
+    try {
+      InboxImpl inbox = (InboxImpl) lci.inbox(PORT);
+      held = held(lci, inbox, 5, size);
+      held.get(0).release();
+      assertThat(retained(lci, inbox)).isEqualTo(4);
+      lci.loop(0).leases().room =
+          bytes -> asked.incrementAndGet() == 2 ? none(bytes) : ByteBuffer.allocate(bytes);
+    } finally {
+      lci.close();
+    }
+    assertThat(asked).hasValue(4);
+    int lost = 0;
+    for (RetainedMessage message : held.subList(1, 5)) {
+      try {
+        assertThat(message.toByteArray()).hasSize(size).containsOnly((byte) size);
+      } catch (IllegalStateException e) {
+        assertThat(e).hasMessageContaining("could not be copied when the runtime closed");
+        lost++;
+      }
+    }
+    assertThat(lost).isEqualTo(1);
+    held.forEach(RetainedMessage::release);
+    assertThat(held).allMatch(RetainedMessage::isReleased);
+    assertThat(lci.snapshot().counter("loop_leased")).isEqualTo(4); // as it was at the end
   }
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal;
+
+import io.lci.Op;
+import io.lci.am.Message;
+import io.lci.nativebridge.Codes;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
+
+/**
+ * What is left of a posted operation for which nobody waits any more: its completion object hears
+ * of its end all the same, and a message that it brings is discarded. Loop only.
+ */
+final class Remainder implements Posted {
+  private final EventLoop loop;
+  private final Op op;
+
+  /** Of the subscriber who has left, and is not referred to any more; null if there was none. */
+  private final @Nullable Context context;
+
+  private Remainder(EventLoop loop, Op op, @Nullable Context context) {
+    this.loop = loop;
+    this.op = op;
+    this.context = context;
+  }
+
+  /** For {@link Posted#remainder()}: null if {@code op} signals no completion object. */
+  static @Nullable Posted of(EventLoop loop, Op op) {
+    return op.target() == null ? null : new Remainder(loop, op, null);
+  }
+
+  /** The same of one that had a subscriber. */
+  static @Nullable Posted of(EventLoop loop, Op op, LoopSubscription<?> subscription) {
+    return OpCodec.bringsBytes(op)
+        ? new Remainder(loop, op, subscription.actual.currentContext())
+        : of(loop, op);
+  }
+
+  @Override
+  public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
+    Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
+    boolean kept = signal(loop, op, code, message, rank, tag, size);
+    if (message != null && context != null && !kept) {
+      discard(loop, message, context);
+    }
+  }
+
+  /**
+   * Passes the end of an operation on, if it has a completion object.
+   *
+   * @return whether that keeps the message
+   */
+  static boolean signal(
+      EventLoop loop, Op op, int code, @Nullable Message message, int rank, long tag, int size) {
+    return op.target() != null
+        && loop.relay((NativeTarget) op.target(), code, op.userContext(), message, rank, tag, size);
+  }
+
+  /** A message that nobody gets. */
+  static void discard(EventLoop loop, Message message, Context context) {
+    loop.dispatcher().lateData++;
+    Operators.onDiscard(message, context);
+  }
+
+  /** The native signal is what counts. */
+  @Override
+  public void abandoned(RuntimeException reason) {}
+
+  @Override
+  public int boundRank() {
+    return -1;
+  }
+
+  @Override
+  public boolean holdsClose() {
+    return false;
+  }
+}
