@@ -44,4 +44,25 @@ class BusyLoopTest {
     net.run();
     assertThat(net.open(0) + net.open(1)).isZero();
   }
+
+  /** Its end is told by a task, and an answer may come before that. */
+  @Test
+  void whatIsOnItsWayAndForgottenDoesNotFailByItsAnswer() {
+    FakeNet net = new FakeNet(2);
+    net.busy.add(0);
+    Heard<Void> heard = new Heard<>(1);
+    net.rank(0).fireAndForget(1, "nobody serves it", Payload.empty()).subscribe(heard);
+    while (net.sent.isEmpty()) {
+      net.runTask(0);
+      net.settle();
+    }
+    assertThat(heard.hasEnded()).isFalse();
+    net.run();
+    assertThat(net.sent).extracting(FakeNet.Packet::type).contains(FrameType.ERROR);
+    net.busy.clear();
+    net.run();
+    assertThat(heard.error).isNull();
+    assertThat(heard.completed).isTrue();
+    assertThat(net.open(0) + net.open(1)).isZero();
+  }
 }
