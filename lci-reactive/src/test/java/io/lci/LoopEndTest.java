@@ -17,6 +17,7 @@ import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -92,6 +93,77 @@ class LoopEndTest {
                                 v -> {}, e -> ended.incrementAndGet(), ended::incrementAndGet)));
     job.close();
     assertThat(ended).hasValue(late.size());
+  }
+
+  /** What waits for the loop as soon as it is subscribed, or asked for something. */
+  private static List<Publisher<?>> waiting(LciRuntime lci) {
+    return List.of(
+        lci.counter().reaches(1),
+        lci.queue(QueueOptions.defaults()).completions(),
+        lci.synchronizer(1).next(),
+        lci.synchronizer(1).firings(),
+        lci.peerEvents(),
+        lci.peerGone(0),
+        lci.graph().build().run(),
+        lci.exchange(new byte[1]),
+        lci.barrier());
+  }
+
+  /** Asks for everything; returns who did. */
+  private static List<Silent> ask(List<Publisher<?>> publishers) {
+    List<Silent> asking = new ArrayList<>();
+    for (Publisher<?> publisher : publishers) {
+      Silent subscriber = new Silent();
+      asking.add(subscriber);
+      publisher.subscribe(subscriber);
+      subscriber.requestUnbounded();
+    }
+    return asking;
+  }
+
+  private static void assertToldOnce(List<Silent> subscribers) {
+    assertThat(subscribers)
+        .isNotEmpty()
+        .allSatisfy(one -> assertThat(one.completions.get() + one.errors.size()).isEqualTo(1));
+  }
+
+  /** That thread would still count as in the loop, which nobody drives any more. */
+  @Test
+  void whoSubscribesAfterTheEndOnTheThreadThatDroveTheLoopIsToldAtOnce() {
+    LciOptions options = LciOptions.builder().invoker(true).closeTimeout(Duration.ZERO).build();
+    LciTestJob job = LciTestJob.start(1, options);
+    LciRuntime lci = job.rank(0);
+    List<Publisher<?>> late = waiting(lci);
+    Silent asksLate = new Silent();
+    lci.barrier().subscribe(asksLate);
+    lci.close();
+    asksLate.request(1);
+    assertToldOnce(List.of(asksLate));
+    assertToldOnce(ask(late));
+  }
+
+  /** Who waits for the close is told by the loop that ended last. */
+  @Test
+  void whoSubscribesOnceTheRuntimeIsClosedIsToldAtOnce() {
+    LciTestJob job = LciTestJob.start(1, AT_ONCE);
+    LciRuntime lci = job.rank(0);
+    List<Publisher<?>> late = waiting(lci);
+    Mono<List<Silent>> asked =
+        lci.onClose()
+            .then(
+                Mono.fromCallable(
+                    () -> {
+                      assertThat(lci.loops().get(0).inLoop()).isTrue();
+                      return ask(late);
+                    }));
+    AtomicReference<List<Silent>> subscribers = new AtomicReference<>();
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    CountDownLatch over = new CountDownLatch(1);
+    asked.doFinally(signal -> over.countDown()).subscribe(subscribers::set, failure::set);
+    job.close();
+    await().atMost(LIMIT).until(() -> over.getCount() == 0);
+    assertThat(failure.get()).isNull();
+    assertToldOnce(subscribers.get());
   }
 
   @Test

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.error;
 
+import java.util.Objects;
+
 /**
  * Base of every failure this library reports. Each meaning has a subclass; catch the subclass, log
  * the message.
@@ -29,6 +31,13 @@ public class LciException extends RuntimeException {
    * @param hint one sentence: the circumstances and what to do; may be empty
    */
   public record Detail(String operation, int rank, int port, int device, String code, String hint) {
+    /** None of the texts is null. */
+    public Detail {
+      Objects.requireNonNull(operation, "operation");
+      Objects.requireNonNull(code, "code");
+      Objects.requireNonNull(hint, "hint");
+    }
+
     /**
      * A failure that concerns no rank, port or device.
      *

@@ -19,8 +19,8 @@ public class RemoteException extends LciException {
   /**
    * For handlers and publishers: a failure with a code of its own.
    *
-   * @param code for example {@code "no_such_key"}; at most 64 bytes of it travel
-   * @param message for people; at most 1,024 bytes of it travel
+   * @param code for example {@code "no_such_key"}, not null; at most 64 bytes of it travel
+   * @param message for people, not null; at most 1,024 bytes of it travel
    */
   public RemoteException(String code, String message) {
     this(Detail.of("user code", code, message));

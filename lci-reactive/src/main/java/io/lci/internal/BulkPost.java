@@ -74,7 +74,10 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
     }
     LciException error =
         new LciException(
-            Detail.of(operation(), "error_argument", "no operation of this runtime: " + reason));
+            Detail.of(
+                operation(),
+                "error_argument",
+                "no operation of this runtime: " + Thrown.text(reason)));
     error.initCause(reason);
     return error;
   }

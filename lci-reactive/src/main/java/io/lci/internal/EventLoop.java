@@ -324,7 +324,7 @@ final class EventLoop implements LciLoop {
   /** User code threw where nobody can be told: logged and counted. */
   void uncaught(Throwable error) {
     countUncaught();
-    LOG.error("{}: uncaught in user code or native call", this, error);
+    Thrown.log(error, e -> LOG.error("{}: uncaught in user code or native call", this, e));
   }
 
   /** The same, where it was logged. */

@@ -91,7 +91,8 @@ final class Failures {
         e instanceof PooledBuffer.NoMemory
             ? new ResourceExhaustedException(
                 detail(destination, "error_no_memory", String.valueOf(e.getMessage())))
-            : new LciException(detail(destination, "error_argument", "encoding failed: " + e));
+            : new LciException(
+                detail(destination, "error_argument", "encoding failed: " + Thrown.text(e)));
     failure.initCause(e);
     return failure;
   }

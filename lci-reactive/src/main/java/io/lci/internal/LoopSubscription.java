@@ -52,7 +52,7 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
 
   /** Comes to the loop, to look at what there is to signal. Any thread. */
   final void look() {
-    if (loop.inLoop()) {
+    if (isDrivenHere()) {
       schedule();
     } else {
       loop.execute(
@@ -70,12 +70,17 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
     }
   }
 
+  /** Whether this is the loop's thread, and the loop still drains: its thread may outlive it. */
+  private boolean isDrivenHere() {
+    return loop.inLoop() && !loop.isDisposed();
+  }
+
   @Override
   public final void request(long n) {
     if (n <= 0) {
       badRequest = true;
       loop.execute(this);
-    } else if (loop.inLoop()) {
+    } else if (isDrivenHere()) {
       grant(n);
     } else if (Operators.addCap(PENDING, this, n) == 0) {
       loop.execute(this);
@@ -88,13 +93,13 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
       return;
     }
     if (loop.inLoop() && !loop.isInBatch()) {
-      onCancel();
+      cancelHere();
     } else {
       loop.execute(
           new LoopTask() {
             @Override
             public void run() {
-              onCancel();
+              cancelHere();
             }
 
             @Override
@@ -102,6 +107,13 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
               onRejected();
             }
           });
+    }
+  }
+
+  /** What has ended holds nothing any more that could be given back. Loop only. */
+  private void cancelHere() {
+    if (!terminated) {
+      onCancel();
     }
   }
 

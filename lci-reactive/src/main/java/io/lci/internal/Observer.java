@@ -38,6 +38,6 @@ final class Observer {
 
   private static void failed(Throwable error) {
     Exceptions.throwIfJvmFatal(error);
-    LOG.warn("the instrumentation failed", error);
+    Thrown.log(error, e -> LOG.warn("the instrumentation failed", e));
   }
 }

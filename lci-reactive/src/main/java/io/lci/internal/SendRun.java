@@ -67,7 +67,8 @@ abstract class SendRun<T, R> extends BulkRun<T, R> {
       } catch (Throwable e) {
         Exceptions.throwIfJvmFatal(e);
         LciException error =
-            sender.error(LciException.NONE, "error_rank", "the routing function failed: " + e);
+            sender.error(
+                LciException.NONE, "error_rank", "the routing function failed: " + Thrown.text(e));
         error.initCause(e);
         report(item, LciException.NONE, Codes.DONE, error);
         return;

@@ -28,7 +28,8 @@ public final class TimerRefusal {
             ? new LciClosedException(
                 detail.apply("error_closed", "the timer takes no deadline, it was disposed"))
             : new LciException(
-                detail.apply("error_argument", "the timer takes no deadline: " + reason));
+                detail.apply(
+                    "error_argument", "the timer takes no deadline: " + Thrown.text(reason)));
     error.initCause(reason);
     return error;
   }

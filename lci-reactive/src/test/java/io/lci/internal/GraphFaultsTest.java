@@ -4,15 +4,19 @@ package io.lci.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.completion.CompletionGraph;
+import io.lci.completion.GraphResult;
+import io.lci.error.LciClosedException;
 import io.lci.nativebridge.Codes;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 
 /** Functions and Monos of host nodes that throw where they must not. */
 class GraphFaultsTest {
@@ -58,5 +62,47 @@ class GraphFaultsTest {
     operations.turns(2);
     graph.dispose();
     assertThat(errors).isEmpty();
+  }
+
+  /** Keeps its subscription, as an operator does that has not handed on the error yet. */
+  private final class Late implements CoreSubscriber<GraphResult> {
+    private Subscription subscription = Operators.cancelledSubscription();
+
+    @Override
+    public void onSubscribe(Subscription s) {
+      subscription = s;
+      s.request(1);
+    }
+
+    @Override
+    public void onNext(GraphResult result) {}
+
+    @Override
+    public void onError(Throwable error) {
+      errors.add(error);
+    }
+
+    @Override
+    public void onComplete() {}
+  }
+
+  /** The core is not asked again: the lane is freed by then. */
+  @Test
+  void aRunThatTheCloseEndedIsNotCancelledAgain() {
+    operations.answer(Codes.DONE);
+    operations.turns(1);
+    CompletionGraph.Builder builder = operations.runtime.graph();
+    builder.mono(results -> Mono.never());
+    CompletionGraph graph = builder.build();
+    Late late = new Late();
+    graph.run().subscribe(late);
+    operations.turns(2);
+    operations.runtime.close();
+    assertThat(errors).singleElement().isInstanceOf(LciClosedException.class);
+    assertThat(operations.core.graphCancels).isEqualTo(1);
+    late.subscription.cancel();
+    assertThat(operations.core.graphCancels).isEqualTo(1);
+    assertThat(operations.core.graphCancelsTooLate).isZero();
+    graph.dispose();
   }
 }

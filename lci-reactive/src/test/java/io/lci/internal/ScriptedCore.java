@@ -71,6 +71,13 @@ final class ScriptedCore {
   /** Objects, graphs and memory that were freed when they were gone already. */
   final AtomicInteger freedTwice = new AtomicInteger();
 
+  /** How often a run of a graph was cancelled, and how often after its lane was freed. */
+  int graphCancels;
+
+  int graphCancelsTooLate;
+
+  private boolean laneFreed;
+
   private final AtomicLong lastObject = new AtomicLong();
 
   /** By handle: what a counter has counted, or how much a queue holds; else 0. */
@@ -117,6 +124,8 @@ final class ScriptedCore {
                       case "remoteClose" -> free((long) arguments[1]);
                       case "laneGraphCreate" -> create(arguments[8]);
                       case "laneGraphFree" -> free((int) arguments[1]);
+                      case "laneGraphCancel" -> cancelGraph();
+                      case "laneFree" -> freeLane();
                       case "laneOpenPart" -> open((int) arguments[1]);
                       case "compSignal" -> signalled((long) arguments[1]);
                       case "counterGet", "queueLength" -> count((long) arguments[0]).get();
@@ -255,6 +264,19 @@ final class ScriptedCore {
     if (objects.remove(handle) == null) {
       freedTwice.incrementAndGet();
     }
+    return Codes.DONE;
+  }
+
+  private int cancelGraph() {
+    graphCancels++;
+    if (laneFreed) {
+      graphCancelsTooLate++;
+    }
+    return Codes.DONE;
+  }
+
+  private int freeLane() {
+    laneFreed = true;
     return Codes.DONE;
   }
 

@@ -130,6 +130,10 @@ final class Arrivals {
     boolean cancelledThere = !error.user() && error.code().equals(WireError.CANCELLED);
     exchange.errorDue = null;
     exchange.cancelDue = false;
+    Receiver to = exchange.receiver;
+    if (exchange.opener && exchange.kind == Kind.FORGET && exchange.sendDone && to != null) {
+      exchange.guarded(to::complete); // the task that says so may still wait behind others
+    }
     exchange.fail(exchange.failure(error), cancelledThere ? Outcome.CANCELLED : Outcome.ERROR);
   }
 

@@ -4,6 +4,7 @@ package io.lci.internal.channel;
 import io.lci.LciRuntime;
 import io.lci.am.Encoder;
 import io.lci.error.LciException;
+import io.lci.internal.Thrown;
 import io.lci.internal.channel.StateTable.State;
 import io.lci.rpc.RpcExchange.Outcome;
 import org.jspecify.annotations.Nullable;
@@ -286,7 +287,7 @@ final class Exchange {
       step.run();
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
-      LOG.error("{}: uncaught in user code", operation(), e);
+      Thrown.log(e, what -> LOG.error("{}: uncaught in user code", operation(), what));
       link.home().countUncaught();
     }
   }

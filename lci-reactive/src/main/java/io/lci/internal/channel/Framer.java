@@ -2,6 +2,7 @@
 package io.lci.internal.channel;
 
 import io.lci.LciRuntime;
+import io.lci.internal.Thrown;
 import io.lci.internal.channel.OutFrame.Part;
 import io.lci.rpc.RpcExchange.Outcome;
 import org.jspecify.annotations.Nullable;
@@ -186,7 +187,9 @@ final class Framer {
   /** Whoever fired and forgot does not hear of it. */
   private void unheard(Throwable error) {
     if (exchange.kind == Kind.FORGET) {
-      LOG.warn("{} of rank {} failed", exchange.operation(), exchange.link.peer(), error);
+      Thrown.log(
+          error,
+          e -> LOG.warn("{} of rank {} failed", exchange.operation(), exchange.link.peer(), e));
     }
   }
 

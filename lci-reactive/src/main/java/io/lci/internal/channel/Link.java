@@ -4,6 +4,7 @@ package io.lci.internal.channel;
 import io.lci.LciRuntime;
 import io.lci.am.MessageView;
 import io.lci.error.ProtocolException;
+import io.lci.internal.Thrown;
 import io.lci.rpc.RpcExchange.Outcome;
 import io.lci.stream.StreamLimits;
 import java.util.ArrayDeque;
@@ -341,7 +342,7 @@ final class Link {
       step.run();
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
-      LOG.error("{}: uncaught in user code", exchange.operation(), e);
+      Thrown.log(e, what -> LOG.error("{}: uncaught in user code", exchange.operation(), what));
       home().countUncaught();
       exchange.fault(e);
     }

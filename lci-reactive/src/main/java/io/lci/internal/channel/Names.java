@@ -3,6 +3,7 @@ package io.lci.internal.channel;
 
 import io.lci.LciRuntime;
 import io.lci.am.Encoder;
+import io.lci.internal.Thrown;
 import io.lci.stream.Codec;
 import io.lci.stream.Streams;
 import java.time.Duration;
@@ -90,7 +91,8 @@ final class Names {
         exchange.timer(
             owner.later(() -> expired(exchange, awaitMillis), Duration.ofMillis(awaitMillis)));
       } catch (RuntimeException e) { // it would wait for ever
-        LOG.warn("{}: the timer takes no waiting", exchange.operation(), e);
+        Thrown.log(
+            e, what -> LOG.warn("{}: the timer takes no waiting", exchange.operation(), what));
         refuse(exchange, ", and cannot wait for it: its timer takes nothing");
         return;
       }

@@ -3,6 +3,7 @@ package io.lci.internal.channel;
 
 import io.lci.LciInstrumentation;
 import io.lci.LciRuntime;
+import io.lci.internal.Thrown;
 import io.lci.rpc.Interaction;
 import io.lci.rpc.RpcExchange;
 import org.jspecify.annotations.Nullable;
@@ -84,7 +85,7 @@ final class Observed implements RpcExchange {
 
   private static void logged(Throwable e) {
     Exceptions.throwIfJvmFatal(e);
-    LOG.warn("the instrumentation failed", e);
+    Thrown.log(e, what -> LOG.warn("the instrumentation failed", what));
   }
 
   @Override

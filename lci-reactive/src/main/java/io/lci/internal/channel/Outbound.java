@@ -2,6 +2,7 @@
 package io.lci.internal.channel;
 
 import io.lci.am.Encoder;
+import io.lci.internal.Thrown;
 import io.lci.internal.channel.OutFrame.Part;
 import io.lci.stream.StreamLimits;
 import java.nio.BufferOverflowException;
@@ -265,7 +266,7 @@ final class Outbound<T> implements CoreSubscriber<T> {
       throw e;
     } catch (Throwable e) { // an Error of user code ends its exchange, like an exception
       Exceptions.throwIfJvmFatal(e);
-      throw new IllegalStateException("encoding failed: " + e, e);
+      throw new IllegalStateException("encoding failed: " + Thrown.text(e), e);
     }
   }
 

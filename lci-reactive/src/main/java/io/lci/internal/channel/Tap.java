@@ -201,6 +201,9 @@ final class Tap<T> implements Subscription, Receiver {
 
   @Override
   public void item(Message message) {
+    if (held != null && !isOver()) {
+      flush(); // the task that does it may still wait behind others
+    }
     if (isOver()) {
       return;
     }

@@ -9,6 +9,7 @@ import io.lci.error.OperationCancelledException;
 import io.lci.error.ProtocolException;
 import io.lci.error.RemoteException;
 import io.lci.error.ResourceExhaustedException;
+import io.lci.internal.Thrown;
 
 /**
  * An error as it travels.
@@ -33,7 +34,7 @@ record WireError(String code, String message, boolean user) {
   static WireError ofUser(Throwable error) {
     return error instanceof RemoteException chosen && !chosen.code().isEmpty()
         ? new WireError(chosen.code(), chosen.hint(), true)
-        : new WireError(RemoteException.APPLICATION, String.valueOf(error), true);
+        : new WireError(RemoteException.APPLICATION, Thrown.text(error), true);
   }
 
   /** The exception for whoever waits here; {@code operation} is what he waits for. */

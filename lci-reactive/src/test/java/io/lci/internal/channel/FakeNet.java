@@ -17,8 +17,10 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
@@ -53,6 +55,8 @@ final class FakeNet {
     }
   }
 
+  private record Task(int rank, Runnable body) {}
+
   private static final int SENDER_WINDOW = 64;
 
   final VirtualTimeScheduler clock = VirtualTimeScheduler.create();
@@ -64,6 +68,9 @@ final class FakeNet {
 
   /** Messages to these ranks are refused: they wait at their senders. */
   final java.util.Set<Integer> full = new java.util.HashSet<>();
+
+  /** Loops of these ranks have other tasks to run: theirs wait, but what comes is dispatched. */
+  final java.util.Set<Integer> busy = new java.util.HashSet<>();
 
   /** Announced without credit: they are in no inbox. */
   private final List<Packet> behind = new ArrayList<>();
@@ -79,7 +86,7 @@ final class FakeNet {
   final AtomicInteger faults = new AtomicInteger();
 
   private volatile Thread thread = Thread.currentThread();
-  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+  private final ArrayDeque<Task> tasks = new ArrayDeque<>();
   private final Random random;
   private final Map<Integer, Function<MessageView, ?>> inboxes = new HashMap<>();
   private final Map<Integer, Sinks.Many<PeerEvent>> events = new HashMap<>();
@@ -97,38 +104,40 @@ final class FakeNet {
   FakeNet(int size, LciOptions options, Random random) {
     this.random = random;
     LciOptions all = options.mutate().timer(clock).build();
-    Home home =
-        new Home() {
-          @Override
-          public boolean inLoop() {
-            return Thread.currentThread() == thread;
-          }
-
-          @Override
-          public void execute(Runnable task, Runnable rejected) {
-            synchronized (tasks) {
-              tasks.add(task);
-            }
-          }
-
-          @Override
-          public void countUncaught() {
-            faults.incrementAndGet();
-          }
-
-          @Override
-          public int leftBehind(Inbox inbox) {
-            int rank = ranksOf.get(inbox);
-            return (int) behind.stream().filter(p -> p.to == rank).count();
-          }
-        };
     for (int i = 0; i < size; i++) {
       events.put(i, Sinks.many().replay().all());
-      Channels channels = new Channels(runtime(i, size, all), home);
+      Channels channels = new Channels(runtime(i, size, all), home(i));
       channels.open();
       ranks.add(channels);
     }
     settle();
+  }
+
+  private Home home(int rank) {
+    return new Home() {
+      @Override
+      public boolean inLoop() {
+        return Thread.currentThread() == thread;
+      }
+
+      @Override
+      public void execute(Runnable task, Runnable rejected) {
+        synchronized (tasks) {
+          tasks.add(new Task(rank, task));
+        }
+      }
+
+      @Override
+      public void countUncaught() {
+        faults.incrementAndGet();
+      }
+
+      @Override
+      public int leftBehind(Inbox inbox) {
+        int owner = ranksOf.get(inbox);
+        return (int) behind.stream().filter(p -> p.to == owner).count();
+      }
+    };
   }
 
   Channels rank(int index) {
@@ -165,9 +174,25 @@ final class FakeNet {
   }
 
   private Runnable nextTask() {
+    return takeTask(task -> !busy.contains(task.rank));
+  }
+
+  private Runnable takeTask(Predicate<Task> wanted) {
     synchronized (tasks) {
-      return tasks.poll();
+      for (Iterator<Task> all = tasks.iterator(); all.hasNext(); ) {
+        Task task = all.next();
+        if (wanted.test(task)) {
+          all.remove();
+          return task.body;
+        }
+      }
+      return null;
     }
+  }
+
+  /** Runs one task of a rank that is busy. */
+  void runTask(int rank) {
+    Objects.requireNonNull(takeTask(task -> task.rank == rank), "no task waits").run();
   }
 
   /** Delivers one message, if there is one, and what it causes. */

@@ -2,6 +2,7 @@
 package io.lci.internal.channel;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.LciInstrumentation;
 import io.lci.LciOptions;
@@ -15,6 +16,7 @@ import io.lci.error.OperationCancelledException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.RemoteException;
 import io.lci.error.ResourceExhaustedException;
+import io.lci.internal.Unspeakable;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.RpcExchange;
 import io.lci.rpc.RpcHandler;
@@ -72,16 +74,21 @@ class UserFaultsTest {
 
   /** A subscriber that throws at items and errors. */
   private static <T> CoreSubscriber<T> throwing() {
+    return throwing(new IllegalStateException("as wanted"));
+  }
+
+  private static <T> CoreSubscriber<T> throwing(RuntimeException what) {
     return throwing(
+        what,
         subscription -> subscription.request(5),
         reason -> {
-          throw new IllegalStateException("as wanted", reason);
+          throw what;
         });
   }
 
   /** A subscriber that throws at items. */
   private static <T> CoreSubscriber<T> throwing(
-      Consumer<Subscription> subscribed, Consumer<Throwable> failed) {
+      RuntimeException what, Consumer<Subscription> subscribed, Consumer<Throwable> failed) {
     return new CoreSubscriber<>() {
       @Override
       public void onSubscribe(Subscription s) {
@@ -90,7 +97,7 @@ class UserFaultsTest {
 
       @Override
       public void onNext(T item) {
-        throw new IllegalStateException("as wanted");
+        throw what;
       }
 
       @Override
@@ -101,6 +108,64 @@ class UserFaultsTest {
       @Override
       public void onComplete() {}
     };
+  }
+
+  /** Nobody would wake its exchange any more, and those behind it would not get their turn. */
+  @Test
+  void aFailureWithoutTextEndsItsOwnCallAlone() {
+    FakeNet net = new FakeNet(2);
+    net.keepsUncaught = true;
+    net.rank(1).serve("fails", RpcHandler.response(m -> Mono.error(new Unspeakable())));
+    net.rank(1).serve("f", RpcHandler.response(m -> Mono.just(Payload.ofInt(7))));
+    Heard<Message> first = new Heard<>(1);
+    Heard<Message> second = new Heard<>(1);
+    net.rank(0).requestResponse(1, "fails", Payload.empty()).subscribe(first);
+    net.rank(0).requestResponse(1, "f", Payload.empty()).subscribe(second);
+    net.run();
+    assertThat(net.uncaught).isEmpty();
+    assertThat(first.error)
+        .isInstanceOf(RemoteException.class)
+        .hasMessageContaining(Unspeakable.class.getName());
+    assertThat(second.items).hasSize(1);
+    assertThat(net.open(0) + net.open(1)).isZero();
+  }
+
+  /** It is logged alone, and logs ask for its text. */
+  @Test
+  void aFailureWithoutTextOfWhatWasForgottenHarmsNobody() {
+    FakeNet net = new FakeNet(2);
+    net.keepsUncaught = true;
+    net.rank(1).serve("fails", RpcHandler.forget(m -> Mono.error(new Unspeakable())));
+    Heard<Void> heard = new Heard<>(1);
+    net.rank(0).fireAndForget(1, "fails", Payload.empty()).subscribe(heard);
+    net.run();
+    assertThat(net.uncaught).isEmpty();
+    assertThat(heard.completed).isTrue();
+    assertThat(net.open(0) + net.open(1)).isZero();
+  }
+
+  /** Its inbox would fail, and with it all streams and calls of the rank. */
+  @Test
+  void aSubscriberThatThrowsWhatHasNoTextHarmsNobodyElse() {
+    FakeNet net = new FakeNet(2);
+    net.rank(1).publish("s", Flux.range(0, 5), Codec.INT);
+    net.rank(1).serve("f", RpcHandler.response(m -> Mono.just(Payload.ofInt(7))));
+    net.rank(0).subscribe(1, "s", Codec.INT).subscribe(throwing(new Unspeakable()));
+    net.run();
+    Heard<Message> heard = new Heard<>(1);
+    net.rank(0).requestResponse(1, "f", Payload.empty()).subscribe(heard);
+    net.run();
+    assertThat(heard.items).hasSize(1);
+    assertThat(net.faults).hasValue(1);
+    assertThat(net.open(0) + net.open(1)).isZero();
+  }
+
+  /** It would be found where it is sent, and keep the link from going on. */
+  @Test
+  void aFailureNeedsItsCode() {
+    assertThatThrownBy(() -> new RemoteException(null, "of a map that does not have it"))
+        .isInstanceOf(NullPointerException.class)
+        .hasMessage("code");
   }
 
   // Proves: Y2
@@ -173,7 +238,10 @@ class UserFaultsTest {
     net.rank(1).publish("s", items, Codec.INT);
     AtomicReference<Subscription> subscription = new AtomicReference<>();
     List<Throwable> errors = new ArrayList<>();
-    net.rank(0).subscribe(1, "s", Codec.INT).subscribe(throwing(subscription::set, errors::add));
+    net.rank(0)
+        .subscribe(1, "s", Codec.INT)
+        .subscribe(
+            throwing(new IllegalStateException("as wanted"), subscription::set, errors::add));
     subscription.get().request(5);
     net.run();
     items.next(1);
@@ -196,7 +264,9 @@ class UserFaultsTest {
             "f",
             RpcHandler.channel(
                 requests -> {
-                  requests.subscribe(throwing(subscription::set, errors::add));
+                  requests.subscribe(
+                      throwing(
+                          new IllegalStateException("as wanted"), subscription::set, errors::add));
                   return Flux.never();
                 }));
     TestPublisher<Payload> requests = TestPublisher.create();
