@@ -121,8 +121,8 @@ void Device::abandon(SendContext& context) {
 
 /// What is posted meanwhile leaves some room: who posts whenever there is any must not hold up what was accepted. [H8]
 bool Device::stream(Channel& channel) {
+  channel.data_out.reserve(0);  // also when the last stream has ended elsewhere, by an error of its target
   if (channel.failed || (channel.streams.empty() && channel.asks.empty())) return false;
-  channel.data_out.reserve(0);
   bool moved = !channel.asks.empty() && flush_asks(channel);
   moved |= stream_chunks(channel);
   const bool rest = !channel.streams.empty() || !channel.asks.empty();
