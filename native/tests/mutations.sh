@@ -209,7 +209,7 @@ signal_any_status            | unit         | Completion.SignalsMustBeFinal     
 signal_context_off           | unit         | Handler.GetsStatus* *HandlerRules.ProgressAndBlocking* | a handler may progress
 signal_keeps_right           | unit         | *ReopenedUnderPut.*/Counter            | a signal comes uncredited to a port that needs credit since it opened anew
 signal_loses_tag             | conformance  | C5_*                                   | the signal of a put comes without its tag
-silent_push                  | unit         | LaneBell.*                             | what others leave for a lane rings no bell
+silent_push                  | unit         | LaneBell.Rings*                        | what others leave for a lane rings no bell
 size_of_buffer               | unit         | SendReceive.EverySize*                 | a status has the size of the buffer
 skip_wake                    | stress       | LostWakes.*                            | nobody wakes a parked loop
 starve_streams               | unit         | Progress.AFloodLeavesRoom*             | who floods a ring keeps the pieces of large messages out of it

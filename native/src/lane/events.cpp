@@ -77,6 +77,8 @@ void Lane::port_changed(Device* from, uint32_t rank, uint16_t target, int code) 
 
 void Lane::synchronizer_fired(uint32_t id, std::vector<lci_status> statuses) {
   if (retired_.load(std::memory_order_acquire)) return;
+  Pushed* first = nullptr;
+  Pushed* last = nullptr;
   for (size_t i = 0; i < statuses.size(); ++i) {
     const lci_status& status = statuses[i];
     lci_record fired{};
@@ -88,8 +90,10 @@ void Lane::synchronizer_fired(uint32_t id, std::vector<lci_status> statuses) {
     fired.size = static_cast<uint32_t>(status.size);
     fired.tag = status.tag;
     fired.context = uint64_t{id} << 32 | (status.user_context >> 32);
-    push(fired, false);
+    last = new Pushed{last, fired, false};
+    if (!first) first = last;
   }
+  push(first, last);
 }
 
 void Lane::graph_event(const lci_record& record) {
@@ -103,10 +107,15 @@ void Lane::graph_event(const lci_record& record) {
 
 void Lane::push(const lci_record& record, bool operation) {
   auto* node = new Pushed{nullptr, record, operation};
+  push(node, node);
+}
+
+/// A chain that leads from @p last to @p first, as one piece: what others push comes before it, or behind it.
+void Lane::push(Pushed* first, Pushed* last) {
   Pushed* head = pushed_.load(std::memory_order_relaxed);
   do {
-    node->next = head;
-  } while (!pushed_.compare_exchange_weak(head, node, std::memory_order_seq_cst, std::memory_order_relaxed));
+    first->next = head;
+  } while (!pushed_.compare_exchange_weak(head, last, std::memory_order_seq_cst, std::memory_order_relaxed));
   wake();
 }
 

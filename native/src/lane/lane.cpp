@@ -59,12 +59,13 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
   lane->block_ = static_cast<std::byte*>(mapped);
   lane->park_slot_ = first;
   runtime.keep_ranges();
+  // All of them first: once a device knows the lane, any thread may wake it.
+  for (uint32_t i = 0; i < count; ++i) lane->devices_.push_back(&runtime.device(first + i));
   for (uint32_t i = 0; i < count; ++i) {
     Device& device = runtime.device(first + i);
     std::lock_guard<TryLock> guard(device.lock);
     device.set_lane(lane.get());
     device.lane_index = i;
-    lane->devices_.push_back(&device);
     runtime.arena().header().device[first + i].park_slot.store(first, std::memory_order_release);
   }
   lane->refill_packets();

@@ -132,6 +132,7 @@ class Lane {
   bool has_work();
   bool look_again();
   void push(const lci_record& record, bool operation);
+  void push(Pushed* first, Pushed* last);
   void queue(const lci_record& record) { queue_.push_back(record); }
   uint32_t room() const { return ring_size_ - (tail_ - head_); }
   /// A record for @p inbox with its payload in the record, or null and at @p place; false if there is no room or no

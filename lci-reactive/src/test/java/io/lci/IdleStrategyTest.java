@@ -110,21 +110,21 @@ class IdleStrategyTest {
                   throw new IllegalStateException("as wanted");
                 })
             .build();
-    try (LciTestJob job = LciTestJob.start(1, options)) {
-      LciLoop loop = job.rank(0).loops().get(0);
-      AtomicLong cancels = new AtomicLong();
-      Mono<Object> never = Mono.never().doOnCancel(cancels::incrementAndGet);
-      assertThatThrownBy(
-              () -> {
-                if (waiting) {
-                  loop.await(never, LIMIT);
-                } else {
-                  loop.poll(LIMIT);
-                }
-              })
-          .hasMessage("as wanted");
-      assertThat(job.rank(0).isDisposed()).isTrue();
-      assertThat(cancels).hasValue(waiting ? 1 : 0);
-    }
+    LciTestJob job = LciTestJob.start(1, options);
+    LciLoop loop = job.rank(0).loops().get(0);
+    AtomicLong cancels = new AtomicLong();
+    Mono<Object> never = Mono.never().doOnCancel(cancels::incrementAndGet);
+    assertThatThrownBy(
+            () -> {
+              if (waiting) {
+                loop.await(never, LIMIT);
+              } else {
+                loop.poll(LIMIT);
+              }
+            })
+        .hasMessage("as wanted");
+    assertThat(job.rank(0).isDisposed()).isTrue();
+    assertThat(cancels).hasValue(waiting ? 1 : 0);
+    assertThatThrownBy(job::close).hasRootCauseMessage("as wanted");
   }
 }
