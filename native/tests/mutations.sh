@@ -84,6 +84,7 @@ errors_end_barriers          | unit         | HostileNonsense.ALieAbout*        
 exception_crosses            | unit         | Handler.Exceptions* CustomObject.Exceptions* *HandlerRules.Exceptions* | an exception of a handler goes through the core
 fail_silently                | multiprocess | Job.ARankThatCannot*                   | a rank that cannot join after all does not say so
 first_device_forgets_replies | unit         | ReplyRoom.IsFreeAgainThough*           | what a device asked the dead after device 0 knew keeps its room
+first_device_ends_receives   | unit         | PeerFailure.ReceivesWaitFor*           | receives end while another device has their message unread
 first_fini_closes            | unit         | GlobalRuntime.LivesFrom*               | the first fini of several closes the global runtime
 forget_behind_backlog        | unit         | LaneOutcomes.WhoIsBehind*              | who is behind the backlog of its own batch is never told
 forget_departure             | unit         | Network.SignalsOnce*                   | a packet that comes back ends no operation
@@ -95,6 +96,7 @@ forget_stored_request        | unit         | ReplyRoom.IsFreeAgainWhenStored*  
 free_under_delivery          | unit         | ObjectLifetime.Freeing*                | an object goes while an arrival is handed to it
 free_while_in_use            | unit         | CompletionObject.WithAPending* CustomObject.ObjectsInUse* | a completion object is freed while an operation is to signal it
 get_without_limit            | unit         | HostileLimits.GetsThat*                | a peer may ask for gets without end
+gone_before_matched          | unit         | PeerFailure.WhatTheGoneHadSent*        | what the gone had sent before is withheld from receives
 graph_drop_edge              | stress       | GraphStress.RandomGraphs               | a node does not wait for its last predecessor
 graph_end_early              | unit         | Graph.WaitsForNodesWithout*            | a run ends while nodes without a path to END are at work
 graph_ends_twice             | unit         | Graph.SignalsItsCompletion*            | a run signals its end twice

@@ -355,6 +355,7 @@ class Device {
   bool look_for_failures();
   bool fail_channels(RankState state, bool* all);
   void fail_channel(Channel& channel, RankState state);
+  void drop_unmatched_rendezvous(uint32_t rank);
   void fail_receives(uint32_t rank, int code);
 
   void count_answer(const lci_descriptor& op, int code);

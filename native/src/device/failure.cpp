@@ -119,31 +119,39 @@ void Device::fail_channel(Channel& channel, RankState state) {
     }
     backlog_.erase(queue);
   }
-  // Both by every device: one that felt the death later may have posted a receive, or reserved room for a reply, since
-  // the first one looked.
+  // By every device: one that felt the death later may have reserved room for a reply since the first one looked.
   if (index_ == 0 || !LCI_MUTATED("first_device_forgets_replies")) runtime_.forget_replies(rank);
-  fail_receives(rank, code);
+  drop_unmatched_rendezvous(rank);
+  // A receive may be matched by what any device still has to read.
+  const bool last = runtime_.read_all_of(rank);
+  if (LCI_MUTATED("first_device_ends_receives") ? index_ == 0 : last) fail_receives(rank, code);
   if (index_ == 0) fail_barriers(channel, code);
   if (Lane* owner = lane())
     owner->peer_changed(this, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
 }
 
-/// Ends the receives that wait for @p rank, and drops its announced sends: the payload went with it.
-void Device::fail_receives(uint32_t rank, int code) {
-  std::vector<std::unique_ptr<PostedReceive>> receives;
+/// Drops the announced sends of @p rank: the payload went with it.
+void Device::drop_unmatched_rendezvous(uint32_t rank) {
   runtime_.for_each_engine([&](Engine& engine) {
     engine.extract([&](uint64_t, void* value, Side side) {
-      if (side == Side::kReceive) {
-        auto* receive = static_cast<PostedReceive*>(value);
-        if (receive->rank != rank || (index_ != 0 && receive->device != this)) return false;
-        receives.emplace_back(receive);
-        return true;
-      }
-      auto* send = static_cast<UnexpectedSend*>(value);
+      if (side == Side::kReceive) return false;
+      const auto* send = static_cast<const UnexpectedSend*>(value);
       if (send->rank != rank || send->kind != UnexpectedSend::Kind::kRendezvous) return false;
       runtime_.shared.add(Metric::unexpected_stored, -1);
       counters.add(Metric::discarded);
       delete send;
+      return true;
+    });
+  });
+}
+
+/// Ends the receives that wait for @p rank, on whatever device they were posted.
+void Device::fail_receives(uint32_t rank, int code) {
+  std::vector<std::unique_ptr<PostedReceive>> receives;
+  runtime_.for_each_engine([&](Engine& engine) {
+    engine.extract([&](uint64_t, void* value, Side side) {
+      if (side != Side::kReceive || static_cast<PostedReceive*>(value)->rank != rank) return false;
+      receives.emplace_back(static_cast<PostedReceive*>(value));
       return true;
     });
   });

@@ -93,11 +93,8 @@ bool Device::match_or_store(Engine& engine, uint64_t match, Side side, const Val
 }
 
 int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done) {
-  if (op.rank != LCI_ANY_SOURCE && channels_[op.rank] && channels_[op.rank]->failed) {
-    int error = LCI_DONE;
-    open_channel(op.rank, &error);
-    return error;
-  }
+  const auto nothing_comes = [&] { return op.rank != LCI_ANY_SOURCE && runtime_.all_read_of(op.rank); };
+  if (LCI_MUTATED("gone_before_matched") && nothing_comes()) return runtime_.check_peer(op.rank, "receive");
   PostedReceive receive{target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, 0, this,
                         nullptr};
   if ((op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_INLINE) receive.buffer = nullptr;
@@ -107,7 +104,9 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
   }
   match_key(op, op.rank, receive_policy(op), &receive.key);
   std::unique_ptr<PostedReceive> stored;
-  auto store = [&] {
+  auto store = [&]() -> PostedReceive* {
+    // Under the entries' lock: who ends the receives of a rank finds this one, or has been seen here.
+    if (nothing_comes()) return nullptr;
     stored = spare_receives_.take();
     *stored = std::move(receive);
     counters.add(Metric::receives_pending);
@@ -118,6 +117,7 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
     return fail(LCI_ERR_ARGUMENT, "receive: matching engine %u was freed meanwhile (rank %u)", op.port,
                 runtime_.rank());
   }
+  if (!found && !stored) return runtime_.check_peer(op.rank, "receive");
   if (!found) {
     stored.release();  // the engine has it
     return LCI_POSTED;

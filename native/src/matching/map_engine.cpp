@@ -55,6 +55,7 @@ void* MapEngine::match_or_store(uint64_t key, Side side, const ValueMaker& make)
     return matched;
   }
   void* value = make();  // may throw: nothing has changed yet
+  if (value == nullptr) return nullptr;
   if (queue == nullptr) {
     queue = claim(bucket);
     queue->open(key, side);

@@ -32,7 +32,7 @@ class ValueMaker {
   template <typename F>
   explicit ValueMaker(F& make)
       : context_(&make), call_([](void* context) -> void* { return (*static_cast<F*>(context))(); }) {}
-  /// Not null.
+  /// Null: nothing is to be stored.
   void* operator()() const { return call_(context_); }
 
  private:
@@ -48,8 +48,8 @@ class MatchingEngine {
  public:
   virtual ~MatchingEngine() = default;
 
-  /// Takes the oldest entry of the other side out and returns it; if there is none, stores what @p make makes and
-  /// returns null. One look-up under one lock.
+  /// Takes the oldest entry of the other side out and returns it; if there is none, stores what @p make makes, if
+  /// anything, and returns null. One look-up under one lock.
   virtual void* match_or_store(uint64_t key, Side side, const ValueMaker& make) = 0;
   /// The same for a @p value that is there already (not null).
   void* insert(uint64_t key, void* value, Side side) {

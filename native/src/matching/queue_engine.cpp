@@ -11,7 +11,7 @@ void* QueueEngine::match_or_store(uint64_t key, Side side, const ValueMaker& mak
   auto& others = stored(side == Side::kSend ? Side::kReceive : Side::kSend);
   const auto match = std::find_if(others.begin(), others.end(), [&](const Entry& entry) { return entry.key == key; });
   if (match == others.end()) {
-    stored(side).push_back({key, make()});
+    if (void* value = make()) stored(side).push_back({key, value});
     return nullptr;
   }
   void* matched = match->value;

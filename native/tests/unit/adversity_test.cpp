@@ -284,6 +284,57 @@ TEST(PeerFailure, EndsReceivesOfEveryDevice) {
   }
 }
 
+// What a rank sent before it left lies here: a receive that comes late gets it, and the next one is told.
+// Mutation: gone_before_matched.
+TEST(PeerFailure, WhatTheGoneHadSentIsReceivedLate) {
+  Job job(2);
+  uint64_t value = 42, got = 0;
+  ASSERT_EQ(LCI_DONE, lci_post_send(job.device(1), 0, 5, &value, sizeof value, nullptr, 0));
+  job.settle();
+  ASSERT_EQ(1u, job.counter(0, "unexpected_stored"));
+  job.close(1, 1000);
+  for (int i = 0; i < 2'000'000 && job.counter(0, "peers_left") == 0; ++i) job.progress();
+  job.settle();
+  lci_comp* queue = make_queue(job.runtime(0));
+  EXPECT_EQ(LCI_DONE, lci_post_recv(job.device(0), 1, 5, &got, sizeof got, queue, 0, nullptr)) << lci_last_error();
+  EXPECT_EQ(42u, got);
+  EXPECT_EQ(0u, job.counter(0, "unexpected_stored"));
+  EXPECT_EQ(LCI_ERR_PEER_LEFT, lci_post_recv(job.device(0), 1, 5, &got, sizeof got, queue, 0, nullptr));
+  EXPECT_EQ(0u, job.counter(0, "receives_pending"));
+}
+
+// A receive ends when no device can bring its message any more, whichever feels the departure first.
+// Mutation: first_device_ends_receives.
+TEST(PeerFailure, ReceivesWaitForWhatOtherDevicesHaveNotRead) {
+  for (const uint32_t receiver : {0u, 1u}) {
+    for (const uint32_t sender : {0u, 1u}) {
+      SCOPED_TRACE(testing::Message() << "receive on device " << receiver << ", send on device " << sender);
+      Job job(2, {{"devices", "2"}});
+      uint64_t value = 42, got = 0, nothing = 0;
+      lci_comp* queue = make_queue(job.runtime(0));
+      ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(0, receiver), 1, 5, &got, sizeof got, queue, 5, nullptr));
+      ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(0, receiver), 1, 6, &nothing, sizeof nothing, queue, 6, nullptr));
+      ASSERT_EQ(LCI_DONE, lci_post_send(job.device(1, sender), 0, 5, &value, sizeof value, nullptr, 0));
+      for (int i = 0; i < 100; ++i) lci_progress(job.device(1, sender));
+      job.close(1, 1000);
+      lci_device* const first = job.device(0, 1 - sender);
+      for (int i = 0; i < 2'000'000 && job.counter(0, "peers_left") == 0; ++i) lci_progress(first);
+      for (int i = 0; i < 100; ++i) lci_progress(first);
+      lci_status status{};
+      EXPECT_NE(LCI_DONE, lci_queue_pop(queue, &status)) << "ended before all was read: " << status.code;
+      for (int i = 0; i < 100; ++i) lci_progress(job.device(0, sender));
+      ASSERT_EQ(LCI_DONE, lci_queue_pop(queue, &status));
+      EXPECT_EQ(LCI_DONE, status.code);
+      EXPECT_EQ(5u, status.user_context);
+      EXPECT_EQ(42u, got);
+      ASSERT_EQ(LCI_DONE, lci_queue_pop(queue, &status)) << "nobody will ever send this";
+      EXPECT_EQ(LCI_ERR_PEER_LEFT, status.code);
+      EXPECT_EQ(6u, status.user_context);
+      EXPECT_EQ(0u, job.counter(0, "receives_pending"));
+    }
+  }
+}
+
 // [B26]
 // Proves: B26
 TEST(CompletionObject, WithAPendingOperationIsBusy) {

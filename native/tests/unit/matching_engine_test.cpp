@@ -77,6 +77,15 @@ TEST_P(MatchingEngineTest, ReceiveFirst) {
   EXPECT_EQ(engine_->size(), 0u);
 }
 
+TEST_P(MatchingEngineTest, StoresNothingOfWhoMakesNothing) {
+  auto make = []() -> void* { return nullptr; };
+  EXPECT_EQ(nullptr, engine_->match_or_store(1, Side::kReceive, ValueMaker(make)));
+  EXPECT_EQ(0u, engine_->size());
+  EXPECT_EQ(nullptr, engine_->insert(1, value_of(1), Side::kSend));
+  EXPECT_EQ(value_of(1), engine_->match_or_store(1, Side::kReceive, ValueMaker(make))) << "a match is one all the same";
+  EXPECT_EQ(0u, engine_->size());
+}
+
 /// [SS-19] One key a hundred times: two inline entries, then nodes of seven.
 // Proves: B17 B18 B19 SS-19
 TEST_P(MatchingEngineTest, OneKeyIsFirstInFirstOut) {

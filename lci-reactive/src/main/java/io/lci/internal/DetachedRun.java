@@ -209,7 +209,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
 
   @Override
   public int boundRank() {
-    return op.kind() == Op.Kind.BARRIER ? -1 : op.rank();
+    return Posted.boundRank(op);
   }
 
   @Override

@@ -283,7 +283,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
 
   @Override
   public int boundRank() {
-    return op.kind() == Op.Kind.BARRIER ? -1 : op.rank();
+    return Posted.boundRank(op);
   }
 
   @Override

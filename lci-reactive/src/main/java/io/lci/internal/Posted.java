@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.Op;
 import org.jspecify.annotations.Nullable;
 
 /** Waits for the native signal of an operation that was posted. */
@@ -19,8 +20,13 @@ interface Posted {
    */
   void abandoned(RuntimeException reason);
 
-  /** Peer that the operation is bound to, or -1 for none. */
+  /** Peer with whose end the operation ends, or -1 for none. */
   int boundRank();
+
+  /** The core ends receives: other loops' devices may still read what a peer had sent. */
+  static int boundRank(Op op) {
+    return op.kind() == Op.Kind.BARRIER || op.kind() == Op.Kind.RECEIVE ? -1 : op.rank();
+  }
 
   /** Whether a graceful close waits for it. */
   boolean holdsClose();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.LciOptions;
 import io.lci.Op;
+import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.SendResult;
@@ -113,9 +114,24 @@ class PeerFailureTest {
   @Test
   void postedOperation() {
     core.script = submitted -> Codes.POSTED;
-    start(runtime.receive(DEAD, 4));
+    start(runtime.post(Op.am(DEAD, PORT, Payload.empty()).semantic(Op.Semantic.NETWORK)));
     core.died(DEAD);
     theErrorNames("posted operation");
+  }
+
+  /** Another loop's device may have its message: the core says when there is none. */
+  @Test
+  void receiveThatTheCoreHasNotEnded() {
+    List<Message> received = new ArrayList<>();
+    core.script = submitted -> Codes.POSTED;
+    start(runtime.receive(DEAD, 4).doOnNext(received::add));
+    core.died(DEAD);
+    turns(2);
+    assertThat(errors).isEmpty();
+    core.ended(FIRST, Codes.DONE, DEAD);
+    turns(2);
+    assertThat(errors).isEmpty();
+    assertThat(received).singleElement().satisfies(m -> assertThat(m.rank()).isEqualTo(DEAD));
   }
 
   // Proves: U4 D16
