@@ -86,6 +86,28 @@ class DisposedObjectsTest {
     endsSilently(lci -> lci.queue(QueueOptions.defaults()));
   }
 
+  /** What is in a queue goes when no port leads to the queue any more. */
+  @Test
+  void aQueueThatWasBoundIsFreedWhenItsPortIsClosed() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(1);
+      CompletionQueue queue = lci.queue(QueueOptions.defaults());
+      Disposable bound = lci.bind(PORT, queue);
+      job.rank(0).post(Op.am(1, PORT, Payload.ofLong(5))).block(LIMIT);
+      await().atMost(LIMIT).until(() -> inQueues(lci) == 1);
+      queue.dispose();
+      settle(lci);
+      assertThat(inQueues(lci)).isEqualTo(1);
+      bound.dispose();
+      await().atMost(LIMIT).until(() -> inQueues(lci) == 0);
+    }
+  }
+
+  private static long inQueues(LciRuntime lci) {
+    Map<String, Long> counters = lci.snapshot().counters();
+    return counters.get("statuses_pushed") - counters.get("statuses_popped");
+  }
+
   /** The runtime lives on: who subscribes now is told what went, and how to get another. */
   @Test
   void aLateSubscriberIsToldWhatWasDisposed() {

@@ -48,11 +48,18 @@ abstract class CompletionObject implements NativeTarget, Disposable {
     return disposed.get();
   }
 
-  /** One that is still bound goes with the runtime. */
   private void end() {
     free();
-    CoreGate core = runtime().core;
-    core.alone(() -> core.with(() -> runtime().calls.compFree(handle), Codes.DONE));
+    runtime().core.alone(this::freeNative);
+  }
+
+  /** One that a port or a pending operation leads to is asked again later. Gate held alone. */
+  final void freeNative() {
+    RuntimeImpl runtime = runtime();
+    long code = runtime.core.with(() -> runtime.calls.compFree(handle), Codes.DONE);
+    if (code == Codes.ERR_BUSY) {
+      runtime.objects.freeLater(this);
+    }
   }
 
   /** Ends whoever waits, and forgets what is stored. Loop only. */

@@ -14,8 +14,12 @@ import io.lci.nativebridge.NativeMemory;
 import io.lci.nativebridge.NativeScratch;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 
@@ -24,9 +28,15 @@ import reactor.core.Disposables;
  * signals bring no record to a lane. Any thread.
  */
 final class CompletionObjects {
+  /** Most that one look frees: it holds up whoever calls the core. */
+  private static final int FREE_BUDGET = 256;
+
   private final RuntimeImpl runtime;
   private final Set<CounterImpl> counters = ConcurrentHashMap.newKeySet();
   private final Set<QueueImpl> queues = ConcurrentHashMap.newKeySet();
+
+  /** Disposed while a port or a pending operation leads to them. */
+  private final Queue<CompletionObject> unfreed = new ConcurrentLinkedQueue<>();
 
   CompletionObjects(RuntimeImpl runtime) {
     this.runtime = runtime;
@@ -93,6 +103,23 @@ final class CompletionObjects {
     if (!queues.isEmpty()) {
       queues.forEach(QueueImpl::look);
     }
+  }
+
+  /** The object is still in use: {@link #freeUnused()} asks again. */
+  void freeLater(CompletionObject object) {
+    unfreed.add(object);
+  }
+
+  /** Now and then: what was in use when it was disposed may be free of it. */
+  void freeUnused() {
+    if (unfreed.isEmpty()) {
+      return;
+    }
+    List<CompletionObject> asked = new ArrayList<>();
+    while (asked.size() < FREE_BUDGET && !unfreed.isEmpty()) {
+      asked.add(unfreed.remove());
+    }
+    runtime.core.alone(() -> asked.forEach(CompletionObject::freeNative));
   }
 
   void forget(CounterImpl counter) {

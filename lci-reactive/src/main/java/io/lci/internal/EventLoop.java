@@ -370,6 +370,7 @@ final class EventLoop implements LciLoop {
         nextLook = now + LOOK_NANOS;
         if (index == 0) {
           runtime.tellLog();
+          runtime.objects.freeUnused();
         }
         if (stallNanos > 0) {
           outbox.reportStalls(now, stallNanos);
