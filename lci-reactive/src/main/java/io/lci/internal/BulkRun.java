@@ -387,7 +387,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
         ? known
         : new LciException(
             new LciException.Detail(
-                operation(), rank, port, device, "error_argument", String.valueOf(reason)));
+                operation(), rank, port, device, "error_argument", Thrown.text(reason)));
   }
 
   // Ends

@@ -84,7 +84,7 @@ final class Loops {
             Detail.of(
                 "create runtime",
                 "error_exhausted",
-                "the thread of " + loop + " cannot start: " + reason));
+                "the thread of " + loop + " cannot start: " + Thrown.text(reason)));
     error.initCause(reason);
     if (atClose != null) {
       error.addSuppressed(atClose);

@@ -18,6 +18,7 @@ import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
 import io.lci.error.PortClosedException;
 import io.lci.internal.Nanos;
+import io.lci.internal.Thrown;
 import io.lci.internal.TimerRefusal;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.Rpc;
@@ -334,7 +335,10 @@ public final class Channels implements Streams, Rpc {
     LciException error =
         new LciException(
             WireError.detail(
-                operation, rank, WireError.FAULT, "streams and RPC of this rank ended: " + reason));
+                operation,
+                rank,
+                WireError.FAULT,
+                "streams and RPC of this rank ended: " + Thrown.text(reason)));
     error.initCause(reason);
     return error;
   }

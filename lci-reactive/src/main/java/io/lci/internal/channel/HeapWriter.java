@@ -12,12 +12,17 @@ import java.util.Objects;
 final class HeapWriter implements PayloadWriter {
   private static final int LEAST = 64;
 
+  /** The limit; an encoder may overflow buffers of its own as well. */
+  static final class Full extends BufferOverflowException {
+    private static final long serialVersionUID = 1;
+  }
+
   private final int most;
   private ByteBuffer buffer;
 
   /**
    * @param hint expected size, or negative
-   * @param most largest size; beyond it writing throws {@link BufferOverflowException}
+   * @param most largest size; beyond it writing throws {@link Full}
    */
   HeapWriter(int hint, int most) {
     this.most = most;
@@ -32,7 +37,7 @@ final class HeapWriter implements PayloadWriter {
     if (bytes > buffer.remaining()) {
       long needed = buffer.position() + bytes;
       if (needed > most) {
-        throw new BufferOverflowException();
+        throw new Full();
       }
       long grown = Math.max(LEAST, Math.max(needed, 2L * buffer.capacity()));
       ByteBuffer larger = allocate((int) Math.min(most, grown));

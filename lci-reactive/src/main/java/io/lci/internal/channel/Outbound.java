@@ -5,7 +5,6 @@ import io.lci.am.Encoder;
 import io.lci.internal.Thrown;
 import io.lci.internal.channel.OutFrame.Part;
 import io.lci.stream.StreamLimits;
-import java.nio.BufferOverflowException;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
@@ -260,7 +259,7 @@ final class Outbound<T> implements CoreSubscriber<T> {
           new HeapWriter(encoder.sizeHint(value), exchange.link.limits().itemBytes());
       encoder.encode(value, writer);
       return writer.toByteArray();
-    } catch (BufferOverflowException e) {
+    } catch (HeapWriter.Full e) {
       throw new TooLong(exchange.link.limits().itemBytes());
     } catch (RuntimeException e) {
       throw e;

@@ -24,6 +24,7 @@ import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciLeakCheck;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -281,6 +282,21 @@ class UserFaultsTest {
     assertThat(net.faults.get()).isPositive();
     assertThat(errors).isEmpty();
     assertThat(net.open(0) + net.open(1)).isZero();
+  }
+
+  /** An encoder may run out of a buffer of its own: that is no item beyond the limit. */
+  @Test
+  void anEncodersOwnOverflowIsNotTakenForTheLimit() {
+    FakeNet net = new FakeNet(2);
+    Codec<Integer> overflows =
+        Codec.of((item, out) -> ByteBuffer.allocate(1).putInt(item), in -> in.getInt(0));
+    net.rank(1).publish("s", Flux.just(1), overflows);
+    Heard<Integer> heard = new Heard<>(5);
+    net.rank(0).subscribe(1, "s", overflows).subscribe(heard);
+    net.run();
+    assertThat(heard.error)
+        .isInstanceOf(RemoteException.class)
+        .hasMessageContaining("BufferOverflowException");
   }
 
   /** The limits of both ranks may differ. */
