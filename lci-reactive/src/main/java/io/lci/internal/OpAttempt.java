@@ -37,6 +37,9 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   /** How it was accepted. */
   private int acceptedAs = Codes.DONE;
 
+  /** A queue has the message that it brought. */
+  private boolean keptByTarget;
+
   private @Nullable Disposable timer;
 
   /** That it moves: the payload is not asked again. */
@@ -125,7 +128,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   /** A message that nobody gets. */
   private void discardUnseen() {
     Completion unseen = takeCompletion();
-    if (unseen != null && unseen.message() != null) {
+    if (unseen != null && unseen.message() != null && !keptByTarget) {
       Remainder.discard(loop, unseen.message(), actual.currentContext());
     }
   }
@@ -262,7 +265,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
     Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
-    Remainder.signal(loop, op, code, message, rank, tag, size);
+    keptByTarget = Remainder.signal(loop, op, code, message, rank, tag, size);
     if (code != Codes.DONE) {
       Destination target = java.util.Objects.requireNonNull(destination);
       end(loop.outbox().failures.ended(op, target, code, rank, tag, size), null);

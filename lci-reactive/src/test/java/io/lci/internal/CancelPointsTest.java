@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -164,6 +165,42 @@ class CancelPointsTest {
     operations.endAll(Codes.DONE);
     assertThat(operations.core.signals).containsExactly(Codes.DONE);
     assertLate(queue ? 0 : 1);
+  }
+
+  /** The end and the cancel, which comes from elsewhere, meet in one turn. */
+  @Test
+  void aQueueHasTheMessageAloneAlsoWhenItsEndCrossesTheCancel() {
+    operations.turns(1);
+    CompletionTarget target = operations.runtime.queue(QueueOptions.defaults());
+    operations.answer(Codes.POSTED);
+    Disposable waiting =
+        operations
+            .runtime
+            .post(operations.op(Kind.RECEIVE, 1).completeTo(target))
+            .doOnDiscard(Object.class, discarded::add)
+            .subscribe(value -> {});
+    operations.turns(3);
+    operations.core.script =
+        submitted -> {
+          cancelElsewhere(waiting);
+          operations.signalAll(Codes.DONE);
+          return Codes.DONE;
+        };
+    operations.runtime.post(operations.op(Kind.AM, 1)).subscribe();
+    operations.turns(4);
+    assertThat(operations.core.signals).containsExactly(Codes.DONE);
+    assertThat(operations.inSlots()).isZero();
+    assertLate(0);
+  }
+
+  private static void cancelElsewhere(Disposable waiting) {
+    Thread elsewhere = new Thread(waiting::dispose);
+    elsewhere.start();
+    try {
+      elsewhere.join();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private void cancelAt(Point point) throws InterruptedException {

@@ -111,9 +111,13 @@ final class Operations implements AutoCloseable {
 
   /** Ends what was posted. */
   void endAll(int code) {
+    signalAll(code);
+    turns(3);
+  }
+
+  void signalAll(int code) {
     posted.keySet().forEach(context -> core.ended(context, code, PEER));
     posted.clear();
-    turns(3);
   }
 
   int parked() {
