@@ -31,7 +31,16 @@ public class LciException extends RuntimeException {
    * @param hint one sentence: the circumstances and what to do; may be empty
    */
   public record Detail(String operation, int rank, int port, int device, String code, String hint) {
-    /** None of the texts is null. */
+    /**
+     * None of the texts is null.
+     *
+     * @param operation the operation
+     * @param rank peer, or {@link #NONE}
+     * @param port port number or matching engine, or {@link #NONE}
+     * @param device device index, or {@link #NONE}
+     * @param code name of the code
+     * @param hint the circumstances and what to do; may be empty
+     */
     public Detail {
       Objects.requireNonNull(operation, "operation");
       Objects.requireNonNull(code, "code");
