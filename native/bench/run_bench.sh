@@ -302,6 +302,16 @@ jvm_aeron() {
     ranks aeron-bench "$1"
 }
 
+has_ucx_library() { [[ $(/sbin/ldconfig -p) == *'libucp.so.0 '* ]]; }
+
+jvm_jucx() {
+  has_ucx_library || return $NOT_OFFERED
+  case $1 in
+    am_* | rma_*) ranks jucx-bench "$1" ;;
+    *) return $NOT_OFFERED ;;
+  esac
+}
+
 # Between two processes RSocket and reactor-netty have sockets alone: over loopback, as most use them, or unix domain ones.
 jvm_rsocket() {
   case $1 in
@@ -321,11 +331,11 @@ jvm_netty_unix() { jvm_netty "$1" unix; }
 # jvm_rows SUFFIX: in the JDK in use, or, with _ffm, in the newer one.
 jvm_rows() {
   local s=$1 sockets=("RSocket=jvm_rsocket$1" "RSocket, unix=jvm_rsocket_unix$1")
-  compare "am_stream$s am_round_trip$s" "jvm_ours$s" "LCI in C=jvm_native$s" "Aeron IPC=jvm_aeron$s" "${sockets[@]}" \
-    "netty=jvm_netty$s" "netty, unix=jvm_netty_unix$s" "with metrics=jvm_metrics$s"
+  compare "am_stream$s am_round_trip$s" "jvm_ours$s" "LCI in C=jvm_native$s" "Aeron IPC=jvm_aeron$s" "JUCX=jvm_jucx$s" \
+    "${sockets[@]}" "netty=jvm_netty$s" "netty, unix=jvm_netty_unix$s" "with metrics=jvm_metrics$s"
   compare "op_chains$s op_window$s op_flatmap$s" "jvm_ours$s" "RSocket=jvm_rsocket$s"
   compare "rpc_response$s rpc_round_trip$s rpc_stream$s rpc_channel$s stream_items$s" "jvm_ours$s" "${sockets[@]}"
-  compare "rma_get_8$s rma_get_64k$s" "jvm_ours$s" "LCI in C=jvm_native$s"
+  compare "rma_get_8$s rma_get_64k$s" "jvm_ours$s" "LCI in C=jvm_native$s" "JUCX=jvm_jucx$s"
   compare "garbage_handler$s garbage_decoder$s garbage_message$s" "jvm_ours$s" "RSocket=jvm_rsocket$s" "netty=jvm_netty$s"
 }
 
@@ -339,13 +349,14 @@ jvm_ours_ffm() { by_ffm jvm_ours "$1"; }
 jvm_metrics_ffm() { by_ffm jvm_metrics "$1"; }
 jvm_native_ffm() { by_ffm jvm_native "$1"; }
 jvm_aeron_ffm() { by_ffm jvm_aeron "$1"; }
+jvm_jucx_ffm() { by_ffm jvm_jucx "$1"; }
 jvm_rsocket_ffm() { by_ffm jvm_rsocket "$1"; }
 jvm_rsocket_unix_ffm() { by_ffm jvm_rsocket_unix "$1"; }
 jvm_netty_ffm() { by_ffm jvm_netty "$1"; }
 jvm_netty_unix_ffm() { by_ffm jvm_netty_unix "$1"; }
 
 group_jvm() {
-  echo "lci bench: JUCX is not compared: no side is written for it" >&2
+  has_ucx_library || echo "lci bench: JUCX is not compared: no UCX here (Debian: libucx0)" >&2
   jvm_rows ""
   ! has_newer || jvm_rows _ffm
 }

@@ -4,16 +4,12 @@ package io.lci.samples.bench.jvm;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lci.samples.EachRank;
 import java.nio.file.Path;
-import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
-import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 
 /** Both sides of the peers that need a socket, in one JVM. They check what arrives. */
 class SocketBenchTest {
@@ -27,7 +23,7 @@ class SocketBenchTest {
       names = {"OP_WINDOW", "RMA_GET_8", "RMA_GET_64K", "GARBAGE_HANDLER", "GARBAGE_MESSAGE"})
   void rsocketMeasures(Metric metric) {
     Meeting meeting = new Meeting(folder, false);
-    assertMeasured(
+    BothSides.assertMeasured(
         () -> RSocketBench.measure(meeting, true, metric, DOSE),
         () -> RSocketBench.measure(meeting, false, metric, DOSE));
   }
@@ -36,7 +32,7 @@ class SocketBenchTest {
   @EnumSource(names = {"AM_STREAM", "AM_ROUND_TRIP", "GARBAGE_DECODER"})
   void nettyMeasures(Metric metric) {
     Meeting meeting = new Meeting(folder, false);
-    assertMeasured(
+    BothSides.assertMeasured(
         () -> NettyBench.measure(meeting, true, metric, DOSE),
         () -> NettyBench.measure(meeting, false, metric, DOSE));
   }
@@ -44,11 +40,11 @@ class SocketBenchTest {
   @Test
   void bothMeetAtUnixDomainSockets() {
     Meeting here = new Meeting(folder, true);
-    assertMeasured(
+    BothSides.assertMeasured(
         () -> NettyBench.measure(here, true, Metric.AM_STREAM, DOSE),
         () -> NettyBench.measure(here, false, Metric.AM_STREAM, DOSE));
     assertThat(folder.resolve("peer.port").toFile().delete()).isTrue();
-    assertMeasured(
+    BothSides.assertMeasured(
         () -> RSocketBench.measure(here, true, Metric.RPC_RESPONSE, DOSE),
         () -> RSocketBench.measure(here, false, Metric.RPC_RESPONSE, DOSE));
   }
@@ -60,18 +56,5 @@ class SocketBenchTest {
         .hasMessageContaining("rpc_stream is not offered");
     assertThatThrownBy(() -> RSocketBench.measure(meeting, false, Metric.RMA_GET_8, DOSE))
         .hasMessageContaining("rma_get_8 is not offered");
-  }
-
-  private static void assertMeasured(Callable<Double> first, Callable<Double> second) {
-    double value =
-        Mono.zip(onItsThread(first), onItsThread(second))
-            .blockOptional(EachRank.LIMIT)
-            .orElseThrow()
-            .getT1();
-    assertThat(value).isFinite().isPositive();
-  }
-
-  private static Mono<Double> onItsThread(Callable<Double> side) {
-    return Mono.fromCallable(side).subscribeOn(Schedulers.boundedElastic());
   }
 }
