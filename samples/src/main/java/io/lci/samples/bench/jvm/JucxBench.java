@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.bench.jvm;
 
-import com.sun.jna.NativeLibrary;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -82,16 +81,6 @@ public final class JucxBench implements AutoCloseable {
     Metric metric = Metric.of(arguments[0]);
     Path folder = Path.of(System.getenv("LCI_JOB_DIR"));
     JvmBench.print(metric, measure(folder, JvmBench.isFirst(), metric, JvmBench.dose(metric, 1)));
-  }
-
-  /** Whether UCX is installed, without which JUCX is nothing. */
-  static boolean isInstalled() {
-    try {
-      NativeLibrary.getInstance("libucp.so.0");
-      return true;
-    } catch (UnsatisfiedLinkError e) {
-      return false;
-    }
   }
 
   /**
