@@ -123,7 +123,7 @@ void Device::fail_channel(Channel& channel, RankState state) {
   if (index_ == 0 || !LCI_MUTATED("first_device_forgets_replies")) runtime_.forget_replies(rank);
   drop_unmatched_rendezvous(rank);
   // A receive may be matched by what any device still has to read.
-  const bool last = runtime_.read_all_of(rank);
+  const bool last = runtime_.read_all_of(rank, index_);
   if (LCI_MUTATED("first_device_ends_receives") ? index_ == 0 : last) fail_receives(rank, code);
   if (index_ == 0) fail_barriers(channel, code);
   if (Lane* owner = lane())

@@ -54,12 +54,12 @@ void* MapEngine::match_or_store(uint64_t key, Side side, const ValueMaker& make)
     if (queue->empty()) release(bucket, queue);
     return matched;
   }
+  touch(index);          // before: what make() looks at may tell others to walk the entries
   void* value = make();  // may throw: nothing has changed yet
   if (value == nullptr) return nullptr;
   if (queue == nullptr) {
     queue = claim(bucket);
     queue->open(key, side);
-    touch(index);
   }
   queue->push(value, bucket.spare);
   return nullptr;
@@ -105,7 +105,7 @@ uint32_t MapEngine::index_of(uint64_t key) const {
 
 void MapEngine::touch(uint32_t index) {
   std::atomic<bool>& touched = touched_[index / kBucketsPerPage];
-  if (!touched.load(std::memory_order_relaxed)) touched.store(true, std::memory_order_release);
+  if (!touched.load(std::memory_order_acquire)) touched.store(true, std::memory_order_seq_cst);
 }
 
 EntryQueue* MapEngine::find(Bucket& bucket, uint64_t key) {
@@ -188,7 +188,7 @@ void MapEngine::each_queue(Bucket& bucket, Visit visit) {
 template <typename Visit>
 void MapEngine::each_touched_bucket(Visit visit) {
   for (uint32_t page = 0; page < touched_.size(); ++page) {
-    if (!touched_[page].load(std::memory_order_acquire)) continue;
+    if (!touched_[page].load(std::memory_order_seq_cst)) continue;
     const uint32_t first = page * kBucketsPerPage;
     const uint32_t end = std::min(first + kBucketsPerPage, mask_ + 1);
     for (uint32_t index = first; index < end; ++index) visit(buckets_[index]);

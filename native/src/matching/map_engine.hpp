@@ -24,8 +24,9 @@ namespace lci {
  *
  * Memory order: everything in a bucket is guarded by its lock, held for one operation; the lock also hands what a value
  * points to from the thread that stored it to the one that takes it out. `touched_`
- * marks pages of the table that were ever written (set under the bucket's lock, before it is released), so that walks
- * over all buckets skip the rest.
+ * marks pages of the table that were ever written, so that walks over all buckets skip the rest. It is set under the
+ * bucket's lock, sequentially consistent and before the value is made: who tells the maker to store nothing, and walks
+ * afterwards, finds what was stored all the same.
  */
 class MapEngine final : public MatchingEngine {
  public:

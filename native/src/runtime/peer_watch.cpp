@@ -111,6 +111,18 @@ void Runtime::peer_has_ended(uint32_t rank, RankState state) {
   if (!peer_gone(rank, state)) tell_of_peers();
 }
 
+bool Runtime::read_all_of(uint32_t rank, uint32_t index) {
+  uint32_t unread = 0;
+  for (uint32_t device = 0; device < devices(); ++device) {
+    // Nobody may progress a device that nobody talks to.
+    const bool spoken_to = peer_arena(rank).channel_offset(device, rank_).load(std::memory_order_acquire) != 0;
+    if (spoken_to && device != index) unread |= 1u << device;
+  }
+  // Who stores a receive asks for the word after its engine's page is touched, who is last walks the pages after this.
+  const uint32_t before = unread_devices_[rank].fetch_and(unread, std::memory_order_seq_cst);
+  return before != 0 && (before & unread) == 0;
+}
+
 bool Runtime::peer_gone(uint32_t rank, RankState state) {
   RankState expected = RankState::kActive;
   if (!peer_states_[rank].compare_exchange_strong(expected, state)) return false;

@@ -79,7 +79,7 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   for (uint32_t rank = 0; rank < size; ++rank) peer_states_[rank].store(RankState::kActive);
   peers_ended_ = std::make_unique<std::atomic<bool>[]>(size);
   unread_devices_ = std::make_unique<std::atomic<uint32_t>[]>(size);
-  for (uint32_t rank = 0; rank < size; ++rank) unread_devices_[rank].store(attributes_.devices);
+  for (uint32_t rank = 0; rank < size; ++rank) unread_devices_[rank].store(UINT32_MAX);
   if (attributes_.alloc_default_matching_engine || LCI_MUTATED("resources_unasked"))
     open_engine(0, attributes_.matching_engine_type, {});
   for (uint32_t i = 0; i < attributes_.devices; ++i) devices_.push_back(std::make_unique<Device>(*this, i));

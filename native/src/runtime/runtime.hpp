@@ -150,11 +150,11 @@ class Runtime {
   /// Whether a rank that is gone touches nothing of the others any more: it has said so, or its process has ended. One
   /// that is treated as failed may go on reading for a while.
   bool peer_ended(uint32_t rank) const { return peers_ended_[rank].load(std::memory_order_acquire); }
-  /// A device has delivered the last of what @p rank, which is gone, had sent it; once per device. True for the last
-  /// one.
-  bool read_all_of(uint32_t rank) { return unread_devices_[rank].fetch_sub(1, std::memory_order_acq_rel) == 1; }
-  /// Whether all devices have: no message of @p rank comes any more.
-  bool all_read_of(uint32_t rank) const { return unread_devices_[rank].load(std::memory_order_acquire) == 0; }
+  /// Device @p index has delivered the last of what @p rank, which is gone, had sent it. True once: when this was the
+  /// last device that the rank had ever spoken to.
+  bool read_all_of(uint32_t rank, uint32_t index);
+  /// Whether all of them have: no message of @p rank comes any more.
+  bool all_read_of(uint32_t rank) const { return unread_devices_[rank].load(std::memory_order_seq_cst) == 0; }
   uint32_t peer_epoch() const { return peer_epoch_.load(std::memory_order_acquire); }
   /// Reads what peers say of themselves and whether their processes live, at most every 20 ms. Any thread.
   void look_at_peers(bool now);
@@ -244,7 +244,7 @@ class Runtime {
   std::deque<uint32_t> free_completions_;  // the one that is free longest first
   std::unique_ptr<std::atomic<RankState>[]> peer_states_;
   std::unique_ptr<std::atomic<bool>[]> peers_ended_;
-  std::unique_ptr<std::atomic<uint32_t>[]> unread_devices_;  // per rank: devices that may still hear of it
+  std::unique_ptr<std::atomic<uint32_t>[]> unread_devices_;  // per rank: a bit for each device that may hear of it
   std::atomic<uint32_t> peer_epoch_{0};
   TryLock looking_;
   std::atomic<uint64_t> next_look_{0};

@@ -303,6 +303,21 @@ TEST(PeerFailure, WhatTheGoneHadSentIsReceivedLate) {
   EXPECT_EQ(0u, job.counter(0, "receives_pending"));
 }
 
+// A device that the gone never spoke to has nothing to bring, and need not be progressed.
+TEST(PeerFailure, EndsReceivesThoughOtherDevicesRest) {
+  Job job(2, {{"devices", "2"}});
+  uint64_t got = 0;
+  lci_comp* queue = make_queue(job.runtime(0));
+  ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(0, 0), 1, 5, &got, sizeof got, queue, 5, nullptr));
+  job.close(1, 0);
+  lci_status status{};
+  for (int i = 0; i < 2'000'000 && job.counter(0, "peers_failed") == 0; ++i) lci_progress(job.device(0, 0));
+  for (int i = 0; i < 100; ++i) lci_progress(job.device(0, 0));
+  ASSERT_EQ(LCI_DONE, lci_queue_pop(queue, &status)) << "nobody will ever send this";
+  EXPECT_EQ(LCI_ERR_PEER_FAILED, status.code);
+  EXPECT_EQ(LCI_ERR_PEER_FAILED, lci_post_recv(job.device(0, 0), 1, 5, &got, sizeof got, queue, 5, nullptr));
+}
+
 // A receive ends when no device can bring its message any more, whichever feels the departure first.
 // Mutation: first_device_ends_receives.
 TEST(PeerFailure, ReceivesWaitForWhatOtherDevicesHaveNotRead) {

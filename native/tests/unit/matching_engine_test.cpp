@@ -3,6 +3,8 @@
 #include "matching/matching_engine.hpp"
 
 #include <gtest/gtest.h>
+#include <chrono>
+#include <future>
 
 #include <deque>
 #include <map>
@@ -83,6 +85,23 @@ TEST_P(MatchingEngineTest, StoresNothingOfWhoMakesNothing) {
   EXPECT_EQ(0u, engine_->size());
   EXPECT_EQ(nullptr, engine_->insert(1, value_of(1), Side::kSend));
   EXPECT_EQ(value_of(1), engine_->match_or_store(1, Side::kReceive, ValueMaker(make))) << "a match is one all the same";
+  EXPECT_EQ(0u, engine_->size());
+}
+
+// A walk that begins while a value is made has to wait for it, also where nothing was ever stored.
+TEST_P(MatchingEngineTest, AWalkFindsWhatIsBeingStored) {
+  std::future<size_t> walk;
+  auto make = [&]() -> void* {
+    walk = std::async(std::launch::async, [&] {
+      size_t found = 0;
+      engine_->extract([&](uint64_t, void*, Side) { return ++found != 0; });
+      return found;
+    });
+    walk.wait_for(std::chrono::milliseconds(50));  // one that does not wait is over by then
+    return value_of(1);
+  };
+  EXPECT_EQ(nullptr, engine_->match_or_store(7, Side::kReceive, ValueMaker(make)));
+  EXPECT_EQ(1u, walk.get());
   EXPECT_EQ(0u, engine_->size());
 }
 
