@@ -305,6 +305,7 @@ void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
   added.id = receives_.add(std::move(context));
   channel.queued_ready.push_back(added.id);
   make_busy(channel);
+  unfinished_ = true;  // control goes out in a pass, and this one's may be over
 }
 
 /// The caller gives the packet back. What finds no memory throws, and has changed nothing that counts twice.
