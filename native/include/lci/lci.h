@@ -779,7 +779,7 @@ LCI_API int lci_post_send(lci_device* device, uint32_t rank, uint64_t tag, const
                           lci_comp* comp, uint64_t user_context);
 /** Matched receive; thin form. What a rank sent before its end can be received afterwards; a receive that names the
  * rank and that nothing can match any more ends with LCI_ERR_PEER_LEFT or LCI_ERR_PEER_FAILED, when all devices of this
- * rank have been progressed that far. [X4] */
+ * rank to which it ever spoke have been progressed that far. [X4] */
 LCI_API int lci_post_recv(lci_device* device, uint32_t rank, uint64_t tag, void* buffer, uint32_t size, lci_comp* comp,
                           uint64_t user_context, lci_status* out);
 /** Barrier over all ranks; thin form. Posted, or LCI_RETRY_PENDING while 65,536 of this rank's are under way. */
