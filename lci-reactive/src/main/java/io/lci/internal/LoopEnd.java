@@ -153,7 +153,7 @@ final class LoopEnd {
     Outbox outbox = loop.outbox();
     RuntimeException reason = Errors.closed("runtime closed");
     guarded(outbox::flush);
-    guarded(() -> outbox.failParked(-1, Codes.ERR_CLOSED));
+    guarded(() -> outbox.failParked(Codes.ERR_CLOSED));
     guarded(
         () -> outbox.slots.abandon(-1, owner -> Errors.closed("operation outstanding at close")));
     guarded(() -> loop.dispatcher().closeInboxes(reason));

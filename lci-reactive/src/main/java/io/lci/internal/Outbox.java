@@ -518,14 +518,25 @@ final class Outbox {
     }
   }
 
-  /** Fails everything that waits for a rank, or for anyone if -1. */
+  /** Fails everything that waits for anyone. */
+  void failParked(int code) {
+    for (Destination destination : destinations.slots()) {
+      failParked(destination, code);
+    }
+  }
+
+  /**
+   * Fails what waits for a rank that has gone; but a receive may find what that rank had sent
+   * before: the core tells when it is posted.
+   */
   void failParked(int rank, int code) {
     for (Destination destination : destinations.slots()) {
-      if (destination == null
-          || (rank >= 0 && (destination.rank != rank || !destination.hasPeer()))) {
-        continue;
+      if (destination != null
+          && destination.rank == rank
+          && destination.hasPeer()
+          && destination.kind != Destination.RECEIVE) {
+        failParked(destination, code);
       }
-      failParked(destination, code);
     }
   }
 

@@ -134,6 +134,35 @@ class PeerFailureTest {
     assertThat(received).singleElement().satisfies(m -> assertThat(m.rank()).isEqualTo(DEAD));
   }
 
+  /** What the rank sent may lie in the core: only who posts the receive hears whether it does. */
+  @Test
+  void waitingReceive() {
+    List<Message> received = new ArrayList<>();
+    core.script = submitted -> Codes.RETRY_NOMEM;
+    start(runtime.receive(DEAD, 4).doOnNext(received::add));
+    core.died(DEAD);
+    turns(2);
+    assertThat(errors).isEmpty();
+    core.script = submitted -> Codes.POSTED;
+    core.generation++;
+    turns(2);
+    List<ScriptedCore.Submitted> again = core.batches.get(core.batches.size() - 1);
+    core.ended(again.get(0).context(), Codes.DONE, DEAD);
+    turns(2);
+    assertThat(errors).isEmpty();
+    assertThat(received).singleElement().satisfies(m -> assertThat(m.rank()).isEqualTo(DEAD));
+  }
+
+  @Test
+  void waitingReceiveForWhichNothingCame() {
+    core.script = submitted -> Codes.RETRY_NOMEM;
+    start(runtime.receive(DEAD, 4));
+    core.died(DEAD);
+    core.script = submitted -> Codes.ERR_PEER_FAILED;
+    core.generation++;
+    theErrorNames("receive");
+  }
+
   // Proves: U4 D16
   @Test
   void waitingOperation() {
