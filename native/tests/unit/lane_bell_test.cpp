@@ -5,6 +5,7 @@
 
 #include "support/graph.hpp"
 #include "support/lane_driver.hpp"
+#include "support/posting.hpp"
 
 namespace lci_test {
 namespace {
@@ -111,6 +112,56 @@ TEST(LaneBell, NobodyHasToEnterForWhatAGraphPostsOnAnotherDevice) {
     for (int pass = 0; pass < 100; ++pass) enter(), pass_of_rank_1();
   }
   EXPECT_EQ(4u, ended);
+}
+
+// A message for device 1 lets a graph receive what waits at its sender for an answer of device 0.
+TEST(LaneBell, NobodyHasToEnterForTheAnswerOfAnotherDevice) {
+  constexpr uint64_t kGo = 1, kLong = 2, kGraph = 77;
+  constexpr uint32_t kSize = 200'000;
+  Job job(2, {{"devices", "2"}});
+  LaneDriver lane(job.runtime(0), 0, 2);
+  uint32_t enters = 0, ended = 0;
+  const auto enter = [&] {
+    lane.enter();
+    ++enters;
+    lane.read([&](const lci_record& record) { ended += record.kind == LCI_RECORD_GRAPH; });
+  };
+  const auto pass_of_rank_1 = [&] {
+    for (uint32_t device = 0; device < 2; ++device) lci_progress(job.device(1, device));
+  };
+  uint64_t go = 0;
+  std::vector<uint8_t> in(kSize);
+  lci_descriptor ops[2] = {receive_from(1, kGo, &go, 8), receive_from(1, kLong, in.data(), kSize)};
+  ops[0].device = 1;
+  const lci_graph_node nodes[] = {{LCI_NODE_OP, 0}, {LCI_NODE_OP, 1}};
+  const lci_graph_edge edges[] = {{LCI_GRAPH_START, 2}, {2, 3}, {3, LCI_GRAPH_END}};
+  uint32_t graph = 0;
+  ASSERT_EQ(LCI_DONE, lci_lane_graph_create(lane.handle(), nodes, 2, edges, 3, ops, 2, kGraph, &graph))
+      << lci_last_error();
+  lci_comp* sent = make_queue(job.runtime(1));
+  for (const uint32_t first : {0u, 1u, 0u, 1u}) {
+    SCOPED_TRACE("device " + std::to_string(first) + " first");
+    const std::vector<uint8_t> out = pattern(kSize, enters);
+    const uint32_t before = ended;
+    ASSERT_EQ(LCI_POSTED, lci_post_send(job.device(1, 0), 0, kLong, out.data(), kSize, sent, 0)) << lci_last_error();
+    for (int pass = 0; pass < 100; ++pass) enter(), pass_of_rank_1();  // it is announced, on device 0
+    lci_descriptor start{};
+    start.op = LCI_OP_GRAPH_START;
+    start.user_context = graph;
+    lane.add(start);
+    enter();
+    if (enters % 2 != first) enter();
+    ASSERT_EQ(LCI_DONE, lci_post_send(job.device(1, 1), 0, kGo, &go, 4, nullptr, 0)) << lci_last_error();
+    for (int pass = 0; pass < 10'000 && ended == before; ++pass) {
+      if (lane.rings()) enter();
+      pass_of_rank_1();
+    }
+    ASSERT_EQ(before + 1, ended);
+    EXPECT_EQ(out, in);
+    lci_status status{};
+    for (int pass = 0; pass < 10'000 && lci_queue_pop(sent, &status) != LCI_DONE; ++pass) enter(), pass_of_rank_1();
+    EXPECT_EQ(LCI_DONE, status.code);
+  }
 }
 
 }  // namespace
