@@ -17,13 +17,12 @@ void Device::scan_summary() {
       if (rank >= size) break;
     }
     if (summary[rank].load(std::memory_order_relaxed) == 0) continue;
+    if (!channels_[rank] && rank != runtime_.rank()) {  // ours is rung by ring_own_bell(), too
+      int ignored = LCI_DONE;
+      open_channel(rank, &ignored);  // may throw: then the bell is left for the next pass
+    }
     // Cleared before the rings are read: what is published later sets it again.
     summary[rank].exchange(0, std::memory_order_acq_rel);
-    if (!channels_[rank]) {
-      if (rank == runtime_.rank()) continue;  // rung by ring_own_bell(): nothing was ever sent to ourselves
-      int ignored = LCI_DONE;
-      open_channel(rank, &ignored);
-    }
     Channel* channel = channels_[rank].get();
     if (channel && (channel->in_open || accept_channel(*channel))) make_ready(*channel);
   }

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/mutation.hpp"
+#include "base/no_memory.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -30,7 +31,10 @@ bool Device::drain_control(Channel& channel) {
   bool moved = false;
   for (uint32_t i = 0; i < kControlBudget && channel.control_in.has_message(); ++i) {
     const SlotHeader header = channel.control_in.header();
-    handle_control(channel, header);
+    if (!unless_no_memory([&] { handle_control(channel, header); })) {
+      unfinished_ = true;
+      break;
+    }
     if (channel.control_in.advance(1)) touch(channel);
     moved = true;
   }
@@ -74,7 +78,7 @@ bool Device::drain_data(Channel& channel, Budget& budget) {
       slots = header.kind == Message::kAmInline || header.kind == Message::kSendInline
                   ? slots_for(std::min(header.size, LCI_INLINE_MAX))
                   : 1;
-    } else if (!try_handle_data(channel, header, &bytes, &slots)) {
+    } else if (!unless_no_memory([&] { handle_data(channel, header, &bytes, &slots); })) {
       unfinished_ = true;
       break;
     }
@@ -92,35 +96,23 @@ bool Device::drain_data(Channel& channel, Budget& budget) {
   return moved;
 }
 
-/// As handle_data(); what finds no memory is tried again later, and holds up nobody else.
-bool Device::try_handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots) {
-  try {
-    return handle_data(channel, header, payload_bytes, slots);
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-}
-
-/// False: try again later, the message stays in the ring.
-bool Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots) {
+void Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots) {
   switch (header.kind) {
     case Message::kAmInline:
     case Message::kSendInline: {
       if (header.size > LCI_INLINE_MAX) {
-        protocol_error(channel, "inline payload too long", header);
-        return true;
+        return protocol_error(channel, "inline payload too long", header);
       }
       *slots = slots_for(header.size);
       *payload_bytes = header.size;
       handle_message(channel, header, {&channel.data_in, nullptr, header.size, (header.flags & kFlagSignal) != 0});
-      return true;
+      return;
     }
     case Message::kAmPacket:
     case Message::kSendPacket: {
       const std::byte* bytes = payload_of(channel, header, runtime_.max_eager());
       if (!bytes) {
-        protocol_error(channel, "packet outside its arena", header);
-        return true;
+        return protocol_error(channel, "packet outside its arena", header);
       }
       *payload_bytes = header.size;
       const auto packet = static_cast<uint32_t>(header.arg);
@@ -129,12 +121,12 @@ bool Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* p
       if (!handle_message(channel, header, {nullptr, bytes, header.size, false, to_lend})) {
         channel.packets_back.push_back(packet);
       }
-      return true;
+      return;
     }
     case Message::kAnnounce:
     case Message::kRendezvous:
       handle_announcement(channel, header);
-      return true;
+      return;
     case Message::kRendezvousData: {
       *payload_bytes = header.size;
       std::byte offset[8];
@@ -145,7 +137,7 @@ bool Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* p
       if (!channel.broken && !LCI_MUTATED("packet_back_first")) {
         channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
       }
-      return true;
+      return;
     }
     case Message::kPutData:
     case Message::kGet: {
@@ -159,11 +151,11 @@ bool Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* p
         handle_put_data(channel, header, access);
         if (!channel.broken) channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
       }
-      return true;
+      return;
     }
     default:
       protocol_error(channel, "unknown data message", header);
-      return true;
+      return;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/mutation.hpp"
+#include "base/no_memory.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
@@ -71,8 +72,12 @@ int Device::hand_over(const lci_descriptor& given, const void* inline_payload, c
     } else if (op.op != LCI_OP_CANCEL && handed_posts_.size() >= runtime_.attributes().backlog_messages) {
       code = fail(LCI_ERR_EXHAUSTED, "post: %zu operations wait for device %u already, and retry was disallowed",
                   handed_posts_.size(), index_);
+    } else if (!unless_no_memory([&] {
+                 make_room(&handed_posts_);  // keep() takes a packet for good
+                 handed_posts_.push_back(keep(op, inline_payload, target));
+               })) {
+      code = fail(LCI_ERR_NO_MEMORY, "post: no memory to leave the operation to device %u", index_);
     } else {
-      handed_posts_.push_back(keep(op, inline_payload, target));
       has_handed_.store(true, std::memory_order_seq_cst);
     }
   }
@@ -138,10 +143,11 @@ Queued Device::keep(const lci_descriptor& op, const void* inline_payload, const 
 }
 
 void Device::enter_backlog(Queued queued) {
-  backlog_bytes_ += queued.payload.size();
+  const uint64_t bytes = queued.payload.size();
   auto& queue = backlog_[queue_of(queued.op)];
   const bool first = is_reply(queued.op) || LCI_MUTATED("backlog_out_of_order");
   queue.insert(first ? queue.begin() : queue.end(), std::move(queued));
+  backlog_bytes_ += bytes;
   counters.add(Metric::backlog_push);
   counters.set(Metric::backlog_depth, counters.get(Metric::backlog_push) - counters.get(Metric::backlog_pop));
 }
@@ -176,7 +182,8 @@ bool Device::retry_backlog() {
       if (!queued.payload.empty()) queued.op.u.ref.address = reinterpret_cast<uint64_t>(queued.payload.data());
       lci_status done;
       retrying_backlog_ = &queued;
-      const int code = post(queued.op, nullptr, queued.target, &done);
+      int code = LCI_RETRY_NOMEM;
+      unless_no_memory([&] { code = post(queued.op, nullptr, queued.target, &done); });
       retrying_backlog_ = nullptr;
       if (is_retry(code) && queued.op.op != LCI_OP_CANCEL) {  // a cancel that came too late is over
         const auto place = std::find_if_not(

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/mutation.hpp"
+#include "base/no_memory.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
@@ -78,15 +79,12 @@ bool Device::may_announce(InKey& key, bool claims_credit) const {
   return true;
 }
 
-void Device::add_waiting(InKey& key, const Announcement& announcement) {
-  key.waiting.push_back(announcement);
-  if (key.channel->failed) key.target->left_behind.fetch_add(1, std::memory_order_relaxed);
-}
-
 /// The first one has gone where it was to go: who sees that none is left behind sees it there.
 void Device::end_waiting(InKey& key) {
   key.waiting.pop_front();
-  if (key.channel->failed) key.target->left_behind.fetch_sub(1, std::memory_order_release);
+  if (!key.channel->failed) return;
+  const bool last = key.target->left_behind.fetch_sub(1, std::memory_order_seq_cst) == 1;
+  if (last && (key.number & kEngineTarget)) fail_receives_at(static_cast<Engine&>(*key.target));
 }
 
 void Device::handle_announcement(Channel& channel, const SlotHeader& header) {
@@ -106,21 +104,21 @@ void Device::handle_announcement(Channel& channel, const SlotHeader& header) {
   }
   // Credit of a port that was reopened since is void: the message is admitted like one without.
   const bool credited = claims_credit && header.aux == key->generation;
-  if (credited && !spend_lease(*key, header, 0)) {
-    return protocol_error(channel, "more rendezvous than were granted", header);
-  }
-  if (!credited && !may_announce(*key, claims_credit)) {
-    return protocol_error(channel, "more announcements than may wait", header);
-  }
   uint64_t match = 0;
   if (header.target & kEngineTarget) {
     match = match_of(channel, header);
   } else if ((header.flags & kFlagReply) || !read_request(channel, header, &match)) {
     return protocol_error(channel, "announced reply, or request for a reply nowhere", header);
   }
+  // May find no memory, and come again: nothing has been counted yet.
+  key->waiting.push_back({rendezvous, credited, !claims_credit, signal, header.flags, header.size,
+                          claims_credit ? 0 : header.aux, header.tag, header.arg, match});
+  if (credited ? !spend_lease(*key, header, 0) : !may_announce(*key, claims_credit)) {
+    key->waiting.pop_back();
+    const char* const what = credited ? "more rendezvous than were granted" : "more announcements than may wait";
+    return protocol_error(channel, what, header);
+  }
   if (!claims_credit) key->unanswered.fetch_add(1, std::memory_order_relaxed);
-  add_waiting(*key, {rendezvous, credited, !claims_credit, signal, header.flags, header.size,
-                     claims_credit ? 0 : header.aux, header.tag, header.arg, match});
   if (header.target & kEngineTarget) {
     admit_sends(*key);
   } else {
@@ -154,11 +152,13 @@ void Device::admit_sends(InKey& key) {
   while (!key.waiting.empty()) {
     if (refuse_mismatch(key)) continue;
     const Announcement announcement = key.waiting.front();
-    end_waiting(key);
-    counters.add(Metric::pulls);
     if (!key.channel->failed) grow_lease(key);
     set_thresholds(key);
-    match_announcement(key, announcement);
+    bool matched = false;
+    if (!unless_no_memory([&] { matched = match_announcement(key, announcement); })) return request_work(key);
+    if (!matched) return refuse_waiting(key);
+    counters.add(Metric::pulls);
+    end_waiting(key);
   }
 }
 
@@ -219,10 +219,10 @@ void Device::admit_waiting(InKey& key) {
       const std::byte* bytes = packet_of(channel, announcement.argument, announcement.size);
       // Copied, also for who takes packets: the sender has one announcement slot, and it is free when this one is back.
       const Payload payload{nullptr, bytes, announcement.size, announcement.signal};
-      try {
-        deliver_request(static_cast<Port&>(target), key, announcement.tag, payload, charge, taken.bytes, nullptr,
-                        announcement.match);
-      } catch (const std::bad_alloc&) {
+      if (!unless_no_memory([&] {
+            deliver_request(static_cast<Port&>(target), key, announcement.tag, payload, charge, taken.bytes, nullptr,
+                            announcement.match);
+          })) {
         give_admission_back(key, taken);
         break;
       }

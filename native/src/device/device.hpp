@@ -229,10 +229,10 @@ class Device {
   // receives (receive.cpp)
   int post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done);
   int cancel_receive(const lci_descriptor& op, const OpTarget& target);
-  int match_unexpected(const PostedReceive& receive, std::unique_ptr<UnexpectedSend> send, lci_status* done);
-  int finish_unexpected(const PostedReceive& receive, UnexpectedSend& send, lci_status* done);
+  int match_unexpected(PostedReceive& receive, std::unique_ptr<UnexpectedSend> send, lci_status* done);
+  int finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_status* done);
   void handle_send(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload, bool credited);
-  void match_announcement(InKey& key, const Announcement& announcement);
+  bool match_announcement(InKey& key, const Announcement& announcement);
   bool match_or_store(Engine& engine, uint64_t match, Side side, const ValueMaker& make, void** found,
                       std::optional<bool> keyed = {});
   uint64_t match_of(Channel& channel, const SlotHeader& header) const;
@@ -249,8 +249,7 @@ class Device {
   bool write_short(const lci_descriptor& op, uint16_t target, uint8_t flags);
   bool drain_data(Channel& channel, Budget& budget);
   void handle_control(Channel& channel, const SlotHeader& header);
-  bool try_handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots);
-  bool handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots);
+  void handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots);
   bool handle_message(Channel& channel, const SlotHeader& header, const Payload& payload);
   Delivery deliver(Port& port, InKey& key, uint32_t rank, uint64_t tag, const Payload& payload,
                    uint32_t charge_messages, uint64_t charge_bytes, std::byte* owned);
@@ -272,7 +271,6 @@ class Device {
 
   // credit (credit.cpp)
   InKey* in_key(Channel& channel, uint16_t target);
-  void add_waiting(InKey& key, const Announcement& announcement);
   void end_waiting(InKey& key);
   void handle_announcement(Channel& channel, const SlotHeader& header);
   uint32_t most_unanswered(const InKey& key) const;
@@ -324,6 +322,7 @@ class Device {
 
   // rendezvous (rendezvous.cpp)
   bool admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages, uint64_t charge_bytes);
+  std::unique_ptr<ReceiveContext> prepare_receive(Channel& channel);
   void add_receive_context(std::unique_ptr<ReceiveContext> context);
   bool take_handed();
   void handle_ready(Channel& channel, const SlotHeader& header);
@@ -357,6 +356,8 @@ class Device {
   void fail_channel(Channel& channel, RankState state);
   void drop_unmatched_rendezvous(uint32_t rank);
   void fail_receives(uint32_t rank, int code);
+  void fail_receives_at(const Engine& late);
+  void end_receives(const std::vector<std::unique_ptr<PostedReceive>>& receives, int code);
 
   void count_answer(const lci_descriptor& op, int code);
   void complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size);

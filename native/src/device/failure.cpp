@@ -7,9 +7,32 @@
 #include "runtime/runtime.hpp"
 
 namespace lci {
+namespace {
+
+using Receives = std::vector<std::unique_ptr<PostedReceive>>;
+
+int code_of(RankState state) {
+  return state == RankState::kLeft ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED;
+}
+
+/// Takes the receives that wait for @p rank out of an engine.
+void take_receives(const Engine& engine, uint32_t rank, Receives* into) {
+  engine.extract([&](uint64_t, void* value, Side side) {
+    auto* receive = static_cast<PostedReceive*>(value);
+    if (side != Side::kReceive || receive->rank != rank) return false;
+    into->emplace_back(receive);
+    return true;
+  });
+}
+
+}  // namespace
 
 Device::Device(Runtime& runtime, uint32_t index) : runtime_(runtime), index_(index) {
   channels_.resize(runtime.size());
+  // Who joins these has changed something already: it must find room.
+  ready_.reserve(runtime.size());
+  busy_.reserve(runtime.size());
+  touched_.reserve(runtime.size());
 }
 
 Device::~Device() = default;
@@ -56,7 +79,7 @@ bool Device::fail_channels(RankState state, bool* all) {
 
 void Device::fail_channel(Channel& channel, RankState state) {
   const uint32_t rank = channel.rank;
-  const int code = state == RankState::kLeft ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED;
+  const int code = code_of(state);
   take_returned_packets(index_);
   channel.failed = true;
   channel.streams.clear();
@@ -145,19 +168,30 @@ void Device::drop_unmatched_rendezvous(uint32_t rank) {
   });
 }
 
-/// Ends the receives that wait for @p rank, on whatever device they were posted.
+/// Ends the receives that wait for @p rank, on whatever device they were posted. Those of an engine for which announced
+/// sends still wait are ended when these are there.
 void Device::fail_receives(uint32_t rank, int code) {
-  std::vector<std::unique_ptr<PostedReceive>> receives;
+  Receives receives;
   runtime_.for_each_engine([&](Engine& engine) {
-    engine.extract([&](uint64_t, void* value, Side side) {
-      if (side != Side::kReceive || static_cast<PostedReceive*>(value)->rank != rank) return false;
-      receives.emplace_back(static_cast<PostedReceive*>(value));
-      return true;
-    });
+    if (!engine.keeps_left_behind()) take_receives(engine, rank, &receives);
   });
-  for (auto& receive : receives) {
+  end_receives(receives, code);
+}
+
+/// What the gone had announced to @p late before it was created has come to it.
+void Device::fail_receives_at(const Engine& late) {
+  for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
+    if (!runtime_.all_read_of(rank)) continue;
+    Receives receives;
+    take_receives(late, rank, &receives);
+    end_receives(receives, code_of(runtime_.peer_state(rank)));
+  }
+}
+
+void Device::end_receives(const Receives& receives, int code) {
+  for (const auto& receive : receives) {
     runtime_.shared.add(Metric::receives_pending, -1);
-    complete(receive->target, code, rank, receive->tag, receive->buffer, 0);
+    complete(receive->target, code, receive->rank, receive->tag, receive->buffer, 0);
   }
 }
 
@@ -191,7 +225,7 @@ void Device::cancel_all(int code) {
   }
   if (index_ != 0) return;
   runtime_.for_each_engine([&](Engine& engine) {
-    std::vector<std::unique_ptr<PostedReceive>> receives;
+    Receives receives;
     engine.extract([&](uint64_t, void* value, Side side) {
       if (side == Side::kReceive) {
         receives.emplace_back(static_cast<PostedReceive*>(value));
@@ -201,11 +235,7 @@ void Device::cancel_all(int code) {
       }
       return true;
     });
-    for (auto& receive : receives) {
-      runtime_.shared.add(Metric::receives_pending, -1);
-      if (LCI_MUTATED("close_forgets_receives")) continue;
-      complete(receive->target, code, receive->rank, receive->tag, receive->buffer, 0);
-    }
+    if (!LCI_MUTATED("close_forgets_receives")) end_receives(receives, code);
   });
 }
 

@@ -114,12 +114,12 @@ int Device::announce(Channel& channel, OutKey& key, const Outgoing& message) {
   if (awaits_credit(channel, key)) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
   if (key.announced >= key.announce_limit) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
   if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
+  const uint32_t hash = sender_hash(key.target);                 // may need memory: before a packet is taken
   const uint32_t packet = fill_packet(channel, message, false);  // the receiver looks at it twice
   if (packet == 0) return refuse(&channel, &key, LCI_RETRY_NOPACKET);
   runtime_.packet_state(packet).announced = &key;
   ++key.announced;
-  const SlotHeader header{Message::kAnnounce,      message.flags, key.target, message.size,
-                          sender_hash(key.target), message.tag,   packet};
+  const SlotHeader header{Message::kAnnounce, message.flags, key.target, message.size, hash, message.tag, packet};
   emit_data(channel, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
   await_return(channel, packet, message);
   counters.add(Metric::announcements);

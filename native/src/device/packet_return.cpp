@@ -19,6 +19,10 @@ bool Device::take_returned_packets(uint32_t taker) {
   if (returned.empty()) return false;
   scratch_.clear();
   large_.clear();
+  // What is taken from the list is in no other place.
+  const size_t out = counters.get(Metric::packets_out);
+  if (scratch_.capacity() < out) scratch_.reserve(2 * out);
+  if (large_.capacity() < out) large_.reserve(2 * out);
   PacketPools& pool = runtime_.pool();
   const bool honest = returned.take_all(
       pool.capacity(),

@@ -93,7 +93,11 @@ bool Device::match_or_store(Engine& engine, uint64_t match, Side side, const Val
 }
 
 int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done) {
-  const auto nothing_comes = [&] { return op.rank != LCI_ANY_SOURCE && runtime_.all_read_of(op.rank); };
+  Engine& engine = *runtime_.engine(op.port);
+  const auto nothing_comes = [&] {
+    if (op.rank == LCI_ANY_SOURCE || !runtime_.all_read_of(op.rank)) return false;
+    return !engine.keeps_left_behind();
+  };
   if (LCI_MUTATED("gone_before_matched") && nothing_comes()) return runtime_.check_peer(op.rank, "receive");
   PostedReceive receive{target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, 0, this,
                         nullptr};
@@ -113,7 +117,7 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
     return stored.get();
   };
   void* found = nullptr;
-  if (!match_or_store(*runtime_.engine(op.port), receive.key, Side::kReceive, ValueMaker(store), &found)) {
+  if (!match_or_store(engine, receive.key, Side::kReceive, ValueMaker(store), &found)) {
     return fail(LCI_ERR_ARGUMENT, "receive: matching engine %u was freed meanwhile (rank %u)", op.port,
                 runtime_.rank());
   }
@@ -167,7 +171,7 @@ int Device::finish_receive(const PostedReceive& receive, uint32_t rank, uint64_t
 }
 
 /// The message was there first. The key's device may belong to another thread: only its any-thread functions are used.
-int Device::match_unexpected(const PostedReceive& receive, std::unique_ptr<UnexpectedSend> send, lci_status* done) {
+int Device::match_unexpected(PostedReceive& receive, std::unique_ptr<UnexpectedSend> send, lci_status* done) {
   counters.add(Metric::unexpected_stored, -1);
   const int code = finish_unexpected(receive, *send, done);
   send->long_data.reset();
@@ -175,7 +179,7 @@ int Device::match_unexpected(const PostedReceive& receive, std::unique_ptr<Unexp
   return code;
 }
 
-int Device::finish_unexpected(const PostedReceive& receive, UnexpectedSend& send, lci_status* done) {
+int Device::finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_status* done) {
   InKey& key = *send.key;
   Channel& channel = *key.channel;
   Device& home = *channel.device;
@@ -192,11 +196,11 @@ int Device::finish_unexpected(const PostedReceive& receive, UnexpectedSend& send
       return code;
     }
     default: {
-      auto context = std::make_unique<ReceiveContext>();
+      std::unique_ptr<ReceiveContext> context = std::move(send.matched);
       context->target = receive.target;
       context->channel = &channel;
       context->buffer = receive.buffer;
-      if (receive.parts) context->parts = *receive.parts;
+      if (receive.parts) context->parts = std::move(*receive.parts);
       context->capacity = receive.capacity;
       context->size = send.size;
       context->tag = send.tag;
@@ -245,35 +249,39 @@ void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header,
 }
 
 /// A send that waits at its sender: without credit, or too large. It may be matched by a receive on any device.
-void Device::match_announcement(InKey& key, const Announcement& announcement) {
+/// False: the engine was closed just now, or its keys are none.
+bool Device::match_announcement(InKey& key, const Announcement& announcement) {
   const auto kind = announcement.rendezvous ? UnexpectedSend::Kind::kRendezvous : UnexpectedSend::Kind::kAnnounced;
   std::unique_ptr<UnexpectedSend> send = spare_sends_.take();
   describe(*send, kind, key, announcement.size, announcement.tag);
   send->argument = announcement.argument;
-  auto store = [&] { return send.get(); };
-  counters.add(Metric::unexpected_stored);
-  if (!announcement.rendezvous) {  // that one counts when it has come
-    counters.add(Metric::arrivals);
-    counters.add(Metric::arrival_bytes, announcement.size);
-  }
+  if (announcement.rendezvous) send->matched = prepare_receive(*key.channel);
+  auto store = [&] {
+    counters.add(Metric::unexpected_stored);
+    return send.get();
+  };
   void* found = nullptr;
   auto& engine = static_cast<Engine&>(*key.target);
   if (!match_or_store(engine, announcement.match, Side::kSend, ValueMaker(store), &found,
                       announcement.policy & kFlagKeyed)) {
-    counters.add(Metric::unexpected_stored, -1);
-    add_waiting(key, announcement);  // it was closed just now, or its keys are none
-    return refuse_waiting(key);
+    return false;
+  }
+  if (!announcement.rendezvous) {  // that one counts when it has come
+    counters.add(Metric::arrivals);
+    counters.add(Metric::arrival_bytes, announcement.size);
   }
   if (!found) {
     send.release();
     counters.add(Metric::unexpected);
-    return;
+    return true;
   }
   counters.add(Metric::receives_pending, -1);
   std::unique_ptr<PostedReceive> receive(static_cast<PostedReceive*>(found));
+  counters.add(Metric::unexpected_stored);  // for a moment
   match_unexpected(*receive, std::move(send), nullptr);
   receive->parts.reset();
   spare_receives_.give(std::move(receive));
+  return true;
 }
 
 /// Nobody else can match what came to this device: its keys need no read-modify-write.

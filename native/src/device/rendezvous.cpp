@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/mutation.hpp"
+#include "base/no_memory.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -79,6 +80,8 @@ void Device::handle_ready(Channel& channel, const SlotHeader& header) {
     return withdraw(channel, header.tag);
   }
   if (context->streaming) return protocol_error(channel, "ready twice", header);
+  make_room(&channel.streams);  // what finds no memory comes again: nothing may have changed
+  make_room(&channel.withdrawals);
   if (!context->credited) {
     OutKey& key = out_key(channel, context->number);
     if (key.announced != 0) --key.announced;
@@ -244,9 +247,10 @@ void Device::end_uncredited(const ReceiveContext& context) {
 /// False: the system has no memory for it now.
 bool Device::admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages,
                               uint64_t charge_bytes) {
+  std::unique_ptr<ReceiveContext> context;
+  if (!unless_no_memory([&] { context = prepare_receive(*key.channel); })) return false;
   ArrivalBuffer* buffer = ArrivalBuffer::try_create(announcement.size, runtime_.allocator());
   if (!buffer) return false;
-  auto context = std::make_unique<ReceiveContext>();
   context->channel = key.channel;
   context->key = &key;
   context->buffer = buffer->bytes();
@@ -293,6 +297,13 @@ bool Device::take_handed() {
   return true;
 }
 
+/// Who adds the result next needs no memory for it. By who holds this device.
+std::unique_ptr<ReceiveContext> Device::prepare_receive(Channel& channel) {
+  receives_.make_room();
+  make_room(&channel.queued_ready);
+  return std::make_unique<ReceiveContext>();
+}
+
 void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
   Channel& channel = *context->channel;
   if (channel.failed) {
@@ -302,6 +313,7 @@ void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
     return;
   }
   ReceiveContext& added = *context;
+  make_room(&channel.queued_ready);
   added.id = receives_.add(std::move(context));
   channel.queued_ready.push_back(added.id);
   make_busy(channel);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/operation.hpp"
 
+#include "api/guard.hpp"
 #include "api/handles.hpp"
 #include "base/error.hpp"
 #include "graph/graph.hpp"
@@ -38,7 +39,8 @@ int GraphOperation::post(lci_status* done) {
   lci_descriptor& op = entries_[0];
   const bool buffer = (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_BUFFER;
   *done = {LCI_DONE, op.rank, op.tag, buffer ? reinterpret_cast<void*>(op.u.ref.address) : nullptr, op.size, 0, 0, 0};
-  const int code = lane_ ? post_to_lane(done) : lci_post(to_handle(&device_), &op, to_handle(&graph_), done);
+  const int code = lane_ ? guarded("graph", [&] { return post_to_lane(done); })
+                         : lci_post(to_handle(&device_), &op, to_handle(&graph_), done);
   if (is_retry(code)) return fail(LCI_ERR_EXHAUSTED, "graph: an operation was refused (%s)", code_name(code));
   return code;
 }

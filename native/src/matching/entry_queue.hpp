@@ -30,6 +30,10 @@ class SpareNodes {
     --count_;
     return node;
   }
+  /// Afterwards take() needs no memory once.
+  void make_room() {
+    if (first_ == nullptr) give(new EntryNode{});
+  }
   /// @param node without entries
   void give(EntryNode* node) {
     if (count_ == kMost) {
@@ -80,6 +84,13 @@ class EntryQueue {
   void open(uint64_t key, Side side) {
     key_ = key;
     last_and_side_ = side == Side::kReceive;
+  }
+
+  /// Afterwards push() needs no memory once.
+  void make_room(SpareNodes& spare) const {
+    if (inline_[1] == nullptr) return;
+    const Node* node = last();
+    if (node == nullptr || node->entries[kNodeEntries - 1] != nullptr) spare.make_room();
   }
 
   void push(void* value, SpareNodes& spare) {

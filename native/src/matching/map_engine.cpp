@@ -54,8 +54,9 @@ void* MapEngine::match_or_store(uint64_t key, Side side, const ValueMaker& make)
     if (queue->empty()) release(bucket, queue);
     return matched;
   }
-  touch(index);          // before: what make() looks at may tell others to walk the entries
-  void* value = make();  // may throw: nothing has changed yet
+  touch(index);  // before: what make() looks at may tell others to walk the entries
+  make_room(bucket, queue);
+  void* value = make();  // may throw: nothing has changed yet; afterwards nothing does
   if (value == nullptr) return nullptr;
   if (queue == nullptr) {
     queue = claim(bucket);
@@ -121,16 +122,31 @@ EntryQueue* MapEngine::find(Bucket& bucket, uint64_t key) {
   return nullptr;
 }
 
-/// An empty queue, which the caller must fill before the lock is released.
-EntryQueue* MapEngine::claim(Bucket& bucket) {
-  const auto free_inline = static_cast<uint32_t>(std::countr_one(bucket.used));
-  if (free_inline < kInlineQueues) {
-    bucket.used = static_cast<uint8_t>(bucket.used | 1u << free_inline);
-    return &bucket.queues[free_inline];
-  }
+uint32_t MapEngine::free_inline(const Bucket& bucket) {
+  return static_cast<uint32_t>(std::countr_one(bucket.used));
+}
+
+/// A block with an empty queue, or null.
+MapEngine::Block* MapEngine::free_block(const Bucket& bucket) {
   Block* block = bucket.chain;
   while (block != nullptr && block->used == block->capacity) block = block->next;
-  if (block == nullptr) block = append_block(bucket);
+  return block;
+}
+
+/// For one more entry, in @p queue or, if that is null, in one that is to be claimed.
+void MapEngine::make_room(Bucket& bucket, const EntryQueue* queue) {
+  if (queue != nullptr) return queue->make_room(bucket.spare);
+  if (free_inline(bucket) >= kInlineQueues && free_block(bucket) == nullptr) append_block(bucket);
+}
+
+/// An empty queue, for which there is room, and which the caller must fill before the lock is released.
+EntryQueue* MapEngine::claim(Bucket& bucket) {
+  const uint32_t at = free_inline(bucket);
+  if (at < kInlineQueues) {
+    bucket.used = static_cast<uint8_t>(bucket.used | 1u << at);
+    return &bucket.queues[at];
+  }
+  Block* block = free_block(bucket);
   ++block->used;
   EntryQueue* end = block->queues() + block->capacity;
   return std::find_if(block->queues(), end, [](const EntryQueue& each) { return each.empty(); });

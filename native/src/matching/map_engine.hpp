@@ -61,8 +61,11 @@ class MapEngine final : public MatchingEngine {
   void touch(uint32_t index);
 
   static EntryQueue* find(Bucket& bucket, uint64_t key);
+  static void make_room(Bucket& bucket, const EntryQueue* queue);
   static EntryQueue* claim(Bucket& bucket);
   static void release(Bucket& bucket, EntryQueue* queue);
+  static uint32_t free_inline(const Bucket& bucket);
+  static Block* free_block(const Bucket& bucket);
   static Block* append_block(Bucket& bucket);
   static void free_blocks(Block* block);
   template <typename Visit>

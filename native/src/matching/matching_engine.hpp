@@ -25,8 +25,9 @@ constexpr uint64_t make_key(uint32_t rank, uint64_t tag, uint32_t policy) {
 }
 
 /// Makes the value that an engine is to store: called only if there is no match, so that a match costs nothing. Refers
-/// to a function that outlives it. It runs under the lock of the key's entries and must not call the engine; it may
-/// copy a payload: whoever comes for that entry has to wait for the copy anyway.
+/// to a function that outlives it. What it makes is stored: nothing may fail afterwards. It runs under the lock of the
+/// key's entries and must not call the engine; it may copy a payload: whoever comes for that entry has to wait for the
+/// copy anyway.
 class ValueMaker {
  public:
   template <typename F>

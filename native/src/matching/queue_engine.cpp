@@ -11,7 +11,9 @@ void* QueueEngine::match_or_store(uint64_t key, Side side, const ValueMaker& mak
   auto& others = stored(side == Side::kSend ? Side::kReceive : Side::kSend);
   const auto match = std::find_if(others.begin(), others.end(), [&](const Entry& entry) { return entry.key == key; });
   if (match == others.end()) {
-    if (void* value = make()) stored(side).push_back({key, value});
+    std::list<Entry> entry{{key, nullptr}};  // first: what was made is to be stored
+    entry.back().value = make();
+    if (entry.back().value != nullptr) stored(side).splice(stored(side).end(), entry);
     return nullptr;
   }
   void* matched = match->value;

@@ -71,13 +71,16 @@ class SlotTable {
   /// @param generation the first one of every slot
   explicit SlotTable(uint32_t generation = 1) : first_generation_(generation) {}
 
+  /// Afterwards add() needs no memory once.
+  void make_room() {
+    if (!free_.empty() || slots_.size() < slots_.capacity()) return;
+    free_.reserve(std::max<size_t>(16, 2 * slots_.size()));  // so that remove() needs no memory
+    slots_.reserve(free_.capacity());
+  }
   uint64_t add(std::unique_ptr<T> object) {
+    make_room();
     uint32_t index;
     if (free_.empty()) {
-      if (slots_.size() == slots_.capacity()) {
-        free_.reserve(std::max<size_t>(16, 2 * slots_.size()));  // so that remove() needs no memory
-        slots_.reserve(free_.capacity());
-      }
       index = static_cast<uint32_t>(slots_.size());
       slots_.push_back({nullptr, first_generation_});
     } else {
@@ -258,6 +261,8 @@ struct UnexpectedSend {
   uint64_t tag;
   InKey* key;
   uint64_t argument;  ///< Packet handle, or the sender's context.
+  /// For what a rendezvous becomes when it is matched: there is no way back then.
+  std::unique_ptr<ReceiveContext> matched;
   // A stored payload: here when it came inline, which saves an allocation.
   std::unique_ptr<std::byte[]> long_data;
   std::byte short_data[LCI_INLINE_MAX];

@@ -79,11 +79,13 @@ void Device::handle_get(Channel& channel, const SlotHeader& header, const Remote
   if (header.tag == 0 || (channel.served_gets >= kMaxRemoteOperations && !LCI_MUTATED("get_without_limit"))) {
     return protocol_error(channel, "get of nothing, or more than may be under way", header);
   }
-  ++channel.served_gets;
+  make_room(&channel.streams);  // what finds no memory comes again: nothing may have changed
+  make_room(&channel.withdrawals);
   std::byte* from = nullptr;
   const int code = runtime_.regions().resolve(access, header.tag, &from);
   if (code != LCI_DONE) {
     counters.add(Metric::rma_refused);
+    ++channel.served_gets;
     return withdraw(channel, header.arg, code);
   }
   auto context = std::make_unique<SendContext>();
@@ -95,6 +97,7 @@ void Device::handle_get(Channel& channel, const SlotHeader& header, const Remote
   served.receiver = header.arg;
   served.streaming = true;
   served.id = sends_.add(std::move(context));
+  ++channel.served_gets;
   counters.set(Metric::sends_pending, sends_live());
   channel.streams.push_back(&served);
   make_busy(channel);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/mutation.hpp"
 #include "matching/matching_engine.hpp"
 #include "runtime/target.hpp"
 
@@ -31,6 +32,9 @@ struct Matcher {
  * Memory order: matcher() is null while the engine is not open. Who is going to insert says so first (Device::Holding),
  * then looks at the matcher; close() takes the matcher away, then looks who inserts: all of it sequentially consistent,
  * so that one of the two sees the other. Engine 0 is never closed and spares this.
+ *
+ * left_behind counts sequentially consistently, as do the devices that have read all that a gone rank sent: whichever
+ * is the last to change, who changes it ends the receives that nothing comes for.
  */
 class Engine final : public Target {
  public:
@@ -39,6 +43,10 @@ class Engine final : public Target {
   MatchingEngineType type() const { return type_.load(std::memory_order_relaxed); }
 
   const Matcher* matcher() const { return matcher_.load(std::memory_order_seq_cst); }
+  /// Whether sends of ranks that are gone may still come to it: they were announced before it was created.
+  bool keeps_left_behind() const {
+    return left_behind.load(std::memory_order_seq_cst) != 0 && !LCI_MUTATED("late_engine_ends_receives");
+  }
   /// Shows every entry to @p take, as MatchingEngine::extract does; nothing when the engine is not open.
   void extract(const std::function<bool(uint64_t key, void* value, Side side)>& take) const {
     if (const Matcher* matcher = this->matcher()) matcher->entries->extract(take);

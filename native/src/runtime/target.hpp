@@ -54,7 +54,7 @@ class Target {
   std::atomic<uint32_t> closed_generation{0};  ///< The last one that ended.
   std::atomic<uint32_t> holders{0};
   std::atomic<uint32_t> waiting_keys{0};  ///< Keys with an announcement that found no room.
-  std::atomic<uint32_t> left_behind{0};   ///< Announced messages of ranks that are gone, which wait for room.
+  std::atomic<uint32_t> left_behind{0};   ///< Announced messages of ranks that are gone, which wait here.
   std::atomic<uint32_t> name_hash{0};     ///< Of an engine: whose keys it has; see sender_hash().
   /// Whether senders need credit. Who acquires what an opening says of it sees that the one before has ended.
   std::atomic<bool> credited{true};

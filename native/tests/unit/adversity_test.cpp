@@ -8,24 +8,13 @@
 
 #include "support/job.hpp"
 #include "support/lane_driver.hpp"
+#include "support/posting.hpp"
 
 namespace lci_test {
 namespace {
 
 constexpr uint32_t kPort = 7;
 constexpr uint32_t kLong = 100000;  // above every eager limit: a rendezvous
-
-bool is_retry(int code) {
-  return code >= LCI_RETRY && code < LCI_ERR_ARGUMENT;
-}
-
-bool pop(Job& job, lci_comp* queue, lci_status* out) {
-  for (int i = 0; i < 20000; ++i) {
-    if (lci_queue_pop(queue, out) == LCI_DONE) return true;
-    job.progress();
-  }
-  return false;
-}
 
 bool fails(Job& job, uint32_t rank, uint64_t count = 1) {
   for (int i = 0; i < 2'000'000 && job.counter(rank, "peers_failed") < count; ++i) job.progress();
@@ -300,6 +289,38 @@ TEST(PeerFailure, WhatTheGoneHadSentIsReceivedLate) {
   EXPECT_EQ(42u, got);
   EXPECT_EQ(0u, job.counter(0, "unexpected_stored"));
   EXPECT_EQ(LCI_ERR_PEER_LEFT, lci_post_recv(job.device(0), 1, 5, &got, sizeof got, queue, 0, nullptr));
+  EXPECT_EQ(0u, job.counter(0, "receives_pending"));
+}
+
+// What a rank had announced to an engine before that was created here comes to it, and then nothing does.
+// Mutation: late_engine_ends_receives.
+TEST(PeerFailure, WhatTheGoneHadAnnouncedIsReceivedByALateEngine) {
+  constexpr uint16_t kLate = 7;
+  Job job(2);
+  ASSERT_EQ(LCI_DONE, lci_engine_create(job.runtime(1), kLate, LCI_ENGINE_MAP, nullptr, nullptr)) << lci_last_error();
+  uint64_t value = 42, got = 0, nothing = 0;
+  const lci_descriptor send = operation(LCI_OP_SEND, 0, kLate, 5, &value, sizeof value);
+  lci_status status{};
+  ASSERT_EQ(LCI_DONE, post_until_taken(job, 1, send, nullptr, &status)) << lci_last_error();
+  job.settle();
+  job.close(1, 0);
+  for (int i = 0; i < 2'000'000 && job.counter(0, "peers_failed") == 0; ++i) job.progress();
+  job.settle();
+  ASSERT_EQ(LCI_DONE, lci_engine_create(job.runtime(0), kLate, LCI_ENGINE_MAP, nullptr, nullptr)) << lci_last_error();
+  lci_comp* queue = make_queue(job.runtime(0));
+  lci_descriptor first = operation(LCI_OP_RECV, 1, kLate, 5, &got, sizeof got, 1);
+  lci_descriptor second = operation(LCI_OP_RECV, 1, kLate, 5, &nothing, sizeof nothing, 2);
+  EXPECT_EQ(LCI_POSTED, lci_post(job.device(0), &first, queue, &status)) << lci_last_error();
+  EXPECT_EQ(LCI_POSTED, lci_post(job.device(0), &second, queue, &status)) << lci_last_error();
+  job.settle();
+  ASSERT_EQ(LCI_DONE, lci_queue_pop(queue, &status));
+  EXPECT_EQ(LCI_DONE, status.code);
+  EXPECT_EQ(1u, status.user_context);
+  EXPECT_EQ(42u, got);
+  ASSERT_EQ(LCI_DONE, lci_queue_pop(queue, &status)) << "nobody will ever send this";
+  EXPECT_EQ(LCI_ERR_PEER_FAILED, status.code);
+  EXPECT_EQ(2u, status.user_context);
+  EXPECT_EQ(LCI_ERR_PEER_FAILED, lci_post(job.device(0), &second, queue, &status));
   EXPECT_EQ(0u, job.counter(0, "receives_pending"));
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/allocations.hpp"
+#include "support/graph.hpp"
 #include "support/lane_driver.hpp"
 #include "support/posting.hpp"
 #include "support/rma_job.hpp"
@@ -102,6 +103,189 @@ TEST(NoMemory, OfAPut) {
     EXPECT_EQ(out, std::vector<uint8_t>(region.bytes_at, region.bytes_at + kSize));
     EXPECT_EQ(kSize, job.counter(1, "rma_served"));
     job.check_ledgers();
+  });
+}
+
+// A receive that waits, and one that comes late.
+TEST(NoMemory, OfALongReceive) {
+  for (const bool waits : {true, false}) {
+    at_every_allocation([waits](Shortage& shortage) {
+      Job job(2, kFewPackets);
+      const std::vector<uint8_t> out = pattern(kSize, 3);
+      std::vector<uint8_t> in(kSize);
+      lci_comp *sent = make_queue(job.runtime(0)), *received = make_queue(job.runtime(1));
+      const auto receive = [&] { return lci_post_recv(job.device(1), 0, 5, in.data(), kSize, received, 0, nullptr); };
+      if (waits) {
+        ASSERT_EQ(LCI_POSTED, receive()) << lci_last_error();
+      }
+      ASSERT_EQ(LCI_POSTED, lci_post_send(job.device(0), 1, 5, out.data(), kSize, sent, 0));
+      const auto is_there = [&] { return job.counter(1, "unexpected_stored") != 0; };
+      const auto pass_0 = [&] { lci_progress(job.device(0)); };
+      const auto pass_1 = [&] { lci_progress(job.device(1)); };
+      if (!waits) {
+        exchange_until(is_there, shortage, pass_0, pass_1);
+        ASSERT_EQ(LCI_POSTED, receive()) << lci_last_error();
+      }
+      lci_status status{LCI_RETRY, 0, 0, nullptr, 0, 0, 0, 0};
+      exchange_until([&] { return lci_queue_pop(received, &status) == LCI_DONE; }, shortage, pass_0, pass_1);
+      EXPECT_EQ(LCI_DONE, status.code);
+      EXPECT_EQ(out, in);
+      job.check_ledgers();
+    });
+  }
+}
+
+TEST(NoMemory, OfALongMessage) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, kFewPackets);
+    const std::vector<uint8_t> out = pattern(kSize, 3);
+    lci_comp *sent = make_queue(job.runtime(0)), *arrived = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", arrived, 10, 10 * kSize)) << lci_last_error();
+    ASSERT_EQ(LCI_POSTED, lci_post_am(job.device(0), 1, kPort, 5, out.data(), kSize, sent, 0)) << lci_last_error();
+    lci_status status{LCI_RETRY, 0, 0, nullptr, 0, 0, 0, 0};
+    exchange_until([&] { return lci_queue_pop(arrived, &status) == LCI_DONE; }, shortage,
+                   [&] { lci_progress(job.device(0)); }, [&] { lci_progress(job.device(1)); });
+    ASSERT_EQ(LCI_DONE, status.code);
+    const auto* bytes = static_cast<const uint8_t*>(status.buffer);
+    EXPECT_EQ(out, std::vector<uint8_t>(bytes, bytes + status.size));
+    lci_buffer_free(status.buffer);
+    EXPECT_EQ(1u, job.counter(1, "arrivals"));
+    EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
+    job.check_ledgers();
+  });
+}
+
+// What waits at its sender: the message for credit, in the backlog.
+TEST(NoMemory, OfTheBacklog) {
+  at_every_allocation([](Shortage& shortage) {
+    constexpr uint64_t kMessages = 40;
+    Job job(2, kFewPackets);
+    lci_comp* arrived = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", arrived, 4, 4000)) << lci_last_error();
+    uint64_t posted = 0, expected = 0;
+    const auto sender = [&] {
+      if (posted < kMessages) {
+        lci_descriptor op = operation(LCI_OP_AM, 1, kPort, posted, &posted, sizeof posted);
+        op.flags |= LCI_FLAG_NO_RETRY;
+        lci_status status{};
+        const int code = lci_post(job.device(0), &op, nullptr, &status);
+        if (code == LCI_DONE || code == LCI_DONE_BACKLOG) ++posted;
+        EXPECT_TRUE(code == LCI_DONE || code == LCI_DONE_BACKLOG || code == LCI_ERR_NO_MEMORY) << code;
+      }
+      lci_progress(job.device(0));
+    };
+    const auto receiver = [&] {
+      lci_progress(job.device(1));
+      lci_status status{};
+      if (lci_queue_pop(arrived, &status) != LCI_DONE) return;
+      EXPECT_EQ(expected++, status.tag) << "in order, each once";
+      lci_buffer_free(status.buffer);
+    };
+    exchange_until([&] { return expected == kMessages; }, shortage, receiver, sender);
+    EXPECT_EQ(kMessages, expected);
+    EXPECT_EQ(0u, job.counter(0, "backlog_depth"));
+    EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
+    job.check_ledgers();
+  });
+}
+
+// The sender hears that its receiver is ready, and streams.
+TEST(NoMemory, OfALongSend) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, kFewPackets);
+    const std::vector<uint8_t> out = pattern(kSize, 3);
+    std::vector<uint8_t> in(kSize);
+    lci_comp *sent = make_queue(job.runtime(0)), *received = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(1), 0, 5, in.data(), kSize, received, 0, nullptr));
+    ASSERT_EQ(LCI_POSTED, lci_post_send(job.device(0), 1, 5, out.data(), kSize, sent, 0));
+    lci_status status{LCI_RETRY, 0, 0, nullptr, 0, 0, 0, 0};
+    exchange_until([&] { return lci_queue_pop(received, &status) == LCI_DONE; }, shortage,
+                   [&] { lci_progress(job.device(1)); }, [&] { lci_progress(job.device(0)); });
+    EXPECT_EQ(LCI_DONE, status.code);
+    EXPECT_EQ(out, in);
+    ASSERT_TRUE(pop(job, sent, &status));
+    EXPECT_EQ(LCI_DONE, status.code);
+    EXPECT_EQ(0u, job.counter(0, "protocol_errors"));
+    job.check_ledgers();
+  });
+}
+
+// Who serves a get.
+TEST(NoMemory, OfAServedGet) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, kFewPackets);
+    const Allocated region(job.runtime(1), kSize);
+    const uint64_t remote = open_remote(job.runtime(0), 1, handle_of(region.memory));
+    const std::vector<uint8_t> wanted = pattern(kSize, 3);
+    std::copy(wanted.begin(), wanted.end(), region.bytes_at);
+    std::vector<uint8_t> in(kSize);
+    lci_comp* ended = make_queue(job.runtime(0));
+    ASSERT_EQ(LCI_POSTED, post_until_taken(job, 0, remote_op(LCI_OP_GET, 1, in.data(), kSize, remote, 0), ended));
+    lci_status status{LCI_RETRY, 0, 0, nullptr, 0, 0, 0, 0};
+    exchange_until([&] { return lci_queue_pop(ended, &status) == LCI_DONE; }, shortage,
+                   [&] { lci_progress(job.device(0)); }, [&] { lci_progress(job.device(1)); });
+    EXPECT_EQ(LCI_DONE, status.code);
+    EXPECT_EQ(wanted, in);
+    EXPECT_EQ(kSize, job.counter(1, "rma_served"));
+    EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
+    job.check_ledgers();
+  });
+}
+
+// A send that comes before its engine, or its receive.
+TEST(NoMemory, OfAnAnnouncedSend) {
+  at_every_allocation([](Shortage& shortage) {
+    constexpr uint16_t kLate = 7;
+    Job job(2, kFewPackets);
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+      ASSERT_EQ(LCI_DONE, lci_engine_create(job.runtime(rank), kLate, LCI_ENGINE_MAP, nullptr, nullptr));
+    }
+    const uint64_t value = 42;
+    lci_descriptor send = operation(LCI_OP_SEND, 1, kLate, 5, &value, sizeof value);
+    lci_status status{LCI_RETRY, 0, 0, nullptr, 0, 0, 0, 0};
+    ASSERT_EQ(LCI_DONE, lci_post(job.device(0), &send, nullptr, &status)) << lci_last_error();
+    exchange_until([&] { return job.counter(1, "unexpected_stored") != 0; }, shortage,
+                   [&] { lci_progress(job.device(0)); }, [&] { lci_progress(job.device(1)); });
+    EXPECT_EQ(1u, job.counter(1, "unexpected_stored"));
+    uint64_t got = 0;
+    lci_descriptor receive = operation(LCI_OP_RECV, 0, kLate, 5, &got, sizeof got);
+    lci_comp* received = make_queue(job.runtime(1));
+    EXPECT_EQ(LCI_DONE, lci_post(job.device(1), &receive, received, &status)) << lci_last_error();
+    EXPECT_EQ(42u, got);
+    EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
+    job.settle();
+    job.check_ledgers();
+  });
+}
+
+// A node of a graph ends with an error, and its run with it.
+TEST(NoMemory, OfANode) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, kFewPackets);
+    LaneDriver lane(job, 1);
+    uint64_t got = 0;
+    lci_descriptor receive = receive_from(0, 5, &got, sizeof got);
+    const lci_graph_node node{LCI_NODE_OP, 0};
+    const lci_graph_edge edges[] = {{LCI_GRAPH_START, 2}, {2, LCI_GRAPH_END}};
+    uint32_t graph = 0;
+    ASSERT_EQ(LCI_DONE, lci_lane_graph_create(lane.handle(), &node, 1, edges, 2, &receive, 1, 77, &graph));
+    lci_descriptor start{};
+    start.op = LCI_OP_GRAPH_START;
+    start.user_context = graph;
+    lane.add(start);
+    shortage.during([&] { lane.enter(); });
+    const uint64_t value = 42;
+    ASSERT_EQ(LCI_DONE, lci_post_send(job.device(0), 1, 5, &value, sizeof value, nullptr, 0)) << lci_last_error();
+    uint64_t ended = 0;
+    for (int i = 0; i < 100; ++i) {
+      lane.enter();
+      lane.read([&](const lci_record& record) {
+        if (record.kind != LCI_RECORD_GRAPH) return;
+        ++ended;
+        EXPECT_EQ(shortage.was_there() ? LCI_ERR_NO_MEMORY : LCI_DONE, record.code);
+      });
+    }
+    EXPECT_EQ(1u, ended);
   });
 }
 
