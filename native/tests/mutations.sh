@@ -128,6 +128,7 @@ keep_synchronized_arrival    | unit         | LaneSynchronizer.FiresFor*        
 keep_taken_block             | unit         | KeptBlocks.TheLast*                    | a block that was handed out is handed out again
 kind_of_next_opening         | stress       | ReopenedKindStress.*                   | an arrival is delivered as the next opening of its port wants it
 lane_lets_all_in             | unit         | Lane.LetsNobodyIn*                     | two threads are inside a lane
+late_engine_ends_receives    | unit         | PeerFailure.WhatTheGoneHadAnnounced*   | receives of a late engine end before the sends announced to it are there
 late_room_untold             | unit         | PutGetBounds.ALaneHearsThatItsBacklog* | the backlog sleeps although there is room again since this pass looked at it
 lcrq_lose_at_close           | unit         | Lcrq.Grows*                            | the status that finds its ring closed is lost
 leak_packet                  | unit         | ActiveMessage.Carries*                 | packets that come back do not reach the pool

@@ -8,6 +8,8 @@
  *   handler, no thread of its own, and never a call into the JVM. Function pointers are for native users only.
  * - Arguments are checked always and cheaply. After an error, lci_last_error() holds one line for the calling thread:
  *   what failed, operation, rank, device, code, and what to do.
+ * - A thread must not end, by pthread_exit() or pthread_cancel(), inside a call or a function that the core calls: that
+ *   ends the process.
  * - Nothing progresses inside a post. Progress is explicit: lci_progress() or lci_lane_enter().
  * - All sizes are in bytes, all times in nanoseconds of CLOCK_MONOTONIC unless the name says otherwise.
  *

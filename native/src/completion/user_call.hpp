@@ -2,8 +2,6 @@
 // The one boundary between the core and functions of its users: handlers and custom objects. [SS-46, SS-47]
 #pragma once
 
-#include <cxxabi.h>
-
 #include <cstdint>
 #include <exception>
 
@@ -20,8 +18,6 @@ int call_user(const char* kind, uint32_t id, Body body) {
   const SignalContext context;
   try {
     return body();
-  } catch (const abi::__forced_unwind&) {
-    throw;  // the thread is being cancelled: swallowing this would end the process
   } catch (const std::exception& error) {
     if (LCI_MUTATED("exception_crosses")) throw;
     return fail(LCI_ERR_ARGUMENT, "%s %u threw: %s; it must not throw", kind, id, error.what());

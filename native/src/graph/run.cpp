@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run of a graph. [E14, E16, E17, SS-48..SS-52]
-#include <cxxabi.h>
-
 #include <exception>
 
 #include "base/error.hpp"
@@ -18,8 +16,6 @@ template <typename F>
 int call_user(F function) {
   try {
     return function();
-  } catch (const abi::__forced_unwind&) {
-    throw;  // the thread is being cancelled: swallowing this would end the process
   } catch (const std::exception& error) {
     return fail(LCI_ERR_ARGUMENT, "graph: a function threw: %s; functions must not throw", error.what());
   } catch (...) {
