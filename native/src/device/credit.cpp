@@ -79,9 +79,13 @@ bool Device::may_announce(InKey& key, bool claims_credit) const {
   return true;
 }
 
-/// The first one has gone where it was to go: who sees that none is left behind sees it there.
 void Device::end_waiting(InKey& key) {
   key.waiting.pop_front();
+  count_left_behind(key);
+}
+
+/// One that waited has gone where it was to go: who sees that none is left behind sees it there.
+void Device::count_left_behind(InKey& key) {
   if (!key.channel->failed) return;
   const bool last = key.target->left_behind.fetch_sub(1, std::memory_order_seq_cst) == 1;
   if (last && (key.number & kEngineTarget)) fail_receives_at(static_cast<Engine&>(*key.target));
@@ -154,11 +158,14 @@ void Device::admit_sends(InKey& key) {
     const Announcement announcement = key.waiting.front();
     if (!key.channel->failed) grow_lease(key);
     set_thresholds(key);
-    bool matched = false;
-    if (!unless_no_memory([&] { matched = match_announcement(key, announcement); })) return request_work(key);
-    if (!matched) return refuse_waiting(key);
+    MatchedAnnouncement matched;
+    bool open = false;
+    if (!unless_no_memory([&] { open = match_announcement(key, announcement, &matched); })) return request_work(key);
+    if (!open) return refuse_waiting(key);
+    key.waiting.pop_front();
     counters.add(Metric::pulls);
-    end_waiting(key);
+    if (matched.receive) receive_announced(std::move(matched));
+    count_left_behind(key);
   }
 }
 

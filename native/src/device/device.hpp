@@ -232,7 +232,8 @@ class Device {
   int match_unexpected(PostedReceive& receive, std::unique_ptr<UnexpectedSend> send, lci_status* done);
   int finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_status* done);
   void handle_send(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload, bool credited);
-  bool match_announcement(InKey& key, const Announcement& announcement);
+  bool match_announcement(InKey& key, const Announcement& announcement, MatchedAnnouncement* out);
+  void receive_announced(MatchedAnnouncement matched);
   bool match_or_store(Engine& engine, uint64_t match, Side side, const ValueMaker& make, void** found,
                       std::optional<bool> keyed = {});
   uint64_t match_of(Channel& channel, const SlotHeader& header) const;
@@ -272,6 +273,7 @@ class Device {
   // credit (credit.cpp)
   InKey* in_key(Channel& channel, uint16_t target);
   void end_waiting(InKey& key);
+  void count_left_behind(InKey& key);
   void handle_announcement(Channel& channel, const SlotHeader& header);
   uint32_t most_unanswered(const InKey& key) const;
   bool may_announce(InKey& key, bool claims_credit) const;

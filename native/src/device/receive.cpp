@@ -248,9 +248,10 @@ void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header,
   if (credited) release(key, key.generation, 1, header.size, alone());
 }
 
-/// A send that waits at its sender: without credit, or too large. It may be matched by a receive on any device.
-/// False: the engine was closed just now, or its keys are none.
-bool Device::match_announcement(InKey& key, const Announcement& announcement) {
+/// A send that waits at its sender: without credit, or too large. It may be matched by a receive on any device; if none
+/// is there, @p out stays empty. False: the engine was closed just now, or its keys are none. What finds no memory
+/// throws, and has changed nothing.
+bool Device::match_announcement(InKey& key, const Announcement& announcement, MatchedAnnouncement* out) {
   const auto kind = announcement.rendezvous ? UnexpectedSend::Kind::kRendezvous : UnexpectedSend::Kind::kAnnounced;
   std::unique_ptr<UnexpectedSend> send = spare_sends_.take();
   describe(*send, kind, key, announcement.size, announcement.tag);
@@ -276,12 +277,16 @@ bool Device::match_announcement(InKey& key, const Announcement& announcement) {
     return true;
   }
   counters.add(Metric::receives_pending, -1);
-  std::unique_ptr<PostedReceive> receive(static_cast<PostedReceive*>(found));
-  counters.add(Metric::unexpected_stored);  // for a moment
-  match_unexpected(*receive, std::move(send), nullptr);
-  receive->parts.reset();
-  spare_receives_.give(std::move(receive));
+  out->receive.reset(static_cast<PostedReceive*>(found));
+  out->send = std::move(send);
   return true;
+}
+
+void Device::receive_announced(MatchedAnnouncement matched) {
+  counters.add(Metric::unexpected_stored);  // for a moment
+  match_unexpected(*matched.receive, std::move(matched.send), nullptr);
+  matched.receive->parts.reset();
+  spare_receives_.give(std::move(matched.receive));
 }
 
 /// Nobody else can match what came to this device: its keys need no read-modify-write.

@@ -270,4 +270,10 @@ struct UnexpectedSend {
   std::byte* data() { return size <= sizeof(short_data) ? short_data : long_data.get(); }
 };
 
+/// An announced send and the receive that waited for it; or neither.
+struct MatchedAnnouncement {
+  std::unique_ptr<UnexpectedSend> send;
+  std::unique_ptr<PostedReceive> receive;
+};
+
 }  // namespace lci
