@@ -17,7 +17,7 @@ template <typename T>
 class FreeList {
  public:
   /// @param most objects kept; more are deleted
-  explicit FreeList(size_t most) : most_(most) {}
+  explicit FreeList(size_t most) : most_(most) { kept_.reserve(most); }
 
   /// With whatever it held when it was given back.
   std::unique_ptr<T> take() {
@@ -26,6 +26,7 @@ class FreeList {
     kept_.pop_back();
     return object;
   }
+  /// Needs no memory.
   void give(std::unique_ptr<T> object) {
     if (kept_.size() < most_) kept_.push_back(std::move(object));
   }

@@ -183,7 +183,8 @@ bool Device::retry_backlog() {
       lci_status done;
       retrying_backlog_ = &queued;
       int code = LCI_RETRY_NOMEM;
-      unless_no_memory([&] { code = post(queued.op, nullptr, queued.target, &done); });
+      const bool answered = unless_no_memory([&] { code = post(queued.op, nullptr, queued.target, &done); });
+      if (!answered) unfinished_ = true;
       retrying_backlog_ = nullptr;
       if (is_retry(code) && queued.op.op != LCI_OP_CANCEL) {  // a cancel that came too late is over
         const auto place = std::find_if_not(

@@ -123,11 +123,19 @@ void Device::handle_announcement(Channel& channel, const SlotHeader& header) {
     return protocol_error(channel, what, header);
   }
   if (!claims_credit) key->unanswered.fetch_add(1, std::memory_order_relaxed);
-  if (header.target & kEngineTarget) {
-    admit_sends(*key);
-  } else {
-    admit_waiting(*key);
-  }
+  admit(*key);
+}
+
+/// What finds no memory waits on, for the next pass.
+void Device::admit(InKey& key) {
+  const bool looked_at_all = unless_no_memory([&] {
+    if (key.number & kEngineTarget) {
+      admit_sends(key);
+    } else {
+      admit_waiting(key);
+    }
+  });
+  if (!looked_at_all) request_work(key);
 }
 
 /// The sender gave the port another name, or the engine other keys: its first message is the last.
@@ -227,6 +235,7 @@ void Device::admit_waiting(InKey& key) {
       // Copied, also for who takes packets: the sender has one announcement slot, and it is free when this one is back.
       const Payload payload{nullptr, bytes, announcement.size, announcement.signal};
       if (!unless_no_memory([&] {
+            make_room(&channel.packets_back);
             deliver_request(static_cast<Port&>(target), key, announcement.tag, payload, charge, taken.bytes, nullptr,
                             announcement.match);
           })) {
@@ -385,11 +394,7 @@ bool Device::process_work() {
         } else {
           process_returned(*key);
         }
-        if (key->number & kEngineTarget) {
-          admit_sends(*key);
-        } else {
-          admit_waiting(*key);
-        }
+        admit(*key);
       }
       key = next;
     }

@@ -279,6 +279,7 @@ class Device {
   bool may_announce(InKey& key, bool claims_credit) const;
   void admit_waiting(InKey& key);
   void give_admission_back(InKey& key, const Credit& taken);
+  void admit(InKey& key);
   void admit_sends(InKey& key);
   bool refuse_mismatch(InKey& key);
   void refuse_waiting(InKey& key);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Posting: from a descriptor to its answer. Nothing progresses here.
+#include <new>
+
 #include "base/error.hpp"
 #include "base/mutation.hpp"
 #include "device/device.hpp"
@@ -56,7 +58,13 @@ int Device::post_one(const lci_descriptor& op, const void* inline_payload, const
   // Held before: the signal may come within the post, and from another thread.
   const bool held = may_be_posted(op);
   if (held) target.hold_by_owner();
-  const int code = attempt(op, inline_payload, target, done);
+  int code = LCI_RETRY_NOMEM;
+  try {
+    code = attempt(op, inline_payload, target, done);
+  } catch (const std::bad_alloc&) {
+    if (held) target.release();
+    throw;
+  }
   if (held && !is_posted(code)) target.release();
   return code;
 }

@@ -130,6 +130,7 @@ TEST(NoMemory, OfALongReceive) {
       exchange_until([&] { return lci_queue_pop(received, &status) == LCI_DONE; }, shortage, pass_0, pass_1);
       EXPECT_EQ(LCI_DONE, status.code);
       EXPECT_EQ(out, in);
+      EXPECT_EQ(0u, job.counter(1, "unexpected_stored"));
       job.check_ledgers();
     });
   }
@@ -149,6 +150,27 @@ TEST(NoMemory, OfALongMessage) {
     const auto* bytes = static_cast<const uint8_t*>(status.buffer);
     EXPECT_EQ(out, std::vector<uint8_t>(bytes, bytes + status.size));
     lci_buffer_free(status.buffer);
+    EXPECT_EQ(1u, job.counter(1, "arrivals"));
+    EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
+    job.check_ledgers();
+  });
+}
+
+// The first of a sender, who has no credit: it is looked at in the sender's packet.
+TEST(NoMemory, OfAnAnnouncedMessage) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, kFewPackets);
+    lci_comp* arrived = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", arrived, 10, 10'000)) << lci_last_error();
+    const uint64_t value = 42;
+    ASSERT_EQ(LCI_DONE, lci_post_am(job.device(0), 1, kPort, 5, &value, sizeof value, nullptr, 0));
+    lci_status status{LCI_RETRY, 0, 0, nullptr, 0, 0, 0, 0};
+    exchange_until([&] { return lci_queue_pop(arrived, &status) == LCI_DONE; }, shortage,
+                   [&] { lci_progress(job.device(0)); }, [&] { lci_progress(job.device(1)); });
+    ASSERT_EQ(LCI_DONE, status.code);
+    lci_buffer_free(status.buffer);
+    job.settle();
+    EXPECT_EQ(LCI_RETRY, lci_queue_pop(arrived, &status)) << "it came twice";
     EXPECT_EQ(1u, job.counter(1, "arrivals"));
     EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
     job.check_ledgers();
