@@ -33,8 +33,9 @@ struct Matcher {
  * then looks at the matcher; close() takes the matcher away, then looks who inserts: all of it sequentially consistent,
  * so that one of the two sees the other. Engine 0 is never closed and spares this.
  *
- * left_behind counts sequentially consistently, as do the devices that have read all that a gone rank sent: whichever
- * is the last to change, who changes it ends the receives that nothing comes for.
+ * left_behind is counted down, and the devices that have read all that a gone rank sent are counted, sequentially
+ * consistently: whichever is the last to change, who changes it ends the receives that nothing comes for. It is counted
+ * up before its device is counted.
  */
 class Engine final : public Target {
  public:
