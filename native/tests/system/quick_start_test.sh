@@ -12,11 +12,22 @@ readonly lci=${LCI:?path of the lci tool}
 # Every rank says what it is, and what it was told.
 says_hello() {
   local rank
-  [[ $1 == './lci run -n 2 hello' ]] || fail "no test says what this should do: $1"
   equal "$(wc -l < "$dir/out")" 4 "lines of hello"
   for rank in 0 1; do
     contains "$(cat "$dir/out")" "[$rank] hello from rank $rank of 2"
     contains "$(cat "$dir/out")" "[$rank] rank $rank got: greetings, rank $rank, from rank 0"
+  done
+}
+
+# Each rank got words, an answer and a text from the other.
+shows_the_tour() {
+  local rank other
+  equal "$(wc -l < "$dir/out")" 6 "lines of tour"
+  for rank in 0 1; do
+    other=$((1 - rank))
+    contains "$(cat "$dir/out")" "[$rank] rank $rank of 2: received [be, not, or, to]"
+    contains "$(cat "$dir/out")" "[$rank] rank $rank of 2: rank $other answered 42"
+    contains "$(cat "$dir/out")" "[$rank] rank $rank of 2: written by rank    $other"
   done
 }
 
@@ -26,7 +37,11 @@ test_commands() {
     read -r -a words <<< "$(command_of "$line")"
     [[ ${words[0]} == ./lci ]] || fail "no test runs this: $line"
     timeout "$DEADLINE_S" "$lci" "${words[@]:1}" > "$dir/out" 2> "$dir/err" < /dev/null || fail "$line: $(cat "$dir/err")"
-    says_hello "${words[*]}"
+    case ${words[*]} in
+      './lci run -n 2 hello') says_hello ;;
+      './lci run -n 2 tour') shows_the_tour ;;
+      *) fail "no test says what this should do: $line" ;;
+    esac
   done 3< <(page_commands quick-start.md)
   [[ -n ${words[*]} ]] || fail "the page has no commands"
 }

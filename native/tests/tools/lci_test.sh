@@ -233,6 +233,8 @@ test_wrong_command_lines_give_2() {
   refused 2 "unknown command 'nope'; see ./lci --help" nope
   refused 2 "unknown command 'nope'; see ./lci --help" nope --help
   refused 2 "unknown command 'nope'; see ./lci --help" help nope
+  refused 2 "unknown command 'fromat'; did you mean ./lci format? See ./lci --help" fromat
+  refused 2 "unknown command 'soak'; did you mean ./lci test soak? See ./lci --help" soak
   for command in build demo metrics-page clean version; do
     refused 2 "$command takes no arguments; see ./lci $command --help" $command more
   done
@@ -305,6 +307,11 @@ test_help_is_there_without_a_build() {
     local text=$out
     in_tree help "$command"
     equal "$out" "$text"
+  done
+  for command in api-diff soak-report metrics-page conformance format clean version; do
+    in_tree "$command" --help
+    equal "$code" 0
+    [[ $out == "Usage: ./lci $command"*"What it does: "* ]] || fail "got '$out'"
   done
   in_tree help
   equal "$code" 0

@@ -97,7 +97,7 @@ static bool make_base(const char* base) {
     return report("%s belongs to user %u, not to you; choose another with --dir", base, (unsigned)status.st_uid);
   }
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return report("%s is writable by others (mode %03o); chmod it to 700 or choose another with --dir", base,
+    return report("%s is writable by others (mode %03o); choose a directory of your own with --dir", base,
                   (unsigned)status.st_mode & 0777);
   }
   return true;

@@ -18,7 +18,13 @@ public interface LciInstrumentation {
   int TIMED_EVERY = 256;
 
   /** The observer that does nothing. */
-  LciInstrumentation NONE = new LciInstrumentation() {};
+  LciInstrumentation NONE =
+      new LciInstrumentation() {
+        @Override
+        public String toString() {
+          return "none";
+        }
+      };
 
   /**
    * The runtime is ready. Called once by the creating thread.

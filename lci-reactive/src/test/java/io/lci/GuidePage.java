@@ -14,9 +14,12 @@ import java.util.stream.Stream;
 
 /**
  * A page of {@code docs/guide}: its blocks of Java are what stands in a test class between {@code
- * // show: NAME} and {@code // end}, where it is compiled and run.
+ * // show: NAME} and {@code // end}, where it is compiled and run, or a whole source below {@code
+ * <!-- file: PATH -->}, from its first import on.
  */
 public final class GuidePage {
+  private static final String FILE = "file: ";
+
   private GuidePage() {}
 
   /**
@@ -37,8 +40,18 @@ public final class GuidePage {
             .orElseThrow();
     Map<String, String> compiled = compiled(Files.readAllLines(source));
     assertThat(compiled).hasSize(snippets);
-    assertThat(shown(Files.readAllLines(home.resolve("docs/guide").resolve(page))))
-        .isEqualTo(compiled);
+    Map<String, String> shown = shown(Files.readAllLines(home.resolve("docs/guide").resolve(page)));
+    for (String name : List.copyOf(shown.keySet())) {
+      if (name.startsWith(FILE)) {
+        compiled.put(name, program(home.resolve(name.substring(FILE.length()))));
+      }
+    }
+    assertThat(shown).isEqualTo(compiled);
+  }
+
+  private static String program(Path source) throws IOException {
+    String text = Files.readString(source);
+    return text.substring(text.indexOf("import ")).strip();
   }
 
   private static Map<String, String> compiled(List<String> lines) {
@@ -60,7 +73,9 @@ public final class GuidePage {
     return snippets;
   }
 
-  /** Blocks of Java below a comment {@code <!-- shown: name -->}. */
+  /**
+   * Blocks of Java below a comment {@code <!-- shown: name -->}, or {@code <!-- file: path -->}.
+   */
   private static Map<String, String> shown(List<String> lines) {
     Map<String, String> snippets = new LinkedHashMap<>();
     String name = null;
@@ -69,6 +84,8 @@ public final class GuidePage {
     for (String line : lines) {
       if (line.startsWith("<!-- shown: ")) {
         name = line.substring("<!-- shown: ".length(), line.indexOf(" -->"));
+      } else if (line.startsWith("<!-- " + FILE)) {
+        name = line.substring("<!-- ".length(), line.indexOf(" -->"));
       } else if (line.equals("```java")) {
         assertThat(name).as("a block of Java that no test compiles").isNotNull();
         inside = true;

@@ -111,6 +111,7 @@ class LoopWatchdogTest {
               line ->
                   assertThat(line)
                       .contains("lci-loop-0 is in one turn for 1000 ms")
+                      .contains("and nothing else of it moves: it waits in ")
                       .contains(getClass().getName() + ".holdsTheLoop"));
     }
   }

@@ -8,7 +8,7 @@ import java.util.Objects;
  * checked with the first message. If the receiver means another port by the number, that message is
  * discarded there, and from then on sending fails with {@link io.lci.error.PortMismatchException}.
  *
- * @param number 1 to {@value #MAX_NUMBER}
+ * @param number 1 to {@value #MAX_NUMBER}, whose last is the library's, see {@link #MAX_NUMBER}
  * @param name not empty
  * @since 0.1
  */
@@ -22,7 +22,7 @@ public record Port(int number, String name) {
   /**
    * Checks number and name.
    *
-   * @param number 1 to {@value #MAX_NUMBER}
+   * @param number 1 to {@value #MAX_NUMBER}, whose last is the library's, see {@link #MAX_NUMBER}
    * @param name not empty
    */
   public Port {
@@ -37,7 +37,7 @@ public record Port(int number, String name) {
   /**
    * Creates a port.
    *
-   * @param number 1 to {@value #MAX_NUMBER}
+   * @param number 1 to {@value #MAX_NUMBER}, whose last is the library's, see {@link #MAX_NUMBER}
    * @param name not empty
    * @return the port
    */

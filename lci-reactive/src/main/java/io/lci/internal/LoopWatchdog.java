@@ -105,15 +105,17 @@ final class LoopWatchdog implements Runnable {
       return;
     }
     StackTraceElement[] stack = thread.getStackTrace();
+    Thread.State state = thread.getState();
     if (loop.turnMark() != mark) {
       return; // it came back just now, and the stack is of something else
     }
     last.told = true;
     loop.wasBlocked();
-    tell(loop, Duration.ofNanos(now - last.sinceNanos), List.of(stack));
+    tell(loop, state, Duration.ofNanos(now - last.sinceNanos), List.of(stack));
   }
 
-  private void tell(EventLoop loop, Duration time, List<StackTraceElement> stack) {
+  private void tell(
+      EventLoop loop, Thread.State state, Duration time, List<StackTraceElement> stack) {
     StackTraceElement culprit = culprit(stack);
     if (culprit == null) { // perhaps the machine has no time for it
       LOG.info(
@@ -124,15 +126,21 @@ final class LoopWatchdog implements Runnable {
           lines(stack));
     } else {
       LOG.warn(
-          "rank {}: {} is in one turn for {} ms, and nothing else of it moves: {} blocks it; see"
+          "rank {}: {} is in one turn for {} ms, and nothing else of it moves: it {} in {}; see"
               + " docs/thread-model.md{}",
           runtime.rank(),
           loop,
           time.toMillis(),
+          doing(state),
           culprit,
           lines(stack));
     }
     runtime.observer.tell(observer -> observer.loopBlocked(loop, time, stack));
+  }
+
+  /** A thread that only got no processor is runnable, too. */
+  private static String doing(Thread.State state) {
+    return state == Thread.State.RUNNABLE ? "runs, or waits for a processor," : "waits";
   }
 
   /** The innermost call that is the user's. */

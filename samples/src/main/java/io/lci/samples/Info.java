@@ -2,6 +2,7 @@
 package io.lci.samples;
 
 import io.lci.CoreInfo;
+import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import reactor.core.publisher.Mono;
@@ -26,6 +28,11 @@ import reactor.core.publisher.Mono;
 public final class Info implements Callable<Integer> {
   private static final Path THREADS = Path.of("/proc/self/task");
   private static final String LOOP = "lci-loop";
+
+  /** A comma that is in no brackets, and as much as a line has room for. */
+  private static final Pattern OPTION_END = Pattern.compile(", (?![^\\[{]*[]}])");
+
+  private static final Pattern WIDE = Pattern.compile("(.{60,90}, )");
 
   /** Runs as a program of its own. */
   public static void main(String[] args) {
@@ -50,13 +57,24 @@ public final class Info implements Callable<Integer> {
       print("native core", core.version() + ", " + core.source());
       print("called by", core.calls() + ": " + core.callsReason());
       print("rank and size", lci.rank() + " of " + lci.size());
-      print("options", lci.options().toString());
+      printOptions(lci.options());
       print("loops", lci.loops().size() + ": " + String.join(", ", loops));
       print("other new threads", others.isEmpty() ? "none" : String.join(", ", others));
       print(
           "packets", lci.snapshot().packetsFree() + " free of " + lci.snapshot().packetsCapacity());
     }
     return 0;
+  }
+
+  /** Its text with an option in each line, and the attributes in lines that can be read. */
+  private static void printOptions(LciOptions options) {
+    String key = "options";
+    for (String option : OPTION_END.split(options.toString().replaceAll("^LciOptions\\[|]$", ""))) {
+      for (String line : WIDE.matcher(option).replaceAll("$1\n    ").split("\n")) {
+        print(key, line);
+        key = "";
+      }
+    }
   }
 
   private static void print(String key, String value) {

@@ -85,7 +85,8 @@ public final class PingPong implements Callable<Integer> {
   /** Emits how many numbers this rank received, on all its loops; fails at a wrong one. */
   static Mono<Long> play(LciRuntime lci, long rounds) {
     if (lci.size() % 2 != 0) {
-      throw new IllegalArgumentException("needs an even number of ranks, there are " + lci.size());
+      throw new IllegalArgumentException(
+          "an even number of ranks is needed, there are " + lci.size());
     }
     return Flux.range(0, lci.loops().size())
         .flatMap(loop -> rally(lci, loop, rounds))

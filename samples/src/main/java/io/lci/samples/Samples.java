@@ -68,9 +68,22 @@ public final class Samples {
   }
 
   /** The example of the README, under a name. */
-  @Command(name = "readme-example", description = "The example of the README.")
+  @Command(
+      name = "readme-example",
+      mixinStandardHelpOptions = true,
+      description = "A million numbers from each rank to the next: the example of the README.")
   int readmeExample() {
     ReadmeExample.main(new String[0]);
+    return 0;
+  }
+
+  /** The program of the quick start, under a name. */
+  @Command(
+      name = "tour",
+      mixinStandardHelpOptions = true,
+      description = "Messages, calls and remote memory in one program: that of the quick start.")
+  int tour() {
+    Tour.main(new String[0]);
     return 0;
   }
 
@@ -156,18 +169,18 @@ public final class Samples {
 
   /**
    * All ranks get the same arguments and options, so one of them says what is wrong. The others
-   * wait for it, because the first that fails may end the job.
+   * wait for it, because the first that fails may end the job. Whoever is still there then says it
+   * too: perhaps the first has had no processor yet.
    */
   private static void complainOnce(String program, String message) {
-    if (isFirstRank()) {
-      complain(program, message);
-      return;
+    if (!isFirstRank()) {
+      try {
+        Thread.sleep(PATIENCE_MILLIS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
     }
-    try {
-      Thread.sleep(PATIENCE_MILLIS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    complain(program, message);
   }
 
   /** By the launcher's word, without a runtime; alone everyone is the first. */

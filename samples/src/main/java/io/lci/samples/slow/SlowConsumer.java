@@ -78,7 +78,7 @@ public final class SlowConsumer implements Callable<Integer> {
   public Integer call() throws IOException {
     try (LciRuntime lci = LciRuntime.create()) {
       if (lci.size() != 2) {
-        throw new IllegalArgumentException("slow-consumer needs 2 ranks, not " + lci.size());
+        throw new IllegalArgumentException("2 ranks are needed, not " + lci.size());
       }
       int fast = mode == Mode.TWO_PORTS ? messages / 2 : 0;
       lci.barrier().block();
