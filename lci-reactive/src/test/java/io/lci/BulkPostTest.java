@@ -18,6 +18,7 @@ import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
@@ -113,6 +114,44 @@ class BulkPostTest {
     } finally {
       mine.dispose();
     }
+  }
+
+  /** Elements end in any order, and one that has ended is not kept while others are under way. */
+  @Test
+  void whatHasEndedIsForgotten() {
+    try (LciTestJob job = start(1, "")) {
+      LciRuntime lci = job.rank(0);
+      List<WeakReference<Object>> items = new CopyOnWriteArrayList<>();
+      Flux<Object> three =
+          Flux.range(0, 3)
+              .map(
+                  i -> {
+                    Object item = new Object();
+                    items.add(new WeakReference<>(item));
+                    return item;
+                  });
+      AtomicInteger tag = new AtomicInteger();
+      AtomicInteger ended = new AtomicInteger();
+      Disposable posting =
+          lci.post(
+                  three.concatWith(Flux.never()),
+                  item -> Op.receive(0, tag.getAndIncrement(), 8),
+                  OPTIONS.withWindow(4))
+              .subscribe(result -> ended.incrementAndGet());
+      for (int sent : new int[] {1, 0}) {
+        lci.post(Op.send(0, sent, Payload.ofLong(sent))).block(LIMIT);
+      }
+      await().atMost(LIMIT).until(() -> ended.get() == 2);
+      await().atMost(LIMIT).until(() -> isCollected(items.get(1)) && isCollected(items.get(0)));
+      assertThat(items.get(2).get()).as("its receive waits").isNotNull();
+      posting.dispose();
+      await().atMost(LIMIT).until(() -> isCollected(items.get(2)));
+    }
+  }
+
+  private static boolean isCollected(WeakReference<?> reference) {
+    System.gc();
+    return reference.get() == null;
   }
 
   private static Op operation(int i, RemoteMemory remote) {

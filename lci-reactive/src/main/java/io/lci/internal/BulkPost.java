@@ -9,10 +9,7 @@ import io.lci.completion.Completion;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import java.time.Duration;
-import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
@@ -28,8 +25,7 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
   private final Function<? super T, Op> operations;
   private final @Nullable Duration deadline;
 
-  /** Under way: parked, posted, or in the array. At most a window full. */
-  private final Set<Element> live = new LinkedHashSet<>();
+  private final ElementAttempt.Live<T> live = new ElementAttempt.Live<>();
 
   BulkPost(
       EventLoop loop,
@@ -64,8 +60,7 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
       discard(item);
       return;
     }
-    live.add(element);
-    element.start();
+    element.enter();
   }
 
   private LciException invalid(Throwable reason) {
@@ -84,41 +79,18 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
 
   @Override
   void withdraw() {
-    for (Element element : List.copyOf(live)) {
+    for (ElementAttempt<T> element : live.all()) {
       element.cancel();
     }
   }
 
-  /** One operation: its end is a result instead of signals. */
-  private final class Element extends OpAttempt<Object> {
-    private final T item;
-
-    @SuppressWarnings("unchecked") // nothing is emitted to it
+  private final class Element extends ElementAttempt<T> {
     Element(T item, Op op) {
-      super(
-          BulkPost.this.loop,
-          (CoreSubscriber<Object>) (CoreSubscriber<?>) BulkPost.this.actual,
-          op,
-          op.deadline() == null ? deadline : op.deadline());
-      this.item = item;
+      super(BulkPost.this, live, item, op, op.deadline() == null ? deadline : op.deadline());
     }
 
     @Override
-    void drain() {} // the operator has the signals
-
-    @Override
-    public Drainable drainable() {
-      return BulkPost.this;
-    }
-
-    @Override
-    public boolean wants(Object ignored) {
-      return isWanting() && super.wants(ignored);
-    }
-
-    @Override
-    void ended() {
-      live.remove(this);
+    void over() {
       RuntimeException reason = failure();
       Completion completion = takeCompletion();
       if (reason != null) {
@@ -130,11 +102,6 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
       } else {
         gone();
       }
-    }
-
-    @Override
-    void withdrawn() {
-      discard(item);
     }
   }
 }

@@ -8,9 +8,6 @@ import io.lci.am.SendResult;
 import io.lci.error.LciException;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
-import java.util.LinkedHashSet;
-import java.util.List;
-import java.util.Set;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
@@ -25,8 +22,7 @@ import reactor.core.CoreSubscriber;
 final class TimedSend<T, R> extends SendRun<T, R> {
   private final Duration deadline;
 
-  /** Under way: parked, posted, or in the array. At most a window full. */
-  private final Set<Element> live = new LinkedHashSet<>();
+  private final ElementAttempt.Live<T> live = new ElementAttempt.Live<>();
 
   TimedSend(
       SenderImpl sender,
@@ -41,47 +37,29 @@ final class TimedSend<T, R> extends SendRun<T, R> {
 
   @Override
   void submit(T item, int rank) {
-    Element element = new Element(item, sender.message(rank, Payload.empty()));
-    live.add(element);
-    element.start();
+    new Element(item, sender.message(rank, Payload.empty())).enter();
   }
 
   @Override
   void withdraw() {
-    for (Element element : List.copyOf(live)) {
+    for (ElementAttempt<T> element : live.all()) {
       element.cancel();
     }
   }
 
   @Override
   void withdrawWaiting() {
-    for (Element element : List.copyOf(live)) {
+    for (ElementAttempt<T> element : live.all()) {
       if (!element.isPosted()) {
         element.cancel();
       }
     }
   }
 
-  /** One message: its end is a result instead of signals, its payload what the encoder writes. */
-  private final class Element extends OpAttempt<Object> {
-    private final T item;
-
-    @SuppressWarnings("unchecked") // nothing is emitted to it
+  /** One message: its payload is what the encoder writes. */
+  private final class Element extends ElementAttempt<T> {
     Element(T item, Op op) {
-      super(
-          TimedSend.this.loop,
-          (CoreSubscriber<Object>) (CoreSubscriber<?>) TimedSend.this.actual,
-          op,
-          deadline);
-      this.item = item;
-    }
-
-    @Override
-    void drain() {} // the operator has the signals
-
-    @Override
-    public Drainable drainable() {
-      return TimedSend.this;
+      super(TimedSend.this, live, item, op, deadline);
     }
 
     @Override
@@ -96,13 +74,7 @@ final class TimedSend<T, R> extends SendRun<T, R> {
     }
 
     @Override
-    public boolean wants(Object ignored) {
-      return isWanting() && super.wants(ignored);
-    }
-
-    @Override
-    void ended() {
-      live.remove(this);
+    void over() {
       RuntimeException reason = failure();
       if (reason != null) {
         LciException error = known(reason, op.rank(), sender.port().number(), op.device());
@@ -112,11 +84,6 @@ final class TimedSend<T, R> extends SendRun<T, R> {
       } else {
         gone();
       }
-    }
-
-    @Override
-    void withdrawn() {
-      discard(item);
     }
   }
 }
