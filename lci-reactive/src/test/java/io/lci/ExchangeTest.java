@@ -47,7 +47,7 @@ class ExchangeTest {
         all.add(
             Mono.defer(
                 () -> {
-                  lci.exchange(new byte[] {1}).subscribe().dispose(); // takes part all the same
+                  takePartAndLeave(lci);
                   return Flux.range(0, 4)
                       .flatMapSequential(
                           round -> {
@@ -66,6 +66,13 @@ class ExchangeTest {
         }
       }
     }
+  }
+
+  /** Whoever cancels takes part all the same. Without demand, or the result might be under way. */
+  private static void takePartAndLeave(LciRuntime lci) {
+    TestSubscriber<byte[][]> leaver = TestSubscriber.builder().initialRequest(0).build();
+    lci.exchange(new byte[] {1}).subscribe(leaver);
+    leaver.cancel();
   }
 
   @Test
