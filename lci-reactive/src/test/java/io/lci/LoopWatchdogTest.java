@@ -36,6 +36,7 @@ class LoopWatchdogTest {
   private final PrintStream standardError = System.err;
   private final Semaphore holding = new Semaphore(0);
   private final Semaphore released = new Semaphore(0);
+  private volatile Thread held;
 
   @BeforeEach
   void capture() {
@@ -65,6 +66,7 @@ class LoopWatchdogTest {
   }
 
   private int holdsTheLoop(int value) {
+    held = Thread.currentThread();
     holding.release();
     released.acquireUninterruptibly();
     return value;
@@ -87,6 +89,7 @@ class LoopWatchdogTest {
       for (int blocked = 1; blocked <= 2; blocked++) {
         lci.sender(PORT).send(0, Payload.ofInt(blocked)).subscribe();
         holding.acquireUninterruptibly();
+        await().atMost(LIMIT).until(() -> held.getState() == Thread.State.WAITING);
         clock.advanceTimeBy(TOO_LONG); // seen first at a quarter of it
         assertThat(reports).hasSize(blocked - 1);
         clock.advanceTimeBy(TOO_LONG.dividedBy(4));
