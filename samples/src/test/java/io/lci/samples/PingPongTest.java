@@ -40,7 +40,7 @@ class PingPongTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       assertThatThrownBy(() -> PingPong.play(job.rank(0), 10))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessage("needs an even number of ranks, there are 1");
+          .hasMessage("an even number of ranks is needed, there are 1");
     }
   }
 }

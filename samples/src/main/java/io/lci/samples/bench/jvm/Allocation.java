@@ -3,23 +3,27 @@ package io.lci.samples.bench.jvm;
 
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
+import java.util.HashMap;
+import java.util.Map;
 
 /** The JVM's own books on who allocated how much of its heap. */
 final class Allocation {
   private static final ThreadMXBean THREADS =
       ManagementFactory.getPlatformMXBean(ThreadMXBean.class);
 
-  private Allocation() {}
+  private final Map<Long, Long> byThread = new HashMap<>();
 
   /**
-   * Bytes that the platform threads now alive allocated since they started. What a thread that has
-   * ended allocated is not in it: compare two values only while the same threads live.
+   * Bytes that the platform threads seen alive at a look have allocated since they started: never
+   * less than at the look before. What a thread allocates between the last look and its end is not
+   * in it.
    */
-  static long bytes() {
-    long sum = 0;
-    for (long bytes : THREADS.getThreadAllocatedBytes(THREADS.getAllThreadIds())) {
-      sum += Math.max(bytes, 0); // -1: the thread has ended meanwhile
+  long bytes() {
+    long[] threads = THREADS.getAllThreadIds();
+    long[] bytes = THREADS.getThreadAllocatedBytes(threads);
+    for (int i = 0; i < threads.length; i++) {
+      byThread.merge(threads[i], bytes[i], Math::max); // -1: it has ended meanwhile
     }
-    return sum;
+    return byThread.values().stream().mapToLong(each -> Math.max(each, 0)).sum();
   }
 }

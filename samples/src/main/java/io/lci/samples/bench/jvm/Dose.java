@@ -68,7 +68,7 @@ record Dose(int count) {
 
   /** Does all rounds; returns bytes of Java heap that this JVM allocated for an item. */
   double garbage(Runnable round) {
-    return perRound(round, Allocation::bytes) / count;
+    return perRound(round, new Allocation()::bytes) / count;
   }
 
   private static double perRound(Runnable round, Gauge gauge) {
