@@ -40,6 +40,7 @@ import picocli.CommandLine.ParameterException;
       ManyToMany.class,
       DistributedArrayCheck.class,
       GraphBarrierCheck.class,
+      RpcCalls.class,
       RpcEcho.class,
       Echo.class,
       SlowConsumer.class,

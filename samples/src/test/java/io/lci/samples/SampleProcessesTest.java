@@ -38,6 +38,12 @@ class SampleProcessesTest {
         .contains("[0] rank 0: 600 calls answered, ", "[1] rank 1: 600 calls answered, ");
   }
 
+  @Test
+  void pricesAreAskedForInTheOtherProcess() throws Exception {
+    assertThat(output("rpc"))
+        .contains("[0] rank 0: tea costs 5", "[1] rank 1: tea and tin cost [5, 8]");
+  }
+
   /** The first rank has its port; the second says that another has its own, and which. */
   @ParameterizedTest
   @ValueSource(strings = {"kv-service", "metrics"})
