@@ -469,7 +469,9 @@ public final class LciOptions {
     }
 
     /**
-     * Sets the scheduler of deadlines, for virtual time.
+     * Sets the scheduler of deadlines, for virtual time. The limit of a graceful close ends when
+     * either it or real time says so; {@link LciLoop#poll}, {@link LciLoop#await} and what {@code
+     * close()} waits for beyond its limit are in real time, for they hold a thread.
      *
      * @param value the scheduler; what needs a time when it was disposed fails with {@link
      *     io.lci.error.LciClosedException}

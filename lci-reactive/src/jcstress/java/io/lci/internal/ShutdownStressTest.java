@@ -28,6 +28,7 @@ public class ShutdownStressTest {
         new Shutdown(
             List.of(STAGE.loop, STAGE.loop),
             true,
+            null,
             left -> {
               closed.incrementAndGet();
               return null;
@@ -66,6 +67,7 @@ public class ShutdownStressTest {
         new Shutdown(
             List.of(),
             true,
+            null,
             left -> {
               millisLeft = left;
               return null;

@@ -116,6 +116,7 @@ final class RuntimeImpl implements LciRuntime {
           new Shutdown(
               loops.all(),
               options.invoker(),
+              options.timer(),
               this::closeCore,
               () -> observer.tell(one -> one.runtimeClosed(this)));
       this.watchdog = LoopWatchdog.start(this); // before a loop can end

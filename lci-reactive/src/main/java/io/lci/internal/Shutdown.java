@@ -8,15 +8,19 @@ import io.lci.error.LciException.Detail;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
+import reactor.core.scheduler.Scheduler;
 
 /**
  * The end of a runtime: every loop is told to close by a time, the last one that ended closes the
@@ -30,6 +34,7 @@ final class Shutdown {
 
   private final List<EventLoop> loops;
   private final boolean invoker;
+  private final @Nullable Scheduler timer;
   private final IntFunction<@Nullable Throwable> closeCore;
   private final Runnable observe;
 
@@ -39,21 +44,26 @@ final class Shutdown {
   private volatile @Nullable Throwable cause;
   private final Sinks.Empty<Void> closed = Sinks.empty();
   private final CountDownLatch over = new CountDownLatch(1);
+  private final Disposable.Composite limits = Disposables.composite();
 
   /** One of its loops could not start. */
   private volatile boolean stillborn;
 
   /**
+   * @param timer the options' own scheduler of deadlines, on which the limit runs, too: virtual
+   *     time may end it earlier, and cannot make it longer
    * @param closeCore given the milliseconds that are left; returns what failed, or null
    * @param observe tells the instrumentation; only a fatal error of the JVM comes out of it
    */
   Shutdown(
       List<EventLoop> loops,
       boolean invoker,
+      @Nullable Scheduler timer,
       IntFunction<@Nullable Throwable> closeCore,
       Runnable observe) {
     this.loops = loops;
     this.invoker = invoker;
+    this.timer = timer;
     this.closeCore = closeCore;
     this.observe = observe;
     this.loopsLeft = new AtomicInteger(loops.size());
@@ -85,10 +95,25 @@ final class Shutdown {
 
   /** Starts, or shortens the time of a shutdown that has started. */
   void start(Duration limit) {
-    long by = System.nanoTime() + Nanos.of(limit);
-    shorten(by);
+    by(System.nanoTime() + Nanos.of(limit));
+    if (timer != null && !limit.isZero()) {
+      startTimer(timer, limit);
+    }
+  }
+
+  private void by(long nanos) {
+    shorten(nanos);
     for (EventLoop loop : loops) {
-      loop.close(by);
+      loop.close(nanos);
+    }
+  }
+
+  private void startTimer(Scheduler clock, Duration limit) {
+    try {
+      limits.add(
+          clock.schedule(() -> by(System.nanoTime()), Nanos.of(limit), TimeUnit.NANOSECONDS));
+    } catch (RejectedExecutionException disposed) {
+      LOG.debug("only real time ends the graceful part of the close", disposed);
     }
   }
 
@@ -145,6 +170,11 @@ final class Shutdown {
       closed.tryEmitEmpty();
     } else {
       closed.tryEmitError(failure);
+    }
+    try {
+      limits.dispose();
+    } catch (RuntimeException thrown) { // a program's own scheduler; all have been told
+      LOG.warn("the limit of the close could not be taken from the timer", thrown);
     }
   }
 

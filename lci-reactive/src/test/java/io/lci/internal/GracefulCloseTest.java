@@ -21,6 +21,7 @@ import org.reactivestreams.Subscription;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.scheduler.Scheduler;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** What a graceful close waits for, and what it does not, over a core that the test answers for. */
 class GracefulCloseTest {
@@ -29,13 +30,14 @@ class GracefulCloseTest {
   /** Longer than any test: who waits so long is stopped by the test's own limit. */
   private static final Duration LIMIT = Duration.ofDays(1);
 
+  private final VirtualTimeScheduler clock = VirtualTimeScheduler.create();
   private final ScriptedCore core = new ScriptedCore();
   private final RuntimeImpl runtime =
       new RuntimeImpl(
           core.calls,
           core.layout,
           1,
-          LciOptions.builder().invoker(true).closeTimeout(Duration.ZERO).build());
+          LciOptions.builder().invoker(true).closeTimeout(Duration.ZERO).timer(clock).build());
   private final List<Object> discarded = new ArrayList<>();
   private final Asking results = new Asking();
 
@@ -109,6 +111,21 @@ class GracefulCloseTest {
     assertThat(runtime.isDisposed()).isTrue();
     assertThat(discarded).isEmpty();
     assertThat(runtime.snapshot().counter("loop_late_data")).isZero();
+  }
+
+  @Test
+  void theLimitRunsOnTheTimerOfTheOptions() {
+    send(Flux.range(0, 3));
+    results.request(1);
+    turns(3);
+    closeGracefully();
+    clock.advanceTimeBy(LIMIT.minusNanos(1));
+    turns(5);
+    assertThat(runtime.isDisposed()).isFalse();
+    clock.advanceTimeBy(Duration.ofNanos(1));
+    turns(5);
+    assertThat(runtime.isDisposed()).isTrue();
+    assertThat(results.errors).singleElement().isInstanceOf(LciClosedException.class);
   }
 
   @Test

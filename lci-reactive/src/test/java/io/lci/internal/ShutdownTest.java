@@ -73,6 +73,7 @@ class ShutdownTest {
         new Shutdown(
             List.of(),
             true,
+            null,
             left -> {
               throw BROKEN;
             },
