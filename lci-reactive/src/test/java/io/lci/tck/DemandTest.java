@@ -67,6 +67,29 @@ class DemandTest {
     world.clean();
   }
 
+  static Stream<Row> replays() {
+    return Rows.raw().stream().filter(row -> row.kind() == Kind.REPLAY);
+  }
+
+  /** There are as many elements as peers, and each subscriber gets them. */
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("replays")
+  void aReplayGivesWhatIsRequested(Row row) {
+    for (int subscriber = 0; subscriber < 2; subscriber++) {
+      Counting counting = subscribe(row, world.peers());
+      quiet();
+      assertThat(counting.elements).hasValue(0);
+      counting.request(1);
+      awaitExactly(counting, 1);
+      counting.request(1);
+      awaitExactly(counting, 2);
+      counting.request(Long.MAX_VALUE);
+      awaitExactly(counting, world.peers());
+      counting.cancel();
+    }
+    world.clean();
+  }
+
   @ParameterizedTest(name = "{0}")
   @MethodSource("monos")
   void aMonoGivesWhatIsRequested(Row row) {

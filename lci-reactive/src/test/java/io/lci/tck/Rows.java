@@ -73,7 +73,7 @@ final class Rows {
                 "LciRuntime.post(get)",
                 Kind.ONE,
                 (w, n) -> w.here().post(Op.get(w.remote(), 0, Long.BYTES)))
-            .done(),
+            .failing(w -> w.closed().post(Op.get(w.closedRemote(), 0, Long.BYTES))),
         row("LciRuntime.receive", Kind.ONCE, Rows::receive).failing(w -> w.closed().receive(0, 1)),
         row("LciRuntime.send", Kind.NONE, (w, n) -> w.alone().send(0, 1, Payload.empty()))
             .failing(w -> w.closed().send(0, 1, Payload.empty())),
@@ -81,18 +81,20 @@ final class Rows {
             .failing(w -> w.closedSender().send(0, Payload.empty())),
         row("Sender.sendAll", Kind.NONE, Rows::sendAll)
             .failing(w -> w.closedSender().sendAll(0, Flux.just(1), (i, out) -> out.putInt(i))),
-        row("RemoteMemory.put", Kind.NONE, (w, n) -> w.remote().put(0, Payload.ofLong(1))).done(),
-        row("RemoteMemory.get(buffer)", Kind.NONE, Rows::get).done(),
+        row("RemoteMemory.put", Kind.NONE, (w, n) -> w.remote().put(0, Payload.ofLong(1)))
+            .failing(w -> w.closedRemote().put(0, Payload.ofLong(1))),
+        row("RemoteMemory.get(buffer)", Kind.NONE, Rows::get)
+            .failing(w -> w.closedRemote().get(0, w.here().buffer(Long.BYTES))),
         row(
                 "RemoteMemory.putWithSignal",
                 Kind.NONE,
                 (w, n) -> w.remote().putWithSignal(0, Payload.ofLong(1), w.sink(), 1))
-            .done(),
+            .failing(w -> w.closedRemote().putWithSignal(0, Payload.ofLong(1), w.sink(), 1)),
         row(
                 "RemoteMemory.getWithSignal",
                 Kind.NONE,
                 (w, n) -> w.remote().getWithSignal(0, w.here().buffer(8), w.sink(), 1))
-            .done(),
+            .failing(w -> w.closedRemote().getWithSignal(0, w.here().buffer(8), w.sink(), 1)),
         row("LciRuntime.barrier", Kind.NONE, (w, n) -> w.alone().barrier())
             .failing(w -> w.closed().barrier()),
         row("LciRuntime.exchange(bytes)", Kind.ONE, (w, n) -> w.alone().exchange(new byte[1]))
@@ -140,9 +142,11 @@ final class Rows {
     return List.of(
         row("LciRuntime.connect", Kind.ONE, (w, n) -> LciRuntime.connect(w.connecting()))
             .failing(w -> LciRuntime.connect(impossible())),
-        row("LciRuntime.exchange(region)", Kind.ONE, (w, n) -> w.alone().exchange(w.own())).done(),
+        row("LciRuntime.exchange(region)", Kind.ONE, (w, n) -> w.alone().exchange(w.own()))
+            .failing(w -> w.closed().exchange(w.own())),
         row("LciRuntime.peerGone", Kind.ONE, (w, n) -> w.left().peerGone(1)).done(),
-        row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES)).done(),
+        row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES))
+            .failing(w -> w.closedRemote().get(0, Long.BYTES)),
         row(
                 "Rpc.fireAndForget",
                 Kind.NONE,

@@ -57,6 +57,7 @@ final class TckWorld implements AutoCloseable {
   private final Sender closedSender;
   private final Streams closedStreams;
   private final Rpc closedRpc;
+  private final RemoteMemory closedRemote;
   private final Disposable sink;
   private final MemoryRegion region;
   private final MemoryRegion own;
@@ -90,6 +91,7 @@ final class TckWorld implements AutoCloseable {
     closedSender = closed.sender(SINK);
     closedStreams = closed.streams();
     closedRpc = closed.rpc();
+    closedRemote = closed.remote(0, closed.allocate(REGION).handle());
     over.close();
     sink = pair.rank(1).inbox(SINK).handle(m -> {});
     region = pair.rank(1).allocate(REGION);
@@ -170,6 +172,11 @@ final class TckWorld implements AutoCloseable {
 
   Rpc closedRpc() {
     return closedRpc;
+  }
+
+  /** Memory of a runtime that is closed. */
+  RemoteMemory closedRemote() {
+    return closedRemote;
   }
 
   /** A stream of rank 1, from here. */
