@@ -350,6 +350,44 @@ test_absent_peers_are_named_with_the_result() {
   equal "$(grep -c '^    no UCX here (Debian: ucx-utils)$' <<< "$out")" 1
 }
 
+commit_all() {
+  git -C "$tree" add -A
+  git -C "$tree" -c user.name=t -c user.email=t@localhost commit -qm "$1"
+}
+
+# The last result of each part, its commit, and what has changed since; what was written by hand under it stays.
+test_soak_report_says_of_which_commit_each_result_is() {
+  make_tree
+  git -C "$tree" init -q
+  printf '.lci/\ntarget/\n' > "$tree/.gitignore"
+  mkdir -p "$tree/docs" "$tree/native/src"
+  printf '# Old\n\n## Notes\n\nBy hand.\n' > "$tree/docs/soak.md"
+  soak_script native/tests/tools/api_diff_test.sh 'echo "1 passed, 0 failed"'
+  commit_all first
+  local first
+  first=$(git -C "$tree" rev-parse --short=7 HEAD)
+  in_tree test soak api
+  equal "$code" 0 "$err"
+  echo 1 > "$tree/native/src/core.cpp"
+  commit_all second
+  in_tree soak-report
+  equal "$code" 0 "$err"
+  local page
+  page=$(< "$tree/docs/soak.md")
+  contains "$page" "| passed | 0 | $(date -u +%F) | 1 passed, 0 failed | \`$first\` | core |"
+  equal "$(grep -c 'not run' <<< "$page")" 12
+  contains "$page" "## Notes
+
+By hand."
+  [[ $page != *Old* ]] || fail "the old table is still there"
+  soak_script native/tests/tools/api_diff_test.sh 'echo "Tests run: 3, Failures: 0, Errors: 0, Skipped: 1"' \
+    'echo "[ERROR] Tests run: 4, Failures: 1, Errors: 0, Skipped: 0"' 'exit 1'
+  commit_all third
+  in_tree test soak api
+  in_tree soak-report
+  contains "$(< "$tree/docs/soak.md")" "| FAILED | 0 | $(date -u +%F) | Tests run: 7, Failures: 1, Errors: 0, Skipped: 1 | \`$(git -C "$tree" rev-parse --short=7 HEAD)\` | - |"
+}
+
 test_version_is_that_of_the_modules() {
   local version
   version=$(sed -n 's|^  <version>\(.*\)</version>|\1|p' "$(dirname "$lci")/pom.xml")
