@@ -7,8 +7,9 @@ import java.util.Map;
 /**
  * Counters and gauges of a runtime at one moment. Immutable. Counters only grow; those of the core
  * keep the core's names, those of the loops start with {@code loop_}, those of streams and RPC with
- * {@code link_}, {@code stream_} and {@code exchanges_}. Values of different threads are read
- * without a lock, so a snapshot taken under load is consistent per counter, not across counters.
+ * {@code link_}, {@code stream_} and {@code exchanges_}; {@code memory_registered} is the bytes of
+ * registered regions. Values of different threads are read without a lock, so a snapshot taken
+ * under load is consistent per counter, not across counters.
  *
  * @since 0.1
  */

@@ -96,7 +96,14 @@ public enum ResourceMeters implements LciMeter {
           "lci.memory.allocated",
           "bytes",
           "Bytes of allocated regions.",
-          SnapshotView.total("memory_allocated")));
+          SnapshotView.total("memory_allocated"))),
+  /** Bytes of registered regions. */
+  MEMORY_REGISTERED(
+      MeterDefinition.gauge(
+          "lci.memory.registered",
+          "bytes",
+          "Bytes of the program's own buffers that are registered as regions.",
+          SnapshotView.total("memory_registered")));
 
   @SuppressWarnings("ImmutableEnumChecker") // its readers have no state
   private final MeterDefinition definition;

@@ -212,6 +212,7 @@ class LciMetricsTest {
     fake.rest.put("statuses_popped", 24L);
     fake.rest.put("memory_regions", 2L);
     fake.rest.put("memory_allocated", 4096L);
+    fake.rest.put("memory_registered", 512L);
     metrics.bindTo(registry);
     assertThat(gauge("lci.matching.unexpected")).isEqualTo(7);
     assertThat(gauge("lci.matching.receives")).isEqualTo(8);
@@ -220,6 +221,7 @@ class LciMetricsTest {
     assertThat(gauge("lci.queues.depth")).isEqualTo(6);
     assertThat(gauge("lci.memory.regions")).isEqualTo(2);
     assertThat(gauge("lci.memory.allocated")).isEqualTo(4096);
+    assertThat(gauge("lci.memory.registered")).isEqualTo(512);
     fake.rest.put("unexpected_stored", 0L);
     fake.rest.put("statuses_popped", 31L); // read a moment after the other
     nextScrape();

@@ -95,6 +95,8 @@ class PublishedNamesTest {
           "lci.packets.free",
           "lci.queues.depth",
           "lci.memory.regions",
+          "lci.memory.allocated",
+          "lci.memory.registered",
           "lci.peers",
           "lci.runtime.info");
 

@@ -9,6 +9,7 @@ import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -61,6 +62,11 @@ final class Regions {
   /** Nor that of any. */
   void closed() {
     registered.clear();
+  }
+
+  /** Adds what the core does not know: how much memory of the program its peers may reach. */
+  void count(Map<String, Long> into) {
+    into.put("memory_registered", registered.stream().mapToLong(MemoryRegionImpl::size).sum());
   }
 
   RemoteMemory open(int rank, byte[] handle) {

@@ -56,6 +56,7 @@ final class Snapshots {
       devices.add(own);
     }
     runtime.channels.count(all);
+    runtime.regions.count(all);
     return new LciSnapshot(
         all,
         devices,

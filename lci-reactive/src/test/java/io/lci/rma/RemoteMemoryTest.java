@@ -80,6 +80,7 @@ class RemoteMemoryTest {
     try (LciTestJob job = LciTestJob.start(2, options(rma, ""))) {
       ByteBuffer own = ByteBuffer.allocateDirect(BYTES);
       MemoryRegion region = job.rank(1).register(own);
+      assertThat(job.rank(1).snapshot().counter("memory_registered")).isEqualTo(own.capacity());
       RemoteMemory remote = job.rank(0).remote(1, region.handle());
       LciBuffer source = job.rank(0).buffer(100_000);
       source.view().put(pattern(100_000, 7));
@@ -92,6 +93,8 @@ class RemoteMemoryTest {
       byte[] read = new byte[100_000];
       target.view().get(read);
       assertThat(read).isEqualTo(written);
+      region.dispose();
+      assertThat(job.rank(1).snapshot().counter("memory_registered")).isZero();
     }
   }
 
