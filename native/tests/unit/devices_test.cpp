@@ -2,7 +2,9 @@
 // Several devices of a runtime: what they have for themselves, and what they share.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/posting.hpp"
@@ -40,6 +42,88 @@ TEST(Devices, TrafficStaysOnItsDevice) {
     EXPECT_EQ(k, status.tag);
     lci_buffer_free(status.buffer);
   }
+}
+
+/// Which of two devices the thread of device 1 progresses in a pass, while that of device 0 is in a long task.
+using Strategy = uint32_t (*)(uint32_t pass);
+
+uint32_t local(uint32_t) {
+  return 1;
+}
+uint32_t random(uint32_t pass) {
+  return (pass * 2654435761u) >> 31;
+}
+uint32_t global(uint32_t pass) {
+  return pass % 256 == 255 ? 0 : 1;
+}
+
+// Who progresses which device is the caller's choice, where no lane has it: a thread in a long task starves its device
+// if the others progress their own alone, and else not. [Q3, ADR 0008]
+TEST(Devices, ADeviceWhoseThreadIsBusyIsServedByWhoeverProgressesIt) {
+  for (const auto& [strategy, helps] : {std::pair<Strategy, bool>{local, false}, {random, true}, {global, true}}) {
+    Job job(2, {{"devices", "2"}});
+    lci_comp* inbox = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", inbox, 0, 0));
+    for (uint64_t k = 0; k < 2; ++k) {
+      ASSERT_EQ(LCI_DONE, lci_post_am(job.device(0, static_cast<uint32_t>(k)), 1, kPort, k, &k, sizeof k, nullptr, 0));
+    }
+    uint32_t came = 0;
+    for (uint32_t pass = 0; pass < 2048; ++pass) {
+      lci_progress(job.device(1, strategy(pass)));
+      for (uint32_t device = 0; device < 2; ++device) lci_progress(job.device(0, device));
+      lci_status status{};
+      if (lci_queue_pop(inbox, &status) != LCI_DONE) continue;
+      came |= 1u << status.tag;
+      lci_buffer_free(status.buffer);
+    }
+    EXPECT_EQ(helps ? 3u : 2u, came) << (strategy == local ? "local" : strategy == random ? "random" : "global");
+  }
+}
+
+/// A handler that holds its device until it is let go.
+struct Holding {
+  std::atomic<bool> inside{false}, let_go{false};
+};
+
+void hold(const lci_status*, void* argument) {
+  auto* holding = static_cast<Holding*>(argument);
+  holding->inside = true;
+  for (const lci::test::Deadline deadline(30); !holding->let_go && !deadline.passed();) std::this_thread::yield();
+}
+
+// Nobody waits for a device that another thread progresses: it says so, and the other devices go on. [ADR 0008]
+TEST(Devices, ADeviceThatIsHeldHoldsNobodyElse) {
+  Job job(2, {{"devices", "2"}});
+  Holding holding;
+  lci_comp* holder = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_handler_create(job.runtime(1), hold, &holding, &holder));
+  lci_comp* inbox = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", holder, 0, 0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort + 1, "", inbox, 0, 0));
+  uint64_t word = 7;
+  ASSERT_EQ(LCI_DONE, lci_post_am(job.device(0, 0), 1, kPort, 0, &word, sizeof word, nullptr, 0));
+  ASSERT_EQ(LCI_DONE, lci_post_am(job.device(0, 1), 1, kPort + 1, 1, &word, sizeof word, nullptr, 0));
+  std::thread held([&] {
+    for (const lci::test::Deadline deadline(30); !holding.inside && !deadline.passed();) {
+      lci_progress(job.device(1, 0));
+    }
+  });
+  const lci::test::Deadline deadline(30);
+  while (!holding.inside && !deadline.passed()) {
+    for (uint32_t device = 0; device < 2; ++device) lci_progress(job.device(0, device));
+  }
+  EXPECT_TRUE(holding.inside);
+  lci_status status{};
+  int code = LCI_RETRY;
+  while (code != LCI_DONE && !deadline.passed()) {
+    EXPECT_EQ(LCI_RETRY, lci_progress(job.device(1, 0)));
+    lci_progress(job.device(1, 1));
+    code = lci_queue_pop(inbox, &status);
+  }
+  EXPECT_FALSE(deadline.passed()) << "the held device held the other one, or this thread";
+  holding.let_go = true;
+  held.join();
+  if (code == LCI_DONE) lci_buffer_free(status.buffer);
 }
 
 // All ranks have the same number of devices, or none joins.
