@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154  # shell_tests.sh sets work, dir and base
 # The sample kv-service in three processes: what its page says, line by line; requests by curl, load by wrk, a rank killed under
-# load, an orderly end. Usage: LCI=./lci kv_service_test.sh KEYS SECONDS
+# load, an orderly end. Usage: LCI=./lci kv_service_test.sh KEYS SECONDS [KILLS]
+# Seed of who is killed, and when: LCI_KILL_SEED, else a random one, which is printed.
 here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=../support/shell_tests.sh
 source "$here/../support/shell_tests.sh"
 # shellcheck source=../support/guide_page.sh
 source "$here/../support/guide_page.sh"
 readonly page=kv-service.md
-readonly lci=${LCI:?path of the lci tool} keys=${1:?keys that a writer writes} seconds=${2:?seconds of load}
+readonly lci=${LCI:?path of the lci tool} keys=${1:?keys that a writer writes} seconds=${2:?seconds of load} kills=${3:-1}
+seed=${LCI_KILL_SEED:-$RANDOM}
 readonly RANKS=3
 
 # start: three ranks by the page's command, but on free ports; their addresses come into url[].
@@ -138,23 +140,34 @@ writer() {
   done | sed 1d | stdbuf -oL curl -s -m 120 -K - > "$dir/written.$rank"
 }
 
-# Every write that was acknowledged is there, unless its owner is the dead rank: then the answer is 503, and says so.
 test_kill_under_load() {
+  local round
+  RANDOM=$seed
+  echo "seed $seed; replay with LCI_KILL_SEED=$seed"
+  for ((round = 0; round < kills; round++)); do
+    kill_under_load $((RANDOM % RANKS)) $((RANDOM * keys * 3 / 4 / 32768))
+    progress "$((round + 1)) of $kills kills with seed $seed"
+  done
+}
+
+# kill_under_load VICTIM AFTER: so many answers to each of two writers, by the other ranks. Every write that was acknowledged is
+# there, unless its owner is the dead rank: then the answer is 503, and says so.
+kill_under_load() {
+  local victim=$1 after=$2 first=$((($1 + 1) % RANKS)) second=$((($1 + 2) % RANKS)) rank status key owner value lost=0 kept=0
   start
-  local victim=2 rank status key owner value lost=0 kept=0
-  writer 0 & local first=$!
-  writer 1 & local second=$!
-  within has_lines "$dir/written.0" $((keys / 4))
-  within has_lines "$dir/written.1" $((keys / 4))
-  kill -9 "$(rank_pid $victim)"
-  echo "killed after $(cat "$dir"/written.? | wc -l) of $((2 * keys)) answers"
-  wait "$first" "$second"
+  writer "$first" & local one=$!
+  writer "$second" & local other=$!
+  within has_lines "$dir/written.$first" "$after"
+  within has_lines "$dir/written.$second" "$after"
+  kill -9 "$(rank_pid "$victim")"
+  echo "rank $victim killed after $(cat "$dir"/written.? | wc -l) of $((2 * keys)) answers"
+  wait "$one" "$other"
   cat "$dir"/written.? > "$dir/written"
   equal "$(wc -l < "$dir/written")" $((2 * keys)) "answers"
   ! grep -vE '^(201|503) ' "$dir/written" || fail "neither written nor refused"
   while read -r status key; do
     rank=${key:1:1}
-    value=$(request GET $((1 - rank)) "/kv/$key" -D "$dir/head")
+    value=$(request GET $((first + second - rank)) "/kv/$key" -D "$dir/head")
     owner=$(sed -n 's/^kv-owner: \([0-9]*\).*/\1/Ip' "$dir/head")
     if [[ $owner == "$victim" ]]; then
       equal "$value" 503 "$key of the dead rank"
@@ -174,6 +187,7 @@ test_kill_under_load() {
   within is_gone "$launcher"
   trap - EXIT
   is_empty "$dir/job" || fail "left in the job's base: $(find "$dir/job")"
+  rm -f "$dir"/written*
 }
 
 run_tests
