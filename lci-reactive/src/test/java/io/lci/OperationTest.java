@@ -12,6 +12,8 @@ import io.lci.am.Port;
 import io.lci.completion.Completion;
 import io.lci.error.DeadlineExceededException;
 import io.lci.error.TruncatedException;
+import io.lci.rma.MemoryRegion;
+import io.lci.rma.RemoteMemory;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
@@ -22,7 +24,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -33,6 +38,9 @@ import reactor.test.StepVerifier;
 class OperationTest {
   private static final Port PORT = Port.of(3, "operations");
   private static final Duration LIMIT = Duration.ofSeconds(60);
+
+  /** Under refusals; the soak has a million. */
+  private static final int OPERATIONS = Integer.getInteger("lci.test.operations", 20_000);
 
   // Proves: U4
   @Test
@@ -67,6 +75,69 @@ class OperationTest {
       assertThat(both.getT2()).isEqualTo(count);
       assertThat(ended.get()).isEqualTo(count);
       assertThat(arrived.cardinality()).isEqualTo(count);
+    }
+  }
+
+  /**
+   * The transport refuses at random, the same way for the same seed. By fours: a message, a send,
+   * its receive, a put.
+   */
+  // Proves: U4
+  // On: chaos
+  @ParameterizedTest(name = "seed {0}")
+  @ValueSource(ints = 1)
+  @Timeout(1200) // only ends what hangs
+  void everyMonoEndsExactlyOnceUnderRandomRefusals(int seed) {
+    int count = OPERATIONS / 4 * 4;
+    byte[] elements = new byte[count];
+    byte[] ends = new byte[count];
+    BitSet arrived = new BitSet(count);
+    LciOptions options =
+        LciOptions.builder().attribute("chaos", "seed=" + seed + ",refuse=0.3").build();
+    try (LciTestJob job = LciTestJob.start(2, options)) {
+      LciRuntime from = job.rank(0);
+      LciRuntime to = job.rank(1);
+      MemoryRegion region = to.allocate(2L * count);
+      RemoteMemory remote = from.remote(1, region.handle());
+      Mono<Long> messages =
+          to.inbox(PORT)
+              .receive(m -> m.getLong(0))
+              .take(count / 4)
+              .doOnNext(
+                  n -> {
+                    assertThat(arrived.get(n.intValue())).as("%d came before", n).isFalse();
+                    arrived.set(n.intValue());
+                  })
+              .reduce(0L, Long::sum);
+      Mono<Long> received =
+          Flux.range(0, count)
+              .flatMap(
+                  n ->
+                      Flux.from(
+                              switch (n % 4) {
+                                case 0 -> from.post(Op.am(1, PORT, Payload.ofLong(n)));
+                                case 1 -> from.post(Op.send(1, n, Payload.ofLong(n)));
+                                case 2 -> to.post(Op.receive(0, n - 1, Long.BYTES));
+                                default -> from.post(Op.put(remote, n / 4 * 8L, Payload.ofLong(n)));
+                              })
+                          .doOnNext(c -> elements[n]++)
+                          .doOnTerminate(() -> ends[n]++),
+                  64)
+              .filter(c -> c.message() != null)
+              .reduce(0L, (sum, c) -> sum + c.message().getLong(0));
+      var sums = Mono.zip(messages, received).block(Duration.ofMinutes(19));
+      long quarter = count / 4;
+      long byFours = 2 * quarter * (quarter - 1); // 0 + 4 + 8 and so on
+      assertThat(sums.getT1()).isEqualTo(byFours);
+      assertThat(sums.getT2()).isEqualTo(byFours + quarter);
+      for (int n = 0; n < count; n++) {
+        assertThat(elements[n]).as("elements of %d", n).isEqualTo((byte) 1);
+        assertThat(ends[n]).as("ends of %d", n).isEqualTo((byte) 1);
+      }
+      for (int n = 3; n < count; n += 4) {
+        assertThat(region.view(n / 4 * 8L, 8).getLong(0)).as("put %d", n).isEqualTo(n);
+      }
+      assertThat(from.snapshot().counter("chaos_refused")).isPositive();
     }
   }
 
