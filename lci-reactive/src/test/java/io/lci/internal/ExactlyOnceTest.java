@@ -51,6 +51,7 @@ class ExactlyOnceTest {
   private final byte[] accepted = new byte[COUNT];
   private final byte[] elements = new byte[COUNT];
   private final byte[] terminals = new byte[COUNT];
+  private int acceptedInAll;
   private int begun;
   private int ended;
 
@@ -95,6 +96,7 @@ class ExactlyOnceTest {
       int expected = isNumbered(number) ? 1 : 0;
       assertThat(accepted[number]).as("accepted %d", number).isEqualTo((byte) expected);
     }
+    assertThat(acceptedInAll).isEqualTo(COUNT);
     assertThat(operations.parked()).isZero();
     assertThat(operations.inSlots()).isZero();
   }
@@ -106,7 +108,7 @@ class ExactlyOnceTest {
 
   /** Whether the core sees its number. */
   private static boolean isNumbered(int number) {
-    return number % Kind.values().length < 2;
+    return number % Kind.values().length <= Kind.SIGNALLING_PUT.ordinal();
   }
 
   /** As the core does: after a refusal the rest of the destination waits. */
@@ -116,13 +118,13 @@ class ExactlyOnceTest {
       batch = 0;
       refused.clear();
     }
-    int key = submitted.op();
+    int key = destination(submitted);
     if (refused.contains(key)) {
       return Codes.RETRY_ORDER;
     }
     int code = ANSWERS[random.nextInt(ANSWERS.length)];
-    if (key == Codes.OP_RECV && code == Codes.DONE) {
-      code = Codes.POSTED; // receives answer by record
+    if (code == Codes.DONE && (key == Codes.OP_RECV || key == Codes.OP_BARRIER)) {
+      code = Codes.POSTED; // they answer by record
     }
     boolean grantable = code == Codes.RETRY_NOCREDIT || code == Codes.RETRY_BACKLOG;
     if (grantable && key != Codes.OP_AM) {
@@ -130,10 +132,22 @@ class ExactlyOnceTest {
     }
     if (Codes.isRetry(code)) {
       refused.add(key);
-    } else if (key == Codes.OP_AM || key == Codes.OP_SEND) {
-      accepted[(int) submitted.first()]++;
+    } else {
+      acceptedInAll++;
+      int op = submitted.op();
+      if (op == Codes.OP_AM || op == Codes.OP_SEND || op == Codes.OP_PUT) {
+        accepted[(int) submitted.first()]++;
+      }
     }
     return operations.remembered(submitted, code);
+  }
+
+  /** Puts and gets wait for each other, but with a signal for room at its port. */
+  private static int destination(ScriptedCore.Submitted submitted) {
+    if (submitted.op() != Codes.OP_PUT) {
+      return submitted.op();
+    }
+    return submitted.port() == Operations.PORT.number() ? Codes.OP_AM : Codes.OP_GET;
   }
 
   private void signalSome() {

@@ -27,8 +27,11 @@ final class Operations implements AutoCloseable {
   enum Kind {
     AM,
     SEND,
+    PUT,
+    SIGNALLING_PUT,
+    GET,
     RECEIVE,
-    GET
+    BARRIER
   }
 
   /** How it is posted. */
@@ -73,8 +76,11 @@ final class Operations implements AutoCloseable {
     return switch (kind) {
       case AM -> Op.am(PEER, PORT, Payload.ofLong(number)).semantic(Op.Semantic.NETWORK);
       case SEND -> Op.send(PEER, 1, Payload.ofLong(number)).semantic(Op.Semantic.NETWORK);
-      case RECEIVE -> Op.receive(PEER, 1, Long.BYTES);
+      case PUT -> Op.put(remote, 0, Payload.ofLong(number));
+      case SIGNALLING_PUT -> Op.put(remote, 0, Payload.ofLong(number)).signal(PORT, 1);
       case GET -> Op.get(remote, 0, Long.BYTES);
+      case RECEIVE -> Op.receive(PEER, 1, Long.BYTES);
+      case BARRIER -> Op.barrier();
     };
   }
 

@@ -57,8 +57,8 @@ class RacesTest {
     operations.core.script =
         submitted -> {
           int code = ANSWERS[random.nextInt(ANSWERS.length)];
-          boolean receive = submitted.op() == Codes.OP_RECV; // they answer by record
-          return operations.remembered(submitted, receive && code == 0 ? Codes.POSTED : code);
+          boolean byRecord = submitted.op() == Codes.OP_RECV || submitted.op() == Codes.OP_BARRIER;
+          return operations.remembered(submitted, byRecord && code == 0 ? Codes.POSTED : code);
         };
     operations.turns(1);
     for (int round = 0; round < ROUNDS; round++) {

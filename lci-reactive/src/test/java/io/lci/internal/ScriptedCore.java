@@ -360,17 +360,21 @@ final class ScriptedCore {
       int size = lane.getInt(at + Layout.DESCRIPTOR_SIZE_FIELD);
       boolean inline =
           (lane.get(at + Layout.DESCRIPTOR_FLAGS) & Codes.FLAG_PAYLOAD_MASK) == Codes.FLAG_INLINE;
+      int op = lane.get(at + Layout.DESCRIPTOR_OP);
+      boolean behind = inline && op == Codes.OP_PUT; // where its payload begins
       Submitted submitted =
           new Submitted(
-              lane.get(at + Layout.DESCRIPTOR_OP),
+              op,
               lane.getInt(at + Layout.DESCRIPTOR_RANK),
               lane.getShort(at + Layout.DESCRIPTOR_PORT),
               size,
-              lane.getLong(at + Layout.DESCRIPTOR_PAYLOAD),
+              lane.getLong(
+                  at + (behind ? Layout.DESCRIPTOR_PUT_PAYLOAD : Layout.DESCRIPTOR_PAYLOAD)),
               lane.getLong(at + Layout.DESCRIPTOR_CONTEXT));
       batch.add(submitted);
       lane.putShort(at + Layout.DESCRIPTOR_OUTCOME, (short) script.answer(submitted));
-      i += inline && size > 32 ? 1 + (size - 32 + 63) / 64 : 1;
+      int beyond = inline ? Math.max(0, behind ? size : size - 32) : 0;
+      i += 1 + (beyond + 63) / 64;
     }
     batches.add(batch);
   }
