@@ -6,19 +6,43 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Op;
+import io.lci.PostOptions;
 import io.lci.am.Inbox;
+import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.am.RetainedMessage;
+import io.lci.am.SendResult;
+import io.lci.completion.Completion;
+import io.lci.completion.CompletionGraph;
+import io.lci.completion.CompletionGraph.Node;
+import io.lci.completion.CompletionQueue;
+import io.lci.completion.CompletionTarget;
+import io.lci.completion.Counter;
+import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
+import io.lci.rpc.CallOptions;
+import io.lci.rpc.Rpc;
+import io.lci.rpc.RpcHandler;
+import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.reactivestreams.Publisher;
 import reactor.blockhound.BlockHound;
 import reactor.blockhound.BlockingOperationError;
 import reactor.core.publisher.Flux;
@@ -35,12 +59,23 @@ import reactor.test.StepVerifier;
 class BlockHoundTest {
   private static final Port PORT = Port.of(63, "blockhound");
   private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final int COUNT = 600;
+  private static final int[] SIZES = {4, 180, 2_000, 20_000};
+
+  /** Whatever becomes of the error. */
+  private static final Queue<Error> FOUND = new ConcurrentLinkedQueue<>();
 
   @BeforeAll
   static void install() {
     BlockHound.install(
         builder ->
             builder
+                .blockingMethodCallback(
+                    method -> {
+                      Error error = new BlockingOperationError(method);
+                      FOUND.add(error);
+                      throw error;
+                    })
                 // A loop rests there and nowhere else, and wakes for all that concerns it.
                 .allowBlockingCallsInside(Idler.class.getName(), "idle")
                 // The crossing: the core never waits for anybody.
@@ -54,6 +89,15 @@ class BlockHoundTest {
                 .allowBlockingCallsInside(CoreGate.class.getName(), "get")
                 .allowBlockingCallsInside(CoreGate.class.getName(), "alone")
                 .allowBlockingCallsInside(CoreGate.class.getName(), "close"));
+  }
+
+  @AfterEach
+  void nothingElseWasFound() {
+    Error first = FOUND.peek();
+    FOUND.clear();
+    if (first != null) {
+      throw new AssertionError("a thread that must not block did", first);
+    }
   }
 
   private static int sleep(int value) {
@@ -78,6 +122,8 @@ class BlockHoundTest {
                       .isInstanceOf(BlockingOperationError.class)
                       .hasMessageContaining("sleep"))
           .verify(LIMIT);
+      assertThat(FOUND).hasSize(1);
+      FOUND.clear();
       // Elsewhere it may.
       Mono<Integer> moved =
           lci.post(Op.barrier().signalOn(Schedulers.boundedElastic())).map(c -> sleep(7));
@@ -125,6 +171,174 @@ class BlockHoundTest {
           .scheduler()
           .schedule(() -> from.loops().get(1).poster().tryPost(Op.am(1, PORT, Payload.ofInt(1))));
       assertThat(inbox.receive().next().block(LIMIT)).isNotNull();
-    } // and closing does not, either: LciLeakCheck looks at uncaught errors
+    } // and closing does not, either
+  }
+
+  /** What a program does with two ranks; tells how much came. */
+  private interface Work {
+    Mono<Long> of(LciRuntime from, LciRuntime to);
+  }
+
+  static Stream<Arguments> works() {
+    Map<String, Work> works =
+        Map.of(
+            "streams", BlockHoundTest::streams,
+            "calls", BlockHoundTest::calls,
+            "graph", BlockHoundTest::graph,
+            "queue", BlockHoundTest::queue,
+            "counter", BlockHoundTest::counter,
+            "retained", BlockHoundTest::retained,
+            "batches", BlockHoundTest::batches,
+            "route", BlockHoundTest::route,
+            "bulk post", BlockHoundTest::bulkPost);
+    return works.entrySet().stream()
+        .flatMap(
+            work ->
+                Stream.of(false, true)
+                    .map(onLoop -> Arguments.of(work.getKey(), onLoop, work.getValue())));
+  }
+
+  /** Also when all of it is set up on the loop itself. */
+  @ParameterizedTest(name = "{0}, from the loop {1}")
+  @MethodSource("works")
+  void thisDoesNotBlock(String name, boolean onLoop, Work work) {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime from = job.rank(0);
+      Mono<Long> all = Mono.defer(() -> work.of(from, job.rank(1)));
+      Mono<Long> there = onLoop ? all.subscribeOn(from.loops().get(0).scheduler()) : all;
+      assertThat(there.block(LIMIT)).isEqualTo(COUNT);
+    }
+  }
+
+  private static int size(int number) {
+    return SIZES[number % SIZES.length];
+  }
+
+  private static Payload payload(int number) {
+    return Payload.of(new byte[size(number)]);
+  }
+
+  /** Sends all that an inbox at the other end is to get; counts what it got. */
+  private static Mono<Long> sent(LciRuntime from, Flux<?> received) {
+    Mono<Void> sent =
+        from.sender(PORT)
+            .sendAll(
+                1, Flux.range(0, COUNT), (n, out) -> out.putBytes(new byte[size(n)], 0, size(n)));
+    return Mono.zip(received.take(COUNT).count(), sent.thenReturn(1)).map(both -> both.getT1());
+  }
+
+  private static Mono<Long> streams(LciRuntime from, LciRuntime to) {
+    Flux<byte[]> items = Flux.range(0, COUNT / 2).map(n -> new byte[size(n)]);
+    from.streams().publish("items", items, Codec.BYTES);
+    to.streams().publish("items", items, Codec.BYTES);
+    Flux<byte[]> there = from.streams().subscribe(1, "items", Codec.BYTES);
+    Flux<byte[]> back = to.streams().subscribe(0, "items", Codec.BYTES);
+    return there.take(3).then(Flux.merge(there, back).count()); // which cancels one
+  }
+
+  private static Mono<Long> calls(LciRuntime from, LciRuntime to) {
+    to.rpc()
+        .serve(
+            "echo",
+            new RpcHandler() {
+              @Override
+              public Mono<Void> fireAndForget(Message request) {
+                return Mono.empty();
+              }
+
+              @Override
+              public Mono<Payload> requestResponse(Message request) {
+                return Mono.just(Payload.of(request.toByteArray()));
+              }
+
+              @Override
+              public Publisher<Payload> requestStream(Message request) {
+                return Flux.range(0, COUNT / 3).map(BlockHoundTest::payload);
+              }
+
+              @Override
+              public Publisher<Payload> requestChannel(int rank, Flux<Message> requests) {
+                return requests.map(m -> Payload.of(m.toByteArray()));
+              }
+            });
+    Rpc rpc = from.rpc();
+    CallOptions bounded = CallOptions.defaults().withDeadline(LIMIT);
+    Flux<Payload> requests = Flux.range(0, COUNT / 3).map(BlockHoundTest::payload);
+    return rpc.fireAndForget(1, "echo", Payload.empty())
+        .thenMany(
+            Flux.merge(
+                requests.flatMap(p -> rpc.requestResponse(1, "echo", p, bounded), 16),
+                rpc.requestStream(1, "echo", Payload.empty()),
+                rpc.requestChannel(1, "echo", requests)))
+        .count();
+  }
+
+  private static Mono<Long> graph(LciRuntime from, LciRuntime to) {
+    CompletionGraph.Builder builder = from.graph();
+    Node<Integer> first = builder.call(r -> 1);
+    Node<Completion> send = builder.op(Op.send(1, 9, Payload.ofLong(5)));
+    Node<Completion> receive = builder.op(Op.receive(1, 10, Long.BYTES));
+    Node<Long> last = builder.mono(r -> Mono.just(r.get(receive).message().getLong(0)));
+    builder.before(first, send).before(first, receive).before(receive, last);
+    builder.before(send, last);
+    CompletionGraph graph = builder.build();
+    Mono<Long> echoes =
+        to.receive(0, 9)
+            .flatMap(m -> to.send(0, 10, Payload.of(m.toByteArray())))
+            .repeat(COUNT / 5 - 1)
+            .count();
+    Mono<Long> sum = graph.run().repeat(COUNT / 5 - 1).map(r -> r.get(last)).reduce(0L, Long::sum);
+    return Mono.zip(sum, echoes).map(both -> both.getT1()).doFinally(how -> graph.dispose());
+  }
+
+  private static Flux<Completion> completing(LciRuntime from, LciRuntime to, CompletionTarget end) {
+    to.inbox(PORT).handle(m -> {});
+    return Flux.range(0, COUNT).flatMap(n -> from.post(Op.am(1, PORT, payload(n)).completeTo(end)));
+  }
+
+  private static Mono<Long> queue(LciRuntime from, LciRuntime to) {
+    CompletionQueue queue = from.queue(QueueOptions.defaults());
+    Mono<Long> popped = queue.completions().take(COUNT).count();
+    return Mono.zip(popped, completing(from, to, queue).count()).map(both -> both.getT1());
+  }
+
+  private static Mono<Long> counter(LciRuntime from, LciRuntime to) {
+    Counter counter = from.counter();
+    return Mono.zip(counter.reaches(COUNT), completing(from, to, counter).count())
+        .map(both -> both.getT1());
+  }
+
+  private static Mono<Long> retained(LciRuntime from, LciRuntime to) {
+    return sent(from, to.inbox(PORT).receiveRetained().doOnNext(RetainedMessage::release));
+  }
+
+  private static Mono<Long> batches(LciRuntime from, LciRuntime to) {
+    return sent(
+        from, to.inbox(PORT).receiveBatches(16, m -> m.size()).flatMapIterable(batch -> batch));
+  }
+
+  private static Mono<Long> route(LciRuntime from, LciRuntime to) {
+    Flux<Integer> received =
+        Flux.merge(
+            from.inbox(PORT).receive(m -> m.size()).take(COUNT / 2),
+            to.inbox(PORT).receive(m -> m.size()).take(COUNT / 2));
+    Flux<SendResult<Integer>> sent =
+        from.sender(PORT)
+            .route(
+                Flux.range(0, COUNT),
+                n -> n % 2,
+                (n, out) -> out.putBytes(new byte[size(n)], 0, size(n)));
+    return Mono.zip(received.count(), sent.filter(SendResult::isSuccess).count())
+        .map(both -> Math.min(both.getT1(), both.getT2()));
+  }
+
+  private static Mono<Long> bulkPost(LciRuntime from, LciRuntime to) {
+    Flux<Integer> numbers = Flux.range(0, COUNT / 2);
+    PostOptions bounded = PostOptions.defaults().withDeadline(LIMIT);
+    return Flux.merge(
+            from.post(numbers, n -> Op.send(1, n, payload(n)), bounded),
+            to.post(numbers, n -> Op.receive(0, n, 20_000), bounded))
+        .filter(SendResult::isSuccess)
+        .count();
   }
 }
