@@ -16,6 +16,7 @@ import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.config.MeterFilter;
+import io.micrometer.core.instrument.distribution.CountAtBucket;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.Arrays;
@@ -557,8 +558,11 @@ class LciMetricsTest {
     instrumentation.operationTimed(Op.Kind.GET, 0, 1);
     Timer timer = registry.get("lci.operation.latency").tags("op", "put").timer();
     assertThat(timer.count()).isEqualTo(3);
-    assertThat(timer.takeSnapshot().histogramCounts())
+    CountAtBucket[] buckets = timer.takeSnapshot().histogramCounts();
+    assertThat(buckets)
         .hasSize(LatencyTimers.BUCKETS.length)
         .allMatch(bucket -> bucket.count() == (bucket.bucket(TimeUnit.NANOSECONDS) < 500 ? 1 : 2));
+    assertThat(buckets[0].bucket(TimeUnit.NANOSECONDS)).isEqualTo(250);
+    assertThat(buckets[buckets.length - 1].bucket(TimeUnit.SECONDS)).isEqualTo(1);
   }
 }
