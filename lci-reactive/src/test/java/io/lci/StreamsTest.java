@@ -124,6 +124,8 @@ class StreamsTest {
     }
   }
 
+  // Proves: Y5
+  // On: inproc
   @Test
   void aSlowStreamDelaysNoOther() {
     try (LciTestJob job = LciTestJob.start(2)) {
