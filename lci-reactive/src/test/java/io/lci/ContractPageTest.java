@@ -13,13 +13,25 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Publisher;
 
-/** Every publisher of the API, but what users implement, has its row in docs/contract.md. */
+/**
+ * Every publisher of the API, but what users implement, has its row in docs/contract.md, and its
+ * course in time in docs/guide/backpressure.md.
+ */
 class ContractPageTest {
+  private static final Pattern NAME = Pattern.compile("`([A-Za-z]+\\.)?([A-Za-z]+)([^`]*)`");
+
+  /** Bold words, text, and a block. */
+  private static final Pattern DIAGRAM =
+      Pattern.compile(
+          "^\\*\\*([^*]+)\\*\\*[^*]*?\n```\n.+?\n```$", Pattern.DOTALL | Pattern.MULTILINE);
+
   /** Such as {@code Inbox.receive}. */
   private static Set<String> publishers() throws IOException, URISyntaxException {
     Path home =
@@ -80,10 +92,37 @@ class ContractPageTest {
     return named;
   }
 
+  /**
+   * Names in backquotes in the bold words before a diagram; after the first, of the same type. The
+   * two {@code LciRuntime.post} differ in what they take.
+   */
+  private static Set<String> diagrams(String page) {
+    int from = page.indexOf("\n## Each publisher in time\n");
+    int to = page.indexOf("\n## ", from + 1);
+    Set<String> named = new TreeSet<>();
+    for (MatchResult diagram : DIAGRAM.matcher(page.substring(from, to)).results().toList()) {
+      String type = "";
+      for (MatchResult name : NAME.matcher(diagram.group(1)).results().toList()) {
+        type = name.group(1) == null ? type : name.group(1);
+        named.add(type + name.group(2));
+        named.add(type + name.group(2) + name.group(3));
+      }
+    }
+    return named;
+  }
+
   @Test
   void everyPublisherHasItsRow() throws IOException, URISyntaxException {
     Set<String> publishers = publishers();
     assertThat(publishers).hasSizeGreaterThan(30).contains("Inbox.receive", "LciRuntime.post");
     assertThat(rows(page("contract.md"))).containsAll(publishers);
+  }
+
+  @Test
+  void everyPublisherHasItsDiagram() throws IOException, URISyntaxException {
+    assertThat(diagrams(page("guide/backpressure.md")))
+        .containsAll(publishers())
+        .contains("LciRuntime.post(Op)", "LciRuntime.post(Publisher)")
+        .contains("RpcHandler.requestChannel"); // its requests
   }
 }
