@@ -100,7 +100,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * reactor.core.scheduler.Schedulers#boundedElastic()}.
    *
    * @param options the options
-   * @return emits the runtime; a runtime that arrives after cancellation is closed
+   * @return joins at subscription, whatever the demand; emits the runtime on that thread, or fails
+   *     as {@link #create()}; a runtime that arrives after a cancel is closed
    */
   static Mono<LciRuntime> connect(LciOptions options) {
     return Runtimes.connect(options);
@@ -133,8 +134,9 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * Completes when every rank has subscribed as many barriers as this one. Each subscription takes
    * part in one barrier, numbered by the order in which they reach loop 0. Usable at any time.
    *
-   * @return posts at first request; signals on loop 0; cancel detaches the subscriber, this rank
-   *     still takes part; ends with {@link io.lci.error.PeerFailedException} if a rank dies
+   * @return posts at first request; needs no credit; signals on loop 0; cancel detaches the
+   *     subscriber, this rank still takes part; ends with {@link io.lci.error.PeerFailedException}
+   *     or {@link io.lci.error.PeerLeftException} if a rank is gone
    */
   Mono<Void> barrier();
 
@@ -142,7 +144,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * Opens a port on this rank, or returns the inbox that is already open for it.
    *
    * @param port number and name, the same on every rank
-   * @return the inbox; peers hold no credit before this
+   * @return the inbox, on loop 0, with room for {@value InboxOptions#DEFAULT_MESSAGES} messages and
+   *     8 MiB; peers hold no credit before this
    */
   Inbox inbox(Port port);
 
@@ -162,7 +165,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * Returns a sender to a port of other ranks, or of this one.
    *
    * @param port number and name
-   * @return a sender on loop 0 with the default window
+   * @return a sender on loop 0 with a window of {@value SenderOptions#DEFAULT_WINDOW} elements
    */
   Sender sender(Port port);
 
@@ -179,10 +182,21 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * Describes the operation as a Mono. Each subscription is one operation, posted at its first
    * request; a retry parks it and is never an error.
    *
+   * <p>A payload is read at each attempt, and not after the operation was accepted. An {@link
+   * LciBuffer}, or a list of them, is in use until the operation has ended: above 192 bytes it is
+   * not copied but referred to. After a cancel or a deadline only a {@linkplain Op#completeTo
+   * target} tells of that; without one leave the buffer to the garbage collector.
+   *
    * @param op the operation
-   * @return emits the completion on the loop of the operation's device; with a {@linkplain
-   *     Op#completeTo target} when it says. A queued or parked operation is removed by cancel; an
-   *     unmatched receive is cancelled natively; any other posted one runs out silently
+   * @return emits the completion on the loop of the operation's device, or where {@link
+   *     Op#signalOn} says; with a target when it says. A queued or parked operation is removed by
+   *     cancel; an unmatched receive is cancelled natively; any other posted one runs out silently,
+   *     and a message that it brings goes to {@code doOnDiscard}. Fails with {@link
+   *     io.lci.error.PeerFailedException}, {@link io.lci.error.PeerLeftException}, {@link
+   *     io.lci.error.PortClosedException}, {@link io.lci.error.PortMismatchException}, {@link
+   *     io.lci.error.MemoryClosedException}, {@link io.lci.error.TruncatedException}, {@link
+   *     io.lci.error.ResourceExhaustedException}, {@link io.lci.error.DeadlineExceededException},
+   *     {@link io.lci.error.LciClosedException}
    */
   Mono<Completion> post(Op op);
 
@@ -214,21 +228,25 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    *     unreported results occupy the window, so upstream stops too. {@link
    *     SendResult#completion()} is what a Mono of the operation would emit; an operation with a
    *     target is reported when {@link Op#completeTo} says. Failure is data ({@link
-   *     SendResult#error()}), also of a peer that died, unless {@link PostOptions#stopOnError()}.
-   *     Upstream's error comes after the results of what it sent. Cancel gives elements that were
-   *     not accepted to {@code doOnDiscard}, cancels unmatched receives natively; other posted
-   *     operations run out silently, and messages that they bring go to {@code doOnDiscard}
+   *     SendResult#error()}, of the types of {@link #post(Op)}), also of a peer that died, unless
+   *     {@link PostOptions#stopOnError()}. Upstream's error comes after the results of what it
+   *     sent. Cancel gives elements that were not accepted to {@code doOnDiscard}, cancels
+   *     unmatched receives natively; other posted operations run out silently, and messages that
+   *     they bring go to {@code doOnDiscard}
    */
   <T> Flux<SendResult<T>> post(
       Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions options);
 
   /**
-   * Matched send.
+   * Matched send: {@link #post(Op)} of {@link Op#send}. It needs credit of the destination's
+   * matching engine, and waits for it.
    *
    * @param rank destination
    * @param tag 0 to {@link Op#MAX_TAG}
    * @param payload what to send
-   * @return completes when the payload is out of the sender's hands
+   * @return posts at first request; completes on loop 0 when the payload is out of the sender's
+   *     hands, which does not say that it was received; cancel removes it if it was not yet
+   *     accepted. Fails, and uses the payload, as {@link #post(Op)}
    */
   Mono<Void> send(int rank, long tag, Payload payload);
 
@@ -237,17 +255,20 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    *
    * @param rank source, or {@link Op#ANY_SOURCE}
    * @param tag tag, or {@link Op#ANY_TAG}
-   * @return emits the message; cancel cancels the unmatched receive
+   * @return as {@link #receive(int, long, int)}
    */
   Mono<Message> receive(int rank, long tag);
 
   /**
-   * Matched receive.
+   * Matched receive. Each subscription is one, and waits until a message matches it: from any
+   * source it does not end when a peer does.
    *
    * @param rank source, or {@link Op#ANY_SOURCE}
    * @param tag tag, or {@link Op#ANY_TAG}
    * @param maxBytes longest message; a longer one ends in {@link io.lci.error.TruncatedException}
-   * @return emits the message; cancel cancels the unmatched receive
+   * @return posts at first request; emits the message, a copy, on loop 0; cancel takes the
+   *     unmatched receive back, and a message that matched meanwhile goes to {@code doOnDiscard}.
+   *     Fails as {@link #post(Op)}
    */
   Mono<Message> receive(int rank, long tag, int maxBytes);
 
@@ -358,7 +379,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    *
    * @param mine a region of this rank
    * @return emits the regions by rank, this rank's own included, on loop 0; whoever gets them
-   *     disposes of them; else as {@link #exchange(byte[])}
+   *     disposes of them; fails with {@link io.lci.error.MemoryClosedException} if one has ended;
+   *     else as {@link #exchange(byte[])}
    */
   Mono<List<RemoteMemory>> exchange(MemoryRegion mine);
 
@@ -395,8 +417,9 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * already happened.
    *
    * @return signals on loop 0; at most two events per peer; unbounded buffering is bounded by that;
-   *     completes at close, which does not wait for demand: events that were not requested until
-   *     then are not told
+   *     cancel detaches; completes at close, which does not wait for demand: events that were not
+   *     requested until then are not told. Who subscribes after that gets {@link
+   *     io.lci.error.LciClosedException}
    */
   Flux<PeerEvent> peerEvents();
 
@@ -417,8 +440,9 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   /**
    * Says when the runtime is closed.
    *
-   * @return completes when it is; fails if closing failed. Signals on the thread that finished
-   *     closing
+   * @return completes when it is; fails with what a loop failed with, or {@link LciException} if
+   *     closing failed. Signals on the thread that finished closing, or on the subscriber's if that
+   *     was before. Needs no demand; cancel detaches
    */
   Mono<Void> onClose();
 
@@ -431,7 +455,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * @param limit time for the graceful part; zero means abortive
    * @return starts closing at the first subscription of any; completes when every loop has ended,
    *     which user code that holds a loop delays, and so does whoever does not drive an invoker's;
-   *     fails with what a loop failed with
+   *     else as {@link #onClose()}: closing goes on after a cancel
    */
   Mono<Void> disposeGracefully(Duration limit);
 

@@ -112,7 +112,9 @@ public interface Inbox extends Disposable {
   /**
    * Says when the port is closed.
    *
-   * @return completes on the home loop when it is; fails if it could not be opened
+   * @return completes on the home loop when it is, or at once on the subscriber's thread if it was
+   *     before; fails with {@link io.lci.error.LciException} if it could not be opened. Needs no
+   *     demand; cancel detaches
    */
   Mono<Void> onClose();
 

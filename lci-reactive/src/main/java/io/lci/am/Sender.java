@@ -11,6 +11,12 @@ import reactor.core.publisher.Mono;
  * and each subscription sends anew. A receiver without room is no error: the element waits in the
  * window, and when the window is full upstream is not asked for more.
  *
+ * <p>Signals come on the home loop, or where {@link SenderOptions#signalOn()} says. A message fails
+ * with {@link io.lci.error.PeerFailedException}, {@link io.lci.error.PeerLeftException}, {@link
+ * io.lci.error.PortClosedException}, {@link io.lci.error.PortMismatchException}, {@link
+ * io.lci.error.ResourceExhaustedException}, {@link io.lci.error.LciClosedException}, and with
+ * {@link io.lci.error.DeadlineExceededException} when it misses {@link SenderOptions#deadline()}.
+ *
  * @since 0.1
  */
 public interface Sender {
@@ -21,10 +27,10 @@ public interface Sender {
    * Sends one message. For many, {@link #sendAll} is several times cheaper.
    *
    * @param rank destination
-   * @param payload what to send
-   * @return posts at first request; completes on the home loop when the payload is out of the
-   *     caller's hands; cancel removes it if it was not yet accepted. Fails with {@link
-   *     io.lci.error.DeadlineExceededException} when it misses {@link SenderOptions#deadline()}
+   * @param payload what to send; read at each attempt, and not after it was accepted, but an {@link
+   *     io.lci.rma.LciBuffer}, or a list of them, above 192 bytes is referred to until the end
+   * @return posts at first request; completes when the payload is out of the caller's hands; cancel
+   *     removes it if it was not yet accepted, else it goes out silently
    */
   Mono<Void> send(int rank, Payload payload);
 
@@ -36,7 +42,8 @@ public interface Sender {
    *     thread, requested on the home loop
    * @param encoder writes an element; see its rules
    * @param <T> type of element
-   * @return completes when the last element was accepted; fails with the first failed element's
+   * @return any demand starts it; upstream is asked for what the window has free, whatever the
+   *     demand. Completes when the last element was accepted; fails with the first failed element's
    *     error, after cancelling upstream and with the accepted elements running out. Upstream's
    *     error comes after what was accepted before it. Cancel gives parked elements to {@code
    *     doOnDiscard}, posted ones run out
@@ -54,8 +61,10 @@ public interface Sender {
    * @param <T> type of element
    * @return one result per element, in the order in which they end, as far as requested: one that
    *     fits a packet when it is accepted, another when its memory is free again. Unreported
-   *     results occupy the window. Failure is data ({@link SendResult#error()}) unless {@link
-   *     SenderOptions#stopOnError()}
+   *     results occupy the window, so upstream stops too. Failure is data ({@link
+   *     SendResult#error()}) unless {@link SenderOptions#stopOnError()}: then the first one comes
+   *     after the results of what was accepted before it. Upstream's error comes after the results
+   *     of what it sent. Cancel as of {@link #sendAll}
    */
   <T> Flux<SendResult<T>> route(
       Publisher<T> items, ToIntFunction<? super T> rank, Encoder<? super T> encoder);

@@ -82,8 +82,10 @@ public interface CompletionGraph extends Disposable {
    *
    * @return starts at the first request, once per subscription; emits the results on loop 0. Fails
    *     with {@link IllegalStateException} while another run is under way, with what a function or
-   *     its Mono failed with, with the error of an operation. Cancel ends the run: nodes that have
-   *     not begun are skipped; the graph may be run again when what was under way has ended
+   *     its Mono failed with, with the error of an operation, with {@link
+   *     io.lci.error.LciClosedException} when it is disposed or the runtime closes. Cancel ends the
+   *     run: nodes that have not begun are skipped, unmatched receives and Monos of nodes are
+   *     cancelled; the graph may be run again when what was under way has ended
    */
   Mono<GraphResult> run();
 

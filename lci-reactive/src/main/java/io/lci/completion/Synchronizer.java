@@ -23,7 +23,7 @@ public interface Synchronizer extends CompletionTarget, Disposable {
    *
    * @return emits the firing's completions in order of arrival; fails with {@link
    *     IllegalStateException} if another waiter is there, with {@link
-   *     io.lci.error.LciClosedException} when it is disposed
+   *     io.lci.error.LciClosedException} when it is disposed or the runtime closes
    */
   Mono<List<Completion>> next();
 

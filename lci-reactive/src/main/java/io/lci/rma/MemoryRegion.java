@@ -47,7 +47,8 @@ public interface MemoryRegion extends Disposable {
    * last operation, subscribe behind it: {@code operations.then(region.disposeLater())}, and behind
    * a barrier or message that tells of those of peers.
    *
-   * @return completes on the subscriber's thread
+   * @return completes on the subscriber's thread, or fails as {@link #dispose()}; it needs no
+   *     demand, and cancel comes too late
    */
   Mono<Void> disposeLater();
 }

@@ -14,9 +14,16 @@ import reactor.core.publisher.Mono;
  * IndexOutOfBoundsException}. Every Mono is cold: each subscription is one operation, posted at its
  * first request, signalled on loop 0; for other loops, deadlines and targets use {@link
  * io.lci.Op#put} and {@link io.lci.Op#get} with {@link io.lci.LciRuntime#post(io.lci.Op)}. Cancel
- * lets what was posted run out silently. Errors: {@link io.lci.error.MemoryClosedException} when
- * the owner ended the region or this was disposed, {@link io.lci.error.PeerFailedException}, {@link
- * io.lci.error.PeerLeftException}.
+ * removes what was not yet accepted, and lets what was posted run out silently. Errors: {@link
+ * io.lci.error.MemoryClosedException} when the owner ended the region or this was disposed, {@link
+ * io.lci.error.PeerFailedException}, {@link io.lci.error.PeerLeftException}, {@link
+ * io.lci.error.ResourceExhaustedException}, {@link io.lci.error.LciClosedException}; with a signal
+ * {@link io.lci.error.PortClosedException}, too.
+ *
+ * <p>A buffer of the caller is in use until the Mono has ended: what a get reads into, and a
+ * payload above 192 bytes that is an {@link LciBuffer} or a list of them. After a cancel it stays
+ * in use as long as the operation, and nobody hears when that ends: leave it to the garbage
+ * collector.
  *
  * @since 0.1
  */
@@ -62,7 +69,7 @@ public interface RemoteMemory extends Disposable {
    * Reads into a buffer of the caller, without a copy.
    *
    * @param offset where in the region
-   * @param target filled from its start to its end
+   * @param target filled from its start to its end; after a cancel it may still be written
    * @return completes when the data is in the buffer
    */
   Mono<Void> get(long offset, LciBuffer target);
@@ -72,7 +79,7 @@ public interface RemoteMemory extends Disposable {
    *
    * @param offset where in the region
    * @param length bytes
-   * @return emits the bytes
+   * @return emits the bytes, a copy
    */
   Mono<byte[]> get(long offset, int length);
 
@@ -80,8 +87,8 @@ public interface RemoteMemory extends Disposable {
    * Reads into a buffer, then signals a port of the owner that its memory was read.
    *
    * @param offset where in the region
-   * @param target filled from its start to its end
-   * @param port port of the owner
+   * @param target filled from its start to its end; after a cancel it may still be written
+   * @param port port of the owner; without credit there the operation waits and nothing is read
    * @param tag 0 to {@link io.lci.Op#MAX_SIGNAL_TAG}
    * @return completes when the data is in the buffer and the signal on its way
    */

@@ -71,7 +71,8 @@ public interface Rpc {
    * @param function its name
    * @param request the payload
    * @param options deadline
-   * @return the answers
+   * @return the answers, asked for as they are requested, at most {@value
+   *     io.lci.stream.StreamLimits#WINDOW} ahead; cancel reaches the handler
    */
   Flux<Message> requestStream(int rank, String function, Payload request, CallOptions options);
 

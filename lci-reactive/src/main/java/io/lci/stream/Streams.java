@@ -63,11 +63,11 @@ public interface Streams {
    * @param codec decodes on loop 0; an exception cancels the stream and ends the subscription
    * @param options how long to wait for the name
    * @param <T> type of item
-   * @return asks at the first request; signals on loop 0; completes and fails with the published
-   *     Flux ({@link io.lci.error.RemoteException}), or with {@link
-   *     io.lci.error.NoSuchStreamException}, {@link io.lci.error.PeerFailedException}, {@link
-   *     io.lci.error.PeerLeftException}, {@link io.lci.error.ResourceExhaustedException} at one of
-   *     the {@link StreamLimits}, {@link io.lci.error.ProtocolException}, {@link
+   * @return asks at the first request; signals on loop 0; cancel reaches the published Flux;
+   *     completes and fails with the published Flux ({@link io.lci.error.RemoteException}), or with
+   *     {@link io.lci.error.NoSuchStreamException}, {@link io.lci.error.PeerFailedException},
+   *     {@link io.lci.error.PeerLeftException}, {@link io.lci.error.ResourceExhaustedException} at
+   *     one of the {@link StreamLimits}, {@link io.lci.error.ProtocolException}, {@link
    *     io.lci.error.LciClosedException}. Items that were sent before the end are delivered before
    *     it
    */
