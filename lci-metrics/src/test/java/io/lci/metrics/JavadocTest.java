@@ -68,7 +68,7 @@ class JavadocTest {
         .toList();
   }
 
-  private static List<Path> sources(String module) {
+  static List<Path> sources(String module) {
     Path home = Path.of(System.getProperty("lci.native.source")).getParent();
     try (Stream<Path> files = Files.walk(home.resolve(module).resolve("src/main/java"))) {
       return files.filter(file -> file.toString().endsWith(".java")).toList();
