@@ -192,6 +192,7 @@ class BlockHoundTest {
             "route", BlockHoundTest::route,
             "bulk post", BlockHoundTest::bulkPost);
     return works.entrySet().stream()
+        .sorted(Map.Entry.comparingByKey())
         .flatMap(
             work ->
                 Stream.of(false, true)
