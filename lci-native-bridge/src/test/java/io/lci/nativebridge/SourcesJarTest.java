@@ -30,7 +30,10 @@ class SourcesJarTest {
     assumeTrue(isPacked, "the classes under test are not in a jar");
     Set<String> classes = entries(jar, ".class");
     classes.removeIf(name -> name.contains("$"));
-    assertThat(classes).anyMatch(name -> name.startsWith("META-INF/versions/22/"));
+    if ("ffm".equals(System.getProperty("lci.test.calls"))) { // else perhaps built without them
+      assertThat(classes).anyMatch(name -> name.startsWith("META-INF/versions/22/"));
+    }
+    assertThat(classes).isNotEmpty();
     Path sources =
         jar.resolveSibling(jar.getFileName().toString().replaceAll("\\.jar$", "-sources.jar"));
     assertThat(entries(sources, ".java")).containsAll(classes);
