@@ -146,7 +146,7 @@ test_kill_under_load() {
   echo "seed $seed; replay with LCI_KILL_SEED=$seed"
   for ((round = 0; round < kills; round++)); do
     kill_under_load $((RANDOM % RANKS)) $((RANDOM * keys * 3 / 4 / 32768))
-    progress "$((round + 1)) of $kills kills with seed $seed"
+    ((kills == 1)) || progress "$((round + 1)) of $kills kills with seed $seed"
   done
 }
 
