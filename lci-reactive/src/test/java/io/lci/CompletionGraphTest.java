@@ -29,6 +29,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -271,6 +273,33 @@ class CompletionGraphTest {
       second.dispose();
       graph.dispose();
       StepVerifier.create(graph.run()).expectError(LciClosedException.class).verify(LIMIT);
+    }
+  }
+
+  @ParameterizedTest(name = "with a receive {0}")
+  @ValueSource(booleans = {false, true})
+  void disposeEndsTheRunUnderWayAndItsSubscriberIsTold(boolean receives) {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      Sinks.Empty<Void> waits = Sinks.empty();
+      Sinks.Empty<Void> cancelled = Sinks.empty();
+      CompletionGraph.Builder builder = job.rank(0).graph();
+      Node<Integer> never =
+          builder.mono(
+              r ->
+                  Mono.<Integer>never()
+                      .doOnSubscribe(s -> waits.tryEmitEmpty())
+                      .doOnCancel(cancelled::tryEmitEmpty));
+      builder.before(never, builder.call(r -> 1));
+      if (receives) {
+        builder.op(Op.receive(0, 95, 8));
+      }
+      CompletionGraph graph = builder.build();
+      StepVerifier.create(graph.run())
+          .then(() -> waits.asMono().block(LIMIT))
+          .then(graph::dispose)
+          .expectError(LciClosedException.class)
+          .verify(LIMIT);
+      cancelled.asMono().block(LIMIT);
     }
   }
 

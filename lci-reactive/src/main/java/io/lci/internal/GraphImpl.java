@@ -232,7 +232,7 @@ final class GraphImpl implements CompletionGraph {
             if (run == null) {
               free();
             } else {
-              cancel(run);
+              run.graphIsGone(gone());
             }
           });
     }

@@ -24,6 +24,9 @@ final class GraphRun extends LoopSubscription<GraphResult> {
   private boolean ended;
   private @Nullable Throwable failure;
 
+  /** Its graph was disposed of meanwhile. */
+  private @Nullable RuntimeException gone;
+
   /** What the first function that failed has thrown, and its node. */
   private @Nullable Throwable thrown;
 
@@ -48,7 +51,7 @@ final class GraphRun extends LoopSubscription<GraphResult> {
       return;
     }
     for (Due next = due.poll(); next != null; next = due.poll()) {
-      if (isOver() || thrown != null) {
+      if (isOver() || thrown != null || gone != null) {
         GraphPost.failed(loop, this, number(next.node), next.context);
       } else {
         run(next.node, next.context);
@@ -138,13 +141,26 @@ final class GraphRun extends LoopSubscription<GraphResult> {
   /** The GRAPH record. {@code reason} is what the core says; a function's own failure says more. */
   void end(int failedNode, @Nullable RuntimeException reason) {
     failure = reason != null && thrown != null && failedNode == thrownBy ? thrown : reason;
+    if (failure != null && gone != null) {
+      failure = gone;
+    }
     ended = true;
     schedule();
+  }
+
+  /** The graph was disposed of: as by a cancel, but the subscriber is told. */
+  void graphIsGone(RuntimeException reason) {
+    gone = reason;
+    stop();
   }
 
   @Override
   void onCancel() {
     loop.deactivate(this);
+    stop();
+  }
+
+  private void stop() {
     for (HostCall<?> call : Set.copyOf(calls)) {
       call.dispose();
       GraphPost.failed(loop, this, number(call.node), call.context);
