@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.am.Payload;
+import io.lci.error.MemoryClosedException;
 import io.lci.error.PeerLeftException;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
@@ -73,6 +74,22 @@ class ExchangeTest {
     TestSubscriber<byte[][]> leaver = TestSubscriber.builder().initialRequest(0).build();
     lci.exchange(new byte[] {1}).subscribe(leaver);
     leaver.cancel();
+  }
+
+  @Test
+  void aRegionThatHasEndedFailsTheExchange() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      MemoryRegion ended = job.rank(1).allocate(64);
+      ended.dispose();
+      MemoryRegion living = job.rank(0).allocate(64);
+      List<Throwable> errors =
+          Flux.just(job.rank(0).exchange(living), job.rank(1).exchange(ended))
+              .flatMap(
+                  all -> all.<Throwable>map(l -> new AssertionError(l)).onErrorResume(Mono::just))
+              .collectList()
+              .block(LIMIT);
+      assertThat(errors).hasSize(2).allMatch(MemoryClosedException.class::isInstance);
+    }
   }
 
   @Test

@@ -9,9 +9,9 @@ import io.lci.matching.EngineOptions;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
@@ -53,12 +53,21 @@ final class Exchange {
 
   /** Handles of memory, which is opened. */
   Mono<List<RemoteMemory>> of(MemoryRegion mine) {
-    return of(mine.handle())
-        .map(
-            handles ->
-                IntStream.range(0, runtime.size())
-                    .mapToObj(owner -> runtime.remote(owner, handles[owner]))
-                    .toList());
+    return of(mine.handle()).map(this::open);
+  }
+
+  /** All of them, or none. */
+  private List<RemoteMemory> open(byte[][] handles) {
+    List<RemoteMemory> regions = new ArrayList<>();
+    try {
+      for (int owner = 0; owner < handles.length; owner++) {
+        regions.add(runtime.remote(owner, handles[owner]));
+      }
+      return Collections.unmodifiableList(regions);
+    } catch (RuntimeException e) {
+      regions.forEach(RemoteMemory::dispose);
+      throw e;
+    }
   }
 
   private Mono<byte[][]> begin(byte[] mine, long number) {
