@@ -144,8 +144,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * Opens a port on this rank, or returns the inbox that is already open for it.
    *
    * @param port number and name, the same on every rank
-   * @return the inbox, on loop 0, with room for {@value InboxOptions#DEFAULT_MESSAGES} messages and
-   *     8 MiB; peers hold no credit before this
+   * @return the inbox; if this opens it, on loop 0, with room for {@value
+   *     InboxOptions#DEFAULT_MESSAGES} messages and 8 MiB; peers hold no credit before this
    */
   Inbox inbox(Port port);
 
@@ -196,6 +196,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    *     io.lci.error.PortClosedException}, {@link io.lci.error.PortMismatchException}, {@link
    *     io.lci.error.MemoryClosedException}, {@link io.lci.error.TruncatedException}, {@link
    *     io.lci.error.ResourceExhaustedException}, {@link io.lci.error.DeadlineExceededException},
+   *     {@link io.lci.error.OperationCancelledException} (a receive whose engine was disposed of),
    *     {@link io.lci.error.LciClosedException}
    */
   Mono<Completion> post(Op op);

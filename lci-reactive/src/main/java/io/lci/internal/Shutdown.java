@@ -8,7 +8,6 @@ import io.lci.error.LciException.Detail;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
@@ -112,8 +111,8 @@ final class Shutdown {
     try {
       limits.add(
           clock.schedule(() -> by(System.nanoTime()), Nanos.of(limit), TimeUnit.NANOSECONDS));
-    } catch (RejectedExecutionException disposed) {
-      LOG.debug("only real time ends the graceful part of the close", disposed);
+    } catch (RuntimeException refused) { // a program's own scheduler, or one that was disposed of
+      LOG.debug("only real time ends the graceful part of the close", refused);
     }
   }
 

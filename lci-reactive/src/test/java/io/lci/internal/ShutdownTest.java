@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.scheduler.Scheduler;
 import reactor.test.StepVerifier;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -64,6 +65,49 @@ class ShutdownTest {
     assertThatThrownBy(runtime::close).isSameAs(BROKEN);
     assertThat(runtime.isDisposed()).isTrue();
     assertThat(core.closes).as("the core is closed all the same").isEqualTo(1);
+  }
+
+  /** A program's own timer that keeps its one task, or takes none. */
+  private record Keeping(Disposable task, boolean takes) implements Scheduler {
+    @Override
+    public Disposable schedule(Runnable run) {
+      throw BROKEN;
+    }
+
+    @Override
+    public Disposable schedule(Runnable run, long delay, TimeUnit unit) {
+      if (!takes) {
+        throw BROKEN;
+      }
+      return task;
+    }
+
+    @Override
+    public Worker createWorker() {
+      throw BROKEN;
+    }
+  }
+
+  private static Shutdown withTimer(Scheduler timer) {
+    return new Shutdown(List.of(), true, timer, left -> null, () -> {});
+  }
+
+  @Test
+  void theLimitIsTakenFromTheTimerAtTheEnd() {
+    Disposable task = Disposables.single();
+    Shutdown shutdown = withTimer(new Keeping(task, true));
+    shutdown.start(LIMIT);
+    assertThat(task.isDisposed()).isFalse();
+    shutdown.loopEnded();
+    assertThat(task.isDisposed()).isTrue();
+  }
+
+  @Test
+  void aTimerThatTakesNothingLeavesRealTime() {
+    Shutdown shutdown = withTimer(new Keeping(Disposables.disposed(), false));
+    shutdown.start(LIMIT);
+    shutdown.loopEnded();
+    assertThat(shutdown.isOver()).isTrue();
   }
 
   @Test
