@@ -17,6 +17,7 @@ readonly RANKS=3
 # start: three ranks by the page's command, but on free ports; their addresses come into url[].
 start() {
   local words
+  rm -f "$dir/out" "$dir/err"
   read -r -a words <<< "$(page_commands "$page" | sed 1q)"
   equal "${words[*]:0:2}" './lci run' "the first command of the page"
   contains "${words[*]}" "-n $RANKS kv-service"
@@ -33,7 +34,7 @@ start() {
 
 serve_all() {
   ! is_gone "$launcher" || fail "it ended: $(tail -n 5 "$dir/err")"
-  [[ $(grep -c ' serves http://' "$dir/out") == "$RANKS" ]]
+  [[ -f $dir/out && $(grep -c ' serves http://' "$dir/out") == "$RANKS" ]]
 }
 
 # stop: an orderly end of all.
