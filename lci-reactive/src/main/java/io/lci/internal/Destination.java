@@ -109,6 +109,12 @@ final class Destination {
   /** Refused in the current batch. */
   boolean refused;
 
+  /**
+   * One that was refused in the current batch and still waits has said what for. Else that was one
+   * which is gone, or another destination with the same order in the core, and nobody will tell.
+   */
+  boolean reasoned;
+
   /** When it last accepted something while operations waited, for the stall warning. */
   long progressNanos;
 

@@ -241,7 +241,10 @@ final class Outbox {
     }
     int packet = out.form() == Codes.FLAG_PACKET ? out.packet() : Packets.NONE;
     int index = batch.add(owner, item, destination, used, node, slot, packet);
-    destination.inBatch = true;
+    if (!destination.inBatch) {
+      destination.inBatch = true;
+      destination.reasoned = false;
+    }
     used += out.finish(destination, context);
     if (OperationTimes.isTimed(++posts)) {
       times.written(index, owner.kind(), device(destination));
@@ -354,6 +357,9 @@ final class Outbox {
     destination.lastKept = ParkedTable.NONE;
     if (destination.refused) {
       destination.quantum = Math.min(QUANTUM, Math.max(LEAST_QUANTUM, 2 * destination.accepted));
+      if (destination.count > 0 && !destination.reasoned) {
+        waiting.awaitTurn(destination);
+      }
     } else {
       destination.quantum = QUANTUM;
       if (destination.count > 0) {

@@ -66,6 +66,7 @@ final class WaitQueues {
    */
   void awaitOwn(Destination destination, int code) {
     destination.reason = code;
+    destination.reasoned = true;
     if (code == Codes.RETRY_NOPACKET) {
       wait(destination, Wait.PACKET, forPacket);
     } else {
@@ -82,6 +83,7 @@ final class WaitQueues {
       return;
     }
     destination.reason = code;
+    destination.reasoned = true;
     switch (code) {
       case Codes.RETRY_NOCREDIT, Codes.RETRY_BACKLOG -> {
         destination.wait = Wait.GRANT;
@@ -91,6 +93,11 @@ final class WaitQueues {
       case Codes.RETRY_PENDING -> wait(destination, Wait.COMPLETION, forCompletion);
       default -> wait(destination, Wait.TURN, forTurn);
     }
+  }
+
+  /** Refused, and nothing that waits knows why: the next turn asks. */
+  void awaitTurn(Destination destination) {
+    wait(destination, Wait.TURN, forTurn);
   }
 
   private static void wait(Destination destination, Wait kind, ArrayDeque<Destination> queue) {

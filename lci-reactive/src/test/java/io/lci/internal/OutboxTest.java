@@ -318,6 +318,47 @@ class OutboxTest {
     assertThat(runtime.loop(0).outbox().parkedCount()).isZero();
   }
 
+  /** The reason was that of one which is gone: nobody would say when the next may go. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2})
+  void whatIsRefusedForTheOrderAloneIsTriedAgain(int granted) {
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    turns(1);
+    Disposable first = post(1, 0);
+    post(1, 1);
+    turns(3);
+    core.script =
+        submitted -> {
+          if (submitted.first() == 0) {
+            first.dispose(); // while the core looks at it
+            return Codes.RETRY_NOMEM;
+          }
+          return Codes.RETRY_ORDER;
+        };
+    core.writable(1, PORT.number(), granted);
+    turns(2);
+    assertThat(first.isDisposed()).isTrue();
+    core.script = submitted -> Codes.DONE;
+    core.generation++;
+    turns(10);
+    assertThat(accepted).containsExactly(1);
+    assertThat(runtime.loop(0).outbox().parkedCount()).isZero();
+  }
+
+  /** To the core a reply and a message have one order, here they wait apart. */
+  @Test
+  void whatWasRefusedBehindAReplyIsTriedAgain() {
+    core.script = submitted -> Codes.RETRY_NOCREDIT;
+    turns(1);
+    post(1, 0);
+    turns(3);
+    int[] asked = new int[1];
+    core.script = submitted -> asked[0]++ == 0 ? Codes.RETRY_ORDER : Codes.DONE;
+    core.writable(1, PORT.number(), 1);
+    turns(10);
+    assertThat(accepted).containsExactly(0);
+  }
+
   /** A loop that has no slot for it has written it already, and it waits on. */
   @Test
   void whatFoundNoSlotIsUnlinkedToo() {
