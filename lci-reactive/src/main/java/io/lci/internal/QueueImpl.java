@@ -27,6 +27,11 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   /** Statuses popped by one call. */
   private static final int BATCH = 32;
 
+  /**
+   * Most that one drain hands on: another loop may fill the queue as fast as this one empties it.
+   */
+  private static final int TURN_BUDGET = 1024;
+
   private static final int STATUS_SLOTS = Layout.STATUS_SIZE / Long.BYTES;
 
   /** In the place of the queue's id in a status: the number of a message kept here. */
@@ -207,7 +212,11 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
         activated = true;
         loop.activate(this);
       }
-      while (demand > 0 && !isOver()) {
+      for (int left = TURN_BUDGET; demand > 0 && !isOver(); left--) {
+        if (left == 0) {
+          nudge.give(); // the rest in the next turn
+          return;
+        }
         Completion next = take(demand);
         if (next == null) {
           return;

@@ -64,6 +64,30 @@ class NudgeTest {
     patient.cancel();
   }
 
+  /** Other loops may fill it as fast as its home empties it. */
+  @Test
+  void aQueueThatIsNeverEmptyLeavesItsLoopToOthers() {
+    QueueImpl queue = (QueueImpl) operations.runtime.queue(QueueOptions.defaults());
+    int most = 100_000;
+    long[] seen = new long[2];
+    operations.turns(1);
+    operations.core.signal(queue, 2L * most);
+    queue
+        .completions()
+        .take(most)
+        .subscribe(
+            value -> {
+              if (seen[0]++ == 0) {
+                loop.execute(() -> seen[1] = seen[0]);
+              }
+            });
+    for (int turn = 0; turn < most && seen[0] < most; turn++) {
+      operations.turns(1);
+    }
+    assertThat(seen[0]).isEqualTo(most);
+    assertThat(seen[1]).as("when a task had its turn").isBetween(1L, 10_000L);
+  }
+
   @Test
   void soDoesWhoWaitsForACounter() throws InterruptedException {
     Counter counter = operations.runtime.counter();
