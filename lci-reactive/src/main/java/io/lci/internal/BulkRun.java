@@ -276,7 +276,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
         item = source.poll();
       } catch (Throwable e) {
         Exceptions.throwIfJvmFatal(e);
-        source.cancel(); // it does not know that it is over
+        cancelUpstream(); // it does not know that it is over
         upstreamError = e;
         upstreamDone = true;
         return;
@@ -302,7 +302,13 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
     if (free > 0 && !upstreamDone && !isOver() && free >= Math.max(1, window >> 2)) {
       outstanding += free;
       requested += free;
-      Objects.requireNonNull(upstream).request(free);
+      try {
+        Objects.requireNonNull(upstream).request(free);
+      } catch (Throwable e) { // a source must not; whoever waits for its items is to hear of it
+        Exceptions.throwIfJvmFatal(e);
+        cancelUpstream();
+        onError(e);
+      }
     }
   }
 
@@ -435,7 +441,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   private void cancelUpstream() {
     if (!upstreamCancelled) {
       upstreamCancelled = true;
-      Objects.requireNonNull(upstream).cancel();
+      loop.guarded(Objects.requireNonNull(upstream)::cancel);
     }
   }
 

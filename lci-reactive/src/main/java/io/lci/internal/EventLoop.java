@@ -81,7 +81,7 @@ final class EventLoop implements LciLoop {
   private long turns;
   private final LoopTime time = new LoopTime();
   private long enters;
-  private long uncaughtErrors;
+  private final AtomicLong uncaughtErrors = new AtomicLong(); // any thread
   private final AtomicLong blocked = new AtomicLong(); // by the watchdog
 
   EventLoop(RuntimeImpl runtime, int index, Lane lane) {
@@ -91,7 +91,7 @@ final class EventLoop implements LciLoop {
     this.outbox = new Outbox(this, lane, runtime);
     this.dispatcher = new Dispatcher(this, lane);
     this.tasks = new TaskQueue(lane, this::uncaught);
-    this.end = new LoopEnd(this, tasks, timers, onThrown);
+    this.end = new LoopEnd(this, tasks, timers);
     this.relay = new Relay(this, lane);
     this.poster = new PosterImpl(this, runtime.posting);
     LciOptions options = runtime.options();
@@ -321,7 +321,7 @@ final class EventLoop implements LciLoop {
         new NativeCancel(this, context, receive)); // the outbox may be settling a batch just now
   }
 
-  /** User code threw where nobody can be told: logged and counted. */
+  /** User code threw where nobody can be told: logged and counted. Any thread. */
   void uncaught(Throwable error) {
     countUncaught();
     Thrown.log(error, e -> LOG.error("{}: uncaught in user code or native call", this, e));
@@ -329,7 +329,7 @@ final class EventLoop implements LciLoop {
 
   /** The same, where it was logged. */
   void countUncaught() {
-    uncaughtErrors++;
+    uncaughtErrors.incrementAndGet();
   }
 
   /** As {@link #uncaught}; what is fatal to the JVM ends the loop, unless it is ending already. */
@@ -338,6 +338,15 @@ final class EventLoop implements LciLoop {
       Exceptions.throwIfJvmFatal(error);
     }
     uncaught(error);
+  }
+
+  /** Runs what may throw by a user's fault; what follows goes on. Any thread. */
+  void guarded(Runnable step) {
+    try {
+      step.run();
+    } catch (Throwable e) {
+      thrown(e);
+    }
   }
 
   // The turn
@@ -478,7 +487,7 @@ final class EventLoop implements LciLoop {
     into.merge("loop_leased_without_copy", leases.withoutCopy, Long::sum);
     outbox.retries.count(into);
     time.count(into);
-    into.merge("loop_uncaught", uncaughtErrors, Long::sum);
+    into.merge("loop_uncaught", uncaughtErrors.get(), Long::sum);
     into.merge("loop_late_wakes", tasks.hasEnded() ? 0L : lane.lateWakes(), Long::sum);
   }
 }

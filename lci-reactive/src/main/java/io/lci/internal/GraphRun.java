@@ -162,7 +162,7 @@ final class GraphRun extends LoopSubscription<GraphResult> {
 
   private void stop() {
     for (HostCall<?> call : Set.copyOf(calls)) {
-      call.dispose();
+      loop.guarded(call::dispose);
       GraphPost.failed(loop, this, number(call.node), call.context);
     }
     calls.clear();

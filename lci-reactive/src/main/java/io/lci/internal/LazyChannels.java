@@ -69,11 +69,7 @@ final class LazyChannels {
 
       @Override
       public void countUncaught() {
-        if (loop.inLoop()) {
-          loop.countUncaught();
-        } else {
-          loop.execute(loop::countUncaught);
-        }
+        loop.countUncaught();
       }
 
       @Override

@@ -7,7 +7,6 @@ import io.lci.nativebridge.Codes;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Consumer;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,7 +27,6 @@ final class LoopEnd {
   private final EventLoop loop;
   private final TaskQueue tasks;
   private final Timers timers;
-  private final Consumer<Throwable> onThrown;
   private final Set<LoopSubscription<?>> active = new LinkedHashSet<>();
   private int graphRuns;
   private boolean closing;
@@ -38,11 +36,10 @@ final class LoopEnd {
   /** What is waited for when nothing else is under way. */
   private @Nullable Behind behind;
 
-  LoopEnd(EventLoop loop, TaskQueue tasks, Timers timers, Consumer<Throwable> onThrown) {
+  LoopEnd(EventLoop loop, TaskQueue tasks, Timers timers) {
     this.loop = loop;
     this.tasks = tasks;
     this.timers = timers;
-    this.onThrown = onThrown;
   }
 
   // What is told, or waited for
@@ -77,7 +74,7 @@ final class LoopEnd {
     if (!closing) {
       closing = true;
       for (LoopSubscription<?> subscription : List.copyOf(active)) {
-        guarded(subscription::onClosing); // user code in there may end others
+        loop.guarded(subscription::onClosing); // user code in there may end others
       }
     }
   }
@@ -152,20 +149,20 @@ final class LoopEnd {
     finishing = true;
     Outbox outbox = loop.outbox();
     RuntimeException reason = Errors.closed("runtime closed");
-    guarded(outbox::flush);
-    guarded(() -> outbox.failParked(Codes.ERR_CLOSED));
-    guarded(
+    loop.guarded(outbox::flush);
+    loop.guarded(() -> outbox.failParked(Codes.ERR_CLOSED));
+    loop.guarded(
         () -> outbox.slots.abandon(-1, owner -> Errors.closed("operation outstanding at close")));
-    guarded(() -> loop.dispatcher().closeInboxes(reason));
-    guarded(() -> loop.runtime().peers.loopEnding(loop));
+    loop.guarded(() -> loop.dispatcher().closeInboxes(reason));
+    loop.guarded(() -> loop.runtime().peers.loopEnding(loop));
     runWhatFollows(loop::runRound);
     tasks.end();
     runWhatFollows(loop::drainRound); // new operations fail at once now
-    guarded(loop.leases()::moveOut);
-    guarded(() -> loop.runtime().core.alone(loop.lane()::free));
-    guarded(tasks::reject);
+    loop.guarded(loop.leases()::moveOut);
+    loop.guarded(() -> loop.runtime().core.alone(loop.lane()::free));
+    loop.guarded(tasks::reject);
     for (Scheduled timer : timers.takeAll()) {
-      guarded(timer::rejected);
+      loop.guarded(timer::rejected);
     }
     loop.released();
     loop.runtime().shutdown.loopEnded();
@@ -182,15 +179,7 @@ final class LoopEnd {
   private int abortActive() {
     List<LoopSubscription<?>> ending = List.copyOf(active);
     active.clear();
-    ending.forEach(subscription -> guarded(subscription::onAbort));
+    ending.forEach(subscription -> loop.guarded(subscription::onAbort));
     return ending.size();
-  }
-
-  private void guarded(Runnable step) {
-    try {
-      step.run();
-    } catch (Throwable e) {
-      onThrown.accept(e);
-    }
   }
 }

@@ -64,6 +64,37 @@ class GraphFaultsTest {
     assertThat(errors).isEmpty();
   }
 
+  @Test
+  void aMonoThatThrowsWhenCancelledKeepsNoRun() {
+    operations.answer(Codes.DONE);
+    operations.turns(1);
+    CompletionGraph.Builder builder = operations.runtime.graph();
+    builder.mono(
+        results ->
+            Mono.create(
+                sink ->
+                    sink.onCancel(
+                        () -> {
+                          throw new IllegalStateException("cannot be closed");
+                        })));
+    CompletionGraph graph = builder.build();
+    Disposable run = graph.run().subscribe(result -> {}, errors::add);
+    operations.turns(2);
+    int id = operations.core.lastObject();
+    operations.core.graphFires(id, GraphNode.FIRST);
+    operations.turns(2);
+    run.dispose();
+    operations.turns(2);
+    assertThat(answers()).isEqualTo(1);
+    assertThat(operations.core.graphCancels).isEqualTo(1);
+    operations.core.graphEnds(id, Codes.ERR_CANCELLED);
+    operations.turns(2);
+    graph.run().subscribe(result -> {}, errors::add).dispose();
+    operations.turns(2);
+    assertThat(errors).isEmpty();
+    graph.dispose();
+  }
+
   /** Keeps its subscription, as an operator does that has not handed on the error yet. */
   private final class Late implements CoreSubscriber<GraphResult> {
     private Subscription subscription = Operators.cancelledSubscription();
