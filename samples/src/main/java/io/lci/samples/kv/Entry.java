@@ -16,9 +16,14 @@ import java.nio.charset.StandardCharsets;
 record Entry(String key, long version, byte[] value) {
   private static final int KEY_AT = Long.BYTES + Integer.BYTES;
 
-  /** Reads what {@link #payload()} wrote. */
+  /** Reads what {@link #payload()} wrote. Every byte of it may be anything. */
   static Entry of(MessageView message) {
-    byte[] key = new byte[message.getInt(Long.BYTES)];
+    int length = message.getInt(Long.BYTES);
+    if (length < 0 || length > message.size() - KEY_AT) { // it must not decide what is allocated
+      throw new IllegalArgumentException(
+          "a key of " + length + " bytes in a message of " + message.size());
+    }
+    byte[] key = new byte[length];
     message.getBytes(KEY_AT, key, 0, key.length);
     byte[] value = new byte[message.size() - KEY_AT - key.length];
     message.getBytes(KEY_AT + key.length, value, 0, value.length);

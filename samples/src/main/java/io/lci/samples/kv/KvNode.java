@@ -52,14 +52,14 @@ final class KvNode {
     return Mono.defer(
         () -> {
           KvTable mine = new KvTable(lci, placement);
-          serve(lci, mine);
+          serve(lci, placement, mine);
           return lci.exchange(mine.region())
               .map(tables -> new KvNode(lci, placement, mine, tables));
         });
   }
 
-  private static void serve(LciRuntime lci, KvTable mine) {
-    lci.rpc().serve(PUT, RpcHandler.response(request -> put(mine, request)));
+  private static void serve(LciRuntime lci, Placement placement, KvTable mine) {
+    lci.rpc().serve(PUT, RpcHandler.response(request -> put(placement, mine, request)));
     lci.rpc()
         .serve(
             REMOVE,
@@ -69,8 +69,8 @@ final class KvNode {
         .serve(SCAN, RpcHandler.stream(request -> mine.scan(request.utf8()).map(Entry::payload)));
   }
 
-  private static Mono<Payload> put(KvTable mine, Message request) {
-    Entry entry = Entry.of(request);
+  private static Mono<Payload> put(Placement placement, KvTable mine, Message request) {
+    Entry entry = placement.checked(Entry.of(request));
     return Mono.justOrEmpty(mine.put(entry.key(), entry.value())).map(Stored::payload);
   }
 

@@ -54,6 +54,17 @@ record Placement(int ranks, int slots, int slotBytes) {
     return slotBytes - Slot.HEADER - key.getBytes(StandardCharsets.UTF_8).length;
   }
 
+  /** An entry that a slot can hold, also from whoever did not ask {@link #maxValue} before. */
+  Entry checked(Entry entry) {
+    int room = maxValue(entry.key());
+    int key = slotBytes - Slot.HEADER - room;
+    if (key < 1 || key > MAX_KEY || entry.value().length > room) {
+      throw new IllegalArgumentException(
+          "no slot holds a key of " + key + " bytes with a value of " + entry.value().length);
+    }
+    return entry;
+  }
+
   /** FNV-1a, mixed once more so that both halves are good. */
   private static long hash(String key) {
     long hash = 0xCBF2_9CE4_8422_2325L;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.kv;
 
+import static java.nio.ByteOrder.LITTLE_ENDIAN;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,8 +9,11 @@ import static org.awaitility.Awaitility.await;
 
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
+import io.lci.am.Payload;
+import io.lci.error.RemoteException;
 import io.lci.samples.EachRank;
 import io.lci.stream.StreamLimits;
+import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -20,22 +24,27 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 import reactor.netty.DisposableServer;
 
 /** The beginning and the end of the service. */
+@ExtendWith(LciLeakCheck.class)
 class KvServiceTest {
   private static final Duration SOON = Duration.ofMillis(500);
   private static final int VALUE = 20 << 10;
@@ -44,6 +53,7 @@ class KvServiceTest {
   private final KvService service = new KvService();
   private LciTestJob job;
   private LciRuntime lci;
+  private KvNode node;
   private KvHttp http;
   private KvHttp impatient;
 
@@ -51,7 +61,7 @@ class KvServiceTest {
   void join() {
     job = LciTestJob.start(1);
     lci = job.rank(0);
-    KvNode node = EachRank.run(job, rank -> KvNode.join(rank, new Placement(1, 64, 512))).get(0);
+    node = EachRank.run(job, rank -> KvNode.join(rank, new Placement(1, 64, 512))).get(0);
     http = http(node);
     impatient = http(node, SOON);
   }
@@ -67,6 +77,27 @@ class KvServiceTest {
   @AfterEach
   void close() {
     job.close();
+  }
+
+  static Stream<Payload> nonsense() {
+    return Stream.of(
+        Payload.of(
+            ByteBuffer.allocate(12).order(LITTLE_ENDIAN).putInt(8, Integer.MAX_VALUE).array()),
+        Payload.of(ByteBuffer.allocate(12).order(LITTLE_ENDIAN).putInt(8, -1).array()),
+        Payload.of(ByteBuffer.allocate(12).order(LITTLE_ENDIAN).putInt(8, 1).array()),
+        Payload.empty(),
+        new Entry("", 0, new byte[8]).payload(),
+        new Entry("k".repeat(Placement.MAX_KEY + 1), 0, new byte[8]).payload(),
+        new Entry("key", 0, new byte[512]).payload());
+  }
+
+  @ParameterizedTest
+  @MethodSource("nonsense")
+  void whatAnotherRankMakesUpIsRefused(Payload request) {
+    node.put("key", new byte[] {1}).block(EachRank.LIMIT);
+    assertThatThrownBy(() -> lci.rpc().requestResponse(0, "kv.put", request).block(EachRank.LIMIT))
+        .isInstanceOf(RemoteException.class);
+    assertThat(node.get("key").block(EachRank.LIMIT).value()).containsExactly(1);
   }
 
   @Test
