@@ -12,7 +12,7 @@ set -euo pipefail
 readonly home=${LCI_HOME:?set by ./lci} jdk=${LCI_JDK:?set by ./lci} newer_jdk=${LCI_NEWER_JDK:?set by ./lci}
 readonly native=$home/lci-native-bridge/target/native
 readonly state=$home/.lci/bench cache=$home/.lci/cache
-readonly GROUPS_ALL='native resources boundary jvm kmer idle'
+readonly GROUPS_ALL='native resources jvm kmer'
 readonly NOT_OFFERED=3
 readonly PEER_TIMEOUT_S=120
 
@@ -241,7 +241,7 @@ group_resources() {
   compare "$(sweep lock)" devices_try "spin lock=devices_spin"
 }
 
-# ---- boundary: a lane driven from Java against the same lane driven from C ------------------------------------------------
+# ---- jvm: two JVMs; a lane driven from Java against the same driven from C; a runtime that does nothing ----------------------
 
 # ranks PROGRAM METRIC: two JVMs; rank 0 prints the line.
 ranks() { timeout $PEER_TIMEOUT_S "$home/lci" run -n 2 "$1" "$2" | sed -n 's/^\[0\] \({.*\)/\1/p'; }
@@ -259,18 +259,12 @@ has_newer() {
   return 1
 }
 
-boundary_java() { ranks lane-bench "$1"; }
-boundary_c() { "$native/am_bench" am_stream | sed "s/am_stream/$1/"; }
-boundary_ffm() { on_newer ffm ranks lane-bench "$1"; }
-boundary_jna() { on_newer jna ranks lane-bench "$1"; }
+lane_java() { ranks lane-bench "$1"; }
+lane_c() { "$native/am_bench" am_stream | sed "s/am_stream/$1/"; }
+lane_ffm() { on_newer ffm ranks lane-bench "$1"; }
+lane_jna() { on_newer jna ranks lane-bench "$1"; }
 
-# In the JDK in use; and in the newer one by java.lang.foreign, against C and against JNA in the same JDK.
-group_boundary() {
-  compare lane_stream boundary_java "C=boundary_c"
-  ! has_newer || compare lane_stream_ffm boundary_ffm "C=boundary_c" "JNA, same JDK=boundary_jna"
-}
-
-# ---- jvm: two JVMs ----------------------------------------------------------------------------------------------------
+idle_ours() { "$home/lci" run -n 1 idle-bench "$1"; }
 
 jvm_ours() { ranks flux-bench "$1"; }
 
@@ -357,8 +351,13 @@ jvm_netty_unix_ffm() { by_ffm jvm_netty_unix "$1"; }
 
 group_jvm() {
   has_ucx_library || echo "lci bench: JUCX is not compared: no UCX here (Debian: libucx0)" >&2
+  compare lane_stream lane_java "C=lane_c"
   jvm_rows ""
-  ! has_newer || jvm_rows _ffm
+  compare idle_cpu idle_ours
+  has_newer || return 0
+  # Against C, and against JNA in the same JDK.
+  compare lane_stream_ffm lane_ffm "C=lane_c" "JNA, same JDK=lane_jna"
+  jvm_rows _ffm
 }
 
 # ---- kmer: the job in two ranks, 98 MB of simulated reads ----------------------------------------------------------------
@@ -398,11 +397,6 @@ group_kmer() {
   command -v kmc > /dev/null && peers+=(KMC=kmer_kmc) || echo "lci bench: no KMC here (Debian: kmc)" >&2
   compare "kmer_31 kmer_51" kmer_ours "${peers[@]}"
 }
-
-# ---- idle: processor time of a runtime that does nothing ----------------------------------------------------------------
-
-idle_ours() { "$home/lci" run -n 1 idle-bench "$1"; }
-group_idle() { compare idle_cpu idle_ours; }
 
 main() {
   parse_arguments "$@"

@@ -80,7 +80,16 @@ test_jvm() {
   for peer in "LCI in C" "Aeron IPC" RSocket "RSocket, unix" netty "netty, unix" "with metrics"; do against "$peer" am_stream; done
 }
 
-# The same in the newer JDK, or a word that there is none.
+# The rows of the group that are not two JVMs over streams.
+test_jvm_lane_and_idle() {
+  measure jvm --only lane_stream
+  compared lane_stream
+  against C lane_stream
+  measure jvm --only idle_cpu
+  measured idle_cpu
+}
+
+# In the newer JDK, or a word that there is none.
 test_jvm_ffm() {
   if [[ ${LCI_NEWER_JDK:?} == none ]]; then
     "$bench" jvm --only op_window_ffm --pairs 1 --dose 0.001 > "$dir/table" 2> "$dir/err" && fail "something was measured"
@@ -88,6 +97,9 @@ test_jvm_ffm() {
   else
     measure jvm --only op_window_ffm
     measured op_window_ffm
+    measure jvm --only lane_stream_ffm
+    against C lane_stream_ffm
+    against "JNA, same JDK" lane_stream_ffm
   fi
 }
 
