@@ -472,7 +472,7 @@ public final class LciOptions {
      * Sets the scheduler of deadlines, for virtual time. The limit of a graceful close ends when
      * either it or real time says so; {@link LciLoop#poll}, {@link LciLoop#await}, the core's own
      * end and what {@code close()} waits for beyond its limit are in real time, for they hold a
-     * thread.
+     * thread; and so is {@link #stallWarning}, at which a loop looks between its turns.
      *
      * @param value the scheduler; what needs a time when it was disposed fails with {@link
      *     io.lci.error.LciClosedException}, but for a close, which has real time left

@@ -317,7 +317,9 @@ public interface LciRuntime extends Disposable, AutoCloseable {
 
   /**
    * Opens a port whose messages signal {@code target} instead of an inbox: a queue, which stores
-   * them, a counter or a synchronizer.
+   * them, a counter or a synchronizer. Messages that signal a counter or a synchronizer end there:
+   * they hold no sender back, and a synchronizer's firings that nobody takes are kept in the heap,
+   * so bind one only where something else bounds its senders.
    *
    * @param port number and name
    * @param target queue, counter or synchronizer of this runtime; only a queue gives the messages,

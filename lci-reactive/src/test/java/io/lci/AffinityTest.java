@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.error.AffinityException;
 import io.lci.internal.Runtimes;
+import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -15,9 +16,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.publisher.Mono;
 
 /** Loops that are bound to CPUs, by offsets into those that may be used. */
+@ExtendWith(LciLeakCheck.class)
 class AffinityTest {
   private static final Duration LIMIT = Duration.ofSeconds(60);
 

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -18,10 +19,12 @@ import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** User code that keeps a loop is named, by a clock that the test moves. */
+@ExtendWith(LciLeakCheck.class)
 class LoopWatchdogTest {
   private static final Port PORT = Port.of(44, "watchdog");
   private static final Duration LIMIT = Duration.ofSeconds(60);

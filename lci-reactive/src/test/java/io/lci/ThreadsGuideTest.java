@@ -21,6 +21,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.blockhound.BlockHound;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -29,7 +30,7 @@ import reactor.core.scheduler.Schedulers;
 
 /** The snippets of {@code docs/guide/threads.md}. */
 @ExtendWith(LciLeakCheck.class)
-class ThreadsGuideTest {
+public class ThreadsGuideTest {
   private static final Duration LIMIT = Duration.ofSeconds(60);
   private static final Port ORDERS = Port.of(31, "orders");
 
@@ -200,6 +201,29 @@ class ThreadsGuideTest {
     }
   }
 
+  /**
+   * Where a loop may block; {@code BlockHoundTest} runs by it.
+   *
+   * @param builder of BlockHound
+   */
+  public static void allowLoops(BlockHound.Builder builder) {
+    // show: blockhound
+    builder
+        // A loop rests there and nowhere else, and wakes for all that concerns it.
+        .allowBlockingCallsInside("io.lci.internal.Idler", "idle")
+        // The crossing: the core never waits for anybody.
+        .allowBlockingCallsInside("io.lci.internal.Lane", "enter")
+        // At its end a loop waits for threads that wake it, or read what goes with it.
+        .allowBlockingCallsInside("io.lci.internal.TaskQueue", "end")
+        .allowBlockingCallsInside("io.lci.internal.Lease", "moveOut")
+        // Short, and never held while user code runs.
+        .allowBlockingCallsInside("io.lci.internal.CoreGate", "with")
+        .allowBlockingCallsInside("io.lci.internal.CoreGate", "get")
+        .allowBlockingCallsInside("io.lci.internal.CoreGate", "alone")
+        .allowBlockingCallsInside("io.lci.internal.CoreGate", "close");
+    // end
+  }
+
   @Test
   void closing() {
     try (LciTestJob job = LciTestJob.start(1)) {
@@ -215,6 +239,6 @@ class ThreadsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("threads.md", ThreadsGuideTest.class, 14);
+    GuidePage.assertShows("threads.md", ThreadsGuideTest.class, 15);
   }
 }

@@ -7,6 +7,7 @@ import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.PostOptions;
+import io.lci.ThreadsGuideTest;
 import io.lci.am.Inbox;
 import io.lci.am.Message;
 import io.lci.am.Payload;
@@ -68,27 +69,15 @@ class BlockHoundTest {
   @BeforeAll
   static void install() {
     BlockHound.install(
-        builder ->
-            builder
-                .blockingMethodCallback(
-                    method -> {
-                      Error error = new BlockingOperationError(method);
-                      FOUND.add(error);
-                      throw error;
-                    })
-                // A loop rests there and nowhere else, and wakes for all that concerns it.
-                .allowBlockingCallsInside(Idler.class.getName(), "idle")
-                // The crossing: the core never waits for anybody.
-                .allowBlockingCallsInside(Lane.class.getName(), "enter")
-                // At its end a loop waits for threads that are just waking it.
-                .allowBlockingCallsInside(TaskQueue.class.getName(), "end")
-                // And for threads that are just reading what goes with it.
-                .allowBlockingCallsInside(Lease.class.getName(), "moveOut")
-                // Short, and never held while user code runs.
-                .allowBlockingCallsInside(CoreGate.class.getName(), "with")
-                .allowBlockingCallsInside(CoreGate.class.getName(), "get")
-                .allowBlockingCallsInside(CoreGate.class.getName(), "alone")
-                .allowBlockingCallsInside(CoreGate.class.getName(), "close"));
+        builder -> {
+          builder.blockingMethodCallback(
+              method -> {
+                Error error = new BlockingOperationError(method);
+                FOUND.add(error);
+                throw error;
+              });
+          ThreadsGuideTest.allowLoops(builder);
+        });
   }
 
   @AfterEach

@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.Op;
 import io.lci.PostOptions;
+import io.lci.am.Encoder;
 import io.lci.am.Message;
+import io.lci.am.Sender;
+import io.lci.am.SenderOptions;
 import io.lci.completion.CompletionTarget;
 import io.lci.completion.QueueOptions;
 import io.lci.error.DeadlineExceededException;
@@ -47,6 +50,18 @@ class CancelPointsTest {
   }
 
   private static final Set<Point> POSTED = EnumSet.of(Point.IN_ARRAY_POSTED, Point.POSTED);
+
+  /** The core has not taken it when the cancel comes. */
+  private static final Set<Point> NEVER_TAKEN =
+      EnumSet.of(
+          Point.BEFORE_REQUEST,
+          Point.REQUESTED_ELSEWHERE,
+          Point.REQUESTED,
+          Point.IN_ARRAY_REFUSED,
+          Point.PARKED);
+
+  private static final int BEYOND_A_PACKET = 10_000;
+  private static final Integer ELEMENT = 7;
 
   private final Operations operations = new Operations();
   private final Recorder recorder = new Recorder();
@@ -92,6 +107,55 @@ class CancelPointsTest {
     assertThat(discarded.contains(op)).isEqualTo(refused && how == How.BULK);
     boolean done = point == Point.IN_ARRAY_DONE || POSTED.contains(point);
     assertLate(done && kind == Kind.GET ? 1 : 0); // receives were cancelled, others delivered
+  }
+
+  /** What sends many messages. */
+  enum Sending {
+    ROUTE,
+    SEND_ALL
+  }
+
+  static Stream<Arguments> sendings() {
+    return Stream.of(Point.values())
+        .flatMap(
+            point ->
+                Stream.of(Sending.values())
+                    .filter(how -> how == Sending.ROUTE || point != Point.DURING_SIGNAL)
+                    .flatMap(
+                        how ->
+                            Stream.of(true, false).map(timed -> Arguments.of(point, how, timed))));
+  }
+
+  @ParameterizedTest(name = "{0} {1} with a deadline: {2}")
+  @MethodSource("sendings")
+  void norIsAnythingHeldOfWhatASenderSends(Point point, Sending how, boolean timed)
+      throws Exception {
+    SenderOptions options = SenderOptions.defaults();
+    Sender sender =
+        operations.runtime.sender(
+            Operations.PORT, timed ? options.withDeadline(Duration.ofSeconds(10)) : options);
+    Encoder<Integer> encoder =
+        (n, out) -> out.putBytes(new byte[BEYOND_A_PACKET], 0, BEYOND_A_PACKET);
+    operations.turns(1);
+    Flux<?> sent =
+        how == Sending.ROUTE
+            ? sender.route(Flux.just(ELEMENT), n -> Operations.PEER, encoder)
+            : sender.sendAll(Operations.PEER, Flux.just(ELEMENT), encoder).flux();
+    sent.doOnDiscard(Object.class, discarded::add).subscribe(recorder);
+    cancelAt(point);
+    operations.turns(4);
+    operations.endAll(Codes.DONE);
+    operations.clock.advanceTimeBy(Duration.ofHours(1));
+    operations.turns(3);
+    boolean ended = point == Point.AFTER;
+    boolean seen = how == Sending.ROUTE && (ended || point == Point.DURING_SIGNAL);
+    assertThat(recorder.elements).isEqualTo(seen ? 1 : 0);
+    assertThat(recorder.terminals).isEqualTo(ended ? 1 : 0);
+    assertThat(operations.parked()).isZero();
+    assertThat(operations.inSlots()).isZero();
+    // What was taken from upstream is either the core's or discarded.
+    assertThat(discarded).isEqualTo(NEVER_TAKEN.contains(point) ? List.of(ELEMENT) : List.of());
+    assertLate(0);
   }
 
   private void assertLate(int count) {

@@ -14,6 +14,7 @@ import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.Synchronizer;
 import io.lci.nativebridge.Codes;
+import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -27,9 +28,11 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.slf4j.Logger;
 
 /** What a program that waits for ever leaves in the log, under the name of the public class. */
+@ExtendWith(LciLeakCheck.class)
 class LogTest {
   private static final Port ORDERS = Port.of(5, "orders");
   private static final Duration LIMIT = Duration.ofSeconds(60);

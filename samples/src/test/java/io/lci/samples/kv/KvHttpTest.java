@@ -4,6 +4,7 @@ package io.lci.samples.kv;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.samples.EachRank;
+import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -14,6 +15,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.publisher.Mono;
 import reactor.netty.ByteBufFlux;
 import reactor.netty.DisposableServer;
@@ -21,6 +23,7 @@ import reactor.netty.http.client.HttpClient;
 import reactor.netty.http.server.HttpServer;
 
 /** Three ranks of the service in this JVM, each with its HTTP server on the loopback. */
+@ExtendWith(LciLeakCheck.class)
 class KvHttpTest {
   private static final int RANKS = 3;
 

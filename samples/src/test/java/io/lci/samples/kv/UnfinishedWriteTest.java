@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.LciRuntime;
 import io.lci.samples.EachRank;
+import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -17,12 +18,14 @@ import java.net.http.HttpResponse;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
 
 /**
  * A key whose owner stopped in the middle of a write: its slot is neither the old nor the new one.
  */
+@ExtendWith(LciLeakCheck.class)
 class UnfinishedWriteTest {
   private static final String KEY = "key";
   private static final int VERSION = 8;
