@@ -9,6 +9,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.tools.Diagnostic;
 import javax.tools.DiagnosticCollector;
@@ -26,6 +27,9 @@ import org.junit.jupiter.params.provider.ValueSource;
  * result. The compiler only warns of what is missing.
  */
 class JavadocTest {
+  private static final Pattern PUBLIC_TYPE = Pattern.compile("(?m)^public ");
+  private static final Pattern SINCE = Pattern.compile("(?m)^ \\* @since \\d");
+
   @TempDir Path work;
 
   /** What doclint says of these files, under the code that it has with the compiler. */
@@ -85,6 +89,32 @@ class JavadocTest {
     assertThat(complaints(files)).isEmpty();
   }
 
+  /** Which of these files have a public type that does not say since when it is there. */
+  private static List<Path> ageless(List<Path> files) {
+    return files.stream()
+        .filter(file -> !file.toString().contains("/internal/"))
+        .filter(
+            file -> {
+              String text = read(file);
+              return PUBLIC_TYPE.matcher(text).find() && !SINCE.matcher(text).find();
+            })
+        .toList();
+  }
+
+  private static String read(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"lci-reactive", "lci-metrics"})
+  void everyPublicTypeSaysSinceWhen(String module) {
+    assertThat(ageless(sources(module))).isEmpty();
+  }
+
   @Test
   void itWouldBeSeen() throws IOException {
     Path file = Files.createDirectories(work.resolve("io/lci")).resolve("Bare.java");
@@ -109,5 +139,6 @@ class JavadocTest {
             one -> assertThat(one).contains(":5: ", "no comment"),
             two -> assertThat(two).contains(":8: ", "no @return"),
             three -> assertThat(three).contains(":11: ", "no @param for given"));
+    assertThat(ageless(List.of(file))).containsExactly(file);
   }
 }

@@ -31,8 +31,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The Javadoc of every public method of the API that gives a publisher names the thread of its
- * signals, what cancel does, and an error. What its type says counts, and what other methods of the
- * type say that it refers to.
+ * signals, what cancel does, and an error; of a stream, what demand does. What its type says
+ * counts, and what other methods of the type say that it refers to.
  */
 class PublisherJavadocTest {
   private static final Pattern PUBLISHER = Pattern.compile("(Mono|Flux|Publisher)<.*");
@@ -43,6 +43,12 @@ class PublisherJavadocTest {
               "cancel", Pattern.compile("\\b[Cc]ancel"),
               "error", Pattern.compile("[a-z]Exception\\b"),
               "thread", Pattern.compile("\\b(loop|thread(?!-safe))\\b")));
+
+  /**
+   * What a stream says besides: who asks for its elements, and what becomes of those not asked for.
+   */
+  private static final Pattern DEMAND =
+      Pattern.compile("\\b([Dd]emand|[Rr]equest|[Bb]ackpressure)");
 
   /** What it says of threads and errors is not about all the publishers that it gives. */
   private static final String ENTRY = "LciRuntime";
@@ -97,10 +103,14 @@ class PublisherJavadocTest {
                 || method.getModifiers().getFlags().contains(Modifier.PUBLIC);
         if (isPublic && PUBLISHER.matcher(String.valueOf(method.getReturnType())).matches()) {
           String text = ofType + followed(comment(path(method)), methods);
+          Map<String, Pattern> wanted = new TreeMap<>(WANTED);
+          if (!method.getReturnType().toString().startsWith("Mono<")) {
+            wanted.put("demand", DEMAND);
+          }
           unsaid.put(
               name + '.' + method.getName() + '(' + method.getParameters() + ')',
-              WANTED.entrySet().stream()
-                  .filter(wanted -> !wanted.getValue().matcher(text).find())
+              wanted.entrySet().stream()
+                  .filter(one -> !one.getValue().matcher(text).find())
                   .map(Map.Entry::getKey)
                   .toList());
         }
@@ -162,6 +172,9 @@ class PublisherJavadocTest {
           /** {@return something on loop 0; fails with {@link IllegalStateException}} */
           Mono<Void> whole();
 
+          /** {@return somethings on loop 0; fails with {@link IllegalStateException}} */
+          Flux<Void> stream();
+
           /** {@return as {@link #whole()}} */
           Mono<Void> refers();
 
@@ -172,6 +185,7 @@ class PublisherJavadocTest {
         .containsOnly(
             Map.entry("Bare.bare()", List.of("error", "thread")),
             Map.entry("Bare.whole()", List.of()),
+            Map.entry("Bare.stream()", List.of("demand")),
             Map.entry("Bare.refers()", List.of()));
   }
 }
