@@ -65,3 +65,11 @@ foreach(source ${c_sources})
   add_test(NAME ${name} COMMAND lci_run -n 4 $<TARGET_FILE:${name}>)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS multiprocess)
 endforeach()
+
+# Jobs of many ranks: fewer where each costs much more.
+set(many_ranks 256)
+if(LCI_SANITIZE)
+  set(many_ranks 32)
+endif()
+add_test(NAME many_ranks COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/system/join_test.sh $<TARGET_FILE:lci_run> $<TARGET_FILE:join_job> ${many_ranks})
+set_tests_properties(many_ranks PROPERTIES TIMEOUT 300 LABELS multiprocess RUN_SERIAL ON)

@@ -338,6 +338,7 @@ static void rank_ended(struct job* job, int rank, int code) {
   if (job->options->ranks > 1 || code > 128) {
     announce_failure(job, rank, code);
   }
+  job_directory_tell_death(&job->directory, rank);
   job_failed(job, code);
 }
 

@@ -41,10 +41,13 @@ class Bootstrap {
   /// ranks; LCI_ERR_PEER_FAILED when one of them has died. After an error the object can only be destroyed. [L7]
   virtual int barrier(uint64_t deadline_ns) = 0;
   /// The first of @p ranks whose process ended before it had left, where that can be told: bootstrap file.
-  virtual std::optional<uint32_t> dead_among(const std::vector<uint32_t>& ranks) const {
+  virtual std::optional<uint32_t> dead_among(const std::vector<uint32_t>& ranks) {
     (void)ranks;
     return std::nullopt;
   }
+  /// A rank that has died, by a look that costs little: some of the ranks, others at the next call; and what any rank
+  /// has found. For loops that wait for other ranks.
+  virtual std::optional<uint32_t> look_for_death() { return std::nullopt; }
   /// Reads a value. LCI_ERR_BOOTSTRAP before the fence that publishes it, or if that rank never published the key.
   virtual int get(uint32_t rank, const std::string& key, std::vector<uint8_t>* out) = 0;
 };

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bootstrap/file_bootstrap.hpp"
 
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
-#include <numeric>
 #include <string_view>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/mutation.hpp"
+#include "base/process.hpp"
 #include "bootstrap/fenced_values.hpp"
 
 namespace lci {
@@ -25,6 +22,12 @@ namespace {
 
 constexpr uint64_t kShortestNap = 1'000'000;  // ns
 constexpr uint64_t kLongestNap = 20'000'000;  // ns
+
+/// A waiting rank looks at so many of the others at a time, at the next ones the next time, and takes so long for each:
+/// all ranks together need a small part of a processor for it, however many they are. What one of them finds it tells
+/// the others.
+constexpr uint32_t kRanksPerLook = 32;
+constexpr uint64_t kTimePerRank = 6'000'000;  // ns
 
 const char* environment(const char* name) {
   const char* value = std::getenv(name);
@@ -69,18 +72,6 @@ int rank_or_size(int32_t attribute, const char* variable, uint32_t* out) {
   return LCI_DONE;
 }
 
-/// Ended, whether or not its parent has looked.
-bool process_gone(pid_t process) {
-  if (::kill(process, 0) != 0) return errno == ESRCH;
-  FILE* file = std::fopen(("/proc/" + std::to_string(process) + "/stat").c_str(), "re");
-  if (!file) return false;
-  char text[512];
-  const std::string_view line(text, std::fread(text, 1, sizeof text, file));
-  std::fclose(file);
-  const size_t name_end = line.rfind(')');  // its state follows; a name may hold anything
-  return name_end + 2 < line.size() && (line[name_end + 2] == 'Z' || line[name_end + 2] == 'X');
-}
-
 void nap(uint64_t nanoseconds) {
   const timespec time{static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
   ::nanosleep(&time, nullptr);  // woken early by a signal: the caller looks again anyway
@@ -112,6 +103,9 @@ std::string claim_name(uint32_t rank) {
 std::string left_name(uint32_t rank) {
   return "left." + std::to_string(rank);
 }
+/// What tells of a rank that has died: left by the first who notices, be it a rank (of its generation) or the launcher.
+constexpr char kDeath[] = "dead";
+
 std::string fence_name(uint64_t fence, uint32_t rank) {
   return "fence." + std::to_string(fence) + "." + std::to_string(rank);
 }
@@ -133,6 +127,8 @@ int FileBootstrap::open(const Attributes& attributes, std::unique_ptr<Bootstrap>
   if (const int code = directory.open(job_path(attributes)); code != LCI_DONE) return code;
   if (const int code = self->read_job(directory); code != LCI_DONE) return code;
   if (const int code = self->claim(directory); code != LCI_DONE) return code;
+  self->job_directory_ = std::move(directory);
+  self->next_watched_ = self->rank_;
   *out = std::move(self);
   return LCI_DONE;
 }
@@ -219,28 +215,29 @@ int FileBootstrap::barrier(uint64_t deadline_ns) {
   bool existed = false;
   if (const int code = generation_.create(fence_name(fence, rank_), "", 0, &existed); code != LCI_DONE) return code;
 
-  std::vector<uint32_t> all(size_);
-  std::iota(all.begin(), all.end(), 0u);
-  std::vector<uint32_t> missing = all;
+  next_look_ = 0;
+  uint32_t arrived = 0;  // these, from the first on
   for (uint64_t wait = kShortestNap;; wait = std::min(2 * wait, kLongestNap)) {
     // Who has left or died is read before who has arrived: a rank arrives first, and leaves afterwards.
-    const std::vector<uint32_t> left = having_left(missing);
+    const Trouble trouble = look_for_trouble(fence);
     const bool ownerless = owner_ && process_gone(*owner_);
-    const std::optional<uint32_t> dead = dead_among(all);
     const uint64_t now = now_ns();
-    missing = not_arrived(missing, fence);
-    if (missing.empty()) break;
+    while (arrived < size_ && has_arrived(arrived, fence)) ++arrived;
+    if (arrived == size_) break;
     // Also of those that had arrived: while anybody is missing nobody has come through. Before those that have left:
     // they may have left because of it, and the cause is to be named.
-    if (dead) return missing_ranks(LCI_ERR_PEER_FAILED, job_id_, fence, {*dead}, "it died" + describe({*dead}));
-    if (!not_arrived(left, fence).empty()) {
-      return missing_ranks(LCI_ERR_BOOTSTRAP, job_id_, fence, missing, "a rank has closed" + describe(missing));
+    if (trouble.dead) {
+      const uint32_t dead = *trouble.dead;
+      return missing_ranks(LCI_ERR_PEER_FAILED, job_id_, fence, {dead}, "it died" + describe(dead));
     }
-    if (ownerless) {
-      return missing_ranks(LCI_ERR_BOOTSTRAP, job_id_, fence, missing, "the launcher is gone" + describe(missing));
-    }
-    if (now >= deadline_ns) {
-      return missing_ranks(LCI_ERR_TIMEOUT, job_id_, fence, missing, "the deadline has passed" + describe(missing));
+    const bool left = trouble.left && !has_arrived(*trouble.left, fence);
+    if (left || ownerless || now >= deadline_ns) {
+      const std::vector<uint32_t> missing = not_arrived(fence);
+      if (missing.empty()) break;  // just now
+      const std::string more = describe(missing.front());
+      if (left) return missing_ranks(LCI_ERR_BOOTSTRAP, job_id_, fence, missing, "a rank has closed" + more);
+      if (ownerless) return missing_ranks(LCI_ERR_BOOTSTRAP, job_id_, fence, missing, "the launcher is gone" + more);
+      return missing_ranks(LCI_ERR_TIMEOUT, job_id_, fence, missing, "the deadline has passed" + more);
     }
     nap(std::min(wait, deadline_ns - now));
   }
@@ -262,34 +259,79 @@ int FileBootstrap::get(uint32_t rank, const std::string& key, std::vector<uint8_
   return LCI_DONE;
 }
 
-std::optional<uint32_t> FileBootstrap::dead_among(const std::vector<uint32_t>& ranks) const {
-  for (const uint32_t rank : ranks) {
-    const auto process = claimed_by(rank);
-    if (process && process_gone(*process) && !generation_.exists(left_name(rank))) return rank;
+std::optional<uint32_t> FileBootstrap::dead_among(const std::vector<uint32_t>& ranks) {
+  if (const auto told = told_death()) return told;
+  const auto dead = std::find_if(ranks.begin(), ranks.end(), [this](uint32_t rank) { return is_dead(rank); });
+  if (dead == ranks.end()) return std::nullopt;
+  tell_death(*dead);
+  return *dead;
+}
+
+std::optional<uint32_t> FileBootstrap::look_for_death() {
+  return look_for_trouble(completed_fences_).dead;
+}
+
+/// Cheap while there is none. @p fence: who has entered that barrier and has left afterwards is no trouble.
+FileBootstrap::Trouble FileBootstrap::look_for_trouble(uint64_t fence) {
+  Trouble trouble;
+  trouble.dead = told_death();
+  if (trouble.dead || now_ns() < next_look_) return trouble;
+  const uint32_t count = std::min(size_, kRanksPerLook);
+  for (uint32_t i = 0; i < count && !trouble.dead; ++i) {
+    const uint32_t rank = next_watched_;
+    next_watched_ = (next_watched_ + 1) % size_;
+    if (is_dead(rank)) {
+      trouble.dead = rank;
+      tell_death(rank);
+    } else if (!has_arrived(rank, fence) && generation_.exists(left_name(rank))) {
+      trouble.left = rank;
+    }
+  }
+  next_look_ = now_ns() + count * kTimePerRank;
+  return trouble;
+}
+
+bool FileBootstrap::is_dead(uint32_t rank) {
+  if (claims_.empty()) claims_.resize(size_);
+  if (claims_[rank] == 0) claims_[rank] = claimed_by(rank).value_or(0);
+  return claims_[rank] != 0 && process_gone(claims_[rank]) && !generation_.exists(left_name(rank));
+}
+
+/// Not of a rank that had left before: others are told that it has closed.
+std::optional<uint32_t> FileBootstrap::told_death() const {
+  for (const PrivateDirectory* directory : {&generation_, &job_directory_}) {
+    if (!directory->exists(kDeath)) continue;
+    const auto content = directory->read(kDeath);
+    const auto rank = content ? parse_decimal<uint32_t>(as_text(*content)) : std::nullopt;
+    if (rank && *rank < size_ && !generation_.exists(left_name(*rank))) return rank;
   }
   return std::nullopt;
 }
 
-std::vector<uint32_t> FileBootstrap::not_arrived(const std::vector<uint32_t>& ranks, uint64_t fence) const {
+void FileBootstrap::tell_death(uint32_t rank) const {
+  const std::string text = std::to_string(rank);
+  bool existed = false;
+  generation_.create(kDeath, text.data(), text.size(), &existed);  // if it fails, they find out by themselves
+}
+
+bool FileBootstrap::has_arrived(uint32_t rank, uint64_t fence) const {
+  return fence == 0 || generation_.exists(fence_name(fence, rank));
+}
+
+std::vector<uint32_t> FileBootstrap::not_arrived(uint64_t fence) const {
   std::vector<uint32_t> missing;
-  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(missing),
-               [&](uint32_t rank) { return !generation_.exists(fence_name(fence, rank)); });
+  for (uint32_t rank = 0; rank < size_; ++rank) {
+    if (!has_arrived(rank, fence)) missing.push_back(rank);
+  }
   return missing;
 }
 
-std::vector<uint32_t> FileBootstrap::having_left(const std::vector<uint32_t>& ranks) const {
-  std::vector<uint32_t> result;
-  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(result),
-               [&](uint32_t rank) { return generation_.exists(left_name(rank)); });
-  return result;
-}
-
-/// What is known of the first missing rank, for the error text.
-std::string FileBootstrap::describe(const std::vector<uint32_t>& missing) const {
-  const std::string who = "; rank " + std::to_string(missing.front());
-  const auto process = claimed_by(missing.front());
-  if (!process) return who + " never joined";
-  return who + " joined as process " + std::to_string(*process) + (process_gone(*process) ? ", which is gone" : "");
+/// What is known of a missing rank, for the error text.
+std::string FileBootstrap::describe(uint32_t rank) const {
+  const std::string name = "; rank " + std::to_string(rank);
+  const auto process = claimed_by(rank);
+  if (!process) return name + " never joined";
+  return name + " joined as process " + std::to_string(*process) + (process_gone(*process) ? ", which is gone" : "");
 }
 
 std::optional<pid_t> FileBootstrap::claimed_by(uint32_t rank) const {

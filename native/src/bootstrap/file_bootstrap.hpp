@@ -29,6 +29,8 @@ namespace lci {
  *   value.<rank>.<key>   number of the fence that makes it readable (8 bytes), then the bytes
  *   fence.<k>.<rank>     rank has entered barrier k
  *   left.<rank>          rank has closed; whoever waits for it gives up at once
+ *   dead                 a rank that has died, in decimal; left by the first who notices, also by the launcher, then in
+ *                        the directory itself, for it knows of ranks that never came
  * The same process may open its rank again, in the next generation; so may any process once the rank has left.
  */
 class FileBootstrap final : public Bootstrap {
@@ -47,16 +49,25 @@ class FileBootstrap final : public Bootstrap {
   int publish(const std::string& key, const void* bytes, size_t n) override;
   int barrier(uint64_t deadline_ns) override;
   int get(uint32_t rank, const std::string& key, std::vector<uint8_t>* out) override;
-  std::optional<uint32_t> dead_among(const std::vector<uint32_t>& ranks) const override;
+  std::optional<uint32_t> dead_among(const std::vector<uint32_t>& ranks) override;
+  std::optional<uint32_t> look_for_death() override;
 
  private:
   FileBootstrap() = default;
 
   int read_job(const PrivateDirectory& directory);
   int claim(const PrivateDirectory& directory);
-  std::vector<uint32_t> not_arrived(const std::vector<uint32_t>& ranks, uint64_t fence) const;
-  std::string describe(const std::vector<uint32_t>& missing) const;
-  std::vector<uint32_t> having_left(const std::vector<uint32_t>& ranks) const;
+  struct Trouble {
+    std::optional<uint32_t> dead;
+    std::optional<uint32_t> left;  ///< Without having arrived.
+  };
+  Trouble look_for_trouble(uint64_t fence);
+  bool is_dead(uint32_t rank);
+  std::optional<uint32_t> told_death() const;
+  void tell_death(uint32_t rank) const;
+  bool has_arrived(uint32_t rank, uint64_t fence) const;
+  std::vector<uint32_t> not_arrived(uint64_t fence) const;
+  std::string describe(uint32_t rank) const;
   std::optional<pid_t> claimed_by(uint32_t rank) const;
 
   uint32_t rank_ = 0;
@@ -65,9 +76,12 @@ class FileBootstrap final : public Bootstrap {
   std::string job_id_;
   JobSecret secret_{};
   std::optional<pid_t> owner_;
-  PrivateDirectory generation_;
+  PrivateDirectory job_directory_, generation_;
   bool claimed_ = false;
   uint64_t completed_fences_ = 0;
+  std::vector<pid_t> claims_;  // as far as they are known
+  uint64_t next_look_ = 0;
+  uint32_t next_watched_ = 0;
 };
 
 }  // namespace lci

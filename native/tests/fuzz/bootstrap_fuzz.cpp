@@ -16,8 +16,9 @@ namespace {
 using lci_fuzz::Input;
 
 constexpr char kValue[] = "gen.0/value.1.k";
-const std::string kNames[] = {"secret",          "job",          "owner", "gen.0/claim.0",   "gen.0/claim.1",
-                              "gen.0/fence.1.1", "gen.0/left.1", kValue,  "gen.0/value.0.k", "gen.0/left.0"};
+const std::string kNames[] = {
+    "secret",       "job",  "owner",           "gen.0/claim.0", "gen.0/claim.1", "gen.0/fence.1.1",
+    "gen.0/left.1", kValue, "gen.0/value.0.k", "gen.0/left.0",  "dead",          "gen.0/dead"};
 
 void make_generation(const lci::test::JobDirectory& job) {
   std::filesystem::create_directory(job.path() / "gen.0");

@@ -224,6 +224,26 @@ TEST(FileBootstrap, ADeadLauncherEndsTheBarrierAtOnce) {
   expect_refused(job.attributes(1), "is gone: the job is over");
 }
 
+/// A rank that dies before it claims its place leaves no sign of itself: its launcher or another rank tells of it.
+TEST(FileBootstrap, ADeathThatWasToldEndsTheBarrier) {
+  for (const char* place : {"dead", "gen.0/dead"}) {
+    const JobDirectory job(3);
+    std::unique_ptr<Bootstrap> bootstrap;
+    ASSERT_EQ(open_bootstrap(job.attributes(0), nullptr, 0, &bootstrap), LCI_DONE) << last_error();
+    for (const char* nonsense : {"", "x", "-1", "3", "99999999999"}) {
+      job.write(place, nonsense);
+      EXPECT_EQ(bootstrap->barrier(0), LCI_ERR_TIMEOUT) << nonsense;
+    }
+    job.write(place, "2");
+    EXPECT_EQ(bootstrap->barrier(Deadline(3600).ns()), LCI_ERR_PEER_FAILED);
+    EXPECT_EQ(last_error_rank(), 2);
+    EXPECT_PRED_FORMAT2(IsSubstring, "it died; rank 2 never joined", last_error());
+    job.write("gen.0/left.2", "");  // it had given up before it ended
+    EXPECT_EQ(bootstrap->barrier(Deadline(3600).ns()), LCI_ERR_BOOTSTRAP);
+    EXPECT_PRED_FORMAT2(IsSubstring, "a rank has closed", last_error());
+  }
+}
+
 TEST(FileBootstrap, ADeadOwnerIsNoticedWhenJoining) {
   const JobDirectory job(1);
   job.write("owner", std::to_string(dead_process()));

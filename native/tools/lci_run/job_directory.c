@@ -220,6 +220,21 @@ bool job_directory_has_joined(const struct job_directory* job, int rank) {
   return access(path, F_OK) == 0;
 }
 
+void job_directory_tell_death(const struct job_directory* job, int rank) {
+  char number[16], unfinished[sizeof job->path + 16], path[sizeof job->path + 16];
+  int length = snprintf(number, sizeof number, "%d", rank);
+  int fd = create_file(job->path, "dead.new", number, (size_t)length);
+  if (fd < 0) {
+    return; /* They find out by their deadline. */
+  }
+  close(fd);
+  snprintf(unfinished, sizeof unfinished, "%s/dead.new", job->path);
+  snprintf(path, sizeof path, "%s/dead", job->path); /* As in file_bootstrap.hpp. */
+  if (rename(unfinished, path) != 0) {
+    report("cannot rename %s: %s", unfinished, strerror(errno));
+  }
+}
+
 void job_directory_remove(const struct job_directory* job) {
   remove_tree(job->path);
 }

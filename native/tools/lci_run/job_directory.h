@@ -8,6 +8,7 @@
  *                                 long as the job lives
  *       secret                    32 random bytes, 0600: strangers stay out
  *       job                       the 16 hex digits
+ *       dead                      number of the first rank that failed, once there is one
  *
  * The ranks put what they like beside these. The launcher removes everything at the end; its guardian does so when the
  * launcher was killed; the next launcher sweeps what is left when both were.
@@ -33,6 +34,9 @@ bool job_directory_create(struct job_directory* job, const char* base);
 
 /** Whether a rank has opened a runtime: the first one that it opens leaves its claim in the first generation. */
 bool job_directory_has_joined(const struct job_directory* job, int rank);
+
+/** Tells ranks that still join that one of them has failed: they wait for it in vain, and may have no sign of it. */
+void job_directory_tell_death(const struct job_directory* job, int rank);
 
 /** Removes the directory and all in it. Quiet when it is gone already. */
 void job_directory_remove(const struct job_directory* job);

@@ -43,7 +43,7 @@ int died(uint32_t rank) {
 }
 
 /// Rank @p rank had joined and is not there any more: it died, or gave up because another one did.
-int not_met(const Bootstrap& bootstrap, uint32_t rank) {
+int not_met(Bootstrap& bootstrap, uint32_t rank) {
   std::vector<uint32_t> suspects = all_ranks(bootstrap);
   std::swap(suspects[0], suspects[rank]);
   // A socket closes shortly before its process counts as ended.
@@ -55,7 +55,7 @@ int not_met(const Bootstrap& bootstrap, uint32_t rank) {
                  "meet peers: rank %u did not answer: it left while joining, or has another secret or version", rank));
 }
 
-int take_peer(const Bootstrap& bootstrap, Greeter peer, uint32_t devices, Peers* out) {
+int take_peer(Bootstrap& bootstrap, Greeter peer, uint32_t devices, Peers* out) {
   const uint32_t rank = peer.rank;
   const int code = Arena::map_peer(peer.arena.release(), rank, bootstrap.size(), devices, &out->arenas[rank]);
   if (code != LCI_DONE) return code;
@@ -109,7 +109,7 @@ int meet_by_socket(Bootstrap& bootstrap, uint32_t devices, std::shared_ptr<Arena
   for (uint32_t missing = size - 1 - me; missing != 0;) {
     Greeter peer;
     if (!wait_readable(listener.get(), std::min(deadline, now_ns() + kLookForDeaths))) {
-      if (const auto dead = bootstrap.dead_among(all_ranks(bootstrap))) return died(*dead);
+      if (const auto dead = bootstrap.look_for_death()) return died(*dead);
       if (now_ns() < deadline) continue;
       std::string ranks;
       for (uint32_t rank = me + 1; rank < size; ++rank) {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes of this host, by their numbers.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace lci {
+
+/// Whether a process has ended, whether or not its parent has looked. A number that another process has by now counts
+/// as living.
+bool process_gone(pid_t process);
+
+/// When a process was started, in ticks since the system was; 0 where that cannot be told. With its number it names a
+/// process for as long as the system runs.
+uint64_t process_start(pid_t process);
+
+}  // namespace lci
