@@ -5,6 +5,7 @@
 //   handover_array, handover_lcrq      a status pushed by a thread and popped by another: half of them push
 //   packets_own, packets_shared        a packet got and put; with a deque for each thread, or one for all
 //   matching_map, matching_queue       a receive stored and matched by a send, over keys of the thread's own
+//   cancel_1k, cancel_1m               a receive posted and cancelled, with that many others pending; one thread
 //   array                              an entry of a table read that others may change meanwhile
 #include <cstdlib>
 #include <deque>
@@ -191,6 +192,62 @@ double mutex_matching(uint32_t threads) {
   });
 }
 
+// ---- cancelled receives --------------------------------------------------------------------------------------------
+
+/// post(context) and cancel(context), the oldest pending one each time.
+template <typename Post, typename Cancel>
+double post_and_cancel(uint32_t threads, uint64_t pending, Post post, Cancel cancel) {
+  if (threads != 1) std::exit(3);
+  uint64_t next = 0;
+  while (next < pending) post(next++);
+  return throughput(threads, kOperations, [&](uint32_t, uint64_t operations) {
+    for (uint64_t i = 0; i < operations; ++i, ++next) {
+      post(next);
+      cancel(next - pending);
+    }
+  });
+}
+
+template <uint64_t pending>
+double cancel(uint32_t threads) {
+  lci_runtime* runtime = nullptr;
+  lci_device* device = nullptr;
+  lci_comp* ended = nullptr;
+  if (lci_runtime_create(nullptr, nullptr, 0, &runtime) != LCI_DONE ||
+      lci_runtime_device(runtime, 0, &device) != LCI_DONE || lci_counter_create(runtime, &ended) != LCI_DONE) {
+    stop(lci_last_error());
+  }
+  char buffer[8];
+  const double result = post_and_cancel(
+      threads, pending,
+      [&](uint64_t context) {
+        const int code =
+            lci_post_recv(device, 0, context % LCI_MAX_TAG, buffer, sizeof buffer, ended, context, nullptr);
+        if (code != LCI_POSTED) stop("a receive was not posted");
+      },
+      [&](uint64_t context) {
+        if (lci_post_cancel(device, context) != LCI_DONE) stop("a receive was not cancelled");
+      });
+  lci_runtime_close(runtime, 0);
+  return result;
+}
+
+template <uint64_t pending>
+double mutex_cancel(uint32_t threads) {
+  std::mutex mutex;
+  std::unordered_map<uint64_t, std::unique_ptr<lci_status>> stored;
+  return post_and_cancel(
+      threads, pending,
+      [&](uint64_t context) {
+        const std::lock_guard<std::mutex> guard(mutex);
+        stored.emplace(context, std::make_unique<lci_status>());
+      },
+      [&](uint64_t context) {
+        const std::lock_guard<std::mutex> guard(mutex);
+        if (stored.erase(context) != 1) stop("a receive got lost");
+      });
+}
+
 // ---- array read without a lock -------------------------------------------------------------------------------------
 
 constexpr size_t kEntries = 4096;
@@ -263,6 +320,8 @@ const std::map<std::string, Sides> kMetrics = {
     {"packets_shared", {{"ours", packets<false>}, {"malloc", heap_packets}}},
     {"matching_map", {{"ours", matching<lci::MatchingEngineType::kMap>}, {"mutex", mutex_matching}}},
     {"matching_queue", {{"ours", matching<lci::MatchingEngineType::kQueue>}, {"mutex", mutex_matching}}},
+    {"cancel_1k", {{"ours", cancel<1'000>}, {"mutex", mutex_cancel<1'000>}}},
+    {"cancel_1m", {{"ours", cancel<1'000'000>}, {"mutex", mutex_cancel<1'000'000>}}},
     {"array", {{"ours", array}, {"mutex", shared_mutex_array}}},
     {"remote", {{"ours", remote}, {"mutex", shared_mutex_remote}}},
 };

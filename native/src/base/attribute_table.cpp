@@ -92,8 +92,6 @@ const Row kRows[] = {
      "Rank for bootstrap file; -1: environment LCI_RANK."},
     {"job_size", &Attributes::job_size, "-1", number(-1, kRanks),
      "Number of ranks for bootstrap file; -1: environment LCI_SIZE."},
-    {"cma", &Attributes::cma, "off", choice("auto|on|off"),
-     "Copy large messages from the peer's memory by process_vm_readv; auto: where a probe finds it faster."},
     {"chaos", &Attributes::chaos, "", text(), "Deliberate disturbance of the transport, for tests; empty: none."},
     {"membarrier", &Attributes::membarrier, "auto", choice("auto|off"),
      "Use the membarrier system call when parking; off: senders fence instead."},

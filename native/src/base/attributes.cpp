@@ -64,7 +64,19 @@ std::string lower(std::string_view name) {
   return result;
 }
 
+/// Names that stand for something that does not exist yet. They are refused, for a value would change nothing.
+struct Missing {
+  std::string_view name;
+  const char* reason;
+};
+constexpr Missing kMissing[] = {{"cma", "single copy of large messages does not exist yet; leave it out"}};
+
 int unknown_name(std::string_view name, const char* origin, const AttributeSet* set) {
+  for (const Missing& missing : kMissing) {
+    if (name != missing.name) continue;
+    return fail(LCI_ERR_ATTRIBUTE, "%s: attribute \"%.*s\" is not supported: %s", origin, static_cast<int>(name.size()),
+                name.data(), missing.reason);
+  }
   const std::string near(near_name(name, set));
   const std::string suggestion = near.empty() ? "" : "; did you mean \"" + near + "\"?";
   return fail(LCI_ERR_ATTRIBUTE, "%s: unknown attribute \"%.*s\"%s", origin, static_cast<int>(name.size()), name.data(),

@@ -22,7 +22,6 @@ namespace lci {
 
 enum class MatchingEngineType : uint8_t { kMap, kQueue };
 enum class QueueType : uint8_t { kArray, kLcrq };
-enum class CmaMode : uint8_t { kAuto, kOn, kOff };
 enum class MembarrierMode : uint8_t { kAuto, kOff };
 enum class RmaMode : uint8_t { kAuto, kMessages };
 
@@ -59,7 +58,6 @@ struct Attributes {
   std::string job_dir;
   int32_t job_rank;
   int32_t job_size;
-  CmaMode cma;
   std::string chaos;
   MembarrierMode membarrier;
   uint64_t memory_limit_bytes;

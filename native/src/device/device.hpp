@@ -18,6 +18,7 @@
 #include "device/channel.hpp"
 #include "device/operations.hpp"
 #include "device/payload.hpp"
+#include "device/pending_receives.hpp"
 #include "device/progressing.hpp"
 #include "matching/matching_engine.hpp"
 #include "protocol/contexts.hpp"
@@ -114,6 +115,10 @@ class Device {
   bool start_rendezvous(std::unique_ptr<ReceiveContext> context);
   /// Any thread: whether an arrival is being handed to an object; see Delivering.
   bool is_delivering_to(const void* object) const { return delivering_.load(std::memory_order_seq_cst) == object; }
+  /// Any thread: a receive that was posted here has ended.
+  void give_receive_back(std::unique_ptr<PostedReceive> receive) { pending_receives_.give_back(std::move(receive)); }
+  /// Receives that cancels have looked at; for tests.
+  uint64_t receives_looked_at() const { return pending_receives_.looked_at(); }
   /// Any thread: a request that was stored is discarded.
   void decline_stored(Channel& channel, uint64_t request);
   /// Any thread: waits while this device inserts into an engine that was closed. A few instructions.
@@ -239,6 +244,7 @@ class Device {
   uint64_t match_of(Channel& channel, const SlotHeader& header) const;
   int finish_receive(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload,
                      lci_status* done);
+  void end_receive(std::unique_ptr<PostedReceive> receive);
   void fill(const OpTarget& target, std::byte* to, Parts* parts, uint64_t offset, const Payload& from, uint32_t size);
   bool alone() const;
 
@@ -360,7 +366,7 @@ class Device {
   void drop_unmatched_rendezvous(uint32_t rank);
   void fail_receives(uint32_t rank, int code);
   void fail_receives_at(const Engine& late);
-  void end_receives(const std::vector<std::unique_ptr<PostedReceive>>& receives, int code);
+  void end_receives(std::vector<std::unique_ptr<PostedReceive>> receives, int code);
 
   void count_answer(const lci_descriptor& op, int code);
   void complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size);
@@ -391,7 +397,7 @@ class Device {
   uint64_t copies_ = 0;   // see CopyGuard
   SlotTable<ReceiveContext> receives_;
   SlotTable<Departure> departures_;
-  FreeList<PostedReceive> spare_receives_{kSpareEntries};
+  PendingReceives pending_receives_;
   FreeList<UnexpectedSend> spare_sends_{kSpareEntries};
   std::map<uint32_t, std::deque<Queued>> backlog_;  // by rank, and what is of none; data class
   uint64_t backlog_bytes_ = 0;

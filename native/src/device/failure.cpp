@@ -175,7 +175,7 @@ void Device::fail_receives(uint32_t rank, int code) {
   runtime_.for_each_engine([&](Engine& engine) {
     if (!engine.keeps_left_behind()) take_receives(engine, rank, &receives);
   });
-  end_receives(receives, code);
+  end_receives(std::move(receives), code);
 }
 
 /// What the gone had announced to @p late before it was created has come to it.
@@ -186,14 +186,15 @@ void Device::fail_receives_at(const Engine& late) {
     if (late.keeps_left_behind()) return;
     Receives receives;
     take_receives(late, rank, &receives);
-    end_receives(receives, code_of(runtime_.peer_state(rank)));
+    end_receives(std::move(receives), code_of(runtime_.peer_state(rank)));
   }
 }
 
-void Device::end_receives(const Receives& receives, int code) {
-  for (const auto& receive : receives) {
+void Device::end_receives(Receives receives, int code) {
+  for (auto& receive : receives) {
     runtime_.shared.add(Metric::receives_pending, -1);
     complete(receive->target, code, receive->rank, receive->tag, receive->buffer, 0);
+    end_receive(std::move(receive));
   }
 }
 
@@ -237,7 +238,7 @@ void Device::cancel_all(int code) {
       }
       return true;
     });
-    if (!LCI_MUTATED("close_forgets_receives")) end_receives(receives, code);
+    if (!LCI_MUTATED("close_forgets_receives")) end_receives(std::move(receives), code);
   });
 }
 
@@ -295,7 +296,7 @@ void Device::forget(const Lane& gone) {
       if (side != Side::kReceive || receive->target.lane != &gone) return false;
       runtime_.shared.add(Metric::receives_pending, -1);
       forget(receive->target);
-      delete receive;
+      end_receive(std::unique_ptr<PostedReceive>(receive));
       return true;
     });
   });

@@ -19,6 +19,12 @@ uint32_t receive_policy(const lci_descriptor& op) {
   return op.policy;
 }
 
+/// The graph that posts with this target, or null.
+const Completion* graph_of(const OpTarget& target) {
+  const Completion* object = target.completion;
+  return object && object->kind() == Completion::Kind::kGraph ? object : nullptr;
+}
+
 /// Everything but a stored payload.
 void describe(UnexpectedSend& send, UnexpectedSend::Kind kind, InKey& key, uint32_t size, uint64_t tag) {
   send.kind = kind;
@@ -99,19 +105,20 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
     return !engine.keeps_left_behind();
   };
   if (LCI_MUTATED("gone_before_matched") && nothing_comes()) return runtime_.check_peer(op.rank, "receive");
-  PostedReceive receive{target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, 0, this,
-                        nullptr};
+  PostedReceive receive{{},   target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, 0,
+                        this, nullptr};
   if ((op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_INLINE) receive.buffer = nullptr;
   if (op.flags & LCI_FLAG_LIST) {
     receive.buffer = nullptr;
     receive.parts = std::make_unique<Parts>(reinterpret_cast<const lci_buffer*>(op.u.ref.address), op.u.ref.count);
   }
   match_key(op, op.rank, receive_policy(op), &receive.key);
+  pending_receives_.collect();
   std::unique_ptr<PostedReceive> stored;
   auto store = [&]() -> PostedReceive* {
     // Under the entries' lock: who ends the receives of a rank finds this one, or has been seen here.
     if (nothing_comes()) return nullptr;
-    stored = spare_receives_.take();
+    stored = pending_receives_.take();
     *stored = std::move(receive);
     counters.add(Metric::receives_pending);
     return stored.get();
@@ -123,7 +130,8 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
   }
   if (!found && !stored) return runtime_.check_peer(op.rank, "receive");
   if (!found) {
-    stored.release();  // the engine has it
+    // The engine has it, and it may be matched by now: what the table needs is not what the match needs.
+    pending_receives_.add(*stored.release(), {op.port, target.context, graph_of(target)});
     return LCI_POSTED;
   }
   if (LCI_MUTATED("match_in_post_signals")) done = nullptr;
@@ -243,8 +251,7 @@ void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header,
   counters.add(Metric::receives_pending, -1);
   std::unique_ptr<PostedReceive> receive(static_cast<PostedReceive*>(found));
   finish_receive(*receive, channel.rank, header.tag, payload, nullptr);
-  receive->parts.reset();
-  spare_receives_.give(std::move(receive));
+  end_receive(std::move(receive));
   if (credited) release(key, key.generation, 1, header.size, alone());
 }
 
@@ -285,8 +292,7 @@ bool Device::match_announcement(InKey& key, const Announcement& announcement, Ma
 void Device::receive_announced(MatchedAnnouncement matched) {
   counters.add(Metric::unexpected_stored);  // for a moment
   match_unexpected(*matched.receive, std::move(matched.send), nullptr);
-  matched.receive->parts.reset();
-  spare_receives_.give(std::move(matched.receive));
+  end_receive(std::move(matched.receive));
 }
 
 /// Nobody else can match what came to this device: its keys need no read-modify-write.
@@ -294,26 +300,29 @@ bool Device::alone() const {
   return runtime_.devices() == 1;
 }
 
+/// A receive that was taken out of its engine, and was told. It may be of another device.
+void Device::end_receive(std::unique_ptr<PostedReceive> receive) {
+  receive->parts.reset();
+  Device& home = *receive->device;
+  if (&home == this) {
+    pending_receives_.end(std::move(receive));
+  } else {
+    home.give_receive_back(std::move(receive));
+  }
+}
+
 int Device::cancel_receive(const lci_descriptor& op, const OpTarget& target) {
-  const Engine* engine = runtime_.engine(op.port);
-  if (!engine || !engine->is_open())
-    return fail(LCI_ERR_ARGUMENT, "cancel: matching engine %u does not exist", op.port);
-  std::unique_ptr<PostedReceive> cancelled;
-  engine->extract([&](uint64_t, void* value, Side side) {
-    auto* receive = static_cast<PostedReceive*>(value);
-    if (cancelled || side != Side::kReceive || receive->device != this || receive->target.context != op.tag)
-      return false;
-    // A graph's contexts are its own: they may equal those of others.
-    const Completion* owner = receive->target.completion;
-    if (owner && owner->kind() == Completion::Kind::kGraph && owner != target.completion) return false;
-    if (target.completion && target.completion->kind() == Completion::Kind::kGraph && owner != target.completion)
-      return false;
-    cancelled.reset(receive);
-    return true;
+  Engine* engine = runtime_.engine(op.port);
+  const Matcher* matcher = engine ? engine->matcher() : nullptr;
+  if (!matcher) return fail(LCI_ERR_ARGUMENT, "cancel: matching engine %u does not exist", op.port);
+  // Who takes it out of its engine ends it: this, or what matches it.
+  PostedReceive* cancelled = pending_receives_.find({op.port, op.tag, graph_of(target)}, [&](PostedReceive& receive) {
+    return matcher->entries->remove(receive.key, &receive, Side::kReceive);
   });
   if (!cancelled) return LCI_RETRY;  // matched already, or never posted: its own completion tells
   counters.add(Metric::receives_pending, -1);
   complete(cancelled->target, LCI_ERR_CANCELLED, cancelled->rank, cancelled->tag, cancelled->buffer, 0);
+  end_receive(std::unique_ptr<PostedReceive>(cancelled));
   return LCI_DONE;
 }
 

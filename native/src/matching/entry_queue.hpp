@@ -11,11 +11,12 @@
 
 namespace lci {
 
-/// Seven values of a queue, and the way to the next seven.
+/// Six values of a queue, and the way to the nodes before and behind.
 struct alignas(64) EntryNode {
-  static constexpr size_t kEntries = 7;
+  static constexpr size_t kEntries = 6;
   void* entries[kEntries];
   EntryNode* next;
+  EntryNode* previous;
 };
 static_assert(sizeof(EntryNode) == 64);
 
@@ -56,15 +57,15 @@ class SpareNodes {
 };
 
 /**
- * Values of one key and one side, oldest first: two inline, the rest in nodes of seven that are one cache line each.
+ * Values of one key and one side, oldest first: two inline, the rest in nodes of six that are one cache line each.
  * [B18] Valid as zero bytes: then empty. Not thread-safe: the bucket's lock guards it. Values are not null.
  *
- * The nodes form a ring reached by its last one. Nodes are packed from the left; only the last may have gaps at its
- * end, and the inline places are always filled first.
+ * The nodes form a ring reached by its last one. A node is packed from the left and never empty. What is inline came
+ * before what is in nodes: a value stays where it is until it leaves, so a placed one (see Place) is told once.
  */
 class EntryQueue {
  public:
-  bool empty() const { return inline_[0] == nullptr; }
+  bool empty() const { return inline_[0] == nullptr && last() == nullptr; }
   uint64_t key() const { return key_; }
   Side side() const { return (last_and_side_ & 1) == 0 ? Side::kSend : Side::kReceive; }
 
@@ -88,48 +89,62 @@ class EntryQueue {
 
   /// Afterwards push() needs no memory once.
   void make_room(SpareNodes& spare) const {
-    if (inline_[1] == nullptr) return;
     const Node* node = last();
-    if (node == nullptr || node->entries[kNodeEntries - 1] != nullptr) spare.make_room();
+    const bool full = node == nullptr ? inline_[1] != nullptr : node->entries[kNodeEntries - 1] != nullptr;
+    if (full) spare.make_room();
   }
 
-  void push(void* value, SpareNodes& spare) {
-    if (inline_[0] == nullptr) {
-      inline_[0] = value;
-    } else if (inline_[1] == nullptr) {
-      inline_[1] = value;
+  /// @param placed whether the value begins with its Place; the same of all values of a queue
+  void push(void* value, SpareNodes& spare, bool placed) {
+    const void* at = this;
+    if (last() != nullptr || inline_[1] != nullptr) {
+      at = push_overflow(value, spare);
     } else {
-      push_overflow(value, spare);
+      inline_[inline_[0] == nullptr ? 0 : 1] = value;
     }
+    if (placed) place_of(value).at = at;
   }
 
   /// Oldest value; only when not empty.
-  void* pop(SpareNodes& spare) {
+  void* pop(SpareNodes& spare, bool placed) {
     if (LCI_MUTATED("matching_lifo") && inline_[1] != nullptr) std::swap(inline_[0], inline_[1]);
     void* value = inline_[0];
-    inline_[0] = inline_[1];
-    inline_[1] = inline_[1] == nullptr ? nullptr : pop_overflow(spare);
+    if (value != nullptr) {
+      inline_[0] = std::exchange(inline_[1], nullptr);
+    } else {
+      value = last()->next->entries[0];
+      take_out(last()->next, 0, spare);
+    }
+    if (placed) place_of(value).at = nullptr;
     return value;
   }
 
-  /// Takes out the values for which @p take answers true, called oldest first; returns how many.
+  /// Takes @p value out; false if it is not in. A placed one must not be in another queue of this key and side.
+  /// @param looked_at counts the entries that were looked at
+  bool remove(void* value, SpareNodes& spare, bool placed, size_t* looked_at) {
+    if (!placed) return remove_searched(value, spare, looked_at);
+    Place& place = place_of(value);
+    if (place.at == nullptr) return false;
+    auto* node = static_cast<Node*>(const_cast<void*>(place.at));
+    const bool found = place.at == this ? remove_inline(value, looked_at) : remove_from(node, value, spare, looked_at);
+    place.at = nullptr;
+    return found;
+  }
+
+  /// Takes out the values for which @p take answers true, called oldest first; returns how many it was shown.
   template <typename Take>
-  size_t extract(SpareNodes& spare, Take take) {
-    size_t taken = 0;
-    for (size_t left = size(); left > 0; --left) {  // once around: what stays goes to the end
-      void* value = pop(spare);
-      if (take(value)) {
-        ++taken;
-      } else {
-        push(value, spare);
-      }
+  size_t extract(SpareNodes& spare, bool placed, Take take) {
+    const size_t shown = size();
+    for (size_t left = shown; left > 0; --left) {  // once around: what stays goes to the end
+      void* value = pop(spare, placed);
+      if (!take(value)) push(value, spare, placed);
     }
-    return taken;
+    return shown;
   }
 
   /// Drops all values.
   void clear(SpareNodes& spare) {
-    while (!empty()) pop(spare);
+    while (!empty()) pop(spare, false);
   }
 
  private:
@@ -139,37 +154,69 @@ class EntryQueue {
   Node* last() const { return reinterpret_cast<Node*>(last_and_side_ & ~uintptr_t{1}); }
   void set_last(Node* node) { last_and_side_ = reinterpret_cast<uintptr_t>(node) | (last_and_side_ & 1); }
 
-  void push_overflow(void* value, SpareNodes& spare) {
+  static Place& place_of(void* value) { return *static_cast<Place*>(value); }
+
+  Node* push_overflow(void* value, SpareNodes& spare) {
     Node* node = last();
     if (node == nullptr || node->entries[kNodeEntries - 1] != nullptr) node = append_node(spare);
     size_t at = 0;
     while (node->entries[at] != nullptr) ++at;
     node->entries[at] = value;
+    return node;
   }
 
   Node* append_node(SpareNodes& spare) {
     Node* node = spare.take();
-    Node* previous = last();
-    node->next = previous == nullptr ? node : previous->next;
-    if (previous != nullptr) previous->next = node;
+    Node* before = last();
+    if (before == nullptr) {
+      node->next = node->previous = node;
+    } else {
+      node->next = before->next;
+      node->previous = before;
+      node->next->previous = before->next = node;
+    }
     set_last(node);
     return node;
   }
 
-  /// Oldest value of the nodes; null if there are none.
-  void* pop_overflow(SpareNodes& spare) {
-    Node* tail = last();
-    if (tail == nullptr) return nullptr;
-    Node* first = tail->next;
-    void* value = first->entries[0];
-    for (size_t at = 1; at < kNodeEntries; ++at) first->entries[at - 1] = first->entries[at];
-    first->entries[kNodeEntries - 1] = nullptr;
-    if (first->entries[0] == nullptr) {
-      tail->next = first->next;
-      if (first == tail) set_last(nullptr);
-      spare.give(first);
+  void take_out(Node* node, size_t at, SpareNodes& spare) {
+    for (++at; at < kNodeEntries; ++at) node->entries[at - 1] = node->entries[at];
+    node->entries[kNodeEntries - 1] = nullptr;
+    if (node->entries[0] != nullptr) return;
+    if (node == last()) set_last(node->previous == node ? nullptr : node->previous);
+    node->previous->next = node->next;
+    node->next->previous = node->previous;
+    spare.give(node);
+  }
+
+  bool remove_inline(const void* value, size_t* looked_at) {
+    for (size_t at = 0; at < 2; ++at, ++*looked_at) {
+      if (inline_[at] != value) continue;
+      if (at == 0) inline_[0] = inline_[1];
+      inline_[1] = nullptr;
+      return true;
     }
-    return value;
+    return false;
+  }
+
+  bool remove_from(Node* node, const void* value, SpareNodes& spare, size_t* looked_at) {
+    for (size_t at = 0; at < kNodeEntries; ++at, ++*looked_at) {
+      if (node->entries[at] != value) continue;
+      take_out(node, at, spare);
+      return true;
+    }
+    return false;
+  }
+
+  bool remove_searched(const void* value, SpareNodes& spare, size_t* looked_at) {
+    if (remove_inline(value, looked_at)) return true;
+    if (last() == nullptr) return false;
+    Node* node = last();
+    do {
+      node = node->next;
+      if (remove_from(node, value, spare, looked_at)) return true;
+    } while (node != last());
+    return false;
   }
 
   uint64_t key_;

@@ -24,8 +24,9 @@ uint64_t mix(uint64_t key) {
 
 }  // namespace
 
-MapEngine::MapEngine(uint32_t buckets)
+MapEngine::MapEngine(uint32_t buckets, Values values)
     : mask_(std::bit_ceil(std::max(buckets, 1u)) - 1),
+      placed_receives_(values == Values::kPlacedReceives),
       buckets_(size_t{mask_} + 1),
       touched_(size_t{mask_} / kBucketsPerPage + 1) {}
 
@@ -50,7 +51,7 @@ void* MapEngine::match_or_store(uint64_t key, Side side, const ValueMaker& make)
   EntryQueue* queue = find(bucket, key);
   if (LCI_MUTATED("matching_no_lock")) sched_yield();
   if (queue != nullptr && queue->side() != side) {
-    void* matched = queue->pop(bucket.spare);
+    void* matched = queue->pop(bucket.spare, placed(queue->side()));
     if (queue->empty()) release(bucket, queue);
     return matched;
   }
@@ -62,7 +63,7 @@ void* MapEngine::match_or_store(uint64_t key, Side side, const ValueMaker& make)
     queue = claim(bucket);
     queue->open(key, side);
   }
-  queue->push(value, bucket.spare);
+  queue->push(value, bucket.spare, placed(side));
   return nullptr;
 }
 
@@ -73,8 +74,9 @@ bool MapEngine::remove(uint64_t key, void* value, Side side) {
 
   EntryQueue* queue = find(bucket, key);
   if (queue == nullptr || queue->side() != side) return false;
-  bool found = false;
-  queue->extract(bucket.spare, [&](void* entry) { return !found && (found = entry == value); });
+  size_t looked_at = 0;
+  const bool found = queue->remove(value, bucket.spare, placed(side), &looked_at);
+  count_walked(looked_at);
   if (queue->empty()) release(bucket, queue);
   return found;
 }
@@ -84,7 +86,8 @@ void MapEngine::extract(const std::function<bool(uint64_t, void*, Side)>& take) 
     const std::lock_guard<TryLock> guard(bucket.lock);
     std::vector<EntryQueue*> emptied;  // released afterwards: the last one of a block may free it
     each_queue(bucket, [&](EntryQueue& queue) {
-      queue.extract(bucket.spare, [&](void* value) { return take(queue.key(), value, queue.side()); });
+      count_walked(queue.extract(bucket.spare, placed(queue.side()),
+                                 [&](void* value) { return take(queue.key(), value, queue.side()); }));
       if (queue.empty()) emptied.push_back(&queue);
     });
     for (EntryQueue* queue : emptied) release(bucket, queue);

@@ -20,7 +20,8 @@ namespace lci {
  * A bucket is two cache lines: its lock and first queue in the first line, two more queues after it. More keys than
  * three go to chained blocks, each with 2n + 1 queues where the one before has n; empty blocks at the end of a chain
  * are freed. Under low load an operation touches one line of the table. The table takes memory only where it is
- * touched. A bucket keeps a few nodes of emptied queues, so that traffic that comes and goes allocates nothing.
+ * touched. A bucket keeps a few nodes of emptied queues, so that traffic that comes and goes allocates nothing. A
+ * placed receive knows its node, so remove() looks at the entries of that node alone.
  *
  * Memory order: everything in a bucket is guarded by its lock, held for one operation; the lock also hands what a value
  * points to from the thread that stored it to the one that takes it out. `touched_`
@@ -30,7 +31,7 @@ namespace lci {
  */
 class MapEngine final : public MatchingEngine {
  public:
-  explicit MapEngine(uint32_t buckets);
+  MapEngine(uint32_t buckets, Values values);
   ~MapEngine() override;
 
   void* match_or_store(uint64_t key, Side side, const ValueMaker& make) override;
@@ -73,7 +74,10 @@ class MapEngine final : public MatchingEngine {
   template <typename Visit>
   void each_touched_bucket(Visit visit);
 
+  bool placed(Side side) const { return placed_receives_ && side == Side::kReceive; }
+
   const uint32_t mask_;
+  const bool placed_receives_;
   LazyArray<Bucket> buckets_;
   std::vector<std::atomic<bool>> touched_;
 };

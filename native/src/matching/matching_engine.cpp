@@ -6,9 +6,9 @@
 
 namespace lci {
 
-std::unique_ptr<MatchingEngine> MatchingEngine::create(MatchingEngineType type, uint32_t buckets) {
+std::unique_ptr<MatchingEngine> MatchingEngine::create(MatchingEngineType type, uint32_t buckets, Values values) {
   if (type == MatchingEngineType::kQueue) return std::make_unique<QueueEngine>();
-  return std::make_unique<MapEngine>(buckets);
+  return std::make_unique<MapEngine>(buckets, values);
 }
 
 }  // namespace lci

@@ -2,6 +2,7 @@
 #ifndef LCI_MATCHING_MATCHING_ENGINE_HPP_
 #define LCI_MATCHING_MATCHING_ENGINE_HPP_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -41,6 +42,14 @@ class ValueMaker {
   void* (*call_)(void*);
 };
 
+/// Where in its engine a value lies, so that remove() finds it without a search. Guarded by the lock of the entries of
+/// its key.
+struct Place {
+  const void* at = nullptr;  ///< Null: in none.
+};
+/// What values are: bare, or receives that begin with their Place.
+enum class Values : uint8_t { kBare, kPlacedReceives };
+
 /**
  * Pairs sends with receives of the same key. Any thread may call anything at any time. Entries of one key and side
  * leave in the order in which they came. [B17, SS-19]
@@ -57,7 +66,8 @@ class MatchingEngine {
     auto make = [value] { return value; };
     return match_or_store(key, side, ValueMaker(make));
   }
-  /// Takes one stored entry out: true if it was there, false if it never was or has been matched.
+  /// Takes one stored entry out: true if it was there, false if it never was or has been matched. Of placed receives at
+  /// a price that does not grow with what is stored; of other values the entries of @p key are searched.
   virtual bool remove(uint64_t key, void* value, Side side) = 0;
   /// Shows every stored entry to @p take, oldest first within a key, and takes out those for which it answers true. It
   /// runs under an internal lock and must not call the engine.
@@ -65,8 +75,18 @@ class MatchingEngine {
   /// Stored entries: a walk, for tests.
   virtual size_t size() = 0;
 
+  /// Entries that remove() and extract() have looked at: for tests of what they cost.
+  uint64_t walked() const { return walked_.load(std::memory_order_relaxed); }
+
   /// @param buckets a power of two; ignored by the queue engine
-  static std::unique_ptr<MatchingEngine> create(MatchingEngineType type, uint32_t buckets);
+  static std::unique_ptr<MatchingEngine> create(MatchingEngineType type, uint32_t buckets,
+                                                Values values = Values::kBare);
+
+ protected:
+  void count_walked(uint64_t entries) { walked_.fetch_add(entries, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> walked_{0};
 };
 
 }  // namespace lci

@@ -34,6 +34,7 @@ bool QueueEngine::remove(uint64_t key, void* value, Side side) {
 void QueueEngine::extract(const std::function<bool(uint64_t, void*, Side)>& take) {
   const std::lock_guard<TryLock> guard(lock_);
   for (const Side side : {Side::kSend, Side::kReceive}) {
+    count_walked(stored(side).size());
     stored(side).remove_if([&](const Entry& entry) { return take(entry.key, entry.value, side); });
   }
 }

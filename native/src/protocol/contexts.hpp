@@ -12,6 +12,7 @@
 #include "completion/completion.hpp"
 #include "device/parts.hpp"
 #include "lci/lci.h"
+#include "matching/matching_engine.hpp"
 #include "protocol/outstanding.hpp"
 #include "rma/region_table.hpp"
 
@@ -241,6 +242,26 @@ struct ReceiveContext {
 
 /// What lies in a matching engine.
 struct PostedReceive {
+  /// What a cancel names it by, besides its device.
+  struct Name {
+    uint16_t engine;
+    uint64_t context;
+    const Completion* graph;  ///< The one that posted it, whose contexts may equal those of others; or null.
+    bool operator==(const Name&) const = default;
+  };
+  /// Its device's, see PendingReceives. Assigning a receive leaves it alone.
+  struct TableEntry {
+    TableEntry() = default;
+    TableEntry(TableEntry&&) noexcept {}
+    TableEntry& operator=(TableEntry&&) noexcept { return *this; }
+
+    Name name{};
+    PostedReceive* next = nullptr;
+    PostedReceive** link = nullptr;  ///< What leads to it; null: it is in no table.
+    PostedReceive* next_returned = nullptr;
+  };
+
+  Place place;  ///< First: the engine's, see Values::kPlacedReceives.
   OpTarget target;
   std::byte* buffer;
   uint32_t capacity;
@@ -249,6 +270,7 @@ struct PostedReceive {
   uint64_t key;
   Device* device;
   std::unique_ptr<Parts> parts;  ///< Where the bytes go if not to `buffer`.
+  TableEntry entry{};
 };
 
 struct UnexpectedSend {

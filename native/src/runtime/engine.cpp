@@ -5,7 +5,7 @@ namespace lci {
 
 void Engine::open(MatchingEngineType type, uint32_t buckets, Matcher matcher) {
   auto& entries = entries_[static_cast<size_t>(type)];
-  if (!entries) entries = MatchingEngine::create(type, buckets);
+  if (!entries) entries = MatchingEngine::create(type, buckets, Values::kPlacedReceives);
   matcher.entries = entries.get();
   type_.store(type, std::memory_order_relaxed);
   matchers_.push_back(std::make_unique<const Matcher>(matcher));

@@ -97,9 +97,11 @@ int Runtime::free_engine(uint32_t number) {
     });
   }
   freed->wake_all();  // the devices tell the senders
-  for (const auto& receive : receives) {
+  for (auto& receive : receives) {
     shared.add(Metric::receives_pending, -1);
     if (!LCI_MUTATED("engine_drops_receives")) cancel(*receive);
+    Device& home = *receive->device;
+    home.give_receive_back(std::move(receive));
   }
   return LCI_DONE;
 }

@@ -63,6 +63,8 @@ test_resources() {
     [[ $(uname -m) != x86_64 ]] || compared "queue_lcrq_t$threads"
   done
   compared handover_array_t2
+  compared cancel_1k_t1
+  compared cancel_1m_t1
   [[ $(uname -m) != x86_64 ]] || compared handover_lcrq_t2
 }
 

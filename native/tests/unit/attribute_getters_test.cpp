@@ -103,7 +103,7 @@ TEST(AttributeGetters, OutputsCannotBeSet) {
 // All at once, as a set that makes another runtime like the first.
 // Proves: A7
 TEST(AttributeGetters, GiveAllAsASet) {
-  Job job(1, {{"inbox_messages", "77"}, {"cma", "auto"}, {"packets_max", "1000000"}, {"arena_bytes", "64M"}});
+  Job job(1, {{"inbox_messages", "77"}, {"packets_max", "1000000"}, {"arena_bytes", "64M"}});
   lci_attrs* all = nullptr;
   ASSERT_EQ(LCI_DONE, lci_runtime_attrs(job.runtime(0), &all)) << lci_last_error();
   lci_runtime* like = nullptr;

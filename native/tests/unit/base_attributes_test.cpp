@@ -60,7 +60,6 @@ TEST(Attributes, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(defaults.job_dir, "");
   EXPECT_EQ(defaults.job_rank, -1);
   EXPECT_EQ(defaults.job_size, -1);
-  EXPECT_EQ(defaults.cma, CmaMode::kOff);
   EXPECT_EQ(defaults.chaos, "");
   EXPECT_EQ(defaults.membarrier, MembarrierMode::kAuto);
   EXPECT_EQ(defaults.memory_limit_bytes, 0u);
@@ -111,7 +110,6 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"job_dir", "/a", "/b"},
       {"job_rank", "0", "1"},
       {"job_size", "1", "2"},
-      {"cma", "on", "auto"},
       {"chaos", "seed=1", "seed=2"},
       {"membarrier", "off", "auto"},
       {"memory_limit_bytes", "1", "2"},
@@ -197,7 +195,6 @@ TEST(Attributes, BadValuesAreRefusedWhereTheyAreSet) {
       {"matching_engine_type", "tree"},
       {"cq_type", "stack"},
       {"matching_engine_type", ""},
-      {"cma", "yes"},
       {"membarrier", "on"},
       {"bootstrap", "carrier"},
       {"bootstrap", ""},
@@ -312,9 +309,9 @@ TEST(Attributes, PacketsMustFitTheirBound) {
 TEST(Attributes, TextShowsClampedValues) {
   Attributes attributes;
   attributes.ring_bytes = 4096;
-  attributes.cma = CmaMode::kOn;
+  attributes.membarrier = MembarrierMode::kOff;
   EXPECT_EQ(attribute_text(attributes, "ring_bytes"), "4096");
-  EXPECT_EQ(attribute_text(attributes, "cma"), "on");
+  EXPECT_EQ(attribute_text(attributes, "membarrier"), "off");
   EXPECT_EQ(attribute_text(attributes, "nothing"), std::nullopt);
 }
 

@@ -105,7 +105,7 @@ TEST_P(MatchingEngineTest, AWalkFindsWhatIsBeingStored) {
   EXPECT_EQ(0u, engine_->size());
 }
 
-/// [SS-19] One key a hundred times: two inline entries, then nodes of seven.
+/// [SS-19] One key a hundred times: two inline entries, then nodes of six.
 // Proves: B17 B18 B19 SS-19
 TEST_P(MatchingEngineTest, OneKeyIsFirstInFirstOut) {
   for (uint64_t i = 1; i <= 100; ++i) ASSERT_EQ(engine_->insert(42, value_of(i), Side::kSend), nullptr);
@@ -212,6 +212,57 @@ TEST_P(MatchingEngineTest, BehavesLikeTheModel) {
   size_t stored = 0;
   for (const auto& [key, values] : model) stored += values.size();
   EXPECT_EQ(engine_->size(), stored);
+}
+
+struct PlacedReceive {
+  Place place;
+  uint64_t number;
+};
+
+/// Receives that know their place: sends match the oldest that is left, whichever were taken out between, and taking
+/// one out looks at a few entries, however many its key has.
+// Proves: B18 B19
+TEST_P(MatchingEngineTest, PlacedReceivesLeaveFromAnywhere) {
+  const auto [type, buckets] = GetParam();
+  const auto engine = MatchingEngine::create(type, buckets, Values::kPlacedReceives);
+  std::mt19937_64 random(11);
+  std::map<uint64_t, std::deque<std::unique_ptr<PlacedReceive>>> model;
+  uint64_t next = 0;
+  const auto is_stored = [](const PlacedReceive& receive) { return receive.place.at != nullptr; };
+  for (int step = 0; step < 20'000; ++step) {
+    const uint64_t key = random() % 3;
+    auto& own = model[key];
+    const uint64_t action = random() % (step < 10'000 ? 4 : 9);  // grows first, shrinks then
+    if (action < 2) {
+      own.push_back(std::make_unique<PlacedReceive>(PlacedReceive{{}, next++}));
+      ASSERT_EQ(nullptr, engine->insert(key, own.back().get(), Side::kReceive));
+    } else if (!own.empty() && action % 2 == 0) {
+      const auto at = own.begin() + static_cast<std::ptrdiff_t>(random() % own.size());
+      const uint64_t before = engine->walked();
+      ASSERT_TRUE(engine->remove(key, at->get(), Side::kReceive));
+      ASSERT_LE(engine->walked() - before, 8u) << own.size() << " of this key";
+      ASSERT_FALSE(is_stored(**at));
+      ASSERT_FALSE(engine->remove(key, at->get(), Side::kReceive)) << "it has left";
+      own.erase(at);
+    } else if (!own.empty()) {
+      void* matched = engine->insert(key, value_of(1), Side::kSend);
+      ASSERT_EQ(own.front().get(), matched);
+      ASSERT_FALSE(is_stored(*own.front()));
+      ASSERT_FALSE(engine->remove(key, matched, Side::kReceive)) << "it has left";
+      own.pop_front();
+    }
+    if (step % 1000 == 0) {  // a walk moves them
+      engine->extract([](uint64_t, void*, Side) { return false; });
+    }
+  }
+  size_t stored = 0;
+  for (const auto& [key, receives] : model) stored += receives.size();
+  EXPECT_EQ(stored, engine->size());
+  engine->extract([](uint64_t, void*, Side) { return true; });
+  EXPECT_EQ(0u, engine->size());
+  for (const auto& [key, receives] : model) {
+    for (const auto& receive : receives) EXPECT_FALSE(is_stored(*receive));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, MatchingEngineTest,
