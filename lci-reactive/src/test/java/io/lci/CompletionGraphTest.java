@@ -403,4 +403,20 @@ class CompletionGraphTest {
       assertThat(both.getT1()).containsExactlyInAnyOrderElementsOf(twice);
     }
   }
+
+  /** Traces and security find their way by it. */
+  @Test
+  void aNodesMonoHasTheContextOfTheRunsSubscriber() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      CompletionGraph.Builder builder = job.rank(0).graph();
+      Node<String> node =
+          builder.mono(results -> Mono.deferContextual(context -> Mono.just(context.get("user"))));
+      CompletionGraph graph = builder.build();
+      for (String user : List.of("first", "second")) {
+        GraphResult result = graph.run().contextWrite(c -> c.put("user", user)).block(LIMIT);
+        assertThat(result.get(node)).isEqualTo(user);
+      }
+      graph.dispose();
+    }
+  }
 }

@@ -5,11 +5,14 @@ import io.lci.completion.GraphResult;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
-import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
 
 /** One subscription of a graph: one run, whose host nodes it runs. Loop only. */
 final class GraphRun extends LoopSubscription<GraphResult> {
@@ -173,9 +176,14 @@ final class GraphRun extends LoopSubscription<GraphResult> {
   }
 
   /** Waits for the Mono of a node; it may signal on any thread. */
-  private final class HostCall<T> extends BaseSubscriber<T> {
+  private final class HostCall<T> implements CoreSubscriber<T> {
+    @SuppressWarnings("rawtypes")
+    private static final AtomicReferenceFieldUpdater<HostCall, Subscription> UPSTREAM =
+        AtomicReferenceFieldUpdater.newUpdater(HostCall.class, Subscription.class, "upstream");
+
     private final GraphNode<? super T> node;
     private final long context;
+    private volatile @Nullable Subscription upstream;
     private volatile @Nullable T value;
 
     HostCall(GraphNode<? super T> node, long context) {
@@ -183,30 +191,78 @@ final class GraphRun extends LoopSubscription<GraphResult> {
       this.context = context;
     }
 
+    /** That of the run's subscriber: traces and the like find their way by it. */
     @Override
-    protected void hookOnNext(T item) {
+    public Context currentContext() {
+      return actual.currentContext();
+    }
+
+    @Override
+    public void onSubscribe(Subscription s) {
+      if (s == null) {
+        throw broughtNull("subscription");
+      }
+      if (Operators.setOnce(UPSTREAM, this, s)) {
+        s.request(Long.MAX_VALUE);
+      }
+    }
+
+    @Override
+    public void onNext(T item) {
+      if (item == null) {
+        throw broughtNull("item");
+      }
       value = item;
     }
 
     @Override
-    protected void hookOnComplete() {
+    public void onComplete() {
+      if (isFirstEnd()) {
+        ended(
+            () -> {
+              values.set(node.index, value);
+              GraphPost.done(loop, GraphRun.this, number(node), context);
+            });
+      }
+    }
+
+    @Override
+    public void onError(Throwable reason) {
+      if (reason == null) {
+        throw broughtNull("error");
+      }
+      if (isFirstEnd()) {
+        ended(() -> failed(node, context, reason));
+      } else {
+        Operators.onErrorDropped(reason, currentContext());
+      }
+    }
+
+    private boolean isFirstEnd() {
+      Subscription none = Operators.cancelledSubscription();
+      return UPSTREAM.getAndSet(this, none) != none;
+    }
+
+    private void ended(Runnable answer) {
       loop.execute(
           () -> {
             if (calls.remove(this)) {
-              values.set(node.index, value);
-              GraphPost.done(loop, GraphRun.this, number(node), context);
+              answer.run();
             }
           });
     }
 
-    @Override
-    protected void hookOnError(Throwable reason) {
-      loop.execute(
-          () -> {
-            if (calls.remove(this)) {
-              failed(node, context, reason);
-            }
-          });
+    /** For the Mono, which hears of it as the node does (Reactive Streams 2.13). */
+    private NullPointerException broughtNull(String signal) {
+      NullPointerException error =
+          new NullPointerException("the Mono of a node brought null as its " + signal);
+      dispose();
+      ended(() -> failed(node, context, error));
+      return error;
+    }
+
+    void dispose() {
+      Operators.terminate(UPSTREAM, this);
     }
   }
 }

@@ -2,6 +2,7 @@
 package io.lci.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.GraphResult;
@@ -9,6 +10,7 @@ import io.lci.error.LciClosedException;
 import io.lci.nativebridge.Codes;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Subscription;
@@ -92,6 +94,55 @@ class GraphFaultsTest {
     graph.run().subscribe(result -> {}, errors::add).dispose();
     operations.turns(2);
     assertThat(errors).isEmpty();
+    graph.dispose();
+  }
+
+  /** Hands over its subscriber, to be signalled when the test likes. */
+  private static final class ByHand extends Mono<Integer> {
+    private final AtomicReference<CoreSubscriber<? super Integer>> subscriber =
+        new AtomicReference<>();
+    private boolean cancelled;
+
+    @Override
+    public void subscribe(CoreSubscriber<? super Integer> actual) {
+      subscriber.set(actual);
+      actual.onSubscribe(
+          new Subscription() {
+            @Override
+            public void request(long n) {}
+
+            @Override
+            public void cancel() {
+              cancelled = true;
+            }
+          });
+    }
+  }
+
+  /** The run would wait for ever; the source hears of its fault, too (Reactive Streams 2.13). */
+  @Test
+  void aMonoThatBringsNullFailsItsNode() {
+    operations.answer(Codes.DONE);
+    operations.turns(1);
+    CompletionGraph.Builder builder = operations.runtime.graph();
+    ByHand mono = new ByHand();
+    builder.mono(results -> mono);
+    CompletionGraph graph = builder.build();
+    graph.run().subscribe(result -> {}, errors::add);
+    operations.turns(2);
+    int id = operations.core.lastObject();
+    operations.core.graphFires(id, GraphNode.FIRST);
+    operations.turns(2);
+    assertThat(answers()).isZero();
+    assertThatNullPointerException().isThrownBy(() -> mono.subscriber.get().onNext(null));
+    operations.turns(2);
+    assertThat(answers()).isEqualTo(1);
+    assertThat(mono.cancelled).isTrue();
+    mono.subscriber.get().onComplete();
+    operations.turns(2);
+    assertThat(answers()).isEqualTo(1);
+    operations.core.graphEnds(id, Codes.ERR_CANCELLED);
+    operations.turns(2);
     graph.dispose();
   }
 
