@@ -14,6 +14,18 @@ import reactor.core.publisher.Mono;
  * <p>A run is over when every node has completed. The first failure ends it: nodes that have not
  * begun are skipped, unmatched receives are cancelled, what is under way is waited for.
  *
+ * <p><b>Warning: runs of several ranks are not kept apart.</b> Each run posts the same operations,
+ * with the same tags and into the same memory. A rank that runs its graph again may send to a rank
+ * that is still in the run before, and that rank takes the message for a part of its own run.
+ * Nothing reports it. Make a barrier ({@link Op#barrier()}) the last node, after all others, if the
+ * graph is run more than once and exchanges anything with other ranks.
+ *
+ * <p><b>Warning: a graph is not to be wide.</b> Its operations are not refused: what has no credit
+ * waits in the core's backlog, which holds 1,024 operations and 8 MiB to each rank. A run that
+ * needs more fails with {@link io.lci.error.ResourceExhaustedException}. Put nodes to one rank
+ * behind each other, or post them by {@link io.lci.LciRuntime#post(org.reactivestreams.Publisher,
+ * io.lci.PostOptions)}, whose window is bounded.
+ *
  * @since 0.1
  */
 public interface CompletionGraph extends Disposable {
@@ -51,7 +63,8 @@ public interface CompletionGraph extends Disposable {
 
     /**
      * Adds a function whose Mono completes the node. It is called and its Mono subscribed on loop
-     * 0; the Mono may signal on any thread, and is cancelled when the run is.
+     * 0, with the Reactor context of the run's subscriber; the Mono may signal on any thread, and
+     * is cancelled when the run is.
      *
      * @param function gets the results of the nodes before it
      * @param <T> result
