@@ -218,8 +218,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * destination that wait already; others go on. Each operation must have memory of its own to read
    * into.
    *
-   * @param items upstream, asked for what the window can hold; subscribed on the subscriber's
-   *     thread, requested on the home loop after the first demand
+   * @param items upstream, asked for what the window can hold after the first demand; subscribed on
+   *     the subscriber's thread, and requested as in {@link io.lci.am.Sender#sendAll}
    * @param operation called once per element on the home loop, on the operation's device if that
    *     loop serves it, else on the loop's first; an exception, null, or an operation that is none
    *     of this runtime fails the element. Must not block

@@ -15,10 +15,13 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.blockhound.BlockHound;
@@ -72,6 +75,30 @@ public class ThreadsGuideTest {
       inbox.dispose();
     } finally {
       executor.shutdown();
+    }
+  }
+
+  private final List<String> readers = new CopyOnWriteArrayList<>();
+
+  private Stream<Integer> readOrders() {
+    return IntStream.range(0, 1_000)
+        .peek(n -> readers.add(Thread.currentThread().getName()))
+        .boxed();
+  }
+
+  @Test
+  void aSourceThatBlocks() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      // show: source
+      Flux<Integer> orders =
+          Flux.fromStream(() -> readOrders()) // waits for a disk now and then
+              .subscribeOn(Schedulers.boundedElastic()); // and is asked for each further part there
+      Mono<Void> sent = lci.sender(ORDERS).sendAll(1, orders, (order, out) -> out.putInt(order));
+      // end
+      Mono<Long> received = job.rank(1).inbox(ORDERS).receive(m -> m.getInt(0)).take(1_000).count();
+      Mono.when(received, sent).block(LIMIT);
+      assertThat(readers).hasSize(1_000).allMatch(name -> name.startsWith("boundedElastic"));
     }
   }
 
@@ -239,6 +266,6 @@ public class ThreadsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("threads.md", ThreadsGuideTest.class, 15);
+    GuidePage.assertShows("threads.md", ThreadsGuideTest.class, 16);
   }
 }

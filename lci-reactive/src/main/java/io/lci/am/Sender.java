@@ -39,7 +39,10 @@ public interface Sender {
    *
    * @param rank destination
    * @param items upstream, asked for what the window can hold; subscribed on the subscriber's
-   *     thread, requested on the home loop
+   *     thread, where it is also asked for the first window if something is wanted by then. Later
+   *     requests come on the home loop, so a source that blocks when it is asked needs {@code
+   *     subscribeOn(Schedulers.boundedElastic())}. What its {@code subscribe} throws, or a signal
+   *     that is null, is an error of upstream
    * @param encoder writes an element; see its rules
    * @param <T> type of element
    * @return any demand starts it; upstream is asked for what the window has free, whatever the

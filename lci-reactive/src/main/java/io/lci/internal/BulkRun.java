@@ -9,10 +9,12 @@ import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
 import reactor.core.Fuseable;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Operators;
 import reactor.util.concurrent.Queues;
 import reactor.util.context.Context;
@@ -45,6 +47,19 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   private volatile boolean upstreamDone;
   private volatile boolean upstreamCancelled;
   private volatile @Nullable Throwable upstreamError;
+
+  /** Where the first request stands; see {@link #askFirst()}. */
+  private volatile First first = First.NOT_YET;
+
+  private enum First {
+    /** Upstream is just handing over its subscription: the loop asks for nothing. */
+    NOT_YET,
+    /** Nothing was wanted yet: the loop asks when something is. */
+    DUE,
+    /** A thread asks, and the loop does not at the same time (Reactive Streams 2.7). */
+    UNDER_WAY,
+    MADE
+  }
 
   // Loop only
   private boolean active;
@@ -108,9 +123,22 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
   // Upstream's signals, any thread
 
+  /** Subscribes to upstream; what that throws is for this one's subscriber. */
+  final void subscribeTo(Publisher<? extends T> items) {
+    try {
+      Flux.<T>from(items).subscribe(this);
+    } catch (Throwable e) {
+      Exceptions.throwIfJvmFatal(e);
+      broken(e);
+    }
+  }
+
   @Override
   @SuppressWarnings("unchecked") // a queue subscription of upstream carries its type
   public void onSubscribe(Subscription s) {
+    if (s == null) {
+      throw broughtNull("subscription");
+    }
     if (!Operators.validate(upstream, s)) {
       return;
     }
@@ -121,12 +149,46 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
         fused = source;
       }
     }
-    begin();
+    if (fused != null) {
+      first = First.MADE; // the loop fetches what it wants
+      begin();
+    } else {
+      outstanding = window; // booked before the loop knows of this
+      requested = window;
+      begin();
+      askFirst();
+    }
+  }
+
+  /**
+   * Asks for the first window at once if something is wanted already: a source that does not wait
+   * for demand, such as a clock, may emit as soon as it has been subscribed to.
+   */
+  private void askFirst() {
+    if (isWanted() && !isOver()) {
+      first = First.UNDER_WAY;
+      askFor(window);
+      first = First.MADE;
+    } else {
+      first = First.DUE;
+    }
+    signalLoop(); // it has left the asking to this thread
+  }
+
+  private void askFor(int items) {
+    try {
+      Objects.requireNonNull(upstream).request(items);
+    } catch (Throwable e) { // a source must not; whoever waits for its items is to hear of it
+      Exceptions.throwIfJvmFatal(e);
+      broken(e);
+    }
   }
 
   @Override
   public void onNext(T item) {
-    Objects.requireNonNull(item, "item");
+    if (item == null) {
+      throw broughtNull("item");
+    }
     if (upstreamDone) {
       Operators.onNextDropped(item, currentContext());
     } else if (loop.inLoop() && queue.isEmpty() && !loop.isInBatch()) {
@@ -140,7 +202,9 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
   @Override
   public void onError(Throwable error) {
-    Objects.requireNonNull(error, "error");
+    if (error == null) {
+      throw broughtNull("error");
+    }
     if (upstreamDone) {
       Operators.onErrorDropped(error, currentContext());
       return;
@@ -159,6 +223,27 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   @Override
   public Context currentContext() {
     return actual.currentContext();
+  }
+
+  /** For upstream, which hears of it as the subscriber does (Reactive Streams 2.13). */
+  private NullPointerException broughtNull(String signal) {
+    NullPointerException error = new NullPointerException("upstream brought null as its " + signal);
+    broken(error);
+    return error;
+  }
+
+  /** Upstream has failed in a way that is no signal: it is left, and the subscriber is told. */
+  private void broken(Throwable reason) {
+    if (reason == upstreamError) {
+      return; // upstream let through what was thrown at it
+    }
+    if (upstream == null) {
+      onSubscribe(Operators.emptySubscription());
+    }
+    if (!upstreamDone) {
+      cancelUpstream();
+    }
+    onError(reason);
   }
 
   /** More than was asked for: there is no room for it, and no trust in what follows. */
@@ -298,17 +383,18 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   }
 
   private void requestMore() {
+    if (upstreamDone || isOver()) {
+      return;
+    }
+    if (first == First.DUE) {
+      first = First.MADE;
+      askFor(window); // they are booked
+    }
     int free = window - outstanding;
-    if (free > 0 && !upstreamDone && !isOver() && free >= Math.max(1, window >> 2)) {
+    if (first == First.MADE && free >= Math.max(1, window >> 2)) {
       outstanding += free;
       requested += free;
-      try {
-        Objects.requireNonNull(upstream).request(free);
-      } catch (Throwable e) { // a source must not; whoever waits for its items is to hear of it
-        Exceptions.throwIfJvmFatal(e);
-        cancelUpstream();
-        onError(e);
-      }
+      askFor(free);
     }
   }
 
@@ -316,7 +402,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
     if (isOver() || failure != null || loop.isClosing()) {
       cut = true;
       discard(item);
-    } else if (received == requested) {
+    } else if (first == First.NOT_YET || first == First.DUE || received == requested) {
       overflow(item);
     } else {
       received++;

@@ -30,6 +30,9 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
   private volatile int cancelled;
   private volatile boolean badRequest;
 
+  /** Something was requested, whether or not the loop has heard of it. */
+  private volatile boolean wanted;
+
   /** Requested and not yet emitted. Loop only. */
   long demand;
 
@@ -80,7 +83,12 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
     if (n <= 0) {
       badRequest = true;
       loop.execute(this);
-    } else if (isDrivenHere()) {
+      return;
+    }
+    if (!wanted) {
+      wanted = true;
+    }
+    if (isDrivenHere()) {
       grant(n);
     } else if (Operators.addCap(PENDING, this, n) == 0) {
       loop.execute(this);
@@ -119,6 +127,11 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
 
   final boolean isCancelled() {
     return cancelled != 0;
+  }
+
+  /** Whether anything was ever requested. Any thread. */
+  final boolean isWanted() {
+    return wanted;
   }
 
   /** Whether no signal may follow. */

@@ -53,7 +53,7 @@ final class Posting {
               Operators.error(actual, Errors.closed("post operations"));
               return;
             }
-            Flux.from(items).subscribe(new BulkPost<T>(home, actual, operation, options));
+            new BulkPost<T>(home, actual, operation, options).subscribeTo(items);
           }
         });
   }

@@ -117,7 +117,7 @@ final class SenderImpl implements Sender {
               Operators.error(actual, Errors.closed("send to " + port));
               return;
             }
-            Flux.from(items).subscribe(SenderImpl.this.<T, Void>bulk(actual, rank, null, encoder));
+            SenderImpl.this.<T, Void>bulk(actual, rank, null, encoder).subscribeTo(items);
           }
         });
   }
@@ -137,8 +137,7 @@ final class SenderImpl implements Sender {
               Operators.error(actual, Errors.closed("send to " + port));
               return;
             }
-            Flux.from(items)
-                .subscribe(SenderImpl.this.<T, SendResult<T>>bulk(actual, -1, rank, encoder));
+            SenderImpl.this.<T, SendResult<T>>bulk(actual, -1, rank, encoder).subscribeTo(items);
           }
         });
   }

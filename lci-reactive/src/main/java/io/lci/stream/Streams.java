@@ -25,9 +25,10 @@ public interface Streams {
 
   /**
    * Publishes a stream. Each remote subscription subscribes to {@code source} once, on loop 0, and
-   * requests what the subscriber requested; a cancel over there cancels that subscription. The
-   * source may signal on any thread. Its error travels as code and message ({@link
-   * io.lci.error.RemoteException}).
+   * requests what the subscriber requested, the first of it in its {@code onSubscribe}; a cancel
+   * over there cancels that subscription. The source may signal on any thread; if it blocks when it
+   * is asked it needs {@code subscribeOn(Schedulers.boundedElastic())}. Its error travels as code
+   * and message ({@link io.lci.error.RemoteException}).
    *
    * @param name not empty, at most {@value #MAX_NAME} bytes
    * @param source subscribed once per remote subscriber

@@ -36,6 +36,9 @@ final class Outbound<T> implements CoreSubscriber<T> {
   private @Nullable Encoder<? super T> encoder;
   private Context context = Context.empty();
 
+  /** What is asked for in its onSubscribe. */
+  private int first;
+
   /** Whether the first item is the last. */
   private final boolean once;
 
@@ -47,6 +50,9 @@ final class Outbound<T> implements CoreSubscriber<T> {
   private volatile @Nullable Throwable error;
   private volatile boolean cancelled;
   private volatile int signalled;
+
+  /** The first request was made: from now on the loop asks. */
+  private volatile boolean open;
 
   /** Requested from the source in all, and what came of it; the latter by the source's thread. */
   private volatile long requested;
@@ -75,11 +81,12 @@ final class Outbound<T> implements CoreSubscriber<T> {
     if (cancelled) {
       return;
     }
+    first = book();
     try {
       Flux.<T>from(source).subscribe(this);
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
-      onError(e);
+      broken(e);
     }
   }
 
@@ -95,20 +102,29 @@ final class Outbound<T> implements CoreSubscriber<T> {
 
   @Override
   public void onSubscribe(Subscription s) {
-    if (!Operators.validate(upstream, Objects.requireNonNull(s, "s"))) {
+    if (s == null) {
+      throw broughtNull("subscription");
+    }
+    if (!Operators.validate(upstream, s)) {
       return;
     }
     upstream = s;
     if (cancelled) {
       s.cancel();
-    } else {
-      signal();
+      return;
     }
+    if (first > 0) { // now: a source such as a clock does not wait for it
+      askFor(s, first);
+    }
+    open = true;
+    signal();
   }
 
   @Override
   public void onNext(T value) {
-    Objects.requireNonNull(value, "onNext"); // Reactive Streams 2.13
+    if (value == null) {
+      throw broughtNull("item");
+    }
     if (done || cancelled) {
       Operators.onDiscard(value, context);
       return;
@@ -127,7 +143,9 @@ final class Outbound<T> implements CoreSubscriber<T> {
 
   @Override
   public void onError(Throwable reason) {
-    Objects.requireNonNull(reason, "onError");
+    if (reason == null) {
+      throw broughtNull("error");
+    }
     if (done) {
       Operators.onErrorDropped(reason, context);
       return;
@@ -148,6 +166,22 @@ final class Outbound<T> implements CoreSubscriber<T> {
   @Override
   public Context currentContext() {
     return context;
+  }
+
+  /** For the source, which hears of it as the peer does (Reactive Streams 2.13). */
+  private NullPointerException broughtNull(String signal) {
+    NullPointerException thrown =
+        new NullPointerException("the source brought null as its " + signal);
+    broken(thrown);
+    return thrown;
+  }
+
+  /** The source has failed in a way that is no signal: it is left, and the peer is told. */
+  private void broken(Throwable reason) {
+    if (reason != error) { // else it let through what was thrown at it
+      cancelUpstream();
+      onError(reason);
+    }
   }
 
   private void signal() {
@@ -181,21 +215,33 @@ final class Outbound<T> implements CoreSubscriber<T> {
   /** Requests from the source what the peer asked for and the window allows. */
   private void ask() {
     Subscription source = upstream;
-    if (source == null || done || cancelled) {
+    if (source == null || !open || done || cancelled) {
       return;
     }
+    int want = book();
+    if (want > 0) {
+      askFor(source, want);
+    }
+  }
+
+  /** Returns how much may be asked for now, and counts it as requested. */
+  private int book() {
     long allowed = Math.min(credit, once ? 1 : StreamLimits.WINDOW);
     int want = (int) allowed - outstanding;
     if (want > 0 && (outstanding + want == credit || want >= StreamLimits.WINDOW / 4 || once)) {
       outstanding += want;
       requested += want; // written by the loop alone
-      try {
-        source.request(want);
-      } catch (Throwable e) { // a source must not; whoever waits for its items is to hear of it
-        Exceptions.throwIfJvmFatal(e);
-        cancelUpstream();
-        onError(e);
-      }
+      return want;
+    }
+    return 0;
+  }
+
+  private void askFor(Subscription source, int items) {
+    try {
+      source.request(items);
+    } catch (Throwable e) { // a source must not; whoever waits for its items is to hear of it
+      Exceptions.throwIfJvmFatal(e);
+      broken(e);
     }
   }
 
