@@ -382,7 +382,7 @@ public final class LciOptions {
      * @return this
      */
     public Builder affinity(int... offsets) {
-      for (int offset : offsets) {
+      for (int offset : Objects.requireNonNull(offsets, "offsets")) {
         range("affinity", offset, 0, Integer.MAX_VALUE);
       }
       affinity = Arrays.stream(offsets).boxed().toList();
@@ -440,7 +440,7 @@ public final class LciOptions {
      * @return this
      */
     public Builder closeTimeout(Duration value) {
-      closeTimeout = notNegative("close_timeout_ms", value);
+      closeTimeout = notNegative("close_timeout_ms", Objects.requireNonNull(value, "closeTimeout"));
       return this;
     }
 
@@ -451,7 +451,7 @@ public final class LciOptions {
      * @return this
      */
     public Builder stallWarning(Duration value) {
-      stallWarning = notNegative("stall_warning_ms", value);
+      stallWarning = notNegative("stall_warning_ms", Objects.requireNonNull(value, "stallWarning"));
       return this;
     }
 
@@ -464,7 +464,8 @@ public final class LciOptions {
      * @return this
      */
     public Builder blockedWarning(Duration value) {
-      blockedWarning = notNegative("blocked_warning_ms", value);
+      blockedWarning =
+          notNegative("blocked_warning_ms", Objects.requireNonNull(value, "blockedWarning"));
       return this;
     }
 

@@ -400,7 +400,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
 
   /**
    * Returns the streams between this rank and others. The first call of this or {@link #rpc()}
-   * opens port {@value io.lci.am.Port#MAX_NUMBER}, over which both travel.
+   * opens port 32,767, over which both travel.
    *
    * @return the same at each call
    * @throws IllegalArgumentException if the program has opened that port itself

@@ -218,6 +218,7 @@ public final class Op {
    * @return the description; a subscription must not begin while another is under way
    */
   public static Op receive(int rank, long tag, LciBuffer target) {
+    Objects.requireNonNull(target, "target");
     Builder b = new Builder(receive(rank, tag, target.size()));
     b.buffer = target;
     return new Op(b);
@@ -234,6 +235,7 @@ public final class Op {
    * @return the description; a subscription must not begin while another is under way
    */
   public static Op receive(int rank, long tag, BufferList targets) {
+    Objects.requireNonNull(targets, "targets");
     Builder b = new Builder(receive(rank, tag, checkList(targets).size()));
     b.buffers = targets;
     return new Op(b);
@@ -260,6 +262,8 @@ public final class Op {
    * @throws IndexOutOfBoundsException if the region has no room for the payload there
    */
   public static Op put(RemoteMemory memory, long offset, Payload payload) {
+    Objects.requireNonNull(memory, "memory");
+    Objects.requireNonNull(payload, "payload");
     Objects.checkFromIndexSize(offset, payload.size(), memory.size());
     Builder b = new Builder(Kind.PUT, memory.rank());
     b.remote = memory;
@@ -313,6 +317,7 @@ public final class Op {
    * @throws IndexOutOfBoundsException if the region has less there
    */
   public static Op get(RemoteMemory memory, long offset, BufferList targets) {
+    Objects.requireNonNull(targets, "targets");
     Builder b = new Builder(get(memory, offset, checkList(targets).size()));
     b.buffers = targets;
     return new Op(b);
@@ -328,6 +333,7 @@ public final class Op {
    * @throws IndexOutOfBoundsException if the region has less there
    */
   public static Op get(RemoteMemory memory, long offset, LciBuffer target) {
+    Objects.requireNonNull(target, "target");
     Op op = get(memory, offset, target.size());
     Builder b = new Builder(op);
     b.buffer = target;
@@ -344,6 +350,7 @@ public final class Op {
    * @throws IndexOutOfBoundsException if the region has less there
    */
   public static Op get(RemoteMemory memory, long offset, int bytes) {
+    Objects.requireNonNull(memory, "memory");
     Objects.checkFromIndexSize(offset, bytes, memory.size());
     Builder b = new Builder(Kind.GET, memory.rank());
     b.remote = memory;
@@ -369,7 +376,7 @@ public final class Op {
       throw new IllegalArgumentException("tag must be in 0.." + MAX_SIGNAL_TAG + ": " + value);
     }
     Builder b = new Builder(this);
-    b.port = Objects.requireNonNull(target, "port");
+    b.port = Objects.requireNonNull(target, "target");
     b.tag = value;
     return new Op(b);
   }
@@ -389,7 +396,7 @@ public final class Op {
       throw new IllegalStateException("only active messages ask for a reply: " + this);
     }
     Builder b = new Builder(this);
-    b.replyTo = Objects.requireNonNull(value, "port");
+    b.replyTo = Objects.requireNonNull(value, "replyTo");
     return new Op(b);
   }
 
@@ -433,7 +440,7 @@ public final class Op {
    */
   public Op matching(Policy value) {
     Builder b = new Builder(this);
-    b.policy = Objects.requireNonNull(value, "policy");
+    b.policy = Objects.requireNonNull(value, "matching");
     return new Op(b);
   }
 
@@ -518,7 +525,7 @@ public final class Op {
    */
   public Op completeTo(CompletionTarget value) {
     Builder b = new Builder(this);
-    b.target = Objects.requireNonNull(value, "target");
+    b.target = Objects.requireNonNull(value, "completeTo");
     b.doneAllowed = false;
     return new Op(b);
   }
@@ -557,6 +564,7 @@ public final class Op {
    * @return a new description
    */
   public Op deadline(Duration limit) {
+    Objects.requireNonNull(limit, "limit");
     if (limit.isNegative() || limit.isZero()) {
       throw new IllegalArgumentException("deadline must be positive: " + limit);
     }
@@ -749,7 +757,8 @@ public final class Op {
 
   /** Returns their rank. */
   private static int checkPlaces(List<RemotePlace> places, BufferList list) {
-    List<LciBuffer> parts = checkList(list).parts();
+    Objects.requireNonNull(places, "places");
+    List<LciBuffer> parts = checkList(Objects.requireNonNull(list, "parts")).parts();
     if (places.size() != parts.size()) {
       throw new IllegalArgumentException(
           "as many places as buffers are needed: " + places.size() + " and " + parts.size());

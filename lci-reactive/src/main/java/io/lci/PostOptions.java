@@ -99,10 +99,10 @@ public record PostOptions(
   /**
    * Sets the time that each operation has.
    *
-   * @param value positive
+   * @param value positive; null: none
    * @return new options
    */
-  public PostOptions withDeadline(Duration value) {
+  public PostOptions withDeadline(@Nullable Duration value) {
     return new PostOptions(loop, window, stopOnError, value, signalOn);
   }
 
@@ -110,10 +110,11 @@ public record PostOptions(
    * Sets where results and the end are signalled, instead of on the home loop, as {@code publishOn}
    * does: up to 256 results are taken ahead.
    *
-   * @param value for example the {@linkplain LciLoop#scheduler() scheduler} of another loop
+   * @param value for example the {@linkplain LciLoop#scheduler() scheduler} of another loop; null:
+   *     the home loop
    * @return new options
    */
-  public PostOptions withSignalOn(Scheduler value) {
+  public PostOptions withSignalOn(@Nullable Scheduler value) {
     return new PostOptions(loop, window, stopOnError, deadline, value);
   }
 }

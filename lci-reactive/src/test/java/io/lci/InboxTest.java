@@ -263,7 +263,8 @@ class InboxTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable sending = job.rank(0).sender(PORT).send(0, Payload.empty()).subscribe();
       StepVerifier.create(job.rank(0).inbox(PORT).receive(m -> null))
-          .expectError(NullPointerException.class)
+          .expectErrorMatches(
+              e -> e instanceof IllegalStateException && e.getMessage().contains("returned null"))
           .verify(LIMIT);
       await().atMost(LIMIT).until(sending::isDisposed);
     }

@@ -8,11 +8,16 @@ import static org.awaitility.Awaitility.await;
 import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.am.Sender;
 import io.lci.completion.Counter;
+import io.lci.completion.QueueOptions;
 import io.lci.error.LciClosedException;
 import io.lci.stream.Codec;
+import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Subscription;
@@ -45,7 +50,9 @@ class LoopFailureTest {
             })
         .subscribe(n -> {}, closed -> {});
     lci.sender(PORT).send(0, Payload.ofInt(1)).subscribe(none -> {}, closed -> {});
-    assertThatThrownBy(() -> last.block(LIMIT)).isInstanceOf(LciClosedException.class);
+    assertThatThrownBy(() -> last.block(LIMIT))
+        .isInstanceOf(LciClosedException.class)
+        .hasCause(first);
     assertThatThrownBy(() -> lci.onClose().block(LIMIT)).isSameAs(first);
     assertThatThrownBy(lci::close).isSameAs(first);
     assertThat(lci.isDisposed()).isTrue();
@@ -68,8 +75,57 @@ class LoopFailureTest {
             .cache();
     behind.subscribe(n -> {}, closed -> {});
     lci.sender(PORT).send(0, Payload.ofInt(1)).subscribe(none -> {}, closed -> {});
-    assertThatThrownBy(() -> behind.block(LIMIT)).isInstanceOf(LciClosedException.class);
+    assertThatThrownBy(() -> behind.block(LIMIT))
+        .isInstanceOf(LciClosedException.class)
+        .hasCause(first);
     assertThatThrownBy(() -> lci.onClose().block(LIMIT)).isSameAs(first);
+  }
+
+  /** Whatever somebody waits for, and whatever is begun afterwards. */
+  @Test
+  void everyEndNamesTheFatalError() {
+    LciTestJob job = LciTestJob.start(1);
+    LciRuntime lci = job.rank(0);
+    Error first = new InternalError("from a decoder");
+    Sender sender = lci.sender(PORT);
+    Inbox idle = lci.inbox(Port.of(PORT.number() + 1, "idle"));
+    List<Mono<?>> waiting =
+        List.of(
+            lci.receive(0, 7),
+            lci.counter().reaches(1),
+            lci.synchronizer(1).next(),
+            lci.queue(QueueOptions.defaults()).completions().next(),
+            idle.receive().next(),
+            lci.post(Flux.<Op>never(), PostOptions.defaults()).next(),
+            sender.sendAll(0, Flux.<Integer>never(), (n, out) -> out.putInt(n)),
+            lci.streams()
+                .subscribe(0, "s", Codec.INT, SubscribeOptions.defaults().withAwaitPublisher(LIMIT))
+                .next());
+    List<Mono<?>> ends = new ArrayList<>();
+    for (Mono<?> each : waiting) {
+      Mono<?> end = each.cache();
+      end.subscribe(value -> {}, closed -> {});
+      ends.add(end);
+    }
+    lci.inbox(PORT)
+        .receive(
+            m -> {
+              throw first;
+            })
+        .subscribe(n -> {}, closed -> {});
+    sender.send(0, Payload.ofInt(1)).subscribe(none -> {}, closed -> {});
+    assertThatThrownBy(() -> lci.onClose().block(LIMIT)).isSameAs(first);
+    ends.addAll(waiting); // once more, too late
+    ends.add(sender.send(0, Payload.ofInt(1)));
+    assertThat(ends)
+        .allSatisfy(
+            end ->
+                assertThatThrownBy(() -> end.block(LIMIT))
+                    .isInstanceOf(LciClosedException.class)
+                    .hasCause(first));
+    assertThatThrownBy(() -> lci.sender(PORT))
+        .isInstanceOf(LciClosedException.class)
+        .hasCause(first);
   }
 
   /** After half a turn nothing is as it should be: the next poll must not go on from there. */

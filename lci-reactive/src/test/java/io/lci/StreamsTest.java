@@ -11,8 +11,11 @@ import io.lci.error.NoSuchStreamException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
 import io.lci.error.RemoteException;
+import io.lci.rpc.Rpc;
+import io.lci.rpc.RpcHandler;
 import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
+import io.lci.stream.Streams;
 import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
@@ -286,7 +289,7 @@ class StreamsTest {
       assertThatThrownBy(() -> open.block(LIMIT)).isInstanceOf(LciClosedException.class);
       assertThatThrownBy(() -> streams.subscribe(1, "s", Codec.INT).blockLast(LIMIT))
           .isInstanceOf(LciClosedException.class);
-      assertThatThrownBy(() -> job.rank(1).inbox(Port.of(Port.MAX_NUMBER, "mine")))
+      assertThatThrownBy(() -> job.rank(1).inbox(Port.of(Port.MAX_NUMBER + 1, "mine")))
           .isInstanceOf(IllegalArgumentException.class);
     }
   }
@@ -314,5 +317,22 @@ class StreamsTest {
         .isEqualTo(7);
     assertThatThrownBy(() -> PATIENT.withAwaitPublisher(Duration.ofMillis(-1)))
         .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  /** As everything else of a runtime that is closed. */
+  @Test
+  void nothingIsPublishedOrServedAfterTheClose() {
+    Streams streams;
+    Rpc rpc;
+    try (LciTestJob job = LciTestJob.start(1)) {
+      streams = job.rank(0).streams();
+      rpc = job.rank(0).rpc();
+    }
+    assertThatThrownBy(() -> streams.publish("late", Flux.never(), Codec.INT))
+        .isInstanceOf(LciClosedException.class)
+        .hasMessageContaining("publish");
+    assertThatThrownBy(() -> rpc.serve("late", RpcHandler.response(m -> Mono.empty())))
+        .isInstanceOf(LciClosedException.class)
+        .hasMessageContaining("serve");
   }
 }

@@ -155,7 +155,7 @@ public class RegionStressTest {
   @Outcome(id = "0, 0", expect = Expect.ACCEPTABLE, desc = "not asked any more")
   @State
   public static class CloseAndUse {
-    private final CoreGate gate = new CoreGate(STAGE.operations.core.calls);
+    private final CoreGate gate = new CoreGate(STAGE.operations.core.calls, Errors::closed);
     private boolean closed;
     private int late;
 

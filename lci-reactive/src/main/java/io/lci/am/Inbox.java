@@ -83,7 +83,8 @@ public interface Inbox extends Disposable {
    * Takes messages in place with unbounded demand and without garbage.
    *
    * @param handler called on the home loop; an exception is logged, the message counts as consumed,
-   *     and the next one follows
+   *     and the next one follows. The first failures of a handler are logged with their stack
+   *     traces; of later ones a line now and then says how many there were
    * @return pauses the inbox when disposed
    * @throws IllegalStateException if the inbox has a live subscriber
    * @throws io.lci.error.LciException if the inbox was disposed, or its port could not be opened

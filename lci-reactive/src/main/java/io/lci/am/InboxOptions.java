@@ -163,10 +163,11 @@ public record InboxOptions(
    * publishOn} does: messages are still decoded on the loop, up to 256 or one larger batch ahead,
    * and a cancel discards those. A {@link Inbox#handle(MessageHandler)} stays on the loop.
    *
-   * @param value for example the {@linkplain io.lci.LciLoop#scheduler() scheduler} of another loop
+   * @param value for example the {@linkplain io.lci.LciLoop#scheduler() scheduler} of another loop;
+   *     null: the home loop
    * @return new options
    */
-  public InboxOptions withSignalOn(Scheduler value) {
+  public InboxOptions withSignalOn(@Nullable Scheduler value) {
     return new InboxOptions(
         messages, bytes, loop, maxRetained, replies, replyBytes, partitions, value);
   }

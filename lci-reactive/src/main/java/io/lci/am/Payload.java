@@ -55,7 +55,7 @@ public interface Payload {
    * @return the payload
    */
   static Payload of(ByteBuffer buffer) {
-    ByteBuffer view = buffer.duplicate();
+    ByteBuffer view = Objects.requireNonNull(buffer, "buffer").duplicate();
     return new Payload() {
       @Override
       public int size() {
@@ -116,6 +116,6 @@ public interface Payload {
    * @return the payload
    */
   static Payload ofUtf8(String text) {
-    return of(text.getBytes(StandardCharsets.UTF_8));
+    return of(Objects.requireNonNull(text, "text").getBytes(StandardCharsets.UTF_8));
   }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.am;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 
 /**
@@ -8,37 +9,59 @@ import java.util.Objects;
  * checked with the first message. If the receiver means another port by the number, that message is
  * discarded there, and from then on sending fails with {@link io.lci.error.PortMismatchException}.
  *
- * @param number 1 to {@value #MAX_NUMBER}, whose last is the library's, see {@link #MAX_NUMBER}
- * @param name not empty
+ * @param number 1 to {@value #MAX_NUMBER}
+ * @param name not empty, at most {@value #MAX_NAME} bytes
  * @since 0.1
  */
 public record Port(int number, String name) {
-  /**
-   * Largest port number. It carries {@link io.lci.LciRuntime#streams()} and {@link
-   * io.lci.LciRuntime#rpc()} where they are used; leave it to them.
-   */
-  public static final int MAX_NUMBER = 32_767;
+  /** Largest port number of a program. */
+  public static final int MAX_NUMBER = 32_766;
+
+  /** Most bytes of a name, in UTF-8. */
+  public static final int MAX_NAME = 255;
+
+  /** The library's own: it carries streams and RPC. */
+  private static final int LAST = 32_767;
+
+  private static final String LAST_NAME = "lci.channel";
 
   /**
    * Checks number and name.
    *
-   * @param number 1 to {@value #MAX_NUMBER}, whose last is the library's, see {@link #MAX_NUMBER}
-   * @param name not empty
+   * @param number 1 to {@value #MAX_NUMBER}
+   * @param name not empty, at most {@value #MAX_NAME} bytes
    */
   public Port {
-    if (number < 1 || number > MAX_NUMBER) {
-      throw new IllegalArgumentException("port number must be in 1.." + MAX_NUMBER + ": " + number);
+    Objects.requireNonNull(name, "name");
+    if (number < 1 || (number > MAX_NUMBER && !(number == LAST && name.equals(LAST_NAME)))) {
+      throw new IllegalArgumentException(
+          "port number must be in 1.."
+              + MAX_NUMBER
+              + ": "
+              + number
+              + (number == LAST ? ", which carries streams and RPC" : ""));
     }
-    if (Objects.requireNonNull(name, "name").isEmpty()) {
+    if (name.isEmpty()) {
       throw new IllegalArgumentException("port " + number + " needs a name");
+    }
+    int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+    if (bytes > MAX_NAME) {
+      throw new IllegalArgumentException(
+          "the name of port "
+              + number
+              + " has "
+              + bytes
+              + " bytes; at most "
+              + MAX_NAME
+              + " bytes");
     }
   }
 
   /**
    * Creates a port.
    *
-   * @param number 1 to {@value #MAX_NUMBER}, whose last is the library's, see {@link #MAX_NUMBER}
-   * @param name not empty
+   * @param number 1 to {@value #MAX_NUMBER}
+   * @param name not empty, at most {@value #MAX_NAME} bytes
    * @return the port
    */
   public static Port of(int number, String name) {

@@ -118,10 +118,10 @@ public record SenderOptions(
   /**
    * Makes every message a request, as {@link io.lci.Op#replyTo} does.
    *
-   * @param value port of this rank whose inbox has room for replies
+   * @param value port of this rank whose inbox has room for replies; null: none
    * @return new options
    */
-  public SenderOptions withReplyTo(Port value) {
+  public SenderOptions withReplyTo(@Nullable Port value) {
     return new SenderOptions(loop, window, stopOnError, value, device, signalOn, deadline);
   }
 
@@ -129,10 +129,11 @@ public record SenderOptions(
    * Sets where results and ends are signalled, instead of on the home loop, as {@code publishOn}
    * does.
    *
-   * @param value for example the {@linkplain io.lci.LciLoop#scheduler() scheduler} of another loop
+   * @param value for example the {@linkplain io.lci.LciLoop#scheduler() scheduler} of another loop;
+   *     null: the home loop
    * @return new options
    */
-  public SenderOptions withSignalOn(Scheduler value) {
+  public SenderOptions withSignalOn(@Nullable Scheduler value) {
     return new SenderOptions(loop, window, stopOnError, replyTo, device, value, deadline);
   }
 
@@ -142,10 +143,10 @@ public record SenderOptions(
    * Sender#route} reports a late element like any that failed, and goes on; {@link Sender#sendAll}
    * ends with the error. Measured by {@link io.lci.LciOptions#timer()}.
    *
-   * @param value positive
+   * @param value positive; null: none
    * @return new options
    */
-  public SenderOptions withDeadline(Duration value) {
+  public SenderOptions withDeadline(@Nullable Duration value) {
     return new SenderOptions(loop, window, stopOnError, replyTo, device, signalOn, value);
   }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.completion;
 
+import java.util.Objects;
+
 /**
  * What a completion queue is made of. Immutable.
  *
@@ -33,6 +35,7 @@ public record QueueOptions(Kind kind, int capacity, int loop) {
    * @param loop index of the home loop, where everything is signalled
    */
   public QueueOptions {
+    Objects.requireNonNull(kind, "kind");
     if (capacity < 0) {
       throw new IllegalArgumentException("capacity must not be negative: " + capacity);
     }

@@ -3,7 +3,8 @@ package io.lci.error;
 
 /**
  * The runtime is closed, or this inbox or completion object was disposed, before or while something
- * was outstanding; the message says which.
+ * was outstanding; the message says which. Where a fatal error ended the runtime, that error is the
+ * cause.
  *
  * @since 0.1
  */

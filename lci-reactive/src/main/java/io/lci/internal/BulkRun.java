@@ -289,7 +289,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
     } else if (loop.isClosing()) {
       finishIfDone();
       if (!isOver() && received == finished && results.isEmpty()) {
-        stop(Errors.closed(operation()));
+        stop(loop.closed(operation()));
       }
     } else {
       work();
@@ -508,7 +508,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   @Override
   final void onAbort() {
     loop.dispatcher().lateData += results.size(); // nobody asked for them in time
-    stop(Errors.closed(operation()));
+    stop(loop.closed(operation()));
   }
 
   @Override

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.error.LciClosedException;
 import io.lci.nativebridge.NativeCalls;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -13,11 +15,16 @@ final class CoreGate {
   private static final long NOT_ASKED = Long.MIN_VALUE;
 
   private final NativeCalls calls;
+  private final Function<String, LciClosedException> closing;
   private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
   private boolean closed; // guarded by lock
 
-  CoreGate(NativeCalls calls) {
+  /**
+   * @param closing the error of an operation that comes too late
+   */
+  CoreGate(NativeCalls calls, Function<String, LciClosedException> closing) {
     this.calls = calls;
+    this.closing = closing;
   }
 
   /** Calls the core unless it is closed. */
@@ -37,7 +44,7 @@ final class CoreGate {
   void ask(String operation, int device, IntSupplier call) {
     long code = with(call::getAsInt, NOT_ASKED);
     if (code == NOT_ASKED) {
-      throw Errors.closed(operation);
+      throw closing.apply(operation);
     }
     Errors.check(calls, (int) code, operation, device);
   }

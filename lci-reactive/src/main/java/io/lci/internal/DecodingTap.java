@@ -2,7 +2,6 @@
 package io.lci.internal;
 
 import io.lci.am.MessageView;
-import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
@@ -34,7 +33,11 @@ final class DecodingTap<T> extends FusingTap<T> {
 
   /** What the decoder makes of it: never null, nor the view, which dies. */
   static <T> T decode(Function<? super MessageView, ? extends T> decoder, MessageView view) {
-    T value = Objects.requireNonNull(decoder.apply(view), "the decoder returned null");
+    T value = decoder.apply(view);
+    if (value == null) {
+      throw new IllegalStateException(
+          "the decoder returned null; a message that is nothing to the program is to be filtered");
+    }
     if (value instanceof RecordView) {
       throw RecordView.ended();
     }

@@ -6,6 +6,7 @@ import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Poster;
 import io.lci.am.Message;
+import io.lci.error.LciClosedException;
 import io.lci.internal.LoopScheduler.Scheduled;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
@@ -319,6 +320,11 @@ final class EventLoop implements LciLoop {
   void cancelReceive(long context, Destination receive) {
     markReady(
         new NativeCancel(this, context, receive)); // the outbox may be settling a batch just now
+  }
+
+  /** The runtime is closed, see {@link Shutdown#closed}. Any thread. */
+  LciClosedException closed(String operation) {
+    return runtime.shutdown.closed(operation);
   }
 
   /** User code threw where nobody can be told: logged and counted. Any thread. */

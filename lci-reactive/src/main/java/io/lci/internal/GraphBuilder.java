@@ -67,6 +67,8 @@ final class GraphBuilder implements Builder {
   @Override
   public Builder before(Node<?> first, Node<?> second) {
     refuseBuilt();
+    Objects.requireNonNull(first, "first");
+    Objects.requireNonNull(second, "second");
     int from = own(first).index;
     int to = own(second).index;
     if (from == to) {

@@ -148,7 +148,7 @@ final class InboxImpl implements OpenInbox {
 
   /** The loop ended before it could open. Who subscribed on the loop meanwhile is told, too. */
   void openRejected() {
-    RuntimeException failure = Errors.closed("open port " + port);
+    RuntimeException failure = loop.closed("open port " + port);
     forget();
     openFailure = failure;
     ending = failure;

@@ -2,6 +2,7 @@
 package io.lci.internal;
 
 import io.lci.am.Inbox;
+import io.lci.error.LciClosedException;
 import io.lci.internal.channel.Channels;
 import io.lci.internal.channel.Home;
 import java.util.Map;
@@ -65,6 +66,16 @@ final class LazyChannels {
                 rejected.run();
               }
             });
+      }
+
+      @Override
+      public LciClosedException closed(String operation) {
+        return loop.closed(operation);
+      }
+
+      @Override
+      public void refuseClosed(String operation) {
+        loop.runtime().shutdown.refuse(operation);
       }
 
       @Override

@@ -108,7 +108,7 @@ final class LoopDriver {
     long deadline = System.nanoTime() + Nanos.of(limit);
     while (!result.isDone()) {
       if (loop.isDisposed()) {
-        throw Errors.closed("await");
+        throw loop.closed("await");
       }
       if (turnOrCrash() > 0) {
         idler.worked();

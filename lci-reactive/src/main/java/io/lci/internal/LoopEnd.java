@@ -148,11 +148,11 @@ final class LoopEnd {
     closing = true;
     finishing = true;
     Outbox outbox = loop.outbox();
-    RuntimeException reason = Errors.closed("runtime closed");
+    RuntimeException reason = loop.closed("runtime closed");
     loop.guarded(outbox::flush);
     loop.guarded(() -> outbox.failParked(Codes.ERR_CLOSED));
     loop.guarded(
-        () -> outbox.slots.abandon(-1, owner -> Errors.closed("operation outstanding at close")));
+        () -> outbox.slots.abandon(-1, owner -> loop.closed("operation outstanding at close")));
     loop.guarded(() -> loop.dispatcher().closeInboxes(reason));
     loop.guarded(() -> loop.runtime().peers.loopEnding(loop));
     runWhatFollows(loop::runRound);

@@ -157,7 +157,7 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
   public final void rejected() {
     if (!isOver()) {
       onRejected();
-      fail(Errors.closed("subscribe"));
+      fail(loop.closed("subscribe"));
     }
   }
 
@@ -192,7 +192,7 @@ abstract class LoopSubscription<T> extends Drainable implements Subscription, Lo
   /** The runtime closes now, and the loop's active subscriptions end. */
   void onAbort() {
     onCancel();
-    fail(Errors.closed("subscribe"));
+    fail(loop.closed("subscribe"));
   }
 
   final void schedule() {

@@ -21,7 +21,7 @@ final class MonoOp<T> extends Mono<T> {
   @Override
   public void subscribe(CoreSubscriber<? super T> actual) {
     if (loop.isDisposed()) {
-      Operators.error(actual, Errors.closed(op.toString()));
+      Operators.error(actual, loop.closed(op.toString()));
     } else {
       actual.onSubscribe(new OpRun<>(loop, actual, op, result));
     }

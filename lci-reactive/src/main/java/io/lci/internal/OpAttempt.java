@@ -90,7 +90,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   /** Posts it. */
   final void start() {
     if (loop.isClosing()) {
-      end(Errors.closed(op.toString()), null);
+      end(loop.closed(op.toString()), null);
       return;
     }
     Outbox outbox = loop.outbox();

@@ -38,7 +38,7 @@ final class PosterImpl implements Poster {
     checkThread();
     posting.check(op);
     if (loop.isClosing()) {
-      throw Errors.closed(op.toString());
+      throw loop.closed(op.toString());
     }
   }
 

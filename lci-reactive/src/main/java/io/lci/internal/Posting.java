@@ -43,6 +43,7 @@ final class Posting {
       Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions options) {
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(operation, "operation");
+    Objects.requireNonNull(options, "options");
     EventLoop home = runtime.loop(options.loop());
     return Signals.on(
         options.signalOn(),
@@ -50,7 +51,7 @@ final class Posting {
           @Override
           public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
             if (home.isDisposed()) {
-              Operators.error(actual, Errors.closed("post operations"));
+              Operators.error(actual, home.closed("post operations"));
               return;
             }
             new BulkPost<T>(home, actual, operation, options).subscribeTo(items);
@@ -73,7 +74,7 @@ final class Posting {
 
   /** Throws if the operation cannot be one of this runtime. */
   void check(Op op) {
-    checkOwn(op);
+    checkOwn(Objects.requireNonNull(op, "op"));
     if (op.kind() != Op.Kind.BARRIER && op.rank() != Op.ANY_SOURCE) {
       runtime.checkRank(op.rank());
     }

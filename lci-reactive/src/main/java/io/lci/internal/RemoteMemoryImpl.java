@@ -8,6 +8,7 @@ import io.lci.am.Port;
 import io.lci.nativebridge.Codes;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.RemoteMemory;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import reactor.core.publisher.Mono;
 
@@ -51,7 +52,7 @@ final class RemoteMemoryImpl implements RemoteMemory {
 
   @Override
   public Mono<Void> putWithSignal(long offset, Payload payload, Port port, long tag) {
-    return nothing(Op.put(this, offset, payload).signal(port, tag));
+    return nothing(Op.put(this, offset, payload).signal(Objects.requireNonNull(port, "port"), tag));
   }
 
   @Override
@@ -68,7 +69,7 @@ final class RemoteMemoryImpl implements RemoteMemory {
 
   @Override
   public Mono<Void> getWithSignal(long offset, LciBuffer target, Port port, long tag) {
-    return nothing(Op.get(this, offset, target).signal(port, tag));
+    return nothing(Op.get(this, offset, target).signal(Objects.requireNonNull(port, "port"), tag));
   }
 
   private Mono<Void> nothing(Op op) {

@@ -23,6 +23,7 @@ import io.lci.completion.CompletionTarget;
 import io.lci.completion.Counter;
 import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
+import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.error.ResourceExhaustedException;
@@ -41,6 +42,7 @@ import io.lci.stream.Streams;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -97,7 +99,7 @@ final class RuntimeImpl implements LciRuntime {
     this.rank = calls.runtimeRank(handle);
     this.size = calls.runtimeSize(handle);
     this.maxEager = calls.runtimeMaxEager(handle);
-    this.core = new CoreGate(calls);
+    this.core = new CoreGate(calls, this::closed);
     this.arena = arena(calls, handle);
     this.peerArenas = new PeerArenas(calls, handle, size);
     this.observer = new Observer(options.instrumentation());
@@ -167,6 +169,10 @@ final class RuntimeImpl implements LciRuntime {
     }
   }
 
+  private LciClosedException closed(String operation) {
+    return shutdown.closed(operation);
+  }
+
   /** Passes on what the core has to say. */
   void tellLog() {
     log.passOn();
@@ -211,7 +217,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Inbox inbox(Port port, InboxOptions inboxOptions) {
-    return inboxes.open(port, inboxOptions);
+    return inboxes.open(port, Objects.requireNonNull(inboxOptions, "options"));
   }
 
   @Override
@@ -221,17 +227,18 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Sender sender(Port port, SenderOptions senderOptions) {
-    return posting.sender(port, senderOptions);
+    return posting.sender(port, Objects.requireNonNull(senderOptions, "options"));
   }
 
   @Override
   public Mono<Completion> post(Op op) {
+    Objects.requireNonNull(op, "op");
     return Signals.on(op.signalOn(), posting.one(op, OpRun.Result.COMPLETION));
   }
 
   @Override
   public Flux<SendResult<Op>> post(Publisher<? extends Op> ops, PostOptions postOptions) {
-    return post(ops, op -> op, postOptions);
+    return post(Objects.requireNonNull(ops, "ops"), op -> op, postOptions);
   }
 
   @Override
@@ -267,11 +274,12 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public CompletionQueue queue(QueueOptions queueOptions) {
-    return objects.queue(queueOptions);
+    return objects.queue(Objects.requireNonNull(queueOptions, "options"));
   }
 
   @Override
   public MatchingEngine engine(int number, EngineOptions engineOptions) {
+    Objects.requireNonNull(engineOptions, "options");
     if (number < 1 || number > MatchingEngine.MAX_NUMBER) {
       throw new IllegalArgumentException(
           "engines have numbers 1 to " + MatchingEngine.MAX_NUMBER + ": " + number);
@@ -288,7 +296,8 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Disposable bind(Port port, CompletionTarget target) {
-    return objects.bind(port, target);
+    return objects.bind(
+        Objects.requireNonNull(port, "port"), Objects.requireNonNull(target, "target"));
   }
 
   @Override
@@ -298,22 +307,22 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public MemoryRegion register(ByteBuffer direct) {
-    return regions.register(direct);
+    return regions.register(Objects.requireNonNull(direct, "direct"));
   }
 
   @Override
   public RemoteMemory remote(int owner, byte[] bytes) {
-    return regions.open(owner, bytes);
+    return regions.open(owner, Objects.requireNonNull(bytes, "handle"));
   }
 
   @Override
   public Mono<byte[][]> exchange(byte[] mine) {
-    return exchange.of(mine);
+    return exchange.of(Objects.requireNonNull(mine, "mine"));
   }
 
   @Override
   public Mono<List<RemoteMemory>> exchange(MemoryRegion mine) {
-    return exchange.of(mine);
+    return exchange.of(Objects.requireNonNull(mine, "mine"));
   }
 
   @Override
@@ -378,6 +387,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Void> disposeGracefully(Duration limit) {
+    Objects.requireNonNull(limit, "limit");
     return Mono.defer(
         () -> {
           shutdown.start(limit);

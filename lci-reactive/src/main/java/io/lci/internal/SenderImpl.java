@@ -114,7 +114,7 @@ final class SenderImpl implements Sender {
           @Override
           public void subscribe(CoreSubscriber<? super Void> actual) {
             if (loop.isDisposed()) {
-              Operators.error(actual, Errors.closed("send to " + port));
+              Operators.error(actual, loop.closed("send to " + port));
               return;
             }
             SenderImpl.this.<T, Void>bulk(actual, rank, null, encoder).subscribeTo(items);
@@ -134,7 +134,7 @@ final class SenderImpl implements Sender {
           @Override
           public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
             if (loop.isDisposed()) {
-              Operators.error(actual, Errors.closed("send to " + port));
+              Operators.error(actual, loop.closed("send to " + port));
               return;
             }
             SenderImpl.this.<T, SendResult<T>>bulk(actual, -1, rank, encoder).subscribeTo(items);

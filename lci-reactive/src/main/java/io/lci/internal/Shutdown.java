@@ -75,13 +75,23 @@ final class Shutdown {
   /** Throws if it has started. */
   void refuse(String operation) {
     if (started) {
-      throw Errors.closed(operation);
+      throw closed(operation);
     }
+  }
+
+  /** The runtime is closed. The cause is what ended it, if that was no call of the program. */
+  LciClosedException closed(String operation) {
+    LciClosedException error = Errors.closed(operation);
+    Throwable known = cause;
+    if (known != null) {
+      error.initCause(known);
+    }
+    return error;
   }
 
   /** Why {@code what}, which is disposed or about to end, gives nothing any more. */
   LciClosedException gone(String operation, String what, String remedy) {
-    return started ? Errors.closed(operation) : Errors.disposed(operation, what, remedy);
+    return started ? closed(operation) : Errors.disposed(operation, what, remedy);
   }
 
   boolean isOver() {

@@ -42,7 +42,7 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
             loop.firstDevice(),
             () -> {
               if (loop.isDisposed()) {
-                throw Errors.closed(operation);
+                throw loop.closed(operation);
               }
               return lane.calls.laneSynchronizerCreate(lane.handle, threshold, out.address(0));
             });

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.matching;
 
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +34,7 @@ public record EngineOptions(Store store, @Nullable MakeKey makeKey) {
    * @return new options
    */
   public EngineOptions withStore(Store value) {
-    return new EngineOptions(value, makeKey);
+    return new EngineOptions(Objects.requireNonNull(value, "store"), makeKey);
   }
 
   /**
@@ -44,6 +45,6 @@ public record EngineOptions(Store store, @Nullable MakeKey makeKey) {
    * @return new options
    */
   public EngineOptions withKeys(MakeKey value) {
-    return new EngineOptions(store, value);
+    return new EngineOptions(store, Objects.requireNonNull(value, "keys"));
   }
 }

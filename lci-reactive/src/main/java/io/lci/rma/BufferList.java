@@ -4,6 +4,7 @@ package io.lci.rma;
 import io.lci.am.Payload;
 import io.lci.am.PayloadWriter;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * Several buffers whose bytes are one payload, one after the other; see {@link
@@ -22,7 +23,7 @@ public record BufferList(List<LciBuffer> parts) implements Payload {
    * @param parts at most {@value #MAX_PARTS}
    */
   public BufferList {
-    parts = List.copyOf(parts);
+    parts = List.copyOf(Objects.requireNonNull(parts, "parts"));
     if (parts.size() > MAX_PARTS) {
       throw new IllegalArgumentException(
           "a list has at most " + MAX_PARTS + " buffers: " + parts.size());

@@ -35,10 +35,10 @@ public record CallOptions(@Nullable Duration deadline) {
   /**
    * Sets the deadline.
    *
-   * @param value positive
+   * @param value positive; null: none
    * @return new options
    */
-  public CallOptions withDeadline(Duration value) {
+  public CallOptions withDeadline(@Nullable Duration value) {
     return new CallOptions(value);
   }
 }

@@ -38,6 +38,7 @@ public interface Rpc {
    * @return takes the name back when disposed: new calls get {@link
    *     io.lci.error.NoSuchFunctionException}, those under way go on
    * @throws IllegalStateException if this rank serves that name already
+   * @throws io.lci.error.LciClosedException when the runtime closes, or was closed
    */
   Disposable serve(String function, RpcHandler handler);
 

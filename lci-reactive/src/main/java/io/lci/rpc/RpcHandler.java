@@ -3,6 +3,7 @@ package io.lci.rpc;
 
 import io.lci.am.Message;
 import io.lci.am.Payload;
+import java.util.Objects;
 import java.util.function.Function;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
@@ -77,6 +78,7 @@ public interface RpcHandler {
    * @return the handler
    */
   static RpcHandler forget(Function<? super Message, Mono<Void>> function) {
+    Objects.requireNonNull(function, "function");
     return new RpcHandler() {
       @Override
       public Mono<Void> fireAndForget(Message request) {
@@ -93,6 +95,7 @@ public interface RpcHandler {
    */
   static RpcHandler response(
       Function<? super Message, ? extends Mono<? extends Payload>> function) {
+    Objects.requireNonNull(function, "function");
     return new RpcHandler() {
       @Override
       public Mono<? extends Payload> requestResponse(Message request) {
@@ -109,6 +112,7 @@ public interface RpcHandler {
    */
   static RpcHandler stream(
       Function<? super Message, ? extends Publisher<? extends Payload>> function) {
+    Objects.requireNonNull(function, "function");
     return new RpcHandler() {
       @Override
       public Publisher<? extends Payload> requestStream(Message request) {
@@ -125,6 +129,7 @@ public interface RpcHandler {
    */
   static RpcHandler channel(
       Function<? super Flux<Message>, ? extends Publisher<? extends Payload>> function) {
+    Objects.requireNonNull(function, "function");
     return new RpcHandler() {
       @Override
       public Publisher<? extends Payload> requestChannel(int rank, Flux<Message> requests) {

@@ -4,6 +4,7 @@ package io.lci.stream;
 import io.lci.am.Encoder;
 import io.lci.am.MessageView;
 import io.lci.am.PayloadWriter;
+import java.util.Objects;
 import java.util.function.Function;
 
 /**
@@ -34,7 +35,7 @@ public interface Codec<T> extends Encoder<T> {
    *
    * @param in its bytes; {@link MessageView#rank()} is the sender, the tag is 0. Every access is
    *     checked against the size
-   * @return the item, not null
+   * @return the item; null ends the stream with {@link IllegalStateException}
    */
   T decode(MessageView in);
 
@@ -48,6 +49,8 @@ public interface Codec<T> extends Encoder<T> {
    */
   static <T> Codec<T> of(
       Encoder<? super T> encoder, Function<? super MessageView, ? extends T> decoder) {
+    Objects.requireNonNull(encoder, "encoder");
+    Objects.requireNonNull(decoder, "decoder");
     return new Codec<>() {
       @Override
       public void encode(T item, PayloadWriter out) {

@@ -38,6 +38,7 @@ public interface Streams {
    * @return takes the name back when disposed: new subscribers get {@link
    *     io.lci.error.NoSuchStreamException}, those that are there go on
    * @throws IllegalStateException if this rank publishes that name already
+   * @throws io.lci.error.LciClosedException when the runtime closes, or was closed
    */
   <T> Disposable publish(String name, Publisher<? extends T> source, Codec<T> codec);
 

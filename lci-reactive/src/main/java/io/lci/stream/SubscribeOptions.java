@@ -2,6 +2,7 @@
 package io.lci.stream;
 
 import java.time.Duration;
+import java.util.Objects;
 
 /**
  * Options of a subscription to a remote stream. Immutable.
@@ -24,6 +25,7 @@ public record SubscribeOptions(Duration awaitPublisher) {
    *     ends with {@link io.lci.error.NoSuchStreamException}
    */
   public SubscribeOptions {
+    Objects.requireNonNull(awaitPublisher, "awaitPublisher");
     if (awaitPublisher.isNegative() || awaitPublisher.compareTo(MAX_AWAIT) > 0) {
       throw new IllegalArgumentException(
           "awaitPublisher must be in 0.." + MAX_AWAIT + ": " + awaitPublisher);

@@ -13,7 +13,6 @@ import io.lci.am.SenderOptions;
 import io.lci.error.DeadlineExceededException;
 import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
-import io.lci.error.LciException.Detail;
 import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
 import io.lci.error.PortClosedException;
@@ -51,7 +50,7 @@ import reactor.core.scheduler.Schedulers;
 /** The links of a runtime to its peers, and what users see of them. */
 public final class Channels implements Streams, Rpc {
   /** The port that carries all frames. */
-  public static final Port PORT = Port.of(Port.MAX_NUMBER, "lci.channel");
+  public static final Port PORT = Port.of(Port.MAX_NUMBER + 1, "lci.channel");
 
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
@@ -74,7 +73,7 @@ public final class Channels implements Streams, Rpc {
   private volatile boolean isClosed;
 
   /** What calls end with when it is closed. Written before that. */
-  private volatile Function<String, RuntimeException> ending = Channels::closed;
+  private volatile Function<String, RuntimeException> ending;
 
   // Loop only
   private final @Nullable Link[] links;
@@ -101,6 +100,7 @@ public final class Channels implements Streams, Rpc {
   public Channels(LciRuntime runtime, Home home) {
     this.runtime = runtime;
     this.home = home;
+    this.ending = home::closed;
     this.sender = runtime.sender(PORT, SenderOptions.defaults().withWindow(SENDER_WINDOW));
     this.links = new Link[runtime.size()];
     this.gone = new PeerEvent[runtime.size()];
@@ -118,21 +118,13 @@ public final class Channels implements Streams, Rpc {
               message(view);
               return Boolean.TRUE;
             })
-        .subscribe(taken -> {}, this::closed, () -> closed(closed()));
+        .subscribe(taken -> {}, this::closed, () -> closed(home.closed("receive")));
     runtime.peerEvents().subscribe(this::peerChanged);
   }
 
   /** Adds what was counted. Any thread; values are recent. */
   public static void count(@Nullable Channels channels, Map<String, Long> into) {
     (channels == null ? new ChannelCounters() : channels.counters).addTo(into);
-  }
-
-  static LciClosedException closed() {
-    return closed("subscribe");
-  }
-
-  private static LciClosedException closed(String operation) {
-    return new LciClosedException(Detail.of(operation, "error_closed", "the runtime was closed"));
   }
 
   // For the package
@@ -232,7 +224,7 @@ public final class Channels implements Streams, Rpc {
     link.fail(
         operation -> {
           if (error instanceof LciClosedException) {
-            return closed(operation);
+            return home.closed(operation);
           }
           return error instanceof RuntimeException e ? e : new IllegalStateException(error);
         },
@@ -440,11 +432,12 @@ public final class Channels implements Streams, Rpc {
       @Nullable Publisher<? extends Payload> requests,
       CallOptions options) {
     checkRank(rank);
+    Objects.requireNonNull(options, "options");
     return new Call<>(
         rank,
         kind,
         function,
-        Names.bytes(function),
+        Names.bytes(function, "function"),
         0,
         message -> message,
         request,
@@ -452,27 +445,42 @@ public final class Channels implements Streams, Rpc {
         options.deadline());
   }
 
+  private void refuseClosed(String operation) {
+    if (isClosed) {
+      throw ending.apply(operation);
+    }
+    home.refuseClosed(operation);
+  }
+
   // Streams
 
   @Override
   public <T> Disposable publish(String name, Publisher<? extends T> source, Codec<T> codec) {
+    Names.bytes(name, "name");
+    Objects.requireNonNull(source, "source");
+    Objects.requireNonNull(codec, "codec");
+    refuseClosed("publish \"" + name + '"');
     return names.publish(name, source, codec);
   }
 
   @Override
   public <T> Flux<T> subscribe(int rank, String name, Codec<T> codec, SubscribeOptions options) {
     checkRank(rank);
+    byte[] nameBytes = Names.bytes(name, "name");
     Objects.requireNonNull(codec, "codec");
+    Objects.requireNonNull(options, "options");
     int await = (int) options.awaitPublisher().toMillis();
     return flux(
-        new Call<>(
-            rank, Kind.STREAM, name, Names.bytes(name), await, codec::decode, null, null, null));
+        new Call<>(rank, Kind.STREAM, name, nameBytes, await, codec::decode, null, null, null));
   }
 
   // RPC
 
   @Override
   public Disposable serve(String function, RpcHandler handler) {
+    Names.bytes(function, "function");
+    Objects.requireNonNull(handler, "handler");
+    refuseClosed("serve \"" + function + '"');
     return functions.serve(function, handler);
   }
 

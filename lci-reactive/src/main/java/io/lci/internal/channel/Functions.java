@@ -46,8 +46,7 @@ final class Functions {
   }
 
   Disposable serve(String function, RpcHandler handler) {
-    Names.bytes(function);
-    RpcHandler other = served.putIfAbsent(function, Objects.requireNonNull(handler, "handler"));
+    RpcHandler other = served.putIfAbsent(function, handler);
     if (other != null) {
       throw new IllegalStateException("this rank serves \"" + function + "\" already: " + other);
     }

@@ -2,6 +2,7 @@
 package io.lci.internal.channel;
 
 import io.lci.am.Inbox;
+import io.lci.error.LciClosedException;
 
 /** The loop on which everything of this package happens. "Loop only" means its thread. */
 public interface Home {
@@ -15,6 +16,22 @@ public interface Home {
    * @param rejected called instead if the loop has ended, maybe on the calling thread
    */
   void execute(Runnable task, Runnable rejected);
+
+  /**
+   * The runtime is closed.
+   *
+   * @param operation what is not done
+   * @return the error, whose cause is what ended the runtime if nobody closed it
+   */
+  LciClosedException closed(String operation);
+
+  /**
+   * Refuses what is new while the runtime closes.
+   *
+   * @param operation what is not done
+   * @throws LciClosedException if it closes
+   */
+  void refuseClosed(String operation);
 
   /** User code threw where nobody can be told; the caller has logged it. Any thread. */
   void countUncaught();

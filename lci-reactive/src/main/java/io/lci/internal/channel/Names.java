@@ -42,8 +42,9 @@ final class Names {
     this.owner = owner;
   }
 
-  /** A name as it travels. */
-  static byte[] bytes(String name) {
+  /** A name as it travels; {@code argument} is what callers know it by. */
+  static byte[] bytes(String name, String argument) {
+    Objects.requireNonNull(name, argument);
     byte[] bytes = OutFrame.utf8(name, OutFrame.beyond(Streams.MAX_NAME));
     if (bytes.length == 0 || bytes.length > Streams.MAX_NAME) {
       throw new IllegalArgumentException(
@@ -53,10 +54,7 @@ final class Names {
   }
 
   <T> Disposable publish(String name, Publisher<? extends T> source, Codec<T> codec) {
-    bytes(name);
-    Published<T> mine =
-        new Published<>(
-            Objects.requireNonNull(source, "source"), Objects.requireNonNull(codec, "codec"));
+    Published<T> mine = new Published<>(source, codec);
     Published<?> other = published.putIfAbsent(name, mine);
     if (other != null) {
       throw new IllegalStateException(

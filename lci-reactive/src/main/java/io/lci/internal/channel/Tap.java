@@ -133,7 +133,7 @@ final class Tap<T> implements Subscription, Receiver {
   }
 
   private void rejected() {
-    fail(Channels.closed());
+    fail(home.closed("subscribe"));
   }
 
   // Loop
@@ -217,7 +217,10 @@ final class Tap<T> implements Subscription, Receiver {
   private void emit(Message message) {
     T value;
     try {
-      value = Objects.requireNonNull(decoder.apply(message), "the codec returned null");
+      value = decoder.apply(message);
+      if (value == null) {
+        throw new IllegalStateException("the codec returned null");
+      }
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
       Exchange current = exchange;

@@ -10,6 +10,8 @@ import io.lci.am.Message;
 import io.lci.am.MessageView;
 import io.lci.am.PayloadWriter;
 import io.lci.am.Sender;
+import io.lci.error.LciClosedException;
+import io.lci.error.LciException.Detail;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
@@ -126,6 +128,14 @@ final class FakeNet {
           tasks.add(new Task(rank, task));
         }
       }
+
+      @Override
+      public LciClosedException closed(String operation) {
+        return new LciClosedException(Detail.of(operation, "error_closed", "closed"));
+      }
+
+      @Override
+      public void refuseClosed(String operation) {}
 
       @Override
       public void countUncaught() {

@@ -249,7 +249,7 @@ class FrameTest {
               .isInstanceOf(IllegalArgumentException.class)
               .hasMessageContaining("1 to 255 bytes");
         } else {
-          assertThat(Names.bytes(name)).hasSize(bytes);
+          assertThat(Names.bytes(name, "name")).hasSize(bytes);
         }
       }
     }

@@ -284,6 +284,20 @@ class UserFaultsTest {
     assertThat(net.open(0) + net.open(1)).isZero();
   }
 
+  @Test
+  void aCodecThatReturnsNullEndsItsStream() {
+    FakeNet net = new FakeNet(2);
+    net.rank(1).publish("s", Flux.range(0, 5), Codec.INT);
+    Codec<Integer> nothing = Codec.of((item, out) -> out.putInt(item), in -> null);
+    Heard<Integer> heard = new Heard<>(5);
+    net.rank(0).subscribe(1, "s", nothing).subscribe(heard);
+    net.run();
+    assertThat(heard.error)
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("returned null");
+    assertThat(net.open(0) + net.open(1)).isZero();
+  }
+
   /** An encoder may run out of a buffer of its own: that is no item beyond the limit. */
   @Test
   void anEncodersOwnOverflowIsNotTakenForTheLimit() {
