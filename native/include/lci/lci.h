@@ -62,7 +62,7 @@ typedef enum lci_code {
   /** An earlier descriptor of the same key in this batch was refused; this one was not attempted. [V1] */
   LCI_RETRY_ORDER = 23,
 
-  LCI_ERR_ARGUMENT = 32,       /**< Null handle, bad flag combination, unknown operation. */
+  LCI_ERR_ARGUMENT = 32,       /**< Null handle or one of another runtime, bad flag combination, unknown operation. */
   LCI_ERR_RANK = 33,           /**< Rank outside 0..size-1. */
   LCI_ERR_TAG = 34,            /**< Tag outside what the operation can carry. [C15, SS-14] */
   LCI_ERR_SIZE = 35,           /**< Size outside what the payload form can carry. */
@@ -291,6 +291,8 @@ LCI_API int lci_progress(lci_device* device);
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 /** @name Completion objects
+ * An object belongs to the runtime that it was created with, and goes with it. Posts, ports and graphs of another one
+ * answer LCI_ERR_ARGUMENT.
  * @{ */
 
 /** What a completion object receives. For a local completion rank is the peer; for an arrival, the source. One that
@@ -394,7 +396,8 @@ LCI_API int lci_comp_zero_copy(lci_comp* comp);
 /**
  * Frees what an arrival brought, wherever it lies: in a packet, or in memory of its own. Any thread, until the runtime
  * closes. Buffer and packet of @p status are null afterwards, and it may be called again. A status that is no arrival
- * is left alone. LCI_ERR_ARGUMENT for a packet that was freed already, through a copy of the status. [SS-20, SS-21]
+ * is left alone. LCI_ERR_ARGUMENT for a packet that was freed already, through a copy of the status; and, with
+ * @p status left as it is, for one that came to another runtime. [SS-20, SS-21]
  */
 LCI_API int lci_arrival_free(lci_runtime* runtime, lci_status* status);
 
@@ -909,7 +912,7 @@ LCI_API int lci_graph_add_function(lci_graph* graph, lci_node_fn function, void*
 /**
  * Adds an operation, posted anew in each run, with retry disallowed: what cannot go out waits in the backlog, at whose
  * bound the node fails with LCI_ERR_EXHAUSTED. An operation that is done at once completes its node, too. [E15, SS-52]
- * @param device must not belong to a lane.
+ * @param device one of the graph's runtime (else LCI_ERR_ARGUMENT), which must not belong to a lane (LCI_ERR_DEVICE).
  * @param op template, copied with an inline payload; a buffer must stay valid. Any operation that can be posted but
  *        LCI_OP_CANCEL; no packets, which are consumed, and no LCI_FLAG_COMP: its completion object is the graph.
  */

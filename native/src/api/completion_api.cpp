@@ -198,6 +198,10 @@ int lci_arrival_free(lci_runtime* runtime, lci_status* status) {
   LCI_RUNTIME(runtime, "free arrival");
   LCI_NOT_NULL(status, "free arrival");
   const uint32_t packet = status->packet;
+  if (!runtime->runtime->could_be_lent(*status)) {
+    return fail(LCI_ERR_ARGUMENT, "free arrival: packet %u of rank %u is not of a message that came to this runtime",
+                packet, status->rank);
+  }
   if (runtime->runtime->free_arrival(*status)) return LCI_DONE;
   return fail(LCI_ERR_ARGUMENT, "free arrival: packet %u of rank %u was freed already", packet, status->rank);
 }

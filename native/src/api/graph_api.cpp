@@ -22,7 +22,11 @@ int lci_graph_create(lci_runtime* runtime, lci_comp* comp, uint64_t user_context
   LCI_RUNTIME(runtime, "create graph");
   LCI_NOT_NULL(out, "create graph");
   return guarded("create graph", [&]() -> int {
-    auto graph = std::make_unique<Graph>(comp ? lci::from_handle(comp) : nullptr, user_context);
+    Completion* completion = comp ? lci::from_handle(comp) : nullptr;
+    if (completion) {
+      if (const int code = check_own(*completion, *runtime->runtime, "create graph"); code != LCI_DONE) return code;
+    }
+    auto graph = std::make_unique<Graph>(completion, user_context);
     auto* added = reinterpret_cast<lci_graph*>(graph.get());
     if (runtime->runtime->add_completion(std::move(graph)) == 0) {
       return fail(LCI_ERR_EXHAUSTED, "create graph: the runtime has no identifier left");
@@ -58,9 +62,13 @@ int lci_graph_add_op(lci_graph* graph, lci_device* handle, const lci_descriptor*
   LCI_NOT_NULL(out, "add operation node");
   return guarded("add operation node", [&]() -> int {
     Device& device = *lci::from_handle(handle);
-    if (&device.runtime() != from_handle(graph)->runtime() || device.lane()) {
-      return fail(LCI_ERR_DEVICE, "add operation node: device %u belongs to a lane or to another runtime",
-                  device.index());
+    if (&device.runtime() != from_handle(graph)->runtime()) {
+      return fail(LCI_ERR_ARGUMENT,
+                  "add operation node: device %u of rank %u belongs to another runtime than the graph", device.index(),
+                  device.runtime().rank());
+    }
+    if (device.lane()) {
+      return fail(LCI_ERR_DEVICE, "add operation node: device %u belongs to a lane", device.index());
     }
     if (const int code = GraphOperation::check(*op, UINT32_MAX); code != LCI_DONE) return code;
     uint32_t index = 0;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/attributes.hpp"
+#include "base/error.hpp"
 #include "lane/lane.hpp"
 #include "lci/lci.h"
 #include "runtime/runtime.hpp"
@@ -42,6 +43,16 @@ inline Completion* from_handle(lci_comp* comp) {
 }
 inline const Completion* from_handle(const lci_comp* comp) {
   return reinterpret_cast<const Completion*>(comp);
+}
+/// LCI_DONE if @p runtime made @p object: one of another runtime may go with that at any time. The pointer lies beside
+/// what every operation counts in its object.
+inline int check_own(const Completion& object, const Runtime& runtime, const char* operation) {
+  if (object.runtime() == &runtime) [[likely]]
+    return LCI_DONE;
+  return fail(LCI_ERR_ARGUMENT,
+              "%s: completion object %u belongs to another runtime than this one of rank %u; "
+              "create it with this one",
+              operation, object.id(), runtime.rank());
 }
 inline lci_memory* to_handle(Region* region) {
   return reinterpret_cast<lci_memory*>(region);

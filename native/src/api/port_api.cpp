@@ -12,9 +12,10 @@ int lci_port_open(lci_runtime* runtime, uint32_t number, const char* name, lci_c
                   uint64_t bytes) {
   LCI_RUNTIME(runtime, "open port");
   LCI_NOT_NULL(comp, "open port");
-  return guarded("open port", [&] {
+  return guarded("open port", [&]() -> int {
     const Attributes& attributes = runtime->runtime->attributes();
     Completion* completion = from_handle(comp);
+    if (const int code = check_own(*completion, *runtime->runtime, "open port"); code != LCI_DONE) return code;
     if (completion->kind() == Completion::Kind::kGraph) {
       return fail(LCI_ERR_ARGUMENT, "open port: a graph takes the signals of its nodes only (port %u)", number);
     }

@@ -35,6 +35,9 @@ int post_any(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status*
                               (op->op <= LCI_OP_SEND && (op->flags & LCI_FLAG_NETWORK));
     if (needs_target && !target.completion)
       return fail(LCI_ERR_ARGUMENT, "post: the operation needs a completion object");
+    if (target.completion) {
+      if (const int code = check_own(*target.completion, device.runtime(), "post"); code != LCI_DONE) return code;
+    }
     if (Progressing::is(device)) return post_locked(device, *op, target, out);
     TryLockGuard guard(device.lock);
     if (!guard) {

@@ -32,7 +32,8 @@ class Completion {
   uint32_t id() const { return id_; }
   void set_id(uint32_t id) { id_ = id; }
   /// The runtime that owns the object; set once by its registry.
-  Runtime* runtime() const { return runtime_; }
+  const Runtime* runtime() const { return runtime_; }
+  Runtime* runtime() { return runtime_; }
   void set_runtime(Runtime* runtime) { runtime_ = runtime; }
 
   /// Whether arrivals come in the packet that carried them. Set before a port is opened on the object. [B14]

@@ -7,6 +7,14 @@
 
 namespace lci {
 
+bool Runtime::could_be_lent(const lci_status& status) {
+  if (status.port == 0 || status.packet == 0 || !status.buffer) return true;
+  if (status.rank >= size()) return false;
+  Arena& arena = peer_arena(status.rank);
+  const auto* bytes = static_cast<const std::byte*>(status.buffer);
+  return bytes >= arena.base() && bytes < arena.base() + arena.reserve();
+}
+
 bool Runtime::free_arrival(lci_status& status) {
   if (status.port == 0) return true;
   const uint32_t packet = std::exchange(status.packet, 0);

@@ -105,6 +105,8 @@ class Runtime {
 
   /// Packets of peers that users have not freed.
   Loans& loans() { return *loans_; }
+  /// False: the arrival came in a packet, and its bytes lie in none of this rank's peers.
+  bool could_be_lent(const lci_status& status);
   /// What an arrival brought goes, wherever it lies; false if it was freed already. Any thread.
   bool free_arrival(lci_status& status);
   /// The same of one that nobody took: it will not be answered, either. Any thread.

@@ -219,7 +219,7 @@ TEST(GraphOperations, RefuseWhatCannotBeANode) {
       return lci_graph_add_op(graph.handle(), device, &op, nullptr, &node);
     };
     EXPECT_EQ(LCI_ERR_DEVICE, add(job.device(0, 1), good)) << "of a lane";
-    EXPECT_EQ(LCI_ERR_DEVICE, add(job.device(1), good)) << "of another runtime";
+    EXPECT_EQ(LCI_ERR_ARGUMENT, add(job.device(1), good)) << "of another runtime";
     lci_descriptor bad = good;
     bad.flags = LCI_FLAG_PACKET;
     EXPECT_EQ(LCI_ERR_ARGUMENT, add(job.device(0), bad));
