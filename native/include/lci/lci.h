@@ -51,7 +51,7 @@ typedef enum lci_code {
   LCI_RETRY_LOCK = 17,
   /** No packet was free: progress, and give packets back. Ends the pass of the device. [D9] */
   LCI_RETRY_NOPACKET = 18,
-  /** The ring towards that rank is full: progress. [D10] */
+  /** The ring towards that rank is full: progress. Or the completion queue has no place for the signal: pop. [D10] */
   LCI_RETRY_NOMEM = 19,
   /** Operations to that rank wait in the backlog; order is kept behind them. [D11] */
   LCI_RETRY_BACKLOG = 20,
@@ -316,8 +316,12 @@ typedef void (*lci_handler_fn)(const lci_status* status, void* argument);
 
 typedef enum lci_queue_kind {
   LCI_QUEUE_DEFAULT = 0, /**< What the attribute cq_type says. */
-  LCI_QUEUE_ARRAY =
-      1,             /**< A fixed array of cells with tickets: a signal beyond its capacity is LCI_ERR_OVERRUN. [E8] */
+  /** A fixed array of cells with tickets. An operation has a place in it from its post until its status is popped: so
+   * no signal is lost, and a post that finds no place answers LCI_RETRY_NOMEM, or LCI_ERR_EXHAUSTED where retry is not
+   * allowed; what must be able to signal later, like a put that may be posted, needs its place also when it is done at
+   * once. lci_graph_start() does the same. lci_comp_signal() answers LCI_ERR_OVERRUN. What comes to a port and finds no
+   * place is discarded, and counted as arrivals_overrun; the first one of an opening is logged. [E8, D4] */
+  LCI_QUEUE_ARRAY = 1,
   LCI_QUEUE_LCRQ = 2 /**< Linked rings, bounded by memory alone; x86-64 only. [E7] */
 } lci_queue_kind;
 
@@ -328,7 +332,7 @@ LCI_API int lci_queue_create(lci_runtime* runtime, uint32_t capacity, lci_comp**
  * own capacity limits what is stored; completions of one's own operations are what it takes without a limit.
  * @param kind ::lci_queue_kind. LCI_ERR_UNSUPPORTED where the processor has no such queue; the attribute cq_type falls
  *        back to array there. [A7]
- * @param capacity of an array, 0: attribute queue_capacity. LCRQ does not look at it.
+ * @param capacity of an array, at most 2^30; 0: attribute queue_capacity. LCRQ does not look at it.
  */
 LCI_API int lci_queue_create_kind(lci_runtime* runtime, int kind, uint32_t capacity, lci_comp** out);
 /** LCI_DONE and a status, or LCI_RETRY when empty, also as the status's code. Never blocks, never progresses. [H10,
@@ -459,8 +463,9 @@ LCI_API int lci_wait_drained(lci_device* device, uint32_t timeout_ms);
  * Opens port @p number on this rank with @p comp behind it.
  * @param name checked against the senders' name for the same number; "" matches any.
  * @param messages,bytes capacity: at most so much is stored or granted; 0 means the defaults. A queue's own bounds it,
- *        and must suffice for all its ports and completions. Handlers and counters store nothing and need no credit;
- *        above lci_runtime_max_eager() a sender may announce 64 messages to them, 2 MiB come at a time. [X2, X5, X8]
+ *        and must suffice for all its ports and completions (else see ::LCI_QUEUE_ARRAY). Handlers and counters store
+ * nothing and need no credit; above lci_runtime_max_eager() a sender may announce 64 messages to them, 2 MiB come at a
+ * time. [X2, X5, X8]
  */
 LCI_API int lci_port_open(lci_runtime* runtime, uint32_t number, const char* name, lci_comp* comp, uint32_t messages,
                           uint64_t bytes);
@@ -928,7 +933,8 @@ LCI_API int lci_graph_on_free(lci_graph* graph, lci_node node, lci_value_free_fn
 LCI_API int lci_graph_add_edge(lci_graph* graph, lci_node from, lci_node to, lci_edge_fn function);
 /**
  * Starts a run: LCI_POSTED, also when it is over on return. Called by a node's function or a handler, its nodes fire
- * after that has returned. LCI_ERR_BUSY while one is under way [E16]; LCI_ERR_ARGUMENT if the edges make a circle, or
+ * after that has returned. LCI_ERR_BUSY while one is under way [E16]; LCI_RETRY_NOMEM, and nothing has begun, if the
+ * graph's completion object is a queue without a place for its signal; LCI_ERR_ARGUMENT if the edges make a circle, or
  * if a node would wait for ever for one that no path from START reaches.
  */
 LCI_API int lci_graph_start(lci_graph* graph);

@@ -3,6 +3,7 @@
 
 #include "api/global.hpp"
 #include "base/mutation.hpp"
+#include "completion/array_queue.hpp"
 #include "completion/counter.hpp"
 #include "completion/custom.hpp"
 #include "completion/handler.hpp"
@@ -55,6 +56,10 @@ int lci_queue_create_kind(lci_runtime* runtime, int kind, uint32_t capacity, lci
                                                      : QueueType::kLcrq;
     if (!CompletionQueue::offers(type)) {
       return fail(LCI_ERR_UNSUPPORTED, "create queue: lcrq needs x86-64; use LCI_QUEUE_ARRAY");
+    }
+    if (type == QueueType::kArray && capacity > ArrayQueue::kMostCapacity) {
+      return fail(LCI_ERR_ARGUMENT, "create queue: %u entries are more than %u; an lcrq needs no number", capacity,
+                  ArrayQueue::kMostCapacity);
     }
     return create(runtime, CompletionQueue::create(type, capacity != 0 ? capacity : attributes.queue_capacity), out);
   });

@@ -7,15 +7,23 @@
 #include "base/error.hpp"
 #include "base/mutation.hpp"
 #include "base/try_lock.hpp"
+#include "runtime/runtime.hpp"
 
 namespace lci {
 
-ArrayQueue::ArrayQueue(uint32_t capacity)
+ArrayQueue::ArrayQueue(uint32_t capacity, uint32_t first)
     : CompletionQueue(QueueType::kArray),
-      capacity_(std::max(capacity, 1u)),
+      capacity_(std::clamp(capacity, 1u, kMostCapacity)),
       round_shift_(static_cast<uint32_t>(std::bit_width(uint64_t{capacity_} - 1))),
-      mask_((uint64_t{1} << round_shift_) - 1),
-      cells_(mask_ + 1) {}
+      mask_(static_cast<uint32_t>((uint64_t{1} << round_shift_) - 1)),
+      first_(first),
+      tag_mask_((uint64_t{2} << (32 - round_shift_)) - 1),
+      cells_(size_t{mask_} + 1),
+      claims_(first * kTicket),
+      head_seen_(first),
+      head_(first) {
+  for (size_t i = 0; first != 0 && i <= mask_; ++i) cells_[i].tag.store(free_tag(first), std::memory_order_relaxed);
+}
 
 ArrayQueue::~ArrayQueue() {
   for (lci_status status; pop(&status) == LCI_DONE;) discard(status);
@@ -23,43 +31,81 @@ ArrayQueue::~ArrayQueue() {
 
 int ArrayQueue::signal(const lci_status& status) {
   if (const int code = check_signal(status); code != LCI_DONE) return code;
-  uint64_t ticket = tail_.load(std::memory_order_relaxed);
+  uint64_t claims = claims_.load(std::memory_order_relaxed);
   do {
-    if (is_full(ticket)) {
+    if (is_full(claims)) {
       return fail(LCI_ERR_OVERRUN, "queue %u: push: all %u entries are taken; pop, or create it larger", id(),
                   capacity_);
     }
-  } while (!tail_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_relaxed));
+  } while (!claims_.compare_exchange_weak(claims, claims + kTicket, std::memory_order_relaxed));
+  fill(tail_of(claims), status);
+  return LCI_DONE;
+}
+
+int ArrayQueue::signal_reserved(const lci_status& status) {
+  if (const int code = check_signal(status); code != LCI_DONE) {
+    give_place_back();
+    return code;
+  }
+  fill(tail_of(claims_.fetch_add(kTicket - kPlace, std::memory_order_release)), status);
+  return LCI_DONE;
+}
+
+bool ArrayQueue::reserve() {
+  uint64_t claims = claims_.load(std::memory_order_seq_cst);
+  do {
+    if (is_full(claims)) return false;
+  } while (!claims_.compare_exchange_weak(claims, claims + kPlace, std::memory_order_relaxed));
+  return true;
+}
+
+void ArrayQueue::fill(uint32_t ticket, const lci_status& status) {
   Cell& cell = cells_[ticket & mask_];
   for (SpinWait wait; cell.tag.load(std::memory_order_acquire) != free_tag(ticket); wait.step()) {
     if (LCI_MUTATED("queue_overwrite")) break;
   }
   cell.status = status;
   cell.tag.store(free_tag(ticket) + 1, std::memory_order_release);
-  return LCI_DONE;
 }
 
-bool ArrayQueue::is_full(uint64_t ticket) {
-  if (ticket - head_seen_.load(std::memory_order_relaxed) < capacity_ || LCI_MUTATED("queue_overwrite")) return false;
-  const uint64_t head = head_.load(std::memory_order_relaxed);
-  head_seen_.store(head, std::memory_order_relaxed);
-  return static_cast<int64_t>(ticket - head) >= int64_t{capacity_};  // the ticket may be older than the head
+/// Whether stored and reserved places leave none.
+bool ArrayQueue::is_full(uint64_t claims) {
+  if (LCI_MUTATED("queue_overwrite")) return false;
+  // Signed: a head may be later than the claims are, which have changed then, and are looked at again.
+  const auto taken = [&](uint64_t head) {
+    return int64_t{places_of(claims)} + static_cast<int32_t>(tail_of(claims) - static_cast<uint32_t>(head));
+  };
+  uint64_t seen = head_seen_.load(std::memory_order_relaxed);
+  if (taken(seen) < int64_t{capacity_}) return false;
+  const uint64_t head = head_.load(std::memory_order_seq_cst);
+  // Never to an older one, so that it is less than half of all tickets behind.
+  if (head > seen) head_seen_.compare_exchange_strong(seen, head, std::memory_order_relaxed);
+  return taken(head) >= int64_t{capacity_};
+}
+
+void ArrayQueue::tell_of_place() {
+  const uint32_t devices = LCI_MUTATED("queue_place_untold") ? 0 : awaited_.exchange(0, std::memory_order_seq_cst);
+  for (uint32_t index = 0; devices >> index != 0; ++index) {
+    if (devices >> index & 1) runtime()->device(index).room_came_elsewhere();
+  }
 }
 
 int ArrayQueue::pop(lci_status* out) {
   uint64_t head = head_.load(std::memory_order_relaxed);
   for (;;) {
-    Cell& cell = cells_[head & mask_];
+    const auto ticket = static_cast<uint32_t>(head);
+    Cell& cell = cells_[ticket & mask_];
     const uint64_t tag = cell.tag.load(std::memory_order_acquire);
-    if (tag != free_tag(head) + 1 && !LCI_MUTATED("queue_skip_tag")) {
+    if (tag != free_tag(ticket) + 1 && !LCI_MUTATED("queue_skip_tag")) {
       const uint64_t now = head_.load(std::memory_order_relaxed);
       if (now == head) return LCI_RETRY;
       head = now;  // another consumer was faster
       continue;
     }
-    if (!head_.compare_exchange_weak(head, head + 1, std::memory_order_relaxed)) continue;
+    if (!head_.compare_exchange_weak(head, head + 1, std::memory_order_seq_cst, std::memory_order_relaxed)) continue;
     *out = cell.status;
-    cell.tag.store(free_tag(head) + 2, std::memory_order_release);
+    cell.tag.store(next_free_tag(ticket), std::memory_order_release);
+    if (awaited_.load(std::memory_order_seq_cst) != 0) tell_of_place();
     return LCI_DONE;
   }
 }

@@ -14,34 +14,59 @@ namespace lci {
 /**
  * A fixed array of cells with tickets. [E8, SS-45]
  *
- * Ticket t belongs to cell t mod N in round t div N. The cell's tag is 2 * round when it is free for that round and
- * 2 * round + 1 when it holds its status. A producer claims the tail by compare-and-swap, waits until the cell is free,
- * copies, and sets the tag to 2 * round + 1. A consumer looks at the tag of the cell at the head, claims the head by
- * compare-and-swap, copies, and sets the tag to 2 * round + 2. Who finds as many tickets between tail and head as there
- * are entries is refused: LCI_ERR_OVERRUN, nothing else happened.
+ * Ticket t, of 32 bits, belongs to cell t mod N in round t div N. The cell's tag is 2 * round when it is free for that
+ * round and 2 * round + 1 when it holds its status. A producer claims the tail, waits until the cell is free, copies,
+ * and sets the tag to 2 * round + 1. A consumer looks at the tag of the cell at the head, claims the head by
+ * compare-and-swap, copies, and sets the tag to 2 * round + 2.
  *
- * Tickets by fetch-and-add would need a count of the room beside them, for a ticket cannot be handed back: two more
- * locked instructions, on a line that producers and consumers both write (measured: 1.5 times the time in one thread,
- * 2.5 times from one thread to another).
+ * A place is a ticket that somebody will claim. One word has the tail and the places that pending operations have
+ * reserved: so what lies between head and tail and what is reserved are never more than the entries together. An
+ * operation reserves its place when it is posted, by compare-and-swap; its signal turns the place into a ticket by one
+ * addition, and always finds room. [D4] Others who signal claim a ticket by compare-and-swap, and are refused when
+ * stored and reserved places are as many as there are entries: LCI_ERR_OVERRUN, nothing else happened.
  *
- * Memory order: tag store release / load acquire hands the status over in both directions. Tail, head and the head that
- * a producer saw last carry no data and are relaxed: a stale head can only make a producer look again.
+ * A count of the room beside the tail, instead, would be written by consumers, too: two more locked instructions, on a
+ * line that producers and consumers share (measured: 1.5 times the time in one thread, 2.5 times from one thread to
+ * another).
+ *
+ * Memory order: tag store release / load acquire hands the status over in both directions. Tail, places, head and the
+ * head that a producer saw last carry no data and are relaxed: a stale head can only make a producer look again. A
+ * place that is given up releases, see Completion::reserved(). A device that waits for a place says so and looks again;
+ * who frees one, by a pop or otherwise, looks who waits afterwards: all of that is sequentially consistent, so that one
+ * of the two sees the other.
  *
  * pop never waits: it answers empty also while the producer at the head is still writing. push waits only for a
  * consumer that is just copying out of the very cell.
  */
 class ArrayQueue final : public CompletionQueue {
  public:
-  /// @param capacity at least 1
-  explicit ArrayQueue(uint32_t capacity);
+  /// Most entries of a queue.
+  static constexpr uint32_t kMostCapacity = uint32_t{1} << 30;
+
+  /// @param capacity at least 1, at most kMostCapacity
+  /// @param first the first ticket, a multiple of the cells: for tests of what comes after the last one
+  explicit ArrayQueue(uint32_t capacity, uint32_t first = 0);
   /// Frees the arrivals that nobody popped.
   ~ArrayQueue() override;
 
   int signal(const lci_status& status) override;
   int pop(lci_status* out) override;
-  uint64_t pushed() const override { return tail_.load(std::memory_order_relaxed); }
-  uint64_t popped() const override { return head_.load(std::memory_order_relaxed); }
+  void await_place(uint32_t index) override { awaited_.fetch_or(1u << index, std::memory_order_seq_cst); }
+  uint64_t pushed() const override {
+    const uint64_t popped = head_.load(std::memory_order_relaxed);
+    return popped + (tail_of(claims_.load(std::memory_order_relaxed)) - static_cast<uint32_t>(popped)) - first_;
+  }
+  uint64_t popped() const override { return head_.load(std::memory_order_relaxed) - first_; }
   uint32_t capacity() const override { return capacity_; }
+
+ protected:
+  bool reserve() override;
+  void give_place_back() override {
+    claims_.fetch_sub(kPlace, std::memory_order_seq_cst);
+    if (awaited_.load(std::memory_order_seq_cst) != 0) tell_of_place();
+  }
+  int signal_reserved(const lci_status& status) override;
+  uint64_t reserved() const override { return places_of(claims_.load(std::memory_order_acquire)); }
 
  private:
   struct alignas(64) Cell {
@@ -50,16 +75,27 @@ class ArrayQueue final : public CompletionQueue {
   };
   static_assert(sizeof(lci_status) <= 56, "a cell is one cache line");
 
-  uint64_t free_tag(uint64_t ticket) const { return (ticket >> round_shift_) * 2; }
-  bool is_full(uint64_t ticket);
+  static constexpr uint64_t kPlace = 1, kTicket = uint64_t{1} << 32;
+
+  static uint32_t tail_of(uint64_t claims) { return static_cast<uint32_t>(claims >> 32); }
+  static uint32_t places_of(uint64_t claims) { return static_cast<uint32_t>(claims); }
+  uint64_t free_tag(uint32_t ticket) const { return uint64_t{ticket >> round_shift_} * 2; }
+  /// Rounds go around with the tickets.
+  uint64_t next_free_tag(uint32_t ticket) const { return (free_tag(ticket) + 2) & tag_mask_; }
+  bool is_full(uint64_t claims);
+  void fill(uint32_t ticket, const lci_status& status);
+  void tell_of_place();
 
   const uint32_t capacity_;
   const uint32_t round_shift_;
-  const uint64_t mask_;
+  const uint32_t mask_;
+  const uint32_t first_;
+  const uint64_t tag_mask_;
   LazyArray<Cell> cells_;
-  alignas(64) std::atomic<uint64_t> tail_{0};
-  std::atomic<uint64_t> head_seen_{0};  // by producers, who spare themselves the consumers' line
-  alignas(64) std::atomic<uint64_t> head_{0};
+  std::atomic<uint32_t> awaited_{0};          // bit per device that was refused a place; beside what is only read
+  alignas(64) std::atomic<uint64_t> claims_;  // places reserved; from bit 32 on, the tail, which overflows unharmed
+  std::atomic<uint64_t> head_seen_;           // by producers, who spare themselves the consumers' line
+  alignas(64) std::atomic<uint64_t> head_;    // counts on where tickets begin anew
 };
 
 }  // namespace lci

@@ -19,6 +19,7 @@ thread_local void (*to_do_at_end)() = nullptr;
 bool Completion::wait_unused() const {
   for (SpinWait wait;; wait.step()) {
     if (LCI_MUTATED("free_while_in_use")) return true;
+    if (bounded_ && reserved() != 0) return false;
     const uint64_t users = users_.load(std::memory_order_acquire);
     if (users == 0) return true;
     // A handler may be the very one that waits here.

@@ -16,7 +16,9 @@ class Completion {
  public:
   enum class Kind : uint8_t { kQueue, kSynchronizer, kCounter, kHandler, kCustom, kLane, kPost, kGraph };
 
-  explicit Completion(Kind kind) : kind_(kind) {}
+  /// @param bounded whether the object counts the operations that will signal it by reserve() and so on: each has a
+  ///        place in it from its post on. [D4]
+  explicit Completion(Kind kind, bool bounded = false) : kind_(kind), bounded_(bounded) {}
   virtual ~Completion() = default;
   Completion(const Completion&) = delete;
   Completion& operator=(const Completion&) = delete;
@@ -46,12 +48,23 @@ class Completion {
   void discard(lci_status status) const;
 
   // Operations that will signal the object. Each hold() ends by signal_held() or forget_held(). Any thread.
-  void hold() { users_.fetch_add(1, std::memory_order_relaxed); }
-  void forget_held() { users_.fetch_sub(1, std::memory_order_release); }
+  /// False: the object has no place for the signal, and is not held.
+  [[nodiscard]] bool hold() {
+    if (bounded_) return reserve();
+    users_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  void forget_held() {
+    if (bounded_) return give_place_back();
+    users_.fetch_sub(1, std::memory_order_release);
+  }
+  /// After hold() was false: device @p index is told when there may be a place; see Device::room_came_elsewhere(). Who
+  /// frees a place looks for those who wait, so the caller tries once more.
+  virtual void await_place(uint32_t index) { static_cast<void>(index); }
   /// Signals for an operation that is no longer pending from then on: whoever sees the signal may free the object.
   int signal_held(const lci_status& status) {
     enter_held();
-    const int code = signal(status);
+    const int code = bounded_ ? signal_reserved(status) : signal(status);
     leave();
     return code;
   }
@@ -60,17 +73,26 @@ class Completion {
 
  protected:
   /// A hold becomes a thread inside the object, for which wait_unused() waits until it leaves.
-  void enter_held() { users_.fetch_add(kSignalling - 1, std::memory_order_relaxed); }
+  void enter_held() { users_.fetch_add(bounded_ ? kSignalling : kSignalling - 1, std::memory_order_relaxed); }
   void leave() { users_.fetch_sub(kSignalling, std::memory_order_release); }
+
+  // Of a bounded object. What has a place is counted by reserved(), which wait_unused() looks at before it looks at the
+  // threads inside: so signal_reserved(), which gives the place up for a signal, releases, and reserved() acquires.
+  virtual bool reserve() { return true; }
+  virtual void give_place_back() {}
+  /// As signal(), in the place of an operation.
+  virtual int signal_reserved(const lci_status& status) { return signal(status); }
+  virtual uint64_t reserved() const { return 0; }
 
  private:
   static constexpr uint64_t kSignalling = uint64_t{1} << 32;
   const Kind kind_;
+  const bool bounded_;
   uint32_t id_ = 0;
   bool zero_copy_ = false;
   bool was_behind_port_ = false;
   Runtime* runtime_ = nullptr;
-  std::atomic<uint64_t> users_{0};  // pending operations; from bit 32 on, signals of operations under way
+  std::atomic<uint64_t> users_{0};  // pending operations, unless bounded; from bit 32 on, their signals under way
 };
 
 /// LCI_DONE if @p status may be signalled, else LCI_ERR_ARGUMENT with a text. [SS-44]

@@ -47,7 +47,7 @@ class CompletionQueue : public Completion {
   }
 
  protected:
-  explicit CompletionQueue(QueueType type) : Completion(Kind::kQueue), type_(type) {}
+  explicit CompletionQueue(QueueType type) : Completion(Kind::kQueue, type == QueueType::kArray), type_(type) {}
 
  private:
   const QueueType type_;

@@ -11,7 +11,7 @@ bool Device::has_work() const {
   if (work_.load(std::memory_order_acquire) || has_handed_.load(std::memory_order_acquire)) return true;
   Arena& arena = runtime_.arena();
   if (!arena.header().device[index_].returned_packets.empty_for_parking()) return true;
-  if (packets_may_be_there() || reply_room_came_.load(std::memory_order_acquire)) return true;
+  if (packets_may_be_there() || room_came_elsewhere_.load(std::memory_order_acquire)) return true;
   if (seen_epoch_ != runtime_.peer_epoch()) return true;
   const std::atomic<uint8_t>* summary = arena.summary(index_);
   for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {

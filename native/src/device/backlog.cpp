@@ -63,7 +63,10 @@ int Device::hand_over(const lci_descriptor& given, const void* inline_payload, c
     return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
   }
   // Held before: the owner may take it, and signal, at once.
-  if (may_be_posted(op)) target.hold();
+  if (may_be_posted(op) && !target.hold()) {
+    return fail(LCI_ERR_EXHAUSTED, "post: completion queue %u has no place for the signal and retry was disallowed",
+                target.completion->id());
+  }
   int code = LCI_DONE;
   {
     std::lock_guard<TryLock> guard(handed_lock_);
@@ -159,8 +162,8 @@ void Device::leave_backlog(const Queued& queued, int code) {
     complete(queued.target, code, queued.op.rank, queued.op.tag, queued.buffer, 0);
   } else if (is_error(code)) {
     counters.add(Metric::discarded);
-  } else if (promised) {
-    queued.target.release();  // the attempt has its own hold
+  } else if (promised && !is_posted(code)) {
+    queued.target.release();
   }
   backlog_bytes_ -= queued.payload.size();
   counters.add(Metric::backlog_pop);

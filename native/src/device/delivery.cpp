@@ -98,10 +98,11 @@ Device::Delivery Device::deliver(Port& port, InKey& key, uint32_t rank, uint64_t
                             {&key, {charge_messages, charge_bytes}, key.generation, payload.request})) {
     status.buffer = const_cast<std::byte*>(payload.memory);
     status.packet = payload.packet;
-    if (completion.signal(status) == LCI_DONE) return Delivery::kLent;
+    const int code = completion.signal(status);
+    if (code == LCI_DONE) return Delivery::kLent;
     Charge charge;
     runtime_.loans().take_back(rank, payload.packet, &charge);
-    counters.add(Metric::discarded);
+    count_refused_arrival(port, rank, code);
     release(key, key.generation, charge_messages, charge_bytes, false);
     return Delivery::kRefused;
   }
@@ -114,13 +115,27 @@ Device::Delivery Device::deliver(Port& port, InKey& key, uint32_t rank, uint64_t
   buffer->signal = payload.signal;
   buffer->request = payload.request;
   status.buffer = buffer->bytes();
-  if (completion.signal(status) != LCI_DONE) {
-    counters.add(Metric::discarded);
+  if (const int code = completion.signal(status); code != LCI_DONE) {
+    count_refused_arrival(port, rank, code);
     release(key, key.generation, charge_messages, charge_bytes, false);
     lci_buffer_free(status.buffer);
     return Delivery::kRefused;
   }
   return Delivery::kTaken;
+}
+
+/// The object behind the port did not take what has arrived. If it had no room, the first time of an opening is told:
+/// credit bounds what a port stores, but operations and other ports may have filled the object.
+void Device::count_refused_arrival(Port& port, uint32_t rank, int code) {
+  counters.add(Metric::discarded);
+  if (code != LCI_ERR_OVERRUN) return;
+  counters.add(Metric::arrivals_overrun);
+  const uint32_t opening = port.generation.load(std::memory_order_relaxed);
+  if (port.told_overrun.exchange(opening, std::memory_order_relaxed) == opening) return;
+  LCI_LOG(runtime_.log(), LogLevel::kWarn, "port",
+          "port %u: its completion object has no room for a message of rank %u, which is discarded, as others may be "
+          "(counter arrivals_overrun); take statuses sooner, or create it with room for all its ports and operations",
+          port.number, rank);
 }
 
 void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size) {
@@ -130,7 +145,13 @@ void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t 
     const lci_status status{code, rank, tag, buffer, size, LCI_MUTATED("context_lost") ? 0 : target.context, 0, 0};
     const Queued* retrying = retrying_backlog_;
     if (!LCI_MUTATED("handler_in_backlog")) retrying_backlog_ = nullptr;  // a handler's posts are new ones
-    if (target.completion->signal_held(status) != LCI_DONE) runtime_.shared.add(Metric::discarded);
+    const int refused = target.completion->signal_held(status);
+    if (refused == LCI_ERR_OVERRUN || refused == LCI_ERR_NO_MEMORY) {  // there was no room for it
+      counters.add(Metric::signals, -1);
+      counters.add(Metric::signals_dropped);
+    } else if (refused != LCI_DONE) {
+      runtime_.shared.add(Metric::discarded);
+    }
     retrying_backlog_ = retrying;
   } else if (target.lane) {
     target.lane->operation_ended(this, code, rank, tag, size, target.context);

@@ -130,9 +130,10 @@ class Device {
   /// Owner: a packet was wanted and there was none; the generation moves, and the lane is woken, when one may be there.
   void wait_for_packets();
   void packets_came() { packets_came_.store(true, std::memory_order_release); }
-  /// Any thread: a request was refused here, and there is room for its reply now.
-  void reply_room_came() {
-    reply_room_came_.store(true, std::memory_order_release);
+  /// Any thread: an operation was refused here for want of room that others free, and there may be some now: for the
+  /// reply to a request, in a completion queue.
+  void room_came_elsewhere() {
+    room_came_elsewhere_.store(true, std::memory_order_release);
     wake_owner();
   }
 
@@ -156,6 +157,8 @@ class Device {
   Channel* open_channel(uint32_t rank, int* error);
   int check(const lci_descriptor& op) const;
   bool may_be_posted(const lci_descriptor& op) const;
+  bool hold_place(const OpTarget& target);
+  int no_place(const lci_descriptor& op, const OpTarget& target);
   int post_one(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
   int measure_list(lci_descriptor* op) const;
   int attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
@@ -260,6 +263,7 @@ class Device {
   bool handle_message(Channel& channel, const SlotHeader& header, const Payload& payload);
   Delivery deliver(Port& port, InKey& key, uint32_t rank, uint64_t tag, const Payload& payload,
                    uint32_t charge_messages, uint64_t charge_bytes, std::byte* owned);
+  void count_refused_arrival(Port& port, uint32_t rank, int code);
   void scan_summary();
   void make_ready(Channel& channel);
   bool accept_channel(Channel& channel);
@@ -389,7 +393,7 @@ class Device {
   std::atomic<Lane*> lane_{nullptr};
   bool ended_ = false;  ///< Everything is being cancelled, or was: nothing more is accepted.
   std::atomic<bool> packets_came_{false};
-  std::atomic<bool> reply_room_came_{false};
+  std::atomic<bool> room_came_elsewhere_{false};
   uint32_t generation_ = 0;
   uint32_t seen_epoch_ = 0;
   SlotTable<SendContext> sends_;

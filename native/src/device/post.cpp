@@ -55,9 +55,10 @@ int Device::post(const lci_descriptor& op, const void* inline_payload, const OpT
 
 int Device::post_one(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
   if (ended_) return fail(LCI_ERR_CLOSED, "post: the runtime closes (rank %u, device %u)", runtime_.rank(), index_);
-  // Held before: the signal may come within the post, and from another thread.
-  const bool held = may_be_posted(op);
-  if (held) target.hold_by_owner();
+  // Held before: the signal may come within the post, and from another thread. What comes out of the backlog is held
+  // since it went in: a second place may not be there.
+  const bool held = !retrying_backlog_ && may_be_posted(op);
+  if (held && !hold_place(target)) return no_place(op, target);
   int code = LCI_RETRY_NOMEM;
   try {
     code = attempt(op, inline_payload, target, done);
@@ -66,6 +67,28 @@ int Device::post_one(const lci_descriptor& op, const void* inline_payload, const
     throw;
   }
   if (held && !is_posted(code)) target.release();
+  return code;
+}
+
+/// False: the queue that would be signalled is full. A lane is told when it may have a place: others post again by
+/// themselves.
+bool Device::hold_place(const OpTarget& target) {
+  if (target.hold_by_owner()) return true;
+  if (!lane()) return false;
+  target.completion->await_place(index_);
+  return target.hold_by_owner();
+}
+
+/// The queue that would be signalled is full. Nothing else is held up by that.
+int Device::no_place(const lci_descriptor& op, const OpTarget& target) {
+  int code = LCI_RETRY_NOMEM;
+  if (op.flags & LCI_FLAG_NO_RETRY) {
+    code = fail(LCI_ERR_EXHAUSTED,
+                "post: completion queue %u has no place for the signal and retry was disallowed; pop, or create it "
+                "larger (rank %u, device %u)",
+                target.completion->id(), op.rank, index_);
+  }
+  count_answer(op, code);
   return code;
 }
 

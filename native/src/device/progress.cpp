@@ -90,7 +90,8 @@ bool Device::progress(Budget& budget) {
     packets_wanted_ = false;
     room_came();
   }
-  if (reply_room_came_.load(std::memory_order_relaxed) && reply_room_came_.exchange(false, std::memory_order_acquire)) {
+  if (room_came_elsewhere_.load(std::memory_order_relaxed) &&
+      room_came_elsewhere_.exchange(false, std::memory_order_acquire)) {
     room_came();
   }
   if (!dry_keys_.empty()) end_patience();

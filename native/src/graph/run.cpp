@@ -34,8 +34,11 @@ int Graph::start() {
     state_.store(before, std::memory_order_release);
     return code;
   }
-  hold();
-  if (completion_) completion_->hold();
+  if (completion_ && !completion_->hold()) {
+    state_.store(before, std::memory_order_release);
+    return LCI_RETRY_NOMEM;
+  }
+  static_cast<void>(hold());  // of its own: a graph is not bounded
   ++run_;
   error_.store(LCI_DONE, std::memory_order_relaxed);
   Node& first = nodes_[kStart];

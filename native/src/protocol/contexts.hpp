@@ -32,15 +32,18 @@ struct OpTarget {
   bool forgotten = false;              ///< Nobody is told.
   Outstanding* outstanding = nullptr;  ///< Operations of the device it was posted on that have not ended.
 
-  /// The operation may be answered with posted. Ends by release(), or by its signal.
-  void hold() const {
-    if (completion) completion->hold();
+  /// The operation may be answered with posted. Ends by release(), or by its signal. False: the completion object has
+  /// no place for the signal.
+  [[nodiscard]] bool hold() const {
+    if (completion && !completion->hold()) return false;
     if (outstanding) outstanding->begin();
+    return true;
   }
   /// The same by who holds the device it is posted on.
-  void hold_by_owner() const {
-    if (completion) completion->hold();
+  [[nodiscard]] bool hold_by_owner() const {
+    if (completion && !completion->hold()) return false;
     if (outstanding) outstanding->begin_by_owner();
+    return true;
   }
   void release() const {
     if (completion) completion->forget_held();

@@ -23,7 +23,7 @@ namespace lci {
   X(chaos_stalled) X(receives_pending) X(sends_pending) \
   X(operations_put_done) X(operations_put_posted) X(operations_get_done) X(operations_get_posted) X(rma_copied) \
   X(rma_streamed) X(rma_served) X(rma_refused) X(memory_regions) X(memory_allocated) \
-  X(packets_held) X(statuses_pushed) X(statuses_popped)
+  X(packets_held) X(statuses_pushed) X(statuses_popped) X(arrivals_overrun)
 // clang-format on
 
 enum class Metric : uint32_t {

@@ -19,7 +19,13 @@ void cancel(const PostedReceive& receive) {
   runtime.shared.add(Metric::signals);
   if (target.completion) {
     const lci_status status{LCI_ERR_CANCELLED, receive.rank, receive.tag, receive.buffer, 0, target.context, 0, 0};
-    if (target.completion->signal_held(status) != LCI_DONE) runtime.shared.add(Metric::discarded);
+    const int refused = target.completion->signal_held(status);
+    if (refused == LCI_ERR_OVERRUN || refused == LCI_ERR_NO_MEMORY) {  // there was no room for it
+      runtime.shared.add(Metric::signals, -1);
+      runtime.shared.add(Metric::signals_dropped);
+    } else if (refused != LCI_DONE) {
+      runtime.shared.add(Metric::discarded);
+    }
   } else if (target.lane) {
     target.lane->operation_ended(nullptr, LCI_ERR_CANCELLED, receive.rank, receive.tag, 0, target.context);
   }

@@ -47,7 +47,7 @@ void Runtime::forget_replies(uint32_t rank) {
 void Runtime::tell_reply_room(ReplyRooms& rooms) {
   const uint32_t wanted = rooms.take_wanted();
   for (uint32_t i = 0; i < devices(); ++i) {
-    if (wanted >> i & 1) devices_[i]->reply_room_came();
+    if (wanted >> i & 1) devices_[i]->room_came_elsewhere();
   }
 }
 

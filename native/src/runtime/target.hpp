@@ -84,6 +84,8 @@ class Port final : public Target {
   std::atomic<const Lane*> home_lane{nullptr};
   std::shared_ptr<PortParts> forming;    ///< Parts that wait for the others. Under the lock of the runtime's ports.
   std::atomic<uint32_t> sender_hash{0};  ///< Name under which this rank sends to the port.
+  /// The last opening (see generation) whose object had no room for an arrival: told once.
+  std::atomic<uint32_t> told_overrun{0};
 
  private:
   std::atomic<ReplyRooms*> replies_{nullptr};

@@ -6,7 +6,6 @@
 namespace lci_test {
 namespace {
 
-// Proves: 2B-53
 TEST(MissingAttribute, SingleCopyIsRefusedUntilItExists) {
   lci_attrs* attrs = nullptr;
   ASSERT_EQ(LCI_DONE, lci_attrs_create(&attrs));

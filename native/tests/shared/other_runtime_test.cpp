@@ -43,7 +43,6 @@ class OtherRuntime : public testing::Test {
   char buffer_[64] = {};
 };
 
-// Proves: A3
 TEST_F(OtherRuntime, ObjectsAreRefusedByEveryPost) {
   for (lci_comp* foreign : foreign_) {
     for (const uint8_t kind :
@@ -58,7 +57,6 @@ TEST_F(OtherRuntime, ObjectsAreRefusedByEveryPost) {
   EXPECT_EQ(0u, job_.posted(0));
 }
 
-// Proves: A3
 TEST_F(OtherRuntime, ObjectsAreNotPutBehindPorts) {
   for (lci_comp* foreign : foreign_) {
     expect_refused(lci_port_open(job_.runtime(0), kPort, "", foreign, 0, 0));

@@ -10,7 +10,6 @@ namespace lci_test {
 namespace {
 
 // Each receive ends once, matched or cancelled; what a cancelled one would have taken stays for another.
-// Proves: 2B-10
 TEST(CancelStress, AReceiveIsMatchedOrCancelledAndNeverBoth) {
   constexpr uint64_t kReceives = 20'000;
   Job job(2, {{"devices", "2"}, {"engine_messages", "100000"}});

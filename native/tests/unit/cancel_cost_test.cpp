@@ -18,7 +18,6 @@ uint64_t looked_at(lci_runtime* handle) {
 /// Whether the receives have one key, which all wait in one place, or each its own.
 class CancelCost : public testing::TestWithParam<bool> {};
 
-// Proves: 2B-10
 TEST_P(CancelCost, DoesNotGrowWithWhatIsPending) {
   constexpr uint64_t kPending = 20'000, kMost = 32;
   Job job(1);

@@ -102,6 +102,33 @@ TEST_P(CompletionQueues, PopManyTakesWhatThereIs) {
   for (uint64_t i = 0; i < 7; ++i) EXPECT_EQ(out[i].tag, i);
 }
 
+/// [D4] Stored statuses and operations that will signal are never more than the entries together, also when tickets
+/// begin anew.
+TEST(ArrayQueue, OperationsHaveAPlaceFromTheirPostOn) {
+  for (const uint32_t capacity : {1u, 3u, 8u}) {
+    for (const uint32_t first : {0u, UINT32_MAX - 63u}) {
+      ArrayQueue queue(capacity, first);
+      uint64_t signalled = 0, popped = 0;
+      for (int round = 0; round < 200; ++round) {
+        for (uint32_t i = 0; i < capacity; ++i) ASSERT_TRUE(queue.hold()) << round;
+        ASSERT_FALSE(queue.hold()) << "all places are taken";
+        ASSERT_EQ(LCI_ERR_OVERRUN, queue.signal(status_of(9)));
+        ASSERT_FALSE(queue.wait_unused());
+        queue.forget_held();
+        ASSERT_EQ(LCI_DONE, queue.signal(status_of(signalled++))) << "that place is anybody's";
+        for (uint32_t i = 1; i < capacity; ++i) ASSERT_EQ(LCI_DONE, queue.signal_held(status_of(signalled++)));
+        ASSERT_TRUE(queue.wait_unused());
+        ASSERT_FALSE(queue.hold()) << "the statuses have the places now";
+        ASSERT_EQ(signalled, queue.pushed());
+        ASSERT_EQ(capacity, queue.length());
+        for (lci_status status{}; queue.pop(&status) == LCI_DONE;) ASSERT_EQ(popped++, status.tag);
+        ASSERT_EQ(signalled, popped);
+        ASSERT_EQ(popped, queue.popped());
+      }
+    }
+  }
+}
+
 /// [SS-45] Also where the array is larger than the capacity.
 // Proves: E8 SS-45
 TEST(ArrayQueue, OverflowIsRefusedAndOverwritesNothing) {

@@ -221,7 +221,6 @@ struct PlacedReceive {
 
 /// Receives that know their place: sends match the oldest that is left, whichever were taken out between, and taking
 /// one out looks at a few entries, however many its key has.
-// Proves: B18 B19
 TEST_P(MatchingEngineTest, PlacedReceivesLeaveFromAnywhere) {
   const auto [type, buckets] = GetParam();
   const auto engine = MatchingEngine::create(type, buckets, Values::kPlacedReceives);

@@ -55,10 +55,11 @@ TEST(PostBounds, BarriersAheadArePendingAtTheirPoster) {
   int32_t state = LCI_PEER_FAILED;
   ASSERT_EQ(LCI_DONE, lci_runtime_peer(job.runtime(1), 0, &state));
   EXPECT_EQ(LCI_PEER_ALIVE, state);
-  ASSERT_EQ(LCI_DONE, lci_counter_create(job.runtime(1), &counter));
-  ASSERT_EQ(LCI_POSTED, lci_post_barrier(job.device(1), counter, 1));
-  for (int i = 0; i < 1000 && lci_counter_get(counter) == 0; ++i) job.progress();
-  EXPECT_EQ(1u, lci_counter_get(counter));
+  lci_comp* second = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_counter_create(job.runtime(1), &second));
+  ASSERT_EQ(LCI_POSTED, lci_post_barrier(job.device(1), second, 1));
+  for (int i = 0; i < 1000 && lci_counter_get(second) == 0; ++i) job.progress();
+  EXPECT_EQ(1u, lci_counter_get(second));
   code = LCI_RETRY_PENDING;
   for (int i = 0; i < 1000 && code == LCI_RETRY_PENDING; ++i) {
     job.progress();
