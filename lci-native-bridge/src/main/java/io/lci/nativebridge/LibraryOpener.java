@@ -11,7 +11,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -26,11 +27,11 @@ final class LibraryOpener {
    */
   private static final int OPEN_FLAGS = 2;
 
+  /** The same and RTLD_NODELETE: the library stays where it is, whoever closes it. */
+  private static final int STAY_FLAGS = OPEN_FLAGS | 0x1000;
+
   private static final String SAME_VERSION_FIX =
       "use the library of the same version as the lci-native-bridge jar";
-
-  /** JNA closes a library that nothing refers to, whoever else calls its functions. */
-  private static final List<com.sun.jna.NativeLibrary> KEPT_OPEN = new CopyOnWriteArrayList<>();
 
   private final BindingChoice choice;
 
@@ -75,21 +76,20 @@ final class LibraryOpener {
         error);
   }
 
-  /** Opens a file, checks layout and symbols, and binds the functions. */
+  /**
+   * Opens a file, checks layout and symbols, and binds the functions. A library that is bound stays
+   * mapped for as long as the JVM lives, and JNA keeps no object of it: its cleaner runs a thread
+   * while there is any, and that thread would keep the class loader from being collected.
+   */
   NativeLibrary open(Path file, String source) throws UnusableLibraryException {
-    com.sun.jna.NativeLibrary library = link(file);
-    boolean bound = false;
+    com.sun.jna.NativeLibrary library = link(file, OPEN_FLAGS);
     try {
       Layout layout = checkLayout(library, file);
       checkSymbols(library, file);
-      Binding binding = bind(library);
-      KEPT_OPEN.add(library);
-      bound = true;
-      return new NativeLibrary(binding, layout, source);
+      link(file, STAY_FLAGS).close();
+      return new NativeLibrary(bind(library), layout, source);
     } finally {
-      if (!bound) {
-        library.close();
-      }
+      library.close();
     }
   }
 
@@ -99,15 +99,34 @@ final class LibraryOpener {
     return choice.bind(
         addressOf,
         () -> {
-          Native.register(JnaSymbols.class, library);
+          register(library);
           return new JnaCalls();
         });
   }
 
-  private static com.sun.jna.NativeLibrary link(Path file) throws UnusableLibraryException {
+  /**
+   * On a thread that ends: JNA leaves objects of its own in its thread's locals, and a thread of a
+   * pool would keep their class loader from being collected.
+   */
+  private static void register(com.sun.jna.NativeLibrary library) {
+    try {
+      CompletableFuture.runAsync(
+              () -> Native.register(JnaSymbols.class, library),
+              task -> new Thread(task, "lci-register").start())
+          .join();
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof Error error) {
+        throw error;
+      }
+      throw e.getCause() instanceof RuntimeException unchecked ? unchecked : e;
+    }
+  }
+
+  private static com.sun.jna.NativeLibrary link(Path file, int flags)
+      throws UnusableLibraryException {
     try {
       return com.sun.jna.NativeLibrary.getInstance(
-          file.toString(), Map.of(Library.OPTION_OPEN_FLAGS, OPEN_FLAGS));
+          file.toString(), Map.of(Library.OPTION_OPEN_FLAGS, flags));
     } catch (UnsatisfiedLinkError e) {
       throw new UnusableLibraryException(
           "the linker says: " + linkerReason(e), "install or repair what the linker names", e);
