@@ -56,6 +56,7 @@ final class KvHttp {
   private final KvNode node;
   private final PrometheusMeterRegistry registry;
   private final Duration patience;
+  private final KeptConnections connections = new KeptConnections();
 
   /**
    * The interface of one node.
@@ -69,6 +70,10 @@ final class KvHttp {
     registry.gauge("kv.entries", node, KvNode::size);
   }
 
+  KeptConnections connections() {
+    return connections;
+  }
+
   /** Adds the routes. */
   void routes(HttpServerRoutes routes) {
     routes
@@ -78,7 +83,10 @@ final class KvHttp {
         .route(request -> request.uri().startsWith(KEYS), this::refuse)
         .get("/scan", this::scan)
         .get("/prometheus", (request, response) -> text(response, registry.scrape()))
-        .get("/", (request, response) -> text(response, HELP));
+        .get("/", (request, response) -> text(response, HELP))
+        .route(
+            request -> true,
+            (request, response) -> send("other", response, Answer.text(404, "no such page")));
   }
 
   private static Predicate<HttpServerRequest> keys(HttpMethod method) {
@@ -133,6 +141,7 @@ final class KvHttp {
                 return send("scan", response, answer);
               }
               count("scan", 200);
+              connections.answering(response);
               return response.sse().sendString(events(entries), StandardCharsets.UTF_8);
             });
   }
@@ -206,6 +215,7 @@ final class KvHttp {
 
   private Mono<Void> send(String operation, HttpServerResponse response, Answer result) {
     count(operation, result.status());
+    connections.answering(response);
     response.status(HttpResponseStatus.valueOf(result.status()));
     if (result.version() != 0) {
       response.header(HttpHeaderNames.ETAG, "\"" + result.version() + "\"");
@@ -258,7 +268,8 @@ final class KvHttp {
     return String.valueOf(error.getMessage());
   }
 
-  private static Publisher<Void> text(HttpServerResponse response, String text) {
+  private Publisher<Void> text(HttpServerResponse response, String text) {
+    connections.answering(response);
     return response.header(HttpHeaderNames.CONTENT_TYPE, TEXT).sendString(Mono.just(text));
   }
 

@@ -11,9 +11,7 @@ import io.lci.stream.StreamLimits;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.handler.timeout.WriteTimeoutHandler;
-import io.netty.util.concurrent.GlobalEventExecutor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -125,8 +123,9 @@ public final class KvService implements Callable<Integer> {
     int mine = Samples.portOf(lci, port);
     KvNode node =
         KvNode.join(lci, new Placement(lci.size(), slots, slotBytes)).blockOptional().orElseThrow();
-    DisposableServer server = start(mine, new KvHttp(node, registry, patience));
-    Thread leaving = new Thread(() -> leave(lci, server, LEAVING), "kv-leaving");
+    KvHttp http = new KvHttp(node, registry, patience);
+    DisposableServer server = start(mine, http);
+    Thread leaving = new Thread(() -> leave(lci, server, http, LEAVING), "kv-leaving");
     Runtime.getRuntime().addShutdownHook(leaving);
     System.out.printf("rank %d serves http://%s:%d%n", lci.rank(), host, server.port());
     lci.onClose().block(); // the end of leave(), which may still answer requests until then
@@ -143,7 +142,7 @@ public final class KvService implements Callable<Integer> {
           .host(host)
           .port(mine)
           // Only with a group does the server wait for requests under way when it ends.
-          .channelGroup(new DefaultChannelGroup(GlobalEventExecutor.INSTANCE))
+          .channelGroup(http.connections().group())
           // A client has no say in how long a connection lives, or a scan has its streams.
           .idleTimeout(patience)
           .doOnConnection(
@@ -159,21 +158,27 @@ public final class KvService implements Callable<Integer> {
   }
 
   /**
-   * Requests that have come are answered, here and by the ranks that end at the same time, which
-   * may need this one for them; then peers are told that this rank leaves. Each takes the limit at
-   * most.
+   * Connections that clients keep are answered once more, for half of the limit at most: their
+   * clients learn from the answer that it is the last. Then no more connections are taken. Requests
+   * that have come are answered, here and by the ranks that end at the same time, which may need
+   * this one for them; then peers are told that this rank leaves. Each takes the limit at most.
    */
-  static void leave(LciRuntime lci, DisposableServer server, Duration limit) {
+  static void leave(LciRuntime lci, DisposableServer server, KvHttp http, Duration limit) {
     long begin = System.nanoTime();
     try {
-      server.disposeNow(limit);
+      http.connections().end(limit.dividedBy(2));
+      server.disposeNow(left(limit, begin));
     } catch (IllegalStateException e) { // a client is slow: a scan has no end in sight
       Samples.complain("kv-service", "requests are cut off: " + e.getMessage());
     } finally {
       // Ends with an error where another rank is gone, and never where only this one is to end.
-      Duration left = limit.minusNanos(System.nanoTime() - begin);
-      lci.barrier().timeout(left.isNegative() ? Duration.ZERO : left).onErrorComplete().block();
+      lci.barrier().timeout(left(limit, begin)).onErrorComplete().block();
       lci.disposeGracefully(limit).block();
     }
+  }
+
+  private static Duration left(Duration limit, long begin) {
+    Duration left = limit.minusNanos(System.nanoTime() - begin);
+    return left.isNegative() ? Duration.ZERO : left;
   }
 }

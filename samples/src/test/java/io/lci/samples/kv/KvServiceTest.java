@@ -28,8 +28,10 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -107,7 +109,7 @@ class KvServiceTest {
       BufferedReader answer = reader(client);
       beginToWrite(client, answer, "k");
       CompletableFuture<Void> leaving =
-          CompletableFuture.runAsync(() -> KvService.leave(lci, server, EachRank.LIMIT));
+          CompletableFuture.runAsync(() -> KvService.leave(lci, server, http, EachRank.LIMIT));
       await().until(server::isDisposed);
       write(client, "value");
       assertThat(status(answer)).contains(" 201 ");
@@ -116,14 +118,53 @@ class KvServiceTest {
     assertThat(lci.isDisposed()).isTrue();
   }
 
+  /** A client that keeps its connection does not know yet, and sends one more request. */
+  @Test
+  void aConnectionThatIsKeptAliveIsAnsweredOnceMore() throws Exception {
+    DisposableServer server = service.start(ANY_PORT, http);
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      BufferedReader answer = reader(client);
+      ask(client);
+      assertThat(head(answer)).anyMatch(line -> line.contains(" 404 ")).noneMatch(CLOSES);
+      CompletableFuture<Void> leaving =
+          CompletableFuture.runAsync(() -> KvService.leave(lci, server, http, EachRank.LIMIT));
+      await().until(http.connections()::isEnding);
+      ask(client);
+      assertThat(head(answer)).anyMatch(line -> line.contains(" 404 ")).anyMatch(CLOSES);
+      assertThat(answer.readLine()).isNull();
+      leaving.get(EachRank.LIMIT.toSeconds(), TimeUnit.SECONDS);
+    }
+    assertThat(lci.isDisposed()).isTrue();
+  }
+
+  private static final Predicate<String> CLOSES =
+      line -> line.toLowerCase(Locale.ROOT).equals("connection: close");
+
+  private static void ask(Socket client) throws IOException {
+    write(client, "GET /kv/none HTTP/1.1\r\nHost: h\r\n\r\n");
+  }
+
+  /** The head of an answer, whose body of one line is read, too. */
+  private static List<String> head(BufferedReader answer) throws IOException {
+    List<String> lines = new ArrayList<>();
+    for (String line = answer.readLine();
+        line != null && !line.isEmpty();
+        line = answer.readLine()) {
+      lines.add(line);
+    }
+    answer.readLine();
+    return lines;
+  }
+
   /** When the whole job ends: the one that has nothing to do serves the other until it is done. */
   @Test
   void requestsThatNeedAnotherRankAreAnsweredBeforeItLeaves() throws Exception {
     try (LciTestJob two = LciTestJob.start(2)) {
       List<KvNode> nodes = EachRank.run(two, rank -> KvNode.join(rank, new Placement(2, 64, 512)));
       List<DisposableServer> servers = new ArrayList<>();
+      List<KvHttp> https = nodes.stream().map(KvServiceTest::http).toList();
       for (int rank = 0; rank < 2; rank++) {
-        servers.add(service.start(ANY_PORT, http(nodes.get(rank))));
+        servers.add(service.start(ANY_PORT, https.get(rank)));
       }
       String key =
           IntStream.range(0, 100)
@@ -139,7 +180,9 @@ class KvServiceTest {
           int rank = i;
           leaving.add(
               CompletableFuture.runAsync(
-                  () -> KvService.leave(two.rank(rank), servers.get(rank), EachRank.LIMIT)));
+                  () ->
+                      KvService.leave(
+                          two.rank(rank), servers.get(rank), https.get(rank), EachRank.LIMIT)));
         }
         await().until(() -> servers.stream().allMatch(DisposableServer::isDisposed));
         write(client, "value");
@@ -158,7 +201,7 @@ class KvServiceTest {
     try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
       BufferedReader answer = reader(client);
       beginToWrite(client, answer, "k");
-      KvService.leave(lci, server, Duration.ofMillis(10));
+      KvService.leave(lci, server, http, Duration.ofMillis(10));
     }
     assertThat(lci.isDisposed()).isTrue();
   }
