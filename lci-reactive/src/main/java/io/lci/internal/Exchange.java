@@ -53,6 +53,9 @@ final class Exchange {
 
   /** Handles of memory, which is opened. */
   Mono<List<RemoteMemory>> of(MemoryRegion mine) {
+    if (!(mine instanceof MemoryRegionImpl region && region.runtime() == runtime)) {
+      throw new IllegalArgumentException("not a region of this runtime: " + mine);
+    }
     return of(mine.handle()).map(this::open);
   }
 

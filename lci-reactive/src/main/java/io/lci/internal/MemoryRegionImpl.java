@@ -35,6 +35,10 @@ final class MemoryRegionImpl implements MemoryRegion {
     this.handle = readHandle();
   }
 
+  RuntimeImpl runtime() {
+    return runtime;
+  }
+
   private byte[] readHandle() {
     NativeCalls calls = runtime.calls;
     ByteBuffer out = ByteBuffer.allocateDirect(Codes.MEMORY_HANDLE_SIZE);

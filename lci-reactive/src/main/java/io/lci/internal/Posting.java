@@ -92,13 +92,7 @@ final class Posting {
     if (op.places() != null) {
       op.places().forEach(place -> checkOwn(place.memory()));
     }
-    checkBuffer(op.buffer());
-    if (op.buffers() != null) {
-      op.buffers().parts().forEach(Posting::checkBuffer);
-    }
-    if (op.payload() instanceof BufferList list) {
-      list.parts().forEach(Posting::checkBuffer);
-    }
+    checkMemory(op);
     if (op.engine() != null && !(op.engine() instanceof EngineImpl e && e.runtime() == runtime)) {
       throw new IllegalArgumentException("another runtime made " + op.engine());
     }
@@ -114,9 +108,27 @@ final class Posting {
     }
   }
 
-  private static void checkBuffer(@Nullable LciBuffer buffer) {
-    if (buffer != null && !(buffer instanceof UserBuffer)) {
+  /** Throws if the operation would use memory of another runtime. */
+  void checkMemory(Op op) {
+    if (op.buffer() != null) {
+      checkBuffer(op.buffer());
+    }
+    if (op.buffers() != null) {
+      op.buffers().parts().forEach(this::checkBuffer);
+    }
+    if (op.payload() instanceof BufferList list) {
+      list.parts().forEach(this::checkBuffer);
+    } else if (op.payload() instanceof UserBuffer user) { // others are copied
+      checkBuffer(user);
+    }
+  }
+
+  private void checkBuffer(LciBuffer buffer) {
+    if (!(buffer instanceof UserBuffer user)) {
       throw new IllegalArgumentException("not a buffer of LciRuntime.buffer(): " + buffer);
+    }
+    if (!user.isOf(runtime.identity)) {
+      throw new IllegalArgumentException("another runtime made " + buffer);
     }
   }
 }

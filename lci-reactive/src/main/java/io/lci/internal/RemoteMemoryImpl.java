@@ -73,6 +73,7 @@ final class RemoteMemoryImpl implements RemoteMemory {
   }
 
   private Mono<Void> nothing(Op op) {
+    runtime.posting.checkMemory(op);
     return new MonoOp<>(runtime.loop(0), op, OpRun.Result.NOTHING);
   }
 

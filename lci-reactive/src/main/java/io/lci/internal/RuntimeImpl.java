@@ -58,6 +58,9 @@ import reactor.core.scheduler.Schedulers;
  * fields. Any thread.
  */
 final class RuntimeImpl implements LciRuntime {
+  /** In what belongs to the runtime, but must not keep it from the collector. */
+  final Object identity = new Object();
+
   // The core
   final NativeCalls calls;
   final long handle;
@@ -327,7 +330,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public LciBuffer buffer(int bytes) {
-    return new UserBuffer(bytes);
+    return new UserBuffer(identity, bytes);
   }
 
   @Override

@@ -78,6 +78,7 @@ final class SenderImpl implements Sender {
   public Mono<Void> send(int rank, Payload payload) {
     loop.runtime().checkRank(rank);
     Op op = message(rank, payload);
+    loop.runtime().posting.checkMemory(op);
     Duration deadline = options.deadline();
     return Signals.on(
         options.signalOn(),

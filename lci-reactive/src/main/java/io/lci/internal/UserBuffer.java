@@ -8,15 +8,25 @@ import java.nio.ByteOrder;
 
 /** A buffer of the user: operations refer to its memory, which lives as long as they do. */
 final class UserBuffer implements LciBuffer {
+  private final Object owner;
   private final PooledBuffer memory;
   private final int size;
 
-  UserBuffer(int bytes) {
+  /**
+   * @param owner stands for the runtime: a buffer must not keep a closed one from the collector
+   */
+  UserBuffer(Object owner, int bytes) {
     if (bytes < 0) {
       throw new IllegalArgumentException("a buffer cannot have " + bytes + " bytes");
     }
     memory = new PooledBuffer(Math.max(1, bytes), false);
     size = bytes;
+    this.owner = owner;
+  }
+
+  /** Whether the runtime for which {@code other} stands made it. */
+  boolean isOf(Object other) {
+    return owner == other;
   }
 
   PooledBuffer memory() {

@@ -13,6 +13,9 @@ import java.util.List;
  * <p>As a payload it is copied up to the inline size and referred to above it: its bytes must not
  * change until the operation has ended. The target of a get must not be read before.
  *
+ * <p>It belongs to the runtime that made it: operations of another one refuse it with {@link
+ * IllegalArgumentException}.
+ *
  * @since 0.1
  */
 public interface LciBuffer extends Payload {
