@@ -178,7 +178,7 @@ put_keeps_no_copy            | conformance  | G1_InlineAndPacketPutsByMessages  
 put_loses_packet             | unit         | UserPackets.APoolRunsDry*              | a packet that is given back is lost
 put_packet_twice             | unit         | UserPackets.MisuseIsRefused            | a packet that nobody holds is taken back
 queue_overwrite              | unit         | ArrayQueue.Overflow*                   | a full queue loses its oldest status
-queue_place_untold           | unit         | LaneFullQueue.*                        | a lane that was refused a place in a queue is not told of a pop
+queue_place_untold           | unit         | LaneFullQueue.* LanePlace.*            | a lane that was refused a place in a queue is not told of a pop
 queue_skip_tag               | stress       | *CompletionQueueStress.EveryStatus*    | a pop takes a cell that is not filled yet
 rank_of_target               | conformance  | C5_* G11_*                             | an arrival names its receiver as its source
 receives_wait_for_credit     | unit         | GraphOperations.AreCancelledThough* HandedOver.ReceivesAnd* | receives, cancels and barriers wait behind what lacks credit

@@ -83,7 +83,21 @@ bool ArrayQueue::is_full(uint64_t claims) {
   return taken(head) >= int64_t{capacity_};
 }
 
+void ArrayQueue::give_place_back() {
+  uint64_t claims = claims_.load(std::memory_order_relaxed);
+  while (!(claims & kAwaited)) {
+    if (claims_.compare_exchange_weak(claims, claims - kPlace, std::memory_order_release, std::memory_order_relaxed)) {
+      return;
+    }
+  }
+  enter();
+  claims_.fetch_sub(kPlace, std::memory_order_release);
+  tell_of_place();
+  leave();
+}
+
 void ArrayQueue::tell_of_place() {
+  claims_.fetch_and(~kAwaited, std::memory_order_seq_cst);  // first: who comes between sets it again
   const uint32_t devices = LCI_MUTATED("queue_place_untold") ? 0 : awaited_.exchange(0, std::memory_order_seq_cst);
   for (uint32_t index = 0; devices >> index != 0; ++index) {
     if (devices >> index & 1) runtime()->device(index).room_came_elsewhere();

@@ -31,9 +31,11 @@ namespace lci {
  *
  * Memory order: tag store release / load acquire hands the status over in both directions. Tail, places, head and the
  * head that a producer saw last carry no data and are relaxed: a stale head can only make a producer look again. A
- * place that is given up releases, see Completion::reserved(). A device that waits for a place says so and looks again;
- * who frees one, by a pop or otherwise, looks who waits afterwards: all of that is sequentially consistent, so that one
- * of the two sees the other.
+ * place that is given up releases, see Completion::reserved(). A device that waits for a place says so, in a word of
+ * its own and then in that of the places, and looks again; a pop looks who waits after it has moved the head: all of
+ * that is sequentially consistent, so that one of the two sees the other. Who gives up the place of an operation may
+ * touch the queue no more, which may be freed then: it sees in the very word that it changes whether somebody waits,
+ * and stays inside the queue, as a signal does, only if so.
  *
  * pop never waits: it answers empty also while the producer at the head is still writing. push waits only for a
  * consumer that is just copying out of the very cell.
@@ -51,7 +53,10 @@ class ArrayQueue final : public CompletionQueue {
 
   int signal(const lci_status& status) override;
   int pop(lci_status* out) override;
-  void await_place(uint32_t index) override { awaited_.fetch_or(1u << index, std::memory_order_seq_cst); }
+  void await_place(uint32_t index) override {
+    awaited_.fetch_or(1u << index, std::memory_order_seq_cst);
+    claims_.fetch_or(kAwaited, std::memory_order_seq_cst);
+  }
   uint64_t pushed() const override {
     const uint64_t popped = head_.load(std::memory_order_relaxed);
     return popped + (tail_of(claims_.load(std::memory_order_relaxed)) - static_cast<uint32_t>(popped)) - first_;
@@ -61,10 +66,7 @@ class ArrayQueue final : public CompletionQueue {
 
  protected:
   bool reserve() override;
-  void give_place_back() override {
-    claims_.fetch_sub(kPlace, std::memory_order_seq_cst);
-    if (awaited_.load(std::memory_order_seq_cst) != 0) tell_of_place();
-  }
+  void give_place_back() override;
   int signal_reserved(const lci_status& status) override;
   uint64_t reserved() const override { return places_of(claims_.load(std::memory_order_acquire)); }
 
@@ -75,10 +77,10 @@ class ArrayQueue final : public CompletionQueue {
   };
   static_assert(sizeof(lci_status) <= 56, "a cell is one cache line");
 
-  static constexpr uint64_t kPlace = 1, kTicket = uint64_t{1} << 32;
+  static constexpr uint64_t kPlace = 1, kAwaited = uint64_t{1} << 31, kTicket = uint64_t{1} << 32;
 
   static uint32_t tail_of(uint64_t claims) { return static_cast<uint32_t>(claims >> 32); }
-  static uint32_t places_of(uint64_t claims) { return static_cast<uint32_t>(claims); }
+  static uint32_t places_of(uint64_t claims) { return static_cast<uint32_t>(claims & (kAwaited - 1)); }
   uint64_t free_tag(uint32_t ticket) const { return uint64_t{ticket >> round_shift_} * 2; }
   /// Rounds go around with the tickets.
   uint64_t next_free_tag(uint32_t ticket) const { return (free_tag(ticket) + 2) & tag_mask_; }
@@ -92,10 +94,11 @@ class ArrayQueue final : public CompletionQueue {
   const uint32_t first_;
   const uint64_t tag_mask_;
   LazyArray<Cell> cells_;
-  std::atomic<uint32_t> awaited_{0};          // bit per device that was refused a place; beside what is only read
-  alignas(64) std::atomic<uint64_t> claims_;  // places reserved; from bit 32 on, the tail, which overflows unharmed
-  std::atomic<uint64_t> head_seen_;           // by producers, who spare themselves the consumers' line
-  alignas(64) std::atomic<uint64_t> head_;    // counts on where tickets begin anew
+  std::atomic<uint32_t> awaited_{0};  // bit per device that was refused a place; beside what is only read
+  // Places reserved, whether a device waits for one, and from bit 32 on the tail, which overflows unharmed.
+  alignas(64) std::atomic<uint64_t> claims_;
+  std::atomic<uint64_t> head_seen_;         // by producers, who spare themselves the consumers' line
+  alignas(64) std::atomic<uint64_t> head_;  // counts on where tickets begin anew
 };
 
 }  // namespace lci

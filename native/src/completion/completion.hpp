@@ -74,6 +74,8 @@ class Completion {
  protected:
   /// A hold becomes a thread inside the object, for which wait_unused() waits until it leaves.
   void enter_held() { users_.fetch_add(bounded_ ? kSignalling : kSignalling - 1, std::memory_order_relaxed); }
+  /// The same for a thread whose hold lasts on.
+  void enter() { users_.fetch_add(kSignalling, std::memory_order_relaxed); }
   void leave() { users_.fetch_sub(kSignalling, std::memory_order_release); }
 
   // Of a bounded object. What has a place is counted by reserved(), which wait_unused() looks at before it looks at the
