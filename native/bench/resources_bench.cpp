@@ -288,13 +288,13 @@ double remote(uint32_t threads) {
   struct alignas(64) Word {
     std::atomic<uint64_t> copying{0};
   };
+  std::vector<Word> here(threads);
   std::vector<Word> words(threads);
   return throughput(threads, kOperations, [&](uint32_t self, uint64_t operations) {
-    uint64_t sequence = 0;
     for (uint64_t i = 0; i < operations; ++i) {
       lci::Remote found;
       if (!table.find(id, &found) || found.size != region.size) stop("a remote region got lost");
-      const lci::CopyGuard guard(words[self].copying, sequence);
+      const lci::CopyGuard guard({words[self].copying, here[self].copying, false});
     }
   });
 }

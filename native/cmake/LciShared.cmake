@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# liblci.so: exports lci_* only, and needs nothing but the C library at load, so that one file runs everywhere.
+# liblci.so: exports lci_* only, and needs at load nothing but the C library and libgcc_s, so that one file runs
+# everywhere. The C++ library is inside. The unwinder is not: an exception of a program's function is caught here, so
+# whoever throws and whoever catches must share one.
 file(GLOB api_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/api/*.cpp)
 if(NOT api_sources)
   message(STATUS "LCI: src/api is missing: no shared library")
@@ -15,7 +17,7 @@ target_include_directories(lci INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURC
 target_link_options(lci PRIVATE -Wl,--version-script=${version_script} -Wl,--as-needed -Wl,--build-id)
 set_target_properties(lci PROPERTIES LINK_DEPENDS ${version_script})
 if(NOT LCI_SANITIZE)
-  target_link_options(lci PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,defs)
+  target_link_options(lci PRIVATE -static-libstdc++ -shared-libgcc -Wl,-z,defs)
 endif()
 
 if(BUILD_TESTING AND PROJECT_IS_TOP_LEVEL)

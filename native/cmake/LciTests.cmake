@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # lci_unit_tests, lci_conformance_tests, lci_stress_tests, lci_multiprocess_tests: one executable per folder of tests, one ctest entry per test.
+# Unit and conformance tests that include nothing of the core run over the shared library as well: lci_shared_tests.
 # Every tests/c/*_test.c is a program over the shared library, and one entry; so is every fuzz target on its corpus.
 find_package(GTest QUIET)
 if(NOT GTest_FOUND)
@@ -8,13 +9,11 @@ if(NOT GTest_FOUND)
 endif()
 include(GoogleTest)
 
-function(lci_add_tests kind timeout)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/${kind}/*.cpp)
-  if(NOT sources)
-    return()
-  endif()
-  set(target lci_${kind}_tests)
-  add_executable(${target} ${sources})
+file(GLOB rooms RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/src/*)
+list(JOIN rooms "|" rooms)
+
+# How a target that has tests is compiled.
+function(lci_compile_tests target kind)
   # What is tested is optimized, most tests are not much: they would take twice as long to compile.
   if(LCI_SANITIZE MATCHES "address")
     target_compile_options(${target} PRIVATE -O0)
@@ -24,6 +23,39 @@ function(lci_add_tests kind timeout)
   # A third of their time to compile, in five builds. They include what they use nevertheless.
   target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <atomic> <functional> <memory> <random> <string> <thread> <vector>)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
+endfunction()
+
+# Those of SOURCES that include nothing of the core but, through tests/support, a few headers without a source, and do
+# not say "Static core only".
+function(lci_public_tests out)
+  set(public "")
+  foreach(source ${ARGN})
+    file(STRINGS ${source} core REGEX "^(// Static core only|#include \"(${rooms}|support/hostile_peer)[/.])")
+    if(NOT core)
+      list(APPEND public ${source})
+    endif()
+  endforeach()
+  set(${out} ${public} PARENT_SCOPE)
+endfunction()
+
+# The tests in FOLDER tests/KIND, over the static core. The objects of public ones are compiled once for both programs.
+function(lci_add_tests kind timeout)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/${kind}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  set(target lci_${kind}_tests)
+  if(kind MATCHES "^(unit|conformance)$")
+    lci_public_tests(public ${sources})
+    list(REMOVE_ITEM sources ${public})
+    add_library(${target}_public OBJECT ${public})
+    lci_compile_tests(${target}_public ${kind})
+    target_link_libraries(${target}_public PUBLIC lci_compile GTest::gtest)
+    list(APPEND sources $<TARGET_OBJECTS:${target}_public>)
+    set_property(GLOBAL APPEND PROPERTY lci_public_tests $<TARGET_OBJECTS:${target}_public>)
+  endif()
+  add_executable(${target} ${sources})
+  lci_compile_tests(${target} ${kind})
   target_link_libraries(${target} PRIVATE lci_core GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT ${timeout} LABELS ${kind})
@@ -34,6 +66,18 @@ lci_add_tests(unit 60)
 lci_add_tests(conformance 1200)
 lci_add_tests(stress 900)
 lci_add_tests(multiprocess 600)
+
+# What is shipped is linked in another way than the core in the programs above: its own C++ library, hidden symbols.
+# Those of tests/shared run over it alone.
+if(TARGET lci AND NOT LCI_SANITIZE)
+  get_property(public GLOBAL PROPERTY lci_public_tests)
+  file(GLOB shared_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/shared/*.cpp)
+  add_executable(lci_shared_tests ${shared_sources} ${public})
+  lci_compile_tests(lci_shared_tests shared)
+  target_link_libraries(lci_shared_tests PRIVATE lci lci_compile GTest::gtest GTest::gtest_main)
+  gtest_discover_tests(lci_shared_tests TEST_PREFIX shared. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                       PROPERTIES TIMEOUT 1200 LABELS shared)
+endif()
 
 file(GLOB c_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/c/*_test.c)
 foreach(source ${c_sources})

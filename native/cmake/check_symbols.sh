@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Usage: check_symbols.sh lci.h liblci.so [sanitizer]
-# Fails unless the library exports exactly the functions declared LCI_API in the header, and needs only the C library.
+# Fails unless the library exports exactly the functions declared LCI_API in the header, and needs only the C library and the unwinder of the process.
 set -eu
 header=$1
 library=$2
@@ -24,9 +24,9 @@ fi
 
 if [ -z "$sanitizer" ]; then
   foreign=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
-    grep -Ev '^(libc|libm|libpthread|ld-linux-x86-64|ld-linux-aarch64)\.so\.[0-9]+$' || true)
+    grep -Ev '^(libc|libm|libpthread|libgcc_s|ld-linux-x86-64|ld-linux-aarch64)\.so\.[0-9]+$' || true)
   if [ -n "$foreign" ]; then
-    echo "needs more than the C library: $foreign"
+    echo "needs more than the C library and libgcc_s: $foreign"
     exit 1
   fi
 fi

@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 
+#include "base/caught.hpp"
 #include "base/error.hpp"
 #include "completion/completion.hpp"
 #include "lci/lci.h"
@@ -16,9 +17,14 @@ int guarded(const char* operation, F body) noexcept {
   try {
     return body();
   } catch (const std::bad_alloc&) {
+    count_as_caught();
     return fail(LCI_ERR_NO_MEMORY, "%s: out of memory", operation);
   } catch (const std::exception& error) {
+    count_as_caught();
     return fail(LCI_ERR_ARGUMENT, "%s: %s", operation, error.what());
+  } catch (...) {
+    count_as_caught();
+    return fail(LCI_ERR_ARGUMENT, "%s: a function of the program threw; functions must not throw", operation);
   }
 }
 

@@ -55,6 +55,13 @@ inline void fence_compiler() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
+/// Orders what the owner of something says that it uses against its look whether that is still there; the other side is
+/// a barrier that stops this processor. @param owner_pays there is no such barrier
+inline void owner_fence(bool owner_pays) {
+  fence_compiler();
+  if (owner_pays) fence_seq_cst();
+}
+
 /// Tells the processor that this is a spin loop.
 inline void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 
+#include "base/caught.hpp"
 #include "base/error.hpp"
 #include "base/mutation.hpp"
 #include "completion/completion.hpp"
@@ -20,8 +21,10 @@ int call_user(const char* kind, uint32_t id, Body body) {
     return body();
   } catch (const std::exception& error) {
     if (LCI_MUTATED("exception_crosses")) throw;
+    count_as_caught();
     return fail(LCI_ERR_ARGUMENT, "%s %u threw: %s; it must not throw", kind, id, error.what());
   } catch (...) {
+    count_as_caught();
     return fail(LCI_ERR_ARGUMENT, "%s %u threw; it must not throw", kind, id);
   }
 }

@@ -40,7 +40,7 @@ class Device::Delivering {
  private:
   void say(Device& device, const void* object) {
     word_.store(object, std::memory_order_relaxed);
-    device.runtime_.delivery_fence();
+    owner_fence(device.runtime_.owners_pay());
   }
 
   std::atomic<const void*>& word_;

@@ -22,6 +22,7 @@
 #include "device/progressing.hpp"
 #include "matching/matching_engine.hpp"
 #include "protocol/contexts.hpp"
+#include "rma/copy_guard.hpp"
 #include "rma/remote_table.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/target.hpp"
@@ -75,8 +76,7 @@ class Device {
   int hand_over(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   /// Whether puts and gets may be copies; see CopyRun.
   bool copies_at_hand() const;
-  std::atomic<uint64_t>& copying_word();
-  uint64_t& copies() { return copies_; }
+  CopyWords copy_words();
   /// Sends an inline payload without flags if nothing stands in its way; false: take post(), nothing was done.
   bool post_short(const lci_descriptor& op);
   /// Attempts one descriptor whose target is checked; fills @p done when the answer is done.
@@ -398,7 +398,6 @@ class Device {
   uint32_t seen_epoch_ = 0;
   SlotTable<SendContext> sends_;
   size_t abandoned_ = 0;  // of sends_
-  uint64_t copies_ = 0;   // see CopyGuard
   SlotTable<ReceiveContext> receives_;
   SlotTable<Departure> departures_;
   PendingReceives pending_receives_;

@@ -2,6 +2,7 @@
 // A run of a graph. [E14, E16, E17, SS-48..SS-52]
 #include <exception>
 
+#include "base/caught.hpp"
 #include "base/error.hpp"
 #include "base/mutation.hpp"
 #include "graph/graph.hpp"
@@ -17,8 +18,10 @@ int call_user(F function) {
   try {
     return function();
   } catch (const std::exception& error) {
+    count_as_caught();
     return fail(LCI_ERR_ARGUMENT, "graph: a function threw: %s; functions must not throw", error.what());
   } catch (...) {
+    count_as_caught();
     return fail(LCI_ERR_ARGUMENT, "graph: a function threw; functions must not throw");
   }
 }

@@ -21,36 +21,30 @@ constexpr uint64_t kPage = 4096;
 // --------------------------------------------------------------------------------------------------------
 
 bool PayloadRing::reserve(uint64_t bytes) {
-  length_ = (bytes + kPage - 1) / kPage * kPage;
-  void* mapped = mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) {
-    length_ = 0;
-    return false;
-  }
-  base_ = static_cast<std::byte*>(mapped);
-  return true;
+  range_ = KeptRanges::shared().take_or_map((bytes + kPage - 1) / kPage * kPage);
+  return range_.base != nullptr;
 }
 
 PayloadRing::~PayloadRing() {
-  clear();
+  KeptRanges::shared().put_back(range_);
 }
 
 void PayloadRing::clear() {
   // Java has looked at it: the range stays mapped. [V15]
-  if (base_) madvise(base_, length_, MADV_DONTNEED);
+  if (range_.base) madvise(range_.base, range_.bytes, MADV_DONTNEED);
   tail_ = used_ = 0;
 }
 
 std::byte* PayloadRing::allocate(uint32_t bytes, uint32_t* taken) {
   const uint32_t size = (std::max(bytes, 1u) + 63) / 64 * 64;
   if (used_ == 0) tail_ = 0;  // start over: memory that was touched is touched again
-  const bool wraps = tail_ + size > length_;
-  const uint64_t skip = wraps ? length_ - tail_ : 0;
-  if (used_ + skip + size > length_) return nullptr;
-  std::byte* place = base_ + (wraps ? 0 : tail_);
+  const bool wraps = tail_ + size > length();
+  const uint64_t skip = wraps ? length() - tail_ : 0;
+  if (used_ + skip + size > length()) return nullptr;
+  std::byte* place = range_.base + (wraps ? 0 : tail_);
   *taken = static_cast<uint32_t>(skip + size);
   used_ += *taken;
-  tail_ = static_cast<uint64_t>(place - base_) + size;
+  tail_ = static_cast<uint64_t>(place - range_.base) + size;
   return place;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/kept_ranges.hpp"
 #include "base/mutation.hpp"
 #include "base/ring_queue.hpp"
 #include "device/device.hpp"
@@ -51,8 +52,7 @@ class PayloadRing {
 
   PayloadRing(PayloadRing&& other) noexcept { *this = std::move(other); }
   PayloadRing& operator=(PayloadRing&& other) noexcept {
-    std::swap(base_, other.base_);
-    std::swap(length_, other.length_);
+    std::swap(range_, other.range_);
     std::swap(tail_, other.tail_);
     std::swap(used_, other.used_);
     return *this;
@@ -63,12 +63,11 @@ class PayloadRing {
   /// Contiguous room, or null. @p taken: what free() is to be told.
   std::byte* allocate(uint32_t bytes, uint32_t* taken);
   void free(uint32_t taken);
-  std::byte* base() const { return base_; }
-  uint64_t length() const { return length_; }
+  std::byte* base() const { return range_.base; }
+  uint64_t length() const { return range_.bytes; }
 
  private:
-  std::byte* base_ = nullptr;
-  uint64_t length_ = 0;
+  KeptRanges::Range range_;
   uint64_t tail_ = 0, used_ = 0;
 };
 

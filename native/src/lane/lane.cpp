@@ -54,9 +54,9 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
   lane->ring_mask_ = lane->ring_size_ - 1;
   lane->held_.resize(lane->ring_size_);
   lane->length_ = (LaneLayout::kCompletion + uint64_t{lane->ring_size_} * sizeof(lci_record) + 4095) / 4096 * 4096;
-  void* mapped = mmap(nullptr, lane->length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return fail(LCI_ERR_NO_MEMORY, "create lane: no memory for %lu bytes", lane->length_);
-  lane->block_ = static_cast<std::byte*>(mapped);
+  lane->block_range_ = KeptRanges::shared().take_or_map(lane->length_);
+  lane->block_ = lane->block_range_.base;
+  if (!lane->block_) return fail(LCI_ERR_NO_MEMORY, "create lane: no memory for %lu bytes", lane->length_);
   lane->park_slot_ = first;
   runtime.keep_ranges();
   // All of them first: once a device knows the lane, any thread may wake it.
@@ -106,6 +106,7 @@ void Lane::retire() {
 Lane::~Lane() {
   retire();
   take_pushed();
+  KeptRanges::shared().put_back(block_range_);
 }
 
 int Lane::enter() {

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/kept_ranges.hpp"
 #include "base/ring_queue.hpp"
 #include "completion/synchronizer.hpp"
 #include "lane/inbox.hpp"
@@ -145,6 +146,7 @@ class Lane {
   void release_inboxes();
 
   Runtime& runtime_;
+  KeptRanges::Range block_range_;
   std::byte* block_ = nullptr;
   uint64_t length_ = 0;
   uint32_t ring_size_ = 0, ring_mask_ = 0;

@@ -9,18 +9,23 @@ namespace lci {
 
 GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
   if (LCI_MUTATED("reuse_under_copy")) return;
+  runtime.owner_barrier();
   for (uint32_t rank = 0; rank < runtime.size(); ++rank) {
     for (uint32_t device = 0; device < runtime.devices(); ++device) {
-      const auto& word = runtime.peer_arena(rank).header().device[device].copying;
-      const uint64_t sequence = word.load(std::memory_order_seq_cst);
+      const uint64_t sequence = word(rank, device).load(std::memory_order_seq_cst);
       if (sequence % 2 != 0) copies_.push_back({rank, device, sequence});
     }
   }
 }
 
+const std::atomic<uint64_t>& GracePeriod::word(uint32_t rank, uint32_t device) const {
+  Arena& arena = runtime_->peer_arena(rank);
+  return runtime_->same_process(rank) ? arena.copying_here(device) : arena.header().device[device].copying;
+}
+
 bool GracePeriod::is_over(const Copy& copy) const {
-  const auto& word = runtime_->peer_arena(copy.rank).header().device[copy.device].copying;
-  return word.load(std::memory_order_acquire) != copy.sequence || runtime_->peer_ended(copy.rank);
+  return word(copy.rank, copy.device).load(std::memory_order_acquire) != copy.sequence ||
+         runtime_->peer_ended(copy.rank);
 }
 
 bool GracePeriod::passed() {
@@ -31,8 +36,8 @@ bool GracePeriod::passed() {
 void GracePeriod::wait_for_this_process() {
   for (const Copy& copy : copies_) {
     if (!runtime_->same_process(copy.rank)) continue;
-    const auto& word = runtime_->peer_arena(copy.rank).header().device[copy.device].copying;
-    for (SpinWait wait; word.load(std::memory_order_acquire) == copy.sequence; wait.step()) {
+    const auto& here = word(copy.rank, copy.device);
+    for (SpinWait wait; here.load(std::memory_order_acquire) == copy.sequence; wait.step()) {
     }
   }
 }

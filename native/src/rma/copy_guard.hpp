@@ -1,42 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies into and out of regions against the end of regions, without a lock and without waiting for other processes.
 //
-// Each device has a word in the arena of its rank. Its owner makes it odd before it looks at a region's key and even
-// when the copy is over; there is one writer. Who ends a region clears the key and then reads the words of all devices:
-// those that are odd may have seen the old key. When each of them has changed once (or its rank is gone) nobody can
-// touch the memory any more.
+// Each device has a word in the arena of its rank, for other processes, and one in private memory, for this process.
+// Its owner makes both odd before it looks at a region's key and even when the copy is over; there is one writer. The
+// thread that ends a region clears the key and then reads the words of all devices: those that are odd may have seen
+// the old key. When each of them has changed once (or its rank is gone) nobody can touch the memory any more.
 //
-// Memory orders: making the word odd and reading the key, clearing the key and reading the word are seq_cst, so that at
-// least one side sees the other. Making it even is a release store, read with acquire: the copy is over for the reader.
+// Peers can write the words in arenas. So this process waits only for private ones; memory whose end depends on the
+// word of another process is kept until that word changes, and nobody waits.
+//
+// Memory orders: making the shared word odd and reading the key, clearing the key and reading the word are seq_cst, so
+// that at least one side sees the other. The private word is made odd by a relaxed store before that, ordered by
+// owner_fence() against Runtime::owner_barrier() in the thread that ends a region. Making words even is a release
+// store, read with acquire: the copy is over for the reader.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <vector>
 
+#include "base/fences.hpp"
+
 namespace lci {
 
 class Runtime;
 
+/// The two words of a device.
+struct CopyWords {
+  std::atomic<uint64_t>& shared;
+  std::atomic<uint64_t>& here;
+  bool owner_pays;  ///< The thread that ends a region cannot stop this one for a moment.
+};
+
 class CopyGuard {
  public:
-  /// @p sequence: the owner's own count; peers can write the word.
-  CopyGuard(std::atomic<uint64_t>& word, uint64_t& sequence) : word_(word), sequence_(sequence) {
-    word_.exchange(++sequence_, std::memory_order_seq_cst);
+  explicit CopyGuard(const CopyWords& words) : shared_(words.shared), here_(words.here) {
+    const uint64_t odd = here_.load(std::memory_order_relaxed) + 1;
+    here_.store(odd, std::memory_order_relaxed);
+    owner_fence(words.owner_pays);
+    shared_.exchange(odd, std::memory_order_seq_cst);
   }
-  ~CopyGuard() { word_.store(++sequence_, std::memory_order_release); }
+  ~CopyGuard() {
+    const uint64_t even = here_.load(std::memory_order_relaxed) + 1;
+    here_.store(even, std::memory_order_release);
+    shared_.store(even, std::memory_order_release);
+  }
   CopyGuard(const CopyGuard&) = delete;
   CopyGuard& operator=(const CopyGuard&) = delete;
 
  private:
-  std::atomic<uint64_t>& word_;
-  uint64_t& sequence_;
+  std::atomic<uint64_t>& shared_;
+  std::atomic<uint64_t>& here_;
 };
 
-/// The copies that were under way when a region's key was cleared. Not thread-safe.
+/// The copies that were under way when the keys of regions were cleared. Not thread-safe.
 class GracePeriod {
  public:
-  /// Call after the key was cleared.
+  /// Call after the keys were cleared.
   explicit GracePeriod(Runtime& runtime);
   /// Whether all of them are over.
   bool passed();
@@ -49,6 +69,7 @@ class GracePeriod {
     uint32_t device;
     uint64_t sequence;
   };
+  const std::atomic<uint64_t>& word(uint32_t rank, uint32_t device) const;
   bool is_over(const Copy& copy) const;
 
   Runtime* runtime_;

@@ -29,7 +29,7 @@ bool CopyRun::try_copy(Device& device, const lci_descriptor& op) {
     return false;
   }
   if (!guard_) {
-    guard_.emplace(device.copying_word(), device.copies());
+    guard_.emplace(device.copy_words());
     device_ = &device;
   }
   // Looked at within the guard: it may end at any time.

@@ -129,8 +129,9 @@ bool Device::copies_at_hand() const {
   return runtime_.attributes().rma == RmaMode::kAuto && !ended_;
 }
 
-std::atomic<uint64_t>& Device::copying_word() {
-  return runtime_.arena().header().device[index_].copying;
+CopyWords Device::copy_words() {
+  Arena& arena = runtime_.arena();
+  return {arena.header().device[index_].copying, arena.copying_here(index_), runtime_.owners_pay()};
 }
 
 void Device::copy_parts(const RemoteCopy& copy) {
@@ -154,7 +155,7 @@ int Device::copy_now(const lci_descriptor& op, const RemoteCopy& copy) {
   }
   bool ended = false;
   {
-    const CopyGuard guard(copying_word(), copies_);
+    const CopyGuard guard(copy_words());
     ended = copy.ended();
     if (!ended) copy_parts(copy);
   }

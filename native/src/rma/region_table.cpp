@@ -143,14 +143,13 @@ int RegionTable::add(void* address, uint64_t bytes, Region** out) {
   return publish(std::move(region), out);
 }
 
-/// Clears the keys; what was seen under them lasts for the period that is returned.
-GracePeriod RegionTable::end(Region& region) {
+/// Clears the keys; what was seen under them lasts for a GracePeriod that begins after this.
+void RegionTable::end(Region& region) {
   if (!LCI_MUTATED("keep_region_key")) {
     slots_[region.index].key.store(0, std::memory_order_seq_cst);
     entry(region.index).key.store(0, std::memory_order_seq_cst);
   }
   if (region.allocation) --region.allocation->parts;
-  return GracePeriod(runtime_);
 }
 
 void RegionTable::reclaim(Retired& retired) {
@@ -173,7 +172,8 @@ int RegionTable::free(Region* region) {
     return fail(LCI_ERR_BUSY, "free remote memory: %u parts of it are registered; deregister them first",
                 region->parts);
   }
-  Retired retired{end(*region), region->index, region->place, region->size};
+  end(*region);
+  Retired retired{GracePeriod(runtime_), region->index, region->place, region->size};
   allocated_ -= region->size;
   regions_.erase(region->self);
   retired_.push_back(std::move(retired));
@@ -183,7 +183,8 @@ int RegionTable::free(Region* region) {
 
 void RegionTable::remove(Region* region) {
   std::lock_guard<std::mutex> guard(mutex_);
-  Retired retired{end(*region), region->index, 0, 0};
+  end(*region);
+  Retired retired{GracePeriod(runtime_), region->index, 0, 0};
   regions_.erase(region->self);
   retired.grace.wait_for_this_process();
   retired_.push_back(std::move(retired));
@@ -192,7 +193,8 @@ void RegionTable::remove(Region* region) {
 
 void RegionTable::close() {
   std::lock_guard<std::mutex> guard(mutex_);
-  for (const auto& region : regions_) end(*region).wait_for_this_process();
+  for (const auto& region : regions_) end(*region);
+  GracePeriod(runtime_).wait_for_this_process();
   regions_.clear();
   allocated_ = 0;
 }
@@ -217,6 +219,12 @@ int RegionTable::resolve(const RemoteAccess& access, uint64_t bytes, std::byte**
 uint64_t RegionTable::count() {
   std::lock_guard<std::mutex> guard(mutex_);
   return regions_.size();
+}
+
+uint64_t RegionTable::retired() {
+  std::lock_guard<std::mutex> guard(mutex_);
+  reclaim_what_passed();
+  return retired_.size();
 }
 
 uint64_t RegionTable::allocated_bytes() {

@@ -85,6 +85,8 @@ class RegionTable {
 
   uint64_t count();
   uint64_t allocated_bytes();
+  /// Regions that have ended, whose memory is kept because another process may still copy.
+  uint64_t retired();
 
  private:
   struct Slot {
@@ -103,7 +105,7 @@ class RegionTable {
   bool take_index(uint32_t* out);
   RegionEntry& entry(uint32_t index);
   Region* allocation_around(uint64_t offset, uint64_t bytes);
-  GracePeriod end(Region& region);
+  void end(Region& region);
   void reclaim(Retired& retired);
   void reclaim_what_passed();
   uint64_t next_key();

@@ -25,7 +25,7 @@ void Device::handle_put_data(Channel& channel, const SlotHeader& header, const R
   make_busy(channel);
   int code;
   {
-    const CopyGuard guard(runtime_.arena().header().device[index_].copying, copies_);
+    const CopyGuard guard(copy_words());
     std::byte* to = nullptr;
     code = runtime_.regions().resolve(access, header.size, &to);
     if (code == LCI_DONE && header.size != 0) std::memcpy(to, bytes, header.size);
@@ -108,7 +108,7 @@ void Device::handle_get(Channel& channel, const SlotHeader& header, const Remote
 int Device::read_region(const SendContext& context, std::byte* to, uint32_t size) {
   RemoteAccess access = context.access;
   access.displacement += context.sent;
-  const CopyGuard guard(runtime_.arena().header().device[index_].copying, copies_);
+  const CopyGuard guard(copy_words());
   std::byte* from = nullptr;
   const int code = runtime_.regions().resolve(access, size, &from);
   if (code == LCI_DONE) std::memcpy(to, from, size);

@@ -43,7 +43,7 @@ Completion* Runtime::completion(uint32_t id) {
 /// thread may not wait, because the function that runs may be the very one that calls.
 bool Runtime::wait_until_not_delivering(const Completion& completion) const {
   if (LCI_MUTATED("free_under_delivery")) return true;
-  delivery_barrier();
+  owner_barrier();
   for (const auto& device : devices_) {
     for (SpinWait wait; device->is_delivering_to(&completion); wait.step()) {
       if (in_signal_context()) return false;

@@ -22,7 +22,7 @@ namespace lci {
   X(peers_left) X(protocol_errors) X(chaos_delayed) X(chaos_reordered) X(chaos_refused) X(chaos_killed) \
   X(chaos_stalled) X(receives_pending) X(sends_pending) \
   X(operations_put_done) X(operations_put_posted) X(operations_get_done) X(operations_get_posted) X(rma_copied) \
-  X(rma_streamed) X(rma_served) X(rma_refused) X(memory_regions) X(memory_allocated) \
+  X(rma_streamed) X(rma_served) X(rma_refused) X(memory_regions) X(memory_allocated) X(memory_retired) \
   X(packets_held) X(statuses_pushed) X(statuses_popped) X(arrivals_overrun)
 // clang-format on
 

@@ -56,7 +56,7 @@ void Runtime::park_barrier() const {
   }
 }
 
-void Runtime::delivery_barrier() const {
+void Runtime::owner_barrier() const {
   if (freers_pay_) {
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   } else {

@@ -123,7 +123,7 @@ const Inbox* Runtime::take_from_port(Inbox& inbox) {
     if (inbox.parts()) reached_by = inbox.parts()->inboxes.front();
     if (belongs_to(inbox.port(), inbox)) inbox.port().inbox.store(nullptr);
   }
-  delivery_barrier();
+  owner_barrier();
   return reached_by;
 }
 

@@ -47,6 +47,7 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   code = open_bootstrap(attributes_, job, inproc_rank, &bootstrap_);
   if (code != LCI_DONE) return code;
   const uint64_t deadline = now_ns() + uint64_t{attributes_.bootstrap_timeout_ms} * 1'000'000u;
+  inproc_ = job != nullptr;
   rank_ = bootstrap_->rank();
   size_ = bootstrap_->size();
   code = log_->open(attributes_, rank_);

@@ -136,19 +136,18 @@ class Runtime {
   uint32_t add_completion(std::unique_ptr<Completion> completion);
   Completion* completion(uint32_t id);
   int remove_completion(Completion* completion);
-  /// Orders what a device says that it delivers to against its look whether the port is open. Free where the process
-  /// can be stopped for a moment by those who free objects.
-  void delivery_fence() const {
-    fence_compiler();
-    if (!freers_pay_) fence_seq_cst();
-  }
+  /// Whether devices pay in owner_fence(), for those who free objects cannot stop this process for a moment.
+  bool owners_pay() const { return !freers_pay_; }
+  /// The other side of owner_fence(), between taking something away and looking who still uses it.
+  void owner_barrier() const;
 
   // peers
   RankState peer_state(uint32_t rank) const { return peer_states_[rank].load(std::memory_order_acquire); }
   /// LCI_DONE, or the error that names why @p rank takes part no more.
   int check_peer(uint32_t rank, const char* operation) const;
-  /// Whether a rank lives in this process: its memory is ours.
-  bool same_process(uint32_t rank) const { return rank == rank_ || peers_.pidfds[rank] < 0; }
+  /// Whether the rank is a runtime of this process that shares its objects with this one: its memory is ours. Runtimes
+  /// that met by sockets do not, also where they are in one process.
+  bool same_process(uint32_t rank) const { return rank == rank_ || inproc_; }
   /// Whether a rank that is gone touches nothing of the others any more: it has said so, or its process has ended. One
   /// that is treated as failed may go on reading for a while.
   bool peer_ended(uint32_t rank) const { return peers_ended_[rank].load(std::memory_order_acquire); }
@@ -199,7 +198,6 @@ class Runtime {
  private:
   void give_back(uint32_t packet, const Charge& charge);
   bool wait_until_not_delivering(const Completion& completion) const;
-  void delivery_barrier() const;
   Runtime() = default;
   int start(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank);
   void clamp_packets();
@@ -250,6 +248,7 @@ class Runtime {
   std::atomic<uint32_t> peer_epoch_{0};
   TryLock looking_;
   std::atomic<uint64_t> next_look_{0};
+  bool inproc_ = false;
   bool parkers_pay_ = false;
   bool freers_pay_ = false;
   bool closed_ = false;

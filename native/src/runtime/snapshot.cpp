@@ -55,6 +55,7 @@ void Runtime::count_rest(CounterValues* sum) {
   add(Metric::packets_capacity, pool_->capacity());
   add(Metric::memory_regions, regions_->count());
   add(Metric::memory_allocated, regions_->allocated_bytes());
+  add(Metric::memory_retired, regions_->retired());
   add(Metric::credits_leased, credits_out());
   uint64_t pushed = 0, popped = 0;
   count_statuses(&pushed, &popped);

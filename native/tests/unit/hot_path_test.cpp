@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Static core only: it replaces malloc.
 // What short messages cost: locks and memory, counted. Mutations that must make this file fail: allocate_always,
 // matching_locks_twice.
 #include <dlfcn.h>

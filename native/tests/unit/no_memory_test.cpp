@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Static core only: it refuses what malloc is asked for.
 // A piece of a large message for which there is no memory for a moment: it comes again, whole and once. [A10, X1]
 // Mutation that must make this file fail: packet_back_first.
 #include <functional>

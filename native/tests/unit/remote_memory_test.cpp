@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Static core only: it replaces posix_fallocate().
 // Regions and their handles: allocation, registration, opening, and what ends them. [B3-B5]
 // Mutation that must make this file fail: reserve_at_once.
 #include <fcntl.h>

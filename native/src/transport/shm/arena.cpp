@@ -21,6 +21,8 @@ namespace {
 
 constexpr uint64_t kGrowth = 1u << 20;
 constexpr uint64_t kPage = 4096;
+/// A peer has the descriptor: it must neither take memory away nor add a seal that keeps the owner from growing.
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_SEAL;
 /// What is reserved by one call of the system: a millisecond's work at most, and what it comes down to among signals.
 constexpr uint64_t kPiece = 1u << 20, kLeastPiece = 16 * kPage;
 
@@ -90,12 +92,10 @@ int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devi
   }
   arena->fd_ = memfd_create("lci", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (arena->fd_ < 0) return fail(LCI_ERR_NO_MEMORY, "create arena: memfd_create: %s", std::strerror(errno));
-  if (fcntl(arena->fd_, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+  if (fcntl(arena->fd_, F_ADD_SEALS, kSeals) != 0) {
     return fail(LCI_ERR_NO_MEMORY, "create arena: seal: %s", std::strerror(errno));
   }
-  void* mapped = mmap(nullptr, arena->reserve_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena->fd_, 0);
-  if (mapped == MAP_FAILED) return fail(LCI_ERR_NO_MEMORY, "map arena: %s", std::strerror(errno));
-  arena->base_ = static_cast<std::byte*>(mapped);
+  if (!arena->map()) return fail(LCI_ERR_NO_MEMORY, "map arena: %s", std::strerror(errno));
   if (!arena->grow_to(arena->fixed_)) {
     return fail(LCI_ERR_NO_MEMORY,
                 "create arena: no memory left for %" PRIu64 " bytes (%" PRIu64
@@ -114,15 +114,13 @@ int Arena::map_peer(int fd, uint32_t rank, uint32_t size, uint32_t devices, std:
   arena->lay_out(size, devices);
   const int seals = fcntl(fd, F_GET_SEALS);
   struct stat info {};
-  if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &info) != 0 ||
+  if (seals < 0 || (seals & kSeals) != kSeals || fstat(fd, &info) != 0 ||
       static_cast<uint64_t>(info.st_size) < arena->fixed_ ||
       pread(fd, &arena->reserve_, sizeof arena->reserve_, offsetof(ArenaHeader, reserve)) != sizeof arena->reserve_ ||
       arena->reserve_ % kPage != 0 || arena->reserve_ < arena->fixed_ || arena->reserve_ > kMaxReserve) {
     return fail(LCI_ERR_PROTOCOL, "map arena of rank %u: not a sealed arena of this job", rank);
   }
-  void* mapped = mmap(nullptr, arena->reserve_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  if (mapped == MAP_FAILED) return fail(LCI_ERR_NO_MEMORY, "map arena of rank %u: %s", rank, std::strerror(errno));
-  arena->base_ = static_cast<std::byte*>(mapped);
+  if (!arena->map()) return fail(LCI_ERR_NO_MEMORY, "map arena of rank %u: %s", rank, std::strerror(errno));
   arena->backed_ = static_cast<uint64_t>(info.st_size);
   const ArenaHeader& header = arena->header();
   if (header.magic != kArenaMagic || header.abi != LCI_ABI_VERSION || header.rank != rank || header.size != size ||
@@ -137,12 +135,24 @@ int Arena::map_peer(int fd, uint32_t rank, uint32_t size, uint32_t devices, std:
   return LCI_DONE;
 }
 
+/// Maps the descriptor, over a range that an earlier arena had to keep if there is one.
+bool Arena::map() {
+  range_ = KeptRanges::shared().take(reserve_);
+  const bool again = range_.base != nullptr;
+  void* mapped =
+      mmap(range_.base, reserve_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (again ? MAP_FIXED : 0), fd_, 0);
+  if (again) keep_range();
+  if (mapped == MAP_FAILED) return false;
+  base_ = static_cast<std::byte*>(mapped);
+  if (!again) range_ = {base_, reserve_};
+  return true;
+}
+
 Arena::~Arena() {
-  if (base_) {
-    if (!keep_range_ || mmap(base_, reserve_, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
-      munmap(base_, reserve_);
-    }
+  if (keep_range_) {
+    KeptRanges::shared().put_back(range_);
+  } else if (range_.base) {
+    munmap(range_.base, range_.bytes);
   }
   if (fd_ >= 0) close(fd_);
 }

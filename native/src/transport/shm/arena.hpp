@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared memory of one rank: a memfd without a name, sealed against shrinking, mapped once over a reserved range
-// and grown in place. Rings and packets are cut from it; peers map it whole.
+// The shared memory of one rank: a memfd without a name, sealed against shrinking and further seals, mapped once over a
+// reserved range and grown in place. Rings and packets are cut from it; peers map it whole.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/kept_ranges.hpp"
 #include "pool/packet_pool.hpp"
 #include "transport/shm/returned_packets.hpp"
 
@@ -97,18 +98,27 @@ class Arena final : public ChunkSource {
   std::byte* base() { return base_; }
   uint64_t reserve() const { return reserve_; }
   uint64_t doorbell_length() const { return fixed_; }
+  /// As DeviceLine::copying, in private memory: what ranks of this process wait for, for peers can write that word.
+  std::atomic<uint64_t>& copying_here(uint32_t device) { return copying_here_[device].word; }
   int fd() const { return fd_; }
-  /// Leave the address range mapped (anonymous) at destruction: something outside the core may still look at it. [V15]
+  /// Leave the address range mapped (anonymous) at destruction, for other arenas: something outside the core may still
+  /// look at it. [V15]
   void keep_range() { keep_range_.store(true, std::memory_order_relaxed); }
 
  private:
+  struct alignas(64) CopyingHere {
+    std::atomic<uint64_t> word{0};
+  };
+
   Arena() = default;
   void lay_out(uint32_t size, uint32_t devices);
+  bool map();
   bool reserve_pages(uint64_t offset, uint64_t bytes);
   bool grow_to(uint64_t bytes);
   uint64_t pages_taken() const;
 
   std::byte* base_ = nullptr;
+  KeptRanges::Range range_;  ///< Where it is mapped; longer than it is if another arena had it before.
   uint64_t reserve_ = 0;
   uint64_t limit_ = 0;
   std::atomic<uint64_t> backed_{0};
@@ -117,6 +127,7 @@ class Arena final : public ChunkSource {
   uint32_t size_ = 0;
   int fd_ = -1;
   std::atomic<bool> keep_range_{false};
+  CopyingHere copying_here_[kMaxDevices];
   std::mutex grow_;  // growth is rare and may be asked for by any device
 };
 
