@@ -981,7 +981,10 @@ typedef struct lci_lane lci_lane;
 enum {
   LCI_ENTER_POST = 1,     /**< Publish what is submitted. Legal while records are being read. [V6] */
   LCI_ENTER_PROGRESS = 2, /**< Control, backlog, arrivals. */
-  LCI_ENTER_DRAIN = 4     /**< Operation completions, then inboxes to their demand. */
+  LCI_ENTER_DRAIN = 4,    /**< Operation completions, then inboxes to their demand. */
+  /** This rank leaves: ports that the lane closes from now on, also when it is freed, end with their rank. What others
+   * send to them ends with LCI_ERR_PEER_LEFT, not with LCI_ERR_PORT_CLOSED, which means that sending again may do. */
+  LCI_ENTER_LEAVING = 8
 };
 
 /** Control block, at offset LCI_LAYOUT_LANE_CONTROL of the lane. */

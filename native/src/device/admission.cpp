@@ -58,7 +58,8 @@ int Device::refused_earlier(Channel& channel, const OutKey& key, bool reply) {
 int Device::admit(Channel& channel, OutKey& key, const lci_descriptor& op) {
   if (key.state == OutKey::State::kClosed || key.state == OutKey::State::kMismatch) {
     const bool closed = key.state == OutKey::State::kClosed;
-    const int code = closed ? LCI_ERR_PORT_CLOSED : LCI_ERR_PORT_MISMATCH;
+    const int code = closed ? key.closed_as : int{LCI_ERR_PORT_MISMATCH};
+    if (code == LCI_ERR_PEER_LEFT) return fail(code, "post: rank %u leaves, and has closed port %u", op.rank, op.port);
     if (op.op == LCI_OP_SEND) {
       return fail(code, "send: matching engine %u of rank %u %s", op.port, op.rank,
                   closed ? "was freed; it may be created again" : "has keys of another kind; make both sides the same");

@@ -411,7 +411,7 @@ void Device::refuse_sender(InKey& key, int code) {
 void Device::refuse_closed(InKey& key) {
   key.told_open = false;
   const bool closed = !key.target->is_open();
-  tell_refusal(key, LCI_ERR_PORT_CLOSED,
+  tell_refusal(key, closed ? key.target->closed_as.load(std::memory_order_relaxed) : int{LCI_ERR_PORT_CLOSED},
                closed ? key.target->closed_generation.load(std::memory_order_acquire) : key.generation);
 }
 
@@ -515,13 +515,15 @@ void Device::handle_refusal(Channel& channel, const SlotHeader& header) {
     return protocol_error(channel, "refusal of nothing", header);
   }
   OutKey& key = out_key(channel, header.target);
-  const int code = header.aux == LCI_ERR_PORT_MISMATCH ? LCI_ERR_PORT_MISMATCH : LCI_ERR_PORT_CLOSED;
+  int code = LCI_ERR_PORT_CLOSED;
+  if (header.aux == LCI_ERR_PORT_MISMATCH || header.aux == LCI_ERR_PEER_LEFT) code = header.aux;
   const uint32_t generation = static_cast<uint32_t>(header.tag);
   const bool current = static_cast<int32_t>(generation - key.generation) >= 0;
   bool news = current;
   if (current) {  // else it was opened again, and the grant overtook
     const auto state = code == LCI_ERR_PORT_MISMATCH ? OutKey::State::kMismatch : OutKey::State::kClosed;
     news = std::exchange(key.state, state) != state;
+    key.closed_as = code;
     key.generation = generation;
     key.credit = key.give_back = {};
     key.refused = false;

@@ -20,6 +20,7 @@ struct OutKey {
   State state = State::kUnknown;
   bool refused = false;  ///< Somebody was told nocredit and waits for WRITABLE.
   uint16_t target = 0;
+  int closed_as = 0;            ///< Why it is closed: what its messages end with.
   uint32_t announced = 0;       ///< Announcements the receiver has not taken yet.
   uint32_t announce_limit = 1;  ///< Ports have one slot; engines more once they are known to be open.
   uint32_t generation = 0;      ///< Of the receiver's port: the latest that a grant or refusal told.

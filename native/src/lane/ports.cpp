@@ -47,7 +47,8 @@ int Lane::close_port(uint32_t index) {
   }
   Inbox& inbox = *inboxes_[index];
   inbox.closing = true;
-  const int code = inbox.parts() ? runtime_.close_part(inbox) : runtime_.close_port(inbox.port().number);
+  const int told = control().flags & LCI_ENTER_LEAVING ? LCI_ERR_PEER_LEFT : LCI_ERR_PORT_CLOSED;
+  const int code = inbox.parts() ? runtime_.close_part(inbox, told) : runtime_.close_port(inbox.port().number, told);
   const uint64_t discarded = inbox.discard();
   if (!LCI_MUTATED("forget_discards")) runtime_.shared.add(Metric::discarded, discarded);
   demand(index).depth = 0;

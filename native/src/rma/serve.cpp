@@ -120,8 +120,9 @@ int Device::read_region(const SendContext& context, std::byte* to, uint32_t size
 int Device::remote_ended(Channel& channel, const SignalRight& signal, int code) {
   --channel.remote_operations;
   if (signal.kind == SignalRight::Kind::kNone) return code;
-  const OutKey::State state = out_key(channel, signal.port).state;
-  if (code == LCI_DONE && state == OutKey::State::kClosed) code = LCI_ERR_PORT_CLOSED;
+  const OutKey& key = out_key(channel, signal.port);
+  const OutKey::State state = key.state;
+  if (code == LCI_DONE && state == OutKey::State::kClosed) code = key.closed_as;
   if (code == LCI_DONE && state == OutKey::State::kMismatch) code = LCI_ERR_PORT_MISMATCH;
   if (code != LCI_DONE) {
     give_up(channel, signal);

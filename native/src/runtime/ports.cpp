@@ -95,7 +95,7 @@ int Runtime::open_part(uint32_t number, const char* name, Part part, Inbox* inbo
   return LCI_DONE;
 }
 
-int Runtime::close_part(Inbox& inbox) {
+int Runtime::close_part(Inbox& inbox, int told) {
   Port& closing = inbox.port();
   PortParts& parts = *inbox.parts();
   {
@@ -109,7 +109,7 @@ int Runtime::close_part(Inbox& inbox) {
     }
     const bool ours = belongs_to(closing, inbox) || LCI_MUTATED("part_ends_next_opening");
     if (!closing.is_open() || !ours) return LCI_DONE;  // another part was first
-    closing.close();
+    closing.close(told);
   }
   closing.wake_all();
   return LCI_DONE;
@@ -147,15 +147,17 @@ int Runtime::name_port(uint32_t number, const char* name) {
   return LCI_DONE;
 }
 
-void Port::close() {
+/// @p told: what senders get from now on.
+void Port::close(int told) {
+  closed_as.store(told, std::memory_order_relaxed);
   closed_generation.store(generation.load(std::memory_order_relaxed), std::memory_order_release);
   state.store(State::kClosed, std::memory_order_seq_cst);
 }
 
-int Runtime::close_port(uint32_t number) {
+int Runtime::close_port(uint32_t number, int told) {
   Port* closing = port(number);
   if (!closing || !closing->is_open()) return fail(LCI_ERR_PORT, "close port: %u is not open", number);
-  closing->close();
+  closing->close(told);
   closing->wake_all();
   return LCI_DONE;
 }

@@ -78,11 +78,11 @@ class Runtime {
   // ports
   int open_port(uint32_t number, const char* name, Completion* completion, Inbox* inbox, uint32_t messages,
                 uint64_t bytes);
-  int close_port(uint32_t number);
+  int close_port(uint32_t number, int told = LCI_ERR_PORT_CLOSED);
   /// One of several inboxes of a port; the last one opens it. By the lane of @p inbox.
   int open_part(uint32_t number, const char* name, Part part, Inbox* inbox, uint32_t messages, uint64_t bytes);
   /// Closes the port of which @p inbox is a part, unless it is closed already, or another opening has begun.
-  int close_part(Inbox& inbox);
+  int close_part(Inbox& inbox, int told);
   /// Home lane: the port of a closed inbox leads to it no more. @return by what devices may still be in it.
   const Inbox* take_from_port(Inbox& inbox);
   bool is_delivering_to(const Inbox* reached_by) const;

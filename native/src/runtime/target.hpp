@@ -52,6 +52,9 @@ class Target {
   std::atomic<State> state{State::kNever};
   std::atomic<uint32_t> generation{0};         ///< Counts openings.
   std::atomic<uint32_t> closed_generation{0};  ///< The last one that ended.
+  /// What senders are told of a closed one: LCI_ERR_PORT_CLOSED, or LCI_ERR_PEER_LEFT if it ends with its rank. Whoever
+  /// sees the state kClosed sees it.
+  std::atomic<int> closed_as{LCI_ERR_PORT_CLOSED};
   std::atomic<uint32_t> holders{0};
   std::atomic<uint32_t> waiting_keys{0};  ///< Keys with an announcement that found no room.
   std::atomic<uint32_t> left_behind{0};   ///< Announced messages of ranks that are gone, which wait here.
@@ -73,7 +76,7 @@ class Port final : public Target {
   ReplyRooms& make_replies(uint32_t ranks);
   /// Under the lock of the runtime's ports. Who opens or closes wakes the keys afterwards.
   void open(const std::string& given_name, Completion* object, Inbox* first, uint32_t messages, uint64_t bytes);
-  void close();
+  void close(int told);
 
   uint32_t number = 0;
   std::string name;

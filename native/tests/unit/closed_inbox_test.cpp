@@ -93,5 +93,34 @@ TEST(ClosedInbox, ItStaysUntilItsLastRecordIsRead) {
   EXPECT_EQ((std::set<uint64_t>{opened.base, other.base}), ranges);
 }
 
+/// Its rank leaves, and has not left yet: senders are told that, for to send again would be in vain.
+TEST(ClosedInbox, APortThatEndsWithItsRankSaysSo) {
+  for (const bool leaving : {false, true}) {
+    Job job(2);
+    LaneDriver sender(job, 0), receiver(job, 1);
+    const Opened opened = open_port(receiver, 1 << 16);
+    sender.add_am(1, kPort, 0, 1);
+    for (int i = 0; i < 100; ++i) {
+      sender.enter();
+      receiver.enter();
+    }
+    if (leaving) receiver.control().flags |= LCI_ENTER_LEAVING;
+    ASSERT_EQ(LCI_DONE, lci_lane_close_port(receiver.handle(), opened.index));
+    int told = LCI_DONE;
+    for (int i = 0; i < 10'000 && told == LCI_DONE; ++i) {
+      receiver.enter();
+      sender.enter();
+      sender.read([&](const lci_record& record) {
+        if (record.kind == LCI_RECORD_PORT) told = record.code;
+      });
+    }
+    const int code = leaving ? LCI_ERR_PEER_LEFT : LCI_ERR_PORT_CLOSED;
+    EXPECT_EQ(code, told);
+    const lci_descriptor& late = sender.add_am(1, kPort, 0, 2);
+    sender.enter();
+    EXPECT_EQ(code, late.outcome);
+  }
+}
+
 }  // namespace
 }  // namespace lci_test

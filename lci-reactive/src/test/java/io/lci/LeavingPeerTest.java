@@ -2,18 +2,29 @@
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
+import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.am.SendResult;
+import io.lci.error.PeerLeftException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Flux;
 
 /** A peer leaves, and not every loop has read yet what it had sent before. */
 @ExtendWith(LciLeakCheck.class)
@@ -59,6 +70,41 @@ class LeavingPeerTest {
       assertThat(ended).noneMatch(Throwable.class::isInstance);
       assertThat(events).containsExactly(new PeerEvent(1, PeerEvent.State.LEFT));
       lci.close(); // by the thread that drives its loops
+    }
+  }
+
+  /** Waiting, announced and later ones: that the port may open again would be no help. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "seed=5", "seed=6"})
+  void messagesToItsPortsEndWithIt(String chaos) {
+    LciOptions options = LciOptions.builder().attribute("chaos", chaos).build();
+    int count = 200;
+    try (LciTestJob job = LciTestJob.start(2, options)) {
+      LciRuntime lci = job.rank(0);
+      job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(8)); // nobody takes them
+      Flux<SendResult<Integer>> sending =
+          lci.sender(PORT).route(Flux.range(0, count), n -> 1, (n, out) -> out.putInt(n));
+      List<SendResult<Integer>> results = new CopyOnWriteArrayList<>();
+      AtomicReference<Throwable> end = new AtomicReference<>();
+      CountDownLatch over = new CountDownLatch(1);
+      sending.subscribe(
+          results::add,
+          error -> {
+            end.set(error);
+            over.countDown();
+          },
+          over::countDown);
+      await().atMost(LIMIT).until(() -> job.rank(1).snapshot().inboxes().get(0).depth() >= 8);
+      job.rank(1).disposeGracefully(LIMIT).block(LIMIT);
+      await().atMost(LIMIT).until(() -> over.getCount() == 0);
+      assertThat(end.get()).isNull();
+      assertThat(results).hasSize(count);
+      assertThat(results).filteredOn(SendResult::isSuccess).hasSizeLessThan(count);
+      assertThat(results)
+          .filteredOn(result -> !result.isSuccess())
+          .allSatisfy(result -> assertThat(result.error()).isInstanceOf(PeerLeftException.class));
+      assertThatThrownBy(() -> lci.sender(PORT).send(1, Payload.ofInt(1)).block(LIMIT))
+          .isInstanceOf(PeerLeftException.class);
     }
   }
 }

@@ -117,6 +117,7 @@ public final class Codes {
   public static final int ENTER_POST = 1;
   public static final int ENTER_PROGRESS = 2;
   public static final int ENTER_DRAIN = 4;
+  public static final int ENTER_LEAVING = 8;
 
   // lci_record_kind
   public static final int RECORD_PAD = 0;

@@ -2,7 +2,8 @@
 package io.lci.error;
 
 /**
- * The receiver closed the port; it may open it again, and later messages then pass.
+ * The receiver closed the port, and goes on; it may open it again, and later messages then pass.
+ * Where it closed because its rank leaves, that is a {@link PeerLeftException}.
  *
  * @since 0.1
  */

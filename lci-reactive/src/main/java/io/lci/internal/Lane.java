@@ -37,6 +37,9 @@ final class Lane {
   private final int summaryLength;
   private final int recordMask;
 
+  /** What every enter says once this rank leaves; 0 before. Loop only. */
+  private int leaving;
+
   private Lane(
       NativeCalls calls,
       Layout layout,
@@ -119,7 +122,7 @@ final class Lane {
    * submission array.
    */
   int enter(int flags, int entries) {
-    memory.putInt(control + Layout.CONTROL_FLAGS, flags);
+    memory.putInt(control + Layout.CONTROL_FLAGS, flags | leaving);
     memory.putInt(control + Layout.CONTROL_SUBMIT_COUNT, entries);
     return calls.laneEnter(handle);
   }
@@ -256,6 +259,12 @@ final class Lane {
   }
 
   // Ports
+
+  /** What ports had that close from now on ends with the departure of this rank. */
+  void leave() {
+    leaving = Codes.ENTER_LEAVING;
+    memory.putInt(control + Layout.CONTROL_FLAGS, leaving);
+  }
 
   int closePort(int index) {
     return calls.laneClosePort(handle, index);
