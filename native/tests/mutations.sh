@@ -82,7 +82,6 @@ error_breaks_channel         | unit         | Progress.ABatch*                  
 error_ends_batch             | unit         | Lane.EveryDescriptor* LaneOutcomes.Match* | after an error the rest of the submitted is not attempted
 errors_end_barriers          | unit         | HostileNonsense.ALieAbout*             | who ends a barrier for a lie leaves those in it who cannot know
 exception_crosses            | unit         | Handler.Exceptions* CustomObject.Exceptions* *HandlerRules.Exceptions* | an exception of a handler goes through the core
-fail_silently                | multiprocess | Job.ARankThatCannot*                   | a rank that cannot join after all does not say so
 first_device_forgets_replies | unit         | ReplyRoom.IsFreeAgainThough*           | what a device asked the dead after device 0 knew keeps its room
 first_device_ends_receives   | unit         | PeerFailure.ReceivesWaitFor*           | receives end while another device has their message unread
 first_fini_closes            | unit         | GlobalRuntime.LivesFrom*               | the first fini of several closes the global runtime

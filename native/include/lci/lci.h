@@ -139,9 +139,9 @@ LCI_API int lci_inproc_create(uint32_t size, lci_inproc** out);
 LCI_API void lci_inproc_free(lci_inproc* job);
 
 /**
- * Creates a runtime and joins the job. Blocks until every rank has arrived, or the attribute bootstrap_timeout_ms
- * passes (LCI_ERR_TIMEOUT, naming the missing ranks). Refused in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT).
- * [A2, L7, SS-47]
+ * Creates a runtime and joins the job. Blocks until every rank has arrived, bootstrap_timeout_ms has passed
+ * (LCI_ERR_TIMEOUT, naming the missing ranks), or a rank has died (LCI_ERR_PEER_FAILED, lci_last_error_rank()). Refused
+ * in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT). [A2, L7, SS-47]
  * @param attrs may be null: defaults and environment only. Not kept.
  * @param job null: the bootstrap chain decides (file when LCI_JOB_DIR is set by the launcher, else local: rank 0 of 1).
  * @param inproc_rank rank in @p job; ignored when @p job is null.
@@ -224,7 +224,7 @@ LCI_API int lci_log_take(lci_log* log, int32_t* out_level, char* out, size_t out
  * base + 64 * handle. The range is never unmapped while the process lives: on close it becomes anonymous. [V15] */
 LCI_API int lci_runtime_arena(const lci_runtime* runtime, uint64_t* out_base, uint64_t* out_length);
 /** The same of the arena of @p rank, where its packets lie, for messages that are read in place: see
- * lci_lane_zero_copy(). */
+ * lci_lane_zero_copy(). Maps it if this is the first look at it: LCI_ERR_NO_MEMORY when there is no room for that. */
 LCI_API int lci_runtime_peer_arena(lci_runtime* runtime, uint32_t rank, uint64_t* out_base, uint64_t* out_length);
 /** @} */
 

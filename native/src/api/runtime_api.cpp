@@ -125,10 +125,11 @@ int lci_runtime_peer_arena(lci_runtime* runtime, uint32_t rank, uint64_t* out_ba
   LCI_NOT_NULL(out_length, "peer arena");
   const uint32_t size = runtime->runtime->size();
   if (rank >= size) return fail(LCI_ERR_RANK, "peer arena: rank %u is outside 0..%u", rank, size - 1);
-  Arena& arena = runtime->runtime->peer_arena(rank);
-  arena.keep_range();
-  *out_base = reinterpret_cast<uint64_t>(arena.base());
-  *out_length = arena.reserve();
+  Arena* arena = nullptr;
+  if (const int code = runtime->runtime->peer_arena(rank, "peer arena", &arena); code != LCI_DONE) return code;
+  arena->keep_range();
+  *out_base = reinterpret_cast<uint64_t>(arena->base());
+  *out_length = arena->reserve();
   return LCI_DONE;
 }
 

@@ -45,9 +45,13 @@ class Bootstrap {
     (void)ranks;
     return std::nullopt;
   }
-  /// A rank that has died, by a look that costs little: some of the ranks, others at the next call; and what any rank
-  /// has found. For loops that wait for other ranks.
-  virtual std::optional<uint32_t> look_for_death() { return std::nullopt; }
+  /// Ranks that are lost for those who join: by a look that costs little, at some of the ranks, at others with the next
+  /// call; and what any rank has found. For loops that wait for other ranks.
+  struct Loss {
+    std::optional<uint32_t> dead;
+    std::optional<uint32_t> left;  ///< It has closed, without having entered the barrier that is next or under way.
+  };
+  virtual Loss look_for_loss() { return {}; }
   /// Reads a value. LCI_ERR_BOOTSTRAP before the fence that publishes it, or if that rank never published the key.
   virtual int get(uint32_t rank, const std::string& key, std::vector<uint8_t>* out) = 0;
 };

@@ -219,18 +219,18 @@ int FileBootstrap::barrier(uint64_t deadline_ns) {
   uint32_t arrived = 0;  // these, from the first on
   for (uint64_t wait = kShortestNap;; wait = std::min(2 * wait, kLongestNap)) {
     // Who has left or died is read before who has arrived: a rank arrives first, and leaves afterwards.
-    const Trouble trouble = look_for_trouble(fence);
+    const Loss loss = look_for_loss();
     const bool ownerless = owner_ && process_gone(*owner_);
     const uint64_t now = now_ns();
     while (arrived < size_ && has_arrived(arrived, fence)) ++arrived;
     if (arrived == size_) break;
     // Also of those that had arrived: while anybody is missing nobody has come through. Before those that have left:
     // they may have left because of it, and the cause is to be named.
-    if (trouble.dead) {
-      const uint32_t dead = *trouble.dead;
+    if (loss.dead) {
+      const uint32_t dead = *loss.dead;
       return missing_ranks(LCI_ERR_PEER_FAILED, job_id_, fence, {dead}, "it died" + describe(dead));
     }
-    const bool left = trouble.left && !has_arrived(*trouble.left, fence);
+    const bool left = loss.left && !has_arrived(*loss.left, fence);
     if (left || ownerless || now >= deadline_ns) {
       const std::vector<uint32_t> missing = not_arrived(fence);
       if (missing.empty()) break;  // just now
@@ -267,28 +267,24 @@ std::optional<uint32_t> FileBootstrap::dead_among(const std::vector<uint32_t>& r
   return *dead;
 }
 
-std::optional<uint32_t> FileBootstrap::look_for_death() {
-  return look_for_trouble(completed_fences_).dead;
-}
-
-/// Cheap while there is none. @p fence: who has entered that barrier and has left afterwards is no trouble.
-FileBootstrap::Trouble FileBootstrap::look_for_trouble(uint64_t fence) {
-  Trouble trouble;
-  trouble.dead = told_death();
-  if (trouble.dead || now_ns() < next_look_) return trouble;
+FileBootstrap::Loss FileBootstrap::look_for_loss() {
+  const uint64_t fence = completed_fences_ + 1;
+  Loss loss;
+  loss.dead = told_death();
+  if (loss.dead || now_ns() < next_look_) return loss;
   const uint32_t count = std::min(size_, kRanksPerLook);
-  for (uint32_t i = 0; i < count && !trouble.dead; ++i) {
+  for (uint32_t i = 0; i < count && !loss.dead; ++i) {
     const uint32_t rank = next_watched_;
     next_watched_ = (next_watched_ + 1) % size_;
     if (is_dead(rank)) {
-      trouble.dead = rank;
+      loss.dead = rank;
       tell_death(rank);
     } else if (!has_arrived(rank, fence) && generation_.exists(left_name(rank))) {
-      trouble.left = rank;
+      loss.left = rank;
     }
   }
   next_look_ = now_ns() + count * kTimePerRank;
-  return trouble;
+  return loss;
 }
 
 bool FileBootstrap::is_dead(uint32_t rank) {

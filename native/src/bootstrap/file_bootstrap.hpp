@@ -50,18 +50,13 @@ class FileBootstrap final : public Bootstrap {
   int barrier(uint64_t deadline_ns) override;
   int get(uint32_t rank, const std::string& key, std::vector<uint8_t>* out) override;
   std::optional<uint32_t> dead_among(const std::vector<uint32_t>& ranks) override;
-  std::optional<uint32_t> look_for_death() override;
+  Loss look_for_loss() override;
 
  private:
   FileBootstrap() = default;
 
   int read_job(const PrivateDirectory& directory);
   int claim(const PrivateDirectory& directory);
-  struct Trouble {
-    std::optional<uint32_t> dead;
-    std::optional<uint32_t> left;  ///< Without having arrived.
-  };
-  Trouble look_for_trouble(uint64_t fence);
   bool is_dead(uint32_t rank);
   std::optional<uint32_t> told_death() const;
   void tell_death(uint32_t rank) const;

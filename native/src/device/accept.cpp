@@ -20,6 +20,10 @@ void Device::scan_summary() {
     if (!channels_[rank] && rank != runtime_.rank()) {  // ours is rung by ring_own_bell(), too
       int ignored = LCI_DONE;
       open_channel(rank, &ignored);  // may throw: then the bell is left for the next pass
+      if (!channels_[rank] && runtime_.peer_state(rank) == RankState::kActive) {
+        unfinished_ = true;  // its memory cannot be mapped just now
+        continue;
+      }
     }
     // Cleared before the rings are read: what is published later sets it again.
     summary[rank].exchange(0, std::memory_order_acq_rel);
@@ -33,7 +37,7 @@ void Device::ring_own_bell() {
 }
 
 bool Device::accept_channel(Channel& channel) {
-  if (channel.failed) return false;
+  if (channel.failed || !channel.peer) return false;
   const uint64_t offset = channel.peer->channel_offset(index_, runtime_.rank()).load(std::memory_order_acquire);
   if (offset == 0) return false;
   const Attributes& attributes = runtime_.attributes();

@@ -90,7 +90,7 @@ void Device::finish_barrier(uint64_t sequence, int code, uint32_t rank) {
   const OpTarget target = barriers_[sequence].target;
   const bool completed = code == LCI_DONE && !barriers_[sequence].abandoned;
   barriers_.erase(sequence);
-  auto& word = runtime_.arena().header().barriers_completed;
+  auto& word = runtime_.barriers_completed(runtime_.rank());
   if (completed && word.load(std::memory_order_relaxed) <= sequence) {  // they may end in another order
     word.store(sequence + 1, std::memory_order_release);
   }
@@ -111,7 +111,7 @@ bool Device::has_told(uint32_t rank, const Barrier& barrier) const {
 /// believe it, so where it is a lie the barrier goes on for them, without its user. (A rank that comes later is
 /// refused: those who believed the lie and need that rank wait until it leaves.)
 void Device::fail_barriers(const Channel& gone, int code) {
-  const uint64_t completed = gone.peer->header().barriers_completed.load(std::memory_order_acquire);
+  const uint64_t completed = runtime_.barriers_completed(gone.rank).load(std::memory_order_acquire);
   for (auto entry = barriers_.begin(); entry != barriers_.end();) {
     const uint64_t sequence = entry->first;
     Barrier& barrier = entry->second;

@@ -92,7 +92,7 @@ void make_room(std::vector<T>* list) {
 struct Channel {
   Device* device = nullptr;
   uint32_t rank = 0;
-  Arena* peer = nullptr;
+  Arena* peer = nullptr;  ///< Null only of a rank that is gone and never spoke to this one.
 
   // towards the peer
   bool out_open = false;

@@ -21,6 +21,7 @@
 #include "device/pending_receives.hpp"
 #include "device/progressing.hpp"
 #include "matching/matching_engine.hpp"
+#include "peer/rank_state.hpp"
 #include "protocol/contexts.hpp"
 #include "rma/copy_guard.hpp"
 #include "rma/remote_table.hpp"

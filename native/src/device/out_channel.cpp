@@ -11,11 +11,16 @@ namespace lci {
 
 Channel* Device::open_channel(uint32_t rank, int* error) {
   if (!channels_[rank]) {
+    Arena* peer = nullptr;
+    if (const int code = runtime_.peer_arena(rank, "post", &peer); code != LCI_DONE) {
+      *error = code;
+      return nullptr;
+    }
     channels_[rank] = std::make_unique<Channel>();
     Channel& fresh = *channels_[rank];
     fresh.device = this;
     fresh.rank = rank;
-    fresh.peer = &runtime_.peer_arena(rank);
+    fresh.peer = peer;
   }
   Channel& channel = *channels_[rank];
   if (channel.failed) {

@@ -11,6 +11,12 @@ GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
   if (LCI_MUTATED("reuse_under_copy")) return;
   runtime.owner_barrier();
   for (uint32_t rank = 0; rank < runtime.size(); ++rank) {
+    if (!runtime.is_known_to(rank) || runtime.peer_ended(rank)) continue;  // it sees no region of this rank
+    Arena* arena = nullptr;
+    if (runtime.peer_arena(rank, "look at copies", &arena) != LCI_DONE) {
+      copies_.push_back({rank, 0, kUnseen});
+      continue;
+    }
     for (uint32_t device = 0; device < runtime.devices(); ++device) {
       const uint64_t sequence = word(rank, device).load(std::memory_order_seq_cst);
       if (sequence % 2 != 0) copies_.push_back({rank, device, sequence});
@@ -19,11 +25,12 @@ GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
 }
 
 const std::atomic<uint64_t>& GracePeriod::word(uint32_t rank, uint32_t device) const {
-  Arena& arena = runtime_->peer_arena(rank);
+  Arena& arena = runtime_->mapped_arena(rank);
   return runtime_->same_process(rank) ? arena.copying_here(device) : arena.header().device[device].copying;
 }
 
 bool GracePeriod::is_over(const Copy& copy) const {
+  if (copy.sequence == kUnseen) return runtime_->peer_ended(copy.rank);
   return word(copy.rank, copy.device).load(std::memory_order_acquire) != copy.sequence ||
          runtime_->peer_ended(copy.rank);
 }
@@ -35,7 +42,7 @@ bool GracePeriod::passed() {
 
 void GracePeriod::wait_for_this_process() {
   for (const Copy& copy : copies_) {
-    if (!runtime_->same_process(copy.rank)) continue;
+    if (!runtime_->same_process(copy.rank) || copy.sequence == kUnseen) continue;
     const auto& here = word(copy.rank, copy.device);
     for (SpinWait wait; here.load(std::memory_order_acquire) == copy.sequence; wait.step()) {
     }

@@ -64,6 +64,8 @@ class GracePeriod {
   void wait_for_this_process();
 
  private:
+  /// Of a rank whose words cannot be read: its copies are over when it has ended.
+  static constexpr uint64_t kUnseen = 0;
   struct Copy {
     uint32_t rank;
     uint32_t device;

@@ -26,7 +26,9 @@ int open_remote(Runtime& runtime, uint32_t rank, const MemoryHandle& handle, Rem
   }
   if (const int code = runtime.check_peer(rank, "open remote memory"); code != LCI_DONE) return code;
   if (handle.index >= kMaxRegions || handle.key == 0) return gone(handle);
-  Arena& arena = runtime.peer_arena(rank);
+  Arena* mapped = nullptr;
+  if (const int code = runtime.peer_arena(rank, "open remote memory", &mapped); code != LCI_DONE) return code;
+  Arena& arena = *mapped;
   const uint64_t chunk = arena.header().region_chunks[handle.index / kRegionsPerChunk].load(std::memory_order_acquire);
   if (chunk == 0) return gone(handle);
   if (chunk % 64 != 0 || !arena.contains(chunk, kRegionsPerChunk * sizeof(RegionEntry))) return nonsense(rank);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the ranks know of each other: who is there, who has left, who has died; and how one wakes another. [area L]
 #include <linux/membarrier.h>
-#include <poll.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,20 +29,42 @@ uint64_t coarse_now() {
 
 void Runtime::announce_state(RankState state) {
   left_.store(true, std::memory_order_relaxed);
-  arena_->header().state.store(static_cast<uint32_t>(state), std::memory_order_seq_cst);
+  peers_->board().write(rank_, state);
+  ring_peers();
+}
+
+/// Those whose memory is mapped look at the notices in their next pass; the others do so every 50 ms at the latest.
+void Runtime::ring_peers() {
   for (uint32_t rank = 0; rank < size(); ++rank) {
-    if (rank == this->rank() || rank >= peers_.arenas.size() || !peers_.arenas[rank]) continue;
-    const uint32_t theirs = peers_.arenas[rank]->header().devices;  // another number is why this rank cannot join
-    for (uint32_t device = 0; device < std::min(devices(), theirs); ++device) {
-      peers_.arenas[rank]->summary(device)[this->rank()].store(1, std::memory_order_release);
+    Arena* arena = peers_->mapped(rank);
+    if (rank == this->rank() || !arena) continue;
+    for (uint32_t device = 0; device < attributes_.devices; ++device) {
+      arena->summary(device)[this->rank()].store(1, std::memory_order_release);
       fence_seq_cst();
       wake_device(rank, device);
     }
   }
 }
 
+int Runtime::peer_arena(uint32_t rank, const char* operation, Arena** out) {
+  const int code = peers_->arena(rank, out);
+  if (code != LCI_ERR_PROTOCOL) return code;
+  shared.add(Metric::protocol_errors);
+  LCI_LOG(*log_, LogLevel::kStatus, "peer", "%s", last_error());
+  peer_gone(rank, RankState::kFailed);
+  return blame(
+      rank, fail(LCI_ERR_PEER_FAILED, "%s: rank %u has failed: what it gave as its memory is none", operation, rank));
+}
+
+Arena* Runtime::arena_of_acquainted(uint32_t rank) {
+  if (!is_known_to(rank)) return peers_->mapped(rank);
+  Arena* arena = nullptr;
+  return peer_arena(rank, "look at peer", &arena) == LCI_DONE ? arena : nullptr;
+}
+
+/// Of a rank whose memory is mapped: who wakes it has written to it.
 void Runtime::wake_device(uint32_t rank, uint32_t device) {
-  ArenaHeader& header = peers_.arenas[rank]->header();
+  ArenaHeader& header = peers_->mapped(rank)->header();
   const uint32_t slot = header.device[device].park_slot.load(std::memory_order_relaxed);
   if (slot < kMaxDevices) wake_park_word(header.park[slot].word);
 }
@@ -67,33 +88,33 @@ void Runtime::owner_barrier() const {
 void Runtime::look_at_peers(bool now) {
   if (size() == 1) return;
   const uint64_t time = coarse_now();
-  if (!now && time < next_look_.load(std::memory_order_relaxed)) return;
+  const bool due = time >= next_look_.load(std::memory_order_relaxed);
+  NoticeBoard& board = peers_->board();
+  if (!now && !due && board.changes() == seen_notices_.load(std::memory_order_relaxed)) return;
   TryLockGuard guard(looking_);
   if (!guard) return;
-  next_look_.store(time + kLookInterval, std::memory_order_relaxed);
-  std::vector<pollfd> entries;
-  std::vector<uint32_t> ranks, left;
-  for (uint32_t rank = 0; rank < size(); ++rank) {
-    if (rank == this->rank() || peer_ended(rank)) continue;
-    const auto said = static_cast<RankState>(peers_.arenas[rank]->header().state.load(std::memory_order_acquire));
-    if (said == RankState::kLeft) left.push_back(rank);
-    if (said == RankState::kFailed) peer_has_ended(rank, said);
-    if (said == RankState::kLeft || said == RankState::kFailed) continue;
-    if (peers_.pidfds[rank] < 0) continue;
-    entries.push_back({peers_.pidfds[rank], POLLIN, 0});
-    ranks.push_back(rank);
-  }
-  if (!entries.empty() && poll(entries.data(), entries.size(), 0) <= 0) entries.clear();
-  for (size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].revents == 0 || LCI_MUTATED("ignore_death")) continue;
-    // It may have said goodbye just before it ended.
-    if (peers_.arenas[ranks[i]]->header().state.load() == static_cast<uint32_t>(RankState::kLeft)) {
-      left.push_back(ranks[i]);
-    } else {
-      peer_has_ended(ranks[i], RankState::kFailed);
+  if (due) next_look_.store(time + kLookInterval, std::memory_order_relaxed);
+  if ((now || due) && peers_->liveness().look(due)) ring_peers();
+  const uint32_t changes = board.changes();
+  if (changes == seen_notices_.load(std::memory_order_relaxed)) return;
+  seen_notices_.store(changes, std::memory_order_relaxed);
+  read_notices();
+}
+
+void Runtime::read_notices() {
+  std::vector<uint32_t> left;
+  auto collect = [&](RankState wanted, std::vector<uint32_t>* into) {
+    for (uint32_t rank = 0; rank < size(); ++rank) {
+      if (rank == this->rank() || peer_ended(rank)) continue;
+      if (peers_->board().state(rank) == wanted) into->push_back(rank);
     }
-  }
-  // The dead first: who left may have left because of them, and the cause is to be named.
+  };
+  std::vector<uint32_t> failed;
+  // The dead first: who left may have left because of them, and the cause is to be named. They are read last: such a
+  // rank has read of the death before it left.
+  collect(RankState::kLeft, &left);
+  collect(RankState::kFailed, &failed);
+  for (const uint32_t rank : failed) peer_has_ended(rank, RankState::kFailed);
   for (const uint32_t rank : left) peer_has_ended(rank, RankState::kLeft);
 }
 
@@ -105,7 +126,7 @@ int Runtime::check_peer(uint32_t rank, const char* operation) const {
               left ? "has left the job" : "has failed");
 }
 
-/// By who looks at the peers.
+/// By the thread that looks at the peers.
 void Runtime::peer_has_ended(uint32_t rank, RankState state) {
   peers_ended_[rank].store(true, std::memory_order_release);
   if (!peer_gone(rank, state)) tell_of_peers();
@@ -113,9 +134,10 @@ void Runtime::peer_has_ended(uint32_t rank, RankState state) {
 
 bool Runtime::read_all_of(uint32_t rank, uint32_t index) {
   uint32_t unread = 0;
+  Arena* arena = peers_->mapped(rank);
   for (uint32_t device = 0; device < devices(); ++device) {
     // Nobody may progress a device that nobody talks to.
-    const bool spoken_to = peer_arena(rank).channel_offset(device, rank_).load(std::memory_order_acquire) != 0;
+    const bool spoken_to = arena && arena->channel_offset(device, rank_).load(std::memory_order_acquire) != 0;
     if (spoken_to && device != index) unread |= 1u << device;
   }
   // Who stores a receive asks for the word after its engine's page is touched, who is last walks the pages after this.

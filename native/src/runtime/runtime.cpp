@@ -31,7 +31,7 @@ int Runtime::create(const AttributeSet* explicit_values, lci_inproc* job, uint32
   if (code != LCI_DONE) {
     runtime->closed_ = true;
     // Peers may have met this rank already, and wait for it as long as its process lives.
-    if (runtime->arena_ && !LCI_MUTATED("fail_silently")) runtime->announce_state(RankState::kFailed);
+    if (runtime->peers_) runtime->announce_state(RankState::kFailed);
     return code;
   }
   *out = std::move(runtime);
@@ -61,12 +61,8 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   header.rank = bootstrap_->rank();
   header.size = size;
   header.devices = attributes_.devices;
-  header.data_slots = attributes_.ring_bytes / kSlotBytes;
-  header.control_slots = attributes_.control_ring_bytes / kSlotBytes;
-  header.packet_size = has_packets() ? attributes_.packet_size : 0;
-  header.announcements = attributes_.announcements;
   const bool barriers = attributes_.membarrier == MembarrierMode::kAuto;
-  header.membarrier = barriers && register_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
+  const bool announces_barriers = barriers && register_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
   freers_pay_ = barriers && register_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 
   clamp_packets();
@@ -85,33 +81,46 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
     open_engine(0, attributes_.matching_engine_type, {});
   for (uint32_t i = 0; i < attributes_.devices; ++i) devices_.push_back(std::make_unique<Device>(*this, i));
 
-  header.state.store(static_cast<uint32_t>(RankState::kActive), std::memory_order_release);
-  code = meet_peers(*bootstrap_, job, attributes_.devices, arena_, deadline, &peers_);
+  code = join(job, announces_barriers, deadline);
   if (code != LCI_DONE) return code;
   regions_ = std::make_unique<RegionTable>(*this);
-  for (const auto& arena : peers_.arenas) {
-    packet_slots = std::max(packet_slots, arena->reserve() / attributes_.packet_size + 1);
+  parkers_pay_ = true;
+  for (uint32_t rank = 0; rank < size; ++rank) {
+    const Profile& peer = peers_->profile(rank);
+    packet_slots = std::max(packet_slots, peer.reserve / attributes_.packet_size + 1);
+    parkers_pay_ = parkers_pay_ && peer.membarrier != 0;
   }
   // Half of what a peer's pool starts with may be held here, and by the other ranks.
   loans_ = std::make_unique<Loans>(size, packet_slots, attributes_.packet_size / kPacketUnit,
                                    std::max(1u, attributes_.packets / 2 / size));
-  parkers_pay_ = true;
-  for (uint32_t rank = 0; rank < size; ++rank) {
-    const ArenaHeader& peer = peers_.arenas[rank]->header();
-    if (LCI_MUTATED("attributes_may_differ")) continue;
-    if (peer.data_slots != header.data_slots || peer.control_slots != header.control_slots ||
-        peer.packet_size != header.packet_size || peer.announcements != header.announcements ||
-        peer.devices != header.devices) {
-      return fail(LCI_ERR_BOOTSTRAP,
-                  "create runtime: rank %u has other attributes (devices, ring_bytes, control_ring_bytes, packet_size, "
-                  "announcements or alloc_default_packet_pool); all ranks need the same",
-                  rank);
-    }
-    parkers_pay_ = parkers_pay_ && peer.membarrier != 0;
-  }
   LCI_LOG(*log_, LogLevel::kStatus, "runtime", "rank %u of %u has joined by bootstrap %s, with %u devices", rank_,
           size_, bootstrap_name(), attributes_.devices);
   return LCI_DONE;
+}
+
+/// One exchange of what the ranks say of themselves, then they meet.
+int Runtime::join(lci_inproc* job, bool announces_barriers, uint64_t deadline) {
+  Profile own = profile_of_this_process();
+  own.rank = rank_;
+  own.size = size_;
+  own.devices = attributes_.devices;
+  own.ring_bytes = attributes_.ring_bytes;
+  own.control_ring_bytes = attributes_.control_ring_bytes;
+  own.packet_size = has_packets() ? attributes_.packet_size : 0;
+  own.announcements = attributes_.announcements;
+  own.membarrier = announces_barriers;
+  own.reserve = arena_->reserve();
+  Meeting meeting(*bootstrap_, job, arena_);
+  int code = meeting.open(&own);
+  if (code != LCI_DONE) return code;
+  std::vector<Profile> profiles;
+  code = exchange_profiles(*bootstrap_, own, deadline, &profiles);
+  if (code != LCI_DONE) return code;
+  Met met;
+  code = meeting.meet(profiles, deadline, &met);
+  // If others may have joined by now they are told that this rank has not.
+  if (met.board && met.arenas[rank_]) peers_ = std::make_unique<PeerTable>(rank_, std::move(profiles), std::move(met));
+  return code;
 }
 
 /// More packets than the arena has addresses for cannot be. [A7]
@@ -155,7 +164,7 @@ void Runtime::close(uint64_t timeout_ns) {
     device->cancel_all(LCI_ERR_CANCELLED);
   }
   if (regions_) regions_->close();
-  if (arena_) announce_state(timeout_ns != 0 ? RankState::kLeft : RankState::kFailed);
+  if (peers_) announce_state(timeout_ns != 0 ? RankState::kLeft : RankState::kFailed);
 }
 
 void Runtime::retire_lane(std::unique_ptr<Lane> lane) {

@@ -19,6 +19,7 @@
 #include "device/device.hpp"
 #include "device/kept_blocks.hpp"
 #include "flow/loans.hpp"
+#include "peer/peer_table.hpp"
 #include "pool/packet_pools.hpp"
 #include "rma/region_table.hpp"
 #include "rma/remote_table.hpp"
@@ -27,7 +28,6 @@
 #include "runtime/target.hpp"
 #include "transport/chaos/chaos.hpp"
 #include "transport/shm/arena.hpp"
-#include "transport/shm/peers.hpp"
 
 namespace lci {
 
@@ -60,7 +60,16 @@ class Runtime {
   uint32_t size() const { return size_; }
   const char* bootstrap_name() const { return bootstrap_->name(); }
   Arena& arena() { return *arena_; }
-  Arena& peer_arena(uint32_t rank) { return *peers_.arenas[rank]; }
+  /// The memory of a rank, mapped if need be; what fails is said as by @p operation. A rank whose memory is none counts
+  /// as failed. LCI_ERR_NO_MEMORY, LCI_ERR_PEER_FAILED. Any thread.
+  int peer_arena(uint32_t rank, const char* operation, Arena** out);
+  Arena& mapped_arena(uint32_t rank) { return *peers_->mapped(rank); }
+  /// Whether a rank has mapped this one's memory; else it has sent nothing, and copies nothing.
+  bool is_known_to(uint32_t rank) { return arena_->known_to(rank).load(std::memory_order_seq_cst) != 0; }
+  /// That of a rank which has mapped ours: it may have sent something, and copy. Null: it has not, or there is no way.
+  Arena* arena_of_acquainted(uint32_t rank);
+  std::atomic<uint64_t>& barriers_completed(uint32_t rank) { return peers_->board().barriers_completed(rank); }
+  uint32_t peers_mapped() const { return peers_->count_mapped() - 1; }
   PacketPools& pool() { return *pool_; }
   PacketState& packet_state(uint32_t handle) { return packet_states_[handle / (pool_->packet_size() / kPacketUnit)]; }
   uint32_t max_eager() const { return pool_->packet_size() - kPacketPayloadOffset; }
@@ -200,9 +209,12 @@ class Runtime {
   bool wait_until_not_delivering(const Completion& completion) const;
   Runtime() = default;
   int start(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank);
+  int join(lci_inproc* job, bool announces_barriers, uint64_t deadline);
   void clamp_packets();
   void announce_state(RankState state);
   void peer_has_ended(uint32_t rank, RankState state);
+  void read_notices();
+  void ring_peers();
   void tell_of_peers();
   void open_engine(uint32_t number, MatchingEngineType type, Matcher matcher);
   uint64_t credits_out();
@@ -216,7 +228,7 @@ class Runtime {
   std::unique_ptr<Bootstrap> bootstrap_;
   uint32_t rank_ = 0, size_ = 0;  // the bootstrap's: asked for by every message
   std::shared_ptr<Arena> arena_;
-  Peers peers_;
+  std::unique_ptr<PeerTable> peers_;
   std::unique_ptr<PacketPools> pool_;
   std::unique_ptr<RegionTable> regions_;
   RemoteTable remotes_;
@@ -249,6 +261,7 @@ class Runtime {
   TryLock looking_;
   std::atomic<uint64_t> next_look_{0};
   bool inproc_ = false;
+  std::atomic<uint32_t> seen_notices_{0};
   bool parkers_pay_ = false;
   bool freers_pay_ = false;
   bool closed_ = false;

@@ -3,6 +3,7 @@
  * argument "deaths", neighbours and their watchers die at once after that: every survivor hears of each of them. With
  * "early" one rank dies while it joins, with "before" one dies before: all others are told its name. */
 #define _POSIX_C_SOURCE 200809L
+#include <dirent.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -50,6 +51,41 @@ static bool dies(uint32_t which) {
     if (dying(i) == which) return true;
   }
   return false;
+}
+
+/* Lines of a file, or entries of a folder of links, that contain @p text. */
+static uint32_t count_lines(const char* path, const char* text) {
+  FILE* file = fopen(path, "r");
+  check(file != NULL, path);
+  uint32_t count = 0;
+  for (char line[512]; fgets(line, sizeof line, file);) count += strstr(line, text) != NULL;
+  fclose(file);
+  return count;
+}
+
+static uint32_t count_files(const char* text) {
+  DIR* files = opendir("/proc/self/fd");
+  check(files != NULL, "/proc/self/fd");
+  uint32_t count = 0;
+  for (struct dirent* entry; (entry = readdir(files)) != NULL;) {
+    char target[256] = "";
+    if (readlinkat(dirfd(files), entry->d_name, target, sizeof target - 1) > 0) count += strstr(target, text) != NULL;
+  }
+  closedir(files);
+  return count;
+}
+
+/* A rank sees the memory of those with which it talks: its neighbours, and two for each round of a barrier; and it
+ * watches two processes, however many ranks there are. */
+static void check_costs(void) {
+  uint32_t rounds = 0;
+  while (1u << rounds < size) ++rounds;
+  const uint32_t arenas = count_lines("/proc/self/maps", "/memfd:lci (deleted)");
+  const uint32_t watched = count_files("[pidfd]");
+  if (arenas > 2 + 2 * rounds || watched > 2) {
+    fprintf(stderr, "rank %u of %u: %u arenas mapped, %u processes watched\n", rank, size, arenas, watched);
+    exit(1);
+  }
 }
 
 static int join(void) {
@@ -130,6 +166,7 @@ int main(int argc, char** argv) {
   tell((rank + 1) % size, 1, end);
   check(hear(1, end) == (rank + size - 1) % size, "a message of another rank");
   barrier(end);
+  check_costs();
   if (rank == 0) {
     printf("%u ranks: joined after %.2f s, met after %.2f s\n", size, joined - start, now() - start);
     fflush(stdout);

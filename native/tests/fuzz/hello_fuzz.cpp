@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "fuzz/input.hpp"
 #include "lci/lci.h"
+#include "peer/profile.hpp"
 #include "support/descriptors.hpp"
 #include "transport/shm/arena.hpp"
 #include "transport/shm/hello.hpp"
@@ -93,12 +94,57 @@ void run(Input& input) {
   }
 }
 
+/// The descriptors that rank 0 hands out: all that were announced, or none, and never another one.
+void run_handout(Input& input) {
+  int ends[2];
+  FUZZ_EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+  const FileDescriptor mine(ends[0]), theirs(ends[1]);
+  lci::JobSecret secret;
+  secret.fill('s');
+  const size_t descriptors = input.number<uint8_t>() % 9;
+  lci::Handout handout{lci::kArenaMagic, LCI_ABI_VERSION, 1, static_cast<uint32_t>(descriptors), 0, {}};
+  std::memset(handout.secret, 's', sizeof handout.secret);
+  std::vector<uint8_t> words(sizeof handout);
+  std::memcpy(words.data(), &handout, sizeof handout);
+  for (uint8_t changes = input.number<uint8_t>() % 3; changes > 0; --changes) {
+    words[input.number<uint8_t>() % words.size()] = input.number<uint8_t>();
+  }
+  FUZZ_EXPECT(lci_test::say(theirs.get(), words.data(), words.size(), theirs.get(), descriptors));
+  const int before = next_descriptor();
+  std::vector<FileDescriptor> taken;
+  const bool all = lci::receive_handout(mine.get(), secret, 1, 6, &taken) == lci::Heard::kAll;
+  FUZZ_EXPECT(all ? taken.size() == descriptors && descriptors <= 6 : taken.empty() && next_descriptor() == before);
+}
+
+/// What a rank published of itself, right but for what the input changes.
+void run_profile(Input& input) {
+  lci::Profile profile = lci::profile_of_this_process();
+  profile.rank = 1;
+  profile.size = kRanks;
+  profile.reserve = kReserve;
+  const lci::Profile own = profile;
+  std::vector<uint8_t> words(sizeof profile);
+  std::memcpy(words.data(), &profile, sizeof profile);
+  for (uint8_t changes = input.number<uint8_t>() % 4; changes > 0; --changes) {
+    words[input.number<uint8_t>() % words.size()] = input.number<uint8_t>();
+  }
+  words.resize(words.size() - input.number<uint8_t>() % 2 * (input.number<uint8_t>() % words.size()));
+  lci::Profile read{};
+  if (lci::decode_profile(words, 1, kRanks, &read) != LCI_DONE) return;
+  FUZZ_EXPECT(words.size() == sizeof read && read.rank == 1 && read.size == kRanks && read.process > 0);
+  FUZZ_EXPECT(read.reserve != 0 && read.reserve <= lci::kMaxReserve);
+  FUZZ_EXPECT(std::memchr(read.socket, 0, sizeof read.socket) && std::memchr(read.boot, 0, sizeof read.boot));
+  lci::check_agreement(own, read);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const int before = next_descriptor();
   Input input(data, size);
   run(input);
+  run_handout(input);
+  run_profile(input);
   FUZZ_EXPECT(next_descriptor() == before);
   return 0;
 }

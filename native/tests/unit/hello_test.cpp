@@ -3,6 +3,7 @@
 #include "transport/shm/hello.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -120,6 +121,75 @@ TEST_F(HelloTest, ExactlyOneDescriptorIsTaken) {
     say(&hello, sizeof hello, count);
     expect_refused();
   }
+}
+
+class HandoutTest : public HelloTest {
+ protected:
+  Heard heard(uint32_t first, uint32_t most, std::vector<FileDescriptor>* out) {
+    return receive_handout(mine_.get(), secret(), first, most, out);
+  }
+  void expect_refused(uint32_t most = 4) {
+    const int before = next_descriptor();
+    std::vector<FileDescriptor> none;
+    EXPECT_EQ(Heard::kNothing, heard(1, most, &none));
+    EXPECT_TRUE(none.empty());
+    EXPECT_EQ(before, next_descriptor()) << "a descriptor stayed open";
+  }
+  static Handout right(uint32_t count) {
+    Handout handout{kArenaMagic, LCI_ABI_VERSION, 1, count, 0, {}};
+    std::memset(handout.secret, 's', sizeof handout.secret);
+    return handout;
+  }
+};
+
+TEST_F(HandoutTest, AsManyAsThereAre) {
+  const std::vector<int> copies(kMostDescriptors, theirs_.get());
+  std::vector<FileDescriptor> got;
+  for (const uint32_t count : {0u, 1u, kMostDescriptors}) {
+    const auto first = static_cast<uint32_t>(got.size());
+    ASSERT_TRUE(send_handout(theirs_.get(), first, copies.data(), count, secret()));
+    ASSERT_EQ(Heard::kAll, heard(first, kMostDescriptors + 1, &got));
+    ASSERT_EQ(first + count, got.size());
+  }
+  for (const FileDescriptor& each : got) EXPECT_GE(each.get(), 0);
+}
+
+TEST_F(HandoutTest, WrongWordsAreRefused) {
+  std::vector<Handout> wrong(6, right(2));
+  wrong[0].magic ^= 1;
+  ++wrong[1].abi;
+  wrong[2].first = 0;
+  wrong[3].secret[31] ^= 1;
+  wrong[4].count = 3;
+  wrong[5].count = 1;
+  for (const Handout& handout : wrong) {
+    say(&handout, sizeof handout, 2);
+    expect_refused();
+  }
+  const Handout more = right(2);
+  say(&more, sizeof more, 2);
+  expect_refused(1);
+  say(&more, sizeof more - 1, 2);
+  expect_refused();
+  theirs_ = FileDescriptor();
+  expect_refused();
+}
+
+// Nothing of it stays open where there is no room for all.
+TEST_F(HandoutTest, TooManyForThisProcess) {
+  const std::vector<int> copies(8, theirs_.get());
+  ASSERT_TRUE(send_handout(theirs_.get(), 1, copies.data(), 8, secret()));
+  const int next = next_descriptor();
+  rlimit before{};
+  ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &before));
+  const rlimit tight{static_cast<rlim_t>(next) + 3, before.rlim_max};
+  ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &tight));
+  std::vector<FileDescriptor> none;
+  const Heard heard_then = heard(1, 8, &none);
+  ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &before));
+  EXPECT_EQ(Heard::kNoRoom, heard_then);
+  EXPECT_TRUE(none.empty());
+  EXPECT_EQ(next, next_descriptor());
 }
 
 }  // namespace

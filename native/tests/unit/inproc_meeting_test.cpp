@@ -11,7 +11,8 @@
 #include "base/error.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/inproc.hpp"
-#include "transport/shm/peers.hpp"
+#include "peer/profile.hpp"
+#include "transport/shm/meeting.hpp"
 
 namespace lci {
 namespace {
@@ -57,8 +58,16 @@ class InprocMeeting : public testing::Test {
     EXPECT_EQ(LCI_DONE, Arena::create(1 << 20, 0, 2, 1, &arena)) << last_error();
     return arena;
   }
-  int meet(Bootstrap& bootstrap, std::shared_ptr<Arena> own, uint64_t deadline, Peers* out) {
-    return meet_peers(bootstrap, job_, 1, std::move(own), deadline, out);
+  int meet(Bootstrap& bootstrap, std::shared_ptr<Arena> own, uint64_t deadline, Met* out) {
+    Profile profile = profile_of_this_process();
+    profile.rank = bootstrap.rank();
+    profile.size = bootstrap.size();
+    profile.reserve = own->reserve();
+    Meeting meeting(bootstrap, job_, std::move(own));
+    int code = meeting.open(&profile);
+    std::vector<Profile> profiles;
+    if (code == LCI_DONE) code = exchange_profiles(bootstrap, profile, deadline, &profiles);
+    return code == LCI_DONE ? meeting.meet(profiles, deadline, out) : code;
   }
 
   lci_inproc* job_ = nullptr;
@@ -69,21 +78,22 @@ TEST_F(InprocMeeting, WhoLooksLateSeesItsOwnGeneration) {
   std::shared_ptr<Arena> mine = arena(), first = arena(), second = arena();
   std::unique_ptr<Bootstrap> zero = open(0), one = open(1);
   const uint64_t deadline = now_ns() + kPatience;
-  Peers seen;
+  Met seen;
   {
-    Peers of_one;
+    Met of_one;
     std::thread other([&] { EXPECT_EQ(LCI_DONE, meet(*one, first, deadline, &of_one)) << last_error(); });
     LateBootstrap late(*zero, [&] {
       other.join();
       one.reset();
       one = open(1);
-      Peers none;
+      Met none;
       EXPECT_EQ(LCI_ERR_TIMEOUT, meet(*one, second, 0, &none));
     });
     ASSERT_EQ(LCI_DONE, meet(late, mine, deadline, &seen)) << last_error();
   }
   EXPECT_EQ(mine, seen.arenas[0]);
   EXPECT_EQ(first, seen.arenas[1]);
+  EXPECT_TRUE(seen.board);
   one.reset();
   EXPECT_EQ(1, second.use_count()) << "kept by the job";
   EXPECT_EQ(2, first.use_count()) << "kept by the job";
@@ -92,7 +102,7 @@ TEST_F(InprocMeeting, WhoLooksLateSeesItsOwnGeneration) {
 TEST_F(InprocMeeting, WhoGaveUpIsNotMet) {
   std::shared_ptr<Arena> gone = arena();
   std::unique_ptr<Bootstrap> zero = open(0);
-  Peers none;
+  Met none;
   EXPECT_EQ(LCI_ERR_TIMEOUT, meet(*zero, gone, 0, &none));
   zero.reset();
   EXPECT_EQ(1, gone.use_count()) << "kept by the job";

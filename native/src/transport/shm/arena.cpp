@@ -73,7 +73,8 @@ void Arena::lay_out(uint32_t size, uint32_t devices) {
   directory_ = round_up(sizeof(ArenaHeader), 64);
   summary_ = round_up(directory_ + uint64_t{devices} * size * sizeof(uint64_t), 64);
   summary_stride_ = round_up(size, 64);
-  fixed_ = round_up(summary_ + devices * summary_stride_, 4096);
+  known_ = summary_ + devices * summary_stride_;
+  fixed_ = round_up(known_ + summary_stride_, 4096);
 }
 
 uint64_t Arena::park_offset(uint32_t slot) const {

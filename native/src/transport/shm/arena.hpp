@@ -21,8 +21,6 @@ inline constexpr uint32_t kRegionChunks = 64;
 inline constexpr uint64_t kMaxReserve = (uint64_t{1} << 32) * kPacketUnit;
 inline constexpr uint64_t kArenaMagic = 0x314152494c434cull;
 
-enum class RankState : uint32_t { kJoining = 0, kActive = 1, kLeft = 2, kFailed = 3 };
-
 /// A lane's parking place. Written by the parker (1) and by whoever wakes it (0); a futex. [V11]
 struct alignas(64) ParkLine {
   std::atomic<uint32_t> word;
@@ -43,14 +41,7 @@ struct ArenaHeader {
   uint32_t rank;
   uint32_t size;
   uint32_t devices;
-  uint32_t data_slots;
-  uint32_t control_slots;
-  uint32_t packet_size;
-  uint32_t announcements;  ///< That its engines hold, of all ranks together.
-  uint32_t membarrier;     ///< 1 if this process registered for expedited barriers.
-  uint64_t reserve;        ///< Bytes of addresses that the arena may grow to; each rank has its own.
-  alignas(64) std::atomic<uint32_t> state;
-  std::atomic<uint64_t> barriers_completed;
+  uint64_t reserve;  ///< Bytes of addresses that the arena may grow to; each rank has its own.
   ParkLine park[kMaxDevices];
   DeviceLine device[kMaxDevices];
   alignas(64) std::atomic<uint64_t> region_chunks[kRegionChunks];  ///< Offsets of the chunks of the region table.
@@ -86,6 +77,10 @@ class Arena final : public ChunkSource {
   }
   uint64_t summary_offset(uint32_t device) const { return summary_ + uint64_t{device} * summary_stride_; }
   uint64_t park_offset(uint32_t slot) const;
+  /// Set by a rank when it maps this arena: it may copy from and to it, and have sent something.
+  std::atomic<uint8_t>& known_to(uint32_t rank) {
+    return reinterpret_cast<std::atomic<uint8_t>*>(base_ + known_)[rank];
+  }
 
   /// Whether [offset, offset + bytes) lies in allocated memory of the arena: for offsets that came from a peer.
   bool contains(uint64_t offset, uint64_t bytes);
@@ -123,7 +118,7 @@ class Arena final : public ChunkSource {
   uint64_t limit_ = 0;
   std::atomic<uint64_t> backed_{0};
   uint64_t used_ = 0;
-  uint64_t directory_ = 0, summary_ = 0, summary_stride_ = 0, fixed_ = 0;
+  uint64_t directory_ = 0, summary_ = 0, summary_stride_ = 0, known_ = 0, fixed_ = 0;
   uint32_t size_ = 0;
   int fd_ = -1;
   std::atomic<bool> keep_range_{false};

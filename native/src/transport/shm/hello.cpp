@@ -31,6 +31,20 @@ bool take_descriptor(msghdr* message, FileDescriptor* out) {
   return count == 1 && !(message->msg_flags & MSG_CTRUNC);
 }
 
+/// All descriptors that came with a message, taken over.
+std::vector<FileDescriptor> take_descriptors(msghdr* message) {
+  std::vector<FileDescriptor> result;
+  for (cmsghdr* header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    for (size_t at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len; at += sizeof(int)) {
+      int fd;
+      std::memcpy(&fd, reinterpret_cast<const char*>(header) + at, sizeof fd);
+      result.emplace_back(fd);
+    }
+  }
+  return result;
+}
+
 /// All bytes are compared, whatever the first one says.
 bool same_secret(const uint8_t (&said)[32], const JobSecret& secret) {
   uint8_t difference = 0;
@@ -95,6 +109,50 @@ bool receive_hello(int socket, const JobSecret& secret, uint32_t job_size, uint6
   }
   *out = {hello.rank, credentials.pid, std::move(arena)};
   return true;
+}
+
+bool send_handout(int socket, uint32_t first, const int* descriptors, uint32_t count, const JobSecret& secret) {
+  Handout handout{kArenaMagic, LCI_ABI_VERSION, first, count, 0, {}};
+  std::memcpy(handout.secret, secret.data(), sizeof handout.secret);
+  iovec part{&handout, sizeof handout};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (count != 0) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    std::memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
+  }
+  return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof handout);
+}
+
+Heard receive_handout(int socket, const JobSecret& secret, uint32_t first, uint32_t most,
+                      std::vector<FileDescriptor>* out) {
+  Handout handout{};
+  iovec part{&handout, sizeof handout};
+  alignas(cmsghdr) char control[CMSG_SPACE((kMostDescriptors + 3) * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t size = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (size < 0) return Heard::kNothing;
+  std::vector<FileDescriptor> taken = take_descriptors(&message);
+  if (size != static_cast<ssize_t>(sizeof handout) || (message.msg_flags & MSG_TRUNC) != 0 ||
+      handout.magic != kArenaMagic || handout.abi != LCI_ABI_VERSION || handout.first != first ||
+      handout.count > most || handout.count > kMostDescriptors || !same_secret(handout.secret, secret)) {
+    return Heard::kNothing;
+  }
+  if (message.msg_flags & MSG_CTRUNC) return Heard::kNoRoom;
+  if (taken.size() != handout.count) return Heard::kNothing;
+  for (FileDescriptor& each : taken) out->push_back(std::move(each));
+  return Heard::kAll;
 }
 
 }  // namespace lci

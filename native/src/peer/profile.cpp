@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "peer/profile.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstring>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/mutation.hpp"
+#include "base/process.hpp"
+#include "transport/shm/arena.hpp"
+
+namespace lci {
+namespace {
+
+constexpr uint64_t kMagic = 0x3152455045434cull;
+constexpr char kKey[] = "peer";
+
+template <size_t N>
+bool is_text(const char (&field)[N]) {
+  return std::memchr(field, '\0', N) != nullptr;
+}
+
+struct Agreed {
+  const char* attribute;
+  uint32_t Profile::*value;
+};
+
+constexpr Agreed kAgreed[] = {
+    {"devices", &Profile::devices},
+    {"ring_bytes", &Profile::ring_bytes},
+    {"control_ring_bytes", &Profile::control_ring_bytes},
+    {"packet_size (0: alloc_default_packet_pool=0)", &Profile::packet_size},
+    {"announcements", &Profile::announcements},
+};
+
+}  // namespace
+
+Profile profile_of_this_process() {
+  Profile profile{};
+  profile.magic = kMagic;
+  profile.abi = LCI_ABI_VERSION;
+  profile.process = getpid();
+  profile.process_start = process_start(profile.process);
+  const FileDescriptor boot(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  const ssize_t length = boot.get() < 0 ? 0 : read(boot.get(), profile.boot, sizeof profile.boot - 1);
+  profile.boot[length < 0 ? 0 : length] = '\0';  // where it cannot be read it is not compared
+  return profile;
+}
+
+int decode_profile(const std::vector<uint8_t>& bytes, uint32_t rank, uint32_t size, Profile* out) {
+  constexpr size_t kVersioned = offsetof(Profile, rank);
+  Profile profile{};
+  std::memcpy(&profile, bytes.data(), std::min(bytes.size(), sizeof profile));
+  if (bytes.size() < kVersioned || profile.magic != kMagic) {
+    return blame(rank,
+                 fail(LCI_ERR_BOOTSTRAP, "create runtime: what rank %u published of itself makes no sense", rank));
+  }
+  if (profile.abi != LCI_ABI_VERSION || bytes.size() != sizeof profile) {
+    return blame(rank, fail(LCI_ERR_BOOTSTRAP,
+                            "create runtime: rank %u runs another version (ABI %u, here %u); give all ranks the same "
+                            "library",
+                            rank, profile.abi, LCI_ABI_VERSION));
+  }
+  const uint64_t reserve = profile.reserve;
+  if (profile.rank != rank || profile.size != size || profile.process <= 0 || !is_text(profile.boot) ||
+      !is_text(profile.socket) || reserve == 0 || reserve % 4096 != 0 || reserve > kMaxReserve) {
+    return blame(rank,
+                 fail(LCI_ERR_BOOTSTRAP, "create runtime: what rank %u published of itself makes no sense", rank));
+  }
+  *out = profile;
+  return LCI_DONE;
+}
+
+int check_agreement(const Profile& own, const Profile& other) {
+  if (LCI_MUTATED("attributes_may_differ")) return LCI_DONE;
+  for (const auto& [attribute, value] : kAgreed) {
+    if (own.*value == other.*value) continue;
+    return blame(other.rank, fail(LCI_ERR_BOOTSTRAP,
+                                  "create runtime: rank %u has other attributes: %s is %u, here %u; all ranks need the "
+                                  "same devices, ring_bytes, control_ring_bytes, packet_size, announcements and "
+                                  "alloc_default_packet_pool",
+                                  other.rank, attribute, other.*value, own.*value));
+  }
+  if (*own.boot != '\0' && *other.boot != '\0' && std::strcmp(own.boot, other.boot) != 0) {
+    return blame(other.rank,
+                 fail(LCI_ERR_BOOTSTRAP,
+                      "create runtime: rank %u runs on another host than rank %u (boot id %s, here %s); ranks meet "
+                      "in shared memory: start all on one host",
+                      other.rank, own.rank, other.boot, own.boot));
+  }
+  return LCI_DONE;
+}
+
+int exchange_profiles(Bootstrap& bootstrap, const Profile& own, uint64_t deadline_ns, std::vector<Profile>* out) {
+  int code = bootstrap.publish(kKey, &own, sizeof own);
+  if (code != LCI_DONE) return code;
+  code = bootstrap.barrier(deadline_ns);
+  if (code != LCI_DONE) return code;
+  out->resize(bootstrap.size());
+  std::vector<uint8_t> bytes;
+  for (uint32_t rank = 0; rank < bootstrap.size(); ++rank) {
+    code = bootstrap.get(rank, kKey, &bytes);
+    if (code == LCI_DONE) code = decode_profile(bytes, rank, bootstrap.size(), &(*out)[rank]);
+    if (code == LCI_DONE) code = check_agreement(own, (*out)[rank]);
+    if (code != LCI_DONE) return code;
+  }
+  return LCI_DONE;
+}
+
+}  // namespace lci
