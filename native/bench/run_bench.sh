@@ -109,9 +109,16 @@ native_ours() {
 
 native_ring() {
   case $1 in
-    am_rate | bandwidth_*) "$native/raw_ring_bench" "$1" ;;
+    am_rate | bandwidth_1k) "$native/raw_ring_bench" "$1" ;;
     *) return $NOT_OFFERED ;;
   esac
+}
+
+# Long messages need not go through a ring: their limit is one copy.
+is_long() { [[ $1 =~ ^(bandwidth|put|get)_(16k|64k|1m)$ ]]; }
+native_copy() {
+  is_long "$1" || return $NOT_OFFERED
+  "$native/copy_limit" "$1"
 }
 
 # line_as METRIC DIVISOR: no message can be faster than half a round trip of a cache line, no barrier than a whole one.
@@ -129,10 +136,12 @@ native_line() {
 # ucx_run VALUE UNIT METRIC COUNT ARGS...: two processes of UCX's own benchmark on two processors, COUNT operations.
 # VALUE is an awk expression over the columns of its output: $6 overall bandwidth in MiB/s, $8 overall messages a second.
 ucx_run() {
-  local value=$1 unit=$2 metric=$3 count=$4 port=$((20000 + RANDOM % 10000)) server
+  local ucx_transports=${ucx_transports-posix,self} value=$1 unit=$2 metric=$3 count=$4 port=$((20000 + RANDOM % 10000)) server
   shift 4
   set -- "$@" -n "$(awk -v n="$count" -v d="${LCI_BENCH_DOSE:-1}" 'BEGIN { n = int(n * d); print n < 10 ? 10 : n }')"
-  export UCX_TLS=posix,self UCX_LOG_LEVEL=fatal
+  # Empty: whatever UCX chooses, which is single copy by the kernel for what is long.
+  [[ -z $ucx_transports ]] || export UCX_TLS=$ucx_transports
+  export UCX_LOG_LEVEL=fatal
   ucx_perftest -c 0 -p "$port" "$@" > "$state/ucx-server.log" 2>&1 &
   server=$!
   # The server listens a moment after it starts, and says so nowhere.
@@ -174,6 +183,12 @@ native_ucx() {
   esac
 }
 
+# UCX as it comes: with single copy, which matters for what is long. In a process of its own, for transports are exported.
+native_ucx_default() {
+  is_long "$1" || return $NOT_OFFERED
+  (ucx_transports='' native_ucx "$1")
+}
+
 # Both MPI libraries do everything but active messages.
 native_mpich() {
   [[ $1 != am_* && $1 != put_messages_* ]] || return $NOT_OFFERED
@@ -195,9 +210,9 @@ build_mpi() {
 }
 
 group_native() {
-  local peers=("raw ring=native_ring" "cache line=native_line")
+  local peers=("raw ring=native_ring" "cache line=native_line" "best copy=native_copy")
   if command -v ucx_perftest > /dev/null; then
-    peers+=(UCX=native_ucx)
+    peers+=(UCX=native_ucx "UCX default=native_ucx_default")
   else
     echo "lci bench: no UCX here (Debian: ucx-utils)" >&2
   fi

@@ -30,11 +30,15 @@ against() { grep -q "\"metric\":\"$2\".*\"peer_name\":\"$1\"" "$dir/lines" || fa
 # peers_of METRIC: the limits of the machine and the libraries installed here that it is compared with, a line each.
 peers_of() {
   case $1 in
-    am_rate | bandwidth_*) echo "raw ring" ;;
+    am_rate | bandwidth_1k) echo "raw ring" ;;
+    bandwidth_* | put_64k | put_1m | get_64k | get_1m) echo "best copy" ;;
     am_latency | put_latency | barrier) echo "cache line" ;;
     put_messages_*) return ;;  # nobody else puts by messages
   esac
-  [[ $1 == barrier || $1 == *_2x2 ]] || ! command -v ucx_perftest > /dev/null || echo UCX
+  if [[ $1 != barrier && $1 != *_2x2 ]] && command -v ucx_perftest > /dev/null; then
+    echo UCX
+    [[ ! $1 =~ _(16k|64k|1m)$ ]] || echo "UCX default"
+  fi
   [[ $1 != am_* ]] || return 0
   ! command -v mpicc.mpich > /dev/null || echo MPICH
   ! command -v mpicc.openmpi > /dev/null || echo "Open MPI"
