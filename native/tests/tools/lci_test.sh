@@ -159,6 +159,63 @@ test_failed_build_is_tried_again() {
   equal "$(times_built)" 2
 }
 
+# A tree that was copied or moved has build folders of CMake that were made elsewhere, which CMake refuses.
+test_a_moved_tree_is_built_anew() {
+  make_tree
+  mv "$dir/bin/mvn" "$dir/bin/good"
+  cat > "$dir/bin/mvn" << END
+#!/bin/sh
+cache=lci-native-bridge/target/native/CMakeCache.txt
+if [ -f \$cache ] && ! grep -q "^CMAKE_HOME_DIRECTORY:INTERNAL=\$PWD/native\$" \$cache; then
+  echo "[ERROR] CMake Error: The source \$PWD/native/CMakeLists.txt does not match the source used to generate cache"
+  exit 1
+fi
+'$dir/bin/good' "\$@"
+echo "CMAKE_CACHEFILE_DIR:INTERNAL=\$PWD/lci-native-bridge/target/native" > \$cache
+echo "CMAKE_HOME_DIRECTORY:INTERNAL=\$PWD/native" >> \$cache
+touch lci-native-bridge/target/native/kept
+END
+  chmod +x "$dir/bin/mvn"
+  in_tree build
+  equal "$code" 0 "$err"
+  rm "$tree/lci-native-bridge/target/native/kept"
+  touch "$tree/lci-native-bridge/target/native/object"
+  in_tree build
+  equal "$code" 0 "$err"
+  [[ -f $tree/lci-native-bridge/target/native/object ]] || fail "a build in the same place began anew"
+  cp -r "$tree" "$dir/copied"
+  mv "$tree" "$dir/moved"
+  for tree in "$dir/copied" "$dir/moved"; do
+    in_tree run true
+    equal "$code" 0 "$err"
+    [[ ! -f $tree/lci-native-bridge/target/native/object ]] || fail "objects of another place are still in $tree"
+  done
+}
+
+# Another installation of packages, as of a machine that has just started, is waited for.
+test_a_held_lock_of_apt_is_waited_for() {
+  [[ $(id -u) == 0 ]] || skip "only root installs packages"
+  make_tree
+  mkdir "$dir/path"
+  ln -s /usr/bin/* /bin/sh "$dir/path" 2> /dev/null
+  rm -f "$dir/path/mvn" "$dir/path/apt-get"
+  cat > "$dir/path/apt-get" << END
+#!/bin/sh
+echo "\$*" >> '$dir/asked'
+if [ "\$(wc -l < '$dir/asked')" -lt 3 ]; then
+  echo "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1 (apt-get)" >&2
+  exit 100
+fi
+cp '$dir/bin/mvn' '$dir/path/mvn'
+END
+  chmod +x "$dir/path/apt-get"
+  run env PATH="$dir/path" JAVA_HOME="$dir/jdk17" LCI_NEWER_JDK="$dir/jdk25" "$tree/lci" build
+  equal "$code" 0 "$err"
+  contains "$err" "lci: waiting for another installation of packages to end"
+  equal "$(grep -c 'install -y --no-install-recommends maven' "$dir/asked")" 3
+  equal "$(times_built)" 1
+}
+
 # ---- who may build ------------------------------------------------------------------------------------------------------
 
 # as_another ARGS...: the tool of that tree, whose .lci is root's and closed to who runs this: a user that is not root.
@@ -338,6 +395,18 @@ test_progress_is_seen() {
   equal "$code" 0 "$err"
   equal "$(grep -c '^    500 kills are done$' "$dir/err")" 2
   contains "$out" "2 passed, 0 failed"
+}
+
+# A deadline that passes while the compiler works says nothing of the tests.
+test_a_suite_that_still_compiles_says_so() {
+  make_tree
+  sed -i 's/^api  *1800/api 2/' "$tree/lci"
+  git -C "$tree" init -q
+  soak_script native/tests/tools/api_diff_test.sh 'echo "[ 45%] Building CXX object CMakeFiles/lci_objects.dir/a.cpp.o"' \
+    'exec sleep 60'
+  in_tree test soak api
+  equal "$code" 1
+  contains "$out" "FAILED (not done in 2 s, still compiling: 45%; the next run goes on from there)"
 }
 
 test_absent_peers_are_named_with_the_result() {
