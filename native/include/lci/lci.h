@@ -12,6 +12,11 @@
  *   ends the process.
  * - Nothing progresses inside a post. Progress is explicit: lci_progress() or lci_lane_enter().
  * - All sizes are in bytes, all times in nanoseconds of CLOCK_MONOTONIC unless the name says otherwise.
+ * - A handle (device, completion object, region, lane, graph, engine, pool) belongs to the runtime that it was made
+ * with, and ends with it at the latest. With another runtime it is refused: LCI_ERR_ARGUMENT.
+ * - Ranks that only call lci_progress() in a loop, on fewer processors than there are ranks, take turns of a time slice
+ *   of the system each, so that a round trip takes milliseconds: wait with the blocking forms, park the lane, or give
+ *   the processor away when nothing moves.
  *
  * Numbers in brackets such as [X2] name rows of the project's specification.
  */
@@ -85,7 +90,8 @@ typedef enum lci_code {
   LCI_ERR_PROTOCOL = 54,       /**< A peer sent bytes that make no sense; it is treated as failed. */
   LCI_ERR_OVERRUN = 55,        /**< More signals than the synchronizer or queue has room for. [SS-41, SS-45] */
   LCI_ERR_ATTRIBUTE = 56,      /**< Unknown attribute name, or a value out of range. [2B-53] */
-  LCI_ERR_MEMORY_CLOSED = 57   /**< The remote region was freed or deregistered, or its id was closed here. */
+  LCI_ERR_MEMORY_CLOSED = 57,  /**< The remote region was freed or deregistered, or its id was closed here. */
+  LCI_ERR_NOT_PENDING = 58     /**< Nothing to cancel: no such receive waits at this device and engine. */
 } lci_code;
 
 /** Name of a code, for example "retry_nocredit"; "unknown" for anything else. Never null. [D13] */
@@ -154,7 +160,11 @@ LCI_API int lci_runtime_create(const lci_attrs* attrs, lci_inproc* job, uint32_t
  * and custom objects (LCI_ERR_SIGNAL_CONTEXT), whose device it would wait for. [2B-10, L5, SS-47]
  */
 LCI_API int lci_runtime_close(lci_runtime* runtime, uint32_t timeout_ms);
+/** No rank: there is no such runtime. */
+#define LCI_NO_RANK 0xFFFFFFFFu
+/** Rank in the job; null: that of the global runtime, or ::LCI_NO_RANK if there is none. */
 LCI_API uint32_t lci_runtime_rank(const lci_runtime* runtime);
+/** Ranks in the job; null: as lci_runtime_rank(), but 0 if there is none. */
 LCI_API uint32_t lci_runtime_size(const lci_runtime* runtime);
 /**
  * Effective value of an attribute as text (after clamping), or one of what follows from them: max_eager, max_inline,
@@ -169,11 +179,22 @@ LCI_API int lci_runtime_peer(const lci_runtime* runtime, uint32_t rank, int32_t*
 
 /**
  * Copies the counters, all at once and without holding up whoever counts; they are always on. Entry i is named by
- * lci_counter_name(i).
- * @return how many there are; at most @p count are written. [M1, 2B-49]
+ * lci_counter_name(i) and explained by lci_counter_help(i).
+ *
+ * When nothing is under way, these hold at each rank (with X for am, send, recv, barrier, put and get):
+ * - sum of operations_X_posted = signals + signals_dropped + receives_pending: what was posted is signalled once;
+ * - packets_get = packets_put + packets_held, and packets_out = 0: no packet is lost;
+ * - packets_capacity = packets_free + packets_held;
+ * - backlog_push = backlog_pop + backlog_depth, and backlog_depth = 0;
+ * - statuses_pushed - statuses_popped = statuses that lie in queues;
+ * - sends_pending = 0, late_wakes = 0, protocol_errors = 0.
+ * @return how many there are; at most @p count are written. [M1, M4, 2B-49]
  */
 LCI_API uint32_t lci_runtime_snapshot(const lci_runtime* runtime, uint64_t* out, uint32_t count);
+/** Name of counter @p index, or null past the end. */
 LCI_API const char* lci_counter_name(uint32_t index);
+/** One sentence on counter @p index, or null past the end. Those that say "now" are gauges; the others only grow. */
+LCI_API const char* lci_counter_help(uint32_t index);
 /** In place of a device: none of them. */
 #define LCI_NO_DEVICE 0xFFFFFFFFu
 /**
@@ -231,10 +252,9 @@ LCI_API int lci_runtime_peer_arena(lci_runtime* runtime, uint32_t rank, uint64_t
 /* ------------------------------------------------------------------------------------------------------------------ */
 /** @name Global runtime
  * One runtime for a whole process, for programs that want no handle in every call: null in place of a runtime means it,
- * null in place of a device its device 0 (all functions but those of lanes, lci_runtime_close(), lci_runtime_rank() and
- * lci_runtime_size()). A thin layer: there is no other state of the process. Inits are counted, and the last
- * lci_global_fini() closes the runtime. Any thread; nothing else may use the runtime while it is closed. [A1, A4,
- * 2B-17]
+ * null in place of a device its device 0 (all functions but those of lanes and lci_runtime_close()). A thin layer:
+ * there is no other state of the process. Inits are counted, and the last lci_global_fini() closes the runtime. Any
+ * thread; nothing else may use the runtime while it is closed. [A1, A4, 2B-17]
  * @{ */
 
 /**
@@ -302,7 +322,8 @@ typedef struct lci_status {
   uint32_t rank;         /**< Peer or source. */
   uint64_t tag;          /**< As posted, or as received. */
   void* buffer;          /**< Arrivals: owned by the receiver, see lci_arrival_free(). Local: as posted. */
-  uint64_t size;         /**< Bytes moved. */
+  uint64_t size;         /**< Bytes moved. With LCI_ERR_TRUNCATED: bytes of the whole message; stored are as many as the
+                            receive has room for, all of its buffer. */
   uint64_t user_context; /**< As posted; 0 for arrivals. [C14] */
   uint32_t port;         /**< Arrivals: the port; else 0. */
   uint32_t packet;       /**< Arrivals delivered in their packet: its number, see lci_comp_zero_copy(); else 0. */
@@ -614,7 +635,7 @@ typedef enum lci_op_kind {
   LCI_OP_SEND = 2,    /**< Matched send to (rank, engine). */
   LCI_OP_RECV = 3,    /**< Matched receive from (rank or LCI_ANY_SOURCE, engine). */
   LCI_OP_BARRIER = 4, /**< Dissemination barrier over all ranks, numbered by posting order; see lci_post_barrier(). */
-  LCI_OP_CANCEL = 5,  /**< Cancels the unmatched receive whose user_context is `tag`. */
+  LCI_OP_CANCEL = 5,  /**< Cancels the unmatched receive whose user_context is `tag`; see lci_post_cancel(). */
   LCI_OP_PUT = 6,     /**< Writes into a region of `rank`; with `port`, a signal follows the data. */
   LCI_OP_GET = 7,     /**< Reads a region of `rank` into `address`; with `port`, a signal follows its arrival here. */
   /** Lanes: host node `rank` of the graph and run in `user_context` (as recorded) is done; `tag` is its value, the tag
@@ -747,6 +768,14 @@ typedef struct lci_descriptor {
   } u;
 } lci_descriptor;
 
+/** A descriptor of no operation, to be filled in. */
+#define LCI_DESCRIPTOR_INIT         \
+  {                                 \
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { \
+      { 0 }                         \
+    }                               \
+  }
+
 /** In place of a completion object: LCI_FLAG_WAIT and LCI_FLAG_NO_RETRY, fully blocking. Only for posts. [C10] */
 #define LCI_COMP_NULL ((lci_comp*)(uintptr_t)1)
 /** In place of a completion object: LCI_FLAG_WAIT, with retry. Only for posts. [C10] */
@@ -755,8 +784,10 @@ typedef struct lci_descriptor {
 /**
  * Posts one operation through a device that no lane owns.
  * @param op LCI_FLAG_INLINE entries must be contiguous with their payload.
- * @param comp signalled when the answer is posted; may be null only for operations that cannot be posted (inline and
- *        packet AM and send without LCI_FLAG_SIGNAL), or with LCI_FLAG_COMP.
+ * @param comp signalled when the answer is posted; may be null only for operations that cannot be posted (active
+ *        messages and sends of at most lci_runtime_max_eager() bytes without LCI_FLAG_SIGNAL and LCI_FLAG_NETWORK), or
+ *        with LCI_FLAG_COMP. Else LCI_ERR_ARGUMENT, also where this one could be done at once; so is a number with
+ *        LCI_FLAG_COMP that names no object.
  * @param out filled on done; else its code is the answer, if it is not done. May be null. [D7]
  */
 LCI_API int lci_post(lci_device* device, lci_descriptor* op, lci_comp* comp, lci_status* out);
@@ -794,7 +825,12 @@ LCI_API int lci_post_recv(lci_device* device, uint32_t rank, uint64_t tag, void*
                           uint64_t user_context, lci_status* out);
 /** Barrier over all ranks; thin form. Posted, or LCI_RETRY_PENDING while 65,536 of this rank's are under way. */
 LCI_API int lci_post_barrier(lci_device* device, lci_comp* comp, uint64_t user_context);
-/** Cancels the unmatched receive with this user_context; thin form. [2B-10] */
+/**
+ * Cancels the unmatched receive with this user_context that was posted on this device, on engine 0; thin form.
+ * LCI_DONE: its signal, LCI_ERR_CANCELLED, has been given. LCI_ERR_NOT_PENDING: no such receive waits here: it was
+ * matched and its own signal tells, it has ended, or it was posted on another device, where it is to be cancelled.
+ * LCI_RETRY_LOCK: another thread is at the device. [2B-10]
+ */
 LCI_API int lci_post_cancel(lci_device* device, uint64_t user_context);
 
 /**
@@ -990,9 +1026,9 @@ enum {
 /** Control block, at offset LCI_LAYOUT_LANE_CONTROL of the lane. */
 typedef struct lci_lane_control {
   /* written by the loop */
-  uint32_t flags;          /**< LCI_ENTER_* of the next enter. */
-  uint32_t submit_count;   /**< Entries in the submission array. */
-  uint32_t cq_head;        /**< Free-running count of records consumed. */
+  uint32_t flags;        /**< LCI_ENTER_* of the next enter. */
+  uint32_t submit_count; /**< Entries in the submission array; more than it has: LCI_ERR_ARGUMENT, nothing is posted. */
+  uint32_t cq_head;      /**< Free-running count of records consumed. */
   uint32_t arrival_budget; /**< Messages handled per enter, all devices together; 0: default 64. [V8] */
   uint32_t byte_budget;    /**< Payload bytes after which an enter handles no more messages; 0: default 64 KiB. */
   uint32_t reserved0;
@@ -1091,12 +1127,14 @@ LCI_API int lci_lane_memory(const lci_lane* lane, uint64_t* out_base, uint64_t* 
  * sending rank (its own also for what another thread left here), not 0 when something may have arrived. [V9]
  */
 LCI_API int lci_lane_doorbell(const lci_lane* lane, uint64_t* out_base, uint64_t* out_length);
+/* Both: 0 for null, or for a device that the lane does not have. */
 LCI_API uint64_t lci_lane_park_offset(const lci_lane* lane);
 LCI_API uint64_t lci_lane_summary_offset(const lci_lane* lane, uint32_t device_index);
 /**
  * Serves the lane once, in this order, each step within its budget: free consumed records, publish what is submitted,
  * control traffic, backlog, arrivals, completions.
- * @return LCI_DONE if anything moved, LCI_RETRY if nothing did, LCI_ERR_BUSY when another thread is inside.
+ * @return LCI_DONE if anything moved, LCI_RETRY if nothing did, LCI_ERR_BUSY when another thread is inside,
+ *         LCI_ERR_ARGUMENT when `submit_count` is beyond the array.
  */
 LCI_API int lci_lane_enter(lci_lane* lane);
 /**

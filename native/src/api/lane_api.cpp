@@ -41,11 +41,12 @@ int lci_lane_doorbell(const lci_lane* lane, uint64_t* out_base, uint64_t* out_le
 }
 
 uint64_t lci_lane_park_offset(const lci_lane* lane) {
+  if (!lane) return 0;
   return lane->lane->runtime().arena().park_offset(lane->lane->park_slot());
 }
 
 uint64_t lci_lane_summary_offset(const lci_lane* lane, uint32_t device_index) {
-  if (device_index >= lane->lane->device_count()) return 0;
+  if (!lane || device_index >= lane->lane->device_count()) return 0;
   return lane->lane->runtime().arena().summary_offset(lane->lane->device(device_index).index());
 }
 

@@ -20,6 +20,42 @@ int post_locked(Device& device, lci_descriptor& op, const OpTarget& target, lci_
   return code;
 }
 
+/// Whether the operation can be answered with posted, whatever the answer is this time. Lists are measured later, and
+/// looked at then.
+bool needs_target(const lci_descriptor& op, const Runtime& runtime) {
+  switch (op.op) {
+    case LCI_OP_RECV:
+    case LCI_OP_BARRIER:
+    case LCI_OP_PUT:
+    case LCI_OP_GET:
+      return true;
+    case LCI_OP_AM:
+    case LCI_OP_SEND:
+      return (op.flags & (LCI_FLAG_SIGNAL | LCI_FLAG_NETWORK)) != 0 || op.size > runtime.max_eager();
+    default:
+      return (op.flags & LCI_FLAG_SIGNAL) != 0;
+  }
+}
+
+/// What is signalled if the operation is posted.
+int find_target(const lci_descriptor& op, lci_comp* comp, Runtime& runtime, Completion** out) {
+  *out = comp ? from_handle(comp) : nullptr;
+  if (op.flags & LCI_FLAG_COMP) {
+    const auto id = static_cast<uint32_t>(op.user_context);
+    *out = runtime.completion(id);
+    if (!*out) {
+      return fail(LCI_ERR_ARGUMENT, "post: LCI_FLAG_COMP names completion object %u, which rank %u does not have", id,
+                  runtime.rank());
+    }
+  }
+  if (*out) return check_own(**out, runtime, "post");
+  if (!needs_target(op, runtime)) return LCI_DONE;
+  return fail(LCI_ERR_ARGUMENT,
+              "post: operation %u of %u bytes to rank %u may be posted, and needs a completion object even if it could "
+              "be done at once",
+              op.op, op.size, op.rank);
+}
+
 int post_any(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status* out) {
   LCI_DEVICE(handle, "post");
   LCI_NOT_NULL(op, "post");
@@ -27,17 +63,9 @@ int post_any(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status*
   return guarded("post", [&]() -> int {
     if (LCI_MUTATED("handlers_may_not_post") && in_signal_context()) return LCI_ERR_SIGNAL_CONTEXT;
     if (is_blocking(*op, comp)) return post_blocking(handle, op, comp, out);
-    OpTarget target{comp ? from_handle(comp) : nullptr, nullptr, op->user_context};
+    OpTarget target{nullptr, nullptr, op->user_context};
     target.outstanding = &device.outstanding;
-    if (op->flags & LCI_FLAG_COMP)
-      target.completion = device.runtime().completion(static_cast<uint32_t>(op->user_context));
-    const bool needs_target = op->op == LCI_OP_RECV || op->op == LCI_OP_BARRIER || (op->flags & LCI_FLAG_SIGNAL) ||
-                              (op->op <= LCI_OP_SEND && (op->flags & LCI_FLAG_NETWORK));
-    if (needs_target && !target.completion)
-      return fail(LCI_ERR_ARGUMENT, "post: the operation needs a completion object");
-    if (target.completion) {
-      if (const int code = check_own(*target.completion, device.runtime(), "post"); code != LCI_DONE) return code;
-    }
+    if (const int code = find_target(*op, comp, device.runtime(), &target.completion); code != LCI_DONE) return code;
     if (Progressing::is(device)) return post_locked(device, *op, target, out);
     TryLockGuard guard(device.lock);
     if (!guard) {

@@ -74,10 +74,12 @@ int lci_runtime_close(lci_runtime* runtime, uint32_t timeout_ms) {
 }
 
 uint32_t lci_runtime_rank(const lci_runtime* runtime) {
-  return runtime->runtime->rank();
+  if (!runtime) runtime = global_runtime();
+  return runtime ? runtime->runtime->rank() : LCI_NO_RANK;
 }
 uint32_t lci_runtime_size(const lci_runtime* runtime) {
-  return runtime->runtime->size();
+  if (!runtime) runtime = global_runtime();
+  return runtime ? runtime->runtime->size() : 0;
 }
 uint32_t lci_runtime_max_eager(const lci_runtime* runtime) {
   if (!runtime) runtime = global_runtime();
@@ -107,6 +109,9 @@ uint32_t lci_runtime_snapshot_part(const lci_runtime* runtime, uint32_t device, 
 }
 const char* lci_counter_name(uint32_t index) {
   return counter_name(index);
+}
+const char* lci_counter_help(uint32_t index) {
+  return counter_help(index);
 }
 
 int lci_runtime_arena(const lci_runtime* runtime, uint64_t* out_base, uint64_t* out_length) {

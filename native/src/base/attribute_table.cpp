@@ -7,6 +7,8 @@
 #include <iterator>
 #include <optional>
 
+#include "base/chaos_plan.hpp"
+
 namespace lci {
 namespace {
 
@@ -92,7 +94,11 @@ const Row kRows[] = {
      "Rank for bootstrap file; -1: environment LCI_RANK."},
     {"job_size", &Attributes::job_size, "-1", number(-1, kRanks),
      "Number of ranks for bootstrap file; -1: environment LCI_SIZE."},
-    {"chaos", &Attributes::chaos, "", text(), "Deliberate disturbance of the transport, for tests; empty: none."},
+    {"chaos",
+     &Attributes::chaos,
+     "",
+     {Rule::Kind::kChaosPlan},
+     "Deliberate disturbance of the transport, for tests; empty: none."},
     {"membarrier", &Attributes::membarrier, "auto", choice("auto|off"),
      "Use the membarrier system call when parking; off: senders fence instead."},
     {"memory_limit_bytes", &Attributes::memory_limit_bytes, "0", number(0, int64_t{1} << 60),
@@ -165,6 +171,8 @@ std::optional<int64_t> parse(const Rule& rule, std::string_view value) {
       return 0;
     case Rule::Kind::kBootstrapList:
       return is_bootstrap_list(value) ? std::optional<int64_t>(0) : std::nullopt;
+    case Rule::Kind::kChaosPlan:
+      return ChaosPlan::parse(value) ? std::optional<int64_t>(0) : std::nullopt;
     default:
       break;
   }
@@ -205,6 +213,8 @@ std::string expectation(const Row& row) {
       return "one of " + std::string(rule.choices);
     case Rule::Kind::kText:
       return "text";
+    case Rule::Kind::kChaosPlan:
+      return ChaosPlan::kGrammar;
     case Rule::Kind::kBootstrapList:
       break;
   }

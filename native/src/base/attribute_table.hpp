@@ -19,7 +19,7 @@ using Field =
 
 /// What a value must look like. `choices` (separated by '|') lists the enumerators in order.
 struct Rule {
-  enum class Kind { kNumber, kPowerOfTwo, kMultiple, kChoice, kText, kBootstrapList } kind;
+  enum class Kind { kNumber, kPowerOfTwo, kMultiple, kChoice, kText, kBootstrapList, kChaosPlan } kind;
   int64_t min = 0;
   int64_t max = 0;
   int64_t unit = 1;

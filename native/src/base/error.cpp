@@ -112,6 +112,8 @@ const char* code_name(int code) {
       return "error_attribute";
     case LCI_ERR_MEMORY_CLOSED:
       return "error_memory_closed";
+    case LCI_ERR_NOT_PENDING:
+      return "error_not_pending";
     default:
       return "unknown";
   }

@@ -189,7 +189,8 @@ bool Device::retry_backlog() {
       const bool answered = unless_no_memory([&] { code = post(queued.op, nullptr, queued.target, &done); });
       if (!answered) unfinished_ = true;
       retrying_backlog_ = nullptr;
-      if (is_retry(code) && queued.op.op != LCI_OP_CANCEL) {  // a cancel that came too late is over
+      if (code == LCI_ERR_NOT_PENDING) code = LCI_DONE;  // a cancel that came too late is over
+      if (is_retry(code)) {
         const auto place = std::find_if_not(
             queue.begin(), queue.end(), [&](const Queued& next) { return is_reply(next.op) && !is_reply(queued.op); });
         queue.insert(place, std::move(queued));

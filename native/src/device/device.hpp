@@ -31,7 +31,6 @@
 namespace lci {
 
 class Runtime;
-class Chaos;
 class Engine;
 struct Matcher;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Send-receive: matching of sends that arrive with receives that are posted. [area C, 1.B matching]
+#include <cinttypes>
+
 #include "base/error.hpp"
 #include "base/mutation.hpp"
 #include "device/device.hpp"
@@ -319,7 +321,13 @@ int Device::cancel_receive(const lci_descriptor& op, const OpTarget& target) {
   PostedReceive* cancelled = pending_receives_.find({op.port, op.tag, graph_of(target)}, [&](PostedReceive& receive) {
     return matcher->entries->remove(receive.key, &receive, Side::kReceive);
   });
-  if (!cancelled) return LCI_RETRY;  // matched already, or never posted: its own completion tells
+  if (!cancelled) {
+    return fail(LCI_ERR_NOT_PENDING,
+                "cancel: no receive with user_context %" PRIu64
+                " waits at device %u, engine %u: it was matched (its own signal tells), has ended, or was posted on "
+                "another device",
+                op.tag, index_, op.port);
+  }
   counters.add(Metric::receives_pending, -1);
   complete(cancelled->target, LCI_ERR_CANCELLED, cancelled->rank, cancelled->tag, cancelled->buffer, 0);
   end_receive(std::unique_ptr<PostedReceive>(cancelled));

@@ -115,6 +115,11 @@ int Lane::enter() {
   }
   const Inside inside(*this);
   lci_lane_control& control = this->control();
+  constexpr uint32_t kMost = kLaneSubmissions + kSubmissionSlack;
+  if (control.submit_count > kMost) {
+    return fail(LCI_ERR_ARGUMENT, "enter: submit_count is %u, the submission array has %u entries; nothing was posted",
+                std::exchange(control.submit_count, 0), kMost);
+  }
   bool moved = pass();
   if (!moved && control.spin_ns != 0 && (control.flags & LCI_ENTER_PROGRESS)) {
     const uint64_t end = now_ns() + control.spin_ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the loop has submitted: each descriptor is attempted once and gets its own outcome. [V1]
-#include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/mutation.hpp"
@@ -13,8 +13,7 @@ namespace lci {
 
 uint32_t Lane::publish() {
   lci_lane_control& control = this->control();
-  const uint32_t count = std::min(control.submit_count, kLaneSubmissions + kSubmissionSlack);
-  control.submit_count = 0;
+  const uint32_t count = std::exchange(control.submit_count, 0);
   if (count == 0) return 0;
   for (Device* device : devices_) device->begin_batch();
   lci_descriptor* entries = submissions();

@@ -42,8 +42,7 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   int code = resolve_attributes(explicit_values, &attributes_);
   if (code != LCI_DONE) return code;
   if (!CompletionQueue::offers(attributes_.cq_type)) attributes_.cq_type = QueueType::kArray;
-  code = Chaos::parse(attributes_.chaos, &chaos_);
-  if (code != LCI_DONE) return code;
+  if (!attributes_.chaos.empty()) chaos_ = ChaosPlan::parse(attributes_.chaos);
   code = open_bootstrap(attributes_, job, inproc_rank, &bootstrap_);
   if (code != LCI_DONE) return code;
   const uint64_t deadline = now_ns() + uint64_t{attributes_.bootstrap_timeout_ms} * 1'000'000u;

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,7 +76,8 @@ class Runtime {
   uint32_t max_eager() const { return pool_->packet_size() - kPacketPayloadOffset; }
   Device& device(uint32_t index) { return *devices_[index]; }
   uint32_t devices() const { return static_cast<uint32_t>(devices_.size()); }
-  const Chaos* chaos() const { return chaos_.get(); }
+  /// Null: none.
+  const ChaosPlan* chaos() const { return chaos_ ? &*chaos_ : nullptr; }
   Log& log() { return *log_; }
   /// For those who read it when this runtime has gone.
   std::shared_ptr<Log> share_log() const { return log_; }
@@ -237,7 +239,7 @@ class Runtime {
   };
   std::unique_ptr<PacketState[], FreeDeleter> packet_states_;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::unique_ptr<Chaos> chaos_;
+  std::optional<ChaosPlan> chaos_;
   std::mutex ports_mutex_;
   std::unique_ptr<std::atomic<Port*>[]> ports_;
   std::vector<std::unique_ptr<Port>> port_storage_;

@@ -21,7 +21,8 @@ class Owner {
   Owner()
       : job_(2, {{"packets", "16"}, {"ring_bytes", "16K"}, {"control_ring_bytes", "4K"}}),
         allocated_(job_.runtime(1), kBytes),
-        registered_(job_.runtime(1), private_, sizeof private_) {}
+        registered_(job_.runtime(1), private_, sizeof private_),
+        ended_(make_queue(job_.runtime(0), 16)) {}
   lci::MemoryHandle handle(bool registered) {
     const HandleBytes bytes = handle_of(registered ? registered_.memory : allocated_.memory);
     lci::MemoryHandle handle;
@@ -30,6 +31,7 @@ class Owner {
   }
   lci_runtime* opener() { return job_.runtime(0); }
   lci_device* device() { return job_.device(0); }
+  lci_comp* ended() { return ended_; }
   lci::Arena& arena() { return job_.runtime(1)->runtime->arena(); }
 
  private:
@@ -37,6 +39,7 @@ class Owner {
   Job job_;
   const Allocated allocated_;
   Registered registered_;
+  lci_comp* const ended_;
 };
 
 /// The bytes of a handle: any at all, or a right one with other numbers.
@@ -93,11 +96,11 @@ bool says_something(int code) {
 void touch_ends(Owner& owner, uint64_t id, uint64_t size) {
   uint8_t byte = 7;
   for (const uint64_t at : {uint64_t{0}, size - 1}) {
-    const int got = lci_post_get(owner.device(), 1, &byte, 1, id, at, nullptr, 0);
-    const int put = lci_post_put(owner.device(), 1, &byte, 1, id, at, nullptr, 0);
+    const int got = lci_post_get(owner.device(), 1, &byte, 1, id, at, owner.ended(), 0);
+    const int put = lci_post_put(owner.device(), 1, &byte, 1, id, at, owner.ended(), 0);
     FUZZ_EXPECT((got == LCI_DONE && put == LCI_DONE) || (says_something(got) && says_something(put)));
   }
-  const int beyond = lci_post_get(owner.device(), 1, &byte, 1, id, size, nullptr, 0);
+  const int beyond = lci_post_get(owner.device(), 1, &byte, 1, id, size, owner.ended(), 0);
   FUZZ_EXPECT(says_something(beyond));
 }
 

@@ -55,6 +55,7 @@ const Code kCodes[] = {
     {55, "error_overrun", 'e'},
     {56, "error_attribute", 'e'},
     {57, "error_memory_closed", 'e'},
+    {58, "error_not_pending", 'e'},
 };
 
 // Proves: D13

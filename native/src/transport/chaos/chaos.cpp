@@ -5,11 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
 
-#include "base/attributes.hpp"
 #include "base/error.hpp"
 #include "base/mutation.hpp"
 #include "device/device.hpp"
@@ -17,11 +14,6 @@
 
 namespace lci {
 namespace {
-
-bool parse_probability(const char* text, double* out) {
-  char rest;
-  return std::sscanf(text, "%lf%c", out, &rest) == 1 && *out >= 0 && *out <= 1;
-}
 
 uint64_t mix(uint64_t value) {  // finaliser of SplitMix64
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -35,41 +27,6 @@ uint64_t stream_seed(uint64_t seed, uint32_t rank, uint32_t device, uint32_t pee
 
 }  // namespace
 
-int Chaos::parse(const std::string& text, std::unique_ptr<Chaos>* out) {
-  out->reset();
-  if (text.empty()) return LCI_DONE;
-  auto plan = std::make_unique<Chaos>();
-  NameList list(text);
-  while (const auto entry = list.next()) {
-    const std::string item(*entry);
-    const size_t equals = item.find('=');
-    const std::string name = item.substr(0, equals);
-    const char* value = equals == std::string::npos ? "" : item.c_str() + equals + 1;
-    char rest;
-    bool good = false;
-    if (name == "seed") good = std::sscanf(value, "%" SCNu64 "%c", &plan->seed, &rest) == 1;
-    if (name == "delay") good = parse_probability(value, &plan->delay);
-    if (name == "refuse") good = parse_probability(value, &plan->refuse);
-    if (name == "short") good = parse_probability(value, &plan->shorten);
-    if (name == "ticks") good = std::sscanf(value, "%u%c", &plan->ticks, &rest) == 1 && plan->ticks != 0;
-    if (name == "stall") {
-      good = std::sscanf(value, "%" SCNd64 "@%" SCNu64 "x%" SCNu64 "%c", &plan->stall_rank, &plan->stall_at,
-                         &plan->stall_ticks, &rest) == 3;
-    }
-    if (name == "kill")
-      good = std::sscanf(value, "%" SCNd64 "@%" SCNu64 "%c", &plan->kill_rank, &plan->kill_at, &rest) == 2;
-    if (!good) {
-      return fail(
-          LCI_ERR_ATTRIBUTE,
-          "attribute chaos: '%s' is not one of seed=N, delay=P, ticks=N, refuse=P, short=P, stall=RANK@MESSAGExTICKS, "
-          "kill=RANK@MESSAGE (P from 0 to 1)",
-          item.c_str());
-    }
-  }
-  *out = std::move(plan);
-  return LCI_DONE;
-}
-
 uint64_t ChannelChaos::Random::next() {
   return mix(state += 0x9E3779B97F4A7C15ull);
 }
@@ -78,7 +35,7 @@ bool ChannelChaos::Random::chance(double probability) {
   return probability > 0 && static_cast<double>(next() >> 11) * 0x1p-53 < probability;
 }
 
-ChannelChaos::ChannelChaos(const Chaos& plan, uint32_t rank, uint32_t device, uint32_t peer)
+ChannelChaos::ChannelChaos(const ChaosPlan& plan, uint32_t rank, uint32_t device, uint32_t peer)
     : plan_(plan),
       rank_(rank),
       peer_(peer),

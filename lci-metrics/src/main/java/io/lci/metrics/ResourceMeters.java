@@ -97,6 +97,13 @@ public enum ResourceMeters implements LciMeter {
           "bytes",
           "Bytes of allocated regions.",
           SnapshotView.total("memory_allocated"))),
+  /** Regions that have ended and are not free yet. */
+  MEMORY_RETIRED(
+      MeterDefinition.gauge(
+          "lci.memory.retired",
+          "regions",
+          "Regions that have ended, kept because another process may still be inside a copy.",
+          SnapshotView.total("memory_retired"))),
   /** Bytes of registered regions. */
   MEMORY_REGISTERED(
       MeterDefinition.gauge(

@@ -59,6 +59,7 @@ public enum RuntimeMeters implements LciMeter {
           "sends_pending",
           "memory_regions",
           "memory_allocated",
+          "memory_retired",
           "memory_registered",
           "loop_parked",
           "loop_in_slots",

@@ -213,6 +213,7 @@ class LciMetricsTest {
     fake.rest.put("statuses_popped", 24L);
     fake.rest.put("memory_regions", 2L);
     fake.rest.put("memory_allocated", 4096L);
+    fake.rest.put("memory_retired", 3L);
     fake.rest.put("memory_registered", 512L);
     metrics.bindTo(registry);
     assertThat(gauge("lci.matching.unexpected")).isEqualTo(7);
@@ -222,6 +223,7 @@ class LciMetricsTest {
     assertThat(gauge("lci.queues.depth")).isEqualTo(6);
     assertThat(gauge("lci.memory.regions")).isEqualTo(2);
     assertThat(gauge("lci.memory.allocated")).isEqualTo(4096);
+    assertThat(gauge("lci.memory.retired")).isEqualTo(3);
     assertThat(gauge("lci.memory.registered")).isEqualTo(512);
     fake.rest.put("unexpected_stored", 0L);
     fake.rest.put("statuses_popped", 31L); // read a moment after the other

@@ -96,6 +96,7 @@ class PublishedNamesTest {
           "lci.queues.depth",
           "lci.memory.regions",
           "lci.memory.allocated",
+          "lci.memory.retired",
           "lci.memory.registered",
           "lci.peers",
           "lci.runtime.info");

@@ -44,6 +44,7 @@ public final class Codes {
   public static final int ERR_OVERRUN = 55;
   public static final int ERR_ATTRIBUTE = 56;
   public static final int ERR_MEMORY_CLOSED = 57;
+  public static final int ERR_NOT_PENDING = 58;
 
   // lci_peer_state
   public static final int PEER_ALIVE = 0;

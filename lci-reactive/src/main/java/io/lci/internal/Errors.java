@@ -65,6 +65,7 @@ final class Errors {
       case Codes.ERR_CANCELLED -> "the operation was cancelled before it took effect";
       case Codes.ERR_CLOSED -> "the runtime is closed";
       case Codes.ERR_MEMORY_CLOSED -> "the region of memory was freed, or closed here";
+      case Codes.ERR_NOT_PENDING -> "the receive was matched, or has ended";
       case Codes.ERR_EXHAUSTED -> "the backlog is full; allow retry or slow down";
       case Codes.ERR_NO_MEMORY -> "no memory is left on this machine or in this container";
       default -> "";

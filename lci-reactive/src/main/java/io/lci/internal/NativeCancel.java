@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.error.LciException;
 import io.lci.nativebridge.Codes;
 
 /**
@@ -8,6 +9,8 @@ import io.lci.nativebridge.Codes;
  * completion.
  */
 final class NativeCancel extends Notice {
+  private static final String TOO_LATE = "error_not_pending";
+
   private final long context;
   private final Destination receive;
   private boolean again = true;
@@ -31,7 +34,19 @@ final class NativeCancel extends Notice {
 
   @Override
   public void dropped(Object item, int code) {
-    again = code != Codes.RETRY; // that one means: matched meanwhile
+    again = true;
+  }
+
+  @Override
+  public void failed(Object item, Destination destination, RuntimeException reason) {
+    if (!isTooLate(reason)) {
+      super.failed(item, destination, reason);
+    }
+  }
+
+  /** Matched meanwhile. */
+  private static boolean isTooLate(RuntimeException reason) {
+    return reason instanceof LciException error && error.code().equals(TOO_LATE);
   }
 
   @Override

@@ -21,11 +21,20 @@ class CancelledReceiveTest {
 
   @Test
   void isCancelledInTheCoreAndTheLoopGoesOn() {
+    cancelAnsweredWith(Codes.DONE);
+  }
+
+  @Test
+  void mayHaveBeenMatchedMeanwhile() {
+    cancelAnsweredWith(Codes.ERR_NOT_PENDING);
+  }
+
+  private void cancelAnsweredWith(int code) {
     Disposable[] receive = new Disposable[1];
     core.script =
         submitted -> {
           if (submitted.op() != Codes.OP_RECV) {
-            return Codes.DONE;
+            return code;
           }
           receive[0].dispose();
           return Codes.POSTED;
@@ -37,6 +46,7 @@ class CancelledReceiveTest {
     assertThat(core.submitted())
         .extracting(ScriptedCore.Submitted::op)
         .containsExactly((int) Codes.OP_RECV, (int) Codes.OP_CANCEL);
+    assertThat(runtime.snapshot().counter("loop_uncaught")).isZero();
     runtime.close();
   }
 }
