@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # lci_unit_tests, lci_conformance_tests, lci_stress_tests, lci_multiprocess_tests: one executable per folder of tests, one ctest entry per test.
-# Unit and conformance tests that include nothing of the core run over the shared library as well: lci_shared_tests.
+# Unit tests that include nothing of the core run over the shared library as well: lci_shared_tests.
 # Every tests/c/*_test.c is a program over the shared library, and one entry; so is every fuzz target on its corpus.
 find_package(GTest QUIET)
 if(NOT GTest_FOUND)
@@ -45,7 +45,7 @@ function(lci_add_tests kind timeout)
     return()
   endif()
   set(target lci_${kind}_tests)
-  if(kind MATCHES "^(unit|conformance)$")
+  if(kind STREQUAL "unit")
     lci_public_tests(public ${sources})
     list(REMOVE_ITEM sources ${public})
     add_library(${target}_public OBJECT ${public})
@@ -76,7 +76,7 @@ if(TARGET lci AND NOT LCI_SANITIZE)
   lci_compile_tests(lci_shared_tests shared)
   target_link_libraries(lci_shared_tests PRIVATE lci lci_compile GTest::gtest GTest::gtest_main)
   gtest_discover_tests(lci_shared_tests TEST_PREFIX shared. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 1200 LABELS shared)
+                       PROPERTIES TIMEOUT 120 LABELS unit)
 endif()
 
 file(GLOB c_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/c/*_test.c)
