@@ -20,9 +20,9 @@ int post_locked(Device& device, lci_descriptor& op, const OpTarget& target, lci_
   return code;
 }
 
-/// Whether the operation can be answered with posted, whatever the answer is this time. Lists are measured later, and
-/// looked at then.
-bool needs_target(const lci_descriptor& op, const Runtime& runtime) {
+/// Whether the operation can be answered with posted, whatever the answer is this time. So can long messages: the
+/// device looks at them, which measures lists.
+bool needs_target(const lci_descriptor& op) {
   switch (op.op) {
     case LCI_OP_RECV:
     case LCI_OP_BARRIER:
@@ -31,7 +31,7 @@ bool needs_target(const lci_descriptor& op, const Runtime& runtime) {
       return true;
     case LCI_OP_AM:
     case LCI_OP_SEND:
-      return (op.flags & (LCI_FLAG_SIGNAL | LCI_FLAG_NETWORK)) != 0 || op.size > runtime.max_eager();
+      return (op.flags & (LCI_FLAG_SIGNAL | LCI_FLAG_NETWORK)) != 0;
     default:
       return (op.flags & LCI_FLAG_SIGNAL) != 0;
   }
@@ -49,7 +49,7 @@ int find_target(const lci_descriptor& op, lci_comp* comp, Runtime& runtime, Comp
     }
   }
   if (*out) return check_own(**out, runtime, "post");
-  if (!needs_target(op, runtime)) return LCI_DONE;
+  if (!needs_target(op)) return LCI_DONE;
   return fail(LCI_ERR_ARGUMENT,
               "post: operation %u of %u bytes to rank %u may be posted, and needs a completion object even if it could "
               "be done at once",

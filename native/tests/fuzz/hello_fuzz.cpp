@@ -128,7 +128,8 @@ void run_profile(Input& input) {
   for (uint8_t changes = input.number<uint8_t>() % 4; changes > 0; --changes) {
     words[input.number<uint8_t>() % words.size()] = input.number<uint8_t>();
   }
-  words.resize(words.size() - input.number<uint8_t>() % 2 * (input.number<uint8_t>() % words.size()));
+  const size_t cut = input.number<uint8_t>() % 2 * (input.number<uint8_t>() % words.size());
+  words.erase(words.end() - static_cast<ptrdiff_t>(cut), words.end());
   lci::Profile read{};
   if (lci::decode_profile(words, 1, kRanks, &read) != LCI_DONE) return;
   FUZZ_EXPECT(words.size() == sizeof read && read.rank == 1 && read.size == kRanks && read.process > 0);

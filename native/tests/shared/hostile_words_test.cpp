@@ -61,9 +61,10 @@ TEST(HostileWords, RegionsEndAndRuntimesCloseOverAnyCopyingWord) {
   EXPECT_EQ(0, rank.wait()) << "it waited for a word that its peers can write";
 }
 
-/// Rank 1 seems to stand in a copy until it is killed.
+/// Rank 1 seems to stand in a copy until it is killed. It has talked to rank 0, else it could not copy.
 int stand_in_copy(const JobDirectory& job, const Signal& stands) {
   Rank self(job, 1, 2);
+  CHILD_EXPECT(self.barrier().code == LCI_DONE);
   copying_word(arena_of(self.runtime)).store(1);
   stands.give();
   for (;;) pause();
@@ -72,6 +73,7 @@ int stand_in_copy(const JobDirectory& job, const Signal& stands) {
 /// What rank 1 may still copy from is neither waited for nor given away, and comes back when rank 1 has ended.
 int ends_region_under_copy(const JobDirectory& job, const Signal& stands, const Signal& freed) {
   Rank self(job, 0, 2);
+  CHILD_EXPECT(self.barrier().code == LCI_DONE);
   CHILD_EXPECT(stands.take());
   lci_memory *region = nullptr, *other = nullptr;
   void *address = nullptr, *elsewhere = nullptr;
@@ -105,6 +107,7 @@ TEST(HostileWords, RegionThatAPeerNeverLeavesIsKeptAndCounted) {
 /// As before, but rank 0 closes meanwhile.
 int closes_under_copy(const JobDirectory& job, const Signal& stands) {
   Rank self(job, 0, 2);
+  CHILD_EXPECT(self.barrier().code == LCI_DONE);
   CHILD_EXPECT(stands.take());
   lci_memory* region = nullptr;
   void* address = nullptr;

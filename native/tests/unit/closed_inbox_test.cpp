@@ -94,7 +94,7 @@ TEST(ClosedInbox, ItStaysUntilItsLastRecordIsRead) {
 }
 
 /// Its rank leaves, and has not left yet: senders are told that, for to send again would be in vain.
-TEST(ClosedInbox, APortThatEndsWithItsRankSaysSo) {
+TEST(ClosedPort, SaysThatItsRankLeaves) {
   for (const bool leaving : {false, true}) {
     Job job(2);
     LaneDriver sender(job, 0), receiver(job, 1);

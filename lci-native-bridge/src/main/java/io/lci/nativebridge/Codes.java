@@ -165,6 +165,9 @@ public final class Codes {
 
   public static final int IN_ORDER_NUMBERS = 1048576;
 
+  /** In place of a rank: there is no such runtime. */
+  public static final long NO_RANK = 0xFFFF_FFFFL;
+
   /** In place of a device: none of them. */
   public static final long NO_DEVICE = 0xFFFF_FFFFL;
 
