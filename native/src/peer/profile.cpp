@@ -55,7 +55,7 @@ Profile profile_of_this_process() {
 int decode_profile(const std::vector<uint8_t>& bytes, uint32_t rank, uint32_t size, Profile* out) {
   constexpr size_t kVersioned = offsetof(Profile, rank);
   Profile profile{};
-  std::memcpy(&profile, bytes.data(), std::min(bytes.size(), sizeof profile));
+  if (!bytes.empty()) std::memcpy(&profile, bytes.data(), std::min(bytes.size(), sizeof profile));
   if (bytes.size() < kVersioned || profile.magic != kMagic) {
     return blame(rank,
                  fail(LCI_ERR_BOOTSTRAP, "create runtime: what rank %u published of itself makes no sense", rank));

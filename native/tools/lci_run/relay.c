@@ -33,7 +33,7 @@ bool output_has_room(const struct output* output) {
 }
 
 static void append(struct output* output, const char* data, size_t size) {
-  if (output->broken) {
+  if (output->broken || size == 0) {
     return;
   }
   if (output->end + size > output->capacity && output->begin > 0) {
