@@ -84,7 +84,7 @@ final class Rows {
         row("RemoteMemory.put", Kind.NONE, (w, n) -> w.remote().put(0, Payload.ofLong(1)))
             .failing(w -> w.closedRemote().put(0, Payload.ofLong(1))),
         row("RemoteMemory.get(buffer)", Kind.NONE, Rows::get)
-            .failing(w -> w.closedRemote().get(0, w.here().buffer(Long.BYTES))),
+            .failing(w -> w.closedRemote().get(0, w.closedBuffer())),
         row(
                 "RemoteMemory.putWithSignal",
                 Kind.NONE,
@@ -94,7 +94,7 @@ final class Rows {
                 "RemoteMemory.getWithSignal",
                 Kind.NONE,
                 (w, n) -> w.remote().getWithSignal(0, w.here().buffer(8), w.sink(), 1))
-            .failing(w -> w.closedRemote().getWithSignal(0, w.here().buffer(8), w.sink(), 1)),
+            .failing(w -> w.closedRemote().getWithSignal(0, w.closedBuffer(), w.sink(), 1)),
         row("LciRuntime.barrier", Kind.NONE, (w, n) -> w.alone().barrier())
             .failing(w -> w.closed().barrier()),
         row("LciRuntime.exchange(bytes)", Kind.ONE, (w, n) -> w.alone().exchange(new byte[1]))
@@ -143,7 +143,7 @@ final class Rows {
         row("LciRuntime.connect", Kind.ONE, (w, n) -> LciRuntime.connect(w.connecting()))
             .failing(w -> LciRuntime.connect(impossible())),
         row("LciRuntime.exchange(region)", Kind.ONE, (w, n) -> w.alone().exchange(w.own()))
-            .failing(w -> w.closed().exchange(w.own())),
+            .failing(w -> w.closed().exchange(w.closedRegion())),
         row("LciRuntime.peerGone", Kind.ONE, (w, n) -> w.left().peerGone(1)).done(),
         row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES))
             .failing(w -> w.closedRemote().get(0, Long.BYTES)),

@@ -11,6 +11,7 @@ import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.Sender;
+import io.lci.rma.LciBuffer;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import io.lci.rpc.Rpc;
@@ -58,6 +59,8 @@ final class TckWorld implements AutoCloseable {
   private final Streams closedStreams;
   private final Rpc closedRpc;
   private final RemoteMemory closedRemote;
+  private final MemoryRegion closedRegion;
+  private final LciBuffer closedBuffer;
   private final Disposable sink;
   private final MemoryRegion region;
   private final MemoryRegion own;
@@ -91,7 +94,9 @@ final class TckWorld implements AutoCloseable {
     closedSender = closed.sender(SINK);
     closedStreams = closed.streams();
     closedRpc = closed.rpc();
-    closedRemote = closed.remote(0, closed.allocate(REGION).handle());
+    closedRegion = closed.allocate(REGION);
+    closedRemote = closed.remote(0, closedRegion.handle());
+    closedBuffer = closed.buffer(Long.BYTES);
     over.close();
     sink = pair.rank(1).inbox(SINK).handle(m -> {});
     region = pair.rank(1).allocate(REGION);
@@ -177,6 +182,16 @@ final class TckWorld implements AutoCloseable {
   /** Memory of a runtime that is closed. */
   RemoteMemory closedRemote() {
     return closedRemote;
+  }
+
+  /** A region that went with its runtime. */
+  MemoryRegion closedRegion() {
+    return closedRegion;
+  }
+
+  /** A buffer of a runtime that is closed. */
+  LciBuffer closedBuffer() {
+    return closedBuffer;
   }
 
   /** A stream of rank 1, from here. */
