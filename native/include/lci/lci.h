@@ -12,8 +12,9 @@
  *   ends the process.
  * - Nothing progresses inside a post. Progress is explicit: lci_progress() or lci_lane_enter().
  * - All sizes are in bytes, all times in nanoseconds of CLOCK_MONOTONIC unless the name says otherwise.
- * - A handle (device, completion object, region, lane, graph, engine, pool) belongs to the runtime that it was made
- * with, and ends with it at the latest. With another runtime it is refused: LCI_ERR_ARGUMENT.
+ * - A device, completion object, region, lane or graph belongs to the runtime that it was made with, and ends with it
+ *   at the latest; where one meets another runtime, the answer is LCI_ERR_ARGUMENT. Numbers (ports, engines, pools,
+ *   packets, remote ids) are those of one runtime, and another one cannot tell.
  * - Ranks that only call lci_progress() in a loop, on fewer processors than there are ranks, take turns of a time slice
  *   of the system each, so that a round trip takes milliseconds: wait with the blocking forms, park the lane, or give
  *   the processor away when nothing moves.
@@ -183,8 +184,8 @@ LCI_API int lci_runtime_peer(const lci_runtime* runtime, uint32_t rank, int32_t*
  *
  * When nothing is under way, these hold at each rank (with X for am, send, recv, barrier, put and get):
  * - sum of operations_X_posted = signals + signals_dropped + receives_pending: what was posted is signalled once;
- * - packets_get = packets_put + packets_held, and packets_out = 0: no packet is lost;
- * - packets_capacity = packets_free + packets_held;
+ * - packets_get = packets_put + packets_held + packets in the caches of lanes (`packet_count` of each), and packets_out
+ *   = 0: no packet is lost;
  * - backlog_push = backlog_pop + backlog_depth, and backlog_depth = 0;
  * - statuses_pushed - statuses_popped = statuses that lie in queues;
  * - sends_pending = 0, late_wakes = 0, protocol_errors = 0.

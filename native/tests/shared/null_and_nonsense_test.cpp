@@ -235,5 +235,35 @@ TEST(Counters, HaveASentenceEach) {
   EXPECT_EQ(count, lci_runtime_snapshot(job.runtime(0), nullptr, 0));
 }
 
+/// The equalities that lci.h states, with packets in the hands of the program and of a lane.
+TEST(Counters, BalanceAtRest) {
+  Job job(1, {{"devices", "2"}});
+  lci_lane* lane = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_lane_create(job.runtime(0), 1, 1, &lane)) << lci_last_error();
+  uint64_t base = 0, length = 0, layout[LCI_LAYOUT_COUNT], packet = 0;
+  ASSERT_EQ(LCI_DONE, lci_lane_memory(lane, &base, &length));
+  lci_layout(layout, LCI_LAYOUT_COUNT);
+  const auto* control = reinterpret_cast<lci_lane_control*>(base + layout[LCI_LAYOUT_CONTROL_OFFSET]);
+  void* payload = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_packet_get(job.device(0), &packet, &payload)) << lci_last_error();
+  lci_comp* queue = make_queue(job.runtime(0));
+  std::vector<uint8_t> bytes(1000, 3), place(1000);
+  ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(0), 0, 9, place.data(), 1000, queue, 1, nullptr));
+  ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(0), 0, 1, place.data(), 1000, queue, 2, nullptr));
+  ASSERT_EQ(LCI_DONE, post_until_taken(job, 0, operation(LCI_OP_SEND, 0, 0, 1, bytes.data(), 1000), nullptr));
+  job.settle();
+  const auto counter = [&](const char* name) { return job.counter(0, name); };
+  EXPECT_LT(0u, control->packet_count);
+  EXPECT_EQ(1u, counter("packets_held"));
+  EXPECT_EQ(counter("packets_get"), counter("packets_put") + counter("packets_held") + control->packet_count);
+  EXPECT_EQ(0u, counter("packets_out"));
+  EXPECT_EQ(1u, counter("receives_pending"));
+  EXPECT_EQ(job.posted(0), counter("signals") + counter("signals_dropped") + counter("receives_pending"));
+  EXPECT_EQ(lci_queue_length(queue), counter("statuses_pushed") - counter("statuses_popped"));
+  ASSERT_EQ(LCI_DONE, lci_packet_put(job.device(0), packet));
+  ASSERT_EQ(LCI_DONE, lci_lane_free(lane));
+  job.check_ledgers();
+}
+
 }  // namespace
 }  // namespace lci_test

@@ -37,7 +37,7 @@ final class Lane {
   private final int summaryLength;
   private final int recordMask;
 
-  /** What every enter says once this rank leaves; 0 before. Loop only. */
+  /** A flag of every enter once this rank leaves; 0 before. Loop only. */
   private int leaving;
 
   private Lane(

@@ -36,7 +36,7 @@ final class Outbound<T> implements CoreSubscriber<T> {
   private @Nullable Encoder<? super T> encoder;
   private Context context = Context.empty();
 
-  /** What is asked for in its onSubscribe. */
+  /** The demand that its onSubscribe signals. */
   private int first;
 
   /** Whether the first item is the last. */
