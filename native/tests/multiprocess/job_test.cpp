@@ -189,7 +189,7 @@ TEST(Job, ADeathWhileJoiningIsNamed) {
 // A rank may not open as many files as there are others: it says so, and the others do not wait for it, though its
 // process lives on.
 TEST(Job, ARankThatCannotJoinEndsTheJoinOfAll) {
-  const JobDirectory job(2);
+  const JobDirectory job(2), own(1);
   Child other([&] {
     lci_runtime* runtime = nullptr;
     CHILD_EXPECT(create_runtime(job, 0, 2, "3600000", &runtime) == LCI_ERR_BOOTSTRAP);
@@ -199,9 +199,10 @@ TEST(Job, ARankThatCannotJoinEndsTheJoinOfAll) {
   Child cramped([&]() -> int {
     // A sanitizer looks at each class once, for which it opens files.
     lci_runtime* alone = nullptr;
-    CHILD_EXPECT(lci_runtime_create(nullptr, nullptr, 0, &alone) == LCI_DONE);
+    CHILD_EXPECT(create_runtime(own, 0, 1, "3600000", &alone) == LCI_DONE);
     CHILD_EXPECT(lci_runtime_close(alone, 0) == LCI_DONE);
     // For the arena, the socket and one more: not for what comes through it.
+    lci_test::fill_gaps();
     const int next = lci_test::next_descriptor();
     const rlimit limit{static_cast<rlim_t>(next) + 4, static_cast<rlim_t>(next) + 4};
     CHILD_EXPECT(setrlimit(RLIMIT_NOFILE, &limit) == 0);
@@ -211,6 +212,8 @@ TEST(Job, ARankThatCannotJoinEndsTheJoinOfAll) {
     for (;;) pause();
   });
   EXPECT_EQ(0, other.wait());
+  cramped.kill();
+  EXPECT_EQ(-1, cramped.wait()) << "it ended by itself";
 }
 
 // A rank dies, just after its claim or when it waits for the others already; another one never starts: the living one

@@ -5,7 +5,10 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <vector>
 
 #include "base/file_descriptor.hpp"
@@ -15,6 +18,17 @@ namespace lci_test {
 /// The number that the next descriptor gets: the same again when nothing was left open.
 inline int next_descriptor() {
   return lci::FileDescriptor(fcntl(0, F_DUPFD, 0)).get();
+}
+
+/// Opens files until no number below that of the last open one is free: a limit then counts what may still be opened.
+inline void fill_gaps() {
+  int last = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    last = std::max(last, std::atoi(entry.path().filename().c_str()));
+  }
+  while (next_descriptor() < last) {
+    if (open("/dev/null", O_RDONLY) < 0) return;
+  }
 }
 
 /// Sends @p bytes with @p count copies of @p descriptor; false if they did not all go.
