@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154  # shell_tests.sh sets work and dir
+# Tests of the check of the walls of native/src, on a tree of a few files. Usage: walls_test.sh HOME
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+# shellcheck source=../support/shell_tests.sh
+source "$here/../support/shell_tests.sh"
+home=$(realpath "${1:?usage: walls_test.sh HOME}")
+readonly home
+
+# A tree with a frozen include, runtime/runtime.hpp in device/post.cpp, and two frozen words in lane/park.cpp.
+make_tree() {
+  tree=$dir/tree
+  source=$tree/native/src
+  lists=$tree/native/tests/walls
+  mkdir -p "$source"/{base,device,lane,runtime,transport/shm,transport/memory} "$lists"
+  touch "$source"/{base/error,runtime/runtime,transport/shm/ring,transport/memory/summary}.hpp
+  printf '#include <vector>\n#include "base/error.hpp"\n#include "runtime/runtime.hpp"\n' > "$source/device/post.cpp"
+  printf '#include <linux/futex.h>\nvoid park() { futex_wait(1); }  // a futex\n' > "$source/lane/park.cpp"
+  printf '#include <linux/futex.h>\n' > "$source/transport/shm/bells.cpp"
+  echo 'device/post.cpp -> runtime/runtime.hpp' > "$lists/arrows.frozen"
+  echo 'lane/park.cpp 2' > "$lists/seam.frozen"
+}
+
+# check: sets code and out.
+check() {
+  code=0
+  out=$("$home/native/tests/walls/walls.sh" "$tree" 2>&1) || code=$?
+}
+
+# includes FILE INCLUDED: adds the include to the end of the file.
+includes() { echo "#include \"$2\"" >> "$source/$1"; }
+
+# refused TEXT...: the check fails and says all of that.
+refused() {
+  check
+  equal "$code" 1 "$out"
+  local text
+  for text; do contains "$out" "$text"; done
+}
+
+test_frozen_violations_pass_and_are_counted() {
+  make_tree
+  check
+  equal "$code" 0 "$out"
+  equal "$out" "walls: 1 frozen includes, 2 frozen words of a transport in 1 files"
+}
+
+test_lower_layers_and_the_own_folder_are_open() {
+  make_tree
+  includes runtime/runtime.hpp device/post.hpp
+  includes runtime/runtime.hpp transport/memory/summary.hpp
+  includes device/post.cpp device/post.hpp
+  includes transport/shm/bells.cpp transport/memory/summary.hpp
+  check
+  equal "$code" 0 "$out"
+}
+
+test_an_include_of_a_higher_layer_is_named_with_its_line() {
+  make_tree
+  includes device/post.cpp lane/lane.hpp
+  refused "native/src/device/post.cpp:4: includes lane/lane.hpp; device includes only lower layers (protocol"
+}
+
+test_folders_of_one_layer_do_not_include_each_other() {
+  make_tree
+  includes lane/park.cpp runtime/runtime.hpp
+  refused "native/src/lane/park.cpp:3: includes runtime/runtime.hpp"
+}
+
+test_brackets_and_blanks_hide_nothing() {
+  make_tree
+  echo '  #  include <device/post.hpp>' >> "$source/base/error.hpp"
+  refused "native/src/base/error.hpp:1: includes device/post.hpp"
+}
+
+test_a_path_with_dots_is_refused() {
+  make_tree
+  includes base/error.hpp ../device/post.hpp
+  refused "native/src/base/error.hpp:1: includes ../device/post.hpp; a path is told from native/src on"
+}
+
+test_shared_memory_is_closed_to_all_but_the_transport() {
+  make_tree
+  includes device/post.cpp transport/shm/ring.hpp
+  includes transport/memory/summary.hpp transport/shm/ring.hpp
+  refused "native/src/device/post.cpp:4: includes transport/shm/ring.hpp; nobody outside transport/" \
+    "native/src/transport/memory/summary.hpp:1: includes transport/shm/ring.hpp; transport/memory"
+}
+
+test_a_folder_without_a_layer_is_refused() {
+  make_tree
+  mkdir "$source/attic"
+  includes attic/chest.cpp base/error.hpp
+  refused "native/src/attic/chest.cpp:1: includes base/error.hpp; the folder attic has no layer"
+}
+
+test_comments_do_not_count() {
+  make_tree
+  cat >> "$source/base/error.hpp" << 'END'
+/* a memfd
+#include "device/post.hpp"
+   */ const char* address = "http://a/b"; // a pidfd
+const int separated = 1'000'000; /* pid_t */ const char quote = '"';  // SCM_RIGHTS
+END
+  check
+  equal "$code" 0 "$out"
+}
+
+test_code_after_a_comment_or_a_string_counts() {
+  make_tree
+  cat >> "$source/base/error.hpp" << 'END'
+/* a comment */ const char* file = "// not a comment"; pid_t one;
+const char* two = "/proc/self/exe";
+END
+  refused "native/src/base/error.hpp: 2 words of a transport, and 0 may be there" "base/error.hpp:1: pid_t" \
+    "base/error.hpp:2: /proc"
+}
+
+test_one_word_more_in_a_file_is_refused() {
+  make_tree
+  echo 'int fd;' >> "$source/lane/park.cpp"
+  refused "native/src/lane/park.cpp: 3 words of a transport, and 2 may be there" "lane/park.cpp:3: fd"
+}
+
+test_a_violation_that_is_gone_must_leave_the_list() {
+  make_tree
+  sed -i /runtime/d "$source/device/post.cpp"
+  refused "native/tests/walls/arrows.frozen: 'device/post.cpp -> runtime/runtime.hpp' is no violation any more: delete this line"
+}
+
+test_a_word_that_is_gone_must_leave_the_list() {
+  make_tree
+  sed -i /include/d "$source/lane/park.cpp"
+  refused "native/tests/walls/seam.frozen: 'lane/park.cpp 2' is more than there is: write 'lane/park.cpp 1'"
+}
+
+test_a_file_that_is_gone_must_leave_both_lists() {
+  make_tree
+  rm "$source/lane/park.cpp" "$source/device/post.cpp"
+  refused "'device/post.cpp -> runtime/runtime.hpp' is no violation any more: delete this line" \
+    "'lane/park.cpp 2' names a file without such words: delete this line"
+}
+
+test_a_list_is_sorted_and_says_everything_once() {
+  make_tree
+  includes device/post.cpp lane/lane.hpp
+  echo 'device/post.cpp -> lane/lane.hpp' >> "$lists/arrows.frozen"
+  refused "native/tests/walls/arrows.frozen: the lines are not sorted"
+  LC_ALL=C sort -o "$lists/arrows.frozen" "$lists/arrows.frozen"
+  check
+  equal "$code" 0 "$out"
+  echo 'lane/park.cpp 2' >> "$lists/seam.frozen"
+  refused "native/tests/walls/seam.frozen: the lines are not sorted, or one is there twice"
+}
+
+test_empty_lists_are_the_aim() {
+  make_tree
+  rm "$source/lane/park.cpp" "$source/device/post.cpp"
+  : > "$lists/arrows.frozen"
+  : > "$lists/seam.frozen"
+  check
+  equal "$code" 0 "$out"
+  equal "$out" "walls: 0 frozen includes, 0 frozen words of a transport in 0 files"
+}
+
+run_tests
