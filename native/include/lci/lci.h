@@ -396,6 +396,20 @@ LCI_API int lci_custom_create(lci_runtime* runtime, lci_custom_fn function, void
 LCI_API int lci_custom_taken(lci_comp* custom, lci_status* status);
 /** Signals any object with a done or error status. [E5, SS-44] */
 LCI_API int lci_comp_signal(lci_comp* comp, const lci_status* status);
+/**
+ * Reserves a place for one signal that the caller gives later, as a post does for its operation: for who passes on the
+ * ends of operations. While places are reserved, lci_comp_free() answers LCI_ERR_BUSY. Each ends by
+ * lci_comp_signal_reserved() or lci_comp_unreserve(). Any thread. [D4]
+ * @param device who is to try again: when there may be a place its generation word moves, and a lane that sleeps over it
+ *        is woken. Null: nobody is told.
+ * @return LCI_DONE; LCI_RETRY_NOMEM where an array queue has no place; LCI_ERR_ARGUMENT for a device of another runtime.
+ */
+LCI_API int lci_comp_reserve(lci_comp* comp, lci_device* device);
+/** As lci_comp_signal(), in a place that the caller has reserved, and which is free again also after an error: an array
+ * queue never answers LCI_ERR_OVERRUN. LCI_ERR_ARGUMENT where nothing is reserved. */
+LCI_API int lci_comp_signal_reserved(lci_comp* comp, const lci_status* status);
+/** Gives a reserved place back. LCI_ERR_ARGUMENT where nothing is reserved. */
+LCI_API int lci_comp_unreserve(lci_comp* comp);
 /** Attribute "comp_type" (cq, sync, counter, handler, custom, graph), "id"; of a queue "cq_type", "queue_capacity"
  * (what it holds in the end); of a synchronizer "sync_threshold". [A7] */
 LCI_API int lci_comp_attr(const lci_comp* comp, const char* name, char* out, size_t out_size);

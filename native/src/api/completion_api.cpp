@@ -35,6 +35,11 @@ void taken(lci_status& status) {
   status.buffer = nullptr;
 }
 
+int nothing_reserved(const char* operation, const Completion& object) {
+  return fail(LCI_ERR_ARGUMENT, "%s: completion object %u has no reserved place; lci_comp_reserve() makes one",
+              operation, object.id());
+}
+
 }  // namespace
 
 extern "C" {
@@ -175,6 +180,40 @@ int lci_comp_signal(lci_comp* comp, const lci_status* status) {
     if (LCI_MUTATED("user_signal_bare")) given = {given.code, 0, 0, nullptr, 0, 0, 0, 0};
     return from_handle(comp)->signal(given);
   });
+}
+
+int lci_comp_reserve(lci_comp* comp, lci_device* device) {
+  LCI_NOT_NULL(comp, "reserve");
+  Completion& object = *from_handle(comp);
+  Device* waiter = device ? from_handle(device) : nullptr;
+  if (waiter && &waiter->runtime() != object.runtime()) {
+    return fail(LCI_ERR_ARGUMENT, "reserve: device %u is of another runtime than completion object %u", waiter->index(),
+                object.id());
+  }
+  if (object.hold()) return LCI_DONE;
+  if (!waiter) return LCI_RETRY_NOMEM;
+  object.await_place(waiter->index());
+  return object.hold() ? LCI_DONE : LCI_RETRY_NOMEM;
+}
+
+int lci_comp_signal_reserved(lci_comp* comp, const lci_status* status) {
+  LCI_NOT_NULL(comp, "signal");
+  LCI_NOT_NULL(status, "signal");
+  return guarded("signal", [&] {
+    Completion& object = *from_handle(comp);
+    if (!object.is_held()) return nothing_reserved("signal", object);
+    lci_status given = *status;
+    given.port = 0;  // its buffer is the signaller's
+    return object.signal_held(given);
+  });
+}
+
+int lci_comp_unreserve(lci_comp* comp) {
+  LCI_NOT_NULL(comp, "unreserve");
+  Completion& object = *from_handle(comp);
+  if (!object.is_held()) return nothing_reserved("unreserve", object);
+  object.forget_held();
+  return LCI_DONE;
 }
 
 uint32_t lci_comp_id(const lci_comp* comp) {

@@ -68,6 +68,10 @@ class Completion {
     leave();
     return code;
   }
+  /// Whether anybody holds it.
+  bool is_held() const {
+    return bounded_ ? reserved() != 0 : static_cast<uint32_t>(users_.load(std::memory_order_relaxed)) != 0;
+  }
   /// False while an operation is pending; else true when the last signal has left the object.
   bool wait_unused() const;
 
