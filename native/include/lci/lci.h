@@ -400,9 +400,10 @@ LCI_API int lci_comp_signal(lci_comp* comp, const lci_status* status);
  * Reserves a place for one signal that the caller gives later, as a post does for its operation: for who passes on the
  * ends of operations. While places are reserved, lci_comp_free() answers LCI_ERR_BUSY. Each ends by
  * lci_comp_signal_reserved() or lci_comp_unreserve(). Any thread. [D4]
- * @param device who is to try again: when there may be a place its generation word moves, and a lane that sleeps over it
- *        is woken. Null: nobody is told.
- * @return LCI_DONE; LCI_RETRY_NOMEM where an array queue has no place; LCI_ERR_ARGUMENT for a device of another runtime.
+ * @param device who is to try again: when there may be a place its generation word moves, and a lane that sleeps over
+ * it is woken. Null: nobody is told.
+ * @return LCI_DONE; LCI_RETRY_NOMEM where an array queue has no place; LCI_ERR_ARGUMENT for a device of another
+ * runtime.
  */
 LCI_API int lci_comp_reserve(lci_comp* comp, lci_device* device);
 /** As lci_comp_signal(), in a place that the caller has reserved, and which is free again also after an error: an array

@@ -25,7 +25,8 @@ public enum PostOutcome {
   /** This rank has no free packet: packets in flight, or retained by receivers, must come back. */
   RETRY_NOPACKET,
   /**
-   * The ring towards the peer is full: the peer does not progress, or traffic exceeds its speed.
+   * The ring towards the peer is full: the peer does not progress, or traffic exceeds its speed. Or
+   * the completion queue of the operation has no place left.
    */
   RETRY_NOMEM,
   /** Operations to that rank wait in the backlog; order is kept behind them. */

@@ -220,6 +220,21 @@ final class JnaCalls implements NativeCalls {
   }
 
   @Override
+  public int compReserve(long comp, long device) {
+    return JnaSymbols.lci_comp_reserve(comp, device);
+  }
+
+  @Override
+  public int compSignalReserved(long comp, long status) {
+    return JnaSymbols.lci_comp_signal_reserved(comp, status);
+  }
+
+  @Override
+  public int compUnreserve(long comp) {
+    return JnaSymbols.lci_comp_unreserve(comp);
+  }
+
+  @Override
   public int compId(long comp) {
     return JnaSymbols.lci_comp_id(comp);
   }

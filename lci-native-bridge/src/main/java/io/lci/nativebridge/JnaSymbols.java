@@ -95,6 +95,12 @@ final class JnaSymbols {
 
   static native int lci_comp_signal(long comp, long status);
 
+  static native int lci_comp_reserve(long comp, long device);
+
+  static native int lci_comp_signal_reserved(long comp, long status);
+
+  static native int lci_comp_unreserve(long comp);
+
   static native int lci_comp_id(long comp);
 
   static native int lci_comp_free(long comp);

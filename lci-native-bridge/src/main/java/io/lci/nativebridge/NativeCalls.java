@@ -165,6 +165,15 @@ public interface NativeCalls {
   /** {@code lci_comp_signal}: reads an {@code lci_status}. */
   int compSignal(long comp, long status);
 
+  /** {@code lci_comp_reserve}; no device is 0. */
+  int compReserve(long comp, long device);
+
+  /** {@code lci_comp_signal_reserved}: reads an {@code lci_status}. */
+  int compSignalReserved(long comp, long status);
+
+  /** {@code lci_comp_unreserve}. */
+  int compUnreserve(long comp);
+
   /** {@code lci_comp_id}: the identifier in descriptors and records. */
   int compId(long comp);
 

@@ -18,6 +18,10 @@ abstract class FfmObjectCalls extends FfmRuntimeCalls {
   private static final MethodHandle COUNTER_GET = FfmLink.handle("lci_counter_get");
   private static final MethodHandle COUNTER_SET = FfmLink.handle("lci_counter_set");
   private static final MethodHandle COMP_SIGNAL = FfmLink.handle("lci_comp_signal");
+  private static final MethodHandle COMP_RESERVE = FfmLink.handle("lci_comp_reserve");
+  private static final MethodHandle COMP_SIGNAL_RESERVED =
+      FfmLink.handle("lci_comp_signal_reserved");
+  private static final MethodHandle COMP_UNRESERVE = FfmLink.handle("lci_comp_unreserve");
   private static final MethodHandle COMP_ID = FfmLink.handle("lci_comp_id");
   private static final MethodHandle COMP_FREE = FfmLink.handle("lci_comp_free");
   private static final MethodHandle BUFFER_FREE = FfmLink.handle("lci_buffer_free");
@@ -138,6 +142,33 @@ abstract class FfmObjectCalls extends FfmRuntimeCalls {
   public final int compSignal(long comp, long status) {
     try {
       return (int) COMP_SIGNAL.invokeExact(comp, status);
+    } catch (Throwable e) {
+      throw FfmLink.thrown(e);
+    }
+  }
+
+  @Override
+  public final int compReserve(long comp, long device) {
+    try {
+      return (int) COMP_RESERVE.invokeExact(comp, device);
+    } catch (Throwable e) {
+      throw FfmLink.thrown(e);
+    }
+  }
+
+  @Override
+  public final int compSignalReserved(long comp, long status) {
+    try {
+      return (int) COMP_SIGNAL_RESERVED.invokeExact(comp, status);
+    } catch (Throwable e) {
+      throw FfmLink.thrown(e);
+    }
+  }
+
+  @Override
+  public final int compUnreserve(long comp) {
+    try {
+      return (int) COMP_UNRESERVE.invokeExact(comp);
     } catch (Throwable e) {
       throw FfmLink.thrown(e);
     }

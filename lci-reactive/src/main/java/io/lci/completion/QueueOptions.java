@@ -18,11 +18,10 @@ public record QueueOptions(Kind kind, int capacity, int loop) {
     /** What option {@code cq_type} says. */
     DEFAULT,
     /**
-     * A fixed array, of which nothing is overwritten. An operation whose bytes travel in its
-     * message has a place in it from its post on: while there is none it is refused with {@code
-     * RETRY_NOMEM}, and waits. Receives, gets, payloads beyond a packet and barriers signal it when
-     * they end: a signal that finds the array full then is lost, logged, and counted in {@code
-     * loop_uncaught}. Where nobody may ask for long, a {@link #LINKED} queue keeps all of them.
+     * A fixed array, of which nothing is overwritten and nothing lost. An operation has a place in
+     * it from its post until its completion is taken: while there is none, a post is refused with
+     * {@code RETRY_NOMEM} and waits, or fails with {@code error_exhausted} where retry is not
+     * allowed. Where nobody may ask for long, a {@link #LINKED} queue keeps all of them.
      */
     ARRAY,
     /** Linked rings, bounded by memory alone; on x86-64 only. */

@@ -89,11 +89,11 @@ final class EventLoop implements LciLoop {
     this.runtime = runtime;
     this.index = index;
     this.lane = lane;
-    this.outbox = new Outbox(this, lane, runtime);
+    this.relay = new Relay(runtime.core, lane, this::uncaught);
+    this.outbox = new Outbox(this, lane, relay, runtime);
     this.dispatcher = new Dispatcher(this, lane);
     this.tasks = new TaskQueue(lane, this::uncaught);
     this.end = new LoopEnd(this, tasks, timers);
-    this.relay = new Relay(this, lane);
     this.poster = new PosterImpl(this, runtime.posting);
     LciOptions options = runtime.options();
     this.owner = new LoopOwner(this, options.invoker());
@@ -306,13 +306,14 @@ final class EventLoop implements LciLoop {
    * @return whether that keeps the message
    */
   boolean relay(
-      NativeTarget target,
+      SignalTarget target,
       int code,
       int userContext,
       @Nullable Message message,
       int rank,
       long tag,
       int size) {
+    enterSoon();
     return relay.signal(target, code, userContext, message, rank, tag, size);
   }
 

@@ -31,6 +31,9 @@ final class Lane {
   private final int parkWord;
   private final int firstDevice;
 
+  /** Handle of each device. */
+  private final long[] deviceHandles;
+
   /** Where the summary of each device starts; each has {@link #summaryLength} bytes. */
   private final int[] summaries;
 
@@ -47,7 +50,7 @@ final class Lane {
       NativeMemory block,
       NativeMemory bell,
       int firstDevice,
-      int devices,
+      long[] deviceHandles,
       int ranks,
       int records) {
     this.calls = calls;
@@ -58,8 +61,9 @@ final class Lane {
     this.doorbell = bell.buffer();
     this.parkWord = Math.toIntExact(calls.laneParkOffset(handle));
     this.firstDevice = firstDevice;
-    this.summaries = new int[devices];
-    for (int i = 0; i < devices; i++) {
+    this.deviceHandles = deviceHandles;
+    this.summaries = new int[deviceHandles.length];
+    for (int i = 0; i < summaries.length; i++) {
       summaries[i] = Math.toIntExact(calls.laneSummaryOffset(handle, i));
     }
     this.summaryLength = (ranks + 7) & ~7;
@@ -92,7 +96,16 @@ final class Lane {
           "map doorbell",
           device);
       NativeMemory bell = NativeMemory.wrap(out.getLong(0), out.getLong(1));
-      return new Lane(calls, layout, handle, block, bell, device, devices, ranks, records);
+      long[] handles = new long[devices];
+      for (int i = 0; i < devices; i++) {
+        Errors.check(
+            calls,
+            calls.runtimeDevice(runtime, device + i, out.address(0)),
+            "find device",
+            device + i);
+        handles[i] = out.getLong(0);
+      }
+      return new Lane(calls, layout, handle, block, bell, device, handles, ranks, records);
     } catch (Throwable e) {
       calls.laneFree(handle); // its devices are for others again
       throw e;
@@ -105,6 +118,11 @@ final class Lane {
 
   int deviceCount() {
     return summaries.length;
+  }
+
+  /** The handle of the device {@code index} of the lane. */
+  long deviceHandle(int index) {
+    return deviceHandles[index];
   }
 
   // Submission and completion

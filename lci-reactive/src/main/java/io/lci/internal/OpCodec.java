@@ -81,10 +81,15 @@ final class OpCodec {
       out.key(engine.key(op));
     }
     NativeTarget target = (NativeTarget) op.target();
-    if (target != null && !target.isDisposed() && signalsNatively(op, out)) {
+    if (target == null || target.isDisposed()) {
+      return;
+    }
+    if (signalsNatively(op, out)) {
       out.flags |= Codes.FLAG_COMP;
       out.completionId = target.id();
       out.userContext = op.userContext();
+    } else if (target.mayBeFull()) {
+      out.relayedTo = target;
     }
   }
 

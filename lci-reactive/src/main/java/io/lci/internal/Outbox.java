@@ -36,6 +36,7 @@ final class Outbox {
 
   private final EventLoop loop;
   private final Lane lane;
+  private final Relay relay;
   private final int room;
 
   final Packets packets;
@@ -61,14 +62,15 @@ final class Outbox {
   long resubmitted;
   long refusals;
 
-  Outbox(EventLoop loop, Lane lane, RuntimeImpl runtime) {
+  Outbox(EventLoop loop, Lane lane, Relay relay, RuntimeImpl runtime) {
     this.loop = loop;
     this.lane = lane;
+    this.relay = relay;
     this.packets = new Packets(lane);
     this.failures = new Failures(loop, lane);
     this.stalls = new Stalls(loop, destinations);
     this.times = new OperationTimes(runtime.observer);
-    this.slots = new SlotTable(runtime.options().maxPosted(), pool, times);
+    this.slots = new SlotTable(runtime.options().maxPosted(), pool, times, relay);
     this.waiting = new WaitQueues(lane, packets, slots);
     this.parked = new ParkedTable(runtime.options().maxParked());
     this.writer = PostWriter.ofLane(lane, runtime.arena, packets, pool, runtime.maxEager());
@@ -236,7 +238,18 @@ final class Outbox {
         out.abandon();
         return refuseHere(owner, Codes.RETRY_PENDING);
       }
-      slot = slots.take(owner.posted(item), out.buffer());
+      SignalTarget target = out.relayedTo;
+      int reserved = target == null ? Codes.DONE : relay.reserve(target, destination.device);
+      if (Codes.isRetry(reserved)) {
+        out.abandon();
+        if ((out.flags & Codes.FLAG_NO_RETRY) == 0) {
+          return refuseHere(owner, Codes.RETRY_NOMEM);
+        }
+        unlink(destination, node);
+        fail(owner, item, destination, failures.failure(destination, Codes.ERR_EXHAUSTED));
+        return Codes.DONE;
+      }
+      slot = slots.take(owner.posted(item), out.buffer(), reserved == Codes.DONE ? target : null);
       context = slots.context(slot);
     }
     int packet = out.form() == Codes.FLAG_PACKET ? out.packet() : Packets.NONE;

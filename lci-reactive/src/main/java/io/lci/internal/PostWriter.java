@@ -48,6 +48,9 @@ final class PostWriter implements PayloadWriter {
 
   int userContext;
 
+  /** What the loop tells of the operation's end, if it may be full. */
+  @Nullable SignalTarget relayedTo;
+
   private long tag;
   private int receiveBytes;
   private boolean toRemote;
@@ -99,6 +102,7 @@ final class PostWriter implements PayloadWriter {
     toRemote = false;
     parts = 0;
     nodeAnswered = NO_NODE;
+    relayedTo = null;
     buffer = null;
     starved = false;
     form = Codes.FLAG_INLINE;

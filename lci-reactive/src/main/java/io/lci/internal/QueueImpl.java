@@ -37,6 +37,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   /** In the place of the queue's id in a status: the number of a message kept here. */
   private static final int KEPT_MESSAGE = 1 << 31;
 
+  private final boolean mayBeFull;
   private final SoleSubscriber<Tap> tap = new SoleSubscriber<>();
   private final Map<Integer, Message> messages = new ConcurrentHashMap<>();
   private final AtomicInteger nextMessage = new AtomicInteger();
@@ -49,8 +50,9 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   // Loop only
   private final NativeScratch statuses = new NativeScratch(BATCH * STATUS_SLOTS);
 
-  private QueueImpl(EventLoop loop, long handle) {
+  private QueueImpl(EventLoop loop, long handle, boolean mayBeFull) {
     super(loop, handle);
+    this.mayBeFull = mayBeFull;
   }
 
   static QueueImpl create(RuntimeImpl runtime, QueueOptions options) {
@@ -68,7 +70,12 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
         () ->
             runtime.calls.queueCreateKind(
                 runtime.handle, kind, options.capacity(), out.address(0)));
-    return new QueueImpl(home, out.getLong(0));
+    return new QueueImpl(home, out.getLong(0), options.kind() != QueueOptions.Kind.LINKED);
+  }
+
+  @Override
+  public boolean mayBeFull() {
+    return mayBeFull;
   }
 
   @Override

@@ -54,7 +54,7 @@ final class Remainder implements Posted {
   static boolean signal(
       EventLoop loop, Op op, int code, @Nullable Message message, int rank, long tag, int size) {
     return op.target() != null
-        && loop.relay((NativeTarget) op.target(), code, op.userContext(), message, rank, tag, size);
+        && loop.relay((SignalTarget) op.target(), code, op.userContext(), message, rank, tag, size);
   }
 
   /** A message that nobody gets. */

@@ -17,8 +17,13 @@ final class SlotTable {
   private final int limit;
   private final BufferPool pool;
   private final OperationTimes times;
+  private final Relay relay;
   private @Nullable Posted[] owners = new Posted[256];
   private @Nullable PooledBuffer[] memory = new PooledBuffer[256];
+
+  /** Where the operation in the slot has a place for the signal that the loop passes on. */
+  private @Nullable SignalTarget[] places = new SignalTarget[256];
+
   private int[] generations = new int[256];
 
   /** What the operation in the slot is and when it was written, if it is timed; else null. */
@@ -31,10 +36,11 @@ final class SlotTable {
   private int used;
   private int holdingClose;
 
-  SlotTable(int limit, BufferPool pool, OperationTimes times) {
+  SlotTable(int limit, BufferPool pool, OperationTimes times, Relay relay) {
     this.limit = limit;
     this.pool = pool;
     this.times = times;
+    this.relay = relay;
   }
 
   int size() {
@@ -50,10 +56,11 @@ final class SlotTable {
     return size() >= limit;
   }
 
-  int take(Posted owner, @Nullable PooledBuffer buffer) {
+  int take(Posted owner, @Nullable PooledBuffer buffer, @Nullable SignalTarget place) {
     int slot = allocate();
     owners[slot] = owner;
     memory[slot] = buffer;
+    places[slot] = place;
     if (owner.holdsClose()) {
       holdingClose++;
     }
@@ -69,7 +76,7 @@ final class SlotTable {
     return java.util.Objects.requireNonNull(owners[slot]);
   }
 
-  /** The operation was not posted after all: frees the slot and its memory. */
+  /** The operation was not posted after all: frees the slot, its memory and its place. */
   void release(int slot) {
     Posted owner = owners[slot];
     if (owner != null && owner.holdsClose()) {
@@ -78,6 +85,11 @@ final class SlotTable {
     owners[slot] = null;
     pool.give(memory[slot]);
     memory[slot] = null;
+    SignalTarget place = places[slot];
+    if (place != null) {
+      places[slot] = null;
+      relay.giveBack(place);
+    }
     timed[slot] = null;
     generations[slot]++;
     free[freeCount++] = slot;
@@ -117,9 +129,13 @@ final class SlotTable {
     if (kind != null && code == Codes.DONE) {
       times.ended(kind, timedDevice[slot], timedSince[slot]);
     }
+    SignalTarget place = places[slot];
+    places[slot] = null;
+    relay.signalsNextIn(place);
     if (owner != null) {
       owner.completed(code, rank, tag, size, memory[slot]);
     }
+    relay.signalled();
     release(slot);
   }
 
@@ -145,6 +161,7 @@ final class SlotTable {
       int capacity = (int) Math.min((long) limit, used * 2L);
       owners = Arrays.copyOf(owners, capacity);
       memory = Arrays.copyOf(memory, capacity);
+      places = Arrays.copyOf(places, capacity);
       generations = Arrays.copyOf(generations, capacity);
       timed = Arrays.copyOf(timed, capacity);
       timedSince = Arrays.copyOf(timedSince, capacity);

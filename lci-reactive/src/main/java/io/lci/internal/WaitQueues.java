@@ -61,16 +61,16 @@ final class WaitQueues {
   }
 
   /**
-   * Waits for what this loop lacks itself: a packet in the cache, or a slot. The core was not
-   * asked.
+   * Waits for what this loop lacks itself: a packet in the cache, a slot, or a place in a queue.
+   * The core was not asked for the operation.
    */
   void awaitOwn(Destination destination, int code) {
     destination.reason = code;
     destination.reasoned = true;
-    if (code == Codes.RETRY_NOPACKET) {
-      wait(destination, Wait.PACKET, forPacket);
-    } else {
-      wait(destination, Wait.SLOT, forSlot);
+    switch (code) {
+      case Codes.RETRY_NOPACKET -> wait(destination, Wait.PACKET, forPacket);
+      case Codes.RETRY_NOMEM -> wait(destination, Wait.DEVICE, forDevice);
+      default -> wait(destination, Wait.SLOT, forSlot);
     }
   }
 

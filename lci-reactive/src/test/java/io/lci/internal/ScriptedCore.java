@@ -127,7 +127,7 @@ final class ScriptedCore {
                       case "laneGraphCancel" -> cancelGraph();
                       case "laneFree" -> freeLane();
                       case "laneOpenPart" -> open((int) arguments[1]);
-                      case "compSignal" -> signalled((long) arguments[1]);
+                      case "compSignal", "compSignalReserved" -> signalled((long) arguments[1]);
                       case "counterGet", "queueLength" -> count((long) arguments[0]).get();
                       case "counterSet" -> set((long) arguments[0], (long) arguments[1]);
                       case "queuePopMany" -> pop((long) arguments[0], (int) arguments[2]);
