@@ -22,7 +22,8 @@ public class InboxStressTest {
   private static final ByteBuffer MEMORY = ByteBuffer.allocate(8);
 
   private static InboxImpl inbox() {
-    return new InboxImpl(STAGE.loop, Operations.PORT, InboxOptions.defaults());
+    return new InboxImpl(
+        STAGE.operations.runtime.inboxes, STAGE.loop, Operations.PORT, InboxOptions.defaults());
   }
 
   private static void arrive(InboxImpl inbox) {

@@ -23,7 +23,8 @@ public class LeaseStressTest {
   private static final long ANOTHERS = 0x2222_2222_2222_2222L;
 
   private static InboxImpl inbox() {
-    return new InboxImpl(STAGE.loop, Operations.PORT, InboxOptions.defaults());
+    return new InboxImpl(
+        STAGE.operations.runtime.inboxes, STAGE.loop, Operations.PORT, InboxOptions.defaults());
   }
 
   /** A message in memory that will be another's. */

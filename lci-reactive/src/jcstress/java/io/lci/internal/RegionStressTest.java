@@ -32,13 +32,15 @@ public class RegionStressTest {
 
   private static RemoteMemoryImpl remote() {
     RuntimeImpl runtime = STAGE.operations.runtime;
-    return new RemoteMemoryImpl(runtime, Operations.PEER, STAGE.operations.core.object(), SIZE);
+    return new RemoteMemoryImpl(
+        runtime.core, runtime.loops.get(0), Operations.PEER, STAGE.operations.core.object(), SIZE);
   }
 
   private static MemoryRegionImpl region(long handle) {
     ByteBuffer memory = ByteBuffer.allocateDirect(SIZE);
+    RuntimeImpl runtime = STAGE.operations.runtime;
     return new MemoryRegionImpl(
-        STAGE.operations.runtime, handle, NativeMemory.address(memory), SIZE, memory);
+        runtime.core, runtime.regions, handle, NativeMemory.address(memory), SIZE, memory);
   }
 
   /** How often something ended beyond the first time; 1 more if it did not. */

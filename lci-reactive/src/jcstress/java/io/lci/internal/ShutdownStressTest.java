@@ -27,6 +27,7 @@ public class ShutdownStressTest {
     private final Shutdown shutdown =
         new Shutdown(
             List.of(STAGE.loop, STAGE.loop),
+            new Ending(),
             true,
             null,
             left -> {
@@ -66,6 +67,7 @@ public class ShutdownStressTest {
     private final Shutdown shutdown =
         new Shutdown(
             List.of(),
+            new Ending(),
             true,
             null,
             left -> {

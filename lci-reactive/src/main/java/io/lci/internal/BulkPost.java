@@ -21,7 +21,7 @@ import reactor.core.Exceptions;
  * @param <T> element
  */
 final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
-  private final Posting posting;
+  private final OpCheck check;
   private final Function<? super T, Op> operations;
   private final @Nullable Duration deadline;
 
@@ -29,11 +29,12 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
 
   BulkPost(
       EventLoop loop,
+      OpCheck check,
       CoreSubscriber<? super SendResult<T>> actual,
       Function<? super T, Op> operations,
       PostOptions options) {
     super(loop, actual, options.window(), options.stopOnError());
-    this.posting = loop.runtime().posting;
+    this.check = check;
     this.operations = operations;
     this.deadline = options.deadline();
   }
@@ -48,7 +49,7 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
     Element element;
     try {
       Op op = Objects.requireNonNull(operations.apply(item), "the operation is null");
-      posting.check(op);
+      check.check(op);
       element = new Element(item, op);
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);

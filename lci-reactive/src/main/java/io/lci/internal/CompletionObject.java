@@ -11,14 +11,16 @@ import reactor.core.Disposable;
 /** A completion object of the core: it is disposed by any thread, and freed by its home loop. */
 abstract class CompletionObject implements NativeTarget, Disposable {
   final EventLoop loop;
+  final CompletionObjects objects;
   private final long handle;
   private final int id;
   private final AtomicBoolean disposed = new AtomicBoolean();
 
-  CompletionObject(EventLoop loop, long handle) {
+  CompletionObject(CompletionObjects objects, EventLoop loop, long handle) {
+    this.objects = objects;
     this.loop = loop;
     this.handle = handle;
-    this.id = (int) runtime().core.with(() -> loop.lane().calls.compId(handle), 0);
+    this.id = (int) core().gate.with(() -> core().calls.compId(handle), 0);
   }
 
   @Override
@@ -32,8 +34,8 @@ abstract class CompletionObject implements NativeTarget, Disposable {
   }
 
   @Override
-  public final RuntimeImpl runtime() {
-    return loop.runtime();
+  public final CoreRuntime core() {
+    return loop.core();
   }
 
   @Override
@@ -50,15 +52,15 @@ abstract class CompletionObject implements NativeTarget, Disposable {
 
   private void end() {
     free();
-    runtime().core.alone(this::freeNative);
+    core().gate.alone(this::freeNative);
   }
 
   /** One that a port or a pending operation leads to is asked again later. Gate held alone. */
   final void freeNative() {
-    RuntimeImpl runtime = runtime();
-    long code = runtime.core.with(() -> runtime.calls.compFree(handle), Codes.DONE);
+    CoreRuntime core = core();
+    long code = core.gate.with(() -> core.calls.compFree(handle), Codes.DONE);
     if (code == Codes.ERR_BUSY) {
-      runtime.objects.freeLater(this);
+      objects.freeLater(this);
     }
   }
 
@@ -75,7 +77,7 @@ abstract class CompletionObject implements NativeTarget, Disposable {
                 rank,
                 port == 0 ? LciException.NONE : port,
                 loop.firstDevice(),
-                Errors.name(runtime().calls, code),
+                Errors.name(core().calls, code),
                 Errors.hint(code)),
             code);
   }

@@ -31,57 +31,59 @@ final class CompletionObjects {
   /** Most that one look frees: it holds up whoever calls the core. */
   private static final int FREE_BUDGET = 256;
 
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
+  private final Loops loops;
   private final Set<CounterImpl> counters = ConcurrentHashMap.newKeySet();
   private final Set<QueueImpl> queues = ConcurrentHashMap.newKeySet();
 
   /** Disposed while a port or a pending operation leads to them. */
   private final Queue<CompletionObject> unfreed = new ConcurrentLinkedQueue<>();
 
-  CompletionObjects(RuntimeImpl runtime) {
-    this.runtime = runtime;
+  CompletionObjects(CoreRuntime core, Loops loops) {
+    this.core = core;
+    this.loops = loops;
   }
 
   Synchronizer synchronizer(int threshold) {
-    runtime.shutdown.refuse("create synchronizer");
-    EventLoop home = runtime.loop(0);
-    SynchronizerImpl synchronizer = SynchronizerImpl.create(home, threshold);
+    core.ending.refuse("create synchronizer");
+    EventLoop home = loops.get(0);
+    SynchronizerImpl synchronizer = SynchronizerImpl.create(this, home, threshold);
     home.dispatcher().attach(synchronizer);
     return synchronizer;
   }
 
   Counter counter() {
-    runtime.shutdown.refuse("create counter");
+    core.ending.refuse("create counter");
     NativeScratch out = new NativeScratch(1);
-    runtime.core.ask(
+    core.gate.ask(
         "create counter",
         LciException.NONE,
-        () -> runtime.calls.counterCreate(runtime.handle, out.address(0)));
-    CounterImpl counter = new CounterImpl(runtime, out.getLong(0));
+        () -> core.calls.counterCreate(core.handle, out.address(0)));
+    CounterImpl counter = new CounterImpl(this, loops.get(0), out.getLong(0));
     counters.add(counter);
     return counter;
   }
 
   CompletionQueue queue(QueueOptions options) {
-    runtime.shutdown.refuse("create queue");
-    QueueImpl queue = QueueImpl.create(runtime, options);
+    core.ending.refuse("create queue");
+    QueueImpl queue = QueueImpl.create(this, loops.get(options.loop()), options);
     queues.add(queue);
     return queue;
   }
 
   Disposable bind(Port port, CompletionTarget target) {
-    NativeTarget comp = NativeTarget.of(runtime, target);
+    NativeTarget comp = NativeTarget.of(core, target);
     ByteBuffer name = NativeMemory.cString(port.name());
     String operation = "bind port " + port;
-    runtime.core.ask(
+    core.gate.ask(
         operation,
         LciException.NONE,
         () -> {
           if (comp.isDisposed()) { // its handle may lead to memory that was freed
-            throw runtime.shutdown.gone(operation, "completion object", "bind one that is in use");
+            throw core.ending.gone(operation, "completion object", "bind one that is in use");
           }
-          return runtime.calls.portOpen(
-              runtime.handle,
+          return core.calls.portOpen(
+              core.handle,
               port.number(),
               NativeMemory.address(name),
               comp.handle(),
@@ -90,9 +92,7 @@ final class CompletionObjects {
         });
     Reference.reachabilityFence(name);
     return Disposables.composite(
-        () ->
-            runtime.core.with(
-                () -> runtime.calls.portClose(runtime.handle, port.number()), Codes.DONE));
+        () -> core.gate.with(() -> core.calls.portClose(core.handle, port.number()), Codes.DONE));
   }
 
   /** After an enter: counters may have moved, queues may have been filled. */
@@ -119,7 +119,7 @@ final class CompletionObjects {
     while (asked.size() < FREE_BUDGET && !unfreed.isEmpty()) {
       asked.add(unfreed.remove());
     }
-    runtime.core.alone(() -> asked.forEach(CompletionObject::freeNative));
+    core.gate.alone(() -> asked.forEach(CompletionObject::freeNative));
   }
 
   void forget(CounterImpl counter) {

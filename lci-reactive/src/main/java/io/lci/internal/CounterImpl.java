@@ -16,23 +16,23 @@ final class CounterImpl extends CompletionObject implements Counter {
   private final ConcurrentHashMap.KeySetView<Waiter, Boolean> waiters =
       ConcurrentHashMap.newKeySet();
 
-  CounterImpl(RuntimeImpl runtime, long handle) {
-    super(runtime.loop(0), handle);
+  CounterImpl(CompletionObjects objects, EventLoop loop, long handle) {
+    super(objects, loop, handle);
   }
 
   @Override
   public long get() {
-    return runtime().core.with(() -> isDisposed() ? 0L : runtime().calls.counterGet(handle()), 0L);
+    return core().gate.with(() -> isDisposed() ? 0L : core().calls.counterGet(handle()), 0L);
   }
 
   @Override
   public void set(long value) {
-    runtime()
-        .core
+    core()
+        .gate
         .with(
             () -> {
               if (!isDisposed()) {
-                runtime().calls.counterSet(handle(), value);
+                core().calls.counterSet(handle(), value);
               }
               return 0L;
             },
@@ -72,9 +72,7 @@ final class CounterImpl extends CompletionObject implements Counter {
   }
 
   private LciException closed() {
-    return runtime()
-        .shutdown
-        .gone("wait for counter", "counter", "LciRuntime.counter makes another");
+    return core().ending.gone("wait for counter", "counter", "LciRuntime.counter makes another");
   }
 
   @Override
@@ -84,7 +82,7 @@ final class CounterImpl extends CompletionObject implements Counter {
       waiter.fail(closed());
     }
     waiters.clear();
-    runtime().objects.forget(this);
+    objects.forget(this);
   }
 
   private final class Waiter extends LoopSubscription<Long> {

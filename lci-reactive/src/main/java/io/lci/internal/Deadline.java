@@ -19,7 +19,7 @@ final class Deadline {
    * no task.
    */
   static Disposable start(EventLoop loop, Duration limit, LoopTask passed) {
-    return loop.runtime()
+    return loop.core()
         .timer()
         .schedule(() -> loop.execute(passed), Nanos.of(limit), TimeUnit.NANOSECONDS);
   }
@@ -46,7 +46,7 @@ final class Deadline {
   static LciException refused(EventLoop loop, Destination target, Op op, RuntimeException reason) {
     return TimerRefusal.of(
         (code, hint) -> loop.outbox().failures.detail(target, code, op + ": " + hint),
-        loop.runtime().timer(),
+        loop.core().timer(),
         reason);
   }
 }

@@ -141,7 +141,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   @Override
   public void encode(Object item, PostWriter out) {
     node = ParkedTable.NONE;
-    OpCodec.encode(op, loop.runtime(), out);
+    OpCodec.encode(op, loop.core(), out);
   }
 
   @Override

@@ -184,9 +184,7 @@ final class Dispatcher {
     long tag = memory.getLong(record + Layout.RECORD_TAG);
     if (apart) {
       NativeMemory place =
-          (flags & Codes.RECORD_FLAG_LOAN) == 0
-              ? inbox.store()
-              : loop.runtime().peerArenas.of(rank);
+          (flags & Codes.RECORD_FLAG_LOAN) == 0 ? inbox.store() : loop.core().peerArenas.of(rank);
       moveTo(place, memory.getLong(record + Layout.RECORD_PAYLOAD), size, rank, tag);
     } else {
       view.moveTo(memory, record + Layout.RECORD_PAYLOAD, size, rank, tag);
@@ -250,9 +248,8 @@ final class Dispatcher {
   /** The last device to tell has delivered the last of what the peer had sent. */
   private void peer(int rank, int state) {
     if (endsTold.merge(rank, 1, Integer::sum) == lane.deviceCount()) {
-      loop.runtime()
-          .peers
-          .changed(
+      loop.host()
+          .peerChanged(
               loop,
               new PeerEvent(
                   rank, state == Codes.PEER_LEFT ? PeerEvent.State.LEFT : PeerEvent.State.FAILED));

@@ -12,30 +12,30 @@ import org.jspecify.annotations.Nullable;
 
 /** A matching engine of the core; keys are made here, as the core cannot call Java. */
 final class EngineImpl implements MatchingEngine {
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
   private final int number;
   private final @Nullable MakeKey makeKey;
   private final AtomicBoolean disposed = new AtomicBoolean();
 
-  private EngineImpl(RuntimeImpl runtime, int number, EngineOptions options) {
-    this.runtime = runtime;
+  private EngineImpl(CoreRuntime core, int number, EngineOptions options) {
+    this.core = core;
     this.number = number;
     this.makeKey = options.makeKey();
   }
 
-  static EngineImpl create(RuntimeImpl runtime, int number, EngineOptions options) {
-    EngineImpl engine = new EngineImpl(runtime, number, options);
+  static EngineImpl create(CoreRuntime core, int number, EngineOptions options) {
+    EngineImpl engine = new EngineImpl(core, number, options);
     int store = options.store() == EngineOptions.Store.MAP ? Codes.ENGINE_MAP : Codes.ENGINE_QUEUE;
     int type = options.makeKey() == null ? store : store | Codes.ENGINE_KEYED;
-    runtime.core.ask(
+    core.gate.ask(
         "create engine " + number,
         LciException.NONE,
-        () -> runtime.calls.engineCreate(runtime.handle, number, type, 0, 0));
+        () -> core.calls.engineCreate(core.handle, number, type, 0, 0));
     return engine;
   }
 
-  RuntimeImpl runtime() {
-    return runtime;
+  CoreRuntime core() {
+    return core;
   }
 
   /** Whether operations bring their keys. */
@@ -46,8 +46,7 @@ final class EngineImpl implements MatchingEngine {
   long key(Op op) {
     boolean receives = op.kind() == Op.Kind.RECEIVE;
     return java.util.Objects.requireNonNull(makeKey)
-        .key(
-            receives ? op.rank() : runtime.rank(), op.tag(), receives ? compared(op) : op.policy());
+        .key(receives ? op.rank() : core.rank, op.tag(), receives ? compared(op) : op.policy());
   }
 
   /** Wildcards override the policy of a receive. */
@@ -67,10 +66,8 @@ final class EngineImpl implements MatchingEngine {
   @Override
   public void dispose() {
     if (!disposed.getAndSet(true)) {
-      int code =
-          (int)
-              runtime.core.with(() -> runtime.calls.engineFree(runtime.handle, number), Codes.DONE);
-      Errors.check(runtime.calls, code, "free engine " + number, LciException.NONE);
+      int code = (int) core.gate.with(() -> core.calls.engineFree(core.handle, number), Codes.DONE);
+      Errors.check(core.calls, code, "free engine " + number, LciException.NONE);
     }
   }
 

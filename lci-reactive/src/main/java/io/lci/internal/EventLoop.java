@@ -40,7 +40,8 @@ final class EventLoop implements LciLoop {
   /** How often the loop looks for stalls and for what the core has to say. */
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
+  private final LoopHost host;
   private final int index;
   private final Lane lane;
   private final Outbox outbox;
@@ -85,17 +86,18 @@ final class EventLoop implements LciLoop {
   private final AtomicLong uncaughtErrors = new AtomicLong(); // any thread
   private final AtomicLong blocked = new AtomicLong(); // by the watchdog
 
-  EventLoop(RuntimeImpl runtime, int index, Lane lane) {
-    this.runtime = runtime;
+  EventLoop(CoreRuntime core, LoopHost host, OpCheck check, int index, Lane lane) {
+    this.core = core;
+    this.host = host;
     this.index = index;
     this.lane = lane;
-    this.relay = new Relay(runtime.core, lane, this::uncaught);
-    this.outbox = new Outbox(this, lane, relay, runtime);
+    this.relay = new Relay(core.gate, lane, this::uncaught);
+    this.outbox = new Outbox(this, lane, relay, core);
     this.dispatcher = new Dispatcher(this, lane);
     this.tasks = new TaskQueue(lane, this::uncaught);
     this.end = new LoopEnd(this, tasks, timers);
-    this.poster = new PosterImpl(this, runtime.posting);
-    LciOptions options = runtime.options();
+    this.poster = new PosterImpl(this, check);
+    LciOptions options = core.options;
     this.owner = new LoopOwner(this, options.invoker());
     this.idler = new Idler(this, lane, options.idle(), time);
     this.driver = new LoopDriver(this, owner, idler, time);
@@ -119,8 +121,12 @@ final class EventLoop implements LciLoop {
 
   // Collaborators
 
-  RuntimeImpl runtime() {
-    return runtime;
+  CoreRuntime core() {
+    return core;
+  }
+
+  LoopHost host() {
+    return host;
   }
 
   Lane lane() {
@@ -214,7 +220,7 @@ final class EventLoop implements LciLoop {
 
   @Override
   public void dispose() {
-    runtime.dispose();
+    host.dispose();
   }
 
   @Override
@@ -323,9 +329,9 @@ final class EventLoop implements LciLoop {
         new NativeCancel(this, context, receive)); // the outbox may be settling a batch just now
   }
 
-  /** The runtime is closed, see {@link Shutdown#closed}. Any thread. */
+  /** The runtime is closed, see {@link Ending#closed}. Any thread. */
   LciClosedException closed(String operation) {
-    return runtime.shutdown.closed(operation);
+    return core.ending.closed(operation);
   }
 
   /** User code threw where nobody can be told: logged and counted. Any thread. */
@@ -385,8 +391,7 @@ final class EventLoop implements LciLoop {
       if (look) {
         nextLook = now + LOOK_NANOS;
         if (index == 0) {
-          runtime.tellLog();
-          runtime.objects.freeUnused();
+          host.tidy();
         }
         if (stallNanos > 0) {
           outbox.reportStalls(now, stallNanos);
@@ -406,7 +411,7 @@ final class EventLoop implements LciLoop {
   private void lookAtObjects() {
     if (entered) {
       entered = false;
-      runtime.objects.look();
+      host.lookAtObjects();
     }
   }
 
@@ -459,7 +464,7 @@ final class EventLoop implements LciLoop {
 
   /** Whether the calling thread is inside a turn of this loop. */
   boolean inSignal() {
-    return inLoop() && (inTurn || !runtime.options().invoker());
+    return inLoop() && (inTurn || !core.options.invoker());
   }
 
   // Closing

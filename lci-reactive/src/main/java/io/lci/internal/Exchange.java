@@ -24,13 +24,17 @@ final class Exchange {
   /** The last number there is: the program's engines end before it. */
   private static final int ENGINE = 255;
 
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
+  private final EventLoop loop;
+  private final Regions regions;
   private final EngineImpl engine;
   private final AtomicLong next = new AtomicLong();
 
-  Exchange(RuntimeImpl runtime) {
-    this.runtime = runtime;
-    this.engine = EngineImpl.create(runtime, ENGINE, EngineOptions.defaults());
+  Exchange(CoreRuntime core, EventLoop loop, Regions regions) {
+    this.core = core;
+    this.loop = loop;
+    this.regions = regions;
+    this.engine = EngineImpl.create(core, ENGINE, EngineOptions.defaults());
   }
 
   /** Takes part once per subscription, also when the subscriber leaves. */
@@ -43,7 +47,7 @@ final class Exchange {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super byte[][]> actual) {
-        Waiter waiter = new Waiter(runtime.loop(0), actual);
+        Waiter waiter = new Waiter(loop, actual);
         waiter.begin();
         begin(given, next.getAndIncrement() & Op.MAX_TAG)
             .subscribe(waiter::arrived, waiter::failed);
@@ -53,7 +57,7 @@ final class Exchange {
 
   /** Handles of memory, which is opened. */
   Mono<List<RemoteMemory>> of(MemoryRegion mine) {
-    if (!(mine instanceof MemoryRegionImpl region && region.runtime() == runtime)) {
+    if (!(mine instanceof MemoryRegionImpl region && region.core() == core)) {
       throw new IllegalArgumentException("not a region of this runtime: " + mine);
     }
     return of(mine.handle()).map(this::open);
@@ -61,24 +65,24 @@ final class Exchange {
 
   /** All of them, or none. */
   private List<RemoteMemory> open(byte[][] handles) {
-    List<RemoteMemory> regions = new ArrayList<>();
+    List<RemoteMemory> opened = new ArrayList<>();
     try {
       for (int owner = 0; owner < handles.length; owner++) {
-        regions.add(runtime.remote(owner, handles[owner]));
+        opened.add(regions.open(owner, handles[owner]));
       }
-      return Collections.unmodifiableList(regions);
+      return Collections.unmodifiableList(opened);
     } catch (RuntimeException e) {
-      regions.forEach(RemoteMemory::dispose);
+      opened.forEach(RemoteMemory::dispose);
       throw e;
     }
   }
 
   private Mono<byte[][]> begin(byte[] mine, long number) {
-    byte[][] all = new byte[runtime.size()][];
-    all[runtime.rank()] = mine.clone(); // the caller may write into what he gets
+    byte[][] all = new byte[core.size][];
+    all[core.rank] = mine.clone(); // the caller may write into what he gets
     List<Mono<?>> parts = new ArrayList<>();
     for (int rank = 0; rank < all.length; rank++) {
-      if (rank != runtime.rank()) {
+      if (rank != core.rank) {
         int peer = rank;
         Mono<Message> received =
             message(Op.receive(peer, number, LciRuntime.MAX_EXCHANGE), OpRun.Result.MESSAGE);
@@ -90,7 +94,7 @@ final class Exchange {
   }
 
   private <T> Mono<T> message(Op op, OpRun.Result result) {
-    return new MonoOp<>(runtime.loop(0), op.engine(engine), result);
+    return new MonoOp<>(loop, op.engine(engine), result);
   }
 
   /** Whoever asked for what the ranks give; they are not kept waiting for his demand. */

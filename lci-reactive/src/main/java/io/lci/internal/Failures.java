@@ -74,7 +74,7 @@ final class Failures {
     if (code != Codes.ERR_PEER_FAILED && code != Codes.ERR_PEER_LEFT) {
       return LciException.NONE;
     }
-    return peer >= 0 ? peer : loop.runtime().peers.firstGone(code);
+    return peer >= 0 ? peer : loop.core().firstGone(code);
   }
 
   /** The loop keeps no more waiting items. */

@@ -17,20 +17,24 @@ import reactor.core.publisher.Mono;
 
 /** Collects nodes and edges, and finds what is wrong with them before anything runs. */
 final class GraphBuilder implements Builder {
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
+  private final EventLoop loop;
+  private final OpCheck check;
   private final List<GraphNode<?>> nodes = new ArrayList<>();
   private final List<List<Integer>> successors = new ArrayList<>();
   private final List<Integer> predecessors = new ArrayList<>();
   private int edges;
   private boolean built;
 
-  GraphBuilder(RuntimeImpl runtime) {
-    this.runtime = runtime;
+  GraphBuilder(CoreRuntime core, EventLoop loop, OpCheck check) {
+    this.core = core;
+    this.loop = loop;
+    this.check = check;
   }
 
   @Override
   public Node<Completion> op(Op op) {
-    runtime.posting.check(op);
+    check.check(op);
     if (op.device() != 0
         || op.target() != null
         || op.deadline() != null
@@ -92,7 +96,7 @@ final class GraphBuilder implements Builder {
     refuseBuilt();
     refuseCircles();
     built = true;
-    return new GraphImpl(runtime, List.copyOf(nodes), edgeTable());
+    return new GraphImpl(core, loop, List.copyOf(nodes), edgeTable());
   }
 
   private void refuseBuilt() {

@@ -21,7 +21,7 @@ final class GraphImpl implements CompletionGraph {
   private static final int NO_ID = 0;
   private static final int STATUS_SLOTS = Layout.STATUS_SIZE / Long.BYTES;
 
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
   private final EventLoop loop;
   private final List<GraphNode<?>> nodes;
   private final int[] edges;
@@ -34,9 +34,9 @@ final class GraphImpl implements CompletionGraph {
   private int id = NO_ID;
   private @Nullable GraphRun running;
 
-  GraphImpl(RuntimeImpl runtime, List<GraphNode<?>> nodes, int[] edges) {
-    this.runtime = runtime;
-    this.loop = runtime.loop(0);
+  GraphImpl(CoreRuntime core, EventLoop loop, List<GraphNode<?>> nodes, int[] edges) {
+    this.core = core;
+    this.loop = loop;
     this.nodes = nodes;
     this.edges = edges;
     this.receives =
@@ -58,7 +58,7 @@ final class GraphImpl implements CompletionGraph {
   }
 
   private RuntimeException gone() {
-    return runtime.shutdown.gone("run a graph", "graph", "LciRuntime.graph builds another");
+    return core.ending.gone("run a graph", "graph", "LciRuntime.graph builds another");
   }
 
   GraphNode<?> own(Node<?> node) {

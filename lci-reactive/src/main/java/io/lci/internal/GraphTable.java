@@ -36,7 +36,7 @@ final class GraphTable {
       edges.putInt(value);
     }
     PostWriter writer =
-        PostWriter.ofTable(ops, loop.lane().layout, loop.runtime().arena, loop.outbox().pool);
+        PostWriter.ofTable(ops, loop.lane().layout, loop.core().arena, loop.outbox().pool);
     for (GraphNode<?> node : list) {
       nodes.putInt(node.op == null ? Codes.NODE_HOST : Codes.NODE_OP);
       nodes.putInt(opEntries);
@@ -48,7 +48,7 @@ final class GraphTable {
 
   private void write(PostWriter writer, EventLoop loop, Op op, int node) {
     writer.begin(opEntries * Layout.DESCRIPTOR_SIZE, OpCodec.sizeHint(op));
-    OpCodec.encode(op, loop.runtime(), writer);
+    OpCodec.encode(op, loop.core(), writer);
     memory[node] = writer.buffer();
     opEntries += writer.finish(OpCodec.destination(loop.outbox(), op), 0);
   }

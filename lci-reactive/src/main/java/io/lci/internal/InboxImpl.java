@@ -33,6 +33,7 @@ final class InboxImpl implements OpenInbox {
   /** Cumulative demand that is never reached. */
   private static final long UNBOUNDED = Long.MAX_VALUE >>> 1;
 
+  private final Inboxes inboxes;
   private final EventLoop loop;
   private final Port port;
   private final InboxOptions options;
@@ -72,13 +73,19 @@ final class InboxImpl implements OpenInbox {
   /** Messages stay in their packets. */
   private boolean inPlace;
 
-  InboxImpl(EventLoop loop, Port port, InboxOptions options) {
-    this(loop, port, options, 0, null);
+  InboxImpl(Inboxes inboxes, EventLoop loop, Port port, InboxOptions options) {
+    this(inboxes, loop, port, options, 0, null);
   }
 
   /** One part of a port. */
   InboxImpl(
-      EventLoop loop, Port port, InboxOptions options, int part, @Nullable PartitionedInbox whole) {
+      Inboxes inboxes,
+      EventLoop loop,
+      Port port,
+      InboxOptions options,
+      int part,
+      @Nullable PartitionedInbox whole) {
+    this.inboxes = inboxes;
     this.loop = loop;
     this.port = port;
     this.options = options;
@@ -100,7 +107,7 @@ final class InboxImpl implements OpenInbox {
         throw gone("open port " + port);
       }
       if (options.replies() > 0) {
-        loop.runtime().replyRooms.open(port, options.replies(), options.replyBytes());
+        loop.core().replyRooms.open(port, options.replies(), options.replyBytes());
       }
       NativeScratch out = new NativeScratch(3);
       ByteBuffer name = NativeMemory.cString(port.name());
@@ -170,7 +177,7 @@ final class InboxImpl implements OpenInbox {
   }
 
   private RuntimeException gone(String operation) {
-    return loop.runtime().shutdown.gone(operation, "inbox", "LciRuntime.inbox opens the port anew");
+    return loop.core().ending.gone(operation, "inbox", "LciRuntime.inbox opens the port anew");
   }
 
   /** Waits for the loop to open the port; not on a loop's thread. */
@@ -200,7 +207,7 @@ final class InboxImpl implements OpenInbox {
     }
     forgotten = true;
     if (whole == null) {
-      loop.runtime().inboxes.forget(this);
+      inboxes.forget(this);
     } else {
       whole.forget(this);
     }

@@ -13,22 +13,24 @@ import reactor.core.scheduler.Schedulers;
 
 /** The inboxes that are open at this rank, by their ports' numbers. Any thread. */
 final class Inboxes {
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
+  private final Loops loops;
   private final Map<Integer, OpenInbox> inboxes = new ConcurrentHashMap<>();
 
-  Inboxes(RuntimeImpl runtime) {
-    this.runtime = runtime;
+  Inboxes(CoreRuntime core, Loops loops) {
+    this.core = core;
+    this.loops = loops;
   }
 
   /** The inbox of a port, opened if it is not. */
   Inbox open(Port port, InboxOptions options) {
     Objects.requireNonNull(port, "port");
-    runtime.shutdown.refuse("open port " + port);
+    core.ending.refuse("open port " + port);
     boolean whole = options.partitions() == 1;
     OpenInbox created =
         whole
-            ? new InboxImpl(runtime.loop(options.loop()), port, options)
-            : new PartitionedInbox(runtime, port, options);
+            ? new InboxImpl(this, loops.get(options.loop()), port, options)
+            : new PartitionedInbox(this, loops, port, options);
     OpenInbox existing = inboxes.putIfAbsent(port.number(), created);
     if (existing == null) {
       List<InboxImpl> parts = parts(created);
@@ -88,8 +90,7 @@ final class Inboxes {
   }
 
   private void awaitOpen(InboxImpl inbox) {
-    if (!runtime.options().invoker()
-        && !Schedulers.isInNonBlockingThread()) { // else it opens later
+    if (!core.options.invoker() && !Schedulers.isInNonBlockingThread()) { // else it opens later
       inbox.awaitOpen();
     }
   }

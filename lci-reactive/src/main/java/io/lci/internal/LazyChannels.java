@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.LciRuntime;
 import io.lci.am.Inbox;
 import io.lci.error.LciClosedException;
 import io.lci.internal.channel.Channels;
@@ -11,11 +12,13 @@ import org.jspecify.annotations.Nullable;
 
 /** The streams and functions of a runtime, on loop 0: opened when they are first asked for. */
 final class LazyChannels {
-  private final RuntimeImpl runtime;
+  private final LciRuntime runtime;
+  private final EventLoop loop;
   private final AtomicReference<@Nullable Channels> channels = new AtomicReference<>();
 
-  LazyChannels(RuntimeImpl runtime) {
+  LazyChannels(LciRuntime runtime, EventLoop loop) {
     this.runtime = runtime;
+    this.loop = loop;
   }
 
   /**
@@ -26,8 +29,8 @@ final class LazyChannels {
     if (found != null) {
       return found;
     }
-    runtime.shutdown.refuse("open streams");
-    Channels made = new Channels(runtime, home(runtime.loop(0)));
+    loop.core().ending.refuse("open streams");
+    Channels made = new Channels(runtime, home(loop));
     if (!channels.compareAndSet(null, made)) {
       return get();
     }
@@ -75,7 +78,7 @@ final class LazyChannels {
 
       @Override
       public void refuseClosed(String operation) {
-        loop.runtime().shutdown.refuse(operation);
+        loop.core().ending.refuse(operation);
       }
 
       @Override

@@ -45,7 +45,7 @@ final class LoopDriver {
   }
 
   private void bind() {
-    List<Integer> affinity = loop.runtime().options().affinity();
+    List<Integer> affinity = loop.core().options.affinity();
     try {
       if (!affinity.isEmpty()) {
         Affinity.bind(loop, affinity.get(loop.index()));
@@ -59,7 +59,7 @@ final class LoopDriver {
     try {
       LOG.error("{}: the loop failed and the runtime is closing", loop, error);
     } finally { // the log may fail, too, for want of memory
-      loop.runtime().shutdown.failed(error);
+      loop.host().loopFailed(error);
       if (!loop.isDisposed()) {
         loop.finish();
       }

@@ -157,18 +157,18 @@ final class LoopEnd {
     loop.guarded(
         () -> outbox.slots.abandon(-1, owner -> loop.closed("operation outstanding at close")));
     loop.guarded(() -> loop.dispatcher().closeInboxes(reason));
-    loop.guarded(() -> loop.runtime().peers.loopEnding(loop));
+    loop.guarded(() -> loop.host().loopEnding(loop));
     runWhatFollows(loop::runRound);
     tasks.end();
     runWhatFollows(loop::drainRound); // new operations fail at once now
     loop.guarded(loop.leases()::moveOut);
-    loop.guarded(() -> loop.runtime().core.alone(loop.lane()::free));
+    loop.guarded(() -> loop.core().gate.alone(loop.lane()::free));
     loop.guarded(tasks::reject);
     for (Scheduled timer : timers.takeAll()) {
       loop.guarded(timer::rejected);
     }
     loop.released();
-    loop.runtime().shutdown.loopEnded();
+    loop.host().loopEnded();
   }
 
   private void runWhatFollows(IntSupplier round) {

@@ -48,16 +48,16 @@ final class LoopWatchdog implements Runnable {
     boolean told;
   }
 
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
   private final List<EventLoop> loops;
   private final Scheduler timer;
   private final long limitNanos;
   private final Seen[] seen;
 
-  private LoopWatchdog(RuntimeImpl runtime, long limitNanos) {
-    this.runtime = runtime;
-    this.loops = runtime.loops.all();
-    this.timer = runtime.timer();
+  private LoopWatchdog(CoreRuntime core, List<EventLoop> loops, long limitNanos) {
+    this.core = core;
+    this.loops = loops;
+    this.timer = core.timer();
     this.limitNanos = limitNanos;
     this.seen = new Seen[loops.size()];
     Arrays.setAll(seen, i -> new Seen());
@@ -68,12 +68,12 @@ final class LoopWatchdog implements Runnable {
    *
    * @throws io.lci.error.LciException if the timer takes no task, see {@link TimerRefusal}
    */
-  static Disposable start(RuntimeImpl runtime) {
-    long limit = Nanos.of(runtime.options().blockedWarning());
+  static Disposable start(CoreRuntime core, List<EventLoop> loops) {
+    long limit = Nanos.of(core.options.blockedWarning());
     if (limit == 0) {
       return Disposables.disposed();
     }
-    LoopWatchdog watchdog = new LoopWatchdog(runtime, limit);
+    LoopWatchdog watchdog = new LoopWatchdog(core, loops, limit);
     long period = Math.max(1, limit / LOOKS);
     try {
       return watchdog.timer.schedulePeriodically(watchdog, period, period, TimeUnit.NANOSECONDS);
@@ -120,7 +120,7 @@ final class LoopWatchdog implements Runnable {
     if (culprit == null) { // perhaps the machine has no time for it
       LOG.info(
           "rank {}: {} is in one turn for {} ms, without code of the program{}",
-          runtime.rank(),
+          core.rank,
           loop,
           time.toMillis(),
           lines(stack));
@@ -128,14 +128,14 @@ final class LoopWatchdog implements Runnable {
       LOG.warn(
           "rank {}: {} is in one turn for {} ms, and nothing else of it moves: it {} in {}; see"
               + " docs/thread-model.md{}",
-          runtime.rank(),
+          core.rank,
           loop,
           time.toMillis(),
           doing(state),
           culprit,
           lines(stack));
     }
-    runtime.observer.tell(observer -> observer.loopBlocked(loop, time, stack));
+    core.observer.tell(observer -> observer.loopBlocked(loop, time, stack));
   }
 
   /** A thread that only got no processor is runnable, too. */

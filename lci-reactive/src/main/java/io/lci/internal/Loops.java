@@ -23,20 +23,19 @@ final class Loops {
   }
 
   /** Opens a lane for each loop, over devices next to each other. */
-  static Loops open(RuntimeImpl runtime, Layout layout) {
-    LciOptions options = runtime.options();
+  static Loops open(CoreRuntime core, LoopHost host, OpCheck check) {
+    LciOptions options = core.options;
     Loops opened = new Loops(options.devices());
-    int records = completionRecords(layout, options);
+    int records = completionRecords(core.layout, options);
     List<Lane> lanes = new ArrayList<>();
     try {
       for (int i = 0, device = 0; i < options.loops(); i++) {
         int devices =
             (options.devices() - device) / (options.loops() - i); // the last ones get more
         Lane lane =
-            Lane.open(
-                runtime.calls, layout, runtime.handle, device, devices, runtime.size(), records);
+            Lane.open(core.calls, core.layout, core.handle, device, devices, core.size, records);
         lanes.add(lane);
-        EventLoop loop = new EventLoop(runtime, i, lane);
+        EventLoop loop = new EventLoop(core, host, check, i, lane);
         opened.loops.add(loop);
         Arrays.fill(opened.homes, device, device + devices, loop);
         device += devices;

@@ -17,7 +17,8 @@ import reactor.core.publisher.Mono;
  * as the runtime does it until the region ends.
  */
 final class MemoryRegionImpl implements MemoryRegion {
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
+  private final Regions regions;
   private final long region;
   private final long size;
   private final @Nullable NativeMemory allocated; // by the core; null if registered
@@ -26,8 +27,14 @@ final class MemoryRegionImpl implements MemoryRegion {
   private volatile boolean disposed; // written under this
 
   MemoryRegionImpl(
-      RuntimeImpl runtime, long region, long address, long size, @Nullable ByteBuffer registered) {
-    this.runtime = runtime;
+      CoreRuntime core,
+      Regions regions,
+      long region,
+      long address,
+      long size,
+      @Nullable ByteBuffer registered) {
+    this.core = core;
+    this.regions = regions;
     this.region = region;
     this.size = size;
     this.allocated = registered == null ? NativeMemory.wrap(address, size) : null;
@@ -35,14 +42,14 @@ final class MemoryRegionImpl implements MemoryRegion {
     this.handle = readHandle();
   }
 
-  RuntimeImpl runtime() {
-    return runtime;
+  CoreRuntime core() {
+    return core;
   }
 
   private byte[] readHandle() {
-    NativeCalls calls = runtime.calls;
+    NativeCalls calls = core.calls;
     ByteBuffer out = ByteBuffer.allocateDirect(Codes.MEMORY_HANDLE_SIZE);
-    runtime.core.ask(
+    core.gate.ask(
         "read the handle of a region",
         LciException.NONE,
         () -> calls.memoryHandle(region, NativeMemory.address(out), Codes.MEMORY_HANDLE_SIZE));
@@ -82,10 +89,10 @@ final class MemoryRegionImpl implements MemoryRegion {
       return;
     }
     disposed = true; // before: no view of memory that has gone
-    NativeCalls calls = runtime.calls;
+    NativeCalls calls = core.calls;
     int code =
         (int)
-            runtime.core.with(
+            core.gate.with(
                 () ->
                     registered == null ? calls.memoryFree(region) : calls.memoryDeregister(region),
                 Codes.DONE);
@@ -93,7 +100,7 @@ final class MemoryRegionImpl implements MemoryRegion {
       disposed = false;
       Errors.check(calls, code, "end a region of memory", LciException.NONE);
     }
-    runtime.regions.ended(this);
+    regions.ended(this);
   }
 
   @Override
@@ -108,6 +115,6 @@ final class MemoryRegionImpl implements MemoryRegion {
 
   @Override
   public String toString() {
-    return "MemoryRegion[" + size + " bytes of rank " + runtime.rank() + ']';
+    return "MemoryRegion[" + size + " bytes of rank " + core.rank + ']';
   }
 }

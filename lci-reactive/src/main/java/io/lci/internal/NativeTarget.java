@@ -5,14 +5,14 @@ import io.lci.completion.CompletionTarget;
 
 /** A completion object of the core behind a public one. */
 interface NativeTarget extends CompletionTarget, SignalTarget {
-  /** Throws if {@code target} is not of {@code runtime}. */
-  static NativeTarget of(RuntimeImpl runtime, CompletionTarget target) {
-    if (!(target instanceof NativeTarget known && known.runtime() == runtime)) {
+  /** Throws if {@code target} is not of {@code core}. */
+  static NativeTarget of(CoreRuntime core, CompletionTarget target) {
+    if (!(target instanceof NativeTarget known && known.core() == core)) {
       throw new IllegalArgumentException("not a completion object of this runtime: " + target);
     }
     return known;
   }
 
   /** The runtime that it belongs to. */
-  RuntimeImpl runtime();
+  CoreRuntime core();
 }

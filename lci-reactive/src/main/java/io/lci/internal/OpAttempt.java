@@ -200,7 +200,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
 
   /** Writes the descriptor; returns the bytes that the operation moves. */
   int write(PostWriter out) {
-    OpCodec.encode(op, loop.runtime(), out);
+    OpCodec.encode(op, loop.core(), out);
     readInto = op.kind() == Op.Kind.GET ? out.buffer() : null;
     return op.kind() == Op.Kind.GET ? op.receiveBytes() : OpCodec.sizeHint(op);
   }

@@ -47,8 +47,8 @@ final class OpCodec {
     return payload == null ? 0 : payload.size();
   }
 
-  static void encode(Op op, RuntimeImpl runtime, PostWriter out) {
-    out.policy = policy(op, runtime);
+  static void encode(Op op, CoreRuntime core, PostWriter out) {
+    out.policy = policy(op, core);
     out.flags =
         (op.retryAllowed() ? 0 : Codes.FLAG_NO_RETRY)
             | (op.doneAllowed() ? 0 : Codes.FLAG_SIGNAL)
@@ -94,12 +94,12 @@ final class OpCodec {
   }
 
   /** What is compared; of an active message, what is asked or answered. */
-  private static int policy(Op op, RuntimeImpl runtime) {
+  private static int policy(Op op, CoreRuntime core) {
     return switch (op.kind()) {
       case SEND, RECEIVE -> op.policy().ordinal();
       case AM ->
           (op.isReply() ? Codes.AM_REPLY : 0)
-              | (op.replyTo() == null ? 0 : runtime.replyRooms.id(op.replyTo()));
+              | (op.replyTo() == null ? 0 : core.replyRooms.id(op.replyTo()));
       case BARRIER, PUT, GET -> 0;
     };
   }

@@ -62,18 +62,18 @@ final class Outbox {
   long resubmitted;
   long refusals;
 
-  Outbox(EventLoop loop, Lane lane, Relay relay, RuntimeImpl runtime) {
+  Outbox(EventLoop loop, Lane lane, Relay relay, CoreRuntime core) {
     this.loop = loop;
     this.lane = lane;
     this.relay = relay;
     this.packets = new Packets(lane);
     this.failures = new Failures(loop, lane);
     this.stalls = new Stalls(loop, destinations);
-    this.times = new OperationTimes(runtime.observer);
-    this.slots = new SlotTable(runtime.options().maxPosted(), pool, times, relay);
+    this.times = new OperationTimes(core.observer);
+    this.slots = new SlotTable(core.options.maxPosted(), pool, times, relay);
     this.waiting = new WaitQueues(lane, packets, slots);
-    this.parked = new ParkedTable(runtime.options().maxParked());
-    this.writer = PostWriter.ofLane(lane, runtime.arena, packets, pool, runtime.maxEager());
+    this.parked = new ParkedTable(core.options.maxParked());
+    this.writer = PostWriter.ofLane(lane, core.arena, packets, pool, core.maxEager);
     this.room =
         lane.submissionCount(); // an inline payload that starts in the last entry has slack behind
     // it
@@ -210,7 +210,7 @@ final class Outbox {
     try {
       int hint = owner.sizeHint(item);
       if (hint > io.lci.nativebridge.Layout.INLINE_MAX
-          && hint <= loop.runtime().maxEager()
+          && hint <= loop.core().maxEager
           && packets.isEmpty()) {
         return refuseHere(owner, Codes.RETRY_NOPACKET);
       }

@@ -19,22 +19,22 @@ import reactor.core.publisher.Mono;
 
 /** A port whose messages several loops take, by tag: the core cuts it, this is all of it. */
 final class PartitionedInbox implements OpenInbox {
-  private final RuntimeImpl runtime;
+  private final Inboxes inboxes;
   private final Port port;
   private final InboxOptions options;
   private final List<InboxImpl> parts = new ArrayList<>();
   private final AtomicInteger left;
 
-  PartitionedInbox(RuntimeImpl runtime, Port port, InboxOptions options) {
-    this.runtime = runtime;
+  PartitionedInbox(Inboxes inboxes, Loops loops, Port port, InboxOptions options) {
+    this.inboxes = inboxes;
     this.port = port;
     this.options = options;
     this.left = new AtomicInteger(options.partitions());
-    int loops = runtime.loops.all().size();
-    runtime.loop(options.loop()); // it exists
+    int count = loops.all().size();
+    loops.get(options.loop()); // it exists
     for (int part = 0; part < options.partitions(); part++) {
-      EventLoop home = runtime.loop((options.loop() + part) % loops);
-      parts.add(new InboxImpl(home, port, options, part, this));
+      EventLoop home = loops.get((options.loop() + part) % count);
+      parts.add(new InboxImpl(inboxes, home, port, options, part, this));
     }
   }
 
@@ -46,7 +46,7 @@ final class PartitionedInbox implements OpenInbox {
   void forget(InboxImpl part) {
     assert parts.contains(part);
     if (left.decrementAndGet() == 0) {
-      runtime.inboxes.forget(this);
+      inboxes.forget(this);
     }
   }
 

@@ -8,7 +8,6 @@ import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.internal.channel.Channels;
 import io.lci.nativebridge.Codes;
-import io.lci.nativebridge.NativeScratch;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,12 +18,14 @@ import reactor.core.publisher.Mono;
 final class Peers {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
+  private final Inboxes inboxes;
   private final PeerEvents events;
 
-  Peers(RuntimeImpl runtime) {
-    this.runtime = runtime;
-    this.events = new PeerEvents(runtime.loop(0));
+  Peers(CoreRuntime core, EventLoop loop, Inboxes inboxes) {
+    this.core = core;
+    this.inboxes = inboxes;
+    this.events = new PeerEvents(loop);
   }
 
   Flux<PeerEvent> events() {
@@ -32,7 +33,7 @@ final class Peers {
   }
 
   Mono<PeerEvent> gone(int rank) {
-    runtime.checkRank(rank);
+    core.checkRank(rank);
     return events.filter(event -> event.rank() == rank).next();
   }
 
@@ -49,7 +50,7 @@ final class Peers {
     }
     log(event);
     events.add(event);
-    runtime.observer.tell(observer -> observer.peerChanged(event));
+    core.observer.tell(observer -> observer.peerChanged(event));
   }
 
   private static void fail(EventLoop loop, int rank, int code) {
@@ -72,32 +73,15 @@ final class Peers {
   /** A departure is news only to those who may wait for that rank's messages. */
   private void log(PeerEvent event) {
     List<Port> waiting =
-        runtime.inboxes.awaited().stream().filter(port -> !port.equals(Channels.PORT)).toList();
+        inboxes.awaited().stream().filter(port -> !port.equals(Channels.PORT)).toList();
     String still = waiting.isEmpty() ? "" : "; still waiting for messages: " + waiting;
     if (event.state() == PeerEvent.State.FAILED) {
-      LOG.warn("rank {}: rank {} died{}", runtime.rank(), event.rank(), still);
-    } else if (!waiting.isEmpty() && !runtime.shutdown.hasStarted()) {
-      LOG.info("rank {}: rank {} left the job{}", runtime.rank(), event.rank(), still);
+      LOG.warn("rank {}: rank {} died{}", core.rank, event.rank(), still);
+    } else if (!waiting.isEmpty() && !core.ending.hasStarted()) {
+      LOG.info("rank {}: rank {} left the job{}", core.rank, event.rank(), still);
     } else {
-      LOG.debug("rank {}: rank {} left the job", runtime.rank(), event.rank());
+      LOG.debug("rank {}: rank {} left the job", core.rank, event.rank());
     }
-  }
-
-  /** The lowest rank whose death or departure the core knows, whichever the code means. */
-  int firstGone(int code) {
-    int wanted = code == Codes.ERR_PEER_LEFT ? Codes.PEER_LEFT : Codes.PEER_FAILED;
-    NativeScratch state = new NativeScratch(1);
-    for (int peer = 0; peer < runtime.size(); peer++) {
-      Errors.check(
-          runtime.calls,
-          runtime.calls.runtimePeer(runtime.handle, peer, state.address(0)),
-          "look at peer",
-          LciException.NONE);
-      if (state.getInt(0) == wanted) {
-        return peer;
-      }
-    }
-    return LciException.NONE;
   }
 
   /** The loop is about to end: no events come after that of loop 0. */

@@ -18,7 +18,7 @@ final class PortNames {
   /** No code of the core. */
   private static final long NOT_ASKED = Long.MIN_VALUE;
 
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
   private final Map<Integer, String> named = new ConcurrentHashMap<>();
 
   /** The same for a look that allocates nothing: ports whose names the core knows. */
@@ -29,8 +29,8 @@ final class PortNames {
    */
   private @Nullable Port lastNamed;
 
-  PortNames(RuntimeImpl runtime) {
-    this.runtime = runtime;
+  PortNames(CoreRuntime core) {
+    this.core = core;
   }
 
   /** Tells the core what this rank calls a port, once; its owner compares. */
@@ -45,14 +45,13 @@ final class PortNames {
     ByteBuffer name = NativeMemory.cString(port.name());
     long address = NativeMemory.address(name);
     long code =
-        runtime.core.with(
-            () -> runtime.calls.portName(runtime.handle, port.number(), address), NOT_ASKED);
+        core.gate.with(() -> core.calls.portName(core.handle, port.number(), address), NOT_ASKED);
     Reference.reachabilityFence(name);
     if (code == NOT_ASKED) {
       return; // closed: what was to be posted says so
     }
     try {
-      Errors.check(runtime.calls, (int) code, "name port " + port, LciException.NONE);
+      Errors.check(core.calls, (int) code, "name port " + port, LciException.NONE);
     } catch (PortMismatchException e) {
       throw withName(e, named.get(port.number()));
     }

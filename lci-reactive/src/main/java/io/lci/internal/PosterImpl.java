@@ -8,11 +8,11 @@ import io.lci.Poster;
 /** Posting without a publisher, on the loop's own thread. */
 final class PosterImpl implements Poster {
   private final EventLoop loop;
-  private final Posting posting;
+  private final OpCheck check;
 
-  PosterImpl(EventLoop loop, Posting posting) {
+  PosterImpl(EventLoop loop, OpCheck check) {
     this.loop = loop;
-    this.posting = posting;
+    this.check = check;
   }
 
   @Override
@@ -36,7 +36,7 @@ final class PosterImpl implements Poster {
 
   private void check(Op op) {
     checkThread();
-    posting.check(op);
+    check.check(op);
     if (loop.isClosing()) {
       throw loop.closed(op.toString());
     }

@@ -50,13 +50,13 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   // Loop only
   private final NativeScratch statuses = new NativeScratch(BATCH * STATUS_SLOTS);
 
-  private QueueImpl(EventLoop loop, long handle, boolean mayBeFull) {
-    super(loop, handle);
+  private QueueImpl(CompletionObjects objects, EventLoop loop, long handle, boolean mayBeFull) {
+    super(objects, loop, handle);
     this.mayBeFull = mayBeFull;
   }
 
-  static QueueImpl create(RuntimeImpl runtime, QueueOptions options) {
-    EventLoop home = runtime.loop(options.loop());
+  static QueueImpl create(CompletionObjects objects, EventLoop home, QueueOptions options) {
+    CoreRuntime core = home.core();
     int kind =
         switch (options.kind()) {
           case DEFAULT -> Codes.QUEUE_DEFAULT;
@@ -64,13 +64,11 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
           case LINKED -> Codes.QUEUE_LCRQ;
         };
     NativeScratch out = new NativeScratch(1);
-    runtime.core.ask(
+    core.gate.ask(
         "create queue",
         LciException.NONE,
-        () ->
-            runtime.calls.queueCreateKind(
-                runtime.handle, kind, options.capacity(), out.address(0)));
-    return new QueueImpl(home, out.getLong(0), options.kind() != QueueOptions.Kind.LINKED);
+        () -> core.calls.queueCreateKind(core.handle, kind, options.capacity(), out.address(0)));
+    return new QueueImpl(objects, home, out.getLong(0), options.kind() != QueueOptions.Kind.LINKED);
   }
 
   @Override
@@ -96,7 +94,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   @Override
   public long length() {
     return poppedCount
-        + runtime().core.with(() -> isDisposed() ? 0L : runtime().calls.queueLength(handle()), 0L);
+        + core().gate.with(() -> isDisposed() ? 0L : core().calls.queueLength(handle()), 0L);
   }
 
   /** Something may have come: any thread, inside its loop's turn. */
@@ -141,7 +139,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   }
 
   private LciException closed() {
-    return runtime().shutdown.gone("take from a queue", "queue", "LciRuntime.queue makes another");
+    return core().ending.gone("take from a queue", "queue", "LciRuntime.queue makes another");
   }
 
   @Override
@@ -154,7 +152,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
     popped.clear();
     poppedCount = 0;
     messages.clear();
-    runtime().objects.forget(this);
+    objects.forget(this);
   }
 
   // Loop only
@@ -162,7 +160,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
   private @Nullable Completion take(long wanted) {
     if (popped.isEmpty()) {
       int most = (int) Math.min(wanted, BATCH);
-      int count = runtime().calls.queuePopMany(handle(), statuses.address(0), most);
+      int count = core().calls.queuePopMany(handle(), statuses.address(0), most);
       for (int i = 0; i < count; i++) {
         popped.add(read(i * STATUS_SLOTS));
       }
@@ -196,7 +194,7 @@ final class QueueImpl extends CompletionObject implements CompletionQueue {
     if (size > 0) {
       NativeMemory.wrap(buffer, size).buffer().get(0, bytes);
     }
-    runtime().calls.bufferFree(buffer);
+    core().calls.bufferFree(buffer);
     return new Message(rank, tag, bytes);
   }
 

@@ -15,15 +15,17 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** Makes and opens the regions of memory of a runtime. Any thread. */
 final class Regions {
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
+  private final EventLoop loop;
   private final NativeCalls calls;
 
   /** The core has the address of their memory, and nothing else need refer to them. */
   private final Set<MemoryRegionImpl> registered = ConcurrentHashMap.newKeySet();
 
-  Regions(RuntimeImpl runtime) {
-    this.runtime = runtime;
-    this.calls = runtime.calls;
+  Regions(CoreRuntime core, EventLoop loop) {
+    this.core = core;
+    this.loop = loop;
+    this.calls = core.calls;
   }
 
   MemoryRegion allocate(long bytes) {
@@ -31,11 +33,11 @@ final class Regions {
       throw new IllegalArgumentException("a region cannot have " + bytes + " bytes");
     }
     NativeScratch out = new NativeScratch(2);
-    runtime.core.ask(
+    core.gate.ask(
         "allocate " + bytes + " bytes",
         LciException.NONE,
-        () -> calls.memoryAllocate(runtime.handle, bytes, out.address(0), out.address(1)));
-    return new MemoryRegionImpl(runtime, out.getLong(0), out.getLong(1), bytes, null);
+        () -> calls.memoryAllocate(core.handle, bytes, out.address(0), out.address(1)));
+    return new MemoryRegionImpl(core, this, out.getLong(0), out.getLong(1), bytes, null);
   }
 
   MemoryRegion register(ByteBuffer direct) {
@@ -45,11 +47,12 @@ final class Regions {
     long address = NativeMemory.address(direct);
     long bytes = direct.capacity();
     NativeScratch out = new NativeScratch(1);
-    runtime.core.ask(
+    core.gate.ask(
         "register " + bytes + " bytes",
         LciException.NONE,
-        () -> calls.memoryRegister(runtime.handle, address, bytes, out.address(0)));
-    MemoryRegionImpl region = new MemoryRegionImpl(runtime, out.getLong(0), address, bytes, direct);
+        () -> calls.memoryRegister(core.handle, address, bytes, out.address(0)));
+    MemoryRegionImpl region =
+        new MemoryRegionImpl(core, this, out.getLong(0), address, bytes, direct);
     registered.add(region);
     return region;
   }
@@ -70,21 +73,21 @@ final class Regions {
   }
 
   RemoteMemory open(int rank, byte[] handle) {
-    runtime.checkRank(rank);
+    core.checkRank(rank);
     ByteBuffer bytes = ByteBuffer.allocateDirect(Math.max(1, handle.length)).put(handle);
     NativeScratch out = new NativeScratch(2);
-    runtime.core.ask(
+    core.gate.ask(
         "open memory of rank " + rank,
         LciException.NONE,
         () ->
             calls.remoteOpen(
-                runtime.handle,
+                core.handle,
                 rank,
                 NativeMemory.address(bytes),
                 handle.length,
                 out.address(0),
                 out.address(1)));
     Reference.reachabilityFence(bytes);
-    return new RemoteMemoryImpl(runtime, rank, out.getLong(0), out.getLong(1));
+    return new RemoteMemoryImpl(core, loop, rank, out.getLong(0), out.getLong(1));
   }
 }

@@ -14,21 +14,23 @@ import reactor.core.publisher.Mono;
 
 /** A region that the core has opened; its id is checked by the core at every use. */
 final class RemoteMemoryImpl implements RemoteMemory {
-  private final RuntimeImpl runtime;
+  private final CoreRuntime core;
+  private final EventLoop loop;
   private final int rank;
   private final long id;
   private final long size;
   private final AtomicBoolean disposed = new AtomicBoolean();
 
-  RemoteMemoryImpl(RuntimeImpl runtime, int rank, long id, long size) {
-    this.runtime = runtime;
+  RemoteMemoryImpl(CoreRuntime core, EventLoop loop, int rank, long id, long size) {
+    this.core = core;
+    this.loop = loop;
     this.rank = rank;
     this.id = id;
     this.size = size;
   }
 
-  RuntimeImpl runtime() {
-    return runtime;
+  CoreRuntime core() {
+    return core;
   }
 
   long id() {
@@ -62,8 +64,7 @@ final class RemoteMemoryImpl implements RemoteMemory {
 
   @Override
   public Mono<byte[]> get(long offset, int length) {
-    Mono<Message> message =
-        new MonoOp<>(runtime.loop(0), Op.get(this, offset, length), OpRun.Result.MESSAGE);
+    Mono<Message> message = new MonoOp<>(loop, Op.get(this, offset, length), OpRun.Result.MESSAGE);
     return message.map(Message::toByteArray);
   }
 
@@ -73,14 +74,14 @@ final class RemoteMemoryImpl implements RemoteMemory {
   }
 
   private Mono<Void> nothing(Op op) {
-    runtime.posting.checkMemory(op);
-    return new MonoOp<>(runtime.loop(0), op, OpRun.Result.NOTHING);
+    UserBuffer.check(op, core.identity);
+    return new MonoOp<>(loop, op, OpRun.Result.NOTHING);
   }
 
   @Override
   public void dispose() {
     if (!disposed.getAndSet(true)) {
-      runtime.core.with(() -> runtime.calls.remoteClose(runtime.handle, id), Codes.DONE);
+      core.gate.with(() -> core.calls.remoteClose(core.handle, id), Codes.DONE);
     }
   }
 

@@ -23,8 +23,6 @@ import io.lci.completion.CompletionTarget;
 import io.lci.completion.Counter;
 import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
-import io.lci.error.LciClosedException;
-import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.error.ResourceExhaustedException;
 import io.lci.matching.EngineOptions;
@@ -33,7 +31,6 @@ import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.Layout;
 import io.lci.nativebridge.NativeCalls;
 import io.lci.nativebridge.NativeMemory;
-import io.lci.nativebridge.NativeScratch;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
@@ -49,8 +46,6 @@ import org.reactivestreams.Publisher;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Scheduler;
-import reactor.core.scheduler.Schedulers;
 
 /**
  * A runtime: puts its parts together, in an order in which each finds what it needs, and hands
@@ -58,35 +53,22 @@ import reactor.core.scheduler.Schedulers;
  * fields. Any thread.
  */
 final class RuntimeImpl implements LciRuntime {
-  /** In what belongs to the runtime, but must not keep it from the collector. */
-  final Object identity = new Object();
-
-  // The core
-  final NativeCalls calls;
-  final long handle;
-  final CoreGate core;
-  final NativeMemory arena;
-  final PeerArenas peerArenas;
+  final CoreRuntime core;
   private final CoreLog log;
-  private final LciOptions options;
-  private final int rank;
-  private final int size;
-  private final int maxEager;
 
   // What users opened, and what they post
   final Inboxes inboxes;
-  final ReplyRooms replyRooms;
   final CompletionObjects objects;
-  final Posting posting;
   final LazyChannels channels;
   final Regions regions;
+  private final OpCheck check;
+  private final Posting posting;
   private final Exchange exchange;
 
   // What runs, who is told, and the end
   final Loops loops;
-  final Peers peers;
-  final Observer observer;
-  final Shutdown shutdown;
+  private final Peers peers;
+  private final Shutdown shutdown;
   private final Snapshots snapshots;
   private final Disposable watchdog;
 
@@ -95,50 +77,72 @@ final class RuntimeImpl implements LciRuntime {
   }
 
   RuntimeImpl(NativeCalls calls, Layout layout, long handle, LciOptions options, CoreLog log) {
-    this.calls = calls;
-    this.handle = handle;
-    this.options = options;
     this.log = log;
-    this.rank = calls.runtimeRank(handle);
-    this.size = calls.runtimeSize(handle);
-    this.maxEager = calls.runtimeMaxEager(handle);
-    this.core = new CoreGate(calls, this::closed);
-    this.arena = arena(calls, handle);
-    this.peerArenas = new PeerArenas(calls, handle, size);
-    this.observer = new Observer(options.instrumentation());
+    this.core = new CoreRuntime(calls, layout, handle, options);
     this.snapshots = new Snapshots(this);
-    this.inboxes = new Inboxes(this);
-    this.replyRooms = new ReplyRooms(calls, handle);
-    this.objects = new CompletionObjects(this);
-    this.posting = new Posting(this);
-    this.channels = new LazyChannels(this);
-    this.regions = new Regions(this);
-    this.loops = Loops.open(this, layout);
+    this.check = new OpCheck(core);
+    this.loops = Loops.open(core, new Host(), check);
     try {
-      this.exchange = new Exchange(this);
-      this.peers = new Peers(this);
+      EventLoop first = loops.get(0);
+      this.inboxes = new Inboxes(core, loops);
+      this.objects = new CompletionObjects(core, loops);
+      this.posting = new Posting(core, check, loops);
+      this.channels = new LazyChannels(this, first);
+      this.regions = new Regions(core, first);
+      this.exchange = new Exchange(core, first, regions);
+      this.peers = new Peers(core, first, inboxes);
       this.shutdown =
           new Shutdown(
               loops.all(),
+              core.ending,
               options.invoker(),
               options.timer(),
               this::closeCore,
-              () -> observer.tell(one -> one.runtimeClosed(this)));
-      this.watchdog = LoopWatchdog.start(this); // before a loop can end
+              () -> core.observer.tell(one -> one.runtimeClosed(this)));
+      this.watchdog = LoopWatchdog.start(core, loops.all()); // before a loop can end
     } catch (Throwable e) {
       loops.free(); // the core does not close under a lane
       throw e;
     }
   }
 
-  private static NativeMemory arena(NativeCalls calls, long handle) {
-    NativeScratch out = new NativeScratch(2);
-    Errors.check(
-        calls,
-        calls.runtimeArena(handle, out.address(0), out.address(1)),
-        "map arena",
-        LciException.NONE);
-    return NativeMemory.wrap(out.getLong(0), out.getLong(1));
+  /** What the loops tell: they run only when all parts are there. */
+  private final class Host implements LoopHost {
+    @Override
+    public void lookAtObjects() {
+      objects.look();
+    }
+
+    @Override
+    public void tidy() {
+      log.passOn();
+      objects.freeUnused();
+    }
+
+    @Override
+    public void peerChanged(EventLoop loop, PeerEvent event) {
+      peers.changed(loop, event);
+    }
+
+    @Override
+    public void loopEnding(EventLoop loop) {
+      peers.loopEnding(loop);
+    }
+
+    @Override
+    public void loopEnded() {
+      shutdown.loopEnded();
+    }
+
+    @Override
+    public void loopFailed(Throwable reason) {
+      shutdown.failed(reason);
+    }
+
+    @Override
+    public void dispose() {
+      RuntimeImpl.this.dispose();
+    }
   }
 
   /**
@@ -149,53 +153,27 @@ final class RuntimeImpl implements LciRuntime {
    * @throws ResourceExhaustedException if there is no room for another thread
    */
   void start(Function<? super EventLoop, ? extends Thread> threads) {
-    if (!options.invoker()) {
+    if (!core.options.invoker()) {
       loops.start(threads, shutdown);
     }
-    observer.tell(one -> one.runtimeStarted(this));
-  }
-
-  // For the package
-
-  EventLoop loop(int index) {
-    return loops.get(index);
-  }
-
-  Scheduler timer() {
-    Scheduler timer = options.timer();
-    return timer == null ? Schedulers.parallel() : timer;
-  }
-
-  void checkRank(int value) {
-    if (value < 0 || value >= size) {
-      throw new IllegalArgumentException("ranks are 0 to " + (size - 1) + ": " + value);
-    }
-  }
-
-  private LciClosedException closed(String operation) {
-    return shutdown.closed(operation);
-  }
-
-  /** Passes on what the core has to say. */
-  void tellLog() {
-    log.passOn();
+    core.observer.tell(one -> one.runtimeStarted(this));
   }
 
   // Public view
 
   @Override
   public int rank() {
-    return rank;
+    return core.rank;
   }
 
   @Override
   public int size() {
-    return size;
+    return core.size;
   }
 
   @Override
   public LciOptions options() {
-    return options;
+    return core.options;
   }
 
   @Override
@@ -205,12 +183,12 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public int maxEager() {
-    return maxEager;
+    return core.maxEager;
   }
 
   @Override
   public Mono<Void> barrier() {
-    return new MonoOp<>(loop(0), Op.barrier(), OpRun.Result.NOTHING);
+    return new MonoOp<>(loops.get(0), Op.barrier(), OpRun.Result.NOTHING);
   }
 
   @Override
@@ -257,7 +235,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Message> receive(int from, long tag) {
-    return receive(from, tag, maxEager);
+    return receive(from, tag, core.maxEager);
   }
 
   @Override
@@ -287,14 +265,14 @@ final class RuntimeImpl implements LciRuntime {
       throw new IllegalArgumentException(
           "engines have numbers 1 to " + MatchingEngine.MAX_NUMBER + ": " + number);
     }
-    shutdown.refuse("create engine");
-    return EngineImpl.create(this, number, engineOptions);
+    core.ending.refuse("create engine");
+    return EngineImpl.create(core, number, engineOptions);
   }
 
   @Override
   public CompletionGraph.Builder graph() {
-    shutdown.refuse("build graph");
-    return new GraphBuilder(this);
+    core.ending.refuse("build graph");
+    return new GraphBuilder(core, loops.get(0), check);
   }
 
   @Override
@@ -330,7 +308,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public LciBuffer buffer(int bytes) {
-    return new UserBuffer(identity, bytes);
+    return new UserBuffer(core.identity, bytes);
   }
 
   @Override
@@ -369,16 +347,19 @@ final class RuntimeImpl implements LciRuntime {
       thrown = e;
     }
     int code =
-        core.close(
+        core.gate.close(
             () -> {
               snapshots.takeLast();
-              return calls.runtimeClose(handle, timeoutMillis);
+              return core.calls.runtimeClose(core.handle, timeoutMillis);
             });
     regions.closed();
     log.close();
     return Codes.isError(code)
         ? Errors.of(
-            Detail.of("close", Errors.name(calls, code), NativeMemory.string(calls.lastError())),
+            Detail.of(
+                "close",
+                Errors.name(core.calls, code),
+                NativeMemory.string(core.calls.lastError())),
             code)
         : thrown;
   }
@@ -410,11 +391,11 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public void close() {
-    shutdown.close(options.closeTimeout());
+    shutdown.close(core.options.closeTimeout());
   }
 
   @Override
   public String toString() {
-    return "LciRuntime[rank " + rank + " of " + size + ']';
+    return "LciRuntime[rank " + core.rank + " of " + core.size + ']';
   }
 }

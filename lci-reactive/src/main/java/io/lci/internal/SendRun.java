@@ -73,8 +73,8 @@ abstract class SendRun<T, R> extends BulkRun<T, R> {
         report(item, LciException.NONE, Codes.DONE, error);
         return;
       }
-      if (rank < 0 || rank >= loop.runtime().size()) {
-        String hint = "ranks are 0 to " + (loop.runtime().size() - 1);
+      if (rank < 0 || rank >= loop.core().size) {
+        String hint = "ranks are 0 to " + (loop.core().size - 1);
         report(item, rank, Codes.DONE, sender.error(rank, "error_rank", hint));
         return;
       }

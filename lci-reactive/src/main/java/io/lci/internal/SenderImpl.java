@@ -67,7 +67,7 @@ final class SenderImpl implements Sender {
   /** The room that each message asks for, or 0. */
   int replyRoom() {
     Port replyTo = options.replyTo();
-    return replyTo == null ? 0 : loop.runtime().replyRooms.id(replyTo);
+    return replyTo == null ? 0 : loop.core().replyRooms.id(replyTo);
   }
 
   LciException error(int rank, String code, String hint) {
@@ -76,9 +76,9 @@ final class SenderImpl implements Sender {
 
   @Override
   public Mono<Void> send(int rank, Payload payload) {
-    loop.runtime().checkRank(rank);
+    loop.core().checkRank(rank);
     Op op = message(rank, payload);
-    loop.runtime().posting.checkMemory(op);
+    UserBuffer.check(op, loop.core().identity);
     Duration deadline = options.deadline();
     return Signals.on(
         options.signalOn(),
@@ -106,7 +106,7 @@ final class SenderImpl implements Sender {
 
   @Override
   public <T> Mono<Void> sendAll(int rank, Publisher<T> items, Encoder<? super T> encoder) {
-    loop.runtime().checkRank(rank);
+    loop.core().checkRank(rank);
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(encoder, "encoder");
     return Signals.on(

@@ -2,7 +2,6 @@
 package io.lci.internal;
 
 import io.lci.LciRuntime;
-import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import java.time.Duration;
@@ -32,15 +31,14 @@ final class Shutdown {
   private static final long STUCK_AFTER_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final List<EventLoop> loops;
+  private final Ending ending;
   private final boolean invoker;
   private final @Nullable Scheduler timer;
   private final IntFunction<@Nullable Throwable> closeCore;
   private final Runnable observe;
 
   private final AtomicInteger loopsLeft;
-  private volatile boolean started;
   private volatile long closeBy;
-  private volatile @Nullable Throwable cause;
   private final Sinks.Empty<Void> closed = Sinks.empty();
   private final CountDownLatch over = new CountDownLatch(1);
   private final Disposable.Composite limits = Disposables.composite();
@@ -56,42 +54,18 @@ final class Shutdown {
    */
   Shutdown(
       List<EventLoop> loops,
+      Ending ending,
       boolean invoker,
       @Nullable Scheduler timer,
       IntFunction<@Nullable Throwable> closeCore,
       Runnable observe) {
     this.loops = loops;
+    this.ending = ending;
     this.invoker = invoker;
     this.timer = timer;
     this.closeCore = closeCore;
     this.observe = observe;
     this.loopsLeft = new AtomicInteger(loops.size());
-  }
-
-  boolean hasStarted() {
-    return started;
-  }
-
-  /** Throws if it has started. */
-  void refuse(String operation) {
-    if (started) {
-      throw closed(operation);
-    }
-  }
-
-  /** The runtime is closed. The cause is what ended it, if that was no call of the program. */
-  LciClosedException closed(String operation) {
-    LciClosedException error = Errors.closed(operation);
-    Throwable known = cause;
-    if (known != null) {
-      error.initCause(known);
-    }
-    return error;
-  }
-
-  /** Why {@code what}, which is disposed or about to end, gives nothing any more. */
-  LciClosedException gone(String operation, String what, String remedy) {
-    return started ? closed(operation) : Errors.disposed(operation, what, remedy);
   }
 
   boolean isOver() {
@@ -128,15 +102,15 @@ final class Shutdown {
 
   /** Several threads may close at the same time: the shortest time holds. */
   private synchronized void shorten(long by) {
-    if (!started || by - closeBy < 0) {
+    if (!ending.hasStarted() || by - closeBy < 0) {
       closeBy = by;
     }
-    started = true;
+    ending.start();
   }
 
   /** A loop failed for a reason of its own: closes abortively, and close() tells why. */
   void failed(Throwable error) {
-    cause = error;
+    ending.because(error);
     start(Duration.ZERO);
   }
 
@@ -150,7 +124,7 @@ final class Shutdown {
     try {
       failure = endOfCore((int) Math.min(left, Integer.MAX_VALUE));
       if (failure == null) {
-        failure = cause;
+        failure = ending.cause();
       }
       if (!stillborn) { // whoever was not told of its start is not told of its end
         observe.run();
@@ -159,7 +133,7 @@ final class Shutdown {
       failure = fatal;
       throw fatal;
     } finally {
-      cause = failure;
+      ending.because(failure);
       tellOver(failure);
     }
   }
@@ -199,7 +173,7 @@ final class Shutdown {
     }
     start(limit);
     awaitOver(System.nanoTime() + Nanos.of(limit) + STUCK_AFTER_NANOS);
-    Throwable failure = cause;
+    Throwable failure = ending.cause();
     if (failure != null) {
       throw Exceptions.propagate(failure);
     }
@@ -220,7 +194,7 @@ final class Shutdown {
     } catch (LciException stuck) { // it must not hide why they cannot start
       return stuck;
     }
-    return cause;
+    return ending.cause();
   }
 
   private void awaitOver(long deadline) {

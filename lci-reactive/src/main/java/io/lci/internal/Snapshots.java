@@ -19,17 +19,17 @@ final class Snapshots {
 
   Snapshots(RuntimeImpl runtime) {
     this.runtime = runtime;
-    int count = runtime.calls.runtimeSnapshot(runtime.handle, 0, 0);
+    int count = runtime.core.calls.runtimeSnapshot(runtime.core.handle, 0, 0);
     List<String> names = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
-      names.add(NativeMemory.string(runtime.calls.counterName(i)));
+      names.add(NativeMemory.string(runtime.core.calls.counterName(i)));
     }
     this.counterNames = names;
   }
 
   /** Any thread. */
   LciSnapshot take() {
-    return runtime.core.get(
+    return runtime.core.gate.get(
         () -> {
           LciSnapshot final_ = last;
           return final_ != null ? final_ : read();
@@ -45,7 +45,7 @@ final class Snapshots {
     Map<String, Long> all = counters((int) Codes.NO_DEVICE);
     List<Map<String, Long>> devices = new ArrayList<>();
     List<LciSnapshot.WaitingState> waiting = new ArrayList<>();
-    for (int device = 0; device < runtime.options().devices(); device++) {
+    for (int device = 0; device < runtime.core.options.devices(); device++) {
       Map<String, Long> own = counters(device);
       EventLoop loop = runtime.loops.of(device);
       if (device == loop.firstDevice()) {
@@ -69,7 +69,7 @@ final class Snapshots {
   private Map<String, Long> counters(int device) {
     int count = counterNames.size();
     NativeScratch values = new NativeScratch(Math.max(1, count));
-    runtime.calls.runtimeSnapshotPart(runtime.handle, device, values.address(0), count);
+    runtime.core.calls.runtimeSnapshotPart(runtime.core.handle, device, values.address(0), count);
     Map<String, Long> named = new LinkedHashMap<>();
     for (int i = 0; i < count; i++) {
       named.put(counterNames.get(i), values.getLong(i));

@@ -32,17 +32,17 @@ final class Stalls {
   }
 
   private void tell(Destination destination, Duration time) {
-    RuntimeImpl runtime = loop.runtime();
+    CoreRuntime core = loop.core();
     LOG.warn(
         "rank {}: {} accepted nothing for {} ms, {} operations wait, last answer {}{}; see"
             + " docs/guide/backpressure.md",
-        runtime.rank(),
+        core.rank,
         destination,
         time.toMillis(),
         destination.count,
-        Errors.name(runtime.calls, destination.reason),
+        Errors.name(core.calls, destination.reason),
         guess(destination));
-    runtime.observer.tell(
+    core.observer.tell(
         observer ->
             observer.stalled(
                 destination.rank,

@@ -22,21 +22,21 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
   private List<Completion> collecting = new ArrayList<>();
   private final ArrayDeque<List<Completion>> firings = new ArrayDeque<>();
 
-  private SynchronizerImpl(EventLoop loop, int threshold, long handle) {
-    super(loop, handle);
+  private SynchronizerImpl(CompletionObjects objects, EventLoop loop, int threshold, long handle) {
+    super(objects, loop, handle);
     this.threshold = threshold;
   }
 
   /** Creates the native object. Any thread: records come only after an operation named its id. */
-  static SynchronizerImpl create(EventLoop loop, int threshold) {
+  static SynchronizerImpl create(CompletionObjects objects, EventLoop loop, int threshold) {
     if (threshold < 1) {
       throw new IllegalArgumentException("threshold must be at least 1: " + threshold);
     }
     NativeScratch out = new NativeScratch(1);
     Lane lane = loop.lane();
     String operation = "create synchronizer";
-    loop.runtime()
-        .core
+    loop.core()
+        .gate
         .ask(
             operation,
             loop.firstDevice(),
@@ -46,7 +46,7 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
               }
               return lane.calls.laneSynchronizerCreate(lane.handle, threshold, out.address(0));
             });
-    return new SynchronizerImpl(loop, threshold, out.getLong(0));
+    return new SynchronizerImpl(objects, loop, threshold, out.getLong(0));
   }
 
   @Override
@@ -103,8 +103,8 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
   }
 
   private LciException closed() {
-    return runtime()
-        .shutdown
+    return core()
+        .ending
         .gone("wait for synchronizer", "synchronizer", "LciRuntime.synchronizer makes another");
   }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.Op;
 import io.lci.am.PayloadWriter;
+import io.lci.rma.BufferList;
 import io.lci.rma.LciBuffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -24,9 +26,28 @@ final class UserBuffer implements LciBuffer {
     this.owner = owner;
   }
 
-  /** Whether the runtime for which {@code other} stands made it. */
-  boolean isOf(Object other) {
-    return owner == other;
+  /** Throws if the operation would use memory of another runtime than that of {@code owner}. */
+  static void check(Op op, Object owner) {
+    if (op.buffer() != null) {
+      check(op.buffer(), owner);
+    }
+    if (op.buffers() != null) {
+      op.buffers().parts().forEach(part -> check(part, owner));
+    }
+    if (op.payload() instanceof BufferList list) {
+      list.parts().forEach(part -> check(part, owner));
+    } else if (op.payload() instanceof UserBuffer user) { // others are copied
+      check(user, owner);
+    }
+  }
+
+  private static void check(LciBuffer buffer, Object owner) {
+    if (!(buffer instanceof UserBuffer user)) {
+      throw new IllegalArgumentException("not a buffer of LciRuntime.buffer(): " + buffer);
+    }
+    if (user.owner != owner) {
+      throw new IllegalArgumentException("another runtime made " + buffer);
+    }
   }
 
   PooledBuffer memory() {

@@ -90,7 +90,8 @@ class BatchCancelTest {
             c ->
                 operations
                     .runtime
-                    .loop(0)
+                    .loops
+                    .get(0)
                     .poster()
                     .submit(Op.am(Operations.PEER, Operations.PORT, changing)));
     operations.turns(2);

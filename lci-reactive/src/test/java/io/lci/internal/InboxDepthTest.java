@@ -33,7 +33,7 @@ class InboxDepthTest {
   }
 
   private void turn() {
-    runtime.loop(0).poll();
+    runtime.loops.get(0).poll();
   }
 
   @Test

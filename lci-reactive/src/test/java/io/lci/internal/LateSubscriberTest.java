@@ -51,7 +51,7 @@ class LateSubscriberTest {
 
   private void turns(int count) {
     for (int i = 0; i < count; i++) {
-      runtime.loop(0).poll();
+      runtime.loops.get(0).poll();
     }
   }
 
@@ -112,7 +112,8 @@ class LateSubscriberTest {
   /** The loop ends between the subscription and the opening of the port. */
   @Test
   void anInboxThatIsNeverOpenedTellsItsSubscriberOnce() {
-    InboxImpl inbox = new InboxImpl(runtime.loop(0), PORT, InboxOptions.defaults());
+    InboxImpl inbox =
+        new InboxImpl(runtime.inboxes, runtime.loops.get(0), PORT, InboxOptions.defaults());
     turns(1);
     inbox.receive().subscribe(late);
     turns(1);

@@ -40,7 +40,7 @@ class LeaseMemoryTest {
   }
 
   private static void memory(RuntimeImpl lci, IntFunction<ByteBuffer> allocation) {
-    EventLoop loop = lci.loop(0);
+    EventLoop loop = lci.loops.get(0);
     Mono.fromRunnable(() -> loop.outbox().pool.allocation = allocation)
         .subscribeOn(loop.scheduler())
         .block(LIMIT);
@@ -113,9 +113,7 @@ class LeaseMemoryTest {
         .zipWith(
             from.sender(PORT)
                 .sendAll(
-                    inbox.loop().runtime().rank(),
-                    Flux.range(0, count),
-                    (n, out) -> out.putBytes(bytes))
+                    inbox.loop().core().rank, Flux.range(0, count), (n, out) -> out.putBytes(bytes))
                 .thenReturn(1))
         .block(LIMIT)
         .getT1();
@@ -161,7 +159,7 @@ class LeaseMemoryTest {
   /** Behind what was handed to the loop before. */
   private static int retained(RuntimeImpl lci, InboxImpl inbox) {
     return Mono.fromCallable(() -> inbox.state().retained())
-        .subscribeOn(lci.loop(0).scheduler())
+        .subscribeOn(lci.loops.get(0).scheduler())
         .block(LIMIT);
   }
 
@@ -179,7 +177,7 @@ class LeaseMemoryTest {
       held = held(lci, inbox, 5, size);
       held.get(0).release();
       assertThat(retained(lci, inbox)).isEqualTo(4);
-      lci.loop(0).leases().room =
+      lci.loops.get(0).leases().room =
           bytes -> asked.incrementAndGet() == 2 ? none(bytes) : ByteBuffer.allocate(bytes);
     } finally {
       lci.close();

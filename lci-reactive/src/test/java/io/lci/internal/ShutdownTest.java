@@ -61,7 +61,7 @@ class ShutdownTest {
             .timer(new Unstoppable(VirtualTimeScheduler.create()))
             .build();
     RuntimeImpl runtime = new RuntimeImpl(core.calls, core.layout, 1, options);
-    runtime.loop(0).poll();
+    runtime.loops.get(0).poll();
     assertThatThrownBy(runtime::close).isSameAs(BROKEN);
     assertThat(runtime.isDisposed()).isTrue();
     assertThat(core.closes).as("the core is closed all the same").isEqualTo(1);
@@ -89,7 +89,7 @@ class ShutdownTest {
   }
 
   private static Shutdown withTimer(Scheduler timer) {
-    return new Shutdown(List.of(), true, timer, left -> null, () -> {});
+    return new Shutdown(List.of(), new Ending(), true, timer, left -> null, () -> {});
   }
 
   @Test
@@ -116,6 +116,7 @@ class ShutdownTest {
     Shutdown shutdown =
         new Shutdown(
             List.of(),
+            new Ending(),
             true,
             null,
             left -> {
