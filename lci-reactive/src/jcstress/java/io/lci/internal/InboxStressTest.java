@@ -23,7 +23,10 @@ public class InboxStressTest {
 
   private static InboxImpl inbox() {
     return new InboxImpl(
-        STAGE.operations.runtime.inboxes, STAGE.loop, Operations.PORT, InboxOptions.defaults());
+        STAGE.operations.runtime.inboxes,
+        STAGE.operations.runtime.loops.inboxes.get(0),
+        Operations.PORT,
+        InboxOptions.defaults());
   }
 
   private static void arrive(InboxImpl inbox) {

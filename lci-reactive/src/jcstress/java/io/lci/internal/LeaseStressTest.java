@@ -24,7 +24,10 @@ public class LeaseStressTest {
 
   private static InboxImpl inbox() {
     return new InboxImpl(
-        STAGE.operations.runtime.inboxes, STAGE.loop, Operations.PORT, InboxOptions.defaults());
+        STAGE.operations.runtime.inboxes,
+        STAGE.operations.runtime.loops.inboxes.get(0),
+        Operations.PORT,
+        InboxOptions.defaults());
   }
 
   /** A message in memory that will be another's. */
@@ -74,7 +77,15 @@ public class LeaseStressTest {
       STAGE.asLoop(
           () -> {
             inbox.retain();
-            lease = STAGE.loop.leases().lend(inbox, new Message(0, 0, new byte[8]));
+            lease =
+                STAGE
+                    .operations
+                    .runtime
+                    .loops
+                    .inboxes
+                    .get(0)
+                    .leases
+                    .lend(inbox, new Message(0, 0, new byte[8]));
           });
     }
 

@@ -33,7 +33,11 @@ public class RegionStressTest {
   private static RemoteMemoryImpl remote() {
     RuntimeImpl runtime = STAGE.operations.runtime;
     return new RemoteMemoryImpl(
-        runtime.core, runtime.loops.get(0), Operations.PEER, STAGE.operations.core.object(), SIZE);
+        runtime.core,
+        runtime.loops.outboxes.get(0),
+        Operations.PEER,
+        STAGE.operations.core.object(),
+        SIZE);
   }
 
   private static MemoryRegionImpl region(long handle) {

@@ -28,7 +28,7 @@ final class Stage {
 
   final TickClock clock = new TickClock();
   final Operations operations = new Operations(clock);
-  final EventLoop loop = operations.runtime.loops.get(0);
+  final EventLoop loop = operations.runtime.loops.all.get(0);
   private final LoopOwner owner = (LoopOwner) OWNER.get(loop);
 
   // Loop only

@@ -57,8 +57,8 @@ final class Affinity {
   }
 
   /** Binds the calling thread, a loop's. What worked a moment ago may be forbidden now. */
-  static void bind(EventLoop loop, int offset) {
-    String refusal = pin(loop.lane().calls, offset);
+  static void bind(EventLoop loop, NativeCalls calls, int offset) {
+    String refusal = pin(calls, offset);
     if (refusal != null) {
       LOG.warn("{}: not bound to a CPU: {}", loop, refusal);
     }

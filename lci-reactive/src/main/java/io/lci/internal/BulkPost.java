@@ -28,12 +28,12 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
   private final ElementAttempt.Live<T> live = new ElementAttempt.Live<>();
 
   BulkPost(
-      EventLoop loop,
+      Outbox outbox,
       OpCheck check,
       CoreSubscriber<? super SendResult<T>> actual,
       Function<? super T, Op> operations,
       PostOptions options) {
-    super(loop, actual, options.window(), options.stopOnError());
+    super(outbox, actual, options.window(), options.stopOnError());
     this.check = check;
     this.operations = operations;
     this.deadline = options.deadline();

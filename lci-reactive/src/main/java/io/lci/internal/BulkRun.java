@@ -32,6 +32,8 @@ import reactor.util.context.Context;
  * @param <R> what the subscriber gets: {@link SendResult}, or nothing
  */
 abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscriber<T> {
+  final Outbox outbox;
+
   @SuppressWarnings("rawtypes")
   private static final AtomicIntegerFieldUpdater<BulkRun> SIGNALLED =
       AtomicIntegerFieldUpdater.newUpdater(BulkRun.class, "signalled");
@@ -83,8 +85,9 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   private final ArrayDeque<SendResult<T>> results = new ArrayDeque<>();
   private @Nullable Throwable failure;
 
-  BulkRun(EventLoop loop, CoreSubscriber<? super R> actual, int window, boolean stopOnError) {
-    super(loop, actual);
+  BulkRun(Outbox outbox, CoreSubscriber<? super R> actual, int window, boolean stopOnError) {
+    super(outbox.loop, actual);
+    this.outbox = outbox;
     this.window = window;
     this.stopOnError = stopOnError;
     this.queue = Queues.<T>get(window).get();
@@ -298,7 +301,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
   /** What is in the array was submitted before the failure: its results come first. */
   private void drainToFailure(Throwable error) {
-    loop.outbox().flush();
+    outbox.flush();
     settle();
     if (!isOver() && reportsAccepted()) {
       withdrawWaiting();
@@ -469,7 +472,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
   /** What was posted runs out silently; what it brings is for nobody. */
   private void discardLate(@Nullable Completion late) {
     if (late != null && late.message() != null) {
-      Remainder.discard(loop, late.message(), currentContext());
+      Remainder.discard(outbox, late.message(), currentContext());
     }
   }
 
@@ -507,7 +510,7 @@ abstract class BulkRun<T, R> extends LoopSubscription<R> implements CoreSubscrib
 
   @Override
   final void onAbort() {
-    loop.dispatcher().lateData += results.size(); // nobody asked for them in time
+    outbox.lateData += results.size(); // nobody asked for them in time
     stop(loop.closed(operation()));
   }
 

@@ -41,7 +41,7 @@ final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
       destination = sender.destination(rank);
       lastTarget = destination;
     }
-    loop.outbox().submit(this, item, destination);
+    outbox.submit(this, item, destination);
   }
 
   @Override
@@ -52,7 +52,7 @@ final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
   @Override
   void withdraw() {
     for (Destination destination : slowDestinations) {
-      loop.outbox().unparkAll(this, destination);
+      outbox.unparkAll(this, destination);
     }
     slowDestinations.clear();
     lastSlow = null;
@@ -94,7 +94,7 @@ final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
       }
     } else {
       // The element is reported when its memory is free again.
-      ((PostedElement) loop.outbox().slots.owner(slot)).accepted(destination, code);
+      ((PostedElement) outbox.slots.owner(slot)).accepted(destination, code);
     }
   }
 
@@ -159,10 +159,7 @@ final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
         int endCode, int rank, long tag, int size, @Nullable PooledBuffer memory) {
       Destination to = Objects.requireNonNull(destination);
       report(
-          item,
-          to.rank,
-          code,
-          endCode == Codes.DONE ? null : loop.outbox().failures.failure(to, endCode));
+          item, to.rank, code, endCode == Codes.DONE ? null : outbox.failures.failure(to, endCode));
     }
 
     @Override

@@ -32,23 +32,24 @@ final class CompletionObjects {
   private static final int FREE_BUDGET = 256;
 
   private final CoreRuntime core;
-  private final Loops loops;
+  private final PerLoop<EventLoop> loops;
+  private final Dispatcher dispatcher;
   private final Set<CounterImpl> counters = ConcurrentHashMap.newKeySet();
   private final Set<QueueImpl> queues = ConcurrentHashMap.newKeySet();
 
   /** Disposed while a port or a pending operation leads to them. */
   private final Queue<CompletionObject> unfreed = new ConcurrentLinkedQueue<>();
 
-  CompletionObjects(CoreRuntime core, Loops loops) {
+  CompletionObjects(CoreRuntime core, PerLoop<EventLoop> loops, Dispatcher dispatcher) {
     this.core = core;
     this.loops = loops;
+    this.dispatcher = dispatcher;
   }
 
   Synchronizer synchronizer(int threshold) {
     core.ending.refuse("create synchronizer");
-    EventLoop home = loops.get(0);
-    SynchronizerImpl synchronizer = SynchronizerImpl.create(this, home, threshold);
-    home.dispatcher().attach(synchronizer);
+    SynchronizerImpl synchronizer = SynchronizerImpl.create(this, dispatcher, threshold);
+    dispatcher.attach(synchronizer);
     return synchronizer;
   }
 

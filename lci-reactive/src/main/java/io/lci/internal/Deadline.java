@@ -18,22 +18,21 @@ final class Deadline {
    * Runs {@code passed} on the loop when the time is over; throws what the timer throws that takes
    * no task.
    */
-  static Disposable start(EventLoop loop, Duration limit, LoopTask passed) {
-    return loop.core()
+  static Disposable start(Outbox outbox, Duration limit, LoopTask passed) {
+    return outbox
+        .core
         .timer()
-        .schedule(() -> loop.execute(passed), Nanos.of(limit), TimeUnit.NANOSECONDS);
+        .schedule(() -> outbox.loop.execute(passed), Nanos.of(limit), TimeUnit.NANOSECONDS);
   }
 
   /** The time is over; {@code where} says how far the operation came. */
   static LciException passed(
-      EventLoop loop, Destination target, Op op, String where, Duration limit) {
+      Outbox outbox, Destination target, Op op, String where, Duration limit) {
     return new DeadlineExceededException(
-        loop.outbox()
-            .failures
-            .detail(
-                target,
-                "error_timeout",
-                op + " was " + where + " when its deadline of " + limit + " passed"));
+        outbox.failures.detail(
+            target,
+            "error_timeout",
+            op + " was " + where + " when its deadline of " + limit + " passed"));
   }
 
   /** Where one is that waits for {@code target}; behind others, the reason is theirs. */
@@ -43,10 +42,10 @@ final class Deadline {
   }
 
   /** Nobody would tell that the time is over. */
-  static LciException refused(EventLoop loop, Destination target, Op op, RuntimeException reason) {
+  static LciException refused(Outbox outbox, Destination target, Op op, RuntimeException reason) {
     return TimerRefusal.of(
-        (code, hint) -> loop.outbox().failures.detail(target, code, op + ": " + hint),
-        loop.core().timer(),
+        (code, hint) -> outbox.failures.detail(target, code, op + ": " + hint),
+        outbox.core.timer(),
         reason);
   }
 }

@@ -17,6 +17,7 @@ import reactor.core.Disposable;
 final class DetachedRun extends Drainable implements Submitter, Posted {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
+  private final Outbox outbox;
   private final EventLoop loop;
   private final Op op;
   private final boolean once;
@@ -38,15 +39,15 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
 
   private @Nullable Disposable timer;
 
-  DetachedRun(EventLoop loop, Op op, boolean once) {
-    this.loop = loop;
+  DetachedRun(Outbox outbox, Op op, boolean once) {
+    this.outbox = outbox;
+    this.loop = outbox.loop;
     this.op = op;
     this.once = once;
   }
 
   /** One attempt, now. Returns the native code, or throws the failure. */
   int attempt() {
-    Outbox outbox = loop.outbox();
     if (!outbox.attempt(this, op, OpCodec.destination(outbox, op))) {
       return Codes.RETRY_ORDER;
     }
@@ -57,15 +58,14 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   }
 
   void submit() {
-    Outbox outbox = loop.outbox();
     Destination target = OpCodec.destination(outbox, op);
     destination = target;
     Duration deadline = op.deadline();
     if (deadline != null) {
       try {
-        timer = Deadline.start(loop, deadline, () -> deadlinePassed(target, deadline));
+        timer = Deadline.start(outbox, deadline, () -> deadlinePassed(target, deadline));
       } catch (RuntimeException e) { // it was disposed, or is the user's own
-        abandoned(Deadline.refused(loop, target, op, e));
+        abandoned(Deadline.refused(outbox, target, op, e));
         return;
       }
     }
@@ -79,21 +79,21 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
     String where = "queued";
     if (node != ParkedTable.NONE) {
       where = Deadline.parked(target, lastRetry);
-      loop.outbox().unpark(target, node);
+      outbox.unpark(target, node);
       node = ParkedTable.NONE;
     } else if (posted) {
       where = "posted";
       letGo();
     }
-    abandoned(Deadline.passed(loop, target, op, where, limit));
+    abandoned(Deadline.passed(outbox, target, op, where, limit));
   }
 
   /** What was posted is not waited for any more; an unmatched receive is taken back. */
   private void letGo() {
-    long context = loop.outbox().slots.context(slot);
-    loop.outbox().slots.detach(slot);
+    long context = outbox.slots.context(slot);
+    outbox.slots.detach(slot);
     if (op.kind() == Op.Kind.RECEIVE) {
-      loop.cancelReceive(context, Objects.requireNonNull(destination));
+      outbox.cancelReceive(context, Objects.requireNonNull(destination));
     }
   }
 
@@ -141,7 +141,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   @Override
   public void encode(Object item, PostWriter out) {
     node = ParkedTable.NONE;
-    OpCodec.encode(op, loop.core(), out);
+    OpCodec.encode(op, outbox.core, out);
   }
 
   @Override
@@ -194,7 +194,6 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
       object.completed(code, rank, tag, size, memory);
     }
     if (code != Codes.DONE && (op.target() == null || op.errorConsumer() != null)) {
-      Outbox outbox = loop.outbox();
       Destination target = OpCodec.destination(outbox, op);
       abandoned(outbox.failures.ended(op, target, code, rank, tag, size));
     }
@@ -219,6 +218,6 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
 
   @Override
   public @Nullable Posted remainder() {
-    return Remainder.of(loop, op);
+    return Remainder.of(outbox, op);
   }
 }

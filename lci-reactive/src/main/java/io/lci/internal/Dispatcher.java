@@ -19,14 +19,15 @@ final class Dispatcher {
   /** Appended posts go out at the latest after so many records. */
   private static final int FLUSH_AFTER = 32;
 
-  private final EventLoop loop;
-  private final Lane lane;
-  private final @Nullable InboxImpl[] inboxes;
+  final EventLoop loop;
+  final Lane lane;
+  private final Submissions submissions;
+  private final @Nullable MessageSink[] inboxes;
 
   /** Attached by any thread, before it tells anybody of one: another loop may signal it at once. */
-  private final Map<Integer, SynchronizerImpl> synchronizers = new ConcurrentHashMap<>();
+  private final Map<Integer, StatusSink> synchronizers = new ConcurrentHashMap<>();
 
-  private final Map<Integer, GraphImpl> graphs = new HashMap<>();
+  private final Map<Integer, GraphSink> graphs = new HashMap<>();
   private final RecordView view = new RecordView();
 
   /** By rank, how many devices of the lane have told of its end. */
@@ -50,13 +51,14 @@ final class Dispatcher {
   long messages;
   long lateData;
 
-  Dispatcher(EventLoop loop, Lane lane) {
+  Dispatcher(EventLoop loop, Lane lane, Submissions submissions) {
     this.loop = loop;
     this.lane = lane;
-    this.inboxes = new InboxImpl[lane.layout.demandCount()];
+    this.submissions = submissions;
+    this.inboxes = new MessageSink[lane.layout.demandCount()];
   }
 
-  void attach(int index, InboxImpl inbox) {
+  void attach(int index, MessageSink inbox) {
     inboxes[index] = inbox;
   }
 
@@ -65,25 +67,25 @@ final class Dispatcher {
   }
 
   /** Any thread. */
-  void attach(SynchronizerImpl synchronizer) {
+  void attach(StatusSink synchronizer) {
     synchronizers.put(synchronizer.id(), synchronizer);
   }
 
-  void detach(SynchronizerImpl synchronizer) {
+  void detach(StatusSink synchronizer) {
     synchronizers.remove(synchronizer.id(), synchronizer);
   }
 
-  void attach(int id, GraphImpl graph) {
+  void attach(int id, GraphSink graph) {
     graphs.put(id, graph);
   }
 
-  void detach(int id, GraphImpl graph) {
+  void detach(int id, GraphSink graph) {
     graphs.remove(id, graph);
   }
 
   /** Closes every inbox of the loop with an error. */
   void closeInboxes(RuntimeException error) {
-    for (InboxImpl inbox : inboxes.clone()) {
+    for (MessageSink inbox : inboxes.clone()) {
       if (inbox != null) {
         inbox.close(error);
       }
@@ -109,7 +111,7 @@ final class Dispatcher {
 
   private void flushNowAndThen() {
     if (++given % FLUSH_AFTER == 0) {
-      loop.outbox().flush();
+      submissions.flush();
     }
   }
 
@@ -133,24 +135,19 @@ final class Dispatcher {
       case Codes.RECORD_OP -> operation(record, rank, size, context);
       case Codes.RECORD_PAD -> {}
       case Codes.RECORD_WRITABLE ->
-          loop.outbox()
-              .writable(
-                  (flags & Codes.RECORD_FLAG_ENGINE) != 0,
-                  index(record),
-                  rank,
-                  port(record),
-                  context);
+          submissions.writable(
+              (flags & Codes.RECORD_FLAG_ENGINE) != 0, index(record), rank, port(record), context);
       case Codes.RECORD_PEER -> peer(rank, (int) context);
       case Codes.RECORD_PORT -> refused(record, rank);
       case Codes.RECORD_SYNC -> signal(record, rank, size, context);
       case Codes.RECORD_HOST_NODE -> {
-        GraphImpl graph = graphs.get((int) context);
+        GraphSink graph = graphs.get((int) context);
         if (graph != null) {
           graph.fire(rank, context);
         }
       }
       case Codes.RECORD_GRAPH -> {
-        GraphImpl graph = graphs.get((int) context);
+        GraphSink graph = graphs.get((int) context);
         if (graph != null) {
           graph.ended(code(record), rank);
         }
@@ -161,7 +158,7 @@ final class Dispatcher {
   }
 
   private void message(int record, int flags, int rank, int size) {
-    InboxImpl inbox = inboxes[index(record)];
+    MessageSink inbox = inboxes[index(record)];
     look(record, flags, rank, size, inbox);
     if (inbox == null) {
       lateData++;
@@ -172,7 +169,7 @@ final class Dispatcher {
   }
 
   /** Moves past the record of a message, and the view to it. */
-  private void look(int record, int flags, int rank, int size, @Nullable InboxImpl inbox) {
+  private void look(int record, int flags, int rank, int size, @Nullable MessageSink inbox) {
     messages++;
     ByteBuffer memory = lane.memory;
     boolean apart = (flags & Codes.RECORD_FLAG_ADDRESS) != 0;
@@ -195,7 +192,7 @@ final class Dispatcher {
    * While a message of an inbox is dispatched: the next one, if it is the inbox's, too. Who takes
    * it so is not given it again.
    */
-  @Nullable RecordView next(InboxImpl inbox) {
+  @Nullable RecordView next(MessageSink inbox) {
     if (head == tail) {
       return null;
     }
@@ -259,8 +256,7 @@ final class Dispatcher {
   private void operation(int record, int rank, int size, long context) {
     int code = code(record);
     long tag = lane.memory.getLong(record + Layout.RECORD_TAG);
-    loop.outbox().slots.complete(context, code, rank, tag, size);
-    loop.outbox().completionSeen();
+    submissions.ended(context, code, rank, tag, size);
   }
 
   /**
@@ -270,14 +266,14 @@ final class Dispatcher {
   private void refused(int record, int rank) {
     int code = code(record);
     if (Codes.isError(code)) {
-      loop.outbox().failParked(index(record), rank, port(record), code);
+      submissions.failParked(index(record), rank, port(record), code);
     } else {
-      loop.outbox().writable(false, index(record), rank, port(record), 1);
+      submissions.writable(false, index(record), rank, port(record), 1);
     }
   }
 
   private void signal(int record, int rank, int size, long context) {
-    SynchronizerImpl synchronizer = synchronizers.get((int) (context >>> 32));
+    StatusSink synchronizer = synchronizers.get((int) (context >>> 32));
     if (synchronizer != null) {
       long tag = lane.memory.getLong(record + Layout.RECORD_TAG);
       int left = index(record);

@@ -23,7 +23,7 @@ abstract class ElementAttempt<T> extends OpAttempt<Object> {
 
   @SuppressWarnings("unchecked") // nothing is emitted to it
   ElementAttempt(BulkRun<T, ?> run, Live<T> live, T item, Op op, @Nullable Duration deadline) {
-    super(run.loop, (CoreSubscriber<Object>) run.actual, op, deadline);
+    super(run.outbox, (CoreSubscriber<Object>) run.actual, op, deadline);
     this.run = run;
     this.live = live;
     this.item = item;

@@ -5,10 +5,8 @@ import io.lci.LciLoop;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Poster;
-import io.lci.am.Message;
 import io.lci.error.LciClosedException;
 import io.lci.internal.LoopScheduler.Scheduled;
-import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +15,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,7 +29,9 @@ import reactor.core.scheduler.Scheduler;
  */
 final class EventLoop implements LciLoop {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
-  private static final int ALL = Codes.ENTER_POST | Codes.ENTER_PROGRESS | Codes.ENTER_DRAIN;
+
+  /** Most fresh descriptors of a turn, so that the core progresses between. */
+  static final int POST_BUDGET = 256;
 
   /** Tasks and signals taken per turn, so that neither starves the lane. */
   private static final int TASK_BUDGET = 1024;
@@ -43,12 +42,9 @@ final class EventLoop implements LciLoop {
   private final CoreRuntime core;
   private final LoopHost host;
   private final int index;
-  private final Lane lane;
-  private final Outbox outbox;
-  private final Dispatcher dispatcher;
-  private final Leases leases = new Leases(this);
-  private final Poster poster;
-  private final Relay relay;
+  private final List<Integer> devices;
+  private final LoopBell bell;
+  private final LoopWork work;
   private final Idler idler;
   private final long stallNanos;
 
@@ -76,7 +72,7 @@ final class EventLoop implements LciLoop {
   private boolean entered;
   private boolean inTurn;
 
-  /** What the outbox had written when the drain began. */
+  /** What was written when the drain began. */
   private long postsBefore;
 
   // Counters; written by the loop, read by snapshots without order
@@ -86,24 +82,33 @@ final class EventLoop implements LciLoop {
   private final AtomicLong uncaughtErrors = new AtomicLong(); // any thread
   private final AtomicLong blocked = new AtomicLong(); // by the watchdog
 
-  EventLoop(CoreRuntime core, LoopHost host, OpCheck check, int index, Lane lane) {
+  /**
+   * @param devices those of the runtime that it serves
+   * @param bell its lane
+   * @param makeWork makes what it serves, which it is given to
+   */
+  EventLoop(
+      CoreRuntime core,
+      LoopHost host,
+      int index,
+      List<Integer> devices,
+      LoopBell bell,
+      Function<EventLoop, ? extends LoopWork> makeWork) {
     this.core = core;
     this.host = host;
     this.index = index;
-    this.lane = lane;
-    this.relay = new Relay(core.gate, lane, this::uncaught);
-    this.outbox = new Outbox(this, lane, relay, core);
-    this.dispatcher = new Dispatcher(this, lane);
-    this.tasks = new TaskQueue(lane, this::uncaught);
-    this.end = new LoopEnd(this, tasks, timers);
-    this.poster = new PosterImpl(this, check);
+    this.devices = devices;
+    this.bell = bell;
     LciOptions options = core.options;
+    this.tasks = new TaskQueue(bell, this::uncaught);
     this.owner = new LoopOwner(this, options.invoker());
-    this.idler = new Idler(this, lane, options.idle(), time);
-    this.driver = new LoopDriver(this, owner, idler, time);
     this.stallNanos = Nanos.of(options.stallWarning());
     this.now = System.nanoTime();
     this.nextLook = now + LOOK_NANOS;
+    this.work = makeWork.apply(this);
+    this.end = new LoopEnd(this, work, tasks, timers);
+    this.idler = new Idler(this, bell, work, options.idle(), time);
+    this.driver = new LoopDriver(this, owner, idler, time);
   }
 
   /** Starts the thread of a dedicated loop, or throws what keeps it from starting. */
@@ -129,18 +134,6 @@ final class EventLoop implements LciLoop {
     return host;
   }
 
-  Lane lane() {
-    return lane;
-  }
-
-  Outbox outbox() {
-    return outbox;
-  }
-
-  Dispatcher dispatcher() {
-    return dispatcher;
-  }
-
   /** Time of this turn, on the clock of {@link System#nanoTime()}. */
   long now() {
     return now;
@@ -150,14 +143,9 @@ final class EventLoop implements LciLoop {
     return end.isClosing();
   }
 
-  /** As {@link Outbox#isInBatch()}. */
+  /** As {@link LoopWork#isInBatch()}. */
   boolean isInBatch() {
-    return outbox.isInBatch();
-  }
-
-  /** Messages of its inboxes that are lent. */
-  Leases leases() {
-    return leases;
+    return work.isInBatch();
   }
 
   @Nullable Thread thread() {
@@ -174,21 +162,9 @@ final class EventLoop implements LciLoop {
     blocked.incrementAndGet();
   }
 
-  /** The device with the index 0 of the lane, among those of the runtime. */
+  /** The first of the runtime's devices that it serves. */
   int firstDevice() {
-    return lane.firstDevice();
-  }
-
-  int deviceCount() {
-    return lane.deviceCount();
-  }
-
-  /**
-   * The index in the lane of a device of the runtime; that of the first one for those of others.
-   */
-  int laneDevice(int device) {
-    int index = device - lane.firstDevice();
-    return index >= 0 && index < lane.deviceCount() ? index : 0;
+    return devices.get(0);
   }
 
   // Public view
@@ -200,7 +176,7 @@ final class EventLoop implements LciLoop {
 
   @Override
   public List<Integer> devices() {
-    return IntStream.range(firstDevice(), firstDevice() + lane.deviceCount()).boxed().toList();
+    return devices;
   }
 
   @Override
@@ -215,7 +191,7 @@ final class EventLoop implements LciLoop {
 
   @Override
   public Poster poster() {
-    return poster;
+    return work.poster();
   }
 
   @Override
@@ -306,29 +282,6 @@ final class EventLoop implements LciLoop {
     return end.until(timers.until(longest));
   }
 
-  /**
-   * Passes the signal of an operation that kept its slot on to a completion object.
-   *
-   * @return whether that keeps the message
-   */
-  boolean relay(
-      SignalTarget target,
-      int code,
-      int userContext,
-      @Nullable Message message,
-      int rank,
-      long tag,
-      int size) {
-    enterSoon();
-    return relay.signal(target, code, userContext, message, rank, tag, size);
-  }
-
-  /** Asks the core to cancel an unmatched receive; whoever waited for it is gone already. */
-  void cancelReceive(long context, Destination receive) {
-    markReady(
-        new NativeCancel(this, context, receive)); // the outbox may be settling a batch just now
-  }
-
   /** The runtime is closed, see {@link Ending#closed}. Any thread. */
   LciClosedException closed(String operation) {
     return core.ending.closed(operation);
@@ -372,20 +325,19 @@ final class EventLoop implements LciLoop {
       turns++;
       now = System.nanoTime();
       time.turn(now);
-      int work = tasks.run(TASK_BUDGET, onThrown) + timers.run(now) + drain() + outbox.resubmit();
+      int found = tasks.run(TASK_BUDGET, onThrown) + timers.run(now) + drain() + work.resubmit();
       boolean look = now - nextLook >= 0;
       // A bell tells of most things; of room for packets, and of the end of a peer's process, none
       // does
-      if (outbox.hasBatch() || enterSoon || outbox.wantsPackets() || look || lane.rings(now)) {
+      if (work.hasBatch() || enterSoon || work.wantsPackets() || look || bell.rings(now)) {
         enterSoon = false;
         enters++;
-        outbox.enter(ALL);
-        work += lane.moved() + dispatch();
+        found += work.enter() + dispatch();
       }
       lookAtObjects();
-      work += drain();
-      if (outbox.hasBatch()) {
-        outbox.flush(); // who waits for it waits no turn longer
+      found += drain();
+      if (work.hasBatch()) {
+        work.flush(); // who waits for it waits no turn longer
       }
       lookAtObjects(); // signals may have posted, and so crossed
       if (look) {
@@ -394,14 +346,14 @@ final class EventLoop implements LciLoop {
           host.tidy();
         }
         if (stallNanos > 0) {
-          outbox.reportStalls(now, stallNanos);
+          work.reportStalls(now, stallNanos);
         }
       }
       if (end.isDue(now)) {
         end.finish();
         return 1;
       }
-      return time.found(work);
+      return time.found(found);
     } finally {
       inTurn = false;
       turnMark.lazySet(2 * turns);
@@ -416,7 +368,7 @@ final class EventLoop implements LciLoop {
   }
 
   private int dispatch() {
-    int count = dispatcher.dispatch();
+    int count = work.dispatch();
     if (count > 0) {
       enterSoon = true; // the core takes the records back, and credits return
     }
@@ -425,7 +377,7 @@ final class EventLoop implements LciLoop {
 
   /** Bounded, as what is done at once would otherwise never let the core progress. */
   private int drain() {
-    postsBefore = outbox.posts;
+    postsBefore = work.posts();
     int count = ready.drain(TASK_BUDGET, postedEnough, onThrown);
     enterSoon |= hasPostedEnough(); // all of it may have gone out already, without progress
     return count;
@@ -433,7 +385,7 @@ final class EventLoop implements LciLoop {
 
   /** Whether fresh descriptors have filled their share of a turn, as waiting ones do. */
   boolean hasPostedEnough() {
-    return outbox.posts - postsBefore >= Outbox.POST_BUDGET;
+    return work.posts() - postsBefore >= POST_BUDGET;
   }
 
   // Driving
@@ -487,19 +439,8 @@ final class EventLoop implements LciLoop {
     into.merge("loop_enters", enters, Long::sum);
     into.merge("loop_parks", idler.parks, Long::sum);
     into.merge("loop_stalls", blocked.get(), Long::sum);
-    into.merge("loop_posts", outbox.posts, Long::sum);
-    into.merge("loop_refusals", outbox.refusals, Long::sum);
-    into.merge("loop_resubmitted", outbox.resubmitted, Long::sum);
-    into.merge("loop_parked", (long) outbox.parkedCount(), Long::sum);
-    into.merge("loop_in_slots", (long) outbox.slots.size(), Long::sum);
-    into.merge("loop_records", dispatcher.records, Long::sum);
-    into.merge("loop_messages", dispatcher.messages, Long::sum);
-    into.merge("loop_late_data", dispatcher.lateData, Long::sum);
-    into.merge("loop_leased", leases.count().longValue(), Long::sum);
-    into.merge("loop_leased_without_copy", leases.withoutCopy, Long::sum);
-    outbox.retries.count(into);
+    work.count(into);
     time.count(into);
     into.merge("loop_uncaught", uncaughtErrors.get(), Long::sum);
-    into.merge("loop_late_wakes", tasks.hasEnded() ? 0L : lane.lateWakes(), Long::sum);
   }
 }

@@ -25,14 +25,14 @@ final class Exchange {
   private static final int ENGINE = 255;
 
   private final CoreRuntime core;
-  private final EventLoop loop;
+  private final Outbox outbox;
   private final Regions regions;
   private final EngineImpl engine;
   private final AtomicLong next = new AtomicLong();
 
-  Exchange(CoreRuntime core, EventLoop loop, Regions regions) {
+  Exchange(CoreRuntime core, Outbox outbox, Regions regions) {
     this.core = core;
-    this.loop = loop;
+    this.outbox = outbox;
     this.regions = regions;
     this.engine = EngineImpl.create(core, ENGINE, EngineOptions.defaults());
   }
@@ -47,7 +47,7 @@ final class Exchange {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super byte[][]> actual) {
-        Waiter waiter = new Waiter(loop, actual);
+        Waiter waiter = new Waiter(outbox.loop, actual);
         waiter.begin();
         begin(given, next.getAndIncrement() & Op.MAX_TAG)
             .subscribe(waiter::arrived, waiter::failed);
@@ -94,7 +94,7 @@ final class Exchange {
   }
 
   private <T> Mono<T> message(Op op, OpRun.Result result) {
-    return new MonoOp<>(loop, op.engine(engine), result);
+    return new MonoOp<>(outbox, op.engine(engine), result);
   }
 
   /** Whoever asked for what the ranks give; they are not kept waiting for his demand. */

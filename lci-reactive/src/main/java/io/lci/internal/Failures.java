@@ -9,11 +9,11 @@ import io.lci.nativebridge.Codes;
 
 /** Says what failed, where and why, of the operations of one loop. */
 final class Failures {
-  private final EventLoop loop;
+  private final CoreRuntime core;
   private final Lane lane;
 
-  Failures(EventLoop loop, Lane lane) {
-    this.loop = loop;
+  Failures(CoreRuntime core, Lane lane) {
+    this.core = core;
     this.lane = lane;
   }
 
@@ -74,7 +74,7 @@ final class Failures {
     if (code != Codes.ERR_PEER_FAILED && code != Codes.ERR_PEER_LEFT) {
       return LciException.NONE;
     }
-    return peer >= 0 ? peer : loop.core().firstGone(code);
+    return peer >= 0 ? peer : core.firstGone(code);
   }
 
   /** The loop keeps no more waiting items. */
@@ -109,7 +109,7 @@ final class Failures {
         destination.kind == Destination.REMOTE || destination.kind >= Destination.BARRIER
             ? LciException.NONE
             : destination.port,
-        loop.firstDevice() + destination.device,
+        lane.firstDevice() + destination.device,
         code,
         hint);
   }

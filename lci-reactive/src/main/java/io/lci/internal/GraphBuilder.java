@@ -18,7 +18,8 @@ import reactor.core.publisher.Mono;
 /** Collects nodes and edges, and finds what is wrong with them before anything runs. */
 final class GraphBuilder implements Builder {
   private final CoreRuntime core;
-  private final EventLoop loop;
+  private final Outbox outbox;
+  private final Dispatcher dispatcher;
   private final OpCheck check;
   private final List<GraphNode<?>> nodes = new ArrayList<>();
   private final List<List<Integer>> successors = new ArrayList<>();
@@ -26,9 +27,10 @@ final class GraphBuilder implements Builder {
   private int edges;
   private boolean built;
 
-  GraphBuilder(CoreRuntime core, EventLoop loop, OpCheck check) {
+  GraphBuilder(CoreRuntime core, Outbox outbox, Dispatcher dispatcher, OpCheck check) {
     this.core = core;
-    this.loop = loop;
+    this.outbox = outbox;
+    this.dispatcher = dispatcher;
     this.check = check;
   }
 
@@ -96,7 +98,7 @@ final class GraphBuilder implements Builder {
     refuseBuilt();
     refuseCircles();
     built = true;
-    return new GraphImpl(core, loop, List.copyOf(nodes), edgeTable());
+    return new GraphImpl(core, outbox, dispatcher, List.copyOf(nodes), edgeTable());
   }
 
   private void refuseBuilt() {

@@ -17,12 +17,15 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /** A graph of loop 0's lane, uploaded at its first run; the core fires its nodes. [V13] */
-final class GraphImpl implements CompletionGraph {
+final class GraphImpl implements CompletionGraph, GraphSink {
   private static final int NO_ID = 0;
   private static final int STATUS_SLOTS = Layout.STATUS_SIZE / Long.BYTES;
 
   private final CoreRuntime core;
+  private final Outbox outbox;
+  private final Dispatcher dispatcher;
   private final EventLoop loop;
+  private final Lane lane;
   private final List<GraphNode<?>> nodes;
   private final int[] edges;
   private final boolean receives;
@@ -34,9 +37,17 @@ final class GraphImpl implements CompletionGraph {
   private int id = NO_ID;
   private @Nullable GraphRun running;
 
-  GraphImpl(CoreRuntime core, EventLoop loop, List<GraphNode<?>> nodes, int[] edges) {
+  GraphImpl(
+      CoreRuntime core,
+      Outbox outbox,
+      Dispatcher dispatcher,
+      List<GraphNode<?>> nodes,
+      int[] edges) {
     this.core = core;
-    this.loop = loop;
+    this.outbox = outbox;
+    this.dispatcher = dispatcher;
+    this.loop = outbox.loop;
+    this.lane = outbox.lane;
     this.nodes = nodes;
     this.edges = edges;
     this.receives =
@@ -51,7 +62,7 @@ final class GraphImpl implements CompletionGraph {
         if (disposed) {
           Operators.error(actual, gone());
         } else {
-          actual.onSubscribe(new GraphRun(loop, actual, GraphImpl.this, nodes.size()));
+          actual.onSubscribe(new GraphRun(outbox, actual, GraphImpl.this, nodes.size()));
         }
       }
     };
@@ -87,21 +98,21 @@ final class GraphImpl implements CompletionGraph {
     if (!receives) {
       loop.runBegan(); // a graceful close waits for it, as for what was posted
     }
-    GraphPost.start(loop, run, id);
+    GraphPost.start(outbox, run, id);
   }
 
   private void upload() {
-    GraphTable uploading = new GraphTable(loop, nodes, edges);
+    GraphTable uploading = new GraphTable(outbox, nodes, edges);
     NativeScratch out = new NativeScratch(1);
-    Lane lane = loop.lane();
     Errors.check(lane.calls, uploading.upload(lane, out.address(0)), "upload a graph", 0);
     table = uploading;
     id = out.getInt(0);
-    loop.dispatcher().attach(id, this);
+    dispatcher.attach(id, this);
   }
 
   /** A HOST_NODE record. */
-  void fire(int number, long context) {
+  @Override
+  public void fire(int number, long context) {
     GraphRun run = running;
     if (run != null) {
       run.fire(nodes.get(number - GraphNode.FIRST), context);
@@ -109,7 +120,8 @@ final class GraphImpl implements CompletionGraph {
   }
 
   /** A GRAPH record. */
-  void ended(int code, int number) {
+  @Override
+  public void ended(int code, int number) {
     GraphRun run = running;
     if (run == null) {
       return;
@@ -139,7 +151,7 @@ final class GraphImpl implements CompletionGraph {
   }
 
   private LciException failure(int code, int number) {
-    String name = Errors.name(loop.lane().calls, code);
+    String name = Errors.name(lane.calls, code);
     if (number < GraphNode.FIRST) {
       return Errors.of(Detail.of("run a graph", name, Errors.hint(code)), code);
     }
@@ -166,7 +178,6 @@ final class GraphImpl implements CompletionGraph {
     if (!loop.inLoop()) {
       throw new IllegalStateException("results of a run under way are read on " + loop);
     }
-    Lane lane = loop.lane();
     int code =
         lane.calls.laneGraphStatuses(
             lane.handle, id, index + GraphNode.FIRST, 1, status.address(0));
@@ -193,10 +204,9 @@ final class GraphImpl implements CompletionGraph {
 
   void cancel(GraphRun run) {
     if (running == run) {
-      loop.outbox().flush(); // what has not started the core does not cancel
+      outbox.flush(); // what has not started the core does not cancel
     }
     if (running == run) { // its start was not refused just now
-      Lane lane = loop.lane();
       int code = lane.calls.laneGraphCancel(lane.handle, id);
       loop.enterSoon();
       if (Codes.isError(code)) {
@@ -210,14 +220,13 @@ final class GraphImpl implements CompletionGraph {
     if (id == NO_ID) {
       return;
     }
-    Lane lane = loop.lane();
     int code = lane.calls.laneGraphFree(lane.handle, id);
-    loop.dispatcher().detach(id, this);
+    dispatcher.detach(id, this);
     id = NO_ID;
     if (Codes.isError(code)) {
       loop.uncaught(new IllegalStateException("free a graph: " + Errors.name(lane.calls, code)));
     } else if (table != null) {
-      table.giveBack(loop.outbox().pool);
+      table.giveBack(outbox.pool);
     }
     table = null;
   }

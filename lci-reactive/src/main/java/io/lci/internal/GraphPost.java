@@ -10,24 +10,24 @@ final class GraphPost extends Notice {
   private final int node;
   private final long context;
 
-  private GraphPost(EventLoop loop, GraphRun run, int kind, int node, long context) {
-    super(loop);
+  private GraphPost(Outbox outbox, GraphRun run, int kind, int node, long context) {
+    super(outbox);
     this.run = run;
     this.kind = kind;
     this.node = node;
     this.context = context;
   }
 
-  static void start(EventLoop loop, GraphRun run, int graph) {
-    new GraphPost(loop, run, Codes.OP_GRAPH_START, 0, graph).submit();
+  static void start(Outbox outbox, GraphRun run, int graph) {
+    new GraphPost(outbox, run, Codes.OP_GRAPH_START, 0, graph).submit();
   }
 
-  static void done(EventLoop loop, GraphRun run, int node, long context) {
-    new GraphPost(loop, run, Codes.OP_NODE_DONE, node, context).submit();
+  static void done(Outbox outbox, GraphRun run, int node, long context) {
+    new GraphPost(outbox, run, Codes.OP_NODE_DONE, node, context).submit();
   }
 
-  static void failed(EventLoop loop, GraphRun run, int node, long context) {
-    new GraphPost(loop, run, Codes.OP_NODE_FAILED, node, context).submit();
+  static void failed(Outbox outbox, GraphRun run, int node, long context) {
+    new GraphPost(outbox, run, Codes.OP_NODE_FAILED, node, context).submit();
   }
 
   private void submit() {

@@ -16,6 +16,8 @@ import reactor.util.context.Context;
 
 /** One subscription of a graph: one run, whose host nodes it runs. Loop only. */
 final class GraphRun extends LoopSubscription<GraphResult> {
+  private final Outbox outbox;
+
   /** A host node that the core has recorded. */
   private record Due(GraphNode<?> node, long context) {}
 
@@ -35,8 +37,9 @@ final class GraphRun extends LoopSubscription<GraphResult> {
 
   private int thrownBy = -1;
 
-  GraphRun(EventLoop loop, CoreSubscriber<? super GraphResult> actual, GraphImpl graph, int nodes) {
-    super(loop, actual);
+  GraphRun(Outbox outbox, CoreSubscriber<? super GraphResult> actual, GraphImpl graph, int nodes) {
+    super(outbox.loop, actual);
+    this.outbox = outbox;
     this.graph = graph;
     this.values = new GraphValues(graph, nodes);
   }
@@ -55,7 +58,7 @@ final class GraphRun extends LoopSubscription<GraphResult> {
     }
     for (Due next = due.poll(); next != null; next = due.poll()) {
       if (isOver() || thrown != null || gone != null) {
-        GraphPost.failed(loop, this, number(next.node), next.context);
+        GraphPost.failed(outbox, this, number(next.node), next.context);
       } else {
         run(next.node, next.context);
       }
@@ -97,7 +100,7 @@ final class GraphRun extends LoopSubscription<GraphResult> {
     try {
       if (node.call != null) {
         values.set(node.index, node.call.apply(values));
-        GraphPost.done(loop, this, number(node), context);
+        GraphPost.done(outbox, this, number(node), context);
         return;
       }
       Mono<? extends T> mono =
@@ -130,7 +133,7 @@ final class GraphRun extends LoopSubscription<GraphResult> {
       thrown = reason;
       thrownBy = number(node);
     }
-    GraphPost.failed(loop, this, number(node), context);
+    GraphPost.failed(outbox, this, number(node), context);
   }
 
   /** The core did not start the run. */
@@ -166,7 +169,7 @@ final class GraphRun extends LoopSubscription<GraphResult> {
   private void stop() {
     for (HostCall<?> call : Set.copyOf(calls)) {
       loop.guarded(call::dispose);
-      GraphPost.failed(loop, this, number(call.node), call.context);
+      GraphPost.failed(outbox, this, number(call.node), call.context);
     }
     calls.clear();
     if (started && !ended) {
@@ -221,7 +224,7 @@ final class GraphRun extends LoopSubscription<GraphResult> {
         ended(
             () -> {
               values.set(node.index, value);
-              GraphPost.done(loop, GraphRun.this, number(node), context);
+              GraphPost.done(outbox, GraphRun.this, number(node), context);
             });
       }
     }

@@ -25,7 +25,7 @@ final class GraphTable {
   /** By node: what its operation refers to. */
   private final @Nullable PooledBuffer[] memory;
 
-  GraphTable(EventLoop loop, List<GraphNode<?>> list, int[] edgeTable) {
+  GraphTable(Outbox outbox, List<GraphNode<?>> list, int[] edgeTable) {
     nodeCount = list.size();
     edgeCount = edgeTable.length / 2;
     nodes = direct(nodeCount * Layout.GRAPH_NODE_SIZE);
@@ -35,22 +35,21 @@ final class GraphTable {
     for (int value : edgeTable) {
       edges.putInt(value);
     }
-    PostWriter writer =
-        PostWriter.ofTable(ops, loop.lane().layout, loop.core().arena, loop.outbox().pool);
+    PostWriter writer = PostWriter.ofTable(ops, outbox.lane.layout, outbox.core.arena, outbox.pool);
     for (GraphNode<?> node : list) {
       nodes.putInt(node.op == null ? Codes.NODE_HOST : Codes.NODE_OP);
       nodes.putInt(opEntries);
       if (node.op != null) {
-        write(writer, loop, node.op, node.index);
+        write(writer, outbox, node.op, node.index);
       }
     }
   }
 
-  private void write(PostWriter writer, EventLoop loop, Op op, int node) {
+  private void write(PostWriter writer, Outbox outbox, Op op, int node) {
     writer.begin(opEntries * Layout.DESCRIPTOR_SIZE, OpCodec.sizeHint(op));
-    OpCodec.encode(op, loop.core(), writer);
+    OpCodec.encode(op, outbox.core, writer);
     memory[node] = writer.buffer();
-    opEntries += writer.finish(OpCodec.destination(loop.outbox(), op), 0);
+    opEntries += writer.finish(OpCodec.destination(outbox, op), 0);
   }
 
   private static int mostEntries(List<GraphNode<?>> list) {

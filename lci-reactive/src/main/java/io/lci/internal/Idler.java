@@ -13,7 +13,8 @@ final class Idler {
   private static final long PACKET_PARK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
   private final EventLoop loop;
-  private final Lane lane;
+  private final LoopBell bell;
+  private final LoopWork work;
   private final IdleStrategy strategy;
   private final LoopTime time;
   private long empty;
@@ -21,9 +22,10 @@ final class Idler {
   /** Read by snapshots without order. */
   long parks;
 
-  Idler(EventLoop loop, Lane lane, IdleStrategy strategy, LoopTime time) {
+  Idler(EventLoop loop, LoopBell bell, LoopWork work, IdleStrategy strategy, LoopTime time) {
     this.loop = loop;
-    this.lane = lane;
+    this.bell = bell;
+    this.work = work;
     this.strategy = strategy;
     this.time = time;
   }
@@ -43,22 +45,22 @@ final class Idler {
   }
 
   private void park(long longest) {
-    lane.announcePark();
+    bell.announcePark();
     if (staysAwake()) {
-      lane.withdrawPark();
+      bell.withdrawPark();
       return;
     }
-    long limit = loop.outbox().wantsPackets() ? PACKET_PARK_NANOS : LONGEST_PARK_NANOS;
+    long limit = work.wantsPackets() ? PACKET_PARK_NANOS : LONGEST_PARK_NANOS;
     limit = loop.untilDue(Math.min(limit, Math.max(0, longest)));
     parks++;
     long from = System.nanoTime();
-    lane.park(limit);
+    bell.park(limit);
     time.slept(from, System.nanoTime());
     loop.enterSoon(); // some of what woke it shows only in an enter
   }
 
   /** What came before the announcement woke nobody. */
   private boolean staysAwake() {
-    return loop.hasOwnWork() || loop.outbox().wantsTurn() || loop.outbox().hasBatch();
+    return loop.hasOwnWork() || work.wantsTurn() || work.hasBatch();
   }
 }

@@ -29,12 +29,14 @@ import reactor.core.publisher.Sinks;
  * An open port. Demand goes to the lane's demand table; messages that were already under way when a
  * subscriber cancelled are copied and kept for the next one, at most a completion ring full.
  */
-final class InboxImpl implements OpenInbox {
+final class InboxImpl implements OpenInbox, MessageSink {
   /** Cumulative demand that is never reached. */
   private static final long UNBOUNDED = Long.MAX_VALUE >>> 1;
 
   private final Inboxes inboxes;
+  private final InboxLoop home;
   private final EventLoop loop;
+  private final Lane lane;
   private final Port port;
   private final InboxOptions options;
 
@@ -73,20 +75,22 @@ final class InboxImpl implements OpenInbox {
   /** Messages stay in their packets. */
   private boolean inPlace;
 
-  InboxImpl(Inboxes inboxes, EventLoop loop, Port port, InboxOptions options) {
-    this(inboxes, loop, port, options, 0, null);
+  InboxImpl(Inboxes inboxes, InboxLoop home, Port port, InboxOptions options) {
+    this(inboxes, home, port, options, 0, null);
   }
 
   /** One part of a port. */
   InboxImpl(
       Inboxes inboxes,
-      EventLoop loop,
+      InboxLoop home,
       Port port,
       InboxOptions options,
       int part,
       @Nullable PartitionedInbox whole) {
     this.inboxes = inboxes;
-    this.loop = loop;
+    this.home = home;
+    this.loop = home.loop;
+    this.lane = home.lane;
     this.port = port;
     this.options = options;
     this.part = part;
@@ -111,7 +115,6 @@ final class InboxImpl implements OpenInbox {
       }
       NativeScratch out = new NativeScratch(3);
       ByteBuffer name = NativeMemory.cString(port.name());
-      Lane lane = loop.lane();
       Errors.check(
           lane.calls,
           lane.calls.laneOpenPart(
@@ -134,7 +137,7 @@ final class InboxImpl implements OpenInbox {
       }
       dispatched = lane.delivered(opened);
       lane.requested(opened, dispatched);
-      loop.dispatcher().attach(opened, this);
+      home.dispatcher.attach(opened, this);
       index = opened;
       InboxTap<?> waiting = active;
       if (waiting != null) {
@@ -233,7 +236,8 @@ final class InboxImpl implements OpenInbox {
    * Closes the port and ends the subscriber: complete, or with {@code error}. Loop only, outside
    * dispatch.
    */
-  void close(@Nullable RuntimeException error) {
+  @Override
+  public void close(@Nullable RuntimeException error) {
     if (!disposed) {
       disposed = true;
       ending = error;
@@ -241,8 +245,7 @@ final class InboxImpl implements OpenInbox {
     int closing = index;
     if (closing >= 0) {
       index = -1; // before the place in the table may go to another inbox, see depth()
-      loop.dispatcher().detach(closing);
-      Lane lane = loop.lane();
+      home.dispatcher.detach(closing);
       int code = lane.closePort(closing);
       loop.enterSoon();
       if (Codes.isError(code)) {
@@ -305,6 +308,10 @@ final class InboxImpl implements OpenInbox {
     return loop;
   }
 
+  InboxLoop home() {
+    return home;
+  }
+
   /**
    * What the core stores, and what was kept here. Read in the lane's memory, which stays mapped; if
    * the inbox was closed meanwhile the place may be another's, and what was read does not count.
@@ -312,13 +319,13 @@ final class InboxImpl implements OpenInbox {
   @Override
   public int depth() {
     int place = index;
-    int stored = place < 0 ? 0 : loop.lane().depth(place);
+    int stored = place < 0 ? 0 : lane.depth(place);
     return keptCount + (place == index ? stored : 0);
   }
 
   /** Messages of peers that are gone, which wait for room here: not in the depth. Loop only. */
   int leftBehind() {
-    return index < 0 ? 0 : loop.lane().leftBehind(index);
+    return index < 0 ? 0 : lane.leftBehind(index);
   }
 
   @Override
@@ -505,7 +512,6 @@ final class InboxImpl implements OpenInbox {
     }
     InboxTap<?> current = active;
     long demand = current == null || current.isOver() ? 0 : current.allowance();
-    Lane lane = loop.lane();
     long requested = demand >= UNBOUNDED - dispatched ? UNBOUNDED : dispatched + demand;
     lane.requested(index, Math.max(requested, lane.delivered(index)));
     leaveInPlace(current != null && !current.isOver() && current.keepsMessages());
@@ -542,7 +548,6 @@ final class InboxImpl implements OpenInbox {
   private void leaveInPlace(boolean on) {
     if (on != inPlace) {
       inPlace = on;
-      Lane lane = loop.lane();
       Errors.check(
           lane.calls,
           lane.calls.laneZeroCopy(lane.handle, index, on ? 1 : 0),
@@ -562,7 +567,8 @@ final class InboxImpl implements OpenInbox {
   // Loop: messages
 
   /** One MESSAGE record. */
-  void message(RecordView view) {
+  @Override
+  public void message(RecordView view) {
     dispatched++;
     InboxTap<?> current = active;
     if (current == null || current.isOver() || current.allowance() == 0) {
@@ -578,7 +584,7 @@ final class InboxImpl implements OpenInbox {
     if (active != taking || taking.isOver() || taking.allowance() == 0) {
       return null;
     }
-    RecordView view = loop.dispatcher().next(this);
+    RecordView view = home.dispatcher.next(this);
     if (view != null) {
       dispatched++;
     }
@@ -594,7 +600,8 @@ final class InboxImpl implements OpenInbox {
     }
   }
 
-  @Nullable NativeMemory store() {
+  @Override
+  public @Nullable NativeMemory store() {
     return store;
   }
 }

@@ -14,10 +14,10 @@ import reactor.core.scheduler.Schedulers;
 /** The inboxes that are open at this rank, by their ports' numbers. Any thread. */
 final class Inboxes {
   private final CoreRuntime core;
-  private final Loops loops;
+  private final PerLoop<InboxLoop> loops;
   private final Map<Integer, OpenInbox> inboxes = new ConcurrentHashMap<>();
 
-  Inboxes(CoreRuntime core, Loops loops) {
+  Inboxes(CoreRuntime core, PerLoop<InboxLoop> loops) {
     this.core = core;
     this.loops = loops;
   }

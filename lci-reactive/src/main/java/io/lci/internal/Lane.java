@@ -16,7 +16,7 @@ import java.nio.ByteOrder;
  * the block belongs to the loop, so its words are plain; only the doorbell area is written by
  * others meanwhile. [V1-V11]
  */
-final class Lane {
+final class Lane implements LoopBell {
   private static final VarHandle INTS =
       MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
   private static final VarHandle LONGS =
@@ -118,6 +118,14 @@ final class Lane {
 
   int deviceCount() {
     return summaries.length;
+  }
+
+  /**
+   * The index in the lane of a device of the runtime; that of the first one for those of others.
+   */
+  int indexOf(int device) {
+    int index = device - firstDevice;
+    return index >= 0 && index < deviceCount() ? index : 0;
   }
 
   /** The handle of the device {@code index} of the lane. */
@@ -239,7 +247,8 @@ final class Lane {
   // Doorbell
 
   /** Whether an enter would find something although nothing is submitted. [V9] */
-  boolean rings(long nowNanos) {
+  @Override
+  public boolean rings(long nowNanos) {
     for (int summary : summaries) {
       for (int i = summary; i < summary + summaryLength; i += Long.BYTES) {
         if ((long) LONGS.getAcquire(doorbell, i) != 0) {
@@ -255,24 +264,29 @@ final class Lane {
   }
 
   /** Announces that the loop is about to sleep; look at every queue again after this. [V11] */
-  void announcePark() {
+  @Override
+  public void announcePark() {
     INTS.setVolatile(doorbell, parkWord, 1);
     VarHandle.fullFence();
   }
 
-  void withdrawPark() {
+  @Override
+  public void withdrawPark() {
     INTS.setVolatile(doorbell, parkWord, 0);
   }
 
-  boolean isParkAnnounced() {
+  @Override
+  public boolean isParkAnnounced() {
     return (int) INTS.getVolatile(doorbell, parkWord) != 0;
   }
 
-  int park(long timeoutNanos) {
+  @Override
+  public int park(long timeoutNanos) {
     return calls.lanePark(handle, timeoutNanos);
   }
 
-  void wake() {
+  @Override
+  public void wake() {
     calls.laneWake(handle);
   }
 

@@ -100,7 +100,7 @@ final class Lease implements RetainedMessage, LoopTask {
     if (last == null) {
       return;
     }
-    inbox.loop().leases().count().decrementAndGet();
+    inbox.home().leases.count().decrementAndGet();
     if (last != own || READERS.addAndGet(this, RELEASED) == RELEASED) {
       goHome();
     }
@@ -118,11 +118,11 @@ final class Lease implements RetainedMessage, LoopTask {
   /** Home again. Loop only. */
   @Override
   public void run() {
-    EventLoop loop = inbox.loop();
+    Leases leases = inbox.home().leases;
     if (number == 0) {
-      loop.outbox().pool.give(memory);
+      leases.giveBack(memory);
     } else {
-      loop.leases().giveBack(this);
+      leases.giveBack(this);
     }
     inbox.released();
   }

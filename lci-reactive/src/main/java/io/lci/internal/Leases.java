@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,6 +22,7 @@ import org.slf4j.LoggerFactory;
 final class Leases extends Notice {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
+  private final Dispatcher dispatcher;
   private final AtomicInteger count = new AtomicInteger();
 
   /** For the copies of {@link #moveOut()}; tests have less. */
@@ -33,8 +35,9 @@ final class Leases extends Notice {
   /** How many were lent without a copy. */
   long withoutCopy;
 
-  Leases(EventLoop loop) {
-    super(loop);
+  Leases(Outbox outbox, Dispatcher dispatcher) {
+    super(outbox);
+    this.dispatcher = dispatcher;
   }
 
   /** How many are not released. Any thread. */
@@ -48,18 +51,22 @@ final class Leases extends Notice {
    * @throws PooledBuffer.NoMemory if it is to be copied, and there is none
    */
   Lease lend(InboxImpl inbox, MessageView message) {
-    long number = message instanceof RecordView ? loop.dispatcher().keep() : 0;
+    long number = message instanceof RecordView ? dispatcher.keep() : 0;
     if (number == 0) {
-      Lease copy = Lease.copied(inbox, loop.outbox().pool.take(message.size()), message);
+      Lease copy = Lease.copied(inbox, outbox.pool.take(message.size()), message);
       count.incrementAndGet(); // now: there may be no memory
       return copy;
     }
-    Lease lease =
-        Lease.inPlace(inbox, (RecordView) message, number, loop.dispatcher().staysMapped());
+    Lease lease = Lease.inPlace(inbox, (RecordView) message, number, dispatcher.staysMapped());
     count.incrementAndGet();
     inPlace.add(lease);
     withoutCopy++;
     return lease;
+  }
+
+  /** The copy of a message comes home. */
+  void giveBack(@Nullable PooledBuffer copy) {
+    outbox.pool.give(copy);
   }
 
   /** A lease whose message lies where it came comes home. */

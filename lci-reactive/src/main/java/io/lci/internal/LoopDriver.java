@@ -48,7 +48,7 @@ final class LoopDriver {
     List<Integer> affinity = loop.core().options.affinity();
     try {
       if (!affinity.isEmpty()) {
-        Affinity.bind(loop, affinity.get(loop.index()));
+        Affinity.bind(loop, loop.core().calls, affinity.get(loop.index()));
       }
     } catch (Throwable e) { // as in a turn
       crash(e);

@@ -3,7 +3,6 @@ package io.lci.internal;
 
 import io.lci.LciRuntime;
 import io.lci.internal.LoopScheduler.Scheduled;
-import io.lci.nativebridge.Codes;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -25,6 +24,7 @@ final class LoopEnd {
   private static final int LAST_ROUNDS = 1000;
 
   private final EventLoop loop;
+  private final LoopWork work;
   private final TaskQueue tasks;
   private final Timers timers;
   private final Set<LoopSubscription<?>> active = new LinkedHashSet<>();
@@ -36,8 +36,9 @@ final class LoopEnd {
   /** What is waited for when nothing else is under way. */
   private @Nullable Behind behind;
 
-  LoopEnd(EventLoop loop, TaskQueue tasks, Timers timers) {
+  LoopEnd(EventLoop loop, LoopWork work, TaskQueue tasks, Timers timers) {
     this.loop = loop;
+    this.work = work;
     this.tasks = tasks;
     this.timers = timers;
   }
@@ -98,7 +99,7 @@ final class LoopEnd {
    * comes after that is not waited for: a task may schedule itself again for ever.
    */
   private boolean isQuiet() {
-    if (graphRuns > 0 || !loop.outbox().isQuiet() || isAwaited()) {
+    if (graphRuns > 0 || !work.isQuiet() || isAwaited()) {
       behind = null;
       return false;
     }
@@ -146,23 +147,17 @@ final class LoopEnd {
    */
   void finish() {
     if (closing && closeBy - System.nanoTime() > 0) { // else peers see this rank fail
-      loop.guarded(loop.lane()::leave);
+      loop.guarded(work::leave);
     }
     closing = true;
     finishing = true;
-    Outbox outbox = loop.outbox();
-    RuntimeException reason = loop.closed("runtime closed");
-    loop.guarded(outbox::flush);
-    loop.guarded(() -> outbox.failParked(Codes.ERR_CLOSED));
-    loop.guarded(
-        () -> outbox.slots.abandon(-1, owner -> loop.closed("operation outstanding at close")));
-    loop.guarded(() -> loop.dispatcher().closeInboxes(reason));
+    loop.guarded(work::abandon);
     loop.guarded(() -> loop.host().loopEnding(loop));
     runWhatFollows(loop::runRound);
     tasks.end();
     runWhatFollows(loop::drainRound); // new operations fail at once now
-    loop.guarded(loop.leases()::moveOut);
-    loop.guarded(() -> loop.core().gate.alone(loop.lane()::free));
+    loop.guarded(work::moveOut);
+    loop.guarded(work::free);
     loop.guarded(tasks::reject);
     for (Scheduled timer : timers.takeAll()) {
       loop.guarded(timer::rejected);

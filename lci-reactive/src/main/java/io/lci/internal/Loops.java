@@ -9,25 +9,36 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** The loops of a runtime, each with its lane, and the devices that they serve. Any thread. */
+/** The loops of a runtime, each with its lane and what it serves over it. Any thread. */
 final class Loops {
-  private final List<EventLoop> loops = new ArrayList<>();
+  final PerLoop<EventLoop> all;
+  final PerLoop<Outbox> outboxes;
+  final PerLoop<InboxLoop> inboxes;
 
-  /** By device, the loop that serves it. */
-  private final EventLoop[] homes;
+  /** That of loop 0, where completion objects hear of their signals. */
+  final Dispatcher dispatcher;
 
-  private Loops(int devices) {
-    this.homes = new EventLoop[devices];
+  private final List<Lane> lanes;
+
+  private Loops(List<Lane> lanes, List<EventLoop> loops, List<LaneWork> works, int[] homes) {
+    this.lanes = lanes;
+    this.all = new PerLoop<>(loops, homes);
+    this.outboxes = new PerLoop<>(works.stream().map(work -> work.outbox).toList(), homes);
+    this.inboxes = new PerLoop<>(works.stream().map(work -> work.inboxes).toList(), homes);
+    this.dispatcher = works.get(0).dispatcher;
   }
 
   /** Opens a lane for each loop, over devices next to each other. */
   static Loops open(CoreRuntime core, LoopHost host, OpCheck check) {
     LciOptions options = core.options;
-    Loops opened = new Loops(options.devices());
     int records = completionRecords(core.layout, options);
+    int[] homes = new int[options.devices()];
     List<Lane> lanes = new ArrayList<>();
+    List<EventLoop> loops = new ArrayList<>();
+    List<LaneWork> works = new ArrayList<>();
     try {
       for (int i = 0, device = 0; i < options.loops(); i++) {
         int devices =
@@ -35,12 +46,23 @@ final class Loops {
         Lane lane =
             Lane.open(core.calls, core.layout, core.handle, device, devices, core.size, records);
         lanes.add(lane);
-        EventLoop loop = new EventLoop(core, host, check, i, lane);
-        opened.loops.add(loop);
-        Arrays.fill(opened.homes, device, device + devices, loop);
+        List<Integer> served = IntStream.range(device, device + devices).boxed().toList();
+        loops.add(
+            new EventLoop(
+                core,
+                host,
+                i,
+                served,
+                lane,
+                loop -> {
+                  LaneWork work = new LaneWork(loop, lane, check);
+                  works.add(work);
+                  return work;
+                }));
+        Arrays.fill(homes, device, device + devices, i);
         device += devices;
       }
-      return opened;
+      return new Loops(lanes, loops, works, homes);
     } catch (Throwable e) {
       lanes.forEach(Lane::free); // the core does not close under a lane
       throw e;
@@ -55,7 +77,7 @@ final class Loops {
 
   /** Gives the lanes of loops that were never started back. */
   void free() {
-    loops.forEach(loop -> loop.lane().free());
+    lanes.forEach(Lane::free);
   }
 
   /**
@@ -67,6 +89,7 @@ final class Loops {
    */
   void start(Function<? super EventLoop, ? extends Thread> threads, Shutdown shutdown) {
     int index = 0;
+    List<EventLoop> loops = all.all();
     try {
       for (; index < loops.size(); index++) {
         loops.get(index).start(threads);
@@ -89,26 +112,5 @@ final class Loops {
       error.addSuppressed(atClose);
     }
     return error;
-  }
-
-  List<EventLoop> all() {
-    return loops;
-  }
-
-  EventLoop get(int index) {
-    if (index < 0 || index >= loops.size()) {
-      throw new IllegalArgumentException(
-          "this runtime has loops 0 to " + (loops.size() - 1) + ": " + index);
-    }
-    return loops.get(index);
-  }
-
-  /** The loop that serves a device. */
-  EventLoop of(int device) {
-    if (device < 0 || device >= homes.length) {
-      throw new IllegalArgumentException(
-          "this runtime has devices 0 to " + (homes.length - 1) + ": " + device);
-    }
-    return homes[device];
   }
 }

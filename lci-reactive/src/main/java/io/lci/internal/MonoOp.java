@@ -8,22 +8,22 @@ import reactor.core.publisher.Operators;
 
 /** An operation as a Mono: each subscription is one {@link OpRun}. */
 final class MonoOp<T> extends Mono<T> {
-  private final EventLoop loop;
+  private final Outbox outbox;
   private final Op op;
   private final OpRun.Result result;
 
-  MonoOp(EventLoop loop, Op op, OpRun.Result result) {
-    this.loop = loop;
+  MonoOp(Outbox outbox, Op op, OpRun.Result result) {
+    this.outbox = outbox;
     this.op = op;
     this.result = result;
   }
 
   @Override
   public void subscribe(CoreSubscriber<? super T> actual) {
-    if (loop.isDisposed()) {
-      Operators.error(actual, loop.closed(op.toString()));
+    if (outbox.loop.isDisposed()) {
+      Operators.error(actual, outbox.loop.closed(op.toString()));
     } else {
-      actual.onSubscribe(new OpRun<>(loop, actual, op, result));
+      actual.onSubscribe(new OpRun<>(outbox, actual, op, result));
     }
   }
 }

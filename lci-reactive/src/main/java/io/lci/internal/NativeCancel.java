@@ -15,8 +15,8 @@ final class NativeCancel extends Notice {
   private final Destination receive;
   private boolean again = true;
 
-  NativeCancel(EventLoop loop, long context, Destination receive) {
-    super(loop);
+  NativeCancel(Outbox outbox, long context, Destination receive) {
+    super(outbox);
     this.receive = receive;
     this.context = context;
   }
@@ -54,7 +54,6 @@ final class NativeCancel extends Notice {
     if (again && !loop.isClosing()) {
       again = false;
       // It is found on its own device, in its own engine
-      Outbox outbox = loop.outbox();
       submit(this, outbox.destinations.get(Destination.CANCEL, receive.device, 0, receive.port));
     }
   }

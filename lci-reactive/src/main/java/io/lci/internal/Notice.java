@@ -9,19 +9,21 @@ import org.jspecify.annotations.Nullable;
  * which no subscriber hears. Loop only.
  */
 abstract class Notice extends Drainable implements Submitter {
+  final Outbox outbox;
   final EventLoop loop;
 
-  Notice(EventLoop loop) {
-    this.loop = loop;
+  Notice(Outbox outbox) {
+    this.outbox = outbox;
+    this.loop = outbox.loop;
   }
 
   /** Goes out with the next crossing, behind what waits in the destination of that kind. */
   final void submit(Object item, int kind) {
-    submit(item, loop.outbox().destinations.get(kind, 0, 0, 0));
+    submit(item, outbox.destinations.get(kind, 0, 0, 0));
   }
 
   final void submit(Object item, Destination destination) {
-    loop.outbox().submit(this, item, destination);
+    outbox.submit(this, item, destination);
   }
 
   @Override

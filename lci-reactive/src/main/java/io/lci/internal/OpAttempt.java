@@ -25,6 +25,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   }
 
   final Op op;
+  final Outbox outbox;
   private final @Nullable Duration deadline;
   private State state = State.CREATED;
   private @Nullable Destination destination;
@@ -48,8 +49,9 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   /** What a get without a buffer of the user reads into. */
   private @Nullable PooledBuffer readInto;
 
-  OpAttempt(EventLoop loop, CoreSubscriber<? super T> actual, Op op, @Nullable Duration deadline) {
-    super(loop, actual);
+  OpAttempt(Outbox outbox, CoreSubscriber<? super T> actual, Op op, @Nullable Duration deadline) {
+    super(outbox.loop, actual);
+    this.outbox = outbox;
     this.op = op;
     this.deadline = deadline;
   }
@@ -93,16 +95,15 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
       end(loop.closed(op.toString()), null);
       return;
     }
-    Outbox outbox = loop.outbox();
     state = State.SUBMITTED;
     Destination target = OpCodec.destination(outbox, op);
     destination = target;
     if (deadline != null) {
       Duration limit = deadline;
       try {
-        timer = Deadline.start(loop, limit, () -> deadlinePassed(limit));
+        timer = Deadline.start(outbox, limit, () -> deadlinePassed(limit));
       } catch (RuntimeException e) { // it was disposed, or is the user's own
-        end(Deadline.refused(loop, target, op, e), null);
+        end(Deadline.refused(outbox, target, op, e), null);
         return;
       }
     }
@@ -129,7 +130,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   private void discardUnseen() {
     Completion unseen = takeCompletion();
     if (unseen != null && unseen.message() != null && !keptByTarget) {
-      Remainder.discard(loop, unseen.message(), actual.currentContext());
+      Remainder.discard(outbox, unseen.message(), actual.currentContext());
     }
   }
 
@@ -137,7 +138,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   void onCancel() {
     switch (state) {
       case PARKED -> {
-        loop.outbox().unpark(java.util.Objects.requireNonNull(destination), node);
+        outbox.unpark(java.util.Objects.requireNonNull(destination), node);
         end(null, null);
         withdrawn();
       }
@@ -162,9 +163,9 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
           default -> "posted";
         };
     Destination target = java.util.Objects.requireNonNull(destination);
-    LciException reason = Deadline.passed(loop, target, op, where, limit);
+    LciException reason = Deadline.passed(outbox, target, op, where, limit);
     if (state == State.PARKED) {
-      loop.outbox().unpark(target, node);
+      outbox.unpark(target, node);
     } else if (state == State.POSTED) {
       letGo();
     }
@@ -173,10 +174,10 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
 
   /** Nobody waits for what was posted; an unmatched receive is not to take a message any more. */
   private void letGo() {
-    long context = loop.outbox().slots.context(slot);
-    loop.outbox().slots.detach(slot);
+    long context = outbox.slots.context(slot);
+    outbox.slots.detach(slot);
     if (op.kind() == Op.Kind.RECEIVE) {
-      loop.cancelReceive(context, java.util.Objects.requireNonNull(destination));
+      outbox.cancelReceive(context, java.util.Objects.requireNonNull(destination));
     }
   }
 
@@ -200,7 +201,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
 
   /** Writes the descriptor; returns the bytes that the operation moves. */
   int write(PostWriter out) {
-    OpCodec.encode(op, loop.core(), out);
+    OpCodec.encode(op, outbox.core, out);
     readInto = op.kind() == Op.Kind.GET ? out.buffer() : null;
     return op.kind() == Op.Kind.GET ? op.receiveBytes() : OpCodec.sizeHint(op);
   }
@@ -265,10 +266,10 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
     Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
-    keptByTarget = Remainder.signal(loop, op, code, message, rank, tag, size);
+    keptByTarget = Remainder.signal(outbox, op, code, message, rank, tag, size);
     if (code != Codes.DONE) {
       Destination target = java.util.Objects.requireNonNull(destination);
-      end(loop.outbox().failures.ended(op, target, code, rank, tag, size), null);
+      end(outbox.failures.ended(op, target, code, rank, tag, size), null);
       return;
     }
     end(null, completion(rank, tag, size, message));
@@ -296,6 +297,6 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
 
   @Override
   public @Nullable Posted remainder() {
-    return Remainder.of(loop, op, this);
+    return Remainder.of(outbox, op, this);
   }
 }

@@ -52,7 +52,7 @@ final class OpCheck {
   }
 
   private void checkOwn(@Nullable RemoteMemory remote) {
-    if (remote != null && !(remote instanceof RemoteMemoryImpl memory && memory.core() == core)) {
+    if (remote != null && !(remote instanceof RemoteId memory && memory.core() == core)) {
       throw new IllegalArgumentException("another runtime opened " + remote);
     }
   }

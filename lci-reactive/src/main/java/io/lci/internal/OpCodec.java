@@ -53,7 +53,7 @@ final class OpCodec {
         (op.retryAllowed() ? 0 : Codes.FLAG_NO_RETRY)
             | (op.doneAllowed() ? 0 : Codes.FLAG_SIGNAL)
             | (op.semantic() == Op.Semantic.NETWORK ? Codes.FLAG_NETWORK : 0);
-    RemoteMemoryImpl remote = (RemoteMemoryImpl) op.remote();
+    RemoteId remote = (RemoteId) op.remote();
     if (remote != null) {
       out.remote(remote.id(), op.offset());
     }
@@ -145,7 +145,7 @@ final class OpCodec {
     for (int i = 0; i < parts.size(); i++) {
       RemotePlace place = places == null ? null : places.get(i);
       RemoteMemory memory = place == null ? op.remote() : place.memory();
-      out.place(i, ((RemoteMemoryImpl) memory).id(), place == null ? offset : place.offset());
+      out.place(i, ((RemoteId) memory).id(), place == null ? offset : place.offset());
       offset += parts.get(i).size();
     }
   }

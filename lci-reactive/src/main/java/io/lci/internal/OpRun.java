@@ -17,8 +17,8 @@ final class OpRun<T> extends OpAttempt<T> {
 
   private final Result result;
 
-  OpRun(EventLoop loop, CoreSubscriber<? super T> actual, Op op, Result result) {
-    super(loop, actual, op, op.deadline());
+  OpRun(Outbox outbox, CoreSubscriber<? super T> actual, Op op, Result result) {
+    super(outbox, actual, op, op.deadline());
     this.result = result;
   }
 

@@ -3,6 +3,7 @@ package io.lci.internal;
 
 import io.lci.LciSnapshot;
 import io.lci.am.Encoder;
+import io.lci.am.Message;
 import io.lci.internal.Destination.Wait;
 import io.lci.nativebridge.Codes;
 import java.util.ArrayList;
@@ -20,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Reading outcomes calls no user code: it only moves state and marks what has signals to
  * deliver.
  */
-final class Outbox {
+final class Outbox implements Submissions {
   /**
    * Most and least waiting items of one destination resubmitted per turn when no grant bounds them.
    */
@@ -28,14 +29,12 @@ final class Outbox {
 
   private static final int LEAST_QUANTUM = 16;
 
-  /**
-   * Entries filled in each part of a turn: with waiting items, and with fresh ones. Between two
-   * turns the core progresses.
-   */
-  static final int POST_BUDGET = 256;
+  /** Entries filled with waiting items in a turn, as with fresh ones. */
+  private static final int POST_BUDGET = EventLoop.POST_BUDGET;
 
-  private final EventLoop loop;
-  private final Lane lane;
+  final EventLoop loop;
+  final Lane lane;
+  final CoreRuntime core;
   private final Relay relay;
   private final int room;
 
@@ -61,14 +60,16 @@ final class Outbox {
   long posts;
   long resubmitted;
   long refusals;
+  long lateData;
 
-  Outbox(EventLoop loop, Lane lane, Relay relay, CoreRuntime core) {
+  Outbox(EventLoop loop, Lane lane) {
     this.loop = loop;
     this.lane = lane;
-    this.relay = relay;
+    this.core = loop.core();
+    this.relay = new Relay(core.gate, lane, loop::uncaught);
     this.packets = new Packets(lane);
-    this.failures = new Failures(loop, lane);
-    this.stalls = new Stalls(loop, destinations);
+    this.failures = new Failures(core, lane);
+    this.stalls = new Stalls(core, destinations);
     this.times = new OperationTimes(core.observer);
     this.slots = new SlotTable(core.options.maxPosted(), pool, times, relay);
     this.waiting = new WaitQueues(lane, packets, slots);
@@ -82,12 +83,12 @@ final class Outbox {
 
   /** The device of the runtime that serves a destination. */
   private int device(Destination destination) {
-    return loop.firstDevice() + destination.device;
+    return lane.firstDevice() + destination.device;
   }
 
   /** The index in the lane of a device of the runtime. */
   int laneDevice(int device) {
-    return loop.laneDevice(device);
+    return lane.indexOf(device);
   }
 
   int parkedCount() {
@@ -164,7 +165,8 @@ final class Outbox {
   }
 
   /** Crosses with POST alone. */
-  int flush() {
+  @Override
+  public int flush() {
     refuseReentry();
     int count = batch.size();
     if (count == 0) {
@@ -210,7 +212,7 @@ final class Outbox {
     try {
       int hint = owner.sizeHint(item);
       if (hint > io.lci.nativebridge.Layout.INLINE_MAX
-          && hint <= loop.core().maxEager
+          && hint <= core.maxEager
           && packets.isEmpty()) {
         return refuseHere(owner, Codes.RETRY_NOPACKET);
       }
@@ -423,13 +425,20 @@ final class Outbox {
     return true;
   }
 
-  /** A completion was recorded: operations refused for too many in flight may go. */
+  @Override
+  public void ended(long context, int code, int rank, long tag, int size) {
+    slots.complete(context, code, rank, tag, size);
+    completionSeen();
+  }
+
+  /** Operations refused for too many in flight may go. */
   void completionSeen() {
     waiting.completionSeen();
   }
 
   /** A WRITABLE record of one of the lane's devices. */
-  void writable(boolean engine, int device, int rank, int port, long granted) {
+  @Override
+  public void writable(boolean engine, int device, int rank, int port, long granted) {
     int kind = engine ? Destination.SEND : Destination.AM;
     writable(destinations.find(kind, device, rank, port), granted);
     if (!engine) {
@@ -505,7 +514,30 @@ final class Outbox {
     return Math.max(1, sent);
   }
 
+  /**
+   * Passes the signal of an operation that kept its slot on to a completion object.
+   *
+   * @return whether that keeps the message
+   */
+  boolean relay(
+      SignalTarget target,
+      int code,
+      int userContext,
+      @Nullable Message message,
+      int rank,
+      long tag,
+      int size) {
+    loop.enterSoon();
+    return relay.signal(target, code, userContext, message, rank, tag, size);
+  }
+
   // Taking back
+
+  /** Asks the core to cancel an unmatched receive; whoever waited for it is gone already. */
+  void cancelReceive(long context, Destination receive) {
+    // The outbox may be settling a batch just now
+    loop.markReady(new NativeCancel(this, context, receive));
+  }
 
   /** Removes a waiting item. Not while its pass is under way: see {@link #isInBatch()}. */
   void unpark(Destination destination, int node) {
@@ -570,7 +602,8 @@ final class Outbox {
   }
 
   /** Fails everything of one device that waits for one port. */
-  void failParked(int device, int rank, int port, int code) {
+  @Override
+  public void failParked(int device, int rank, int port, int code) {
     failParked(destinations.find(Destination.AM, device, rank, port), code);
     failParked(destinations.find(Destination.REPLY, device, rank, port), code);
   }

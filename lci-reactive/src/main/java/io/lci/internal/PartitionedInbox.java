@@ -25,7 +25,7 @@ final class PartitionedInbox implements OpenInbox {
   private final List<InboxImpl> parts = new ArrayList<>();
   private final AtomicInteger left;
 
-  PartitionedInbox(Inboxes inboxes, Loops loops, Port port, InboxOptions options) {
+  PartitionedInbox(Inboxes inboxes, PerLoop<InboxLoop> loops, Port port, InboxOptions options) {
     this.inboxes = inboxes;
     this.port = port;
     this.options = options;
@@ -33,7 +33,7 @@ final class PartitionedInbox implements OpenInbox {
     int count = loops.all().size();
     loops.get(options.loop()); // it exists
     for (int part = 0; part < options.partitions(); part++) {
-      EventLoop home = loops.get((options.loop() + part) % count);
+      InboxLoop home = loops.get((options.loop() + part) % count);
       parts.add(new InboxImpl(inboxes, home, port, options, part, this));
     }
   }

@@ -20,12 +20,14 @@ final class Peers {
 
   private final CoreRuntime core;
   private final Inboxes inboxes;
+  private final PerLoop<Outbox> outboxes;
   private final PeerEvents events;
 
-  Peers(CoreRuntime core, EventLoop loop, Inboxes inboxes) {
+  Peers(CoreRuntime core, Inboxes inboxes, PerLoop<Outbox> outboxes) {
     this.core = core;
     this.inboxes = inboxes;
-    this.events = new PeerEvents(loop);
+    this.outboxes = outboxes;
+    this.events = new PeerEvents(outboxes.get(0).loop);
   }
 
   Flux<PeerEvent> events() {
@@ -44,7 +46,7 @@ final class Peers {
    */
   void changed(EventLoop from, PeerEvent event) {
     int code = event.state() == PeerEvent.State.LEFT ? Codes.ERR_PEER_LEFT : Codes.ERR_PEER_FAILED;
-    fail(from, event.rank(), code);
+    fail(outboxes.get(from.index()), event.rank(), code);
     if (from.index() != 0) {
       return;
     }
@@ -53,8 +55,7 @@ final class Peers {
     core.observer.tell(observer -> observer.peerChanged(event));
   }
 
-  private static void fail(EventLoop loop, int rank, int code) {
-    Outbox outbox = loop.outbox();
+  private static void fail(Outbox outbox, int rank, int code) {
     outbox.failParked(rank, code);
     outbox.slots.abandon(
         rank,
@@ -64,8 +65,8 @@ final class Peers {
                     "posted operation",
                     rank,
                     LciException.NONE,
-                    loop.firstDevice(),
-                    Errors.name(loop.lane().calls, code),
+                    outbox.lane.firstDevice(),
+                    Errors.name(outbox.core.calls, code),
                     Errors.hint(code)),
                 code));
   }

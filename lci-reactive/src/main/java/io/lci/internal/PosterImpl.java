@@ -7,31 +7,33 @@ import io.lci.Poster;
 
 /** Posting without a publisher, on the loop's own thread. */
 final class PosterImpl implements Poster {
+  private final Outbox outbox;
   private final EventLoop loop;
   private final OpCheck check;
 
-  PosterImpl(EventLoop loop, OpCheck check) {
-    this.loop = loop;
+  PosterImpl(Outbox outbox, OpCheck check) {
+    this.outbox = outbox;
+    this.loop = outbox.loop;
     this.check = check;
   }
 
   @Override
   public PostOutcome tryPost(Op op) {
     check(op);
-    return Errors.outcome(new DetachedRun(loop, op, true).attempt());
+    return Errors.outcome(new DetachedRun(outbox, op, true).attempt());
   }
 
   @Override
   public Poster submit(Op op) {
     check(op);
-    new DetachedRun(loop, op, false).submit();
+    new DetachedRun(outbox, op, false).submit();
     return this;
   }
 
   @Override
   public int flush() {
     checkThread();
-    return loop.outbox().flush();
+    return outbox.flush();
   }
 
   private void check(Op op) {

@@ -18,19 +18,19 @@ import reactor.core.publisher.Operators;
 /** Takes operations from users, and finds the loop that posts them. Any thread. */
 final class Posting {
   private final CoreRuntime core;
-  private final Loops loops;
+  private final PerLoop<Outbox> outboxes;
   private final OpCheck check;
 
-  Posting(CoreRuntime core, OpCheck check, Loops loops) {
+  Posting(CoreRuntime core, OpCheck check, PerLoop<Outbox> outboxes) {
     this.core = core;
-    this.loops = loops;
+    this.outboxes = outboxes;
     this.check = check;
   }
 
   /** One operation, on the loop of its device. */
   <T> Mono<T> one(Op op, OpRun.Result result) {
     check.check(op);
-    return new MonoOp<>(loops.of(op.device()), op, result);
+    return new MonoOp<>(outboxes.of(op.device()), op, result);
   }
 
   /** An operation for each item, all on one loop. */
@@ -39,14 +39,14 @@ final class Posting {
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(operation, "operation");
     Objects.requireNonNull(options, "options");
-    EventLoop home = loops.get(options.loop());
+    Outbox home = outboxes.get(options.loop());
     return Signals.on(
         options.signalOn(),
         new Flux<>() {
           @Override
           public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
-            if (home.isDisposed()) {
-              Operators.error(actual, home.closed("post operations"));
+            if (home.loop.isDisposed()) {
+              Operators.error(actual, home.loop.closed("post operations"));
               return;
             }
             new BulkPost<T>(home, check, actual, operation, options).subscribeTo(items);
@@ -59,9 +59,9 @@ final class Posting {
     core.ending.refuse("name port " + port);
     check.tell(port);
     int chosen = options.device();
-    EventLoop home =
-        chosen == SenderOptions.ANY_DEVICE ? loops.get(options.loop()) : loops.of(chosen);
-    int device = chosen == SenderOptions.ANY_DEVICE ? home.firstDevice() : chosen;
+    Outbox home =
+        chosen == SenderOptions.ANY_DEVICE ? outboxes.get(options.loop()) : outboxes.of(chosen);
+    int device = chosen == SenderOptions.ANY_DEVICE ? home.lane.firstDevice() : chosen;
     return new SenderImpl(home, device, port, options, core.size);
   }
 }

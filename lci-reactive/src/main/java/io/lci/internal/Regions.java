@@ -16,15 +16,15 @@ import java.util.concurrent.ConcurrentHashMap;
 /** Makes and opens the regions of memory of a runtime. Any thread. */
 final class Regions {
   private final CoreRuntime core;
-  private final EventLoop loop;
+  private final Outbox outbox;
   private final NativeCalls calls;
 
   /** The core has the address of their memory, and nothing else need refer to them. */
   private final Set<MemoryRegionImpl> registered = ConcurrentHashMap.newKeySet();
 
-  Regions(CoreRuntime core, EventLoop loop) {
+  Regions(CoreRuntime core, Outbox outbox) {
     this.core = core;
-    this.loop = loop;
+    this.outbox = outbox;
     this.calls = core.calls;
   }
 
@@ -88,6 +88,6 @@ final class Regions {
                 out.address(0),
                 out.address(1)));
     Reference.reachabilityFence(bytes);
-    return new RemoteMemoryImpl(core, loop, rank, out.getLong(0), out.getLong(1));
+    return new RemoteMemoryImpl(core, outbox, rank, out.getLong(0), out.getLong(1));
   }
 }

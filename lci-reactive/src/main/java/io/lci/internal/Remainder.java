@@ -13,36 +13,36 @@ import reactor.util.context.Context;
  * of its end all the same, and a message that it brings is discarded. Loop only.
  */
 final class Remainder implements Posted {
-  private final EventLoop loop;
+  private final Outbox outbox;
   private final Op op;
 
   /** Of the subscriber who has left, and is not referred to any more; null if there was none. */
   private final @Nullable Context context;
 
-  private Remainder(EventLoop loop, Op op, @Nullable Context context) {
-    this.loop = loop;
+  private Remainder(Outbox outbox, Op op, @Nullable Context context) {
+    this.outbox = outbox;
     this.op = op;
     this.context = context;
   }
 
   /** For {@link Posted#remainder()}: null if {@code op} signals no completion object. */
-  static @Nullable Posted of(EventLoop loop, Op op) {
-    return op.target() == null ? null : new Remainder(loop, op, null);
+  static @Nullable Posted of(Outbox outbox, Op op) {
+    return op.target() == null ? null : new Remainder(outbox, op, null);
   }
 
   /** The same of one that had a subscriber. */
-  static @Nullable Posted of(EventLoop loop, Op op, LoopSubscription<?> subscription) {
+  static @Nullable Posted of(Outbox outbox, Op op, LoopSubscription<?> subscription) {
     return OpCodec.bringsBytes(op)
-        ? new Remainder(loop, op, subscription.actual.currentContext())
-        : of(loop, op);
+        ? new Remainder(outbox, op, subscription.actual.currentContext())
+        : of(outbox, op);
   }
 
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
     Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
-    boolean kept = signal(loop, op, code, message, rank, tag, size);
+    boolean kept = signal(outbox, op, code, message, rank, tag, size);
     if (message != null && context != null && !kept) {
-      discard(loop, message, context);
+      discard(outbox, message, context);
     }
   }
 
@@ -52,14 +52,15 @@ final class Remainder implements Posted {
    * @return whether that keeps the message
    */
   static boolean signal(
-      EventLoop loop, Op op, int code, @Nullable Message message, int rank, long tag, int size) {
+      Outbox outbox, Op op, int code, @Nullable Message message, int rank, long tag, int size) {
     return op.target() != null
-        && loop.relay((SignalTarget) op.target(), code, op.userContext(), message, rank, tag, size);
+        && outbox.relay(
+            (SignalTarget) op.target(), code, op.userContext(), message, rank, tag, size);
   }
 
   /** A message that nobody gets. */
-  static void discard(EventLoop loop, Message message, Context context) {
-    loop.dispatcher().lateData++;
+  static void discard(Outbox outbox, Message message, Context context) {
+    outbox.lateData++;
     Operators.onDiscard(message, context);
   }
 

@@ -13,27 +13,29 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import reactor.core.publisher.Mono;
 
 /** A region that the core has opened; its id is checked by the core at every use. */
-final class RemoteMemoryImpl implements RemoteMemory {
+final class RemoteMemoryImpl implements RemoteMemory, RemoteId {
   private final CoreRuntime core;
-  private final EventLoop loop;
+  private final Outbox outbox;
   private final int rank;
   private final long id;
   private final long size;
   private final AtomicBoolean disposed = new AtomicBoolean();
 
-  RemoteMemoryImpl(CoreRuntime core, EventLoop loop, int rank, long id, long size) {
+  RemoteMemoryImpl(CoreRuntime core, Outbox outbox, int rank, long id, long size) {
     this.core = core;
-    this.loop = loop;
+    this.outbox = outbox;
     this.rank = rank;
     this.id = id;
     this.size = size;
   }
 
-  CoreRuntime core() {
+  @Override
+  public CoreRuntime core() {
     return core;
   }
 
-  long id() {
+  @Override
+  public long id() {
     return id;
   }
 
@@ -64,7 +66,8 @@ final class RemoteMemoryImpl implements RemoteMemory {
 
   @Override
   public Mono<byte[]> get(long offset, int length) {
-    Mono<Message> message = new MonoOp<>(loop, Op.get(this, offset, length), OpRun.Result.MESSAGE);
+    Mono<Message> message =
+        new MonoOp<>(outbox, Op.get(this, offset, length), OpRun.Result.MESSAGE);
     return message.map(Message::toByteArray);
   }
 
@@ -75,7 +78,7 @@ final class RemoteMemoryImpl implements RemoteMemory {
 
   private Mono<Void> nothing(Op op) {
     UserBuffer.check(op, core.identity);
-    return new MonoOp<>(loop, op, OpRun.Result.NOTHING);
+    return new MonoOp<>(outbox, op, OpRun.Result.NOTHING);
   }
 
   @Override

@@ -30,7 +30,7 @@ final class RetainingTap extends FusingTap<RetainedMessage> {
   @Nullable RetainedMessage take(MessageView view) {
     Lease lease;
     try {
-      lease = loop.leases().lend(inbox, view);
+      lease = inbox.home().leases.lend(inbox, view);
     } catch (PooledBuffer.NoMemory e) {
       inbox.pause(this);
       inbox.keepAgain(List.of(view.copy())); // the next subscriber may have memory

@@ -83,23 +83,23 @@ final class RuntimeImpl implements LciRuntime {
     this.check = new OpCheck(core);
     this.loops = Loops.open(core, new Host(), check);
     try {
-      EventLoop first = loops.get(0);
-      this.inboxes = new Inboxes(core, loops);
-      this.objects = new CompletionObjects(core, loops);
-      this.posting = new Posting(core, check, loops);
-      this.channels = new LazyChannels(this, first);
+      Outbox first = loops.outboxes.get(0);
+      this.inboxes = new Inboxes(core, loops.inboxes);
+      this.objects = new CompletionObjects(core, loops.all, loops.dispatcher);
+      this.posting = new Posting(core, check, loops.outboxes);
+      this.channels = new LazyChannels(this, first.loop);
       this.regions = new Regions(core, first);
       this.exchange = new Exchange(core, first, regions);
-      this.peers = new Peers(core, first, inboxes);
+      this.peers = new Peers(core, inboxes, loops.outboxes);
       this.shutdown =
           new Shutdown(
-              loops.all(),
+              loops.all.all(),
               core.ending,
               options.invoker(),
               options.timer(),
               this::closeCore,
               () -> core.observer.tell(one -> one.runtimeClosed(this)));
-      this.watchdog = LoopWatchdog.start(core, loops.all()); // before a loop can end
+      this.watchdog = LoopWatchdog.start(core, loops.all.all()); // before a loop can end
     } catch (Throwable e) {
       loops.free(); // the core does not close under a lane
       throw e;
@@ -178,7 +178,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public List<LciLoop> loops() {
-    return List.copyOf(loops.all());
+    return List.copyOf(loops.all.all());
   }
 
   @Override
@@ -188,7 +188,7 @@ final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Void> barrier() {
-    return new MonoOp<>(loops.get(0), Op.barrier(), OpRun.Result.NOTHING);
+    return new MonoOp<>(loops.outboxes.get(0), Op.barrier(), OpRun.Result.NOTHING);
   }
 
   @Override
@@ -272,7 +272,7 @@ final class RuntimeImpl implements LciRuntime {
   @Override
   public CompletionGraph.Builder graph() {
     core.ending.refuse("build graph");
-    return new GraphBuilder(core, loops.get(0), check);
+    return new GraphBuilder(core, loops.outboxes.get(0), loops.dispatcher, check);
   }
 
   @Override

@@ -34,7 +34,7 @@ abstract class SendRun<T, R> extends BulkRun<T, R> {
       @Nullable ToIntFunction<? super T> router,
       Encoder<? super T> encoder) {
     super(
-        sender.loop(),
+        sender.outbox(),
         actual,
         sender.options().window(),
         router == null || sender.options().stopOnError());

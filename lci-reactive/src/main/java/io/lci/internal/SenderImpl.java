@@ -22,6 +22,7 @@ import reactor.core.publisher.Operators;
 
 /** A sender: a port, a home loop, and the destinations already looked up. */
 final class SenderImpl implements Sender {
+  private final Outbox outbox;
   private final EventLoop loop;
   private final Port port;
   private final int device;
@@ -30,8 +31,9 @@ final class SenderImpl implements Sender {
   /** By rank. Loop only. */
   private final @Nullable Destination[] destinations;
 
-  SenderImpl(EventLoop loop, int device, Port port, SenderOptions options, int ranks) {
-    this.loop = loop;
+  SenderImpl(Outbox outbox, int device, Port port, SenderOptions options, int ranks) {
+    this.outbox = outbox;
+    this.loop = outbox.loop;
     this.device = device;
     this.port = port;
     this.options = options;
@@ -43,8 +45,8 @@ final class SenderImpl implements Sender {
     return port;
   }
 
-  EventLoop loop() {
-    return loop;
+  Outbox outbox() {
+    return outbox;
   }
 
   int device() {
@@ -58,7 +60,7 @@ final class SenderImpl implements Sender {
   Destination destination(int rank) {
     Destination found = destinations[rank];
     if (found == null) {
-      found = loop.outbox().destinations.get(Destination.AM, loop.laneDevice(device), rank, port);
+      found = outbox.destinations.get(Destination.AM, outbox.laneDevice(device), rank, port);
       destinations[rank] = found;
     }
     return found;
@@ -67,7 +69,7 @@ final class SenderImpl implements Sender {
   /** The room that each message asks for, or 0. */
   int replyRoom() {
     Port replyTo = options.replyTo();
-    return replyTo == null ? 0 : loop.core().replyRooms.id(replyTo);
+    return replyTo == null ? 0 : outbox.core.replyRooms.id(replyTo);
   }
 
   LciException error(int rank, String code, String hint) {
@@ -76,13 +78,13 @@ final class SenderImpl implements Sender {
 
   @Override
   public Mono<Void> send(int rank, Payload payload) {
-    loop.core().checkRank(rank);
+    outbox.core.checkRank(rank);
     Op op = message(rank, payload);
-    UserBuffer.check(op, loop.core().identity);
+    UserBuffer.check(op, outbox.core.identity);
     Duration deadline = options.deadline();
     return Signals.on(
         options.signalOn(),
-        new MonoOp<>(loop, deadline == null ? op : op.deadline(deadline), OpRun.Result.NOTHING));
+        new MonoOp<>(outbox, deadline == null ? op : op.deadline(deadline), OpRun.Result.NOTHING));
   }
 
   /** One message, without a deadline. */
@@ -106,7 +108,7 @@ final class SenderImpl implements Sender {
 
   @Override
   public <T> Mono<Void> sendAll(int rank, Publisher<T> items, Encoder<? super T> encoder) {
-    loop.core().checkRank(rank);
+    outbox.core.checkRank(rank);
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(encoder, "encoder");
     return Signals.on(

@@ -47,9 +47,9 @@ final class Snapshots {
     List<LciSnapshot.WaitingState> waiting = new ArrayList<>();
     for (int device = 0; device < runtime.core.options.devices(); device++) {
       Map<String, Long> own = counters(device);
-      EventLoop loop = runtime.loops.of(device);
+      EventLoop loop = runtime.loops.all.of(device);
       if (device == loop.firstDevice()) {
-        loop.outbox().addWaiting(waiting);
+        runtime.loops.outboxes.of(device).addWaiting(waiting);
         loop.count(own);
       }
       own.forEach((name, value) -> all.merge(name, value, Long::sum));

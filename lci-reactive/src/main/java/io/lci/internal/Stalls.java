@@ -11,11 +11,11 @@ import org.slf4j.LoggerFactory;
 final class Stalls {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
-  private final EventLoop loop;
+  private final CoreRuntime core;
   private final DestinationTable destinations;
 
-  Stalls(EventLoop loop, DestinationTable destinations) {
-    this.loop = loop;
+  Stalls(CoreRuntime core, DestinationTable destinations) {
+    this.core = core;
     this.destinations = destinations;
   }
 
@@ -32,7 +32,6 @@ final class Stalls {
   }
 
   private void tell(Destination destination, Duration time) {
-    CoreRuntime core = loop.core();
     LOG.warn(
         "rank {}: {} accepted nothing for {} ms, {} operations wait, last answer {}{}; see"
             + " docs/guide/backpressure.md",

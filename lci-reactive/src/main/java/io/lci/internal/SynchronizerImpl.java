@@ -14,7 +14,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /** A synchronizer of the core whose firings are recorded on its home loop's lane. */
-final class SynchronizerImpl extends CompletionObject implements Synchronizer {
+final class SynchronizerImpl extends CompletionObject implements Synchronizer, StatusSink {
   private final int threshold;
   private final SoleSubscriber<Waiter> waiter = new SoleSubscriber<>();
 
@@ -22,18 +22,23 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
   private List<Completion> collecting = new ArrayList<>();
   private final ArrayDeque<List<Completion>> firings = new ArrayDeque<>();
 
-  private SynchronizerImpl(CompletionObjects objects, EventLoop loop, int threshold, long handle) {
-    super(objects, loop, handle);
+  private final Dispatcher dispatcher;
+
+  private SynchronizerImpl(
+      CompletionObjects objects, Dispatcher dispatcher, int threshold, long handle) {
+    super(objects, dispatcher.loop, handle);
+    this.dispatcher = dispatcher;
     this.threshold = threshold;
   }
 
   /** Creates the native object. Any thread: records come only after an operation named its id. */
-  static SynchronizerImpl create(CompletionObjects objects, EventLoop loop, int threshold) {
+  static SynchronizerImpl create(CompletionObjects objects, Dispatcher dispatcher, int threshold) {
     if (threshold < 1) {
       throw new IllegalArgumentException("threshold must be at least 1: " + threshold);
     }
     NativeScratch out = new NativeScratch(1);
-    Lane lane = loop.lane();
+    EventLoop loop = dispatcher.loop;
+    Lane lane = dispatcher.lane;
     String operation = "create synchronizer";
     loop.core()
         .gate
@@ -46,7 +51,7 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
               }
               return lane.calls.laneSynchronizerCreate(lane.handle, threshold, out.address(0));
             });
-    return new SynchronizerImpl(objects, loop, threshold, out.getLong(0));
+    return new SynchronizerImpl(objects, dispatcher, threshold, out.getLong(0));
   }
 
   @Override
@@ -55,7 +60,8 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
   }
 
   /** One SYNC record; {@code left} statuses of the firing follow. */
-  void status(int code, int port, int rank, long tag, int size, int context, int left) {
+  @Override
+  public void status(int code, int port, int rank, long tag, int size, int context, int left) {
     Completion.Kind kind = port == 0 ? Completion.Kind.OPERATION : Completion.Kind.ARRIVAL;
     collecting.add(new Completion(kind, rank, tag, size, null, failure(code, rank, port), context));
     if (left == 0) {
@@ -116,7 +122,7 @@ final class SynchronizerImpl extends CompletionObject implements Synchronizer {
       waiting.fail(closed());
     }
     firings.clear();
-    loop.dispatcher().detach(this);
+    dispatcher.detach(this);
   }
 
   private final class Waiter extends LoopSubscription<List<Completion>> {

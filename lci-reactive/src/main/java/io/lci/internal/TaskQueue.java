@@ -14,7 +14,7 @@ import reactor.util.concurrent.Queues;
  * one of the two sees the other. Any thread, but {@link #run} and {@link #end} are the loop's.
  */
 final class TaskQueue {
-  private final Lane lane;
+  private final LoopBell bell;
   private final Consumer<Throwable> uncaught;
   private final Queue<LoopTask> tasks = Queues.<LoopTask>unboundedMultiproducer().get();
   private final AtomicInteger wakers = new AtomicInteger();
@@ -24,8 +24,8 @@ final class TaskQueue {
   /**
    * @param uncaught hears of what a task threw that was rejected
    */
-  TaskQueue(Lane lane, Consumer<Throwable> uncaught) {
-    this.lane = lane;
+  TaskQueue(LoopBell bell, Consumer<Throwable> uncaught) {
+    this.bell = bell;
     this.uncaught = uncaught;
   }
 
@@ -43,7 +43,7 @@ final class TaskQueue {
       } // else the loop does, after its last signals
       return false;
     }
-    if (lane.isParkAnnounced()) {
+    if (bell.isParkAnnounced()) {
       wake();
     }
     return true;
@@ -53,7 +53,7 @@ final class TaskQueue {
     wakers.incrementAndGet(); // the lane is not freed while someone is in here
     try {
       if (!ended) {
-        lane.wake();
+        bell.wake();
       }
     } finally {
       wakers.decrementAndGet();

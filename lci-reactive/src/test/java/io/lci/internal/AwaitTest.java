@@ -43,7 +43,7 @@ class AwaitTest {
             throw new IllegalStateException(e);
           }
         };
-    assertThat(runtime.loops.get(0).await(result.asMono(), Duration.ofMinutes(1))).isEqualTo(7);
+    assertThat(runtime.loops.all.get(0).await(result.asMono(), Duration.ofMinutes(1))).isEqualTo(7);
     assertThat(core.wakes).hasPositiveValue();
   }
 }

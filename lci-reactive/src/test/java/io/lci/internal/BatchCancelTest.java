@@ -91,6 +91,7 @@ class BatchCancelTest {
                 operations
                     .runtime
                     .loops
+                    .all
                     .get(0)
                     .poster()
                     .submit(Op.am(Operations.PEER, Operations.PORT, changing)));

@@ -41,7 +41,7 @@ class CancelledReceiveTest {
         };
     receive[0] = runtime.receive(0, 5).subscribe();
     for (int i = 0; i < 4; i++) {
-      runtime.loops.get(0).poll();
+      runtime.loops.all.get(0).poll();
     }
     assertThat(core.submitted())
         .extracting(ScriptedCore.Submitted::op)

@@ -151,7 +151,7 @@ class DeadlinesTest {
     List<LciException> heard = new ArrayList<>();
     List<PostOutcome> outcomes = new ArrayList<>();
     Op op = operations.op(kind, 1).deadline(LIMIT).onError(heard::add).onOutcome(outcomes::add);
-    operations.runtime.loops.get(0).poster().submit(op).flush();
+    operations.runtime.loops.all.get(0).poster().submit(op).flush();
     operations.turns(2);
     assertThat(outcomes).containsExactly(PostOutcome.POSTED);
     passes(LIMIT.minusNanos(1));
@@ -175,10 +175,10 @@ class DeadlinesTest {
     Op op = operations.op(kind, 1).deadline(LIMIT).onError(heard::add).onOutcome(outcomes::add);
     LoopTask both =
         () -> {
-          operations.runtime.loops.get(0).poster().submit(op);
+          operations.runtime.loops.all.get(0).poster().submit(op);
           operations.clock.advanceTimeBy(LIMIT);
         };
-    operations.runtime.loops.get(0).execute(both);
+    operations.runtime.loops.all.get(0).execute(both);
     operations.turns(2);
     assertThat(heard).singleElement().isInstanceOf(DeadlineExceededException.class);
     assertThat(heard.get(0)).hasMessageContaining("queued");
@@ -229,7 +229,7 @@ class DeadlinesTest {
             .timer(operations.clock)
             .build();
     RuntimeImpl runtime = new RuntimeImpl(core.calls, core.layout, 1, options);
-    runtime.loops.get(0).poll();
+    runtime.loops.all.get(0).poll();
     runtime.close();
     assertThat(runtime.isDisposed()).isTrue();
   }
@@ -264,7 +264,7 @@ class DeadlinesTest {
     List<LciException> heard = new ArrayList<>();
     List<PostOutcome> outcomes = new ArrayList<>();
     Op op = operations.op(kind, 1).deadline(LIMIT).onError(heard::add).onOutcome(outcomes::add);
-    operations.runtime.loops.get(0).poster().submit(op).flush();
+    operations.runtime.loops.all.get(0).poster().submit(op).flush();
     operations.turns(2);
     passes(LIMIT.minusNanos(1));
     assertThat(heard).isEmpty();

@@ -125,7 +125,7 @@ class DetachedTargetsTest {
     operations.turns(1);
     operations.answer(Codes.POSTED);
     List<LciException> heard = new ArrayList<>();
-    operations.runtime.loops.get(0).poster().submit(op(Held.GET).onError(heard::add)).flush();
+    operations.runtime.loops.all.get(0).poster().submit(op(Held.GET).onError(heard::add)).flush();
     operations.turns(2);
     detach(why, () -> {});
     assertThat(heard).hasSize(1);
@@ -141,10 +141,10 @@ class DetachedTargetsTest {
     operations.answer(Codes.POSTED);
     Disposable waiting = operations.runtime.post(op(Held.GET)).subscribe();
     operations.turns(2);
-    assertThat(operations.runtime.loops.get(0).outbox().isQuiet()).isFalse();
+    assertThat(operations.runtime.loops.outboxes.get(0).isQuiet()).isFalse();
     waiting.dispose();
     operations.turns(2);
-    assertThat(operations.runtime.loops.get(0).outbox().isQuiet()).isTrue();
+    assertThat(operations.runtime.loops.outboxes.get(0).isQuiet()).isTrue();
     operations.runtime.close();
     assertThat(operations.core.signals).isEmpty();
   }

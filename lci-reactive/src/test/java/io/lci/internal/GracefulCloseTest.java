@@ -48,7 +48,7 @@ class GracefulCloseTest {
 
   private void turns(int count) {
     for (int i = 0; i < count; i++) {
-      runtime.loops.get(0).poll();
+      runtime.loops.all.get(0).poll();
     }
   }
 
@@ -165,11 +165,12 @@ class GracefulCloseTest {
     send(source);
     results.request(Long.MAX_VALUE);
     turns(2);
-    runtime.loops.get(0).execute(() -> source.subscriber.onNext(1));
+    runtime.loops.all.get(0).execute(() -> source.subscriber.onNext(1));
     turns(2);
     closeGracefully();
     runtime
         .loops
+        .all
         .get(0)
         .execute(
             () -> {
@@ -236,7 +237,7 @@ class GracefulCloseTest {
 
   @Test
   void aTaskThatSchedulesItselfIsNotWaitedFor() {
-    Scheduler scheduler = runtime.loops.get(0).scheduler();
+    Scheduler scheduler = runtime.loops.all.get(0).scheduler();
     AtomicReference<Runnable> again = new AtomicReference<>();
     again.set(() -> scheduler.schedule(again.get()));
     scheduler.schedule(again.get());

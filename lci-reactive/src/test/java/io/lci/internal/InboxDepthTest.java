@@ -33,7 +33,7 @@ class InboxDepthTest {
   }
 
   private void turn() {
-    runtime.loops.get(0).poll();
+    runtime.loops.all.get(0).poll();
   }
 
   @Test

@@ -51,7 +51,7 @@ class LateSubscriberTest {
 
   private void turns(int count) {
     for (int i = 0; i < count; i++) {
-      runtime.loops.get(0).poll();
+      runtime.loops.all.get(0).poll();
     }
   }
 
@@ -113,7 +113,7 @@ class LateSubscriberTest {
   @Test
   void anInboxThatIsNeverOpenedTellsItsSubscriberOnce() {
     InboxImpl inbox =
-        new InboxImpl(runtime.inboxes, runtime.loops.get(0), PORT, InboxOptions.defaults());
+        new InboxImpl(runtime.inboxes, runtime.loops.inboxes.get(0), PORT, InboxOptions.defaults());
     turns(1);
     inbox.receive().subscribe(late);
     turns(1);

@@ -40,8 +40,8 @@ class LeaseMemoryTest {
   }
 
   private static void memory(RuntimeImpl lci, IntFunction<ByteBuffer> allocation) {
-    EventLoop loop = lci.loops.get(0);
-    Mono.fromRunnable(() -> loop.outbox().pool.allocation = allocation)
+    EventLoop loop = lci.loops.all.get(0);
+    Mono.fromRunnable(() -> lci.loops.outboxes.get(0).pool.allocation = allocation)
         .subscribeOn(loop.scheduler())
         .block(LIMIT);
   }
@@ -159,7 +159,7 @@ class LeaseMemoryTest {
   /** Behind what was handed to the loop before. */
   private static int retained(RuntimeImpl lci, InboxImpl inbox) {
     return Mono.fromCallable(() -> inbox.state().retained())
-        .subscribeOn(lci.loops.get(0).scheduler())
+        .subscribeOn(lci.loops.all.get(0).scheduler())
         .block(LIMIT);
   }
 
@@ -177,7 +177,7 @@ class LeaseMemoryTest {
       held = held(lci, inbox, 5, size);
       held.get(0).release();
       assertThat(retained(lci, inbox)).isEqualTo(4);
-      lci.loops.get(0).leases().room =
+      lci.loops.inboxes.get(0).leases.room =
           bytes -> asked.incrementAndGet() == 2 ? none(bytes) : ByteBuffer.allocate(bytes);
     } finally {
       lci.close();

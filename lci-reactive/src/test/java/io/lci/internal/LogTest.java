@@ -77,7 +77,7 @@ class LogTest {
     await()
         .atMost(LIMIT)
         .pollInSameThread()
-        .until(() -> runtime.loops.get(0).poll() >= 0 && lines(level).size() >= count);
+        .until(() -> runtime.loops.all.get(0).poll() >= 0 && lines(level).size() >= count);
   }
 
   /** One name switches this library on or off, and one its core. */
@@ -132,17 +132,17 @@ class LogTest {
   /** What a poster's operation signals hears its end, the failures as well; else somebody must. */
   @Test
   void aFailureIsALineOnlyIfNobodyElseHearsOfIt() {
-    runtime.loops.get(0).poll();
+    runtime.loops.all.get(0).poll();
     core.script = submitted -> Codes.POSTED;
     Synchronizer heard = runtime.synchronizer(1);
-    runtime.loops.get(0).poster().tryPost(Op.barrier().completeTo(heard));
+    runtime.loops.all.get(0).poster().tryPost(Op.barrier().completeTo(heard));
     core.ended(1, Codes.ERR_PEER_FAILED, 2);
     for (int i = 0; i < 4; i++) {
-      runtime.loops.get(0).poll();
+      runtime.loops.all.get(0).poll();
     }
     assertThat(lines("WARN")).isEmpty();
 
-    runtime.loops.get(0).poster().tryPost(Op.barrier());
+    runtime.loops.all.get(0).poster().tryPost(Op.barrier());
     core.ended(1L << 32 | 1, Codes.ERR_PEER_FAILED, 2);
     turnUntilThereAre(1, "WARN");
     assertThat(lines("WARN"))
@@ -173,7 +173,7 @@ class LogTest {
   @Test
   void aDepartureIsALineIfSomebodyWaitsForMessages() {
     core.left(1);
-    runtime.loops.get(0).poll();
+    runtime.loops.all.get(0).poll();
     assertThat(lines("INFO")).as("nobody waits for a message").isEmpty();
 
     runtime.inbox(ORDERS).receive().subscribe(v -> {}, e -> {});
@@ -191,7 +191,7 @@ class LogTest {
     await()
         .atMost(LIMIT)
         .pollInSameThread()
-        .until(() -> runtime.loops.get(0).poll() >= 0 && core.log.isEmpty());
+        .until(() -> runtime.loops.all.get(0).poll() >= 0 && core.log.isEmpty());
     assertThat(lines("ERROR", CoreLog.NAME)).singleElement().asString().endsWith("a peer is mad");
     assertThat(lines("INFO", CoreLog.NAME)).singleElement().asString().endsWith("all have come");
 

@@ -18,7 +18,7 @@ class NudgeTest {
   private static final int LOOKS = 1_000;
 
   private final Operations operations = new Operations();
-  private final EventLoop loop = operations.runtime.loops.get(0);
+  private final EventLoop loop = operations.runtime.loops.all.get(0);
 
   @AfterEach
   void close() {

@@ -68,7 +68,7 @@ final class Operations implements AutoCloseable {
                 .closeTimeout(Duration.ZERO)
                 .timer(timer == null ? clock : timer)
                 .build());
-    remote = new RemoteMemoryImpl(runtime.core, runtime.loops.get(0), PEER, 5, REGION);
+    remote = new RemoteMemoryImpl(runtime.core, runtime.loops.outboxes.get(0), PEER, 5, REGION);
   }
 
   /** Each may be posted: a short message is signalled when its receiver has taken it. */
@@ -95,7 +95,7 @@ final class Operations implements AutoCloseable {
    */
   void turns(int count) {
     for (int i = 0; i < count; i++) {
-      runtime.loops.get(0).poll();
+      runtime.loops.all.get(0).poll();
     }
   }
 
@@ -127,11 +127,11 @@ final class Operations implements AutoCloseable {
   }
 
   int parked() {
-    return runtime.loops.get(0).outbox().parkedCount();
+    return runtime.loops.outboxes.get(0).parkedCount();
   }
 
   int inSlots() {
-    return runtime.loops.get(0).outbox().slots.size();
+    return runtime.loops.outboxes.get(0).slots.size();
   }
 
   @Override

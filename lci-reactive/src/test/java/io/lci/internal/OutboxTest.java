@@ -51,7 +51,7 @@ class OutboxTest {
 
   private void turns(int count) {
     for (int i = 0; i < count; i++) {
-      runtime.loops.get(0).poll();
+      runtime.loops.all.get(0).poll();
     }
   }
 
@@ -90,7 +90,7 @@ class OutboxTest {
     assertThat(errors).isEmpty();
     assertThat(results).hasSize(count);
     // A turn has two parts for fresh ones, one for those that wait; one source may overshoot
-    assertThat(core.mostWithoutProgress).isBetween(1, 4 * Outbox.POST_BUDGET);
+    assertThat(core.mostWithoutProgress).isBetween(1, 4 * EventLoop.POST_BUDGET);
   }
 
   /** A link that loses a frame is lost, and its own window bounds how many wait. */
@@ -117,7 +117,7 @@ class OutboxTest {
         .fireAndForget(2, "f", Payload.empty())
         .subscribe(none -> {}, errors::add, () -> called.add("f"));
     turns(4);
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isEqualTo(limit + 1);
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isEqualTo(limit + 1);
     assertThat(errors).hasSize(1);
     List<Submitted> accepted = new ArrayList<>();
     core.script =
@@ -183,7 +183,7 @@ class OutboxTest {
         core.writable(rank, PORT.number(), 2);
       }
       if (reason == Codes.RETRY_PENDING && i % 2 == 0) {
-        runtime.loops.get(0).outbox().completionSeen();
+        runtime.loops.outboxes.get(0).completionSeen();
       }
       turns(1);
     }
@@ -229,7 +229,7 @@ class OutboxTest {
         turns(1);
       }
     }
-    while (runtime.loops.get(0).outbox().parkedCount() < count) {
+    while (runtime.loops.outboxes.get(0).parkedCount() < count) {
       turns(1);
     }
     assertThat(accepted).isEmpty();
@@ -262,6 +262,7 @@ class OutboxTest {
             c ->
                 runtime
                     .loops
+                    .all
                     .get(0)
                     .poster()
                     .submit(Op.am(2, PORT, Payload.ofLong(2)).onError(errors::add))
@@ -316,7 +317,7 @@ class OutboxTest {
     core.writable(1, PORT.number(), 100);
     turns(5);
     assertThat(accepted).containsExactly(1, 2, 3, 5, 6, 7);
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isZero();
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isZero();
   }
 
   /** The reason was that of one which is gone: nobody would say when the next may go. */
@@ -343,7 +344,7 @@ class OutboxTest {
     core.generation++;
     turns(10);
     assertThat(accepted).containsExactly(1);
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isZero();
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isZero();
   }
 
   /** To the core a reply and a message have one order, here they wait apart. */
@@ -379,13 +380,13 @@ class OutboxTest {
             .map(op -> runtime.post(op).subscribe(c -> {}, errors::add))
             .toList();
     turns(2);
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isEqualTo(2);
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isEqualTo(2);
     core.ended(contexts.get(0), Codes.DONE, 1);
     turns(2);
     assertThat(contexts).hasSize(2);
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isEqualTo(1);
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isEqualTo(1);
     posts.get(2).dispose();
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isZero();
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isZero();
     core.ended(contexts.get(1), Codes.DONE, 1);
     turns(4);
     assertThat(contexts).hasSize(2);
@@ -410,12 +411,12 @@ class OutboxTest {
       assertThat(posted).isNotNull();
     }
     turns(2);
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isEqualTo(3);
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isEqualTo(3);
     core.script = submitted -> submitted.rank() == 1 ? ofTheFirst : Codes.DONE;
     core.writable(1, PORT.number(), 100);
     core.writable(2, PORT.number(), 100);
     turns(8);
-    assertThat(runtime.loops.get(0).outbox().parkedCount())
+    assertThat(runtime.loops.outboxes.get(0).parkedCount())
         .isEqualTo(ofTheFirst == Codes.DONE ? 0 : 1);
     core.batches.clear();
     turns(8);
@@ -441,7 +442,7 @@ class OutboxTest {
             .sendAll(1, Flux.just(2L, 3L).concatWith(Flux.never()), (n, out) -> out.putLong(n))
             .subscribe());
     turns(3);
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isEqualTo(3);
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isEqualTo(3);
     core.script =
         submitted -> submitted.first() == 1 ? Codes.ERR_PORT_CLOSED : Codes.RETRY_NOCREDIT;
     core.writable(1, PORT.number(), 10);
@@ -449,10 +450,10 @@ class OutboxTest {
     assertThat(errors).hasSize(1);
     assertThat(failing.isDisposed()).isTrue();
     assertThat(other.isDisposed()).isTrue();
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isZero();
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isZero();
     IntStream.range(4, 7).forEach(i -> post(1, i));
     turns(3);
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isEqualTo(3);
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isEqualTo(3);
     core.script = submitted -> Codes.DONE;
     core.writable(1, PORT.number(), 10);
     turns(4);
@@ -492,10 +493,10 @@ class OutboxTest {
     turns(2);
     first.tryEmitNext(3L).orThrow();
     turns(2);
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isEqualTo(3);
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isEqualTo(3);
     cancelled.dispose();
     turns(2);
-    assertThat(runtime.loops.get(0).outbox().parkedCount()).isZero();
+    assertThat(runtime.loops.outboxes.get(0).parkedCount()).isZero();
     assertThat(discarded).containsExactlyInAnyOrder(1L, 2L, 3L);
     assertThat(errors).isEmpty();
   }

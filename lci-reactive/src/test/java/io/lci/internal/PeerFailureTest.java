@@ -47,7 +47,7 @@ class PeerFailureTest {
 
   private void turns(int count) {
     for (int i = 0; i < count; i++) {
-      runtime.loops.get(0).poll();
+      runtime.loops.all.get(0).poll();
     }
   }
 
@@ -88,7 +88,7 @@ class PeerFailureTest {
   void barrierPostedByAPoster() {
     core.script = submitted -> Codes.POSTED;
     turns(1); // the poster is for the loop's thread
-    runtime.loops.get(0).poster().submit(Op.barrier().onError(errors::add));
+    runtime.loops.all.get(0).poster().submit(Op.barrier().onError(errors::add));
     turns(2);
     core.ended(FIRST, Codes.ERR_PEER_FAILED, DEAD);
     theErrorNames("barrier");

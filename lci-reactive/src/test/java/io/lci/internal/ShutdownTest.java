@@ -61,7 +61,7 @@ class ShutdownTest {
             .timer(new Unstoppable(VirtualTimeScheduler.create()))
             .build();
     RuntimeImpl runtime = new RuntimeImpl(core.calls, core.layout, 1, options);
-    runtime.loops.get(0).poll();
+    runtime.loops.all.get(0).poll();
     assertThatThrownBy(runtime::close).isSameAs(BROKEN);
     assertThat(runtime.isDisposed()).isTrue();
     assertThat(core.closes).as("the core is closed all the same").isEqualTo(1);

@@ -73,7 +73,7 @@ class SnapshotTest {
 
   private void turns(int count) {
     for (int i = 0; i < count; i++) {
-      runtime.loops.get(0).poll();
+      runtime.loops.all.get(0).poll();
     }
   }
 
@@ -116,7 +116,7 @@ class SnapshotTest {
     Disposable barrier = runtime.barrier().subscribe(x -> {}, e -> {});
     turns(2);
     assertThat(timed).isEmpty();
-    core.ended(runtime.loops.get(0).outbox().slots.context(0), Codes.DONE, 0);
+    core.ended(runtime.loops.outboxes.get(0).slots.context(0), Codes.DONE, 0);
     turns(2);
     assertThat(barrier.isDisposed()).isTrue();
     assertThat(timed).extracting(Timed::kind).containsExactly(Op.Kind.BARRIER);
@@ -127,7 +127,7 @@ class SnapshotTest {
     whatWasPostedIsTimedUntilItsSignal();
     runtime.barrier().subscribe(x -> {}, e -> {});
     turns(2);
-    core.ended(runtime.loops.get(0).outbox().slots.context(0), Codes.DONE, 0);
+    core.ended(runtime.loops.outboxes.get(0).slots.context(0), Codes.DONE, 0);
     turns(2);
     assertThat(timed).hasSize(1);
   }
@@ -174,9 +174,9 @@ class SnapshotTest {
               default -> Codes.DONE;
             };
     turns(1);
-    runtime.loops.get(0).poster().tryPost(Op.am(1, PORT, Payload.ofLong(1)));
-    runtime.loops.get(0).poster().tryPost(Op.am(1, PORT, Payload.ofLong(1)));
-    runtime.loops.get(0).poster().tryPost(Op.send(2, 7, Payload.ofLong(1)));
+    runtime.loops.all.get(0).poster().tryPost(Op.am(1, PORT, Payload.ofLong(1)));
+    runtime.loops.all.get(0).poster().tryPost(Op.am(1, PORT, Payload.ofLong(1)));
+    runtime.loops.all.get(0).poster().tryPost(Op.send(2, 7, Payload.ofLong(1)));
     LciSnapshot snapshot = runtime.snapshot();
     assertThat(snapshot.counter("loop_retry_nocredit_am", 0)).isEqualTo(2);
     assertThat(snapshot.counter("loop_retry_lock_send", 0)).isEqualTo(1);

@@ -67,14 +67,14 @@ class StallTest {
 
   private long turn() {
     for (int i = 0; i < 3; i++) {
-      runtime.loops.get(0).poll();
+      runtime.loops.all.get(0).poll();
     }
-    return runtime.loops.get(0).now();
+    return runtime.loops.all.get(0).now();
   }
 
   /** The loop looks when that much time has passed since another moment. */
   private void lookAfter(long since, long nanos) {
-    runtime.loops.get(0).outbox().reportStalls(since + nanos, LIMIT);
+    runtime.loops.outboxes.get(0).reportStalls(since + nanos, LIMIT);
   }
 
   private static Told told(int rank, int waiting) {
@@ -105,7 +105,7 @@ class StallTest {
     credit[1] = 1;
     core.writable(1, PORT.number(), 1);
     long moved = turn();
-    assertThat(runtime.loops.get(0).outbox().parkedCount())
+    assertThat(runtime.loops.outboxes.get(0).parkedCount())
         .as("4 to rank 1, 1 to rank 2")
         .isEqualTo(5);
     lookAfter(moved, LIMIT);

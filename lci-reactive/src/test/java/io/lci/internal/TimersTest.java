@@ -17,7 +17,7 @@ class TimersTest {
   private static final int TURNS = 20;
 
   private final Operations operations = new Operations();
-  private final Scheduler scheduler = new LoopScheduler(operations.runtime.loops.get(0));
+  private final Scheduler scheduler = new LoopScheduler(operations.runtime.loops.all.get(0));
   private final List<String> ran = new ArrayList<>();
 
   @AfterEach
