@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
-import io.lci.internal.IdleSteps;
+import io.lci.internal.loop.IdleSteps;
 
 /**
  * What a loop does after a turn that found nothing to do. Asked on the loop's thread after each

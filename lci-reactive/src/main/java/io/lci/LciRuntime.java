@@ -17,7 +17,7 @@ import io.lci.completion.Counter;
 import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
 import io.lci.error.LciException;
-import io.lci.internal.Runtimes;
+import io.lci.internal.runtime.Runtimes;
 import io.lci.matching.EngineOptions;
 import io.lci.matching.MatchingEngine;
 import io.lci.rma.LciBuffer;

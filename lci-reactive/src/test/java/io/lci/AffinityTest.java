@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.error.AffinityException;
-import io.lci.internal.Runtimes;
+import io.lci.internal.runtime.Runtimes;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.io.IOException;

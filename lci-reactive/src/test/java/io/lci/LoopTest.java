@@ -15,7 +15,7 @@ import io.lci.am.SenderOptions;
 import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
 import io.lci.error.DeadlineExceededException;
-import io.lci.internal.Runtimes;
+import io.lci.internal.runtime.Runtimes;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;

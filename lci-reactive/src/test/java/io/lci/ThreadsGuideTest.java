@@ -237,17 +237,17 @@ public class ThreadsGuideTest {
     // show: blockhound
     builder
         // A loop rests there and nowhere else, and wakes for all that concerns it.
-        .allowBlockingCallsInside("io.lci.internal.Idler", "idle")
+        .allowBlockingCallsInside("io.lci.internal.loop.Idler", "idle")
         // The crossing: the core never waits for anybody.
-        .allowBlockingCallsInside("io.lci.internal.Lane", "enter")
+        .allowBlockingCallsInside("io.lci.internal.lane.Lane", "enter")
         // At its end a loop waits for threads that wake it, or read what goes with it.
-        .allowBlockingCallsInside("io.lci.internal.TaskQueue", "end")
-        .allowBlockingCallsInside("io.lci.internal.Lease", "moveOut")
+        .allowBlockingCallsInside("io.lci.internal.loop.TaskQueue", "end")
+        .allowBlockingCallsInside("io.lci.internal.inbox.Lease", "moveOut")
         // Short, and never held while user code runs.
-        .allowBlockingCallsInside("io.lci.internal.CoreGate", "with")
-        .allowBlockingCallsInside("io.lci.internal.CoreGate", "get")
-        .allowBlockingCallsInside("io.lci.internal.CoreGate", "alone")
-        .allowBlockingCallsInside("io.lci.internal.CoreGate", "close");
+        .allowBlockingCallsInside("io.lci.internal.core.CoreGate", "with")
+        .allowBlockingCallsInside("io.lci.internal.core.CoreGate", "get")
+        .allowBlockingCallsInside("io.lci.internal.core.CoreGate", "alone")
+        .allowBlockingCallsInside("io.lci.internal.core.CoreGate", "close");
     // end
   }
 

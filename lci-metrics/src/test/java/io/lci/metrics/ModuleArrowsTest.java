@@ -39,7 +39,7 @@ class ModuleArrowsTest {
     assertThat(LCI.contain(LciRuntime.class)).isTrue();
     assertThat(LCI.contain(LciMetrics.class)).isTrue();
     assertThat(LCI.contain("io.lci.nativebridge.NativeCalls")).isTrue();
-    assertThat(LCI.contain("io.lci.internal.Runtimes")).isTrue();
+    assertThat(LCI.contain("io.lci.internal.runtime.Runtimes")).isTrue();
     assertThat(LCI.size()).isGreaterThan(60);
   }
 

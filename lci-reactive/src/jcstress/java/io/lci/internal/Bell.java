@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.internal.lane.Lane;
 import io.lci.nativebridge.Layout;
 import io.lci.nativebridge.NativeCalls;
 import io.lci.nativebridge.NativeLibrary;

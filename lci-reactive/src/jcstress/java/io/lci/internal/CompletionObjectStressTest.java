@@ -6,6 +6,7 @@ import io.lci.completion.CompletionQueue;
 import io.lci.completion.Counter;
 import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
+import io.lci.internal.completion.SynchronizerImpl;
 import io.lci.nativebridge.Codes;
 import java.util.List;
 import org.openjdk.jcstress.annotations.Actor;

@@ -3,6 +3,7 @@ package io.lci.internal;
 
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.GraphResult;
+import io.lci.internal.completion.GraphNode;
 import io.lci.nativebridge.Codes;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

@@ -3,6 +3,9 @@ package io.lci.internal;
 
 import io.lci.am.InboxOptions;
 import io.lci.am.Message;
+import io.lci.internal.inbox.InboxImpl;
+import io.lci.internal.inbox.Lease;
+import io.lci.internal.lane.RecordView;
 import io.lci.nativebridge.Codes;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.internal.loop.LoopScheduler;
 import io.lci.nativebridge.Codes;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;

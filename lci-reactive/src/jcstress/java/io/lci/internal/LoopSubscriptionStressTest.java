@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.internal.loop.EventLoop;
+import io.lci.internal.loop.LoopSubscription;
 import io.lci.nativebridge.Codes;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;
@@ -23,14 +25,14 @@ public class LoopSubscriptionStressTest {
     }
 
     @Override
-    void drain() {
+    public void drain() {
       while (demand > 0 && demand < Long.MAX_VALUE && !isOver()) {
         emit(this);
       }
     }
 
     @Override
-    void onCancel() {
+    public void onCancel() {
       cancels++;
     }
   }

@@ -5,6 +5,8 @@ import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Message;
 import io.lci.am.Port;
+import io.lci.internal.inbox.InboxImpl;
+import io.lci.internal.lane.RecordView;
 import io.lci.nativebridge.Codes;
 import java.nio.ByteBuffer;
 import java.util.Map;

@@ -2,6 +2,11 @@
 package io.lci.internal;
 
 import io.lci.am.Payload;
+import io.lci.internal.core.CoreGate;
+import io.lci.internal.core.Errors;
+import io.lci.internal.memory.MemoryRegionImpl;
+import io.lci.internal.memory.RemoteMemoryImpl;
+import io.lci.internal.runtime.RuntimeImpl;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.NativeMemory;
 import java.nio.ByteBuffer;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal;
 
+import io.lci.internal.core.Ending;
+import io.lci.internal.runtime.Shutdown;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.List;

@@ -2,6 +2,7 @@
 package io.lci.internal;
 
 import io.lci.internal.LoopSubscriptionStressTest.Counting;
+import io.lci.internal.loop.SoleSubscriber;
 import io.lci.nativebridge.Codes;
 import org.openjdk.jcstress.annotations.Actor;
 import org.openjdk.jcstress.annotations.Arbiter;

@@ -2,6 +2,8 @@
 package io.lci.internal;
 
 import io.lci.internal.Operations.Kind;
+import io.lci.internal.loop.EventLoop;
+import io.lci.internal.loop.LoopOwner;
 import io.lci.nativebridge.Codes;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;

@@ -4,6 +4,7 @@ package io.lci.internal;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.LciOptions;
+import io.lci.internal.loop.Affinity;
 import io.lci.nativebridge.NativeCalls;
 import java.lang.reflect.Proxy;
 import org.junit.jupiter.api.Test;

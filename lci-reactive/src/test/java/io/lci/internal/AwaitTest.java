@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.IdleStrategy;
 import io.lci.LciOptions;
+import io.lci.internal.runtime.RuntimeImpl;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;

@@ -4,6 +4,7 @@ package io.lci.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.LciOptions;
+import io.lci.internal.runtime.RuntimeImpl;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;

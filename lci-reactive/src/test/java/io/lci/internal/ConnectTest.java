@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.PeerEvent;
+import io.lci.internal.runtime.Runtimes;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;

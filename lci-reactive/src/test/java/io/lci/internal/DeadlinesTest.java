@@ -15,6 +15,8 @@ import io.lci.error.LciException;
 import io.lci.internal.Operations.How;
 import io.lci.internal.Operations.Kind;
 import io.lci.internal.ScriptedCore.Submitted;
+import io.lci.internal.loop.LoopTask;
+import io.lci.internal.runtime.RuntimeImpl;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -8,6 +8,8 @@ import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.SendResult;
 import io.lci.error.LciClosedException;
+import io.lci.internal.core.ReservedPorts;
+import io.lci.internal.runtime.RuntimeImpl;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -219,7 +221,7 @@ class GracefulCloseTest {
     turns(8);
     assertThat(ends).containsExactly("early");
     core.script = submitted -> Codes.DONE;
-    core.writable(1, io.lci.internal.channel.Channels.PORT.number(), 1);
+    core.writable(1, ReservedPorts.SESSIONS.number(), 1);
     turns(8);
     assertThat(runtime.isDisposed()).isTrue();
     assertThat(ends).containsExactly("early", "late: LciClosedException");

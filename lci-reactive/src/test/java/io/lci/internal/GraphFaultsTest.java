@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.GraphResult;
 import io.lci.error.LciClosedException;
+import io.lci.internal.completion.GraphNode;
 import io.lci.nativebridge.Codes;
 import java.util.ArrayList;
 import java.util.List;

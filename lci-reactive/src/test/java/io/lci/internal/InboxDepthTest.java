@@ -7,6 +7,7 @@ import io.lci.LciOptions;
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Port;
+import io.lci.internal.runtime.RuntimeImpl;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;

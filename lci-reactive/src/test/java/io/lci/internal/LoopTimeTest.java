@@ -3,6 +3,7 @@ package io.lci.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lci.internal.loop.LoopTime;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -7,6 +7,8 @@ import io.lci.PostOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.internal.ScriptedCore.Submitted;
+import io.lci.internal.memory.RemoteMemoryImpl;
+import io.lci.internal.runtime.RuntimeImpl;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.LinkedHashMap;

@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lci.IdleStrategy;
 import io.lci.LciOptions;
 import io.lci.error.LciException;
+import io.lci.internal.loop.IdleSteps;
+import io.lci.internal.runtime.OptionSources;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;

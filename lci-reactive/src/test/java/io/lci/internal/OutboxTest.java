@@ -11,7 +11,9 @@ import io.lci.am.Port;
 import io.lci.error.PeerFailedException;
 import io.lci.error.ResourceExhaustedException;
 import io.lci.internal.ScriptedCore.Submitted;
-import io.lci.internal.channel.Channels;
+import io.lci.internal.core.ReservedPorts;
+import io.lci.internal.loop.EventLoop;
+import io.lci.internal.runtime.RuntimeImpl;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -125,10 +127,10 @@ class OutboxTest {
           accepted.add(submitted);
           return Codes.DONE;
         };
-    core.writable(2, Channels.PORT.number(), 1);
+    core.writable(2, ReservedPorts.SESSIONS.number(), 1);
     turns(4);
     assertThat(accepted)
-        .filteredOn(submitted -> submitted.port() == Channels.PORT.number())
+        .filteredOn(submitted -> submitted.port() == ReservedPorts.SESSIONS.number())
         .singleElement()
         .extracting(Submitted::rank)
         .isEqualTo(2);

@@ -11,6 +11,7 @@ import io.lci.am.Port;
 import io.lci.am.SendResult;
 import io.lci.error.LciException;
 import io.lci.error.PeerFailedException;
+import io.lci.internal.runtime.RuntimeImpl;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -8,6 +8,7 @@ import io.lci.Op;
 import io.lci.am.Payload;
 import io.lci.am.PayloadWriter;
 import io.lci.error.ResourceExhaustedException;
+import io.lci.internal.lane.PooledBuffer;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;

@@ -2,6 +2,7 @@
 package io.lci.internal;
 
 import io.lci.completion.CompletionTarget;
+import io.lci.internal.lane.NativeTarget;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.Layout;
 import io.lci.nativebridge.NativeCalls;

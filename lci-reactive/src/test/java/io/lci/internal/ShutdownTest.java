@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.LciOptions;
+import io.lci.internal.core.Ending;
+import io.lci.internal.runtime.RuntimeImpl;
+import io.lci.internal.runtime.Shutdown;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

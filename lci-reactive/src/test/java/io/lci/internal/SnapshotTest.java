@@ -17,6 +17,7 @@ import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.RetainedMessage;
+import io.lci.internal.runtime.RuntimeImpl;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.ArrayList;

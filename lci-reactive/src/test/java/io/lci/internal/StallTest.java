@@ -9,6 +9,7 @@ import io.lci.Op;
 import io.lci.PostOutcome;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.internal.runtime.RuntimeImpl;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.ArrayList;

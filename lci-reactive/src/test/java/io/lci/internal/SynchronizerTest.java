@@ -3,6 +3,7 @@ package io.lci.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lci.internal.completion.SynchronizerImpl;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;

@@ -4,6 +4,7 @@ package io.lci.internal;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lci.internal.loop.LoopScheduler;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;

@@ -4,7 +4,7 @@ package io.lci.testing;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.LciSnapshot;
-import io.lci.internal.Runtimes;
+import io.lci.internal.runtime.Runtimes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -2,6 +2,7 @@
 package io.lci.walls;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -13,35 +14,18 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
 import io.lci.LciRuntime;
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.net.URISyntaxException;
 import java.nio.file.Path;
-import java.util.Map;
+import java.util.List;
 import java.util.Set;
-import java.util.SortedSet;
-import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.spi.ToolProvider;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
  * The walls inside this module. The violations that were there when this test was added are frozen
- * in lists in {@code src/test/walls}, and in one number below; {@code docs/internals/walls.md}
- * tells how they shrink.
+ * in lists in {@code src/test/walls}; {@code docs/internals/walls.md} tells how they shrink.
  */
 class WallsTest {
-  /** The classes of {@code io.lci.internal} that depend on each other in a circle. */
-  private static final int LARGEST_CYCLE = 13;
-
-  /** A line of jdeps, without the names of nested classes. */
-  private static final Pattern DEPENDENCY =
-      Pattern.compile("^ +(io[.]lci[.]internal[.][\\w.]+)\\S* +-> (io[.]lci[.]internal[.][\\w.]+)");
-
   private static final int DEEPEST_INHERITANCE = 3;
 
   private static final JavaClasses LCI =
@@ -57,7 +41,7 @@ class WallsTest {
   @Test
   void classesWereRead() {
     assertThat(LCI.contain(LciRuntime.class)).isTrue();
-    assertThat(LCI.contain("io.lci.internal.Runtimes")).isTrue();
+    assertThat(LCI.contain("io.lci.internal.runtime.Runtimes")).isTrue();
     assertThat(LCI.contain("io.lci.walls.WallsTest")).isFalse();
   }
 
@@ -84,44 +68,53 @@ class WallsTest {
     slices().matching("io.lci.internal.(*)..").should().beFreeOfCycles().check(LCI);
   }
 
+  /** From the lowest room to the highest; a room may use those of lower floors. */
+  private static final List<List<String>> FLOORS =
+      List.of(
+          List.of("core"),
+          List.of("loop"),
+          List.of("lane"),
+          List.of("post"),
+          List.of("inbox", "completion", "memory"),
+          List.of("session"),
+          List.of("runtime"));
+
   @Test
-  void theCycleOfInternalClassesShrinks() throws URISyntaxException {
-    SortedSet<String> cycle = ClassCycles.largest(internalDependencies());
-    assertThat(cycle.size())
-        .as(
-            "classes of io.lci.internal in one cycle; if there are fewer, lower LARGEST_CYCLE;"
-                + " if there are more, one of these has joined: %s",
-            cycle)
-        .isEqualTo(LARGEST_CYCLE);
+  void everyInternalClassIsInARoom() {
+    Set<String> rooms =
+        FLOORS.stream()
+            .flatMap(List::stream)
+            .map(room -> "io.lci.internal." + room)
+            .collect(Collectors.toSet());
+    assertThat(
+            LCI.stream()
+                .map(JavaClass::getPackageName)
+                .filter(name -> name.startsWith("io.lci.internal")))
+        .isSubsetOf(rooms)
+        .containsAll(rooms);
   }
 
-  /**
-   * Names of outermost classes, each with those that it or a class nested in it depends on. From
-   * jdeps, since ArchUnit does not see a dependency on a constant, which the compiler copies.
-   */
-  private static Map<String, Set<String>> internalDependencies() throws URISyntaxException {
-    Path classes =
-        Path.of(LciRuntime.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-    StringWriter lines = new StringWriter();
-    PrintWriter out = new PrintWriter(lines);
-    int code =
-        ToolProvider.findFirst("jdeps")
-            .orElseThrow()
-            .run(out, out, "-v", "--ignore-missing-deps", classes.toString());
-    assertThat(code).as(lines.toString()).isZero();
-    Map<String, Set<String>> targets = new TreeMap<>();
-    lines
-        .toString()
-        .lines()
-        .map(DEPENDENCY::matcher)
-        .filter(Matcher::find)
-        .forEach(
-            found ->
-                targets
-                    .computeIfAbsent(found.group(1), name -> new TreeSet<>())
-                    .add(found.group(2)));
-    assertThat(targets).containsKey("io.lci.internal.EventLoop");
-    return targets;
+  @Test
+  void roomsUseOnlyThoseOfLowerFloors() {
+    for (int floor = 0; floor < FLOORS.size(); floor++) {
+      for (String room : FLOORS.get(floor)) {
+        String[] others =
+            FLOORS.subList(floor, FLOORS.size()).stream()
+                .flatMap(List::stream)
+                .filter(other -> !other.equals(room))
+                .map(other -> "io.lci.internal." + other + "..")
+                .toArray(String[]::new);
+        if (others.length > 0) {
+          noClasses()
+              .that()
+              .resideInAPackage("io.lci.internal." + room + "..")
+              .should()
+              .dependOnClassesThat()
+              .resideInAnyPackage(others)
+              .check(LCI);
+        }
+      }
+    }
   }
 
   @Test
@@ -149,24 +142,5 @@ class WallsTest {
   private static Stream<JavaClass> chain(JavaClass type) {
     return Stream.concat(Stream.of(type), type.getAllRawSuperclasses().stream())
         .filter(parent -> LCI.contain(parent.getName()));
-  }
-
-  private static Map<String, Set<String>> graph(String... arrows) {
-    Map<String, Set<String>> targets = new TreeMap<>();
-    for (String arrow : arrows) {
-      targets
-          .computeIfAbsent(arrow.substring(0, 1), name -> new TreeSet<>())
-          .add(arrow.substring(1));
-    }
-    return targets;
-  }
-
-  @Test
-  void theLargestCycleIsFound() {
-    assertThat(ClassCycles.largest(graph("ab", "bc", "cd"))).hasSize(1);
-    assertThat(ClassCycles.largest(graph("ab", "ba", "bc", "cd", "de", "ec", "ef", "fa")))
-        .containsExactly("a", "b", "c", "d", "e", "f");
-    assertThat(ClassCycles.largest(graph("ab", "ba", "bc", "cd", "de", "ec", "xa", "ey")))
-        .containsExactly("c", "d", "e");
   }
 }

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.core;
+
+import io.lci.am.Port;
+
+/** Ports that the library uses itself: programs cannot name them. */
+public final class ReservedPorts {
+  /** Frames of streams and RPC. */
+  public static final Port SESSIONS = Port.of(Port.MAX_NUMBER + 1, "lci.channel");
+
+  private ReservedPorts() {}
+}

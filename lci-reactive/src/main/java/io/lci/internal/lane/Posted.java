@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.lane;
+
+import io.lci.Op;
+import org.jspecify.annotations.Nullable;
+
+/** Waits for the native signal of an operation that was posted. */
+public interface Posted {
+  /**
+   * The operation ended.
+   *
+   * @param code done or an error
+   * @param memory what the operation used; the caller takes it back afterwards
+   */
+  void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory);
+
+  /**
+   * Ends with an error although the native signal has not come; that signal will find {@link
+   * #remainder()}.
+   */
+  void abandoned(RuntimeException reason);
+
+  /** Peer with whose end the operation ends, or -1 for none. */
+  int boundRank();
+
+  /** The core ends receives: other loops' devices may still read what a peer had sent. */
+  static int boundRank(Op op) {
+    return op.kind() == Op.Kind.BARRIER || op.kind() == Op.Kind.RECEIVE ? -1 : op.rank();
+  }
+
+  /** Whether a graceful close waits for it. */
+  boolean holdsClose();
+
+  /** Who hears of the native signal when this waits no more; null for nobody. */
+  default @Nullable Posted remainder() {
+    return null;
+  }
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.lane;
+
+import io.lci.Op;
+import io.lci.am.PayloadWriter;
+import io.lci.rma.BufferList;
+import io.lci.rma.LciBuffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** A buffer of the user: operations refer to its memory, which lives as long as they do. */
+public final class UserBuffer implements LciBuffer {
+  private final Object owner;
+  private final PooledBuffer memory;
+  private final int size;
+
+  /**
+   * @param owner stands for the runtime: a buffer must not keep a closed one from the collector
+   */
+  public UserBuffer(Object owner, int bytes) {
+    if (bytes < 0) {
+      throw new IllegalArgumentException("a buffer cannot have " + bytes + " bytes");
+    }
+    memory = new PooledBuffer(Math.max(1, bytes), false);
+    size = bytes;
+    this.owner = owner;
+  }
+
+  /** Throws if the operation would use memory of another runtime than that of {@code owner}. */
+  public static void check(Op op, Object owner) {
+    if (op.buffer() != null) {
+      check(op.buffer(), owner);
+    }
+    if (op.buffers() != null) {
+      op.buffers().parts().forEach(part -> check(part, owner));
+    }
+    if (op.payload() instanceof BufferList list) {
+      list.parts().forEach(part -> check(part, owner));
+    } else if (op.payload() instanceof UserBuffer user) { // others are copied
+      check(user, owner);
+    }
+  }
+
+  private static void check(LciBuffer buffer, Object owner) {
+    if (!(buffer instanceof UserBuffer user)) {
+      throw new IllegalArgumentException("not a buffer of LciRuntime.buffer(): " + buffer);
+    }
+    if (user.owner != owner) {
+      throw new IllegalArgumentException("another runtime made " + buffer);
+    }
+  }
+
+  public PooledBuffer memory() {
+    return memory;
+  }
+
+  @Override
+  public int size() {
+    return size;
+  }
+
+  @Override
+  public ByteBuffer view() {
+    return memory.memory.slice(0, size).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  @Override
+  public void writeTo(PayloadWriter out) {
+    out.putBytes(view());
+  }
+
+  @Override
+  public String toString() {
+    return "LciBuffer[" + size + " bytes]";
+  }
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.loop;
+
+import io.lci.LciRuntime;
+import io.lci.error.LciException.Detail;
+import io.lci.internal.core.CoreRuntime;
+import io.lci.internal.core.Nanos;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
+import reactor.core.scheduler.Scheduler;
+
+/**
+ * Looks at the loops of a runtime from the outside, and names the user code that keeps one of them
+ * in a turn. It takes no time of the loop: a turn has a number, and one that is still under way at
+ * a later look is as old as that look. Runs on the runtime's timer, one look at a time.
+ */
+public final class LoopWatchdog implements Runnable {
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
+  /** Looks in the time after which a turn is too long. */
+  private static final int LOOKS = 4;
+
+  private static final int FRAMES = 12;
+
+  /** Code that users do not write, but that calls theirs or is called by it. */
+  private static final List<String> NOT_USERS =
+      List.of(
+          "java.",
+          "javax.",
+          "jdk.",
+          "sun.",
+          "com.sun.",
+          "reactor.core.",
+          "reactor.util.",
+          "org.reactivestreams.",
+          "io.lci.internal.",
+          "io.lci.nativebridge.");
+
+  /** What was seen of a loop at the last looks. */
+  private static final class Seen {
+    long mark;
+    long sinceNanos;
+    boolean told;
+  }
+
+  private final CoreRuntime core;
+  private final List<EventLoop> loops;
+  private final Scheduler timer;
+  private final long limitNanos;
+  private final Seen[] seen;
+
+  private LoopWatchdog(CoreRuntime core, List<EventLoop> loops, long limitNanos) {
+    this.core = core;
+    this.loops = loops;
+    this.timer = core.timer();
+    this.limitNanos = limitNanos;
+    this.seen = new Seen[loops.size()];
+    Arrays.setAll(seen, i -> new Seen());
+  }
+
+  /**
+   * Starts one, unless it is turned off; disposing ends it.
+   *
+   * @throws io.lci.error.LciException if the timer takes no task, see {@link TimerRefusal}
+   */
+  public static Disposable start(CoreRuntime core, List<EventLoop> loops) {
+    long limit = Nanos.of(core.options.blockedWarning());
+    if (limit == 0) {
+      return Disposables.disposed();
+    }
+    LoopWatchdog watchdog = new LoopWatchdog(core, loops, limit);
+    long period = Math.max(1, limit / LOOKS);
+    try {
+      return watchdog.timer.schedulePeriodically(watchdog, period, period, TimeUnit.NANOSECONDS);
+    } catch (RuntimeException e) {
+      throw TimerRefusal.of(
+          (code, hint) -> Detail.of("create runtime", code, hint), watchdog.timer, e);
+    }
+  }
+
+  @Override
+  public void run() {
+    long now = timer.now(TimeUnit.NANOSECONDS);
+    for (EventLoop loop : loops) {
+      look(loop, seen[loop.index()], now);
+    }
+  }
+
+  private void look(EventLoop loop, Seen last, long now) {
+    long mark = loop.turnMark();
+    if (mark != last.mark) {
+      last.mark = mark;
+      last.sinceNanos = now;
+      last.told = false;
+      return;
+    }
+    boolean inTurn = (mark & 1) != 0;
+    Thread thread = loop.thread();
+    if (!inTurn || last.told || now - last.sinceNanos < limitNanos || thread == null) {
+      return;
+    }
+    StackTraceElement[] stack = thread.getStackTrace();
+    Thread.State state = thread.getState();
+    if (loop.turnMark() != mark) {
+      return; // it came back just now, and the stack is of something else
+    }
+    last.told = true;
+    loop.wasBlocked();
+    tell(loop, state, Duration.ofNanos(now - last.sinceNanos), List.of(stack));
+  }
+
+  private void tell(
+      EventLoop loop, Thread.State state, Duration time, List<StackTraceElement> stack) {
+    StackTraceElement culprit = culprit(stack);
+    if (culprit == null) { // perhaps the machine has no time for it
+      LOG.info(
+          "rank {}: {} is in one turn for {} ms, without code of the program{}",
+          core.rank,
+          loop,
+          time.toMillis(),
+          lines(stack));
+    } else {
+      LOG.warn(
+          "rank {}: {} is in one turn for {} ms, and nothing else of it moves: it {} in {}; see"
+              + " docs/thread-model.md{}",
+          core.rank,
+          loop,
+          time.toMillis(),
+          doing(state),
+          culprit,
+          lines(stack));
+    }
+    core.observer.tell(observer -> observer.loopBlocked(loop, time, stack));
+  }
+
+  /** A thread that only got no processor is runnable, too. */
+  private static String doing(Thread.State state) {
+    return state == Thread.State.RUNNABLE ? "runs, or waits for a processor," : "waits";
+  }
+
+  /** The innermost call that is the user's. */
+  private static @Nullable StackTraceElement culprit(List<StackTraceElement> stack) {
+    for (StackTraceElement frame : stack) {
+      if (NOT_USERS.stream().noneMatch(frame.getClassName()::startsWith)) {
+        return frame;
+      }
+    }
+    return null;
+  }
+
+  private static String lines(List<StackTraceElement> stack) {
+    StringBuilder text = new StringBuilder();
+    for (StackTraceElement frame : stack.subList(0, Math.min(FRAMES, stack.size()))) {
+      text.append(System.lineSeparator()).append("    at ").append(frame);
+    }
+    return text.toString();
+  }
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.loop;
+
+import io.lci.Poster;
+import java.util.Map;
+
+/**
+ * What a loop serves in each turn beside its own tasks and signals: what is posted and received
+ * over its lane. Loop only.
+ */
+public interface LoopWork {
+  /** Appends waiting operations that may go now; returns how many. */
+  int resubmit();
+
+  /** Whether operations wait for the next crossing. */
+  boolean hasBatch();
+
+  /** Whether something waits for what no bell announces. */
+  boolean wantsPackets();
+
+  /** Whether the next turn has something to append, so that the loop must not sleep. */
+  boolean wantsTurn();
+
+  /** Crosses, with progress; returns how much the core found to do. */
+  int enter();
+
+  /** Hands on what a crossing brought; returns how many records that were. */
+  int dispatch();
+
+  /** Crosses with what was appended, and nothing else. */
+  void flush();
+
+  /** Descriptors written so far. */
+  long posts();
+
+  /**
+   * Whether user code that runs now is called in the midst of a batch: nothing may be taken back.
+   */
+  boolean isInBatch();
+
+  /** What the program posts by on the loop's thread. Any thread. */
+  Poster poster();
+
+  /** Tells of destinations that accepted nothing for long. */
+  void reportStalls(long now, long limitNanos);
+
+  /** Adds what it counted. Any thread; values are recent. */
+  void count(Map<String, Long> into);
+
+  // The end
+
+  /** Whether nothing is under way that a graceful close waits for. */
+  boolean isQuiet();
+
+  /** Peers see this rank leave, not fail. */
+  void leave();
+
+  /** Fails everything that waits or is under way, and closes what receives. */
+  void abandon();
+
+  /** Copies messages that the program retains out of memory that is about to go. */
+  void moveOut();
+
+  /** Frees the lane. */
+  void free();
+}

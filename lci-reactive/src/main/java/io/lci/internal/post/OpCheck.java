@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.post;
+
+import io.lci.Op;
+import io.lci.am.Port;
+import io.lci.internal.core.CoreRuntime;
+import io.lci.internal.lane.NativeTarget;
+import io.lci.internal.lane.RemoteId;
+import io.lci.internal.lane.UserBuffer;
+import io.lci.rma.RemoteMemory;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** Refuses operations that cannot be one of this runtime. Any thread. */
+public final class OpCheck {
+  private final CoreRuntime core;
+  private final PortNames names;
+
+  public OpCheck(CoreRuntime core) {
+    this.core = core;
+    this.names = new PortNames(core);
+  }
+
+  /** The name of a port that is used: the core knows it from now on. */
+  void tell(Port port) {
+    names.tell(port);
+  }
+
+  /** Throws if the operation cannot be one of this runtime. */
+  public void check(Op op) {
+    checkOwn(Objects.requireNonNull(op, "op"));
+    if (op.kind() != Op.Kind.BARRIER && op.rank() != Op.ANY_SOURCE) {
+      core.checkRank(op.rank());
+    }
+    if (op.port() != null) {
+      names.tell(op.port());
+    }
+    if (op.replyTo() != null) {
+      core.replyRooms.id(op.replyTo());
+    }
+  }
+
+  /** Ids of another runtime's regions mean nothing here, or something else. */
+  private void checkOwn(Op op) {
+    checkOwn(op.remote());
+    if (op.places() != null) {
+      op.places().forEach(place -> checkOwn(place.memory()));
+    }
+    UserBuffer.check(op, core.identity);
+    if (op.engine() != null && !(op.engine() instanceof EngineImpl e && e.core() == core)) {
+      throw new IllegalArgumentException("another runtime made " + op.engine());
+    }
+    if (op.target() != null) {
+      NativeTarget.of(core, op.target());
+    }
+  }
+
+  private void checkOwn(@Nullable RemoteMemory remote) {
+    if (remote != null && !(remote instanceof RemoteId memory && memory.core() == core)) {
+      throw new IllegalArgumentException("another runtime opened " + remote);
+    }
+  }
+}

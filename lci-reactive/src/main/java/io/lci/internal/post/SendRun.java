@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.post;
+
+import io.lci.am.Encoder;
+import io.lci.am.SendResult;
+import io.lci.error.LciException;
+import io.lci.internal.core.Errors;
+import io.lci.internal.core.Thrown;
+import io.lci.internal.lane.PostWriter;
+import io.lci.nativebridge.Codes;
+import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
+
+/**
+ * Elements that become active messages to one port: where each goes, how it is encoded, and what is
+ * reported of it.
+ *
+ * @param <T> element
+ * @param <R> what the subscriber gets: {@link SendResult}, or nothing
+ */
+abstract class SendRun<T, R> extends BulkRun<T, R> {
+  final SenderImpl sender;
+  private final Encoder<? super T> encoder;
+  private final @Nullable ToIntFunction<? super T> router;
+  private final int fixedRank;
+  private int lastSize;
+
+  /**
+   * @param router null if all elements go to {@code fixedRank}, and nobody asks for results
+   */
+  SendRun(
+      SenderImpl sender,
+      CoreSubscriber<? super R> actual,
+      int fixedRank,
+      @Nullable ToIntFunction<? super T> router,
+      Encoder<? super T> encoder) {
+    super(
+        sender.outbox(),
+        actual,
+        sender.options().window(),
+        router == null || sender.options().stopOnError());
+    this.sender = sender;
+    this.fixedRank = fixedRank;
+    this.router = router;
+    this.encoder = encoder;
+  }
+
+  /** Sends the element to a rank that there is. */
+  abstract void submit(T item, int rank);
+
+  /** Whoever asks for results resends what has none. */
+  @Override
+  final boolean reportsAccepted() {
+    return router != null;
+  }
+
+  @Override
+  final String operation() {
+    return "send to " + sender.port();
+  }
+
+  @Override
+  final void submit(T item) {
+    int rank = fixedRank;
+    if (router != null) {
+      try {
+        rank = router.applyAsInt(item);
+      } catch (Throwable e) {
+        Exceptions.throwIfJvmFatal(e);
+        LciException error =
+            sender.error(
+                LciException.NONE, "error_rank", "the routing function failed: " + Thrown.text(e));
+        error.initCause(e);
+        report(item, LciException.NONE, Codes.DONE, error);
+        return;
+      }
+      if (rank < 0 || rank >= loop.core().size) {
+        String hint = "ranks are 0 to " + (loop.core().size - 1);
+        report(item, rank, Codes.DONE, sender.error(rank, "error_rank", hint));
+        return;
+      }
+      if (!isWanting()) { // the routing function has cancelled
+        gone();
+        discard(item);
+        return;
+      }
+    }
+    submit(item, rank);
+  }
+
+  /** Bytes that the encoder announces, or that the element before it had. */
+  final int hint(T item) {
+    int hint = encoder.sizeHint(item);
+    return hint == Encoder.UNKNOWN ? lastSize : hint;
+  }
+
+  final void write(T item, PostWriter out) {
+    out.policy = sender.replyRoom();
+    encoder.encode(item, out);
+    lastSize = out.size();
+  }
+
+  /** The element ended: without an error its result is for those who asked for results. */
+  final void report(T item, int rank, int code, @Nullable LciException error) {
+    if (error == null && router == null) {
+      accepted();
+      schedule();
+    } else {
+      report(new SendResult<>(item, rank, Errors.outcome(code), error, null));
+    }
+  }
+
+  /** Whether all elements go to one rank. */
+  final boolean hasOneRank() {
+    return router == null;
+  }
+
+  /** Whether elements that the core accepted need no more than to be counted. */
+  final boolean isSilent() {
+    return router == null;
+  }
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.runtime;
+
+import io.lci.Poster;
+import io.lci.internal.inbox.InboxLoop;
+import io.lci.internal.inbox.Leases;
+import io.lci.internal.lane.Dispatcher;
+import io.lci.internal.lane.Lane;
+import io.lci.internal.loop.EventLoop;
+import io.lci.internal.loop.LoopWork;
+import io.lci.internal.post.OpCheck;
+import io.lci.internal.post.Outbox;
+import io.lci.internal.post.PosterImpl;
+import io.lci.nativebridge.Codes;
+import java.util.Map;
+
+/**
+ * What a loop serves over its lane: what is posted, what comes, and what the program retains of it.
+ */
+final class LaneWork implements LoopWork {
+  private static final int ALL = Codes.ENTER_POST | Codes.ENTER_PROGRESS | Codes.ENTER_DRAIN;
+
+  private final EventLoop loop;
+  private final Lane lane;
+  final Outbox outbox;
+  final Dispatcher dispatcher;
+  final InboxLoop inboxes;
+  private final Leases leases;
+  private final Poster poster;
+
+  LaneWork(EventLoop loop, Lane lane, OpCheck check) {
+    this.loop = loop;
+    this.lane = lane;
+    this.outbox = new Outbox(loop, lane);
+    this.dispatcher = new Dispatcher(loop, lane, outbox);
+    this.leases = new Leases(outbox, dispatcher);
+    this.inboxes = new InboxLoop(dispatcher, leases);
+    this.poster = new PosterImpl(outbox, check);
+  }
+
+  @Override
+  public int resubmit() {
+    return outbox.resubmit();
+  }
+
+  @Override
+  public boolean hasBatch() {
+    return outbox.hasBatch();
+  }
+
+  @Override
+  public boolean wantsPackets() {
+    return outbox.wantsPackets();
+  }
+
+  @Override
+  public boolean wantsTurn() {
+    return outbox.wantsTurn();
+  }
+
+  @Override
+  public int enter() {
+    outbox.enter(ALL);
+    return lane.moved();
+  }
+
+  @Override
+  public int dispatch() {
+    return dispatcher.dispatch();
+  }
+
+  @Override
+  public void flush() {
+    outbox.flush();
+  }
+
+  @Override
+  public long posts() {
+    return outbox.posts;
+  }
+
+  @Override
+  public boolean isInBatch() {
+    return outbox.isInBatch();
+  }
+
+  @Override
+  public Poster poster() {
+    return poster;
+  }
+
+  @Override
+  public void reportStalls(long now, long limitNanos) {
+    outbox.reportStalls(now, limitNanos);
+  }
+
+  @Override
+  public void count(Map<String, Long> into) {
+    into.merge("loop_posts", outbox.posts, Long::sum);
+    into.merge("loop_refusals", outbox.refusals, Long::sum);
+    into.merge("loop_resubmitted", outbox.resubmitted, Long::sum);
+    into.merge("loop_parked", (long) outbox.parkedCount(), Long::sum);
+    into.merge("loop_in_slots", (long) outbox.slots.size(), Long::sum);
+    into.merge("loop_records", dispatcher.records, Long::sum);
+    into.merge("loop_messages", dispatcher.messages, Long::sum);
+    into.merge("loop_late_data", dispatcher.lateData + outbox.lateData, Long::sum);
+    into.merge("loop_leased", leases.count().longValue(), Long::sum);
+    into.merge("loop_leased_without_copy", leases.withoutCopy, Long::sum);
+    outbox.retries.count(into);
+    into.merge("loop_late_wakes", loop.isDisposed() ? 0L : lane.lateWakes(), Long::sum);
+  }
+
+  @Override
+  public boolean isQuiet() {
+    return outbox.isQuiet();
+  }
+
+  @Override
+  public void leave() {
+    lane.leave();
+  }
+
+  @Override
+  public void abandon() {
+    RuntimeException reason = loop.closed("runtime closed");
+    loop.guarded(outbox::flush);
+    loop.guarded(() -> outbox.failParked(Codes.ERR_CLOSED));
+    loop.guarded(
+        () -> outbox.slots.abandon(-1, owner -> loop.closed("operation outstanding at close")));
+    loop.guarded(() -> dispatcher.closeInboxes(reason));
+  }
+
+  @Override
+  public void moveOut() {
+    leases.moveOut();
+  }
+
+  @Override
+  public void free() {
+    loop.core().gate.alone(lane::free);
+  }
+}
