@@ -7,6 +7,7 @@
 // ranks talk to each other, and neither reads a word that the other one wrote.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -169,8 +170,8 @@ class LinkEnd {
     if (!ring.has_room(lci::slots_for(frame.inline_size))) return false;
     if (frame.kind == Class::kData && has_packet(frame.header.kind)) {
       const uint32_t packet = free_packet();
-      std::memcpy(mirror_.arena().at(uint64_t{packet} * lci::kPacketUnit) + lci::kPacketPayloadOffset, body.data(),
-                  body.size());
+      std::copy(body.begin(), body.end(),
+                mirror_.arena().at(uint64_t{packet} * lci::kPacketUnit) + lci::kPacketPayloadOffset);
       if (frame.header.kind == lci::Message::kAnnounce) announced_[packet] = static_cast<uint32_t>(frame.header.arg);
       frame.header.arg = packet;
     }
@@ -254,8 +255,9 @@ class LinkedRanks {
     bool moved = false;
     for (uint32_t rank = 0; rank < 2; ++rank) {
       if (runtime(rank)) moved |= lci_progress(device(rank)) == LCI_DONE;
-      if (runtime(rank)) moved |= ends_[rank].flush(towards_[1 - rank]);
-      if (!held_[rank] && runtime(rank)) moved |= ends_[rank].pump(towards_[rank]);
+      if (!is_linked(rank)) continue;
+      moved |= ends_[rank].flush(towards_[1 - rank]);
+      if (!held_[rank]) moved |= ends_[rank].pump(towards_[rank]);
     }
     return moved;
   }
@@ -275,6 +277,9 @@ class LinkedRanks {
     attributes.emplace_back("rma", "messages");
     return attributes;
   }
+
+  /// Whether the rank and its mirror of the other one are there.
+  bool is_linked(uint32_t rank) { return jobs_[rank].runtime(0) && jobs_[rank].runtime(1); }
 
   Job jobs_[2];
   LinkEnd ends_[2];
