@@ -34,20 +34,20 @@ int lci_lane_doorbell(const lci_lane* lane, uint64_t* out_base, uint64_t* out_le
   LCI_NOT_NULL(lane, "lane doorbell");
   LCI_NOT_NULL(out_base, "lane doorbell");
   LCI_NOT_NULL(out_length, "lane doorbell");
-  Arena& arena = lane->lane->runtime().arena();
-  *out_base = reinterpret_cast<uint64_t>(arena.base());
-  *out_length = arena.doorbell_length();
+  const OwnMemory& memory = lane->lane->runtime().memory();
+  *out_base = reinterpret_cast<uint64_t>(memory.base());
+  *out_length = memory.doorbell_length();
   return LCI_DONE;
 }
 
 uint64_t lci_lane_park_offset(const lci_lane* lane) {
   if (!lane) return 0;
-  return lane->lane->runtime().arena().park_offset(lane->lane->park_slot());
+  return lane->lane->runtime().memory().park_offset(lane->lane->park_slot());
 }
 
 uint64_t lci_lane_summary_offset(const lci_lane* lane, uint32_t device_index) {
   if (!lane || device_index >= lane->lane->device_count()) return 0;
-  return lane->lane->runtime().arena().summary_offset(lane->lane->device(device_index).index());
+  return lane->lane->runtime().memory().summary_offset(lane->lane->device(device_index).index());
 }
 
 int lci_lane_enter(lci_lane* lane) {

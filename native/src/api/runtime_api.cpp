@@ -119,8 +119,8 @@ int lci_runtime_arena(const lci_runtime* runtime, uint64_t* out_base, uint64_t* 
   LCI_NOT_NULL(out_base, "arena");
   LCI_NOT_NULL(out_length, "arena");
   runtime->runtime->keep_ranges();
-  *out_base = reinterpret_cast<uint64_t>(runtime->runtime->arena().base());
-  *out_length = runtime->runtime->arena().reserve();
+  *out_base = reinterpret_cast<uint64_t>(runtime->runtime->memory().base());
+  *out_length = runtime->runtime->memory().reserve();
   return LCI_DONE;
 }
 
@@ -130,11 +130,11 @@ int lci_runtime_peer_arena(lci_runtime* runtime, uint32_t rank, uint64_t* out_ba
   LCI_NOT_NULL(out_length, "peer arena");
   const uint32_t size = runtime->runtime->size();
   if (rank >= size) return fail(LCI_ERR_RANK, "peer arena: rank %u is outside 0..%u", rank, size - 1);
-  Arena* arena = nullptr;
-  if (const int code = runtime->runtime->peer_arena(rank, "peer arena", &arena); code != LCI_DONE) return code;
-  arena->keep_range();
-  *out_base = reinterpret_cast<uint64_t>(arena->base());
-  *out_length = arena->reserve();
+  PeerMemory* memory = nullptr;
+  if (const int code = runtime->runtime->peer_memory(rank, "peer arena", &memory); code != LCI_DONE) return code;
+  memory->keep_range();
+  *out_base = reinterpret_cast<uint64_t>(memory->base());
+  *out_length = memory->reserve();
   return LCI_DONE;
 }
 

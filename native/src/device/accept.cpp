@@ -6,7 +6,7 @@
 namespace lci {
 
 void Device::scan_summary() {
-  std::atomic<uint8_t>* summary = runtime_.arena().summary(index_);
+  std::atomic<uint8_t>* summary = runtime_.memory().summary(index_);
   const uint32_t size = runtime_.size();
   for (uint32_t rank = 0; rank < size; ++rank) {
     if (size > 8 && rank % 8 == 0) {  // eight bytes at a look; a byte that appears meanwhile is seen next time
@@ -33,22 +33,22 @@ void Device::scan_summary() {
 }
 
 void Device::ring_own_bell() {
-  runtime_.arena().summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
+  runtime_.memory().summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
 }
 
 bool Device::accept_channel(Channel& channel) {
   if (channel.failed || !channel.peer) return false;
-  const uint64_t offset = channel.peer->channel_offset(index_, runtime_.rank()).load(std::memory_order_acquire);
+  const uint64_t offset = channel.peer->ring_pair_offset(index_, runtime_.rank()).load(std::memory_order_acquire);
   if (offset == 0) return false;
   const Attributes& attributes = runtime_.attributes();
   const uint32_t data = attributes.ring_bytes / kSlotBytes, control = attributes.control_ring_bytes / kSlotBytes;
-  if (offset % 64 != 0 || !channel.peer->contains(offset, ChannelBlock::bytes(control, data))) {
-    protocol_error(channel, "ring outside its arena", {});
+  if (offset % 64 != 0 || !channel.peer->contains(offset, RingPair::bytes(control, data))) {
+    protocol_error(channel, "ring outside its memory", {});
     return false;
   }
-  auto* block = reinterpret_cast<ChannelBlock*>(channel.peer->at(offset));
-  channel.control_in = RingConsumer({&block->control_head, block->slots(), control});
-  channel.data_in = RingConsumer({&block->data_head, block->slots() + control, data});
+  auto* rings = reinterpret_cast<RingPair*>(channel.peer->at(offset));
+  channel.control_in = RingConsumer(rings->control(control));
+  channel.data_in = RingConsumer(rings->data(control, data));
   channel.in_open = true;
   ++in_open_;
   return true;

@@ -30,7 +30,7 @@ bool Device::drain_control(Channel& channel) {
   if (LCI_MUTATED("control_waits_for_inboxes") && holds_back(channel)) return false;
   bool moved = false;
   for (uint32_t i = 0; i < kControlBudget && channel.control_in.has_message(); ++i) {
-    const SlotHeader header = channel.control_in.header();
+    const MessageHeader header = channel.control_in.header();
     if (!unless_no_memory([&] { handle_control(channel, header); })) {
       unfinished_ = true;
       break;
@@ -41,27 +41,27 @@ bool Device::drain_control(Channel& channel) {
   return moved;
 }
 
-void Device::handle_control(Channel& channel, const SlotHeader& header) {
+void Device::handle_control(Channel& channel, const MessageHeader& header) {
   if (channel.failed || channel.broken) return;
-  if (!channel.out_open && header.kind != Message::kBarrier) {
+  if (!channel.out_open && header.kind != MessageKind::kBarrier) {
     return protocol_error(channel, "answer to one who never spoke", header);
   }
   switch (header.kind) {
-    case Message::kReady:
+    case MessageKind::kReady:
       return handle_ready(channel, header);
-    case Message::kGrant:
+    case MessageKind::kGrant:
       return handle_grant(channel, header);
-    case Message::kRecall:
+    case MessageKind::kRecall:
       return handle_recall(channel, header);
-    case Message::kReturn:
+    case MessageKind::kReturn:
       return handle_return(channel, header);
-    case Message::kRefuse:
+    case MessageKind::kRefuse:
       return handle_refusal(channel, header);
-    case Message::kBarrier:
+    case MessageKind::kBarrier:
       return handle_barrier(channel, header);
-    case Message::kWithdraw:
+    case MessageKind::kWithdraw:
       return handle_withdrawal(channel, header);
-    case Message::kPutAck:
+    case MessageKind::kPutAck:
       return handle_put_ack(channel, header);
     default:
       return protocol_error(channel, "unknown control message", header);
@@ -71,11 +71,11 @@ void Device::handle_control(Channel& channel, const SlotHeader& header) {
 bool Device::drain_data(Channel& channel, Budget& budget) {
   bool moved = false;
   while (budget.messages != 0 && channel.data_in.has_message()) {
-    const SlotHeader header = channel.data_in.header();
+    const MessageHeader header = channel.data_in.header();
     if (LCI_MUTATED("progress_unlocked")) sched_yield();
     uint32_t bytes = 0, slots = 1;
     if (channel.failed || channel.broken) {
-      slots = header.kind == Message::kAmInline || header.kind == Message::kSendInline
+      slots = header.kind == MessageKind::kAmInline || header.kind == MessageKind::kSendInline
                   ? slots_for(std::min(header.size, LCI_INLINE_MAX))
                   : 1;
     } else if (!unless_no_memory([&] { handle_data(channel, header, &bytes, &slots); })) {
@@ -96,10 +96,10 @@ bool Device::drain_data(Channel& channel, Budget& budget) {
   return moved;
 }
 
-void Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots) {
+void Device::handle_data(Channel& channel, const MessageHeader& header, uint32_t* payload_bytes, uint32_t* slots) {
   switch (header.kind) {
-    case Message::kAmInline:
-    case Message::kSendInline: {
+    case MessageKind::kAmInline:
+    case MessageKind::kSendInline: {
       if (header.size > LCI_INLINE_MAX) {
         return protocol_error(channel, "inline payload too long", header);
       }
@@ -108,11 +108,11 @@ void Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* p
       handle_message(channel, header, {&channel.data_in, nullptr, header.size, (header.flags & kFlagSignal) != 0});
       return;
     }
-    case Message::kAmPacket:
-    case Message::kSendPacket: {
+    case MessageKind::kAmPacket:
+    case MessageKind::kSendPacket: {
       const std::byte* bytes = payload_of(channel, header, runtime_.max_eager());
       if (!bytes) {
-        return protocol_error(channel, "packet outside its arena", header);
+        return protocol_error(channel, "packet outside its memory", header);
       }
       *payload_bytes = header.size;
       const auto packet = static_cast<uint32_t>(header.arg);
@@ -123,11 +123,11 @@ void Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* p
       }
       return;
     }
-    case Message::kAnnounce:
-    case Message::kRendezvous:
+    case MessageKind::kAnnounce:
+    case MessageKind::kRendezvous:
       handle_announcement(channel, header);
       return;
-    case Message::kRendezvousData: {
+    case MessageKind::kRendezvousData: {
       *payload_bytes = header.size;
       std::byte offset[8];
       channel.data_in.read_payload(offset, sizeof offset);
@@ -139,11 +139,11 @@ void Device::handle_data(Channel& channel, const SlotHeader& header, uint32_t* p
       }
       return;
     }
-    case Message::kPutData:
-    case Message::kGet: {
+    case MessageKind::kPutData:
+    case MessageKind::kGet: {
       RemoteAccess access;
       channel.data_in.read_payload(&access, sizeof access);
-      if (header.kind == Message::kGet) {
+      if (header.kind == MessageKind::kGet) {
         handle_get(channel, header, access);
       } else {
         *payload_bytes = header.size;
@@ -170,7 +170,7 @@ const std::byte* Device::packet_of(Channel& channel, uint64_t handle, uint32_t s
 
 /// In the packet that came, or at most @p most bytes where that says: checked, because every bit of either is the
 /// peer's. To be looked at once, since the packet may say something else the next time.
-const std::byte* Device::payload_of(Channel& channel, const SlotHeader& header, uint32_t most) {
+const std::byte* Device::payload_of(Channel& channel, const MessageHeader& header, uint32_t most) {
   if (!(header.arg & kInPlace)) return packet_of(channel, header.arg, header.size);
   const std::byte* packet = packet_of(channel, header.arg & ~kInPlace, sizeof(uint64_t));
   if (!packet || header.size > most) return nullptr;
@@ -180,11 +180,11 @@ const std::byte* Device::payload_of(Channel& channel, const SlotHeader& header, 
 }
 
 /// True: its packet stays with the user.
-bool Device::handle_message(Channel& channel, const SlotHeader& header, const Payload& payload) {
+bool Device::handle_message(Channel& channel, const MessageHeader& header, const Payload& payload) {
   counters.add(Metric::arrivals);
   counters.add(Metric::arrival_bytes, header.size);
   InKey* key = in_key(channel, header.target);
-  const bool am = header.kind == Message::kAmInline || header.kind == Message::kAmPacket;
+  const bool am = header.kind == MessageKind::kAmInline || header.kind == MessageKind::kAmPacket;
   uint64_t request = 0;
   if (!key || am == ((header.target & kEngineTarget) != 0) || (payload.signal && (!am || payload.size != 0)) ||
       (am && !read_request(channel, header, &request))) {
@@ -229,7 +229,7 @@ bool Device::handle_message(Channel& channel, const SlotHeader& header, const Pa
   }
 }
 
-void Device::protocol_error(Channel& channel, const char* what, const SlotHeader& header) {
+void Device::protocol_error(Channel& channel, const char* what, const MessageHeader& header) {
   channel.broken = true;
   counters.add(Metric::protocol_errors);
   fail(LCI_ERR_PROTOCOL,

@@ -9,11 +9,11 @@ namespace lci {
 bool Device::has_work() const {
   if (unfinished_ || delayed_pending()) return true;
   if (work_.load(std::memory_order_acquire) || has_handed_.load(std::memory_order_acquire)) return true;
-  Arena& arena = runtime_.arena();
-  if (!arena.header().device[index_].returned_packets.empty_for_parking()) return true;
+  const OwnMemory& memory = runtime_.memory();
+  if (!memory.header().device[index_].returned_packets.empty_for_parking()) return true;
   if (packets_may_be_there() || room_came_elsewhere_.load(std::memory_order_acquire)) return true;
   if (seen_epoch_ != runtime_.peer_epoch()) return true;
-  const std::atomic<uint8_t>* summary = arena.summary(index_);
+  const std::atomic<uint8_t>* summary = memory.summary(index_);
   for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
     if (summary[rank].load(std::memory_order_acquire) != 0) return true;
   }

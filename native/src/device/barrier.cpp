@@ -44,11 +44,11 @@ bool Device::tell_of_barrier(uint64_t sequence, Barrier& barrier) {
   // Of who is gone nobody waits for a word any more; this barrier goes on for the others.
   if (channels_[to] && channels_[to]->failed) return barrier.sent = true;
   Channel* channel = open_channel(to, &error);
-  barrier.sent = channel && emit_control(*channel, {Message::kBarrier, 0, 0, 0, barrier.round, sequence, 0});
+  barrier.sent = channel && emit_control(*channel, {MessageKind::kBarrier, 0, 0, 0, barrier.round, sequence, 0});
   return barrier.sent;
 }
 
-void Device::handle_barrier(Channel& channel, const SlotHeader& header) {
+void Device::handle_barrier(Channel& channel, const MessageHeader& header) {
   const uint32_t rounds = static_cast<uint32_t>(std::bit_width(runtime_.size() - 1));
   if (index_ != 0 || header.aux >= rounds) return protocol_error(channel, "barrier round out of range", header);
   const uint32_t from = (channel.rank + (1u << header.aux)) % runtime_.size();

@@ -12,25 +12,14 @@
 #include "flow/keys.hpp"
 #include "lci/lci.h"
 #include "protocol/contexts.hpp"
-#include "transport/shm/arena.hpp"
-#include "transport/shm/ring.hpp"
+#include "transport/memory/peer_memory.hpp"
+#include "transport/memory/ring_pair.hpp"
 
 namespace lci {
 
 class Device;
 struct SendContext;
 class ChannelChaos;
-
-/// What the sender cuts from its arena for one channel.
-struct ChannelBlock {
-  alignas(64) std::atomic<uint32_t> data_head;
-  alignas(64) std::atomic<uint32_t> control_head;
-  // control slots, then data slots, follow
-  Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
-  static uint64_t bytes(uint32_t control_slots, uint32_t data_slots) {
-    return sizeof(ChannelBlock) + uint64_t{control_slots + data_slots} * kSlotBytes;
-  }
-};
 
 /// Puts through messages and gets through messages that one device may have under way at one rank: what the other side
 /// has to remember. [X1]
@@ -92,7 +81,7 @@ void make_room(std::vector<T>* list) {
 struct Channel {
   Device* device = nullptr;
   uint32_t rank = 0;
-  Arena* peer = nullptr;  ///< Null only of a rank that is gone and never spoke to this one.
+  PeerMemory* peer = nullptr;  ///< Null only of a rank that is gone and never spoke to this one.
 
   // towards the peer
   bool out_open = false;

@@ -12,7 +12,7 @@ bool Device::flush_ready(Channel& channel, bool* moved) {
   while (!channel.queued_ready.empty()) {
     const uint64_t id = channel.queued_ready.back();
     if (ReceiveContext* context = receives_.find(id)) {
-      const SlotHeader header{Message::kReady, 0, 0, 0, 0, id, context->sender};
+      const MessageHeader header{MessageKind::kReady, 0, 0, 0, 0, id, context->sender};
       if (!emit_control(channel, header)) return false;
       context->ready_sent = true;
     }
@@ -30,18 +30,18 @@ bool Device::flush_control(Channel& channel) {
       // What an engine has matched goes on when it is freed: a refusal ends what its sender has not been told of.
       const bool engine = (key->number & kEngineTarget) && !LCI_MUTATED("refusal_before_ready");
       if (engine && !flush_ready(channel, &moved)) return moved;
-      const SlotHeader header{Message::kRefuse, 0, key->number, 0, key->refuse, key->refuse_generation, 0};
+      const MessageHeader header{MessageKind::kRefuse, 0, key->number, 0, key->refuse, key->refuse_generation, 0};
       if ((all = emit_control(channel, header))) key->refuse = 0;
     }
     if (all && (key->grant_open || key->grant.messages != 0 || key->grant.bytes != 0)) {
       const uint8_t flags = key->target->credited ? 0 : kFlagUncredited;
-      const SlotHeader header{Message::kGrant,
-                              flags,
-                              key->number,
-                              key->grant.messages,
-                              key->target->name_hash.load(std::memory_order_relaxed),
-                              key->generation,
-                              key->grant.bytes};
+      const MessageHeader header{MessageKind::kGrant,
+                                 flags,
+                                 key->number,
+                                 key->grant.messages,
+                                 key->target->name_hash.load(std::memory_order_relaxed),
+                                 key->generation,
+                                 key->grant.bytes};
       if ((all = emit_control(channel, header))) {
         key->grant = {};
         key->grant_open = false;
@@ -49,7 +49,7 @@ bool Device::flush_control(Channel& channel) {
       }
     }
     if (all && key->recall) {
-      const SlotHeader header{Message::kRecall, 0, key->number, 0, 0, key->generation, 0};
+      const MessageHeader header{MessageKind::kRecall, 0, key->number, 0, 0, key->generation, 0};
       if ((all = emit_control(channel, header))) {
         key->recall = false;
         counters.add(Metric::recalls);
@@ -61,12 +61,12 @@ bool Device::flush_control(Channel& channel) {
     moved = true;
   }
   while (OutKey* key = channel.queued_returns) {
-    const SlotHeader header{Message::kReturn,    0, key->target, key->give_back.messages, 0, key->generation,
-                            key->give_back.bytes};
+    const MessageHeader header{MessageKind::kReturn, 0, key->target, key->give_back.messages, 0, key->generation,
+                               key->give_back.bytes};
     if (!emit_control(channel, header)) return moved;
     key->give_back = {};
     if (key->declined != 0) {
-      if (!emit_control(channel, {Message::kReturn, kFlagReply, key->target, key->declined, 0, 0, 0})) return moved;
+      if (!emit_control(channel, {MessageKind::kReturn, kFlagReply, key->target, key->declined, 0, 0, 0})) return moved;
       key->declined = 0;
     }
     key->queued = false;
@@ -77,7 +77,8 @@ bool Device::flush_control(Channel& channel) {
   if (!flush_ready(channel, &moved)) return moved;
   while (!channel.withdrawals.empty()) {
     const auto [receiver, code] = channel.withdrawals.back();
-    if (!emit_control(channel, {Message::kWithdraw, 0, 0, 0, static_cast<uint32_t>(code), receiver, 0})) return moved;
+    if (!emit_control(channel, {MessageKind::kWithdraw, 0, 0, 0, static_cast<uint32_t>(code), receiver, 0}))
+      return moved;
     if (code != 0) --channel.served_gets;
     channel.withdrawals.pop_back();
     moved = true;

@@ -55,7 +55,7 @@ void Device::renew(InKey& key) {
   set_thresholds(key);
 }
 
-bool Device::spend_lease(InKey& key, const SlotHeader& header, uint32_t bytes) {
+bool Device::spend_lease(InKey& key, const MessageHeader& header, uint32_t bytes) {
   if (header.aux != key.generation || key.leased.messages == 0 || key.leased.bytes < bytes) return false;
   --key.leased.messages;
   key.leased.bytes -= bytes;
@@ -91,9 +91,9 @@ void Device::count_left_behind(InKey& key) {
   if (last && (key.number & kEngineTarget)) fail_receives_at(static_cast<Engine&>(*key.target));
 }
 
-void Device::handle_announcement(Channel& channel, const SlotHeader& header) {
+void Device::handle_announcement(Channel& channel, const MessageHeader& header) {
   InKey* key = in_key(channel, header.target);
-  const bool rendezvous = header.kind == Message::kRendezvous;
+  const bool rendezvous = header.kind == MessageKind::kRendezvous;
   if (!key || (!rendezvous && !packet_of(channel, header.arg, header.size))) {
     return protocol_error(channel, "announcement of nothing", header);
   }
@@ -430,7 +430,7 @@ void Device::queue_control(InKey& key) {
   make_busy(channel);
 }
 
-void Device::handle_return(Channel& channel, const SlotHeader& header) {
+void Device::handle_return(Channel& channel, const MessageHeader& header) {
   InKey* key = in_key(channel, header.target);
   if (!key) return protocol_error(channel, "credit of nothing", header);
   if (header.flags & kFlagReply) return handle_declined(channel, header);
@@ -449,7 +449,7 @@ void Device::handle_return(Channel& channel, const SlotHeader& header) {
 // --- sender
 // -----------------------------------------------------------------------------------------------------------
 
-void Device::handle_grant(Channel& channel, const SlotHeader& header) {
+void Device::handle_grant(Channel& channel, const MessageHeader& header) {
   if (!runtime_.target(header.target)) return protocol_error(channel, "credit for nothing", header);
   OutKey& key = out_key(channel, header.target);
   const uint32_t mine = sender_hash(header.target);
@@ -492,7 +492,7 @@ void Device::tell_writable(Channel& channel, OutKey& key) {
   if (Lane* owner = lane()) owner->writable(this, channel.rank, key.target, count);
 }
 
-void Device::handle_recall(Channel& channel, const SlotHeader& header) {
+void Device::handle_recall(Channel& channel, const MessageHeader& header) {
   OutKey* key = channel.out_keys.find(header.target);
   if (!key || header.tag != key->generation || key->state != OutKey::State::kLeased) return;
   if (key->credit.messages == 0 && key->credit.bytes == 0) return;
@@ -510,7 +510,7 @@ void Device::queue_return(Channel& channel, OutKey& key) {
   make_busy(channel);
 }
 
-void Device::handle_refusal(Channel& channel, const SlotHeader& header) {
+void Device::handle_refusal(Channel& channel, const MessageHeader& header) {
   if (header.target == kEngineTarget || !runtime_.target(header.target)) {
     return protocol_error(channel, "refusal of nothing", header);
   }

@@ -38,7 +38,7 @@ struct Matcher;
 inline constexpr uint64_t kPatiencePasses = 1024;
 
 /// The default engine makes its keys itself: that of a user could mean another rank's message. [SS-13]
-inline bool has_key_for_default_engine(const SlotHeader& header) {
+inline bool has_key_for_default_engine(const MessageHeader& header) {
   return header.target == kEngineTarget && (header.flags & kFlagKeyed);
 }
 
@@ -170,7 +170,7 @@ class Device {
   void describe_payload(const lci_descriptor& op, std::byte* gathered, Outgoing* message);
   int send_message(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
                    const OpTarget& target);
-  int send_with_credit(Channel& channel, OutKey& key, Message inline_kind, const Outgoing& message);
+  int send_with_credit(Channel& channel, OutKey& key, MessageKind inline_kind, const Outgoing& message);
   bool awaits_credit(Channel& channel, OutKey& key);
   int announce(Channel& channel, OutKey& key, const Outgoing& message);
   int post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
@@ -187,8 +187,8 @@ class Device {
   uint32_t engine_announcements() const;
   uint32_t sender_hash(uint16_t target);
   bool match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy, uint64_t* key);
-  bool emit_data(Channel& channel, const SlotHeader& header, const void* payload, uint32_t payload_size);
-  bool emit_control(Channel& channel, const SlotHeader& header);
+  bool emit_data(Channel& channel, const MessageHeader& header, const void* payload, uint32_t payload_size);
+  bool emit_control(Channel& channel, const MessageHeader& header);
   void touch(Channel& channel);
 
   // completion semantic "network" (departure.cpp)
@@ -219,10 +219,10 @@ class Device {
   bool flush_asks(Channel& channel);
 
   // what peers put and get through us, and what they say of ours (rma/serve.cpp)
-  void handle_put_data(Channel& channel, const SlotHeader& header, const RemoteAccess& access);
-  void handle_get(Channel& channel, const SlotHeader& header, const RemoteAccess& access);
-  void handle_put_ack(Channel& channel, const SlotHeader& header);
-  void acknowledge(Channel& channel, const SlotHeader& header, const PutAck& ack);
+  void handle_put_data(Channel& channel, const MessageHeader& header, const RemoteAccess& access);
+  void handle_get(Channel& channel, const MessageHeader& header, const RemoteAccess& access);
+  void handle_put_ack(Channel& channel, const MessageHeader& header);
+  void acknowledge(Channel& channel, const MessageHeader& header, const PutAck& ack);
   bool flush_put_acks(Channel& channel);
   int read_region(const SendContext& context, std::byte* to, uint32_t size);
   int remote_ended(Channel& channel, const SignalRight& signal, int code);
@@ -239,12 +239,12 @@ class Device {
   int cancel_receive(const lci_descriptor& op, const OpTarget& target);
   int match_unexpected(PostedReceive& receive, std::unique_ptr<UnexpectedSend> send, lci_status* done);
   int finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_status* done);
-  void handle_send(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload, bool credited);
+  void handle_send(Channel& channel, InKey& key, const MessageHeader& header, const Payload& payload, bool credited);
   bool match_announcement(InKey& key, const Announcement& announcement, MatchedAnnouncement* out);
   void receive_announced(MatchedAnnouncement matched);
   bool match_or_store(Engine& engine, uint64_t match, Side side, const ValueMaker& make, void** found,
                       std::optional<bool> keyed = {});
-  uint64_t match_of(Channel& channel, const SlotHeader& header) const;
+  uint64_t match_of(Channel& channel, const MessageHeader& header) const;
   int finish_receive(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload,
                      lci_status* done);
   void end_receive(std::unique_ptr<PostedReceive> receive);
@@ -258,9 +258,9 @@ class Device {
   void make_busy(Channel& channel);
   bool write_short(const lci_descriptor& op, uint16_t target, uint8_t flags);
   bool drain_data(Channel& channel, Budget& budget);
-  void handle_control(Channel& channel, const SlotHeader& header);
-  void handle_data(Channel& channel, const SlotHeader& header, uint32_t* payload_bytes, uint32_t* slots);
-  bool handle_message(Channel& channel, const SlotHeader& header, const Payload& payload);
+  void handle_control(Channel& channel, const MessageHeader& header);
+  void handle_data(Channel& channel, const MessageHeader& header, uint32_t* payload_bytes, uint32_t* slots);
+  bool handle_message(Channel& channel, const MessageHeader& header, const Payload& payload);
   Delivery deliver(Port& port, InKey& key, uint32_t rank, uint64_t tag, const Payload& payload,
                    uint32_t charge_messages, uint64_t charge_bytes, std::byte* owned);
   void count_refused_arrival(Port& port, uint32_t rank, int code);
@@ -275,8 +275,8 @@ class Device {
   bool packets_may_be_there() const;
   void give_packets_back(Channel& channel);
   const std::byte* packet_of(Channel& channel, uint64_t handle, uint32_t size);
-  const std::byte* payload_of(Channel& channel, const SlotHeader& header, uint32_t most);
-  void protocol_error(Channel& channel, const char* what, const SlotHeader& header);
+  const std::byte* payload_of(Channel& channel, const MessageHeader& header, uint32_t most);
+  void protocol_error(Channel& channel, const char* what, const MessageHeader& header);
   bool flush_ready(Channel& channel, bool* moved);
   bool flush_control(Channel& channel);
 
@@ -284,7 +284,7 @@ class Device {
   InKey* in_key(Channel& channel, uint16_t target);
   void end_waiting(InKey& key);
   void count_left_behind(InKey& key);
-  void handle_announcement(Channel& channel, const SlotHeader& header);
+  void handle_announcement(Channel& channel, const MessageHeader& header);
   uint32_t most_unanswered(const InKey& key) const;
   bool may_announce(InKey& key, bool claims_credit) const;
   void admit_waiting(InKey& key);
@@ -298,30 +298,31 @@ class Device {
   void set_thresholds(InKey& key);
   bool process_work();
   void renew(InKey& key);
-  void handle_grant(Channel& channel, const SlotHeader& header);
-  void handle_recall(Channel& channel, const SlotHeader& header);
-  void handle_return(Channel& channel, const SlotHeader& header);
-  void handle_refusal(Channel& channel, const SlotHeader& header);
+  void handle_grant(Channel& channel, const MessageHeader& header);
+  void handle_recall(Channel& channel, const MessageHeader& header);
+  void handle_return(Channel& channel, const MessageHeader& header);
+  void handle_refusal(Channel& channel, const MessageHeader& header);
   void refuse_sender(InKey& key, int code);
   void refuse_closed(InKey& key);
   void tell_refusal(InKey& key, int code, uint32_t generation);
   void queue_control(InKey& key);
   void queue_return(Channel& channel, OutKey& key);
   void tell_writable(Channel& channel, OutKey& key);
-  bool spend_lease(InKey& key, const SlotHeader& header, uint32_t bytes);
+  bool spend_lease(InKey& key, const MessageHeader& header, uint32_t bytes);
 
   // replies (reply.cpp)
   int check_reply(const lci_descriptor& op) const;
   int claim_reply_rooms(const lci_descriptor& op, Outgoing* message);
   void drop_reply_rooms(const lci_descriptor& op);
-  uint64_t word_of(Channel& channel, const SlotHeader& header) const;
-  bool read_request(Channel& channel, const SlotHeader& header, uint64_t* word) const;
+  uint64_t word_of(Channel& channel, const MessageHeader& header) const;
+  bool read_request(Channel& channel, const MessageHeader& header, uint64_t* word) const;
   Delivery deliver_request(Port& port, InKey& key, uint64_t tag, const Payload& payload, uint32_t charge_messages,
                            uint64_t charge_bytes, std::byte* owned, uint64_t request);
   void decline_reply(Channel& channel, uint64_t word);
-  bool handle_reply(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload, uint64_t request);
+  bool handle_reply(Channel& channel, InKey& key, const MessageHeader& header, const Payload& payload,
+                    uint64_t request);
   void give_reply_room(Port& port);
-  void handle_declined(Channel& channel, const SlotHeader& header);
+  void handle_declined(Channel& channel, const MessageHeader& header);
 
   // backlog (backlog.cpp)
   uint32_t bytes_to_keep(const lci_descriptor& op) const;
@@ -338,8 +339,8 @@ class Device {
   std::unique_ptr<ReceiveContext> prepare_receive(Channel& channel);
   void add_receive_context(std::unique_ptr<ReceiveContext> context);
   bool take_handed();
-  void handle_ready(Channel& channel, const SlotHeader& header);
-  void handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes);
+  void handle_ready(Channel& channel, const MessageHeader& header);
+  void handle_chunk(Channel& channel, const MessageHeader& header, const std::byte* offset_bytes);
   void finish_receive_context(uint64_t id, int code);
   void end_arrival(const ReceiveContext& context, int code);
   bool has_uncredited_room(const Channel& channel, uint32_t size) const;
@@ -351,12 +352,12 @@ class Device {
   void finish_send_context(SendContext& context, int code);
   void withdraw(Channel& channel, uint64_t receiver, int code = 0);
   void abandon(SendContext& context);
-  void handle_withdrawal(Channel& channel, const SlotHeader& header);
+  void handle_withdrawal(Channel& channel, const MessageHeader& header);
   size_t sends_live() const { return sends_.live() - abandoned_; }
 
   // barrier (barrier.cpp)
   int post_barrier(const OpTarget& target);
-  void handle_barrier(Channel& channel, const SlotHeader& header);
+  void handle_barrier(Channel& channel, const MessageHeader& header);
   bool tell_of_barrier(uint64_t sequence, Barrier& barrier);
   bool advance_barriers();
   void finish_barrier(uint64_t sequence, int code, uint32_t rank);

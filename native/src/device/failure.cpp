@@ -56,7 +56,7 @@ bool Device::fail_channels(RankState state, bool* all) {
       channels_[rank] = std::make_unique<Channel>();
       channels_[rank]->device = this;
       channels_[rank]->rank = rank;
-      channels_[rank]->peer = runtime_.arena_of_acquainted(rank);
+      channels_[rank]->peer = runtime_.memory_of_acquainted(rank);
     }
     Channel& channel = *channels_[rank];
     if (channel.failed) {

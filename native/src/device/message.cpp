@@ -79,11 +79,12 @@ int Device::send_message(Channel& channel, OutKey& key, const lci_descriptor& op
                         (key.credit.messages != 0 && key.credit.bytes >= op.size) || LCI_MUTATED("ignore_credit");
   if (!credited) return announce(channel, key, message);
   const bool am = op.op == LCI_OP_AM;
-  return send_with_credit(channel, key, am ? Message::kAmInline : Message::kSendInline, message);
+  return send_with_credit(channel, key, am ? MessageKind::kAmInline : MessageKind::kSendInline, message);
 }
 
-int Device::send_with_credit(Channel& channel, OutKey& key, Message inline_kind, const Outgoing& message) {
-  SlotHeader header{inline_kind, message.flags, key.target, message.size, key.generation, message.tag, message.match};
+int Device::send_with_credit(Channel& channel, OutKey& key, MessageKind inline_kind, const Outgoing& message) {
+  MessageHeader header{inline_kind,    message.flags, key.target,   message.size,
+                       key.generation, message.tag,   message.match};
   const bool spends = key.state == OutKey::State::kLeased && !(message.flags & kFlagReply);
   if (spends) header.flags |= kFlagCredited;
   if (message.size <= LCI_INLINE_MAX && !message.network) {
@@ -97,7 +98,7 @@ int Device::send_with_credit(Channel& channel, OutKey& key, Message inline_kind,
     if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
     const uint32_t packet = fill_packet(channel, message, message.in_place);
     if (packet == 0) return refuse(&channel, &key, LCI_RETRY_NOPACKET);
-    header.kind = inline_kind == Message::kAmInline ? Message::kAmPacket : Message::kSendPacket;
+    header.kind = inline_kind == MessageKind::kAmInline ? MessageKind::kAmPacket : MessageKind::kSendPacket;
     header.arg = packet | (message.in_place ? kInPlace : 0);
     emit_data(channel, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
     await_return(channel, packet, message);
@@ -119,7 +120,8 @@ int Device::announce(Channel& channel, OutKey& key, const Outgoing& message) {
   if (packet == 0) return refuse(&channel, &key, LCI_RETRY_NOPACKET);
   runtime_.packet_state(packet).announced = &key;
   ++key.announced;
-  const SlotHeader header{Message::kAnnounce, message.flags, key.target, message.size, hash, message.tag, packet};
+  const MessageHeader header{
+      MessageKind::kAnnounce, message.flags, key.target, message.size, hash, message.tag, packet};
   emit_data(channel, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
   await_return(channel, packet, message);
   counters.add(Metric::announcements);
@@ -129,12 +131,12 @@ int Device::announce(Channel& channel, OutKey& key, const Outgoing& message) {
 
 /// Whether the receiver can read these bytes where they lie.
 bool Device::peers_see(const void* bytes, uint64_t size) const {
-  return size != 0 && runtime_.arena().holds(bytes, size) && !LCI_MUTATED("copy_always");
+  return size != 0 && runtime_.memory().holds(bytes, size) && !LCI_MUTATED("copy_always");
 }
 
-/// In place of a payload: where in our arena it lies.
+/// In place of a payload: where in our memory it lies.
 void Device::refer_to(uint32_t packet, const void* bytes) {
-  const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(bytes) - runtime_.arena().base());
+  const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(bytes) - runtime_.memory().base());
   std::memcpy(runtime_.pool().data(packet) + kPacketPayloadOffset, &offset, sizeof offset);
 }
 

@@ -11,8 +11,8 @@ namespace lci {
 
 Channel* Device::open_channel(uint32_t rank, int* error) {
   if (!channels_[rank]) {
-    Arena* peer = nullptr;
-    if (const int code = runtime_.peer_arena(rank, "post", &peer); code != LCI_DONE) {
+    PeerMemory* peer = nullptr;
+    if (const int code = runtime_.peer_memory(rank, "post", &peer); code != LCI_DONE) {
       *error = code;
       return nullptr;
     }
@@ -32,8 +32,8 @@ Channel* Device::open_channel(uint32_t rank, int* error) {
   if (!channel.out_open) {
     const Attributes& attributes = runtime_.attributes();
     const uint32_t data = attributes.ring_bytes / kSlotBytes, control = attributes.control_ring_bytes / kSlotBytes;
-    Arena& arena = runtime_.arena();
-    const uint64_t offset = arena.allocate(ChannelBlock::bytes(control, data));
+    OwnMemory& memory = runtime_.memory();
+    const uint64_t offset = memory.allocate(RingPair::bytes(control, data));
     if (offset == 0) {
       *error = fail(LCI_ERR_NO_MEMORY,
                     "post: no memory for the ring to rank %u (device %u); raise the container's limit or "
@@ -41,19 +41,19 @@ Channel* Device::open_channel(uint32_t rank, int* error) {
                     rank, index_);
       return nullptr;
     }
-    auto* block = new (arena.at(offset)) ChannelBlock;
-    channel.control_out = RingProducer({&block->control_head, block->slots(), control});
-    channel.data_out = RingProducer({&block->data_head, block->slots() + control, data});
+    auto* rings = new (memory.at(offset)) RingPair;
+    channel.control_out = RingProducer(rings->control(control));
+    channel.data_out = RingProducer(rings->data(control, data));
     if (runtime_.chaos())
       channel.chaos = std::make_unique<ChannelChaos>(*runtime_.chaos(), runtime_.rank(), index_, rank);
     channel.out_open = true;
-    arena.channel_offset(index_, rank).store(offset, std::memory_order_release);
+    memory.ring_pair_offset(index_, rank).store(offset, std::memory_order_release);
     touch(channel);
   }
   return &channel;
 }
 
-bool Device::emit_data(Channel& channel, const SlotHeader& header, const void* payload, uint32_t payload_size) {
+bool Device::emit_data(Channel& channel, const MessageHeader& header, const void* payload, uint32_t payload_size) {
   if (!channel.data_out.has_room(slots_for(payload_size))) return false;
   if (channel.chaos && channel.chaos->delay(false, header, payload, payload_size, *this)) return true;
   channel.data_out.write(header, payload, payload_size);
@@ -61,7 +61,7 @@ bool Device::emit_data(Channel& channel, const SlotHeader& header, const void* p
   return true;
 }
 
-bool Device::emit_control(Channel& channel, const SlotHeader& header) {
+bool Device::emit_control(Channel& channel, const MessageHeader& header) {
   if (LCI_MUTATED("control_takes_packet") && runtime_.pool().free_for(index_) == 0) return false;
   int ignored = LCI_DONE;
   if (!channel.out_open && !open_channel(channel.rank, &ignored)) return false;

@@ -15,7 +15,7 @@ namespace lci {
 
 /// By the pass of device @p taker, which is this one, or has its lock and its pool.
 bool Device::take_returned_packets(uint32_t taker) {
-  ReturnedPackets& returned = runtime_.arena().header().device[index_].returned_packets;
+  ReturnedPackets& returned = runtime_.memory().header().device[index_].returned_packets;
   if (returned.empty()) return false;
   scratch_.clear();
   large_.clear();
@@ -47,7 +47,7 @@ void Device::collect_packets() {
   for (uint32_t i = 0; i < runtime_.devices(); ++i) {
     Device& other = runtime_.device(i);
     if (i == index_ || other.lane() || !runtime_.pool().share(index_, i)) continue;
-    if (runtime_.arena().header().device[i].returned_packets.empty()) continue;
+    if (runtime_.memory().header().device[i].returned_packets.empty()) continue;
     const TryLockGuard guard(other.lock);
     if (!guard || other.lane()) continue;
     const Progressing mark(other);  // of those who are told that their packets have left
@@ -80,7 +80,7 @@ bool Device::reclaim_packets(Channel& channel) {
   take_returned_packets(index_);
   if (counters.get(Metric::packets_out) == 0) return false;
   const uint32_t unit = runtime_.pool().packet_size() / kPacketUnit;
-  const uint64_t handles = runtime_.arena().reserve() / kPacketUnit;
+  const uint64_t handles = runtime_.memory().reserve() / kPacketUnit;
   scratch_.clear();
   for (uint64_t slot = 0; slot < handles / unit; ++slot) {
     PacketState& packet = runtime_.packet_state(static_cast<uint32_t>(slot * unit));
@@ -112,7 +112,7 @@ bool Device::packets_may_be_there() const {
 }
 
 void Device::hand_back(Channel& channel, const uint32_t* handles, size_t count) {
-  Arena& home = *channel.peer;
+  PeerMemory& home = *channel.peer;
   home.header().device[index_].returned_packets.give(handles, count, [&](uint32_t handle) -> PacketHeader& {
     return *reinterpret_cast<PacketHeader*>(home.at(uint64_t{handle} * kPacketUnit));
   });

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "transport/shm/ring.hpp"
+#include "transport/memory/ring.hpp"
 
 namespace lci {
 

@@ -200,7 +200,7 @@ inline bool Device::write_short(const lci_descriptor& op, uint16_t target, uint8
     --key->credit.messages;
     key->credit.bytes -= op.size;
   }
-  const Message kind = target == kEngineTarget ? Message::kSendInline : Message::kAmInline;
+  const MessageKind kind = target == kEngineTarget ? MessageKind::kSendInline : MessageKind::kAmInline;
   channel->data_out.write({kind, flags, target, op.size, key->generation, op.tag, 0}, op.u.inline_payload, op.size);
   touch(*channel);
   counters.add(kDoneCounter[op.op]);

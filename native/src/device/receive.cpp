@@ -81,7 +81,7 @@ bool Device::match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy,
 }
 
 /// The key of a send that has just arrived.
-uint64_t Device::match_of(Channel& channel, const SlotHeader& header) const {
+uint64_t Device::match_of(Channel& channel, const MessageHeader& header) const {
   if (!(header.flags & kFlagKeyed)) {
     const uint64_t tag = LCI_MUTATED("tag_cut") ? header.tag & 0xFFFF : header.tag;
     return make_key(channel.rank, tag, LCI_MUTATED("policy_of_sender_ignored") ? 0 : header.flags & kFlagPolicyMask);
@@ -225,7 +225,7 @@ int Device::finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_
   }
 }
 
-void Device::handle_send(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload,
+void Device::handle_send(Channel& channel, InKey& key, const MessageHeader& header, const Payload& payload,
                          bool credited) {
   if (has_key_for_default_engine(header)) return protocol_error(channel, "key for an engine without keys", header);
   std::unique_ptr<UnexpectedSend> stored;

@@ -54,7 +54,7 @@ int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor&
   added.id = sends_.add(std::move(context));
   const uint32_t aux = credited ? key.generation : uncredited ? 0 : sender_hash(key.target);
   const auto flags = static_cast<uint8_t>(message.flags | (credited ? kFlagCredited : 0));
-  emit_data(channel, {Message::kRendezvous, flags, key.target, op.size, aux, op.tag, added.id}, &message.match,
+  emit_data(channel, {MessageKind::kRendezvous, flags, key.target, op.size, aux, op.tag, added.id}, &message.match,
             flags & kFlagsWithWord ? sizeof message.match : 0);
   if (credited) {
     --key.credit.messages;
@@ -71,7 +71,7 @@ int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor&
   return LCI_MUTATED("rendezvous_is_done") ? LCI_DONE : LCI_POSTED;
 }
 
-void Device::handle_ready(Channel& channel, const SlotHeader& header) {
+void Device::handle_ready(Channel& channel, const MessageHeader& header) {
   SendContext* context = sends_.find(header.arg);
   const bool announced = context && context->channel == &channel && context->kind == SendContext::Kind::kRendezvous;
   if (!announced) {  // ended meanwhile: its port was closed
@@ -190,7 +190,7 @@ bool Device::stream_chunk(Channel& channel, SendContext& context) {
   await_chunk(context, packet);
   if (put) {
     RemoteRange& range = context.ranges.back();
-    emit_data(channel, {Message::kPutData, 0, 0, size, 0, context.id, packet}, &range.access, sizeof range.access);
+    emit_data(channel, {MessageKind::kPutData, 0, 0, size, 0, context.id, packet}, &range.access, sizeof range.access);
     range.local += size;
     range.access.displacement += size;
     range.size -= size;
@@ -198,7 +198,8 @@ bool Device::stream_chunk(Channel& channel, SendContext& context) {
   } else {
     const uint64_t offset = context.sent;
     const uint64_t argument = packet | (context.in_place ? kInPlace : 0);
-    emit_data(channel, {Message::kRendezvousData, 0, 0, size, 0, context.receiver, argument}, &offset, sizeof offset);
+    emit_data(channel, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, argument}, &offset,
+              sizeof offset);
   }
   context.sent += size;
   channel.data_out.publish();  // the receiver copies this chunk while we fill the next one
@@ -321,12 +322,12 @@ void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
 }
 
 /// The caller gives the packet back. What finds no memory throws, and has changed nothing that counts twice.
-void Device::handle_chunk(Channel& channel, const SlotHeader& header, const std::byte* offset_bytes) {
+void Device::handle_chunk(Channel& channel, const MessageHeader& header, const std::byte* offset_bytes) {
   uint64_t offset;
   std::memcpy(&offset, offset_bytes, sizeof offset);
   if (LCI_MUTATED("chunks_at_the_start")) offset = 0;
   const std::byte* bytes = payload_of(channel, header, most_of_chunk(true));
-  if (!bytes) return protocol_error(channel, "chunk outside its arena", header);
+  if (!bytes) return protocol_error(channel, "chunk outside its memory", header);
   ReceiveContext* context = receives_.find(header.tag);
   if (!context || context->channel != &channel) {
     counters.add(Metric::discarded);  // ended meanwhile: its port was closed
@@ -348,7 +349,7 @@ void Device::handle_chunk(Channel& channel, const SlotHeader& header, const std:
   }
 }
 
-void Device::handle_withdrawal(Channel& channel, const SlotHeader& header) {
+void Device::handle_withdrawal(Channel& channel, const MessageHeader& header) {
   const auto code = static_cast<int>(header.aux);
   if (code != 0 && !is_error(code)) return protocol_error(channel, "withdrawal without a reason", header);
   ReceiveContext* context = receives_.find(header.tag);

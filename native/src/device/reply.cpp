@@ -7,6 +7,7 @@
 #include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
+#include "wire/reply_address.hpp"
 
 namespace lci {
 
@@ -61,15 +62,15 @@ void Device::drop_reply_rooms(const lci_descriptor& op) {
 // ---------------------------------------------------------------------------------------------------------
 
 /// What a message carries besides its payload: a user's key, or where its reply goes.
-uint64_t Device::word_of(Channel& channel, const SlotHeader& header) const {
-  if (header.kind == Message::kSendInline || header.kind == Message::kAmInline) return header.arg;
+uint64_t Device::word_of(Channel& channel, const MessageHeader& header) const {
+  if (header.kind == MessageKind::kSendInline || header.kind == MessageKind::kAmInline) return header.arg;
   uint64_t word;
   channel.data_in.read_payload(&word, sizeof word);
   return word;
 }
 
 /// The word of a request, 0 of other messages; false: it makes no sense.
-bool Device::read_request(Channel& channel, const SlotHeader& header, uint64_t* word) const {
+bool Device::read_request(Channel& channel, const MessageHeader& header, uint64_t* word) const {
   *word = 0;
   if (!(header.flags & kFlagAsks)) return true;
   *word = word_of(channel, header);
@@ -123,7 +124,7 @@ void Device::decline_stored(Channel& channel, uint64_t request) {
 }
 
 /// True: its packet stays with the user.
-bool Device::handle_reply(Channel& channel, InKey& key, const SlotHeader& header, const Payload& payload,
+bool Device::handle_reply(Channel& channel, InKey& key, const MessageHeader& header, const Payload& payload,
                           uint64_t request) {
   auto& port = static_cast<Port&>(*key.target);
   ReplyRooms* const rooms = port.replies();
@@ -154,7 +155,7 @@ void Device::give_reply_room(Port& port) {
   runtime_.tell_reply_room(*port.replies());
 }
 
-void Device::handle_declined(Channel& channel, const SlotHeader& header) {
+void Device::handle_declined(Channel& channel, const MessageHeader& header) {
   const Port* port = header.target & kEngineTarget ? nullptr : runtime_.port(header.target);
   ReplyRooms* const rooms = port ? port->replies() : nullptr;
   for (uint32_t i = 0; i < header.size; ++i) {

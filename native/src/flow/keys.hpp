@@ -54,7 +54,7 @@ struct Announcement {
 struct InKey {
   Channel* channel = nullptr;
   Target* target = nullptr;
-  uint16_t number = 0;       ///< Target number as in SlotHeader.
+  uint16_t number = 0;       ///< Target number as in MessageHeader.
   bool told_open = false;    ///< The sender has had a grant of this generation.
   bool reopened = false;     ///< The sender is to learn that the port is open again.
   bool counted = false;      ///< Counts among the target's lease holders.

@@ -66,7 +66,7 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
     std::lock_guard<TryLock> guard(device.lock);
     device.set_lane(lane.get());
     device.lane_index = i;
-    runtime.arena().header().device[first + i].park_slot.store(first, std::memory_order_release);
+    runtime.memory().header().device[first + i].park_slot.store(first, std::memory_order_release);
   }
   lane->refill_packets();
   *out = std::move(lane);

@@ -43,7 +43,7 @@ void Lane::wake() {
   // A loop that polls without entering looks at its bells only; within an enter it sees by itself what is left.
   if (!is_entered() && !LCI_MUTATED("silent_push")) devices_.front()->ring_own_bell();
   // Local publishers use sequentially consistent read-modify-writes before this, so no fence is needed here.
-  auto& word = runtime_.arena().header().park[park_slot_].word;
+  auto& word = runtime_.memory().header().park[park_slot_].word;
   if (word.load(std::memory_order_seq_cst) == 0) return;
   runtime_.shared.add(Metric::wakes);
   wake_park_word(word);
@@ -64,7 +64,7 @@ bool Lane::has_work() {
 }
 
 int Lane::park(uint64_t timeout_ns) {
-  auto& word = runtime_.arena().header().park[park_slot_].word;
+  auto& word = runtime_.memory().header().park[park_slot_].word;
   if (word.load(std::memory_order_relaxed) == 0) return LCI_DONE;  // woken between announcement and call
   if (busy_.exchange(1, std::memory_order_acquire) != 0) {
     return fail(LCI_ERR_BUSY, "park: another thread is inside this lane");

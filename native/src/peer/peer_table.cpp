@@ -27,7 +27,7 @@ PeerTable::PeerTable(uint32_t rank, std::vector<Profile> profiles, Met met)
       profiles_(std::move(profiles)),
       board_(std::move(met.board)),
       liveness_(rank, processes_of(profiles_, rank), *board_),
-      mapped_(std::make_unique<std::atomic<Arena*>[]>(profiles_.size())),
+      mapped_(std::make_unique<std::atomic<PeerMemory*>[]>(profiles_.size())),
       descriptors_(std::move(met.descriptors)),
       arenas_(std::move(met.arenas)) {
   mapped_[rank_].store(arenas_[rank_].get(), std::memory_order_release);
@@ -35,8 +35,8 @@ PeerTable::PeerTable(uint32_t rank, std::vector<Profile> profiles, Met met)
   count_ = 1;
 }
 
-int PeerTable::arena(uint32_t rank, Arena** out) {
-  if (Arena* known = mapped(rank)) {
+int PeerTable::memory(uint32_t rank, PeerMemory** out) {
+  if (PeerMemory* known = mapped(rank)) {
     *out = known;
     return LCI_DONE;
   }

@@ -30,9 +30,9 @@ class PeerTable {
   Liveness& liveness() { return liveness_; }
 
   /// Its arena, if it is mapped. Any thread.
-  Arena* mapped(uint32_t rank) const { return mapped_[rank].load(std::memory_order_acquire); }
+  PeerMemory* mapped(uint32_t rank) const { return mapped_[rank].load(std::memory_order_acquire); }
   /// Its arena, mapped if need be. LCI_ERR_NO_MEMORY: another time, perhaps; LCI_ERR_PROTOCOL: it is none. Any thread.
-  int arena(uint32_t rank, Arena** out);
+  int memory(uint32_t rank, PeerMemory** out);
   /// Arenas that are mapped, this rank's own included. Any thread.
   uint32_t count_mapped() const { return count_.load(std::memory_order_relaxed); }
 
@@ -43,7 +43,7 @@ class PeerTable {
   const std::vector<Profile> profiles_;
   const std::shared_ptr<NoticeBoard> board_;
   Liveness liveness_;
-  std::unique_ptr<std::atomic<Arena*>[]> mapped_;
+  std::unique_ptr<std::atomic<PeerMemory*>[]> mapped_;
   std::atomic<uint32_t> count_{0};
   std::mutex mutex_;  // of mapping, which is rare
   std::vector<FileDescriptor> descriptors_;

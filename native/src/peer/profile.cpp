@@ -12,7 +12,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/mutation.hpp"
 #include "base/process.hpp"
-#include "transport/shm/arena.hpp"
+#include "pool/packet_pool.hpp"
 
 namespace lci {
 namespace {

@@ -12,6 +12,11 @@
 
 namespace lci {
 
+/// Handles of packets count in these units, in bytes from the start of the memory that the packets are cut from.
+inline constexpr uint32_t kPacketUnit = 64;
+/// Most bytes that this memory may have: what a 32-bit handle can name.
+inline constexpr uint64_t kMaxReserve = (uint64_t{1} << 32) * kPacketUnit;
+
 /// Where a pool gets memory: a growing range addressed by offsets. Called by one thread at a time per pool.
 class ChunkSource {
  public:

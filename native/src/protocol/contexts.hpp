@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "completion/completion.hpp"
-#include "device/parts.hpp"
 #include "lci/lci.h"
 #include "matching/matching_engine.hpp"
 #include "protocol/outstanding.hpp"
-#include "rma/region_table.hpp"
+#include "wire/parts.hpp"
+#include "wire/remote_access.hpp"
 
 namespace lci {
 

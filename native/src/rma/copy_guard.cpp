@@ -12,8 +12,8 @@ GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
   runtime.owner_barrier();
   for (uint32_t rank = 0; rank < runtime.size(); ++rank) {
     if (!runtime.is_known_to(rank) || runtime.peer_ended(rank)) continue;  // it sees no region of this rank
-    Arena* arena = nullptr;
-    if (runtime.peer_arena(rank, "look at copies", &arena) != LCI_DONE) {
+    PeerMemory* memory = nullptr;
+    if (runtime.peer_memory(rank, "look at copies", &memory) != LCI_DONE) {
       copies_.push_back({rank, 0, kUnseen});
       continue;
     }
@@ -25,8 +25,8 @@ GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
 }
 
 const std::atomic<uint64_t>& GracePeriod::word(uint32_t rank, uint32_t device) const {
-  Arena& arena = runtime_->mapped_arena(rank);
-  return runtime_->same_process(rank) ? arena.copying_here(device) : arena.header().device[device].copying;
+  PeerMemory& memory = runtime_->mapped_memory(rank);
+  return runtime_->same_process(rank) ? memory.copying_here(device) : memory.header().device[device].copying;
 }
 
 bool GracePeriod::is_over(const Copy& copy) const {

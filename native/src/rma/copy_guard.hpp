@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies into and out of regions against the end of regions, without a lock and without waiting for other processes.
 //
-// Each device has a word in the arena of its rank, for other processes, and one in private memory, for this process.
+// Each device has a word in the memory of its rank, for other processes, and one in private memory, for this process.
 // Its owner makes both odd before it looks at a region's key and even when the copy is over; there is one writer. The
 // thread that ends a region clears the key and then reads the words of all devices: those that are odd may have seen
 // the old key. When each of them has changed once (or its rank is gone) nobody can touch the memory any more.
 //
-// Peers can write the words in arenas. So this process waits only for private ones; memory whose end depends on the
+// Peers can write the first of those. So this process waits only for private ones; memory whose end depends on the
 // word of another process is kept until that word changes, and nobody waits.
 //
 // Memory orders: making the shared word odd and reading the key, clearing the key and reading the word are seq_cst, so

@@ -72,7 +72,7 @@ bool Device::begin_next_part(ReceiveContext& get) {
 }
 
 bool Device::ask(Channel& channel, const ReceiveContext& get) {
-  return emit_data(channel, {Message::kGet, 0, 0, 0, 0, get.size, get.id}, &get.access, sizeof get.access);
+  return emit_data(channel, {MessageKind::kGet, 0, 0, 0, 0, get.size, get.id}, &get.access, sizeof get.access);
 }
 
 bool Device::flush_asks(Channel& channel) {

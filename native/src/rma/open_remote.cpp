@@ -26,13 +26,13 @@ int open_remote(Runtime& runtime, uint32_t rank, const MemoryHandle& handle, Rem
   }
   if (const int code = runtime.check_peer(rank, "open remote memory"); code != LCI_DONE) return code;
   if (handle.index >= kMaxRegions || handle.key == 0) return gone(handle);
-  Arena* mapped = nullptr;
-  if (const int code = runtime.peer_arena(rank, "open remote memory", &mapped); code != LCI_DONE) return code;
-  Arena& arena = *mapped;
-  const uint64_t chunk = arena.header().region_chunks[handle.index / kRegionsPerChunk].load(std::memory_order_acquire);
+  PeerMemory* mapped = nullptr;
+  if (const int code = runtime.peer_memory(rank, "open remote memory", &mapped); code != LCI_DONE) return code;
+  PeerMemory& memory = *mapped;
+  const uint64_t chunk = memory.header().region_chunks[handle.index / kRegionsPerChunk].load(std::memory_order_acquire);
   if (chunk == 0) return gone(handle);
-  if (chunk % 64 != 0 || !arena.contains(chunk, kRegionsPerChunk * sizeof(RegionEntry))) return nonsense(rank);
-  const auto& entry = reinterpret_cast<const RegionEntry*>(arena.at(chunk))[handle.index % kRegionsPerChunk];
+  if (chunk % 64 != 0 || !memory.contains(chunk, kRegionsPerChunk * sizeof(RegionEntry))) return nonsense(rank);
+  const auto& entry = reinterpret_cast<const RegionEntry*>(memory.at(chunk))[handle.index % kRegionsPerChunk];
   if (entry.key.load(std::memory_order_acquire) != handle.key) return gone(handle);
   const uint64_t place = entry.place.load(std::memory_order_acquire), size = entry.size.load(std::memory_order_acquire);
   const uint32_t kind = entry.kind.load(std::memory_order_acquire);
@@ -41,8 +41,8 @@ int open_remote(Runtime& runtime, uint32_t rank, const MemoryHandle& handle, Rem
   *out = {rank, handle.index, handle.key, size, nullptr, &entry.key};
   switch (static_cast<RegionKind>(kind)) {
     case RegionKind::kShared:
-      if (size != 0 && !arena.contains(place, size)) return nonsense(rank);
-      out->memory = arena.at(size != 0 ? place : 0);
+      if (size != 0 && !memory.contains(place, size)) return nonsense(rank);
+      out->memory = memory.at(size != 0 ? place : 0);
       return LCI_DONE;
     case RegionKind::kPrivate:
       if (runtime.same_process(rank)) out->memory = reinterpret_cast<std::byte*>(place);

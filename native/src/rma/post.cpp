@@ -130,8 +130,8 @@ bool Device::copies_at_hand() const {
 }
 
 CopyWords Device::copy_words() {
-  Arena& arena = runtime_.arena();
-  return {arena.header().device[index_].copying, arena.copying_here(index_), runtime_.owners_pay()};
+  OwnMemory& memory = runtime_.memory();
+  return {memory.header().device[index_].copying, memory.copying_here(index_), runtime_.owners_pay()};
 }
 
 void Device::copy_parts(const RemoteCopy& copy) {

@@ -17,15 +17,15 @@ uint64_t rounded(uint64_t bytes) {
 }  // namespace
 
 uint64_t RangeAllocator::allocate(uint64_t bytes) {
-  if (bytes > arena_.reserve()) return 0;
+  if (bytes > memory_.reserve()) return 0;
   const uint64_t size = rounded(bytes);
   auto best = free_.end();
   for (auto range = free_.begin(); range != free_.end(); ++range) {
     if (range->second.bytes >= size && (best == free_.end() || range->second.bytes < best->second.bytes)) best = range;
   }
-  if (best == free_.end()) return arena_.allocate(size);
+  if (best == free_.end()) return memory_.allocate(size);
   const auto [offset, found] = *best;
-  if (found.holes && !arena_.populate(offset, size)) return 0;
+  if (found.holes && !memory_.populate(offset, size)) return 0;
   free_.erase(best);
   if (found.bytes != size) free_[offset + size] = {found.bytes - size, found.holes};
   return offset;
@@ -34,7 +34,7 @@ uint64_t RangeAllocator::allocate(uint64_t bytes) {
 void RangeAllocator::release(uint64_t offset, uint64_t bytes) {
   const auto joined = insert(offset, {rounded(bytes), false});
   Free& range = joined->second;
-  if (range.bytes >= kWorthPunching && arena_.punch(joined->first, range.bytes)) range.holes = true;
+  if (range.bytes >= kWorthPunching && memory_.punch(joined->first, range.bytes)) range.holes = true;
 }
 
 RangeAllocator::Ranges::iterator RangeAllocator::insert(uint64_t offset, Free range) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges of this rank's arena that come and go. What is free is remembered in private memory; its pages are the
+// Ranges of this rank's memory that come and go. What is free is remembered in private memory; its pages are the
 // system's. Not thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <map>
 
-#include "transport/shm/arena.hpp"
+#include "transport/memory/own_memory.hpp"
 
 namespace lci {
 
 class RangeAllocator {
  public:
-  explicit RangeAllocator(Arena& arena) : arena_(arena) {}
+  explicit RangeAllocator(OwnMemory& memory) : memory_(memory) {}
 
   /// Offset of a range, a multiple of 64; 0 when memory is refused. The smallest free range that fits, else a new one.
   uint64_t allocate(uint64_t bytes);
@@ -30,7 +30,7 @@ class RangeAllocator {
   /// Joins it with its neighbours; returns what came out.
   Ranges::iterator insert(uint64_t offset, Free range);
 
-  Arena& arena_;
+  OwnMemory& memory_;
   Ranges free_;  // by offset
 };
 

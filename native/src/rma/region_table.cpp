@@ -12,7 +12,7 @@
 
 namespace lci {
 
-RegionTable::RegionTable(Runtime& runtime) : runtime_(runtime), ranges_(runtime.arena()), slots_(kMaxRegions) {
+RegionTable::RegionTable(Runtime& runtime) : runtime_(runtime), ranges_(runtime.memory()), slots_(kMaxRegions) {
   std::random_device random;  // a handle of another job must not fit
   key_state_ = uint64_t{random()} << 32 | random();
 }
@@ -29,9 +29,9 @@ uint64_t RegionTable::next_key() {
 
 RegionEntry& RegionTable::entry(uint32_t index) {
   const uint32_t number = index / kRegionsPerChunk;
-  Arena& arena = runtime_.arena();
+  OwnMemory& memory = runtime_.memory();
   const bool trust = LCI_MUTATED("trust_shared_table");
-  auto* chunk = arena.at(trust ? arena.header().region_chunks[number].load() : chunks_[number]);
+  auto* chunk = memory.at(trust ? memory.header().region_chunks[number].load() : chunks_[number]);
   return reinterpret_cast<RegionEntry*>(chunk)[index % kRegionsPerChunk];
 }
 
@@ -43,9 +43,9 @@ bool RegionTable::take_index(uint32_t* out) {
     return true;
   }
   if (indices_used_ == kMaxRegions) return false;
-  auto& chunk = runtime_.arena().header().region_chunks[indices_used_ / kRegionsPerChunk];
+  auto& chunk = runtime_.memory().header().region_chunks[indices_used_ / kRegionsPerChunk];
   if (indices_used_ % kRegionsPerChunk == 0) {
-    const uint64_t offset = runtime_.arena().allocate(kRegionsPerChunk * sizeof(RegionEntry));
+    const uint64_t offset = runtime_.memory().allocate(kRegionsPerChunk * sizeof(RegionEntry));
     if (offset == 0) return false;
     chunks_[indices_used_ / kRegionsPerChunk] = offset;
     chunk.store(offset, std::memory_order_release);
@@ -132,8 +132,8 @@ int RegionTable::add(void* address, uint64_t bytes, Region** out) {
     *out = known.get();
     return LCI_DONE;
   }
-  const auto base = reinterpret_cast<uint64_t>(runtime_.arena().base());
-  if (bytes != 0 && start >= base && start - base < runtime_.arena().reserve()) {
+  const auto base = reinterpret_cast<uint64_t>(runtime_.memory().base());
+  if (bytes != 0 && start >= base && start - base < runtime_.memory().reserve()) {
     region->allocation = allocation_around(start - base, bytes);
     if (region->allocation) {
       region->kind = RegionKind::kShared;
@@ -201,7 +201,7 @@ void RegionTable::close() {
 
 std::byte* RegionTable::address(const Region& region) const {
   if (region.kind == RegionKind::kPrivate) return reinterpret_cast<std::byte*>(region.place);
-  return region.size == 0 ? nullptr : runtime_.arena().at(region.place);
+  return region.size == 0 ? nullptr : runtime_.memory().at(region.place);
 }
 
 int RegionTable::resolve(const RemoteAccess& access, uint64_t bytes, std::byte** out) const {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The regions of this rank's memory that peers may name. [B3]
 //
-// Two tables by the same index: the shared one in the arena, by which initiators check a key and find allocated memory;
-// and a private one, by which this rank does the work for others: no address that a peer could have written is used.
-// An index is used again only when no copy under its old key is under way (see GracePeriod).
+// Two tables by the same index: the shared one in the memory of the rank, by which initiators check a key and find
+// allocated memory; and a private one, by which this rank does the work for others: no address that a peer could have
+// written is used. An index is used again only when no copy under its old key is under way (see GracePeriod).
 //
 // Any thread may add and remove (a mutex; rare). resolve() takes no lock: its caller is inside a CopyGuard, the key is
 // loaded seq_cst, and the rest of a private slot was written before the key and stays while the guard lasts.
@@ -22,6 +22,7 @@
 #include "rma/copy_guard.hpp"
 #include "rma/memory_handle.hpp"
 #include "rma/range_allocator.hpp"
+#include "wire/remote_access.hpp"
 
 namespace lci {
 
@@ -31,7 +32,7 @@ inline constexpr uint32_t kRegionsPerChunk = 1024;
 inline constexpr uint32_t kMaxRegions = kRegionChunks * kRegionsPerChunk;
 
 enum class RegionKind : uint32_t {
-  kShared = 1,  ///< `place` is an offset in the owner's arena: initiators copy.
+  kShared = 1,  ///< `place` is an offset in the owner's memory: initiators copy.
   kPrivate = 2  ///< `place` is an address in the owner's process.
 };
 
@@ -41,14 +42,6 @@ struct alignas(64) RegionEntry {
   std::atomic<uint64_t> place;
   std::atomic<uint64_t> size;
   std::atomic<uint32_t> kind;
-};
-
-/// A part of a region as messages name it.
-struct RemoteAccess {
-  uint64_t key = 0;
-  uint64_t displacement = 0;
-  uint32_t index = 0;
-  uint32_t reserved = 0;
 };
 
 /// A region as its owner holds it. Changes only under the table's lock.

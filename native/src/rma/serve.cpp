@@ -18,9 +18,9 @@ constexpr size_t kMaxPutAcks = 1u << 16;
 
 }  // namespace
 
-void Device::handle_put_data(Channel& channel, const SlotHeader& header, const RemoteAccess& access) {
+void Device::handle_put_data(Channel& channel, const MessageHeader& header, const RemoteAccess& access) {
   const std::byte* bytes = packet_of(channel, header.arg, header.size);
-  if (!bytes) return protocol_error(channel, "put outside its arena", header);
+  if (!bytes) return protocol_error(channel, "put outside its memory", header);
   make_room(&channel.put_acks);  // nothing may fail when the bytes are in their place
   make_busy(channel);
   int code;
@@ -34,7 +34,7 @@ void Device::handle_put_data(Channel& channel, const SlotHeader& header, const R
   acknowledge(channel, header, {header.tag, header.size, code});
 }
 
-void Device::acknowledge(Channel& channel, const SlotHeader& header, const PutAck& ack) {
+void Device::acknowledge(Channel& channel, const MessageHeader& header, const PutAck& ack) {
   unfinished_ = true;
   if (!channel.put_acks.empty()) {
     PutAck& last = channel.put_acks.back();
@@ -52,14 +52,14 @@ bool Device::flush_put_acks(Channel& channel) {
   while (!channel.put_acks.empty()) {
     const PutAck& ack = channel.put_acks.back();
     const auto code = static_cast<uint32_t>(ack.code);
-    if (!emit_control(channel, {Message::kPutAck, 0, 0, 0, code, ack.put, ack.bytes})) return moved;
+    if (!emit_control(channel, {MessageKind::kPutAck, 0, 0, 0, code, ack.put, ack.bytes})) return moved;
     channel.put_acks.pop_back();
     moved = true;
   }
   return moved;
 }
 
-void Device::handle_put_ack(Channel& channel, const SlotHeader& header) {
+void Device::handle_put_ack(Channel& channel, const MessageHeader& header) {
   SendContext* put = sends_.find(header.tag);
   if (!put || put->channel != &channel || put->kind != SendContext::Kind::kPut) {
     counters.add(Metric::discarded);  // ended meanwhile: an error came first, or its lane went
@@ -75,7 +75,7 @@ void Device::handle_put_ack(Channel& channel, const SlotHeader& header) {
   finish_send_context(*put, code);
 }
 
-void Device::handle_get(Channel& channel, const SlotHeader& header, const RemoteAccess& access) {
+void Device::handle_get(Channel& channel, const MessageHeader& header, const RemoteAccess& access) {
   if (header.tag == 0 || (channel.served_gets >= kMaxRemoteOperations && !LCI_MUTATED("get_without_limit"))) {
     return protocol_error(channel, "get of nothing, or more than may be under way", header);
   }

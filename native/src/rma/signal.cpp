@@ -67,7 +67,7 @@ bool Device::emit_signal(Channel& channel, SignalRight& right) {
   if (right.kind != SignalRight::Kind::kAnnouncement) {
     const bool credited = right.kind == SignalRight::Kind::kCredit;
     const auto flags = static_cast<uint8_t>(kFlagSignal | (credited ? kFlagCredited : 0));
-    return emit_data(channel, {Message::kAmInline, flags, right.port, 0, key.generation, right.tag, 0}, nullptr, 0);
+    return emit_data(channel, {MessageKind::kAmInline, flags, right.port, 0, key.generation, right.tag, 0}, nullptr, 0);
   }
   if (right.packet == 0) right.packet = take_packet(channel, 0);
   if (right.packet == 0) {
@@ -78,7 +78,7 @@ bool Device::emit_signal(Channel& channel, SignalRight& right) {
   const Port* port = runtime_.port(right.port);
   const uint32_t name_hash = port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
   counters.add(Metric::announcements);
-  return emit_data(channel, {Message::kAnnounce, kFlagSignal, right.port, 0, name_hash, right.tag, right.packet},
+  return emit_data(channel, {MessageKind::kAnnounce, kFlagSignal, right.port, 0, name_hash, right.tag, right.packet},
                    nullptr, 0);
 }
 

@@ -10,9 +10,9 @@ namespace lci {
 bool Runtime::could_be_lent(const lci_status& status) {
   if (status.port == 0 || status.packet == 0 || !status.buffer) return true;
   if (status.rank >= size()) return false;
-  Arena* const arena = peers_->mapped(status.rank);  // what is lent was read from it
+  PeerMemory* const memory = peers_->mapped(status.rank);  // what is lent was read from it
   const auto* bytes = static_cast<const std::byte*>(status.buffer);
-  return arena && bytes >= arena->base() && bytes < arena->base() + arena->reserve();
+  return memory && bytes >= memory->base() && bytes < memory->base() + memory->reserve();
 }
 
 bool Runtime::free_arrival(lci_status& status) {

@@ -36,18 +36,18 @@ void Runtime::announce_state(RankState state) {
 /// Those whose memory is mapped look at the notices in their next pass; the others do so every 50 ms at the latest.
 void Runtime::ring_peers() {
   for (uint32_t rank = 0; rank < size(); ++rank) {
-    Arena* arena = peers_->mapped(rank);
-    if (rank == this->rank() || !arena) continue;
+    PeerMemory* memory = peers_->mapped(rank);
+    if (rank == this->rank() || !memory) continue;
     for (uint32_t device = 0; device < attributes_.devices; ++device) {
-      arena->summary(device)[this->rank()].store(1, std::memory_order_release);
+      memory->summary(device)[this->rank()].store(1, std::memory_order_release);
       fence_seq_cst();
       wake_device(rank, device);
     }
   }
 }
 
-int Runtime::peer_arena(uint32_t rank, const char* operation, Arena** out) {
-  const int code = peers_->arena(rank, out);
+int Runtime::peer_memory(uint32_t rank, const char* operation, PeerMemory** out) {
+  const int code = peers_->memory(rank, out);
   if (code != LCI_ERR_PROTOCOL) return code;
   shared.add(Metric::protocol_errors);
   LCI_LOG(*log_, LogLevel::kStatus, "peer", "%s", last_error());
@@ -56,15 +56,15 @@ int Runtime::peer_arena(uint32_t rank, const char* operation, Arena** out) {
       rank, fail(LCI_ERR_PEER_FAILED, "%s: rank %u has failed: what it gave as its memory is none", operation, rank));
 }
 
-Arena* Runtime::arena_of_acquainted(uint32_t rank) {
+PeerMemory* Runtime::memory_of_acquainted(uint32_t rank) {
   if (!is_known_to(rank)) return peers_->mapped(rank);
-  Arena* arena = nullptr;
-  return peer_arena(rank, "look at peer", &arena) == LCI_DONE ? arena : nullptr;
+  PeerMemory* memory = nullptr;
+  return peer_memory(rank, "look at peer", &memory) == LCI_DONE ? memory : nullptr;
 }
 
 /// Of a rank whose memory is mapped: who wakes it has written to it.
 void Runtime::wake_device(uint32_t rank, uint32_t device) {
-  ArenaHeader& header = peers_->mapped(rank)->header();
+  MemoryHeader& header = peers_->mapped(rank)->header();
   const uint32_t slot = header.device[device].park_slot.load(std::memory_order_relaxed);
   if (slot < kMaxDevices) wake_park_word(header.park[slot].word);
 }
@@ -134,10 +134,10 @@ void Runtime::peer_has_ended(uint32_t rank, RankState state) {
 
 bool Runtime::read_all_of(uint32_t rank, uint32_t index) {
   uint32_t unread = 0;
-  Arena* arena = peers_->mapped(rank);
+  PeerMemory* memory = peers_->mapped(rank);
   for (uint32_t device = 0; device < devices(); ++device) {
     // Nobody may progress a device that nobody talks to.
-    const bool spoken_to = arena && arena->channel_offset(device, rank_).load(std::memory_order_acquire) != 0;
+    const bool spoken_to = memory && memory->ring_pair_offset(device, rank_).load(std::memory_order_acquire) != 0;
     if (spoken_to && device != index) unread |= 1u << device;
   }
   // Who stores a receive asks for the word after its engine's page is touched, who is last walks the pages after this.

@@ -54,8 +54,8 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   const uint32_t size = size_;
   code = Arena::create(attributes_.arena_bytes, attributes_.memory_limit_bytes, size, attributes_.devices, &arena_);
   if (code != LCI_DONE) return code;
-  ArenaHeader& header = arena_->header();
-  header.magic = kArenaMagic;
+  MemoryHeader& header = arena_->header();
+  header.magic = kMemoryMagic;
   header.abi = LCI_ABI_VERSION;
   header.rank = bootstrap_->rank();
   header.size = size;

@@ -60,15 +60,15 @@ class Runtime {
   uint32_t rank() const { return rank_; }
   uint32_t size() const { return size_; }
   const char* bootstrap_name() const { return bootstrap_->name(); }
-  Arena& arena() { return *arena_; }
+  OwnMemory& memory() { return *arena_; }
   /// The memory of a rank, mapped if need be; what fails is said as by @p operation. A rank whose memory is none counts
   /// as failed. LCI_ERR_NO_MEMORY, LCI_ERR_PEER_FAILED. Any thread.
-  int peer_arena(uint32_t rank, const char* operation, Arena** out);
-  Arena& mapped_arena(uint32_t rank) { return *peers_->mapped(rank); }
+  int peer_memory(uint32_t rank, const char* operation, PeerMemory** out);
+  PeerMemory& mapped_memory(uint32_t rank) { return *peers_->mapped(rank); }
   /// Whether a rank has mapped this one's memory; else it has sent nothing, and copies nothing.
   bool is_known_to(uint32_t rank) { return arena_->known_to(rank).load(std::memory_order_seq_cst) != 0; }
   /// That of a rank which has mapped ours: it may have sent something, and copy. Null: it has not, or there is no way.
-  Arena* arena_of_acquainted(uint32_t rank);
+  PeerMemory* memory_of_acquainted(uint32_t rank);
   std::atomic<uint64_t>& barriers_completed(uint32_t rank) { return peers_->board().barriers_completed(rank); }
   uint32_t peers_mapped() const { return peers_->count_mapped() - 1; }
   PacketPools& pool() { return *pool_; }

@@ -33,8 +33,8 @@ FileDescriptor arena_of(Input& input) {
   const uint64_t sizes[] = {0, 100, 4095, 4096, 8192, 1 << 16, kReserve, 2 * kReserve};
   FUZZ_EXPECT(ftruncate(file.get(), static_cast<off_t>(sizes[shape % 8])) == 0);
   uint8_t header[64];
-  lci::ArenaHeader right{};
-  right.magic = lci::kArenaMagic;
+  lci::MemoryHeader right{};
+  right.magic = lci::kMemoryMagic;
   right.abi = LCI_ABI_VERSION;
   right.rank = 2;
   right.size = kRanks;
@@ -49,7 +49,7 @@ FileDescriptor arena_of(Input& input) {
 
 /// The bytes of a hello, right but for what the input changes.
 std::vector<uint8_t> words_of(Input& input) {
-  lci::Hello hello{lci::kArenaMagic, LCI_ABI_VERSION, 2, {}};
+  lci::Hello hello{lci::kMemoryMagic, LCI_ABI_VERSION, 2, {}};
   std::memset(hello.secret, 's', sizeof hello.secret);
   std::vector<uint8_t> bytes(sizeof hello);
   std::memcpy(bytes.data(), &hello, sizeof hello);
@@ -80,7 +80,7 @@ void run(Input& input) {
   lci::Hello said;
   FUZZ_EXPECT(words.size() == sizeof said && descriptors == 1);
   std::memcpy(&said, words.data(), sizeof said);
-  FUZZ_EXPECT(said.magic == lci::kArenaMagic && said.abi == LCI_ABI_VERSION && said.rank < kRanks);
+  FUZZ_EXPECT(said.magic == lci::kMemoryMagic && said.abi == LCI_ABI_VERSION && said.rank < kRanks);
   FUZZ_EXPECT(std::memcmp(said.secret, secret.data(), sizeof said.secret) == 0 && peer.rank == said.rank);
   std::shared_ptr<lci::Arena> mapped;
   const int code = lci::Arena::map_peer(peer.arena.release(), peer.rank, kRanks, kDevices, &mapped);
@@ -102,7 +102,7 @@ void run_handout(Input& input) {
   lci::JobSecret secret;
   secret.fill('s');
   const size_t descriptors = input.number<uint8_t>() % 9;
-  lci::Handout handout{lci::kArenaMagic, LCI_ABI_VERSION, 1, static_cast<uint32_t>(descriptors), 0, {}};
+  lci::Handout handout{lci::kMemoryMagic, LCI_ABI_VERSION, 1, static_cast<uint32_t>(descriptors), 0, {}};
   std::memset(handout.secret, 's', sizeof handout.secret);
   std::vector<uint8_t> words(sizeof handout);
   std::memcpy(words.data(), &handout, sizeof handout);

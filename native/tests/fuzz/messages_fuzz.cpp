@@ -9,8 +9,8 @@
 namespace lci_test {
 namespace {
 
-using lci::Message;
-using lci::SlotHeader;
+using lci::MessageHeader;
+using lci::MessageKind;
 using lci_fuzz::Input;
 
 constexpr uint32_t kQueuePort = 7, kHandlerPort = 8, kUnopenedPort = 9;
@@ -25,10 +25,10 @@ T choose(Input& input, std::initializer_list<uint64_t> known) {
   return at < known.size() ? static_cast<T>(known.begin()[at]) : input.number<T>();
 }
 
-SlotHeader header_of(Input& input, uint32_t packet, uint32_t max_eager) {
-  SlotHeader header{};
+MessageHeader header_of(Input& input, uint32_t packet, uint32_t max_eager) {
+  MessageHeader header{};
   header.kind =
-      static_cast<Message>(choose<uint8_t>(input, {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23}));
+      static_cast<MessageKind>(choose<uint8_t>(input, {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23}));
   header.flags = choose<uint8_t>(input, {0, lci::kFlagCredited, lci::kFlagUncredited, lci::kFlagKeyed, lci::kFlagSignal,
                                          lci::kFlagCredited | lci::kFlagUncredited, lci::kFlagAsks, lci::kFlagReply});
   header.target = choose<uint16_t>(
@@ -144,13 +144,13 @@ class Victim {
     }
   }
   void attack(Input& input) {
-    const SlotHeader header = header_of(input, peer_.packet(), lci_runtime_max_eager(job_.runtime(0)));
+    const MessageHeader header = header_of(input, peer_.packet(), lci_runtime_max_eager(job_.runtime(0)));
     if (header.arg & lci::kInPlace) {
       const uint64_t begin = peer_.begin(), end = peer_.end();
       peer_.packet_naming(choose<uint64_t>(input, {begin, begin - 1, end - 8, end, 0, UINT64_MAX}));
     }
     uint8_t payload[LCI_INLINE_MAX] = {};
-    if (header.kind == Message::kPutData || header.kind == Message::kGet) {
+    if (header.kind == MessageKind::kPutData || header.kind == MessageKind::kGet) {
       lci::RemoteAccess access;
       access.key = choose<uint64_t>(input, {key_, 0});
       access.displacement = choose<uint64_t>(input, {0, 1, kLong - 1, kLong, UINT64_MAX});

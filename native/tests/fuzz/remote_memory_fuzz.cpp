@@ -32,7 +32,7 @@ class Owner {
   lci_runtime* opener() { return job_.runtime(0); }
   lci_device* device() { return job_.device(0); }
   lci_comp* ended() { return ended_; }
-  lci::Arena& arena() { return job_.runtime(1)->runtime->arena(); }
+  lci::OwnMemory& memory() { return job_.runtime(1)->runtime->memory(); }
 
  private:
   uint8_t private_[500] = {};
@@ -59,7 +59,7 @@ std::vector<uint8_t> bytes_of(Input& input, lci::MemoryHandle handle) {
 /// What the owner shares of one region, and where its table lies: written over for the time of one run.
 class Scribble {
  public:
-  Scribble(Input& input, lci::Arena& arena, uint32_t index)
+  Scribble(Input& input, lci::OwnMemory& arena, uint32_t index)
       : chunk_(arena.header().region_chunks[index / lci::kRegionsPerChunk]),
         entry_(reinterpret_cast<lci::RegionEntry*>(arena.at(chunk_.load()))[index % lci::kRegionsPerChunk]),
         was_at_(chunk_),
@@ -108,7 +108,7 @@ void run(Owner& owner, Input& input) {
   const bool registered = input.number<uint8_t>() % 2;
   const lci::MemoryHandle right = owner.handle(registered);
   const std::vector<uint8_t> bytes = bytes_of(input, right);
-  const Scribble scribble(input, owner.arena(), right.index);
+  const Scribble scribble(input, owner.memory(), right.index);
   uint64_t id = 0, size = 0;
   const int code = lci_remote_open(owner.opener(), 1, bytes.data(), bytes.size(), &id, &size);
   if (code != LCI_DONE) {
@@ -118,7 +118,7 @@ void run(Owner& owner, Input& input) {
   lci::Remote remote;
   FUZZ_EXPECT(owner.opener()->runtime->remotes().find(id, &remote));
   FUZZ_EXPECT(remote.rank == 1 && remote.size == size);
-  const std::byte *base = owner.arena().base(), *end = base + owner.arena().reserve();
+  const std::byte *base = owner.memory().base(), *end = base + owner.memory().reserve();
   // Else it is an address of this very process, which is its own affair.
   if (size != 0 && remote.memory >= base && remote.memory < end) {
     FUZZ_EXPECT(size <= static_cast<uint64_t>(end - remote.memory));

@@ -17,7 +17,7 @@ constexpr uint64_t kBytes = 100'000;
 
 /// The word of a rank that says whether its device 0 copies, as a peer that maps the arena sees it.
 std::atomic<uint64_t>& copying_word(uint64_t arena) {
-  return reinterpret_cast<lci::ArenaHeader*>(arena)->device[0].copying;
+  return reinterpret_cast<lci::MemoryHeader*>(arena)->device[0].copying;
 }
 
 uint64_t arena_of(lci_runtime* runtime) {

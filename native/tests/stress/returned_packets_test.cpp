@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peers that give packets back in bundles of all sizes while their owner takes them.
-#include "transport/shm/returned_packets.hpp"
+#include "transport/memory/returned_packets.hpp"
 
 #include <gtest/gtest.h>
 

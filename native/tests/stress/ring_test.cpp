@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ring under a producer and a consumer at full speed: every message once, in order, whole.
-#include "transport/shm/ring.hpp"
+#include "transport/memory/ring.hpp"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ void carry_all(uint32_t start) {
       }
       uint64_t payload[LCI_INLINE_MAX / 8 + 1];
       for (uint32_t i = 0; i <= size / 8; ++i) payload[i] = tag * 0x9E3779B97F4A7C15u + i;
-      producer.write({Message::kAmInline, 0, 1, size, 0, tag, 0}, payload, size);
+      producer.write({MessageKind::kAmInline, 0, 1, size, 0, tag, 0}, payload, size);
       if (tag % 5 == 0) producer.publish();
     }
     producer.publish();
@@ -61,7 +61,7 @@ void carry_all(uint32_t start) {
     while (!consumer.has_message() && !end.passed()) std::this_thread::yield();
     if (!consumer.has_message()) break;
     ++taken;
-    const SlotHeader header = consumer.header();
+    const MessageHeader header = consumer.header();
     const uint32_t size = size_of(tag);
     uint64_t payload[LCI_INLINE_MAX / 8 + 1] = {};
     if (header.tag == tag && header.size == size) {

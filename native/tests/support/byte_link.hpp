@@ -54,10 +54,10 @@ class LinkEnd {
   /// Takes what the device has written for the mirror; true if there was something.
   bool flush(ByteQueue& wire) {
     send_returned_packets(wire);
-    const uint64_t offset = real_.arena().channel_offset(0, mirror_.rank()).load(std::memory_order_acquire);
+    const uint64_t offset = real_.memory().ring_pair_offset(0, mirror_.rank()).load(std::memory_order_acquire);
     if (offset == 0) return false;
     if (!out_open_) {
-      auto* block = reinterpret_cast<lci::ChannelBlock*>(real_.arena().at(offset));
+      auto* block = reinterpret_cast<lci::RingPair*>(real_.memory().at(offset));
       control_out_ = lci::RingConsumer({&block->control_head, block->slots(), control_slots()});
       data_out_ = lci::RingConsumer({&block->data_head, block->slots() + control_slots(), data_slots()});
       out_open_ = true;
@@ -90,9 +90,9 @@ class LinkEnd {
 
   /// The mirror says that its rank has this region, as that rank's handle names it.
   void expose(uint32_t index, uint64_t key, uint64_t size) {
-    auto& chunk = mirror_.arena().header().region_chunks[index / lci::kRegionsPerChunk];
-    if (chunk.load() == 0) chunk.store(mirror_.arena().allocate(lci::kRegionsPerChunk * sizeof(lci::RegionEntry)));
-    auto& entry = reinterpret_cast<lci::RegionEntry*>(mirror_.arena().at(chunk.load()))[index % lci::kRegionsPerChunk];
+    auto& chunk = mirror_.memory().header().region_chunks[index / lci::kRegionsPerChunk];
+    if (chunk.load() == 0) chunk.store(mirror_.memory().allocate(lci::kRegionsPerChunk * sizeof(lci::RegionEntry)));
+    auto& entry = reinterpret_cast<lci::RegionEntry*>(mirror_.memory().at(chunk.load()))[index % lci::kRegionsPerChunk];
     entry.place.store(0);
     entry.size.store(size);
     entry.kind.store(static_cast<uint32_t>(lci::RegionKind::kPrivate));
@@ -105,27 +105,27 @@ class LinkEnd {
     Class kind;
     uint32_t inline_size;
     uint32_t body_size;
-    lci::SlotHeader header;
+    lci::MessageHeader header;
   };
 
   uint32_t data_slots() const { return real_.attributes().ring_bytes / lci::kSlotBytes; }
   uint32_t control_slots() const { return real_.attributes().control_ring_bytes / lci::kSlotBytes; }
 
-  static bool has_packet(lci::Message kind) {
+  static bool has_packet(lci::MessageKind kind) {
     switch (kind) {
-      case lci::Message::kAmPacket:
-      case lci::Message::kSendPacket:
-      case lci::Message::kAnnounce:
-      case lci::Message::kRendezvousData:
-      case lci::Message::kPutData:
+      case lci::MessageKind::kAmPacket:
+      case lci::MessageKind::kSendPacket:
+      case lci::MessageKind::kAnnounce:
+      case lci::MessageKind::kRendezvousData:
+      case lci::MessageKind::kPutData:
         return true;
       default:
         return false;
     }
   }
   /// Bytes of the payload in the slots: of what has little there, as much as fits into one.
-  static uint32_t inline_size(const lci::SlotHeader& header) {
-    const bool all = header.kind == lci::Message::kAmInline || header.kind == lci::Message::kSendInline;
+  static uint32_t inline_size(const lci::MessageHeader& header) {
+    const bool all = header.kind == lci::MessageKind::kAmInline || header.kind == lci::MessageKind::kSendInline;
     return all ? header.size : lci::kFirstPayload;
   }
 
@@ -133,7 +133,7 @@ class LinkEnd {
 
   bool take(lci::RingConsumer& ring, Class kind, ByteQueue& wire) {
     if (!ring.has_message()) return false;
-    const lci::SlotHeader header = ring.header();
+    const lci::MessageHeader header = ring.header();
     const uint32_t in_slots = kind == Class::kControl ? 0 : inline_size(header);
     const bool packet = kind == Class::kData && has_packet(header.kind);
     wire.put(Frame{kind, in_slots, packet ? header.size : 0, header});
@@ -149,16 +149,16 @@ class LinkEnd {
   }
   /// Its bytes go with the message. An announced one stays out until the receiver has taken the bytes: that bounds what
   /// a sender may have announced.
-  void take_packet(const lci::SlotHeader& header, ByteQueue& wire) {
+  void take_packet(const lci::MessageHeader& header, ByteQueue& wire) {
     const auto handle = static_cast<uint32_t>(header.arg & ~lci::kInPlace);
-    const std::byte* bytes = real_.arena().at(uint64_t{handle} * lci::kPacketUnit) + lci::kPacketPayloadOffset;
+    const std::byte* bytes = real_.memory().at(uint64_t{handle} * lci::kPacketUnit) + lci::kPacketPayloadOffset;
     if (header.arg & lci::kInPlace) {
       uint64_t offset;
       std::memcpy(&offset, bytes, sizeof offset);
-      bytes = real_.arena().at(offset);
+      bytes = real_.memory().at(offset);
     }
     wire.put(bytes, header.size);
-    if (header.kind != lci::Message::kAnnounce) give_back(handle);
+    if (header.kind != lci::MessageKind::kAnnounce) give_back(handle);
   }
   void give_back(uint32_t handle) { return_to(real_, &handle, 1); }
 
@@ -171,8 +171,9 @@ class LinkEnd {
     if (frame.kind == Class::kData && has_packet(frame.header.kind)) {
       const uint32_t packet = free_packet();
       std::copy(body.begin(), body.end(),
-                mirror_.arena().at(uint64_t{packet} * lci::kPacketUnit) + lci::kPacketPayloadOffset);
-      if (frame.header.kind == lci::Message::kAnnounce) announced_[packet] = static_cast<uint32_t>(frame.header.arg);
+                mirror_.memory().at(uint64_t{packet} * lci::kPacketUnit) + lci::kPacketPayloadOffset);
+      if (frame.header.kind == lci::MessageKind::kAnnounce)
+        announced_[packet] = static_cast<uint32_t>(frame.header.arg);
       frame.header.arg = packet;
     }
     ring.write(frame.header, inline_bytes.data(), frame.inline_size);
@@ -181,17 +182,17 @@ class LinkEnd {
   }
   void open_rings() {
     if (in_open_) return;
-    const uint64_t offset = mirror_.arena().allocate(lci::ChannelBlock::bytes(control_slots(), data_slots()));
-    auto* block = new (mirror_.arena().at(offset)) lci::ChannelBlock;
+    const uint64_t offset = mirror_.memory().allocate(lci::RingPair::bytes(control_slots(), data_slots()));
+    auto* block = new (mirror_.memory().at(offset)) lci::RingPair;
     control_in_ = lci::RingProducer({&block->control_head, block->slots(), control_slots()});
     data_in_ = lci::RingProducer({&block->data_head, block->slots() + control_slots(), data_slots()});
-    mirror_.arena().channel_offset(0, real_.rank()).store(offset, std::memory_order_release);
+    mirror_.memory().ring_pair_offset(0, real_.rank()).store(offset, std::memory_order_release);
     in_open_ = true;
   }
   uint32_t free_packet() {
     if (free_.empty()) {
       free_.push_back(
-          static_cast<uint32_t>(mirror_.arena().allocate(real_.attributes().packet_size) / lci::kPacketUnit));
+          static_cast<uint32_t>(mirror_.memory().allocate(real_.attributes().packet_size) / lci::kPacketUnit));
     }
     const uint32_t packet = free_.back();
     free_.pop_back();
@@ -199,7 +200,7 @@ class LinkEnd {
   }
   /// Packets of the mirror that the device has read.
   void send_returned_packets(ByteQueue& wire) {
-    lci::Arena& arena = mirror_.arena();
+    lci::OwnMemory& arena = mirror_.memory();
     arena.header().device[0].returned_packets.take_all(
         UINT32_MAX,
         [&](uint32_t handle) -> const lci::PacketHeader& {
@@ -218,9 +219,9 @@ class LinkEnd {
         });
   }
 
-  void tell_real() { real_.arena().summary(0)[mirror_.rank()].store(1, std::memory_order_release); }
+  void tell_real() { real_.memory().summary(0)[mirror_.rank()].store(1, std::memory_order_release); }
   static void return_to(lci::Runtime& owner, const uint32_t* handles, size_t count) {
-    lci::Arena& arena = owner.arena();
+    lci::OwnMemory& arena = owner.memory();
     arena.header().device[0].returned_packets.give(handles, count, [&](uint32_t handle) -> lci::PacketHeader& {
       return *reinterpret_cast<lci::PacketHeader*>(arena.at(uint64_t{handle} * lci::kPacketUnit));
     });

@@ -19,29 +19,29 @@ class HostilePeer {
   explicit HostilePeer(Job& job) : victim_(*job.runtime(0)->runtime), mine_(*job.runtime(1)->runtime) {
     const uint32_t data = mine_.attributes().ring_bytes / lci::kSlotBytes;
     const uint32_t control = mine_.attributes().control_ring_bytes / lci::kSlotBytes;
-    const uint64_t offset = mine_.arena().allocate(lci::ChannelBlock::bytes(control, data));
-    block_ = new (mine_.arena().at(offset)) lci::ChannelBlock;
+    const uint64_t offset = mine_.memory().allocate(lci::RingPair::bytes(control, data));
+    block_ = new (mine_.memory().at(offset)) lci::RingPair;
     slots_ = control + data;
     control_ = lci::RingProducer({&block_->control_head, block_->slots(), control});
     data_ = lci::RingProducer({&block_->data_head, block_->slots() + control, data});
-    mine_.arena().channel_offset(0, 0).store(offset);
-    packet_ = static_cast<uint32_t>(mine_.arena().allocate(mine_.attributes().packet_size) / lci::kPacketUnit);
+    mine_.memory().ring_pair_offset(0, 0).store(offset);
+    packet_ = static_cast<uint32_t>(mine_.memory().allocate(mine_.attributes().packet_size) / lci::kPacketUnit);
   }
   /// A packet of its own.
   uint32_t packet() const { return packet_; }
   /// That packet, for a message whose payload is where the packet says: here.
   uint64_t packet_naming(uint64_t offset) {
-    std::memcpy(mine_.arena().at(uint64_t{packet_} * lci::kPacketUnit) + lci::kPacketPayloadOffset, &offset,
+    std::memcpy(mine_.memory().at(uint64_t{packet_} * lci::kPacketUnit) + lci::kPacketPayloadOffset, &offset,
                 sizeof offset);
     return packet_ | lci::kInPlace;
   }
   /// Where its arena ends, and where of the memory that it cuts up the first byte is.
-  uint64_t end() const { return mine_.arena().reserve(); }
-  uint64_t begin() const { return mine_.arena().doorbell_length(); }
+  uint64_t end() const { return mine_.memory().reserve(); }
+  uint64_t begin() const { return mine_.memory().doorbell_length(); }
 
   /// False: there is no room for it.
   /// @param payload LCI_INLINE_MAX bytes, of which goes as much as the receiver looks at; null for zeros.
-  bool send(const lci::SlotHeader& header, const void* payload = nullptr) {
+  bool send(const lci::MessageHeader& header, const void* payload = nullptr) {
     static constexpr uint8_t kZeros[LCI_INLINE_MAX] = {};
     const uint32_t size = payload_bytes(header);
     lci::RingProducer& ring = static_cast<uint32_t>(header.kind) >= 16 ? control_ : data_;
@@ -52,12 +52,12 @@ class HostilePeer {
     return true;
   }
   /// The control messages that rank 0 has sent since the last call. Until then its ring fills.
-  std::vector<lci::SlotHeader> take_answers() {
-    std::vector<lci::SlotHeader> answers;
-    const uint64_t offset = victim_.arena().channel_offset(0, 1).load();
+  std::vector<lci::MessageHeader> take_answers() {
+    std::vector<lci::MessageHeader> answers;
+    const uint64_t offset = victim_.memory().ring_pair_offset(0, 1).load();
     if (offset == 0) return answers;
     if (!reads_) {
-      auto* block = reinterpret_cast<lci::ChannelBlock*>(victim_.arena().at(offset));
+      auto* block = reinterpret_cast<lci::RingPair*>(victim_.memory().at(offset));
       const uint32_t control = victim_.attributes().control_ring_bytes / lci::kSlotBytes;
       answers_ = lci::RingConsumer({&block->control_head, block->slots(), control});
       reads_ = true;
@@ -71,10 +71,10 @@ class HostilePeer {
   }
   /// Says that its rings are elsewhere in its arena.
   void move_rings(uint64_t offset) {
-    mine_.arena().channel_offset(0, 0).store(offset);
+    mine_.memory().ring_pair_offset(0, 0).store(offset);
     ring_doorbell();
   }
-  void ring_doorbell() { victim_.arena().summary(0)[1].store(1); }
+  void ring_doorbell() { victim_.memory().summary(0)[1].store(1); }
 
   /// Writes over one 64-bit word of its rings, be it a sequence number, a header or a payload.
   void scribble_ring(uint32_t word, uint64_t value) {
@@ -91,9 +91,9 @@ class HostilePeer {
   /// those of @p random.
   template <typename Random>
   void scribble(Random&& random) {
-    lci::Arena& arena = victim_.arena();
-    if (const uint64_t offset = arena.channel_offset(0, 1).load()) {
-      auto* block = reinterpret_cast<lci::ChannelBlock*>(arena.at(offset));
+    lci::OwnMemory& arena = victim_.memory();
+    if (const uint64_t offset = arena.ring_pair_offset(0, 1).load()) {
+      auto* block = reinterpret_cast<lci::RingPair*>(arena.at(offset));
       block->data_head.store(static_cast<uint32_t>(random() % 64));
       block->control_head.store(static_cast<uint32_t>(random()));
     }
@@ -105,13 +105,13 @@ class HostilePeer {
   }
 
  private:
-  static uint32_t payload_bytes(const lci::SlotHeader& header) {
+  static uint32_t payload_bytes(const lci::MessageHeader& header) {
     switch (header.kind) {
-      case lci::Message::kAmInline:
-      case lci::Message::kSendInline:
+      case lci::MessageKind::kAmInline:
+      case lci::MessageKind::kSendInline:
         return std::min(header.size, LCI_INLINE_MAX);
-      case lci::Message::kPutData:
-      case lci::Message::kGet:
+      case lci::MessageKind::kPutData:
+      case lci::MessageKind::kGet:
         return sizeof(lci::RemoteAccess);
       default:
         return sizeof(uint64_t);  // an offset, or a key
@@ -119,7 +119,7 @@ class HostilePeer {
   }
 
   lci::Runtime &victim_, &mine_;
-  lci::ChannelBlock* block_ = nullptr;
+  lci::RingPair* block_ = nullptr;
   uint32_t slots_ = 0;
   lci::RingProducer control_, data_;
   lci::RingConsumer answers_;

@@ -50,7 +50,7 @@ class HelloTest : public testing::Test {
     EXPECT_EQ(before, next_descriptor()) << "a stranger's descriptor stayed open";
   }
   static Hello right() {
-    Hello hello{kArenaMagic, LCI_ABI_VERSION, 2, {}};
+    Hello hello{kMemoryMagic, LCI_ABI_VERSION, 2, {}};
     std::memset(hello.secret, 's', sizeof hello.secret);
     return hello;
   }
@@ -136,7 +136,7 @@ class HandoutTest : public HelloTest {
     EXPECT_EQ(before, next_descriptor()) << "a descriptor stayed open";
   }
   static Handout right(uint32_t count) {
-    Handout handout{kArenaMagic, LCI_ABI_VERSION, 1, count, 0, {}};
+    Handout handout{kMemoryMagic, LCI_ABI_VERSION, 1, count, 0, {}};
     std::memset(handout.secret, 's', sizeof handout.secret);
     return handout;
   }

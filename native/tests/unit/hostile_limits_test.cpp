@@ -8,8 +8,8 @@
 namespace lci_test {
 namespace {
 
-using lci::Message;
-using lci::SlotHeader;
+using lci::MessageHeader;
+using lci::MessageKind;
 
 constexpr uint16_t kPort = 7;
 
@@ -20,9 +20,9 @@ Attributes small(Attributes more = {}) {
 
 /// Sends @p header with ascending tags, and lets the victim progress, until it is called nonsense; at most @p most
 /// times.
-uint32_t sent_until_refused(Job& job, HostilePeer& peer, SlotHeader header, uint32_t most) {
+uint32_t sent_until_refused(Job& job, HostilePeer& peer, MessageHeader header, uint32_t most) {
   for (uint32_t sent = 0; sent < most;) {
-    header.tag = header.kind == Message::kGet ? 1 : sent;
+    header.tag = header.kind == MessageKind::kGet ? 1 : sent;
     if (peer.send(header)) ++sent;
     lci_progress(job.device(0));
     if (job.counter(0, "protocol_errors") != 0) return sent;
@@ -42,7 +42,7 @@ TEST(HostileLimits, AnnouncementsToAnEngine) {
   constexpr uint32_t kAnnouncements = 64;  // of 2 ranks
   Job job(2, small({{"announcements", std::to_string(kAnnouncements)}}));
   HostilePeer peer(job);
-  const SlotHeader rendezvous{Message::kRendezvous, 0, lci::kEngineTarget, 100000, 0, 0, 1};
+  const MessageHeader rendezvous{MessageKind::kRendezvous, 0, lci::kEngineTarget, 100000, 0, 0, 1};
   EXPECT_GE(kAnnouncements + 1, sent_until_refused(job, peer, rendezvous, 1000));
   EXPECT_GE(kAnnouncements, job.counter(0, "unexpected_stored"));
   EXPECT_EQ(1u, job.counter(0, "peers_failed"));
@@ -57,7 +57,7 @@ TEST(HostileLimits, AnsweredAnnouncementsDoNotCount) {
   for (uint64_t tag = 0; tag < 100; ++tag) {
     lci_status status{};
     ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(0), 1, tag, bytes, sizeof bytes, local, 1, &status));
-    peer.send({Message::kAnnounce, 0, lci::kEngineTarget, 8, 0, tag, peer.packet()});
+    peer.send({MessageKind::kAnnounce, 0, lci::kEngineTarget, 8, 0, tag, peer.packet()});
     ASSERT_TRUE(lci_progress(job.device(0)) == LCI_DONE);
     ASSERT_EQ(LCI_DONE, lci_queue_pop(local, &status));
   }
@@ -72,18 +72,18 @@ TEST(HostileLimits, LongMessagesWithoutCreditComeAFewAtATime) {
   HostilePeer peer(job);
   uint32_t arrived = 0;
   open_handler(job, 0, &arrived);
-  const SlotHeader rendezvous{Message::kRendezvous, 0, kPort, kSize, 0, 0, 1};
+  const MessageHeader rendezvous{MessageKind::kRendezvous, 0, kPort, kSize, 0, 0, 1};
   EXPECT_EQ(100u, sent_until_refused(job, peer, rendezvous, 100));
-  std::vector<SlotHeader> asked;
+  std::vector<MessageHeader> asked;
   auto look = [&] {
-    for (const SlotHeader& answer : peer.take_answers()) {
-      if (answer.kind == Message::kReady) asked.push_back(answer);
+    for (const MessageHeader& answer : peer.take_answers()) {
+      if (answer.kind == MessageKind::kReady) asked.push_back(answer);
     }
     return asked.size();
   };
   for (size_t i = 2; i <= 100; ++i) {
     ASSERT_EQ(i, look());
-    peer.send({Message::kWithdraw, 0, 0, 0, 0, asked[i - 2].tag, 0});
+    peer.send({MessageKind::kWithdraw, 0, 0, 0, 0, asked[i - 2].tag, 0});
     lci_progress(job.device(0));  // ends it, and asks the device to look again
     lci_progress(job.device(0));
   }
@@ -130,7 +130,7 @@ void fill_with_withdrawals(Job& job, HostilePeer& peer, uint32_t count) {
   const std::vector<uint8_t> bytes(8);
   EXPECT_EQ(LCI_DONE, lci_post_am(job.device(0), 1, kPort, 0, bytes.data(), 8, local, 0));
   for (uint32_t sent = 0; sent < count;) {
-    if (peer.send({Message::kReady, 0, 0, 0, 0, sent, uint64_t{99} << 32})) ++sent;
+    if (peer.send({MessageKind::kReady, 0, 0, 0, 0, sent, uint64_t{99} << 32})) ++sent;
     lci_progress(job.device(0));
   }
 }
@@ -139,7 +139,7 @@ TEST(HostileLimits, GetsThatAreRefused) {
   Job job(2, small());
   HostilePeer peer(job);
   fill_with_withdrawals(job, peer, 1000);
-  EXPECT_GE(300u, sent_until_refused(job, peer, {Message::kGet, 0, 0, 0, 0, 1, 7}, 5000));
+  EXPECT_GE(300u, sent_until_refused(job, peer, {MessageKind::kGet, 0, 0, 0, 0, 1, 7}, 5000));
   EXPECT_EQ(1u, job.counter(0, "peers_failed"));
   job.close(0, 0);
 }
@@ -151,7 +151,7 @@ TEST(HostileLimits, OtherAnswersDoNotCountAsGets) {
     HostilePeer peer(job);
     fill_with_withdrawals(job, peer, kInRing + waiting);
     for (uint32_t i = 0; i < kGets; ++i) {
-      while (!peer.send({Message::kGet, 0, 0, 0, 0, 1, 7})) lci_progress(job.device(0));
+      while (!peer.send({MessageKind::kGet, 0, 0, 0, 0, 1, 7})) lci_progress(job.device(0));
     }
     lci_progress(job.device(0));
     EXPECT_EQ(0u, job.counter(0, "protocol_errors")) << waiting;
@@ -170,14 +170,14 @@ TEST(HostileLimits, AKeyOfTheWrongKindIsNobodys) {
   ASSERT_EQ(LCI_POSTED, lci_post(job.device(0), &receive, local, &status)) << lci_last_error();
   const uint64_t forged = lci::make_key(2, 5, LCI_POLICY_RANK_TAG);
   uint64_t payload[LCI_INLINE_MAX / sizeof forged] = {forged};
-  peer.send({Message::kAnnounce, lci::kFlagKeyed, lci::kEngineTarget + 1, 8, 0, 5, peer.packet()}, payload);
+  peer.send({MessageKind::kAnnounce, lci::kFlagKeyed, lci::kEngineTarget + 1, 8, 0, 5, peer.packet()}, payload);
   lci_progress(job.device(0));
   lci_progress(job.device(0));
   EXPECT_EQ(LCI_RETRY, lci_queue_pop(local, &status));
   EXPECT_EQ(1u, job.counter(0, "receives_pending"));
-  const std::vector<SlotHeader> answers = peer.take_answers();
+  const std::vector<MessageHeader> answers = peer.take_answers();
   EXPECT_TRUE(std::any_of(answers.begin(), answers.end(),
-                          [](const SlotHeader& answer) { return answer.kind == Message::kRefuse; }));
+                          [](const MessageHeader& answer) { return answer.kind == MessageKind::kRefuse; }));
   job.close(0, 0);
 }
 
@@ -192,7 +192,7 @@ TEST(HostileLimits, ABarrierThatAnErrorEndedIsNoBreachOfThoseWhoComeLate) {
   job.close(2, 0);
   while (lci_queue_pop(local, &status) != LCI_DONE) lci_progress(job.device(0));
   EXPECT_EQ(LCI_ERR_PEER_FAILED, status.code);
-  peer.send({Message::kBarrier, 0, 0, 0, 1, 0, 0});
+  peer.send({MessageKind::kBarrier, 0, 0, 0, 1, 0, 0});
   lci_progress(job.device(0));
   EXPECT_EQ(0u, job.counter(0, "protocol_errors")) << lci_last_error();
   EXPECT_EQ(1u, job.counter(0, "peers_failed"));

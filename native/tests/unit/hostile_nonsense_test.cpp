@@ -17,8 +17,8 @@ using lci::kFlagCredited;
 using lci::kFlagKeyed;
 using lci::kFlagReply;
 using lci::kFlagSignal;
-using lci::Message;
-using lci::SlotHeader;
+using lci::MessageHeader;
+using lci::MessageKind;
 
 constexpr uint16_t kQueuePort = 7, kHandlerPort = 8, kUnopenedPort = 9;
 constexpr uint32_t kLong = 100000;
@@ -58,7 +58,7 @@ class Scene {
   }
   /// The peer announces a message for the port with a handler, which is asked for as kFirst.
   void let_announce(uint32_t size) {
-    peer.send({Message::kRendezvous, 0, kHandlerPort, size, 0, 1, 2});
+    peer.send({MessageKind::kRendezvous, 0, kHandlerPort, size, 0, 1, 2});
     progress();
   }
   int post(uint32_t size, uint32_t port, uint32_t to = 1) {
@@ -96,7 +96,7 @@ struct Nonsense {
   std::function<void(Scene&)> attack;
 };
 
-Nonsense message(const char* what, const SlotHeader& header, uint64_t payload = 0) {
+Nonsense message(const char* what, const MessageHeader& header, uint64_t payload = 0) {
   return {what, [=](Scene& scene) {
             uint64_t bytes[LCI_INLINE_MAX / sizeof payload] = {payload};
             scene.peer.send(header, bytes);
@@ -104,7 +104,7 @@ Nonsense message(const char* what, const SlotHeader& header, uint64_t payload = 
 }
 
 /// To a rank that has spoken to the peer.
-Nonsense answer(const char* what, const SlotHeader& header) {
+Nonsense answer(const char* what, const MessageHeader& header) {
   return {what, [=](Scene& scene) {
             scene.speak();
             scene.peer.send(header);
@@ -114,7 +114,7 @@ Nonsense answer(const char* what, const SlotHeader& header) {
 std::vector<Nonsense> places_of_rings() {
   std::vector<Nonsense> cases;
   for (const uint64_t offset : {uint64_t{63}, uint64_t{64}, uint64_t{1} << 40, ~uint64_t{63}}) {
-    cases.push_back({"ring outside its arena", [=](Scene& scene) { scene.peer.move_rings(offset); }});
+    cases.push_back({"ring outside its memory", [=](Scene& scene) { scene.peer.move_rings(offset); }});
   }
   return cases;
 }
@@ -122,60 +122,64 @@ std::vector<Nonsense> places_of_rings() {
 std::vector<Nonsense> messages() {
   const char* granted = "more messages than were granted";
   return {
-      message("unknown data message", {static_cast<Message>(15), 0, kQueuePort, 0, 0, 0, 0}),
-      message("inline payload too long", {Message::kAmInline, 0, kQueuePort, LCI_INLINE_MAX + 1, 1, 0, 0}),
-      message("message to nothing", {Message::kAmInline, 0, 0, 0, 1, 0, 0}),
-      message("message to nothing", {Message::kAmInline, 0, lci::kEngineTarget, 0, 1, 0, 0}),
-      message("message to nothing", {Message::kSendInline, 0, kQueuePort, 0, 1, 0, 0}),
-      message("message to nothing", {Message::kSendInline, 0, 0xFFFF, 0, 1, 0, 0}),
-      message("message to nothing", {Message::kAmInline, kFlagSignal, kHandlerPort, 8, 1, 0, 0}),
-      message("message to nothing", {Message::kAmInline, kFlagAsks, kHandlerPort, 0, 1, 0, 0}),
-      message("reply without a request", {Message::kAmInline, kFlagReply, kHandlerPort, 8, 1, 0, 0}),
-      message("announced reply", {Message::kRendezvous, kFlagReply, kQueuePort, kLong, 0, 1, 0}),
-      message("request for a reply nowhere", {Message::kRendezvous, kFlagAsks, kQueuePort, kLong, 0, 1, 0}),
-      message(granted, {Message::kAmInline, 0, kQueuePort, 8, 1, 0, 0}),
-      message(granted, {Message::kAmInline, kFlagCredited, kQueuePort, 8, 1, 0, 0}),
-      message(granted, {Message::kSendInline, kFlagCredited, lci::kEngineTarget, 8, 1, 0, 0}),
-      message("announcement of nothing", {Message::kRendezvous, 0, 0, kLong, 0, 1, 0}),
-      message("announcement of nothing", {Message::kAnnounce, 0, kQueuePort, 8, 0, 1, 0}),
-      message("signal with a payload", {Message::kRendezvous, kFlagSignal, kQueuePort, 8, 0, 1, 0}),
-      message("more rendezvous than were granted", {Message::kRendezvous, kFlagCredited, kQueuePort, kLong, 1, 1, 0}),
-      message("announcement with credit", {Message::kRendezvous, kFlagCredited, lci::kEngineTarget, kLong, 1, 1, 0}),
-      message("more announcements than may wait", {Message::kRendezvous, kFlagCredited, kQueuePort, kLong, 5, 1, 0}),
-      message("chunk outside its arena", {Message::kRendezvousData, 0, 0, 8, 0, kFirst, 0}),
-      message("put outside its arena", {Message::kPutData, 0, 0, 8, 0, kFirst, 0}),
-      message("get of nothing", {Message::kGet, 0, 0, 0, 0, 0, kFirst}),
-      message("key for an engine without keys", {Message::kRendezvous, kFlagKeyed, lci::kEngineTarget, kLong, 0, 1, 0}),
-      message("barrier round out of range", {Message::kBarrier, 0, 0, 0, 1, 0, 0}),
-      message("barrier too far ahead", {Message::kBarrier, 0, 0, 0, 0, uint64_t{1} << 40, 0}),
+      message("unknown data message", {static_cast<MessageKind>(15), 0, kQueuePort, 0, 0, 0, 0}),
+      message("inline payload too long", {MessageKind::kAmInline, 0, kQueuePort, LCI_INLINE_MAX + 1, 1, 0, 0}),
+      message("message to nothing", {MessageKind::kAmInline, 0, 0, 0, 1, 0, 0}),
+      message("message to nothing", {MessageKind::kAmInline, 0, lci::kEngineTarget, 0, 1, 0, 0}),
+      message("message to nothing", {MessageKind::kSendInline, 0, kQueuePort, 0, 1, 0, 0}),
+      message("message to nothing", {MessageKind::kSendInline, 0, 0xFFFF, 0, 1, 0, 0}),
+      message("message to nothing", {MessageKind::kAmInline, kFlagSignal, kHandlerPort, 8, 1, 0, 0}),
+      message("message to nothing", {MessageKind::kAmInline, kFlagAsks, kHandlerPort, 0, 1, 0, 0}),
+      message("reply without a request", {MessageKind::kAmInline, kFlagReply, kHandlerPort, 8, 1, 0, 0}),
+      message("announced reply", {MessageKind::kRendezvous, kFlagReply, kQueuePort, kLong, 0, 1, 0}),
+      message("request for a reply nowhere", {MessageKind::kRendezvous, kFlagAsks, kQueuePort, kLong, 0, 1, 0}),
+      message(granted, {MessageKind::kAmInline, 0, kQueuePort, 8, 1, 0, 0}),
+      message(granted, {MessageKind::kAmInline, kFlagCredited, kQueuePort, 8, 1, 0, 0}),
+      message(granted, {MessageKind::kSendInline, kFlagCredited, lci::kEngineTarget, 8, 1, 0, 0}),
+      message("announcement of nothing", {MessageKind::kRendezvous, 0, 0, kLong, 0, 1, 0}),
+      message("announcement of nothing", {MessageKind::kAnnounce, 0, kQueuePort, 8, 0, 1, 0}),
+      message("signal with a payload", {MessageKind::kRendezvous, kFlagSignal, kQueuePort, 8, 0, 1, 0}),
+      message("more rendezvous than were granted",
+              {MessageKind::kRendezvous, kFlagCredited, kQueuePort, kLong, 1, 1, 0}),
+      message("announcement with credit",
+              {MessageKind::kRendezvous, kFlagCredited, lci::kEngineTarget, kLong, 1, 1, 0}),
+      message("more announcements than may wait",
+              {MessageKind::kRendezvous, kFlagCredited, kQueuePort, kLong, 5, 1, 0}),
+      message("chunk outside its memory", {MessageKind::kRendezvousData, 0, 0, 8, 0, kFirst, 0}),
+      message("put outside its memory", {MessageKind::kPutData, 0, 0, 8, 0, kFirst, 0}),
+      message("get of nothing", {MessageKind::kGet, 0, 0, 0, 0, 0, kFirst}),
+      message("key for an engine without keys",
+              {MessageKind::kRendezvous, kFlagKeyed, lci::kEngineTarget, kLong, 0, 1, 0}),
+      message("barrier round out of range", {MessageKind::kBarrier, 0, 0, 0, 1, 0, 0}),
+      message("barrier too far ahead", {MessageKind::kBarrier, 0, 0, 0, 0, uint64_t{1} << 40, 0}),
   };
 }
 
 std::vector<Nonsense> answers() {
   return {
-      answer("unknown control message", {static_cast<Message>(40), 0, 0, 0, 0, 0, 0}),
-      answer("credit of nothing", {Message::kReturn, 0, 0, 0, 0, 1, 0}),
-      answer("more credit back than was granted", {Message::kReturn, 0, kQueuePort, 1, 0, 1, 0}),
-      answer("more credit back than was granted", {Message::kReturn, 0, kQueuePort, 0, 0, 1, 1}),
-      answer("room back that it had not", {Message::kReturn, kFlagReply, kQueuePort, 1, 0, 1, 0}),
-      answer("credit for nothing", {Message::kGrant, 0, 0, 1, 0, 1, 1}),
-      answer("refusal of nothing", {Message::kRefuse, 0, lci::kEngineTarget, 0, LCI_ERR_PORT_CLOSED, 1, 0}),
-      answer("refusal of nothing", {Message::kRefuse, 0, 0, 0, LCI_ERR_PORT_CLOSED, 1, 0}),
-      answer("withdrawal without a reason", {Message::kWithdraw, 0, 0, 0, LCI_RETRY, kFirst, 0}),
+      answer("unknown control message", {static_cast<MessageKind>(40), 0, 0, 0, 0, 0, 0}),
+      answer("credit of nothing", {MessageKind::kReturn, 0, 0, 0, 0, 1, 0}),
+      answer("more credit back than was granted", {MessageKind::kReturn, 0, kQueuePort, 1, 0, 1, 0}),
+      answer("more credit back than was granted", {MessageKind::kReturn, 0, kQueuePort, 0, 0, 1, 1}),
+      answer("room back that it had not", {MessageKind::kReturn, kFlagReply, kQueuePort, 1, 0, 1, 0}),
+      answer("credit for nothing", {MessageKind::kGrant, 0, 0, 1, 0, 1, 1}),
+      answer("refusal of nothing", {MessageKind::kRefuse, 0, lci::kEngineTarget, 0, LCI_ERR_PORT_CLOSED, 1, 0}),
+      answer("refusal of nothing", {MessageKind::kRefuse, 0, 0, 0, LCI_ERR_PORT_CLOSED, 1, 0}),
+      answer("withdrawal without a reason", {MessageKind::kWithdraw, 0, 0, 0, LCI_RETRY, kFirst, 0}),
       {"ready twice",
        [](Scene& scene) {
          scene.announce_long();
-         for (int i = 0; i < 2; ++i) scene.peer.send({Message::kReady, 0, 0, 0, 0, 5, kFirst});
+         for (int i = 0; i < 2; ++i) scene.peer.send({MessageKind::kReady, 0, 0, 0, 0, 5, kFirst});
        }},
       {"answer to a put that was not sent",
        [](Scene& scene) {
          scene.put();
-         scene.peer.send({Message::kPutAck, 0, 0, 0, LCI_DONE, kFirst, kLong + 1});
+         scene.peer.send({MessageKind::kPutAck, 0, 0, 0, LCI_DONE, kFirst, kLong + 1});
        }},
       {"answer to a put that was not sent",
        [](Scene& scene) {
          scene.put();
-         scene.peer.send({Message::kPutAck, 0, 0, 0, LCI_RETRY, kFirst, 1});
+         scene.peer.send({MessageKind::kPutAck, 0, 0, 0, LCI_RETRY, kFirst, 1});
        }},
   };
 }
@@ -184,23 +188,23 @@ std::vector<Nonsense> answers() {
 std::vector<Nonsense> packets() {
   std::vector<Nonsense> cases;
   for (const uint64_t handle : {uint64_t{0}, uint64_t{1}, uint64_t{UINT32_MAX}, uint64_t{1} << 40}) {
-    cases.push_back(message("packet outside its arena", {Message::kAmPacket, 0, kHandlerPort, 8, 1, 1, handle}));
+    cases.push_back(message("packet outside its memory", {MessageKind::kAmPacket, 0, kHandlerPort, 8, 1, 1, handle}));
     cases.push_back(
-        message("packet outside its arena", {Message::kSendPacket, 0, lci::kEngineTarget, 8, 1, 1, handle}));
+        message("packet outside its memory", {MessageKind::kSendPacket, 0, lci::kEngineTarget, 8, 1, 1, handle}));
   }
-  cases.push_back({"packet outside its arena", [](Scene& scene) {
+  cases.push_back({"packet outside its memory", [](Scene& scene) {
                      const uint32_t size = scene.max_eager() + 1;
-                     scene.peer.send({Message::kAmPacket, 0, kHandlerPort, size, 1, 1, scene.peer.packet()});
+                     scene.peer.send({MessageKind::kAmPacket, 0, kHandlerPort, size, 1, 1, scene.peer.packet()});
                    }});
   cases.push_back({"signal with a payload", [](Scene& scene) {
-                     scene.peer.send({Message::kAnnounce, kFlagSignal, kQueuePort, 8, 0, 1, scene.peer.packet()});
+                     scene.peer.send({MessageKind::kAnnounce, kFlagSignal, kQueuePort, 8, 0, 1, scene.peer.packet()});
                    }});
   cases.push_back({"announcement with credit", [](Scene& scene) {
-                     scene.peer.send({Message::kAnnounce, kFlagCredited, kQueuePort, 8, 1, 1, scene.peer.packet()});
+                     scene.peer.send({MessageKind::kAnnounce, kFlagCredited, kQueuePort, 8, 1, 1, scene.peer.packet()});
                    }});
   cases.push_back({"more announcements than may wait", [](Scene& scene) {
                      for (int i = 0; i < 3; ++i) {
-                       scene.peer.send({Message::kAnnounce, 0, kUnopenedPort, 8, 0, 1, scene.peer.packet()});
+                       scene.peer.send({MessageKind::kAnnounce, 0, kUnopenedPort, 8, 0, 1, scene.peer.packet()});
                      }
                    }});
   return cases;
@@ -210,30 +214,30 @@ std::vector<Nonsense> packets() {
 /// saying.
 std::vector<Nonsense> places() {
   std::vector<Nonsense> cases;
-  auto add = [&](const char* what, const SlotHeader& header, std::function<uint64_t(Scene&)> place) {
+  auto add = [&](const char* what, const MessageHeader& header, std::function<uint64_t(Scene&)> place) {
     cases.push_back({what, [=](Scene& scene) {
-                       SlotHeader named = header;
+                       MessageHeader named = header;
                        named.arg = scene.peer.packet_naming(place(scene));
                        if (named.size == UINT32_MAX) {
-                         named.size = 1 + (named.kind == Message::kRendezvousData ? 64 << 10 : scene.max_eager());
+                         named.size = 1 + (named.kind == MessageKind::kRendezvousData ? 64 << 10 : scene.max_eager());
                        }
                        scene.peer.send(named);
                      }});
   };
   const auto begin = [](Scene& scene) { return scene.peer.begin(); };
-  const SlotHeader am{Message::kAmPacket, 0, kHandlerPort, 8, 1, 1, 0},
-      chunk{Message::kRendezvousData, 0, 0, 8, 0, 0, 0};
-  const std::pair<const char*, SlotHeader> allowed[] = {
-      {"packet outside its arena", am},
-      {"packet outside its arena", {Message::kSendPacket, 0, lci::kEngineTarget, 8, 1, 1, 0}},
-      {"chunk outside its arena", chunk}};
+  const MessageHeader am{MessageKind::kAmPacket, 0, kHandlerPort, 8, 1, 1, 0},
+      chunk{MessageKind::kRendezvousData, 0, 0, 8, 0, 0, 0};
+  const std::pair<const char*, MessageHeader> allowed[] = {
+      {"packet outside its memory", am},
+      {"packet outside its memory", {MessageKind::kSendPacket, 0, lci::kEngineTarget, 8, 1, 1, 0}},
+      {"chunk outside its memory", chunk}};
   for (const auto& [what, header] : allowed) {
     add(what, header, [](Scene&) { return 0; });
     add(what, header, [](Scene& scene) { return scene.peer.begin() - 1; });
     add(what, header, [](Scene& scene) { return scene.peer.end() - 7; });
     add(what, header, [](Scene& scene) { return scene.peer.end(); });
     add(what, header, [](Scene&) { return UINT64_MAX - 3; });
-    SlotHeader nowhere = header, too_long = header;
+    MessageHeader nowhere = header, too_long = header;
     nowhere.arg = lci::kInPlace;
     cases.push_back(message(what, nowhere));
     nowhere.arg = lci::kInPlace | uint64_t{1} << 40;
@@ -241,15 +245,15 @@ std::vector<Nonsense> places() {
     too_long.size = UINT32_MAX;
     add(what, too_long, begin);
   }
-  add("announcement of nothing", {Message::kAnnounce, 0, kQueuePort, 8, 0, 1, 0}, begin);
-  add("put outside its arena", {Message::kPutData, 0, 0, 8, 0, kFirst, 0}, begin);
+  add("announcement of nothing", {MessageKind::kAnnounce, 0, kQueuePort, 8, 0, 1, 0}, begin);
+  add("put outside its memory", {MessageKind::kPutData, 0, 0, 8, 0, kFirst, 0}, begin);
   return cases;
 }
 
 std::vector<Nonsense> chunks() {
   auto send_chunk = [](Scene& scene, uint32_t size, uint64_t offset) {
     uint64_t payload[LCI_INLINE_MAX / sizeof offset] = {offset};
-    scene.peer.send({Message::kRendezvousData, 0, 0, size, 0, kFirst, scene.peer.packet()}, payload);
+    scene.peer.send({MessageKind::kRendezvousData, 0, 0, size, 0, kFirst, scene.peer.packet()}, payload);
   };
   return {{"chunk outside its message",
            [=](Scene& scene) {
@@ -337,7 +341,8 @@ TEST(HostileNonsense, ALieAboutBarriersHoldsUpNobody) {
 TEST(HostileNonsense, APayloadMayLieElsewhere) {
   Scene scene;
   for (const uint32_t size : {0u, 8u, scene.max_eager()}) {
-    scene.peer.send({Message::kAmPacket, 0, kHandlerPort, size, 1, 1, scene.peer.packet_naming(scene.peer.begin())});
+    scene.peer.send(
+        {MessageKind::kAmPacket, 0, kHandlerPort, size, 1, 1, scene.peer.packet_naming(scene.peer.begin())});
     scene.progress();
   }
   EXPECT_EQ(3u, scene.job.counter(0, "arrivals"));

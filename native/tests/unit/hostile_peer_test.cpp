@@ -9,16 +9,17 @@
 namespace lci_test {
 namespace {
 
-using lci::Message;
-using lci::SlotHeader;
+using lci::MessageHeader;
+using lci::MessageKind;
 
 constexpr uint32_t kQueuePort = 7, kHandlerPort = 8, kUnopenedPort = 9;
 constexpr uint32_t kLong = 100000;
 
-SlotHeader random_header(std::mt19937_64& random, uint32_t packet, uint32_t max_eager) {
+MessageHeader random_header(std::mt19937_64& random, uint32_t packet, uint32_t max_eager) {
   auto any = [&](std::initializer_list<uint64_t> values) { return values.begin()[random() % values.size()]; };
-  SlotHeader header{};
-  header.kind = static_cast<Message>(any({1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23, random() % 256}));
+  MessageHeader header{};
+  header.kind =
+      static_cast<MessageKind>(any({1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23, random() % 256}));
   header.flags = static_cast<uint8_t>(any({0, 4, 8, 12, 16, 20, random() % 256}));
   header.target = static_cast<uint16_t>(
       any({kQueuePort, kHandlerPort, kUnopenedPort, lci::kEngineTarget, lci::kEngineTarget + 1u, 0, random()}));
@@ -33,43 +34,43 @@ SlotHeader random_header(std::mt19937_64& random, uint32_t packet, uint32_t max_
 }
 
 /// A message that an honest peer could send at some time: nonsense that comes later meets a state worth attacking.
-SlotHeader plausible_header(std::mt19937_64& random, uint32_t packet, uint32_t max_eager) {
+MessageHeader plausible_header(std::mt19937_64& random, uint32_t packet, uint32_t max_eager) {
   const auto port = static_cast<uint16_t>(random() % 2 ? kQueuePort : kUnopenedPort);
   const auto target = static_cast<uint16_t>(random() % 2 ? port : lci::kEngineTarget);
   const uint64_t context = uint64_t{1 + random() % 2} << 32 | random() % 4;
   const auto small = static_cast<uint32_t>(random() % max_eager);
   switch (random() % 12) {
     case 8:
-      return {Message::kPutData, 0, 0, small, 0, context, packet};
+      return {MessageKind::kPutData, 0, 0, small, 0, context, packet};
     case 9:
-      return {Message::kGet, 0, 0, 0, 0, 1 + random() % kLong, context};
+      return {MessageKind::kGet, 0, 0, 0, 0, 1 + random() % kLong, context};
     case 10:
-      return {Message::kPutAck, 0, 0, 0, random() % 4 ? 0u : uint32_t{LCI_ERR_CLOSED}, context, small};
+      return {MessageKind::kPutAck, 0, 0, 0, random() % 4 ? 0u : uint32_t{LCI_ERR_CLOSED}, context, small};
     case 11:
-      return {Message::kAmInline, lci::kFlagSignal, kHandlerPort, 0, 1, random() % 3, 0};
+      return {MessageKind::kAmInline, lci::kFlagSignal, kHandlerPort, 0, 1, random() % 3, 0};
     case 0:
-      return {Message::kAnnounce, 0, target, small, 0, random() % 3, packet};
+      return {MessageKind::kAnnounce, 0, target, small, 0, random() % 3, packet};
     case 1:
-      return {Message::kRendezvous, 0, target, kLong, 0, random() % 3, context};
+      return {MessageKind::kRendezvous, 0, target, kLong, 0, random() % 3, context};
     case 2:
-      return {Message::kRendezvousData, 0, 0, small, 0, context, packet | (random() % 2 ? lci::kInPlace : 0)};
+      return {MessageKind::kRendezvousData, 0, 0, small, 0, context, packet | (random() % 2 ? lci::kInPlace : 0)};
     case 3:
-      return {Message::kAmInline, 0, kHandlerPort, small % LCI_INLINE_MAX, 1, 0, 0};
+      return {MessageKind::kAmInline, 0, kHandlerPort, small % LCI_INLINE_MAX, 1, 0, 0};
     case 4:
-      return {Message::kAmPacket, 0, kHandlerPort, small, 1, 0, packet | (random() % 2 ? lci::kInPlace : 0)};
+      return {MessageKind::kAmPacket, 0, kHandlerPort, small, 1, 0, packet | (random() % 2 ? lci::kInPlace : 0)};
     case 5:
-      return {Message::kGrant, 0, target, static_cast<uint32_t>(random() % 4), 0, 1, random() % kLong};
+      return {MessageKind::kGrant, 0, target, static_cast<uint32_t>(random() % 4), 0, 1, random() % kLong};
     case 6:
-      return {Message::kRecall, 0, target, 0, 0, 1, 0};
+      return {MessageKind::kRecall, 0, target, 0, 0, 1, 0};
     default:
-      return {random() % 2 ? Message::kReady : Message::kWithdraw, 0, 0, 0, 0, context, context};
+      return {random() % 2 ? MessageKind::kReady : MessageKind::kWithdraw, 0, 0, 0, 0, context, context};
   }
 }
 
 /// A plausible message, now and then with one field of nonsense.
-SlotHeader next_header(std::mt19937_64& random, uint32_t packet, uint32_t max_eager) {
-  SlotHeader header = plausible_header(random, packet, max_eager);
-  const SlotHeader nonsense = random_header(random, packet, max_eager);
+MessageHeader next_header(std::mt19937_64& random, uint32_t packet, uint32_t max_eager) {
+  MessageHeader header = plausible_header(random, packet, max_eager);
+  const MessageHeader nonsense = random_header(random, packet, max_eager);
   switch (random() % 128) {
     case 0:
       header.kind = nonsense.kind;
@@ -143,8 +144,8 @@ TEST(HostilePeer, HarmsOnlyItself) {
         uint8_t payload[LCI_INLINE_MAX];
         for (auto& byte : payload) byte = static_cast<uint8_t>(random());
         if (random() % 2) std::memset(payload, 0, 8);
-        const SlotHeader header = next_header(random, peer.packet(), lci_runtime_max_eager(job.runtime(0)));
-        if ((header.kind == Message::kPutData || header.kind == Message::kGet) && random() % 8 != 0) {
+        const MessageHeader header = next_header(random, peer.packet(), lci_runtime_max_eager(job.runtime(0)));
+        if ((header.kind == MessageKind::kPutData || header.kind == MessageKind::kGet) && random() % 8 != 0) {
           lci::RemoteAccess access{key, random() % (2 * kLong), random() % 8 ? 0 : static_cast<uint32_t>(random()), 0};
           if (random() % 8 == 0) access.displacement = random();
           std::memcpy(payload, &access, sizeof access);

@@ -154,10 +154,10 @@ TEST(Lane, ARefusedSenderIsNotToldOfBytesAlone) {
     };
     ASSERT_EQ(LCI_DONE, post()) << "announced; its packet never comes back";
     ASSERT_EQ(LCI_RETRY_NOCREDIT, post());
-    ASSERT_TRUE(peer.send({lci::Message::kGrant, 0, 1, 0, 0, 1, 100}));
+    ASSERT_TRUE(peer.send({lci::MessageKind::kGrant, 0, 1, 0, 0, 1, 100}));
     enter();
     EXPECT_EQ(0u, room);
-    ASSERT_TRUE(peer.send({lci::Message::kGrant, 0, 1, 1, 0, 1, 0}));
+    ASSERT_TRUE(peer.send({lci::MessageKind::kGrant, 0, 1, 1, 0, 1, 0}));
     enter();
     EXPECT_EQ(1u, room);
     EXPECT_EQ(LCI_DONE, post());

@@ -14,7 +14,7 @@ TEST(RegionTable, APeerCannotSendItsOwnerElsewhere) {
   constexpr uint64_t kBytes = 128 * 1024;  // as long as a part of the table
   const Allocated untouched(job.runtime(0), kBytes);
   std::fill_n(untouched.bytes_at, kBytes, uint8_t{0x5A});
-  lci::Arena& arena = job.runtime(0)->runtime->arena();
+  lci::OwnMemory& arena = job.runtime(0)->runtime->memory();
   std::atomic<uint64_t>& place = arena.header().region_chunks[0];
   const uint64_t before =
       place.exchange(static_cast<uint64_t>(untouched.bytes_at - reinterpret_cast<uint8_t*>(arena.base())));

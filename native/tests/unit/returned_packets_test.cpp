@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets on their way home in bundles, and what a peer may write in their place.
-#include "transport/shm/returned_packets.hpp"
+#include "transport/memory/returned_packets.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The message ring between one producer and one consumer: visibility by groups, room, wrap, and a peer's nonsense.
 // Mutation: ring_show_early.
-#include "transport/shm/ring.hpp"
+#include "transport/memory/ring.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,13 +27,13 @@ struct Ring {
 
   void write(uint32_t size, uint64_t tag) {
     const std::vector<std::byte> payload(size, std::byte(tag));
-    producer.write({Message::kAmInline, 5, 77, size, 9, tag, ~tag}, payload.data(), size);
+    producer.write({MessageKind::kAmInline, 5, 77, size, 9, tag, ~tag}, payload.data(), size);
   }
   /// Takes the next message and checks all of it.
   void take(uint32_t size, uint64_t tag) {
     ASSERT_TRUE(consumer.has_message()) << tag;
-    const SlotHeader header = consumer.header();
-    EXPECT_EQ(Message::kAmInline, header.kind);
+    const MessageHeader header = consumer.header();
+    EXPECT_EQ(MessageKind::kAmInline, header.kind);
     EXPECT_EQ(5, header.flags);
     EXPECT_EQ(77, header.target);
     EXPECT_EQ(9u, header.aux);

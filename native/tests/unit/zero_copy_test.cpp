@@ -207,7 +207,7 @@ TEST(ZeroCopy, APacketThatIsNotOutIsPassedOver) {
   uint64_t mine = 0;
   void* payload = nullptr;
   ASSERT_EQ(LCI_DONE, lci_packet_get(job.device(0), &mine, &payload));
-  lci::Arena& arena = job.runtime(0)->runtime->arena();
+  lci::OwnMemory& arena = job.runtime(0)->runtime->memory();
   const auto handle = static_cast<uint32_t>(mine);
   arena.header().device[0].returned_packets.give(&handle, 1, [&](uint32_t packet) -> lci::PacketHeader& {
     return *reinterpret_cast<lci::PacketHeader*>(arena.at(uint64_t{packet} * lci::kPacketUnit));

@@ -50,7 +50,8 @@ int ChannelChaos::refuse() {
   return kReasons[posts_.next() % std::size(kReasons)];
 }
 
-bool ChannelChaos::delay(bool control, const SlotHeader& header, const void* payload, uint32_t size, Device& device) {
+bool ChannelChaos::delay(bool control, const MessageHeader& header, const void* payload, uint32_t size,
+                         Device& device) {
   ++messages_;
   if (plan_.kill_rank == rank_ && messages_ >= plan_.kill_at) {
     device.counters.add(Metric::chaos_killed);

@@ -8,7 +8,7 @@
 
 #include "base/chaos_plan.hpp"
 #include "lci/lci.h"
-#include "transport/shm/ring.hpp"
+#include "transport/memory/ring.hpp"
 
 namespace lci {
 
@@ -23,7 +23,7 @@ class ChannelChaos {
   /// LCI_DONE, or the retry code with which this post is to be refused.
   int refuse();
   /// Takes the message to send it later; false: send it now.
-  bool delay(bool control, const SlotHeader& header, const void* payload, uint32_t size, Device& device);
+  bool delay(bool control, const MessageHeader& header, const void* payload, uint32_t size, Device& device);
   /// One pass: sends what is due. True if anything went out.
   bool tick(Device& device, Channel& channel);
   void shorten(uint32_t* messages);
@@ -34,7 +34,7 @@ class ChannelChaos {
   struct Held {
     bool control;
     uint64_t due;
-    SlotHeader header;
+    MessageHeader header;
     uint32_t size;
     std::byte payload[LCI_INLINE_MAX];
   };

@@ -68,28 +68,19 @@ uint64_t memory_available() {
   return std::min(system_available(), cgroup_available());
 }
 
-void Arena::lay_out(uint32_t size, uint32_t devices) {
+Arena::Arena(uint32_t size, uint32_t devices) {
   size_ = size;
-  directory_ = round_up(sizeof(ArenaHeader), 64);
-  summary_ = round_up(directory_ + uint64_t{devices} * size * sizeof(uint64_t), 64);
-  summary_stride_ = round_up(size, 64);
-  known_ = summary_ + devices * summary_stride_;
-  fixed_ = round_up(known_ + summary_stride_, 4096);
-}
-
-uint64_t Arena::park_offset(uint32_t slot) const {
-  return offsetof(ArenaHeader, park) + slot * sizeof(ParkLine);
+  layout_ = MemoryLayout(size, devices);
 }
 
 int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out) {
-  std::shared_ptr<Arena> arena(new Arena);
-  arena->lay_out(size, devices);
+  std::shared_ptr<Arena> arena(new Arena(size, devices));
   arena->reserve_ = round_up(reserve, 4096);
   arena->limit_ = limit;
-  if (arena->fixed_ > arena->reserve_) {
+  if (arena->layout_.end > arena->reserve_) {
     return fail(LCI_ERR_NO_MEMORY,
                 "create arena: %" PRIu64 " bytes of bookkeeping for %u ranks exceed arena_bytes; raise it",
-                arena->fixed_, size);
+                arena->layout_.end, size);
   }
   arena->fd_ = memfd_create("lci", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (arena->fd_ < 0) return fail(LCI_ERR_NO_MEMORY, "create arena: memfd_create: %s", std::strerror(errno));
@@ -97,34 +88,33 @@ int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devi
     return fail(LCI_ERR_NO_MEMORY, "create arena: seal: %s", std::strerror(errno));
   }
   if (!arena->map()) return fail(LCI_ERR_NO_MEMORY, "map arena: %s", std::strerror(errno));
-  if (!arena->grow_to(arena->fixed_)) {
+  if (!arena->grow_to(arena->layout_.end)) {
     return fail(LCI_ERR_NO_MEMORY,
                 "create arena: no memory left for %" PRIu64 " bytes (%" PRIu64
                 " available); run fewer ranks or raise the container's limit",
-                arena->fixed_, memory_available());
+                arena->layout_.end, memory_available());
   }
-  arena->used_ = arena->fixed_;
+  arena->used_ = arena->layout_.end;
   arena->header().reserve = arena->reserve_;
   *out = std::move(arena);
   return LCI_DONE;
 }
 
 int Arena::map_peer(int fd, uint32_t rank, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out) {
-  std::shared_ptr<Arena> arena(new Arena);
+  std::shared_ptr<Arena> arena(new Arena(size, devices));
   arena->fd_ = fd;
-  arena->lay_out(size, devices);
   const int seals = fcntl(fd, F_GET_SEALS);
   struct stat info {};
   if (seals < 0 || (seals & kSeals) != kSeals || fstat(fd, &info) != 0 ||
-      static_cast<uint64_t>(info.st_size) < arena->fixed_ ||
-      pread(fd, &arena->reserve_, sizeof arena->reserve_, offsetof(ArenaHeader, reserve)) != sizeof arena->reserve_ ||
-      arena->reserve_ % kPage != 0 || arena->reserve_ < arena->fixed_ || arena->reserve_ > kMaxReserve) {
+      static_cast<uint64_t>(info.st_size) < arena->layout_.end ||
+      pread(fd, &arena->reserve_, sizeof arena->reserve_, offsetof(MemoryHeader, reserve)) != sizeof arena->reserve_ ||
+      arena->reserve_ % kPage != 0 || arena->reserve_ < arena->layout_.end || arena->reserve_ > kMaxReserve) {
     return fail(LCI_ERR_PROTOCOL, "map arena of rank %u: not a sealed arena of this job", rank);
   }
   if (!arena->map()) return fail(LCI_ERR_NO_MEMORY, "map arena of rank %u: %s", rank, std::strerror(errno));
   arena->backed_ = static_cast<uint64_t>(info.st_size);
-  const ArenaHeader& header = arena->header();
-  if (header.magic != kArenaMagic || header.abi != LCI_ABI_VERSION || header.rank != rank || header.size != size ||
+  const MemoryHeader& header = arena->header();
+  if (header.magic != kMemoryMagic || header.abi != LCI_ABI_VERSION || header.rank != rank || header.size != size ||
       header.devices != devices) {
     return fail(
         LCI_ERR_PROTOCOL,
@@ -222,13 +212,12 @@ uint64_t Arena::allocate(size_t bytes) {
   return offset;
 }
 
-bool Arena::contains(uint64_t offset, uint64_t bytes) {
-  if (offset < fixed_ || offset > reserve_ || bytes > reserve_ - offset) return false;
-  if (offset + bytes <= backed_.load(std::memory_order_acquire)) return true;
-  struct stat info {};  // the owner may have grown it since
-  if (fstat(fd_, &info) != 0) return false;
-  if (static_cast<uint64_t>(info.st_size) > backed_.load()) backed_.store(static_cast<uint64_t>(info.st_size));
-  return offset + bytes <= backed_.load();
+uint64_t Arena::look_how_far_backed() {
+  struct stat info {};
+  if (fstat(fd_, &info) == 0 && static_cast<uint64_t>(info.st_size) > backed_.load()) {
+    backed_.store(static_cast<uint64_t>(info.st_size));
+  }
+  return backed_.load();
 }
 
 }  // namespace lci

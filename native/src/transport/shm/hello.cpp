@@ -67,7 +67,7 @@ bool wait_readable(int fd, uint64_t deadline_ns) {
 }
 
 bool send_hello(int socket, uint32_t rank, const JobSecret& secret, int arena_fd) {
-  Hello hello{kArenaMagic, LCI_ABI_VERSION, rank, {}};
+  Hello hello{kMemoryMagic, LCI_ABI_VERSION, rank, {}};
   std::memcpy(hello.secret, secret.data(), sizeof hello.secret);
   iovec part{&hello, sizeof hello};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -103,7 +103,7 @@ bool receive_hello(int socket, const JobSecret& secret, uint32_t job_size, uint6
   FileDescriptor arena;
   const bool one_descriptor = take_descriptor(&message, &arena);
   const bool whole = size == static_cast<ssize_t>(sizeof hello) && !(message.msg_flags & MSG_TRUNC);
-  if (!one_descriptor || !whole || hello.magic != kArenaMagic || hello.abi != LCI_ABI_VERSION ||
+  if (!one_descriptor || !whole || hello.magic != kMemoryMagic || hello.abi != LCI_ABI_VERSION ||
       hello.rank >= job_size || !same_secret(hello.secret, secret)) {
     return false;
   }
@@ -112,7 +112,7 @@ bool receive_hello(int socket, const JobSecret& secret, uint32_t job_size, uint6
 }
 
 bool send_handout(int socket, uint32_t first, const int* descriptors, uint32_t count, const JobSecret& secret) {
-  Handout handout{kArenaMagic, LCI_ABI_VERSION, first, count, 0, {}};
+  Handout handout{kMemoryMagic, LCI_ABI_VERSION, first, count, 0, {}};
   std::memcpy(handout.secret, secret.data(), sizeof handout.secret);
   iovec part{&handout, sizeof handout};
   alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
@@ -145,7 +145,7 @@ Heard receive_handout(int socket, const JobSecret& secret, uint32_t first, uint3
   if (size < 0) return Heard::kNothing;
   std::vector<FileDescriptor> taken = take_descriptors(&message);
   if (size != static_cast<ssize_t>(sizeof handout) || (message.msg_flags & MSG_TRUNC) != 0 ||
-      handout.magic != kArenaMagic || handout.abi != LCI_ABI_VERSION || handout.first != first ||
+      handout.magic != kMemoryMagic || handout.abi != LCI_ABI_VERSION || handout.first != first ||
       handout.count > most || handout.count > kMostDescriptors || !same_secret(handout.secret, secret)) {
     return Heard::kNothing;
   }

@@ -26,7 +26,6 @@ struct alignas(64) PacketHeader {
   std::atomic<uint32_t> count;            ///< Of `others`.
   std::atomic<uint32_t> others[kOthers];  ///< Handles that come back with this packet.
 };
-inline constexpr uint32_t kPacketUnit = 64;
 inline constexpr uint32_t kPacketPayloadOffset = 64;
 static_assert(sizeof(PacketHeader) == kPacketPayloadOffset);
 

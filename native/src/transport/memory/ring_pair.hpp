@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two rings that a device cuts from its rank's memory for one receiver: control and data.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "transport/memory/ring.hpp"
+
+namespace lci {
+
+struct RingPair {
+  alignas(64) std::atomic<uint32_t> data_head;
+  alignas(64) std::atomic<uint32_t> control_head;
+  // control slots, then data slots, follow
+  Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
+  RingMemory control(uint32_t control_slots) { return {&control_head, slots(), control_slots}; }
+  RingMemory data(uint32_t control_slots, uint32_t data_slots) {
+    return {&data_head, slots() + control_slots, data_slots};
+  }
+  static uint64_t bytes(uint32_t control_slots, uint32_t data_slots) {
+    return sizeof(RingPair) + uint64_t{control_slots + data_slots} * kSlotBytes;
+  }
+};
+
+}  // namespace lci

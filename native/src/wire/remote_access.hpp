@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace lci {
+
+/// A part of a region as messages name it.
+struct RemoteAccess {
+  uint64_t key = 0;
+  uint64_t displacement = 0;
+  uint32_t index = 0;
+  uint32_t reserved = 0;
+};
+
+}  // namespace lci
