@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What this machine offers: `lci info` prints it.
 #include <linux/membarrier.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -14,19 +13,10 @@
 #include "base/mutation.hpp"
 #include "build_info.hpp"
 #include "lci/lci.h"
-#include "transport/shm/arena.hpp"
+#include "transport/memory/available.hpp"
+#include "transport/transport.hpp"
 
 namespace {
-
-std::string shm_availability() {
-  const int fd = memfd_create("lci-probe", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return std::string("unavailable: memfd_create: ") + std::strerror(errno);
-  close(fd);
-  const auto self = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
-  if (self < 0) return std::string("unavailable: pidfd_open: ") + std::strerror(errno);
-  close(self);
-  return "available (default on one host)";
-}
 
 std::string limit_text(int resource) {
   rlimit limit{};
@@ -46,9 +36,7 @@ std::string describe() {
   line("built", lci::kBuildTime);
   line("system", std::string(system.sysname) + " " + system.release + " " + system.machine);
   line("processors", std::to_string(sysconf(_SC_NPROCESSORS_ONLN)));
-  line("transport shm", shm_availability());
-  line("transport ofi", "not built in this version");
-  line("transport ibv", "not built in this version");
+  for (const auto& [name, availability] : lci::list_transports()) line(("transport " + name).c_str(), availability);
   line("bootstrap", "inproc, file (launcher), local");
   line("memory available", std::to_string(lci::memory_available()) + " bytes");
   line("memlock limit", limit_text(RLIMIT_MEMLOCK));

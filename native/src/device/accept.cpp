@@ -20,7 +20,7 @@ void Device::scan_summary() {
     if (!channels_[rank] && rank != runtime_.rank()) {  // ours is rung by ring_own_bell(), too
       int ignored = LCI_DONE;
       open_channel(rank, &ignored);  // may throw: then the bell is left for the next pass
-      if (!channels_[rank] && runtime_.peer_state(rank) == RankState::kActive) {
+      if (!channels_[rank] && runtime_.peers().state(rank) == RankState::kActive) {
         unfinished_ = true;  // its memory cannot be mapped just now
         continue;
       }

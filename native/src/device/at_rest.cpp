@@ -12,7 +12,7 @@ bool Device::has_work() const {
   const OwnMemory& memory = runtime_.memory();
   if (!memory.header().device[index_].returned_packets.empty_for_parking()) return true;
   if (packets_may_be_there() || room_came_elsewhere_.load(std::memory_order_acquire)) return true;
-  if (seen_epoch_ != runtime_.peer_epoch()) return true;
+  if (seen_epoch_ != runtime_.peers().epoch()) return true;
   const std::atomic<uint8_t>* summary = memory.summary(index_);
   for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
     if (summary[rank].load(std::memory_order_acquire) != 0) return true;

@@ -20,7 +20,7 @@ int Device::post_barrier(const OpTarget& target) {
   if (index_ != 0) return fail(LCI_ERR_DEVICE, "barrier: must be posted on device 0, not %u", index_);
   for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
     if (channels_[rank] && channels_[rank]->failed) {
-      const bool left = runtime_.peer_state(rank) == RankState::kLeft;
+      const bool left = runtime_.peers().state(rank) == RankState::kLeft;
       return fail(left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, "barrier: rank %u %s", rank,
                   left ? "has left the job" : "has failed");
     }
@@ -90,7 +90,7 @@ void Device::finish_barrier(uint64_t sequence, int code, uint32_t rank) {
   const OpTarget target = barriers_[sequence].target;
   const bool completed = code == LCI_DONE && !barriers_[sequence].abandoned;
   barriers_.erase(sequence);
-  auto& word = runtime_.barriers_completed(runtime_.rank());
+  auto& word = runtime_.transport().barriers_completed(runtime_.rank());
   if (completed && word.load(std::memory_order_relaxed) <= sequence) {  // they may end in another order
     word.store(sequence + 1, std::memory_order_release);
   }
@@ -111,7 +111,7 @@ bool Device::has_told(uint32_t rank, const Barrier& barrier) const {
 /// believe it, so where it is a lie the barrier goes on for them, without its user. (A rank that comes later is
 /// refused: those who believed the lie and need that rank wait until it leaves.)
 void Device::fail_barriers(const Channel& gone, int code) {
-  const uint64_t completed = runtime_.barriers_completed(gone.rank).load(std::memory_order_acquire);
+  const uint64_t completed = runtime_.transport().barriers_completed(gone.rank).load(std::memory_order_acquire);
   for (auto entry = barriers_.begin(); entry != barriers_.end();) {
     const uint64_t sequence = entry->first;
     Barrier& barrier = entry->second;

@@ -38,7 +38,7 @@ Device::Device(Runtime& runtime, uint32_t index) : runtime_(runtime), index_(ind
 Device::~Device() = default;
 
 bool Device::look_for_failures() {
-  const uint32_t epoch = runtime_.peer_epoch();
+  const uint32_t epoch = runtime_.peers().epoch();
   if (epoch == seen_epoch_) return false;
   bool all = true;
   bool moved = fail_channels(RankState::kFailed, &all);  // first: others may have left because of them
@@ -51,7 +51,7 @@ bool Device::look_for_failures() {
 bool Device::fail_channels(RankState state, bool* all) {
   bool moved = false;
   for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
-    if (runtime_.peer_state(rank) != state) continue;
+    if (runtime_.peers().state(rank) != state) continue;
     if (!channels_[rank]) {
       channels_[rank] = std::make_unique<Channel>();
       channels_[rank]->device = this;
@@ -181,12 +181,12 @@ void Device::fail_receives(uint32_t rank, int code) {
 /// What the gone had announced to @p late before it was created has come to it.
 void Device::fail_receives_at(const Engine& late) {
   for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
-    if (!runtime_.all_read_of(rank)) continue;
+    if (!runtime_.peers().all_read(rank)) continue;
     // A device that has found this out since may have brought more; who ends that comes here again.
     if (late.keeps_left_behind()) return;
     Receives receives;
     take_receives(late, rank, &receives);
-    end_receives(std::move(receives), code_of(runtime_.peer_state(rank)));
+    end_receives(std::move(receives), code_of(runtime_.peers().state(rank)));
   }
 }
 

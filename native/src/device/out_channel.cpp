@@ -24,7 +24,7 @@ Channel* Device::open_channel(uint32_t rank, int* error) {
   }
   Channel& channel = *channels_[rank];
   if (channel.failed) {
-    const bool left = runtime_.peer_state(rank) == RankState::kLeft;
+    const bool left = runtime_.peers().state(rank) == RankState::kLeft;
     *error = fail(left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, "post: rank %u %s (device %u)", rank,
                   left ? "has left the job" : "has failed", index_);
     return nullptr;
@@ -88,15 +88,15 @@ void Device::publish_rings() {
 void Device::ring_doorbells() {
   if (touched_.empty()) return;
   publish_rings();
-  runtime_.publication_fence();
+  runtime_.transport().publication_fence();
   for (Channel* channel : touched_) {
     channel->touched = false;
     if (LCI_MUTATED("doorbell_not_rung")) continue;
     channel->peer->summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
   }
-  runtime_.publication_fence();
+  runtime_.transport().publication_fence();
   for (Channel* channel : touched_) {
-    runtime_.wake_device(channel->rank, index_);
+    runtime_.transport().wake(*channel->peer, index_);
   }
   touched_.clear();
 }

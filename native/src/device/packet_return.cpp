@@ -75,7 +75,8 @@ ReturnedPackets::Answer Device::take_returned_packet(uint32_t handle) {
 /// What a peer did not give back, once it reads no more: a rank that is treated as failed may well live and read, and
 /// whoever got its packet would get wrong bytes. True: there was something.
 bool Device::reclaim_packets(Channel& channel) {
-  if (channel.reclaimed || !(runtime_.peer_ended(channel.rank) || LCI_MUTATED("reclaim_from_living"))) return false;
+  if (channel.reclaimed || !(runtime_.peers().has_ended(channel.rank) || LCI_MUTATED("reclaim_from_living")))
+    return false;
   channel.reclaimed = true;
   take_returned_packets(index_);
   if (counters.get(Metric::packets_out) == 0) return false;
@@ -130,8 +131,8 @@ void Device::return_packet_now(Channel& channel, uint32_t handle) {
   if (runtime_.has_left() && !LCI_MUTATED("return_after_leaving")) return;  // its owner has reclaimed it
   hand_back(channel, &handle, 1);
   channel.peer->summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
-  runtime_.publication_fence();
-  runtime_.wake_device(channel.rank, index_);
+  runtime_.transport().publication_fence();
+  runtime_.transport().wake(*channel.peer, index_);
 }
 
 }  // namespace lci

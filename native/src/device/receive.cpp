@@ -103,10 +103,10 @@ bool Device::match_or_store(Engine& engine, uint64_t match, Side side, const Val
 int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done) {
   Engine& engine = *runtime_.engine(op.port);
   const auto nothing_comes = [&] {
-    if (op.rank == LCI_ANY_SOURCE || !runtime_.all_read_of(op.rank)) return false;
+    if (op.rank == LCI_ANY_SOURCE || !runtime_.peers().all_read(op.rank)) return false;
     return !engine.keeps_left_behind();
   };
-  if (LCI_MUTATED("gone_before_matched") && nothing_comes()) return runtime_.check_peer(op.rank, "receive");
+  if (LCI_MUTATED("gone_before_matched") && nothing_comes()) return runtime_.peers().check(op.rank, "receive");
   PostedReceive receive{{},   target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, 0,
                         this, nullptr};
   if ((op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_INLINE) receive.buffer = nullptr;
@@ -130,7 +130,7 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
     return fail(LCI_ERR_ARGUMENT, "receive: matching engine %u was freed meanwhile (rank %u)", op.port,
                 runtime_.rank());
   }
-  if (!found && !stored) return runtime_.check_peer(op.rank, "receive");
+  if (!found && !stored) return runtime_.peers().check(op.rank, "receive");
   if (!found) {
     // The engine has it, and it may be matched by now: what the table needs is not what the match needs.
     pending_receives_.add(*stored.release(), {op.port, target.context, graph_of(target)});

@@ -308,7 +308,7 @@ std::unique_ptr<ReceiveContext> Device::prepare_receive(Channel& channel) {
 void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
   Channel& channel = *context->channel;
   if (channel.failed) {
-    const bool left = runtime_.peer_state(channel.rank) == RankState::kLeft;
+    const bool left = runtime_.peers().state(channel.rank) == RankState::kLeft;
     complete(context->target, left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, channel.rank, context->tag,
              context->buffer, 0);
     return;

@@ -129,7 +129,7 @@ bool Device::handle_reply(Channel& channel, InKey& key, const MessageHeader& hea
   auto& port = static_cast<Port&>(*key.target);
   ReplyRooms* const rooms = port.replies();
   const bool used = rooms && rooms->use(channel.rank);
-  if (!used && runtime_.peer_state(channel.rank) == RankState::kActive) {
+  if (!used && runtime_.peers().state(channel.rank) == RankState::kActive) {
     protocol_error(channel, "reply without a request", header);
     return false;
   }
@@ -160,7 +160,7 @@ void Device::handle_declined(Channel& channel, const MessageHeader& header) {
   ReplyRooms* const rooms = port ? port->replies() : nullptr;
   for (uint32_t i = 0; i < header.size; ++i) {
     if (rooms && rooms->cancel(channel.rank)) continue;
-    if (rooms && runtime_.peer_state(channel.rank) != RankState::kActive) break;  // another device took it back
+    if (rooms && runtime_.peers().state(channel.rank) != RankState::kActive) break;  // another device took it back
     return protocol_error(channel, "room back that it had not", header);
   }
   if (rooms) runtime_.tell_reply_room(*rooms);

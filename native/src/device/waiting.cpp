@@ -16,7 +16,7 @@ int progress_shared(Device& device) {
   if (!guard && !LCI_MUTATED("progress_unlocked")) return LCI_RETRY;
   if (device.lane()) return fail(LCI_ERR_DEVICE, "progress: device %u belongs to a lane", device.index());
   const Progressing mark(device);
-  device.runtime().look_at_peers(false);
+  device.runtime().transport().look(false);
   Budget budget;
   bool moved = device.progress(budget);
   for (uint32_t i = 0; LCI_MUTATED("progress_serves_all") && i < device.runtime().devices(); ++i) {

@@ -139,7 +139,7 @@ bool Lane::pass() {
     if (published != 0) {
       for (Device* device : devices_) device->publish_rings();
     }
-    runtime_.look_at_peers(false);
+    runtime_.transport().look(false);
     progressed = progress();
   } else if (published != 0) {
     for (Device* device : devices_) device->ring_doorbells();

@@ -5,11 +5,7 @@
 // who publish) makes sure that whoever published before it is seen by the look that follows, and whoever publishes
 // after it sees the announcement and wakes. Where a rank cannot take part in expedited barriers, every publisher
 // fences.
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -27,26 +23,16 @@ constexpr uint64_t kLongestPark = 50'000'000;
 /// How long a publisher that was preempted between publishing and waking may take before a wake counts as lost.
 constexpr uint64_t kWakeGrace = 20'000'000;
 
-void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) {
-  timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000u), static_cast<long>(timeout_ns % 1'000'000'000u)};
-  syscall(SYS_futex, &word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
-}
-
 }  // namespace
-
-void wake_park_word(std::atomic<uint32_t>& word) {
-  if (word.load(std::memory_order_relaxed) == 0 || LCI_MUTATED("skip_wake")) return;
-  if (word.exchange(0, std::memory_order_acq_rel) != 0) syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-}
 
 void Lane::wake() {
   // A loop that polls without entering looks at its bells only; within an enter it sees by itself what is left.
   if (!is_entered() && !LCI_MUTATED("silent_push")) devices_.front()->ring_own_bell();
   // Local publishers use sequentially consistent read-modify-writes before this, so no fence is needed here.
-  auto& word = runtime_.memory().header().park[park_slot_].word;
-  if (word.load(std::memory_order_seq_cst) == 0) return;
+  ParkLine& line = runtime_.memory().header().park[park_slot_];
+  if (line.word.load(std::memory_order_seq_cst) == 0) return;
   runtime_.shared.add(Metric::wakes);
-  wake_park_word(word);
+  runtime_.transport().wake(line);
 }
 
 bool Lane::has_work() {
@@ -64,21 +50,20 @@ bool Lane::has_work() {
 }
 
 int Lane::park(uint64_t timeout_ns) {
-  auto& word = runtime_.memory().header().park[park_slot_].word;
+  Transport& transport = runtime_.transport();
+  ParkLine& line = runtime_.memory().header().park[park_slot_];
+  auto& word = line.word;
   if (word.load(std::memory_order_relaxed) == 0) return LCI_DONE;  // woken between announcement and call
   if (busy_.exchange(1, std::memory_order_acquire) != 0) {
     return fail(LCI_ERR_BUSY, "park: another thread is inside this lane");
   }
   const Inside inside(*this);
-  runtime_.park_barrier();
-  runtime_.look_at_peers(true);
+  transport.park_barrier();
+  transport.look(true);
   bool woken = has_work() || LCI_MUTATED("park_never_sleeps");
   if (!woken) {
     runtime_.shared.add(Metric::parks);
-    const uint64_t end = now_ns() + std::min(timeout_ns, kLongestPark);
-    for (uint64_t now = now_ns(); now < end && word.load(std::memory_order_acquire) != 0; now = now_ns()) {
-      futex_wait(word, 1, end - now);
-    }
+    transport.sleep(line, now_ns() + std::min(timeout_ns, kLongestPark));
     woken = word.load(std::memory_order_acquire) == 0;
     if (!woken && has_work()) {
       // Somebody published: is the wake on its way, or was it never tried?
@@ -90,7 +75,7 @@ int Lane::park(uint64_t timeout_ns) {
       }
       woken = true;
     }
-    runtime_.look_at_peers(true);
+    transport.look(true);
   }
   word.store(0, std::memory_order_release);
   return woken ? LCI_DONE : LCI_RETRY;

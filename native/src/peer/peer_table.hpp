@@ -1,53 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other ranks of a job: what they said of themselves, their memory, and whether they are there. A peer's arena is
-// mapped at first talk, from a descriptor that this rank has since it joined: nothing of the peer is needed for it, be
-// it stopped, gone or dead.
+// Which ranks are there, which have left or failed, and whether something of theirs is still to be read.
 //
-// Memory orders: the pointer to a mapped arena is published by a release and read with acquire; it stays as long as the
-// table. Before anything is done with a peer's memory its owner can see that this rank has mapped it (known_to,
-// seq_cst).
+// Any thread may call anything. Memory orders: a state changes once, from active, by a compare-and-swap; the epoch is
+// moved after it, seq_cst, so a device that sees the epoch sees the state.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <vector>
 
-#include "peer/profile.hpp"
-#include "transport/shm/arena.hpp"
-#include "transport/shm/liveness.hpp"
-#include "transport/shm/meeting.hpp"
+#include "peer/rank_state.hpp"
 
 namespace lci {
 
 class PeerTable {
  public:
-  PeerTable(uint32_t rank, std::vector<Profile> profiles, Met met);
+  /// All ranks are active.
+  explicit PeerTable(uint32_t size);
 
-  const Profile& profile(uint32_t rank) const { return profiles_[rank]; }
-  NoticeBoard& board() { return *board_; }
-  Liveness& liveness() { return liveness_; }
+  RankState state(uint32_t rank) const { return states_[rank].load(std::memory_order_acquire); }
+  /// LCI_DONE, or the error that names why @p rank takes part no more.
+  int check(uint32_t rank, const char* operation) const;
+  /// False: it was gone.
+  bool mark_gone(uint32_t rank, RankState state);
 
-  /// Its arena, if it is mapped. Any thread.
-  PeerMemory* mapped(uint32_t rank) const { return mapped_[rank].load(std::memory_order_acquire); }
-  /// Its arena, mapped if need be. LCI_ERR_NO_MEMORY: another time, perhaps; LCI_ERR_PROTOCOL: it is none. Any thread.
-  int memory(uint32_t rank, PeerMemory** out);
-  /// Arenas that are mapped, this rank's own included. Any thread.
-  uint32_t count_mapped() const { return count_.load(std::memory_order_relaxed); }
+  /// Whether a rank that is gone touches nothing of the others any more: it has said so, or its process has ended. One
+  /// that is treated as failed may go on reading for a while.
+  bool has_ended(uint32_t rank) const { return ended_[rank].load(std::memory_order_acquire); }
+  void mark_ended(uint32_t rank) { ended_[rank].store(true, std::memory_order_release); }
+
+  /// Changes when any rank is gone or has ended.
+  uint32_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+  void advance_epoch() { epoch_.fetch_add(1, std::memory_order_seq_cst); }
+
+  /// A device has delivered the last of what @p rank, which is gone, had sent it. @param others a bit for each other
+  /// device that the rank had spoken to. True once: when this was the last one.
+  bool read_all(uint32_t rank, uint32_t others);
+  /// Whether all of them have: no message of @p rank comes any more.
+  bool all_read(uint32_t rank) const { return unread_devices_[rank].load(std::memory_order_seq_cst) == 0; }
 
  private:
-  int map(uint32_t rank);
-
-  const uint32_t rank_;
-  const std::vector<Profile> profiles_;
-  const std::shared_ptr<NoticeBoard> board_;
-  Liveness liveness_;
-  std::unique_ptr<std::atomic<PeerMemory*>[]> mapped_;
-  std::atomic<uint32_t> count_{0};
-  std::mutex mutex_;  // of mapping, which is rare
-  std::vector<FileDescriptor> descriptors_;
-  std::vector<std::shared_ptr<Arena>> arenas_;
+  const std::unique_ptr<std::atomic<RankState>[]> states_;
+  const std::unique_ptr<std::atomic<bool>[]> ended_;
+  const std::unique_ptr<std::atomic<uint32_t>[]> unread_devices_;  // a bit for each device that may hear of the rank
+  std::atomic<uint32_t> epoch_{0};
 };
 
 }  // namespace lci

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "peer/profile.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cinttypes>
 #include <cstring>
 #include <string>
 
 #include "base/error.hpp"
-#include "base/file_descriptor.hpp"
 #include "base/mutation.hpp"
-#include "base/process.hpp"
 #include "pool/packet_pool.hpp"
 
 namespace lci {
@@ -19,11 +14,6 @@ namespace {
 
 constexpr uint64_t kMagic = 0x3152455045434cull;
 constexpr char kKey[] = "peer";
-
-template <size_t N>
-bool is_text(const char (&field)[N]) {
-  return std::memchr(field, '\0', N) != nullptr;
-}
 
 struct Agreed {
   const char* attribute;
@@ -40,15 +30,10 @@ constexpr Agreed kAgreed[] = {
 
 }  // namespace
 
-Profile profile_of_this_process() {
+Profile new_profile() {
   Profile profile{};
   profile.magic = kMagic;
   profile.abi = LCI_ABI_VERSION;
-  profile.process = getpid();
-  profile.process_start = process_start(profile.process);
-  const FileDescriptor boot(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  const ssize_t length = boot.get() < 0 ? 0 : read(boot.get(), profile.boot, sizeof profile.boot - 1);
-  profile.boot[length < 0 ? 0 : length] = '\0';  // where it cannot be read it is not compared
   return profile;
 }
 
@@ -67,8 +52,7 @@ int decode_profile(const std::vector<uint8_t>& bytes, uint32_t rank, uint32_t si
                             rank, profile.abi, LCI_ABI_VERSION));
   }
   const uint64_t reserve = profile.reserve;
-  if (profile.rank != rank || profile.size != size || profile.process <= 0 || !is_text(profile.boot) ||
-      !is_text(profile.socket) || reserve == 0 || reserve % 4096 != 0 || reserve > kMaxReserve) {
+  if (profile.rank != rank || profile.size != size || reserve == 0 || reserve % 4096 != 0 || reserve > kMaxReserve) {
     return blame(rank,
                  fail(LCI_ERR_BOOTSTRAP, "create runtime: what rank %u published of itself makes no sense", rank));
   }
@@ -85,13 +69,6 @@ int check_agreement(const Profile& own, const Profile& other) {
                                   "same devices, ring_bytes, control_ring_bytes, packet_size, announcements and "
                                   "alloc_default_packet_pool",
                                   other.rank, attribute, other.*value, own.*value));
-  }
-  if (*own.boot != '\0' && *other.boot != '\0' && std::strcmp(own.boot, other.boot) != 0) {
-    return blame(other.rank,
-                 fail(LCI_ERR_BOOTSTRAP,
-                      "create runtime: rank %u runs on another host than rank %u (boot id %s, here %s); ranks meet "
-                      "in shared memory: start all on one host",
-                      other.rank, own.rank, other.boot, own.boot));
   }
   return LCI_DONE;
 }

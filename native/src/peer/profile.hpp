@@ -10,6 +10,11 @@
 
 namespace lci {
 
+/// How a rank can be met: bytes that only the transport understands.
+struct TransportAddress {
+  std::byte bytes[128];
+};
+
 /// As it travels: fixed size, no pointers. Magic and ABI stay where they are in all versions.
 struct Profile {
   uint64_t magic;
@@ -23,22 +28,18 @@ struct Profile {
   uint32_t packet_size;  ///< 0: no packets.
   uint32_t announcements;
   // what belongs to the rank
-  uint32_t membarrier;  ///< 1 if its process registered for expedited barriers.
-  int32_t process;
-  uint64_t process_start;
-  uint64_t reserve;  ///< Bytes of addresses that its arena may grow to.
-  char boot[40];     ///< Of the host that it runs on: text, ended by a zero.
-  char socket[64];   ///< Where it listens for the others, by abstract name; empty: nowhere.
+  uint64_t reserve;  ///< Bytes that its memory may grow to.
+  TransportAddress address;
 };
 
-/// The part that does not depend on the runtime: this process and this host.
-Profile profile_of_this_process();
+/// One of this version; all else is zero.
+Profile new_profile();
 
 /// Reads what came from rank @p rank of a job of @p size ranks. LCI_ERR_BOOTSTRAP with a text for what no rank of this
 /// version says.
 int decode_profile(const std::vector<uint8_t>& bytes, uint32_t rank, uint32_t size, Profile* out);
 
-/// LCI_ERR_BOOTSTRAP, with a text that names both values, unless both ranks may be of one job on one host.
+/// LCI_ERR_BOOTSTRAP, with a text that names both values, unless both ranks may be of one job.
 int check_agreement(const Profile& own, const Profile& other);
 
 /// Publishes @p own, waits for all ranks, and checks what they say. Collective; out->size() is the bootstrap's.

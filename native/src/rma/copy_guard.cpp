@@ -11,7 +11,7 @@ GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
   if (LCI_MUTATED("reuse_under_copy")) return;
   runtime.owner_barrier();
   for (uint32_t rank = 0; rank < runtime.size(); ++rank) {
-    if (!runtime.is_known_to(rank) || runtime.peer_ended(rank)) continue;  // it sees no region of this rank
+    if (!runtime.is_known_to(rank) || runtime.peers().has_ended(rank)) continue;  // it sees no region of this rank
     PeerMemory* memory = nullptr;
     if (runtime.peer_memory(rank, "look at copies", &memory) != LCI_DONE) {
       copies_.push_back({rank, 0, kUnseen});
@@ -26,13 +26,14 @@ GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
 
 const std::atomic<uint64_t>& GracePeriod::word(uint32_t rank, uint32_t device) const {
   PeerMemory& memory = runtime_->mapped_memory(rank);
-  return runtime_->same_process(rank) ? memory.copying_here(device) : memory.header().device[device].copying;
+  return runtime_->transport().shares_addresses_with(rank) ? memory.copying_here(device)
+                                                           : memory.header().device[device].copying;
 }
 
 bool GracePeriod::is_over(const Copy& copy) const {
-  if (copy.sequence == kUnseen) return runtime_->peer_ended(copy.rank);
+  if (copy.sequence == kUnseen) return runtime_->peers().has_ended(copy.rank);
   return word(copy.rank, copy.device).load(std::memory_order_acquire) != copy.sequence ||
-         runtime_->peer_ended(copy.rank);
+         runtime_->peers().has_ended(copy.rank);
 }
 
 bool GracePeriod::passed() {
@@ -42,7 +43,7 @@ bool GracePeriod::passed() {
 
 void GracePeriod::wait_for_this_process() {
   for (const Copy& copy : copies_) {
-    if (!runtime_->same_process(copy.rank) || copy.sequence == kUnseen) continue;
+    if (!runtime_->transport().shares_addresses_with(copy.rank) || copy.sequence == kUnseen) continue;
     const auto& here = word(copy.rank, copy.device);
     for (SpinWait wait; here.load(std::memory_order_acquire) == copy.sequence; wait.step()) {
     }

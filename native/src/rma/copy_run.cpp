@@ -25,7 +25,7 @@ bool CopyRun::try_copy(Device& device, const lci_descriptor& op) {
   Remote remote;
   if (!device.copies_at_hand() || !device.runtime().remotes().find(op.u.ref.remote, &remote)) return false;
   if (remote.memory == nullptr || remote.rank != op.rank || op.u.ref.displacement > remote.size ||
-      op.size > remote.size - op.u.ref.displacement || device.runtime().peer_state(op.rank) != RankState::kActive) {
+      op.size > remote.size - op.u.ref.displacement || device.runtime().peers().state(op.rank) != RankState::kActive) {
     return false;
   }
   if (!guard_) {

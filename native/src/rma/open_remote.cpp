@@ -24,7 +24,7 @@ int open_remote(Runtime& runtime, uint32_t rank, const MemoryHandle& handle, Rem
   if (handle.rank != rank) {
     return fail(LCI_ERR_ARGUMENT, "open remote memory: the handle is of rank %u, not %u", handle.rank, rank);
   }
-  if (const int code = runtime.check_peer(rank, "open remote memory"); code != LCI_DONE) return code;
+  if (const int code = runtime.peers().check(rank, "open remote memory"); code != LCI_DONE) return code;
   if (handle.index >= kMaxRegions || handle.key == 0) return gone(handle);
   PeerMemory* mapped = nullptr;
   if (const int code = runtime.peer_memory(rank, "open remote memory", &mapped); code != LCI_DONE) return code;
@@ -45,7 +45,7 @@ int open_remote(Runtime& runtime, uint32_t rank, const MemoryHandle& handle, Rem
       out->memory = memory.at(size != 0 ? place : 0);
       return LCI_DONE;
     case RegionKind::kPrivate:
-      if (runtime.same_process(rank)) out->memory = reinterpret_cast<std::byte*>(place);
+      if (runtime.transport().shares_addresses_with(rank)) out->memory = reinterpret_cast<std::byte*>(place);
       return LCI_DONE;
   }
   return nonsense(rank);

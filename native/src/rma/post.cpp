@@ -80,7 +80,7 @@ int Device::find_remote(const lci_descriptor& op, const void* inline_payload, Re
     out->one.displacement = op.u.ref.displacement;
     code = find_part(op, op.u.ref.remote, &out->one);
   }
-  if (code == LCI_DONE) code = runtime_.check_peer(op.rank, name_of(op));
+  if (code == LCI_DONE) code = runtime_.peers().check(op.rank, name_of(op));
   if (code != LCI_DONE || (op.flags & LCI_FLAG_LIST)) return code;
   switch (op.flags & LCI_FLAG_PAYLOAD_MASK) {
     case LCI_FLAG_INLINE:

@@ -10,7 +10,7 @@ namespace lci {
 bool Runtime::could_be_lent(const lci_status& status) {
   if (status.port == 0 || status.packet == 0 || !status.buffer) return true;
   if (status.rank >= size()) return false;
-  PeerMemory* const memory = peers_->mapped(status.rank);  // what is lent was read from it
+  PeerMemory* const memory = transport_->mapped(status.rank);  // what is lent was read from it
   const auto* bytes = static_cast<const std::byte*>(status.buffer);
   return memory && bytes >= memory->base() && bytes < memory->base() + memory->reserve();
 }

@@ -23,7 +23,7 @@ bool Runtime::unhold_packet(uint64_t handle) {
 }
 
 void Runtime::wake_packet_waiters() {
-  publication_fence();  // the packets are in the pool before we look who waits
+  transport_->publication_fence();  // the packets are in the pool before we look who waits
   uint32_t waiting = packet_waiters.load(std::memory_order_relaxed);
   if (waiting == 0) return;
   waiting = packet_waiters.exchange(0, std::memory_order_acq_rel);

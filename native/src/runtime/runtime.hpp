@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank of a job: its arena, its peers' arenas, devices, ports, engines and completion objects. No process-global
+// A rank of a job: its transport, devices, ports, engines and completion objects. No process-global
 // state: several runtimes live side by side. [A2, A3]
 #pragma once
 
@@ -28,7 +28,7 @@
 #include "runtime/engine.hpp"
 #include "runtime/target.hpp"
 #include "transport/chaos/chaos.hpp"
-#include "transport/shm/arena.hpp"
+#include "transport/transport.hpp"
 
 namespace lci {
 
@@ -48,7 +48,7 @@ struct PacketState {
 /// Completion objects of one runtime.
 inline constexpr uint32_t kMaxCompletions = 65535;
 
-class Runtime {
+class Runtime : private PeerEvents {
  public:
   static int create(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank,
                     std::unique_ptr<Runtime>* out);
@@ -60,17 +60,16 @@ class Runtime {
   uint32_t rank() const { return rank_; }
   uint32_t size() const { return size_; }
   const char* bootstrap_name() const { return bootstrap_->name(); }
-  OwnMemory& memory() { return *arena_; }
+  Transport& transport() { return *transport_; }
+  OwnMemory& memory() { return transport_->own(); }
   /// The memory of a rank, mapped if need be; what fails is said as by @p operation. A rank whose memory is none counts
   /// as failed. LCI_ERR_NO_MEMORY, LCI_ERR_PEER_FAILED. Any thread.
   int peer_memory(uint32_t rank, const char* operation, PeerMemory** out);
-  PeerMemory& mapped_memory(uint32_t rank) { return *peers_->mapped(rank); }
+  PeerMemory& mapped_memory(uint32_t rank) { return *transport_->mapped(rank); }
   /// Whether a rank has mapped this one's memory; else it has sent nothing, and copies nothing.
-  bool is_known_to(uint32_t rank) { return arena_->known_to(rank).load(std::memory_order_seq_cst) != 0; }
+  bool is_known_to(uint32_t rank) { return memory().known_to(rank).load(std::memory_order_seq_cst) != 0; }
   /// That of a rank which has mapped ours: it may have sent something, and copy. Null: it has not, or there is no way.
   PeerMemory* memory_of_acquainted(uint32_t rank);
-  std::atomic<uint64_t>& barriers_completed(uint32_t rank) { return peers_->board().barriers_completed(rank); }
-  uint32_t peers_mapped() const { return peers_->count_mapped() - 1; }
   PacketPools& pool() { return *pool_; }
   PacketState& packet_state(uint32_t handle) { return packet_states_[handle / (pool_->packet_size() / kPacketUnit)]; }
   uint32_t max_eager() const { return pool_->packet_size() - kPacketPayloadOffset; }
@@ -153,37 +152,14 @@ class Runtime {
   void owner_barrier() const;
 
   // peers
-  RankState peer_state(uint32_t rank) const { return peer_states_[rank].load(std::memory_order_acquire); }
-  /// LCI_DONE, or the error that names why @p rank takes part no more.
-  int check_peer(uint32_t rank, const char* operation) const;
-  /// Whether the rank is a runtime of this process that shares its objects with this one: its memory is ours. Runtimes
-  /// that met by sockets do not, also where they are in one process.
-  bool same_process(uint32_t rank) const { return rank == rank_ || inproc_; }
-  /// Whether a rank that is gone touches nothing of the others any more: it has said so, or its process has ended. One
-  /// that is treated as failed may go on reading for a while.
-  bool peer_ended(uint32_t rank) const { return peers_ended_[rank].load(std::memory_order_acquire); }
+  PeerTable& peers() { return *peers_; }
   /// Device @p index has delivered the last of what @p rank, which is gone, had sent it. True once: when this was the
   /// last device that the rank had ever spoken to.
   bool read_all_of(uint32_t rank, uint32_t index);
-  /// Whether all of them have: no message of @p rank comes any more.
-  bool all_read_of(uint32_t rank) const { return unread_devices_[rank].load(std::memory_order_seq_cst) == 0; }
-  uint32_t peer_epoch() const { return peer_epoch_.load(std::memory_order_acquire); }
-  /// Reads what peers say of themselves and whether their processes live, at most every 20 ms. Any thread.
-  void look_at_peers(bool now);
   /// Marks a peer as gone; false if it was. Any thread.
   bool peer_gone(uint32_t rank, RankState state);
   /// This rank has told its peers that it leaves: what it had of them is theirs. Any thread.
   bool has_left() const { return left_.load(std::memory_order_relaxed); }
-
-  /// Makes what was stored before visible to peers before their park words are read. Free when all ranks take part in
-  /// expedited barriers.
-  void publication_fence() const {
-    if (!parkers_pay_) fence_seq_cst();
-  }
-  /// Parker's side.
-  void park_barrier() const;
-  bool parkers_pay() const { return parkers_pay_; }
-  void wake_device(uint32_t rank, uint32_t device);
 
   std::mutex creating_lane;  ///< Held from the look whether devices are free until they are taken.
   /// Takes a lane that its loop has freed. Any thread.
@@ -204,19 +180,17 @@ class Runtime {
   uint32_t snapshot_part(uint32_t index, uint64_t* out, uint32_t count);
   bool closed() const { return closed_; }
   /// Java looks at the arena: its range stays mapped. [V15]
-  void keep_ranges() { arena_->keep_range(); }
+  void keep_ranges() { memory().keep_range(); }
 
  private:
   void give_back(uint32_t packet, const Charge& charge);
   bool wait_until_not_delivering(const Completion& completion) const;
   Runtime() = default;
   int start(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank);
-  int join(lci_inproc* job, bool announces_barriers, uint64_t deadline);
+  int join(uint64_t deadline, std::vector<Profile>* profiles);
   void clamp_packets();
-  void announce_state(RankState state);
-  void peer_has_ended(uint32_t rank, RankState state);
-  void read_notices();
-  void ring_peers();
+  void leave(RankState state);
+  void gone(uint32_t rank, RankState state) override;
   void tell_of_peers();
   void open_engine(uint32_t number, MatchingEngineType type, Matcher matcher);
   uint64_t credits_out();
@@ -229,7 +203,7 @@ class Runtime {
   std::atomic<const lci_allocator*> allocator_{nullptr};
   std::unique_ptr<Bootstrap> bootstrap_;
   uint32_t rank_ = 0, size_ = 0;  // the bootstrap's: asked for by every message
-  std::shared_ptr<Arena> arena_;
+  std::unique_ptr<Transport> transport_;
   std::unique_ptr<PeerTable> peers_;
   std::unique_ptr<PacketPools> pool_;
   std::unique_ptr<RegionTable> regions_;
@@ -256,15 +230,6 @@ class Runtime {
   std::vector<std::unique_ptr<Completion>> completions_;
   GrowingArray<Completion*> completion_table_;
   std::deque<uint32_t> free_completions_;  // the one that is free longest first
-  std::unique_ptr<std::atomic<RankState>[]> peer_states_;
-  std::unique_ptr<std::atomic<bool>[]> peers_ended_;
-  std::unique_ptr<std::atomic<uint32_t>[]> unread_devices_;  // per rank: a bit for each device that may hear of it
-  std::atomic<uint32_t> peer_epoch_{0};
-  TryLock looking_;
-  std::atomic<uint64_t> next_look_{0};
-  bool inproc_ = false;
-  std::atomic<uint32_t> seen_notices_{0};
-  bool parkers_pay_ = false;
   bool freers_pay_ = false;
   bool closed_ = false;
   std::atomic<bool> left_{false};

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "conformance/remote.hpp"
-#include "transport/shm/arena.hpp"
+#include "transport/memory/available.hpp"
 
 namespace lci_test {
 namespace {

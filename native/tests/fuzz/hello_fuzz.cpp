@@ -15,6 +15,7 @@
 #include "support/descriptors.hpp"
 #include "transport/shm/arena.hpp"
 #include "transport/shm/hello.hpp"
+#include "transport/shm/host_address.hpp"
 
 namespace {
 
@@ -118,10 +119,11 @@ void run_handout(Input& input) {
 
 /// What a rank published of itself, right but for what the input changes.
 void run_profile(Input& input) {
-  lci::Profile profile = lci::profile_of_this_process();
+  lci::Profile profile = lci::new_profile();
   profile.rank = 1;
   profile.size = kRanks;
   profile.reserve = kReserve;
+  profile.address = lci::encode(lci::address_of_this_process());
   const lci::Profile own = profile;
   std::vector<uint8_t> words(sizeof profile);
   std::memcpy(words.data(), &profile, sizeof profile);
@@ -132,10 +134,14 @@ void run_profile(Input& input) {
   words.erase(words.end() - static_cast<ptrdiff_t>(cut), words.end());
   lci::Profile read{};
   if (lci::decode_profile(words, 1, kRanks, &read) != LCI_DONE) return;
-  FUZZ_EXPECT(words.size() == sizeof read && read.rank == 1 && read.size == kRanks && read.process > 0);
+  FUZZ_EXPECT(words.size() == sizeof read && read.rank == 1 && read.size == kRanks);
   FUZZ_EXPECT(read.reserve != 0 && read.reserve <= lci::kMaxReserve);
-  FUZZ_EXPECT(std::memchr(read.socket, 0, sizeof read.socket) && std::memchr(read.boot, 0, sizeof read.boot));
   lci::check_agreement(own, read);
+  lci::HostAddress address{};
+  if (lci::decode_address(read.address, 1, &address) != LCI_DONE) return;
+  FUZZ_EXPECT(address.process > 0 && std::memchr(address.socket, 0, sizeof address.socket) &&
+              std::memchr(address.boot, 0, sizeof address.boot));
+  lci::check_same_host(0, lci::address_of_this_process(), 1, address);
 }
 
 }  // namespace

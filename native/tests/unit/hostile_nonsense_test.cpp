@@ -314,7 +314,7 @@ TEST(HostileNonsense, ALieAboutBarriersHoldsUpNobody) {
         }
       }
       job.settle();
-      job.runtime(1)->runtime->barriers_completed(1).store(said);
+      job.runtime(1)->runtime->transport().barriers_completed(1).store(said);
       job.close(1, 0);
       for (uint32_t rank = 0; rank < ranks; ++rank) {
         if (rank == 1) continue;

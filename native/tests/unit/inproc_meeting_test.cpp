@@ -59,15 +59,19 @@ class InprocMeeting : public testing::Test {
     return arena;
   }
   int meet(Bootstrap& bootstrap, std::shared_ptr<Arena> own, uint64_t deadline, Met* out) {
-    Profile profile = profile_of_this_process();
+    Profile profile = new_profile();
     profile.rank = bootstrap.rank();
     profile.size = bootstrap.size();
     profile.reserve = own->reserve();
-    Meeting meeting(bootstrap, job_, std::move(own));
-    int code = meeting.open(&profile);
+    HostAddress address = address_of_this_process();
+    Meeting meeting(bootstrap, job_);
+    int code = meeting.open(std::move(own), &address);
+    profile.address = encode(address);
     std::vector<Profile> profiles;
+    std::vector<HostAddress> addresses;
     if (code == LCI_DONE) code = exchange_profiles(bootstrap, profile, deadline, &profiles);
-    return code == LCI_DONE ? meeting.meet(profiles, deadline, out) : code;
+    if (code == LCI_DONE) code = decode_addresses(profiles, bootstrap.rank(), &addresses);
+    return code == LCI_DONE ? meeting.meet(addresses, deadline, out) : code;
   }
 
   lci_inproc* job_ = nullptr;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "flow/reply_rooms.hpp"
+#include "wire/reply_address.hpp"
 
 namespace lci {
 namespace {

@@ -46,7 +46,4 @@ class Arena final : public OwnMemory {
   std::mutex grow_;  // growth is rare and may be asked for by any device
 };
 
-/// Bytes that may still be taken without endangering the process: min(MemAvailable, cgroup limit - usage).
-uint64_t memory_available();
-
 }  // namespace lci

@@ -128,10 +128,8 @@ class Answers {
 
 }  // namespace
 
-Meeting::Meeting(Bootstrap& bootstrap, lci_inproc* job, std::shared_ptr<Arena> own)
-    : bootstrap_(bootstrap), job_(job), own_(std::move(own)) {}
-
-int Meeting::open(Profile* profile) {
+int Meeting::open(std::shared_ptr<Arena> own, HostAddress* address) {
+  own_ = std::move(own);
   if (job_) {
     auto given = std::make_shared<Given>();
     *given = {own_, NoticeBoard::in_process(bootstrap_.size())};
@@ -140,18 +138,18 @@ int Meeting::open(Profile* profile) {
   }
   if (bootstrap_.rank() != 0 || bootstrap_.size() == 1) return LCI_DONE;
   const std::string name = "lci-" + bootstrap_.job_id() + "-" + id_text(random_id());
-  std::memcpy(profile->socket, name.c_str(), std::min(name.size() + 1, sizeof profile->socket - 1));
-  sockaddr_un address{};
-  const socklen_t length = address_of(profile->socket, &address);
+  std::memcpy(address->socket, name.c_str(), std::min(name.size() + 1, sizeof address->socket - 1));
+  sockaddr_un where{};
+  const socklen_t length = address_of(address->socket, &where);
   listener_ = new_socket();
-  if (listener_.get() < 0 || bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+  if (listener_.get() < 0 || bind(listener_.get(), reinterpret_cast<sockaddr*>(&where), length) != 0 ||
       listen(listener_.get(), 4096) != 0) {
     return fail(LCI_ERR_BOOTSTRAP, "meet peers: rank 0 cannot listen: %s", std::strerror(errno));
   }
   return LCI_DONE;
 }
 
-int Meeting::meet(const std::vector<Profile>& profiles, uint64_t deadline_ns, Met* out) {
+int Meeting::meet(const std::vector<HostAddress>& addresses, uint64_t deadline_ns, Met* out) {
   out->descriptors.resize(bootstrap_.size());
   out->arenas.resize(bootstrap_.size());
   if (job_) return meet_in_process(out);
@@ -160,7 +158,7 @@ int Meeting::meet(const std::vector<Profile>& profiles, uint64_t deadline_ns, Me
     out->board = NoticeBoard::in_process(1);
     return LCI_DONE;
   }
-  return bootstrap_.rank() == 0 ? lead(profiles, deadline_ns, out) : follow(profiles[0], deadline_ns, out);
+  return bootstrap_.rank() == 0 ? lead(addresses, deadline_ns, out) : follow(addresses[0], deadline_ns, out);
 }
 
 int Meeting::meet_in_process(Met* out) {
@@ -175,10 +173,10 @@ int Meeting::meet_in_process(Met* out) {
   return LCI_DONE;
 }
 
-int Meeting::lead(const std::vector<Profile>& profiles, uint64_t deadline, Met* out) {
+int Meeting::lead(const std::vector<HostAddress>& addresses, uint64_t deadline, Met* out) {
   std::vector<FileDescriptor> members(bootstrap_.size());
   int code = NoticeBoard::create(bootstrap_.size(), &out->board);
-  if (code == LCI_DONE) code = gather(profiles, deadline, &members, out);
+  if (code == LCI_DONE) code = gather(addresses, deadline, &members, out);
   if (code == LCI_DONE) code = hand_out(members, deadline, *out);
   if (code != LCI_DONE) return code;
   listener_ = FileDescriptor();
@@ -190,7 +188,7 @@ int Meeting::lead(const std::vector<Profile>& profiles, uint64_t deadline, Met* 
 }
 
 /// Waits until all others have said hello.
-int Meeting::gather(const std::vector<Profile>& profiles, uint64_t deadline, std::vector<FileDescriptor>* members,
+int Meeting::gather(const std::vector<HostAddress>& addresses, uint64_t deadline, std::vector<FileDescriptor>* members,
                     Met* out) {
   const uint32_t size = bootstrap_.size();
   for (uint32_t missing = size - 1; missing != 0;) {
@@ -212,11 +210,11 @@ int Meeting::gather(const std::vector<Profile>& profiles, uint64_t deadline, std
     const uint64_t patience = std::min(deadline, now_ns() + kHelloPatience);
     if (!receive_hello(connection.get(), bootstrap_.secret(), size, patience, &peer)) continue;  // a stranger
     if (peer.rank == 0 || (*members)[peer.rank].get() >= 0) continue;
-    if (peer.process != profiles[peer.rank].process) {
+    if (peer.process != addresses[peer.rank].process) {
       return blame(peer.rank, fail(LCI_ERR_BOOTSTRAP,
                                    "meet peers: rank %u calls itself process %d, and is process %d here: start all "
                                    "ranks in one namespace of processes",
-                                   peer.rank, profiles[peer.rank].process, peer.process));
+                                   peer.rank, addresses[peer.rank].process, peer.process));
     }
     out->descriptors[peer.rank] = std::move(peer.arena);
     (*members)[peer.rank] = std::move(connection);
@@ -256,7 +254,7 @@ int Meeting::hand_out(const std::vector<FileDescriptor>& members, uint64_t deadl
   return LCI_DONE;
 }
 
-int Meeting::follow(const Profile& leader, uint64_t deadline, Met* out) {
+int Meeting::follow(const HostAddress& leader, uint64_t deadline, Met* out) {
   const uint32_t size = bootstrap_.size(), all = size + 1;
   FileDescriptor connection;
   int code = connect_to(leader, deadline, &connection);
@@ -287,7 +285,7 @@ int Meeting::follow(const Profile& leader, uint64_t deadline, Met* out) {
   return last == Heard::kAll ? LCI_DONE : not_met(bootstrap_, 0);
 }
 
-int Meeting::connect_to(const Profile& leader, uint64_t deadline, FileDescriptor* out) {
+int Meeting::connect_to(const HostAddress& leader, uint64_t deadline, FileDescriptor* out) {
   *out = new_socket();
   if (out->get() < 0) return too_many_files(bootstrap_.rank(), bootstrap_.size());
   sockaddr_un address{};

@@ -2,7 +2,7 @@
 // The ranks of a host meet: each gets the descriptors of all arenas, and sees the notice board. What a rank has sent is
 // in its arena, so nothing is lost when it leaves or dies before somebody has looked: the descriptor keeps the memory.
 //
-// Rank 0 listens at an abstract socket that its profile names. Each other rank says hello there, with its descriptor;
+// Rank 0 listens at an abstract socket that its address names. Each other rank says hello there, with its descriptor;
 // when all have come rank 0 hands all descriptors out, waits until all have them, and says so. The ranks of one process
 // give each other their arenas by reference.
 //
@@ -15,8 +15,8 @@
 
 #include "base/file_descriptor.hpp"
 #include "bootstrap/bootstrap.hpp"
-#include "peer/profile.hpp"
 #include "transport/shm/arena.hpp"
+#include "transport/shm/host_address.hpp"
 #include "transport/shm/notice_board.hpp"
 
 namespace lci {
@@ -30,26 +30,27 @@ struct Met {
 
 class Meeting {
  public:
-  Meeting(Bootstrap& bootstrap, lci_inproc* job, std::shared_ptr<Arena> own);
+  Meeting(Bootstrap& bootstrap, lci_inproc* job) : bootstrap_(bootstrap), job_(job) {}
 
-  /// Before the profiles are exchanged: puts into @p profile where this rank can be met.
-  int open(Profile* profile);
+  /// Before the profiles are exchanged: puts into @p address where this rank, which has the arena @p own, can be met.
+  int open(std::shared_ptr<Arena> own, HostAddress* address);
   /// After it. Collective; LCI_ERR_TIMEOUT names the ranks that did not come, LCI_ERR_PEER_FAILED one that has died.
-  int meet(const std::vector<Profile>& profiles, uint64_t deadline_ns, Met* out);
+  int meet(const std::vector<HostAddress>& addresses, uint64_t deadline_ns, Met* out);
 
  private:
   int meet_in_process(Met* out);
-  int lead(const std::vector<Profile>& profiles, uint64_t deadline, Met* out);
-  int gather(const std::vector<Profile>& profiles, uint64_t deadline, std::vector<FileDescriptor>* members, Met* out);
+  int lead(const std::vector<HostAddress>& addresses, uint64_t deadline, Met* out);
+  int gather(const std::vector<HostAddress>& addresses, uint64_t deadline, std::vector<FileDescriptor>* members,
+             Met* out);
   int hand_out(const std::vector<FileDescriptor>& members, uint64_t deadline, const Met& met);
-  int follow(const Profile& leader, uint64_t deadline, Met* out);
-  int connect_to(const Profile& leader, uint64_t deadline, FileDescriptor* out);
+  int follow(const HostAddress& leader, uint64_t deadline, Met* out);
+  int connect_to(const HostAddress& leader, uint64_t deadline, FileDescriptor* out);
   int say_hello(int socket, uint64_t deadline);
   int await(int socket, uint64_t deadline);
 
   Bootstrap& bootstrap_;
   lci_inproc* const job_;
-  const std::shared_ptr<Arena> own_;
+  std::shared_ptr<Arena> own_;
   FileDescriptor listener_;
 };
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of one host, in shared memory: each has an arena, which the others map at first talk, from a descriptor
+// that they have since they joined. Nothing of the owner is needed for it, be it stopped, gone or dead.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/try_lock.hpp"
+#include "transport/shm/arena.hpp"
+#include "transport/shm/host_address.hpp"
+#include "transport/shm/liveness.hpp"
+#include "transport/shm/meeting.hpp"
+#include "transport/transport.hpp"
+
+namespace lci {
+
+class ShmTransport final : public Transport {
+ public:
+  static int create(const Attributes& attributes, Bootstrap& bootstrap, lci_inproc* job, PeerEvents& events,
+                    std::unique_ptr<Transport>* out);
+  /// Whether this machine has what is needed, or what it lacks.
+  static std::string availability();
+
+  int describe(TransportAddress* out) override;
+  int meet(const std::vector<Profile>& profiles, uint64_t deadline_ns) override;
+  void leave(RankState state) override;
+  void look(bool now) override;
+  std::atomic<uint64_t>& barriers_completed(uint32_t rank) override { return met_.board->barriers_completed(rank); }
+  void park_barrier() override;
+  void sleep(ParkLine& line, uint64_t until_ns) override;
+
+ private:
+  ShmTransport(const Attributes& attributes, Bootstrap& bootstrap, lci_inproc* job, PeerEvents& events);
+  int map(uint32_t rank, PeerMemory** out) override;
+  int map_arena(uint32_t rank);
+  void wake_sleeper(ParkLine& line) override;
+  bool has_met() const { return met_.board && met_.arenas[rank_]; }
+  void ring_peers();
+  void read_notices();
+
+  const uint32_t devices_;
+  const bool uses_membarrier_;
+  PeerEvents& events_;
+  std::shared_ptr<Arena> arena_;
+  HostAddress address_{};
+  Meeting meeting_;
+  std::vector<uint64_t> reserves_;  // what each rank said that its arena may grow to
+  std::mutex mutex_;                // of mapping, which is rare
+  Met met_;
+
+  TryLock looking_;  // guards what follows, but for the atomics
+  std::unique_ptr<Liveness> liveness_;
+  std::vector<bool> told_;  // which ranks the events know to be gone
+  std::atomic<uint64_t> next_look_{0};
+  std::atomic<uint32_t> seen_notices_{0};
+};
+
+}  // namespace lci

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// How this rank reaches the others of its job: their memory, whether they are there, and how one that sleeps is woken.
+// What a device writes and reads of a short message needs no call of it: see PeerMemory. [ADR 0010]
+//
+// Any thread may call anything. Memory orders: the pointer to a peer's memory is published by a release and read with
+// acquire; it stays as long as the transport. Before anything is done with a peer's memory its owner can see that this
+// rank has mapped it (PeerMemory::known_to, seq_cst).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/attributes.hpp"
+#include "base/fences.hpp"
+#include "base/mutation.hpp"
+#include "bootstrap/bootstrap.hpp"
+#include "peer/profile.hpp"
+#include "peer/rank_state.hpp"
+#include "transport/memory/own_memory.hpp"
+
+namespace lci {
+
+/// What a transport tells its rank.
+class PeerEvents {
+ public:
+  /// A rank has left or died; all that it had sent can be read. By one thread at a time, within Transport::look().
+  virtual void gone(uint32_t rank, RankState state) = 0;
+
+ protected:
+  ~PeerEvents() = default;
+};
+
+class Transport {
+ public:
+  /// The transport of a rank that @p bootstrap has brought up; @p job is that of an inproc job, else null. The rank's
+  /// own memory is there afterwards. LCI_ERR_NO_MEMORY.
+  static int create(const Attributes& attributes, Bootstrap& bootstrap, lci_inproc* job, PeerEvents& events,
+                    std::unique_ptr<Transport>* out);
+  virtual ~Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  // --- joining and leaving
+  /// Before the profiles are exchanged: how this rank can be met.
+  virtual int describe(TransportAddress* out) = 0;
+  /// After it. Collective; it is joined by all or by none. LCI_ERR_TIMEOUT names the ranks that did not come,
+  /// LCI_ERR_PEER_FAILED one that has died.
+  virtual int meet(const std::vector<Profile>& profiles, uint64_t deadline_ns) = 0;
+  /// Tells those that have met this rank that it has left, or failed. Nothing if none can have.
+  virtual void leave(RankState state) = 0;
+
+  // --- memory
+  OwnMemory& own() const { return *own_; }
+  /// The memory of a rank, if it is mapped.
+  PeerMemory* mapped(uint32_t rank) const { return mapped_[rank].load(std::memory_order_acquire); }
+  /// The same, mapped if need be. LCI_ERR_NO_MEMORY: another time, perhaps; LCI_ERR_PROTOCOL: it is none.
+  int open(uint32_t rank, PeerMemory** out) {
+    *out = mapped(rank);
+    return *out ? LCI_DONE : map(rank, out);
+  }
+  /// How many ranks' memories are mapped, this rank's own included.
+  uint32_t count_mapped() const { return count_.load(std::memory_order_relaxed); }
+  /// Whether the rank is a runtime of this process that shares its objects with this one: its addresses are ours.
+  /// Runtimes that met as processes do not, also where they are in one process.
+  bool shares_addresses_with(uint32_t rank) const { return rank == rank_ || in_process_; }
+
+  // --- who is there
+  /// Tells the events of ranks that have gone since. At most every 20 ms it looks by itself, with @p now at once;
+  /// what others have found it tells at every call.
+  virtual void look(bool now) = 0;
+  /// How many barriers a rank has completed; written by that rank alone. It can be read when the rank is gone.
+  virtual std::atomic<uint64_t>& barriers_completed(uint32_t rank) = 0;
+
+  // --- sleeping and waking
+  /// Makes what was stored before visible to peers before their park words are read. Free where parkers pay.
+  void publication_fence() const {
+    if (!parkers_pay_) fence_seq_cst();
+  }
+  /// The parker's side of it, between its announcement and its last look for work.
+  virtual void park_barrier() = 0;
+  bool parkers_pay() const { return parkers_pay_; }
+  /// Sleeps until the word of @p line is 0, or the clock is at @p until_ns; by the lane whose line it is.
+  virtual void sleep(ParkLine& line, uint64_t until_ns) = 0;
+  /// Wakes the lane whose line it is, if it sleeps or is about to.
+  void wake(ParkLine& line) {
+    if (line.word.load(std::memory_order_relaxed) == 0 || LCI_MUTATED("skip_wake")) return;
+    if (line.word.exchange(0, std::memory_order_acq_rel) != 0) wake_sleeper(line);
+  }
+  /// The same by a device of the lane.
+  void wake(const PeerMemory& memory, uint32_t device) {
+    MemoryHeader& header = memory.header();
+    const uint32_t slot = header.device[device].park_slot.load(std::memory_order_relaxed);
+    if (slot < kMaxDevices) wake(header.park[slot]);
+  }
+
+ protected:
+  Transport(uint32_t rank, uint32_t size);
+  virtual int map(uint32_t rank, PeerMemory** out) = 0;
+  virtual void wake_sleeper(ParkLine& line) = 0;
+  /// From now on mapped() answers with @p memory. Once for each rank.
+  void show(uint32_t rank, PeerMemory& memory);
+
+  const uint32_t rank_, size_;
+  OwnMemory* own_ = nullptr;
+  bool in_process_ = false;
+  bool parkers_pay_ = false;
+
+ private:
+  const std::unique_ptr<std::atomic<PeerMemory*>[]> mapped_;
+  std::atomic<uint32_t> count_{0};
+};
+
+/// What this build and this machine offer: a name, and whether it can be used or why not.
+struct TransportInfo {
+  std::string name, availability;
+};
+std::vector<TransportInfo> list_transports();
+
+}  // namespace lci
