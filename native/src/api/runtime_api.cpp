@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "api/global.hpp"
-#include "base/debugger.hpp"
 #include "base/mutation.hpp"
 #include "bootstrap/inproc.hpp"
+#include "host/debugger.hpp"
 #include "runtime/counters.hpp"
 
 using namespace lci;

@@ -54,12 +54,12 @@ const char* log_level_name(LogLevel level) {
   return kNames[static_cast<size_t>(level)];
 }
 
-int Log::open(const Attributes& attributes, uint32_t rank) {
+int Log::open(const Attributes& attributes, uint32_t rank, int32_t process) {
   level_ = attributes.log_level;
   whitelist_ = attributes.log_whitelist;
   blacklist_ = attributes.log_blacklist;
   keep_ = attributes.log_keep;
-  who_ = std::to_string(rank) + ":" + host_name() + ":" + std::to_string(getpid());
+  who_ = std::to_string(rank) + ":" + host_name() + ":" + std::to_string(process);
   start_ = now_ns();
   const std::string& name = attributes.log_outfile;
   if (name == "stderr") {

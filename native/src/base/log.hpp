@@ -33,7 +33,7 @@ class Log {
   };
 
   /// LCI_DONE, or LCI_ERR_ATTRIBUTE when the file cannot be opened.
-  int open(const Attributes& attributes, uint32_t rank);
+  int open(const Attributes& attributes, uint32_t rank, int32_t process);
 
   /// Whether such a line is written: no lock.
   bool wants(LogLevel level, std::string_view tag) const;

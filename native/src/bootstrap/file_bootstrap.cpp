@@ -14,8 +14,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/mutation.hpp"
-#include "base/process.hpp"
 #include "bootstrap/fenced_values.hpp"
+#include "host/process.hpp"
 
 namespace lci {
 namespace {

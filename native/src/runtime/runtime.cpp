@@ -11,6 +11,7 @@
 #include "base/mutation.hpp"
 #include "bootstrap/inproc.hpp"
 #include "completion/queue.hpp"
+#include "host/process.hpp"
 #include "lane/lane.hpp"
 
 namespace lci {
@@ -38,7 +39,7 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   const uint64_t deadline = now_ns() + uint64_t{attributes_.bootstrap_timeout_ms} * 1'000'000u;
   rank_ = bootstrap_->rank();
   size_ = bootstrap_->size();
-  code = log_->open(attributes_, rank_);
+  code = log_->open(attributes_, rank_, own_process());
   if (code != LCI_DONE) return code;
   const uint32_t size = size_;
   code = Transport::create(attributes_, *bootstrap_, job, *this, &transport_);

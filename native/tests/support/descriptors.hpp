@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
+#include "host/file_descriptor.hpp"
 
 namespace lci_test {
 

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "base/process.hpp"
+#include "host/process.hpp"
 #include "lci/lci.h"
 
 namespace lci {

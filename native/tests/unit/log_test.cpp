@@ -43,7 +43,7 @@ TEST(Log, WritesUpToItsLevel) {
     Attributes attributes = quiet();
     attributes.log_level = static_cast<LogLevel>(level);
     Log log;
-    ASSERT_EQ(LCI_DONE, log.open(attributes, 0));
+    ASSERT_EQ(LCI_DONE, log.open(attributes, 0, getpid()));
     for (int line = 0; line <= static_cast<int>(LogLevel::kTrace); ++line) {
       LCI_LOG(log, static_cast<LogLevel>(line), "any", "line of level %d", line);
     }
@@ -62,7 +62,7 @@ TEST(Log, WritesUpToItsLevel) {
 // Proves: M5
 TEST(Log, LinesSayWhereTheyComeFrom) {
   Log log;
-  ASSERT_EQ(LCI_DONE, log.open(quiet(), 3));
+  ASSERT_EQ(LCI_DONE, log.open(quiet(), 3, getpid()));
   LCI_LOG(log, LogLevel::kError, "tag", "so %s", "it is");
   const auto all = lines(log);
   ASSERT_EQ(1u, all.size());
@@ -86,7 +86,7 @@ TEST(Log, ListsChooseByPartsOfTheTag) {
     attributes.log_whitelist = each.white;
     attributes.log_blacklist = each.black;
     Log log;
-    ASSERT_EQ(LCI_DONE, log.open(attributes, 0));
+    ASSERT_EQ(LCI_DONE, log.open(attributes, 0, getpid()));
     for (const char* tag : {"bootstrap", "peer", "runtime"}) LCI_LOG(log, LogLevel::kWarn, tag, "-");
     const auto all = lines(log);
     ASSERT_EQ(each.written.size(), all.size()) << each.white << " / " << each.black;
@@ -103,7 +103,7 @@ TEST(Log, AppendsToAFileOfItsRank) {
   attributes.log_outfile = directory.path().string() + "/log.%.txt";
   for (int run = 0; run < 2; ++run) {
     Log log;
-    ASSERT_EQ(LCI_DONE, log.open(attributes, 12)) << last_error();
+    ASSERT_EQ(LCI_DONE, log.open(attributes, 12, getpid())) << last_error();
     LCI_LOG(log, LogLevel::kWarn, "tag", "run %d", run);
   }
   std::ifstream file(directory.path().string() + "/log.12.txt");
@@ -115,14 +115,14 @@ TEST(Log, AppendsToAFileOfItsRank) {
   EXPECT_FALSE(std::getline(file, third));
   attributes.log_outfile = directory.path().string() + "/nowhere/log";
   Log log;
-  EXPECT_EQ(LCI_ERR_ATTRIBUTE, log.open(attributes, 0));
+  EXPECT_EQ(LCI_ERR_ATTRIBUTE, log.open(attributes, 0, getpid()));
 }
 
 TEST(Log, KeepsTheNewestLines) {
   Attributes attributes = quiet();
   attributes.log_keep = 3;
   Log log;
-  ASSERT_EQ(LCI_DONE, log.open(attributes, 0));
+  ASSERT_EQ(LCI_DONE, log.open(attributes, 0, getpid()));
   for (int i = 0; i < 5; ++i) LCI_LOG(log, LogLevel::kWarn, "tag", "line %d", i);
   const auto all = lines(log);
   ASSERT_EQ(4u, all.size());

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The walls of native/src: a folder includes only folders of lower layers, and no file outside transport/ names the
-# means of one transport. arrows.frozen and seam.frozen beside this script hold the violations that were there when the
-# check was added; these lists may only shrink. docs/internals/walls.md tells how. Usage: walls.sh [HOME]
+# The walls of native/src: a folder includes only folders of lower layers, and the means by which ranks reach each other
+# are named only where they belong. arrows.frozen beside this script holds the includes that were there when the check was
+# added; this list may only shrink. docs/internals/walls.md tells how. Usage: walls.sh [HOME]
 set -euo pipefail
 export LC_ALL=C
 
@@ -22,12 +22,16 @@ rma
 flow matching completion transport
 peer
 wire pool bootstrap
+host
 base
 '
 
 # A transport's own words: descriptors, futexes, sockets and process ids. They are whole words of the code.
 readonly SEAM='[a-z_]*memfd[a-z_]*|[A-Za-z_]*futex[a-z_]*|FUTEX_[A-Z_]*|[A-Za-z_]*pidfd[a-z_]*|process_vm[a-z_]*|'\
 'SCM_RIGHTS|AF_UNIX|sockaddr_un|/proc|FileDescriptor|file_descriptor|fd_?|pid_?|pid_t|getpid|process_gone|process_start'
+
+# Who may say them: transports, bootstraps (each is the means of a launcher), and what wraps processes and descriptors.
+readonly MAY_SAY='^(transport|bootstrap|host)/'
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/lci-walls.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -42,10 +46,10 @@ scan() (
     xargs -0 awk -v folders="$(find . -mindepth 1 -maxdepth 1 -type d -printf '%P ')" -v seam="$SEAM" -f "$here/scan.awk"
 )
 
-# check_order FILE: refuses a list that is not sorted, or has a line twice.
 check_order() {
-  sort -u "$home/$frozen/$1" | cmp -s - "$home/$frozen/$1" ||
-    complain "$frozen/$1: the lines are not sorted, or one is there twice: LC_ALL=C sort -u -o $frozen/$1 $frozen/$1"
+  sort -u "$home/$frozen/arrows.frozen" | cmp -s - "$home/$frozen/arrows.frozen" ||
+    complain "$frozen/arrows.frozen: the lines are not sorted, or one is there twice:"\
+      "LC_ALL=C sort -u -o $frozen/arrows.frozen $frozen/arrows.frozen"
 }
 
 check_arrows() {
@@ -63,32 +67,17 @@ check_arrows() {
 }
 
 check_seam() {
-  local list=$home/$frozen/seam.frozen file now before words
-  awk '$1 == "word" && $2 !~ /^transport\// { count[$2]++ } END { for (file in count) print file, count[file] }' "$work/scan" |
-    sort > "$work/counts"
-  while read -r file now; do
-    before=$(awk -v file="$file" '$1 == file { print $2; exit }' "$list")
-    words=$(awk -v file="$file" '$1 == "word" && $2 == file { print "    " $2 ":" $3 ": " $4 }' "$work/scan")
-    if ((now > ${before:-0})); then
-      complain "native/src/$file: $now words of a transport, and ${before:-0} may be there; no file outside transport/ names a"\
-        "descriptor, a futex, a socket or a process id: ask the transport"$'\n'"$words"
-    elif ((now < before)); then
-      complain "$frozen/seam.frozen: '$file $before' is more than there is: write '$file $now'"
-    fi
-  done < "$work/counts"
-  while read -r file before; do
-    awk -v file="$file" '$1 == file { found = 1 } END { exit !found }' "$work/counts" ||
-      complain "$frozen/seam.frozen: '$file $before' names a file without such words: delete this line"
-  done < "$list"
+  local file line word
+  while read -r file line word; do
+    complain "native/src/$file:$line: '$word' is a word of a transport; only transport/, bootstrap/ and host/ name a"\
+      "descriptor, a futex, a socket or a process id: ask the transport"
+  done < <(awk -v may="$MAY_SAY" '$1 == "word" && $2 !~ may { print $2, $3, $4 }' "$work/scan")
 }
 
 scan > "$work/scan"
 touch "$work/pairs"
-check_order arrows.frozen
-check_order seam.frozen
+check_order
 check_arrows
 check_seam
 ((failed == 0)) || { echo "The walls of native/src are crossed, or a list is out of date; see docs/internals/walls.md"; exit 1; }
-echo "walls: $(wc -l < "$home/$frozen/arrows.frozen") frozen includes," \
-  "$(awk '{ sum += $2 } END { print sum + 0 }' "$home/$frozen/seam.frozen") frozen words of a transport in" \
-  "$(wc -l < "$home/$frozen/seam.frozen") files"
+echo "walls: $(wc -l < "$home/$frozen/arrows.frozen") frozen includes"

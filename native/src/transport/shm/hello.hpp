@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
 #include "bootstrap/identity.hpp"
+#include "host/file_descriptor.hpp"
 
 namespace lci {
 

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/file_descriptor.hpp"
 #include "base/mutation.hpp"
-#include "base/process.hpp"
+#include "host/file_descriptor.hpp"
+#include "host/process.hpp"
 #include "lci/lci.h"
 
 namespace lci {

@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "base/mutation.hpp"
-#include "base/process.hpp"
+#include "host/process.hpp"
 
 namespace lci {
 namespace {

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
+#include "host/file_descriptor.hpp"
 #include "transport/shm/notice_board.hpp"
 
 namespace lci {

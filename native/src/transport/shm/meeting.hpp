@@ -13,8 +13,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
 #include "bootstrap/bootstrap.hpp"
+#include "host/file_descriptor.hpp"
 #include "transport/shm/arena.hpp"
 #include "transport/shm/host_address.hpp"
 #include "transport/shm/notice_board.hpp"

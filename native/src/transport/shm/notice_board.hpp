@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/file_descriptor.hpp"
+#include "host/file_descriptor.hpp"
 #include "peer/rank_state.hpp"
 
 namespace lci {

@@ -8,6 +8,9 @@
 
 namespace lci {
 
+/// This process.
+pid_t own_process();
+
 /// Whether a process has ended, whether or not its parent has looked. A number that another process has by now counts
 /// as living.
 bool process_gone(pid_t process);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/process.hpp"
+#include "host/process.hpp"
 
 #include <poll.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file_descriptor.hpp"
+#include "host/file_descriptor.hpp"
 
 namespace lci {
 namespace {
@@ -29,6 +29,10 @@ std::string state_and_more(pid_t process) {
 }
 
 }  // namespace
+
+pid_t own_process() {
+  return ::getpid();
+}
 
 bool process_gone(pid_t process) {
   const FileDescriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/debugger.hpp"
-#include "base/mutation.hpp"
-
-#include <unistd.h>
+#include "host/debugger.hpp"
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/mutation.hpp"
 
 namespace lci {
 namespace {
