@@ -105,6 +105,12 @@ const Row kRows[] = {
      "Shared memory that this rank may use; 0: ask the system."},
     {"rma", &Attributes::rma, "auto", choice("auto|messages"),
      "Put and get: copy where memory is shared, or always through messages, for tests."},
+    {"peer_memory", &Attributes::peer_memory, "all", choice("all|rings"),
+     "What a rank reads of its peers where memory is shared: all, or rings and packets of what was sent to it alone, "
+     "as "
+     "over a network: then puts, gets and messages without credit travel as messages; the same on all ranks."},
+    {"transport", &Attributes::transport, "auto", choice("auto|shm"),
+     "How ranks reach each other; auto: by shared memory, on one host. A runtime says which it is."},
     {"alloc_default_device", &Attributes::alloc_default_device, "1", number(0, 1),
      "0: the runtime has no devices, so that nothing can be posted; the same on all ranks."},
     {"alloc_default_packet_pool", &Attributes::alloc_default_packet_pool, "1", number(0, 1),

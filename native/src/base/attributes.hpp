@@ -24,6 +24,8 @@ enum class MatchingEngineType : uint8_t { kMap, kQueue };
 enum class QueueType : uint8_t { kArray, kLcrq };
 enum class MembarrierMode : uint8_t { kAuto, kOff };
 enum class RmaMode : uint8_t { kAuto, kMessages };
+enum class PeerMemoryMode : uint8_t { kAll, kRings };
+enum class TransportKind : uint8_t { kAuto, kShm };
 
 /// Typed values; a fresh one holds the defaults. Fields may be lowered afterwards (clamping): attribute_text() shows
 /// the effective value. Sizes are in bytes.
@@ -62,6 +64,8 @@ struct Attributes {
   MembarrierMode membarrier;
   uint64_t memory_limit_bytes;
   RmaMode rma;
+  PeerMemoryMode peer_memory;
+  TransportKind transport;
   bool alloc_default_device;
   bool alloc_default_packet_pool;
   bool alloc_default_matching_engine;

@@ -480,6 +480,7 @@ void Device::handle_grant(Channel& channel, const MessageHeader& header) {
 }
 
 void Device::tell_writable(Channel& channel, OutKey& key) {
+  if (key.held_back != 0) return;  // it is told when that has gone
   uint64_t count = key.announce_limit > key.announced ? 1 : 0;
   if (key.state == OutKey::State::kUncredited) {
     count = UINT32_MAX;

@@ -15,14 +15,17 @@ void Device::await_return(Channel& channel, uint32_t packet, const Outgoing& mes
   runtime_.packet_state(packet).departure = departures_.add(std::move(departure));
 }
 
+void Device::open_departure(SendContext& context) {
+  if (context.departure != 0) return;
+  auto departure = std::make_unique<Departure>();
+  *departure = {{}, context.channel, context.tag, context.buffer(), context.size, 0, false};
+  context.departure = departures_.add(std::move(departure));
+}
+
 /// One of the packets of a rendezvous.
 void Device::await_chunk(SendContext& context, uint32_t packet) {
   if (!context.network && !context.in_place) return;
-  if (context.departure == 0) {
-    auto departure = std::make_unique<Departure>();
-    *departure = {{}, context.channel, context.tag, const_cast<std::byte*>(context.data), context.size, 0, false};
-    context.departure = departures_.add(std::move(departure));
-  }
+  open_departure(context);
   ++departures_.find(context.departure)->packets;
   runtime_.packet_state(packet).departure = context.departure;
 }

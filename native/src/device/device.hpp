@@ -173,6 +173,8 @@ class Device {
   int send_with_credit(Channel& channel, OutKey& key, MessageKind inline_kind, const Outgoing& message);
   bool awaits_credit(Channel& channel, OutKey& key);
   int announce(Channel& channel, OutKey& key, const Outgoing& message);
+  int announce_by_rendezvous(Channel& channel, OutKey& key, const Outgoing& message);
+  uint32_t keep_in_packet(const Outgoing& message);
   int post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
                       const OpTarget& target);
   int refuse(Channel* channel, OutKey* key, int code);
@@ -193,6 +195,7 @@ class Device {
 
   // completion semantic "network" (departure.cpp)
   void await_return(Channel& channel, uint32_t packet, const Outgoing& message);
+  void open_departure(SendContext& context);
   void await_chunk(SendContext& context, uint32_t packet);
   bool hand_to_departure(const SendContext& context, int code);
   void packet_returned(uint64_t departure);
@@ -350,6 +353,10 @@ class Device {
   bool stream_chunk(Channel& channel, SendContext& context);
   uint32_t most_of_chunk(bool in_place) const;
   void finish_send_context(SendContext& context, int code);
+  std::unique_ptr<SendContext> take_send_context(uint64_t id);
+  void release_packet(SendContext& context);
+  void let_others_pass(const SendContext& context);
+  void stream_packed(Channel& channel, SendContext& context);
   void withdraw(Channel& channel, uint64_t receiver, int code = 0);
   void abandon(SendContext& context);
   void handle_withdrawal(Channel& channel, const MessageHeader& header);

@@ -77,6 +77,7 @@ int Device::send_message(Channel& channel, OutKey& key, const lci_descriptor& op
   const bool reply = (message.flags & kFlagReply) && !LCI_MUTATED("reply_needs_credit");
   const bool credited = key.state == OutKey::State::kUncredited || reply ||
                         (key.credit.messages != 0 && key.credit.bytes >= op.size) || LCI_MUTATED("ignore_credit");
+  if (key.held_back != 0 && !reply) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
   if (!credited) return announce(channel, key, message);
   const bool am = op.op == LCI_OP_AM;
   return send_with_credit(channel, key, am ? MessageKind::kAmInline : MessageKind::kSendInline, message);
@@ -115,6 +116,7 @@ int Device::announce(Channel& channel, OutKey& key, const Outgoing& message) {
   if (awaits_credit(channel, key)) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
   if (key.announced >= key.announce_limit) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
   if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
+  if (message.size != 0 && !runtime_.shares_all_memory()) return announce_by_rendezvous(channel, key, message);
   const uint32_t hash = sender_hash(key.target);                 // may need memory: before a packet is taken
   const uint32_t packet = fill_packet(channel, message, false);  // the receiver looks at it twice
   if (packet == 0) return refuse(&channel, &key, LCI_RETRY_NOPACKET);
@@ -129,9 +131,60 @@ int Device::announce(Channel& channel, OutKey& key, const Outgoing& message) {
   return message.network ? LCI_POSTED : LCI_DONE;
 }
 
+/// The same where the receiver does not read what it has not been sent: the packet is the source of a rendezvous. What
+/// this key sends next stays behind it.
+int Device::announce_by_rendezvous(Channel& channel, OutKey& key, const Outgoing& message) {
+  const uint32_t hash = sender_hash(key.target);
+  sends_.make_room();
+  auto context = std::make_unique<SendContext>();
+  SendContext& added = *context;
+  added.packet = keep_in_packet(message);
+  if (added.packet == 0) return refuse(&channel, &key, LCI_RETRY_NOPACKET);
+  added.packed = true;
+  added.channel = &channel;
+  added.data = runtime_.pool().data(added.packet) + kPacketPayloadOffset;
+  if (message.network) {
+    added.target = *message.network;
+    added.network = true;
+  } else {
+    added.target.forgotten = true;
+  }
+  added.size = message.size;
+  added.number = key.target;
+  added.port_generation = key.generation;
+  added.tag = message.tag;
+  added.id = sends_.add(std::move(context));
+  emit_data(channel, {MessageKind::kRendezvous, message.flags, key.target, message.size, hash, message.tag, added.id},
+            &message.match, message.flags & kFlagsWithWord ? sizeof message.match : 0);
+  ++key.announced;
+  if (!(key.target & kEngineTarget)) ++key.held_back;
+  counters.add(Metric::announcements);
+  counters.add(Metric::sent_bytes, message.size);
+  counters.set(Metric::sends_pending, sends_live());
+  return message.network ? LCI_POSTED : LCI_DONE;
+}
+
+/// A packet with the payload that stays with this device: the caller's, or one of the pool. 0: there is none.
+uint32_t Device::keep_in_packet(const Outgoing& message) {
+  if (message.packet != 0) {
+    runtime_.unhold_packet(message.packet);
+    return message.packet;
+  }
+  const uint32_t packet = runtime_.pool().get(index_);
+  if (packet == 0) return 0;
+  std::byte* payload = runtime_.pool().data(packet) + kPacketPayloadOffset;
+  if (message.parts) {
+    gather(message.parts, message.count, payload);
+  } else {
+    std::memcpy(payload, message.bytes, message.size);
+  }
+  return packet;
+}
+
 /// Whether the receiver can read these bytes where they lie.
 bool Device::peers_see(const void* bytes, uint64_t size) const {
-  return size != 0 && runtime_.memory().holds(bytes, size) && !LCI_MUTATED("copy_always");
+  return size != 0 && runtime_.shares_all_memory() && runtime_.memory().holds(bytes, size) &&
+         !LCI_MUTATED("copy_always");
 }
 
 /// In place of a payload: where in our memory it lies.

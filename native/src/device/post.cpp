@@ -187,7 +187,7 @@ inline bool Device::write_short(const lci_descriptor& op, uint16_t target, uint8
   if (!channel || !channel->out_open || channel->failed || channel->chaos || !backlog_.empty()) return false;
   if (batch_refusal_ != 0 || channel->full_batch == batch_) return false;
   OutKey* key = channel->out_keys.find(target);
-  if (!key || key->refused_batch == batch_) return false;
+  if (!key || key->refused_batch == batch_ || key->held_back != 0) return false;
   const bool credited = key->state == OutKey::State::kLeased;
   if (credited) {
     if (key->credit.messages == 0 || key->credit.bytes < op.size) return false;

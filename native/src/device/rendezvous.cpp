@@ -114,8 +114,9 @@ void Device::abandon(SendContext& context) {
     std::erase(context.channel->streams, &context);
     withdraw(*context.channel, context.receiver);
     if (context.departure != 0) departures_.remove(context.departure);
-    sends_.remove(context.id);
+    take_send_context(context.id);
   } else {
+    release_packet(context);
     context.data = nullptr;
     context.abandoned = true;
     ++abandoned_;
@@ -164,6 +165,10 @@ bool Device::stream_chunk(Channel& channel, SendContext& context) {
   const bool put = context.kind == SendContext::Kind::kPut;
   const uint64_t left = put ? context.ranges.back().size : context.size - context.sent;
   const auto size = static_cast<uint32_t>(std::min<uint64_t>(most_of_chunk(context.in_place), left));
+  if (context.packed) {
+    stream_packed(channel, context);
+    return true;
+  }
   const uint32_t packet = take_packet(channel, context.in_place ? sizeof(uint64_t) : size);
   if (packet == 0) {
     wait_for_packets();
@@ -206,8 +211,21 @@ bool Device::stream_chunk(Channel& channel, SendContext& context) {
   return true;
 }
 
+/// All of it at once, in the packet where it lies: to take another one could wait for ever.
+void Device::stream_packed(Channel& channel, SendContext& context) {
+  if (context.network) open_departure(context);  // may find no memory: nothing has happened
+  const auto size = static_cast<uint32_t>(context.size);
+  const uint32_t packet = std::exchange(context.packet, 0);
+  const uint64_t offset = 0;
+  send_packet(channel, packet, size);
+  await_chunk(context, packet);
+  emit_data(channel, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, packet}, &offset, sizeof offset);
+  context.sent = size;
+  let_others_pass(context);
+}
+
 void Device::finish_send_context(SendContext& context, int code) {
-  auto owned = sends_.remove(context.id);
+  const auto owned = take_send_context(context.id);
   if (owned->abandoned) {
     --abandoned_;
     return;
@@ -219,7 +237,28 @@ void Device::finish_send_context(SendContext& context, int code) {
   }
   if (hand_to_departure(*owned, code)) return;
   if (owned->kind == SendContext::Kind::kPut) code = remote_ended(*owned->channel, owned->signal, code);
-  complete(owned->target, code, owned->channel->rank, owned->tag, const_cast<std::byte*>(owned->data), owned->size);
+  complete(owned->target, code, owned->channel->rank, owned->tag, owned->buffer(), owned->size);
+}
+
+std::unique_ptr<SendContext> Device::take_send_context(uint64_t id) {
+  auto context = sends_.remove(id);
+  release_packet(*context);
+  return context;
+}
+
+void Device::release_packet(SendContext& context) {
+  if (context.packet == 0) return;
+  runtime_.pool().put(index_, std::exchange(context.packet, 0));
+  runtime_.wake_packet_waiters();
+  let_others_pass(context);
+}
+
+/// What a packet held is in the ring, or will not be sent: others of its key may go now.
+void Device::let_others_pass(const SendContext& context) {
+  OutKey& key = out_key(*context.channel, context.number);
+  if (key.held_back == 0) return;
+  --key.held_back;
+  if (key.refused && !context.channel->failed) tell_writable(*context.channel, key);
 }
 
 // --- receiver

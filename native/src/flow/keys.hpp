@@ -22,6 +22,7 @@ struct OutKey {
   uint16_t target = 0;
   int closed_as = 0;            ///< Why it is closed: what its messages end with.
   uint32_t announced = 0;       ///< Announcements the receiver has not taken yet.
+  uint32_t held_back = 0;       ///< Messages that nothing of the key may overtake, for they are still here.
   uint32_t announce_limit = 1;  ///< Ports have one slot; engines more once they are known to be open.
   uint32_t generation = 0;      ///< Of the receiver's port: the latest that a grant or refusal told.
   Credit credit;

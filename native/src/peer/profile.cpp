@@ -26,6 +26,7 @@ constexpr Agreed kAgreed[] = {
     {"control_ring_bytes", &Profile::control_ring_bytes},
     {"packet_size (0: alloc_default_packet_pool=0)", &Profile::packet_size},
     {"announcements", &Profile::announcements},
+    {"peer_memory (0: all, 1: rings)", &Profile::peer_memory},
 };
 
 }  // namespace
@@ -66,8 +67,8 @@ int check_agreement(const Profile& own, const Profile& other) {
     if (own.*value == other.*value) continue;
     return blame(other.rank, fail(LCI_ERR_BOOTSTRAP,
                                   "create runtime: rank %u has other attributes: %s is %u, here %u; all ranks need the "
-                                  "same devices, ring_bytes, control_ring_bytes, packet_size, announcements and "
-                                  "alloc_default_packet_pool",
+                                  "same devices, ring_bytes, control_ring_bytes, packet_size, announcements, "
+                                  "peer_memory and alloc_default_packet_pool",
                                   other.rank, attribute, other.*value, own.*value));
   }
   return LCI_DONE;

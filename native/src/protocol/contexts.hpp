@@ -207,6 +207,8 @@ struct SendContext {
   bool network = false;   ///< Signalled when its packets are back: `departure`, from the first one on.
   bool in_place = false;  ///< So, too, since the receiver reads the bytes where they lie. [G3]
   uint64_t departure = 0;
+  bool packed = false;              ///< `data` lies in a packet of this device, not where it was posted;
+  uint32_t packet = 0;              ///< this one, until it is sent.
   Parts parts;                      ///< Where the bytes are if not at `data`.
   bool abandoned = false;           ///< Its lane went: it only waits to tell the receiver.
   RemoteAccess access;              ///< Served get: our region.
@@ -214,6 +216,9 @@ struct SendContext {
   uint64_t acknowledged = 0;        ///< Put: bytes that the target has.
   SignalRight signal;
   uint64_t generation = 0;
+
+  /// As posted, for the status.
+  void* buffer() const { return packed ? nullptr : const_cast<std::byte*>(data); }
 };
 
 /// A rendezvous seen from its receiver, or a get seen from its initiator.

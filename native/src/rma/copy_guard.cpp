@@ -9,6 +9,7 @@ namespace lci {
 
 GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
   if (LCI_MUTATED("reuse_under_copy")) return;
+  if (!runtime.shares_all_memory()) return;  // nobody copies
   runtime.owner_barrier();
   for (uint32_t rank = 0; rank < runtime.size(); ++rank) {
     if (!runtime.is_known_to(rank) || runtime.peers().has_ended(rank)) continue;  // it sees no region of this rank

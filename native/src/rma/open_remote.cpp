@@ -26,6 +26,10 @@ int open_remote(Runtime& runtime, uint32_t rank, const MemoryHandle& handle, Rem
   }
   if (const int code = runtime.peers().check(rank, "open remote memory"); code != LCI_DONE) return code;
   if (handle.index >= kMaxRegions || handle.key == 0) return gone(handle);
+  if (!runtime.shares_all_memory()) {  // the target checks each access
+    *out = {rank, handle.index, handle.key, handle.size, nullptr, nullptr};
+    return LCI_DONE;
+  }
   PeerMemory* mapped = nullptr;
   if (const int code = runtime.peer_memory(rank, "open remote memory", &mapped); code != LCI_DONE) return code;
   PeerMemory& memory = *mapped;

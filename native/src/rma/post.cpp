@@ -102,7 +102,8 @@ bool RemoteCopy::at_hand() const {
 /// Whether one of the regions has ended, and is not what it was when it was opened.
 bool RemoteCopy::ended() const {
   return std::ranges::any_of(parts(), [](const RemotePart& part) {
-    return part.remote.shared_key->load(std::memory_order_seq_cst) != part.remote.key;
+    const auto* shared = part.remote.shared_key;
+    return shared && shared->load(std::memory_order_seq_cst) != part.remote.key;
   });
 }
 
@@ -126,7 +127,7 @@ int Device::post_remote(const lci_descriptor& op, const void* inline_payload, co
 }
 
 bool Device::copies_at_hand() const {
-  return runtime_.attributes().rma == RmaMode::kAuto && !ended_;
+  return runtime_.attributes().rma == RmaMode::kAuto && runtime_.shares_all_memory() && !ended_;
 }
 
 CopyWords Device::copy_words() {

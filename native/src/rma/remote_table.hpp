@@ -25,8 +25,8 @@ struct Remote {
   uint32_t index = 0;
   uint64_t key = 0;
   uint64_t size = 0;
-  std::byte* memory = nullptr;  ///< Where the initiator can copy; null: the target does the work.
-  const std::atomic<uint64_t>* shared_key = nullptr;
+  std::byte* memory = nullptr;                        ///< Where the initiator can copy; null: the target does the work.
+  const std::atomic<uint64_t>* shared_key = nullptr;  ///< Null: only the target knows whether the region has ended.
 };
 
 class RemoteTable {

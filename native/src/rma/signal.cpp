@@ -12,6 +12,7 @@ namespace lci {
 
 /// Takes what one signal costs from its key: a credit, or the key's announcement slot. False: there is none.
 bool Device::claim(OutKey& key, SignalRight* right) {
+  if (key.held_back != 0) return false;
   if (key.state == OutKey::State::kUncredited) {
     right->kind = SignalRight::Kind::kUncredited;
   } else if (key.state == OutKey::State::kLeased && key.credit.messages != 0) {

@@ -44,6 +44,7 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   const uint32_t size = size_;
   code = Transport::create(attributes_, *bootstrap_, job, *this, &transport_);
   if (code != LCI_DONE) return code;
+  attributes_.transport = TransportKind::kShm;  // auto has been decided
   freers_pay_ = attributes_.membarrier == MembarrierMode::kAuto && register_process_barrier();
 
   clamp_packets();
@@ -83,6 +84,7 @@ int Runtime::join(uint64_t deadline, std::vector<Profile>* profiles) {
   own.control_ring_bytes = attributes_.control_ring_bytes;
   own.packet_size = has_packets() ? attributes_.packet_size : 0;
   own.announcements = attributes_.announcements;
+  own.peer_memory = attributes_.peer_memory == PeerMemoryMode::kRings;
   own.reserve = memory().reserve();
   int code = transport_->describe(&own.address);
   if (code == LCI_DONE) code = exchange_profiles(*bootstrap_, own, deadline, profiles);

@@ -81,6 +81,8 @@ class Runtime : private PeerEvents {
   /// For those who read it when this runtime has gone.
   std::shared_ptr<Log> share_log() const { return log_; }
   bool has_packets() const { return attributes_.packets_max != 0; }
+  /// Whether peers read all of this rank's memory that they are told of, or rings and packets sent to them alone.
+  bool shares_all_memory() const { return attributes_.peer_memory == PeerMemoryMode::kAll; }
   /// Of the buffers in which messages are given to users; null: malloc. [A10]
   const lci_allocator* allocator() const { return allocator_.load(std::memory_order_acquire); }
   void set_allocator(const lci_allocator* allocator) { allocator_.store(allocator, std::memory_order_release); }

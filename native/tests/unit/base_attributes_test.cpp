@@ -64,6 +64,8 @@ TEST(Attributes, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(defaults.membarrier, MembarrierMode::kAuto);
   EXPECT_EQ(defaults.memory_limit_bytes, 0u);
   EXPECT_EQ(defaults.rma, RmaMode::kAuto);
+  EXPECT_EQ(defaults.peer_memory, PeerMemoryMode::kAll);
+  EXPECT_EQ(defaults.transport, TransportKind::kAuto);
   EXPECT_TRUE(defaults.alloc_default_device && defaults.alloc_default_packet_pool);
   EXPECT_TRUE(defaults.alloc_default_matching_engine);
   EXPECT_EQ(defaults.log_level, LogLevel::kWarn);
@@ -114,6 +116,8 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"membarrier", "off", "auto"},
       {"memory_limit_bytes", "1", "2"},
       {"rma", "messages", "auto"},
+      {"peer_memory", "rings", "all"},
+      {"transport", "shm", "auto"},
       {"alloc_default_device", "0", "1"},
       {"alloc_default_packet_pool", "0", "1"},
       {"alloc_default_matching_engine", "0", "1"},

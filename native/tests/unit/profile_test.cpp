@@ -78,6 +78,7 @@ TEST(Profile, DifferencesAreNamed) {
       {"ring_bytes is 5", &Profile::ring_bytes},
       {"control_ring_bytes is 5", &Profile::control_ring_bytes},
       {"packet_size", &Profile::packet_size},
+      {"peer_memory (0: all, 1: rings) is 5, here 0", &Profile::peer_memory},
       {"announcements is 5", &Profile::announcements}};
   for (const auto& [text, member] : agreed) {
     Profile other = right();
