@@ -48,7 +48,7 @@ struct PacketState {
 /// Completion objects of one runtime.
 inline constexpr uint32_t kMaxCompletions = 65535;
 
-class Runtime : private PeerEvents {
+class Runtime final : private PeerEvents {
  public:
   static int create(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank,
                     std::unique_ptr<Runtime>* out);
