@@ -573,7 +573,8 @@ LCI_API int lci_memory_handle(const lci_memory* memory, void* out, size_t size);
  * Opens a region of @p rank (this one included) from its handle, for the member `remote` of descriptors. Every byte is
  * checked: LCI_ERR_ARGUMENT if they are no handle of that rank, LCI_ERR_MEMORY_CLOSED if the region has gone,
  * LCI_ERR_PROTOCOL if what its owner shares makes no sense, LCI_ERR_PEER_FAILED or LCI_ERR_PEER_LEFT, LCI_ERR_EXHAUSTED
- * beyond 2^20.
+ * beyond 2^20. Where a rank reads only what was sent to it (attribute peer_memory), nobody is asked here: the first
+ * operation that moves a byte ends with LCI_ERR_MEMORY_CLOSED if the region has gone.
  * @param out_size bytes of the region; may be null.
  */
 LCI_API int lci_remote_open(lci_runtime* runtime, uint32_t rank, const void* handle, size_t length, uint64_t* out_id,

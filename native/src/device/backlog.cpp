@@ -177,9 +177,10 @@ bool Device::retry_backlog() {
     auto& queue = entry->second;
     begin_batch();  // one slow rank does not hold up another
     while (!queue.empty()) {
-      // Taken out: a handler may put a reply in front meanwhile.
-      Queued queued = std::move(queue.front());
-      queue.pop_front();
+      // Taken out: a handler may put a reply in front meanwhile. To put it back needs no memory.
+      std::list<Queued> taken;
+      taken.splice(taken.begin(), queue, queue.begin());
+      Queued& queued = taken.front();
       if (!queued.parts.empty()) queued.op.u.ref.address = reinterpret_cast<uint64_t>(queued.parts.data());
       if (!queued.places.empty()) queued.op.u.ref.remote = reinterpret_cast<uint64_t>(queued.places.data());
       if (!queued.payload.empty()) queued.op.u.ref.address = reinterpret_cast<uint64_t>(queued.payload.data());
@@ -193,7 +194,7 @@ bool Device::retry_backlog() {
       if (is_retry(code)) {
         const auto place = std::find_if_not(
             queue.begin(), queue.end(), [&](const Queued& next) { return is_reply(next.op) && !is_reply(queued.op); });
-        queue.insert(place, std::move(queued));
+        queue.splice(place, taken);
         break;
       }
       leave_backlog(queued, code);
@@ -201,14 +202,7 @@ bool Device::retry_backlog() {
     }
     entry = queue.empty() ? backlog_.erase(entry) : std::next(entry);
   }
-  if (moved) {
-    for (auto& channel : channels_) {
-      if (!channel || backlog_.count(channel->rank)) continue;
-      channel->out_keys.for_each([&](OutKey& key) {
-        if (key.refused) tell_writable(*channel, key);
-      });
-    }
-  }
+  if (moved) tell_refused();
   return moved;
 }
 

@@ -489,8 +489,23 @@ void Device::tell_writable(Channel& channel, OutKey& key) {
   }
   // No room yet (a grant of bytes alone, say): whoever was refused still waits for the next one.
   if (count == 0 && !LCI_MUTATED("forget_refused")) return;
+  Lane* const owner = lane();
+  if (owner && !unless_no_memory([&] { owner->writable(this, channel.rank, key.target, count); })) {
+    untold_ = unfinished_ = true;
+    return;
+  }
   key.refused = false;
-  if (Lane* owner = lane()) owner->writable(this, channel.rank, key.target, count);
+}
+
+/// Whoever was refused, unless the backlog goes first.
+void Device::tell_refused() {
+  untold_ = false;
+  for (auto& channel : channels_) {
+    if (!channel || channel->failed || backlog_.count(channel->rank)) continue;
+    channel->out_keys.for_each([&](OutKey& key) {
+      if (key.refused) tell_writable(*channel, key);
+    });
+  }
 }
 
 void Device::handle_recall(Channel& channel, const MessageHeader& header) {

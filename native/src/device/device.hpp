@@ -6,7 +6,7 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -311,6 +311,7 @@ class Device {
   void queue_control(InKey& key);
   void queue_return(Channel& channel, OutKey& key);
   void tell_writable(Channel& channel, OutKey& key);
+  void tell_refused();
   bool spend_lease(InKey& key, const MessageHeader& header, uint32_t bytes);
 
   // replies (reply.cpp)
@@ -355,7 +356,7 @@ class Device {
   void finish_send_context(SendContext& context, int code);
   std::unique_ptr<SendContext> take_send_context(uint64_t id);
   void release_packet(SendContext& context);
-  void let_others_pass(const SendContext& context);
+  void let_others_pass(SendContext& context);
   void stream_packed(Channel& channel, SendContext& context);
   void withdraw(Channel& channel, uint64_t receiver, int code = 0);
   void abandon(SendContext& context);
@@ -395,6 +396,7 @@ class Device {
   uint64_t batch_ = 1;
   int batch_refusal_ = 0;
   bool unfinished_ = false;
+  bool untold_ = false;  ///< There was no memory to tell who was refused.
   bool packets_wanted_ = false;
   const Queued* retrying_backlog_ = nullptr;  ///< What is just posted out of the backlog.
   std::vector<std::pair<Channel*, OutKey*>> dry_keys_;
@@ -410,7 +412,7 @@ class Device {
   SlotTable<Departure> departures_;
   PendingReceives pending_receives_;
   FreeList<UnexpectedSend> spare_sends_{kSpareEntries};
-  std::map<uint32_t, std::deque<Queued>> backlog_;  // by rank, and what is of none; data class
+  std::map<uint32_t, std::list<Queued>> backlog_;  // by rank, and what is of none; data class
   uint64_t backlog_bytes_ = 0;
   std::map<uint64_t, Barrier> barriers_;
   uint64_t next_barrier_ = 0;

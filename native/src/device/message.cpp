@@ -141,6 +141,7 @@ int Device::announce_by_rendezvous(Channel& channel, OutKey& key, const Outgoing
   added.packet = keep_in_packet(message);
   if (added.packet == 0) return refuse(&channel, &key, LCI_RETRY_NOPACKET);
   added.packed = true;
+  added.holds_back = !(key.target & kEngineTarget);
   added.channel = &channel;
   added.data = runtime_.pool().data(added.packet) + kPacketPayloadOffset;
   if (message.network) {
@@ -157,7 +158,7 @@ int Device::announce_by_rendezvous(Channel& channel, OutKey& key, const Outgoing
   emit_data(channel, {MessageKind::kRendezvous, message.flags, key.target, message.size, hash, message.tag, added.id},
             &message.match, message.flags & kFlagsWithWord ? sizeof message.match : 0);
   ++key.announced;
-  if (!(key.target & kEngineTarget)) ++key.held_back;
+  if (added.holds_back) ++key.held_back;
   counters.add(Metric::announcements);
   counters.add(Metric::sent_bytes, message.size);
   counters.set(Metric::sends_pending, sends_live());

@@ -32,6 +32,7 @@ bool Device::progress(Budget& budget) {
     }
     chaos_refused_.clear();
   }
+  if (untold_) tell_refused();
   moved |= take_returned_packets(index_);
   moved |= process_work();
   scan_summary();

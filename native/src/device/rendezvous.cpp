@@ -74,8 +74,7 @@ int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor&
 void Device::handle_ready(Channel& channel, const MessageHeader& header) {
   SendContext* context = sends_.find(header.arg);
   const bool announced = context && context->channel == &channel && context->kind == SendContext::Kind::kRendezvous;
-  if (!announced) {  // ended meanwhile: its port was closed
-    counters.add(Metric::discarded);
+  if (!announced) {  // ended meanwhile: its port was closed. The receiver counts what it has withdrawn
     if (channel.withdrawals.size() >= kMaxWithdrawals) return protocol_error(channel, "ready for nothing", header);
     return withdraw(channel, header.tag);
   }
@@ -117,6 +116,7 @@ void Device::abandon(SendContext& context) {
     take_send_context(context.id);
   } else {
     release_packet(context);
+    let_others_pass(context);
     context.data = nullptr;
     context.abandoned = true;
     ++abandoned_;
@@ -221,7 +221,6 @@ void Device::stream_packed(Channel& channel, SendContext& context) {
   await_chunk(context, packet);
   emit_data(channel, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, packet}, &offset, sizeof offset);
   context.sent = size;
-  let_others_pass(context);
 }
 
 void Device::finish_send_context(SendContext& context, int code) {
@@ -243,6 +242,7 @@ void Device::finish_send_context(SendContext& context, int code) {
 std::unique_ptr<SendContext> Device::take_send_context(uint64_t id) {
   auto context = sends_.remove(id);
   release_packet(*context);
+  let_others_pass(*context);
   return context;
 }
 
@@ -250,13 +250,12 @@ void Device::release_packet(SendContext& context) {
   if (context.packet == 0) return;
   runtime_.pool().put(index_, std::exchange(context.packet, 0));
   runtime_.wake_packet_waiters();
-  let_others_pass(context);
 }
 
-/// What a packet held is in the ring, or will not be sent: others of its key may go now.
-void Device::let_others_pass(const SendContext& context) {
+/// What it held is in the ring, or will not be sent: others of its key may go now.
+void Device::let_others_pass(SendContext& context) {
+  if (!std::exchange(context.holds_back, false)) return;
   OutKey& key = out_key(*context.channel, context.number);
-  if (key.held_back == 0) return;
   --key.held_back;
   if (key.refused && !context.channel->failed) tell_writable(*context.channel, key);
 }

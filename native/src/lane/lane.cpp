@@ -52,6 +52,7 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
   std::unique_ptr<Lane> lane(new Lane(runtime));
   lane->ring_size_ = runtime.attributes().lane_completions;
   lane->ring_mask_ = lane->ring_size_ - 1;
+  lane->packet_cache_ = lane->packet_cache();
   lane->held_.resize(lane->ring_size_);
   lane->length_ = (LaneLayout::kCompletion + uint64_t{lane->ring_size_} * sizeof(lci_record) + 4095) / 4096 * 4096;
   lane->block_range_ = KeptRanges::shared().take_or_map(lane->length_);

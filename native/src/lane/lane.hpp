@@ -128,6 +128,7 @@ class Lane {
   void drain();
   bool pass();
   void refill_packets();
+  uint32_t packet_cache() const;
   void give_up_packets();
   bool take_pushed();
   bool has_work();
@@ -150,6 +151,7 @@ class Lane {
   std::byte* block_ = nullptr;
   uint64_t length_ = 0;
   uint32_t ring_size_ = 0, ring_mask_ = 0;
+  uint32_t packet_cache_ = 0;
   uint32_t head_ = 0, tail_ = 0;  // the core's view of the ring
   uint32_t park_slot_ = 0;
   uint32_t in_flight_ = 0;

@@ -8,16 +8,22 @@
 namespace lci {
 namespace {
 
-/// Packets that the loop may hold; topped up below half.
 constexpr uint32_t kPacketCache = 16;
 
 }  // namespace
 
+/// Packets that the loop may hold. Half of few packets stay in the pool: what is posted by other forms needs some, too.
+uint32_t Lane::packet_cache() const {
+  const Attributes& attributes = runtime_.attributes();
+  return std::clamp(attributes.packets_max / (2 * attributes.devices), 1u, kPacketCache);
+}
+
+/// Topped up below half.
 void Lane::refill_packets() {
   lci_lane_control& control = this->control();
-  if (control.packet_count >= kPacketCache / 2) return;
+  if (control.packet_count >= (packet_cache_ + 1) / 2) return;
   const uint32_t got = runtime_.pool().get_many(devices_[0]->index(), control.packets + control.packet_count,
-                                                kPacketCache - control.packet_count);
+                                                packet_cache_ - control.packet_count);
   for (uint32_t i = 0; i < got; ++i) {
     runtime_.packet_state(control.packets[control.packet_count + i]).held = PacketState::kLoop;
   }

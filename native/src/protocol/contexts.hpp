@@ -209,6 +209,7 @@ struct SendContext {
   uint64_t departure = 0;
   bool packed = false;              ///< `data` lies in a packet of this device, not where it was posted;
   uint32_t packet = 0;              ///< this one, until it is sent.
+  bool holds_back = false;          ///< Nothing of its key overtakes it.
   Parts parts;                      ///< Where the bytes are if not at `data`.
   bool abandoned = false;           ///< Its lane went: it only waits to tell the receiver.
   RemoteAccess access;              ///< Served get: our region.

@@ -304,6 +304,29 @@ TEST(Lane, RecordsOfAllSizesSurviveTheWrap) {
   }
 }
 
+// The packets that the loop may fill are not all that there are: the first message of a sender needs one as well.
+TEST(Lane, SendsThroughFewPackets) {
+  for (const char* packets : {"2", "4", "9"}) {
+    Job job(2, {{"devices", "1"}, {"packets", packets}, {"packets_max", packets}});
+    lci_comp* arrived = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 1, "", arrived, 4, 4000)) << lci_last_error();
+    LaneDriver lane(job, 0);
+    lci_status status{};
+    bool came = false, posted = false;
+    for (int i = 0; i < 1000 && !came; ++i) {
+      lci_descriptor* const op = posted ? nullptr : &lane.add_am(1, 1, 7, 9);
+      lane.enter();
+      if (op) posted = op->outcome == LCI_DONE;
+      lci_progress(job.device(1));
+      came = lci_queue_pop(arrived, &status) == LCI_DONE;
+    }
+    ASSERT_TRUE(came) << packets << " packets";
+    EXPECT_EQ(7u, status.tag);
+    EXPECT_LT(0u, lane.control().packet_count);
+    lci_buffer_free(status.buffer);
+  }
+}
+
 // The pool tries one other device's packets per attempt, so a refusal may come although there are some: it is tried for
 // again, though nobody gives a packet back any more. [V4] Mutation: miss_packets.
 // Proves: SS-24

@@ -179,10 +179,12 @@ TEST(NoMemory, OfAnAnnouncedMessage) {
 }
 
 // What waits at its sender: the message for credit, in the backlog.
-TEST(NoMemory, OfTheBacklog) {
-  at_every_allocation([](Shortage& shortage) {
+void backlog_at_every_allocation(const char* peer_memory) {
+  Attributes attributes = kFewPackets;
+  attributes.emplace_back("peer_memory", peer_memory);
+  at_every_allocation([&](Shortage& shortage) {
     constexpr uint64_t kMessages = 40;
-    Job job(2, kFewPackets);
+    Job job(2, attributes);
     lci_comp* arrived = make_queue(job.runtime(1));
     ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", arrived, 4, 4000)) << lci_last_error();
     uint64_t posted = 0, expected = 0;
@@ -209,6 +211,45 @@ TEST(NoMemory, OfTheBacklog) {
     EXPECT_EQ(0u, job.counter(0, "backlog_depth"));
     EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
     job.check_ledgers();
+  });
+}
+
+TEST(NoMemory, OfTheBacklog) {
+  backlog_at_every_allocation("all");
+}
+// Where nothing may overtake what is announced, the backlog is looked at more often than it can go on.
+TEST(NoMemory, OfTheBacklogWhereAnnouncementsHoldItBack) {
+  backlog_at_every_allocation("rings");
+}
+
+// A loop that was refused posts again when it is told to: it is told, now or in a later pass.
+TEST(NoMemory, ToTellWhoWasRefused) {
+  at_every_allocation([](Shortage& shortage) {
+    constexpr uint64_t kMessages = 40;
+    Job job(2, kFewPackets);
+    LaneDriver lane(job, 0);
+    lci_comp* arrived = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", arrived, 4, 4000)) << lci_last_error();
+    uint64_t posted = 0, expected = 0;
+    bool room = true;
+    const auto sender = [&] {
+      lci_descriptor* const op = room && posted < kMessages ? &lane.add_am(1, kPort, posted, posted) : nullptr;
+      if (op) op->outcome = LCI_ERR_NO_MEMORY;
+      lane.enter();
+      if (op && op->outcome == LCI_DONE) ++posted;
+      if (op && is_retry(op->outcome)) room = false;
+      lane.control().submit_count = 0;
+      lane.read([&](const lci_record& record) { room |= record.kind == LCI_RECORD_WRITABLE; });
+    };
+    const auto receiver = [&] {
+      lci_progress(job.device(1));
+      lci_status status{};
+      if (lci_queue_pop(arrived, &status) != LCI_DONE) return;
+      EXPECT_EQ(expected++, status.tag) << "in order, each once";
+      lci_buffer_free(status.buffer);
+    };
+    exchange_until([&] { return expected == kMessages; }, shortage, receiver, sender);
+    EXPECT_EQ(kMessages, expected) << posted << " posted; was told of room: " << room;
   });
 }
 
