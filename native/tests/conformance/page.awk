@@ -65,6 +65,10 @@ $2 != "" {
   if (result[$1] != "passed") failing[$3] = add(failing[$3], shown (result[$1] == "failed" ? " failed" : " did not run"), ", ")
   if ($2 == "proves") proved[$3] = 1
   else missing[$3] = add(missing[$3], $4, "; ")
+  if ($5 ~ /^shm \(/) {
+    shm[$3] = add(shm[$3], "`" $1 "`: " substr($5, 6, length($5) - 6), "<br>")
+    $5 = "shm"
+  }
   on[$3] = merge(on[$3], $5)
   split(tiers[$6], tier, ",")
   from[$3] = merge(from[$3], tier[1] ($7 || ($1 ~ /^suite / && more[$6]) ? ", soak" : ""))
@@ -95,6 +99,7 @@ END {
   print "Written by `./lci conformance`; do not edit. It says for each row of the specification which tests prove it, and what"
   print "became of them in the last `./lci test`; [testing.md](testing.md#conformance) says how. A row passes only if its tests"
   print "prove all that it asks for, ran, and passed. *Fault*: a deliberate fault in the core that these tests notice.\n"
+  print "*rings*: attribute `peer_memory`: a rank reads only what was sent to it, as over a network.\n"
   line = "| Area |"
   for (k = 1; k in states; k++) line = line " " states[k] " |"
   print line " passing without a fault |"
@@ -117,4 +122,8 @@ END {
       print "| " r " | " title[r] " | " state(r) " | " tests[r] " | " on[r] " | " from[r] " | " noticed[r] " |"
     }
   }
+  print "\n## Only where ranks read each other's memory\n"
+  print "These tests show what a network cannot have. Elsewhere their rows have other tests, or say nothing.\n"
+  print "| Row | What | Test, and why |\n|---|---|---|"
+  for (i = 1; i <= rows; i++) if (order[i] in shm) print "| " order[i] " | " title[order[i]] " | " shm[order[i]] " |"
 }

@@ -76,6 +76,12 @@ std::vector<Bytes> World::gather(const Bytes& mine) {
   return all;
 }
 
+bool World::peers_read_rings_only() const {
+  char text[16];
+  EXPECT_EQ(LCI_DONE, lci_runtime_attr(runtime_, "peer_memory", text, sizeof text));
+  return std::string(text) == "rings";
+}
+
 uint64_t World::counter(const std::string& name) const {
   uint64_t values[256];
   const uint32_t count = lci_runtime_snapshot(runtime_, values, 256);
@@ -179,18 +185,22 @@ bool soak() {
 
 std::vector<Setting> settings() {
   std::vector<Setting> all = {{"inproc", 3, false, 0}, {"processes2", 2, true, 0}, {"processes4", 4, true, 0}};
+  all.push_back({"rings", 3, false, 0, true});
+  all.push_back({"rings2", 2, true, 0, true});
   const char* given = std::getenv("LCI_SEED");
   const uint64_t first = given ? std::strtoull(given, nullptr, 10) : 1;
   const uint64_t count = given ? 1 : soak() ? 200 : 3;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     all.push_back({"chaos" + std::to_string(seed), 3, false, seed});
   }
+  all.push_back({"ringschaos" + std::to_string(first), 3, false, first, true});
   return all;
 }
 
 void run_everywhere(const Setting& setting, const Attributes& attributes, void (*body)(World&)) {
   Attributes all = {{"packets", "64"}, {"packets_max", "256"}};  // small: hundreds of jobs run on small machines
   all.insert(all.end(), attributes.begin(), attributes.end());
+  if (setting.rings) all.emplace_back("peer_memory", "rings");
   if (setting.seed != 0) {
     SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(setting.seed));
     all.emplace_back("chaos", plan(setting.seed));

@@ -61,6 +61,8 @@ class World {
   /// What every rank gave, in the order of ranks.
   std::vector<Bytes> gather(const Bytes& mine);
   uint64_t counter(const std::string& name) const;
+  /// What a rank has not been sent is asked for: it cannot be looked at.
+  bool peers_read_rings_only() const;
   /// What must hold when nothing is under way; after it, the objects of the test may be freed.
   void end();
 
@@ -82,13 +84,14 @@ struct Setting {
   uint32_t ranks;
   bool processes;
   uint64_t seed;
+  bool rings = false;  ///< A rank reads only what was sent to it.
 };
 inline void PrintTo(const Setting& setting, std::ostream* out) {
   *out << setting.name;
 }
 
-/// The settings of every test: inproc, shm with 2 and 4 ranks, and chaos: 3 seeds, in the soak 200, or the one in
-/// LCI_SEED.
+/// The settings of every test: inproc, shm with 2 and 4 ranks, chaos of 3 seeds, in the soak 200,
+/// or of that in LCI_SEED; and where a rank reads only what was sent to it, also with chaos.
 std::vector<Setting> settings();
 
 /// Runs @p body on each rank of a new job, checks the ledgers, closes.

@@ -167,6 +167,7 @@ TEST(Network, SignalsOnceTheReceiverHasTakenTheMessage) {
 }
 
 // Proves: G3
+// On: shm (the receiver reads the message where it lies)
 // Memory that the receiver can see is not copied: what is written before it looks is what it gets. Not so a message
 // that waits without credit, and memory of the program's own. Mutation: copy_always.
 TEST(Network, ReadsAllocatedMemoryWhereItLies) {

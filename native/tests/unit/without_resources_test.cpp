@@ -26,6 +26,7 @@ TEST(WithoutResources, ARuntimeWithoutDevicesKeepsWhatIsLocal) {
 }
 
 // Proves: A9
+// On: shm (puts and gets copy, and need no packets)
 TEST(WithoutResources, ARuntimeWithoutPacketsPutsAndGets) {
   Job job(2, {{"alloc_default_packet_pool", "0"}});
   uint64_t handle = 7;
