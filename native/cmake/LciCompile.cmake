@@ -18,7 +18,7 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
 add_library(lci_compile INTERFACE)
-target_include_directories(lci_compile INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/src)
+target_include_directories(lci_compile INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/include ${core_folder})
 target_link_libraries(lci_compile INTERFACE Threads::Threads)
 target_compile_options(
   lci_compile
@@ -35,8 +35,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(lci_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 
+if(LCI_TEST_CHECKS OR LCI_MUTATIONS)
+  target_compile_definitions(lci_compile INTERFACE LCI_TEST_CHECKS=1)
+endif()
 if(LCI_MUTATIONS)
-  target_compile_definitions(lci_compile INTERFACE LCI_MUTATIONS=1)
+  # A faulty line may have two statements.
+  target_compile_options(lci_compile INTERFACE -Wno-misleading-indentation)
 endif()
 
 if(LCI_SANITIZE)

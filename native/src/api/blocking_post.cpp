@@ -9,7 +9,6 @@
 
 #include "api/guard.hpp"
 #include "api/handles.hpp"
-#include "base/mutation.hpp"
 #include "device/waiting.hpp"
 
 namespace lci {
@@ -72,7 +71,7 @@ int post_blocking(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_st
     code = lci_post(handle, op, to_handle(&outcome), out);
   }
   op->flags = given;
-  if (is_posted(code) && !LCI_MUTATED("wait_not")) code = wait_for_outcome(outcome, waiting, out);
+  if (is_posted(code)) code = wait_for_outcome(outcome, waiting, out);
   op->outcome = static_cast<uint16_t>(code);
   return code;
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "api/global.hpp"
-#include "base/mutation.hpp"
 #include "completion/array_queue.hpp"
 #include "completion/counter.hpp"
 #include "completion/custom.hpp"
@@ -74,11 +73,10 @@ int lci_queue_pop(lci_comp* queue, lci_status* out) {
   LCI_NOT_NULL(queue, "pop");
   LCI_NOT_NULL(out, "pop");
   if (from_handle(queue)->kind() != Completion::Kind::kQueue) return fail(LCI_ERR_ARGUMENT, "pop: not a queue");
-  if (LCI_MUTATED("look_progresses")) progress_shared(from_handle(queue)->runtime()->device(0));
   const int code = static_cast<CompletionQueue*>(from_handle(queue))->pop(out);
   if (code == LCI_DONE) {
     taken(*out);
-  } else if (!LCI_MUTATED("status_keeps_code")) {
+  } else {
     out->code = code;
   }
   return code;
@@ -177,7 +175,6 @@ int lci_comp_signal(lci_comp* comp, const lci_status* status) {
   return guarded("signal", [&] {
     lci_status given = *status;
     given.port = 0;  // its buffer is the signaller's
-    if (LCI_MUTATED("user_signal_bare")) given = {given.code, 0, 0, nullptr, 0, 0, 0, 0};
     return from_handle(comp)->signal(given);
   });
 }

@@ -3,7 +3,6 @@
 #include <mutex>
 
 #include "api/global.hpp"
-#include "base/mutation.hpp"
 
 using namespace lci;
 
@@ -73,7 +72,7 @@ int lci_global_fini(uint32_t timeout_ms) {
     Global& state = global();
     const std::lock_guard<std::mutex> guard(state.mutex);
     if (state.users == 0) return fail(LCI_ERR_ARGUMENT, "global fini: there is no global runtime");
-    if (state.users > 1 && !LCI_MUTATED("first_fini_closes")) {
+    if (state.users > 1) {
       --state.users;
       return LCI_DONE;
     }

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/mutation.hpp"
 #include "build_info.hpp"
 #include "lci/lci.h"
 #include "transport/memory/available.hpp"
@@ -44,7 +43,7 @@ std::string describe() {
   line("build type", lci::kBuildType);
   line("build compiler", lci::kBuildCompiler);
   line("build sanitizers", lci::kBuildSanitizers);
-  line("build mutations", LCI_MUTATED("info_hides_build") ? "no" : lci::kBuildMutations);
+  line("build mutations", lci::kBuildMutations);
   return text;
 }
 

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "api/global.hpp"
-#include "base/mutation.hpp"
 
 using namespace lci;
 
@@ -31,7 +30,6 @@ int lci_log_take(lci_log* log, int32_t* out_level, char* out, size_t out_size) {
   return guarded("take log line", [&]() -> int {
     LogLevel level;
     std::string line;
-    if (LCI_MUTATED("log_ends_with_runtime") && log->log.use_count() == 1) return LCI_RETRY;
     if (!log->log->take(&level, &line)) return LCI_RETRY;
     const size_t copied = std::min(line.size(), out_size - 1);
     std::memcpy(out, line.data(), copied);

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "api/global.hpp"
-#include "base/mutation.hpp"
 #include "matching/matching_engine.hpp"
 
 using namespace lci;
@@ -15,7 +14,7 @@ struct lci_matching {
 namespace {
 
 Side side_of(int side) {
-  return side == LCI_SIDE_SEND || LCI_MUTATED("sides_alike") ? Side::kSend : Side::kReceive;
+  return side == LCI_SIDE_SEND ? Side::kSend : Side::kReceive;
 }
 
 int check(lci_matching* matching, const void* value, int side) {

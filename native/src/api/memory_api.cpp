@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/global.hpp"
-#include "base/mutation.hpp"
 #include "rma/open_remote.hpp"
 
 using namespace lci;
@@ -58,8 +57,7 @@ int lci_memory_handle(const lci_memory* memory, void* out, size_t size) {
     return fail(LCI_ERR_SIZE, "memory handle: needs %u bytes, not %zu", LCI_MEMORY_HANDLE_SIZE, size);
   }
   const Region& region = *from_handle(memory);
-  encode({region.runtime->rank(), region.index + (LCI_MUTATED("handle_names_next") ? 1 : 0), region.key, region.size},
-         out);
+  encode({region.runtime->rank(), region.index, region.key, region.size}, out);
   return LCI_DONE;
 }
 

@@ -2,7 +2,6 @@
 #include <cinttypes>
 
 #include "api/global.hpp"
-#include "base/mutation.hpp"
 
 using namespace lci;
 
@@ -31,7 +30,7 @@ int lci_packet_get(lci_device* device, uint64_t* handle, void** payload) {
       return LCI_RETRY_NOPACKET;
     }
     *handle = packet;
-    *payload = runtime.pool().data(packet) + kPacketPayloadOffset - (LCI_MUTATED("payload_over_context") ? 8 : 0);
+    *payload = runtime.pool().data(packet) + kPacketPayloadOffset;
     return LCI_DONE;
   });
 }
@@ -42,7 +41,6 @@ int lci_packet_put(lci_device* device, uint64_t handle) {
   if (!runtime.unhold_packet(handle)) {
     return fail(LCI_ERR_ARGUMENT, "put packet: %" PRIu64 " is not a packet that the caller holds", handle);
   }
-  if (LCI_MUTATED("put_loses_packet")) return LCI_DONE;
   runtime.pool().put(from_handle(device)->index(), static_cast<uint32_t>(handle));
   runtime.wake_packet_waiters();
   return LCI_DONE;
@@ -70,7 +68,7 @@ int lci_pool_create(lci_runtime* runtime, uint32_t packets, uint32_t packets_max
 int lci_device_use_pool(lci_device* device, uint32_t number) {
   LCI_DEVICE(device, "use packet pool");
   Device& user = *from_handle(device);
-  if (LCI_MUTATED("pool_not_bound") || user.runtime().pool().bind(user.index(), number)) return LCI_DONE;
+  if (user.runtime().pool().bind(user.index(), number)) return LCI_DONE;
   return fail(LCI_ERR_ARGUMENT, "use packet pool: there is no pool %u (device %u)", number, user.index());
 }
 

@@ -3,7 +3,6 @@
 
 #include "api/blocking_post.hpp"
 #include "api/global.hpp"
-#include "base/mutation.hpp"
 #include "device/waiting.hpp"
 
 using namespace lci;
@@ -61,7 +60,6 @@ int post_any(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status*
   LCI_NOT_NULL(op, "post");
   Device& device = *from_handle(handle);
   return guarded("post", [&]() -> int {
-    if (LCI_MUTATED("handlers_may_not_post") && in_signal_context()) return LCI_ERR_SIGNAL_CONTEXT;
     if (is_blocking(*op, comp)) return post_blocking(handle, op, comp, out);
     OpTarget target{nullptr, nullptr, op->user_context};
     target.outstanding = &device.outstanding;
@@ -128,7 +126,7 @@ int lci_progress(lci_device* handle) {
 
 int lci_post(lci_device* device, lci_descriptor* op, lci_comp* comp, lci_status* out) {
   const int code = post_any(device, op, comp, out);
-  if (out && !is_done(code) && !LCI_MUTATED("status_keeps_code")) out->code = code;
+  if (out && !is_done(code)) out->code = code;
   return code;
 }
 
@@ -147,7 +145,7 @@ int lci_post_am(lci_device* device, uint32_t rank, uint32_t port, uint64_t tag, 
   op.rank = rank;
   op.port = static_cast<uint16_t>(port);
   op.size = size;
-  op.tag = LCI_MUTATED("plain_form_forgets") ? 0 : tag;
+  op.tag = tag;
   op.user_context = user_context;
   op.u.ref.address = reinterpret_cast<uint64_t>(buffer);
   return lci_post(device, &op, comp, nullptr);

@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "api/global.hpp"
-#include "base/mutation.hpp"
 #include "bootstrap/inproc.hpp"
 #include "host/debugger.hpp"
 #include "runtime/counters.hpp"
@@ -66,7 +65,6 @@ int lci_runtime_close(lci_runtime* runtime, uint32_t timeout_ms) {
     if (lost != 0) {
       LCI_LOG(runtime->runtime->log(), LogLevel::kWarn, "packets", "%lu packets were not given back", lost);
     }
-    if (LCI_MUTATED("close_keeps_memory")) static_cast<void>(runtime->runtime.release());
     delete runtime;
     if (lost == 0) return static_cast<int>(LCI_DONE);
     return fail(LCI_DONE, "close runtime: %lu packets were not given back (lci_packet_put)", lost);

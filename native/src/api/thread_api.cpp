@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "api/guard.hpp"
-#include "base/mutation.hpp"
 
 namespace lci {
 namespace {
@@ -56,7 +55,7 @@ int lci_thread_pin(uint32_t offset) {
       return fail(LCI_ERR_ARGUMENT, "pin thread: offset %u, but this thread may use %u CPUs (0..%u)", offset, allowed,
                   allowed - 1);
     }
-    if (!LCI_MUTATED("pin_keeps_all")) cpus.keep(offset);
+    cpus.keep(offset);
     if (!cpus.store()) return fail(LCI_ERR_ARGUMENT, "pin thread: %s", std::strerror(errno));
     return LCI_DONE;
   });

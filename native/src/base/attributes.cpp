@@ -12,7 +12,6 @@
 
 #include "base/attribute_table.hpp"
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 
 namespace lci {
 namespace {
@@ -99,7 +98,7 @@ int check_environment_names(const AttributeSet* set) {
     const std::string_view variable = text.substr(0, text.find('='));
     const std::string_view suffix = variable.substr(kEnvironmentPrefix.size());
     const std::string name = lower(suffix);
-    if ((!is_known(name, set) || upper(name) != suffix) && !LCI_MUTATED("attributes_ignore_unknown")) {
+    if (!is_known(name, set) || upper(name) != suffix) {
       return unknown_name(name, ("environment " + std::string(variable)).c_str(), set);
     }
   }
@@ -114,7 +113,7 @@ int resolve_row(const Row& row, const AttributeSet* explicit_values, Attributes*
     environment = std::getenv(variable.c_str());
   }
   const std::string* given = explicit_values == nullptr ? nullptr : explicit_values->find(row.name);
-  if (given != nullptr && !(environment != nullptr && LCI_MUTATED("attributes_environment_first"))) {
+  if (given != nullptr) {
     return assign(row, *given, out) ? LCI_DONE : bad_value(row, given->c_str(), "explicit value");
   }
   if (environment != nullptr && !assign(row, environment, out)) {
@@ -157,7 +156,6 @@ int AttributeSet::own(const char* name) {
 int resolve_attributes(const AttributeSet* explicit_values, Attributes* out) {
   if (const int code = check_environment_names(explicit_values); code != LCI_DONE) return code;
   Attributes result;
-  if (LCI_MUTATED("defaults_of_reference")) result.packets_max = 65536;
   for (const Row& row : attribute_rows()) {
     if (const int code = resolve_row(row, explicit_values, &result); code != LCI_DONE) return code;
   }
@@ -166,8 +164,8 @@ int resolve_attributes(const AttributeSet* explicit_values, Attributes* out) {
                 result.packets_max);
   }
   // What is not allocated is not there; the texts of these attributes say so. [A9]
-  if (!result.alloc_default_device && !LCI_MUTATED("resources_unasked")) result.devices = 0;
-  if (!result.alloc_default_packet_pool && !LCI_MUTATED("resources_unasked")) result.packets = result.packets_max = 0;
+  if (!result.alloc_default_device) result.devices = 0;
+  if (!result.alloc_default_packet_pool) result.packets = result.packets_max = 0;
   *out = std::move(result);
   return LCI_DONE;
 }

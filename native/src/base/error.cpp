@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 
 #include <cstdarg>
 #include <cstdio>
@@ -53,7 +52,7 @@ const char* code_name(int code) {
     case LCI_RETRY_LOCK:
       return "retry_lock";
     case LCI_RETRY_NOPACKET:
-      return LCI_MUTATED("code_misnamed") ? "retry_nomem" : "retry_nopacket";
+      return "retry_nopacket";
     case LCI_RETRY_NOMEM:
       return "retry_nomem";
     case LCI_RETRY_BACKLOG:

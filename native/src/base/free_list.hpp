@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutation.hpp"
-
 namespace lci {
 
 /// Objects of one type that come and go all the time: what was given back last is taken first, while it is still in the
@@ -21,7 +19,7 @@ class FreeList {
 
   /// With whatever it held when it was given back.
   std::unique_ptr<T> take() {
-    if (kept_.empty() || LCI_MUTATED("allocate_always")) return std::make_unique<T>();
+    if (kept_.empty()) return std::make_unique<T>();
     std::unique_ptr<T> object = std::move(kept_.back());
     kept_.pop_back();
     return object;

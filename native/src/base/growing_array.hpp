@@ -7,8 +7,6 @@
 #include <mutex>
 #include <vector>
 
-#include "base/mutation.hpp"
-
 namespace lci {
 
 /**
@@ -80,9 +78,7 @@ class GrowingArray {
     if (old && index < old->capacity) return;
     auto table = std::make_unique<Table>(2 * (index + 1));
     for (size_t i = 0; i < table->capacity; ++i) {
-      const T value = old && i < old->capacity && !LCI_MUTATED("growth_loses")
-                          ? old->elements[i].load(std::memory_order_relaxed)
-                          : T();
+      const T value = old && i < old->capacity ? old->elements[i].load(std::memory_order_relaxed) : T();
       table->elements[i].store(value, std::memory_order_relaxed);
     }
     tables_.push_back(std::move(table));

@@ -9,7 +9,6 @@
 #include <new>
 #include <utility>
 
-#include "base/mutation.hpp"
 #include "base/try_lock.hpp"
 
 namespace lci {
@@ -75,7 +74,7 @@ class HazardDomain {
     push_retired(object);
     for (T* each = retired_.exchange(nullptr, std::memory_order_acq_rel); each != nullptr;) {
       T* const examined = std::exchange(each, each->next_retired);
-      if (is_protected(examined) && !LCI_MUTATED("hazard_ignored")) {
+      if (is_protected(examined)) {
         push_retired(examined);
       } else {
         delete examined;

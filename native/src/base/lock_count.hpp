@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * @file
- * How many locks the calling thread has taken, in test builds only (LCI_MUTATIONS): the way to show what a path costs.
+ * How many locks the calling thread has taken, in test builds only (LCI_TEST_CHECKS): the way to show what a path
+ * costs.
  */
 #ifndef LCI_BASE_LOCK_COUNT_HPP_
 #define LCI_BASE_LOCK_COUNT_HPP_
 
 #include <cstdint>
 
-#if defined(LCI_MUTATIONS) && LCI_MUTATIONS
+#if defined(LCI_TEST_CHECKS) && LCI_TEST_CHECKS
 
 namespace lci {
 inline thread_local uint64_t locks_taken = 0;

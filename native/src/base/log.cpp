@@ -13,7 +13,6 @@
 #include "base/attributes.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 
 namespace lci {
 namespace {
@@ -79,7 +78,7 @@ int Log::open(const Attributes& attributes, uint32_t rank, int32_t process) {
 }
 
 bool Log::wants(LogLevel level, std::string_view tag) const {
-  if (level > level_ && !LCI_MUTATED("log_everything")) return false;
+  if (level > level_) return false;
   if (!file_ && keep_ == 0) return false;
   if (!whitelist_.empty() && !lists(whitelist_, tag)) return false;
   return !lists(blacklist_, tag);

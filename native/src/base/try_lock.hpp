@@ -8,7 +8,6 @@
 
 #include "base/fences.hpp"
 #include "base/lock_count.hpp"
-#include "base/mutation.hpp"
 
 namespace lci {
 
@@ -42,7 +41,6 @@ class TryLock {
   TryLock& operator=(const TryLock&) = delete;
 
   [[nodiscard]] bool try_lock() {
-    if (LCI_MUTATED("try_lock_always")) return true;
     if (held_.load(std::memory_order_relaxed) || held_.exchange(true, std::memory_order_acquire)) return false;
     LCI_COUNT_LOCK();
     return true;

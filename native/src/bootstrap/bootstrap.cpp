@@ -2,7 +2,6 @@
 #include "bootstrap/bootstrap.hpp"
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "bootstrap/file_bootstrap.hpp"
 #include "bootstrap/inproc_bootstrap.hpp"
 #include "bootstrap/local_bootstrap.hpp"
@@ -22,12 +21,11 @@ int unknown_bootstrap(std::string_view name) {
 int open_bootstrap(const Attributes& attributes, lci_inproc* job, uint32_t inproc_rank,
                    std::unique_ptr<Bootstrap>* out) {
   if (job != nullptr) return InprocBootstrap::open(job, inproc_rank, out);
-  NameList names(LCI_MUTATED("bootstrap_order_fixed") ? "local" : attributes.bootstrap.c_str());
+  NameList names(attributes.bootstrap.c_str());
   while (const auto name = names.next()) {
     if (*name == "file") {
-      if (FileBootstrap::available(attributes) || (LCI_MUTATED("bootstrap_by_rank") && std::getenv("LCI_RANK")))
-        return FileBootstrap::open(attributes, out);
-    } else if (*name == "local" && !LCI_MUTATED("local_not_there")) {
+      if (FileBootstrap::available(attributes)) return FileBootstrap::open(attributes, out);
+    } else if (*name == "local") {
       *out = std::make_unique<LocalBootstrap>();
       return LCI_DONE;
     } else if (*name != "inproc") {  // inproc needs a job object: not available here

@@ -13,7 +13,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "bootstrap/fenced_values.hpp"
 #include "host/process.hpp"
 
@@ -182,7 +181,7 @@ int FileBootstrap::claim(const PrivateDirectory& directory) {
     const int code = generation.create(claim_name(rank_), self.data(), self.size(), &existed);
     if (code != LCI_DONE) return code;
     generation_ = std::move(generation);
-    if (!existed || LCI_MUTATED("bootstrap_skip_claim")) {
+    if (!existed) {
       job_id_ = id_text(generation_id(job_, number));
       claimed_ = true;
       return LCI_DONE;
@@ -254,7 +253,7 @@ int FileBootstrap::get(uint32_t rank, const std::string& key, std::vector<uint8_
     return fail(LCI_ERR_BOOTSTRAP, "get: the value \"%s\" of rank %u is damaged", key.c_str(), rank);
   }
   std::memcpy(&fence, content->data(), sizeof fence);
-  if (fence > completed_fences_ && !LCI_MUTATED("bootstrap_skip_fence")) return not_fenced(rank, key);
+  if (fence > completed_fences_) return not_fenced(rank, key);
   out->assign(content->begin() + sizeof fence, content->end());
   return LCI_DONE;
 }

@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 
 lci_inproc::lci_inproc(uint32_t rank_count)
     : size(rank_count), meetings(rank_count), rendezvous(std::make_unique<lci::InprocRendezvous>(rank_count)) {}
@@ -67,7 +66,7 @@ void InprocMeetings::finish(Meetings::iterator meeting, uint32_t rank) {
 int InprocRendezvous::join(uint32_t rank, uint32_t* out_number) {
   const std::lock_guard<std::mutex> guard(mutex_);
   Rank& own = ranks_[rank];
-  if (own.open && !LCI_MUTATED("bootstrap_skip_claim")) {
+  if (own.open) {
     return fail(LCI_ERR_BOOTSTRAP, "join inproc job %s: rank %u is taken by an open runtime", id_text(job_).c_str(),
                 rank);
   }

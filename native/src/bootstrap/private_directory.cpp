@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "bootstrap/identity.hpp"
 
 namespace lci {
@@ -33,7 +32,7 @@ class File {
 };
 
 bool open_to_others(const struct stat& status) {
-  return (status.st_mode & (S_IRWXG | S_IRWXO)) != 0 && !LCI_MUTATED("bootstrap_skip_permissions");
+  return (status.st_mode & (S_IRWXG | S_IRWXO)) != 0;
 }
 
 bool write_all(int descriptor, const void* bytes, size_t n) {

@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "base/try_lock.hpp"
 #include "runtime/runtime.hpp"
 
@@ -62,7 +61,6 @@ bool ArrayQueue::reserve() {
 void ArrayQueue::fill(uint32_t ticket, const lci_status& status) {
   Cell& cell = cells_[ticket & mask_];
   for (SpinWait wait; cell.tag.load(std::memory_order_acquire) != free_tag(ticket); wait.step()) {
-    if (LCI_MUTATED("queue_overwrite")) break;
   }
   cell.status = status;
   cell.tag.store(free_tag(ticket) + 1, std::memory_order_release);
@@ -70,7 +68,6 @@ void ArrayQueue::fill(uint32_t ticket, const lci_status& status) {
 
 /// Whether stored and reserved places leave none.
 bool ArrayQueue::is_full(uint64_t claims) {
-  if (LCI_MUTATED("queue_overwrite")) return false;
   // Signed: a head may be later than the claims are, which have changed then, and are looked at again.
   const auto taken = [&](uint64_t head) {
     return int64_t{places_of(claims)} + static_cast<int32_t>(tail_of(claims) - static_cast<uint32_t>(head));
@@ -98,7 +95,7 @@ void ArrayQueue::give_place_back() {
 
 void ArrayQueue::tell_of_place() {
   claims_.fetch_and(~kAwaited, std::memory_order_seq_cst);  // first: who comes between sets it again
-  const uint32_t devices = LCI_MUTATED("queue_place_untold") ? 0 : awaited_.exchange(0, std::memory_order_seq_cst);
+  const uint32_t devices = awaited_.exchange(0, std::memory_order_seq_cst);
   for (uint32_t index = 0; devices >> index != 0; ++index) {
     if (devices >> index & 1) runtime()->device(index).room_came_elsewhere();
   }
@@ -110,7 +107,7 @@ int ArrayQueue::pop(lci_status* out) {
     const auto ticket = static_cast<uint32_t>(head);
     Cell& cell = cells_[ticket & mask_];
     const uint64_t tag = cell.tag.load(std::memory_order_acquire);
-    if (tag != free_tag(ticket) + 1 && !LCI_MUTATED("queue_skip_tag")) {
+    if (tag != free_tag(ticket) + 1) {
       const uint64_t now = head_.load(std::memory_order_relaxed);
       if (now == head) return LCI_RETRY;
       head = now;  // another consumer was faster

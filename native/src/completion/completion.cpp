@@ -2,7 +2,6 @@
 #include "completion/completion.hpp"
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "base/try_lock.hpp"
 #include "runtime/runtime.hpp"
 
@@ -18,7 +17,6 @@ thread_local void (*to_do_at_end)() = nullptr;
 
 bool Completion::wait_unused() const {
   for (SpinWait wait;; wait.step()) {
-    if (LCI_MUTATED("free_while_in_use")) return true;
     if (bounded_ && reserved() != 0) return false;
     const uint64_t users = users_.load(std::memory_order_acquire);
     if (users == 0) return true;
@@ -28,7 +26,7 @@ bool Completion::wait_unused() const {
 }
 
 int check_signal(const lci_status& status) {
-  if (is_done(status.code) || is_error(status.code) || LCI_MUTATED("signal_any_status")) return LCI_DONE;
+  if (is_done(status.code) || is_error(status.code)) return LCI_DONE;
   return fail(LCI_ERR_ARGUMENT, "signal: status code %d (%s) is neither done nor an error", status.code,
               code_name(status.code));
 }
@@ -42,7 +40,7 @@ void Completion::discard(lci_status status) const {
 }
 
 bool in_signal_context() {
-  return signal_depth != 0 && !LCI_MUTATED("signal_context_off");
+  return signal_depth != 0;
 }
 
 int check_outside_handlers(const char* operation) {

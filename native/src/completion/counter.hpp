@@ -2,12 +2,9 @@
 #ifndef LCI_COMPLETION_COUNTER_HPP_
 #define LCI_COMPLETION_COUNTER_HPP_
 
-#include <sched.h>
-
 #include <atomic>
 #include <cstdint>
 
-#include "base/mutation.hpp"
 #include "completion/completion.hpp"
 
 namespace lci {
@@ -24,12 +21,6 @@ class Counter final : public Completion {
 
   int signal(const lci_status& status) override {
     if (const int code = check_signal(status); code != LCI_DONE) return code;
-    if (LCI_MUTATED("counter_lost_update")) {
-      const uint64_t before = get();
-      sched_yield();
-      set(before + 1);
-      return LCI_DONE;
-    }
     value_.fetch_add(1, std::memory_order_acq_rel);
     return LCI_DONE;
   }

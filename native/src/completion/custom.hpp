@@ -3,7 +3,6 @@
 #define LCI_COMPLETION_CUSTOM_HPP_
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "completion/completion.hpp"
 #include "completion/user_call.hpp"
 
@@ -22,9 +21,7 @@ class Custom final : public Completion {
   int signal(const lci_status& status) override {
     if (const int code = check_signal(status); code != LCI_DONE) return code;
     return call_user("custom object", id(), [&]() -> int {
-      if (LCI_MUTATED("custom_not_called")) return LCI_DONE;
       const int code = function_(&status, argument_);
-      if (LCI_MUTATED("custom_ignores_refusal")) return LCI_DONE;
       if (code == LCI_DONE || is_error(code)) return code;
       return fail(LCI_ERR_ARGUMENT, "custom object %u answered %d (%s); done or an error is allowed", id(), code,
                   code_name(code));

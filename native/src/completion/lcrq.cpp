@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 
 #if LCI_HAS_DOUBLE_WORD
 
@@ -112,7 +111,6 @@ int Lcrq::push(lci_status* status) {
       continue;
     }
     if (ring->push(status)) return LCI_DONE;
-    if (LCI_MUTATED("lcrq_lose_at_close")) return LCI_DONE;
     if (!fresh) {
       fresh.reset(new (std::nothrow) Ring(rings_));
       if (!fresh) return LCI_ERR_NO_MEMORY;

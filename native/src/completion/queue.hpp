@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "base/attributes.hpp"
-#include "base/mutation.hpp"
 #include "completion/completion.hpp"
 
 namespace lci {
@@ -41,7 +40,6 @@ class CompletionQueue : public Completion {
   /// Up to @p count; returns how many. [E10]
   uint32_t pop_many(lci_status* out, uint32_t count) {
     uint32_t popped = 0;
-    if (LCI_MUTATED("pop_many_takes_one")) count = count < 1 ? count : 1;
     while (popped < count && pop(out + popped) == LCI_DONE) ++popped;
     return popped;
   }

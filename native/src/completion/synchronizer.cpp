@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "completion/synchronizer.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 
 namespace lci {
 
@@ -56,16 +53,8 @@ int Synchronizer::signal_many(const lci_status& status) {
 bool Synchronizer::take_one(lci_status* out) {
   uint32_t expected = kReady;
   if (state_.load(std::memory_order_relaxed) != kReady) return false;
-  if (LCI_MUTATED("synchronizer_many_winners")) sched_yield();  // others see it ready, too
-  if (!state_.compare_exchange_strong(expected, kTaking, std::memory_order_acquire, std::memory_order_relaxed) &&
-      !LCI_MUTATED("synchronizer_many_winners")) {
+  if (!state_.compare_exchange_strong(expected, kTaking, std::memory_order_acquire, std::memory_order_relaxed)) {
     return false;
-  }
-  if (LCI_MUTATED("synchronizer_reset_first")) {
-    state_.store(kEmpty, std::memory_order_release);
-    sched_yield();
-    if (out != nullptr) *out = statuses_[0];
-    return true;
   }
   if (out != nullptr) *out = statuses_[0];
   state_.store(kEmpty, std::memory_order_release);
@@ -74,29 +63,18 @@ bool Synchronizer::take_one(lci_status* out) {
 
 bool Synchronizer::take_many(lci_status* out) {
   const uint64_t taking = uint64_t{threshold_} + 1;
-  uint64_t expected = LCI_MUTATED("synchronizer_fires_early") ? written_.load() : threshold_;
+  uint64_t expected = threshold_;
   if (written_.load(std::memory_order_relaxed) != expected) return false;
-  if (LCI_MUTATED("synchronizer_many_winners")) sched_yield();
-  if (!written_.compare_exchange_strong(expected, taking, std::memory_order_acquire, std::memory_order_relaxed) &&
-      !LCI_MUTATED("synchronizer_many_winners")) {
+  if (!written_.compare_exchange_strong(expected, taking, std::memory_order_acquire, std::memory_order_relaxed)) {
     return false;
   }
-  const bool reset_first = LCI_MUTATED("synchronizer_reset_first");
-  if (reset_first) {
-    written_.store(0, std::memory_order_relaxed);
-    arrived_.store(0, std::memory_order_release);
-    sched_yield();
-  }
   if (out != nullptr) std::copy_n(statuses_.get(), threshold_, out);
-  if (!reset_first) {
-    written_.store(0, std::memory_order_relaxed);
-    arrived_.store(0, std::memory_order_release);
-  }
+  written_.store(0, std::memory_order_relaxed);
+  arrived_.store(0, std::memory_order_release);
   return true;
 }
 
 int Synchronizer::overrun() {
-  if (LCI_MUTATED("synchronizer_silent_overrun")) return LCI_DONE;
   overrun_.store(true, std::memory_order_release);
   return fail(LCI_ERR_OVERRUN, "synchronizer %u: signal: %u signals wait already; test it first", id(), threshold_);
 }

@@ -2,7 +2,6 @@
 // Whether a key may send now: what was refused in this batch, its port, its place in the backlog. A refusal is
 // remembered here, so that who was refused can be told when there is room. [V1-V3]
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -29,18 +28,16 @@ uint32_t Device::sender_hash(uint16_t target) {
 }
 
 int Device::refuse(Channel* channel, OutKey* key, int code) {
-  if (LCI_MUTATED("retry_without_reason")) return LCI_RETRY;
   if (key) {
     key->refused_batch = batch_;
     if (code == LCI_RETRY_NOCREDIT) key->refused = true;
-    if (LCI_MUTATED("refusal_blocks_all")) batch_refusal_ = code;
   }
   if (code == LCI_RETRY_NOMEM) {
     channel->full_batch = batch_;
     channel->wants_room = true;
     counters.add(Metric::ring_full);
   } else if (code == LCI_RETRY_NOPACKET) {
-    if (!LCI_MUTATED("refusal_of_one_only")) batch_refusal_ = code;
+    batch_refusal_ = code;
     wait_for_packets();
   }
   return code;
@@ -80,9 +77,8 @@ int Device::admit(Channel& channel, OutKey& key, const lci_descriptor& op) {
     }
   }
   // Also behind one that this batch has put into the backlog: only who was refused so is told when it may go.
-  const bool may_wait = code == LCI_DONE || (code == LCI_RETRY_ORDER && !LCI_MUTATED("forget_behind_backlog"));
-  if (may_wait && !LCI_MUTATED("backlog_overtaken") && !reply && !backlog_.empty() && !retrying_backlog_ &&
-      backlog_.count(op.rank)) {
+  const bool may_wait = code == LCI_DONE || code == LCI_RETRY_ORDER;
+  if (may_wait && !reply && !backlog_.empty() && !retrying_backlog_ && backlog_.count(op.rank)) {
     code = LCI_RETRY_BACKLOG;
     key.refused = true;
     key.refused_batch = batch_;

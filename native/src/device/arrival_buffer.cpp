@@ -4,13 +4,11 @@
 #include <cstdlib>
 #include <new>
 
-#include "base/mutation.hpp"
 #include "device/kept_blocks.hpp"
 
 namespace lci {
 
 ArrivalBuffer* ArrivalBuffer::try_create(uint32_t size, const lci_allocator* allocator) {
-  if (LCI_MUTATED("ignore_allocator")) allocator = nullptr;
   const size_t bytes = sizeof(ArrivalBuffer) + size;
   const bool keepable = !allocator && bytes >= KeptBlocks::kLeast && bytes <= KeptBlocks::kMostBytes;
   size_t room = 0;

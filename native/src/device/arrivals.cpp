@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the rings of a peer hold: taken in order, checked, and handed to the protocol that it belongs to. [area H]
-#include <sched.h>
 
 #include <algorithm>
 #include <new>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "base/no_memory.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
@@ -27,7 +25,6 @@ bool holds_back(Channel& channel) {
 }  // namespace
 
 bool Device::drain_control(Channel& channel) {
-  if (LCI_MUTATED("control_waits_for_inboxes") && holds_back(channel)) return false;
   bool moved = false;
   for (uint32_t i = 0; i < kControlBudget && channel.control_in.has_message(); ++i) {
     const MessageHeader header = channel.control_in.header();
@@ -72,7 +69,6 @@ bool Device::drain_data(Channel& channel, Budget& budget) {
   bool moved = false;
   while (budget.messages != 0 && channel.data_in.has_message()) {
     const MessageHeader header = channel.data_in.header();
-    if (LCI_MUTATED("progress_unlocked")) sched_yield();
     uint32_t bytes = 0, slots = 1;
     if (channel.failed || channel.broken) {
       slots = header.kind == MessageKind::kAmInline || header.kind == MessageKind::kSendInline
@@ -84,7 +80,6 @@ bool Device::drain_data(Channel& channel, Budget& budget) {
     }
     if (channel.data_in.advance(slots)) touch(channel);
     moved = true;
-    if (LCI_MUTATED("ignore_budget")) continue;
     --budget.messages;
     if (bytes >= budget.bytes) {
       budget.bytes = 0;
@@ -132,9 +127,8 @@ void Device::handle_data(Channel& channel, const MessageHeader& header, uint32_t
       std::byte offset[8];
       channel.data_in.read_payload(offset, sizeof offset);
       make_room(&channel.packets_back);
-      if (LCI_MUTATED("packet_back_first")) channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
       handle_chunk(channel, header, offset);
-      if (!channel.broken && !LCI_MUTATED("packet_back_first")) {
+      if (!channel.broken) {
         channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
       }
       return;
@@ -202,14 +196,12 @@ bool Device::handle_message(Channel& channel, const MessageHeader& header, const
     return false;
   };
   if (has_closed()) {
-    if (LCI_MUTATED("error_breaks_channel")) channel.broken = true;
     return discard();
   }
   const bool credited = header.flags & kFlagCredited;
-  if (LCI_MUTATED("reopening_is_blamed")) sched_yield();
   if (credited ? !spend_lease(*key, header, header.size) : target.credited.load(std::memory_order_acquire)) {
     // What takes credit now may be the next opening, on an object of another kind.
-    if (!credited && has_closed() && !LCI_MUTATED("reopening_is_blamed")) return discard();
+    if (!credited && has_closed()) return discard();
     protocol_error(channel, "more messages than were granted", header);
     return false;
   }
@@ -221,7 +213,7 @@ bool Device::handle_message(Channel& channel, const MessageHeader& header, const
     // It stays in the ring, and is handled anew when there is memory: nothing of it has happened.
     counters.set(Metric::arrivals, counters.get(Metric::arrivals) - 1);
     counters.set(Metric::arrival_bytes, counters.get(Metric::arrival_bytes) - header.size);
-    if (credited && !LCI_MUTATED("blame_sender_for_memory")) {
+    if (credited) {
       ++key->leased.messages;
       key->leased.bytes += header.size;
     }

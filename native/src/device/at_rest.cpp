@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a device is at rest: for parking, for waiting until all has left, and for closing.
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -33,7 +32,6 @@ bool Device::drained() const {
 }
 
 bool Device::all_ended() const {
-  if (LCI_MUTATED("drained_forgets_receives")) return drained();
   return outstanding.none() && receives_.live() == 0 && drained() && !has_handed_.load(std::memory_order_acquire);
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "base/no_memory.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
@@ -17,7 +16,6 @@ constexpr uint32_t kReceives = UINT32_MAX, kBarriers = UINT32_MAX - 1;
 
 /// The queue that an operation waits in. A cancel stays behind its receive.
 uint32_t queue_of(const lci_descriptor& op) {
-  if (LCI_MUTATED("receives_wait_for_credit")) return op.rank;
   if (op.op == LCI_OP_RECV || op.op == LCI_OP_CANCEL) return kReceives;
   return op.op == LCI_OP_BARRIER ? kBarriers : op.rank;
 }
@@ -36,8 +34,7 @@ int Device::to_backlog(const lci_descriptor& op, const void* inline_payload, con
   const auto queue = backlog_.find(queue_of(op));
   const size_t waiting = queue == backlog_.end() ? 0 : queue->second.size();
   const uint64_t bytes = bytes_to_keep(op);
-  if (waiting >= attributes.backlog_messages + (LCI_MUTATED("backlog_bound_missed") ? 1 : 0) ||
-      backlog_bytes_ + bytes > attributes.backlog_bytes) {
+  if (waiting >= attributes.backlog_messages || backlog_bytes_ + bytes > attributes.backlog_bytes) {
     return fail(LCI_ERR_EXHAUSTED,
                 "post: the backlog to rank %u is full (%zu operations) and retry was disallowed (device %u)", op.rank,
                 waiting, index_);
@@ -100,7 +97,7 @@ void Device::take_handed_posts(std::vector<Queued> posts) {
 }
 
 int Device::backlog_answer(const lci_descriptor& op) const {
-  return may_be_posted(op) && !LCI_MUTATED("backlog_forgets_signal") ? LCI_POSTED_BACKLOG : LCI_DONE_BACKLOG;
+  return may_be_posted(op) ? LCI_POSTED_BACKLOG : LCI_DONE_BACKLOG;
 }
 
 /// The operation with a payload of its own, unless that is so long that the user's has to stay.
@@ -109,7 +106,7 @@ Queued Device::keep(const lci_descriptor& op, const void* inline_payload, const 
   queued.buffer = done_status(op, target).buffer;
   queued.op.flags = static_cast<uint8_t>((op.flags & ~(LCI_FLAG_NO_RETRY | LCI_FLAG_PAYLOAD_MASK)) | LCI_FLAG_BUFFER);
   const bool always_posted = op.op == LCI_OP_RECV || op.op == LCI_OP_PUT || op.op == LCI_OP_GET;
-  if (always_posted || LCI_MUTATED("done_backlog_signals")) queued.op.flags |= LCI_FLAG_SIGNAL;
+  if (always_posted) queued.op.flags |= LCI_FLAG_SIGNAL;
   const uint32_t bytes = bytes_to_keep(op);
   if ((op.flags & LCI_FLAG_LIST) && is_remote(op)) {
     const auto* buffers = reinterpret_cast<const lci_buffer*>(op.u.ref.address);
@@ -148,7 +145,7 @@ Queued Device::keep(const lci_descriptor& op, const void* inline_payload, const 
 void Device::enter_backlog(Queued queued) {
   const uint64_t bytes = queued.payload.size();
   auto& queue = backlog_[queue_of(queued.op)];
-  const bool first = is_reply(queued.op) || LCI_MUTATED("backlog_out_of_order");
+  const bool first = is_reply(queued.op);
   queue.insert(first ? queue.begin() : queue.end(), std::move(queued));
   backlog_bytes_ += bytes;
   counters.add(Metric::backlog_push);

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -26,7 +25,7 @@ int Device::post_barrier(const OpTarget& target) {
     }
   }
   const uint64_t oldest = barriers_.empty() ? next_barrier_ : barriers_.begin()->first;
-  if (next_barrier_ >= oldest + kBarriersAhead && !LCI_MUTATED("barriers_without_limit")) return LCI_RETRY_PENDING;
+  if (next_barrier_ >= oldest + kBarriersAhead) return LCI_RETRY_PENDING;
   const uint64_t sequence = next_barrier_++;
   Barrier& barrier = barriers_[sequence];
   barrier.entered = true;
@@ -119,11 +118,7 @@ void Device::fail_barriers(const Channel& gone, int code) {
     if (!barrier.entered) continue;
     if (sequence >= completed) {
       finish_barrier(sequence, code, gone.rank);
-    } else if ((completed > next_barrier_ || !has_told(gone.rank, barrier)) && !LCI_MUTATED("believe_completed")) {
-      if (LCI_MUTATED("errors_end_barriers")) {
-        finish_barrier(sequence, code, gone.rank);
-        continue;
-      }
+    } else if (completed > next_barrier_ || !has_told(gone.rank, barrier)) {
       const OpTarget target = barrier.target;
       barrier.target = {};
       barrier.target.forgotten = true;

@@ -3,7 +3,6 @@
 #include <cinttypes>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -37,7 +36,7 @@ int Device::check(const lci_descriptor& op) const {
       return fail(LCI_ERR_ARGUMENT, "%s: engine %u wants a key in u.ref.remote; an inline payload has no place for it",
                   name, op.port);
     }
-    if (op.tag > LCI_MAX_TAG && !LCI_MUTATED("tags_unchecked") && !(op.op == LCI_OP_RECV && op.tag == LCI_ANY_TAG)) {
+    if (op.tag > LCI_MAX_TAG && !(op.op == LCI_OP_RECV && op.tag == LCI_ANY_TAG)) {
       return fail(LCI_ERR_TAG, "%s: tag %" PRIu64 " exceeds %llu, the most that matching can carry (rank %u)", name,
                   op.tag, LCI_MAX_TAG, op.rank);
     }
@@ -45,7 +44,7 @@ int Device::check(const lci_descriptor& op) const {
   }
   switch (op.flags & LCI_FLAG_PAYLOAD_MASK) {
     case LCI_FLAG_INLINE:
-      if (op.op != LCI_OP_RECV && op.size > LCI_INLINE_MAX && !LCI_MUTATED("inline_without_limit")) {
+      if (op.op != LCI_OP_RECV && op.size > LCI_INLINE_MAX) {
         return fail(LCI_ERR_SIZE, "%s: an inline payload has at most %u bytes, not %u; use a packet or a buffer", name,
                     LCI_INLINE_MAX, op.size);
       }
@@ -56,7 +55,7 @@ int Device::check(const lci_descriptor& op) const {
     case LCI_FLAG_PACKET:
       return check_packet(op, name);
     case LCI_FLAG_BUFFER:
-      if (op.u.ref.address == 0 && (op.size != 0 || LCI_MUTATED("empty_refused"))) {
+      if (op.u.ref.address == 0 && op.size != 0) {
         return fail(LCI_ERR_ARGUMENT, "%s: null buffer of %u bytes (rank %u)", name, op.size, op.rank);
       }
       return LCI_DONE;

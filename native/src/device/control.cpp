@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control traffic that waits for room in the control ring. It is never refused: each kind waits in a list that lies in
 // what it belongs to, so nothing is allocated for it. [X1]
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -28,7 +27,7 @@ bool Device::flush_control(Channel& channel) {
     bool all = true;
     if (key->refuse != 0) {
       // What an engine has matched goes on when it is freed: a refusal ends what its sender has not been told of.
-      const bool engine = (key->number & kEngineTarget) && !LCI_MUTATED("refusal_before_ready");
+      const bool engine = key->number & kEngineTarget;
       if (engine && !flush_ready(channel, &moved)) return moved;
       const MessageHeader header{MessageKind::kRefuse, 0, key->number, 0, key->refuse, key->refuse_generation, 0};
       if ((all = emit_control(channel, header))) key->refuse = 0;

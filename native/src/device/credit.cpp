@@ -6,11 +6,9 @@
 // (the sender was out of credit) doubles the lease up to the fair share of the lease holders.
 #include <algorithm>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "base/no_memory.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
@@ -42,7 +40,7 @@ InKey* Device::in_key(Channel& channel, uint16_t number) {
 
 /// The port was reopened: what was leased under the old generation counts no more.
 void Device::renew(InKey& key) {
-  if (!LCI_MUTATED("reopening_untold")) key.reopened = key.generation != 0;
+  key.reopened = key.generation != 0;
   key.generation = key.target->generation.load(std::memory_order_acquire);
   key.told_open = key.counted = false;
   key.void_credit += std::min(key.leased.messages, UINT32_MAX - key.void_credit);
@@ -65,14 +63,13 @@ bool Device::spend_lease(InKey& key, const MessageHeader& header, uint32_t bytes
 /// What an honest sender can have announced without credit and had no answer to. Twice its limit, because it takes a
 /// refusal for the end of what is still on its way. Engine 0 need not be here, but its senders cannot know. [X3, X8]
 uint32_t Device::most_unanswered(const InKey& key) const {
-  const bool expected = key.number == kEngineTarget && !LCI_MUTATED("absent_engine_has_one_slot");
+  const bool expected = key.number == kEngineTarget;
   if (!expected && key.target->state.load(std::memory_order_acquire) == Target::State::kNever) return 2;
   return 2 * (key.number & kEngineTarget ? engine_announcements() : kMaxUncreditedRendezvous);
 }
 
 /// @param claims_credit of an earlier generation: the announcement is admitted as one without.
 bool Device::may_announce(InKey& key, bool claims_credit) const {
-  if (LCI_MUTATED("announce_without_limit")) return true;
   if (!claims_credit) return key.unanswered.load(std::memory_order_relaxed) < most_unanswered(key);
   if (key.void_credit == 0) return false;
   --key.void_credit;
@@ -143,7 +140,6 @@ bool Device::refuse_mismatch(InKey& key) {
   const Announcement& announcement = key.waiting.front();
   const uint32_t expected = key.target->name_hash.load(std::memory_order_relaxed);
   if (announcement.name_hash == 0 || expected == 0 || announcement.name_hash == expected) return false;
-  if (LCI_MUTATED("accept_mismatch")) return false;
   if (!announcement.rendezvous) {
     key.channel->packets_back.push_back(static_cast<uint32_t>(announcement.argument));
     make_ready(*key.channel);
@@ -210,8 +206,7 @@ void Device::admit_waiting(InKey& key) {
     Credit taken;
     if (target.credited) {
       const uint32_t messages = announcement.credited ? 0 : 1;
-      if (!target.capacity.admit(messages, announcement.size, key.generation, &taken) &&
-          !LCI_MUTATED("admit_without_room")) {
+      if (!target.capacity.admit(messages, announcement.size, key.generation, &taken)) {
         if (!key.is_waiting.exchange(true)) {
           target.waiting_keys.fetch_add(1);
           target.recall_from_others(&key);
@@ -334,7 +329,6 @@ void Device::release(InKey& key, uint32_t generation, uint32_t messages, uint64_
   if (exclusive) {  // nobody else returns to this key: no read-modify-write
     returned_messages = key.returned_messages.load(std::memory_order_relaxed) + messages;
     returned_bytes = key.returned_bytes.load(std::memory_order_relaxed) + bytes;
-    if (LCI_MUTATED("part_returns_alone")) std::this_thread::yield();  // so that the other lane comes in between
     key.returned_messages.store(returned_messages, std::memory_order_relaxed);
     key.returned_bytes.store(returned_bytes, std::memory_order_relaxed);
   } else {
@@ -464,7 +458,7 @@ void Device::handle_grant(Channel& channel, const MessageHeader& header) {
   const uint32_t generation = static_cast<uint32_t>(header.tag);
   const int32_t newer = static_cast<int32_t>(generation - key.generation);
   if (newer < 0 || (newer == 0 && key.state == OutKey::State::kClosed)) {
-    if (!LCI_MUTATED("old_grant_counts")) return;  // the port was closed since: control may overtake control
+    return;  // the port was closed since: control may overtake control
   }
   if (newer != 0) {
     key.generation = generation;
@@ -488,7 +482,7 @@ void Device::tell_writable(Channel& channel, OutKey& key) {
     count += key.credit.messages;
   }
   // No room yet (a grant of bytes alone, say): whoever was refused still waits for the next one.
-  if (count == 0 && !LCI_MUTATED("forget_refused")) return;
+  if (count == 0) return;
   Lane* const owner = lane();
   if (owner && !unless_no_memory([&] { owner->writable(this, channel.rank, key.target, count); })) {
     untold_ = unfinished_ = true;
@@ -547,7 +541,7 @@ void Device::handle_refusal(Channel& channel, const MessageHeader& header) {
   sends_.for_each([&](uint64_t, SendContext& context) {
     if (context.channel != &channel || context.number != header.target || context.streaming) return;
     const bool later = static_cast<int32_t>(context.port_generation - generation) > 0;
-    if (later && !LCI_MUTATED("refusal_ends_later_sends")) return;
+    if (later) return;
     if (!context.credited && key.announced != 0) --key.announced;
     finish_send_context(context, code);
   });

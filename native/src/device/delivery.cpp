@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Telling users: an active message goes to its port, the end of an operation to who waits for it.
-#include <sched.h>
 
 #include <new>
 
 #include "base/fences.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "lane/inbox.hpp"
 #include "lane/lane.hpp"
@@ -51,7 +49,6 @@ class Device::Delivering {
 /// Hands an active message to its port. @p owned: the payload lies in an ArrivalBuffer that is passed on.
 Device::Delivery Device::deliver(Port& port, InKey& key, uint32_t rank, uint64_t tag, const Payload& payload,
                                  uint32_t charge_messages, uint64_t charge_bytes, std::byte* owned) {
-  if (LCI_MUTATED("rank_of_target")) rank = runtime_.rank();
   const auto closed_meanwhile = [&] {
     counters.add(Metric::discarded);
     release(key, key.generation, charge_messages, charge_bytes, false);
@@ -73,10 +70,6 @@ Device::Delivery Device::deliver(Port& port, InKey& key, uint32_t rank, uint64_t
   Completion& completion = *delivering.completion();
   lci_status status{LCI_DONE, rank, tag, nullptr, payload.size, 0, port.number, 0};
   bool stores = completion.stores();  // not the port's word, which may be that of its next opening by now
-  if (LCI_MUTATED("kind_of_next_opening")) {
-    sched_yield();
-    stores = port.credited;
-  }
   if (!stores) {
     std::byte copy[LCI_INLINE_MAX];
     if (owned) {
@@ -93,7 +86,7 @@ Device::Delivery Device::deliver(Port& port, InKey& key, uint32_t rank, uint64_t
     if (charge_messages != 0 || charge_bytes != 0) release(key, key.generation, charge_messages, charge_bytes, false);
     return Delivery::kTaken;
   }
-  if (payload.packet != 0 && !LCI_MUTATED("arrivals_copied") && !payload.signal && completion.zero_copy() &&
+  if (payload.packet != 0 && !payload.signal && completion.zero_copy() &&
       runtime_.loans().lend(rank, payload.packet,
                             {&key, {charge_messages, charge_bytes}, key.generation, payload.request})) {
     status.buffer = const_cast<std::byte*>(payload.memory);
@@ -142,9 +135,9 @@ void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t 
   if (target.forgotten) return;
   counters.add(Metric::signals);
   if (target.completion) {
-    const lci_status status{code, rank, tag, buffer, size, LCI_MUTATED("context_lost") ? 0 : target.context, 0, 0};
+    const lci_status status{code, rank, tag, buffer, size, target.context, 0, 0};
     const Queued* retrying = retrying_backlog_;
-    if (!LCI_MUTATED("handler_in_backlog")) retrying_backlog_ = nullptr;  // a handler's posts are new ones
+    retrying_backlog_ = nullptr;  // a handler's posts are new ones
     const int refused = target.completion->signal_held(status);
     if (refused == LCI_ERR_OVERRUN || refused == LCI_ERR_NO_MEMORY) {  // there was no room for it
       counters.add(Metric::signals, -1);

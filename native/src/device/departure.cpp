@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion semantic "network": signalled when the receiver's side has taken the message, that is, when every packet
 // that carried it is back. [C9, SS-10]
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 

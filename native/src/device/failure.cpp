@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ends when a peer dies or leaves: everything bound to it, and nothing else. [area L, X4]
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
@@ -111,9 +110,9 @@ void Device::fail_channel(Channel& channel, RankState state) {
       announcement = key.waiting.erase(announcement);
       counters.add(Metric::discarded);
     }
-    const auto left_behind = static_cast<uint32_t>(LCI_MUTATED("forget_left_behind") ? 0 : key.waiting.size());
+    const auto left_behind = static_cast<uint32_t>(key.waiting.size());
     key.target->left_behind.fetch_add(left_behind, std::memory_order_relaxed);
-    if (key.target->credited && !LCI_MUTATED("keep_dead_lease")) {
+    if (key.target->credited) {
       key.leased = {};
       key.goal = {};
       key.circulating.messages -= back.messages;
@@ -143,11 +142,11 @@ void Device::fail_channel(Channel& channel, RankState state) {
     backlog_.erase(queue);
   }
   // By every device: one that felt the death later may have reserved room for a reply since the first one looked.
-  if (index_ == 0 || !LCI_MUTATED("first_device_forgets_replies")) runtime_.forget_replies(rank);
+  runtime_.forget_replies(rank);
   drop_unmatched_rendezvous(rank);
   // A receive may be matched by what any device still has to read.
   const bool last = runtime_.read_all_of(rank, index_);
-  if (LCI_MUTATED("first_device_ends_receives") ? index_ == 0 : last) fail_receives(rank, code);
+  if (last) fail_receives(rank, code);
   if (index_ == 0) fail_barriers(channel, code);
   if (Lane* owner = lane())
     owner->peer_changed(this, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
@@ -238,7 +237,7 @@ void Device::cancel_all(int code) {
       }
       return true;
     });
-    if (!LCI_MUTATED("close_forgets_receives")) end_receives(std::move(receives), code);
+    end_receives(std::move(receives), code);
   });
 }
 
@@ -260,10 +259,6 @@ void Device::forget(const Lane& gone) {
   receives_.for_each([&](uint64_t id, ReceiveContext& context) {
     if (context.target.lane != &gone) return;
     forget(context.target);
-    if (!context.is_get && LCI_MUTATED("forget_matched")) {
-      receives_.remove(id);
-      return;
-    }
     // The peer goes on sending, or waits to be told that it may: the place is kept, without the buffer and the signal
     // of who has gone.
     context.buffer = nullptr;

@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "base/mutation.hpp"
-
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #else
@@ -39,7 +37,7 @@ void* KeptBlocks::reuse(size_t bytes, size_t* room) {
   for (size_t i = count_; i-- > 0;) {
     const Block block = blocks_[i];
     if (block.room < bytes || block.room / 2 > bytes) continue;
-    if (!LCI_MUTATED("keep_taken_block")) remove(i);
+    remove(i);
     *room = block.room;
     ASAN_UNPOISON_MEMORY_REGION(block.memory, block.room);
     return block.memory;

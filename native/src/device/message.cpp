@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -12,7 +11,7 @@ namespace lci {
 int Device::post_message(Channel& channel, const lci_descriptor& op, const void* inline_payload,
                          const OpTarget& target) {
   if (const int code = check_length(op, target); code != LCI_DONE) return code;
-  const uint32_t engine = LCI_MUTATED("engine_number_lost") ? 0 : op.port;
+  const uint32_t engine = op.port;
   const auto number = static_cast<uint16_t>(op.op == LCI_OP_AM ? op.port : kEngineTarget | engine);
   OutKey& key = out_key(channel, number);
   int code = admit(channel, key, op);
@@ -32,10 +31,7 @@ int Device::post_message(Channel& channel, const lci_descriptor& op, const void*
       if (is_retry(code) || is_error(code)) drop_reply_rooms(op);
     }
   }
-  if (LCI_MUTATED("refused_packet_lost") && is_retry(code) && (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_PACKET) {
-    runtime_.unhold_packet(op.u.ref.address);
-  }
-  if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !retrying_backlog_ && !LCI_MUTATED("disallowed_retry")) {
+  if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !retrying_backlog_) {
     return to_backlog(op, inline_payload, target);
   }
   return code;
@@ -43,7 +39,7 @@ int Device::post_message(Channel& channel, const lci_descriptor& op, const void*
 
 /// What cannot be sent at once will be signalled: also where it would wait in the backlog first.
 int Device::check_length(const lci_descriptor& op, const OpTarget& target) const {
-  if (op.size <= runtime_.max_eager() || target.completion || target.lane || LCI_MUTATED("long_message_unheard")) {
+  if (op.size <= runtime_.max_eager() || target.completion || target.lane) {
     return LCI_DONE;
   }
   return fail(LCI_ERR_ARGUMENT, "post: %u bytes to rank %u need a completion object: they cannot be sent at once",
@@ -74,9 +70,9 @@ void Device::describe_payload(const lci_descriptor& op, std::byte* gathered, Out
 int Device::send_message(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
                          const OpTarget& target) {
   if (op.size > runtime_.max_eager()) return post_rendezvous(channel, key, op, message, target);
-  const bool reply = (message.flags & kFlagReply) && !LCI_MUTATED("reply_needs_credit");
-  const bool credited = key.state == OutKey::State::kUncredited || reply ||
-                        (key.credit.messages != 0 && key.credit.bytes >= op.size) || LCI_MUTATED("ignore_credit");
+  const bool reply = message.flags & kFlagReply;
+  const bool credited =
+      key.state == OutKey::State::kUncredited || reply || (key.credit.messages != 0 && key.credit.bytes >= op.size);
   if (key.held_back != 0 && !reply) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
   if (!credited) return announce(channel, key, message);
   const bool am = op.op == LCI_OP_AM;
@@ -184,8 +180,7 @@ uint32_t Device::keep_in_packet(const Outgoing& message) {
 
 /// Whether the receiver can read these bytes where they lie.
 bool Device::peers_see(const void* bytes, uint64_t size) const {
-  return size != 0 && runtime_.shares_all_memory() && runtime_.memory().holds(bytes, size) &&
-         !LCI_MUTATED("copy_always");
+  return size != 0 && runtime_.shares_all_memory() && runtime_.memory().holds(bytes, size);
 }
 
 /// In place of a payload: where in our memory it lies.
@@ -206,7 +201,7 @@ uint32_t Device::fill_packet(Channel& channel, const Outgoing& message, bool in_
     } else if (in_place) {
       refer_to(packet, message.bytes);
     } else if (message.size != 0) {
-      std::memcpy(payload, message.bytes, message.size - (LCI_MUTATED("packet_loses_byte") ? 1 : 0));
+      std::memcpy(payload, message.bytes, message.size);
     }
   } else {
     runtime_.unhold_packet(packet);

@@ -3,7 +3,6 @@
 #include <new>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -62,7 +61,6 @@ bool Device::emit_data(Channel& channel, const MessageHeader& header, const void
 }
 
 bool Device::emit_control(Channel& channel, const MessageHeader& header) {
-  if (LCI_MUTATED("control_takes_packet") && runtime_.pool().free_for(index_) == 0) return false;
   int ignored = LCI_DONE;
   if (!channel.out_open && !open_channel(channel.rank, &ignored)) return false;
   if (!channel.control_out.has_room(1)) return false;
@@ -91,7 +89,6 @@ void Device::ring_doorbells() {
   runtime_.transport().publication_fence();
   for (Channel* channel : touched_) {
     channel->touched = false;
-    if (LCI_MUTATED("doorbell_not_rung")) continue;
     channel->peer->summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
   }
   runtime_.transport().publication_fence();

@@ -7,7 +7,6 @@
 // one of its pool that has run dry.
 #include <utility>
 
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -31,11 +30,8 @@ bool Device::take_returned_packets(uint32_t taker) {
   if (!honest) counters.add(Metric::protocol_errors);
   const bool any = !scratch_.empty() || !large_.empty();
   counters.set(Metric::packets_out, counters.get(Metric::packets_out) - scratch_.size() - large_.size());
-  if (!LCI_MUTATED("leak_packet")) {
-    const End end = LCI_MUTATED("packets_to_the_tail") ? End::kTail : End::kHead;
-    if (!large_.empty()) pool.put_many(index_, large_.data(), static_cast<uint32_t>(large_.size()), end);
-    if (!scratch_.empty()) pool.put_many(taker, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
-  }
+  if (!large_.empty()) pool.put_many(index_, large_.data(), static_cast<uint32_t>(large_.size()), End::kHead);
+  if (!scratch_.empty()) pool.put_many(taker, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
   packets_came_.store(true, std::memory_order_release);
   runtime_.wake_packet_waiters();
   return any;
@@ -67,7 +63,7 @@ ReturnedPackets::Answer Device::take_returned_packet(uint32_t handle) {
     --key.announced;
     if (key.refused && !channels_[state.rank]->failed) tell_writable(*channels_[state.rank], key);
   }
-  if (state.departure != 0 && !LCI_MUTATED("forget_departure")) packet_returned(std::exchange(state.departure, 0));
+  if (state.departure != 0) packet_returned(std::exchange(state.departure, 0));
   (state.bytes > runtime_.attributes().packet_return_threshold ? large_ : scratch_).push_back(handle);
   return ReturnedPackets::Answer::kTaken;
 }
@@ -75,8 +71,7 @@ ReturnedPackets::Answer Device::take_returned_packet(uint32_t handle) {
 /// What a peer did not give back, once it reads no more: a rank that is treated as failed may well live and read, and
 /// whoever got its packet would get wrong bytes. True: there was something.
 bool Device::reclaim_packets(Channel& channel) {
-  if (channel.reclaimed || !(runtime_.peers().has_ended(channel.rank) || LCI_MUTATED("reclaim_from_living")))
-    return false;
+  if (channel.reclaimed || !runtime_.peers().has_ended(channel.rank)) return false;
   channel.reclaimed = true;
   take_returned_packets(index_);
   if (counters.get(Metric::packets_out) == 0) return false;
@@ -108,8 +103,7 @@ void Device::wait_for_packets() {
 /// Somebody said so, or the pool has packets that came before our wish was known.
 bool Device::packets_may_be_there() const {
   if (!packets_wanted_) return false;
-  return packets_came_.load(std::memory_order_acquire) ||
-         (runtime_.pool().free_for(index_) != 0 && !LCI_MUTATED("miss_packets"));
+  return packets_came_.load(std::memory_order_acquire) || runtime_.pool().free_for(index_) != 0;
 }
 
 void Device::hand_back(Channel& channel, const uint32_t* handles, size_t count) {
@@ -120,7 +114,6 @@ void Device::hand_back(Channel& channel, const uint32_t* handles, size_t count) 
 }
 
 void Device::give_packets_back(Channel& channel) {
-  if (LCI_MUTATED("lose_return")) channel.packets_back.clear();
   if (channel.packets_back.empty()) return;
   hand_back(channel, channel.packets_back.data(), channel.packets_back.size());
   channel.packets_back.clear();
@@ -128,7 +121,7 @@ void Device::give_packets_back(Channel& channel) {
 }
 
 void Device::return_packet_now(Channel& channel, uint32_t handle) {
-  if (runtime_.has_left() && !LCI_MUTATED("return_after_leaving")) return;  // its owner has reclaimed it
+  if (runtime_.has_left()) return;  // its owner has reclaimed it
   hand_back(channel, &handle, 1);
   channel.peer->summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
   runtime_.transport().publication_fence();

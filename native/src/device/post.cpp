@@ -3,7 +3,6 @@
 #include <new>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
@@ -137,15 +136,9 @@ int Device::attempt(const lci_descriptor& op, const void* inline_payload, const 
   count_answer(op, code);
   if (is_done(code) && done && op.op != LCI_OP_RECV) *done = done_status(op, target);
   if (code == LCI_DONE) {
-    if (LCI_MUTATED("done_signals") && target.completion && !(op.flags & LCI_FLAG_SIGNAL)) {
-      target.completion->signal({LCI_DONE, op.rank, op.tag, nullptr, bytes_of(op), target.context, 0, 0});
-    }
-    if ((op.flags & LCI_FLAG_SIGNAL) && !LCI_MUTATED("disallowed_done")) {
+    if (op.flags & LCI_FLAG_SIGNAL) {
       // Decided once, here: no protocol signals what it answered with done. [SS-9]
       if (op.op != LCI_OP_RECV) {
-        if (LCI_MUTATED("double_signal") && target.completion) {
-          target.completion->signal({LCI_DONE, op.rank, op.tag, nullptr, bytes_of(op), target.context, 0, 0});
-        }
         void* const buffer = retrying_backlog_ ? retrying_backlog_->buffer : done_status(op, target).buffer;
         complete(target, LCI_DONE, op.rank, op.tag, buffer, bytes_of(op));
       } else {

@@ -2,7 +2,6 @@
 // One pass over a device: control traffic, what waits for room, arrivals. [area H]
 #include <algorithm>
 
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
@@ -38,7 +37,7 @@ bool Device::progress(Budget& budget) {
   scan_summary();
   for (size_t i = 0; i < ready_.size(); ++i) moved |= drain_control(*ready_[i]);
   moved |= look_for_failures();
-  if (!LCI_MUTATED("backlog_not_served")) moved |= retry_backlog();
+  moved |= retry_backlog();
   if (!barriers_.empty() && advance_barriers()) {
     publish_rings();  // the next round is waited for: it need not wait for the rest of the pass
     moved = true;
@@ -58,9 +57,7 @@ bool Device::progress(Budget& budget) {
   for (size_t i = 0; i < count; ++i) moved |= drain_data(*ready_[(rotate_ + i) % count], budget);
   if (count != 0) rotate_ = (rotate_ + 1) % static_cast<uint32_t>(count);
   // Answers to what just came go out in this pass: nothing would call for another one.
-  if (!LCI_MUTATED("answers_wait")) {
-    for (Channel* channel : busy_) moved |= flush_control(*channel);
-  }
+  for (Channel* channel : busy_) moved |= flush_control(*channel);
   for (size_t i = 0; i < ready_.size();) {
     Channel& channel = *ready_[i];
     give_packets_back(channel);
@@ -80,7 +77,7 @@ bool Device::progress(Budget& budget) {
       channel->wants_room = false;
       ++generation_;
     }
-    if (channel && channel->wants_remote && channel->may_put_and_get() && !LCI_MUTATED("remote_room_untold")) {
+    if (channel && channel->wants_remote && channel->may_put_and_get()) {
       channel->wants_remote = false;  // their ends may leave no record in a lane
       room_came();
     }
@@ -104,7 +101,6 @@ bool Device::progress(Budget& budget) {
 /// Who was refused outside hears of it; the backlog and the streams, which had their turn in this pass, need another.
 void Device::room_came() {
   ++generation_;
-  if (LCI_MUTATED("late_room_untold")) return;
   unfinished_ = unfinished_ || !backlog_.empty() || !busy_.empty();
 }
 

@@ -3,7 +3,6 @@
 #include <cinttypes>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
@@ -13,7 +12,6 @@ namespace {
 
 /// What a wildcard compares, whatever policy was asked for. [SS-12]
 uint32_t receive_policy(const lci_descriptor& op) {
-  if (LCI_MUTATED("wildcards_not_seen")) return op.policy;
   const bool any_rank = op.rank == LCI_ANY_SOURCE, any_tag = op.tag == LCI_ANY_TAG;
   if (any_rank && any_tag) return LCI_POLICY_NONE;
   if (any_rank) return LCI_POLICY_TAG;
@@ -76,15 +74,15 @@ bool Device::match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy,
   const Holding holding(holding_, engine);  // the argument of make_key lives as long as the engine
   const Matcher* matcher = holding.matcher();
   if (!matcher) return false;  // freed meanwhile: insert() finds out
-  *key = LCI_MUTATED("users_key_ignored") ? make_key(rank, op.tag, policy) : matcher->key(op, rank, policy);
+  *key = matcher->key(op, rank, policy);
   return matcher->keyed;
 }
 
 /// The key of a send that has just arrived.
 uint64_t Device::match_of(Channel& channel, const MessageHeader& header) const {
   if (!(header.flags & kFlagKeyed)) {
-    const uint64_t tag = LCI_MUTATED("tag_cut") ? header.tag & 0xFFFF : header.tag;
-    return make_key(channel.rank, tag, LCI_MUTATED("policy_of_sender_ignored") ? 0 : header.flags & kFlagPolicyMask);
+    const uint64_t tag = header.tag;
+    return make_key(channel.rank, tag, header.flags & kFlagPolicyMask);
   }
   return word_of(channel, header);
 }
@@ -95,7 +93,7 @@ bool Device::match_or_store(Engine& engine, uint64_t match, Side side, const Val
                             std::optional<bool> keyed) {
   const Holding holding(holding_, engine);
   if (!holding.matcher()) return false;
-  if (keyed && *keyed != holding.matcher()->keyed && !LCI_MUTATED("match_any_key")) return false;
+  if (keyed && *keyed != holding.matcher()->keyed) return false;
   *found = holding.matcher()->entries->match_or_store(match, side, make);
   return true;
 }
@@ -106,7 +104,6 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
     if (op.rank == LCI_ANY_SOURCE || !runtime_.peers().all_read(op.rank)) return false;
     return !engine.keeps_left_behind();
   };
-  if (LCI_MUTATED("gone_before_matched") && nothing_comes()) return runtime_.peers().check(op.rank, "receive");
   PostedReceive receive{{},   target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, 0,
                         this, nullptr};
   if ((op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_INLINE) receive.buffer = nullptr;
@@ -136,7 +133,6 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
     pending_receives_.add(*stored.release(), {op.port, target.context, graph_of(target)});
     return LCI_POSTED;
   }
-  if (LCI_MUTATED("match_in_post_signals")) done = nullptr;
   return match_unexpected(receive, std::unique_ptr<UnexpectedSend>(static_cast<UnexpectedSend*>(found)), done);
 }
 
@@ -161,14 +157,10 @@ void Device::fill(const OpTarget& target, std::byte* to, Parts* parts, uint64_t 
 int Device::finish_receive(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload,
                            lci_status* done) {
   fill(receive.target, receive.buffer, receive.parts.get(), 0, payload, std::min(payload.size, receive.capacity));
-  const bool truncated = payload.size > receive.capacity && !LCI_MUTATED("truncation_unseen");
+  const bool truncated = payload.size > receive.capacity;
   const int code = truncated ? LCI_ERR_TRUNCATED : LCI_DONE;
-  if (LCI_MUTATED("status_as_asked")) {
-    rank = receive.rank;
-    tag = receive.tag;
-  }
   if (!done) {
-    const uint32_t size = LCI_MUTATED("size_of_buffer") ? receive.capacity : payload.size;
+    const uint32_t size = payload.size;
     complete(receive.target, code, rank, tag, receive.buffer, size);
     return code;
   }
@@ -215,7 +207,7 @@ int Device::finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_
       context->size = send.size;
       context->tag = send.tag;
       context->sender = send.argument;
-      if (&home == this || LCI_MUTATED("rendezvous_on_wrong_device")) {
+      if (&home == this) {
         add_receive_context(std::move(context));
       } else if (!home.start_rendezvous(std::move(context))) {
         complete(receive.target, LCI_ERR_CANCELLED, send.rank, send.tag, receive.buffer, 0);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "base/no_memory.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
@@ -64,11 +63,7 @@ int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor&
   counters.add(Metric::rendezvous);
   counters.add(Metric::sent_bytes, op.size);
   counters.set(Metric::sends_pending, sends_live());
-  if (LCI_MUTATED("registers_for_good")) {
-    Region* left = nullptr;
-    runtime_.regions().add(reinterpret_cast<void*>(op.u.ref.address), op.size, &left);
-  }
-  return LCI_MUTATED("rendezvous_is_done") ? LCI_DONE : LCI_POSTED;
+  return LCI_POSTED;
 }
 
 void Device::handle_ready(Channel& channel, const MessageHeader& header) {
@@ -130,7 +125,7 @@ bool Device::stream(Channel& channel) {
   bool moved = !channel.asks.empty() && flush_asks(channel);
   moved |= stream_chunks(channel);
   const bool rest = !channel.streams.empty() || !channel.asks.empty();
-  channel.data_out.reserve(rest && !LCI_MUTATED("starve_streams") ? kStreamRoom : 0);
+  channel.data_out.reserve(rest ? kStreamRoom : 0);
   return moved;
 }
 
@@ -184,7 +179,7 @@ bool Device::stream_chunk(Channel& channel, SendContext& context) {
       return true;
     }
   } else if (put) {
-    std::memcpy(place, context.ranges.back().local, size - (LCI_MUTATED("copy_loses_byte") && size > 8 ? 1 : 0));
+    std::memcpy(place, context.ranges.back().local, size);
   } else if (context.in_place) {
     refer_to(packet, context.data + context.sent);
   } else if (context.parts.empty()) {
@@ -269,7 +264,6 @@ constexpr uint64_t uncredited_cost(uint64_t size) {
 }
 
 bool Device::has_uncredited_room(const Channel& channel, uint32_t size) const {
-  if (LCI_MUTATED("admit_uncredited")) return true;
   return channel.uncredited_bytes == 0 || channel.uncredited_bytes + uncredited_cost(size) <= kUncreditedBytes;
 }
 
@@ -363,7 +357,6 @@ void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
 void Device::handle_chunk(Channel& channel, const MessageHeader& header, const std::byte* offset_bytes) {
   uint64_t offset;
   std::memcpy(&offset, offset_bytes, sizeof offset);
-  if (LCI_MUTATED("chunks_at_the_start")) offset = 0;
   const std::byte* bytes = payload_of(channel, header, most_of_chunk(true));
   if (!bytes) return protocol_error(channel, "chunk outside its memory", header);
   ReceiveContext* context = receives_.find(header.tag);
@@ -405,7 +398,7 @@ void Device::finish_receive_context(uint64_t id, int code) {
     code = remote_ended(*context->channel, context->signal, code);
     return complete(context->target, code, rank, context->tag, context->posted_buffer, context->posted_size);
   }
-  if (code == LCI_DONE && context->size > context->capacity && !LCI_MUTATED("truncation_unseen")) {
+  if (code == LCI_DONE && context->size > context->capacity) {
     code = LCI_ERR_TRUNCATED;
   }
   complete(context->target, code, rank, context->tag, context->buffer, context->size);

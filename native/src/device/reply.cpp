@@ -4,7 +4,6 @@
 #include <new>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 #include "wire/reply_address.hpp"
@@ -36,7 +35,7 @@ int Device::check_reply(const lci_descriptor& op) const {
 int Device::claim_reply_rooms(const lci_descriptor& op, Outgoing* message) {
   Port* const asks = runtime_.reply_port(op.policy & LCI_MAX_REPLY_ROOM);
   if (asks) {
-    if (!asks->replies()->reserve(op.rank, index_) && !LCI_MUTATED("reply_without_room")) return LCI_RETRY_PENDING;
+    if (!asks->replies()->reserve(op.rank, index_)) return LCI_RETRY_PENDING;
     message->flags |= kFlagAsks;
     message->match = ReplyAddress{static_cast<uint16_t>(asks->number), asks->replies()->bytes()}.word();
   }
@@ -111,7 +110,6 @@ void Device::decline_reply(Channel& channel, uint64_t word) {
 
 /// Any thread: a request that was stored is discarded, and nobody has answered it.
 void Device::decline_stored(Channel& channel, uint64_t request) {
-  if (LCI_MUTATED("forget_stored_request")) return;
   const Port* port = runtime_.port(ReplyAddress::of(request).port);
   if (!port->replies()->answer(channel.rank)) return;
   {

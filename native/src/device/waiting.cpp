@@ -5,27 +5,19 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {
 
 int progress_shared(Device& device) {
-  if (LCI_MUTATED("poll_blocks")) const std::lock_guard<TryLock> waited(device.lock);
   TryLockGuard guard(device.lock);
-  if (!guard && !LCI_MUTATED("progress_unlocked")) return LCI_RETRY;
+  if (!guard) return LCI_RETRY;
   if (device.lane()) return fail(LCI_ERR_DEVICE, "progress: device %u belongs to a lane", device.index());
   const Progressing mark(device);
   device.runtime().transport().look(false);
   Budget budget;
-  bool moved = device.progress(budget);
-  for (uint32_t i = 0; LCI_MUTATED("progress_serves_all") && i < device.runtime().devices(); ++i) {
-    Device& other = device.runtime().device(i);
-    if (&other == &device || !other.lock.try_lock()) continue;
-    moved |= other.progress(budget);
-    other.lock.unlock();
-  }
-  return moved && !LCI_MUTATED("progress_hides_moves") ? LCI_DONE : LCI_RETRY;
+  const bool moved = device.progress(budget);
+  return moved ? LCI_DONE : LCI_RETRY;
 }
 
 Waiting::Waiting(const char* operation, std::span<Device* const> devices, uint32_t timeout_ms)
@@ -59,7 +51,7 @@ int Waiting::turn() {
     return LCI_DONE;
   }
   const uint64_t now = now_ns();
-  over_ = now >= end_ && !LCI_MUTATED("wait_never_expires");
+  over_ = now >= end_;
   if (!moved && !over_) idle_.wait(end_ - now);
   return LCI_DONE;
 }

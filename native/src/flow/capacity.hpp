@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <mutex>
 
-#include "base/mutation.hpp"
 #include "base/try_lock.hpp"
 
 namespace lci {
@@ -76,7 +75,7 @@ class Capacity {
   }
 
  private:
-  bool is_past(uint32_t generation) const { return generation != generation_ && !LCI_MUTATED("mix_generations"); }
+  bool is_past(uint32_t generation) const { return generation != generation_; }
 
   mutable TryLock lock_;
   uint32_t generation_ = 0;

@@ -2,7 +2,6 @@
 #include "graph/lane_graphs.hpp"
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
 
@@ -138,7 +137,6 @@ void LaneGraphs::retire() {
 }
 
 void LaneGraphs::fire_host_node(const Graph& graph, uint32_t node) {
-  if (LCI_MUTATED("graph_host_lost") && graph.run() > 1) return;
   lci_record record = record_of(LCI_RECORD_HOST_NODE, graph, graph.run());
   record.rank = node;
   lane_.graph_event(record);

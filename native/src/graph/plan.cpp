@@ -3,7 +3,6 @@
 #include <cinttypes>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "graph/graph.hpp"
 
 namespace lci {
@@ -135,16 +134,11 @@ int Graph::plan() {
   Node& end = nodes_[kEnd];
   for (Node& node : nodes_) {
     if (!reached[node.index] || node.outs != 0 || node.index == kEnd) continue;
-    if (node.index != kStart && end.in_degree != 0 && LCI_MUTATED("graph_end_early")) continue;
     outs_[node.first_out + node.outs++] = &end;
     ++end.in_degree;
   }
   for (Node& node : nodes_) node.pending.store(node.in_degree, std::memory_order_relaxed);
   end.pending.store(0, std::memory_order_relaxed);  // see start()
-  if (LCI_MUTATED("graph_drop_edge") && edges_.size() > 2) {
-    Node& last = nodes_[edges_.back().to];
-    last.pending.store(last.in_degree - 1, std::memory_order_relaxed);
-  }
   changed_ = false;
   return LCI_DONE;
 }

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "base/mutation.hpp"
 #include "graph/graph.hpp"
 
 namespace lci {
@@ -32,7 +31,7 @@ void ReadyNodes::add(Node& node) {
 
 void ReadyNodes::fire() {
   if (further_out_ || !first_) return;
-  if (in_signal_context() && !LCI_MUTATED("graph_fires_in_handler")) {
+  if (in_signal_context()) {
     (last_left ? last_left->next_ready : first_left) = first_;
     last_left = last_;
     return SignalContext::at_end(&fire_left);

@@ -4,7 +4,6 @@
 
 #include "base/caught.hpp"
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "graph/graph.hpp"
 #include "graph/ready_nodes.hpp"
 #include "runtime/runtime.hpp"
@@ -80,8 +79,7 @@ void Graph::fire(Node& node) {
   }
   lci_status done{LCI_DONE, runtime()->rank(), 0, nullptr, 0, 0, 0, 0};
   const int code = run_node(node, &done);
-  const bool early = LCI_MUTATED("graph_operation_ends_early") && node.kind == Node::Kind::kOperation;
-  if (is_posted(code) && !early) return returned_posted(node);
+  if (is_posted(code)) return returned_posted(node);
   done.code = is_done(code) ? static_cast<int>(LCI_DONE) : code;
   returned_final(node, done);
 }
@@ -101,7 +99,6 @@ int Graph::run_node(Node& node, lci_status* done) {
       break;
   }
   auto call = [&] { return node.function(reinterpret_cast<lci_graph*>(this), handle(node.index), node.value); };
-  if (LCI_MUTATED("graph_fire_twice")) call_user(call);
   const int code = call_user(call);
   if (is_done(code) || is_posted(code) || is_error(code)) return code;
   return fail(LCI_ERR_ARGUMENT, "graph %u: the function of node %u answered %s; done, posted or an error was expected",
@@ -144,7 +141,7 @@ void Graph::returned_final(Node& node, const lci_status& status) {
 int Graph::signalled(Node& node, const lci_status& status) {
   const uint8_t before = node.state.fetch_or(Node::kClaimed, std::memory_order_acq_rel);
   const bool waits = (before & Node::kFired) && !(before & Node::kClaimed);
-  if (!waits && !LCI_MUTATED("graph_signal_twice")) {
+  if (!waits) {
     return fail(LCI_ERR_OVERRUN, "graph %u: node %u does not wait for a signal", id(), node.index);
   }
   node.status = status;
@@ -203,7 +200,6 @@ void Graph::fail_run(const lci_status& status, uint32_t index) {
   if (!error_.compare_exchange_strong(expected, status.code, std::memory_order_seq_cst)) return;
   failure_ = status;
   failure_.tag = index;
-  if (LCI_MUTATED("graph_keep_receives")) return;
   for (Node& node : nodes_) {
     if (!node.operation || !node.operation->is_receive()) continue;
     const uint8_t state = node.state.fetch_or(Node::kCancel, std::memory_order_seq_cst);
@@ -252,7 +248,6 @@ void Graph::end_run() {
   enter_held();  // of the run: who sees its end may free the graph
   state_.store(State::kOver, std::memory_order_release);
   // From here on another run may be under way.
-  if (completion_ && LCI_MUTATED("graph_ends_twice")) completion_->signal(result);
   if (completion_ && completion_->signal_held(result) != LCI_DONE) runtime()->shared.add(Metric::discarded);
   if (host_) host_->run_ended(*this, run, result);
   leave();

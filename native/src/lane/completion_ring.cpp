@@ -4,7 +4,6 @@
 #include <cinttypes>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
 
@@ -56,7 +55,7 @@ void Lane::give_back(const Held& held) {
   Device& device = *held.key->channel->device;
   // What came for other parts of the port is given back to the same key, by their lanes.
   const auto& port = static_cast<const Port&>(*held.key->target);
-  const bool all_mine = port.home_lane.load(std::memory_order_relaxed) == this || LCI_MUTATED("part_returns_alone");
+  const bool all_mine = port.home_lane.load(std::memory_order_relaxed) == this;
   device.release(*held.key, held.generation, held.charge_messages, held.charge_bytes,
                  device.lane() == this && all_mine);
 }
@@ -66,7 +65,7 @@ int Lane::release_kept(uint64_t number) {
   if (!kept_.take(number, &held)) {
     return fail(LCI_ERR_ARGUMENT, "release: no message is kept under the number %#" PRIx64 ", or no longer", number);
   }
-  if (!LCI_MUTATED("keep_released")) give_back(held);
+  give_back(held);
   return LCI_DONE;
 }
 
@@ -110,7 +109,7 @@ bool Lane::make_contiguous(uint32_t count) {
 bool Lane::write_message(Inbox& inbox, const Arrival& arrival, uint32_t size, const Payload* payload,
                          const StoredPlace& place) {
   lci_demand& demand = this->demand(inbox.index());
-  if (demand.delivered >= demand.requested && !LCI_MUTATED("ignore_demand")) return false;
+  if (demand.delivered >= demand.requested) return false;
   const uint32_t records = payload ? records_for(size) : 1;
   if (!make_contiguous(records)) return false;
   lci_record& out = record(tail_);

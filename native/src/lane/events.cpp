@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/mutation.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
 
@@ -142,7 +141,7 @@ bool Lane::take_pushed() {
 int LaneSynchronizer::signal(const lci_status& given) {
   if (const int code = check_signal(given); code != LCI_DONE) return code;
   lci_status status = given;
-  if (!LCI_MUTATED("keep_synchronized_arrival")) runtime()->drop_arrival(status);
+  runtime()->drop_arrival(status);
   std::vector<lci_status> fired;
   {
     std::lock_guard<TryLock> guard(lock_);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <new>
 
-#include "base/mutation.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/kept_ranges.hpp"
-#include "base/mutation.hpp"
 #include "base/ring_queue.hpp"
 #include "device/device.hpp"
 #include "runtime/target.hpp"
@@ -78,7 +77,7 @@ struct PortParts {
   std::vector<Inbox*> inboxes;
   uint32_t attached = 0;
 
-  Inbox& of(uint64_t tag) const { return *inboxes[LCI_MUTATED("part_of_any_tag") ? 0 : tag % inboxes.size()]; }
+  Inbox& of(uint64_t tag) const { return *inboxes[tag % inboxes.size()]; }
 };
 
 class Inbox {

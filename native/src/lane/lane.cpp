@@ -4,14 +4,11 @@
 
 #include <sys/mman.h>
 
-#include <chrono>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "graph/lane_graphs.hpp"
 #include "runtime/runtime.hpp"
 
@@ -40,14 +37,10 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
     return fail(LCI_ERR_DEVICE, "create lane: devices %u..%u, but the runtime has %u (attribute devices)", first,
                 first + count - 1, runtime.devices());
   }
-  std::unique_lock<std::mutex> one_at_a_time(runtime.creating_lane);
+  const std::lock_guard<std::mutex> one_at_a_time(runtime.creating_lane);
   for (uint32_t i = 0; i < count; ++i) {
     if (runtime.device(first + i).lane())
       return fail(LCI_ERR_DEVICE, "create lane: device %u belongs to a lane", first + i);
-  }
-  if (LCI_MUTATED("create_lanes_at_once")) {
-    one_at_a_time.unlock();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   std::unique_ptr<Lane> lane(new Lane(runtime));
   lane->ring_size_ = runtime.attributes().lane_completions;
@@ -111,7 +104,7 @@ Lane::~Lane() {
 }
 
 int Lane::enter() {
-  if (busy_.exchange(1, std::memory_order_acquire) != 0 && !LCI_MUTATED("lane_lets_all_in")) {
+  if (busy_.exchange(1, std::memory_order_acquire) != 0) {
     return fail(LCI_ERR_BUSY, "enter: another thread is inside this lane");
   }
   const Inside inside(*this);
@@ -136,7 +129,7 @@ bool Lane::pass() {
   const uint32_t freed = free_consumed(), before = tail_;
   const uint32_t published = control.flags & LCI_ENTER_POST ? publish() : 0;
   bool progressed = false;
-  if ((control.flags & LCI_ENTER_PROGRESS) || LCI_MUTATED("enter_always_progresses")) {
+  if (control.flags & LCI_ENTER_PROGRESS) {
     if (published != 0) {
       for (Device* device : devices_) device->publish_rings();
     }

@@ -11,7 +11,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
 
@@ -27,7 +26,7 @@ constexpr uint64_t kWakeGrace = 20'000'000;
 
 void Lane::wake() {
   // A loop that polls without entering looks at its bells only; within an enter it sees by itself what is left.
-  if (!is_entered() && !LCI_MUTATED("silent_push")) devices_.front()->ring_own_bell();
+  if (!is_entered()) devices_.front()->ring_own_bell();
   // Local publishers use sequentially consistent read-modify-writes before this, so no fence is needed here.
   ParkLine& line = runtime_.memory().header().park[park_slot_];
   if (line.word.load(std::memory_order_seq_cst) == 0) return;
@@ -60,7 +59,7 @@ int Lane::park(uint64_t timeout_ns) {
   const Inside inside(*this);
   transport.park_barrier();
   transport.look(true);
-  bool woken = has_work() || LCI_MUTATED("park_never_sleeps");
+  bool woken = has_work();
   if (!woken) {
     runtime_.shared.add(Metric::parks);
     transport.sleep(line, now_ns() + std::min(timeout_ns, kLongestPark));

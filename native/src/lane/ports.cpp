@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ports whose messages a lane takes.
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
 
@@ -50,7 +49,7 @@ int Lane::close_port(uint32_t index) {
   const int told = control().flags & LCI_ENTER_LEAVING ? LCI_ERR_PEER_LEFT : LCI_ERR_PORT_CLOSED;
   const int code = inbox.parts() ? runtime_.close_part(inbox, told) : runtime_.close_port(inbox.port().number, told);
   const uint64_t discarded = inbox.discard();
-  if (!LCI_MUTATED("forget_discards")) runtime_.shared.add(Metric::discarded, discarded);
+  runtime_.shared.add(Metric::discarded, discarded);
   demand(index).depth = 0;
   release_inboxes();
   return code;
@@ -72,11 +71,11 @@ void Lane::release_inboxes() {
     const Inbox* reached_by = runtime_.take_from_port(*inboxes_[i]);
     closed_inboxes_.push_back({std::move(inboxes_[i]), reached_by});
   }
-  if (closed_inboxes_.empty() || LCI_MUTATED("closed_inboxes_stay")) return;
+  if (closed_inboxes_.empty()) return;
   std::erase_if(closed_inboxes_, [this](const ClosedInbox& closed) {
     if (runtime_.is_delivering_to(closed.reached_by)) return false;
     const uint64_t discarded = closed.inbox->end(spare_rings_);
-    if (!LCI_MUTATED("forget_discards")) runtime_.shared.add(Metric::discarded, discarded);
+    runtime_.shared.add(Metric::discarded, discarded);
     return true;
   });
 }

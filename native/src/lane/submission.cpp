@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "graph/lane_graphs.hpp"
 #include "lane/lane.hpp"
 #include "rma/copy_run.hpp"
@@ -37,14 +36,12 @@ uint32_t Lane::publish() {
       continue;
     }
     Device& device = *devices_[op.device];
-    if (copies.copy(device, op) ||
-        (op.flags == LCI_FLAG_INLINE && !LCI_MUTATED("post_twice") && device.post_short(op))) {
+    if (copies.copy(device, op) || (op.flags == LCI_FLAG_INLINE && device.post_short(op))) {
       op.outcome = LCI_DONE;
       i += used;
       continue;
     }
     op.outcome = static_cast<uint16_t>(submit(op, device));
-    if (LCI_MUTATED("error_ends_batch") && is_error(op.outcome)) break;
     i += used;
   }
   return posted;
@@ -70,7 +67,6 @@ int Lane::submit(lci_descriptor& op, Device& device) {
     }
   }
   if (op.op == LCI_OP_RECV) op.flags |= LCI_FLAG_SIGNAL;  // its status comes as a record, always
-  if (LCI_MUTATED("post_twice") && op.op == LCI_OP_AM) device.post(op, op.u.inline_payload, target, nullptr);
   lci_status done;
   // Counted before: the signal may come within the post.
   ++in_flight_;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/mutation.hpp"
 #include "matching/matching_engine.hpp"
 
 namespace lci {
@@ -107,7 +106,6 @@ class EntryQueue {
 
   /// Oldest value; only when not empty.
   void* pop(SpareNodes& spare, bool placed) {
-    if (LCI_MUTATED("matching_lifo") && inline_[1] != nullptr) std::swap(inline_[0], inline_[1]);
     void* value = inline_[0];
     if (value != nullptr) {
       inline_[0] = std::exchange(inline_[1], nullptr);

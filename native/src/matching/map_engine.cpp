@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matching/map_engine.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
-
-#include "base/mutation.hpp"
 
 namespace lci {
 namespace {
@@ -41,15 +37,9 @@ MapEngine::~MapEngine() {
 void* MapEngine::match_or_store(uint64_t key, Side side, const ValueMaker& make) {
   const uint32_t index = index_of(key);
   Bucket& bucket = buckets_[index];
-  std::unique_lock<TryLock> guard(bucket.lock, std::defer_lock);
-  if (!LCI_MUTATED("matching_no_lock")) guard.lock();
-  if (LCI_MUTATED("matching_locks_twice")) {
-    guard.unlock();
-    guard.lock();
-  }
+  const std::lock_guard<TryLock> guard(bucket.lock);
 
   EntryQueue* queue = find(bucket, key);
-  if (LCI_MUTATED("matching_no_lock")) sched_yield();
   if (queue != nullptr && queue->side() != side) {
     void* matched = queue->pop(bucket.spare, placed(queue->side()));
     if (queue->empty()) release(bucket, queue);

@@ -7,9 +7,7 @@
 #include <limits>
 #include <mutex>
 
-#include "base/mutation.hpp"
-
-#if (defined(LCI_MUTATIONS) && LCI_MUTATIONS) || defined(LCI_THREAD_SANITIZER) || defined(__SANITIZE_ADDRESS__)
+#if (defined(LCI_TEST_CHECKS) && LCI_TEST_CHECKS) || defined(LCI_THREAD_SANITIZER) || defined(__SANITIZE_ADDRESS__)
 #define LCI_POOL_CHECKED 1
 #else
 #define LCI_POOL_CHECKED 0
@@ -166,7 +164,7 @@ class PacketPool::PutCheck {
     flip(handle, true, "was got twice");
   }
   void on_put(uint32_t handle) {
-    if (!LCI_MUTATED("pool_skip_put_check")) flip(handle, false, "was put twice");
+    flip(handle, false, "was put twice");
   }
 
  private:
@@ -298,7 +296,7 @@ bool PacketPool::steal(uint32_t thief) {
   const TryLockGuard guard(victim.lock);  // never waits, so two thieves cannot block each other
   if (!guard || victim.size() == 0) return false;
   for (uint32_t left = (victim.size() + 1) / 2; left > 0; --left) {
-    own.push_tail(LCI_MUTATED("pool_steal_copies") ? victim.head() : victim.pop_head());
+    own.push_tail(victim.pop_head());
   }
   add(own.steals, uint64_t{1});
   return true;

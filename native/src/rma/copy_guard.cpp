@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rma/copy_guard.hpp"
 
-#include "base/mutation.hpp"
 #include "base/try_lock.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {
 
 GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
-  if (LCI_MUTATED("reuse_under_copy")) return;
   if (!runtime.shares_all_memory()) return;  // nobody copies
   runtime.owner_barrier();
   for (uint32_t rank = 0; rank < runtime.size(); ++rank) {

@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -33,7 +32,7 @@ bool CopyRun::try_copy(Device& device, const lci_descriptor& op) {
     device_ = &device;
   }
   // Looked at within the guard: it may end at any time.
-  if (remote.shared_key->load(std::memory_order_seq_cst) != remote.key && !LCI_MUTATED("copy_after_end")) return false;
+  if (remote.shared_key->load(std::memory_order_seq_cst) != remote.key) return false;
   std::byte* const there = remote.memory + op.u.ref.displacement;
   const bool put = op.op == LCI_OP_PUT;
   if (op.size == 8) {

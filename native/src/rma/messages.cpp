@@ -2,7 +2,6 @@
 // Put and get through messages as their initiator sees them. [C4-C7, 2B-18]
 #include <utility>
 
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -17,8 +16,7 @@ void Device::stream_put(Channel& channel, const lci_descriptor& op, const Remote
   put.channel = &channel;
   put.ranges = ranges_of(copy);
   const bool ours = retrying_backlog_ && !retrying_backlog_->payload.empty();
-  if (((op.flags & LCI_FLAG_PAYLOAD_MASK) != LCI_FLAG_BUFFER || ours) &&
-      !LCI_MUTATED("put_keeps_no_copy")) {  // it does not stay where it is
+  if ((op.flags & LCI_FLAG_PAYLOAD_MASK) != LCI_FLAG_BUFFER || ours) {  // it does not stay where it is
     put.owned.assign(copy.one.local, copy.one.local + copy.size);
     put.ranges.back().local = put.owned.data();
   } else if (!(op.flags & LCI_FLAG_LIST)) {
@@ -27,9 +25,6 @@ void Device::stream_put(Channel& channel, const lci_descriptor& op, const Remote
   put.size = copy.size;
   put.tag = op.tag;
   put.signal = signal;
-  if (LCI_MUTATED("rma_signal_first") && signal.kind != SignalRight::Kind::kNone) {
-    channel.signals.push_back(std::exchange(put.signal, {}));
-  }
   put.streaming = true;
   put.id = sends_.add(std::move(context));
   counters.set(Metric::sends_pending, sends_live());

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "rma/copy_guard.hpp"
 #include "runtime/runtime.hpp"
@@ -31,7 +30,7 @@ int Device::check_remote(const lci_descriptor& op) const {
     return fail(LCI_ERR_RANK, "%s: rank %u is outside 0..%u (device %u)", name, op.rank, runtime_.size() - 1, index_);
   }
   if (op.port > LCI_MAX_PORT) return fail(LCI_ERR_PORT, "%s: port %u exceeds %u", name, op.port, LCI_MAX_PORT);
-  if (op.port != 0 && op.tag > LCI_MAX_SIGNAL_TAG && !LCI_MUTATED("tags_unchecked")) {
+  if (op.port != 0 && op.tag > LCI_MAX_SIGNAL_TAG) {
     return fail(LCI_ERR_TAG, "%s: tag %" PRIu64 " exceeds %u, the most that a signal can carry (rank %u)", name, op.tag,
                 LCI_MAX_SIGNAL_TAG, op.rank);
   }
@@ -61,7 +60,6 @@ int Device::find_part(const lci_descriptor& op, uint64_t id, RemotePart* out) co
   if (remote.rank != op.rank) {
     return fail(LCI_ERR_RANK, "%s: the region is of rank %u, not %u", name_of(op), remote.rank, op.rank);
   }
-  if (LCI_MUTATED("displacement_lost")) out->displacement = 0;
   if (out->displacement <= remote.size && out->size <= remote.size - out->displacement) return LCI_DONE;
   return fail(LCI_ERR_SIZE,
               "%s: %" PRIu64 " bytes at displacement %" PRIu64 " exceed the region of %" PRIu64 " bytes (rank %u)",
@@ -139,9 +137,7 @@ void Device::copy_parts(const RemoteCopy& copy) {
   if (copy.size == 0) return;
   for (const RemotePart& part : copy.parts()) {
     std::byte* there = part.remote.memory + part.displacement;
-    std::memmove(copy.put ? there : part.local, copy.put ? part.local : there,
-                 part.size - (LCI_MUTATED("copy_loses_byte") && part.size > 8 ? 1 : 0));
-    if (LCI_MUTATED("rma_lose_part")) return;
+    std::memmove(copy.put ? there : part.local, copy.put ? part.local : there, part.size);
   }
 }
 

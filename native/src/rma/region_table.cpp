@@ -7,7 +7,6 @@
 #include <random>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {
@@ -29,9 +28,7 @@ uint64_t RegionTable::next_key() {
 
 RegionEntry& RegionTable::entry(uint32_t index) {
   const uint32_t number = index / kRegionsPerChunk;
-  OwnMemory& memory = runtime_.memory();
-  const bool trust = LCI_MUTATED("trust_shared_table");
-  auto* chunk = memory.at(trust ? memory.header().region_chunks[number].load() : chunks_[number]);
+  auto* chunk = runtime_.memory().at(chunks_[number]);
   return reinterpret_cast<RegionEntry*>(chunk)[index % kRegionsPerChunk];
 }
 
@@ -118,7 +115,7 @@ Region* RegionTable::allocation_around(uint64_t offset, uint64_t bytes) {
 
 int RegionTable::add(void* address, uint64_t bytes, Region** out) {
   const auto start = reinterpret_cast<uint64_t>(address);
-  if ((!address && (bytes != 0 || LCI_MUTATED("empty_refused"))) || bytes > UINT64_MAX - start) {
+  if ((!address && bytes != 0) || bytes > UINT64_MAX - start) {
     return fail(LCI_ERR_ARGUMENT, "register memory: %" PRIu64 " bytes at %p are no memory", bytes, address);
   }
   std::lock_guard<std::mutex> guard(mutex_);
@@ -127,11 +124,6 @@ int RegionTable::add(void* address, uint64_t bytes, Region** out) {
   region->size = bytes;
   region->kind = RegionKind::kPrivate;
   region->place = start;
-  for (const auto& known : regions_) {
-    if (!LCI_MUTATED("registration_shared") || known->allocated || known->size != bytes) continue;
-    *out = known.get();
-    return LCI_DONE;
-  }
   const auto base = reinterpret_cast<uint64_t>(runtime_.memory().base());
   if (bytes != 0 && start >= base && start - base < runtime_.memory().reserve()) {
     region->allocation = allocation_around(start - base, bytes);
@@ -145,10 +137,8 @@ int RegionTable::add(void* address, uint64_t bytes, Region** out) {
 
 /// Clears the keys; what was seen under them lasts for a GracePeriod that begins after this.
 void RegionTable::end(Region& region) {
-  if (!LCI_MUTATED("keep_region_key")) {
-    slots_[region.index].key.store(0, std::memory_order_seq_cst);
-    entry(region.index).key.store(0, std::memory_order_seq_cst);
-  }
+  slots_[region.index].key.store(0, std::memory_order_seq_cst);
+  entry(region.index).key.store(0, std::memory_order_seq_cst);
   if (region.allocation) --region.allocation->parts;
 }
 
@@ -211,7 +201,7 @@ int RegionTable::resolve(const RemoteAccess& access, uint64_t bytes, std::byte**
   }
   const Slot& slot = slots_[access.index];
   const bool outside = access.displacement > slot.size || bytes > slot.size - access.displacement;
-  if (outside && !LCI_MUTATED("trust_displacement")) return LCI_ERR_SIZE;
+  if (outside) return LCI_ERR_SIZE;
   *out = reinterpret_cast<std::byte*>(slot.address) + access.displacement;
   return LCI_DONE;
 }

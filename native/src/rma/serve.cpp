@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "rma/copy_guard.hpp"
 #include "runtime/runtime.hpp"
@@ -76,7 +75,7 @@ void Device::handle_put_ack(Channel& channel, const MessageHeader& header) {
 }
 
 void Device::handle_get(Channel& channel, const MessageHeader& header, const RemoteAccess& access) {
-  if (header.tag == 0 || (channel.served_gets >= kMaxRemoteOperations && !LCI_MUTATED("get_without_limit"))) {
+  if (header.tag == 0 || channel.served_gets >= kMaxRemoteOperations) {
     return protocol_error(channel, "get of nothing, or more than may be under way", header);
   }
   make_room(&channel.streams);  // what finds no memory comes again: nothing may have changed

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -35,7 +34,7 @@ int Device::take_signal_right(Channel& channel, const lci_descriptor& op, bool n
   if (code != LCI_DONE) return code;
   if (now && !channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
   out->port = op.port;
-  out->tag = LCI_MUTATED("signal_loses_tag") ? uint16_t{0} : static_cast<uint16_t>(op.tag);
+  out->tag = static_cast<uint16_t>(op.tag);
   if (!claim(key, out)) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
   if (!now || out->kind != SignalRight::Kind::kAnnouncement) return LCI_DONE;
   out->packet = take_packet(channel, 0);
@@ -62,8 +61,7 @@ bool Device::emit_signal(Channel& channel, SignalRight& right) {
     channel.wants_room = true;
     return false;
   }
-  const bool of_opening = LCI_MUTATED("signal_keeps_right") ? right.kind == SignalRight::Kind::kCredit
-                                                            : right.kind != SignalRight::Kind::kAnnouncement;
+  const bool of_opening = right.kind != SignalRight::Kind::kAnnouncement;
   if (of_opening && right.generation != key.generation && !claim(key, &right)) return false;
   if (right.kind != SignalRight::Kind::kAnnouncement) {
     const bool credited = right.kind == SignalRight::Kind::kCredit;

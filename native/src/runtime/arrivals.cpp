@@ -2,7 +2,6 @@
 // The end of an arrival. [B14, SS-20, SS-21]
 #include <utility>
 
-#include "base/mutation.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {
@@ -59,7 +58,7 @@ bool Runtime::return_lent(uint32_t rank, uint32_t packet) {
 
 void Runtime::give_back(uint32_t packet, const Charge& charge) {
   Channel& channel = *charge.key->channel;
-  if (!LCI_MUTATED("keep_lent_packet")) channel.device->return_packet_now(channel, packet);
+  channel.device->return_packet_now(channel, packet);
   channel.device->release(*charge.key, charge.generation, charge.credit.messages, charge.credit.bytes, false);
 }
 

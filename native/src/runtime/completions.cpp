@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runtime's completion objects, by the numbers that descriptors carry. [B26]
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "base/try_lock.hpp"
 #include "completion/queue.hpp"
 #include "runtime/runtime.hpp"
@@ -18,7 +17,7 @@ uint32_t Runtime::add_completion(std::unique_ptr<Completion> completion) {
   std::lock_guard<std::mutex> guard(completions_mutex_);
   uint32_t id;
   // A number rests before it is used again: what was recorded or posted for the one before may still name it.
-  const bool rested = free_completions_.size() > (LCI_MUTATED("reuse_number_at_once") ? 0 : kRestingNumbers);
+  const bool rested = free_completions_.size() > kRestingNumbers;
   if (!rested && completions_.size() < kMaxCompletions) {
     completions_.emplace_back();
     id = static_cast<uint32_t>(completions_.size());
@@ -42,7 +41,6 @@ Completion* Runtime::completion(uint32_t id) {
 /// What comes to a port is in its object while a device says so, also when the port has closed meanwhile. False: this
 /// thread may not wait, because the function that runs may be the very one that calls.
 bool Runtime::wait_until_not_delivering(const Completion& completion) const {
-  if (LCI_MUTATED("free_under_delivery")) return true;
   owner_barrier();
   for (const auto& device : devices_) {
     for (SpinWait wait; device->is_delivering_to(&completion); wait.step()) {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/mutation.hpp"
 #include "matching/matching_engine.hpp"
 #include "runtime/target.hpp"
 
@@ -45,9 +44,7 @@ class Engine final : public Target {
 
   const Matcher* matcher() const { return matcher_.load(std::memory_order_seq_cst); }
   /// Whether sends of ranks that are gone may still come to it: they were announced before it was created.
-  bool keeps_left_behind() const {
-    return left_behind.load(std::memory_order_seq_cst) != 0 && !LCI_MUTATED("late_engine_ends_receives");
-  }
+  bool keeps_left_behind() const { return left_behind.load(std::memory_order_seq_cst) != 0; }
   /// Shows every entry to @p take, as MatchingEngine::extract does; nothing when the engine is not open.
   void extract(const std::function<bool(uint64_t key, void* value, Side side)>& take) const {
     if (const Matcher* matcher = this->matcher()) matcher->entries->extract(take);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets in the hands of users, and those who wait for one. [B13, B16, SS-22]
-#include "base/mutation.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {
@@ -19,7 +18,7 @@ bool Runtime::unhold_packet(uint64_t handle) {
   std::atomic_ref<uint8_t> held(packet_state(static_cast<uint32_t>(handle)).held);
   const uint8_t holder = held.exchange(PacketState::kNobody, std::memory_order_acq_rel);
   if (holder == PacketState::kUser) shared.add(Metric::packets_held, -1);
-  return holder != PacketState::kNobody || LCI_MUTATED("put_packet_twice");
+  return holder != PacketState::kNobody;
 }
 
 void Runtime::wake_packet_waiters() {

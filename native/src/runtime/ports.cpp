@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which ports this rank has, by number. [B25, 2B-42]
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "lane/inbox.hpp"
 #include "runtime/runtime.hpp"
 
@@ -42,8 +41,7 @@ int Runtime::open_port(uint32_t number, const char* name, Completion* completion
   if (!opened) return fail(LCI_ERR_PORT, "open port: %u is outside 1..%u", number, LCI_MAX_PORT);
   {
     std::lock_guard<std::mutex> guard(ports_mutex_);
-    if (opened->is_open() && !LCI_MUTATED("port_opens_twice"))
-      return fail(LCI_ERR_PORT, "open port: %u is open already on rank %u", number, rank());
+    if (opened->is_open()) return fail(LCI_ERR_PORT, "open port: %u is open already on rank %u", number, rank());
     if (opened->forming) return fail(LCI_ERR_PORT, "open port: %u is being opened in parts", number);
     opened->open(name ? name : "", completion, inbox, messages, bytes);
   }
@@ -59,7 +57,7 @@ void Port::open(const std::string& given_name, Completion* object, Inbox* first,
   if (object) object->put_behind_port();
   home_lane.store(first && !first->parts() ? &first->lane() : nullptr);
   inbox.store(first);
-  credited.store(first || object->stores() || LCI_MUTATED("credit_for_all"), std::memory_order_release);
+  credited.store(first || object->stores(), std::memory_order_release);
   capacity.reset(messages, bytes, generation.load() + 1);
   holders.store(0);
   if (ReplyRooms* rooms = replies()) rooms->reopen();
@@ -87,7 +85,7 @@ int Runtime::open_part(uint32_t number, const char* name, Part part, Inbox* inbo
     }
     parts->inboxes[part.index] = inbox;
     inbox->set_parts(parts);
-    if (++parts->attached < part.count && !LCI_MUTATED("part_opens_port")) return LCI_DONE;
+    if (++parts->attached < part.count) return LCI_DONE;
     opened.forming.reset();
     opened.open(wanted, nullptr, parts->inboxes.front(), messages, bytes);
   }
@@ -107,7 +105,7 @@ int Runtime::close_part(Inbox& inbox, int told) {
       if (--parts.attached == 0) closing.forming.reset();
       return LCI_DONE;
     }
-    const bool ours = belongs_to(closing, inbox) || LCI_MUTATED("part_ends_next_opening");
+    const bool ours = belongs_to(closing, inbox);
     if (!closing.is_open() || !ours) return LCI_DONE;  // another part was first
     closing.close(told);
   }

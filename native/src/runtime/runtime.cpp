@@ -8,7 +8,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/membarrier.hpp"
-#include "base/mutation.hpp"
 #include "bootstrap/inproc.hpp"
 #include "completion/queue.hpp"
 #include "host/process.hpp"
@@ -55,8 +54,7 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   if (!packet_states_) return fail(LCI_ERR_NO_MEMORY, "create runtime: no memory for packet states");
   ports_ = std::make_unique<std::atomic<Port*>[]>(LCI_MAX_PORT + 1);
   peers_ = std::make_unique<PeerTable>(size);
-  if (attributes_.alloc_default_matching_engine || LCI_MUTATED("resources_unasked"))
-    open_engine(0, attributes_.matching_engine_type, {});
+  if (attributes_.alloc_default_matching_engine) open_engine(0, attributes_.matching_engine_type, {});
   for (uint32_t i = 0; i < attributes_.devices; ++i) devices_.push_back(std::make_unique<Device>(*this, i));
 
   std::vector<Profile> profiles;
@@ -94,7 +92,7 @@ int Runtime::join(uint64_t deadline, std::vector<Profile>* profiles) {
 /// More packets than the arena has addresses for cannot be. [A7]
 void Runtime::clamp_packets() {
   const uint64_t room = memory().reserve() / attributes_.packet_size;
-  if (attributes_.packets_max <= room || LCI_MUTATED("attributes_as_asked")) return;
+  if (attributes_.packets_max <= room) return;
   LCI_LOG(*log_, LogLevel::kInfo, "attributes", "packets_max is %lu, what the arena has room for, not %u", room,
           attributes_.packets_max);
   attributes_.packets_max = static_cast<uint32_t>(room);
@@ -124,7 +122,7 @@ void Runtime::close(uint64_t timeout_ns) {
   }
   for (auto& device : devices_) {
     std::lock_guard<TryLock> guard(device->lock);
-    if (!LCI_MUTATED("close_ends_one_by_one")) device->stop_accepting();
+    device->stop_accepting();
   }
   for (auto& device : devices_) {
     std::lock_guard<TryLock> guard(device->lock);

@@ -2,7 +2,6 @@
 // What the counters say at this moment: of each device, of what belongs to none, and in all. [M1]
 #include <algorithm>
 
-#include "base/mutation.hpp"
 #include "completion/queue.hpp"
 #include "runtime/runtime.hpp"
 
@@ -36,7 +35,7 @@ void Runtime::count_statuses(uint64_t* pushed, uint64_t* popped) {
 
 /// Adds what the device has counted.
 void Runtime::count_device(uint32_t index, CounterValues* sum) const {
-  const Device& device = *devices_[LCI_MUTATED("counters_of_device_0") ? 0 : index];
+  const Device& device = *devices_[index];
   for (uint32_t i = 0; i < kCounters; ++i) (*sum)[i] += device.counters.get(static_cast<Metric>(i));
   const auto add = [sum](Metric counter, uint64_t n) { (*sum)[static_cast<uint32_t>(counter)] += n; };
   add(Metric::retries_lock, device.refused_by_lock.load(std::memory_order_relaxed));

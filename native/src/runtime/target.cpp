@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/target.hpp"
-#include "base/mutation.hpp"
 
 #include "device/device.hpp"
 
@@ -37,7 +36,6 @@ Credit Target::fair_share() const {
 }
 
 void Target::recall_from_others(const InKey* asking) {
-  if (LCI_MUTATED("lease_never_recalled")) return;
   std::lock_guard<std::mutex> guard(mutex_);
   for (InKey* key : keys_) {
     if (key == asking || key->recall_wanted.exchange(true, std::memory_order_acq_rel)) continue;

@@ -15,7 +15,6 @@
 
 #include "base/attributes.hpp"
 #include "base/fences.hpp"
-#include "base/mutation.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "peer/profile.hpp"
 #include "peer/rank_state.hpp"
@@ -86,7 +85,7 @@ class Transport {
   virtual void sleep(ParkLine& line, uint64_t until_ns) = 0;
   /// Wakes the lane whose line it is, if it sleeps or is about to.
   void wake(ParkLine& line) {
-    if (line.word.load(std::memory_order_relaxed) == 0 || LCI_MUTATED("skip_wake")) return;
+    if (line.word.load(std::memory_order_relaxed) == 0) return;
     if (line.word.exchange(0, std::memory_order_acq_rel) != 0) wake_sleeper(line);
   }
   /// The same by a device of the lane.

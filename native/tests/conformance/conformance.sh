@@ -54,13 +54,10 @@ rows_of() {
 
 # Faults by the tests that notice them: fault, pattern of tests.
 faults() {
-  rows_of "$here/../mutations.sh" | awk -F '\t' '{
-    n = split($3, patterns, / +/)
-    for (i = 1; i <= n; i++) {
-      if ($2 == "conformance" && patterns[i] !~ /\./) patterns[i] = "Conformance." patterns[i]
-      sub(/\/.*/, "", patterns[i])  # parameters
-      print $1 "\t" patterns[i]
-    }
+  "$here/../mutations/faults.sh" tests | awk -F '\t' '{
+    if ($2 == "conformance" && $3 !~ /\./) $3 = "Conformance." $3
+    sub(/\/.*/, "", $3)  # parameters
+    print $1 "\t" $3
   }'
   # The slow consumer's test looks for itself.
   sed -n 's/.*LCI_MUTATION=\([a-z_]*\) .*/\1\tsuite slow-consumer/p' "$here/../system/slow_consumer_test.sh"

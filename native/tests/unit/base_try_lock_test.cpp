@@ -5,8 +5,6 @@
 
 #include <thread>
 
-#include "base/mutation.hpp"
-
 namespace lci {
 namespace {
 
@@ -35,10 +33,6 @@ TEST(TryLockGuard, UnlocksOnlyWhatItTook) {
   }
   EXPECT_TRUE(lock.try_lock());
   lock.unlock();
-}
-
-TEST(Mutation, IsOffForNamesThatNobodyGave) {
-  EXPECT_FALSE(LCI_MUTATED("no_such_mutation"));
 }
 
 }  // namespace

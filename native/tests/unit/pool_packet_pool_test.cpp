@@ -152,7 +152,7 @@ TEST_P(PacketPoolOwns, AcceptsExactPacketStartsAlone) {
 INSTANTIATE_TEST_SUITE_P(Orders, PacketPoolOwns,
                          testing::Values(HeapChunks::Order::kRising, HeapChunks::Order::kFalling));
 
-#if (defined(LCI_MUTATIONS) && LCI_MUTATIONS) || defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if (defined(LCI_TEST_CHECKS) && LCI_TEST_CHECKS) || defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 /// [M7]
 // Proves: M7
 TEST(PacketPoolDeathTest, CatchesMisuse) {

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "device/device.hpp"
 #include "runtime/runtime.hpp"
 
@@ -91,7 +90,7 @@ bool ChannelChaos::tick(Device& device, Channel& channel) {
       ++i;
       continue;
     }
-    if (!LCI_MUTATED("drop_delayed")) ring.write(held.header, held.payload, held.size);
+    ring.write(held.header, held.payload, held.size);
     device.touch(channel);
     held_[i] = held_.back();
     held_.pop_back();

@@ -15,8 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/mutation.hpp"
-
 namespace lci {
 
 /// First cache line of every packet; the payload follows.
@@ -44,8 +42,7 @@ class ReturnedPackets {
     for (size_t start = 0; start < count; start += kBundle) {
       const size_t others = std::min(kBundle, count - start) - 1;
       PacketHeader& header = header_of(handles[start]);
-      const bool lost = others == PacketHeader::kOthers && LCI_MUTATED("lose_bundle_end");
-      header.count.store(static_cast<uint32_t>(lost ? others - 1 : others), std::memory_order_relaxed);
+      header.count.store(static_cast<uint32_t>(others), std::memory_order_relaxed);
       for (size_t i = 0; i < others; ++i) {
         header.others[i].store(handles[start + 1 + i], std::memory_order_relaxed);
       }
@@ -73,7 +70,7 @@ class ReturnedPackets {
     const auto goes_on = [&](uint32_t handle) {
       const Answer answer = most-- != 0 ? accept(handle) : Answer::kNoPacket;
       honest = honest && answer == Answer::kTaken;
-      return answer == Answer::kTaken || (answer == Answer::kNotOut && !LCI_MUTATED("lose_other_returns"));
+      return answer == Answer::kTaken || answer == Answer::kNotOut;
     };
     uint32_t handle = head_.exchange(0, std::memory_order_acquire);
     while (handle != 0) {

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/mutation.hpp"
 #include "wire/message.hpp"
 
 namespace lci {
@@ -92,7 +91,7 @@ class RingProducer {
     Slot& first = memory_.slots[tail_ & mask_];
     // Only in a stream: a lone message gains nothing, and its neighbours are with the consumer.
     if (tail_ != published_) prefetch_for_write(&memory_.slots[(tail_ + kAhead) & mask_]);
-    const bool hidden = tail_ == published_ && !LCI_MUTATED("ring_show_early");
+    const bool hidden = tail_ == published_;
     // The first of a group keeps a sequence number that the consumer does not wait for.
     first.word.store(first_word(header, (tail_ + 1) ^ (hidden ? kHidden : 0)), std::memory_order_relaxed);
     std::memcpy(&first.size, &header.size, sizeof first.size + sizeof first.aux);
@@ -115,9 +114,7 @@ class RingProducer {
   void publish() {
     if (tail_ == published_) return;
     auto& word = memory_.slots[published_ & mask_].word;
-    if (!LCI_MUTATED("ring_show_early")) {
-      word.store(word.load(std::memory_order_relaxed) ^ kHidden, std::memory_order_release);
-    }
+    word.store(word.load(std::memory_order_relaxed) ^ kHidden, std::memory_order_release);
     published_ = tail_;
   }
 

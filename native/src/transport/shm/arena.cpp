@@ -12,7 +12,6 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/mutation.hpp"
 #include "lci/lci.h"
 #include "transport/memory/available.hpp"
 
@@ -116,13 +115,13 @@ Arena::~Arena() {
 /// all that they have done in a call, when a signal comes: under a profiler that sends one every few milliseconds a
 /// long call never ends well. False: there is not memory for all of it; what was taken is the caller's to give back.
 bool Arena::reserve_pages(uint64_t offset, uint64_t bytes) {
-  uint64_t piece = LCI_MUTATED("reserve_at_once") ? bytes : kPiece;
+  uint64_t piece = kPiece;
   for (uint64_t done = 0; done < bytes;) {
     const uint64_t next = std::min(piece, bytes - done);
     const int error = posix_fallocate(fd_, static_cast<off_t>(offset + done), static_cast<off_t>(next));
     if (error == 0) {
       done += next;
-    } else if (error == EINTR && !LCI_MUTATED("reserve_at_once")) {
+    } else if (error == EINTR) {
       piece = std::max(kLeastPiece, piece / 2);
     } else {
       return false;

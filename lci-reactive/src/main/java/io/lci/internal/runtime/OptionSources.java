@@ -58,7 +58,6 @@ public final class OptionSources {
           "native.build",
           "native.ffm.jdk",
           "native.jobs",
-          "native.mutation.skip",
           "native.skip",
           "native.source",
           "native.test.build",

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/mutation.hpp"
-
-#if defined(LCI_MUTATIONS) && LCI_MUTATIONS
+#include "mutation.hpp"
 
 #include <cstdlib>
 #include <set>
@@ -27,5 +25,3 @@ bool mutation_active(const char* name) {
 }
 
 }  // namespace lci
-
-#endif
