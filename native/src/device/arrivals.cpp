@@ -15,13 +15,6 @@ namespace {
 /// Control messages handled per channel and pass.
 constexpr uint32_t kControlBudget = 256;
 
-/// Whether something that came waits for room at its port: of interest to a mutation only.
-bool holds_back(Channel& channel) {
-  bool waits = false;
-  channel.in_keys.for_each([&](const InKey& key) { waits = waits || !key.waiting.empty(); });
-  return waits;
-}
-
 }  // namespace
 
 bool Device::drain_control(Channel& channel) {

@@ -256,7 +256,7 @@ void Device::forget(const Lane& gone) {
   departures_.for_each([&](uint64_t, Departure& departure) {
     if (departure.target.lane == &gone) forget(departure.target);
   });
-  receives_.for_each([&](uint64_t id, ReceiveContext& context) {
+  receives_.for_each([&](uint64_t, ReceiveContext& context) {
     if (context.target.lane != &gone) return;
     forget(context.target);
     // The peer goes on sending, or waits to be told that it may: the place is kept, without the buffer and the signal
