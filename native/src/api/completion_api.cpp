@@ -27,8 +27,8 @@ int create(lci_runtime* runtime, std::unique_ptr<Completion> completion, lci_com
 void taken(lci_status& status) {
   if (status.port == 0 || !status.buffer || status.packet != 0) return;  // of a packet: when it is freed
   const ArrivalBuffer& arrival = *ArrivalBuffer::of(status.buffer);
-  arrival.key->channel->device->release(*arrival.key, arrival.generation, arrival.charge_messages, arrival.charge_bytes,
-                                        false);
+  arrival.key->link->device->release(*arrival.key, arrival.generation, arrival.charge_messages, arrival.charge_bytes,
+                                     false);
   if (!arrival.signal) return;
   lci_buffer_free(status.buffer);
   status.buffer = nullptr;

@@ -17,18 +17,18 @@ void Device::scan_summary() {
       if (rank >= size) break;
     }
     if (summary[rank].load(std::memory_order_relaxed) == 0) continue;
-    if (!channels_[rank] && rank != runtime_.rank()) {  // ours is rung by ring_own_bell(), too
+    if (!links_[rank] && rank != runtime_.rank()) {  // ours is rung by ring_own_bell(), too
       int ignored = LCI_DONE;
-      open_channel(rank, &ignored);  // may throw: then the bell is left for the next pass
-      if (!channels_[rank] && runtime_.peers().state(rank) == RankState::kActive) {
+      open_link(rank, &ignored);  // may throw: then the bell is left for the next pass
+      if (!links_[rank] && runtime_.peers().state(rank) == RankState::kActive) {
         unfinished_ = true;  // its memory cannot be mapped just now
         continue;
       }
     }
     // Cleared before the rings are read: what is published later sets it again.
     summary[rank].exchange(0, std::memory_order_acq_rel);
-    Channel* channel = channels_[rank].get();
-    if (channel && (channel->in_open || accept_channel(*channel))) make_ready(*channel);
+    Link* link = links_[rank].get();
+    if (link && (link->in_open || accept_link(*link))) make_ready(*link);
   }
 }
 
@@ -36,20 +36,20 @@ void Device::ring_own_bell() {
   runtime_.memory().summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
 }
 
-bool Device::accept_channel(Channel& channel) {
-  if (channel.failed || !channel.peer) return false;
-  const uint64_t offset = channel.peer->ring_pair_offset(index_, runtime_.rank()).load(std::memory_order_acquire);
+bool Device::accept_link(Link& link) {
+  if (link.failed || !link.peer) return false;
+  const uint64_t offset = link.peer->ring_pair_offset(index_, runtime_.rank()).load(std::memory_order_acquire);
   if (offset == 0) return false;
   const Attributes& attributes = runtime_.attributes();
   const uint32_t data = attributes.ring_bytes / kSlotBytes, control = attributes.control_ring_bytes / kSlotBytes;
-  if (offset % 64 != 0 || !channel.peer->contains(offset, RingPair::bytes(control, data))) {
-    protocol_error(channel, "ring outside its memory", {});
+  if (offset % 64 != 0 || !link.peer->contains(offset, RingPair::bytes(control, data))) {
+    protocol_error(link, "ring outside its memory", {});
     return false;
   }
-  auto* rings = reinterpret_cast<RingPair*>(channel.peer->at(offset));
-  channel.control_in = RingConsumer(rings->control(control));
-  channel.data_in = RingConsumer(rings->data(control, data));
-  channel.in_open = true;
+  auto* rings = reinterpret_cast<RingPair*>(link.peer->at(offset));
+  link.control_in = RingConsumer(rings->control(control));
+  link.data_in = RingConsumer(rings->data(control, data));
+  link.in_open = true;
   ++in_open_;
   return true;
 }

@@ -7,9 +7,9 @@
 
 namespace lci {
 
-OutKey& Device::out_key(Channel& channel, uint16_t target) {
-  if (OutKey* key = channel.out_keys.find(target)) return *key;
-  OutKey& key = channel.out_keys.add(target);
+OutKey& Device::out_key(Link& link, uint16_t target) {
+  if (OutKey* key = link.out_keys.find(target)) return *key;
+  OutKey& key = link.out_keys.add(target);
   key.target = target;
   if (target == kEngineTarget) key.announce_limit = engine_announcements();  // the default engine is always open
   return key;
@@ -27,14 +27,14 @@ uint32_t Device::sender_hash(uint16_t target) {
   return port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
 }
 
-int Device::refuse(Channel* channel, OutKey* key, int code) {
+int Device::refuse(Link* link, OutKey* key, int code) {
   if (key) {
     key->refused_batch = batch_;
     if (code == LCI_RETRY_NOCREDIT) key->refused = true;
   }
   if (code == LCI_RETRY_NOMEM) {
-    channel->full_batch = batch_;
-    channel->wants_room = true;
+    link->full_batch = batch_;
+    link->wants_room = true;
     counters.add(Metric::ring_full);
   } else if (code == LCI_RETRY_NOPACKET) {
     batch_refusal_ = code;
@@ -44,15 +44,15 @@ int Device::refuse(Channel* channel, OutKey* key, int code) {
 }
 
 /// Refusals of this batch that a descriptor inherits without being attempted. [V1-V3]
-int Device::refused_earlier(Channel& channel, const OutKey& key, bool reply) {
+int Device::refused_earlier(Link& link, const OutKey& key, bool reply) {
   if (key.refused_batch == batch_ && !reply) return LCI_RETRY_ORDER;
   if (batch_refusal_ != 0) return batch_refusal_;
-  if (channel.full_batch == batch_) return LCI_RETRY_NOMEM;
+  if (link.full_batch == batch_) return LCI_RETRY_NOMEM;
   return LCI_DONE;
 }
 
 /// Whether a message of this key may be attempted now.
-int Device::admit(Channel& channel, OutKey& key, const lci_descriptor& op) {
+int Device::admit(Link& link, OutKey& key, const lci_descriptor& op) {
   if (key.state == OutKey::State::kClosed || key.state == OutKey::State::kMismatch) {
     const bool closed = key.state == OutKey::State::kClosed;
     const int code = closed ? key.closed_as : int{LCI_ERR_PORT_MISMATCH};
@@ -66,13 +66,13 @@ int Device::admit(Channel& channel, OutKey& key, const lci_descriptor& op) {
   }
   // Replies go past what waits for credit, or two ranks could wait for each other.
   const bool reply = is_reply(op);
-  int code = refused_earlier(channel, key, reply);
-  if (code == LCI_DONE && channel.chaos) {
-    code = channel.chaos->refuse();
+  int code = refused_earlier(link, key, reply);
+  if (code == LCI_DONE && link.chaos) {
+    code = link.chaos->refuse();
     if (code != LCI_DONE) {
       counters.add(Metric::chaos_refused);
-      code = refuse(&channel, &key, code);
-      if (code == LCI_RETRY_NOCREDIT) chaos_refused_.emplace_back(&channel, &key);
+      code = refuse(&link, &key, code);
+      if (code == LCI_RETRY_NOCREDIT) chaos_refused_.emplace_back(&link, &key);
       unfinished_ = true;
     }
   }
@@ -87,26 +87,26 @@ int Device::admit(Channel& channel, OutKey& key, const lci_descriptor& op) {
 }
 
 /// The same for what has no key: a put or get without signal.
-int Device::admit_keyless(Channel& channel) {
+int Device::admit_keyless(Link& link) {
   if (batch_refusal_ != 0) return batch_refusal_;
-  if (channel.full_batch == batch_) return LCI_RETRY_NOMEM;
-  int code = channel.chaos ? channel.chaos->refuse() : LCI_DONE;
+  if (link.full_batch == batch_) return LCI_RETRY_NOMEM;
+  int code = link.chaos ? link.chaos->refuse() : LCI_DONE;
   if (code == LCI_DONE) return code;
   if (code == LCI_RETRY_NOCREDIT) code = LCI_RETRY_LOCK;  // nobody would say when there is credit
   counters.add(Metric::chaos_refused);
   unfinished_ = true;
-  return refuse(&channel, nullptr, code);
+  return refuse(&link, nullptr, code);
 }
 
 /// Credit that went out comes back as sends are matched; an announcement costs a packet and a way there and back. So a
 /// key that ran dry waits for some passes before it announces: what is never matched gives no credit back. [X7]
-bool Device::awaits_credit(Channel& channel, OutKey& key) {
+bool Device::awaits_credit(Link& link, OutKey& key) {
   if (!(key.target & kEngineTarget) || key.state != OutKey::State::kLeased) return false;
   const uint64_t pass = counters.get(Metric::progress_calls);
   if (!key.dry) {
     key.dry = true;
     key.dry_since = pass;
-    if (!key.dry_listed) dry_keys_.emplace_back(&channel, &key);
+    if (!key.dry_listed) dry_keys_.emplace_back(&link, &key);
     key.dry_listed = true;
     unfinished_ = true;
   }

@@ -12,66 +12,66 @@
 namespace lci {
 namespace {
 
-/// Control messages handled per channel and pass.
+/// Control messages handled per link and pass.
 constexpr uint32_t kControlBudget = 256;
 
 }  // namespace
 
-bool Device::drain_control(Channel& channel) {
+bool Device::drain_control(Link& link) {
   bool moved = false;
-  for (uint32_t i = 0; i < kControlBudget && channel.control_in.has_message(); ++i) {
-    const MessageHeader header = channel.control_in.header();
-    if (!unless_no_memory([&] { handle_control(channel, header); })) {
+  for (uint32_t i = 0; i < kControlBudget && link.control_in.has_message(); ++i) {
+    const MessageHeader header = link.control_in.header();
+    if (!unless_no_memory([&] { handle_control(link, header); })) {
       unfinished_ = true;
       break;
     }
-    if (channel.control_in.advance(1)) touch(channel);
+    if (link.control_in.advance(1)) touch(link);
     moved = true;
   }
   return moved;
 }
 
-void Device::handle_control(Channel& channel, const MessageHeader& header) {
-  if (channel.failed || channel.broken) return;
-  if (!channel.out_open && header.kind != MessageKind::kBarrier) {
-    return protocol_error(channel, "answer to one who never spoke", header);
+void Device::handle_control(Link& link, const MessageHeader& header) {
+  if (link.failed || link.broken) return;
+  if (!link.out_open && header.kind != MessageKind::kBarrier) {
+    return protocol_error(link, "answer to one who never spoke", header);
   }
   switch (header.kind) {
     case MessageKind::kReady:
-      return handle_ready(channel, header);
+      return handle_ready(link, header);
     case MessageKind::kGrant:
-      return handle_grant(channel, header);
+      return handle_grant(link, header);
     case MessageKind::kRecall:
-      return handle_recall(channel, header);
+      return handle_recall(link, header);
     case MessageKind::kReturn:
-      return handle_return(channel, header);
+      return handle_return(link, header);
     case MessageKind::kRefuse:
-      return handle_refusal(channel, header);
+      return handle_refusal(link, header);
     case MessageKind::kBarrier:
-      return handle_barrier(channel, header);
+      return handle_barrier(link, header);
     case MessageKind::kWithdraw:
-      return handle_withdrawal(channel, header);
+      return handle_withdrawal(link, header);
     case MessageKind::kPutAck:
-      return handle_put_ack(channel, header);
+      return handle_put_ack(link, header);
     default:
-      return protocol_error(channel, "unknown control message", header);
+      return protocol_error(link, "unknown control message", header);
   }
 }
 
-bool Device::drain_data(Channel& channel, Budget& budget) {
+bool Device::drain_data(Link& link, Budget& budget) {
   bool moved = false;
-  while (budget.messages != 0 && channel.data_in.has_message()) {
-    const MessageHeader header = channel.data_in.header();
+  while (budget.messages != 0 && link.data_in.has_message()) {
+    const MessageHeader header = link.data_in.header();
     uint32_t bytes = 0, slots = 1;
-    if (channel.failed || channel.broken) {
+    if (link.failed || link.broken) {
       slots = header.kind == MessageKind::kAmInline || header.kind == MessageKind::kSendInline
                   ? slots_for(std::min(header.size, LCI_INLINE_MAX))
                   : 1;
-    } else if (!unless_no_memory([&] { handle_data(channel, header, &bytes, &slots); })) {
+    } else if (!unless_no_memory([&] { handle_data(link, header, &bytes, &slots); })) {
       unfinished_ = true;
       break;
     }
-    if (channel.data_in.advance(slots)) touch(channel);
+    if (link.data_in.advance(slots)) touch(link);
     moved = true;
     --budget.messages;
     if (bytes >= budget.bytes) {
@@ -84,108 +84,108 @@ bool Device::drain_data(Channel& channel, Budget& budget) {
   return moved;
 }
 
-void Device::handle_data(Channel& channel, const MessageHeader& header, uint32_t* payload_bytes, uint32_t* slots) {
+void Device::handle_data(Link& link, const MessageHeader& header, uint32_t* payload_bytes, uint32_t* slots) {
   switch (header.kind) {
     case MessageKind::kAmInline:
     case MessageKind::kSendInline: {
       if (header.size > LCI_INLINE_MAX) {
-        return protocol_error(channel, "inline payload too long", header);
+        return protocol_error(link, "inline payload too long", header);
       }
       *slots = slots_for(header.size);
       *payload_bytes = header.size;
-      handle_message(channel, header, {&channel.data_in, nullptr, header.size, (header.flags & kFlagSignal) != 0});
+      handle_message(link, header, {&link.data_in, nullptr, header.size, (header.flags & kFlagSignal) != 0});
       return;
     }
     case MessageKind::kAmPacket:
     case MessageKind::kSendPacket: {
-      const std::byte* bytes = payload_of(channel, header, runtime_.max_eager());
+      const std::byte* bytes = payload_of(link, header, runtime_.max_eager());
       if (!bytes) {
-        return protocol_error(channel, "packet outside its memory", header);
+        return protocol_error(link, "packet outside its memory", header);
       }
       *payload_bytes = header.size;
       const auto packet = static_cast<uint32_t>(header.arg);
-      make_room(&channel.packets_back);
+      make_room(&link.packets_back);
       const uint32_t to_lend = header.arg & kInPlace ? 0 : packet;  // what is the sender's own is copied
-      if (!handle_message(channel, header, {nullptr, bytes, header.size, false, to_lend})) {
-        channel.packets_back.push_back(packet);
+      if (!handle_message(link, header, {nullptr, bytes, header.size, false, to_lend})) {
+        link.packets_back.push_back(packet);
       }
       return;
     }
     case MessageKind::kAnnounce:
     case MessageKind::kRendezvous:
-      handle_announcement(channel, header);
+      handle_announcement(link, header);
       return;
     case MessageKind::kRendezvousData: {
       *payload_bytes = header.size;
       std::byte offset[8];
-      channel.data_in.read_payload(offset, sizeof offset);
-      make_room(&channel.packets_back);
-      handle_chunk(channel, header, offset);
-      if (!channel.broken) {
-        channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
+      link.data_in.read_payload(offset, sizeof offset);
+      make_room(&link.packets_back);
+      handle_chunk(link, header, offset);
+      if (!link.broken) {
+        link.packets_back.push_back(static_cast<uint32_t>(header.arg));
       }
       return;
     }
     case MessageKind::kPutData:
     case MessageKind::kGet: {
       RemoteAccess access;
-      channel.data_in.read_payload(&access, sizeof access);
+      link.data_in.read_payload(&access, sizeof access);
       if (header.kind == MessageKind::kGet) {
-        handle_get(channel, header, access);
+        handle_get(link, header, access);
       } else {
         *payload_bytes = header.size;
-        make_room(&channel.packets_back);
-        handle_put_data(channel, header, access);
-        if (!channel.broken) channel.packets_back.push_back(static_cast<uint32_t>(header.arg));
+        make_room(&link.packets_back);
+        handle_put_data(link, header, access);
+        if (!link.broken) link.packets_back.push_back(static_cast<uint32_t>(header.arg));
       }
       return;
     }
     default:
-      protocol_error(channel, "unknown data message", header);
+      protocol_error(link, "unknown data message", header);
       return;
   }
 }
 
 /// Payload of a packet that a peer named: checked, because every bit of the handle is the peer's.
-const std::byte* Device::packet_of(Channel& channel, uint64_t handle, uint32_t size) {
+const std::byte* Device::packet_of(Link& link, uint64_t handle, uint32_t size) {
   if (handle == 0 || handle > UINT32_MAX || size > runtime_.max_eager() ||
-      !channel.peer->contains(handle * kPacketUnit, kPacketPayloadOffset + uint64_t{size})) {
+      !link.peer->contains(handle * kPacketUnit, kPacketPayloadOffset + uint64_t{size})) {
     return nullptr;
   }
-  return channel.peer->at(handle * kPacketUnit) + kPacketPayloadOffset;
+  return link.peer->at(handle * kPacketUnit) + kPacketPayloadOffset;
 }
 
 /// In the packet that came, or at most @p most bytes where that says: checked, because every bit of either is the
 /// peer's. To be looked at once, since the packet may say something else the next time.
-const std::byte* Device::payload_of(Channel& channel, const MessageHeader& header, uint32_t most) {
-  if (!(header.arg & kInPlace)) return packet_of(channel, header.arg, header.size);
-  const std::byte* packet = packet_of(channel, header.arg & ~kInPlace, sizeof(uint64_t));
+const std::byte* Device::payload_of(Link& link, const MessageHeader& header, uint32_t most) {
+  if (!(header.arg & kInPlace)) return packet_of(link, header.arg, header.size);
+  const std::byte* packet = packet_of(link, header.arg & ~kInPlace, sizeof(uint64_t));
   if (!packet || header.size > most) return nullptr;
   uint64_t offset;
   std::memcpy(&offset, packet, sizeof offset);
-  return channel.peer->contains(offset, header.size) ? channel.peer->at(offset) : nullptr;
+  return link.peer->contains(offset, header.size) ? link.peer->at(offset) : nullptr;
 }
 
 /// True: its packet stays with the user.
-bool Device::handle_message(Channel& channel, const MessageHeader& header, const Payload& payload) {
+bool Device::handle_message(Link& link, const MessageHeader& header, const Payload& payload) {
   counters.add(Metric::arrivals);
   counters.add(Metric::arrival_bytes, header.size);
-  InKey* key = in_key(channel, header.target);
+  InKey* key = in_key(link, header.target);
   const bool am = header.kind == MessageKind::kAmInline || header.kind == MessageKind::kAmPacket;
   uint64_t request = 0;
   if (!key || am == ((header.target & kEngineTarget) != 0) || (payload.signal && (!am || payload.size != 0)) ||
-      (am && !read_request(channel, header, &request))) {
-    protocol_error(channel, "message to nothing", header);
+      (am && !read_request(link, header, &request))) {
+    protocol_error(link, "message to nothing", header);
     return false;
   }
   Target& target = *key->target;
-  if (am && (header.flags & kFlagReply)) return handle_reply(channel, *key, header, payload, request);
+  if (am && (header.flags & kFlagReply)) return handle_reply(link, *key, header, payload, request);
   const auto has_closed = [&] {
     return !target.is_open() || target.generation.load(std::memory_order_relaxed) != header.aux;
   };
   const auto discard = [&] {
     counters.add(Metric::discarded);  // sent before the sender learned that the port closed
-    decline_reply(channel, request);
+    decline_reply(link, request);
     return false;
   };
   if (has_closed()) {
@@ -195,11 +195,11 @@ bool Device::handle_message(Channel& channel, const MessageHeader& header, const
   if (credited ? !spend_lease(*key, header, header.size) : target.credited.load(std::memory_order_acquire)) {
     // What takes credit now may be the next opening, on an object of another kind.
     if (!credited && has_closed()) return discard();
-    protocol_error(channel, "more messages than were granted", header);
+    protocol_error(link, "more messages than were granted", header);
     return false;
   }
   try {
-    if (!am) return handle_send(channel, *key, header, payload, credited), false;
+    if (!am) return handle_send(link, *key, header, payload, credited), false;
     return deliver_request(static_cast<Port&>(target), *key, header.tag, payload, credited ? 1 : 0,
                            credited ? header.size : 0, nullptr, request) == Delivery::kLent;
   } catch (const std::bad_alloc&) {
@@ -214,14 +214,14 @@ bool Device::handle_message(Channel& channel, const MessageHeader& header, const
   }
 }
 
-void Device::protocol_error(Channel& channel, const char* what, const MessageHeader& header) {
-  channel.broken = true;
+void Device::protocol_error(Link& link, const char* what, const MessageHeader& header) {
+  link.broken = true;
   counters.add(Metric::protocol_errors);
   fail(LCI_ERR_PROTOCOL,
-       "rank %u sent bytes that make no sense: %s (kind %u, target %u, size %u); it is treated as failed", channel.rank,
+       "rank %u sent bytes that make no sense: %s (kind %u, target %u, size %u); it is treated as failed", link.rank,
        what, static_cast<unsigned>(header.kind), header.target, header.size);
   LCI_LOG(runtime_.log(), LogLevel::kError, "protocol", "%s", last_error());
-  runtime_.peer_gone(channel.rank, RankState::kFailed);
+  runtime_.peer_gone(link.rank, RankState::kFailed);
 }
 
 }  // namespace lci

@@ -16,8 +16,8 @@ bool Device::has_work() const {
   for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
     if (summary[rank].load(std::memory_order_acquire) != 0) return true;
   }
-  for (const Channel* channel : ready_) {
-    if (channel->data_in.has_message() || channel->control_in.has_message()) return true;
+  for (const Link* link : ready_) {
+    if (link->data_in.has_message() || link->control_in.has_message()) return true;
   }
   return false;
 }
@@ -25,8 +25,8 @@ bool Device::has_work() const {
 bool Device::drained() const {
   if (!backlog_.empty() || sends_live() != 0 || departures_.live() != 0 || delayed_pending() || !touched_.empty())
     return false;
-  for (const auto& channel : channels_) {
-    if (channel && !channel->failed && (channel->out_queued() || channel->remote_operations != 0)) return false;
+  for (const auto& link : links_) {
+    if (link && !link->failed && (link->out_queued() || link->remote_operations != 0)) return false;
   }
   return true;
 }
@@ -37,8 +37,8 @@ bool Device::all_ended() const {
 
 bool Device::delayed_pending() const {
   if (!runtime_.chaos()) return false;
-  for (const auto& channel : channels_) {
-    if (channel && channel->chaos && channel->chaos->pending()) return true;
+  for (const auto& link : links_) {
+    if (link && link->chaos && link->chaos->pending()) return true;
   }
   return false;
 }

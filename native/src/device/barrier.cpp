@@ -18,7 +18,7 @@ constexpr uint64_t kBarriersAhead = 1u << 16;
 int Device::post_barrier(const OpTarget& target) {
   if (index_ != 0) return fail(LCI_ERR_DEVICE, "barrier: must be posted on device 0, not %u", index_);
   for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
-    if (channels_[rank] && channels_[rank]->failed) {
+    if (links_[rank] && links_[rank]->failed) {
       const bool left = runtime_.peers().state(rank) == RankState::kLeft;
       return fail(left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, "barrier: rank %u %s", rank,
                   left ? "has left the job" : "has failed");
@@ -41,19 +41,19 @@ bool Device::tell_of_barrier(uint64_t sequence, Barrier& barrier) {
   const uint32_t to = (runtime_.rank() + (1u << barrier.round)) % runtime_.size();
   int error = LCI_DONE;
   // Of who is gone nobody waits for a word any more; this barrier goes on for the others.
-  if (channels_[to] && channels_[to]->failed) return barrier.sent = true;
-  Channel* channel = open_channel(to, &error);
-  barrier.sent = channel && emit_control(*channel, {MessageKind::kBarrier, 0, 0, 0, barrier.round, sequence, 0});
+  if (links_[to] && links_[to]->failed) return barrier.sent = true;
+  Link* link = open_link(to, &error);
+  barrier.sent = link && emit_control(*link, {MessageKind::kBarrier, 0, 0, 0, barrier.round, sequence, 0});
   return barrier.sent;
 }
 
-void Device::handle_barrier(Channel& channel, const MessageHeader& header) {
+void Device::handle_barrier(Link& link, const MessageHeader& header) {
   const uint32_t rounds = static_cast<uint32_t>(std::bit_width(runtime_.size() - 1));
-  if (index_ != 0 || header.aux >= rounds) return protocol_error(channel, "barrier round out of range", header);
-  const uint32_t from = (channel.rank + (1u << header.aux)) % runtime_.size();
-  if (from != runtime_.rank()) return protocol_error(channel, "barrier round of another rank", header);
+  if (index_ != 0 || header.aux >= rounds) return protocol_error(link, "barrier round out of range", header);
+  const uint32_t from = (link.rank + (1u << header.aux)) % runtime_.size();
+  if (from != runtime_.rank()) return protocol_error(link, "barrier round of another rank", header);
   if (header.tag > next_barrier_ + kBarriersAhead) {
-    return protocol_error(channel, "barrier too far ahead", header);
+    return protocol_error(link, "barrier too far ahead", header);
   }
   // Over here, by an error that its sender had not seen yet.
   if (header.tag < next_barrier_ && !barriers_.count(header.tag)) return counters.add(Metric::discarded);
@@ -109,7 +109,7 @@ bool Device::has_told(uint32_t rank, const Barrier& barrier) const {
 /// none that this rank has not entered, and none of which it owes this rank a message. Ranks that cannot know better
 /// believe it, so where it is a lie the barrier goes on for them, without its user. (A rank that comes later is
 /// refused: those who believed the lie and need that rank wait until it leaves.)
-void Device::fail_barriers(const Channel& gone, int code) {
+void Device::fail_barriers(const Link& gone, int code) {
   const uint64_t completed = runtime_.transport().barriers_completed(gone.rank).load(std::memory_order_acquire);
   for (auto entry = barriers_.begin(); entry != barriers_.end();) {
     const uint64_t sequence = entry->first;

@@ -7,30 +7,30 @@
 namespace lci {
 
 /// Tells senders of large messages that there is a place for them. False: there is no room for all.
-bool Device::flush_ready(Channel& channel, bool* moved) {
-  while (!channel.queued_ready.empty()) {
-    const uint64_t id = channel.queued_ready.back();
+bool Device::flush_ready(Link& link, bool* moved) {
+  while (!link.queued_ready.empty()) {
+    const uint64_t id = link.queued_ready.back();
     if (ReceiveContext* context = receives_.find(id)) {
       const MessageHeader header{MessageKind::kReady, 0, 0, 0, 0, id, context->sender};
-      if (!emit_control(channel, header)) return false;
+      if (!emit_control(link, header)) return false;
       context->ready_sent = true;
     }
-    channel.queued_ready.pop_back();
+    link.queued_ready.pop_back();
     *moved = true;
   }
   return true;
 }
 
-bool Device::flush_control(Channel& channel) {
+bool Device::flush_control(Link& link) {
   bool moved = false;
-  while (InKey* key = channel.queued_control) {
+  while (InKey* key = link.queued_control) {
     bool all = true;
     if (key->refuse != 0) {
       // What an engine has matched goes on when it is freed: a refusal ends what its sender has not been told of.
       const bool engine = key->number & kEngineTarget;
-      if (engine && !flush_ready(channel, &moved)) return moved;
+      if (engine && !flush_ready(link, &moved)) return moved;
       const MessageHeader header{MessageKind::kRefuse, 0, key->number, 0, key->refuse, key->refuse_generation, 0};
-      if ((all = emit_control(channel, header))) key->refuse = 0;
+      if ((all = emit_control(link, header))) key->refuse = 0;
     }
     if (all && (key->grant_open || key->grant.messages != 0 || key->grant.bytes != 0)) {
       const uint8_t flags = key->target->credited ? 0 : kFlagUncredited;
@@ -41,7 +41,7 @@ bool Device::flush_control(Channel& channel) {
                                  key->target->name_hash.load(std::memory_order_relaxed),
                                  key->generation,
                                  key->grant.bytes};
-      if ((all = emit_control(channel, header))) {
+      if ((all = emit_control(link, header))) {
         key->grant = {};
         key->grant_open = false;
         counters.add(Metric::grants);
@@ -49,41 +49,40 @@ bool Device::flush_control(Channel& channel) {
     }
     if (all && key->recall) {
       const MessageHeader header{MessageKind::kRecall, 0, key->number, 0, 0, key->generation, 0};
-      if ((all = emit_control(channel, header))) {
+      if ((all = emit_control(link, header))) {
         key->recall = false;
         counters.add(Metric::recalls);
       }
     }
     if (!all) return moved;
-    channel.queued_control = key->next_queued;
+    link.queued_control = key->next_queued;
     key->queued = false;
     moved = true;
   }
-  while (OutKey* key = channel.queued_returns) {
+  while (OutKey* key = link.queued_returns) {
     const MessageHeader header{MessageKind::kReturn, 0, key->target, key->give_back.messages, 0, key->generation,
                                key->give_back.bytes};
-    if (!emit_control(channel, header)) return moved;
+    if (!emit_control(link, header)) return moved;
     key->give_back = {};
     if (key->declined != 0) {
-      if (!emit_control(channel, {MessageKind::kReturn, kFlagReply, key->target, key->declined, 0, 0, 0})) return moved;
+      if (!emit_control(link, {MessageKind::kReturn, kFlagReply, key->target, key->declined, 0, 0, 0})) return moved;
       key->declined = 0;
     }
     key->queued = false;
-    channel.queued_returns = key->next_queued;
+    link.queued_returns = key->next_queued;
     counters.add(Metric::returns);
     moved = true;
   }
-  if (!flush_ready(channel, &moved)) return moved;
-  while (!channel.withdrawals.empty()) {
-    const auto [receiver, code] = channel.withdrawals.back();
-    if (!emit_control(channel, {MessageKind::kWithdraw, 0, 0, 0, static_cast<uint32_t>(code), receiver, 0}))
-      return moved;
-    if (code != 0) --channel.served_gets;
-    channel.withdrawals.pop_back();
+  if (!flush_ready(link, &moved)) return moved;
+  while (!link.withdrawals.empty()) {
+    const auto [receiver, code] = link.withdrawals.back();
+    if (!emit_control(link, {MessageKind::kWithdraw, 0, 0, 0, static_cast<uint32_t>(code), receiver, 0})) return moved;
+    if (code != 0) --link.served_gets;
+    link.withdrawals.pop_back();
     moved = true;
   }
-  if (!channel.put_acks.empty()) moved |= flush_put_acks(channel);
-  if (!channel.signals.empty()) moved |= flush_signals(channel);
+  if (!link.put_acks.empty()) moved |= flush_put_acks(link);
+  if (!link.signals.empty()) moved |= flush_signals(link);
   return moved;
 }
 

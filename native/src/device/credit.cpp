@@ -19,13 +19,13 @@ namespace lci {
 // --- receiver
 // ---------------------------------------------------------------------------------------------------------
 
-InKey* Device::in_key(Channel& channel, uint16_t number) {
-  InKey* key = channel.in_keys.find(number);
+InKey* Device::in_key(Link& link, uint16_t number) {
+  InKey* key = link.in_keys.find(number);
   if (!key) {
     Target* target = runtime_.target(number);
     if (!target) return nullptr;
-    key = &channel.in_keys.add(number);
-    key->channel = &channel;
+    key = &link.in_keys.add(number);
+    key->link = &link;
     key->target = target;
     key->number = number;
     key->generation = target->generation.load(std::memory_order_acquire);
@@ -83,33 +83,33 @@ void Device::end_waiting(InKey& key) {
 
 /// One that waited has gone where it was to go: who sees that none is left behind sees it there.
 void Device::count_left_behind(InKey& key) {
-  if (!key.channel->failed) return;
+  if (!key.link->failed) return;
   const bool last = key.target->left_behind.fetch_sub(1, std::memory_order_seq_cst) == 1;
   if (last && (key.number & kEngineTarget)) fail_receives_at(static_cast<Engine&>(*key.target));
 }
 
-void Device::handle_announcement(Channel& channel, const MessageHeader& header) {
-  InKey* key = in_key(channel, header.target);
+void Device::handle_announcement(Link& link, const MessageHeader& header) {
+  InKey* key = in_key(link, header.target);
   const bool rendezvous = header.kind == MessageKind::kRendezvous;
-  if (!key || (!rendezvous && !packet_of(channel, header.arg, header.size))) {
-    return protocol_error(channel, "announcement of nothing", header);
+  if (!key || (!rendezvous && !packet_of(link, header.arg, header.size))) {
+    return protocol_error(link, "announcement of nothing", header);
   }
   const bool signal = header.flags & kFlagSignal;
   if (signal && (rendezvous || header.size != 0 || (header.target & kEngineTarget))) {
-    return protocol_error(channel, "signal with a payload", header);
+    return protocol_error(link, "signal with a payload", header);
   }
-  if (has_key_for_default_engine(header)) return protocol_error(channel, "key for an engine without keys", header);
+  if (has_key_for_default_engine(header)) return protocol_error(link, "key for an engine without keys", header);
   const bool claims_credit = header.flags & kFlagCredited;
   if (claims_credit && (!rendezvous || (header.target & kEngineTarget))) {
-    return protocol_error(channel, "announcement with credit", header);
+    return protocol_error(link, "announcement with credit", header);
   }
   // Credit of a port that was reopened since is void: the message is admitted like one without.
   const bool credited = claims_credit && header.aux == key->generation;
   uint64_t match = 0;
   if (header.target & kEngineTarget) {
-    match = match_of(channel, header);
-  } else if ((header.flags & kFlagReply) || !read_request(channel, header, &match)) {
-    return protocol_error(channel, "announced reply, or request for a reply nowhere", header);
+    match = match_of(link, header);
+  } else if ((header.flags & kFlagReply) || !read_request(link, header, &match)) {
+    return protocol_error(link, "announced reply, or request for a reply nowhere", header);
   }
   // May find no memory, and come again: nothing has been counted yet.
   key->waiting.push_back({rendezvous, credited, !claims_credit, signal, header.flags, header.size,
@@ -117,7 +117,7 @@ void Device::handle_announcement(Channel& channel, const MessageHeader& header) 
   if (credited ? !spend_lease(*key, header, 0) : !may_announce(*key, claims_credit)) {
     key->waiting.pop_back();
     const char* const what = credited ? "more rendezvous than were granted" : "more announcements than may wait";
-    return protocol_error(channel, what, header);
+    return protocol_error(link, what, header);
   }
   if (!claims_credit) key->unanswered.fetch_add(1, std::memory_order_relaxed);
   admit(*key);
@@ -141,10 +141,10 @@ bool Device::refuse_mismatch(InKey& key) {
   const uint32_t expected = key.target->name_hash.load(std::memory_order_relaxed);
   if (announcement.name_hash == 0 || expected == 0 || announcement.name_hash == expected) return false;
   if (!announcement.rendezvous) {
-    key.channel->packets_back.push_back(static_cast<uint32_t>(announcement.argument));
-    make_ready(*key.channel);
+    key.link->packets_back.push_back(static_cast<uint32_t>(announcement.argument));
+    make_ready(*key.link);
   }
-  if (!(key.number & kEngineTarget)) decline_reply(*key.channel, announcement.match);
+  if (!(key.number & kEngineTarget)) decline_reply(*key.link, announcement.match);
   if (announcement.counted) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
   end_waiting(key);
   counters.add(Metric::discarded);
@@ -160,7 +160,7 @@ void Device::admit_sends(InKey& key) {
   while (!key.waiting.empty()) {
     if (refuse_mismatch(key)) continue;
     const Announcement announcement = key.waiting.front();
-    if (!key.channel->failed) grow_lease(key);
+    if (!key.link->failed) grow_lease(key);
     set_thresholds(key);
     MatchedAnnouncement matched;
     bool open = false;
@@ -177,12 +177,12 @@ void Device::refuse_waiting(InKey& key) {
   if (!key.waiting.empty()) refuse_closed(key);
   for (; !key.waiting.empty(); end_waiting(key)) {
     const Announcement& announcement = key.waiting.front();
-    if (!announcement.rendezvous) key.channel->packets_back.push_back(static_cast<uint32_t>(announcement.argument));
+    if (!announcement.rendezvous) key.link->packets_back.push_back(static_cast<uint32_t>(announcement.argument));
     if (announcement.counted) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
     counters.add(Metric::discarded);
-    if (!(key.number & kEngineTarget)) decline_reply(*key.channel, announcement.match);
+    if (!(key.number & kEngineTarget)) decline_reply(*key.link, announcement.match);
   }
-  make_ready(*key.channel);
+  make_ready(*key.link);
 }
 
 /// What was admitted has found no memory; there may be some at the next pass.
@@ -196,7 +196,7 @@ void Device::give_admission_back(InKey& key, const Credit& taken) {
 void Device::admit_waiting(InKey& key) {
   Target& target = *key.target;
   const auto state = target.state.load(std::memory_order_acquire);
-  Channel& channel = *key.channel;
+  Link& link = *key.link;
   if (state == Target::State::kClosed) return refuse_waiting(key);
   if (state == Target::State::kNever) return;
   bool admitted = false;
@@ -216,8 +216,8 @@ void Device::admit_waiting(InKey& key) {
       }
       key.circulating.messages += taken.messages;
       key.circulating.bytes += taken.bytes;
-    } else if (announcement.rendezvous && !has_uncredited_room(channel, announcement.size)) {
-      channel.uncredited_wait = true;
+    } else if (announcement.rendezvous && !has_uncredited_room(link, announcement.size)) {
+      link.uncredited_wait = true;
       break;
     }
     const uint32_t charge = target.credited ? 1 : 0;
@@ -226,11 +226,11 @@ void Device::admit_waiting(InKey& key) {
       break;
     }
     if (!announcement.rendezvous) {
-      const std::byte* bytes = packet_of(channel, announcement.argument, announcement.size);
+      const std::byte* bytes = packet_of(link, announcement.argument, announcement.size);
       // Copied, also for who takes packets: the sender has one announcement slot, and it is free when this one is back.
       const Payload payload{nullptr, bytes, announcement.size, announcement.signal};
       if (!unless_no_memory([&] {
-            make_room(&channel.packets_back);
+            make_room(&link.packets_back);
             deliver_request(static_cast<Port&>(target), key, announcement.tag, payload, charge, taken.bytes, nullptr,
                             announcement.match);
           })) {
@@ -245,12 +245,12 @@ void Device::admit_waiting(InKey& key) {
     admitted = true;
     counters.add(Metric::pulls);
     if (!announcement.rendezvous) {
-      channel.packets_back.push_back(static_cast<uint32_t>(announcement.argument));
-      make_ready(channel);
+      link.packets_back.push_back(static_cast<uint32_t>(announcement.argument));
+      make_ready(link);
     }
   }
   if (key.waiting.empty() && key.is_waiting.exchange(false)) target.waiting_keys.fetch_sub(1);
-  if (admitted && !channel.failed) grow_lease(key);  // the dead spend nothing
+  if (admitted && !link.failed) grow_lease(key);  // the dead spend nothing
   set_thresholds(key);
 }
 
@@ -363,7 +363,7 @@ bool Device::process_work() {
       }
       if (key->target->state.load(std::memory_order_acquire) == Target::State::kClosed) {
         const bool refused = key->refuse_generation == key->target->closed_generation.load(std::memory_order_acquire);
-        if ((key->told_open || (key->reopened && !refused)) && !key->channel->failed) refuse_closed(*key);
+        if ((key->told_open || (key->reopened && !refused)) && !key->link->failed) refuse_closed(*key);
         key->told_open = false;
         refuse_waiting(*key);
       } else {
@@ -371,16 +371,16 @@ bool Device::process_work() {
           renew(*key);
         }
         // Whoever was refused learns that the port is open again.
-        if (std::exchange(key->reopened, false) && !key->channel->failed) grow_lease(*key);
+        if (std::exchange(key->reopened, false) && !key->link->failed) grow_lease(*key);
         if (key->recall_wanted.exchange(false, std::memory_order_acq_rel)) {
           key->goal = {std::min(key->goal.messages, key->target->fair_share().messages),
                        std::min(key->goal.bytes, key->target->fair_share().bytes)};
-          if (key->leased.messages != 0 && !key->channel->failed) {
+          if (key->leased.messages != 0 && !key->link->failed) {
             key->recall = true;
             queue_control(*key);
           }
         }
-        if (key->channel->failed) {
+        if (key->link->failed) {
           const Credit rest{key->returned_messages.exchange(0), key->returned_bytes.exchange(0)};
           key->circulating.messages -= rest.messages;
           key->circulating.bytes -= rest.bytes;
@@ -416,21 +416,21 @@ void Device::tell_refusal(InKey& key, int code, uint32_t generation) {
 }
 
 void Device::queue_control(InKey& key) {
-  if (key.queued || key.channel->failed) return;
+  if (key.queued || key.link->failed) return;
   key.queued = true;
-  Channel& channel = *key.channel;
-  key.next_queued = channel.queued_control;
-  channel.queued_control = &key;
-  make_busy(channel);
+  Link& link = *key.link;
+  key.next_queued = link.queued_control;
+  link.queued_control = &key;
+  make_busy(link);
 }
 
-void Device::handle_return(Channel& channel, const MessageHeader& header) {
-  InKey* key = in_key(channel, header.target);
-  if (!key) return protocol_error(channel, "credit of nothing", header);
-  if (header.flags & kFlagReply) return handle_declined(channel, header);
+void Device::handle_return(Link& link, const MessageHeader& header) {
+  InKey* key = in_key(link, header.target);
+  if (!key) return protocol_error(link, "credit of nothing", header);
+  if (header.flags & kFlagReply) return handle_declined(link, header);
   if (header.tag != key->generation) return;
   if (header.size > key->leased.messages || header.arg > key->leased.bytes) {
-    return protocol_error(channel, "more credit back than was granted", header);
+    return protocol_error(link, "more credit back than was granted", header);
   }
   key->leased.messages -= header.size;
   key->leased.bytes -= header.arg;
@@ -443,14 +443,14 @@ void Device::handle_return(Channel& channel, const MessageHeader& header) {
 // --- sender
 // -----------------------------------------------------------------------------------------------------------
 
-void Device::handle_grant(Channel& channel, const MessageHeader& header) {
-  if (!runtime_.target(header.target)) return protocol_error(channel, "credit for nothing", header);
-  OutKey& key = out_key(channel, header.target);
+void Device::handle_grant(Link& link, const MessageHeader& header) {
+  if (!runtime_.target(header.target)) return protocol_error(link, "credit for nothing", header);
+  OutKey& key = out_key(link, header.target);
   const uint32_t mine = sender_hash(header.target);
   if (mine != 0 && header.aux != 0 && mine != header.aux) {
     const bool known = std::exchange(key.state, OutKey::State::kMismatch) == OutKey::State::kMismatch;
     if (Lane* owner = lane(); owner && !known) {
-      owner->port_changed(this, channel.rank, header.target, LCI_ERR_PORT_MISMATCH);
+      owner->port_changed(this, link.rank, header.target, LCI_ERR_PORT_MISMATCH);
     }
     return;
   }
@@ -469,11 +469,11 @@ void Device::handle_grant(Channel& channel, const MessageHeader& header) {
   key.credit.messages += header.size;
   key.credit.bytes += header.arg;
   key.dry = false;
-  if (Lane* owner = lane(); reopened && owner) owner->port_changed(this, channel.rank, header.target, LCI_DONE);
-  if (key.refused) tell_writable(channel, key);
+  if (Lane* owner = lane(); reopened && owner) owner->port_changed(this, link.rank, header.target, LCI_DONE);
+  if (key.refused) tell_writable(link, key);
 }
 
-void Device::tell_writable(Channel& channel, OutKey& key) {
+void Device::tell_writable(Link& link, OutKey& key) {
   if (key.held_back != 0) return;  // it is told when that has gone
   uint64_t count = key.announce_limit > key.announced ? 1 : 0;
   if (key.state == OutKey::State::kUncredited) {
@@ -484,7 +484,7 @@ void Device::tell_writable(Channel& channel, OutKey& key) {
   // No room yet (a grant of bytes alone, say): whoever was refused still waits for the next one.
   if (count == 0) return;
   Lane* const owner = lane();
-  if (owner && !unless_no_memory([&] { owner->writable(this, channel.rank, key.target, count); })) {
+  if (owner && !unless_no_memory([&] { owner->writable(this, link.rank, key.target, count); })) {
     untold_ = unfinished_ = true;
     return;
   }
@@ -494,37 +494,37 @@ void Device::tell_writable(Channel& channel, OutKey& key) {
 /// Whoever was refused, unless the backlog goes first.
 void Device::tell_refused() {
   untold_ = false;
-  for (auto& channel : channels_) {
-    if (!channel || channel->failed || backlog_.count(channel->rank)) continue;
-    channel->out_keys.for_each([&](OutKey& key) {
-      if (key.refused) tell_writable(*channel, key);
+  for (auto& link : links_) {
+    if (!link || link->failed || backlog_.count(link->rank)) continue;
+    link->out_keys.for_each([&](OutKey& key) {
+      if (key.refused) tell_writable(*link, key);
     });
   }
 }
 
-void Device::handle_recall(Channel& channel, const MessageHeader& header) {
-  OutKey* key = channel.out_keys.find(header.target);
+void Device::handle_recall(Link& link, const MessageHeader& header) {
+  OutKey* key = link.out_keys.find(header.target);
   if (!key || header.tag != key->generation || key->state != OutKey::State::kLeased) return;
   if (key->credit.messages == 0 && key->credit.bytes == 0) return;
   key->give_back.messages += key->credit.messages;
   key->give_back.bytes += key->credit.bytes;
   key->credit = {};
-  queue_return(channel, *key);
+  queue_return(link, *key);
 }
 
-void Device::queue_return(Channel& channel, OutKey& key) {
+void Device::queue_return(Link& link, OutKey& key) {
   if (key.queued) return;
   key.queued = true;
-  key.next_queued = channel.queued_returns;
-  channel.queued_returns = &key;
-  make_busy(channel);
+  key.next_queued = link.queued_returns;
+  link.queued_returns = &key;
+  make_busy(link);
 }
 
-void Device::handle_refusal(Channel& channel, const MessageHeader& header) {
+void Device::handle_refusal(Link& link, const MessageHeader& header) {
   if (header.target == kEngineTarget || !runtime_.target(header.target)) {
-    return protocol_error(channel, "refusal of nothing", header);
+    return protocol_error(link, "refusal of nothing", header);
   }
-  OutKey& key = out_key(channel, header.target);
+  OutKey& key = out_key(link, header.target);
   int code = LCI_ERR_PORT_CLOSED;
   if (header.aux == LCI_ERR_PORT_MISMATCH || header.aux == LCI_ERR_PEER_LEFT) code = header.aux;
   const uint32_t generation = static_cast<uint32_t>(header.tag);
@@ -539,13 +539,13 @@ void Device::handle_refusal(Channel& channel, const MessageHeader& header) {
     key.refused = false;
   }
   sends_.for_each([&](uint64_t, SendContext& context) {
-    if (context.channel != &channel || context.number != header.target || context.streaming) return;
+    if (context.link != &link || context.number != header.target || context.streaming) return;
     const bool later = static_cast<int32_t>(context.port_generation - generation) > 0;
     if (later) return;
     if (!context.credited && key.announced != 0) --key.announced;
     finish_send_context(context, code);
   });
-  if (Lane* owner = lane(); owner && news) owner->port_changed(this, channel.rank, header.target, code);
+  if (Lane* owner = lane(); owner && news) owner->port_changed(this, link.rank, header.target, code);
 }
 
 }  // namespace lci

@@ -7,17 +7,17 @@
 namespace lci {
 
 /// The operation ends when @p packet, which carries it all, is back.
-void Device::await_return(Channel& channel, uint32_t packet, const Outgoing& message) {
+void Device::await_return(Link& link, uint32_t packet, const Outgoing& message) {
   if (!message.network) return;
   auto departure = std::make_unique<Departure>();
-  *departure = {*message.network, &channel, message.tag, nullptr, message.size, 1, true};
+  *departure = {*message.network, &link, message.tag, nullptr, message.size, 1, true};
   runtime_.packet_state(packet).departure = departures_.add(std::move(departure));
 }
 
 void Device::open_departure(SendContext& context) {
   if (context.departure != 0) return;
   auto departure = std::make_unique<Departure>();
-  *departure = {{}, context.channel, context.tag, context.buffer(), context.size, 0, false};
+  *departure = {{}, context.link, context.tag, context.buffer(), context.size, 0, false};
   context.departure = departures_.add(std::move(departure));
 }
 
@@ -47,15 +47,15 @@ void Device::packet_returned(uint64_t id) {
   if (!departure) return;  // ended by an error meanwhile
   if (--departure->packets != 0 || !departure->all_sent) return;
   const auto ended = departures_.remove(id);
-  complete(ended->target, LCI_DONE, ended->channel->rank, ended->tag, ended->buffer, ended->size);
+  complete(ended->target, LCI_DONE, ended->link->rank, ended->tag, ended->buffer, ended->size);
 }
 
-/// @p channel: null for all.
-void Device::end_departures(const Channel* channel, int code) {
+/// @p link: null for all.
+void Device::end_departures(const Link* link, int code) {
   departures_.for_each([&](uint64_t id, Departure& departure) {
-    if (channel && departure.channel != channel) return;
+    if (link && departure.link != link) return;
     const auto ended = departures_.remove(id);
-    if (ended->all_sent) complete(ended->target, code, ended->channel->rank, ended->tag, ended->buffer, 0);
+    if (ended->all_sent) complete(ended->target, code, ended->link->rank, ended->tag, ended->buffer, 0);
   });
 }
 

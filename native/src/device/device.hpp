@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device: channels to device k of every rank, and the protocols over them.
+// A device: links to device k of every rank, and the protocols over them.
 //
 // Who may call: everything but the functions marked "any thread" is for the owner: the lane that has the device, or the
 // thread that holds its try-lock (Device::lock). Nothing here takes another lock on the path of a short message.
@@ -15,7 +15,6 @@
 #include "base/free_list.hpp"
 #include "base/try_lock.hpp"
 #include "device/arrival_buffer.hpp"
-#include "device/channel.hpp"
 #include "device/operations.hpp"
 #include "device/payload.hpp"
 #include "device/pending_receives.hpp"
@@ -23,6 +22,7 @@
 #include "matching/matching_engine.hpp"
 #include "peer/rank_state.hpp"
 #include "protocol/contexts.hpp"
+#include "protocol/link.hpp"
 #include "rma/copy_guard.hpp"
 #include "rma/remote_table.hpp"
 #include "runtime/counters.hpp"
@@ -110,7 +110,7 @@ class Device {
   /// Any thread: asks the owner to look at the key.
   void request_work(InKey& key);
   /// Any thread: gives a packet back to its sender at once.
-  void return_packet_now(Channel& channel, uint32_t handle);
+  void return_packet_now(Link& link, uint32_t handle);
   /// Any thread: hands a matched rendezvous to the device of its request. False: the runtime closes. [SS-17]
   bool start_rendezvous(std::unique_ptr<ReceiveContext> context);
   /// Any thread: whether an arrival is being handed to an object; see Delivering.
@@ -120,7 +120,7 @@ class Device {
   /// Receives that cancels have looked at; for tests.
   uint64_t receives_looked_at() const { return pending_receives_.looked_at(); }
   /// Any thread: a request that was stored is discarded.
-  void decline_stored(Channel& channel, uint64_t request);
+  void decline_stored(Link& link, uint64_t request);
   /// Any thread: waits while this device inserts into an engine that was closed. A few instructions.
   void wait_until_not_holding(const Matcher* matcher) const;
   /// Tells the lane that owns this device that something was left for it, and wakes it if it is parked. Any thread.
@@ -146,15 +146,15 @@ class Device {
   void forget(const Lane& gone);
 
  private:
-  friend class ChannelChaos;
+  friend class LinkChaos;
   class Holding;
   class Delivering;
   enum class Delivery { kTaken, kLent, kRefused };  // an arrival's: kLent keeps its packet
   enum class PayloadForm { kMemory, kPacket };
   static constexpr size_t kSpareEntries = 1024;  // of a matching engine, kept for the next ones
 
-  // posting (post.cpp, check.cpp, admission.cpp, message.cpp, out_channel.cpp)
-  Channel* open_channel(uint32_t rank, int* error);
+  // posting (post.cpp, check.cpp, admission.cpp, message.cpp, out_link.cpp)
+  Link* open_link(uint32_t rank, int* error);
   int check(const lci_descriptor& op) const;
   bool may_be_posted(const lci_descriptor& op) const;
   bool hold_place(const OpTarget& target);
@@ -163,43 +163,42 @@ class Device {
   int measure_list(lci_descriptor* op) const;
   int attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
   int check_packet(const lci_descriptor& op, const char* name) const;
-  int admit(Channel& channel, OutKey& key, const lci_descriptor& op);
-  int admit_keyless(Channel& channel);
-  int post_message(Channel& channel, const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
+  int admit(Link& link, OutKey& key, const lci_descriptor& op);
+  int admit_keyless(Link& link);
+  int post_message(Link& link, const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   int check_length(const lci_descriptor& op, const OpTarget& target) const;
   void describe_payload(const lci_descriptor& op, std::byte* gathered, Outgoing* message);
-  int send_message(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
-                   const OpTarget& target);
-  int send_with_credit(Channel& channel, OutKey& key, MessageKind inline_kind, const Outgoing& message);
-  bool awaits_credit(Channel& channel, OutKey& key);
-  int announce(Channel& channel, OutKey& key, const Outgoing& message);
-  int announce_by_rendezvous(Channel& channel, OutKey& key, const Outgoing& message);
+  int send_message(Link& link, OutKey& key, const lci_descriptor& op, const Outgoing& message, const OpTarget& target);
+  int send_with_credit(Link& link, OutKey& key, MessageKind inline_kind, const Outgoing& message);
+  bool awaits_credit(Link& link, OutKey& key);
+  int announce(Link& link, OutKey& key, const Outgoing& message);
+  int announce_by_rendezvous(Link& link, OutKey& key, const Outgoing& message);
   uint32_t keep_in_packet(const Outgoing& message);
-  int post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
+  int post_rendezvous(Link& link, OutKey& key, const lci_descriptor& op, const Outgoing& message,
                       const OpTarget& target);
-  int refuse(Channel* channel, OutKey* key, int code);
-  int refused_earlier(Channel& channel, const OutKey& key, bool reply);
-  uint32_t take_packet(Channel& channel, uint32_t size);
-  void send_packet(Channel& channel, uint32_t packet, uint32_t size);
+  int refuse(Link* link, OutKey* key, int code);
+  int refused_earlier(Link& link, const OutKey& key, bool reply);
+  uint32_t take_packet(Link& link, uint32_t size);
+  void send_packet(Link& link, uint32_t packet, uint32_t size);
   void return_unused(uint32_t packet);
-  uint32_t fill_packet(Channel& channel, const Outgoing& message, bool in_place);
+  uint32_t fill_packet(Link& link, const Outgoing& message, bool in_place);
   bool peers_see(const void* bytes, uint64_t size) const;
   void refer_to(uint32_t packet, const void* bytes);
-  OutKey& out_key(Channel& channel, uint16_t target);
+  OutKey& out_key(Link& link, uint16_t target);
   uint32_t engine_announcements() const;
   uint32_t sender_hash(uint16_t target);
   bool match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy, uint64_t* key);
-  bool emit_data(Channel& channel, const MessageHeader& header, const void* payload, uint32_t payload_size);
-  bool emit_control(Channel& channel, const MessageHeader& header);
-  void touch(Channel& channel);
+  bool emit_data(Link& link, const MessageHeader& header, const void* payload, uint32_t payload_size);
+  bool emit_control(Link& link, const MessageHeader& header);
+  void touch(Link& link);
 
   // completion semantic "network" (departure.cpp)
-  void await_return(Channel& channel, uint32_t packet, const Outgoing& message);
+  void await_return(Link& link, uint32_t packet, const Outgoing& message);
   void open_departure(SendContext& context);
   void await_chunk(SendContext& context, uint32_t packet);
   bool hand_to_departure(const SendContext& context, int code);
   void packet_returned(uint64_t departure);
-  void end_departures(const Channel* channel, int code);
+  void end_departures(const Link* link, int code);
 
   // put and get (rma/post.cpp)
   int check_remote(const lci_descriptor& op) const;
@@ -209,45 +208,45 @@ class Device {
   static void copy_parts(const RemoteCopy& copy);
   int copy_now(const lci_descriptor& op, const RemoteCopy& copy);
   int copy_by_messages(const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target);
-  void stream_put(Channel& channel, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
+  void stream_put(Link& link, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
                   const SignalRight& signal);
-  void start_get(Channel& channel, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
+  void start_get(Link& link, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
                  const SignalRight& signal);
   // lists of ranges (rma/list.cpp)
   int measure_remote_list(lci_descriptor* op) const;
   int find_parts(const lci_descriptor& op, RemoteCopy* out) const;
   static std::vector<RemoteRange> ranges_of(const RemoteCopy& copy);
   bool begin_next_part(ReceiveContext& get);
-  bool ask(Channel& channel, const ReceiveContext& get);
-  bool flush_asks(Channel& channel);
+  bool ask(Link& link, const ReceiveContext& get);
+  bool flush_asks(Link& link);
 
   // what peers put and get through us, and what they say of ours (rma/serve.cpp)
-  void handle_put_data(Channel& channel, const MessageHeader& header, const RemoteAccess& access);
-  void handle_get(Channel& channel, const MessageHeader& header, const RemoteAccess& access);
-  void handle_put_ack(Channel& channel, const MessageHeader& header);
-  void acknowledge(Channel& channel, const MessageHeader& header, const PutAck& ack);
-  bool flush_put_acks(Channel& channel);
+  void handle_put_data(Link& link, const MessageHeader& header, const RemoteAccess& access);
+  void handle_get(Link& link, const MessageHeader& header, const RemoteAccess& access);
+  void handle_put_ack(Link& link, const MessageHeader& header);
+  void acknowledge(Link& link, const MessageHeader& header, const PutAck& ack);
+  bool flush_put_acks(Link& link);
   int read_region(const SendContext& context, std::byte* to, uint32_t size);
-  int remote_ended(Channel& channel, const SignalRight& signal, int code);
+  int remote_ended(Link& link, const SignalRight& signal, int code);
 
   // the signals of puts and gets (rma/signal.cpp)
-  int take_signal_right(Channel& channel, const lci_descriptor& op, bool now, SignalRight* out);
+  int take_signal_right(Link& link, const lci_descriptor& op, bool now, SignalRight* out);
   bool claim(OutKey& key, SignalRight* right);
-  void give_up(Channel& channel, const SignalRight& right);
-  bool emit_signal(Channel& channel, SignalRight& right);
-  bool flush_signals(Channel& channel);
+  void give_up(Link& link, const SignalRight& right);
+  bool emit_signal(Link& link, SignalRight& right);
+  bool flush_signals(Link& link);
 
   // receives (receive.cpp)
   int post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done);
   int cancel_receive(const lci_descriptor& op, const OpTarget& target);
   int match_unexpected(PostedReceive& receive, std::unique_ptr<UnexpectedSend> send, lci_status* done);
   int finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_status* done);
-  void handle_send(Channel& channel, InKey& key, const MessageHeader& header, const Payload& payload, bool credited);
+  void handle_send(Link& link, InKey& key, const MessageHeader& header, const Payload& payload, bool credited);
   bool match_announcement(InKey& key, const Announcement& announcement, MatchedAnnouncement* out);
   void receive_announced(MatchedAnnouncement matched);
   bool match_or_store(Engine& engine, uint64_t match, Side side, const ValueMaker& make, void** found,
                       std::optional<bool> keyed = {});
-  uint64_t match_of(Channel& channel, const MessageHeader& header) const;
+  uint64_t match_of(Link& link, const MessageHeader& header) const;
   int finish_receive(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload,
                      lci_status* done);
   void end_receive(std::unique_ptr<PostedReceive> receive);
@@ -257,37 +256,37 @@ class Device {
   // one pass (progress.cpp, accept.cpp, arrivals.cpp, delivery.cpp, packet_return.cpp, control.cpp)
   void room_came();
   void end_patience();
-  bool drain_control(Channel& channel);
-  void make_busy(Channel& channel);
+  bool drain_control(Link& link);
+  void make_busy(Link& link);
   bool write_short(const lci_descriptor& op, uint16_t target, uint8_t flags);
-  bool drain_data(Channel& channel, Budget& budget);
-  void handle_control(Channel& channel, const MessageHeader& header);
-  void handle_data(Channel& channel, const MessageHeader& header, uint32_t* payload_bytes, uint32_t* slots);
-  bool handle_message(Channel& channel, const MessageHeader& header, const Payload& payload);
+  bool drain_data(Link& link, Budget& budget);
+  void handle_control(Link& link, const MessageHeader& header);
+  void handle_data(Link& link, const MessageHeader& header, uint32_t* payload_bytes, uint32_t* slots);
+  bool handle_message(Link& link, const MessageHeader& header, const Payload& payload);
   Delivery deliver(Port& port, InKey& key, uint32_t rank, uint64_t tag, const Payload& payload,
                    uint32_t charge_messages, uint64_t charge_bytes, std::byte* owned);
   void count_refused_arrival(Port& port, uint32_t rank, int code);
   void scan_summary();
-  void make_ready(Channel& channel);
-  bool accept_channel(Channel& channel);
+  void make_ready(Link& link);
+  bool accept_link(Link& link);
   bool take_returned_packets(uint32_t taker);
   ReturnedPackets::Answer take_returned_packet(uint32_t handle);
-  bool reclaim_packets(Channel& channel);
-  void hand_back(Channel& channel, const uint32_t* handles, size_t count);
+  bool reclaim_packets(Link& link);
+  void hand_back(Link& link, const uint32_t* handles, size_t count);
   void collect_packets();
   bool packets_may_be_there() const;
-  void give_packets_back(Channel& channel);
-  const std::byte* packet_of(Channel& channel, uint64_t handle, uint32_t size);
-  const std::byte* payload_of(Channel& channel, const MessageHeader& header, uint32_t most);
-  void protocol_error(Channel& channel, const char* what, const MessageHeader& header);
-  bool flush_ready(Channel& channel, bool* moved);
-  bool flush_control(Channel& channel);
+  void give_packets_back(Link& link);
+  const std::byte* packet_of(Link& link, uint64_t handle, uint32_t size);
+  const std::byte* payload_of(Link& link, const MessageHeader& header, uint32_t most);
+  void protocol_error(Link& link, const char* what, const MessageHeader& header);
+  bool flush_ready(Link& link, bool* moved);
+  bool flush_control(Link& link);
 
   // credit (credit.cpp)
-  InKey* in_key(Channel& channel, uint16_t target);
+  InKey* in_key(Link& link, uint16_t target);
   void end_waiting(InKey& key);
   void count_left_behind(InKey& key);
-  void handle_announcement(Channel& channel, const MessageHeader& header);
+  void handle_announcement(Link& link, const MessageHeader& header);
   uint32_t most_unanswered(const InKey& key) const;
   bool may_announce(InKey& key, bool claims_credit) const;
   void admit_waiting(InKey& key);
@@ -301,16 +300,16 @@ class Device {
   void set_thresholds(InKey& key);
   bool process_work();
   void renew(InKey& key);
-  void handle_grant(Channel& channel, const MessageHeader& header);
-  void handle_recall(Channel& channel, const MessageHeader& header);
-  void handle_return(Channel& channel, const MessageHeader& header);
-  void handle_refusal(Channel& channel, const MessageHeader& header);
+  void handle_grant(Link& link, const MessageHeader& header);
+  void handle_recall(Link& link, const MessageHeader& header);
+  void handle_return(Link& link, const MessageHeader& header);
+  void handle_refusal(Link& link, const MessageHeader& header);
   void refuse_sender(InKey& key, int code);
   void refuse_closed(InKey& key);
   void tell_refusal(InKey& key, int code, uint32_t generation);
   void queue_control(InKey& key);
-  void queue_return(Channel& channel, OutKey& key);
-  void tell_writable(Channel& channel, OutKey& key);
+  void queue_return(Link& link, OutKey& key);
+  void tell_writable(Link& link, OutKey& key);
   void tell_refused();
   bool spend_lease(InKey& key, const MessageHeader& header, uint32_t bytes);
 
@@ -318,15 +317,14 @@ class Device {
   int check_reply(const lci_descriptor& op) const;
   int claim_reply_rooms(const lci_descriptor& op, Outgoing* message);
   void drop_reply_rooms(const lci_descriptor& op);
-  uint64_t word_of(Channel& channel, const MessageHeader& header) const;
-  bool read_request(Channel& channel, const MessageHeader& header, uint64_t* word) const;
+  uint64_t word_of(Link& link, const MessageHeader& header) const;
+  bool read_request(Link& link, const MessageHeader& header, uint64_t* word) const;
   Delivery deliver_request(Port& port, InKey& key, uint64_t tag, const Payload& payload, uint32_t charge_messages,
                            uint64_t charge_bytes, std::byte* owned, uint64_t request);
-  void decline_reply(Channel& channel, uint64_t word);
-  bool handle_reply(Channel& channel, InKey& key, const MessageHeader& header, const Payload& payload,
-                    uint64_t request);
+  void decline_reply(Link& link, uint64_t word);
+  bool handle_reply(Link& link, InKey& key, const MessageHeader& header, const Payload& payload, uint64_t request);
   void give_reply_room(Port& port);
-  void handle_declined(Channel& channel, const MessageHeader& header);
+  void handle_declined(Link& link, const MessageHeader& header);
 
   // backlog (backlog.cpp)
   uint32_t bytes_to_keep(const lci_descriptor& op) const;
@@ -340,42 +338,42 @@ class Device {
 
   // rendezvous (rendezvous.cpp)
   bool admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages, uint64_t charge_bytes);
-  std::unique_ptr<ReceiveContext> prepare_receive(Channel& channel);
+  std::unique_ptr<ReceiveContext> prepare_receive(Link& link);
   void add_receive_context(std::unique_ptr<ReceiveContext> context);
   bool take_handed();
-  void handle_ready(Channel& channel, const MessageHeader& header);
-  void handle_chunk(Channel& channel, const MessageHeader& header, const std::byte* offset_bytes);
+  void handle_ready(Link& link, const MessageHeader& header);
+  void handle_chunk(Link& link, const MessageHeader& header, const std::byte* offset_bytes);
   void finish_receive_context(uint64_t id, int code);
   void end_arrival(const ReceiveContext& context, int code);
-  bool has_uncredited_room(const Channel& channel, uint32_t size) const;
+  bool has_uncredited_room(const Link& link, uint32_t size) const;
   void end_uncredited(const ReceiveContext& context);
-  bool stream(Channel& channel);
-  bool stream_chunks(Channel& channel);
-  bool stream_chunk(Channel& channel, SendContext& context);
+  bool stream(Link& link);
+  bool stream_chunks(Link& link);
+  bool stream_chunk(Link& link, SendContext& context);
   uint32_t most_of_chunk(bool in_place) const;
   void finish_send_context(SendContext& context, int code);
   std::unique_ptr<SendContext> take_send_context(uint64_t id);
   void release_packet(SendContext& context);
   void let_others_pass(SendContext& context);
-  void stream_packed(Channel& channel, SendContext& context);
-  void withdraw(Channel& channel, uint64_t receiver, int code = 0);
+  void stream_packed(Link& link, SendContext& context);
+  void withdraw(Link& link, uint64_t receiver, int code = 0);
   void abandon(SendContext& context);
-  void handle_withdrawal(Channel& channel, const MessageHeader& header);
+  void handle_withdrawal(Link& link, const MessageHeader& header);
   size_t sends_live() const { return sends_.live() - abandoned_; }
 
   // barrier (barrier.cpp)
   int post_barrier(const OpTarget& target);
-  void handle_barrier(Channel& channel, const MessageHeader& header);
+  void handle_barrier(Link& link, const MessageHeader& header);
   bool tell_of_barrier(uint64_t sequence, Barrier& barrier);
   bool advance_barriers();
   void finish_barrier(uint64_t sequence, int code, uint32_t rank);
   bool has_told(uint32_t rank, const Barrier& barrier) const;
-  void fail_barriers(const Channel& gone, int code);
+  void fail_barriers(const Link& gone, int code);
 
   // failure (failure.cpp)
   bool look_for_failures();
-  bool fail_channels(RankState state, bool* all);
-  void fail_channel(Channel& channel, RankState state);
+  bool fail_links(RankState state, bool* all);
+  void fail_link(Link& link, RankState state);
   void drop_unmatched_rendezvous(uint32_t rank);
   void fail_receives(uint32_t rank, int code);
   void fail_receives_at(const Engine& late);
@@ -387,10 +385,10 @@ class Device {
 
   Runtime& runtime_;
   const uint32_t index_;
-  std::vector<std::unique_ptr<Channel>> channels_;  // by rank; created when first used
-  std::vector<Channel*> ready_;
-  std::vector<Channel*> touched_;
-  std::vector<Channel*> busy_;  // channels with streams or queued control
+  std::vector<std::unique_ptr<Link>> links_;  // by rank; created when first used
+  std::vector<Link*> ready_;
+  std::vector<Link*> touched_;
+  std::vector<Link*> busy_;  // links with streams or queued control
   uint32_t in_open_ = 0;
   uint32_t rotate_ = 0;
   uint64_t batch_ = 1;
@@ -399,7 +397,7 @@ class Device {
   bool untold_ = false;  ///< There was no memory to tell who was refused.
   bool packets_wanted_ = false;
   const Queued* retrying_backlog_ = nullptr;  ///< What is just posted out of the backlog.
-  std::vector<std::pair<Channel*, OutKey*>> dry_keys_;
+  std::vector<std::pair<Link*, OutKey*>> dry_keys_;
   std::atomic<Lane*> lane_{nullptr};
   bool ended_ = false;  ///< Everything is being cancelled, or was: nothing more is accepted.
   std::atomic<bool> packets_came_{false};
@@ -417,17 +415,17 @@ class Device {
   std::map<uint64_t, Barrier> barriers_;
   uint64_t next_barrier_ = 0;
   std::vector<uint32_t> scratch_;
-  std::vector<uint32_t> large_;                              // packets that carried much
-  std::vector<std::pair<Channel*, OutKey*>> chaos_refused_;  // told nocredit without cause; healed by the next pass
-  std::atomic<const Matcher*> holding_{nullptr};             // of the engine that is being inserted into; see Engine
-  std::atomic<const void*> delivering_{nullptr};             // completion object or inbox to which an arrival is handed
+  std::vector<uint32_t> large_;                           // packets that carried much
+  std::vector<std::pair<Link*, OutKey*>> chaos_refused_;  // told nocredit without cause; healed by the next pass
+  std::atomic<const Matcher*> holding_{nullptr};          // of the engine that is being inserted into; see Engine
+  std::atomic<const void*> delivering_{nullptr};          // completion object or inbox to which an arrival is handed
 
   // Any thread: keys to look at (stack, taken whole by the owner) and matched rendezvous.
   alignas(64) std::atomic<InKey*> work_{nullptr};
   TryLock handed_lock_;
   std::vector<std::unique_ptr<ReceiveContext>> handed_;
   std::vector<Queued> handed_posts_;
-  std::vector<std::pair<Channel*, uint64_t>> handed_declines_;
+  std::vector<std::pair<Link*, uint64_t>> handed_declines_;
   std::atomic<bool> has_handed_{false};
 };
 

@@ -27,7 +27,7 @@ void take_receives(const Engine& engine, uint32_t rank, Receives* into) {
 }  // namespace
 
 Device::Device(Runtime& runtime, uint32_t index) : runtime_(runtime), index_(index) {
-  channels_.resize(runtime.size());
+  links_.resize(runtime.size());
   // Who joins these has changed something already: it must find room.
   ready_.reserve(runtime.size());
   busy_.reserve(runtime.size());
@@ -40,64 +40,64 @@ bool Device::look_for_failures() {
   const uint32_t epoch = runtime_.peers().epoch();
   if (epoch == seen_epoch_) return false;
   bool all = true;
-  bool moved = fail_channels(RankState::kFailed, &all);  // first: others may have left because of them
-  moved |= fail_channels(RankState::kLeft, &all);
+  bool moved = fail_links(RankState::kFailed, &all);  // first: others may have left because of them
+  moved |= fail_links(RankState::kLeft, &all);
   if (all) seen_epoch_ = epoch;
   return moved;
 }
 
-/// Fails the channels to all ranks in @p state; @p all becomes false if one still has messages to read.
-bool Device::fail_channels(RankState state, bool* all) {
+/// Fails the links to all ranks in @p state; @p all becomes false if one still has messages to read.
+bool Device::fail_links(RankState state, bool* all) {
   bool moved = false;
   for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
     if (runtime_.peers().state(rank) != state) continue;
-    if (!channels_[rank]) {
-      channels_[rank] = std::make_unique<Channel>();
-      channels_[rank]->device = this;
-      channels_[rank]->rank = rank;
-      channels_[rank]->peer = runtime_.memory_of_acquainted(rank);
+    if (!links_[rank]) {
+      links_[rank] = std::make_unique<Link>();
+      links_[rank]->device = this;
+      links_[rank]->rank = rank;
+      links_[rank]->peer = runtime_.memory_of_acquainted(rank);
     }
-    Channel& channel = *channels_[rank];
-    if (channel.failed) {
-      moved |= reclaim_packets(channel);
+    Link& link = *links_[rank];
+    if (link.failed) {
+      moved |= reclaim_packets(link);
       continue;
     }
-    if (!channel.in_open && accept_channel(channel)) make_ready(channel);
+    if (!link.in_open && accept_link(link)) make_ready(link);
     // What it sent before the end is delivered first.
-    if (channel.in_open && !channel.broken && (channel.data_in.has_message() || channel.control_in.has_message())) {
-      make_ready(channel);
+    if (link.in_open && !link.broken && (link.data_in.has_message() || link.control_in.has_message())) {
+      make_ready(link);
       unfinished_ = true;
       *all = false;
       continue;
     }
-    fail_channel(channel, state);
+    fail_link(link, state);
     moved = true;
   }
   return moved;
 }
 
-void Device::fail_channel(Channel& channel, RankState state) {
-  const uint32_t rank = channel.rank;
+void Device::fail_link(Link& link, RankState state) {
+  const uint32_t rank = link.rank;
   const int code = code_of(state);
   take_returned_packets(index_);
-  channel.failed = true;
-  channel.streams.clear();
-  channel.queued_ready.clear();
-  channel.withdrawals.clear();
-  channel.put_acks.clear();
-  channel.signals.clear();
-  channel.asks.clear();
-  channel.queued_control = nullptr;
-  channel.queued_returns = nullptr;
-  if (channel.chaos) channel.chaos->drop();
+  link.failed = true;
+  link.streams.clear();
+  link.queued_ready.clear();
+  link.withdrawals.clear();
+  link.put_acks.clear();
+  link.signals.clear();
+  link.asks.clear();
+  link.queued_control = nullptr;
+  link.queued_returns = nullptr;
+  if (link.chaos) link.chaos->drop();
   sends_.for_each([&](uint64_t, SendContext& context) {
-    if (context.channel == &channel) finish_send_context(context, code);
+    if (context.link == &link) finish_send_context(context, code);
   });
-  end_departures(&channel, code);
+  end_departures(&link, code);
   receives_.for_each([&](uint64_t id, ReceiveContext& context) {
-    if (context.channel == &channel) finish_receive_context(id, code);
+    if (context.link == &link) finish_receive_context(id, code);
   });
-  channel.in_keys.for_each([&](InKey& key) {
+  link.in_keys.for_each([&](InKey& key) {
     key.queued = false;
     key.grant = {};
     Credit back = key.leased;
@@ -124,11 +124,11 @@ void Device::fail_channel(Channel& channel, RankState state) {
     set_thresholds(key);
     request_work(key);
   });
-  channel.out_keys.for_each([](OutKey& key) {
+  link.out_keys.for_each([](OutKey& key) {
     key.queued = false;
     key.credit = key.give_back = {};
   });
-  reclaim_packets(channel);
+  reclaim_packets(link);
   if (auto queue = backlog_.find(rank); queue != backlog_.end()) {
     for (Queued& queued : queue->second) {
       counters.add(Metric::backlog_pop);
@@ -147,7 +147,7 @@ void Device::fail_channel(Channel& channel, RankState state) {
   // A receive may be matched by what any device still has to read.
   const bool last = runtime_.read_all_of(rank, index_);
   if (last) fail_receives(rank, code);
-  if (index_ == 0) fail_barriers(channel, code);
+  if (index_ == 0) fail_barriers(link, code);
   if (Lane* owner = lane())
     owner->peer_changed(this, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
 }
@@ -264,7 +264,7 @@ void Device::forget(const Lane& gone) {
     context.buffer = nullptr;
     context.capacity = 0;
     context.ranges.clear();
-    give_up(*context.channel, context.signal);
+    give_up(*context.link, context.signal);
     context.signal = {};
   });
   for (auto& entry : barriers_) {

@@ -8,13 +8,12 @@
 
 namespace lci {
 
-int Device::post_message(Channel& channel, const lci_descriptor& op, const void* inline_payload,
-                         const OpTarget& target) {
+int Device::post_message(Link& link, const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
   if (const int code = check_length(op, target); code != LCI_DONE) return code;
   const uint32_t engine = op.port;
   const auto number = static_cast<uint16_t>(op.op == LCI_OP_AM ? op.port : kEngineTarget | engine);
-  OutKey& key = out_key(channel, number);
-  int code = admit(channel, key, op);
+  OutKey& key = out_key(link, number);
+  int code = admit(link, key, op);
   if (code == LCI_DONE) {
     Outgoing message{inline_payload, 0, op.size, op.tag, 0, 0};
     if (op.flags & LCI_FLAG_NETWORK) message.network = &target;
@@ -23,11 +22,11 @@ int Device::post_message(Channel& channel, const lci_descriptor& op, const void*
     if (op.op == LCI_OP_SEND) {
       message.flags = op.policy;
       if (match_key(op, runtime_.rank(), op.policy, &message.match)) message.flags |= kFlagKeyed;
-      code = send_message(channel, key, op, message, target);
+      code = send_message(link, key, op, message, target);
     } else if (op.policy == 0) {
-      code = send_message(channel, key, op, message, target);
+      code = send_message(link, key, op, message, target);
     } else if ((code = claim_reply_rooms(op, &message)) == LCI_DONE) {
-      code = send_message(channel, key, op, message, target);
+      code = send_message(link, key, op, message, target);
       if (is_retry(code) || is_error(code)) drop_reply_rooms(op);
     }
   }
@@ -67,38 +66,38 @@ void Device::describe_payload(const lci_descriptor& op, std::byte* gathered, Out
   }
 }
 
-int Device::send_message(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
+int Device::send_message(Link& link, OutKey& key, const lci_descriptor& op, const Outgoing& message,
                          const OpTarget& target) {
-  if (op.size > runtime_.max_eager()) return post_rendezvous(channel, key, op, message, target);
+  if (op.size > runtime_.max_eager()) return post_rendezvous(link, key, op, message, target);
   const bool reply = message.flags & kFlagReply;
   const bool credited =
       key.state == OutKey::State::kUncredited || reply || (key.credit.messages != 0 && key.credit.bytes >= op.size);
-  if (key.held_back != 0 && !reply) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
-  if (!credited) return announce(channel, key, message);
+  if (key.held_back != 0 && !reply) return refuse(&link, &key, LCI_RETRY_NOCREDIT);
+  if (!credited) return announce(link, key, message);
   const bool am = op.op == LCI_OP_AM;
-  return send_with_credit(channel, key, am ? MessageKind::kAmInline : MessageKind::kSendInline, message);
+  return send_with_credit(link, key, am ? MessageKind::kAmInline : MessageKind::kSendInline, message);
 }
 
-int Device::send_with_credit(Channel& channel, OutKey& key, MessageKind inline_kind, const Outgoing& message) {
+int Device::send_with_credit(Link& link, OutKey& key, MessageKind inline_kind, const Outgoing& message) {
   MessageHeader header{inline_kind,    message.flags, key.target,   message.size,
                        key.generation, message.tag,   message.match};
   const bool spends = key.state == OutKey::State::kLeased && !(message.flags & kFlagReply);
   if (spends) header.flags |= kFlagCredited;
   if (message.size <= LCI_INLINE_MAX && !message.network) {
     const void* bytes = message.packet ? runtime_.pool().data(message.packet) + kPacketPayloadOffset : message.bytes;
-    if (!emit_data(channel, header, bytes, message.size)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
+    if (!emit_data(link, header, bytes, message.size)) return refuse(&link, &key, LCI_RETRY_NOMEM);
     if (message.packet && runtime_.unhold_packet(message.packet)) {
       runtime_.pool().put(index_, message.packet);
       runtime_.wake_packet_waiters();
     }
   } else {
-    if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
-    const uint32_t packet = fill_packet(channel, message, message.in_place);
-    if (packet == 0) return refuse(&channel, &key, LCI_RETRY_NOPACKET);
+    if (!link.data_out.has_room(1)) return refuse(&link, &key, LCI_RETRY_NOMEM);
+    const uint32_t packet = fill_packet(link, message, message.in_place);
+    if (packet == 0) return refuse(&link, &key, LCI_RETRY_NOPACKET);
     header.kind = inline_kind == MessageKind::kAmInline ? MessageKind::kAmPacket : MessageKind::kSendPacket;
     header.arg = packet | (message.in_place ? kInPlace : 0);
-    emit_data(channel, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
-    await_return(channel, packet, message);
+    emit_data(link, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
+    await_return(link, packet, message);
   }
   if (spends) {
     --key.credit.messages;
@@ -108,20 +107,20 @@ int Device::send_with_credit(Channel& channel, OutKey& key, MessageKind inline_k
   return message.network ? LCI_POSTED : LCI_DONE;
 }
 
-int Device::announce(Channel& channel, OutKey& key, const Outgoing& message) {
-  if (awaits_credit(channel, key)) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
-  if (key.announced >= key.announce_limit) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
-  if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
-  if (message.size != 0 && !runtime_.shares_all_memory()) return announce_by_rendezvous(channel, key, message);
-  const uint32_t hash = sender_hash(key.target);                 // may need memory: before a packet is taken
-  const uint32_t packet = fill_packet(channel, message, false);  // the receiver looks at it twice
-  if (packet == 0) return refuse(&channel, &key, LCI_RETRY_NOPACKET);
+int Device::announce(Link& link, OutKey& key, const Outgoing& message) {
+  if (awaits_credit(link, key)) return refuse(&link, &key, LCI_RETRY_NOCREDIT);
+  if (key.announced >= key.announce_limit) return refuse(&link, &key, LCI_RETRY_NOCREDIT);
+  if (!link.data_out.has_room(1)) return refuse(&link, &key, LCI_RETRY_NOMEM);
+  if (message.size != 0 && !runtime_.shares_all_memory()) return announce_by_rendezvous(link, key, message);
+  const uint32_t hash = sender_hash(key.target);              // may need memory: before a packet is taken
+  const uint32_t packet = fill_packet(link, message, false);  // the receiver looks at it twice
+  if (packet == 0) return refuse(&link, &key, LCI_RETRY_NOPACKET);
   runtime_.packet_state(packet).announced = &key;
   ++key.announced;
   const MessageHeader header{
       MessageKind::kAnnounce, message.flags, key.target, message.size, hash, message.tag, packet};
-  emit_data(channel, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
-  await_return(channel, packet, message);
+  emit_data(link, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
+  await_return(link, packet, message);
   counters.add(Metric::announcements);
   counters.add(Metric::sent_bytes, message.size);
   return message.network ? LCI_POSTED : LCI_DONE;
@@ -129,16 +128,16 @@ int Device::announce(Channel& channel, OutKey& key, const Outgoing& message) {
 
 /// The same where the receiver does not read what it has not been sent: the packet is the source of a rendezvous. What
 /// this key sends next stays behind it.
-int Device::announce_by_rendezvous(Channel& channel, OutKey& key, const Outgoing& message) {
+int Device::announce_by_rendezvous(Link& link, OutKey& key, const Outgoing& message) {
   const uint32_t hash = sender_hash(key.target);
   sends_.make_room();
   auto context = std::make_unique<SendContext>();
   SendContext& added = *context;
   added.packet = keep_in_packet(message);
-  if (added.packet == 0) return refuse(&channel, &key, LCI_RETRY_NOPACKET);
+  if (added.packet == 0) return refuse(&link, &key, LCI_RETRY_NOPACKET);
   added.packed = true;
   added.holds_back = !(key.target & kEngineTarget);
-  added.channel = &channel;
+  added.link = &link;
   added.data = runtime_.pool().data(added.packet) + kPacketPayloadOffset;
   if (message.network) {
     added.target = *message.network;
@@ -151,7 +150,7 @@ int Device::announce_by_rendezvous(Channel& channel, OutKey& key, const Outgoing
   added.port_generation = key.generation;
   added.tag = message.tag;
   added.id = sends_.add(std::move(context));
-  emit_data(channel, {MessageKind::kRendezvous, message.flags, key.target, message.size, hash, message.tag, added.id},
+  emit_data(link, {MessageKind::kRendezvous, message.flags, key.target, message.size, hash, message.tag, added.id},
             &message.match, message.flags & kFlagsWithWord ? sizeof message.match : 0);
   ++key.announced;
   if (added.holds_back) ++key.held_back;
@@ -189,11 +188,11 @@ void Device::refer_to(uint32_t packet, const void* bytes) {
   std::memcpy(runtime_.pool().data(packet) + kPacketPayloadOffset, &offset, sizeof offset);
 }
 
-/// A packet that is out to the channel's peer: taken from the pool, or (handle given) the caller's own.
-uint32_t Device::fill_packet(Channel& channel, const Outgoing& message, bool in_place) {
+/// A packet that is out to the link's peer: taken from the pool, or (handle given) the caller's own.
+uint32_t Device::fill_packet(Link& link, const Outgoing& message, bool in_place) {
   uint32_t packet = message.packet;
   if (packet == 0) {
-    packet = take_packet(channel, in_place ? sizeof(uint64_t) : message.size);
+    packet = take_packet(link, in_place ? sizeof(uint64_t) : message.size);
     if (packet == 0) return 0;
     std::byte* payload = runtime_.pool().data(packet) + kPacketPayloadOffset;
     if (message.parts) {
@@ -205,21 +204,21 @@ uint32_t Device::fill_packet(Channel& channel, const Outgoing& message, bool in_
     }
   } else {
     runtime_.unhold_packet(packet);
-    send_packet(channel, packet, message.size);
+    send_packet(link, packet, message.size);
   }
   return packet;
 }
 
 /// A packet of the pool for @p size bytes.
-uint32_t Device::take_packet(Channel& channel, uint32_t size) {
+uint32_t Device::take_packet(Link& link, uint32_t size) {
   const uint32_t packet = runtime_.pool().get(index_);
-  if (packet != 0) send_packet(channel, packet, size);
+  if (packet != 0) send_packet(link, packet, size);
   return packet;
 }
 
-void Device::send_packet(Channel& channel, uint32_t packet, uint32_t size) {
+void Device::send_packet(Link& link, uint32_t packet, uint32_t size) {
   PacketState& state = runtime_.packet_state(packet);
-  state = {channel.rank, static_cast<uint16_t>(index_ + 1), nullptr};
+  state = {link.rank, static_cast<uint16_t>(index_ + 1), nullptr};
   state.bytes = size;
   counters.add(Metric::packets_out);
 }

@@ -61,7 +61,7 @@ ReturnedPackets::Answer Device::take_returned_packet(uint32_t handle) {
     OutKey& key = *state.announced;
     state.announced = nullptr;
     --key.announced;
-    if (key.refused && !channels_[state.rank]->failed) tell_writable(*channels_[state.rank], key);
+    if (key.refused && !links_[state.rank]->failed) tell_writable(*links_[state.rank], key);
   }
   if (state.departure != 0) packet_returned(std::exchange(state.departure, 0));
   (state.bytes > runtime_.attributes().packet_return_threshold ? large_ : scratch_).push_back(handle);
@@ -70,9 +70,9 @@ ReturnedPackets::Answer Device::take_returned_packet(uint32_t handle) {
 
 /// What a peer did not give back, once it reads no more: a rank that is treated as failed may well live and read, and
 /// whoever got its packet would get wrong bytes. True: there was something.
-bool Device::reclaim_packets(Channel& channel) {
-  if (channel.reclaimed || !runtime_.peers().has_ended(channel.rank)) return false;
-  channel.reclaimed = true;
+bool Device::reclaim_packets(Link& link) {
+  if (link.reclaimed || !runtime_.peers().has_ended(link.rank)) return false;
+  link.reclaimed = true;
   take_returned_packets(index_);
   if (counters.get(Metric::packets_out) == 0) return false;
   const uint32_t unit = runtime_.pool().packet_size() / kPacketUnit;
@@ -80,7 +80,7 @@ bool Device::reclaim_packets(Channel& channel) {
   scratch_.clear();
   for (uint64_t slot = 0; slot < handles / unit; ++slot) {
     PacketState& packet = runtime_.packet_state(static_cast<uint32_t>(slot * unit));
-    if (packet.device != index_ + 1 || packet.rank != channel.rank) continue;
+    if (packet.device != index_ + 1 || packet.rank != link.rank) continue;
     packet.device = 0;
     packet.announced = nullptr;
     packet.departure = 0;
@@ -106,26 +106,26 @@ bool Device::packets_may_be_there() const {
   return packets_came_.load(std::memory_order_acquire) || runtime_.pool().free_for(index_) != 0;
 }
 
-void Device::hand_back(Channel& channel, const uint32_t* handles, size_t count) {
-  PeerMemory& home = *channel.peer;
+void Device::hand_back(Link& link, const uint32_t* handles, size_t count) {
+  PeerMemory& home = *link.peer;
   home.header().device[index_].returned_packets.give(handles, count, [&](uint32_t handle) -> PacketHeader& {
     return *reinterpret_cast<PacketHeader*>(home.at(uint64_t{handle} * kPacketUnit));
   });
 }
 
-void Device::give_packets_back(Channel& channel) {
-  if (channel.packets_back.empty()) return;
-  hand_back(channel, channel.packets_back.data(), channel.packets_back.size());
-  channel.packets_back.clear();
-  touch(channel);
+void Device::give_packets_back(Link& link) {
+  if (link.packets_back.empty()) return;
+  hand_back(link, link.packets_back.data(), link.packets_back.size());
+  link.packets_back.clear();
+  touch(link);
 }
 
-void Device::return_packet_now(Channel& channel, uint32_t handle) {
+void Device::return_packet_now(Link& link, uint32_t handle) {
   if (runtime_.has_left()) return;  // its owner has reclaimed it
-  hand_back(channel, &handle, 1);
-  channel.peer->summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
+  hand_back(link, &handle, 1);
+  link.peer->summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
   runtime_.transport().publication_fence();
-  runtime_.transport().wake(*channel.peer, index_);
+  runtime_.transport().wake(*link.peer, index_);
 }
 
 }  // namespace lci

@@ -107,8 +107,8 @@ int Device::attempt(const lci_descriptor& op, const void* inline_payload, const 
       code = check(op);
       if (code == LCI_DONE) {
         int error = LCI_DONE;
-        Channel* channel = open_channel(op.rank, &error);
-        code = channel ? post_message(*channel, op, inline_payload, target) : error;
+        Link* link = open_link(op.rank, &error);
+        code = link ? post_message(*link, op, inline_payload, target) : error;
       }
       break;
     }
@@ -175,11 +175,11 @@ bool Device::post_short(const lci_descriptor& op) {
 /// The common case without detours: a short payload, credit, room, nothing refused before. Whatever is special is left
 /// to post(). Half the instructions of the long way.
 inline bool Device::write_short(const lci_descriptor& op, uint16_t target, uint8_t flags) {
-  if (op.rank >= channels_.size() || op.size > LCI_INLINE_MAX) return false;
-  Channel* channel = channels_[op.rank].get();
-  if (!channel || !channel->out_open || channel->failed || channel->chaos || !backlog_.empty()) return false;
-  if (batch_refusal_ != 0 || channel->full_batch == batch_) return false;
-  OutKey* key = channel->out_keys.find(target);
+  if (op.rank >= links_.size() || op.size > LCI_INLINE_MAX) return false;
+  Link* link = links_[op.rank].get();
+  if (!link || !link->out_open || link->failed || link->chaos || !backlog_.empty()) return false;
+  if (batch_refusal_ != 0 || link->full_batch == batch_) return false;
+  OutKey* key = link->out_keys.find(target);
   if (!key || key->refused_batch == batch_ || key->held_back != 0) return false;
   const bool credited = key->state == OutKey::State::kLeased;
   if (credited) {
@@ -188,14 +188,14 @@ inline bool Device::write_short(const lci_descriptor& op, uint16_t target, uint8
   } else if (key->state != OutKey::State::kUncredited) {
     return false;
   }
-  if (!channel->data_out.has_room(slots_for(op.size))) return false;
+  if (!link->data_out.has_room(slots_for(op.size))) return false;
   if (credited) {
     --key->credit.messages;
     key->credit.bytes -= op.size;
   }
   const MessageKind kind = target == kEngineTarget ? MessageKind::kSendInline : MessageKind::kAmInline;
-  channel->data_out.write({kind, flags, target, op.size, key->generation, op.tag, 0}, op.u.inline_payload, op.size);
-  touch(*channel);
+  link->data_out.write({kind, flags, target, op.size, key->generation, op.tag, 0}, op.u.inline_payload, op.size);
+  touch(*link);
   counters.add(kDoneCounter[op.op]);
   counters.add(Metric::sent_bytes, op.size);
   return true;

@@ -9,8 +9,8 @@
 namespace lci {
 namespace {
 
-/// Up to this many incoming channels are looked at directly; above, only those whose summary byte is set.
-constexpr uint32_t kDirectChannels = 8;
+/// Up to this many incoming links are looked at directly; above, only those whose summary byte is set.
+constexpr uint32_t kDirectLinks = 8;
 
 }  // namespace
 
@@ -20,14 +20,14 @@ bool Device::progress(Budget& budget) {
   begin_batch();
   bool moved = false;
   if (runtime_.chaos()) {
-    for (auto& channel : channels_) {
-      if (channel && channel->chaos) {
-        moved |= channel->chaos->tick(*this, *channel);
-        channel->chaos->shorten(&budget.messages);
+    for (auto& link : links_) {
+      if (link && link->chaos) {
+        moved |= link->chaos->tick(*this, *link);
+        link->chaos->shorten(&budget.messages);
       }
     }
-    for (auto& [channel, key] : chaos_refused_) {
-      if (key->refused) tell_writable(*channel, *key);
+    for (auto& [link, key] : chaos_refused_) {
+      if (key->refused) tell_writable(*link, *key);
     }
     chaos_refused_.clear();
   }
@@ -43,10 +43,10 @@ bool Device::progress(Budget& budget) {
     moved = true;
   }
   for (size_t i = 0; i < busy_.size();) {
-    Channel& channel = *busy_[i];
-    moved |= flush_control(channel);
-    moved |= stream(channel);
-    if (channel.streams.empty() && !channel.out_queued()) {
+    Link& link = *busy_[i];
+    moved |= flush_control(link);
+    moved |= stream(link);
+    if (link.streams.empty() && !link.out_queued()) {
       busy_[i] = busy_.back();
       busy_.pop_back();
     } else {
@@ -57,28 +57,28 @@ bool Device::progress(Budget& budget) {
   for (size_t i = 0; i < count; ++i) moved |= drain_data(*ready_[(rotate_ + i) % count], budget);
   if (count != 0) rotate_ = (rotate_ + 1) % static_cast<uint32_t>(count);
   // Answers to what just came go out in this pass: nothing would call for another one.
-  for (Channel* channel : busy_) moved |= flush_control(*channel);
+  for (Link* link : busy_) moved |= flush_control(*link);
   for (size_t i = 0; i < ready_.size();) {
-    Channel& channel = *ready_[i];
-    give_packets_back(channel);
-    if (!channel.put_acks.empty()) flush_put_acks(channel);
-    const bool more = channel.data_in.has_message() || channel.control_in.has_message();
+    Link& link = *ready_[i];
+    give_packets_back(link);
+    if (!link.put_acks.empty()) flush_put_acks(link);
+    const bool more = link.data_in.has_message() || link.control_in.has_message();
     if (more) unfinished_ = true;
-    if (!more && in_open_ > kDirectChannels) {
-      channel.ready = false;
+    if (!more && in_open_ > kDirectLinks) {
+      link.ready = false;
       ready_[i] = ready_.back();
       ready_.pop_back();
     } else {
       ++i;
     }
   }
-  for (auto& channel : channels_) {
-    if (channel && channel->wants_room && channel->data_out.has_room(slots_for(LCI_INLINE_MAX))) {
-      channel->wants_room = false;
+  for (auto& link : links_) {
+    if (link && link->wants_room && link->data_out.has_room(slots_for(LCI_INLINE_MAX))) {
+      link->wants_room = false;
       ++generation_;
     }
-    if (channel && channel->wants_remote && channel->may_put_and_get()) {
-      channel->wants_remote = false;  // their ends may leave no record in a lane
+    if (link && link->wants_remote && link->may_put_and_get()) {
+      link->wants_remote = false;  // their ends may leave no record in a lane
       room_came();
     }
   }
@@ -108,23 +108,23 @@ void Device::room_came() {
 void Device::end_patience() {
   const uint64_t pass = counters.get(Metric::progress_calls);
   std::erase_if(dry_keys_, [&](const auto& entry) {
-    const auto& [channel, key] = entry;
+    const auto& [link, key] = entry;
     if (key->dry && pass - key->dry_since < kPatiencePasses) return false;
-    if (key->dry && key->refused) tell_writable(*channel, *key);
+    if (key->dry && key->refused) tell_writable(*link, *key);
     key->dry_listed = false;
     return true;
   });
   if (!dry_keys_.empty()) unfinished_ = true;
 }
 
-void Device::make_busy(Channel& channel) {
-  if (std::find(busy_.begin(), busy_.end(), &channel) == busy_.end()) busy_.push_back(&channel);
+void Device::make_busy(Link& link) {
+  if (std::find(busy_.begin(), busy_.end(), &link) == busy_.end()) busy_.push_back(&link);
 }
 
-void Device::make_ready(Channel& channel) {
-  if (channel.ready) return;
-  channel.ready = true;
-  ready_.push_back(&channel);
+void Device::make_ready(Link& link) {
+  if (link.ready) return;
+  link.ready = true;
+  ready_.push_back(&link);
 }
 
 void Device::wake_owner() {

@@ -29,7 +29,7 @@ const Completion* graph_of(const OpTarget& target) {
 void describe(UnexpectedSend& send, UnexpectedSend::Kind kind, InKey& key, uint32_t size, uint64_t tag) {
   send.kind = kind;
   send.credited = false;
-  send.rank = key.channel->rank;
+  send.rank = key.link->rank;
   send.size = size;
   send.generation = key.generation;
   send.tag = tag;
@@ -79,12 +79,12 @@ bool Device::match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy,
 }
 
 /// The key of a send that has just arrived.
-uint64_t Device::match_of(Channel& channel, const MessageHeader& header) const {
+uint64_t Device::match_of(Link& link, const MessageHeader& header) const {
   if (!(header.flags & kFlagKeyed)) {
     const uint64_t tag = header.tag;
-    return make_key(channel.rank, tag, header.flags & kFlagPolicyMask);
+    return make_key(link.rank, tag, header.flags & kFlagPolicyMask);
   }
-  return word_of(channel, header);
+  return word_of(link, header);
 }
 
 /// Matches, or stores what @p make makes. False: the engine is not open, or has keys of the other kind than the sender
@@ -183,8 +183,8 @@ int Device::match_unexpected(PostedReceive& receive, std::unique_ptr<UnexpectedS
 
 int Device::finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_status* done) {
   InKey& key = *send.key;
-  Channel& channel = *key.channel;
-  Device& home = *channel.device;
+  Link& link = *key.link;
+  Device& home = *link.device;
   if (send.kind != UnexpectedSend::Kind::kStored) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
   switch (send.kind) {
     case UnexpectedSend::Kind::kStored: {
@@ -192,15 +192,15 @@ int Device::finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_
       return finish_receive(receive, send.rank, send.tag, {nullptr, send.data(), send.size}, done);
     }
     case UnexpectedSend::Kind::kAnnounced: {
-      const std::byte* bytes = packet_of(channel, send.argument, send.size);
+      const std::byte* bytes = packet_of(link, send.argument, send.size);
       const int code = finish_receive(receive, send.rank, send.tag, {nullptr, bytes, send.size}, done);
-      home.return_packet_now(channel, static_cast<uint32_t>(send.argument));
+      home.return_packet_now(link, static_cast<uint32_t>(send.argument));
       return code;
     }
     default: {
       std::unique_ptr<ReceiveContext> context = std::move(send.matched);
       context->target = receive.target;
-      context->channel = &channel;
+      context->link = &link;
       context->buffer = receive.buffer;
       if (receive.parts) context->parts = std::move(*receive.parts);
       context->capacity = receive.capacity;
@@ -217,9 +217,8 @@ int Device::finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_
   }
 }
 
-void Device::handle_send(Channel& channel, InKey& key, const MessageHeader& header, const Payload& payload,
-                         bool credited) {
-  if (has_key_for_default_engine(header)) return protocol_error(channel, "key for an engine without keys", header);
+void Device::handle_send(Link& link, InKey& key, const MessageHeader& header, const Payload& payload, bool credited) {
+  if (has_key_for_default_engine(header)) return protocol_error(link, "key for an engine without keys", header);
   std::unique_ptr<UnexpectedSend> stored;
   auto store = [&] {
     stored = spare_sends_.take();
@@ -232,7 +231,7 @@ void Device::handle_send(Channel& channel, InKey& key, const MessageHeader& head
   };
   void* found = nullptr;
   auto& engine = static_cast<Engine&>(*key.target);
-  if (!match_or_store(engine, match_of(channel, header), Side::kSend, ValueMaker(store), &found,
+  if (!match_or_store(engine, match_of(link, header), Side::kSend, ValueMaker(store), &found,
                       header.flags & kFlagKeyed)) {
     counters.add(Metric::discarded);
     return;
@@ -244,7 +243,7 @@ void Device::handle_send(Channel& channel, InKey& key, const MessageHeader& head
   }
   counters.add(Metric::receives_pending, -1);
   std::unique_ptr<PostedReceive> receive(static_cast<PostedReceive*>(found));
-  finish_receive(*receive, channel.rank, header.tag, payload, nullptr);
+  finish_receive(*receive, link.rank, header.tag, payload, nullptr);
   end_receive(std::move(receive));
   if (credited) release(key, key.generation, 1, header.size, alone());
 }
@@ -257,7 +256,7 @@ bool Device::match_announcement(InKey& key, const Announcement& announcement, Ma
   std::unique_ptr<UnexpectedSend> send = spare_sends_.take();
   describe(*send, kind, key, announcement.size, announcement.tag);
   send->argument = announcement.argument;
-  if (announcement.rendezvous) send->matched = prepare_receive(*key.channel);
+  if (announcement.rendezvous) send->matched = prepare_receive(*key.link);
   auto store = [&] {
     counters.add(Metric::unexpected_stored);
     return send.get();

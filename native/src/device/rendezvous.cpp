@@ -13,7 +13,7 @@
 namespace lci {
 namespace {
 
-/// Chunks that one pass streams per channel, so that a long message does not hold up short ones. [V8]
+/// Chunks that one pass streams per link, so that a long message does not hold up short ones. [V8]
 constexpr int kChunksPerPass = 32;
 constexpr uint32_t kInPlaceChunk = 64 << 10;
 /// Slots of the ring that are for chunks while there are any.
@@ -26,18 +26,18 @@ constexpr size_t kMaxWithdrawals = 1u << 16;
 // --- sender
 // -----------------------------------------------------------------------------------------------------------
 
-int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor& op, const Outgoing& message,
+int Device::post_rendezvous(Link& link, OutKey& key, const lci_descriptor& op, const Outgoing& message,
                             const OpTarget& target) {
   const bool engine = key.target & kEngineTarget;
   const bool uncredited = key.state == OutKey::State::kUncredited;
   const bool credited = !engine && key.state == OutKey::State::kLeased && key.credit.messages != 0;
   const uint32_t limit = uncredited ? kMaxUncreditedRendezvous : key.announce_limit;
-  if (!credited && key.announced >= limit) return refuse(&channel, &key, LCI_RETRY_NOCREDIT);
-  if (!channel.data_out.has_room(1)) return refuse(&channel, &key, LCI_RETRY_NOMEM);
+  if (!credited && key.announced >= limit) return refuse(&link, &key, LCI_RETRY_NOCREDIT);
+  if (!link.data_out.has_room(1)) return refuse(&link, &key, LCI_RETRY_NOMEM);
   auto context = std::make_unique<SendContext>();
   SendContext& added = *context;
   added.target = target;
-  added.channel = &channel;
+  added.link = &link;
   if (message.parts) {
     added.parts = Parts(message.parts, message.count);
   } else {
@@ -53,7 +53,7 @@ int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor&
   added.id = sends_.add(std::move(context));
   const uint32_t aux = credited ? key.generation : uncredited ? 0 : sender_hash(key.target);
   const auto flags = static_cast<uint8_t>(message.flags | (credited ? kFlagCredited : 0));
-  emit_data(channel, {MessageKind::kRendezvous, flags, key.target, op.size, aux, op.tag, added.id}, &message.match,
+  emit_data(link, {MessageKind::kRendezvous, flags, key.target, op.size, aux, op.tag, added.id}, &message.match,
             flags & kFlagsWithWord ? sizeof message.match : 0);
   if (credited) {
     --key.credit.messages;
@@ -66,47 +66,47 @@ int Device::post_rendezvous(Channel& channel, OutKey& key, const lci_descriptor&
   return LCI_POSTED;
 }
 
-void Device::handle_ready(Channel& channel, const MessageHeader& header) {
+void Device::handle_ready(Link& link, const MessageHeader& header) {
   SendContext* context = sends_.find(header.arg);
-  const bool announced = context && context->channel == &channel && context->kind == SendContext::Kind::kRendezvous;
+  const bool announced = context && context->link == &link && context->kind == SendContext::Kind::kRendezvous;
   if (!announced) {  // ended meanwhile: its port was closed. The receiver counts what it has withdrawn
-    if (channel.withdrawals.size() >= kMaxWithdrawals) return protocol_error(channel, "ready for nothing", header);
-    return withdraw(channel, header.tag);
+    if (link.withdrawals.size() >= kMaxWithdrawals) return protocol_error(link, "ready for nothing", header);
+    return withdraw(link, header.tag);
   }
-  if (context->streaming) return protocol_error(channel, "ready twice", header);
-  make_room(&channel.streams);  // what finds no memory comes again: nothing may have changed
-  make_room(&channel.withdrawals);
+  if (context->streaming) return protocol_error(link, "ready twice", header);
+  make_room(&link.streams);  // what finds no memory comes again: nothing may have changed
+  make_room(&link.withdrawals);
   if (!context->credited) {
-    OutKey& key = out_key(channel, context->number);
+    OutKey& key = out_key(link, context->number);
     if (key.announced != 0) --key.announced;
-    if (key.refused) tell_writable(channel, key);
+    if (key.refused) tell_writable(link, key);
   }
   if (context->abandoned) {
-    withdraw(channel, header.tag);
+    withdraw(link, header.tag);
     return finish_send_context(*context, LCI_ERR_CANCELLED);
   }
   context->streaming = true;
   context->receiver = header.tag;
-  channel.streams.push_back(context);
-  make_busy(channel);
+  link.streams.push_back(context);
+  make_busy(link);
 }
 
 /// The receiver holds a place for what will not come.
-void Device::withdraw(Channel& channel, uint64_t receiver, int code) {
-  channel.withdrawals.push_back({receiver, code});
-  make_busy(channel);
+void Device::withdraw(Link& link, uint64_t receiver, int code) {
+  link.withdrawals.push_back({receiver, code});
+  make_busy(link);
 }
 
 /// Drops the rendezvous of a lane that goes. One that was announced stays until the receiver can be told.
 void Device::abandon(SendContext& context) {
   if (context.kind == SendContext::Kind::kPut) {
-    std::erase(context.channel->streams, &context);
-    --context.channel->remote_operations;
-    give_up(*context.channel, context.signal);
+    std::erase(context.link->streams, &context);
+    --context.link->remote_operations;
+    give_up(*context.link, context.signal);
     sends_.remove(context.id);
   } else if (context.streaming) {
-    std::erase(context.channel->streams, &context);
-    withdraw(*context.channel, context.receiver);
+    std::erase(context.link->streams, &context);
+    withdraw(*context.link, context.receiver);
     if (context.departure != 0) departures_.remove(context.departure);
     take_send_context(context.id);
   } else {
@@ -119,31 +119,31 @@ void Device::abandon(SendContext& context) {
 }
 
 /// What is posted meanwhile leaves some room: who posts whenever there is any must not hold up what was accepted. [H8]
-bool Device::stream(Channel& channel) {
-  channel.data_out.reserve(0);  // also when the last stream has ended elsewhere, by an error of its target
-  if (channel.failed || (channel.streams.empty() && channel.asks.empty())) return false;
-  bool moved = !channel.asks.empty() && flush_asks(channel);
-  moved |= stream_chunks(channel);
-  const bool rest = !channel.streams.empty() || !channel.asks.empty();
-  channel.data_out.reserve(rest ? kStreamRoom : 0);
+bool Device::stream(Link& link) {
+  link.data_out.reserve(0);  // also when the last stream has ended elsewhere, by an error of its target
+  if (link.failed || (link.streams.empty() && link.asks.empty())) return false;
+  bool moved = !link.asks.empty() && flush_asks(link);
+  moved |= stream_chunks(link);
+  const bool rest = !link.streams.empty() || !link.asks.empty();
+  link.data_out.reserve(rest ? kStreamRoom : 0);
   return moved;
 }
 
-bool Device::stream_chunks(Channel& channel) {
+bool Device::stream_chunks(Link& link) {
   bool moved = false;
-  for (int i = 0; i < kChunksPerPass && !channel.streams.empty(); ++i) {
-    SendContext& context = *channel.streams.front();
-    if (!stream_chunk(channel, context)) return moved;
+  for (int i = 0; i < kChunksPerPass && !link.streams.empty(); ++i) {
+    SendContext& context = *link.streams.front();
+    if (!stream_chunk(link, context)) return moved;
     moved = true;
     if (context.sent == context.size) {
-      channel.streams.erase(channel.streams.begin());
+      link.streams.erase(link.streams.begin());
       // A put ends when the target says so.
       if (context.kind != SendContext::Kind::kPut) finish_send_context(context, LCI_DONE);
-    } else if (channel.streams.size() > 1) {  // in turn
-      std::rotate(channel.streams.begin(), channel.streams.begin() + 1, channel.streams.end());
+    } else if (link.streams.size() > 1) {  // in turn
+      std::rotate(link.streams.begin(), link.streams.begin() + 1, link.streams.end());
     }
   }
-  unfinished_ = unfinished_ || !channel.streams.empty();
+  unfinished_ = unfinished_ || !link.streams.empty();
   return moved;
 }
 
@@ -152,19 +152,19 @@ uint32_t Device::most_of_chunk(bool in_place) const {
   return in_place ? std::max(kInPlaceChunk, runtime_.max_eager()) : runtime_.max_eager();
 }
 
-bool Device::stream_chunk(Channel& channel, SendContext& context) {
-  if (!channel.data_out.has_room(1)) {
-    channel.wants_room = true;
+bool Device::stream_chunk(Link& link, SendContext& context) {
+  if (!link.data_out.has_room(1)) {
+    link.wants_room = true;
     return false;
   }
   const bool put = context.kind == SendContext::Kind::kPut;
   const uint64_t left = put ? context.ranges.back().size : context.size - context.sent;
   const auto size = static_cast<uint32_t>(std::min<uint64_t>(most_of_chunk(context.in_place), left));
   if (context.packed) {
-    stream_packed(channel, context);
+    stream_packed(link, context);
     return true;
   }
-  const uint32_t packet = take_packet(channel, context.in_place ? sizeof(uint64_t) : size);
+  const uint32_t packet = take_packet(link, context.in_place ? sizeof(uint64_t) : size);
   if (packet == 0) {
     wait_for_packets();
     return false;
@@ -173,8 +173,8 @@ bool Device::stream_chunk(Channel& channel, SendContext& context) {
   if (context.kind == SendContext::Kind::kServedGet) {
     if (const int code = read_region(context, place, size); code != LCI_DONE) {
       return_unused(packet);
-      ++channel.served_gets;  // until the peer has been told
-      withdraw(channel, context.receiver, code);
+      ++link.served_gets;  // until the peer has been told
+      withdraw(link, context.receiver, code);
       context.sent = context.size;
       return true;
     }
@@ -190,7 +190,7 @@ bool Device::stream_chunk(Channel& channel, SendContext& context) {
   await_chunk(context, packet);
   if (put) {
     RemoteRange& range = context.ranges.back();
-    emit_data(channel, {MessageKind::kPutData, 0, 0, size, 0, context.id, packet}, &range.access, sizeof range.access);
+    emit_data(link, {MessageKind::kPutData, 0, 0, size, 0, context.id, packet}, &range.access, sizeof range.access);
     range.local += size;
     range.access.displacement += size;
     range.size -= size;
@@ -198,23 +198,22 @@ bool Device::stream_chunk(Channel& channel, SendContext& context) {
   } else {
     const uint64_t offset = context.sent;
     const uint64_t argument = packet | (context.in_place ? kInPlace : 0);
-    emit_data(channel, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, argument}, &offset,
-              sizeof offset);
+    emit_data(link, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, argument}, &offset, sizeof offset);
   }
   context.sent += size;
-  channel.data_out.publish();  // the receiver copies this chunk while we fill the next one
+  link.data_out.publish();  // the receiver copies this chunk while we fill the next one
   return true;
 }
 
 /// All of it at once, in the packet where it lies: to take another one could wait for ever.
-void Device::stream_packed(Channel& channel, SendContext& context) {
+void Device::stream_packed(Link& link, SendContext& context) {
   if (context.network) open_departure(context);  // may find no memory: nothing has happened
   const auto size = static_cast<uint32_t>(context.size);
   const uint32_t packet = std::exchange(context.packet, 0);
   const uint64_t offset = 0;
-  send_packet(channel, packet, size);
+  send_packet(link, packet, size);
   await_chunk(context, packet);
-  emit_data(channel, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, packet}, &offset, sizeof offset);
+  emit_data(link, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, packet}, &offset, sizeof offset);
   context.sent = size;
 }
 
@@ -226,12 +225,12 @@ void Device::finish_send_context(SendContext& context, int code) {
   }
   counters.set(Metric::sends_pending, sends_live());
   if (owned->kind == SendContext::Kind::kServedGet) {
-    --owned->channel->served_gets;
+    --owned->link->served_gets;
     return;
   }
   if (hand_to_departure(*owned, code)) return;
-  if (owned->kind == SendContext::Kind::kPut) code = remote_ended(*owned->channel, owned->signal, code);
-  complete(owned->target, code, owned->channel->rank, owned->tag, owned->buffer(), owned->size);
+  if (owned->kind == SendContext::Kind::kPut) code = remote_ended(*owned->link, owned->signal, code);
+  complete(owned->target, code, owned->link->rank, owned->tag, owned->buffer(), owned->size);
 }
 
 std::unique_ptr<SendContext> Device::take_send_context(uint64_t id) {
@@ -250,9 +249,9 @@ void Device::release_packet(SendContext& context) {
 /// What it held is in the ring, or will not be sent: others of its key may go now.
 void Device::let_others_pass(SendContext& context) {
   if (!std::exchange(context.holds_back, false)) return;
-  OutKey& key = out_key(*context.channel, context.number);
+  OutKey& key = out_key(*context.link, context.number);
   --key.held_back;
-  if (key.refused && !context.channel->failed) tell_writable(*context.channel, key);
+  if (key.refused && !context.link->failed) tell_writable(*context.link, key);
 }
 
 // --- receiver
@@ -263,16 +262,16 @@ constexpr uint64_t uncredited_cost(uint64_t size) {
   return std::max<uint64_t>(size, 4096);
 }
 
-bool Device::has_uncredited_room(const Channel& channel, uint32_t size) const {
-  return channel.uncredited_bytes == 0 || channel.uncredited_bytes + uncredited_cost(size) <= kUncreditedBytes;
+bool Device::has_uncredited_room(const Link& link, uint32_t size) const {
+  return link.uncredited_bytes == 0 || link.uncredited_bytes + uncredited_cost(size) <= kUncreditedBytes;
 }
 
 /// Others may have waited for its room.
 void Device::end_uncredited(const ReceiveContext& context) {
-  Channel& channel = *context.channel;
-  channel.uncredited_bytes -= context.uncredited_bytes;
-  if (context.uncredited_bytes == 0 || !std::exchange(channel.uncredited_wait, false)) return;
-  channel.in_keys.for_each([this](InKey& key) {
+  Link& link = *context.link;
+  link.uncredited_bytes -= context.uncredited_bytes;
+  if (context.uncredited_bytes == 0 || !std::exchange(link.uncredited_wait, false)) return;
+  link.in_keys.for_each([this](InKey& key) {
     if (!key.waiting.empty()) request_work(key);
   });
 }
@@ -281,10 +280,10 @@ void Device::end_uncredited(const ReceiveContext& context) {
 bool Device::admit_rendezvous(InKey& key, const Announcement& announcement, uint32_t charge_messages,
                               uint64_t charge_bytes) {
   std::unique_ptr<ReceiveContext> context;
-  if (!unless_no_memory([&] { context = prepare_receive(*key.channel); })) return false;
+  if (!unless_no_memory([&] { context = prepare_receive(*key.link); })) return false;
   ArrivalBuffer* buffer = ArrivalBuffer::try_create(announcement.size, runtime_.allocator());
   if (!buffer) return false;
-  context->channel = key.channel;
+  context->link = key.link;
   context->key = &key;
   context->buffer = buffer->bytes();
   context->capacity = announcement.size;
@@ -296,7 +295,7 @@ bool Device::admit_rendezvous(InKey& key, const Announcement& announcement, uint
   context->request = announcement.match;
   context->sender = announcement.argument;
   if (!key.target->credited) context->uncredited_bytes = uncredited_cost(announcement.size);
-  key.channel->uncredited_bytes += context->uncredited_bytes;
+  key.link->uncredited_bytes += context->uncredited_bytes;
   add_receive_context(std::move(context));
   return true;
 }
@@ -316,7 +315,7 @@ bool Device::take_handed() {
   if (!has_handed_.load(std::memory_order_acquire)) return false;
   std::vector<std::unique_ptr<ReceiveContext>> handed;
   std::vector<Queued> posts;
-  std::vector<std::pair<Channel*, uint64_t>> declines;
+  std::vector<std::pair<Link*, uint64_t>> declines;
   {
     std::lock_guard<TryLock> guard(handed_lock_);
     handed.swap(handed_);
@@ -326,47 +325,47 @@ bool Device::take_handed() {
   }
   for (auto& context : handed) add_receive_context(std::move(context));
   take_handed_posts(std::move(posts));
-  for (const auto& [channel, request] : declines) decline_reply(*channel, request);
+  for (const auto& [link, request] : declines) decline_reply(*link, request);
   return true;
 }
 
 /// Who adds the result next needs no memory for it. By who holds this device.
-std::unique_ptr<ReceiveContext> Device::prepare_receive(Channel& channel) {
+std::unique_ptr<ReceiveContext> Device::prepare_receive(Link& link) {
   receives_.make_room();
-  make_room(&channel.queued_ready);
+  make_room(&link.queued_ready);
   return std::make_unique<ReceiveContext>();
 }
 
 void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
-  Channel& channel = *context->channel;
-  if (channel.failed) {
-    const bool left = runtime_.peers().state(channel.rank) == RankState::kLeft;
-    complete(context->target, left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, channel.rank, context->tag,
-             context->buffer, 0);
+  Link& link = *context->link;
+  if (link.failed) {
+    const bool left = runtime_.peers().state(link.rank) == RankState::kLeft;
+    complete(context->target, left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, link.rank, context->tag, context->buffer,
+             0);
     return;
   }
   ReceiveContext& added = *context;
-  make_room(&channel.queued_ready);
+  make_room(&link.queued_ready);
   added.id = receives_.add(std::move(context));
-  channel.queued_ready.push_back(added.id);
-  make_busy(channel);
+  link.queued_ready.push_back(added.id);
+  make_busy(link);
   unfinished_ = true;  // control goes out in a pass, and this one's may be over
 }
 
 /// The caller gives the packet back. What finds no memory throws, and has changed nothing that counts twice.
-void Device::handle_chunk(Channel& channel, const MessageHeader& header, const std::byte* offset_bytes) {
+void Device::handle_chunk(Link& link, const MessageHeader& header, const std::byte* offset_bytes) {
   uint64_t offset;
   std::memcpy(&offset, offset_bytes, sizeof offset);
-  const std::byte* bytes = payload_of(channel, header, most_of_chunk(true));
-  if (!bytes) return protocol_error(channel, "chunk outside its memory", header);
+  const std::byte* bytes = payload_of(link, header, most_of_chunk(true));
+  if (!bytes) return protocol_error(link, "chunk outside its memory", header);
   ReceiveContext* context = receives_.find(header.tag);
-  if (!context || context->channel != &channel) {
+  if (!context || context->link != &link) {
     counters.add(Metric::discarded);  // ended meanwhile: its port was closed
     return;
   }
   const uint64_t left = context->size - context->received;
   if (offset > context->size || header.size > context->size - offset || header.size > left) {
-    return protocol_error(channel, "chunk outside its message", header);
+    return protocol_error(link, "chunk outside its message", header);
   }
   if (offset < context->capacity) {
     Parts* const parts = context->parts.empty() ? nullptr : &context->parts;
@@ -380,11 +379,11 @@ void Device::handle_chunk(Channel& channel, const MessageHeader& header, const s
   }
 }
 
-void Device::handle_withdrawal(Channel& channel, const MessageHeader& header) {
+void Device::handle_withdrawal(Link& link, const MessageHeader& header) {
   const auto code = static_cast<int>(header.aux);
-  if (code != 0 && !is_error(code)) return protocol_error(channel, "withdrawal without a reason", header);
+  if (code != 0 && !is_error(code)) return protocol_error(link, "withdrawal without a reason", header);
   ReceiveContext* context = receives_.find(header.tag);
-  if (context && context->channel == &channel) finish_receive_context(header.tag, code != 0 ? code : LCI_ERR_CANCELLED);
+  if (context && context->link == &link) finish_receive_context(header.tag, code != 0 ? code : LCI_ERR_CANCELLED);
 }
 
 void Device::finish_receive_context(uint64_t id, int code) {
@@ -393,9 +392,9 @@ void Device::finish_receive_context(uint64_t id, int code) {
     return end_uncredited(*receives_.remove(id));
   }
   const auto context = receives_.remove(id);
-  const uint32_t rank = context->channel->rank;
+  const uint32_t rank = context->link->rank;
   if (context->is_get) {
-    code = remote_ended(*context->channel, context->signal, code);
+    code = remote_ended(*context->link, context->signal, code);
     return complete(context->target, code, rank, context->tag, context->posted_buffer, context->posted_size);
   }
   if (code == LCI_DONE && context->size > context->capacity) {
@@ -423,7 +422,7 @@ void Device::end_arrival(const ReceiveContext& context, int code) {
     return;
   }
   counters.add(Metric::discarded);
-  decline_reply(*context.channel, context.request);
+  decline_reply(*context.link, context.request);
   if (current) release(key, context.generation, context.charge_messages, context.charge_bytes, false);
   lci_buffer_free(context.buffer);
 }

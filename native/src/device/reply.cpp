@@ -61,18 +61,18 @@ void Device::drop_reply_rooms(const lci_descriptor& op) {
 // ---------------------------------------------------------------------------------------------------------
 
 /// What a message carries besides its payload: a user's key, or where its reply goes.
-uint64_t Device::word_of(Channel& channel, const MessageHeader& header) const {
+uint64_t Device::word_of(Link& link, const MessageHeader& header) const {
   if (header.kind == MessageKind::kSendInline || header.kind == MessageKind::kAmInline) return header.arg;
   uint64_t word;
-  channel.data_in.read_payload(&word, sizeof word);
+  link.data_in.read_payload(&word, sizeof word);
   return word;
 }
 
 /// The word of a request, 0 of other messages; false: it makes no sense.
-bool Device::read_request(Channel& channel, const MessageHeader& header, uint64_t* word) const {
+bool Device::read_request(Link& link, const MessageHeader& header, uint64_t* word) const {
   *word = 0;
   if (!(header.flags & kFlagAsks)) return true;
-  *word = word_of(channel, header);
+  *word = word_of(link, header);
   const ReplyAddress address = ReplyAddress::of(*word);
   return address.port != 0 && address.port <= LCI_MAX_PORT && address.bytes <= runtime_.max_eager() &&
          address.word() == *word;
@@ -82,7 +82,7 @@ bool Device::read_request(Channel& channel, const MessageHeader& header, uint64_
 Device::Delivery Device::deliver_request(Port& port, InKey& key, uint64_t tag, const Payload& payload,
                                          uint32_t charge_messages, uint64_t charge_bytes, std::byte* owned,
                                          uint64_t request) {
-  const uint32_t rank = key.channel->rank;
+  const uint32_t rank = key.link->rank;
   if (request == 0) return deliver(port, key, rank, tag, payload, charge_messages, charge_bytes, owned);
   const ReplyAddress address = ReplyAddress::of(request);
   ReplyRooms& rooms = runtime_.port(address.port)->make_replies(runtime_.size());
@@ -96,45 +96,45 @@ Device::Delivery Device::deliver_request(Port& port, InKey& key, uint64_t tag, c
     rooms.answer(rank);  // it comes again
     throw;
   }
-  if (result == Delivery::kRefused && rooms.answer(rank)) decline_reply(*key.channel, request);
+  if (result == Delivery::kRefused && rooms.answer(rank)) decline_reply(*key.link, request);
   return result;
 }
 
 /// The request was discarded: its sender waits in vain, but not for the room.
-void Device::decline_reply(Channel& channel, uint64_t word) {
-  if (word == 0 || channel.failed) return;
-  OutKey& key = out_key(channel, ReplyAddress::of(word).port);
+void Device::decline_reply(Link& link, uint64_t word) {
+  if (word == 0 || link.failed) return;
+  OutKey& key = out_key(link, ReplyAddress::of(word).port);
   ++key.declined;
-  queue_return(channel, key);
+  queue_return(link, key);
 }
 
 /// Any thread: a request that was stored is discarded, and nobody has answered it.
-void Device::decline_stored(Channel& channel, uint64_t request) {
+void Device::decline_stored(Link& link, uint64_t request) {
   const Port* port = runtime_.port(ReplyAddress::of(request).port);
-  if (!port->replies()->answer(channel.rank)) return;
+  if (!port->replies()->answer(link.rank)) return;
   {
     std::lock_guard<TryLock> guard(handed_lock_);
     if (ended_) return;
-    handed_declines_.emplace_back(&channel, request);
+    handed_declines_.emplace_back(&link, request);
     has_handed_.store(true, std::memory_order_seq_cst);
   }
   wake_owner();
 }
 
 /// True: its packet stays with the user.
-bool Device::handle_reply(Channel& channel, InKey& key, const MessageHeader& header, const Payload& payload,
+bool Device::handle_reply(Link& link, InKey& key, const MessageHeader& header, const Payload& payload,
                           uint64_t request) {
   auto& port = static_cast<Port&>(*key.target);
   ReplyRooms* const rooms = port.replies();
-  const bool used = rooms && rooms->use(channel.rank);
-  if (!used && runtime_.peers().state(channel.rank) == RankState::kActive) {
-    protocol_error(channel, "reply without a request", header);
+  const bool used = rooms && rooms->use(link.rank);
+  if (!used && runtime_.peers().state(link.rank) == RankState::kActive) {
+    protocol_error(link, "reply without a request", header);
     return false;
   }
   if (!port.is_open() || (used && header.size > rooms->bytes())) {
     if (used) give_reply_room(port);
     counters.add(Metric::discarded);
-    decline_reply(channel, request);
+    decline_reply(link, request);
     return false;
   }
   // The room of a peer that is gone was given back when it went.
@@ -142,7 +142,7 @@ bool Device::handle_reply(Channel& channel, InKey& key, const MessageHeader& hea
     return deliver_request(port, key, header.tag, payload, used ? kReplyRoom : 0, 0, nullptr, request) ==
            Delivery::kLent;
   } catch (const std::bad_alloc&) {
-    if (used) rooms->take_use_back(channel.rank);
+    if (used) rooms->take_use_back(link.rank);
     throw;
   }
 }
@@ -153,13 +153,13 @@ void Device::give_reply_room(Port& port) {
   runtime_.tell_reply_room(*port.replies());
 }
 
-void Device::handle_declined(Channel& channel, const MessageHeader& header) {
+void Device::handle_declined(Link& link, const MessageHeader& header) {
   const Port* port = header.target & kEngineTarget ? nullptr : runtime_.port(header.target);
   ReplyRooms* const rooms = port ? port->replies() : nullptr;
   for (uint32_t i = 0; i < header.size; ++i) {
-    if (rooms && rooms->cancel(channel.rank)) continue;
-    if (rooms && runtime_.peers().state(channel.rank) != RankState::kActive) break;  // another device took it back
-    return protocol_error(channel, "room back that it had not", header);
+    if (rooms && rooms->cancel(link.rank)) continue;
+    if (rooms && runtime_.peers().state(link.rank) != RankState::kActive) break;  // another device took it back
+    return protocol_error(link, "room back that it had not", header);
   }
   if (rooms) runtime_.tell_reply_room(*rooms);
 }

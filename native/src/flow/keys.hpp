@@ -12,7 +12,7 @@
 namespace lci {
 
 class Target;
-struct Channel;
+struct Link;
 
 /// Sender's half. Touched only by the owner of the sending device.
 struct OutKey {
@@ -53,7 +53,7 @@ struct Announcement {
 
 /// Receiver's half. Touched only by the owner of the receiving device, but for the atomics.
 struct InKey {
-  Channel* channel = nullptr;
+  Link* link = nullptr;
   Target* target = nullptr;
   uint16_t number = 0;       ///< Target number as in MessageHeader.
   bool told_open = false;    ///< The sender has had a grant of this generation.
@@ -70,7 +70,7 @@ struct InKey {
   uint32_t refuse_generation = 0;  ///< and of which generation of the target.
   bool recall = false;             ///< Recall to be sent, waiting for ring space.
   std::deque<Announcement> waiting;
-  bool queued = false;  ///< In the channel's list of control to send.
+  bool queued = false;  ///< In the link's list of control to send.
   InKey* next_queued = nullptr;
 
   // Any thread: what the user took or released, and the request to look at the key again.

@@ -48,11 +48,11 @@ uint32_t Lane::free_consumed() {
 /// What a message occupied goes back, and its credit.
 void Lane::give_back(const Held& held) {
   if (held.packet != 0) {
-    runtime_.return_lent(held.key->channel->rank, held.packet);
+    runtime_.return_lent(held.key->link->rank, held.packet);
     return;
   }
   if (held.owned) lci_buffer_free(held.owned);
-  Device& device = *held.key->channel->device;
+  Device& device = *held.key->link->device;
   // What came for other parts of the port is given back to the same key, by their lanes.
   const auto& port = static_cast<const Port&>(*held.key->target);
   const bool all_mine = port.home_lane.load(std::memory_order_relaxed) == this;

@@ -162,8 +162,8 @@ uint64_t Inbox::discard() {
   const uint64_t count = store_.size();
   for (; !store_.empty(); store_.pop_front()) {
     const auto& [arrival, size, place] = store_.front();
-    Channel& channel = *arrival.key->channel;
-    if (arrival.request != 0) channel.device->decline_stored(channel, arrival.request);
+    Link& link = *arrival.key->link;
+    if (arrival.request != 0) link.device->decline_stored(link, arrival.request);
     if (place.owned) lci_buffer_free(place.bytes);
     if (place.packet != 0) lane_.runtime().return_lent(arrival.rank, place.packet);
     if (place.taken != 0) ring_.free(place.taken);

@@ -20,7 +20,7 @@ namespace lci {
 
 class Lane;
 class Device;
-struct Channel;
+struct Link;
 struct InKey;
 class Engine;
 
@@ -130,7 +130,7 @@ class SlotTable {
 /// An operation whose signal waits for its packets to come back from the receiver. [C9]
 struct Departure {
   OpTarget target;  ///< Of a rendezvous: when all its packets have left.
-  Channel* channel = nullptr;
+  Link* link = nullptr;
   uint64_t tag = 0;
   void* buffer = nullptr;
   uint64_t size = 0;
@@ -192,7 +192,7 @@ struct SendContext {
   enum class Kind : uint8_t { kRendezvous, kPut, kServedGet };
   Kind kind = Kind::kRendezvous;
   OpTarget target;
-  Channel* channel = nullptr;
+  Link* link = nullptr;
   const std::byte* data = nullptr;
   std::vector<std::byte> owned;  ///< Payload copied from where it could not stay; else empty.
   uint64_t size = 0;
@@ -225,7 +225,7 @@ struct SendContext {
 /// A rendezvous seen from its receiver, or a get seen from its initiator.
 struct ReceiveContext {
   OpTarget target;  ///< Of a matched receive.
-  Channel* channel = nullptr;
+  Link* link = nullptr;
   InKey* key = nullptr;         ///< Of an active message: delivered to the key's port.
   std::byte* buffer = nullptr;  ///< The user's, or (active message) an ArrivalBuffer's bytes.
   Parts parts;                  ///< Where the bytes go if not to `buffer`.
@@ -234,7 +234,7 @@ struct ReceiveContext {
   uint64_t received = 0;
   uint32_t charge_messages = 0;
   uint64_t charge_bytes = 0;
-  uint64_t uncredited_bytes = 0;  ///< Its part of Channel::uncredited_bytes.
+  uint64_t uncredited_bytes = 0;  ///< Its part of Link::uncredited_bytes.
   uint32_t generation = 0;        ///< Of the port when admitted.
   uint64_t tag = 0;
   uint64_t request = 0;  ///< Of an active message: where its reply goes, or 0.

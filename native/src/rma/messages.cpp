@@ -7,13 +7,13 @@
 
 namespace lci {
 
-void Device::stream_put(Channel& channel, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
+void Device::stream_put(Link& link, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
                         const SignalRight& signal) {
   auto context = std::make_unique<SendContext>();
   SendContext& put = *context;
   put.kind = SendContext::Kind::kPut;
   put.target = target;
-  put.channel = &channel;
+  put.link = &link;
   put.ranges = ranges_of(copy);
   const bool ours = retrying_backlog_ && !retrying_backlog_->payload.empty();
   if ((op.flags & LCI_FLAG_PAYLOAD_MASK) != LCI_FLAG_BUFFER || ours) {  // it does not stay where it is
@@ -28,19 +28,19 @@ void Device::stream_put(Channel& channel, const lci_descriptor& op, const Remote
   put.streaming = true;
   put.id = sends_.add(std::move(context));
   counters.set(Metric::sends_pending, sends_live());
-  const bool alone = channel.streams.empty();
-  if (alone && stream_chunk(channel, put) && put.sent == put.size) return;
-  channel.streams.push_back(&put);
-  make_busy(channel);
+  const bool alone = link.streams.empty();
+  if (alone && stream_chunk(link, put) && put.sent == put.size) return;
+  link.streams.push_back(&put);
+  make_busy(link);
   unfinished_ = true;
 }
 
-void Device::start_get(Channel& channel, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
+void Device::start_get(Link& link, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
                        const SignalRight& signal) {
   auto context = std::make_unique<ReceiveContext>();
   ReceiveContext& get = *context;
   get.target = target;
-  get.channel = &channel;
+  get.link = &link;
   get.tag = op.tag;
   get.is_get = true;
   get.signal = signal;
@@ -60,25 +60,25 @@ bool Device::begin_next_part(ReceiveContext& get) {
   get.capacity = get.size = range.size;
   get.access = range.access;
   get.received = 0;
-  if (ask(*get.channel, get)) return true;
-  get.channel->asks.push_back(get.id);
-  make_busy(*get.channel);
+  if (ask(*get.link, get)) return true;
+  get.link->asks.push_back(get.id);
+  make_busy(*get.link);
   return true;
 }
 
-bool Device::ask(Channel& channel, const ReceiveContext& get) {
-  return emit_data(channel, {MessageKind::kGet, 0, 0, 0, 0, get.size, get.id}, &get.access, sizeof get.access);
+bool Device::ask(Link& link, const ReceiveContext& get) {
+  return emit_data(link, {MessageKind::kGet, 0, 0, 0, 0, get.size, get.id}, &get.access, sizeof get.access);
 }
 
-bool Device::flush_asks(Channel& channel) {
+bool Device::flush_asks(Link& link) {
   bool moved = false;
-  while (!channel.asks.empty()) {
-    const ReceiveContext* get = receives_.find(channel.asks.back());
-    if (get && !ask(channel, *get)) {
-      channel.wants_room = true;
+  while (!link.asks.empty()) {
+    const ReceiveContext* get = receives_.find(link.asks.back());
+    if (get && !ask(link, *get)) {
+      link.wants_room = true;
       return moved;
     }
-    channel.asks.pop_back();
+    link.asks.pop_back();
     moved = true;
   }
   return moved;

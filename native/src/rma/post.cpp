@@ -142,12 +142,12 @@ void Device::copy_parts(const RemoteCopy& copy) {
 }
 
 int Device::copy_now(const lci_descriptor& op, const RemoteCopy& copy) {
-  Channel* channel = nullptr;
+  Link* link = nullptr;
   SignalRight signal;
   if (op.port != 0) {  // whatever can refuse the signal does so before a byte is written
     int code = LCI_DONE;
-    channel = open_channel(op.rank, &code);
-    if (channel) code = take_signal_right(*channel, op, true, &signal);
+    link = open_link(op.rank, &code);
+    if (link) code = take_signal_right(*link, op, true, &signal);
     if (code != LCI_DONE) return code;
   }
   bool ended = false;
@@ -157,11 +157,11 @@ int Device::copy_now(const lci_descriptor& op, const RemoteCopy& copy) {
     if (!ended) copy_parts(copy);
   }
   if (ended) {
-    if (channel) give_up(*channel, signal);
+    if (link) give_up(*link, signal);
     return region_ended(op);
   }
   counters.add(Metric::rma_copied, copy.size);
-  if (channel) emit_signal(*channel, signal);
+  if (link) emit_signal(*link, signal);
   return LCI_DONE;
 }
 
@@ -175,26 +175,26 @@ int Device::copy_by_messages(const lci_descriptor& op, const RemoteCopy& copy, c
                 op.rank);
   }
   int code = LCI_DONE;
-  Channel* channel = open_channel(op.rank, &code);
-  if (!channel) return code;
+  Link* link = open_link(op.rank, &code);
+  if (!link) return code;
   if (copy.ended()) return region_ended(op);
-  if (!channel->may_put_and_get()) {
-    channel->wants_remote = true;
+  if (!link->may_put_and_get()) {
+    link->wants_remote = true;
     return LCI_RETRY_PENDING;
   }
   SignalRight signal;
-  code = op.port != 0 ? take_signal_right(*channel, op, false, &signal) : admit_keyless(*channel);
+  code = op.port != 0 ? take_signal_right(*link, op, false, &signal) : admit_keyless(*link);
   if (code != LCI_DONE) return code;
-  if (!channel->data_out.has_room(1)) {
-    give_up(*channel, signal);
-    return refuse(channel, nullptr, LCI_RETRY_NOMEM);
+  if (!link->data_out.has_room(1)) {
+    give_up(*link, signal);
+    return refuse(link, nullptr, LCI_RETRY_NOMEM);
   }
-  ++channel->remote_operations;
+  ++link->remote_operations;
   counters.add(Metric::rma_streamed, copy.size);
   if (copy.put) {
-    stream_put(*channel, op, copy, target, signal);
+    stream_put(*link, op, copy, target, signal);
   } else {
-    start_get(*channel, op, copy, target, signal);
+    start_get(*link, op, copy, target, signal);
   }
   return LCI_POSTED;
 }

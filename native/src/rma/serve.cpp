@@ -17,11 +17,11 @@ constexpr size_t kMaxPutAcks = 1u << 16;
 
 }  // namespace
 
-void Device::handle_put_data(Channel& channel, const MessageHeader& header, const RemoteAccess& access) {
-  const std::byte* bytes = packet_of(channel, header.arg, header.size);
-  if (!bytes) return protocol_error(channel, "put outside its memory", header);
-  make_room(&channel.put_acks);  // nothing may fail when the bytes are in their place
-  make_busy(channel);
+void Device::handle_put_data(Link& link, const MessageHeader& header, const RemoteAccess& access) {
+  const std::byte* bytes = packet_of(link, header.arg, header.size);
+  if (!bytes) return protocol_error(link, "put outside its memory", header);
+  make_room(&link.put_acks);  // nothing may fail when the bytes are in their place
+  make_busy(link);
   int code;
   {
     const CopyGuard guard(copy_words());
@@ -30,76 +30,76 @@ void Device::handle_put_data(Channel& channel, const MessageHeader& header, cons
     if (code == LCI_DONE && header.size != 0) std::memcpy(to, bytes, header.size);
   }
   counters.add(code == LCI_DONE ? Metric::rma_served : Metric::rma_refused, code == LCI_DONE ? header.size : 1);
-  acknowledge(channel, header, {header.tag, header.size, code});
+  acknowledge(link, header, {header.tag, header.size, code});
 }
 
-void Device::acknowledge(Channel& channel, const MessageHeader& header, const PutAck& ack) {
+void Device::acknowledge(Link& link, const MessageHeader& header, const PutAck& ack) {
   unfinished_ = true;
-  if (!channel.put_acks.empty()) {
-    PutAck& last = channel.put_acks.back();
+  if (!link.put_acks.empty()) {
+    PutAck& last = link.put_acks.back();
     if (last.put == ack.put && last.code == ack.code) {
       last.bytes += ack.bytes;
       return;
     }
   }
-  if (channel.put_acks.size() == kMaxPutAcks) return protocol_error(channel, "more puts than it hears of", header);
-  channel.put_acks.push_back(ack);
+  if (link.put_acks.size() == kMaxPutAcks) return protocol_error(link, "more puts than it hears of", header);
+  link.put_acks.push_back(ack);
 }
 
-bool Device::flush_put_acks(Channel& channel) {
+bool Device::flush_put_acks(Link& link) {
   bool moved = false;
-  while (!channel.put_acks.empty()) {
-    const PutAck& ack = channel.put_acks.back();
+  while (!link.put_acks.empty()) {
+    const PutAck& ack = link.put_acks.back();
     const auto code = static_cast<uint32_t>(ack.code);
-    if (!emit_control(channel, {MessageKind::kPutAck, 0, 0, 0, code, ack.put, ack.bytes})) return moved;
-    channel.put_acks.pop_back();
+    if (!emit_control(link, {MessageKind::kPutAck, 0, 0, 0, code, ack.put, ack.bytes})) return moved;
+    link.put_acks.pop_back();
     moved = true;
   }
   return moved;
 }
 
-void Device::handle_put_ack(Channel& channel, const MessageHeader& header) {
+void Device::handle_put_ack(Link& link, const MessageHeader& header) {
   SendContext* put = sends_.find(header.tag);
-  if (!put || put->channel != &channel || put->kind != SendContext::Kind::kPut) {
+  if (!put || put->link != &link || put->kind != SendContext::Kind::kPut) {
     counters.add(Metric::discarded);  // ended meanwhile: an error came first, or its lane went
     return;
   }
   const auto code = static_cast<int>(header.aux);
   if (header.arg > put->sent - put->acknowledged || (code != LCI_DONE && !is_error(code))) {
-    return protocol_error(channel, "answer to a put that was not sent", header);
+    return protocol_error(link, "answer to a put that was not sent", header);
   }
   put->acknowledged += header.arg;
   if (code == LCI_DONE && put->acknowledged != put->size) return;
-  std::erase(channel.streams, put);
+  std::erase(link.streams, put);
   finish_send_context(*put, code);
 }
 
-void Device::handle_get(Channel& channel, const MessageHeader& header, const RemoteAccess& access) {
-  if (header.tag == 0 || channel.served_gets >= kMaxRemoteOperations) {
-    return protocol_error(channel, "get of nothing, or more than may be under way", header);
+void Device::handle_get(Link& link, const MessageHeader& header, const RemoteAccess& access) {
+  if (header.tag == 0 || link.served_gets >= kMaxRemoteOperations) {
+    return protocol_error(link, "get of nothing, or more than may be under way", header);
   }
-  make_room(&channel.streams);  // what finds no memory comes again: nothing may have changed
-  make_room(&channel.withdrawals);
+  make_room(&link.streams);  // what finds no memory comes again: nothing may have changed
+  make_room(&link.withdrawals);
   std::byte* from = nullptr;
   const int code = runtime_.regions().resolve(access, header.tag, &from);
   if (code != LCI_DONE) {
     counters.add(Metric::rma_refused);
-    ++channel.served_gets;
-    return withdraw(channel, header.arg, code);
+    ++link.served_gets;
+    return withdraw(link, header.arg, code);
   }
   auto context = std::make_unique<SendContext>();
   SendContext& served = *context;
   served.kind = SendContext::Kind::kServedGet;
-  served.channel = &channel;
+  served.link = &link;
   served.size = header.tag;
   served.access = access;
   served.receiver = header.arg;
   served.streaming = true;
   served.id = sends_.add(std::move(context));
-  ++channel.served_gets;
+  ++link.served_gets;
   counters.set(Metric::sends_pending, sends_live());
-  channel.streams.push_back(&served);
-  make_busy(channel);
+  link.streams.push_back(&served);
+  make_busy(link);
   unfinished_ = true;
 }
 
@@ -116,20 +116,20 @@ int Device::read_region(const SendContext& context, std::byte* to, uint32_t size
 }
 
 /// A put or get of ours has ended with @p code; returns the code that its user gets.
-int Device::remote_ended(Channel& channel, const SignalRight& signal, int code) {
-  --channel.remote_operations;
+int Device::remote_ended(Link& link, const SignalRight& signal, int code) {
+  --link.remote_operations;
   if (signal.kind == SignalRight::Kind::kNone) return code;
-  const OutKey& key = out_key(channel, signal.port);
+  const OutKey& key = out_key(link, signal.port);
   const OutKey::State state = key.state;
   if (code == LCI_DONE && state == OutKey::State::kClosed) code = key.closed_as;
   if (code == LCI_DONE && state == OutKey::State::kMismatch) code = LCI_ERR_PORT_MISMATCH;
   if (code != LCI_DONE) {
-    give_up(channel, signal);
+    give_up(link, signal);
     return code;
   }
-  channel.signals.push_back(signal);
-  make_busy(channel);
-  flush_signals(channel);
+  link.signals.push_back(signal);
+  make_busy(link);
+  flush_signals(link);
   return code;
 }
 

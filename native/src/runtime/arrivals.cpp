@@ -30,12 +30,12 @@ void Runtime::discard_arrival(lci_status& status) {
   if (status.packet != 0) {
     Charge charge;
     if (!loans_->take_back(status.rank, status.packet, &charge)) return;
-    if (charge.request != 0) charge.key->channel->device->decline_stored(*charge.key->channel, charge.request);
+    if (charge.request != 0) charge.key->link->device->decline_stored(*charge.key->link, charge.request);
     return give_back(status.packet, charge);
   }
   if (status.buffer) {
     const ArrivalBuffer& arrival = *ArrivalBuffer::of(status.buffer);
-    if (arrival.request != 0) arrival.key->channel->device->decline_stored(*arrival.key->channel, arrival.request);
+    if (arrival.request != 0) arrival.key->link->device->decline_stored(*arrival.key->link, arrival.request);
   }
   lci_buffer_free(status.buffer);
 }
@@ -43,8 +43,8 @@ void Runtime::discard_arrival(lci_status& status) {
 void Runtime::drop_arrival(lci_status& status) {
   if (status.port == 0 || !status.buffer || status.packet != 0) return;
   const ArrivalBuffer& arrival = *ArrivalBuffer::of(status.buffer);
-  arrival.key->channel->device->release(*arrival.key, arrival.generation, arrival.charge_messages, arrival.charge_bytes,
-                                        false);
+  arrival.key->link->device->release(*arrival.key, arrival.generation, arrival.charge_messages, arrival.charge_bytes,
+                                     false);
   discard_arrival(status);
   status.buffer = nullptr;
 }
@@ -57,9 +57,9 @@ bool Runtime::return_lent(uint32_t rank, uint32_t packet) {
 }
 
 void Runtime::give_back(uint32_t packet, const Charge& charge) {
-  Channel& channel = *charge.key->channel;
-  channel.device->return_packet_now(channel, packet);
-  channel.device->release(*charge.key, charge.generation, charge.credit.messages, charge.credit.bytes, false);
+  Link& link = *charge.key->link;
+  link.device->return_packet_now(link, packet);
+  link.device->release(*charge.key, charge.generation, charge.credit.messages, charge.credit.bytes, false);
 }
 
 }  // namespace lci

@@ -89,10 +89,10 @@ int Runtime::free_engine(uint32_t number) {
         return true;
       }
       const std::unique_ptr<UnexpectedSend> send(static_cast<UnexpectedSend*>(value));
-      Channel& channel = *send->key->channel;
+      Link& link = *send->key->link;
       if (send->kind != UnexpectedSend::Kind::kStored) send->key->unanswered.fetch_sub(1, std::memory_order_relaxed);
       if (send->kind == UnexpectedSend::Kind::kAnnounced) {
-        channel.device->return_packet_now(channel, static_cast<uint32_t>(send->argument));
+        link.device->return_packet_now(link, static_cast<uint32_t>(send->argument));
       } else if (send->kind == UnexpectedSend::Kind::kRendezvous) {
         send->key->dropped_generation.store(generation, std::memory_order_release);
       }

@@ -20,13 +20,13 @@ void Target::add_key(InKey* key) {
 void Target::wake_waiting() {
   std::lock_guard<std::mutex> guard(mutex_);
   for (InKey* key : keys_) {
-    if (key->is_waiting.load(std::memory_order_relaxed)) key->channel->device->request_work(*key);
+    if (key->is_waiting.load(std::memory_order_relaxed)) key->link->device->request_work(*key);
   }
 }
 
 void Target::wake_all() {
   std::lock_guard<std::mutex> guard(mutex_);
-  for (InKey* key : keys_) key->channel->device->request_work(*key);
+  for (InKey* key : keys_) key->link->device->request_work(*key);
 }
 
 Credit Target::fair_share() const {
@@ -39,7 +39,7 @@ void Target::recall_from_others(const InKey* asking) {
   std::lock_guard<std::mutex> guard(mutex_);
   for (InKey* key : keys_) {
     if (key == asking || key->recall_wanted.exchange(true, std::memory_order_acq_rel)) continue;
-    key->channel->device->request_work(*key);
+    key->link->device->request_work(*key);
   }
 }
 

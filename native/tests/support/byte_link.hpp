@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "api/handles.hpp"
-#include "device/channel.hpp"
+#include "protocol/link.hpp"
 #include "rma/region_table.hpp"
 #include "support/posting.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/handles.hpp"
-#include "device/channel.hpp"
+#include "protocol/link.hpp"
 #include "support/job.hpp"
 
 namespace lci_test {

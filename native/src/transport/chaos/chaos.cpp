@@ -26,15 +26,15 @@ uint64_t stream_seed(uint64_t seed, uint32_t rank, uint32_t device, uint32_t pee
 
 }  // namespace
 
-uint64_t ChannelChaos::Random::next() {
+uint64_t LinkChaos::Random::next() {
   return mix(state += 0x9E3779B97F4A7C15ull);
 }
 
-bool ChannelChaos::Random::chance(double probability) {
+bool LinkChaos::Random::chance(double probability) {
   return probability > 0 && static_cast<double>(next() >> 11) * 0x1p-53 < probability;
 }
 
-ChannelChaos::ChannelChaos(const ChaosPlan& plan, uint32_t rank, uint32_t device, uint32_t peer)
+LinkChaos::LinkChaos(const ChaosPlan& plan, uint32_t rank, uint32_t device, uint32_t peer)
     : plan_(plan),
       rank_(rank),
       peer_(peer),
@@ -43,14 +43,13 @@ ChannelChaos::ChannelChaos(const ChaosPlan& plan, uint32_t rank, uint32_t device
       posts_{stream_seed(plan.seed, rank, device, peer, 3)},
       passes_{stream_seed(plan.seed, rank, device, peer, 4)} {}
 
-int ChannelChaos::refuse() {
+int LinkChaos::refuse() {
   if (!posts_.chance(plan_.refuse)) return LCI_DONE;
   static constexpr int kReasons[] = {LCI_RETRY_LOCK, LCI_RETRY_NOPACKET, LCI_RETRY_NOMEM, LCI_RETRY_NOCREDIT};
   return kReasons[posts_.next() % std::size(kReasons)];
 }
 
-bool ChannelChaos::delay(bool control, const MessageHeader& header, const void* payload, uint32_t size,
-                         Device& device) {
+bool LinkChaos::delay(bool control, const MessageHeader& header, const void* payload, uint32_t size, Device& device) {
   ++messages_;
   if (plan_.kill_rank == rank_ && messages_ >= plan_.kill_at) {
     device.counters.add(Metric::chaos_killed);
@@ -80,18 +79,18 @@ bool ChannelChaos::delay(bool control, const MessageHeader& header, const void* 
   return true;
 }
 
-bool ChannelChaos::tick(Device& device, Channel& channel) {
+bool LinkChaos::tick(Device& device, Link& link) {
   ++now_;
   bool moved = false;
   for (size_t i = 0; i < held_.size();) {
     Held& held = held_[i];
-    RingProducer& ring = held.control ? channel.control_out : channel.data_out;
+    RingProducer& ring = held.control ? link.control_out : link.data_out;
     if (held.due > now_ || !ring.has_room(slots_for(held.size))) {
       ++i;
       continue;
     }
     ring.write(held.header, held.payload, held.size);
-    device.touch(channel);
+    device.touch(link);
     held_[i] = held_.back();
     held_.pop_back();
     moved = true;
@@ -99,7 +98,7 @@ bool ChannelChaos::tick(Device& device, Channel& channel) {
   return moved;
 }
 
-void ChannelChaos::shorten(uint32_t* messages) {
+void LinkChaos::shorten(uint32_t* messages) {
   if (passes_.chance(plan_.shorten)) *messages = std::min(*messages, 1u);
 }
 

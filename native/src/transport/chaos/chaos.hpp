@@ -13,19 +13,19 @@
 namespace lci {
 
 class Device;
-struct Channel;
+struct Link;
 
 /// Decisions and held messages of one link. Touched by the owner of the device.
-class ChannelChaos {
+class LinkChaos {
  public:
-  ChannelChaos(const ChaosPlan& plan, uint32_t rank, uint32_t device, uint32_t peer);
+  LinkChaos(const ChaosPlan& plan, uint32_t rank, uint32_t device, uint32_t peer);
 
   /// LCI_DONE, or the retry code with which this post is to be refused.
   int refuse();
   /// Takes the message to send it later; false: send it now.
   bool delay(bool control, const MessageHeader& header, const void* payload, uint32_t size, Device& device);
   /// One pass: sends what is due. True if anything went out.
-  bool tick(Device& device, Channel& channel);
+  bool tick(Device& device, Link& link);
   void shorten(uint32_t* messages);
   bool pending() const { return !held_.empty(); }
   void drop() { held_.clear(); }

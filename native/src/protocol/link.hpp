@@ -19,7 +19,7 @@ namespace lci {
 
 class Device;
 struct SendContext;
-class ChannelChaos;
+class LinkChaos;
 
 /// Puts through messages and gets through messages that one device may have under way at one rank: what the other side
 /// has to remember. [X1]
@@ -78,7 +78,7 @@ void make_room(std::vector<T>* list) {
   if (list->size() == list->capacity()) list->reserve(std::max<size_t>(16, 2 * list->size()));
 }
 
-struct Channel {
+struct Link {
   Device* device = nullptr;
   uint32_t rank = 0;
   PeerMemory* peer = nullptr;  ///< Null only of a rank that is gone and never spoke to this one.
@@ -97,11 +97,11 @@ struct Channel {
   uint32_t remote_operations = 0;    ///< Ours at the peer, through messages.
   std::vector<SignalRight> signals;  ///< Data is in place; the signal waits for room.
   std::vector<uint64_t> asks;        ///< Gets whose next range is to be asked for when there is room.
-  std::unique_ptr<ChannelChaos> chaos;
+  std::unique_ptr<LinkChaos> chaos;
 
   // from the peer
   bool in_open = false;
-  bool ready = false;  ///< In the device's list of channels that may hold messages.
+  bool ready = false;  ///< In the device's list of links that may hold messages.
   RingConsumer data_in, control_in;
   KeyTable<InKey> in_keys;
   InKey* queued_control = nullptr;     ///< Keys with grants, recalls or refusals to send.
