@@ -4,7 +4,7 @@
 #include "api/global.hpp"
 #include "bootstrap/inproc.hpp"
 #include "host/debugger.hpp"
-#include "runtime/counters.hpp"
+#include "base/counters.hpp"
 
 using namespace lci;
 

@@ -7,7 +7,7 @@ namespace lci {
 
 bool Device::has_work() const {
   if (unfinished_ || delayed_pending()) return true;
-  if (work_.load(std::memory_order_acquire) || has_handed_.load(std::memory_order_acquire)) return true;
+  if (!work_.empty() || has_handed_.load(std::memory_order_acquire)) return true;
   const OwnMemory& memory = runtime_.memory();
   if (!memory.header().device[index_].returned_packets.empty_for_parking()) return true;
   if (packets_may_be_there() || room_came_elsewhere_.load(std::memory_order_acquire)) return true;

@@ -26,6 +26,7 @@ InKey* Device::in_key(Link& link, uint16_t number) {
     if (!target) return nullptr;
     key = &link.in_keys.add(number);
     key->link = &link;
+    key->work = &work_;
     key->target = target;
     key->number = number;
     key->generation = target->generation.load(std::memory_order_acquire);
@@ -33,7 +34,7 @@ InKey* Device::in_key(Link& link, uint16_t number) {
   }
   if (key->generation != key->target->generation.load(std::memory_order_acquire)) {
     renew(*key);
-    if (key->reopened) request_work(*key);
+    if (key->reopened) work_.request(*key);
   }
   return key;
 }
@@ -132,7 +133,7 @@ void Device::admit(InKey& key) {
       admit_waiting(key);
     }
   });
-  if (!looked_at_all) request_work(key);
+  if (!looked_at_all) work_.request(key);
 }
 
 /// The sender gave the port another name, or the engine other keys: its first message is the last.
@@ -164,7 +165,7 @@ void Device::admit_sends(InKey& key) {
     set_thresholds(key);
     MatchedAnnouncement matched;
     bool open = false;
-    if (!unless_no_memory([&] { open = match_announcement(key, announcement, &matched); })) return request_work(key);
+    if (!unless_no_memory([&] { open = match_announcement(key, announcement, &matched); })) return work_.request(key);
     if (!open) return refuse_waiting(key);
     key.waiting.pop_front();
     counters.add(Metric::pulls);
@@ -190,7 +191,7 @@ void Device::give_admission_back(InKey& key, const Credit& taken) {
   key.circulating.messages -= taken.messages;
   key.circulating.bytes -= taken.bytes;
   key.target->capacity.give(taken, key.generation);
-  request_work(key);
+  work_.request(key);
 }
 
 void Device::admit_waiting(InKey& key) {
@@ -337,63 +338,48 @@ void Device::release(InKey& key, uint32_t generation, uint32_t messages, uint64_
   }
   if (returned_messages >= key.return_threshold.load(std::memory_order_relaxed) ||
       returned_bytes >= key.byte_threshold.load(std::memory_order_relaxed)) {
-    request_work(key);
+    work_.request(key);
   }
-}
-
-void Device::request_work(InKey& key) {
-  if (key.has_work.exchange(true, std::memory_order_acq_rel)) return;
-  InKey* head = work_.load(std::memory_order_relaxed);
-  do {
-    key.next_work = head;
-  } while (!work_.compare_exchange_weak(head, &key, std::memory_order_seq_cst, std::memory_order_relaxed));
-  wake_owner();
 }
 
 bool Device::process_work() {
-  bool moved = false;
-  if (work_.load(std::memory_order_relaxed)) {
-    InKey* key = work_.exchange(nullptr, std::memory_order_acquire);
-    while (key) {
-      InKey* next = key->next_work;
-      key->has_work.exchange(false, std::memory_order_acq_rel);
-      moved = true;
-      if (const uint32_t dropped = key->dropped_generation.exchange(0, std::memory_order_acq_rel); dropped != 0) {
-        tell_refusal(*key, LCI_ERR_PORT_CLOSED, dropped);
-      }
-      if (key->target->state.load(std::memory_order_acquire) == Target::State::kClosed) {
-        const bool refused = key->refuse_generation == key->target->closed_generation.load(std::memory_order_acquire);
-        if ((key->told_open || (key->reopened && !refused)) && !key->link->failed) refuse_closed(*key);
-        key->told_open = false;
-        refuse_waiting(*key);
-      } else {
-        if (key->generation != key->target->generation.load(std::memory_order_acquire)) {
-          renew(*key);
-        }
-        // Whoever was refused learns that the port is open again.
-        if (std::exchange(key->reopened, false) && !key->link->failed) grow_lease(*key);
-        if (key->recall_wanted.exchange(false, std::memory_order_acq_rel)) {
-          key->goal = {std::min(key->goal.messages, key->target->fair_share().messages),
-                       std::min(key->goal.bytes, key->target->fair_share().bytes)};
-          if (key->leased.messages != 0 && !key->link->failed) {
-            key->recall = true;
-            queue_control(*key);
-          }
-        }
-        if (key->link->failed) {
-          const Credit rest{key->returned_messages.exchange(0), key->returned_bytes.exchange(0)};
-          key->circulating.messages -= rest.messages;
-          key->circulating.bytes -= rest.bytes;
-          if (rest.messages != 0 || rest.bytes != 0) key->target->give(rest, key->generation);
-        } else {
-          process_returned(*key);
-        }
-        admit(*key);
-      }
-      key = next;
-    }
-  }
+  const bool moved = work_.drain([this](InKey& key) { look_at(key); });
   return take_handed() || moved;
+}
+
+/// Something of the key changed that other threads may have seen first.
+void Device::look_at(InKey& key) {
+  if (const uint32_t dropped = key.dropped_generation.exchange(0, std::memory_order_acq_rel); dropped != 0) {
+    tell_refusal(key, LCI_ERR_PORT_CLOSED, dropped);
+  }
+  if (key.target->state.load(std::memory_order_acquire) == Target::State::kClosed) {
+    const bool refused = key.refuse_generation == key.target->closed_generation.load(std::memory_order_acquire);
+    if ((key.told_open || (key.reopened && !refused)) && !key.link->failed) refuse_closed(key);
+    key.told_open = false;
+    return refuse_waiting(key);
+  }
+  if (key.generation != key.target->generation.load(std::memory_order_acquire)) renew(key);
+  // Whoever was refused learns that the port is open again.
+  if (std::exchange(key.reopened, false) && !key.link->failed) grow_lease(key);
+  if (key.recall_wanted.exchange(false, std::memory_order_acq_rel)) recall_from(key);
+  if (key.link->failed) {
+    const Credit rest{key.returned_messages.exchange(0), key.returned_bytes.exchange(0)};
+    key.circulating.messages -= rest.messages;
+    key.circulating.bytes -= rest.bytes;
+    if (rest.messages != 0 || rest.bytes != 0) key.target->give(rest, key.generation);
+  } else {
+    process_returned(key);
+  }
+  admit(key);
+}
+
+/// Others need credit: the sender keeps its fair share.
+void Device::recall_from(InKey& key) {
+  const Credit share = key.target->fair_share();
+  key.goal = {std::min(key.goal.messages, share.messages), std::min(key.goal.bytes, share.bytes)};
+  if (key.leased.messages == 0 || key.link->failed) return;
+  key.recall = true;
+  queue_control(key);
 }
 
 void Device::refuse_sender(InKey& key, int code) {

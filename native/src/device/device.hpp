@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/counters.hpp"
 #include "base/free_list.hpp"
 #include "base/try_lock.hpp"
 #include "device/arrival_buffer.hpp"
@@ -19,14 +20,15 @@
 #include "device/payload.hpp"
 #include "device/pending_receives.hpp"
 #include "device/progressing.hpp"
+#include "flow/target.hpp"
+#include "flow/work_list.hpp"
 #include "matching/matching_engine.hpp"
 #include "peer/rank_state.hpp"
 #include "protocol/contexts.hpp"
 #include "protocol/link.hpp"
+#include "protocol/port.hpp"
 #include "rma/copy_guard.hpp"
 #include "rma/remote_table.hpp"
-#include "runtime/counters.hpp"
-#include "runtime/target.hpp"
 
 namespace lci {
 
@@ -48,7 +50,7 @@ struct Budget {
   uint32_t bytes = 64 * 1024;
 };
 
-class Device {
+class Device final : private WorkOwner {
  public:
   Device(Runtime& runtime, uint32_t index);
   ~Device();
@@ -91,8 +93,7 @@ class Device {
   bool progress(Budget& budget);
   /// Something is left that no doorbell will announce.
   bool must_enter() const {
-    return unfinished_ || delayed_pending() || work_.load(std::memory_order_acquire) ||
-           has_handed_.load(std::memory_order_acquire);
+    return unfinished_ || delayed_pending() || !work_.empty() || has_handed_.load(std::memory_order_acquire);
   }
   /// Whether a look at the device could find work: for parking. Reads shared memory, changes nothing.
   bool has_work() const;
@@ -107,8 +108,6 @@ class Device {
   /// Any thread: what a key's user took or released. @p exclusive: no other thread releases to this key of this
   /// generation, and the caller owns this device.
   void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool exclusive);
-  /// Any thread: asks the owner to look at the key.
-  void request_work(InKey& key);
   /// Any thread: gives a packet back to its sender at once.
   void return_packet_now(Link& link, uint32_t handle);
   /// Any thread: hands a matched rendezvous to the device of its request. False: the runtime closes. [SS-17]
@@ -124,7 +123,7 @@ class Device {
   /// Any thread: waits while this device inserts into an engine that was closed. A few instructions.
   void wait_until_not_holding(const Matcher* matcher) const;
   /// Tells the lane that owns this device that something was left for it, and wakes it if it is parked. Any thread.
-  void wake_owner();
+  void wake_owner() override;
   /// Any thread of this rank: an enter would find something, though it is no message.
   void ring_own_bell();
   /// Owner: a packet was wanted and there was none; the generation moves, and the lane is woken, when one may be there.
@@ -146,7 +145,6 @@ class Device {
   void forget(const Lane& gone);
 
  private:
-  friend class LinkChaos;
   class Holding;
   class Delivering;
   enum class Delivery { kTaken, kLent, kRefused };  // an arrival's: kLent keeps its packet
@@ -200,7 +198,7 @@ class Device {
   void packet_returned(uint64_t departure);
   void end_departures(const Link* link, int code);
 
-  // put and get (rma/post.cpp)
+  // put and get (put_get.cpp)
   int check_remote(const lci_descriptor& op) const;
   int find_part(const lci_descriptor& op, uint64_t id, RemotePart* out) const;
   int find_remote(const lci_descriptor& op, const void* inline_payload, RemoteCopy* out) const;
@@ -212,7 +210,7 @@ class Device {
                   const SignalRight& signal);
   void start_get(Link& link, const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target,
                  const SignalRight& signal);
-  // lists of ranges (rma/list.cpp)
+  // lists of ranges (put_get_list.cpp)
   int measure_remote_list(lci_descriptor* op) const;
   int find_parts(const lci_descriptor& op, RemoteCopy* out) const;
   static std::vector<RemoteRange> ranges_of(const RemoteCopy& copy);
@@ -220,7 +218,7 @@ class Device {
   bool ask(Link& link, const ReceiveContext& get);
   bool flush_asks(Link& link);
 
-  // what peers put and get through us, and what they say of ours (rma/serve.cpp)
+  // what peers put and get through us, and what they say of ours (put_get_serve.cpp)
   void handle_put_data(Link& link, const MessageHeader& header, const RemoteAccess& access);
   void handle_get(Link& link, const MessageHeader& header, const RemoteAccess& access);
   void handle_put_ack(Link& link, const MessageHeader& header);
@@ -229,7 +227,7 @@ class Device {
   int read_region(const SendContext& context, std::byte* to, uint32_t size);
   int remote_ended(Link& link, const SignalRight& signal, int code);
 
-  // the signals of puts and gets (rma/signal.cpp)
+  // the signals of puts and gets (put_signal.cpp)
   int take_signal_right(Link& link, const lci_descriptor& op, bool now, SignalRight* out);
   bool claim(OutKey& key, SignalRight* right);
   void give_up(Link& link, const SignalRight& right);
@@ -299,6 +297,8 @@ class Device {
   void process_returned(InKey& key);
   void set_thresholds(InKey& key);
   bool process_work();
+  void look_at(InKey& key);
+  void recall_from(InKey& key);
   void renew(InKey& key);
   void handle_grant(Link& link, const MessageHeader& header);
   void handle_recall(Link& link, const MessageHeader& header);
@@ -421,7 +421,7 @@ class Device {
   std::atomic<const void*> delivering_{nullptr};          // completion object or inbox to which an arrival is handed
 
   // Any thread: keys to look at (stack, taken whole by the owner) and matched rendezvous.
-  alignas(64) std::atomic<InKey*> work_{nullptr};
+  alignas(64) WorkList work_{*this};
   TryLock handed_lock_;
   std::vector<std::unique_ptr<ReceiveContext>> handed_;
   std::vector<Queued> handed_posts_;

@@ -122,7 +122,7 @@ void Device::fail_link(Link& link, RankState state) {
       key.target->give(back, key.generation);
     }
     set_thresholds(key);
-    request_work(key);
+    work_.request(key);
   });
   link.out_keys.for_each([](OutKey& key) {
     key.queued = false;

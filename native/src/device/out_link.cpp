@@ -43,7 +43,7 @@ Link* Device::open_link(uint32_t rank, int* error) {
     auto* rings = new (memory.at(offset)) RingPair;
     link.control_out = RingProducer(rings->control(control));
     link.data_out = RingProducer(rings->data(control, data));
-    if (runtime_.chaos()) link.chaos = std::make_unique<LinkChaos>(*runtime_.chaos(), runtime_.rank(), index_, rank);
+    if (runtime_.chaos()) link.chaos = std::make_unique<LinkChaos>(*runtime_.chaos(), runtime_.rank(), index_, rank, counters);
     link.out_open = true;
     memory.ring_pair_offset(index_, rank).store(offset, std::memory_order_release);
     touch(link);
@@ -53,7 +53,7 @@ Link* Device::open_link(uint32_t rank, int* error) {
 
 bool Device::emit_data(Link& link, const MessageHeader& header, const void* payload, uint32_t payload_size) {
   if (!link.data_out.has_room(slots_for(payload_size))) return false;
-  if (link.chaos && link.chaos->delay(false, header, payload, payload_size, *this)) return true;
+  if (link.chaos && link.chaos->delay(false, header, payload, payload_size)) return true;
   link.data_out.write(header, payload, payload_size);
   touch(link);
   return true;
@@ -63,7 +63,7 @@ bool Device::emit_control(Link& link, const MessageHeader& header) {
   int ignored = LCI_DONE;
   if (!link.out_open && !open_link(link.rank, &ignored)) return false;
   if (!link.control_out.has_room(1)) return false;
-  if (link.chaos && link.chaos->delay(true, header, nullptr, 0, *this)) return true;
+  if (link.chaos && link.chaos->delay(true, header, nullptr, 0)) return true;
   link.control_out.write(header, nullptr, 0);
   touch(link);
   return true;

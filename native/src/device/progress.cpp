@@ -22,7 +22,10 @@ bool Device::progress(Budget& budget) {
   if (runtime_.chaos()) {
     for (auto& link : links_) {
       if (link && link->chaos) {
-        moved |= link->chaos->tick(*this, *link);
+        if (link->chaos->tick(link->control_out, link->data_out)) {
+          touch(*link);
+          moved = true;
+        }
         link->chaos->shorten(&budget.messages);
       }
     }

@@ -272,7 +272,7 @@ void Device::end_uncredited(const ReceiveContext& context) {
   link.uncredited_bytes -= context.uncredited_bytes;
   if (context.uncredited_bytes == 0 || !std::exchange(link.uncredited_wait, false)) return;
   link.in_keys.for_each([this](InKey& key) {
-    if (!key.waiting.empty()) request_work(key);
+    if (!key.waiting.empty()) work_.request(key);
   });
 }
 

@@ -12,6 +12,7 @@
 namespace lci {
 
 class Target;
+class WorkList;
 struct Link;
 
 /// Sender's half. Touched only by the owner of the sending device.
@@ -54,6 +55,7 @@ struct Announcement {
 /// Receiver's half. Touched only by the owner of the receiving device, but for the atomics.
 struct InKey {
   Link* link = nullptr;
+  WorkList* work = nullptr;  ///< Of the device.
   Target* target = nullptr;
   uint16_t number = 0;       ///< Target number as in MessageHeader.
   bool told_open = false;    ///< The sender has had a grant of this generation.

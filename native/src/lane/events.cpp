@@ -109,30 +109,18 @@ void Lane::push(const lci_record& record, bool operation) {
   push(node, node);
 }
 
-/// A chain that leads from @p last to @p first, as one piece: what others push comes before it, or behind it.
-void Lane::push(Pushed* first, Pushed* last) {
-  Pushed* head = pushed_.load(std::memory_order_relaxed);
-  do {
-    first->next = head;
-  } while (!pushed_.compare_exchange_weak(head, last, std::memory_order_seq_cst, std::memory_order_relaxed));
+void Lane::push(Pushed* oldest, Pushed* newest) {
+  pushed_.push(oldest, newest);
   wake();
 }
 
 bool Lane::take_pushed() {
-  if (!pushed_.load(std::memory_order_relaxed)) return false;
-  Pushed* node = pushed_.exchange(nullptr, std::memory_order_acquire);
-  Pushed* in_order = nullptr;
-  while (node) {
-    Pushed* next = node->next;
-    node->next = in_order;
-    in_order = node;
-    node = next;
-  }
-  while (in_order) {
-    queue_.push_back(in_order->record);
-    Pushed* next = in_order->next;
-    delete in_order;
-    in_order = next;
+  if (!taken_) taken_ = pushed_.take_all_in_order();
+  if (!taken_) return false;
+  while (Pushed* node = taken_) {  // the rest stays if there is no memory
+    queue_.push_back(node->record);
+    taken_ = node->next;
+    delete node;
   }
   return true;
 }

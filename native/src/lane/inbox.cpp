@@ -117,28 +117,17 @@ void Inbox::push(const Arrival& arrival, const Payload& payload, const StoredPla
   if (!memory) throw std::bad_alloc();
   auto* node = new (memory) Pushed{nullptr, arrival, payload.size, place};
   if (!place.bytes) payload.copy(node->bytes());
-  Pushed* head = pushed_.load(std::memory_order_relaxed);
-  do {
-    node->next = head;
-  } while (!pushed_.compare_exchange_weak(head, node, std::memory_order_seq_cst, std::memory_order_relaxed));
+  pushed_.push(node);
   lane_.wake();
 }
 
 bool Inbox::take_pushed() {
-  if (!pushed_.load(std::memory_order_relaxed)) return false;
-  Pushed* node = pushed_.exchange(nullptr, std::memory_order_acquire);
-  Pushed* in_order = nullptr;
-  while (node) {
-    Pushed* next = node->next;
-    node->next = in_order;
-    in_order = node;
-    node = next;
-  }
-  while (in_order) {
-    Pushed* next = in_order->next;
-    store(in_order->arrival, {nullptr, in_order->bytes(), in_order->size}, in_order->place);
-    std::free(in_order);
-    in_order = next;
+  if (!taken_) taken_ = pushed_.take_all_in_order();
+  if (!taken_) return false;
+  while (Pushed* node = taken_) {  // the rest stays if there is no memory
+    store(node->arrival, {nullptr, node->bytes(), node->size}, node->place);
+    taken_ = node->next;
+    std::free(node);
   }
   return true;
 }

@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "base/kept_ranges.hpp"
+#include "base/mpsc_stack.hpp"
 #include "base/ring_queue.hpp"
 #include "device/device.hpp"
-#include "runtime/target.hpp"
+#include "protocol/port.hpp"
 
 namespace lci {
 
@@ -101,7 +102,7 @@ class Inbox {
   PortParts* parts() const { return parts_.get(); }
   /// Home lane: moves what other loops pushed into the store. True if anything came.
   bool take_pushed();
-  bool has_pushed() const { return pushed_.load(std::memory_order_acquire) != nullptr; }
+  bool has_pushed() const { return taken_ || !pushed_.empty(std::memory_order_acquire); }
   bool stored() const { return !store_.empty(); }
   size_t depth() const { return store_.size(); }
   /// Home lane: records up to @p quantum stored messages within demand and room. True if anything moved.
@@ -135,6 +136,7 @@ class Inbox {
     uint32_t size;
     StoredPlace place;  // no bytes: they follow
     std::byte* bytes() { return place.bytes ? place.bytes : reinterpret_cast<std::byte*>(this + 1); }
+    static Pushed*& next_of(Pushed& node) { return node.next; }
   };
   bool take(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned);
   /// Where the bytes may stay; no bytes: they are to be copied.
@@ -149,7 +151,8 @@ class Inbox {
   std::shared_ptr<PortParts> parts_;
   RingQueue<Stored> store_;
   std::atomic<bool> zero_copy_{false};
-  alignas(64) std::atomic<Pushed*> pushed_{nullptr};
+  Pushed* taken_ = nullptr;  // of pushed_, and not stored yet
+  alignas(64) MpscStack<Pushed, &Pushed::next_of, std::memory_order_seq_cst> pushed_;
 };
 
 }  // namespace lci

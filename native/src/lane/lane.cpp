@@ -141,7 +141,7 @@ bool Lane::pass() {
   if (control.flags & LCI_ENTER_DRAIN) drain();
   const uint32_t drained = tail_ - before;
   refill_packets();
-  bool more = !queue_.empty() || pushed_.load(std::memory_order_relaxed) != nullptr;
+  bool more = !queue_.empty() || has_pushed();
   for (uint32_t i = 0; i < devices_.size(); ++i) {
     more = more || devices_[i]->must_enter();
     control.generation[i] = devices_[i]->generation();

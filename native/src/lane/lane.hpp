@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/kept_ranges.hpp"
+#include "base/mpsc_stack.hpp"
 #include "base/ring_queue.hpp"
 #include "completion/synchronizer.hpp"
 #include "lane/inbox.hpp"
@@ -109,6 +110,7 @@ class Lane {
     Pushed* next;
     lci_record record;
     bool operation;
+    static Pushed*& next_of(Pushed& node) { return node.next; }
   };
   explicit Lane(Runtime& runtime);
   lci_lane_control& control() { return *reinterpret_cast<lci_lane_control*>(block_ + LaneLayout::kControl); }
@@ -131,10 +133,11 @@ class Lane {
   uint32_t packet_cache() const;
   void give_up_packets();
   bool take_pushed();
+  bool has_pushed() const { return taken_ || !pushed_.empty(std::memory_order_acquire); }
   bool has_work();
   bool look_again();
   void push(const lci_record& record, bool operation);
-  void push(Pushed* first, Pushed* last);
+  void push(Pushed* oldest, Pushed* newest);
   void queue(const lci_record& record) { queue_.push_back(record); }
   uint32_t room() const { return ring_size_ - (tail_ - head_); }
   /// A record for @p inbox with its payload in the record, or null and at @p place; false if there is no room or no
@@ -167,7 +170,8 @@ class Lane {
   TryLock writing_;              // held while a device of another lane writes: retiring waits for it
   std::atomic<bool> retired_{false};
   std::atomic<uint32_t> busy_{0};
-  alignas(64) std::atomic<Pushed*> pushed_{nullptr};
+  Pushed* taken_ = nullptr;  // of pushed_, and not in the queue yet
+  alignas(64) MpscStack<Pushed, &Pushed::next_of, std::memory_order_seq_cst> pushed_;
 };
 
 /// A synchronizer whose firings are records of a lane. [E2]

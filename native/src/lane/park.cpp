@@ -35,7 +35,7 @@ void Lane::wake() {
 }
 
 bool Lane::has_work() {
-  if (!queue_.empty() || pushed_.load(std::memory_order_acquire)) return true;
+  if (!queue_.empty() || has_pushed()) return true;
   for (Device* device : devices_) {
     if (device->has_work()) return true;
   }

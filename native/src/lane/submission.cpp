@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "graph/lane_graphs.hpp"
 #include "lane/lane.hpp"
-#include "rma/copy_run.hpp"
+#include "device/copy_run.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {

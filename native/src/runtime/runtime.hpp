@@ -24,9 +24,9 @@
 #include "pool/packet_pools.hpp"
 #include "rma/region_table.hpp"
 #include "rma/remote_table.hpp"
-#include "runtime/counters.hpp"
-#include "runtime/engine.hpp"
-#include "runtime/target.hpp"
+#include "base/counters.hpp"
+#include "protocol/engine.hpp"
+#include "protocol/port.hpp"
 #include "transport/chaos/chaos.hpp"
 #include "transport/transport.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Short puts and gets of a lane's batch, which are copied under one guard, among all that is not.
-#include "rma/copy_run.hpp"
+#include "device/copy_run.hpp"
 
 #include <vector>
 

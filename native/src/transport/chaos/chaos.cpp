@@ -8,8 +8,6 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -34,8 +32,9 @@ bool LinkChaos::Random::chance(double probability) {
   return probability > 0 && static_cast<double>(next() >> 11) * 0x1p-53 < probability;
 }
 
-LinkChaos::LinkChaos(const ChaosPlan& plan, uint32_t rank, uint32_t device, uint32_t peer)
+LinkChaos::LinkChaos(const ChaosPlan& plan, uint32_t rank, uint32_t device, uint32_t peer, Counters& counters)
     : plan_(plan),
+      counters_(counters),
       rank_(rank),
       peer_(peer),
       data_{stream_seed(plan.seed, rank, device, peer, 1)},
@@ -49,15 +48,15 @@ int LinkChaos::refuse() {
   return kReasons[posts_.next() % std::size(kReasons)];
 }
 
-bool LinkChaos::delay(bool control, const MessageHeader& header, const void* payload, uint32_t size, Device& device) {
+bool LinkChaos::delay(bool control, const MessageHeader& header, const void* payload, uint32_t size) {
   ++messages_;
   if (plan_.kill_rank == rank_ && messages_ >= plan_.kill_at) {
-    device.counters.add(Metric::chaos_killed);
+    counters_.add(Metric::chaos_killed);
     kill(getpid(), SIGKILL);
   }
   if (plan_.stall_rank == peer_ && messages_ == plan_.stall_at) {
     stalled_until_ = now_ + plan_.stall_ticks;
-    device.counters.add(Metric::chaos_stalled);
+    counters_.add(Metric::chaos_stalled);
   }
   Random& random = control ? control_ : data_;
   uint64_t due = 0;
@@ -66,31 +65,30 @@ bool LinkChaos::delay(bool control, const MessageHeader& header, const void* pay
   if (due == 0) {
     for (const Held& held : held_) {
       if (held.control == control) {
-        device.counters.add(Metric::chaos_reordered);
+        counters_.add(Metric::chaos_reordered);
         break;
       }
     }
     return false;
   }
-  device.counters.add(Metric::chaos_delayed);
+  counters_.add(Metric::chaos_delayed);
   Held held{control, due, header, size, {}};
   if (size != 0) std::memcpy(held.payload, payload, size);
   held_.push_back(held);
   return true;
 }
 
-bool LinkChaos::tick(Device& device, Link& link) {
+bool LinkChaos::tick(RingProducer& control, RingProducer& data) {
   ++now_;
   bool moved = false;
   for (size_t i = 0; i < held_.size();) {
     Held& held = held_[i];
-    RingProducer& ring = held.control ? link.control_out : link.data_out;
+    RingProducer& ring = held.control ? control : data;
     if (held.due > now_ || !ring.has_room(slots_for(held.size))) {
       ++i;
       continue;
     }
     ring.write(held.header, held.payload, held.size);
-    device.touch(link);
     held_[i] = held_.back();
     held_.pop_back();
     moved = true;

@@ -7,25 +7,23 @@
 #include <vector>
 
 #include "base/chaos_plan.hpp"
+#include "base/counters.hpp"
 #include "lci/lci.h"
 #include "transport/memory/ring.hpp"
 
 namespace lci {
 
-class Device;
-struct Link;
-
 /// Decisions and held messages of one link. Touched by the owner of the device.
 class LinkChaos {
  public:
-  LinkChaos(const ChaosPlan& plan, uint32_t rank, uint32_t device, uint32_t peer);
+  LinkChaos(const ChaosPlan& plan, uint32_t rank, uint32_t device, uint32_t peer, Counters& counters);
 
   /// LCI_DONE, or the retry code with which this post is to be refused.
   int refuse();
   /// Takes the message to send it later; false: send it now.
-  bool delay(bool control, const MessageHeader& header, const void* payload, uint32_t size, Device& device);
-  /// One pass: sends what is due. True if anything went out.
-  bool tick(Device& device, Link& link);
+  bool delay(bool control, const MessageHeader& header, const void* payload, uint32_t size);
+  /// One pass: writes what is due into the rings of the link. True if anything was written.
+  bool tick(RingProducer& control, RingProducer& data);
   void shorten(uint32_t* messages);
   bool pending() const { return !held_.empty(); }
   void drop() { held_.clear(); }
@@ -45,6 +43,7 @@ class LinkChaos {
   };
 
   const ChaosPlan& plan_;
+  Counters& counters_;  ///< Of the device.
   const uint32_t rank_, peer_;
   Random data_, control_, posts_, passes_;
   uint64_t now_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/engine.hpp"
+#include "protocol/engine.hpp"
 
 namespace lci {
 

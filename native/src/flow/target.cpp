@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/target.hpp"
+#include "flow/target.hpp"
 
-#include "device/device.hpp"
+#include <algorithm>
+
+#include "flow/work_list.hpp"
 
 namespace lci {
 
@@ -20,13 +22,13 @@ void Target::add_key(InKey* key) {
 void Target::wake_waiting() {
   std::lock_guard<std::mutex> guard(mutex_);
   for (InKey* key : keys_) {
-    if (key->is_waiting.load(std::memory_order_relaxed)) key->link->device->request_work(*key);
+    if (key->is_waiting.load(std::memory_order_relaxed)) key->work->request(*key);
   }
 }
 
 void Target::wake_all() {
   std::lock_guard<std::mutex> guard(mutex_);
-  for (InKey* key : keys_) key->link->device->request_work(*key);
+  for (InKey* key : keys_) key->work->request(*key);
 }
 
 Credit Target::fair_share() const {
@@ -39,7 +41,7 @@ void Target::recall_from_others(const InKey* asking) {
   std::lock_guard<std::mutex> guard(mutex_);
   for (InKey* key : keys_) {
     if (key == asking || key->recall_wanted.exchange(true, std::memory_order_acq_rel)) continue;
-    key->link->device->request_work(*key);
+    key->work->request(*key);
   }
 }
 

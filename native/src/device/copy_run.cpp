@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rma/copy_run.hpp"
+#include "device/copy_run.hpp"
 
 #include <cstring>
 

@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a message can be addressed to: a port, or a matching engine.
+// What a message can be addressed to, as flow control sees it: a port, or a matching engine.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "completion/completion.hpp"
+#include "flow/capacity.hpp"
 #include "flow/keys.hpp"
-#include "flow/reply_rooms.hpp"
+#include "lci/lci.h"
 
 namespace lci {
-
-class Inbox;
-class Lane;
-struct PortParts;
-
-/// Which part of a port, of how many.
-struct Part {
-  uint32_t index;
-  uint32_t count;
-};
 
 /// FNV-1a; 0 stands for "no name given" and matches any.
 uint32_t hash_name(const std::string& name);
@@ -66,32 +55,6 @@ class Target {
  private:
   std::mutex mutex_;  // keys join once per (device, rank); walked on open, close, recall and shortage
   std::vector<InKey*> keys_;
-};
-
-class Port final : public Target {
- public:
-  ~Port() override { delete replies_.load(std::memory_order_relaxed); }
-  /// Null while nobody asks for replies here, or answers a peer's port of this number. Any thread.
-  ReplyRooms* replies() const { return replies_.load(std::memory_order_acquire); }
-  ReplyRooms& make_replies(uint32_t ranks);
-  /// Under the lock of the runtime's ports. Who opens or closes wakes the keys afterwards.
-  void open(const std::string& given_name, Completion* object, Inbox* first, uint32_t messages, uint64_t bytes);
-  void close(int told);
-
-  uint32_t number = 0;
-  std::string name;
-  std::atomic<Completion*> completion{nullptr};  ///< Null for a lane inbox.
-  /// Who sees a new one sees its home_lane, or a later one. Null again before it is freed.
-  std::atomic<Inbox*> inbox{nullptr};
-  /// Whose thread alone frees the inbox, and takes from it; null if the port has parts.
-  std::atomic<const Lane*> home_lane{nullptr};
-  std::shared_ptr<PortParts> forming;    ///< Parts that wait for the others. Under the lock of the runtime's ports.
-  std::atomic<uint32_t> sender_hash{0};  ///< Name under which this rank sends to the port.
-  /// The last opening (see generation) whose object had no room for an arrival: told once.
-  std::atomic<uint32_t> told_overrun{0};
-
- private:
-  std::atomic<ReplyRooms*> replies_{nullptr};
 };
 
 }  // namespace lci

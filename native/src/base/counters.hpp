@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/counter_list.hpp"
+#include "base/counter_list.hpp"
 
 namespace lci {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/counters.hpp"
+#include "base/counters.hpp"
 
 namespace lci {
 

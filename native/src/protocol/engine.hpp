@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "flow/target.hpp"
 #include "matching/matching_engine.hpp"
-#include "runtime/target.hpp"
 
 namespace lci {
 
