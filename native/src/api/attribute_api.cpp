@@ -29,7 +29,7 @@ int give(const char* what, const char* name, const Text& text, char* out, size_t
 
 /// What was not asked for, but follows.
 Text runtime_output(const Runtime& runtime, std::string_view name) {
-  if (name == "max_eager") return std::to_string(runtime.max_eager());
+  if (name == "max_eager") return std::to_string(runtime.packets().max_eager());
   if (name == "max_inline") return std::to_string(LCI_INLINE_MAX);
   if (name == "max_tag") return std::to_string(LCI_MAX_TAG);
   if (name == "max_signal_tag") return std::to_string(LCI_MAX_SIGNAL_TAG);

@@ -24,13 +24,13 @@ int lci_packet_get(lci_device* device, uint64_t* handle, void** payload) {
                 "get packet: the runtime has no packet pool (attribute alloc_default_packet_pool)");
   }
   return guarded("get packet", [&]() -> int {
-    const uint32_t packet = runtime.hold_packet(from_handle(device)->index());
+    const uint32_t packet = runtime.packets().hold(from_handle(device)->index());
     if (packet == 0) {  // its next pass looks whether other devices have some
-      runtime.packet_waiters.fetch_or(1u << from_handle(device)->index(), std::memory_order_relaxed);
+      runtime.packets().wait(from_handle(device)->index());
       return LCI_RETRY_NOPACKET;
     }
     *handle = packet;
-    *payload = runtime.pool().data(packet) + kPacketPayloadOffset;
+    *payload = runtime.packets().payload(packet);
     return LCI_DONE;
   });
 }
@@ -38,11 +38,10 @@ int lci_packet_get(lci_device* device, uint64_t* handle, void** payload) {
 int lci_packet_put(lci_device* device, uint64_t handle) {
   LCI_DEVICE(device, "put packet");
   Runtime& runtime = from_handle(device)->runtime();
-  if (!runtime.unhold_packet(handle)) {
+  if (!runtime.packets().unhold(handle)) {
     return fail(LCI_ERR_ARGUMENT, "put packet: %" PRIu64 " is not a packet that the caller holds", handle);
   }
-  runtime.pool().put(from_handle(device)->index(), static_cast<uint32_t>(handle));
-  runtime.wake_packet_waiters();
+  runtime.packets().put(from_handle(device)->index(), static_cast<uint32_t>(handle));
   return LCI_DONE;
 }
 
@@ -58,7 +57,7 @@ int lci_pool_create(lci_runtime* runtime, uint32_t packets, uint32_t packets_max
       return fail(LCI_ERR_UNSUPPORTED,
                   "create packet pool: the ranks have no packets (attribute alloc_default_packet_pool)");
     }
-    const uint32_t number = owner.pool().add(packets, packets_max);
+    const uint32_t number = owner.packets().pool().add(packets, packets_max);
     if (number == 0) return fail(LCI_ERR_EXHAUSTED, "create packet pool: there are %u already", PacketPools::kMost);
     *out_number = number;
     return LCI_DONE;
@@ -68,7 +67,7 @@ int lci_pool_create(lci_runtime* runtime, uint32_t packets, uint32_t packets_max
 int lci_device_use_pool(lci_device* device, uint32_t number) {
   LCI_DEVICE(device, "use packet pool");
   Device& user = *from_handle(device);
-  if (user.runtime().pool().bind(user.index(), number)) return LCI_DONE;
+  if (user.runtime().packets().pool().bind(user.index(), number)) return LCI_DONE;
   return fail(LCI_ERR_ARGUMENT, "use packet pool: there is no pool %u (device %u)", number, user.index());
 }
 

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "api/global.hpp"
+#include "base/counters.hpp"
 #include "bootstrap/inproc.hpp"
 #include "host/debugger.hpp"
-#include "base/counters.hpp"
 
 using namespace lci;
 
@@ -81,7 +81,7 @@ uint32_t lci_runtime_size(const lci_runtime* runtime) {
 }
 uint32_t lci_runtime_max_eager(const lci_runtime* runtime) {
   if (!runtime) runtime = global_runtime();
-  return runtime ? runtime->runtime->max_eager() : 0;
+  return runtime ? runtime->runtime->packets().max_eager() : 0;
 }
 
 int lci_runtime_peer(const lci_runtime* runtime, uint32_t rank, int32_t* out_state) {

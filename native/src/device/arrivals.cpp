@@ -98,7 +98,7 @@ void Device::handle_data(Link& link, const MessageHeader& header, uint32_t* payl
     }
     case MessageKind::kAmPacket:
     case MessageKind::kSendPacket: {
-      const std::byte* bytes = payload_of(link, header, runtime_.max_eager());
+      const std::byte* bytes = payload_of(link, header, packets_.max_eager());
       if (!bytes) {
         return protocol_error(link, "packet outside its memory", header);
       }
@@ -148,7 +148,7 @@ void Device::handle_data(Link& link, const MessageHeader& header, uint32_t* payl
 
 /// Payload of a packet that a peer named: checked, because every bit of the handle is the peer's.
 const std::byte* Device::packet_of(Link& link, uint64_t handle, uint32_t size) {
-  if (handle == 0 || handle > UINT32_MAX || size > runtime_.max_eager() ||
+  if (handle == 0 || handle > UINT32_MAX || size > packets_.max_eager() ||
       !link.peer->contains(handle * kPacketUnit, kPacketPayloadOffset + uint64_t{size})) {
     return nullptr;
   }

@@ -26,7 +26,7 @@ uint32_t queue_of(const lci_descriptor& op) {
 uint32_t Device::bytes_to_keep(const lci_descriptor& op) const {
   if (op.op == LCI_OP_PUT) return (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_BUFFER ? 0 : op.size;
   const bool message = op.op == LCI_OP_AM || op.op == LCI_OP_SEND;
-  return message && op.size <= runtime_.max_eager() ? op.size : 0;
+  return message && op.size <= packets_.max_eager() ? op.size : 0;
 }
 
 int Device::to_backlog(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
@@ -118,7 +118,7 @@ Queued Device::keep(const lci_descriptor& op, const void* inline_payload, const 
   }
   if (op.flags & LCI_FLAG_LIST) {
     const auto* parts = reinterpret_cast<const lci_buffer*>(op.u.ref.address);
-    if (op.op == LCI_OP_RECV || op.size > runtime_.max_eager()) {
+    if (op.op == LCI_OP_RECV || op.size > packets_.max_eager()) {
       queued.parts.assign(parts, parts + op.u.ref.count);
     } else {
       queued.op.flags &= static_cast<uint8_t>(~LCI_FLAG_LIST);
@@ -132,12 +132,11 @@ Queued Device::keep(const lci_descriptor& op, const void* inline_payload, const 
   const int form = op.flags & LCI_FLAG_PAYLOAD_MASK;
   if (form == LCI_FLAG_BUFFER) from = reinterpret_cast<const std::byte*>(op.u.ref.address);
   const auto packet = static_cast<uint32_t>(op.u.ref.address);
-  if (form == LCI_FLAG_PACKET) from = runtime_.pool().data(packet) + kPacketPayloadOffset;
+  if (form == LCI_FLAG_PACKET) from = packets_.payload(packet);
   if (op.op == LCI_OP_PUT && form == LCI_FLAG_INLINE) from += sizeof op.u;
   if (bytes != 0) queued.payload.assign(from, from + bytes);
-  if (form == LCI_FLAG_PACKET && runtime_.unhold_packet(packet)) {
-    runtime_.pool().put(index_, packet);
-    runtime_.wake_packet_waiters();
+  if (form == LCI_FLAG_PACKET && packets_.unhold(packet)) {
+    packets_.put(index_, packet);
   }
   return queued;
 }

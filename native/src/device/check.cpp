@@ -66,12 +66,12 @@ int Device::check(const lci_descriptor& op) const {
 
 int Device::check_packet(const lci_descriptor& op, const char* name) const {
   const uint64_t handle = op.u.ref.address;
-  if (op.op == LCI_OP_RECV || handle > UINT32_MAX || !runtime_.pool().owns(static_cast<uint32_t>(handle)) ||
-      runtime_.packet_state(static_cast<uint32_t>(handle)).held == PacketState::kNobody) {
+  if (op.op == LCI_OP_RECV || handle > UINT32_MAX || !packets_.pool().owns(static_cast<uint32_t>(handle)) ||
+      packets_.state(static_cast<uint32_t>(handle)).held == PacketState::kNobody) {
     return fail(LCI_ERR_ARGUMENT, "%s: %" PRIu64 " is not a packet that the caller holds", name, handle);
   }
-  if (op.size > runtime_.max_eager()) {
-    return fail(LCI_ERR_SIZE, "%s: a packet carries at most %u bytes, not %u", name, runtime_.max_eager(), op.size);
+  if (op.size > packets_.max_eager()) {
+    return fail(LCI_ERR_SIZE, "%s: a packet carries at most %u bytes, not %u", name, packets_.max_eager(), op.size);
   }
   return LCI_DONE;
 }

@@ -271,7 +271,7 @@ void Device::grow_lease(InKey& key) {
   const Credit fair = target.fair_share();
   const uint32_t wanted = key.goal.messages == 0 ? runtime_.attributes().initial_lease : key.goal.messages * 2;
   key.goal.messages = std::min(wanted, fair.messages);
-  key.goal.bytes = std::min(uint64_t{key.goal.messages} * runtime_.max_eager(), fair.bytes);
+  key.goal.bytes = std::min(uint64_t{key.goal.messages} * packets_.max_eager(), fair.bytes);
   Credit want;
   if (key.goal.messages > key.circulating.messages) want.messages = key.goal.messages - key.circulating.messages;
   if (key.goal.bytes > key.circulating.bytes) want.bytes = key.goal.bytes - key.circulating.bytes;

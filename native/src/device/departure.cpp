@@ -11,7 +11,7 @@ void Device::await_return(Link& link, uint32_t packet, const Outgoing& message) 
   if (!message.network) return;
   auto departure = std::make_unique<Departure>();
   *departure = {*message.network, &link, message.tag, nullptr, message.size, 1, true};
-  runtime_.packet_state(packet).departure = departures_.add(std::move(departure));
+  packets_.state(packet).departure = departures_.add(std::move(departure));
 }
 
 void Device::open_departure(SendContext& context) {
@@ -26,7 +26,7 @@ void Device::await_chunk(SendContext& context, uint32_t packet) {
   if (!context.network && !context.in_place) return;
   open_departure(context);
   ++departures_.find(context.departure)->packets;
-  runtime_.packet_state(packet).departure = context.departure;
+  packets_.state(packet).departure = context.departure;
 }
 
 /// A rendezvous ends; true: its signal waits for its packets.

@@ -26,6 +26,7 @@
 #include "peer/rank_state.hpp"
 #include "protocol/contexts.hpp"
 #include "protocol/link.hpp"
+#include "protocol/packets.hpp"
 #include "protocol/port.hpp"
 #include "rma/copy_guard.hpp"
 #include "rma/remote_table.hpp"
@@ -50,7 +51,7 @@ struct Budget {
   uint32_t bytes = 64 * 1024;
 };
 
-class Device final : private WorkOwner {
+class Device final : private WorkOwner, public PacketWaiter {
  public:
   Device(Runtime& runtime, uint32_t index);
   ~Device();
@@ -128,7 +129,10 @@ class Device final : private WorkOwner {
   void ring_own_bell();
   /// Owner: a packet was wanted and there was none; the generation moves, and the lane is woken, when one may be there.
   void wait_for_packets();
-  void packets_came() { packets_came_.store(true, std::memory_order_release); }
+  void packets_came() override {
+    packets_came_.store(true, std::memory_order_release);
+    wake_owner();
+  }
   /// Any thread: an operation was refused here for want of room that others free, and there may be some now: for the
   /// reply to a request, in a completion queue.
   void room_came_elsewhere() {
@@ -384,6 +388,7 @@ class Device final : private WorkOwner {
   bool delayed_pending() const;
 
   Runtime& runtime_;
+  Packets& packets_;
   const uint32_t index_;
   std::vector<std::unique_ptr<Link>> links_;  // by rank; created when first used
   std::vector<Link*> ready_;

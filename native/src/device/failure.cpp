@@ -26,7 +26,7 @@ void take_receives(const Engine& engine, uint32_t rank, Receives* into) {
 
 }  // namespace
 
-Device::Device(Runtime& runtime, uint32_t index) : runtime_(runtime), index_(index) {
+Device::Device(Runtime& runtime, uint32_t index) : runtime_(runtime), packets_(runtime.packets()), index_(index) {
   links_.resize(runtime.size());
   // Who joins these has changed something already: it must find room.
   ready_.reserve(runtime.size());

@@ -38,7 +38,7 @@ int Device::post_message(Link& link, const lci_descriptor& op, const void* inlin
 
 /// What cannot be sent at once will be signalled: also where it would wait in the backlog first.
 int Device::check_length(const lci_descriptor& op, const OpTarget& target) const {
-  if (op.size <= runtime_.max_eager() || target.completion || target.lane) {
+  if (op.size <= packets_.max_eager() || target.completion || target.lane) {
     return LCI_DONE;
   }
   return fail(LCI_ERR_ARGUMENT, "post: %u bytes to rank %u need a completion object: they cannot be sent at once",
@@ -68,7 +68,7 @@ void Device::describe_payload(const lci_descriptor& op, std::byte* gathered, Out
 
 int Device::send_message(Link& link, OutKey& key, const lci_descriptor& op, const Outgoing& message,
                          const OpTarget& target) {
-  if (op.size > runtime_.max_eager()) return post_rendezvous(link, key, op, message, target);
+  if (op.size > packets_.max_eager()) return post_rendezvous(link, key, op, message, target);
   const bool reply = message.flags & kFlagReply;
   const bool credited =
       key.state == OutKey::State::kUncredited || reply || (key.credit.messages != 0 && key.credit.bytes >= op.size);
@@ -84,11 +84,10 @@ int Device::send_with_credit(Link& link, OutKey& key, MessageKind inline_kind, c
   const bool spends = key.state == OutKey::State::kLeased && !(message.flags & kFlagReply);
   if (spends) header.flags |= kFlagCredited;
   if (message.size <= LCI_INLINE_MAX && !message.network) {
-    const void* bytes = message.packet ? runtime_.pool().data(message.packet) + kPacketPayloadOffset : message.bytes;
+    const void* bytes = message.packet ? packets_.payload(message.packet) : message.bytes;
     if (!emit_data(link, header, bytes, message.size)) return refuse(&link, &key, LCI_RETRY_NOMEM);
-    if (message.packet && runtime_.unhold_packet(message.packet)) {
-      runtime_.pool().put(index_, message.packet);
-      runtime_.wake_packet_waiters();
+    if (message.packet && packets_.unhold(message.packet)) {
+      packets_.put(index_, message.packet);
     }
   } else {
     if (!link.data_out.has_room(1)) return refuse(&link, &key, LCI_RETRY_NOMEM);
@@ -115,7 +114,7 @@ int Device::announce(Link& link, OutKey& key, const Outgoing& message) {
   const uint32_t hash = sender_hash(key.target);              // may need memory: before a packet is taken
   const uint32_t packet = fill_packet(link, message, false);  // the receiver looks at it twice
   if (packet == 0) return refuse(&link, &key, LCI_RETRY_NOPACKET);
-  runtime_.packet_state(packet).announced = &key;
+  packets_.state(packet).announced = &key;
   ++key.announced;
   const MessageHeader header{
       MessageKind::kAnnounce, message.flags, key.target, message.size, hash, message.tag, packet};
@@ -138,7 +137,7 @@ int Device::announce_by_rendezvous(Link& link, OutKey& key, const Outgoing& mess
   added.packed = true;
   added.holds_back = !(key.target & kEngineTarget);
   added.link = &link;
-  added.data = runtime_.pool().data(added.packet) + kPacketPayloadOffset;
+  added.data = packets_.payload(added.packet);
   if (message.network) {
     added.target = *message.network;
     added.network = true;
@@ -163,12 +162,12 @@ int Device::announce_by_rendezvous(Link& link, OutKey& key, const Outgoing& mess
 /// A packet with the payload that stays with this device: the caller's, or one of the pool. 0: there is none.
 uint32_t Device::keep_in_packet(const Outgoing& message) {
   if (message.packet != 0) {
-    runtime_.unhold_packet(message.packet);
+    packets_.unhold(message.packet);
     return message.packet;
   }
-  const uint32_t packet = runtime_.pool().get(index_);
+  const uint32_t packet = packets_.pool().get(index_);
   if (packet == 0) return 0;
-  std::byte* payload = runtime_.pool().data(packet) + kPacketPayloadOffset;
+  std::byte* payload = packets_.payload(packet);
   if (message.parts) {
     gather(message.parts, message.count, payload);
   } else {
@@ -185,7 +184,7 @@ bool Device::peers_see(const void* bytes, uint64_t size) const {
 /// In place of a payload: where in our memory it lies.
 void Device::refer_to(uint32_t packet, const void* bytes) {
   const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(bytes) - runtime_.memory().base());
-  std::memcpy(runtime_.pool().data(packet) + kPacketPayloadOffset, &offset, sizeof offset);
+  std::memcpy(packets_.payload(packet), &offset, sizeof offset);
 }
 
 /// A packet that is out to the link's peer: taken from the pool, or (handle given) the caller's own.
@@ -194,7 +193,7 @@ uint32_t Device::fill_packet(Link& link, const Outgoing& message, bool in_place)
   if (packet == 0) {
     packet = take_packet(link, in_place ? sizeof(uint64_t) : message.size);
     if (packet == 0) return 0;
-    std::byte* payload = runtime_.pool().data(packet) + kPacketPayloadOffset;
+    std::byte* payload = packets_.payload(packet);
     if (message.parts) {
       gather(message.parts, message.count, payload);
     } else if (in_place) {
@@ -203,7 +202,7 @@ uint32_t Device::fill_packet(Link& link, const Outgoing& message, bool in_place)
       std::memcpy(payload, message.bytes, message.size);
     }
   } else {
-    runtime_.unhold_packet(packet);
+    packets_.unhold(packet);
     send_packet(link, packet, message.size);
   }
   return packet;
@@ -211,13 +210,13 @@ uint32_t Device::fill_packet(Link& link, const Outgoing& message, bool in_place)
 
 /// A packet of the pool for @p size bytes.
 uint32_t Device::take_packet(Link& link, uint32_t size) {
-  const uint32_t packet = runtime_.pool().get(index_);
+  const uint32_t packet = packets_.pool().get(index_);
   if (packet != 0) send_packet(link, packet, size);
   return packet;
 }
 
 void Device::send_packet(Link& link, uint32_t packet, uint32_t size) {
-  PacketState& state = runtime_.packet_state(packet);
+  PacketState& state = packets_.state(packet);
   state = {link.rank, static_cast<uint16_t>(index_ + 1), nullptr};
   state.bytes = size;
   counters.add(Metric::packets_out);
@@ -225,10 +224,9 @@ void Device::send_packet(Link& link, uint32_t packet, uint32_t size) {
 
 /// Undoes take_packet().
 void Device::return_unused(uint32_t packet) {
-  runtime_.packet_state(packet).device = 0;
+  packets_.state(packet).device = 0;
   counters.set(Metric::packets_out, counters.get(Metric::packets_out) - 1);
-  runtime_.pool().put(index_, packet);
-  runtime_.wake_packet_waiters();
+  packets_.put(index_, packet);
 }
 
 }  // namespace lci

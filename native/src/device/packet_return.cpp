@@ -22,7 +22,7 @@ bool Device::take_returned_packets(uint32_t taker) {
   const size_t out = counters.get(Metric::packets_out);
   if (scratch_.capacity() < out) scratch_.reserve(2 * out);
   if (large_.capacity() < out) large_.reserve(2 * out);
-  PacketPools& pool = runtime_.pool();
+  PacketPools& pool = packets_.pool();
   const bool honest = returned.take_all(
       pool.capacity(),
       [&](uint32_t handle) -> const PacketHeader& { return *reinterpret_cast<PacketHeader*>(pool.data(handle)); },
@@ -33,16 +33,16 @@ bool Device::take_returned_packets(uint32_t taker) {
   if (!large_.empty()) pool.put_many(index_, large_.data(), static_cast<uint32_t>(large_.size()), End::kHead);
   if (!scratch_.empty()) pool.put_many(taker, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
   packets_came_.store(true, std::memory_order_release);
-  runtime_.wake_packet_waiters();
+  packets_.wake_waiters();
   return any;
 }
 
 /// Packets that came back to devices which nobody progresses just now. Only tries their locks: nobody waits.
 void Device::collect_packets() {
-  if (runtime_.pool().free_for(index_) != 0) return;
+  if (packets_.pool().free_for(index_) != 0) return;
   for (uint32_t i = 0; i < runtime_.devices(); ++i) {
     Device& other = runtime_.device(i);
-    if (i == index_ || other.lane() || !runtime_.pool().share(index_, i)) continue;
+    if (i == index_ || other.lane() || !packets_.pool().share(index_, i)) continue;
     if (runtime_.memory().header().device[i].returned_packets.empty()) continue;
     const TryLockGuard guard(other.lock);
     if (!guard || other.lane()) continue;
@@ -53,8 +53,8 @@ void Device::collect_packets() {
 }
 
 ReturnedPackets::Answer Device::take_returned_packet(uint32_t handle) {
-  if (!runtime_.pool().owns(handle)) return ReturnedPackets::Answer::kNoPacket;
-  PacketState& state = runtime_.packet_state(handle);
+  if (!packets_.pool().owns(handle)) return ReturnedPackets::Answer::kNoPacket;
+  PacketState& state = packets_.state(handle);
   if (state.device != index_ + 1) return ReturnedPackets::Answer::kNotOut;
   state.device = 0;
   if (state.announced) {
@@ -75,35 +75,35 @@ bool Device::reclaim_packets(Link& link) {
   link.reclaimed = true;
   take_returned_packets(index_);
   if (counters.get(Metric::packets_out) == 0) return false;
-  const uint32_t unit = runtime_.pool().packet_size() / kPacketUnit;
+  const uint32_t unit = packets_.pool().packet_size() / kPacketUnit;
   const uint64_t handles = runtime_.memory().reserve() / kPacketUnit;
   scratch_.clear();
   for (uint64_t slot = 0; slot < handles / unit; ++slot) {
-    PacketState& packet = runtime_.packet_state(static_cast<uint32_t>(slot * unit));
+    PacketState& packet = packets_.state(static_cast<uint32_t>(slot * unit));
     if (packet.device != index_ + 1 || packet.rank != link.rank) continue;
     packet.device = 0;
     packet.announced = nullptr;
     packet.departure = 0;
     for (uint32_t i = 0; i < unit; ++i) {  // the handle within this slot of the table
       const auto handle = static_cast<uint32_t>(slot * unit + i);
-      if (runtime_.pool().owns(handle)) scratch_.push_back(handle);
+      if (packets_.pool().owns(handle)) scratch_.push_back(handle);
     }
   }
   counters.set(Metric::packets_out, counters.get(Metric::packets_out) - scratch_.size());
-  runtime_.pool().put_many(index_, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
-  runtime_.wake_packet_waiters();
+  packets_.pool().put_many(index_, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
+  packets_.wake_waiters();
   return true;
 }
 
 void Device::wait_for_packets() {
   packets_wanted_ = true;
-  runtime_.packet_waiters.fetch_or(1u << index_, std::memory_order_seq_cst);
+  packets_.wait(index_);
 }
 
 /// Somebody said so, or the pool has packets that came before our wish was known.
 bool Device::packets_may_be_there() const {
   if (!packets_wanted_) return false;
-  return packets_came_.load(std::memory_order_acquire) || runtime_.pool().free_for(index_) != 0;
+  return packets_came_.load(std::memory_order_acquire) || packets_.pool().free_for(index_) != 0;
 }
 
 void Device::hand_back(Link& link, const uint32_t* handles, size_t count) {

@@ -95,7 +95,7 @@ int Device::no_place(const lci_descriptor& op, const OpTarget& target) {
 bool Device::may_be_posted(const lci_descriptor& op) const {
   return op.op == LCI_OP_RECV || op.op == LCI_OP_BARRIER || op.op == LCI_OP_PUT || op.op == LCI_OP_GET ||
          (op.flags & LCI_FLAG_SIGNAL) || (op.op <= LCI_OP_SEND && (op.flags & LCI_FLAG_NETWORK)) ||
-         op.size > runtime_.max_eager();
+         op.size > packets_.max_eager();
 }
 
 int Device::attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {

@@ -85,7 +85,7 @@ bool Device::progress(Budget& budget) {
       room_came();
     }
   }
-  if (runtime_.waits_for_packets(index_)) collect_packets();
+  if (packets_.waits(index_)) collect_packets();
   if (packets_may_be_there() || (packets_wanted_ && runtime_.chaos())) {
     packets_came_.store(false, std::memory_order_relaxed);
     packets_wanted_ = false;

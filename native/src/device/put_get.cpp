@@ -85,7 +85,7 @@ int Device::find_remote(const lci_descriptor& op, const void* inline_payload, Re
       out->one.local = static_cast<std::byte*>(const_cast<void*>(inline_payload)) + sizeof op.u;
       break;
     case LCI_FLAG_PACKET:
-      out->one.local = runtime_.pool().data(static_cast<uint32_t>(op.u.ref.address)) + kPacketPayloadOffset;
+      out->one.local = packets_.payload(static_cast<uint32_t>(op.u.ref.address));
       break;
     default:
       out->one.local = reinterpret_cast<std::byte*>(op.u.ref.address);
@@ -117,9 +117,8 @@ int Device::post_remote(const lci_descriptor& op, const void* inline_payload, co
                 op.rank);
   }
   const bool packet = (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_PACKET;
-  if (packet && !is_retry(code) && !is_error(code) && runtime_.unhold_packet(op.u.ref.address)) {
-    runtime_.pool().put(index_, static_cast<uint32_t>(op.u.ref.address));
-    runtime_.wake_packet_waiters();
+  if (packet && !is_retry(code) && !is_error(code) && packets_.unhold(op.u.ref.address)) {
+    packets_.put(index_, static_cast<uint32_t>(op.u.ref.address));
   }
   return code;
 }

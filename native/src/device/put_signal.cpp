@@ -73,7 +73,7 @@ bool Device::emit_signal(Link& link, SignalRight& right) {
     wait_for_packets();
     return false;
   }
-  runtime_.packet_state(right.packet).announced = &key;
+  packets_.state(right.packet).announced = &key;
   const Port* port = runtime_.port(right.port);
   const uint32_t name_hash = port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
   counters.add(Metric::announcements);

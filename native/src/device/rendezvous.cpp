@@ -149,7 +149,7 @@ bool Device::stream_chunks(Link& link) {
 
 /// In place a chunk need not fit a packet; it is what one pass of the receiver copies by default. [V8]
 uint32_t Device::most_of_chunk(bool in_place) const {
-  return in_place ? std::max(kInPlaceChunk, runtime_.max_eager()) : runtime_.max_eager();
+  return in_place ? std::max(kInPlaceChunk, packets_.max_eager()) : packets_.max_eager();
 }
 
 bool Device::stream_chunk(Link& link, SendContext& context) {
@@ -169,7 +169,7 @@ bool Device::stream_chunk(Link& link, SendContext& context) {
     wait_for_packets();
     return false;
   }
-  std::byte* place = runtime_.pool().data(packet) + kPacketPayloadOffset;
+  std::byte* place = packets_.payload(packet);
   if (context.kind == SendContext::Kind::kServedGet) {
     if (const int code = read_region(context, place, size); code != LCI_DONE) {
       return_unused(packet);
@@ -242,8 +242,7 @@ std::unique_ptr<SendContext> Device::take_send_context(uint64_t id) {
 
 void Device::release_packet(SendContext& context) {
   if (context.packet == 0) return;
-  runtime_.pool().put(index_, std::exchange(context.packet, 0));
-  runtime_.wake_packet_waiters();
+  packets_.put(index_, std::exchange(context.packet, 0));
 }
 
 /// What it held is in the ring, or will not be sent: others of its key may go now.

@@ -74,7 +74,7 @@ bool Device::read_request(Link& link, const MessageHeader& header, uint64_t* wor
   if (!(header.flags & kFlagAsks)) return true;
   *word = word_of(link, header);
   const ReplyAddress address = ReplyAddress::of(*word);
-  return address.port != 0 && address.port <= LCI_MAX_PORT && address.bytes <= runtime_.max_eager() &&
+  return address.port != 0 && address.port <= LCI_MAX_PORT && address.bytes <= packets_.max_eager() &&
          address.word() == *word;
 }
 

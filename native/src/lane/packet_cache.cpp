@@ -22,10 +22,10 @@ uint32_t Lane::packet_cache() const {
 void Lane::refill_packets() {
   lci_lane_control& control = this->control();
   if (control.packet_count >= (packet_cache_ + 1) / 2) return;
-  const uint32_t got = runtime_.pool().get_many(devices_[0]->index(), control.packets + control.packet_count,
-                                                packet_cache_ - control.packet_count);
+  const uint32_t got = runtime_.packets().pool().get_many(devices_[0]->index(), control.packets + control.packet_count,
+                                                          packet_cache_ - control.packet_count);
   for (uint32_t i = 0; i < got; ++i) {
-    runtime_.packet_state(control.packets[control.packet_count + i]).held = PacketState::kLoop;
+    runtime_.packets().state(control.packets[control.packet_count + i]).held = PacketState::kLoop;
   }
   control.packet_count += got;
   if (control.packet_count == 0) devices_[0]->wait_for_packets();
@@ -34,10 +34,11 @@ void Lane::refill_packets() {
 void Lane::give_up_packets() {
   lci_lane_control& control = this->control();
   for (uint32_t i = 0; i < std::min<uint32_t>(control.packet_count, std::size(control.packets)); ++i) {
-    if (runtime_.unhold_packet(control.packets[i])) runtime_.pool().put(devices_[0]->index(), control.packets[i]);
+    if (runtime_.packets().unhold(control.packets[i]))
+      runtime_.packets().pool().put(devices_[0]->index(), control.packets[i]);
   }
   control.packet_count = 0;
-  runtime_.wake_packet_waiters();
+  runtime_.packets().wake_waiters();
 }
 
 }  // namespace lci

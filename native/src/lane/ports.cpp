@@ -20,7 +20,7 @@ int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messa
   if (messages == 0) messages = runtime_.attributes().inbox_messages;
   if (bytes == 0) bytes = runtime_.attributes().inbox_bytes;
   auto inbox = std::make_unique<Inbox>(*this, *port, free);
-  if (!inbox->open(messages, bytes, runtime_.max_eager(), spare_rings_)) {
+  if (!inbox->open(messages, bytes, runtime_.packets().max_eager(), spare_rings_)) {
     return fail(LCI_ERR_NO_MEMORY, "open port %u: no address space for %lu bytes", number, bytes);
   }
   if (free == inboxes_.size()) inboxes_.emplace_back();

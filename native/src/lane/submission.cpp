@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "device/copy_run.hpp"
 #include "graph/lane_graphs.hpp"
 #include "lane/lane.hpp"
-#include "device/copy_run.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {
@@ -51,7 +51,7 @@ uint32_t Lane::publish() {
 int Lane::submit(lci_descriptor& op, Device& device) {
   if (in_flight_ >= runtime_.attributes().max_posted) {
     // What cannot be answered with posted may go on.
-    const bool short_message = op.op <= LCI_OP_SEND && op.size <= runtime_.max_eager() &&
+    const bool short_message = op.op <= LCI_OP_SEND && op.size <= runtime_.packets().max_eager() &&
                                !(op.flags & (LCI_FLAG_SIGNAL | LCI_FLAG_NETWORK | LCI_FLAG_LIST));
     if (!short_message && op.op != LCI_OP_CANCEL) {
       device.counters.add(Metric::retries_pending);

@@ -16,8 +16,9 @@ int Runtime::add_reply_room(uint32_t number, uint32_t count, uint32_t bytes, uin
   Port* named = port(number);
   if (!named) return fail(LCI_ERR_PORT, "reply room: port %u is outside 1..%u", number, LCI_MAX_PORT);
   if (count == 0) return fail(LCI_ERR_ARGUMENT, "reply room: no replies at port %u", number);
-  if (bytes > max_eager()) {
-    return fail(LCI_ERR_SIZE, "reply room: a reply has at most %u bytes, not %u (port %u)", max_eager(), bytes, number);
+  if (bytes > packets_->max_eager()) {
+    return fail(LCI_ERR_SIZE, "reply room: a reply has at most %u bytes, not %u (port %u)", packets_->max_eager(),
+                bytes, number);
   }
   std::lock_guard<std::mutex> guard(ports_mutex_);
   uint32_t id = 1;

@@ -47,15 +47,16 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   freers_pay_ = attributes_.membarrier == MembarrierMode::kAuto && register_process_barrier();
 
   clamp_packets();
-  pool_ = std::make_unique<PacketPools>(memory(), attributes_.packet_size, std::max(1u, attributes_.packets),
-                                        attributes_.packets_max, std::max(1u, attributes_.devices));
   uint64_t packet_slots = memory().reserve() / attributes_.packet_size + 1;
-  packet_states_.reset(static_cast<PacketState*>(std::calloc(packet_slots, sizeof(PacketState))));
-  if (!packet_states_) return fail(LCI_ERR_NO_MEMORY, "create runtime: no memory for packet states");
+  packets_ = std::make_unique<Packets>(*transport_, attributes_, packet_slots, shared);
+  if (!packets_->valid()) return fail(LCI_ERR_NO_MEMORY, "create runtime: no memory for packet states");
   ports_ = std::make_unique<std::atomic<Port*>[]>(LCI_MAX_PORT + 1);
   peers_ = std::make_unique<PeerTable>(size);
   if (attributes_.alloc_default_matching_engine) open_engine(0, attributes_.matching_engine_type, {});
-  for (uint32_t i = 0; i < attributes_.devices; ++i) devices_.push_back(std::make_unique<Device>(*this, i));
+  for (uint32_t i = 0; i < attributes_.devices; ++i) {
+    devices_.push_back(std::make_unique<Device>(*this, i));
+    packets_->add(*devices_.back());
+  }
 
   std::vector<Profile> profiles;
   code = join(deadline, &profiles);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/attributes.hpp"
+#include "base/counters.hpp"
 #include "base/fences.hpp"
 #include "base/growing_array.hpp"
 #include "base/log.hpp"
@@ -21,29 +22,17 @@
 #include "device/kept_blocks.hpp"
 #include "flow/loans.hpp"
 #include "peer/peer_table.hpp"
-#include "pool/packet_pools.hpp"
+#include "protocol/engine.hpp"
+#include "protocol/packets.hpp"
+#include "protocol/port.hpp"
 #include "rma/region_table.hpp"
 #include "rma/remote_table.hpp"
-#include "base/counters.hpp"
-#include "protocol/engine.hpp"
-#include "protocol/port.hpp"
 #include "transport/chaos/chaos.hpp"
 #include "transport/transport.hpp"
 
 namespace lci {
 
 class Lane;
-
-/// What the owner of a packet knows of it; private memory.
-struct PacketState {
-  uint32_t rank;           ///< Peer that reads it.
-  uint16_t device;         ///< Device that sent it, plus one; 0 when not out.
-  OutKey* announced;       ///< Key whose announcement it carries, if any.
-  uint64_t departure = 0;  ///< Who is told when it comes back, if anybody; see Device.
-  enum Holder : uint8_t { kNobody, kLoop, kUser };
-  uint8_t held = kNobody;  ///< Who may post it or give it back.
-  uint32_t bytes = 0;      ///< That it carries while it is out.
-};
 
 /// Completion objects of one runtime.
 inline constexpr uint32_t kMaxCompletions = 65535;
@@ -70,9 +59,8 @@ class Runtime final : private PeerEvents {
   bool is_known_to(uint32_t rank) { return memory().known_to(rank).load(std::memory_order_seq_cst) != 0; }
   /// That of a rank which has mapped ours: it may have sent something, and copy. Null: it has not, or there is no way.
   PeerMemory* memory_of_acquainted(uint32_t rank);
-  PacketPools& pool() { return *pool_; }
-  PacketState& packet_state(uint32_t handle) { return packet_states_[handle / (pool_->packet_size() / kPacketUnit)]; }
-  uint32_t max_eager() const { return pool_->packet_size() - kPacketPayloadOffset; }
+  Packets& packets() { return *packets_; }
+  const Packets& packets() const { return *packets_; }
   Device& device(uint32_t index) { return *devices_[index]; }
   uint32_t devices() const { return static_cast<uint32_t>(devices_.size()); }
   /// Null: none.
@@ -167,15 +155,6 @@ class Runtime final : private PeerEvents {
   /// Takes a lane that its loop has freed. Any thread.
   void retire_lane(std::unique_ptr<Lane> lane);
 
-  // packets: any thread
-  /// A packet for the user, or 0.
-  uint32_t hold_packet(uint32_t deque);
-  /// Takes a packet from whoever holds it; false if nobody does. It is the caller's then.
-  bool unhold_packet(uint64_t handle);
-  std::atomic<uint32_t> packet_waiters{0};  ///< Bit per device that was refused a packet.
-  void wake_packet_waiters();
-  bool waits_for_packets(uint32_t device) const { return packet_waiters.load(std::memory_order_relaxed) >> device & 1; }
-
   SharedCounters shared;
   uint32_t snapshot(uint64_t* out, uint32_t count);
   /// What device @p index has counted, or with LCI_NO_DEVICE what none counts; 0 if there is no such device.
@@ -207,13 +186,9 @@ class Runtime final : private PeerEvents {
   uint32_t rank_ = 0, size_ = 0;  // the bootstrap's: asked for by every message
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<PeerTable> peers_;
-  std::unique_ptr<PacketPools> pool_;
+  std::unique_ptr<Packets> packets_;
   std::unique_ptr<RegionTable> regions_;
   RemoteTable remotes_;
-  struct FreeDeleter {
-    void operator()(void* p) const { ::free(p); }
-  };
-  std::unique_ptr<PacketState[], FreeDeleter> packet_states_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::optional<ChaosPlan> chaos_;
   std::mutex ports_mutex_;

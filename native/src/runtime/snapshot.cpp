@@ -39,19 +39,19 @@ void Runtime::count_device(uint32_t index, CounterValues* sum) const {
   for (uint32_t i = 0; i < kCounters; ++i) (*sum)[i] += device.counters.get(static_cast<Metric>(i));
   const auto add = [sum](Metric counter, uint64_t n) { (*sum)[static_cast<uint32_t>(counter)] += n; };
   add(Metric::retries_lock, device.refused_by_lock.load(std::memory_order_relaxed));
-  const PacketPoolCounters pool = pool_->counters_of(index);
+  const PacketPoolCounters pool = packets_->pool().counters_of(index);
   add(Metric::packets_get, pool.gets);
   add(Metric::packets_put, pool.puts);
   add(Metric::packets_steal, pool.steals);
   add(Metric::packets_miss, pool.misses);
-  add(Metric::packets_free, pool_->free_in(index));
+  add(Metric::packets_free, packets_->pool().free_in(index));
 }
 
 /// Adds what no device counts.
 void Runtime::count_rest(CounterValues* sum) {
   for (uint32_t i = 0; i < kCounters; ++i) (*sum)[i] += shared.get(static_cast<Metric>(i));
   const auto add = [sum](Metric counter, uint64_t n) { (*sum)[static_cast<uint32_t>(counter)] += n; };
-  add(Metric::packets_capacity, pool_->capacity());
+  add(Metric::packets_capacity, packets_->pool().capacity());
   add(Metric::memory_regions, regions_->count());
   add(Metric::memory_allocated, regions_->allocated_bytes());
   add(Metric::memory_retired, regions_->retired());

@@ -98,7 +98,7 @@ class HostilePeer {
       block->control_head.store(static_cast<uint32_t>(random()));
     }
     auto handle = static_cast<uint32_t>(random() % (1u << 14));
-    while (handle < (1u << 14) && !victim_.pool().owns(handle)) ++handle;
+    while (handle < (1u << 14) && !victim_.packets().pool().owns(handle)) ++handle;
     if (random() % 4 != 0) arena.header().device[0].returned_packets.overwrite(handle);
     arena.header().device[0].park_slot.store(static_cast<uint32_t>(random()));
     arena.header().park[0].word.store(static_cast<uint32_t>(random() % 2));

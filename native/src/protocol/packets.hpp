@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The packets of a runtime: the pools that they come from, what is known of each, and the devices that wait for one.
+// [B13, B16, SS-22]
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "base/counters.hpp"
+#include "flow/keys.hpp"
+#include "pool/packet_pools.hpp"
+#include "transport/transport.hpp"
+#include "wire/message.hpp"
+
+namespace lci {
+
+/// What the owner of a packet knows of it; private memory.
+struct PacketState {
+  uint32_t rank;           ///< Peer that reads it.
+  uint16_t device;         ///< Device that sent it, plus one; 0 when not out.
+  OutKey* announced;       ///< Key whose announcement it carries, if any.
+  uint64_t departure = 0;  ///< Who is told when it comes back, if anybody; see Device.
+  enum Holder : uint8_t { kNobody, kLoop, kUser };
+  uint8_t held = kNobody;  ///< Who may post it or give it back.
+  uint32_t bytes = 0;      ///< That it carries while it is out.
+};
+
+/// A device that may have been refused a packet.
+class PacketWaiter {
+ public:
+  /// Any thread: there may be one now.
+  virtual void packets_came() = 0;
+
+ protected:
+  ~PacketWaiter() = default;
+};
+
+/// Any thread may call anything but add(), which is for the start.
+class Packets {
+ public:
+  /// @param slots packets that the memory of this rank has addresses for
+  Packets(Transport& transport, const Attributes& attributes, uint64_t slots, SharedCounters& shared);
+  /// False: there was no memory for what is to be known of packets.
+  bool valid() const { return states_ != nullptr; }
+  /// The device that takes from the next deque.
+  void add(PacketWaiter& device) { devices_.push_back(&device); }
+
+  PacketPools& pool() { return pool_; }
+  const PacketPools& pool() const { return pool_; }
+  PacketState& state(uint32_t handle) { return states_[handle / units_]; }
+  std::byte* payload(uint32_t handle) const { return pool_.data(handle) + kPacketPayloadOffset; }
+  uint32_t max_eager() const { return pool_.packet_size() - kPacketPayloadOffset; }
+
+  /// A packet for the user, or 0.
+  uint32_t hold(uint32_t deque);
+  /// Takes a packet from whoever holds it; false if nobody does. It is the caller's then.
+  bool unhold(uint64_t handle);
+  /// Back to its pool: others may take it.
+  void put(uint32_t deque, uint32_t handle) {
+    pool_.put(deque, handle);
+    wake_waiters();
+  }
+
+  /// A device was refused one.
+  void wait(uint32_t device) { waiters_.fetch_or(1u << device, std::memory_order_seq_cst); }
+  bool waits(uint32_t device) const { return waiters_.load(std::memory_order_relaxed) >> device & 1; }
+  /// Some have come back.
+  void wake_waiters();
+
+ private:
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+
+  Transport& transport_;
+  SharedCounters& shared_;
+  PacketPools pool_;
+  const uint32_t units_;  // of a packet: handles count them
+  const std::unique_ptr<PacketState[], Free> states_;
+  std::vector<PacketWaiter*> devices_;
+  std::atomic<uint32_t> waiters_{0};  // bit per device
+};
+
+}  // namespace lci
