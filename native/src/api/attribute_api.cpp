@@ -182,7 +182,7 @@ int lci_port_attr(lci_runtime* runtime, uint32_t number, const char* name, char*
   LCI_NOT_NULL(name, "get attribute");
   LCI_NOT_NULL(out, "get attribute");
   return guarded("get attribute", [&]() -> int {
-    Port* port = runtime->runtime->port(number);
+    Port* port = runtime->runtime->targets().port(number);
     if (!port || !port->is_open()) return fail(LCI_ERR_PORT, "get attribute: port %u is not open", number);
     return give("a port", name, port_attribute(*port, name), out, out_size);
   });
@@ -193,7 +193,7 @@ int lci_engine_attr(lci_runtime* runtime, uint32_t number, const char* name, cha
   LCI_NOT_NULL(name, "get attribute");
   LCI_NOT_NULL(out, "get attribute");
   return guarded("get attribute", [&]() -> int {
-    const Engine* engine = runtime->runtime->engine(number);
+    const Engine* engine = runtime->runtime->targets().engine(number);
     const Matcher* matcher = engine ? engine->matcher() : nullptr;
     if (!matcher) return fail(LCI_ERR_ARGUMENT, "get attribute: matching engine %u does not exist", number);
     return give("a matching engine", name, engine_attribute(*engine, *matcher, name), out, out_size);

@@ -24,20 +24,20 @@ int lci_port_open(lci_runtime* runtime, uint32_t number, const char* name, lci_c
     if (completion->kind() == Completion::Kind::kQueue) {
       capacity = std::min(capacity, static_cast<CompletionQueue*>(completion)->capacity());
     }
-    return runtime->runtime->open_port(number, name, completion, nullptr, capacity,
-                                       bytes != 0 ? bytes : attributes.inbox_bytes);
+    return runtime->runtime->targets().open_port(number, name, completion, nullptr, nullptr, capacity,
+                                                 bytes != 0 ? bytes : attributes.inbox_bytes);
   });
 }
 int lci_port_name(lci_runtime* runtime, uint32_t number, const char* name) {
   LCI_RUNTIME(runtime, "name port");
-  return guarded("name port", [&] { return runtime->runtime->name_port(number, name); });
+  return guarded("name port", [&] { return runtime->runtime->targets().name_port(number, name); });
 }
 int lci_port_close(lci_runtime* runtime, uint32_t number) {
   LCI_RUNTIME(runtime, "close port");
   return guarded("close port", [&]() -> int {
-    Port* port = runtime->runtime->port(number);
+    Port* port = runtime->runtime->targets().port(number);
     if (port && port->inbox.load()) return fail(LCI_ERR_PORT, "close port: %u belongs to a lane", number);
-    return runtime->runtime->close_port(number);
+    return runtime->runtime->targets().close_port(number);
   });
 }
 

@@ -133,7 +133,11 @@ int lci_post(lci_device* device, lci_descriptor* op, lci_comp* comp, lci_status*
 int lci_port_reply_room(lci_runtime* runtime, uint32_t port, uint32_t count, uint32_t bytes, uint8_t* out_id) {
   LCI_RUNTIME(runtime, "reply room");
   LCI_NOT_NULL(out_id, "reply room");
-  return guarded("reply room", [&] { return runtime->runtime->add_reply_room(port, count, bytes, out_id); });
+  const uint32_t most = runtime->runtime->packets().max_eager();
+  if (bytes > most) {
+    return fail(LCI_ERR_SIZE, "reply room: a reply has at most %u bytes, not %u (port %u)", most, bytes, port);
+  }
+  return guarded("reply room", [&] { return runtime->runtime->targets().add_reply_room(port, count, bytes, out_id); });
 }
 
 int lci_post_am(lci_device* device, uint32_t rank, uint32_t port, uint64_t tag, const void* buffer, uint32_t size,

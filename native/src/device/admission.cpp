@@ -22,8 +22,8 @@ uint32_t Device::engine_announcements() const {
 
 /// What this rank believes of a port or engine of others, by the hash of its name; 0 matches any.
 uint32_t Device::sender_hash(uint16_t target) {
-  if (target & kEngineTarget) return runtime_.target(target)->name_hash.load(std::memory_order_relaxed);
-  const Port* port = runtime_.port(target);
+  if (target & kEngineTarget) return targets_.target(target)->name_hash.load(std::memory_order_relaxed);
+  const Port* port = targets_.port(target);
   return port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
 }
 

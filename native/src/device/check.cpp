@@ -26,7 +26,7 @@ int Device::check(const lci_descriptor& op) const {
       if (const int code = check_reply(op); code != LCI_DONE) return code;
     }
   } else {
-    const Engine* engine = runtime_.engine(op.port);
+    const Engine* engine = targets_.engine(op.port);
     const Matcher* matcher = engine ? engine->matcher() : nullptr;
     if (!matcher) {
       return fail(LCI_ERR_ARGUMENT, "%s: matching engine %u does not exist on rank %u (device %u)", name, op.port,

@@ -22,7 +22,7 @@ namespace lci {
 InKey* Device::in_key(Link& link, uint16_t number) {
   InKey* key = link.in_keys.find(number);
   if (!key) {
-    Target* target = runtime_.target(number);
+    Target* target = targets_.target(number);
     if (!target) return nullptr;
     key = &link.in_keys.add(number);
     key->link = &link;
@@ -430,7 +430,7 @@ void Device::handle_return(Link& link, const MessageHeader& header) {
 // -----------------------------------------------------------------------------------------------------------
 
 void Device::handle_grant(Link& link, const MessageHeader& header) {
-  if (!runtime_.target(header.target)) return protocol_error(link, "credit for nothing", header);
+  if (!targets_.target(header.target)) return protocol_error(link, "credit for nothing", header);
   OutKey& key = out_key(link, header.target);
   const uint32_t mine = sender_hash(header.target);
   if (mine != 0 && header.aux != 0 && mine != header.aux) {
@@ -507,7 +507,7 @@ void Device::queue_return(Link& link, OutKey& key) {
 }
 
 void Device::handle_refusal(Link& link, const MessageHeader& header) {
-  if (header.target == kEngineTarget || !runtime_.target(header.target)) {
+  if (header.target == kEngineTarget || !targets_.target(header.target)) {
     return protocol_error(link, "refusal of nothing", header);
   }
   OutKey& key = out_key(link, header.target);

@@ -27,7 +27,7 @@
 #include "protocol/contexts.hpp"
 #include "protocol/link.hpp"
 #include "protocol/packets.hpp"
-#include "protocol/port.hpp"
+#include "protocol/targets.hpp"
 #include "rma/copy_guard.hpp"
 #include "rma/remote_table.hpp"
 
@@ -51,7 +51,7 @@ struct Budget {
   uint32_t bytes = 64 * 1024;
 };
 
-class Device final : private WorkOwner, public PacketWaiter {
+class Device final : public DeviceBell {
  public:
   Device(Runtime& runtime, uint32_t index);
   ~Device();
@@ -133,9 +133,7 @@ class Device final : private WorkOwner, public PacketWaiter {
     packets_came_.store(true, std::memory_order_release);
     wake_owner();
   }
-  /// Any thread: an operation was refused here for want of room that others free, and there may be some now: for the
-  /// reply to a request, in a completion queue.
-  void room_came_elsewhere() {
+  void room_came_elsewhere() override {
     room_came_elsewhere_.store(true, std::memory_order_release);
     wake_owner();
   }
@@ -389,6 +387,7 @@ class Device final : private WorkOwner, public PacketWaiter {
 
   Runtime& runtime_;
   Packets& packets_;
+  Targets& targets_;
   const uint32_t index_;
   std::vector<std::unique_ptr<Link>> links_;  // by rank; created when first used
   std::vector<Link*> ready_;

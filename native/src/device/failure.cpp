@@ -26,7 +26,8 @@ void take_receives(const Engine& engine, uint32_t rank, Receives* into) {
 
 }  // namespace
 
-Device::Device(Runtime& runtime, uint32_t index) : runtime_(runtime), packets_(runtime.packets()), index_(index) {
+Device::Device(Runtime& runtime, uint32_t index)
+    : runtime_(runtime), packets_(runtime.packets()), targets_(runtime.targets()), index_(index) {
   links_.resize(runtime.size());
   // Who joins these has changed something already: it must find room.
   ready_.reserve(runtime.size());
@@ -142,7 +143,7 @@ void Device::fail_link(Link& link, RankState state) {
     backlog_.erase(queue);
   }
   // By every device: one that felt the death later may have reserved room for a reply since the first one looked.
-  runtime_.forget_replies(rank);
+  targets_.forget_replies(rank);
   drop_unmatched_rendezvous(rank);
   // A receive may be matched by what any device still has to read.
   const bool last = runtime_.read_all_of(rank, index_);
@@ -154,7 +155,7 @@ void Device::fail_link(Link& link, RankState state) {
 
 /// Drops the announced sends of @p rank: the payload went with it.
 void Device::drop_unmatched_rendezvous(uint32_t rank) {
-  runtime_.for_each_engine([&](Engine& engine) {
+  targets_.for_each_engine([&](Engine& engine) {
     engine.extract([&](uint64_t, void* value, Side side) {
       if (side == Side::kReceive) return false;
       const auto* send = static_cast<const UnexpectedSend*>(value);
@@ -171,7 +172,7 @@ void Device::drop_unmatched_rendezvous(uint32_t rank) {
 /// sends still wait are ended when these are there.
 void Device::fail_receives(uint32_t rank, int code) {
   Receives receives;
-  runtime_.for_each_engine([&](Engine& engine) {
+  targets_.for_each_engine([&](Engine& engine) {
     if (!engine.keeps_left_behind()) take_receives(engine, rank, &receives);
   });
   end_receives(std::move(receives), code);
@@ -226,7 +227,7 @@ void Device::cancel_all(int code) {
     }
   }
   if (index_ != 0) return;
-  runtime_.for_each_engine([&](Engine& engine) {
+  targets_.for_each_engine([&](Engine& engine) {
     Receives receives;
     engine.extract([&](uint64_t, void* value, Side side) {
       if (side == Side::kReceive) {
@@ -285,7 +286,7 @@ void Device::forget(const Lane& gone) {
     entry = entry->second.empty() ? backlog_.erase(entry) : std::next(entry);
   }
   counters.set(Metric::backlog_depth, counters.get(Metric::backlog_push) - counters.get(Metric::backlog_pop));
-  runtime_.for_each_engine([&](Engine& engine) {
+  targets_.for_each_engine([&](Engine& engine) {
     engine.extract([&](uint64_t, void* value, Side side) {
       auto* receive = static_cast<PostedReceive*>(value);
       if (side != Side::kReceive || receive->target.lane != &gone) return false;

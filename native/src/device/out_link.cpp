@@ -43,7 +43,8 @@ Link* Device::open_link(uint32_t rank, int* error) {
     auto* rings = new (memory.at(offset)) RingPair;
     link.control_out = RingProducer(rings->control(control));
     link.data_out = RingProducer(rings->data(control, data));
-    if (runtime_.chaos()) link.chaos = std::make_unique<LinkChaos>(*runtime_.chaos(), runtime_.rank(), index_, rank, counters);
+    if (runtime_.chaos())
+      link.chaos = std::make_unique<LinkChaos>(*runtime_.chaos(), runtime_.rank(), index_, rank, counters);
     link.out_open = true;
     memory.ring_pair_offset(index_, rank).store(offset, std::memory_order_release);
     touch(link);

@@ -74,7 +74,7 @@ bool Device::emit_signal(Link& link, SignalRight& right) {
     return false;
   }
   packets_.state(right.packet).announced = &key;
-  const Port* port = runtime_.port(right.port);
+  const Port* port = targets_.port(right.port);
   const uint32_t name_hash = port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
   counters.add(Metric::announcements);
   return emit_data(link, {MessageKind::kAnnounce, kFlagSignal, right.port, 0, name_hash, right.tag, right.packet},

@@ -70,7 +70,7 @@ void Device::wait_until_not_holding(const Matcher* matcher) const {
 
 /// The key under which an operation of this rank is matched; true if it is a user's.
 bool Device::match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy, uint64_t* key) {
-  const Engine& engine = *runtime_.engine(op.port);
+  const Engine& engine = *targets_.engine(op.port);
   const Holding holding(holding_, engine);  // the argument of make_key lives as long as the engine
   const Matcher* matcher = holding.matcher();
   if (!matcher) return false;  // freed meanwhile: insert() finds out
@@ -99,7 +99,7 @@ bool Device::match_or_store(Engine& engine, uint64_t match, Side side, const Val
 }
 
 int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done) {
-  Engine& engine = *runtime_.engine(op.port);
+  Engine& engine = *targets_.engine(op.port);
   const auto nothing_comes = [&] {
     if (op.rank == LCI_ANY_SOURCE || !runtime_.peers().all_read(op.rank)) return false;
     return !engine.keeps_left_behind();
@@ -305,7 +305,7 @@ void Device::end_receive(std::unique_ptr<PostedReceive> receive) {
 }
 
 int Device::cancel_receive(const lci_descriptor& op, const OpTarget& target) {
-  Engine* engine = runtime_.engine(op.port);
+  Engine* engine = targets_.engine(op.port);
   const Matcher* matcher = engine ? engine->matcher() : nullptr;
   if (!matcher) return fail(LCI_ERR_ARGUMENT, "cancel: matching engine %u does not exist", op.port);
   // Who takes it out of its engine ends it: this, or what matches it.

@@ -4,25 +4,16 @@
 #include <atomic>
 
 #include "base/mpsc_stack.hpp"
+#include "flow/device_bell.hpp"
 #include "flow/keys.hpp"
 
 namespace lci {
-
-/// A device, as those see it who leave work for it.
-class WorkOwner {
- public:
-  /// Any thread: wakes whoever progresses the device, if it sleeps.
-  virtual void wake_owner() = 0;
-
- protected:
-  ~WorkOwner() = default;
-};
 
 /// The keys that a device is asked to look at: a port opened or closed, its user took or released something, another
 /// sender needs credit. Each is in the list once.
 class WorkList {
  public:
-  explicit WorkList(WorkOwner& owner) : owner_(owner) {}
+  explicit WorkList(DeviceBell& owner) : owner_(owner) {}
 
   /// Any thread.
   void request(InKey& key) {
@@ -61,7 +52,7 @@ class WorkList {
     keys_.push(oldest, newest);
   }
 
-  WorkOwner& owner_;
+  DeviceBell& owner_;
   MpscStack<InKey, &next_of, std::memory_order_seq_cst> keys_;
 };
 

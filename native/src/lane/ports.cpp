@@ -15,7 +15,7 @@ int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messa
   while (free < inboxes_.size() && inboxes_[free]) ++free;
   if (free == kLaneInboxes)
     return fail(LCI_ERR_EXHAUSTED, "open port %u: this lane has %u inboxes already", number, free);
-  Port* port = runtime_.port(number);
+  Port* port = runtime_.targets().port(number);
   if (!port) return fail(LCI_ERR_PORT, "open port: %u is outside 1..%u", number, LCI_MAX_PORT);
   if (messages == 0) messages = runtime_.attributes().inbox_messages;
   if (bytes == 0) bytes = runtime_.attributes().inbox_bytes;
@@ -28,7 +28,7 @@ int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messa
   demand(free).port = number;
   Inbox* opened = inbox.get();
   inboxes_[free] = std::move(inbox);
-  const int code = part.count == 1 ? runtime_.open_port(number, name, nullptr, opened, messages, bytes)
+  const int code = part.count == 1 ? runtime_.targets().open_port(number, name, nullptr, opened, this, messages, bytes)
                                    : runtime_.open_part(number, name, part, opened, messages, bytes);
   if (code != LCI_DONE) {
     demand(free) = {};
@@ -47,7 +47,8 @@ int Lane::close_port(uint32_t index) {
   Inbox& inbox = *inboxes_[index];
   inbox.closing = true;
   const int told = control().flags & LCI_ENTER_LEAVING ? LCI_ERR_PEER_LEFT : LCI_ERR_PORT_CLOSED;
-  const int code = inbox.parts() ? runtime_.close_part(inbox, told) : runtime_.close_port(inbox.port().number, told);
+  const int code =
+      inbox.parts() ? runtime_.close_part(inbox, told) : runtime_.targets().close_port(inbox.port().number, told);
   const uint64_t discarded = inbox.discard();
   runtime_.shared.add(Metric::discarded, discarded);
   demand(index).depth = 0;

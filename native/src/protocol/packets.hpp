@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/counters.hpp"
+#include "flow/device_bell.hpp"
 #include "flow/keys.hpp"
 #include "pool/packet_pools.hpp"
 #include "transport/transport.hpp"
@@ -29,16 +30,6 @@ struct PacketState {
   uint32_t bytes = 0;      ///< That it carries while it is out.
 };
 
-/// A device that may have been refused a packet.
-class PacketWaiter {
- public:
-  /// Any thread: there may be one now.
-  virtual void packets_came() = 0;
-
- protected:
-  ~PacketWaiter() = default;
-};
-
 /// Any thread may call anything but add(), which is for the start.
 class Packets {
  public:
@@ -47,7 +38,7 @@ class Packets {
   /// False: there was no memory for what is to be known of packets.
   bool valid() const { return states_ != nullptr; }
   /// The device that takes from the next deque.
-  void add(PacketWaiter& device) { devices_.push_back(&device); }
+  void add(DeviceBell& device) { devices_.push_back(&device); }
 
   PacketPools& pool() { return pool_; }
   const PacketPools& pool() const { return pool_; }
@@ -81,7 +72,7 @@ class Packets {
   PacketPools pool_;
   const uint32_t units_;  // of a packet: handles count them
   const std::unique_ptr<PacketState[], Free> states_;
-  std::vector<PacketWaiter*> devices_;
+  std::vector<DeviceBell*> devices_;
   std::atomic<uint32_t> waiters_{0};  // bit per device
 };
 

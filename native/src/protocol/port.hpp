@@ -30,7 +30,9 @@ class Port final : public Target {
   ReplyRooms* replies() const { return replies_.load(std::memory_order_acquire); }
   ReplyRooms& make_replies(uint32_t ranks);
   /// Under the lock of the runtime's ports. Who opens or closes wakes the keys afterwards.
-  void open(const std::string& given_name, Completion* object, Inbox* first, uint32_t messages, uint64_t bytes);
+  /// @param home see home_lane
+  void open(const std::string& given_name, Completion* object, Inbox* first, const Lane* home, uint32_t messages,
+            uint64_t bytes);
   void close(int told);
 
   uint32_t number = 0;

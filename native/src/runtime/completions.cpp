@@ -51,16 +51,14 @@ bool Runtime::wait_until_not_delivering(const Completion& completion) const {
 }
 
 int Runtime::remove_completion(Completion* completion) {
-  bool behind_port = false;
-  {
-    std::lock_guard<std::mutex> guard(ports_mutex_);
-    behind_port = completion->was_behind_port();
-    for (auto& port : port_storage_) {
-      if (port->is_open() && port->completion.load() == completion) {
-        return fail(LCI_ERR_BUSY, "free completion object: port %u is open on it; close the port first", port->number);
-      }
-    }
+  const Port* behind = nullptr;
+  targets_->for_each_port([&](const Port& port) {
+    if (port.is_open() && port.completion.load() == completion) behind = &port;
+  });
+  if (behind) {
+    return fail(LCI_ERR_BUSY, "free completion object: port %u is open on it; close the port first", behind->number);
   }
+  const bool behind_port = completion->was_behind_port();
   if (!completion->wait_unused()) {
     return fail(LCI_ERR_BUSY, "free completion object: %u is to be signalled by a pending operation; cancel it first",
                 completion->id());

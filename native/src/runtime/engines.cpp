@@ -33,18 +33,8 @@ void cancel(const PostedReceive& receive) {
 
 }  // namespace
 
-Engine* Runtime::engine(uint32_t number) {
-  if (number > LCI_MAX_ENGINE) return nullptr;
-  if (Engine* known = engines_[number].load(std::memory_order_acquire)) return known;
-  std::lock_guard<std::mutex> guard(engines_mutex_);
-  if (Engine* known = engines_[number].load(std::memory_order_relaxed)) return known;
-  engine_storage_.push_back(std::make_unique<Engine>(number));
-  engines_[number].store(engine_storage_.back().get(), std::memory_order_release);
-  return engine_storage_.back().get();
-}
-
 void Runtime::open_engine(uint32_t number, MatchingEngineType type, Matcher matcher) {
-  Engine& opened = *engine(number);
+  Engine& opened = *targets_->engine(number);
   opened.capacity.reset(attributes_.engine_messages, attributes_.engine_bytes, opened.generation.load() + 1);
   opened.holders.store(0);
   if (number != 0) opened.name_hash.store(matcher.keyed ? kUserKeys : kOwnKeys);
@@ -60,7 +50,7 @@ int Runtime::create_engine(uint32_t number, uint32_t type, lci_make_key_fn make_
     return fail(LCI_ERR_ARGUMENT, "create matching engine %u: type %u%s", number, type,
                 make_key ? " with make_key: keys are either given or made" : " is unknown");
   }
-  Engine& created = *engine(number);
+  Engine& created = *targets_->engine(number);
   {
     std::lock_guard<std::mutex> guard(engines_change_mutex_);
     if (created.is_open()) {
@@ -74,7 +64,7 @@ int Runtime::create_engine(uint32_t number, uint32_t type, lci_make_key_fn make_
 }
 
 int Runtime::free_engine(uint32_t number) {
-  Engine* freed = number != 0 ? engine(number) : nullptr;
+  Engine* freed = number != 0 ? targets_->engine(number) : nullptr;
   if (!freed) return fail(LCI_ERR_ARGUMENT, "free matching engine: %u is outside 1..%u", number, LCI_MAX_ENGINE);
   std::vector<std::unique_ptr<PostedReceive>> receives;
   {

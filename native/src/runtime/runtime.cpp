@@ -50,12 +50,13 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   uint64_t packet_slots = memory().reserve() / attributes_.packet_size + 1;
   packets_ = std::make_unique<Packets>(*transport_, attributes_, packet_slots, shared);
   if (!packets_->valid()) return fail(LCI_ERR_NO_MEMORY, "create runtime: no memory for packet states");
-  ports_ = std::make_unique<std::atomic<Port*>[]>(LCI_MAX_PORT + 1);
+  targets_ = std::make_unique<Targets>(rank_, size_);
   peers_ = std::make_unique<PeerTable>(size);
   if (attributes_.alloc_default_matching_engine) open_engine(0, attributes_.matching_engine_type, {});
   for (uint32_t i = 0; i < attributes_.devices; ++i) {
     devices_.push_back(std::make_unique<Device>(*this, i));
     packets_->add(*devices_.back());
+    targets_->add(*devices_.back());
   }
 
   std::vector<Profile> profiles;

@@ -22,9 +22,8 @@
 #include "device/kept_blocks.hpp"
 #include "flow/loans.hpp"
 #include "peer/peer_table.hpp"
-#include "protocol/engine.hpp"
 #include "protocol/packets.hpp"
-#include "protocol/port.hpp"
+#include "protocol/targets.hpp"
 #include "rma/region_table.hpp"
 #include "rma/remote_table.hpp"
 #include "transport/chaos/chaos.hpp"
@@ -60,6 +59,7 @@ class Runtime final : private PeerEvents {
   /// That of a rank which has mapped ours: it may have sent something, and copy. Null: it has not, or there is no way.
   PeerMemory* memory_of_acquainted(uint32_t rank);
   Packets& packets() { return *packets_; }
+  Targets& targets() { return *targets_; }
   const Packets& packets() const { return *packets_; }
   Device& device(uint32_t index) { return *devices_[index]; }
   uint32_t devices() const { return static_cast<uint32_t>(devices_.size()); }
@@ -75,10 +75,6 @@ class Runtime final : private PeerEvents {
   const lci_allocator* allocator() const { return allocator_.load(std::memory_order_acquire); }
   void set_allocator(const lci_allocator* allocator) { allocator_.store(allocator, std::memory_order_release); }
 
-  // ports
-  int open_port(uint32_t number, const char* name, Completion* completion, Inbox* inbox, uint32_t messages,
-                uint64_t bytes);
-  int close_port(uint32_t number, int told = LCI_ERR_PORT_CLOSED);
   /// One of several inboxes of a port; the last one opens it. By the lane of @p inbox.
   int open_part(uint32_t number, const char* name, Part part, Inbox* inbox, uint32_t messages, uint64_t bytes);
   /// Closes the port of which @p inbox is a part, unless it is closed already, or another opening has begun.
@@ -86,23 +82,6 @@ class Runtime final : private PeerEvents {
   /// Home lane: the port of a closed inbox leads to it no more. @return by what devices may still be in it.
   const Inbox* take_from_port(Inbox& inbox);
   bool is_delivering_to(const Inbox* reached_by) const;
-  int name_port(uint32_t number, const char* name);
-  /// The port, created if it was never named; null if the number is out of range.
-  Port* port(uint32_t number);
-  /// What a message can be addressed to; null for numbers no honest peer sends.
-  Target* target(uint16_t number);
-
-  /// Sets room for replies aside at a port; see lci_port_reply_room().
-  int add_reply_room(uint32_t number, uint32_t count, uint32_t bytes, uint8_t* out_id);
-  /// The port at which a request with this id reserves room; null if there is none.
-  Port* reply_port(uint8_t id) const {
-    return id <= LCI_MAX_REPLY_ROOM ? reply_ports_[id].load(std::memory_order_acquire) : nullptr;
-  }
-  /// Room for replies may have come: those who were refused are told. Any thread.
-  void tell_reply_room(ReplyRooms& rooms);
-  /// The peer is gone: no reply of it is waited for.
-  void forget_replies(uint32_t rank);
-
   /// Packets of peers that users have not freed.
   Loans& loans() { return *loans_; }
   /// False: the arrival came in a packet, and its bytes lie in none of this rank's peers.
@@ -123,14 +102,6 @@ class Runtime final : private PeerEvents {
   // matching engines
   int create_engine(uint32_t number, uint32_t type, lci_make_key_fn make_key, void* argument);
   int free_engine(uint32_t number);
-  /// The engine, made known if it was never named; null if the number is out of range.
-  Engine* engine(uint32_t number);
-  template <typename F>
-  void for_each_engine(F visit) {
-    for (auto& known : engines_) {
-      if (Engine* engine = known.load(std::memory_order_acquire)) visit(*engine);
-    }
-  }
 
   // completion objects
   uint32_t add_completion(std::unique_ptr<Completion> completion);
@@ -187,20 +158,14 @@ class Runtime final : private PeerEvents {
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<PeerTable> peers_;
   std::unique_ptr<Packets> packets_;
+  std::unique_ptr<Targets> targets_;
   std::unique_ptr<RegionTable> regions_;
   RemoteTable remotes_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::optional<ChaosPlan> chaos_;
-  std::mutex ports_mutex_;
-  std::unique_ptr<std::atomic<Port*>[]> ports_;
-  std::vector<std::unique_ptr<Port>> port_storage_;
-  std::array<std::atomic<Port*>, LCI_MAX_REPLY_ROOM + 1> reply_ports_{};  // 0 is none
   const KeptBlocks::User keeps_blocks_{KeptBlocks::shared()};
   std::unique_ptr<Loans> loans_;
-  std::mutex engines_mutex_;         // the table
   std::mutex engines_change_mutex_;  // opening and closing
-  std::array<std::atomic<Engine*>, LCI_MAX_ENGINE + 1> engines_{};
-  std::vector<std::unique_ptr<Engine>> engine_storage_;
   std::mutex lanes_mutex_;
   std::vector<std::unique_ptr<Lane>> retired_lanes_;  // operations on other devices may still name them
   std::mutex completions_mutex_;

@@ -14,11 +14,8 @@ uint64_t Runtime::credits_out() {
     if (target.is_open() && target.credited)
       messages += target.capacity.total().messages - target.capacity.free().messages;
   };
-  {
-    std::lock_guard<std::mutex> guard(ports_mutex_);
-    for (auto& port : port_storage_) add(*port);
-  }
-  for_each_engine(add);
+  targets_->for_each_port(add);
+  targets_->for_each_engine(add);
   return messages;
 }
 

@@ -126,7 +126,7 @@ TEST(PortPartsStress, NothingIsLostOfWhatTwoLanesGiveBackToOneKey) {
   std::atomic<bool> stop{false};
   std::thread first([&] { hold_and_give_back(job, 0, meeting, stop, end); });
   std::thread second([&] { hold_and_give_back(job, 1, meeting, stop, end); });
-  const lci::Target& port = *job.runtime(1)->runtime->port(kPort);
+  const lci::Target& port = *job.runtime(1)->runtime->targets().port(kPort);
   uint64_t sent = 0;
   {
     LaneDriver sender(job, 0, 0);

@@ -12,7 +12,7 @@ namespace {
 /// Entries of the default engine and receives of device 0 that were looked at so far.
 uint64_t looked_at(lci_runtime* handle) {
   lci::Runtime& runtime = *handle->runtime;
-  return runtime.engine(0)->matcher()->entries->walked() + runtime.device(0).receives_looked_at();
+  return runtime.targets().engine(0)->matcher()->entries->walked() + runtime.device(0).receives_looked_at();
 }
 
 /// Whether the receives have one key, which all wait in one place, or each its own.
