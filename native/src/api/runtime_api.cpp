@@ -129,7 +129,7 @@ int lci_runtime_peer_arena(lci_runtime* runtime, uint32_t rank, uint64_t* out_ba
   const uint32_t size = runtime->runtime->size();
   if (rank >= size) return fail(LCI_ERR_RANK, "peer arena: rank %u is outside 0..%u", rank, size - 1);
   PeerMemory* memory = nullptr;
-  if (const int code = runtime->runtime->peer_memory(rank, "peer arena", &memory); code != LCI_DONE) return code;
+  if (const int code = runtime->runtime->peers().memory(rank, "peer arena", &memory); code != LCI_DONE) return code;
   memory->keep_range();
   *out_base = reinterpret_cast<uint64_t>(memory->base());
   *out_length = memory->reserve();

@@ -221,7 +221,7 @@ void Device::protocol_error(Link& link, const char* what, const MessageHeader& h
        "rank %u sent bytes that make no sense: %s (kind %u, target %u, size %u); it is treated as failed", link.rank,
        what, static_cast<unsigned>(header.kind), header.target, header.size);
   LCI_LOG(runtime_.log(), LogLevel::kError, "protocol", "%s", last_error());
-  runtime_.peer_gone(link.rank, RankState::kFailed);
+  runtime_.peers().treat_as_gone(link.rank, RankState::kFailed);
 }
 
 }  // namespace lci

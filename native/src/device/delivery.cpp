@@ -38,7 +38,7 @@ class Device::Delivering {
  private:
   void say(Device& device, const void* object) {
     word_.store(object, std::memory_order_relaxed);
-    owner_fence(device.runtime_.owners_pay());
+    owner_fence(device.runtime_.owner_barrier().owners_pay());
   }
 
   std::atomic<const void*>& word_;

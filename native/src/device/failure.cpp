@@ -56,7 +56,7 @@ bool Device::fail_links(RankState state, bool* all) {
       links_[rank] = std::make_unique<Link>();
       links_[rank]->device = this;
       links_[rank]->rank = rank;
-      links_[rank]->peer = runtime_.memory_of_acquainted(rank);
+      links_[rank]->peer = runtime_.peers().memory_of_acquainted(rank);
     }
     Link& link = *links_[rank];
     if (link.failed) {
@@ -146,7 +146,7 @@ void Device::fail_link(Link& link, RankState state) {
   targets_.forget_replies(rank);
   drop_unmatched_rendezvous(rank);
   // A receive may be matched by what any device still has to read.
-  const bool last = runtime_.read_all_of(rank, index_);
+  const bool last = runtime_.peers().read_all_of(rank, index_);
   if (last) fail_receives(rank, code);
   if (index_ == 0) fail_barriers(link, code);
   if (Lane* owner = lane())

@@ -11,7 +11,7 @@ namespace lci {
 Link* Device::open_link(uint32_t rank, int* error) {
   if (!links_[rank]) {
     PeerMemory* peer = nullptr;
-    if (const int code = runtime_.peer_memory(rank, "post", &peer); code != LCI_DONE) {
+    if (const int code = runtime_.peers().memory(rank, "post", &peer); code != LCI_DONE) {
       *error = code;
       return nullptr;
     }

@@ -121,7 +121,7 @@ void Device::give_packets_back(Link& link) {
 }
 
 void Device::return_packet_now(Link& link, uint32_t handle) {
-  if (runtime_.has_left()) return;  // its owner has reclaimed it
+  if (runtime_.peers().has_left()) return;  // its owner has reclaimed it
   hand_back(link, &handle, 1);
   link.peer->summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
   runtime_.transport().publication_fence();

@@ -129,7 +129,7 @@ bool Device::copies_at_hand() const {
 
 CopyWords Device::copy_words() {
   OwnMemory& memory = runtime_.memory();
-  return {memory.header().device[index_].copying, memory.copying_here(index_), runtime_.owners_pay()};
+  return {memory.header().device[index_].copying, memory.copying_here(index_), runtime_.owner_barrier().owners_pay()};
 }
 
 void Device::copy_parts(const RemoteCopy& copy) {

@@ -3,8 +3,8 @@
 
 #include <atomic>
 
+#include "base/device_bell.hpp"
 #include "base/mpsc_stack.hpp"
-#include "flow/device_bell.hpp"
 #include "flow/keys.hpp"
 
 namespace lci {

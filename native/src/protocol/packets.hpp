@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/counters.hpp"
-#include "flow/device_bell.hpp"
+#include "base/device_bell.hpp"
 #include "flow/keys.hpp"
 #include "pool/packet_pools.hpp"
 #include "transport/transport.hpp"

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "flow/device_bell.hpp"
+#include "base/device_bell.hpp"
 #include "lci/lci.h"
 #include "protocol/engine.hpp"
 #include "protocol/port.hpp"

@@ -8,11 +8,12 @@ namespace lci {
 
 GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
   if (!runtime.shares_all_memory()) return;  // nobody copies
-  runtime.owner_barrier();
+  runtime.owner_barrier().pass();
   for (uint32_t rank = 0; rank < runtime.size(); ++rank) {
-    if (!runtime.is_known_to(rank) || runtime.peers().has_ended(rank)) continue;  // it sees no region of this rank
+    if (!runtime.peers().is_known_to(rank) || runtime.peers().has_ended(rank))
+      continue;  // it sees no region of this rank
     PeerMemory* memory = nullptr;
-    if (runtime.peer_memory(rank, "look at copies", &memory) != LCI_DONE) {
+    if (runtime.peers().memory(rank, "look at copies", &memory) != LCI_DONE) {
       copies_.push_back({rank, 0, kUnseen});
       continue;
     }
@@ -24,7 +25,7 @@ GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
 }
 
 const std::atomic<uint64_t>& GracePeriod::word(uint32_t rank, uint32_t device) const {
-  PeerMemory& memory = runtime_->mapped_memory(rank);
+  PeerMemory& memory = runtime_->peers().mapped_memory(rank);
   return runtime_->transport().shares_addresses_with(rank) ? memory.copying_here(device)
                                                            : memory.header().device[device].copying;
 }

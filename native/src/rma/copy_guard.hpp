@@ -11,7 +11,7 @@
 //
 // Memory orders: making the shared word odd and reading the key, clearing the key and reading the word are seq_cst, so
 // that at least one side sees the other. The private word is made odd by a relaxed store before that, ordered by
-// owner_fence() against Runtime::owner_barrier() in the thread that ends a region. Making words even is a release
+// owner_fence() against OwnerBarrier::pass() in the thread that ends a region. Making words even is a release
 // store, read with acquire: the copy is over for the reader.
 #pragma once
 

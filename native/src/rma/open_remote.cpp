@@ -31,7 +31,7 @@ int open_remote(Runtime& runtime, uint32_t rank, const MemoryHandle& handle, Rem
     return LCI_DONE;
   }
   PeerMemory* mapped = nullptr;
-  if (const int code = runtime.peer_memory(rank, "open remote memory", &mapped); code != LCI_DONE) return code;
+  if (const int code = runtime.peers().memory(rank, "open remote memory", &mapped); code != LCI_DONE) return code;
   PeerMemory& memory = *mapped;
   const uint64_t chunk = memory.header().region_chunks[handle.index / kRegionsPerChunk].load(std::memory_order_acquire);
   if (chunk == 0) return gone(handle);

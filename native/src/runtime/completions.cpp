@@ -41,7 +41,7 @@ Completion* Runtime::completion(uint32_t id) {
 /// What comes to a port is in its object while a device says so, also when the port has closed meanwhile. False: this
 /// thread may not wait, because the function that runs may be the very one that calls.
 bool Runtime::wait_until_not_delivering(const Completion& completion) const {
-  owner_barrier();
+  owner_barrier_.pass();
   for (const auto& device : devices_) {
     for (SpinWait wait; device->is_delivering_to(&completion); wait.step()) {
       if (in_signal_context()) return false;

@@ -72,7 +72,7 @@ const Inbox* Runtime::take_from_port(Inbox& inbox) {
     if (inbox.parts()) reached_by = inbox.parts()->inboxes.front();
     if (belongs_to(inbox.port(), inbox)) inbox.port().inbox.store(nullptr);
   }
-  owner_barrier();
+  owner_barrier_.pass();
   return reached_by;
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/membarrier.hpp"
 #include "bootstrap/inproc.hpp"
 #include "completion/queue.hpp"
 #include "host/process.hpp"
@@ -21,7 +20,7 @@ int Runtime::create(const AttributeSet* explicit_values, lci_inproc* job, uint32
   if (code != LCI_DONE) {
     runtime->closed_ = true;
     // Peers may have met this rank already, and wait for it as long as its process lives.
-    if (runtime->transport_) runtime->leave(RankState::kFailed);
+    if (runtime->transport_) runtime->peers_->leave(RankState::kFailed);
     return code;
   }
   *out = std::move(runtime);
@@ -41,20 +40,22 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   code = log_->open(attributes_, rank_, own_process());
   if (code != LCI_DONE) return code;
   const uint32_t size = size_;
-  code = Transport::create(attributes_, *bootstrap_, job, *this, &transport_);
+  peers_ = std::make_unique<Peers>(rank_, size, shared, *log_);
+  code = Transport::create(attributes_, *bootstrap_, job, *peers_, &transport_);
   if (code != LCI_DONE) return code;
+  peers_->attach(*transport_);
   attributes_.transport = TransportKind::kShm;  // auto has been decided
-  freers_pay_ = attributes_.membarrier == MembarrierMode::kAuto && register_process_barrier();
+  owner_barrier_.let_freers_pay(attributes_.membarrier == MembarrierMode::kAuto && register_process_barrier());
 
   clamp_packets();
   uint64_t packet_slots = memory().reserve() / attributes_.packet_size + 1;
   packets_ = std::make_unique<Packets>(*transport_, attributes_, packet_slots, shared);
   if (!packets_->valid()) return fail(LCI_ERR_NO_MEMORY, "create runtime: no memory for packet states");
   targets_ = std::make_unique<Targets>(rank_, size_);
-  peers_ = std::make_unique<PeerTable>(size);
   if (attributes_.alloc_default_matching_engine) open_engine(0, attributes_.matching_engine_type, {});
   for (uint32_t i = 0; i < attributes_.devices; ++i) {
     devices_.push_back(std::make_unique<Device>(*this, i));
+    peers_->add(*devices_.back());
     packets_->add(*devices_.back());
     targets_->add(*devices_.back());
   }
@@ -132,7 +133,7 @@ void Runtime::close(uint64_t timeout_ns) {
     device->cancel_all(LCI_ERR_CANCELLED);
   }
   if (regions_) regions_->close();
-  if (transport_) leave(timeout_ns != 0 ? RankState::kLeft : RankState::kFailed);
+  if (transport_) peers_->leave(timeout_ns != 0 ? RankState::kLeft : RankState::kFailed);
 }
 
 void Runtime::retire_lane(std::unique_ptr<Lane> lane) {

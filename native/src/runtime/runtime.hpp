@@ -14,19 +14,19 @@
 
 #include "base/attributes.hpp"
 #include "base/counters.hpp"
-#include "base/fences.hpp"
 #include "base/growing_array.hpp"
 #include "base/log.hpp"
+#include "base/owner_barrier.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "device/device.hpp"
 #include "device/kept_blocks.hpp"
 #include "flow/loans.hpp"
-#include "peer/peer_table.hpp"
 #include "protocol/packets.hpp"
 #include "protocol/targets.hpp"
 #include "rma/region_table.hpp"
 #include "rma/remote_table.hpp"
 #include "transport/chaos/chaos.hpp"
+#include "transport/peers.hpp"
 #include "transport/transport.hpp"
 
 namespace lci {
@@ -36,7 +36,7 @@ class Lane;
 /// Completion objects of one runtime.
 inline constexpr uint32_t kMaxCompletions = 65535;
 
-class Runtime final : private PeerEvents {
+class Runtime {
  public:
   static int create(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank,
                     std::unique_ptr<Runtime>* out);
@@ -50,14 +50,6 @@ class Runtime final : private PeerEvents {
   const char* bootstrap_name() const { return bootstrap_->name(); }
   Transport& transport() { return *transport_; }
   OwnMemory& memory() { return transport_->own(); }
-  /// The memory of a rank, mapped if need be; what fails is said as by @p operation. A rank whose memory is none counts
-  /// as failed. LCI_ERR_NO_MEMORY, LCI_ERR_PEER_FAILED. Any thread.
-  int peer_memory(uint32_t rank, const char* operation, PeerMemory** out);
-  PeerMemory& mapped_memory(uint32_t rank) { return *transport_->mapped(rank); }
-  /// Whether a rank has mapped this one's memory; else it has sent nothing, and copies nothing.
-  bool is_known_to(uint32_t rank) { return memory().known_to(rank).load(std::memory_order_seq_cst) != 0; }
-  /// That of a rank which has mapped ours: it may have sent something, and copy. Null: it has not, or there is no way.
-  PeerMemory* memory_of_acquainted(uint32_t rank);
   Packets& packets() { return *packets_; }
   Targets& targets() { return *targets_; }
   const Packets& packets() const { return *packets_; }
@@ -107,20 +99,10 @@ class Runtime final : private PeerEvents {
   uint32_t add_completion(std::unique_ptr<Completion> completion);
   Completion* completion(uint32_t id);
   int remove_completion(Completion* completion);
-  /// Whether devices pay in owner_fence(), for those who free objects cannot stop this process for a moment.
-  bool owners_pay() const { return !freers_pay_; }
-  /// The other side of owner_fence(), between taking something away and looking who still uses it.
-  void owner_barrier() const;
+  const OwnerBarrier& owner_barrier() const { return owner_barrier_; }
 
   // peers
-  PeerTable& peers() { return *peers_; }
-  /// Device @p index has delivered the last of what @p rank, which is gone, had sent it. True once: when this was the
-  /// last device that the rank had ever spoken to.
-  bool read_all_of(uint32_t rank, uint32_t index);
-  /// Marks a peer as gone; false if it was. Any thread.
-  bool peer_gone(uint32_t rank, RankState state);
-  /// This rank has told its peers that it leaves: what it had of them is theirs. Any thread.
-  bool has_left() const { return left_.load(std::memory_order_relaxed); }
+  Peers& peers() { return *peers_; }
 
   std::mutex creating_lane;  ///< Held from the look whether devices are free until they are taken.
   /// Takes a lane that its loop has freed. Any thread.
@@ -141,9 +123,6 @@ class Runtime final : private PeerEvents {
   int start(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank);
   int join(uint64_t deadline, std::vector<Profile>* profiles);
   void clamp_packets();
-  void leave(RankState state);
-  void gone(uint32_t rank, RankState state) override;
-  void tell_of_peers();
   void open_engine(uint32_t number, MatchingEngineType type, Matcher matcher);
   uint64_t credits_out();
   void count_statuses(uint64_t* pushed, uint64_t* popped);
@@ -155,8 +134,8 @@ class Runtime final : private PeerEvents {
   std::atomic<const lci_allocator*> allocator_{nullptr};
   std::unique_ptr<Bootstrap> bootstrap_;
   uint32_t rank_ = 0, size_ = 0;  // the bootstrap's: asked for by every message
+  std::unique_ptr<Peers> peers_;  // hears of the transport
   std::unique_ptr<Transport> transport_;
-  std::unique_ptr<PeerTable> peers_;
   std::unique_ptr<Packets> packets_;
   std::unique_ptr<Targets> targets_;
   std::unique_ptr<RegionTable> regions_;
@@ -172,9 +151,8 @@ class Runtime final : private PeerEvents {
   std::vector<std::unique_ptr<Completion>> completions_;
   GrowingArray<Completion*> completion_table_;
   std::deque<uint32_t> free_completions_;  // the one that is free longest first
-  bool freers_pay_ = false;
+  OwnerBarrier owner_barrier_;
   bool closed_ = false;
-  std::atomic<bool> left_{false};
 };
 
 }  // namespace lci

@@ -170,7 +170,7 @@ TEST(ZeroCopy, PacketsStayWithWhomTheyWereLentTo) {
     Job job(2, {{"packets", "16"}, {"packets_max", "16"}});
     lci_comp* queue = zero_copy_queue(job, 1);
     auto held = hold(job, queue, 3);
-    job.runtime(0)->runtime->peer_gone(1, lci::RankState::kFailed);
+    job.runtime(0)->runtime->peers().treat_as_gone(1, lci::RankState::kFailed);
     job.settle();
     EXPECT_EQ(3u, job.counter(0, "packets_out"));
     lci_comp* own = make_queue(job.runtime(0));

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/peers.hpp"
+
+#include "base/error.hpp"
+
+namespace lci {
+
+Peers::Peers(uint32_t rank, uint32_t ranks, SharedCounters& shared, Log& log)
+    : PeerTable(ranks), rank_(rank), shared_(shared), log_(log) {}
+
+int Peers::memory(uint32_t rank, const char* operation, PeerMemory** out) {
+  const int code = transport_->open(rank, out);
+  if (code != LCI_ERR_PROTOCOL) return code;
+  shared_.add(Metric::protocol_errors);
+  LCI_LOG(log_, LogLevel::kStatus, "peer", "%s", last_error());
+  treat_as_gone(rank, RankState::kFailed);
+  return blame(
+      rank, fail(LCI_ERR_PEER_FAILED, "%s: rank %u has failed: what it gave as its memory is none", operation, rank));
+}
+
+PeerMemory* Peers::memory_of_acquainted(uint32_t rank) {
+  if (!is_known_to(rank)) return transport_->mapped(rank);
+  PeerMemory* found = nullptr;
+  return memory(rank, "look at peer", &found) == LCI_DONE ? found : nullptr;
+}
+
+void Peers::leave(RankState state) {
+  left_.store(true, std::memory_order_relaxed);
+  transport_->leave(state);
+}
+
+/// By the thread that looks at the peers.
+void Peers::gone(uint32_t rank, RankState state) {
+  mark_ended(rank);
+  if (!treat_as_gone(rank, state)) tell_devices();
+}
+
+bool Peers::treat_as_gone(uint32_t rank, RankState state) {
+  if (!mark_gone(rank, state)) return false;
+  shared_.add(state == RankState::kLeft ? Metric::peers_left : Metric::peers_failed);
+  if (state == RankState::kLeft) {
+    LCI_LOG(log_, LogLevel::kInfo, "peer", "rank %u has left the job", rank);
+  } else {
+    LCI_LOG(log_, LogLevel::kStatus, "peer", "rank %u has failed", rank);  // callers learn it by their operations
+  }
+  tell_devices();
+  return true;
+}
+
+bool Peers::read_all_of(uint32_t rank, uint32_t index) {
+  uint32_t unread = 0;
+  PeerMemory* memory = transport_->mapped(rank);
+  for (uint32_t device = 0; device < devices_.size(); ++device) {
+    // Nobody may progress a device that nobody talks to.
+    const bool spoken_to = memory && memory->ring_pair_offset(device, rank_).load(std::memory_order_acquire) != 0;
+    if (spoken_to && device != index) unread |= 1u << device;
+  }
+  return read_all(rank, unread);
+}
+
+void Peers::tell_devices() {
+  advance_epoch();
+  for (DeviceBell* device : devices_) device->wake_owner();
+}
+
+}  // namespace lci
