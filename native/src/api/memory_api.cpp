@@ -71,7 +71,7 @@ int lci_remote_open(lci_runtime* runtime, uint32_t rank, const void* handle, siz
     int code = decode(handle, length, &decoded);
     if (code != LCI_DONE) return code;
     Remote remote;
-    code = open_remote(*runtime->runtime, rank, decoded, &remote);
+    code = open_remote(runtime->runtime->copiers(), rank, decoded, &remote);
     if (code != LCI_DONE) return code;
     if (!runtime->runtime->remotes().add(remote, out_id)) {
       return fail(LCI_ERR_EXHAUSTED, "open remote memory: %u regions are open", kMaxRemotes);

@@ -2,22 +2,20 @@
 #include "rma/copy_guard.hpp"
 
 #include "base/try_lock.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
-GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
-  if (!runtime.shares_all_memory()) return;  // nobody copies
-  runtime.owner_barrier().pass();
-  for (uint32_t rank = 0; rank < runtime.size(); ++rank) {
-    if (!runtime.peers().is_known_to(rank) || runtime.peers().has_ended(rank))
-      continue;  // it sees no region of this rank
+GracePeriod::GracePeriod(const Copiers& copiers) : copiers_(&copiers) {
+  if (!copiers.share_memory) return;  // nobody copies
+  copiers.owner_barrier.pass();
+  for (uint32_t rank = 0; rank < copiers.ranks; ++rank) {
+    if (!copiers.peers.is_known_to(rank) || copiers.peers.has_ended(rank)) continue;  // it sees no region of this rank
     PeerMemory* memory = nullptr;
-    if (runtime.peers().memory(rank, "look at copies", &memory) != LCI_DONE) {
+    if (copiers.peers.memory(rank, "look at copies", &memory) != LCI_DONE) {
       copies_.push_back({rank, 0, kUnseen});
       continue;
     }
-    for (uint32_t device = 0; device < runtime.devices(); ++device) {
+    for (uint32_t device = 0; device < copiers.devices; ++device) {
       const uint64_t sequence = word(rank, device).load(std::memory_order_seq_cst);
       if (sequence % 2 != 0) copies_.push_back({rank, device, sequence});
     }
@@ -25,15 +23,15 @@ GracePeriod::GracePeriod(Runtime& runtime) : runtime_(&runtime) {
 }
 
 const std::atomic<uint64_t>& GracePeriod::word(uint32_t rank, uint32_t device) const {
-  PeerMemory& memory = runtime_->peers().mapped_memory(rank);
-  return runtime_->transport().shares_addresses_with(rank) ? memory.copying_here(device)
-                                                           : memory.header().device[device].copying;
+  PeerMemory& memory = copiers_->peers.mapped_memory(rank);
+  return copiers_->transport.shares_addresses_with(rank) ? memory.copying_here(device)
+                                                         : memory.header().device[device].copying;
 }
 
 bool GracePeriod::is_over(const Copy& copy) const {
-  if (copy.sequence == kUnseen) return runtime_->peers().has_ended(copy.rank);
+  if (copy.sequence == kUnseen) return copiers_->peers.has_ended(copy.rank);
   return word(copy.rank, copy.device).load(std::memory_order_acquire) != copy.sequence ||
-         runtime_->peers().has_ended(copy.rank);
+         copiers_->peers.has_ended(copy.rank);
 }
 
 bool GracePeriod::passed() {
@@ -43,7 +41,7 @@ bool GracePeriod::passed() {
 
 void GracePeriod::wait_for_this_process() {
   for (const Copy& copy : copies_) {
-    if (!runtime_->transport().shares_addresses_with(copy.rank) || copy.sequence == kUnseen) continue;
+    if (!copiers_->transport.shares_addresses_with(copy.rank) || copy.sequence == kUnseen) continue;
     const auto& here = word(copy.rank, copy.device);
     for (SpinWait wait; here.load(std::memory_order_acquire) == copy.sequence; wait.step()) {
     }

@@ -20,10 +20,9 @@
 #include <vector>
 
 #include "base/fences.hpp"
+#include "rma/copiers.hpp"
 
 namespace lci {
-
-class Runtime;
 
 /// The two words of a device.
 struct CopyWords {
@@ -57,7 +56,7 @@ class CopyGuard {
 class GracePeriod {
  public:
   /// Call after the keys were cleared.
-  explicit GracePeriod(Runtime& runtime);
+  explicit GracePeriod(const Copiers& copiers);
   /// Whether all of them are over.
   bool passed();
   /// Waits for those of this process; they last as long as one copy.
@@ -74,7 +73,7 @@ class GracePeriod {
   const std::atomic<uint64_t>& word(uint32_t rank, uint32_t device) const;
   bool is_over(const Copy& copy) const;
 
-  Runtime* runtime_;
+  const Copiers* copiers_;
   std::vector<Copy> copies_;
 };
 

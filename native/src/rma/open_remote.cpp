@@ -2,7 +2,6 @@
 #include "rma/open_remote.hpp"
 
 #include "base/error.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -17,21 +16,21 @@ int nonsense(uint32_t rank) {
 
 }  // namespace
 
-int open_remote(Runtime& runtime, uint32_t rank, const MemoryHandle& handle, Remote* out) {
-  if (rank >= runtime.size()) {
-    return fail(LCI_ERR_RANK, "open remote memory: rank %u is outside 0..%u", rank, runtime.size() - 1);
+int open_remote(const Copiers& copiers, uint32_t rank, const MemoryHandle& handle, Remote* out) {
+  if (rank >= copiers.ranks) {
+    return fail(LCI_ERR_RANK, "open remote memory: rank %u is outside 0..%u", rank, copiers.ranks - 1);
   }
   if (handle.rank != rank) {
     return fail(LCI_ERR_ARGUMENT, "open remote memory: the handle is of rank %u, not %u", handle.rank, rank);
   }
-  if (const int code = runtime.peers().check(rank, "open remote memory"); code != LCI_DONE) return code;
+  if (const int code = copiers.peers.check(rank, "open remote memory"); code != LCI_DONE) return code;
   if (handle.index >= kMaxRegions || handle.key == 0) return gone(handle);
-  if (!runtime.shares_all_memory()) {  // the target checks each access
+  if (!copiers.share_memory) {  // the target checks each access
     *out = {rank, handle.index, handle.key, handle.size, nullptr, nullptr};
     return LCI_DONE;
   }
   PeerMemory* mapped = nullptr;
-  if (const int code = runtime.peers().memory(rank, "open remote memory", &mapped); code != LCI_DONE) return code;
+  if (const int code = copiers.peers.memory(rank, "open remote memory", &mapped); code != LCI_DONE) return code;
   PeerMemory& memory = *mapped;
   const uint64_t chunk = memory.header().region_chunks[handle.index / kRegionsPerChunk].load(std::memory_order_acquire);
   if (chunk == 0) return gone(handle);
@@ -49,7 +48,7 @@ int open_remote(Runtime& runtime, uint32_t rank, const MemoryHandle& handle, Rem
       out->memory = memory.at(size != 0 ? place : 0);
       return LCI_DONE;
     case RegionKind::kPrivate:
-      if (runtime.transport().shares_addresses_with(rank)) out->memory = reinterpret_cast<std::byte*>(place);
+      if (copiers.transport.shares_addresses_with(rank)) out->memory = reinterpret_cast<std::byte*>(place);
       return LCI_DONE;
   }
   return nonsense(rank);

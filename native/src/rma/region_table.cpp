@@ -7,11 +7,16 @@
 #include <random>
 
 #include "base/error.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
-RegionTable::RegionTable(Runtime& runtime) : runtime_(runtime), ranges_(runtime.memory()), slots_(kMaxRegions) {
+RegionTable::RegionTable(Runtime& runtime, uint32_t rank, const Copiers& copiers)
+    : runtime_(runtime),
+      rank_(rank),
+      copiers_(copiers),
+      memory_(copiers.transport.own()),
+      ranges_(memory_),
+      slots_(kMaxRegions) {
   std::random_device random;  // a handle of another job must not fit
   key_state_ = uint64_t{random()} << 32 | random();
 }
@@ -28,7 +33,7 @@ uint64_t RegionTable::next_key() {
 
 RegionEntry& RegionTable::entry(uint32_t index) {
   const uint32_t number = index / kRegionsPerChunk;
-  auto* chunk = runtime_.memory().at(chunks_[number]);
+  auto* chunk = memory_.at(chunks_[number]);
   return reinterpret_cast<RegionEntry*>(chunk)[index % kRegionsPerChunk];
 }
 
@@ -40,9 +45,9 @@ bool RegionTable::take_index(uint32_t* out) {
     return true;
   }
   if (indices_used_ == kMaxRegions) return false;
-  auto& chunk = runtime_.memory().header().region_chunks[indices_used_ / kRegionsPerChunk];
+  auto& chunk = memory_.header().region_chunks[indices_used_ / kRegionsPerChunk];
   if (indices_used_ % kRegionsPerChunk == 0) {
-    const uint64_t offset = runtime_.memory().allocate(kRegionsPerChunk * sizeof(RegionEntry));
+    const uint64_t offset = memory_.allocate(kRegionsPerChunk * sizeof(RegionEntry));
     if (offset == 0) return false;
     chunks_[indices_used_ / kRegionsPerChunk] = offset;
     chunk.store(offset, std::memory_order_release);
@@ -54,8 +59,8 @@ bool RegionTable::take_index(uint32_t* out) {
 int RegionTable::publish(std::unique_ptr<Region> region, Region** out) {
   uint32_t index = 0;
   if (!take_index(&index)) {
-    return fail(LCI_ERR_EXHAUSTED, "remote memory: rank %u has %u regions, or no memory to note one more",
-                runtime_.rank(), indices_used_);
+    return fail(LCI_ERR_EXHAUSTED, "remote memory: rank %u has %u regions, or no memory to note one more", rank_,
+                indices_used_);
   }
   region->runtime = &runtime_;
   region->index = index;
@@ -124,8 +129,8 @@ int RegionTable::add(void* address, uint64_t bytes, Region** out) {
   region->size = bytes;
   region->kind = RegionKind::kPrivate;
   region->place = start;
-  const auto base = reinterpret_cast<uint64_t>(runtime_.memory().base());
-  if (bytes != 0 && start >= base && start - base < runtime_.memory().reserve()) {
+  const auto base = reinterpret_cast<uint64_t>(memory_.base());
+  if (bytes != 0 && start >= base && start - base < memory_.reserve()) {
     region->allocation = allocation_around(start - base, bytes);
     if (region->allocation) {
       region->kind = RegionKind::kShared;
@@ -163,7 +168,7 @@ int RegionTable::free(Region* region) {
                 region->parts);
   }
   end(*region);
-  Retired retired{GracePeriod(runtime_), region->index, region->place, region->size};
+  Retired retired{GracePeriod(copiers_), region->index, region->place, region->size};
   allocated_ -= region->size;
   regions_.erase(region->self);
   retired_.push_back(std::move(retired));
@@ -174,7 +179,7 @@ int RegionTable::free(Region* region) {
 void RegionTable::remove(Region* region) {
   std::lock_guard<std::mutex> guard(mutex_);
   end(*region);
-  Retired retired{GracePeriod(runtime_), region->index, 0, 0};
+  Retired retired{GracePeriod(copiers_), region->index, 0, 0};
   regions_.erase(region->self);
   retired.grace.wait_for_this_process();
   retired_.push_back(std::move(retired));
@@ -184,14 +189,14 @@ void RegionTable::remove(Region* region) {
 void RegionTable::close() {
   std::lock_guard<std::mutex> guard(mutex_);
   for (const auto& region : regions_) end(*region);
-  GracePeriod(runtime_).wait_for_this_process();
+  GracePeriod(copiers_).wait_for_this_process();
   regions_.clear();
   allocated_ = 0;
 }
 
 std::byte* RegionTable::address(const Region& region) const {
   if (region.kind == RegionKind::kPrivate) return reinterpret_cast<std::byte*>(region.place);
-  return region.size == 0 ? nullptr : runtime_.memory().at(region.place);
+  return region.size == 0 ? nullptr : memory_.at(region.place);
 }
 
 int RegionTable::resolve(const RemoteAccess& access, uint64_t bytes, std::byte** out) const {

@@ -60,7 +60,8 @@ struct Region {
 
 class RegionTable {
  public:
-  explicit RegionTable(Runtime& runtime);
+  /// @param runtime that the regions say they are of
+  RegionTable(Runtime& runtime, uint32_t rank, const Copiers& copiers);
 
   int allocate(uint64_t bytes, Region** out);
   int add(void* address, uint64_t bytes, Region** out);
@@ -104,6 +105,9 @@ class RegionTable {
   uint64_t next_key();
 
   Runtime& runtime_;
+  const uint32_t rank_;
+  const Copiers copiers_;
+  OwnMemory& memory_;
   RangeAllocator ranges_;
   LazyArray<Slot> slots_;
   std::mutex mutex_;

@@ -63,7 +63,7 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   std::vector<Profile> profiles;
   code = join(deadline, &profiles);
   if (code != LCI_DONE) return code;
-  regions_ = std::make_unique<RegionTable>(*this);
+  regions_ = std::make_unique<RegionTable>(*this, rank_, copiers());
   for (const Profile& peer : profiles) {
     packet_slots = std::max(packet_slots, peer.reserve / attributes_.packet_size + 1);
   }

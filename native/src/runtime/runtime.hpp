@@ -88,6 +88,7 @@ class Runtime {
   bool return_lent(uint32_t rank, uint32_t packet);
 
   // remote memory
+  Copiers copiers() { return {*peers_, *transport_, owner_barrier_, size_, attributes_.devices, shares_all_memory()}; }
   RegionTable& regions() { return *regions_; }
   RemoteTable& remotes() { return remotes_; }
 
