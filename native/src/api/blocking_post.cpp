@@ -64,7 +64,7 @@ int post_blocking(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_st
   op->flags =
       static_cast<uint8_t>((given & ~(LCI_FLAG_WAIT | LCI_FLAG_NO_RETRY)) | (may_retry ? 0 : LCI_FLAG_NO_RETRY));
   Outcome outcome;
-  outcome.set_runtime(&device->runtime());
+  outcome.set_owner(&device->runtime(), &device->runtime());
   int code = lci_post(handle, op, to_handle(&outcome), out);
   while (code == LCI_ERR_EXHAUSTED) {  // only without retry: the backlog is full, and progress makes room
     if ((code = waiting.turn()) != LCI_DONE) break;

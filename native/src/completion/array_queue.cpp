@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "base/try_lock.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
@@ -97,7 +96,7 @@ void ArrayQueue::tell_of_place() {
   claims_.fetch_and(~kAwaited, std::memory_order_seq_cst);  // first: who comes between sets it again
   const uint32_t devices = awaited_.exchange(0, std::memory_order_seq_cst);
   for (uint32_t index = 0; devices >> index != 0; ++index) {
-    if (devices >> index & 1) runtime()->device(index).room_came_elsewhere();
+    if (devices >> index & 1) owner()->place_came(index);
   }
 }
 

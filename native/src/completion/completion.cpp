@@ -3,7 +3,6 @@
 
 #include "base/error.hpp"
 #include "base/try_lock.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -32,8 +31,8 @@ int check_signal(const lci_status& status) {
 }
 
 void Completion::discard(lci_status status) const {
-  if (runtime_) {
-    runtime_->discard_arrival(status);
+  if (owner_) {
+    owner_->discard_arrival(status);
   } else if (status.port != 0) {
     lci_buffer_free(status.buffer);
   }

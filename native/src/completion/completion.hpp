@@ -11,6 +11,18 @@ namespace lci {
 
 class Runtime;
 
+/// What completion objects ask of whom they belong to. Any thread.
+class CompletionOwner {
+ public:
+  /// What an arrival brought that nobody takes goes, and its room back to its sender.
+  virtual void discard_arrival(lci_status& status) = 0;
+  /// There may be a place again, for which device @p index waits.
+  virtual void place_came(uint32_t index) = 0;
+
+ protected:
+  ~CompletionOwner() = default;
+};
+
 /// What an operation or an arrival signals. [E1]
 class Completion {
  public:
@@ -36,7 +48,10 @@ class Completion {
   /// The runtime that owns the object; set once by its registry.
   const Runtime* runtime() const { return runtime_; }
   Runtime* runtime() { return runtime_; }
-  void set_runtime(Runtime* runtime) { runtime_ = runtime; }
+  void set_owner(Runtime* runtime, CompletionOwner* owner) {
+    runtime_ = runtime;
+    owner_ = owner;
+  }
 
   /// Whether arrivals come in the packet that carried them. Set before a port is opened on the object. [B14]
   bool zero_copy() const { return zero_copy_; }
@@ -76,6 +91,7 @@ class Completion {
   bool wait_unused() const;
 
  protected:
+  CompletionOwner* owner() const { return owner_; }
   /// A hold becomes a thread inside the object, for which wait_unused() waits until it leaves.
   void enter_held() { users_.fetch_add(bounded_ ? kSignalling : kSignalling - 1, std::memory_order_relaxed); }
   /// The same for a thread whose hold lasts on.
@@ -98,6 +114,7 @@ class Completion {
   bool zero_copy_ = false;
   bool was_behind_port_ = false;
   Runtime* runtime_ = nullptr;
+  CompletionOwner* owner_ = nullptr;
   std::atomic<uint64_t> users_{0};  // pending operations, unless bounded; from bit 32 on, their signals under way
 };
 

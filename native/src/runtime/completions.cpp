@@ -28,7 +28,7 @@ uint32_t Runtime::add_completion(std::unique_ptr<Completion> completion) {
     return 0;
   }
   completion->set_id(id);
-  completion->set_runtime(this);
+  completion->set_owner(this, this);
   completion_table_.put(id, completion.get());
   completions_[id - 1] = std::move(completion);
   return id;
@@ -58,7 +58,11 @@ int Runtime::remove_completion(Completion* completion) {
   if (behind) {
     return fail(LCI_ERR_BUSY, "free completion object: port %u is open on it; close the port first", behind->number);
   }
-  const bool behind_port = completion->was_behind_port();
+  bool behind_port;
+  {
+    std::lock_guard<std::mutex> guard(targets_->opening_ports());
+    behind_port = completion->was_behind_port();
+  }
   if (!completion->wait_unused()) {
     return fail(LCI_ERR_BUSY, "free completion object: %u is to be signalled by a pending operation; cancel it first",
                 completion->id());

@@ -36,7 +36,7 @@ class Lane;
 /// Completion objects of one runtime.
 inline constexpr uint32_t kMaxCompletions = 65535;
 
-class Runtime {
+class Runtime final : public CompletionOwner {
  public:
   static int create(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank,
                     std::unique_ptr<Runtime>* out);
@@ -81,7 +81,7 @@ class Runtime {
   /// What an arrival brought goes, wherever it lies; false if it was freed already. Any thread.
   bool free_arrival(lci_status& status);
   /// The same of one that nobody took: it will not be answered, either. Any thread.
-  void discard_arrival(lci_status& status);
+  void discard_arrival(lci_status& status) override;
   /// The same of one whose status is taken, and whose bytes nobody wants: its room goes back to its sender.
   void drop_arrival(lci_status& status);
   /// A packet of @p rank that was lent goes home, and its credit; false if it is not lent. Any thread.
@@ -124,6 +124,7 @@ class Runtime {
   int start(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank);
   int join(uint64_t deadline, std::vector<Profile>* profiles);
   void clamp_packets();
+  void place_came(uint32_t index) override { devices_[index]->room_came_elsewhere(); }
   void open_engine(uint32_t number, MatchingEngineType type, Matcher matcher);
   uint64_t credits_out();
   void count_statuses(uint64_t* pushed, uint64_t* popped);
