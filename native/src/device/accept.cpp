@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who has sent something: the summary line, and the rings of peers that speak for the first time.
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
 void Device::scan_summary() {
-  std::atomic<uint8_t>* summary = runtime_.memory().summary(index_);
-  const uint32_t size = runtime_.size();
+  std::atomic<uint8_t>* summary = parts_.memory().summary(index_);
+  const uint32_t size = parts_.ranks;
   for (uint32_t rank = 0; rank < size; ++rank) {
     if (size > 8 && rank % 8 == 0) {  // eight bytes at a look; a byte that appears meanwhile is seen next time
       while (rank + 8 <= size &&
@@ -17,10 +16,10 @@ void Device::scan_summary() {
       if (rank >= size) break;
     }
     if (summary[rank].load(std::memory_order_relaxed) == 0) continue;
-    if (!links_[rank] && rank != runtime_.rank()) {  // ours is rung by ring_own_bell(), too
+    if (!links_[rank] && rank != parts_.rank) {  // ours is rung by ring_own_bell(), too
       int ignored = LCI_DONE;
       open_link(rank, &ignored);  // may throw: then the bell is left for the next pass
-      if (!links_[rank] && runtime_.peers().state(rank) == RankState::kActive) {
+      if (!links_[rank] && parts_.peers.state(rank) == RankState::kActive) {
         unfinished_ = true;  // its memory cannot be mapped just now
         continue;
       }
@@ -33,14 +32,14 @@ void Device::scan_summary() {
 }
 
 void Device::ring_own_bell() {
-  runtime_.memory().summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
+  parts_.memory().summary(index_)[parts_.rank].store(1, std::memory_order_release);
 }
 
 bool Device::accept_link(Link& link) {
   if (link.failed || !link.peer) return false;
-  const uint64_t offset = link.peer->ring_pair_offset(index_, runtime_.rank()).load(std::memory_order_acquire);
+  const uint64_t offset = link.peer->ring_pair_offset(index_, parts_.rank).load(std::memory_order_acquire);
   if (offset == 0) return false;
-  const Attributes& attributes = runtime_.attributes();
+  const Attributes& attributes = parts_.attributes;
   const uint32_t data = attributes.ring_bytes / kSlotBytes, control = attributes.control_ring_bytes / kSlotBytes;
   if (offset % 64 != 0 || !link.peer->contains(offset, RingPair::bytes(control, data))) {
     protocol_error(link, "ring outside its memory", {});

@@ -3,7 +3,6 @@
 // remembered here, so that who was refused can be told when there is room. [V1-V3]
 #include "base/error.hpp"
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
@@ -17,13 +16,13 @@ OutKey& Device::out_key(Link& link, uint16_t target) {
 
 /// What the receiver is ready to remember, split evenly: both sides know it without a message.
 uint32_t Device::engine_announcements() const {
-  return std::max(1u, runtime_.attributes().announcements / runtime_.size());
+  return std::max(1u, parts_.attributes.announcements / parts_.ranks);
 }
 
 /// What this rank believes of a port or engine of others, by the hash of its name; 0 matches any.
 uint32_t Device::sender_hash(uint16_t target) {
-  if (target & kEngineTarget) return targets_.target(target)->name_hash.load(std::memory_order_relaxed);
-  const Port* port = targets_.port(target);
+  if (target & kEngineTarget) return parts_.targets.target(target)->name_hash.load(std::memory_order_relaxed);
+  const Port* port = parts_.targets.port(target);
   return port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
 }
 

@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "base/no_memory.hpp"
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -98,7 +97,7 @@ void Device::handle_data(Link& link, const MessageHeader& header, uint32_t* payl
     }
     case MessageKind::kAmPacket:
     case MessageKind::kSendPacket: {
-      const std::byte* bytes = payload_of(link, header, packets_.max_eager());
+      const std::byte* bytes = payload_of(link, header, parts_.packets.max_eager());
       if (!bytes) {
         return protocol_error(link, "packet outside its memory", header);
       }
@@ -148,7 +147,7 @@ void Device::handle_data(Link& link, const MessageHeader& header, uint32_t* payl
 
 /// Payload of a packet that a peer named: checked, because every bit of the handle is the peer's.
 const std::byte* Device::packet_of(Link& link, uint64_t handle, uint32_t size) {
-  if (handle == 0 || handle > UINT32_MAX || size > packets_.max_eager() ||
+  if (handle == 0 || handle > UINT32_MAX || size > parts_.packets.max_eager() ||
       !link.peer->contains(handle * kPacketUnit, kPacketPayloadOffset + uint64_t{size})) {
     return nullptr;
   }
@@ -220,8 +219,8 @@ void Device::protocol_error(Link& link, const char* what, const MessageHeader& h
   fail(LCI_ERR_PROTOCOL,
        "rank %u sent bytes that make no sense: %s (kind %u, target %u, size %u); it is treated as failed", link.rank,
        what, static_cast<unsigned>(header.kind), header.target, header.size);
-  LCI_LOG(runtime_.log(), LogLevel::kError, "protocol", "%s", last_error());
-  runtime_.peers().treat_as_gone(link.rank, RankState::kFailed);
+  LCI_LOG(parts_.log, LogLevel::kError, "protocol", "%s", last_error());
+  parts_.peers.treat_as_gone(link.rank, RankState::kFailed);
 }
 
 }  // namespace lci

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a device is at rest: for parking, for waiting until all has left, and for closing.
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
 bool Device::has_work() const {
   if (unfinished_ || delayed_pending()) return true;
   if (!work_.empty() || has_handed_.load(std::memory_order_acquire)) return true;
-  const OwnMemory& memory = runtime_.memory();
+  const OwnMemory& memory = parts_.memory();
   if (!memory.header().device[index_].returned_packets.empty_for_parking()) return true;
   if (packets_may_be_there() || room_came_elsewhere_.load(std::memory_order_acquire)) return true;
-  if (seen_epoch_ != runtime_.peers().epoch()) return true;
+  if (seen_epoch_ != parts_.peers.epoch()) return true;
   const std::atomic<uint8_t>* summary = memory.summary(index_);
-  for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
+  for (uint32_t rank = 0; rank < parts_.ranks; ++rank) {
     if (summary[rank].load(std::memory_order_acquire) != 0) return true;
   }
   for (const Link* link : ready_) {
@@ -36,7 +35,7 @@ bool Device::all_ended() const {
 }
 
 bool Device::delayed_pending() const {
-  if (!runtime_.chaos()) return false;
+  if (!parts_.chaos) return false;
   for (const auto& link : links_) {
     if (link && link->chaos && link->chaos->pending()) return true;
   }

@@ -6,7 +6,6 @@
 #include "base/no_memory.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -26,11 +25,11 @@ uint32_t queue_of(const lci_descriptor& op) {
 uint32_t Device::bytes_to_keep(const lci_descriptor& op) const {
   if (op.op == LCI_OP_PUT) return (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_BUFFER ? 0 : op.size;
   const bool message = op.op == LCI_OP_AM || op.op == LCI_OP_SEND;
-  return message && op.size <= packets_.max_eager() ? op.size : 0;
+  return message && op.size <= parts_.packets.max_eager() ? op.size : 0;
 }
 
 int Device::to_backlog(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
-  const Attributes& attributes = runtime_.attributes();
+  const Attributes& attributes = parts_.attributes;
   const auto queue = backlog_.find(queue_of(op));
   const size_t waiting = queue == backlog_.end() ? 0 : queue->second.size();
   const uint64_t bytes = bytes_to_keep(op);
@@ -68,8 +67,8 @@ int Device::hand_over(const lci_descriptor& given, const void* inline_payload, c
   {
     std::lock_guard<TryLock> guard(handed_lock_);
     if (ended_ || (target.lane && target.lane->retired())) {
-      code = fail(LCI_ERR_CLOSED, "post: the runtime or lane closes (rank %u, device %u)", runtime_.rank(), index_);
-    } else if (op.op != LCI_OP_CANCEL && handed_posts_.size() >= runtime_.attributes().backlog_messages) {
+      code = fail(LCI_ERR_CLOSED, "post: the runtime or lane closes (rank %u, device %u)", parts_.rank, index_);
+    } else if (op.op != LCI_OP_CANCEL && handed_posts_.size() >= parts_.attributes.backlog_messages) {
       code = fail(LCI_ERR_EXHAUSTED, "post: %zu operations wait for device %u already, and retry was disallowed",
                   handed_posts_.size(), index_);
     } else if (!unless_no_memory([&] {
@@ -118,7 +117,7 @@ Queued Device::keep(const lci_descriptor& op, const void* inline_payload, const 
   }
   if (op.flags & LCI_FLAG_LIST) {
     const auto* parts = reinterpret_cast<const lci_buffer*>(op.u.ref.address);
-    if (op.op == LCI_OP_RECV || op.size > packets_.max_eager()) {
+    if (op.op == LCI_OP_RECV || op.size > parts_.packets.max_eager()) {
       queued.parts.assign(parts, parts + op.u.ref.count);
     } else {
       queued.op.flags &= static_cast<uint8_t>(~LCI_FLAG_LIST);
@@ -132,11 +131,11 @@ Queued Device::keep(const lci_descriptor& op, const void* inline_payload, const 
   const int form = op.flags & LCI_FLAG_PAYLOAD_MASK;
   if (form == LCI_FLAG_BUFFER) from = reinterpret_cast<const std::byte*>(op.u.ref.address);
   const auto packet = static_cast<uint32_t>(op.u.ref.address);
-  if (form == LCI_FLAG_PACKET) from = packets_.payload(packet);
+  if (form == LCI_FLAG_PACKET) from = parts_.packets.payload(packet);
   if (op.op == LCI_OP_PUT && form == LCI_FLAG_INLINE) from += sizeof op.u;
   if (bytes != 0) queued.payload.assign(from, from + bytes);
-  if (form == LCI_FLAG_PACKET && packets_.unhold(packet)) {
-    packets_.put(index_, packet);
+  if (form == LCI_FLAG_PACKET && parts_.packets.unhold(packet)) {
+    parts_.packets.put(index_, packet);
   }
   return queued;
 }

@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -17,9 +16,9 @@ constexpr uint64_t kBarriersAhead = 1u << 16;
 
 int Device::post_barrier(const OpTarget& target) {
   if (index_ != 0) return fail(LCI_ERR_DEVICE, "barrier: must be posted on device 0, not %u", index_);
-  for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
+  for (uint32_t rank = 0; rank < parts_.ranks; ++rank) {
     if (links_[rank] && links_[rank]->failed) {
-      const bool left = runtime_.peers().state(rank) == RankState::kLeft;
+      const bool left = parts_.peers.state(rank) == RankState::kLeft;
       return fail(left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, "barrier: rank %u %s", rank,
                   left ? "has left the job" : "has failed");
     }
@@ -31,14 +30,14 @@ int Device::post_barrier(const OpTarget& target) {
   barrier.entered = true;
   barrier.target = target;
   unfinished_ = true;
-  if (runtime_.size() > 1) tell_of_barrier(sequence, barrier);  // else the next pass ends it
+  if (parts_.ranks > 1) tell_of_barrier(sequence, barrier);  // else the next pass ends it
   return LCI_POSTED;
 }
 
 /// The message of this round, if it is not out yet. False: there is no room, or nobody to tell.
 bool Device::tell_of_barrier(uint64_t sequence, Barrier& barrier) {
   if (barrier.sent) return true;
-  const uint32_t to = (runtime_.rank() + (1u << barrier.round)) % runtime_.size();
+  const uint32_t to = (parts_.rank + (1u << barrier.round)) % parts_.ranks;
   int error = LCI_DONE;
   // Of who is gone nobody waits for a word any more; this barrier goes on for the others.
   if (links_[to] && links_[to]->failed) return barrier.sent = true;
@@ -48,10 +47,10 @@ bool Device::tell_of_barrier(uint64_t sequence, Barrier& barrier) {
 }
 
 void Device::handle_barrier(Link& link, const MessageHeader& header) {
-  const uint32_t rounds = static_cast<uint32_t>(std::bit_width(runtime_.size() - 1));
+  const uint32_t rounds = static_cast<uint32_t>(std::bit_width(parts_.ranks - 1));
   if (index_ != 0 || header.aux >= rounds) return protocol_error(link, "barrier round out of range", header);
-  const uint32_t from = (link.rank + (1u << header.aux)) % runtime_.size();
-  if (from != runtime_.rank()) return protocol_error(link, "barrier round of another rank", header);
+  const uint32_t from = (link.rank + (1u << header.aux)) % parts_.ranks;
+  if (from != parts_.rank) return protocol_error(link, "barrier round of another rank", header);
   if (header.tag > next_barrier_ + kBarriersAhead) {
     return protocol_error(link, "barrier too far ahead", header);
   }
@@ -61,7 +60,7 @@ void Device::handle_barrier(Link& link, const MessageHeader& header) {
 }
 
 bool Device::advance_barriers() {
-  const uint32_t rounds = static_cast<uint32_t>(std::bit_width(runtime_.size() - 1));
+  const uint32_t rounds = static_cast<uint32_t>(std::bit_width(parts_.ranks - 1));
   bool moved = false;
   for (auto entry = barriers_.begin(); entry != barriers_.end();) {
     const uint64_t sequence = entry->first;
@@ -78,7 +77,7 @@ bool Device::advance_barriers() {
       moved = true;
     }
     if (barrier.round == rounds) {
-      finish_barrier(sequence, LCI_DONE, runtime_.rank());
+      finish_barrier(sequence, LCI_DONE, parts_.rank);
       moved = true;
     }
   }
@@ -89,7 +88,7 @@ void Device::finish_barrier(uint64_t sequence, int code, uint32_t rank) {
   const OpTarget target = barriers_[sequence].target;
   const bool completed = code == LCI_DONE && !barriers_[sequence].abandoned;
   barriers_.erase(sequence);
-  auto& word = runtime_.transport().barriers_completed(runtime_.rank());
+  auto& word = parts_.transport.barriers_completed(parts_.rank);
   if (completed && word.load(std::memory_order_relaxed) <= sequence) {  // they may end in another order
     word.store(sequence + 1, std::memory_order_release);
   }
@@ -98,8 +97,8 @@ void Device::finish_barrier(uint64_t sequence, int code, uint32_t rank) {
 
 /// Whether @p rank has sent all that it had to tell this rank.
 bool Device::has_told(uint32_t rank, const Barrier& barrier) const {
-  for (uint32_t round = 0; round < static_cast<uint32_t>(std::bit_width(runtime_.size() - 1)); ++round) {
-    const bool to_me = (rank + (1u << round)) % runtime_.size() == runtime_.rank();
+  for (uint32_t round = 0; round < static_cast<uint32_t>(std::bit_width(parts_.ranks - 1)); ++round) {
+    const bool to_me = (rank + (1u << round)) % parts_.ranks == parts_.rank;
     if (to_me && !(barrier.arrived >> round & 1)) return false;
   }
   return true;
@@ -110,7 +109,7 @@ bool Device::has_told(uint32_t rank, const Barrier& barrier) const {
 /// believe it, so where it is a lie the barrier goes on for them, without its user. (A rank that comes later is
 /// refused: those who believed the lie and need that rank wait until it leaves.)
 void Device::fail_barriers(const Link& gone, int code) {
-  const uint64_t completed = runtime_.transport().barriers_completed(gone.rank).load(std::memory_order_acquire);
+  const uint64_t completed = parts_.transport.barriers_completed(gone.rank).load(std::memory_order_acquire);
   for (auto entry = barriers_.begin(); entry != barriers_.end();) {
     const uint64_t sequence = entry->first;
     Barrier& barrier = entry->second;

@@ -4,17 +4,16 @@
 
 #include "base/error.hpp"
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
 int Device::check(const lci_descriptor& op) const {
   const char* name = op.op == LCI_OP_AM ? "am" : op.op == LCI_OP_SEND ? "send" : "receive";
-  const uint32_t size = runtime_.size();
+  const uint32_t size = parts_.ranks;
   if (op.rank >= size && !(op.op == LCI_OP_RECV && op.rank == LCI_ANY_SOURCE)) {
     return fail(LCI_ERR_RANK, "%s: rank %u is outside 0..%u (device %u)", name, op.rank, size - 1, index_);
   }
-  if (op.op != LCI_OP_RECV && !runtime_.has_packets()) {
+  if (op.op != LCI_OP_RECV && !parts_.has_packets()) {
     return fail(LCI_ERR_UNSUPPORTED, "%s: the runtime has no packet pool (attribute alloc_default_packet_pool)", name);
   }
   if (op.op == LCI_OP_AM) {
@@ -26,11 +25,11 @@ int Device::check(const lci_descriptor& op) const {
       if (const int code = check_reply(op); code != LCI_DONE) return code;
     }
   } else {
-    const Engine* engine = targets_.engine(op.port);
+    const Engine* engine = parts_.targets.engine(op.port);
     const Matcher* matcher = engine ? engine->matcher() : nullptr;
     if (!matcher) {
       return fail(LCI_ERR_ARGUMENT, "%s: matching engine %u does not exist on rank %u (device %u)", name, op.port,
-                  runtime_.rank(), index_);
+                  parts_.rank, index_);
     }
     if (matcher->keyed && !matcher->make_key && (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_INLINE) {
       return fail(LCI_ERR_ARGUMENT, "%s: engine %u wants a key in u.ref.remote; an inline payload has no place for it",
@@ -66,12 +65,13 @@ int Device::check(const lci_descriptor& op) const {
 
 int Device::check_packet(const lci_descriptor& op, const char* name) const {
   const uint64_t handle = op.u.ref.address;
-  if (op.op == LCI_OP_RECV || handle > UINT32_MAX || !packets_.pool().owns(static_cast<uint32_t>(handle)) ||
-      packets_.state(static_cast<uint32_t>(handle)).held == PacketState::kNobody) {
+  if (op.op == LCI_OP_RECV || handle > UINT32_MAX || !parts_.packets.pool().owns(static_cast<uint32_t>(handle)) ||
+      parts_.packets.state(static_cast<uint32_t>(handle)).held == PacketState::kNobody) {
     return fail(LCI_ERR_ARGUMENT, "%s: %" PRIu64 " is not a packet that the caller holds", name, handle);
   }
-  if (op.size > packets_.max_eager()) {
-    return fail(LCI_ERR_SIZE, "%s: a packet carries at most %u bytes, not %u", name, packets_.max_eager(), op.size);
+  if (op.size > parts_.packets.max_eager()) {
+    return fail(LCI_ERR_SIZE, "%s: a packet carries at most %u bytes, not %u", name, parts_.packets.max_eager(),
+                op.size);
   }
   return LCI_DONE;
 }

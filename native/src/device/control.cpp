@@ -2,7 +2,6 @@
 // Control traffic that waits for room in the control ring. It is never refused: each kind waits in a list that lies in
 // what it belongs to, so nothing is allocated for it. [X1]
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -22,9 +21,9 @@ bool CopyRun::try_copy(Device& device, const lci_descriptor& op) {
   std::byte* const local = local_of(op);
   if (local == nullptr || op.size == 0 || op.size > kMost || op.port != 0) return false;
   Remote remote;
-  if (!device.copies_at_hand() || !device.runtime().remotes().find(op.u.ref.remote, &remote)) return false;
+  if (!device.copies_at_hand() || !device.parts().remotes.find(op.u.ref.remote, &remote)) return false;
   if (remote.memory == nullptr || remote.rank != op.rank || op.u.ref.displacement > remote.size ||
-      op.size > remote.size - op.u.ref.displacement || device.runtime().peers().state(op.rank) != RankState::kActive) {
+      op.size > remote.size - op.u.ref.displacement || device.parts().peers.state(op.rank) != RankState::kActive) {
     return false;
   }
   if (!guard_) {

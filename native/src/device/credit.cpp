@@ -12,7 +12,6 @@
 #include "base/no_memory.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
@@ -22,7 +21,7 @@ namespace lci {
 InKey* Device::in_key(Link& link, uint16_t number) {
   InKey* key = link.in_keys.find(number);
   if (!key) {
-    Target* target = targets_.target(number);
+    Target* target = parts_.targets.target(number);
     if (!target) return nullptr;
     key = &link.in_keys.add(number);
     key->link = &link;
@@ -269,9 +268,9 @@ void Device::grow_lease(InKey& key) {
     target.holders.fetch_add(1, std::memory_order_relaxed);
   }
   const Credit fair = target.fair_share();
-  const uint32_t wanted = key.goal.messages == 0 ? runtime_.attributes().initial_lease : key.goal.messages * 2;
+  const uint32_t wanted = key.goal.messages == 0 ? parts_.attributes.initial_lease : key.goal.messages * 2;
   key.goal.messages = std::min(wanted, fair.messages);
-  key.goal.bytes = std::min(uint64_t{key.goal.messages} * packets_.max_eager(), fair.bytes);
+  key.goal.bytes = std::min(uint64_t{key.goal.messages} * parts_.packets.max_eager(), fair.bytes);
   Credit want;
   if (key.goal.messages > key.circulating.messages) want.messages = key.goal.messages - key.circulating.messages;
   if (key.goal.bytes > key.circulating.bytes) want.bytes = key.goal.bytes - key.circulating.bytes;
@@ -430,7 +429,7 @@ void Device::handle_return(Link& link, const MessageHeader& header) {
 // -----------------------------------------------------------------------------------------------------------
 
 void Device::handle_grant(Link& link, const MessageHeader& header) {
-  if (!targets_.target(header.target)) return protocol_error(link, "credit for nothing", header);
+  if (!parts_.targets.target(header.target)) return protocol_error(link, "credit for nothing", header);
   OutKey& key = out_key(link, header.target);
   const uint32_t mine = sender_hash(header.target);
   if (mine != 0 && header.aux != 0 && mine != header.aux) {
@@ -507,7 +506,7 @@ void Device::queue_return(Link& link, OutKey& key) {
 }
 
 void Device::handle_refusal(Link& link, const MessageHeader& header) {
-  if (header.target == kEngineTarget || !targets_.target(header.target)) {
+  if (header.target == kEngineTarget || !parts_.targets.target(header.target)) {
     return protocol_error(link, "refusal of nothing", header);
   }
   OutKey& key = out_key(link, header.target);

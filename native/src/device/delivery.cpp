@@ -7,7 +7,6 @@
 #include "device/device.hpp"
 #include "lane/inbox.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
@@ -38,7 +37,7 @@ class Device::Delivering {
  private:
   void say(Device& device, const void* object) {
     word_.store(object, std::memory_order_relaxed);
-    owner_fence(device.runtime_.owner_barrier().owners_pay());
+    owner_fence(device.parts_.owner_barrier.owners_pay());
   }
 
   std::atomic<const void*>& word_;
@@ -87,19 +86,20 @@ Device::Delivery Device::deliver(Port& port, InKey& key, uint32_t rank, uint64_t
     return Delivery::kTaken;
   }
   if (payload.packet != 0 && !payload.signal && completion.zero_copy() &&
-      runtime_.loans().lend(rank, payload.packet,
-                            {&key, {charge_messages, charge_bytes}, key.generation, payload.request})) {
+      parts_.loans.lend(rank, payload.packet,
+                        {&key, {charge_messages, charge_bytes}, key.generation, payload.request})) {
     status.buffer = const_cast<std::byte*>(payload.memory);
     status.packet = payload.packet;
     const int code = completion.signal(status);
     if (code == LCI_DONE) return Delivery::kLent;
     Charge charge;
-    runtime_.loans().take_back(rank, payload.packet, &charge);
+    parts_.loans.take_back(rank, payload.packet, &charge);
     count_refused_arrival(port, rank, code);
     release(key, key.generation, charge_messages, charge_bytes, false);
     return Delivery::kRefused;
   }
-  ArrivalBuffer* buffer = owned ? ArrivalBuffer::of(owned) : ArrivalBuffer::create(payload.size, runtime_.allocator());
+  ArrivalBuffer* buffer = owned ? ArrivalBuffer::of(owned)
+                                : ArrivalBuffer::create(payload.size, parts_.allocator.load(std::memory_order_acquire));
   if (!owned) payload.copy(buffer->bytes());
   buffer->key = &key;
   buffer->generation = key.generation;
@@ -125,7 +125,7 @@ void Device::count_refused_arrival(Port& port, uint32_t rank, int code) {
   counters.add(Metric::arrivals_overrun);
   const uint32_t opening = port.generation.load(std::memory_order_relaxed);
   if (port.told_overrun.exchange(opening, std::memory_order_relaxed) == opening) return;
-  LCI_LOG(runtime_.log(), LogLevel::kWarn, "port",
+  LCI_LOG(parts_.log, LogLevel::kWarn, "port",
           "port %u: its completion object has no room for a message of rank %u, which is discarded, as others may be "
           "(counter arrivals_overrun); take statuses sooner, or create it with room for all its ports and operations",
           port.number, rank);
@@ -143,7 +143,7 @@ void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t 
       counters.add(Metric::signals, -1);
       counters.add(Metric::signals_dropped);
     } else if (refused != LCI_DONE) {
-      runtime_.shared.add(Metric::discarded);
+      parts_.shared.add(Metric::discarded);
     }
     retrying_backlog_ = retrying;
   } else if (target.lane) {

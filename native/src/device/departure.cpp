@@ -2,7 +2,6 @@
 // Completion semantic "network": signalled when the receiver's side has taken the message, that is, when every packet
 // that carried it is back. [C9, SS-10]
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
@@ -11,7 +10,7 @@ void Device::await_return(Link& link, uint32_t packet, const Outgoing& message) 
   if (!message.network) return;
   auto departure = std::make_unique<Departure>();
   *departure = {*message.network, &link, message.tag, nullptr, message.size, 1, true};
-  packets_.state(packet).departure = departures_.add(std::move(departure));
+  parts_.packets.state(packet).departure = departures_.add(std::move(departure));
 }
 
 void Device::open_departure(SendContext& context) {
@@ -26,7 +25,7 @@ void Device::await_chunk(SendContext& context, uint32_t packet) {
   if (!context.network && !context.in_place) return;
   open_departure(context);
   ++departures_.find(context.departure)->packets;
-  packets_.state(packet).departure = context.departure;
+  parts_.packets.state(packet).departure = context.departure;
 }
 
 /// A rendezvous ends; true: its signal waits for its packets.

@@ -17,6 +17,7 @@
 #include "base/try_lock.hpp"
 #include "device/arrival_buffer.hpp"
 #include "device/operations.hpp"
+#include "device/parts.hpp"
 #include "device/payload.hpp"
 #include "device/pending_receives.hpp"
 #include "device/progressing.hpp"
@@ -53,10 +54,12 @@ struct Budget {
 
 class Device final : public DeviceBell {
  public:
-  Device(Runtime& runtime, uint32_t index);
+  /// @param runtime that it says it is of
+  Device(Runtime& runtime, const DeviceParts& parts, uint32_t index);
   ~Device();
 
   Runtime& runtime() { return runtime_; }
+  const DeviceParts& parts() const { return parts_; }
   uint32_t index() const { return index_; }
   /// Owner, if a lane has it. Set by the owner under the lock, read by anyone: a lane that retired stays where it is.
   Lane* lane() const { return lane_.load(std::memory_order_acquire); }
@@ -386,8 +389,7 @@ class Device final : public DeviceBell {
   bool delayed_pending() const;
 
   Runtime& runtime_;
-  Packets& packets_;
-  Targets& targets_;
+  const DeviceParts& parts_;
   const uint32_t index_;
   std::vector<std::unique_ptr<Link>> links_;  // by rank; created when first used
   std::vector<Link*> ready_;

@@ -3,7 +3,6 @@
 #include "base/error.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -26,19 +25,19 @@ void take_receives(const Engine& engine, uint32_t rank, Receives* into) {
 
 }  // namespace
 
-Device::Device(Runtime& runtime, uint32_t index)
-    : runtime_(runtime), packets_(runtime.packets()), targets_(runtime.targets()), index_(index) {
-  links_.resize(runtime.size());
+Device::Device(Runtime& runtime, const DeviceParts& parts, uint32_t index)
+    : runtime_(runtime), parts_(parts), index_(index) {
+  links_.resize(parts.ranks);
   // Who joins these has changed something already: it must find room.
-  ready_.reserve(runtime.size());
-  busy_.reserve(runtime.size());
-  touched_.reserve(runtime.size());
+  ready_.reserve(parts.ranks);
+  busy_.reserve(parts.ranks);
+  touched_.reserve(parts.ranks);
 }
 
 Device::~Device() = default;
 
 bool Device::look_for_failures() {
-  const uint32_t epoch = runtime_.peers().epoch();
+  const uint32_t epoch = parts_.peers.epoch();
   if (epoch == seen_epoch_) return false;
   bool all = true;
   bool moved = fail_links(RankState::kFailed, &all);  // first: others may have left because of them
@@ -50,13 +49,13 @@ bool Device::look_for_failures() {
 /// Fails the links to all ranks in @p state; @p all becomes false if one still has messages to read.
 bool Device::fail_links(RankState state, bool* all) {
   bool moved = false;
-  for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
-    if (runtime_.peers().state(rank) != state) continue;
+  for (uint32_t rank = 0; rank < parts_.ranks; ++rank) {
+    if (parts_.peers.state(rank) != state) continue;
     if (!links_[rank]) {
       links_[rank] = std::make_unique<Link>();
       links_[rank]->device = this;
       links_[rank]->rank = rank;
-      links_[rank]->peer = runtime_.peers().memory_of_acquainted(rank);
+      links_[rank]->peer = parts_.peers.memory_of_acquainted(rank);
     }
     Link& link = *links_[rank];
     if (link.failed) {
@@ -143,10 +142,10 @@ void Device::fail_link(Link& link, RankState state) {
     backlog_.erase(queue);
   }
   // By every device: one that felt the death later may have reserved room for a reply since the first one looked.
-  targets_.forget_replies(rank);
+  parts_.targets.forget_replies(rank);
   drop_unmatched_rendezvous(rank);
   // A receive may be matched by what any device still has to read.
-  const bool last = runtime_.peers().read_all_of(rank, index_);
+  const bool last = parts_.peers.read_all_of(rank, index_);
   if (last) fail_receives(rank, code);
   if (index_ == 0) fail_barriers(link, code);
   if (Lane* owner = lane())
@@ -155,12 +154,12 @@ void Device::fail_link(Link& link, RankState state) {
 
 /// Drops the announced sends of @p rank: the payload went with it.
 void Device::drop_unmatched_rendezvous(uint32_t rank) {
-  targets_.for_each_engine([&](Engine& engine) {
+  parts_.targets.for_each_engine([&](Engine& engine) {
     engine.extract([&](uint64_t, void* value, Side side) {
       if (side == Side::kReceive) return false;
       const auto* send = static_cast<const UnexpectedSend*>(value);
       if (send->rank != rank || send->kind != UnexpectedSend::Kind::kRendezvous) return false;
-      runtime_.shared.add(Metric::unexpected_stored, -1);
+      parts_.shared.add(Metric::unexpected_stored, -1);
       counters.add(Metric::discarded);
       delete send;
       return true;
@@ -172,7 +171,7 @@ void Device::drop_unmatched_rendezvous(uint32_t rank) {
 /// sends still wait are ended when these are there.
 void Device::fail_receives(uint32_t rank, int code) {
   Receives receives;
-  targets_.for_each_engine([&](Engine& engine) {
+  parts_.targets.for_each_engine([&](Engine& engine) {
     if (!engine.keeps_left_behind()) take_receives(engine, rank, &receives);
   });
   end_receives(std::move(receives), code);
@@ -180,19 +179,19 @@ void Device::fail_receives(uint32_t rank, int code) {
 
 /// What the gone had announced to @p late before it was created has come to it.
 void Device::fail_receives_at(const Engine& late) {
-  for (uint32_t rank = 0; rank < runtime_.size(); ++rank) {
-    if (!runtime_.peers().all_read(rank)) continue;
+  for (uint32_t rank = 0; rank < parts_.ranks; ++rank) {
+    if (!parts_.peers.all_read(rank)) continue;
     // A device that has found this out since may have brought more; who ends that comes here again.
     if (late.keeps_left_behind()) return;
     Receives receives;
     take_receives(late, rank, &receives);
-    end_receives(std::move(receives), code_of(runtime_.peers().state(rank)));
+    end_receives(std::move(receives), code_of(parts_.peers.state(rank)));
   }
 }
 
 void Device::end_receives(Receives receives, int code) {
   for (auto& receive : receives) {
-    runtime_.shared.add(Metric::receives_pending, -1);
+    parts_.shared.add(Metric::receives_pending, -1);
     complete(receive->target, code, receive->rank, receive->tag, receive->buffer, 0);
     end_receive(std::move(receive));
   }
@@ -221,20 +220,20 @@ void Device::cancel_all(int code) {
   while (!barriers_.empty()) {
     const auto& [sequence, barrier] = *barriers_.begin();
     if (barrier.entered) {
-      finish_barrier(sequence, code, runtime_.rank());
+      finish_barrier(sequence, code, parts_.rank);
     } else {
       barriers_.erase(barriers_.begin());
     }
   }
   if (index_ != 0) return;
-  targets_.for_each_engine([&](Engine& engine) {
+  parts_.targets.for_each_engine([&](Engine& engine) {
     Receives receives;
     engine.extract([&](uint64_t, void* value, Side side) {
       if (side == Side::kReceive) {
         receives.emplace_back(static_cast<PostedReceive*>(value));
       } else {
         delete static_cast<UnexpectedSend*>(value);
-        runtime_.shared.add(Metric::unexpected_stored, -1);
+        parts_.shared.add(Metric::unexpected_stored, -1);
       }
       return true;
     });
@@ -286,11 +285,11 @@ void Device::forget(const Lane& gone) {
     entry = entry->second.empty() ? backlog_.erase(entry) : std::next(entry);
   }
   counters.set(Metric::backlog_depth, counters.get(Metric::backlog_push) - counters.get(Metric::backlog_pop));
-  targets_.for_each_engine([&](Engine& engine) {
+  parts_.targets.for_each_engine([&](Engine& engine) {
     engine.extract([&](uint64_t, void* value, Side side) {
       auto* receive = static_cast<PostedReceive*>(value);
       if (side != Side::kReceive || receive->target.lane != &gone) return false;
-      runtime_.shared.add(Metric::receives_pending, -1);
+      parts_.shared.add(Metric::receives_pending, -1);
       forget(receive->target);
       end_receive(std::unique_ptr<PostedReceive>(receive));
       return true;

@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
@@ -21,7 +20,7 @@ int Device::post_message(Link& link, const lci_descriptor& op, const void* inlin
     describe_payload(op, gathered, &message);
     if (op.op == LCI_OP_SEND) {
       message.flags = op.policy;
-      if (match_key(op, runtime_.rank(), op.policy, &message.match)) message.flags |= kFlagKeyed;
+      if (match_key(op, parts_.rank, op.policy, &message.match)) message.flags |= kFlagKeyed;
       code = send_message(link, key, op, message, target);
     } else if (op.policy == 0) {
       code = send_message(link, key, op, message, target);
@@ -38,7 +37,7 @@ int Device::post_message(Link& link, const lci_descriptor& op, const void* inlin
 
 /// What cannot be sent at once will be signalled: also where it would wait in the backlog first.
 int Device::check_length(const lci_descriptor& op, const OpTarget& target) const {
-  if (op.size <= packets_.max_eager() || target.completion || target.lane) {
+  if (op.size <= parts_.packets.max_eager() || target.completion || target.lane) {
     return LCI_DONE;
   }
   return fail(LCI_ERR_ARGUMENT, "post: %u bytes to rank %u need a completion object: they cannot be sent at once",
@@ -68,7 +67,7 @@ void Device::describe_payload(const lci_descriptor& op, std::byte* gathered, Out
 
 int Device::send_message(Link& link, OutKey& key, const lci_descriptor& op, const Outgoing& message,
                          const OpTarget& target) {
-  if (op.size > packets_.max_eager()) return post_rendezvous(link, key, op, message, target);
+  if (op.size > parts_.packets.max_eager()) return post_rendezvous(link, key, op, message, target);
   const bool reply = message.flags & kFlagReply;
   const bool credited =
       key.state == OutKey::State::kUncredited || reply || (key.credit.messages != 0 && key.credit.bytes >= op.size);
@@ -84,10 +83,10 @@ int Device::send_with_credit(Link& link, OutKey& key, MessageKind inline_kind, c
   const bool spends = key.state == OutKey::State::kLeased && !(message.flags & kFlagReply);
   if (spends) header.flags |= kFlagCredited;
   if (message.size <= LCI_INLINE_MAX && !message.network) {
-    const void* bytes = message.packet ? packets_.payload(message.packet) : message.bytes;
+    const void* bytes = message.packet ? parts_.packets.payload(message.packet) : message.bytes;
     if (!emit_data(link, header, bytes, message.size)) return refuse(&link, &key, LCI_RETRY_NOMEM);
-    if (message.packet && packets_.unhold(message.packet)) {
-      packets_.put(index_, message.packet);
+    if (message.packet && parts_.packets.unhold(message.packet)) {
+      parts_.packets.put(index_, message.packet);
     }
   } else {
     if (!link.data_out.has_room(1)) return refuse(&link, &key, LCI_RETRY_NOMEM);
@@ -110,11 +109,11 @@ int Device::announce(Link& link, OutKey& key, const Outgoing& message) {
   if (awaits_credit(link, key)) return refuse(&link, &key, LCI_RETRY_NOCREDIT);
   if (key.announced >= key.announce_limit) return refuse(&link, &key, LCI_RETRY_NOCREDIT);
   if (!link.data_out.has_room(1)) return refuse(&link, &key, LCI_RETRY_NOMEM);
-  if (message.size != 0 && !runtime_.shares_all_memory()) return announce_by_rendezvous(link, key, message);
+  if (message.size != 0 && !parts_.share_memory) return announce_by_rendezvous(link, key, message);
   const uint32_t hash = sender_hash(key.target);              // may need memory: before a packet is taken
   const uint32_t packet = fill_packet(link, message, false);  // the receiver looks at it twice
   if (packet == 0) return refuse(&link, &key, LCI_RETRY_NOPACKET);
-  packets_.state(packet).announced = &key;
+  parts_.packets.state(packet).announced = &key;
   ++key.announced;
   const MessageHeader header{
       MessageKind::kAnnounce, message.flags, key.target, message.size, hash, message.tag, packet};
@@ -137,7 +136,7 @@ int Device::announce_by_rendezvous(Link& link, OutKey& key, const Outgoing& mess
   added.packed = true;
   added.holds_back = !(key.target & kEngineTarget);
   added.link = &link;
-  added.data = packets_.payload(added.packet);
+  added.data = parts_.packets.payload(added.packet);
   if (message.network) {
     added.target = *message.network;
     added.network = true;
@@ -162,12 +161,12 @@ int Device::announce_by_rendezvous(Link& link, OutKey& key, const Outgoing& mess
 /// A packet with the payload that stays with this device: the caller's, or one of the pool. 0: there is none.
 uint32_t Device::keep_in_packet(const Outgoing& message) {
   if (message.packet != 0) {
-    packets_.unhold(message.packet);
+    parts_.packets.unhold(message.packet);
     return message.packet;
   }
-  const uint32_t packet = packets_.pool().get(index_);
+  const uint32_t packet = parts_.packets.pool().get(index_);
   if (packet == 0) return 0;
-  std::byte* payload = packets_.payload(packet);
+  std::byte* payload = parts_.packets.payload(packet);
   if (message.parts) {
     gather(message.parts, message.count, payload);
   } else {
@@ -178,13 +177,13 @@ uint32_t Device::keep_in_packet(const Outgoing& message) {
 
 /// Whether the receiver can read these bytes where they lie.
 bool Device::peers_see(const void* bytes, uint64_t size) const {
-  return size != 0 && runtime_.shares_all_memory() && runtime_.memory().holds(bytes, size);
+  return size != 0 && parts_.share_memory && parts_.memory().holds(bytes, size);
 }
 
 /// In place of a payload: where in our memory it lies.
 void Device::refer_to(uint32_t packet, const void* bytes) {
-  const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(bytes) - runtime_.memory().base());
-  std::memcpy(packets_.payload(packet), &offset, sizeof offset);
+  const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(bytes) - parts_.memory().base());
+  std::memcpy(parts_.packets.payload(packet), &offset, sizeof offset);
 }
 
 /// A packet that is out to the link's peer: taken from the pool, or (handle given) the caller's own.
@@ -193,7 +192,7 @@ uint32_t Device::fill_packet(Link& link, const Outgoing& message, bool in_place)
   if (packet == 0) {
     packet = take_packet(link, in_place ? sizeof(uint64_t) : message.size);
     if (packet == 0) return 0;
-    std::byte* payload = packets_.payload(packet);
+    std::byte* payload = parts_.packets.payload(packet);
     if (message.parts) {
       gather(message.parts, message.count, payload);
     } else if (in_place) {
@@ -202,7 +201,7 @@ uint32_t Device::fill_packet(Link& link, const Outgoing& message, bool in_place)
       std::memcpy(payload, message.bytes, message.size);
     }
   } else {
-    packets_.unhold(packet);
+    parts_.packets.unhold(packet);
     send_packet(link, packet, message.size);
   }
   return packet;
@@ -210,13 +209,13 @@ uint32_t Device::fill_packet(Link& link, const Outgoing& message, bool in_place)
 
 /// A packet of the pool for @p size bytes.
 uint32_t Device::take_packet(Link& link, uint32_t size) {
-  const uint32_t packet = packets_.pool().get(index_);
+  const uint32_t packet = parts_.packets.pool().get(index_);
   if (packet != 0) send_packet(link, packet, size);
   return packet;
 }
 
 void Device::send_packet(Link& link, uint32_t packet, uint32_t size) {
-  PacketState& state = packets_.state(packet);
+  PacketState& state = parts_.packets.state(packet);
   state = {link.rank, static_cast<uint16_t>(index_ + 1), nullptr};
   state.bytes = size;
   counters.add(Metric::packets_out);
@@ -224,9 +223,9 @@ void Device::send_packet(Link& link, uint32_t packet, uint32_t size) {
 
 /// Undoes take_packet().
 void Device::return_unused(uint32_t packet) {
-  packets_.state(packet).device = 0;
+  parts_.packets.state(packet).device = 0;
   counters.set(Metric::packets_out, counters.get(Metric::packets_out) - 1);
-  packets_.put(index_, packet);
+  parts_.packets.put(index_, packet);
 }
 
 }  // namespace lci

@@ -4,14 +4,13 @@
 
 #include "base/error.hpp"
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
 Link* Device::open_link(uint32_t rank, int* error) {
   if (!links_[rank]) {
     PeerMemory* peer = nullptr;
-    if (const int code = runtime_.peers().memory(rank, "post", &peer); code != LCI_DONE) {
+    if (const int code = parts_.peers.memory(rank, "post", &peer); code != LCI_DONE) {
       *error = code;
       return nullptr;
     }
@@ -23,15 +22,15 @@ Link* Device::open_link(uint32_t rank, int* error) {
   }
   Link& link = *links_[rank];
   if (link.failed) {
-    const bool left = runtime_.peers().state(rank) == RankState::kLeft;
+    const bool left = parts_.peers.state(rank) == RankState::kLeft;
     *error = fail(left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, "post: rank %u %s (device %u)", rank,
                   left ? "has left the job" : "has failed", index_);
     return nullptr;
   }
   if (!link.out_open) {
-    const Attributes& attributes = runtime_.attributes();
+    const Attributes& attributes = parts_.attributes;
     const uint32_t data = attributes.ring_bytes / kSlotBytes, control = attributes.control_ring_bytes / kSlotBytes;
-    OwnMemory& memory = runtime_.memory();
+    OwnMemory& memory = parts_.memory();
     const uint64_t offset = memory.allocate(RingPair::bytes(control, data));
     if (offset == 0) {
       *error = fail(LCI_ERR_NO_MEMORY,
@@ -43,8 +42,7 @@ Link* Device::open_link(uint32_t rank, int* error) {
     auto* rings = new (memory.at(offset)) RingPair;
     link.control_out = RingProducer(rings->control(control));
     link.data_out = RingProducer(rings->data(control, data));
-    if (runtime_.chaos())
-      link.chaos = std::make_unique<LinkChaos>(*runtime_.chaos(), runtime_.rank(), index_, rank, counters);
+    if (parts_.chaos) link.chaos = std::make_unique<LinkChaos>(*parts_.chaos, parts_.rank, index_, rank, counters);
     link.out_open = true;
     memory.ring_pair_offset(index_, rank).store(offset, std::memory_order_release);
     touch(link);
@@ -86,14 +84,14 @@ void Device::publish_rings() {
 void Device::ring_doorbells() {
   if (touched_.empty()) return;
   publish_rings();
-  runtime_.transport().publication_fence();
+  parts_.transport.publication_fence();
   for (Link* link : touched_) {
     link->touched = false;
-    link->peer->summary(index_)[runtime_.rank()].store(1, std::memory_order_release);
+    link->peer->summary(index_)[parts_.rank].store(1, std::memory_order_release);
   }
-  runtime_.transport().publication_fence();
+  parts_.transport.publication_fence();
   for (Link* link : touched_) {
-    runtime_.transport().wake(*link->peer, index_);
+    parts_.transport.wake(*link->peer, index_);
   }
   touched_.clear();
 }

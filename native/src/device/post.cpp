@@ -5,7 +5,6 @@
 #include "base/error.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
@@ -53,7 +52,7 @@ int Device::post(const lci_descriptor& op, const void* inline_payload, const OpT
 }
 
 int Device::post_one(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
-  if (ended_) return fail(LCI_ERR_CLOSED, "post: the runtime closes (rank %u, device %u)", runtime_.rank(), index_);
+  if (ended_) return fail(LCI_ERR_CLOSED, "post: the runtime closes (rank %u, device %u)", parts_.rank, index_);
   // Held before: the signal may come within the post, and from another thread. What comes out of the backlog is held
   // since it went in: a second place may not be there.
   const bool held = !retrying_backlog_ && may_be_posted(op);
@@ -95,7 +94,7 @@ int Device::no_place(const lci_descriptor& op, const OpTarget& target) {
 bool Device::may_be_posted(const lci_descriptor& op) const {
   return op.op == LCI_OP_RECV || op.op == LCI_OP_BARRIER || op.op == LCI_OP_PUT || op.op == LCI_OP_GET ||
          (op.flags & LCI_FLAG_SIGNAL) || (op.op <= LCI_OP_SEND && (op.flags & LCI_FLAG_NETWORK)) ||
-         op.size > packets_.max_eager();
+         op.size > parts_.packets.max_eager();
 }
 
 int Device::attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
@@ -169,7 +168,7 @@ bool Device::post_short(const lci_descriptor& op) {
   if (op.op == LCI_OP_AM) return !((op.port & kEngineTarget) | op.policy) && write_short(op, op.port, 0);
   // Of sends, those of the default engine: it is always open, and makes its keys of rank, tag and policy.
   return op.op == LCI_OP_SEND && op.port == 0 && op.policy <= LCI_POLICY_NONE && op.tag <= LCI_MAX_TAG &&
-         runtime_.has_packets() && write_short(op, kEngineTarget, static_cast<uint8_t>(op.policy));
+         parts_.has_packets() && write_short(op, kEngineTarget, static_cast<uint8_t>(op.policy));
 }
 
 /// The common case without detours: a short payload, credit, room, nothing refused before. Whatever is special is left

@@ -4,7 +4,6 @@
 
 #include "device/device.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -19,7 +18,7 @@ bool Device::progress(Budget& budget) {
   unfinished_ = false;
   begin_batch();
   bool moved = false;
-  if (runtime_.chaos()) {
+  if (parts_.chaos) {
     for (auto& link : links_) {
       if (link && link->chaos) {
         if (link->chaos->tick(link->control_out, link->data_out)) {
@@ -85,8 +84,8 @@ bool Device::progress(Budget& budget) {
       room_came();
     }
   }
-  if (packets_.waits(index_)) collect_packets();
-  if (packets_may_be_there() || (packets_wanted_ && runtime_.chaos())) {
+  if (parts_.packets.waits(index_)) collect_packets();
+  if (packets_may_be_there() || (packets_wanted_ && parts_.chaos)) {
     packets_came_.store(false, std::memory_order_relaxed);
     packets_wanted_ = false;
     room_came();

@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "device/device.hpp"
 #include "rma/copy_guard.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -26,8 +25,8 @@ int region_ended(const lci_descriptor& op) {
 int Device::check_remote(const lci_descriptor& op) const {
   const char* name = name_of(op);
   const bool put = op.op == LCI_OP_PUT;
-  if (op.rank >= runtime_.size()) {
-    return fail(LCI_ERR_RANK, "%s: rank %u is outside 0..%u (device %u)", name, op.rank, runtime_.size() - 1, index_);
+  if (op.rank >= parts_.ranks) {
+    return fail(LCI_ERR_RANK, "%s: rank %u is outside 0..%u (device %u)", name, op.rank, parts_.ranks - 1, index_);
   }
   if (op.port > LCI_MAX_PORT) return fail(LCI_ERR_PORT, "%s: port %u exceeds %u", name, op.port, LCI_MAX_PORT);
   if (op.port != 0 && op.tag > LCI_MAX_SIGNAL_TAG) {
@@ -56,7 +55,7 @@ int Device::check_remote(const lci_descriptor& op) const {
 /// One range of an open region; @p out has its displacement and size.
 int Device::find_part(const lci_descriptor& op, uint64_t id, RemotePart* out) const {
   Remote& remote = out->remote;
-  if (!runtime_.remotes().find(id, &remote)) return region_ended(op);
+  if (!parts_.remotes.find(id, &remote)) return region_ended(op);
   if (remote.rank != op.rank) {
     return fail(LCI_ERR_RANK, "%s: the region is of rank %u, not %u", name_of(op), remote.rank, op.rank);
   }
@@ -78,14 +77,14 @@ int Device::find_remote(const lci_descriptor& op, const void* inline_payload, Re
     out->one.displacement = op.u.ref.displacement;
     code = find_part(op, op.u.ref.remote, &out->one);
   }
-  if (code == LCI_DONE) code = runtime_.peers().check(op.rank, name_of(op));
+  if (code == LCI_DONE) code = parts_.peers.check(op.rank, name_of(op));
   if (code != LCI_DONE || (op.flags & LCI_FLAG_LIST)) return code;
   switch (op.flags & LCI_FLAG_PAYLOAD_MASK) {
     case LCI_FLAG_INLINE:
       out->one.local = static_cast<std::byte*>(const_cast<void*>(inline_payload)) + sizeof op.u;
       break;
     case LCI_FLAG_PACKET:
-      out->one.local = packets_.payload(static_cast<uint32_t>(op.u.ref.address));
+      out->one.local = parts_.packets.payload(static_cast<uint32_t>(op.u.ref.address));
       break;
     default:
       out->one.local = reinterpret_cast<std::byte*>(op.u.ref.address);
@@ -117,19 +116,19 @@ int Device::post_remote(const lci_descriptor& op, const void* inline_payload, co
                 op.rank);
   }
   const bool packet = (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_PACKET;
-  if (packet && !is_retry(code) && !is_error(code) && packets_.unhold(op.u.ref.address)) {
-    packets_.put(index_, static_cast<uint32_t>(op.u.ref.address));
+  if (packet && !is_retry(code) && !is_error(code) && parts_.packets.unhold(op.u.ref.address)) {
+    parts_.packets.put(index_, static_cast<uint32_t>(op.u.ref.address));
   }
   return code;
 }
 
 bool Device::copies_at_hand() const {
-  return runtime_.attributes().rma == RmaMode::kAuto && runtime_.shares_all_memory() && !ended_;
+  return parts_.attributes.rma == RmaMode::kAuto && parts_.share_memory && !ended_;
 }
 
 CopyWords Device::copy_words() {
-  OwnMemory& memory = runtime_.memory();
-  return {memory.header().device[index_].copying, memory.copying_here(index_), runtime_.owner_barrier().owners_pay()};
+  OwnMemory& memory = parts_.memory();
+  return {memory.header().device[index_].copying, memory.copying_here(index_), parts_.owner_barrier.owners_pay()};
 }
 
 void Device::copy_parts(const RemoteCopy& copy) {
@@ -165,7 +164,7 @@ int Device::copy_now(const lci_descriptor& op, const RemoteCopy& copy) {
 }
 
 int Device::copy_by_messages(const lci_descriptor& op, const RemoteCopy& copy, const OpTarget& target) {
-  if (!runtime_.has_packets()) {
+  if (!parts_.has_packets()) {
     return fail(LCI_ERR_UNSUPPORTED,
                 "%s: goes through packets, and there is no pool (attribute alloc_default_packet_pool)", name_of(op));
   }

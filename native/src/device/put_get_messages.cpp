@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 

@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "device/device.hpp"
 #include "rma/copy_guard.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -26,7 +25,7 @@ void Device::handle_put_data(Link& link, const MessageHeader& header, const Remo
   {
     const CopyGuard guard(copy_words());
     std::byte* to = nullptr;
-    code = runtime_.regions().resolve(access, header.size, &to);
+    code = parts_.regions.resolve(access, header.size, &to);
     if (code == LCI_DONE && header.size != 0) std::memcpy(to, bytes, header.size);
   }
   counters.add(code == LCI_DONE ? Metric::rma_served : Metric::rma_refused, code == LCI_DONE ? header.size : 1);
@@ -81,7 +80,7 @@ void Device::handle_get(Link& link, const MessageHeader& header, const RemoteAcc
   make_room(&link.streams);  // what finds no memory comes again: nothing may have changed
   make_room(&link.withdrawals);
   std::byte* from = nullptr;
-  const int code = runtime_.regions().resolve(access, header.tag, &from);
+  const int code = parts_.regions.resolve(access, header.tag, &from);
   if (code != LCI_DONE) {
     counters.add(Metric::rma_refused);
     ++link.served_gets;
@@ -109,7 +108,7 @@ int Device::read_region(const SendContext& context, std::byte* to, uint32_t size
   access.displacement += context.sent;
   const CopyGuard guard(copy_words());
   std::byte* from = nullptr;
-  const int code = runtime_.regions().resolve(access, size, &from);
+  const int code = parts_.regions.resolve(access, size, &from);
   if (code == LCI_DONE) std::memcpy(to, from, size);
   counters.add(code == LCI_DONE ? Metric::rma_served : Metric::rma_refused, code == LCI_DONE ? size : 1);
   return code;

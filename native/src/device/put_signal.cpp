@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
@@ -73,8 +72,8 @@ bool Device::emit_signal(Link& link, SignalRight& right) {
     wait_for_packets();
     return false;
   }
-  packets_.state(right.packet).announced = &key;
-  const Port* port = targets_.port(right.port);
+  parts_.packets.state(right.packet).announced = &key;
+  const Port* port = parts_.targets.port(right.port);
   const uint32_t name_hash = port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
   counters.add(Metric::announcements);
   return emit_data(link, {MessageKind::kAnnounce, kFlagSignal, right.port, 0, name_hash, right.tag, right.packet},

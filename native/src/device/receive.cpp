@@ -5,7 +5,6 @@
 #include "base/error.hpp"
 #include "device/device.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -70,7 +69,7 @@ void Device::wait_until_not_holding(const Matcher* matcher) const {
 
 /// The key under which an operation of this rank is matched; true if it is a user's.
 bool Device::match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy, uint64_t* key) {
-  const Engine& engine = *targets_.engine(op.port);
+  const Engine& engine = *parts_.targets.engine(op.port);
   const Holding holding(holding_, engine);  // the argument of make_key lives as long as the engine
   const Matcher* matcher = holding.matcher();
   if (!matcher) return false;  // freed meanwhile: insert() finds out
@@ -99,9 +98,9 @@ bool Device::match_or_store(Engine& engine, uint64_t match, Side side, const Val
 }
 
 int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done) {
-  Engine& engine = *targets_.engine(op.port);
+  Engine& engine = *parts_.targets.engine(op.port);
   const auto nothing_comes = [&] {
-    if (op.rank == LCI_ANY_SOURCE || !runtime_.peers().all_read(op.rank)) return false;
+    if (op.rank == LCI_ANY_SOURCE || !parts_.peers.all_read(op.rank)) return false;
     return !engine.keeps_left_behind();
   };
   PostedReceive receive{{},   target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, 0,
@@ -124,10 +123,9 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
   };
   void* found = nullptr;
   if (!match_or_store(engine, receive.key, Side::kReceive, ValueMaker(store), &found)) {
-    return fail(LCI_ERR_ARGUMENT, "receive: matching engine %u was freed meanwhile (rank %u)", op.port,
-                runtime_.rank());
+    return fail(LCI_ERR_ARGUMENT, "receive: matching engine %u was freed meanwhile (rank %u)", op.port, parts_.rank);
   }
-  if (!found && !stored) return runtime_.peers().check(op.rank, "receive");
+  if (!found && !stored) return parts_.peers.check(op.rank, "receive");
   if (!found) {
     // The engine has it, and it may be matched by now: what the table needs is not what the match needs.
     pending_receives_.add(*stored.release(), {op.port, target.context, graph_of(target)});
@@ -290,7 +288,7 @@ void Device::receive_announced(MatchedAnnouncement matched) {
 
 /// Nobody else can match what came to this device: its keys need no read-modify-write.
 bool Device::alone() const {
-  return runtime_.devices() == 1;
+  return parts_.devices.size() == 1;
 }
 
 /// A receive that was taken out of its engine, and was told. It may be of another device.
@@ -305,7 +303,7 @@ void Device::end_receive(std::unique_ptr<PostedReceive> receive) {
 }
 
 int Device::cancel_receive(const lci_descriptor& op, const OpTarget& target) {
-  Engine* engine = targets_.engine(op.port);
+  Engine* engine = parts_.targets.engine(op.port);
   const Matcher* matcher = engine ? engine->matcher() : nullptr;
   if (!matcher) return fail(LCI_ERR_ARGUMENT, "cancel: matching engine %u does not exist", op.port);
   // Who takes it out of its engine ends it: this, or what matches it.

@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "base/no_memory.hpp"
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -149,7 +148,7 @@ bool Device::stream_chunks(Link& link) {
 
 /// In place a chunk need not fit a packet; it is what one pass of the receiver copies by default. [V8]
 uint32_t Device::most_of_chunk(bool in_place) const {
-  return in_place ? std::max(kInPlaceChunk, packets_.max_eager()) : packets_.max_eager();
+  return in_place ? std::max(kInPlaceChunk, parts_.packets.max_eager()) : parts_.packets.max_eager();
 }
 
 bool Device::stream_chunk(Link& link, SendContext& context) {
@@ -169,7 +168,7 @@ bool Device::stream_chunk(Link& link, SendContext& context) {
     wait_for_packets();
     return false;
   }
-  std::byte* place = packets_.payload(packet);
+  std::byte* place = parts_.packets.payload(packet);
   if (context.kind == SendContext::Kind::kServedGet) {
     if (const int code = read_region(context, place, size); code != LCI_DONE) {
       return_unused(packet);
@@ -242,7 +241,7 @@ std::unique_ptr<SendContext> Device::take_send_context(uint64_t id) {
 
 void Device::release_packet(SendContext& context) {
   if (context.packet == 0) return;
-  packets_.put(index_, std::exchange(context.packet, 0));
+  parts_.packets.put(index_, std::exchange(context.packet, 0));
 }
 
 /// What it held is in the ring, or will not be sent: others of its key may go now.
@@ -280,7 +279,8 @@ bool Device::admit_rendezvous(InKey& key, const Announcement& announcement, uint
                               uint64_t charge_bytes) {
   std::unique_ptr<ReceiveContext> context;
   if (!unless_no_memory([&] { context = prepare_receive(*key.link); })) return false;
-  ArrivalBuffer* buffer = ArrivalBuffer::try_create(announcement.size, runtime_.allocator());
+  ArrivalBuffer* buffer =
+      ArrivalBuffer::try_create(announcement.size, parts_.allocator.load(std::memory_order_acquire));
   if (!buffer) return false;
   context->link = key.link;
   context->key = &key;
@@ -338,7 +338,7 @@ std::unique_ptr<ReceiveContext> Device::prepare_receive(Link& link) {
 void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
   Link& link = *context->link;
   if (link.failed) {
-    const bool left = runtime_.peers().state(link.rank) == RankState::kLeft;
+    const bool left = parts_.peers.state(link.rank) == RankState::kLeft;
     complete(context->target, left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, link.rank, context->tag, context->buffer,
              0);
     return;

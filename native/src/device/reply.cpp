@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "device/device.hpp"
-#include "runtime/runtime.hpp"
 #include "wire/reply_address.hpp"
 
 namespace lci {
@@ -15,11 +14,11 @@ namespace lci {
 
 int Device::check_reply(const lci_descriptor& op) const {
   const uint8_t room = op.policy & LCI_MAX_REPLY_ROOM;
-  if (room != 0 && !targets_.reply_port(room)) {
+  if (room != 0 && !parts_.targets.reply_port(room)) {
     return fail(LCI_ERR_ARGUMENT, "am: no port has reply room %u; see lci_port_reply_room() (rank %u)", room, op.rank);
   }
   if (!(op.policy & LCI_AM_REPLY)) return LCI_DONE;
-  const Port* port = targets_.port(op.port);
+  const Port* port = parts_.targets.port(op.port);
   const ReplyRooms* rooms = port ? port->replies() : nullptr;
   if (!rooms || !rooms->owes(op.rank)) {
     return fail(LCI_ERR_ARGUMENT, "am: no request of rank %u is left to be answered at its port %u", op.rank, op.port);
@@ -33,7 +32,7 @@ int Device::check_reply(const lci_descriptor& op) const {
 
 /// Takes what a request or a reply needs; what is not sent gives it back by drop_reply_rooms().
 int Device::claim_reply_rooms(const lci_descriptor& op, Outgoing* message) {
-  Port* const asks = targets_.reply_port(op.policy & LCI_MAX_REPLY_ROOM);
+  Port* const asks = parts_.targets.reply_port(op.policy & LCI_MAX_REPLY_ROOM);
   if (asks) {
     if (!asks->replies()->reserve(op.rank, index_)) return LCI_RETRY_PENDING;
     message->flags |= kFlagAsks;
@@ -41,20 +40,20 @@ int Device::claim_reply_rooms(const lci_descriptor& op, Outgoing* message) {
   }
   if (!(op.policy & LCI_AM_REPLY)) return LCI_DONE;
   message->flags |= kFlagReply;
-  if (targets_.port(op.port)->replies()->answer(op.rank)) return LCI_DONE;
+  if (parts_.targets.port(op.port)->replies()->answer(op.rank)) return LCI_DONE;
   if (asks) {
     asks->replies()->cancel(op.rank);
-    targets_.tell_reply_room(*asks->replies());
+    parts_.targets.tell_reply_room(*asks->replies());
   }
   return fail(LCI_ERR_ARGUMENT, "am: the request of rank %u was answered already (port %u)", op.rank, op.port);
 }
 
 void Device::drop_reply_rooms(const lci_descriptor& op) {
-  if (Port* asks = targets_.reply_port(op.policy & LCI_MAX_REPLY_ROOM)) {
+  if (Port* asks = parts_.targets.reply_port(op.policy & LCI_MAX_REPLY_ROOM)) {
     asks->replies()->cancel(op.rank);
-    targets_.tell_reply_room(*asks->replies());
+    parts_.targets.tell_reply_room(*asks->replies());
   }
-  if (op.policy & LCI_AM_REPLY) targets_.port(op.port)->replies()->take_answer_back(op.rank);
+  if (op.policy & LCI_AM_REPLY) parts_.targets.port(op.port)->replies()->take_answer_back(op.rank);
 }
 
 // --- arrivals
@@ -74,7 +73,7 @@ bool Device::read_request(Link& link, const MessageHeader& header, uint64_t* wor
   if (!(header.flags & kFlagAsks)) return true;
   *word = word_of(link, header);
   const ReplyAddress address = ReplyAddress::of(*word);
-  return address.port != 0 && address.port <= LCI_MAX_PORT && address.bytes <= packets_.max_eager() &&
+  return address.port != 0 && address.port <= LCI_MAX_PORT && address.bytes <= parts_.packets.max_eager() &&
          address.word() == *word;
 }
 
@@ -85,7 +84,7 @@ Device::Delivery Device::deliver_request(Port& port, InKey& key, uint64_t tag, c
   const uint32_t rank = key.link->rank;
   if (request == 0) return deliver(port, key, rank, tag, payload, charge_messages, charge_bytes, owned);
   const ReplyAddress address = ReplyAddress::of(request);
-  ReplyRooms& rooms = targets_.port(address.port)->make_replies(runtime_.size());
+  ReplyRooms& rooms = parts_.targets.port(address.port)->make_replies(parts_.ranks);
   rooms.owe(rank, address.bytes);  // before its user sees it, who may answer at once
   Payload asking = payload;
   asking.request = request;
@@ -110,7 +109,7 @@ void Device::decline_reply(Link& link, uint64_t word) {
 
 /// Any thread: a request that was stored is discarded, and nobody has answered it.
 void Device::decline_stored(Link& link, uint64_t request) {
-  const Port* port = targets_.port(ReplyAddress::of(request).port);
+  const Port* port = parts_.targets.port(ReplyAddress::of(request).port);
   if (!port->replies()->answer(link.rank)) return;
   {
     std::lock_guard<TryLock> guard(handed_lock_);
@@ -127,7 +126,7 @@ bool Device::handle_reply(Link& link, InKey& key, const MessageHeader& header, c
   auto& port = static_cast<Port&>(*key.target);
   ReplyRooms* const rooms = port.replies();
   const bool used = rooms && rooms->use(link.rank);
-  if (!used && runtime_.peers().state(link.rank) == RankState::kActive) {
+  if (!used && parts_.peers.state(link.rank) == RankState::kActive) {
     protocol_error(link, "reply without a request", header);
     return false;
   }
@@ -150,18 +149,18 @@ bool Device::handle_reply(Link& link, InKey& key, const MessageHeader& header, c
 /// Any thread: a reply was taken.
 void Device::give_reply_room(Port& port) {
   port.replies()->give_back();
-  targets_.tell_reply_room(*port.replies());
+  parts_.targets.tell_reply_room(*port.replies());
 }
 
 void Device::handle_declined(Link& link, const MessageHeader& header) {
-  const Port* port = header.target & kEngineTarget ? nullptr : targets_.port(header.target);
+  const Port* port = header.target & kEngineTarget ? nullptr : parts_.targets.port(header.target);
   ReplyRooms* const rooms = port ? port->replies() : nullptr;
   for (uint32_t i = 0; i < header.size; ++i) {
     if (rooms && rooms->cancel(link.rank)) continue;
-    if (rooms && runtime_.peers().state(link.rank) != RankState::kActive) break;  // another device took it back
+    if (rooms && parts_.peers.state(link.rank) != RankState::kActive) break;  // another device took it back
     return protocol_error(link, "room back that it had not", header);
   }
-  if (rooms) targets_.tell_reply_room(*rooms);
+  if (rooms) parts_.targets.tell_reply_room(*rooms);
 }
 
 }  // namespace lci

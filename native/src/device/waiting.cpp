@@ -5,7 +5,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
@@ -14,7 +13,7 @@ int progress_shared(Device& device) {
   if (!guard) return LCI_RETRY;
   if (device.lane()) return fail(LCI_ERR_DEVICE, "progress: device %u belongs to a lane", device.index());
   const Progressing mark(device);
-  device.runtime().transport().look(false);
+  device.parts().transport.look(false);
   Budget budget;
   const bool moved = device.progress(budget);
   return moved ? LCI_DONE : LCI_RETRY;

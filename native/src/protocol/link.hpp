@@ -12,6 +12,7 @@
 #include "flow/keys.hpp"
 #include "lci/lci.h"
 #include "protocol/contexts.hpp"
+#include "transport/chaos/chaos.hpp"
 #include "transport/memory/peer_memory.hpp"
 #include "transport/memory/ring_pair.hpp"
 
@@ -19,7 +20,6 @@ namespace lci {
 
 class Device;
 struct SendContext;
-class LinkChaos;
 
 /// Puts through messages and gets through messages that one device may have under way at one rank: what the other side
 /// has to remember. [X1]

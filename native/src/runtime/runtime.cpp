@@ -53,12 +53,6 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   if (!packets_->valid()) return fail(LCI_ERR_NO_MEMORY, "create runtime: no memory for packet states");
   targets_ = std::make_unique<Targets>(rank_, size_);
   if (attributes_.alloc_default_matching_engine) open_engine(0, attributes_.matching_engine_type, {});
-  for (uint32_t i = 0; i < attributes_.devices; ++i) {
-    devices_.push_back(std::make_unique<Device>(*this, i));
-    peers_->add(*devices_.back());
-    packets_->add(*devices_.back());
-    targets_->add(*devices_.back());
-  }
 
   std::vector<Profile> profiles;
   code = join(deadline, &profiles);
@@ -70,9 +64,22 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   // Half of what a peer's pool starts with may be held here, and by the other ranks.
   loans_ = std::make_unique<Loans>(size, packet_slots, attributes_.packet_size / kPacketUnit,
                                    std::max(1u, attributes_.packets / 2 / size));
+  make_devices();
   LCI_LOG(*log_, LogLevel::kStatus, "runtime", "rank %u of %u has joined by bootstrap %s, with %u devices", rank_,
           size_, bootstrap_name(), attributes_.devices);
   return LCI_DONE;
+}
+
+void Runtime::make_devices() {
+  device_parts_.emplace(DeviceParts{rank_, size_, attributes_, chaos_ ? &*chaos_ : nullptr, *log_, shared,
+                                    owner_barrier_, *transport_, *peers_, *packets_, *targets_, *regions_, remotes_,
+                                    *loans_, allocator_, devices_, shares_all_memory()});
+  for (uint32_t i = 0; i < attributes_.devices; ++i) {
+    devices_.push_back(std::make_unique<Device>(*this, *device_parts_, i));
+    peers_->add(*devices_.back());
+    packets_->add(*devices_.back());
+    targets_->add(*devices_.back());
+  }
 }
 
 /// One exchange of what the ranks say of themselves, then they meet.

@@ -124,6 +124,7 @@ class Runtime final : public CompletionOwner {
   int start(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank);
   int join(uint64_t deadline, std::vector<Profile>* profiles);
   void clamp_packets();
+  void make_devices();
   void place_came(uint32_t index) override { devices_[index]->room_came_elsewhere(); }
   void open_engine(uint32_t number, MatchingEngineType type, Matcher matcher);
   uint64_t credits_out();
@@ -142,10 +143,11 @@ class Runtime final : public CompletionOwner {
   std::unique_ptr<Targets> targets_;
   std::unique_ptr<RegionTable> regions_;
   RemoteTable remotes_;
-  std::vector<std::unique_ptr<Device>> devices_;
   std::optional<ChaosPlan> chaos_;
   const KeptBlocks::User keeps_blocks_{KeptBlocks::shared()};
   std::unique_ptr<Loans> loans_;
+  std::optional<DeviceParts> device_parts_;
+  std::vector<std::unique_ptr<Device>> devices_;
   std::mutex engines_change_mutex_;  // opening and closing
   std::mutex lanes_mutex_;
   std::vector<std::unique_ptr<Lane>> retired_lanes_;  // operations on other devices may still name them

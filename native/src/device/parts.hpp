@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/attributes.hpp"
+#include "base/chaos_plan.hpp"
+#include "base/counters.hpp"
+#include "base/log.hpp"
+#include "base/owner_barrier.hpp"
+#include "flow/loans.hpp"
+#include "protocol/packets.hpp"
+#include "protocol/targets.hpp"
+#include "rma/region_table.hpp"
+#include "rma/remote_table.hpp"
+#include "transport/peers.hpp"
+#include "transport/transport.hpp"
+
+namespace lci {
+
+class Device;
+
+/// What the devices of a runtime share. All of it was made before them, and stays until they are gone.
+struct DeviceParts {
+  uint32_t rank, ranks;
+  const Attributes& attributes;
+  const ChaosPlan* chaos;  ///< Null: none.
+  Log& log;
+  SharedCounters& shared;
+  const OwnerBarrier& owner_barrier;
+  Transport& transport;
+  Peers& peers;
+  Packets& packets;
+  Targets& targets;
+  RegionTable& regions;
+  RemoteTable& remotes;
+  Loans& loans;
+  const std::atomic<const lci_allocator*>& allocator;  ///< Of what is given to users; null: malloc. [A10]
+  const std::vector<std::unique_ptr<Device>>& devices;
+  bool share_memory;  ///< Peers read all of this rank's memory that they are told of, not only what is sent to them.
+
+  OwnMemory& memory() const { return transport.own(); }
+  bool has_packets() const { return attributes.packets_max != 0; }
+};
+
+}  // namespace lci
