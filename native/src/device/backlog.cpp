@@ -5,7 +5,6 @@
 #include "base/error.hpp"
 #include "base/no_memory.hpp"
 #include "device/device.hpp"
-#include "lane/lane.hpp"
 
 namespace lci {
 namespace {

@@ -11,7 +11,6 @@
 #include "base/error.hpp"
 #include "base/no_memory.hpp"
 #include "device/device.hpp"
-#include "lane/lane.hpp"
 
 namespace lci {
 
@@ -434,7 +433,7 @@ void Device::handle_grant(Link& link, const MessageHeader& header) {
   const uint32_t mine = sender_hash(header.target);
   if (mine != 0 && header.aux != 0 && mine != header.aux) {
     const bool known = std::exchange(key.state, OutKey::State::kMismatch) == OutKey::State::kMismatch;
-    if (Lane* owner = lane(); owner && !known) {
+    if (LaneView* owner = lane(); owner && !known) {
       owner->port_changed(this, link.rank, header.target, LCI_ERR_PORT_MISMATCH);
     }
     return;
@@ -454,7 +453,7 @@ void Device::handle_grant(Link& link, const MessageHeader& header) {
   key.credit.messages += header.size;
   key.credit.bytes += header.arg;
   key.dry = false;
-  if (Lane* owner = lane(); reopened && owner) owner->port_changed(this, link.rank, header.target, LCI_DONE);
+  if (LaneView* owner = lane(); reopened && owner) owner->port_changed(this, link.rank, header.target, LCI_DONE);
   if (key.refused) tell_writable(link, key);
 }
 
@@ -468,7 +467,7 @@ void Device::tell_writable(Link& link, OutKey& key) {
   }
   // No room yet (a grant of bytes alone, say): whoever was refused still waits for the next one.
   if (count == 0) return;
-  Lane* const owner = lane();
+  LaneView* const owner = lane();
   if (owner && !unless_no_memory([&] { owner->writable(this, link.rank, key.target, count); })) {
     untold_ = unfinished_ = true;
     return;
@@ -530,7 +529,7 @@ void Device::handle_refusal(Link& link, const MessageHeader& header) {
     if (!context.credited && key.announced != 0) --key.announced;
     finish_send_context(context, code);
   });
-  if (Lane* owner = lane(); owner && news) owner->port_changed(this, link.rank, header.target, code);
+  if (LaneView* owner = lane(); owner && news) owner->port_changed(this, link.rank, header.target, code);
 }
 
 }  // namespace lci

@@ -5,8 +5,6 @@
 
 #include "base/fences.hpp"
 #include "device/device.hpp"
-#include "lane/inbox.hpp"
-#include "lane/lane.hpp"
 
 namespace lci {
 
@@ -22,7 +20,7 @@ class Device::Delivering {
     say(device, completion_);
     if (!port.is_open() || port.completion.load(std::memory_order_acquire) != completion_) completion_ = nullptr;
   }
-  Delivering(Device& device, const Port& port, const Inbox* inbox) : word_(device.delivering_) {
+  Delivering(Device& device, const Port& port, const InboxView* inbox) : word_(device.delivering_) {
     say(device, inbox);
     holds_inbox_ = port.inbox.load(std::memory_order_acquire) == inbox;
   }
@@ -54,12 +52,12 @@ Device::Delivery Device::deliver(Port& port, InKey& key, uint32_t rank, uint64_t
     if (owned) lci_buffer_free(owned);
     return Delivery::kRefused;
   };
-  if (Inbox* inbox = port.inbox.load(std::memory_order_acquire)) {
+  if (InboxView* inbox = port.inbox.load(std::memory_order_acquire)) {
     const Arrival arrival{&key, key.generation, charge_messages, charge_bytes, rank, tag, payload.request};
     const auto arrive = [&] {
       return inbox->arrive(*this, arrival, payload, owned) ? Delivery::kLent : Delivery::kTaken;
     };
-    const Lane* const home = port.home_lane.load(std::memory_order_relaxed);
+    const LaneView* const home = port.home_lane.load(std::memory_order_relaxed);
     if (home && home == lane()) return arrive();  // this thread alone frees it
     const Delivering delivering(*this, port, inbox);
     return delivering.holds_inbox() ? arrive() : closed_meanwhile();

@@ -62,8 +62,8 @@ class Device final : public DeviceBell {
   const DeviceParts& parts() const { return parts_; }
   uint32_t index() const { return index_; }
   /// Owner, if a lane has it. Set by the owner under the lock, read by anyone: a lane that retired stays where it is.
-  Lane* lane() const { return lane_.load(std::memory_order_acquire); }
-  void set_lane(Lane* owner) { lane_.store(owner, std::memory_order_release); }
+  LaneView* lane() const { return lane_.load(std::memory_order_acquire); }
+  void set_lane(LaneView* owner) { lane_.store(owner, std::memory_order_release); }
   uint32_t lane_index = 0;  ///< Index among the lane's devices.
   TryLock lock;
   Counters counters;
@@ -147,7 +147,7 @@ class Device final : public DeviceBell {
   /// Ends everything outstanding with @p code, when no device accepts more.
   void cancel_all(int code);
   /// Drops the operations of a lane that goes: their buffers may go with it. Barriers still take part.
-  void forget(const Lane& gone);
+  void forget(const LaneView& gone);
 
  private:
   class Holding;
@@ -404,7 +404,7 @@ class Device final : public DeviceBell {
   bool packets_wanted_ = false;
   const Queued* retrying_backlog_ = nullptr;  ///< What is just posted out of the backlog.
   std::vector<std::pair<Link*, OutKey*>> dry_keys_;
-  std::atomic<Lane*> lane_{nullptr};
+  std::atomic<LaneView*> lane_{nullptr};
   bool ended_ = false;  ///< Everything is being cancelled, or was: nothing more is accepted.
   std::atomic<bool> packets_came_{false};
   std::atomic<bool> room_came_elsewhere_{false};

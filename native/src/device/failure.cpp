@@ -2,7 +2,6 @@
 // What ends when a peer dies or leaves: everything bound to it, and nothing else. [area L, X4]
 #include "base/error.hpp"
 #include "device/device.hpp"
-#include "lane/lane.hpp"
 
 namespace lci {
 namespace {
@@ -148,7 +147,7 @@ void Device::fail_link(Link& link, RankState state) {
   const bool last = parts_.peers.read_all_of(rank, index_);
   if (last) fail_receives(rank, code);
   if (index_ == 0) fail_barriers(link, code);
-  if (Lane* owner = lane())
+  if (LaneView* owner = lane())
     owner->peer_changed(this, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
 }
 
@@ -241,7 +240,7 @@ void Device::cancel_all(int code) {
   });
 }
 
-void Device::forget(const Lane& gone) {
+void Device::forget(const LaneView& gone) {
   take_handed();
   auto forget = [this](OpTarget& target) {
     target.forget();

@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "device/device.hpp"
-#include "lane/lane.hpp"
 
 namespace lci {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "device/device.hpp"
-#include "lane/lane.hpp"
 
 namespace lci {
 namespace {
@@ -130,7 +129,7 @@ void Device::make_ready(Link& link) {
 }
 
 void Device::wake_owner() {
-  if (Lane* owner = lane()) owner->wake();
+  if (LaneView* owner = lane()) owner->wake();
 }
 
 }  // namespace lci

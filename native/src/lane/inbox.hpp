@@ -15,22 +15,13 @@
 #include "base/mpsc_stack.hpp"
 #include "base/ring_queue.hpp"
 #include "device/device.hpp"
+#include "protocol/lane_view.hpp"
 #include "protocol/port.hpp"
 
 namespace lci {
 
+class Inbox;
 class Lane;
-
-/// What is known of a stored or recorded message besides its bytes: whom to credit, and from whom it came.
-struct Arrival {
-  InKey* key;
-  uint32_t generation;
-  uint32_t charge_messages;
-  uint64_t charge_bytes;
-  uint32_t rank;
-  uint64_t tag;
-  uint64_t request;  ///< Where its reply may go; 0: it asks for none.
-};
 
 /// Where the bytes of a message lie that are not in its record.
 struct StoredPlace {
@@ -81,7 +72,7 @@ struct PortParts {
   Inbox& of(uint64_t tag) const { return *inboxes[tag % inboxes.size()]; }
 };
 
-class Inbox {
+class Inbox final : public InboxView {
  public:
   Inbox(Lane& lane, Port& port, uint32_t index) : lane_(lane), port_(port), index_(index) {}
   ~Inbox();
@@ -90,9 +81,7 @@ class Inbox {
   /// Home lane, before it is freed: its range goes to the spare ones. @return messages that were thrown away.
   uint64_t end(std::vector<PayloadRing>& spare);
 
-  /// A message for this inbox, or the part of its port that the tag names. Called by the owner of @p device, which may
-  /// not be the home loop. True: its packet stays here.
-  bool arrive(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned) {
+  bool arrive(Device& device, const Arrival& arrival, const Payload& payload, std::byte* owned) override {
     Inbox& home = parts_ ? parts_->of(arrival.tag) : *this;
     return home.take(device, arrival, payload, owned);
   }

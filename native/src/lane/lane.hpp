@@ -19,6 +19,7 @@
 #include "lane/inbox.hpp"
 #include "lane/kept_messages.hpp"
 #include "lci/lci.h"
+#include "protocol/lane_view.hpp"
 
 namespace lci {
 
@@ -38,7 +39,7 @@ struct LaneLayout {
   static constexpr uint64_t kCompletion = kSubmission + (kLaneSubmissions + kSubmissionSlack) * sizeof(lci_descriptor);
 };
 
-class Lane {
+class Lane final : public LaneView {
  public:
   static int create(Runtime& runtime, uint32_t first_device, uint32_t count, std::unique_ptr<Lane>* out);
   ~Lane();
@@ -48,7 +49,7 @@ class Lane {
 
   int enter();
   int park(uint64_t timeout_ns);
-  void wake();
+  void wake() override;
 
   int open_port(uint32_t number, const char* name, Part part, uint32_t messages, uint64_t bytes, uint32_t* index);
   int close_port(uint32_t index);
@@ -64,26 +65,16 @@ class Lane {
   /// Before the first enter: records are numbered from @p start on, modulo 2^32.
   void number_records_from(uint32_t start);
 
-  /// Runs @p write, which writes into memory of this lane's user, unless the lane has retired: from devices of others.
-  template <typename F>
-  void write_unless_retired(F write) {
-    std::lock_guard<TryLock> guard(writing_);
-    if (!retired_.load(std::memory_order_relaxed)) write();
-  }
-
   /// Whether the calling thread is inside enter.
   bool is_entered() const;
-  bool retired() const { return retired_.load(std::memory_order_acquire); }
   LaneGraphs& graphs() { return *graphs_; }
   /// Any thread: a record of one of the lane's graphs.
   void graph_event(const lci_record& record);
 
-  // From devices, whose owner may be another lane's thread, or (null) from a thread that has none:
-  void operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context);
-  // From devices of this lane only:
-  void writable(Device* from, uint32_t rank, uint16_t target, uint64_t count);
-  void peer_changed(Device* from, uint32_t rank, int state, int code);
-  void port_changed(Device* from, uint32_t rank, uint16_t target, int code);
+  void operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context) override;
+  void writable(Device* from, uint32_t rank, uint16_t target, uint64_t count) override;
+  void peer_changed(Device* from, uint32_t rank, int state, int code) override;
+  void port_changed(Device* from, uint32_t rank, uint16_t target, int code) override;
   /// Any thread: a synchronizer of this lane became ready.
   void synchronizer_fired(uint32_t id, std::vector<lci_status> statuses);
 
@@ -167,8 +158,6 @@ class Lane {
   std::vector<PayloadRing> spare_rings_;  // of inboxes that are gone
   std::unique_ptr<LaneGraphs> graphs_;
   RingQueue<lci_record> queue_;  // operation completions and events, always drained
-  TryLock writing_;              // held while a device of another lane writes: retiring waits for it
-  std::atomic<bool> retired_{false};
   std::atomic<uint32_t> busy_{0};
   Pushed* taken_ = nullptr;  // of pushed_, and not in the queue yet
   alignas(64) MpscStack<Pushed, &Pushed::next_of, std::memory_order_seq_cst> pushed_;

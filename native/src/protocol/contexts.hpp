@@ -12,13 +12,13 @@
 #include "completion/completion.hpp"
 #include "lci/lci.h"
 #include "matching/matching_engine.hpp"
+#include "protocol/lane_view.hpp"
 #include "protocol/outstanding.hpp"
 #include "wire/parts.hpp"
 #include "wire/remote_access.hpp"
 
 namespace lci {
 
-class Lane;
 class Device;
 struct Link;
 struct InKey;
@@ -27,7 +27,7 @@ class Engine;
 /// Who is told when an operation ends.
 struct OpTarget {
   Completion* completion = nullptr;  ///< Signalled if given,
-  Lane* lane = nullptr;              ///< else this lane records it.
+  LaneView* lane = nullptr;          ///< else this lane records it.
   uint64_t context = 0;
   bool forgotten = false;              ///< Nobody is told.
   Outstanding* outstanding = nullptr;  ///< Operations of the device it was posted on that have not ended.

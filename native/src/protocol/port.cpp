@@ -4,8 +4,8 @@
 namespace lci {
 
 /// Under the lock of the ports.
-void Port::open(const std::string& given_name, Completion* object, Inbox* first, const Lane* home, uint32_t messages,
-                uint64_t bytes) {
+void Port::open(const std::string& given_name, Completion* object, InboxView* first, const LaneView* home,
+                uint32_t messages, uint64_t bytes) {
   name = given_name;
   name_hash.store(hash_name(name));
   completion.store(object);

@@ -13,8 +13,8 @@
 
 namespace lci {
 
-class Inbox;
-class Lane;
+class InboxView;
+class LaneView;
 struct PortParts;
 
 /// Which part of a port, of how many.
@@ -31,17 +31,17 @@ class Port final : public Target {
   ReplyRooms& make_replies(uint32_t ranks);
   /// Under the lock of the runtime's ports. Who opens or closes wakes the keys afterwards.
   /// @param home see home_lane
-  void open(const std::string& given_name, Completion* object, Inbox* first, const Lane* home, uint32_t messages,
-            uint64_t bytes);
+  void open(const std::string& given_name, Completion* object, InboxView* first, const LaneView* home,
+            uint32_t messages, uint64_t bytes);
   void close(int told);
 
   uint32_t number = 0;
   std::string name;
   std::atomic<Completion*> completion{nullptr};  ///< Null for a lane inbox.
   /// Who sees a new one sees its home_lane, or a later one. Null again before it is freed.
-  std::atomic<Inbox*> inbox{nullptr};
+  std::atomic<InboxView*> inbox{nullptr};
   /// Whose thread alone frees the inbox, and takes from it; null if the port has parts.
-  std::atomic<const Lane*> home_lane{nullptr};
+  std::atomic<const LaneView*> home_lane{nullptr};
   std::shared_ptr<PortParts> forming;    ///< Parts that wait for the others. Under the lock of the runtime's ports.
   std::atomic<uint32_t> sender_hash{0};  ///< Name under which this rank sends to the port.
   /// The last opening (see generation) whose object had no room for an arrival: told once.

@@ -40,8 +40,8 @@ Target* Targets::target(uint16_t number) {
   return engine(number & static_cast<uint16_t>(~kEngineTarget));
 }
 
-int Targets::open_port(uint32_t number, const char* name, Completion* completion, Inbox* inbox, const Lane* home,
-                       uint32_t messages, uint64_t bytes) {
+int Targets::open_port(uint32_t number, const char* name, Completion* completion, InboxView* inbox,
+                       const LaneView* home, uint32_t messages, uint64_t bytes) {
   Port* opened = port(number);
   if (!opened) return fail(LCI_ERR_PORT, "open port: %u is outside 1..%u", number, LCI_MAX_PORT);
   {

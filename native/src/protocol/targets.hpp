@@ -44,7 +44,7 @@ class Targets {
   }
 
   /// @param inbox instead of @p completion, of the lane @p home
-  int open_port(uint32_t number, const char* name, Completion* completion, Inbox* inbox, const Lane* home,
+  int open_port(uint32_t number, const char* name, Completion* completion, InboxView* inbox, const LaneView* home,
                 uint32_t messages, uint64_t bytes);
   int close_port(uint32_t number, int told = LCI_ERR_PORT_CLOSED);
   int name_port(uint32_t number, const char* name);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runtime's matching engines: by number, as the ranks agree on them. [B20]
 #include "base/error.hpp"
-#include "lane/lane.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {

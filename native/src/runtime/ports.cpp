@@ -10,7 +10,7 @@ namespace {
 /// Whether an opening of @p inbox is what the port leads to. Under the lock of the ports, so what it leads to lives;
 /// the address alone says nothing, for another opening's may be the same.
 bool belongs_to(const Port& port, const Inbox& inbox) {
-  const Inbox* first = port.inbox.load();
+  const auto* first = static_cast<const Inbox*>(port.inbox.load());
   return first && (inbox.parts() ? first->parts() == inbox.parts() : first == &inbox);
 }
 
@@ -79,7 +79,7 @@ const Inbox* Runtime::take_from_port(Inbox& inbox) {
 bool Runtime::is_delivering_to(const Inbox* reached_by) const {
   if (!reached_by) return false;  // the port never opened
   for (const auto& device : devices_) {
-    if (device->is_delivering_to(reached_by)) return true;
+    if (device->is_delivering_to(static_cast<const InboxView*>(reached_by))) return true;
   }
   return false;
 }

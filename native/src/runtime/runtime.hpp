@@ -31,6 +31,7 @@
 
 namespace lci {
 
+class Inbox;
 class Lane;
 
 /// Completion objects of one runtime.
