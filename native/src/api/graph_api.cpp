@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/global.hpp"
 #include "graph/graph.hpp"
-#include "graph/lane_graphs.hpp"
+#include "lane/lane_graphs.hpp"
 
 using namespace lci;
 

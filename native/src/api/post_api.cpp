@@ -9,16 +9,6 @@ using namespace lci;
 
 namespace {
 
-int post_locked(Device& device, lci_descriptor& op, const OpTarget& target, lci_status* out) {
-  lci_status done;
-  const bool progressing = Progressing::is(device);
-  if (!progressing) device.begin_batch();
-  const int code = device.post(op, op.u.inline_payload, target, out ? out : &done);
-  if (!progressing) device.ring_doorbells();
-  op.outcome = static_cast<uint16_t>(code);
-  return code;
-}
-
 /// Whether the operation can be answered with posted, whatever the answer is this time. So can long messages: the
 /// device looks at them, which measures lists.
 bool needs_target(const lci_descriptor& op) {
@@ -64,29 +54,7 @@ int post_any(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status*
     OpTarget target{nullptr, nullptr, op->user_context};
     target.outstanding = &device.outstanding;
     if (const int code = find_target(*op, comp, device.runtime(), &target.completion); code != LCI_DONE) return code;
-    if (Progressing::is(device)) return post_locked(device, *op, target, out);
-    TryLockGuard guard(device.lock);
-    if (!guard) {
-      if (!(op->flags & LCI_FLAG_NO_RETRY)) {
-        device.refused_by_lock.fetch_add(1, std::memory_order_relaxed);
-        return LCI_RETRY_LOCK;
-      }
-      // Whoever has the lock may be in a handler, too, and want a device of this thread: nobody waits in handlers.
-      if (in_signal_context() && !device.lane()) {
-        const int code = device.hand_over(*op, op->u.inline_payload, target);
-        if (out && is_done(code)) *out = done_status(*op, target);
-        return code;
-      }
-      device.lock.lock();
-    }
-    struct Unlock {
-      TryLock* lock;
-      ~Unlock() {
-        if (lock) lock->unlock();
-      }
-    } unlock{guard ? nullptr : &device.lock};
-    if (device.lane()) return fail(LCI_ERR_DEVICE, "post: device %u belongs to a lane", device.index());
-    return post_locked(device, *op, target, out);
+    return post_shared(device, *op, target, out);
   });
 }
 

@@ -18,6 +18,9 @@ class CompletionOwner {
   virtual void discard_arrival(lci_status& status) = 0;
   /// There may be a place again, for which device @p index waits.
   virtual void place_came(uint32_t index) = 0;
+  /// A signal was thrown away: the object that it was for did not take it.
+  virtual void count_discarded() = 0;
+  virtual uint32_t rank() const = 0;
 
  protected:
   ~CompletionOwner() = default;

@@ -8,17 +8,6 @@
 
 namespace lci {
 
-int progress_shared(Device& device) {
-  TryLockGuard guard(device.lock);
-  if (!guard) return LCI_RETRY;
-  if (device.lane()) return fail(LCI_ERR_DEVICE, "progress: device %u belongs to a lane", device.index());
-  const Progressing mark(device);
-  device.parts().transport.look(false);
-  Budget budget;
-  const bool moved = device.progress(budget);
-  return moved ? LCI_DONE : LCI_RETRY;
-}
-
 Waiting::Waiting(const char* operation, std::span<Device* const> devices, uint32_t timeout_ms)
     : operation_(operation),
       devices_(devices),

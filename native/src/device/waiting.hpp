@@ -6,13 +6,9 @@
 #include <span>
 
 #include "base/idle.hpp"
-#include "device/device.hpp"
+#include "device/shared.hpp"
 
 namespace lci {
-
-/// Progresses a device that no lane owns, unless another thread is at it: LCI_DONE if anything moved, else LCI_RETRY;
-/// LCI_ERR_DEVICE when a lane owns it. Any thread, outside handlers.
-int progress_shared(Device& device);
 
 /// One wait of one thread: which devices it progresses, until when, and how it spends the time when nothing moves.
 class Waiting {

@@ -43,7 +43,7 @@ class Graph final : public Completion {
   // --- building: one thread, no run under way; LCI_ERR_BUSY otherwise -----------------------------------------------
   int add_node(Node::Kind kind, void* value, Node** out);
   /// @param lane that owns @p device, or null; @param op is checked; @param out may be null
-  int add_operation(Device& device, Lane* lane, const lci_descriptor& op, void* value, uint32_t* out);
+  int add_operation(Device& device, LaneView* lane, const lci_descriptor& op, void* value, uint32_t* out);
   int add_edge(uint64_t from, uint64_t to, lci_edge_fn function);
   /// Finds wiring errors and prepares the next run.
   int plan();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/operation.hpp"
 
-#include "api/guard.hpp"
-#include "api/handles.hpp"
 #include "base/error.hpp"
+#include "base/guarded.hpp"
+#include "device/shared.hpp"
 #include "graph/graph.hpp"
-#include "lane/lane.hpp"
 #include "protocol/contexts.hpp"
 
 namespace lci {
@@ -29,7 +28,7 @@ int GraphOperation::check(const lci_descriptor& op, uint32_t entries) {
   return LCI_DONE;
 }
 
-GraphOperation::GraphOperation(Graph& graph, Device& device, Lane* lane, const lci_descriptor& op, uint64_t node)
+GraphOperation::GraphOperation(Graph& graph, Device& device, LaneView* lane, const lci_descriptor& op, uint64_t node)
     : graph_(graph), device_(device), lane_(lane), entries_(&op, &op + entries_of(op)) {
   entries_[0].flags |= LCI_FLAG_NO_RETRY;
   entries_[0].user_context = node;
@@ -39,10 +38,15 @@ int GraphOperation::post(lci_status* done) {
   lci_descriptor& op = entries_[0];
   const bool buffer = (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_BUFFER;
   *done = {LCI_DONE, op.rank, op.tag, buffer ? reinterpret_cast<void*>(op.u.ref.address) : nullptr, op.size, 0, 0, 0};
-  const int code = lane_ ? guarded("graph", [&] { return post_to_lane(done); })
-                         : lci_post(to_handle(&device_), &op, to_handle(&graph_), done);
+  const int code = guarded("graph", [&] { return lane_ ? post_to_lane(done) : post_to_device(done); });
   if (is_retry(code)) return fail(LCI_ERR_EXHAUSTED, "graph: an operation was refused (%s)", code_name(code));
   return code;
+}
+
+int GraphOperation::post_to_device(lci_status* done) {
+  OpTarget target{&graph_, nullptr, entries_[0].user_context};
+  target.outstanding = &device_.outstanding;
+  return post_shared(device_, entries_[0], target, done);
 }
 
 /// The loop's thread posts at once; another one leaves it to the loop.

@@ -11,7 +11,7 @@ namespace lci {
 
 class Device;
 class Graph;
-class Lane;
+class LaneView;
 
 /// The operation of a node: a descriptor with its inline payload, posted once per run.
 class GraphOperation {
@@ -21,7 +21,7 @@ class GraphOperation {
 
   /// @param op is checked
   /// @param lane that owns the device, or null
-  GraphOperation(Graph& graph, Device& device, Lane* lane, const lci_descriptor& op, uint64_t node);
+  GraphOperation(Graph& graph, Device& device, LaneView* lane, const lci_descriptor& op, uint64_t node);
 
   /// Any thread, in signal context; never waits, never answers retry. Fills @p done unless the answer is posted.
   int post(lci_status* done);
@@ -30,11 +30,12 @@ class GraphOperation {
   bool is_receive() const { return entries_[0].op == LCI_OP_RECV; }
 
  private:
+  int post_to_device(lci_status* done);
   int post_to_lane(lci_status* done);
 
   Graph& graph_;
   Device& device_;
-  Lane* const lane_;
+  LaneView* const lane_;
   std::vector<lci_descriptor> entries_;
 };
 

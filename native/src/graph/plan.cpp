@@ -30,7 +30,7 @@ int Graph::add_node(Node::Kind kind, void* value, Node** out) {
   return LCI_DONE;
 }
 
-int Graph::add_operation(Device& device, Lane* lane, const lci_descriptor& op, void* value, uint32_t* out) {
+int Graph::add_operation(Device& device, LaneView* lane, const lci_descriptor& op, void* value, uint32_t* out) {
   Node* node = nullptr;
   if (const int code = add_node(Node::Kind::kOperation, value, &node); code != LCI_DONE) return code;
   node->operation = std::make_unique<GraphOperation>(*this, device, lane, op, handle(node->index));

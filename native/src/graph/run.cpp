@@ -6,7 +6,6 @@
 #include "base/error.hpp"
 #include "graph/graph.hpp"
 #include "graph/ready_nodes.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -77,7 +76,7 @@ void Graph::fire(Node& node) {
   if (error_.load(std::memory_order_seq_cst) != LCI_DONE) {
     return returned_final(node, {LCI_ERR_CANCELLED, 0, 0, nullptr, 0, 0, 0, 0});
   }
-  lci_status done{LCI_DONE, runtime()->rank(), 0, nullptr, 0, 0, 0, 0};
+  lci_status done{LCI_DONE, owner()->rank(), 0, nullptr, 0, 0, 0, 0};
   const int code = run_node(node, &done);
   if (is_posted(code)) return returned_posted(node);
   done.code = is_done(code) ? static_cast<int>(LCI_DONE) : code;
@@ -232,7 +231,7 @@ void Graph::give_up(int code) {
 
 /// By the one thread that fired END.
 void Graph::end_run() {
-  lci_status result{error_.load(std::memory_order_acquire), runtime()->rank(), 0, nullptr, 0, user_context_, 0, 0};
+  lci_status result{error_.load(std::memory_order_acquire), owner()->rank(), 0, nullptr, 0, user_context_, 0, 0};
   Node& last = nodes_[kEnd];
   if (result.code == LCI_DONE) {
     result.code = call_user([&] { return run_edges(last), LCI_DONE; });
@@ -248,7 +247,7 @@ void Graph::end_run() {
   enter_held();  // of the run: who sees its end may free the graph
   state_.store(State::kOver, std::memory_order_release);
   // From here on another run may be under way.
-  if (completion_ && completion_->signal_held(result) != LCI_DONE) runtime()->shared.add(Metric::discarded);
+  if (completion_ && completion_->signal_held(result) != LCI_DONE) owner()->count_discarded();
   if (host_) host_->run_ended(*this, run, result);
   leave();
 }

@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "graph/lane_graphs.hpp"
+#include "lane/lane_graphs.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {

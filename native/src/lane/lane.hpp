@@ -65,8 +65,7 @@ class Lane final : public LaneView {
   /// Before the first enter: records are numbered from @p start on, modulo 2^32.
   void number_records_from(uint32_t start);
 
-  /// Whether the calling thread is inside enter.
-  bool is_entered() const;
+  bool is_entered() const override;
   LaneGraphs& graphs() { return *graphs_; }
   /// Any thread: a record of one of the lane's graphs.
   void graph_event(const lci_record& record);

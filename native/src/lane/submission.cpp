@@ -4,8 +4,8 @@
 
 #include "base/error.hpp"
 #include "device/copy_run.hpp"
-#include "graph/lane_graphs.hpp"
 #include "lane/lane.hpp"
+#include "lane/lane_graphs.hpp"
 #include "runtime/runtime.hpp"
 
 namespace lci {

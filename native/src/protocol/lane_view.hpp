@@ -27,6 +27,8 @@ class LaneView {
   /// Any thread: the loop is woken if it is parked.
   virtual void wake() = 0;
 
+  /// Whether the calling thread is inside enter.
+  virtual bool is_entered() const = 0;
   bool retired() const { return retired_.load(std::memory_order_acquire); }
   /// Runs @p write, which writes into memory of this lane's user, unless the lane has retired: from devices of others.
   template <typename F>

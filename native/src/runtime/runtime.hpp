@@ -46,7 +46,7 @@ class Runtime final : public CompletionOwner {
   void close(uint64_t timeout_ns);
 
   const Attributes& attributes() const { return attributes_; }
-  uint32_t rank() const { return rank_; }
+  uint32_t rank() const override { return rank_; }
   uint32_t size() const { return size_; }
   const char* bootstrap_name() const { return bootstrap_->name(); }
   Transport& transport() { return *transport_; }
@@ -127,6 +127,7 @@ class Runtime final : public CompletionOwner {
   void clamp_packets();
   void make_devices();
   void place_came(uint32_t index) override { devices_[index]->room_came_elsewhere(); }
+  void count_discarded() override { shared.add(Metric::discarded); }
   void open_engine(uint32_t number, MatchingEngineType type, Matcher matcher);
   uint64_t credits_out();
   void count_statuses(uint64_t* pushed, uint64_t* popped);

@@ -15,7 +15,9 @@ readonly frozen=native/tests/walls
 # More rules for transport/shm are in judge.awk.
 readonly LAYERS='
 api
-lane graph runtime
+runtime
+lane
+graph
 device
 protocol
 rma

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/lane_graphs.hpp"
+#include "lane/lane_graphs.hpp"
 
 #include "base/error.hpp"
 #include "lane/lane.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef LCI_GRAPH_LANE_GRAPHS_HPP_
-#define LCI_GRAPH_LANE_GRAPHS_HPP_
+#ifndef LCI_LANE_LANE_GRAPHS_HPP_
+#define LCI_LANE_LANE_GRAPHS_HPP_
 
 #include <cstdint>
 #include <span>
@@ -55,4 +55,4 @@ class LaneGraphs final : public GraphHost {
 
 }  // namespace lci
 
-#endif  // LCI_GRAPH_LANE_GRAPHS_HPP_
+#endif  // LCI_LANE_LANE_GRAPHS_HPP_
