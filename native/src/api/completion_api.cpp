@@ -16,7 +16,7 @@ namespace {
 
 int create(lci_runtime* runtime, std::unique_ptr<Completion> completion, lci_comp** out) {
   Completion* added = completion.get();
-  if (runtime->runtime->add_completion(std::move(completion)) == 0) {
+  if (runtime->runtime->completions().add(std::move(completion)) == 0) {
     return fail(LCI_ERR_EXHAUSTED, "create completion object: the runtime has no identifier left");
   }
   *out = to_handle(added);
@@ -221,7 +221,7 @@ int lci_comp_free(lci_comp* comp) {
   if (!comp) return LCI_DONE;
   return guarded("free completion object", [&] {
     Completion* completion = from_handle(comp);
-    return completion->runtime()->remove_completion(completion);
+    return completion->runtime()->completions().remove(completion);
   });
 }
 
@@ -239,11 +239,11 @@ int lci_arrival_free(lci_runtime* runtime, lci_status* status) {
   LCI_RUNTIME(runtime, "free arrival");
   LCI_NOT_NULL(status, "free arrival");
   const uint32_t packet = status->packet;
-  if (!runtime->runtime->could_be_lent(*status)) {
+  if (!could_be_lent(runtime->runtime->parts(), *status)) {
     return fail(LCI_ERR_ARGUMENT, "free arrival: packet %u of rank %u is not of a message that came to this runtime",
                 packet, status->rank);
   }
-  if (runtime->runtime->free_arrival(*status)) return LCI_DONE;
+  if (free_arrival(runtime->runtime->parts(), *status)) return LCI_DONE;
   return fail(LCI_ERR_ARGUMENT, "free arrival: packet %u of rank %u was freed already", packet, status->rank);
 }
 

@@ -28,7 +28,7 @@ int lci_graph_create(lci_runtime* runtime, lci_comp* comp, uint64_t user_context
     }
     auto graph = std::make_unique<Graph>(completion, user_context);
     auto* added = reinterpret_cast<lci_graph*>(graph.get());
-    if (runtime->runtime->add_completion(std::move(graph)) == 0) {
+    if (runtime->runtime->completions().add(std::move(graph)) == 0) {
       return fail(LCI_ERR_EXHAUSTED, "create graph: the runtime has no identifier left");
     }
     *out = added;
@@ -38,7 +38,7 @@ int lci_graph_create(lci_runtime* runtime, lci_comp* comp, uint64_t user_context
 
 int lci_graph_free(lci_graph* graph) {
   if (!graph) return LCI_DONE;
-  return guarded("free graph", [&] { return from_handle(graph)->runtime()->remove_completion(from_handle(graph)); });
+  return guarded("free graph", [&] { return from_handle(graph)->runtime()->completions().remove(from_handle(graph)); });
 }
 
 int lci_graph_add_function(lci_graph* graph, lci_node_fn function, void* value, lci_node* out) {

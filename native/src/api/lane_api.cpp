@@ -15,7 +15,7 @@ int lci_lane_create(lci_runtime* runtime, uint32_t first_device, uint32_t device
   return guarded("create lane", [&] {
     auto handle = std::make_unique<lci_lane>();
     handle->first_device = first_device;
-    const int code = Lane::create(*runtime->runtime, first_device, device_count, &handle->lane);
+    const int code = Lane::create(runtime->runtime->lane_parts(), first_device, device_count, &handle->lane);
     if (code == LCI_DONE) *out = handle.release();
     return code;
   });
@@ -118,7 +118,7 @@ int lci_lane_synchronizer_create(lci_lane* lane, uint32_t threshold, lci_comp** 
     }
     auto completion = std::make_unique<LaneSynchronizer>(*lane->lane, threshold);
     Completion* added = completion.get();
-    if (lane->lane->runtime().add_completion(std::move(completion)) == 0) {
+    if (lane->lane->runtime().completions().add(std::move(completion)) == 0) {
       return fail(LCI_ERR_EXHAUSTED, "create synchronizer: the runtime has no identifier left");
     }
     *out = to_handle(added);

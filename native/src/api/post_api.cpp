@@ -31,7 +31,7 @@ int find_target(const lci_descriptor& op, lci_comp* comp, Runtime& runtime, Comp
   *out = comp ? from_handle(comp) : nullptr;
   if (op.flags & LCI_FLAG_COMP) {
     const auto id = static_cast<uint32_t>(op.user_context);
-    *out = runtime.completion(id);
+    *out = runtime.completions().find(id);
     if (!*out) {
       return fail(LCI_ERR_ARGUMENT, "post: LCI_FLAG_COMP names completion object %u, which rank %u does not have", id,
                   runtime.rank());

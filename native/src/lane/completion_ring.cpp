@@ -4,8 +4,8 @@
 #include <cinttypes>
 
 #include "base/error.hpp"
+#include "device/arrival_end.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -48,7 +48,7 @@ uint32_t Lane::free_consumed() {
 /// What a message occupied goes back, and its credit.
 void Lane::give_back(const Held& held) {
   if (held.packet != 0) {
-    runtime_.return_lent(held.key->link->rank, held.packet);
+    return_lent(parts_, held.key->link->rank, held.packet);
     return;
   }
   if (held.owned) lci_buffer_free(held.owned);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/arrival_end.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
@@ -129,7 +129,7 @@ bool Lane::take_pushed() {
 int LaneSynchronizer::signal(const lci_status& given) {
   if (const int code = check_signal(given); code != LCI_DONE) return code;
   lci_status status = given;
-  runtime()->drop_arrival(status);
+  drop_arrival(lane_.parts(), status);
   std::vector<lci_status> fired;
   {
     std::lock_guard<TryLock> guard(lock_);

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <new>
 
+#include "device/arrival_end.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -96,7 +96,7 @@ StoredPlace Inbox::leave_in_place(const Arrival& arrival, const Payload& payload
   if (payload.packet == 0 || payload.size <= LCI_INLINE_MAX || !is_zero_copy()) return {};
   const Charge charge{
       arrival.key, {arrival.charge_messages, arrival.charge_bytes}, arrival.generation, arrival.request};
-  if (!lane_.runtime().loans().lend(arrival.rank, payload.packet, charge)) return {};
+  if (!lane_.parts().loans.lend(arrival.rank, payload.packet, charge)) return {};
   return {const_cast<std::byte*>(payload.memory), 0, false, payload.packet};
 }
 
@@ -154,7 +154,7 @@ uint64_t Inbox::discard() {
     Link& link = *arrival.key->link;
     if (arrival.request != 0) link.device->decline_stored(link, arrival.request);
     if (place.owned) lci_buffer_free(place.bytes);
-    if (place.packet != 0) lane_.runtime().return_lent(arrival.rank, place.packet);
+    if (place.packet != 0) return_lent(lane_.parts(), arrival.rank, place.packet);
     if (place.taken != 0) ring_.free(place.taken);
   }
   store_.clear();

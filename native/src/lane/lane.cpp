@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "lane/lane_graphs.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -20,7 +19,11 @@ thread_local const Lane* entered = nullptr;
 
 }  // namespace
 
-Lane::Lane(Runtime& runtime) : runtime_(runtime), graphs_(std::make_unique<LaneGraphs>(*this)) {}
+Lane::Lane(const LaneParts& parts)
+    : runtime_(parts.runtime),
+      parts_(parts.devices),
+      completions_(parts.completions),
+      graphs_(std::make_unique<LaneGraphs>(*this)) {}
 
 Lane::Inside::Inside(Lane& lane) : lane_(lane), before_(std::exchange(entered, &lane)) {}
 Lane::Inside::~Inside() {
@@ -32,18 +35,19 @@ bool Lane::is_entered() const {
   return entered == this;
 }
 
-int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_ptr<Lane>* out) {
-  if (count == 0 || count > kMaxDevices || first >= runtime.devices() || count > runtime.devices() - first) {
+int Lane::create(const LaneParts& parts, uint32_t first, uint32_t count, std::unique_ptr<Lane>* out) {
+  const auto& all = parts.devices.devices;
+  OwnMemory& memory = parts.devices.memory();
+  if (count == 0 || count > kMaxDevices || first >= all.size() || count > all.size() - first) {
     return fail(LCI_ERR_DEVICE, "create lane: devices %u..%u, but the runtime has %u (attribute devices)", first,
-                first + count - 1, runtime.devices());
+                first + count - 1, static_cast<uint32_t>(all.size()));
   }
-  const std::lock_guard<std::mutex> one_at_a_time(runtime.creating_lane);
+  const std::lock_guard<std::mutex> one_at_a_time(parts.creating);
   for (uint32_t i = 0; i < count; ++i) {
-    if (runtime.device(first + i).lane())
-      return fail(LCI_ERR_DEVICE, "create lane: device %u belongs to a lane", first + i);
+    if (all[first + i]->lane()) return fail(LCI_ERR_DEVICE, "create lane: device %u belongs to a lane", first + i);
   }
-  std::unique_ptr<Lane> lane(new Lane(runtime));
-  lane->ring_size_ = runtime.attributes().lane_completions;
+  std::unique_ptr<Lane> lane(new Lane(parts));
+  lane->ring_size_ = parts.devices.attributes.lane_completions;
   lane->ring_mask_ = lane->ring_size_ - 1;
   lane->packet_cache_ = lane->packet_cache();
   lane->held_.resize(lane->ring_size_);
@@ -52,15 +56,15 @@ int Lane::create(Runtime& runtime, uint32_t first, uint32_t count, std::unique_p
   lane->block_ = lane->block_range_.base;
   if (!lane->block_) return fail(LCI_ERR_NO_MEMORY, "create lane: no memory for %lu bytes", lane->length_);
   lane->park_slot_ = first;
-  runtime.keep_ranges();
+  memory.keep_range();  // Java looks at it [V15]
   // All of them first: once a device knows the lane, any thread may wake it.
-  for (uint32_t i = 0; i < count; ++i) lane->devices_.push_back(&runtime.device(first + i));
+  for (uint32_t i = 0; i < count; ++i) lane->devices_.push_back(all[first + i].get());
   for (uint32_t i = 0; i < count; ++i) {
-    Device& device = runtime.device(first + i);
+    Device& device = *all[first + i];
     std::lock_guard<TryLock> guard(device.lock);
     device.set_lane(lane.get());
     device.lane_index = i;
-    runtime.memory().header().device[first + i].park_slot.store(first, std::memory_order_release);
+    memory.header().device[first + i].park_slot.store(first, std::memory_order_release);
   }
   lane->refill_packets();
   *out = std::move(lane);
@@ -133,7 +137,7 @@ bool Lane::pass() {
     if (published != 0) {
       for (Device* device : devices_) device->publish_rings();
     }
-    runtime_.transport().look(false);
+    parts_.transport.look(false);
     progressed = progress();
   } else if (published != 0) {
     for (Device* device : devices_) device->ring_doorbells();

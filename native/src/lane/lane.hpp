@@ -24,7 +24,16 @@
 namespace lci {
 
 class Runtime;
+class Completions;
 class LaneGraphs;
+
+/// What lanes need of their runtime.
+struct LaneParts {
+  Runtime& runtime;  ///< That they say they are of.
+  const DeviceParts& devices;
+  Completions& completions;
+  std::mutex& creating;  ///< Held from the look whether devices are free until they are taken.
+};
 
 inline constexpr uint32_t kLaneSubmissions = 256;
 inline constexpr uint32_t kLaneInboxes = 256;
@@ -41,7 +50,7 @@ struct LaneLayout {
 
 class Lane final : public LaneView {
  public:
-  static int create(Runtime& runtime, uint32_t first_device, uint32_t count, std::unique_ptr<Lane>* out);
+  static int create(const LaneParts& parts, uint32_t first_device, uint32_t count, std::unique_ptr<Lane>* out);
   ~Lane();
   /// Closes the ports, forgets the operations, gives the devices back. The object stays until its runtime goes: an
   /// operation on another device may still name it.
@@ -59,6 +68,8 @@ class Lane final : public LaneView {
   uint64_t base() const { return reinterpret_cast<uint64_t>(block_); }
   uint64_t length() const { return length_; }
   Runtime& runtime() { return runtime_; }
+  const DeviceParts& parts() const { return parts_; }
+  Completions& completions() { return completions_; }
   Device& device(uint32_t index) { return *devices_[index]; }
   uint32_t device_count() const { return static_cast<uint32_t>(devices_.size()); }
   uint32_t park_slot() const { return park_slot_; }
@@ -102,7 +113,7 @@ class Lane final : public LaneView {
     bool operation;
     static Pushed*& next_of(Pushed& node) { return node.next; }
   };
-  explicit Lane(Runtime& runtime);
+  explicit Lane(const LaneParts& parts);
   lci_lane_control& control() { return *reinterpret_cast<lci_lane_control*>(block_ + LaneLayout::kControl); }
   lci_demand& demand(uint32_t index) { return reinterpret_cast<lci_demand*>(block_ + LaneLayout::kDemand)[index]; }
   lci_descriptor* submissions() { return reinterpret_cast<lci_descriptor*>(block_ + LaneLayout::kSubmission); }
@@ -140,6 +151,8 @@ class Lane final : public LaneView {
   void release_inboxes();
 
   Runtime& runtime_;
+  const DeviceParts& parts_;
+  Completions& completions_;
   KeptRanges::Range block_range_;
   std::byte* block_ = nullptr;
   uint64_t length_ = 0;

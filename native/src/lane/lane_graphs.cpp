@@ -2,8 +2,8 @@
 #include "lane/lane_graphs.hpp"
 
 #include "base/error.hpp"
+#include "device/completions.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -21,13 +21,13 @@ lci_record record_of(lci_record_kind kind, const Graph& graph, uint32_t run) {
 int LaneGraphs::create(const GraphTable& table, uint64_t user_context, uint32_t* id) {
   auto owned = std::make_unique<Graph>(nullptr, user_context, this);
   Graph* graph = owned.get();
-  if (lane_.runtime().add_completion(std::move(owned)) == 0) {
+  if (lane_.completions().add(std::move(owned)) == 0) {
     return fail(LCI_ERR_EXHAUSTED, "create graph: the runtime has no identifier left");
   }
   int code = fill(*graph, table);
   if (code == LCI_DONE) code = graph->plan();
   if (code != LCI_DONE) {
-    lane_.runtime().remove_completion(graph);
+    lane_.completions().remove(graph);
     return code;
   }
   graphs_.push_back(graph);
@@ -76,7 +76,7 @@ int LaneGraphs::add_operation(Graph& graph, const GraphTable& table, const lci_g
 }
 
 Graph* LaneGraphs::find(uint32_t id) {
-  Completion* found = lane_.runtime().completion(id);
+  Completion* found = lane_.completions().find(id);
   if (found && found->kind() == Completion::Kind::kGraph) {
     auto* graph = static_cast<Graph*>(found);
     if (graph->host() == this) return graph;
@@ -88,7 +88,7 @@ Graph* LaneGraphs::find(uint32_t id) {
 int LaneGraphs::free(uint32_t id) {
   Graph* graph = find(id);
   if (!graph) return LCI_ERR_ARGUMENT;
-  const int code = lane_.runtime().remove_completion(graph);
+  const int code = lane_.completions().remove(graph);
   if (code == LCI_DONE) std::erase(graphs_, graph);
   return code;
 }
@@ -120,7 +120,7 @@ int LaneGraphs::submitted(const lci_descriptor& op) {
   } else if (op.op != LCI_OP_NODE_DONE) {
     return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
   }
-  const lci_status answer{code, lane_.runtime().rank(), op.tag, nullptr, 0, 0, 0, 0};
+  const lci_status answer{code, lane_.parts().rank, op.tag, nullptr, 0, 0, 0, 0};
   return graph->host_answered(op.rank, static_cast<uint32_t>(op.user_context >> 32), answer);
 }
 
@@ -131,7 +131,7 @@ void LaneGraphs::cancel_all() {
 void LaneGraphs::retire() {
   for (Graph* graph : graphs_) {
     graph->give_up(LCI_ERR_CANCELLED);
-    lane_.runtime().remove_completion(graph);
+    lane_.completions().remove(graph);
   }
   graphs_.clear();
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -14,7 +13,7 @@ constexpr uint32_t kPacketCache = 16;
 
 /// Packets that the loop may hold. Half of few packets stay in the pool: what is posted by other forms needs some, too.
 uint32_t Lane::packet_cache() const {
-  const Attributes& attributes = runtime_.attributes();
+  const Attributes& attributes = parts_.attributes;
   return std::clamp(attributes.packets_max / (2 * attributes.devices), 1u, kPacketCache);
 }
 
@@ -22,10 +21,10 @@ uint32_t Lane::packet_cache() const {
 void Lane::refill_packets() {
   lci_lane_control& control = this->control();
   if (control.packet_count >= (packet_cache_ + 1) / 2) return;
-  const uint32_t got = runtime_.packets().pool().get_many(devices_[0]->index(), control.packets + control.packet_count,
-                                                          packet_cache_ - control.packet_count);
+  const uint32_t got = parts_.packets.pool().get_many(devices_[0]->index(), control.packets + control.packet_count,
+                                                      packet_cache_ - control.packet_count);
   for (uint32_t i = 0; i < got; ++i) {
-    runtime_.packets().state(control.packets[control.packet_count + i]).held = PacketState::kLoop;
+    parts_.packets.state(control.packets[control.packet_count + i]).held = PacketState::kLoop;
   }
   control.packet_count += got;
   if (control.packet_count == 0) devices_[0]->wait_for_packets();
@@ -34,11 +33,10 @@ void Lane::refill_packets() {
 void Lane::give_up_packets() {
   lci_lane_control& control = this->control();
   for (uint32_t i = 0; i < std::min<uint32_t>(control.packet_count, std::size(control.packets)); ++i) {
-    if (runtime_.packets().unhold(control.packets[i]))
-      runtime_.packets().pool().put(devices_[0]->index(), control.packets[i]);
+    if (parts_.packets.unhold(control.packets[i])) parts_.packets.pool().put(devices_[0]->index(), control.packets[i]);
   }
   control.packet_count = 0;
-  runtime_.packets().wake_waiters();
+  parts_.packets.wake_waiters();
 }
 
 }  // namespace lci

@@ -12,7 +12,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -28,10 +27,10 @@ void Lane::wake() {
   // A loop that polls without entering looks at its bells only; within an enter it sees by itself what is left.
   if (!is_entered()) devices_.front()->ring_own_bell();
   // Local publishers use sequentially consistent read-modify-writes before this, so no fence is needed here.
-  ParkLine& line = runtime_.memory().header().park[park_slot_];
+  ParkLine& line = parts_.memory().header().park[park_slot_];
   if (line.word.load(std::memory_order_seq_cst) == 0) return;
-  runtime_.shared.add(Metric::wakes);
-  runtime_.transport().wake(line);
+  parts_.shared.add(Metric::wakes);
+  parts_.transport.wake(line);
 }
 
 bool Lane::has_work() {
@@ -49,8 +48,8 @@ bool Lane::has_work() {
 }
 
 int Lane::park(uint64_t timeout_ns) {
-  Transport& transport = runtime_.transport();
-  ParkLine& line = runtime_.memory().header().park[park_slot_];
+  Transport& transport = parts_.transport;
+  ParkLine& line = parts_.memory().header().park[park_slot_];
   auto& word = line.word;
   if (word.load(std::memory_order_relaxed) == 0) return LCI_DONE;  // woken between announcement and call
   if (busy_.exchange(1, std::memory_order_acquire) != 0) {
@@ -61,7 +60,7 @@ int Lane::park(uint64_t timeout_ns) {
   transport.look(true);
   bool woken = has_work();
   if (!woken) {
-    runtime_.shared.add(Metric::parks);
+    parts_.shared.add(Metric::parks);
     transport.sleep(line, now_ns() + std::min(timeout_ns, kLongestPark));
     woken = word.load(std::memory_order_acquire) == 0;
     if (!woken && has_work()) {
@@ -69,7 +68,7 @@ int Lane::park(uint64_t timeout_ns) {
       const uint64_t grace = now_ns() + kWakeGrace;
       while (word.load(std::memory_order_acquire) != 0 && now_ns() < grace) sched_yield();
       if (word.load(std::memory_order_acquire) != 0) {
-        runtime_.shared.add(Metric::late_wakes);
+        parts_.shared.add(Metric::late_wakes);
         ++control().late_wakes;
       }
       woken = true;

@@ -2,7 +2,7 @@
 // Ports whose messages a lane takes.
 #include "base/error.hpp"
 #include "lane/lane.hpp"
-#include "runtime/runtime.hpp"
+#include "lane/port_parts.hpp"
 
 namespace lci {
 
@@ -15,12 +15,12 @@ int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messa
   while (free < inboxes_.size() && inboxes_[free]) ++free;
   if (free == kLaneInboxes)
     return fail(LCI_ERR_EXHAUSTED, "open port %u: this lane has %u inboxes already", number, free);
-  Port* port = runtime_.targets().port(number);
+  Port* port = parts_.targets.port(number);
   if (!port) return fail(LCI_ERR_PORT, "open port: %u is outside 1..%u", number, LCI_MAX_PORT);
-  if (messages == 0) messages = runtime_.attributes().inbox_messages;
-  if (bytes == 0) bytes = runtime_.attributes().inbox_bytes;
+  if (messages == 0) messages = parts_.attributes.inbox_messages;
+  if (bytes == 0) bytes = parts_.attributes.inbox_bytes;
   auto inbox = std::make_unique<Inbox>(*this, *port, free);
-  if (!inbox->open(messages, bytes, runtime_.packets().max_eager(), spare_rings_)) {
+  if (!inbox->open(messages, bytes, parts_.packets.max_eager(), spare_rings_)) {
     return fail(LCI_ERR_NO_MEMORY, "open port %u: no address space for %lu bytes", number, bytes);
   }
   if (free == inboxes_.size()) inboxes_.emplace_back();
@@ -28,8 +28,8 @@ int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messa
   demand(free).port = number;
   Inbox* opened = inbox.get();
   inboxes_[free] = std::move(inbox);
-  const int code = part.count == 1 ? runtime_.targets().open_port(number, name, nullptr, opened, this, messages, bytes)
-                                   : runtime_.open_part(number, name, part, opened, messages, bytes);
+  const int code = part.count == 1 ? parts_.targets.open_port(number, name, nullptr, opened, this, messages, bytes)
+                                   : open_part(parts_, number, name, part, opened, messages, bytes);
   if (code != LCI_DONE) {
     demand(free) = {};
     inboxes_[free]->end(spare_rings_);
@@ -48,9 +48,9 @@ int Lane::close_port(uint32_t index) {
   inbox.closing = true;
   const int told = control().flags & LCI_ENTER_LEAVING ? LCI_ERR_PEER_LEFT : LCI_ERR_PORT_CLOSED;
   const int code =
-      inbox.parts() ? runtime_.close_part(inbox, told) : runtime_.targets().close_port(inbox.port().number, told);
+      inbox.parts() ? close_part(parts_, inbox, told) : parts_.targets.close_port(inbox.port().number, told);
   const uint64_t discarded = inbox.discard();
-  runtime_.shared.add(Metric::discarded, discarded);
+  parts_.shared.add(Metric::discarded, discarded);
   demand(index).depth = 0;
   release_inboxes();
   return code;
@@ -69,14 +69,14 @@ void Lane::release_inboxes() {
   for (uint32_t i = 0; i < inboxes_.size(); ++i) {
     if (!inboxes_[i] || !inboxes_[i]->closing || inboxes_[i]->records_out != 0) continue;
     demand(i) = {};
-    const Inbox* reached_by = runtime_.take_from_port(*inboxes_[i]);
+    const Inbox* reached_by = take_from_port(parts_, *inboxes_[i]);
     closed_inboxes_.push_back({std::move(inboxes_[i]), reached_by});
   }
   if (closed_inboxes_.empty()) return;
   std::erase_if(closed_inboxes_, [this](const ClosedInbox& closed) {
-    if (runtime_.is_delivering_to(closed.reached_by)) return false;
+    if (lci::is_delivering_to(parts_, closed.reached_by)) return false;
     const uint64_t discarded = closed.inbox->end(spare_rings_);
-    runtime_.shared.add(Metric::discarded, discarded);
+    parts_.shared.add(Metric::discarded, discarded);
     return true;
   });
 }

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "device/completions.hpp"
 #include "device/copy_run.hpp"
 #include "lane/lane.hpp"
 #include "lane/lane_graphs.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 
@@ -49,9 +49,9 @@ uint32_t Lane::publish() {
 
 /// Attempts an operation that may be posted.
 int Lane::submit(lci_descriptor& op, Device& device) {
-  if (in_flight_ >= runtime_.attributes().max_posted) {
+  if (in_flight_ >= parts_.attributes.max_posted) {
     // What cannot be answered with posted may go on.
-    const bool short_message = op.op <= LCI_OP_SEND && op.size <= runtime_.packets().max_eager() &&
+    const bool short_message = op.op <= LCI_OP_SEND && op.size <= parts_.packets.max_eager() &&
                                !(op.flags & (LCI_FLAG_SIGNAL | LCI_FLAG_NETWORK | LCI_FLAG_LIST));
     if (!short_message && op.op != LCI_OP_CANCEL) {
       device.counters.add(Metric::retries_pending);
@@ -61,7 +61,7 @@ int Lane::submit(lci_descriptor& op, Device& device) {
   OpTarget target{nullptr, this, op.user_context};
   target.outstanding = &device.outstanding;
   if (op.flags & LCI_FLAG_COMP) {
-    target.completion = runtime_.completion(static_cast<uint32_t>(op.user_context));
+    target.completion = completions_.find(static_cast<uint32_t>(op.user_context));
     if (!target.completion) {
       return fail(LCI_ERR_ARGUMENT, "post: no completion object %u", static_cast<uint32_t>(op.user_context));
     }

@@ -18,9 +18,12 @@
 #include "base/log.hpp"
 #include "base/owner_barrier.hpp"
 #include "bootstrap/bootstrap.hpp"
+#include "device/arrival_end.hpp"
+#include "device/completions.hpp"
 #include "device/device.hpp"
 #include "device/kept_blocks.hpp"
 #include "flow/loans.hpp"
+#include "lane/lane.hpp"
 #include "protocol/packets.hpp"
 #include "protocol/targets.hpp"
 #include "rma/region_table.hpp"
@@ -30,12 +33,6 @@
 #include "transport/transport.hpp"
 
 namespace lci {
-
-class Inbox;
-class Lane;
-
-/// Completion objects of one runtime.
-inline constexpr uint32_t kMaxCompletions = 65535;
 
 class Runtime final : public CompletionOwner {
  public:
@@ -68,25 +65,12 @@ class Runtime final : public CompletionOwner {
   const lci_allocator* allocator() const { return allocator_.load(std::memory_order_acquire); }
   void set_allocator(const lci_allocator* allocator) { allocator_.store(allocator, std::memory_order_release); }
 
-  /// One of several inboxes of a port; the last one opens it. By the lane of @p inbox.
-  int open_part(uint32_t number, const char* name, Part part, Inbox* inbox, uint32_t messages, uint64_t bytes);
-  /// Closes the port of which @p inbox is a part, unless it is closed already, or another opening has begun.
-  int close_part(Inbox& inbox, int told);
-  /// Home lane: the port of a closed inbox leads to it no more. @return by what devices may still be in it.
-  const Inbox* take_from_port(Inbox& inbox);
-  bool is_delivering_to(const Inbox* reached_by) const;
-  /// Packets of peers that users have not freed.
-  Loans& loans() { return *loans_; }
-  /// False: the arrival came in a packet, and its bytes lie in none of this rank's peers.
-  bool could_be_lent(const lci_status& status);
-  /// What an arrival brought goes, wherever it lies; false if it was freed already. Any thread.
-  bool free_arrival(lci_status& status);
-  /// The same of one that nobody took: it will not be answered, either. Any thread.
-  void discard_arrival(lci_status& status) override;
-  /// The same of one whose status is taken, and whose bytes nobody wants: its room goes back to its sender.
-  void drop_arrival(lci_status& status);
-  /// A packet of @p rank that was lent goes home, and its credit; false if it is not lent. Any thread.
-  bool return_lent(uint32_t rank, uint32_t packet);
+  /// What devices share.
+  const DeviceParts& parts() const { return *device_parts_; }
+  Completions& completions() { return *completions_; }
+  LaneParts lane_parts() { return {*this, *device_parts_, *completions_, creating_lane_}; }
+  // As the owner of completion objects:
+  void discard_arrival(lci_status& status) override { lci::discard_arrival(parts(), status); }
 
   // remote memory
   Copiers copiers() { return {*peers_, *transport_, owner_barrier_, size_, attributes_.devices, shares_all_memory()}; }
@@ -97,16 +81,11 @@ class Runtime final : public CompletionOwner {
   int create_engine(uint32_t number, uint32_t type, lci_make_key_fn make_key, void* argument);
   int free_engine(uint32_t number);
 
-  // completion objects
-  uint32_t add_completion(std::unique_ptr<Completion> completion);
-  Completion* completion(uint32_t id);
-  int remove_completion(Completion* completion);
   const OwnerBarrier& owner_barrier() const { return owner_barrier_; }
 
   // peers
   Peers& peers() { return *peers_; }
 
-  std::mutex creating_lane;  ///< Held from the look whether devices are free until they are taken.
   /// Takes a lane that its loop has freed. Any thread.
   void retire_lane(std::unique_ptr<Lane> lane);
 
@@ -119,8 +98,6 @@ class Runtime final : public CompletionOwner {
   void keep_ranges() { memory().keep_range(); }
 
  private:
-  void give_back(uint32_t packet, const Charge& charge);
-  bool wait_until_not_delivering(const Completion& completion) const;
   Runtime() = default;
   int start(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank);
   int join(uint64_t deadline, std::vector<Profile>* profiles);
@@ -130,7 +107,6 @@ class Runtime final : public CompletionOwner {
   void count_discarded() override { shared.add(Metric::discarded); }
   void open_engine(uint32_t number, MatchingEngineType type, Matcher matcher);
   uint64_t credits_out();
-  void count_statuses(uint64_t* pushed, uint64_t* popped);
   void count_device(uint32_t index, CounterValues* sum) const;
   void count_rest(CounterValues* sum);
 
@@ -151,12 +127,10 @@ class Runtime final : public CompletionOwner {
   std::optional<DeviceParts> device_parts_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::mutex engines_change_mutex_;  // opening and closing
+  std::mutex creating_lane_;
   std::mutex lanes_mutex_;
   std::vector<std::unique_ptr<Lane>> retired_lanes_;  // operations on other devices may still name them
-  std::mutex completions_mutex_;
-  std::vector<std::unique_ptr<Completion>> completions_;
-  GrowingArray<Completion*> completion_table_;
-  std::deque<uint32_t> free_completions_;  // the one that is free longest first
+  std::unique_ptr<Completions> completions_;
   OwnerBarrier owner_barrier_;
   bool closed_ = false;
 };

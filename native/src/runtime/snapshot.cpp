@@ -19,17 +19,6 @@ uint64_t Runtime::credits_out() {
   return messages;
 }
 
-/// Adds the statuses that came into queues and left them; `shared` has those of queues that were freed.
-void Runtime::count_statuses(uint64_t* pushed, uint64_t* popped) {
-  std::lock_guard<std::mutex> guard(completions_mutex_);
-  for (const auto& completion : completions_) {
-    if (!completion || completion->kind() != Completion::Kind::kQueue) continue;
-    const auto& queue = static_cast<const CompletionQueue&>(*completion);
-    *popped += queue.popped();
-    *pushed += queue.pushed();
-  }
-}
-
 /// Adds what the device has counted.
 void Runtime::count_device(uint32_t index, CounterValues* sum) const {
   const Device& device = *devices_[index];
@@ -54,7 +43,7 @@ void Runtime::count_rest(CounterValues* sum) {
   add(Metric::memory_retired, regions_->retired());
   add(Metric::credits_leased, credits_out());
   uint64_t pushed = 0, popped = 0;
-  count_statuses(&pushed, &popped);
+  completions_->count_statuses(&pushed, &popped);
   add(Metric::statuses_pushed, pushed);
   add(Metric::statuses_popped, popped);
 }

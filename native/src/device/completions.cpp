@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime's completion objects, by the numbers that descriptors carry. [B26]
+#include "device/completions.hpp"
+
 #include "base/error.hpp"
 #include "base/try_lock.hpp"
 #include "completion/queue.hpp"
-#include "runtime/runtime.hpp"
+#include "device/device.hpp"
 
 namespace lci {
 namespace {
@@ -13,36 +14,32 @@ constexpr size_t kRestingNumbers = 4096;
 
 }  // namespace
 
-uint32_t Runtime::add_completion(std::unique_ptr<Completion> completion) {
-  std::lock_guard<std::mutex> guard(completions_mutex_);
+uint32_t Completions::add(std::unique_ptr<Completion> completion) {
+  std::lock_guard<std::mutex> guard(mutex_);
   uint32_t id;
   // A number rests before it is used again: what was recorded or posted for the one before may still name it.
-  const bool rested = free_completions_.size() > kRestingNumbers;
-  if (!rested && completions_.size() < kMaxCompletions) {
+  const bool rested = free_.size() > kRestingNumbers;
+  if (!rested && completions_.size() < kMost) {
     completions_.emplace_back();
     id = static_cast<uint32_t>(completions_.size());
-  } else if (!free_completions_.empty()) {
-    id = free_completions_.front();
-    free_completions_.pop_front();
+  } else if (!free_.empty()) {
+    id = free_.front();
+    free_.pop_front();
   } else {
     return 0;
   }
   completion->set_id(id);
-  completion->set_owner(this, this);
-  completion_table_.put(id, completion.get());
+  completion->set_owner(runtime_, owner_);
+  table_.put(id, completion.get());
   completions_[id - 1] = std::move(completion);
   return id;
 }
 
-Completion* Runtime::completion(uint32_t id) {
-  return completion_table_.get(id);
-}
-
 /// What comes to a port is in its object while a device says so, also when the port has closed meanwhile. False: this
 /// thread may not wait, because the function that runs may be the very one that calls.
-bool Runtime::wait_until_not_delivering(const Completion& completion) const {
-  owner_barrier_.pass();
-  for (const auto& device : devices_) {
+bool Completions::wait_until_not_delivering(const Completion& completion) const {
+  parts_.owner_barrier.pass();
+  for (const auto& device : parts_.devices) {
     for (SpinWait wait; device->is_delivering_to(&completion); wait.step()) {
       if (in_signal_context()) return false;
     }
@@ -50,9 +47,9 @@ bool Runtime::wait_until_not_delivering(const Completion& completion) const {
   return true;
 }
 
-int Runtime::remove_completion(Completion* completion) {
+int Completions::remove(Completion* completion) {
   const Port* behind = nullptr;
-  targets_->for_each_port([&](const Port& port) {
+  parts_.targets.for_each_port([&](const Port& port) {
     if (port.is_open() && port.completion.load() == completion) behind = &port;
   });
   if (behind) {
@@ -60,7 +57,7 @@ int Runtime::remove_completion(Completion* completion) {
   }
   bool behind_port;
   {
-    std::lock_guard<std::mutex> guard(targets_->opening_ports());
+    std::lock_guard<std::mutex> guard(parts_.targets.opening_ports());
     behind_port = completion->was_behind_port();
   }
   if (!completion->wait_unused()) {
@@ -72,17 +69,27 @@ int Runtime::remove_completion(Completion* completion) {
                 completion->id());
   }
   std::unique_ptr<Completion> removed;  // destroyed without the lock: a graph frees its users' values
-  std::lock_guard<std::mutex> guard(completions_mutex_);
+  std::lock_guard<std::mutex> guard(mutex_);
   if (completion->kind() == Completion::Kind::kQueue) {
     const auto& queue = static_cast<const CompletionQueue&>(*completion);
-    shared.add(Metric::statuses_pushed, queue.pushed());
-    shared.add(Metric::statuses_popped, queue.pushed());  // what is in it goes with it
+    parts_.shared.add(Metric::statuses_pushed, queue.pushed());
+    parts_.shared.add(Metric::statuses_popped, queue.pushed());  // what is in it goes with it
   }
   const uint32_t id = completion->id();
-  completion_table_.put(id, nullptr);
+  table_.put(id, nullptr);
   removed = std::move(completions_[id - 1]);
-  free_completions_.push_back(id);
+  free_.push_back(id);
   return LCI_DONE;
+}
+
+void Completions::count_statuses(uint64_t* pushed, uint64_t* popped) const {
+  std::lock_guard<std::mutex> guard(mutex_);
+  for (const auto& completion : completions_) {
+    if (!completion || completion->kind() != Completion::Kind::kQueue) continue;
+    const auto& queue = static_cast<const CompletionQueue&>(*completion);
+    *popped += queue.popped();
+    *pushed += queue.pushed();
+  }
 }
 
 }  // namespace lci

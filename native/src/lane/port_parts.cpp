@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports with parts: several inboxes, of which a tag names one. [B25, 2B-42]
+#include "lane/port_parts.hpp"
+
 #include "base/error.hpp"
-#include "lane/inbox.hpp"
-#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -16,12 +15,13 @@ bool belongs_to(const Port& port, const Inbox& inbox) {
 
 }  // namespace
 
-int Runtime::open_part(uint32_t number, const char* name, Part part, Inbox* inbox, uint32_t messages, uint64_t bytes) {
+int open_part(const DeviceParts& devices, uint32_t number, const char* name, Part part, Inbox* inbox, uint32_t messages,
+              uint64_t bytes) {
   Port& opened = inbox->port();
   const std::string wanted = name ? name : "";
   {
-    std::lock_guard<std::mutex> guard(targets_->opening_ports());
-    if (opened.is_open()) return fail(LCI_ERR_PORT, "open port: %u is open already on rank %u", number, rank());
+    std::lock_guard<std::mutex> guard(devices.targets.opening_ports());
+    if (opened.is_open()) return fail(LCI_ERR_PORT, "open port: %u is open already on rank %u", number, devices.rank);
     std::shared_ptr<PortParts> parts = opened.forming;
     if (!parts) {
       parts = std::make_shared<PortParts>();
@@ -44,11 +44,11 @@ int Runtime::open_part(uint32_t number, const char* name, Part part, Inbox* inbo
   return LCI_DONE;
 }
 
-int Runtime::close_part(Inbox& inbox, int told) {
+int close_part(const DeviceParts& devices, Inbox& inbox, int told) {
   Port& closing = inbox.port();
   PortParts& parts = *inbox.parts();
   {
-    std::lock_guard<std::mutex> guard(targets_->opening_ports());
+    std::lock_guard<std::mutex> guard(devices.targets.opening_ports());
     if (closing.forming.get() == &parts) {
       for (Inbox*& attached : parts.inboxes) {
         if (attached == &inbox) attached = nullptr;
@@ -65,20 +65,20 @@ int Runtime::close_part(Inbox& inbox, int told) {
 }
 
 /// A device finds a part by way of the first one.
-const Inbox* Runtime::take_from_port(Inbox& inbox) {
+const Inbox* take_from_port(const DeviceParts& devices, Inbox& inbox) {
   const Inbox* reached_by = &inbox;
   {
-    std::lock_guard<std::mutex> guard(targets_->opening_ports());
+    std::lock_guard<std::mutex> guard(devices.targets.opening_ports());
     if (inbox.parts()) reached_by = inbox.parts()->inboxes.front();
     if (belongs_to(inbox.port(), inbox)) inbox.port().inbox.store(nullptr);
   }
-  owner_barrier_.pass();
+  devices.owner_barrier.pass();
   return reached_by;
 }
 
-bool Runtime::is_delivering_to(const Inbox* reached_by) const {
+bool is_delivering_to(const DeviceParts& devices, const Inbox* reached_by) {
   if (!reached_by) return false;  // the port never opened
-  for (const auto& device : devices_) {
+  for (const auto& device : devices.devices) {
     if (device->is_delivering_to(static_cast<const InboxView*>(reached_by))) return true;
   }
   return false;

@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of an arrival. [B14, SS-20, SS-21]
+#include "device/arrival_end.hpp"
+
 #include <utility>
 
-#include "runtime/runtime.hpp"
+#include "device/device.hpp"
 
 namespace lci {
+namespace {
 
-bool Runtime::could_be_lent(const lci_status& status) {
+void give_back(uint32_t packet, const Charge& charge) {
+  Link& link = *charge.key->link;
+  link.device->return_packet_now(link, packet);
+  link.device->release(*charge.key, charge.generation, charge.credit.messages, charge.credit.bytes, false);
+}
+
+}  // namespace
+
+bool could_be_lent(const DeviceParts& parts, const lci_status& status) {
   if (status.port == 0 || status.packet == 0 || !status.buffer) return true;
-  if (status.rank >= size()) return false;
-  PeerMemory* const memory = transport_->mapped(status.rank);  // what is lent was read from it
+  if (status.rank >= parts.ranks) return false;
+  PeerMemory* const memory = parts.transport.mapped(status.rank);  // what is lent was read from it
   const auto* bytes = static_cast<const std::byte*>(status.buffer);
   return memory && bytes >= memory->base() && bytes < memory->base() + memory->reserve();
 }
 
-bool Runtime::free_arrival(lci_status& status) {
+bool free_arrival(const DeviceParts& parts, lci_status& status) {
   if (status.port == 0) return true;
   const uint32_t packet = std::exchange(status.packet, 0);
   void* const buffer = std::exchange(status.buffer, nullptr);
@@ -22,14 +32,14 @@ bool Runtime::free_arrival(lci_status& status) {
     lci_buffer_free(buffer);
     return true;
   }
-  return return_lent(status.rank, packet);
+  return return_lent(parts, status.rank, packet);
 }
 
-void Runtime::discard_arrival(lci_status& status) {
+void discard_arrival(const DeviceParts& parts, lci_status& status) {
   if (status.port == 0) return;
   if (status.packet != 0) {
     Charge charge;
-    if (!loans_->take_back(status.rank, status.packet, &charge)) return;
+    if (!parts.loans.take_back(status.rank, status.packet, &charge)) return;
     if (charge.request != 0) charge.key->link->device->decline_stored(*charge.key->link, charge.request);
     return give_back(status.packet, charge);
   }
@@ -40,26 +50,20 @@ void Runtime::discard_arrival(lci_status& status) {
   lci_buffer_free(status.buffer);
 }
 
-void Runtime::drop_arrival(lci_status& status) {
+void drop_arrival(const DeviceParts& parts, lci_status& status) {
   if (status.port == 0 || !status.buffer || status.packet != 0) return;
   const ArrivalBuffer& arrival = *ArrivalBuffer::of(status.buffer);
   arrival.key->link->device->release(*arrival.key, arrival.generation, arrival.charge_messages, arrival.charge_bytes,
                                      false);
-  discard_arrival(status);
+  discard_arrival(parts, status);
   status.buffer = nullptr;
 }
 
-bool Runtime::return_lent(uint32_t rank, uint32_t packet) {
+bool return_lent(const DeviceParts& parts, uint32_t rank, uint32_t packet) {
   Charge charge;
-  if (!loans_->take_back(rank, packet, &charge)) return false;
+  if (!parts.loans.take_back(rank, packet, &charge)) return false;
   give_back(packet, charge);
   return true;
-}
-
-void Runtime::give_back(uint32_t packet, const Charge& charge) {
-  Link& link = *charge.key->link;
-  link.device->return_packet_now(link, packet);
-  link.device->release(*charge.key, charge.generation, charge.credit.messages, charge.credit.bytes, false);
 }
 
 }  // namespace lci
