@@ -16,18 +16,18 @@ void Device::scan_summary() {
       if (rank >= size) break;
     }
     if (summary[rank].load(std::memory_order_relaxed) == 0) continue;
-    if (!links_[rank] && rank != parts_.rank) {  // ours is rung by ring_own_bell(), too
+    if (!links_.find(rank) && rank != parts_.rank) {  // ours is rung by ring_own_bell(), too
       int ignored = LCI_DONE;
-      open_link(rank, &ignored);  // may throw: then the bell is left for the next pass
-      if (!links_[rank] && parts_.peers.state(rank) == RankState::kActive) {
+      links_.open(rank, &ignored);  // may throw: then the bell is left for the next pass
+      if (!links_.find(rank) && parts_.peers.state(rank) == RankState::kActive) {
         unfinished_ = true;  // its memory cannot be mapped just now
         continue;
       }
     }
     // Cleared before the rings are read: what is published later sets it again.
     summary[rank].exchange(0, std::memory_order_acq_rel);
-    Link* link = links_[rank].get();
-    if (link && (link->in_open || accept_link(*link))) make_ready(*link);
+    Link* link = links_.find(rank);
+    if (link && (link->in_open || accept_link(*link))) links_.make_ready(*link);
   }
 }
 
@@ -36,21 +36,9 @@ void Device::ring_own_bell() {
 }
 
 bool Device::accept_link(Link& link) {
-  if (link.failed || !link.peer) return false;
-  const uint64_t offset = link.peer->ring_pair_offset(index_, parts_.rank).load(std::memory_order_acquire);
-  if (offset == 0) return false;
-  const Attributes& attributes = parts_.attributes;
-  const uint32_t data = attributes.ring_bytes / kSlotBytes, control = attributes.control_ring_bytes / kSlotBytes;
-  if (offset % 64 != 0 || !link.peer->contains(offset, RingPair::bytes(control, data))) {
-    protocol_error(link, "ring outside its memory", {});
-    return false;
-  }
-  auto* rings = reinterpret_cast<RingPair*>(link.peer->at(offset));
-  link.control_in = RingConsumer(rings->control(control));
-  link.data_in = RingConsumer(rings->data(control, data));
-  link.in_open = true;
-  ++in_open_;
-  return true;
+  const Links::Accepted accepted = links_.accept(link);
+  if (accepted == Links::Accepted::kNonsense) protocol_error(link, "ring outside its memory", {});
+  return accepted == Links::Accepted::kOpen;
 }
 
 }  // namespace lci

@@ -24,7 +24,7 @@ bool Device::drain_control(Link& link) {
       unfinished_ = true;
       break;
     }
-    if (link.control_in.advance(1)) touch(link);
+    if (link.control_in.advance(1)) links_.touch(link);
     moved = true;
   }
   return moved;
@@ -47,7 +47,7 @@ void Device::handle_control(Link& link, const MessageHeader& header) {
     case MessageKind::kRefuse:
       return handle_refusal(link, header);
     case MessageKind::kBarrier:
-      return handle_barrier(link, header);
+      return index_ == 0 ? barriers_.handle(link, header) : protocol_error(link, "barrier on another device", header);
     case MessageKind::kWithdraw:
       return handle_withdrawal(link, header);
     case MessageKind::kPutAck:
@@ -70,7 +70,7 @@ bool Device::drain_data(Link& link, Budget& budget) {
       unfinished_ = true;
       break;
     }
-    if (link.data_in.advance(slots)) touch(link);
+    if (link.data_in.advance(slots)) links_.touch(link);
     moved = true;
     --budget.messages;
     if (bytes >= budget.bytes) {

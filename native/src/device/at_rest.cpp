@@ -15,19 +15,19 @@ bool Device::has_work() const {
   for (uint32_t rank = 0; rank < parts_.ranks; ++rank) {
     if (summary[rank].load(std::memory_order_acquire) != 0) return true;
   }
-  for (const Link* link : ready_) {
+  for (const Link* link : links_.ready()) {
     if (link->data_in.has_message() || link->control_in.has_message()) return true;
   }
   return false;
 }
 
 bool Device::drained() const {
-  if (!backlog_.empty() || sends_live() != 0 || departures_.live() != 0 || delayed_pending() || !touched_.empty())
+  if (!backlog_.empty() || sends_live() != 0 || !departures_.drained() || delayed_pending() || links_.any_touched())
     return false;
-  for (const auto& link : links_) {
-    if (link && !link->failed && (link->out_queued() || link->remote_operations != 0)) return false;
-  }
-  return true;
+  bool rest = false;
+  links_.for_each(
+      [&](const Link& link) { rest |= !link.failed && (link.out_queued() || link.remote_operations != 0); });
+  return !rest;
 }
 
 bool Device::all_ended() const {
@@ -36,10 +36,9 @@ bool Device::all_ended() const {
 
 bool Device::delayed_pending() const {
   if (!parts_.chaos) return false;
-  for (const auto& link : links_) {
-    if (link && link->chaos && link->chaos->pending()) return true;
-  }
-  return false;
+  bool pending = false;
+  links_.for_each([&](const Link& link) { pending |= link.chaos && link.chaos->pending(); });
+  return pending;
 }
 
 }  // namespace lci

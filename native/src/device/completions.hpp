@@ -10,7 +10,7 @@
 
 #include "base/growing_array.hpp"
 #include "completion/completion.hpp"
-#include "device/parts.hpp"
+#include "protocol/parts.hpp"
 
 namespace lci {
 

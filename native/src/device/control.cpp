@@ -11,7 +11,7 @@ bool Device::flush_ready(Link& link, bool* moved) {
     const uint64_t id = link.queued_ready.back();
     if (ReceiveContext* context = receives_.find(id)) {
       const MessageHeader header{MessageKind::kReady, 0, 0, 0, 0, id, context->sender};
-      if (!emit_control(link, header)) return false;
+      if (!links_.emit_control(link, header)) return false;
       context->ready_sent = true;
     }
     link.queued_ready.pop_back();
@@ -29,7 +29,7 @@ bool Device::flush_control(Link& link) {
       const bool engine = key->number & kEngineTarget;
       if (engine && !flush_ready(link, &moved)) return moved;
       const MessageHeader header{MessageKind::kRefuse, 0, key->number, 0, key->refuse, key->refuse_generation, 0};
-      if ((all = emit_control(link, header))) key->refuse = 0;
+      if ((all = links_.emit_control(link, header))) key->refuse = 0;
     }
     if (all && (key->grant_open || key->grant.messages != 0 || key->grant.bytes != 0)) {
       const uint8_t flags = key->target->credited ? 0 : kFlagUncredited;
@@ -40,7 +40,7 @@ bool Device::flush_control(Link& link) {
                                  key->target->name_hash.load(std::memory_order_relaxed),
                                  key->generation,
                                  key->grant.bytes};
-      if ((all = emit_control(link, header))) {
+      if ((all = links_.emit_control(link, header))) {
         key->grant = {};
         key->grant_open = false;
         counters.add(Metric::grants);
@@ -48,7 +48,7 @@ bool Device::flush_control(Link& link) {
     }
     if (all && key->recall) {
       const MessageHeader header{MessageKind::kRecall, 0, key->number, 0, 0, key->generation, 0};
-      if ((all = emit_control(link, header))) {
+      if ((all = links_.emit_control(link, header))) {
         key->recall = false;
         counters.add(Metric::recalls);
       }
@@ -61,10 +61,11 @@ bool Device::flush_control(Link& link) {
   while (OutKey* key = link.queued_returns) {
     const MessageHeader header{MessageKind::kReturn, 0, key->target, key->give_back.messages, 0, key->generation,
                                key->give_back.bytes};
-    if (!emit_control(link, header)) return moved;
+    if (!links_.emit_control(link, header)) return moved;
     key->give_back = {};
     if (key->declined != 0) {
-      if (!emit_control(link, {MessageKind::kReturn, kFlagReply, key->target, key->declined, 0, 0, 0})) return moved;
+      if (!links_.emit_control(link, {MessageKind::kReturn, kFlagReply, key->target, key->declined, 0, 0, 0}))
+        return moved;
       key->declined = 0;
     }
     key->queued = false;
@@ -75,7 +76,8 @@ bool Device::flush_control(Link& link) {
   if (!flush_ready(link, &moved)) return moved;
   while (!link.withdrawals.empty()) {
     const auto [receiver, code] = link.withdrawals.back();
-    if (!emit_control(link, {MessageKind::kWithdraw, 0, 0, 0, static_cast<uint32_t>(code), receiver, 0})) return moved;
+    if (!links_.emit_control(link, {MessageKind::kWithdraw, 0, 0, 0, static_cast<uint32_t>(code), receiver, 0}))
+      return moved;
     if (code != 0) --link.served_gets;
     link.withdrawals.pop_back();
     moved = true;

@@ -141,7 +141,7 @@ bool Device::refuse_mismatch(InKey& key) {
   if (announcement.name_hash == 0 || expected == 0 || announcement.name_hash == expected) return false;
   if (!announcement.rendezvous) {
     key.link->packets_back.push_back(static_cast<uint32_t>(announcement.argument));
-    make_ready(*key.link);
+    links_.make_ready(*key.link);
   }
   if (!(key.number & kEngineTarget)) decline_reply(*key.link, announcement.match);
   if (announcement.counted) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
@@ -181,7 +181,7 @@ void Device::refuse_waiting(InKey& key) {
     counters.add(Metric::discarded);
     if (!(key.number & kEngineTarget)) decline_reply(*key.link, announcement.match);
   }
-  make_ready(*key.link);
+  links_.make_ready(*key.link);
 }
 
 /// What was admitted has found no memory; there may be some at the next pass.
@@ -245,7 +245,7 @@ void Device::admit_waiting(InKey& key) {
     counters.add(Metric::pulls);
     if (!announcement.rendezvous) {
       link.packets_back.push_back(static_cast<uint32_t>(announcement.argument));
-      make_ready(link);
+      links_.make_ready(link);
     }
   }
   if (key.waiting.empty() && key.is_waiting.exchange(false)) target.waiting_keys.fetch_sub(1);
@@ -405,7 +405,7 @@ void Device::queue_control(InKey& key) {
   Link& link = *key.link;
   key.next_queued = link.queued_control;
   link.queued_control = &key;
-  make_busy(link);
+  links_.make_busy(link);
 }
 
 void Device::handle_return(Link& link, const MessageHeader& header) {
@@ -478,12 +478,12 @@ void Device::tell_writable(Link& link, OutKey& key) {
 /// Whoever was refused, unless the backlog goes first.
 void Device::tell_refused() {
   untold_ = false;
-  for (auto& link : links_) {
-    if (!link || link->failed || backlog_.count(link->rank)) continue;
-    link->out_keys.for_each([&](OutKey& key) {
-      if (key.refused) tell_writable(*link, key);
+  links_.for_each([this](Link& link) {
+    if (link.failed || backlog_.count(link.rank)) return;
+    link.out_keys.for_each([&](OutKey& key) {
+      if (key.refused) tell_writable(link, key);
     });
-  }
+  });
 }
 
 void Device::handle_recall(Link& link, const MessageHeader& header) {
@@ -501,7 +501,7 @@ void Device::queue_return(Link& link, OutKey& key) {
   key.queued = true;
   key.next_queued = link.queued_returns;
   link.queued_returns = &key;
-  make_busy(link);
+  links_.make_busy(link);
 }
 
 void Device::handle_refusal(Link& link, const MessageHeader& header) {

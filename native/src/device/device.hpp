@@ -17,7 +17,6 @@
 #include "base/try_lock.hpp"
 #include "device/arrival_buffer.hpp"
 #include "device/operations.hpp"
-#include "device/parts.hpp"
 #include "device/payload.hpp"
 #include "device/pending_receives.hpp"
 #include "device/progressing.hpp"
@@ -25,9 +24,12 @@
 #include "flow/work_list.hpp"
 #include "matching/matching_engine.hpp"
 #include "peer/rank_state.hpp"
+#include "protocol/barriers.hpp"
 #include "protocol/contexts.hpp"
-#include "protocol/link.hpp"
+#include "protocol/departures.hpp"
+#include "protocol/links.hpp"
 #include "protocol/packets.hpp"
+#include "protocol/parts.hpp"
 #include "protocol/targets.hpp"
 #include "rma/copy_guard.hpp"
 #include "rma/remote_table.hpp"
@@ -52,7 +54,7 @@ struct Budget {
   uint32_t bytes = 64 * 1024;
 };
 
-class Device final : public DeviceBell {
+class Device final : public DeviceBell, private ProtocolHost {
  public:
   /// @param runtime that it says it is of
   Device(Runtime& runtime, const DeviceParts& parts, uint32_t index);
@@ -88,9 +90,9 @@ class Device final : public DeviceBell {
   /// Attempts one descriptor whose target is checked; fills @p done when the answer is done.
   int post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
   /// Shows peers that poll what was written to them.
-  void publish_rings();
+  void publish_rings() { links_.publish(); }
   /// Publishes, and rings the doorbells of all peers written to since the last call.
-  void ring_doorbells();
+  void ring_doorbells() { links_.ring(); }
 
   // --- progress -----------------------------------------------------------------------------------------------------
   /// Control, backlog, and arrivals as far as @p budget goes, which they use up. True if anything moved.
@@ -156,8 +158,7 @@ class Device final : public DeviceBell {
   enum class PayloadForm { kMemory, kPacket };
   static constexpr size_t kSpareEntries = 1024;  // of a matching engine, kept for the next ones
 
-  // posting (post.cpp, check.cpp, admission.cpp, message.cpp, out_link.cpp)
-  Link* open_link(uint32_t rank, int* error);
+  // posting (post.cpp, check.cpp, admission.cpp, message.cpp)
   int check(const lci_descriptor& op) const;
   bool may_be_posted(const lci_descriptor& op) const;
   bool hold_place(const OpTarget& target);
@@ -191,17 +192,6 @@ class Device final : public DeviceBell {
   uint32_t engine_announcements() const;
   uint32_t sender_hash(uint16_t target);
   bool match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy, uint64_t* key);
-  bool emit_data(Link& link, const MessageHeader& header, const void* payload, uint32_t payload_size);
-  bool emit_control(Link& link, const MessageHeader& header);
-  void touch(Link& link);
-
-  // completion semantic "network" (departure.cpp)
-  void await_return(Link& link, uint32_t packet, const Outgoing& message);
-  void open_departure(SendContext& context);
-  void await_chunk(SendContext& context, uint32_t packet);
-  bool hand_to_departure(const SendContext& context, int code);
-  void packet_returned(uint64_t departure);
-  void end_departures(const Link* link, int code);
 
   // put and get (put_get.cpp)
   int check_remote(const lci_descriptor& op) const;
@@ -260,7 +250,6 @@ class Device final : public DeviceBell {
   void room_came();
   void end_patience();
   bool drain_control(Link& link);
-  void make_busy(Link& link);
   bool write_short(const lci_descriptor& op, uint16_t target, uint8_t flags);
   bool drain_data(Link& link, Budget& budget);
   void handle_control(Link& link, const MessageHeader& header);
@@ -270,7 +259,6 @@ class Device final : public DeviceBell {
                    uint32_t charge_messages, uint64_t charge_bytes, std::byte* owned);
   void count_refused_arrival(Port& port, uint32_t rank, int code);
   void scan_summary();
-  void make_ready(Link& link);
   bool accept_link(Link& link);
   bool take_returned_packets(uint32_t taker);
   ReturnedPackets::Answer take_returned_packet(uint32_t handle);
@@ -281,7 +269,7 @@ class Device final : public DeviceBell {
   void give_packets_back(Link& link);
   const std::byte* packet_of(Link& link, uint64_t handle, uint32_t size);
   const std::byte* payload_of(Link& link, const MessageHeader& header, uint32_t most);
-  void protocol_error(Link& link, const char* what, const MessageHeader& header);
+  void protocol_error(Link& link, const char* what, const MessageHeader& header) override;
   bool flush_ready(Link& link, bool* moved);
   bool flush_control(Link& link);
 
@@ -366,15 +354,6 @@ class Device final : public DeviceBell {
   void handle_withdrawal(Link& link, const MessageHeader& header);
   size_t sends_live() const { return sends_.live() - abandoned_; }
 
-  // barrier (barrier.cpp)
-  int post_barrier(const OpTarget& target);
-  void handle_barrier(Link& link, const MessageHeader& header);
-  bool tell_of_barrier(uint64_t sequence, Barrier& barrier);
-  bool advance_barriers();
-  void finish_barrier(uint64_t sequence, int code, uint32_t rank);
-  bool has_told(uint32_t rank, const Barrier& barrier) const;
-  void fail_barriers(const Link& gone, int code);
-
   // failure (failure.cpp)
   bool look_for_failures();
   bool fail_links(RankState state, bool* all);
@@ -385,17 +364,16 @@ class Device final : public DeviceBell {
   void end_receives(std::vector<std::unique_ptr<PostedReceive>> receives, int code);
 
   void count_answer(const lci_descriptor& op, int code);
-  void complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size);
+  void complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size) override;
+  void call_again() override { unfinished_ = true; }
   bool delayed_pending() const;
 
   Runtime& runtime_;
   const DeviceParts& parts_;
   const uint32_t index_;
-  std::vector<std::unique_ptr<Link>> links_;  // by rank; created when first used
-  std::vector<Link*> ready_;
-  std::vector<Link*> touched_;
-  std::vector<Link*> busy_;  // links with streams or queued control
-  uint32_t in_open_ = 0;
+  Links links_;
+  Departures departures_;
+  Barriers barriers_;  // of device 0
   uint32_t rotate_ = 0;
   uint64_t batch_ = 1;
   int batch_refusal_ = 0;
@@ -413,13 +391,10 @@ class Device final : public DeviceBell {
   SlotTable<SendContext> sends_;
   size_t abandoned_ = 0;  // of sends_
   SlotTable<ReceiveContext> receives_;
-  SlotTable<Departure> departures_;
   PendingReceives pending_receives_;
   FreeList<UnexpectedSend> spare_sends_{kSpareEntries};
   std::map<uint32_t, std::list<Queued>> backlog_;  // by rank, and what is of none; data class
   uint64_t backlog_bytes_ = 0;
-  std::map<uint64_t, Barrier> barriers_;
-  uint64_t next_barrier_ = 0;
   std::vector<uint32_t> scratch_;
   std::vector<uint32_t> large_;                           // packets that carried much
   std::vector<std::pair<Link*, OutKey*>> chaos_refused_;  // told nocredit without cause; healed by the next pass

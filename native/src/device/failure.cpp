@@ -25,13 +25,12 @@ void take_receives(const Engine& engine, uint32_t rank, Receives* into) {
 }  // namespace
 
 Device::Device(Runtime& runtime, const DeviceParts& parts, uint32_t index)
-    : runtime_(runtime), parts_(parts), index_(index) {
-  links_.resize(parts.ranks);
-  // Who joins these has changed something already: it must find room.
-  ready_.reserve(parts.ranks);
-  busy_.reserve(parts.ranks);
-  touched_.reserve(parts.ranks);
-}
+    : runtime_(runtime),
+      parts_(parts),
+      index_(index),
+      links_(parts, *this, index, counters),
+      departures_(parts.packets, *this),
+      barriers_(parts, links_, counters, *this) {}
 
 Device::~Device() = default;
 
@@ -50,21 +49,15 @@ bool Device::fail_links(RankState state, bool* all) {
   bool moved = false;
   for (uint32_t rank = 0; rank < parts_.ranks; ++rank) {
     if (parts_.peers.state(rank) != state) continue;
-    if (!links_[rank]) {
-      links_[rank] = std::make_unique<Link>();
-      links_[rank]->device = this;
-      links_[rank]->rank = rank;
-      links_[rank]->peer = parts_.peers.memory_of_acquainted(rank);
-    }
-    Link& link = *links_[rank];
+    Link& link = links_.of_gone(rank);
     if (link.failed) {
       moved |= reclaim_packets(link);
       continue;
     }
-    if (!link.in_open && accept_link(link)) make_ready(link);
+    if (!link.in_open && accept_link(link)) links_.make_ready(link);
     // What it sent before the end is delivered first.
     if (link.in_open && !link.broken && (link.data_in.has_message() || link.control_in.has_message())) {
-      make_ready(link);
+      links_.make_ready(link);
       unfinished_ = true;
       *all = false;
       continue;
@@ -92,7 +85,7 @@ void Device::fail_link(Link& link, RankState state) {
   sends_.for_each([&](uint64_t, SendContext& context) {
     if (context.link == &link) finish_send_context(context, code);
   });
-  end_departures(&link, code);
+  departures_.end(&link, code);
   receives_.for_each([&](uint64_t id, ReceiveContext& context) {
     if (context.link == &link) finish_receive_context(id, code);
   });
@@ -146,7 +139,7 @@ void Device::fail_link(Link& link, RankState state) {
   // A receive may be matched by what any device still has to read.
   const bool last = parts_.peers.read_all_of(rank, index_);
   if (last) fail_receives(rank, code);
-  if (index_ == 0) fail_barriers(link, code);
+  if (index_ == 0) barriers_.peer_gone(rank, code);
   if (LaneView* owner = lane())
     owner->peer_changed(this, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
 }
@@ -214,16 +207,9 @@ void Device::cancel_all(int code) {
   }
   backlog_.clear();
   sends_.for_each([&](uint64_t, SendContext& context) { finish_send_context(context, code); });
-  end_departures(nullptr, code);
+  departures_.end(nullptr, code);
   receives_.for_each([&](uint64_t id, ReceiveContext&) { finish_receive_context(id, code); });
-  while (!barriers_.empty()) {
-    const auto& [sequence, barrier] = *barriers_.begin();
-    if (barrier.entered) {
-      finish_barrier(sequence, code, parts_.rank);
-    } else {
-      barriers_.erase(barriers_.begin());
-    }
-  }
+  barriers_.cancel_all(code);
   if (index_ != 0) return;
   parts_.targets.for_each_engine([&](Engine& engine) {
     Receives receives;
@@ -252,9 +238,10 @@ void Device::forget(const LaneView& gone) {
     abandon(context);
   });
   counters.set(Metric::sends_pending, sends_live());
-  departures_.for_each([&](uint64_t, Departure& departure) {
-    if (departure.target.lane == &gone) forget(departure.target);
-  });
+  const auto forget_gone = [&](OpTarget& target) {
+    if (target.lane == &gone) forget(target);
+  };
+  departures_.for_each_target(forget_gone);
   receives_.for_each([&](uint64_t, ReceiveContext& context) {
     if (context.target.lane != &gone) return;
     forget(context.target);
@@ -266,9 +253,7 @@ void Device::forget(const LaneView& gone) {
     give_up(*context.link, context.signal);
     context.signal = {};
   });
-  for (auto& entry : barriers_) {
-    if (entry.second.target.lane == &gone) forget(entry.second.target);
-  }
+  barriers_.for_each_target(forget_gone);
   for (auto entry = backlog_.begin(); entry != backlog_.end();) {
     // Memory that is not ours may be gone: nothing is sent from there, nor received.
     const auto dropped = std::erase_if(entry->second, [&](Queued& queued) {

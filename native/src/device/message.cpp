@@ -84,7 +84,7 @@ int Device::send_with_credit(Link& link, OutKey& key, MessageKind inline_kind, c
   if (spends) header.flags |= kFlagCredited;
   if (message.size <= LCI_INLINE_MAX && !message.network) {
     const void* bytes = message.packet ? parts_.packets.payload(message.packet) : message.bytes;
-    if (!emit_data(link, header, bytes, message.size)) return refuse(&link, &key, LCI_RETRY_NOMEM);
+    if (!links_.emit_data(link, header, bytes, message.size)) return refuse(&link, &key, LCI_RETRY_NOMEM);
     if (message.packet && parts_.packets.unhold(message.packet)) {
       parts_.packets.put(index_, message.packet);
     }
@@ -94,8 +94,8 @@ int Device::send_with_credit(Link& link, OutKey& key, MessageKind inline_kind, c
     if (packet == 0) return refuse(&link, &key, LCI_RETRY_NOPACKET);
     header.kind = inline_kind == MessageKind::kAmInline ? MessageKind::kAmPacket : MessageKind::kSendPacket;
     header.arg = packet | (message.in_place ? kInPlace : 0);
-    emit_data(link, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
-    await_return(link, packet, message);
+    links_.emit_data(link, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
+    if (message.network) departures_.await_return(link, packet, *message.network, message.tag, message.size);
   }
   if (spends) {
     --key.credit.messages;
@@ -117,8 +117,8 @@ int Device::announce(Link& link, OutKey& key, const Outgoing& message) {
   ++key.announced;
   const MessageHeader header{
       MessageKind::kAnnounce, message.flags, key.target, message.size, hash, message.tag, packet};
-  emit_data(link, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
-  await_return(link, packet, message);
+  links_.emit_data(link, header, &message.match, header.flags & kFlagsWithWord ? sizeof message.match : 0);
+  if (message.network) departures_.await_return(link, packet, *message.network, message.tag, message.size);
   counters.add(Metric::announcements);
   counters.add(Metric::sent_bytes, message.size);
   return message.network ? LCI_POSTED : LCI_DONE;
@@ -148,8 +148,9 @@ int Device::announce_by_rendezvous(Link& link, OutKey& key, const Outgoing& mess
   added.port_generation = key.generation;
   added.tag = message.tag;
   added.id = sends_.add(std::move(context));
-  emit_data(link, {MessageKind::kRendezvous, message.flags, key.target, message.size, hash, message.tag, added.id},
-            &message.match, message.flags & kFlagsWithWord ? sizeof message.match : 0);
+  links_.emit_data(link,
+                   {MessageKind::kRendezvous, message.flags, key.target, message.size, hash, message.tag, added.id},
+                   &message.match, message.flags & kFlagsWithWord ? sizeof message.match : 0);
   ++key.announced;
   if (added.holds_back) ++key.held_back;
   counters.add(Metric::announcements);

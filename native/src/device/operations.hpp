@@ -56,14 +56,4 @@ struct RemoteCopy {
   bool ended() const;
 };
 
-/// A barrier that this rank takes part in, or has heard of.
-struct Barrier {
-  OpTarget target;
-  bool entered = false;
-  uint32_t round = 0;
-  bool sent = false;
-  uint64_t arrived = 0;    // bit per round
-  bool abandoned = false;  // its user was told of an error; it goes on for the others
-};
-
 }  // namespace lci

@@ -60,9 +60,10 @@ ReturnedPackets::Answer Device::take_returned_packet(uint32_t handle) {
     OutKey& key = *state.announced;
     state.announced = nullptr;
     --key.announced;
-    if (key.refused && !links_[state.rank]->failed) tell_writable(*links_[state.rank], key);
+    Link& link = *links_.find(state.rank);
+    if (key.refused && !link.failed) tell_writable(link, key);
   }
-  if (state.departure != 0) packet_returned(std::exchange(state.departure, 0));
+  if (state.departure != 0) departures_.packet_returned(std::exchange(state.departure, 0));
   (state.bytes > parts_.attributes.packet_return_threshold ? large_ : scratch_).push_back(handle);
   return ReturnedPackets::Answer::kTaken;
 }
@@ -116,7 +117,7 @@ void Device::give_packets_back(Link& link) {
   if (link.packets_back.empty()) return;
   hand_back(link, link.packets_back.data(), link.packets_back.size());
   link.packets_back.clear();
-  touch(link);
+  links_.touch(link);
 }
 
 void Device::return_packet_now(Link& link, uint32_t handle) {

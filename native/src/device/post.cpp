@@ -105,7 +105,7 @@ int Device::attempt(const lci_descriptor& op, const void* inline_payload, const 
       code = check(op);
       if (code == LCI_DONE) {
         int error = LCI_DONE;
-        Link* link = open_link(op.rank, &error);
+        Link* link = links_.open(op.rank, &error);
         code = link ? post_message(*link, op, inline_payload, target) : error;
       }
       break;
@@ -117,7 +117,8 @@ int Device::attempt(const lci_descriptor& op, const void* inline_payload, const 
       if (code == LCI_ERR_TRUNCATED && (op.flags & LCI_FLAG_SIGNAL)) code = LCI_DONE;
       break;
     case LCI_OP_BARRIER:
-      code = post_barrier(target);
+      code = index_ == 0 ? barriers_.post(target)
+                         : fail(LCI_ERR_DEVICE, "barrier: must be posted on device 0, not %u", index_);
       if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !retrying_backlog_) {
         code = to_backlog(op, inline_payload, target);
       }
@@ -173,8 +174,8 @@ bool Device::post_short(const lci_descriptor& op) {
 /// The common case without detours: a short payload, credit, room, nothing refused before. Whatever is special is left
 /// to post(). Half the instructions of the long way.
 inline bool Device::write_short(const lci_descriptor& op, uint16_t target, uint8_t flags) {
-  if (op.rank >= links_.size() || op.size > LCI_INLINE_MAX) return false;
-  Link* link = links_[op.rank].get();
+  if (op.rank >= parts_.ranks || op.size > LCI_INLINE_MAX) return false;
+  Link* link = links_.find(op.rank);
   if (!link || !link->out_open || link->failed || link->chaos || !backlog_.empty()) return false;
   if (batch_refusal_ != 0 || link->full_batch == batch_) return false;
   OutKey* key = link->out_keys.find(target);
@@ -193,7 +194,7 @@ inline bool Device::write_short(const lci_descriptor& op, uint16_t target, uint8
   }
   const MessageKind kind = target == kEngineTarget ? MessageKind::kSendInline : MessageKind::kAmInline;
   link->data_out.write({kind, flags, target, op.size, key->generation, op.tag, 0}, op.u.inline_payload, op.size);
-  touch(*link);
+  links_.touch(*link);
   counters.add(kDoneCounter[op.op]);
   counters.add(Metric::sent_bytes, op.size);
   return true;

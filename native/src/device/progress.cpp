@@ -18,15 +18,14 @@ bool Device::progress(Budget& budget) {
   begin_batch();
   bool moved = false;
   if (parts_.chaos) {
-    for (auto& link : links_) {
-      if (link && link->chaos) {
-        if (link->chaos->tick(link->control_out, link->data_out)) {
-          touch(*link);
-          moved = true;
-        }
-        link->chaos->shorten(&budget.messages);
+    links_.for_each([&](Link& link) {
+      if (!link.chaos) return;
+      if (link.chaos->tick(link.control_out, link.data_out)) {
+        links_.touch(link);
+        moved = true;
       }
-    }
+      link.chaos->shorten(&budget.messages);
+    });
     for (auto& [link, key] : chaos_refused_) {
       if (key->refused) tell_writable(*link, *key);
     }
@@ -36,53 +35,53 @@ bool Device::progress(Budget& budget) {
   moved |= take_returned_packets(index_);
   moved |= process_work();
   scan_summary();
-  for (size_t i = 0; i < ready_.size(); ++i) moved |= drain_control(*ready_[i]);
+  for (size_t i = 0; i < links_.ready().size(); ++i) moved |= drain_control(*links_.ready()[i]);
   moved |= look_for_failures();
   moved |= retry_backlog();
-  if (!barriers_.empty() && advance_barriers()) {
+  if (!barriers_.empty() && barriers_.progress()) {
     publish_rings();  // the next round is waited for: it need not wait for the rest of the pass
     moved = true;
   }
-  for (size_t i = 0; i < busy_.size();) {
-    Link& link = *busy_[i];
+  for (size_t i = 0; i < links_.busy().size();) {
+    Link& link = *links_.busy()[i];
     moved |= flush_control(link);
     moved |= stream(link);
     if (link.streams.empty() && !link.out_queued()) {
-      busy_[i] = busy_.back();
-      busy_.pop_back();
+      links_.busy()[i] = links_.busy().back();
+      links_.busy().pop_back();
     } else {
       ++i;
     }
   }
-  const size_t count = ready_.size();
-  for (size_t i = 0; i < count; ++i) moved |= drain_data(*ready_[(rotate_ + i) % count], budget);
+  const size_t count = links_.ready().size();
+  for (size_t i = 0; i < count; ++i) moved |= drain_data(*links_.ready()[(rotate_ + i) % count], budget);
   if (count != 0) rotate_ = (rotate_ + 1) % static_cast<uint32_t>(count);
   // Answers to what just came go out in this pass: nothing would call for another one.
-  for (Link* link : busy_) moved |= flush_control(*link);
-  for (size_t i = 0; i < ready_.size();) {
-    Link& link = *ready_[i];
+  for (Link* link : links_.busy()) moved |= flush_control(*link);
+  for (size_t i = 0; i < links_.ready().size();) {
+    Link& link = *links_.ready()[i];
     give_packets_back(link);
     if (!link.put_acks.empty()) flush_put_acks(link);
     const bool more = link.data_in.has_message() || link.control_in.has_message();
     if (more) unfinished_ = true;
-    if (!more && in_open_ > kDirectLinks) {
+    if (!more && links_.readable() > kDirectLinks) {
       link.ready = false;
-      ready_[i] = ready_.back();
-      ready_.pop_back();
+      links_.ready()[i] = links_.ready().back();
+      links_.ready().pop_back();
     } else {
       ++i;
     }
   }
-  for (auto& link : links_) {
-    if (link && link->wants_room && link->data_out.has_room(slots_for(LCI_INLINE_MAX))) {
-      link->wants_room = false;
+  links_.for_each([this](Link& link) {
+    if (link.wants_room && link.data_out.has_room(slots_for(LCI_INLINE_MAX))) {
+      link.wants_room = false;
       ++generation_;
     }
-    if (link && link->wants_remote && link->may_put_and_get()) {
-      link->wants_remote = false;  // their ends may leave no record in a lane
+    if (link.wants_remote && link.may_put_and_get()) {
+      link.wants_remote = false;  // their ends may leave no record in a lane
       room_came();
     }
-  }
+  });
   if (parts_.packets.waits(index_)) collect_packets();
   if (packets_may_be_there() || (packets_wanted_ && parts_.chaos)) {
     packets_came_.store(false, std::memory_order_relaxed);
@@ -102,7 +101,7 @@ bool Device::progress(Budget& budget) {
 /// Who was refused outside hears of it; the backlog and the streams, which had their turn in this pass, need another.
 void Device::room_came() {
   ++generation_;
-  unfinished_ = unfinished_ || !backlog_.empty() || !busy_.empty();
+  unfinished_ = unfinished_ || !backlog_.empty() || !links_.busy().empty();
 }
 
 /// Senders that waited for credit long enough may announce.
@@ -116,16 +115,6 @@ void Device::end_patience() {
     return true;
   });
   if (!dry_keys_.empty()) unfinished_ = true;
-}
-
-void Device::make_busy(Link& link) {
-  if (std::find(busy_.begin(), busy_.end(), &link) == busy_.end()) busy_.push_back(&link);
-}
-
-void Device::make_ready(Link& link) {
-  if (link.ready) return;
-  link.ready = true;
-  ready_.push_back(&link);
 }
 
 void Device::wake_owner() {

@@ -144,7 +144,7 @@ int Device::copy_now(const lci_descriptor& op, const RemoteCopy& copy) {
   SignalRight signal;
   if (op.port != 0) {  // whatever can refuse the signal does so before a byte is written
     int code = LCI_DONE;
-    link = open_link(op.rank, &code);
+    link = links_.open(op.rank, &code);
     if (link) code = take_signal_right(*link, op, true, &signal);
     if (code != LCI_DONE) return code;
   }
@@ -173,7 +173,7 @@ int Device::copy_by_messages(const lci_descriptor& op, const RemoteCopy& copy, c
                 op.rank);
   }
   int code = LCI_DONE;
-  Link* link = open_link(op.rank, &code);
+  Link* link = links_.open(op.rank, &code);
   if (!link) return code;
   if (copy.ended()) return region_ended(op);
   if (!link->may_put_and_get()) {

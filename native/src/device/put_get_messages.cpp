@@ -30,7 +30,7 @@ void Device::stream_put(Link& link, const lci_descriptor& op, const RemoteCopy& 
   const bool alone = link.streams.empty();
   if (alone && stream_chunk(link, put) && put.sent == put.size) return;
   link.streams.push_back(&put);
-  make_busy(link);
+  links_.make_busy(link);
   unfinished_ = true;
 }
 
@@ -61,12 +61,12 @@ bool Device::begin_next_part(ReceiveContext& get) {
   get.received = 0;
   if (ask(*get.link, get)) return true;
   get.link->asks.push_back(get.id);
-  make_busy(*get.link);
+  links_.make_busy(*get.link);
   return true;
 }
 
 bool Device::ask(Link& link, const ReceiveContext& get) {
-  return emit_data(link, {MessageKind::kGet, 0, 0, 0, 0, get.size, get.id}, &get.access, sizeof get.access);
+  return links_.emit_data(link, {MessageKind::kGet, 0, 0, 0, 0, get.size, get.id}, &get.access, sizeof get.access);
 }
 
 bool Device::flush_asks(Link& link) {

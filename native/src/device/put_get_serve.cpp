@@ -20,7 +20,7 @@ void Device::handle_put_data(Link& link, const MessageHeader& header, const Remo
   const std::byte* bytes = packet_of(link, header.arg, header.size);
   if (!bytes) return protocol_error(link, "put outside its memory", header);
   make_room(&link.put_acks);  // nothing may fail when the bytes are in their place
-  make_busy(link);
+  links_.make_busy(link);
   int code;
   {
     const CopyGuard guard(copy_words());
@@ -50,7 +50,7 @@ bool Device::flush_put_acks(Link& link) {
   while (!link.put_acks.empty()) {
     const PutAck& ack = link.put_acks.back();
     const auto code = static_cast<uint32_t>(ack.code);
-    if (!emit_control(link, {MessageKind::kPutAck, 0, 0, 0, code, ack.put, ack.bytes})) return moved;
+    if (!links_.emit_control(link, {MessageKind::kPutAck, 0, 0, 0, code, ack.put, ack.bytes})) return moved;
     link.put_acks.pop_back();
     moved = true;
   }
@@ -98,7 +98,7 @@ void Device::handle_get(Link& link, const MessageHeader& header, const RemoteAcc
   ++link.served_gets;
   counters.set(Metric::sends_pending, sends_live());
   link.streams.push_back(&served);
-  make_busy(link);
+  links_.make_busy(link);
   unfinished_ = true;
 }
 
@@ -127,7 +127,7 @@ int Device::remote_ended(Link& link, const SignalRight& signal, int code) {
     return code;
   }
   link.signals.push_back(signal);
-  make_busy(link);
+  links_.make_busy(link);
   flush_signals(link);
   return code;
 }

@@ -65,7 +65,8 @@ bool Device::emit_signal(Link& link, SignalRight& right) {
   if (right.kind != SignalRight::Kind::kAnnouncement) {
     const bool credited = right.kind == SignalRight::Kind::kCredit;
     const auto flags = static_cast<uint8_t>(kFlagSignal | (credited ? kFlagCredited : 0));
-    return emit_data(link, {MessageKind::kAmInline, flags, right.port, 0, key.generation, right.tag, 0}, nullptr, 0);
+    return links_.emit_data(link, {MessageKind::kAmInline, flags, right.port, 0, key.generation, right.tag, 0}, nullptr,
+                            0);
   }
   if (right.packet == 0) right.packet = take_packet(link, 0);
   if (right.packet == 0) {
@@ -76,8 +77,8 @@ bool Device::emit_signal(Link& link, SignalRight& right) {
   const Port* port = parts_.targets.port(right.port);
   const uint32_t name_hash = port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
   counters.add(Metric::announcements);
-  return emit_data(link, {MessageKind::kAnnounce, kFlagSignal, right.port, 0, name_hash, right.tag, right.packet},
-                   nullptr, 0);
+  return links_.emit_data(
+      link, {MessageKind::kAnnounce, kFlagSignal, right.port, 0, name_hash, right.tag, right.packet}, nullptr, 0);
 }
 
 /// Signals whose data is in place; one that has to wait does not hold up another.

@@ -52,8 +52,8 @@ int Device::post_rendezvous(Link& link, OutKey& key, const lci_descriptor& op, c
   added.id = sends_.add(std::move(context));
   const uint32_t aux = credited ? key.generation : uncredited ? 0 : sender_hash(key.target);
   const auto flags = static_cast<uint8_t>(message.flags | (credited ? kFlagCredited : 0));
-  emit_data(link, {MessageKind::kRendezvous, flags, key.target, op.size, aux, op.tag, added.id}, &message.match,
-            flags & kFlagsWithWord ? sizeof message.match : 0);
+  links_.emit_data(link, {MessageKind::kRendezvous, flags, key.target, op.size, aux, op.tag, added.id}, &message.match,
+                   flags & kFlagsWithWord ? sizeof message.match : 0);
   if (credited) {
     --key.credit.messages;
   } else {
@@ -87,13 +87,13 @@ void Device::handle_ready(Link& link, const MessageHeader& header) {
   context->streaming = true;
   context->receiver = header.tag;
   link.streams.push_back(context);
-  make_busy(link);
+  links_.make_busy(link);
 }
 
 /// The receiver holds a place for what will not come.
 void Device::withdraw(Link& link, uint64_t receiver, int code) {
   link.withdrawals.push_back({receiver, code});
-  make_busy(link);
+  links_.make_busy(link);
 }
 
 /// Drops the rendezvous of a lane that goes. One that was announced stays until the receiver can be told.
@@ -106,7 +106,7 @@ void Device::abandon(SendContext& context) {
   } else if (context.streaming) {
     std::erase(context.link->streams, &context);
     withdraw(*context.link, context.receiver);
-    if (context.departure != 0) departures_.remove(context.departure);
+    if (context.departure != 0) departures_.drop(context.departure);
     take_send_context(context.id);
   } else {
     release_packet(context);
@@ -186,10 +186,11 @@ bool Device::stream_chunk(Link& link, SendContext& context) {
   } else {
     context.parts.read(place, size);
   }
-  await_chunk(context, packet);
+  departures_.await_chunk(context, packet);
   if (put) {
     RemoteRange& range = context.ranges.back();
-    emit_data(link, {MessageKind::kPutData, 0, 0, size, 0, context.id, packet}, &range.access, sizeof range.access);
+    links_.emit_data(link, {MessageKind::kPutData, 0, 0, size, 0, context.id, packet}, &range.access,
+                     sizeof range.access);
     range.local += size;
     range.access.displacement += size;
     range.size -= size;
@@ -197,7 +198,8 @@ bool Device::stream_chunk(Link& link, SendContext& context) {
   } else {
     const uint64_t offset = context.sent;
     const uint64_t argument = packet | (context.in_place ? kInPlace : 0);
-    emit_data(link, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, argument}, &offset, sizeof offset);
+    links_.emit_data(link, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, argument}, &offset,
+                     sizeof offset);
   }
   context.sent += size;
   link.data_out.publish();  // the receiver copies this chunk while we fill the next one
@@ -206,13 +208,14 @@ bool Device::stream_chunk(Link& link, SendContext& context) {
 
 /// All of it at once, in the packet where it lies: to take another one could wait for ever.
 void Device::stream_packed(Link& link, SendContext& context) {
-  if (context.network) open_departure(context);  // may find no memory: nothing has happened
+  if (context.network) departures_.open(context);  // may find no memory: nothing has happened
   const auto size = static_cast<uint32_t>(context.size);
   const uint32_t packet = std::exchange(context.packet, 0);
   const uint64_t offset = 0;
   send_packet(link, packet, size);
-  await_chunk(context, packet);
-  emit_data(link, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, packet}, &offset, sizeof offset);
+  departures_.await_chunk(context, packet);
+  links_.emit_data(link, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, packet}, &offset,
+                   sizeof offset);
   context.sent = size;
 }
 
@@ -227,7 +230,7 @@ void Device::finish_send_context(SendContext& context, int code) {
     --owned->link->served_gets;
     return;
   }
-  if (hand_to_departure(*owned, code)) return;
+  if (departures_.take_over(*owned, code)) return;
   if (owned->kind == SendContext::Kind::kPut) code = remote_ended(*owned->link, owned->signal, code);
   complete(owned->target, code, owned->link->rank, owned->tag, owned->buffer(), owned->size);
 }
@@ -347,7 +350,7 @@ void Device::add_receive_context(std::unique_ptr<ReceiveContext> context) {
   make_room(&link.queued_ready);
   added.id = receives_.add(std::move(context));
   link.queued_ready.push_back(added.id);
-  make_busy(link);
+  links_.make_busy(link);
   unfinished_ = true;  // control goes out in a pass, and this one's may be over
 }
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "device/parts.hpp"
+#include "protocol/parts.hpp"
 #include "lane/inbox.hpp"
 
 namespace lci {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/links.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "base/error.hpp"
+
+namespace lci {
+
+Links::Links(const DeviceParts& parts, Device& device, uint32_t index, Counters& counters)
+    : parts_(parts), device_(device), index_(index), counters_(counters), links_(parts.ranks) {
+  // Who joins these has changed something already: it must find room.
+  ready_.reserve(parts.ranks);
+  busy_.reserve(parts.ranks);
+  touched_.reserve(parts.ranks);
+}
+
+Link& Links::add(uint32_t rank, PeerMemory* peer) {
+  links_[rank] = std::make_unique<Link>();
+  Link& fresh = *links_[rank];
+  fresh.device = &device_;
+  fresh.rank = rank;
+  fresh.peer = peer;
+  return fresh;
+}
+
+Link* Links::open(uint32_t rank, int* error) {
+  if (!links_[rank]) {
+    PeerMemory* peer = nullptr;
+    if (const int code = parts_.peers.memory(rank, "post", &peer); code != LCI_DONE) {
+      *error = code;
+      return nullptr;
+    }
+    add(rank, peer);
+  }
+  Link& link = *links_[rank];
+  if (link.failed) {
+    const bool left = parts_.peers.state(rank) == RankState::kLeft;
+    *error = fail(left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, "post: rank %u %s (device %u)", rank,
+                  left ? "has left the job" : "has failed", index_);
+    return nullptr;
+  }
+  return link.out_open || open_rings(link, error) ? &link : nullptr;
+}
+
+bool Links::open_rings(Link& link, int* error) {
+  const uint32_t data = parts_.attributes.ring_bytes / kSlotBytes;
+  const uint32_t control = parts_.attributes.control_ring_bytes / kSlotBytes;
+  OwnMemory& memory = parts_.memory();
+  const uint64_t offset = memory.allocate(RingPair::bytes(control, data));
+  if (offset == 0) {
+    *error = fail(LCI_ERR_NO_MEMORY,
+                  "post: no memory for the ring to rank %u (device %u); raise the container's limit or arena_bytes",
+                  link.rank, index_);
+    return false;
+  }
+  auto* rings = new (memory.at(offset)) RingPair;
+  link.control_out = RingProducer(rings->control(control));
+  link.data_out = RingProducer(rings->data(control, data));
+  if (parts_.chaos) {
+    link.chaos = std::make_unique<LinkChaos>(*parts_.chaos, parts_.rank, index_, link.rank, counters_);
+  }
+  link.out_open = true;
+  memory.ring_pair_offset(index_, link.rank).store(offset, std::memory_order_release);
+  touch(link);
+  return true;
+}
+
+Link& Links::of_gone(uint32_t rank) {
+  return links_[rank] ? *links_[rank] : add(rank, parts_.peers.memory_of_acquainted(rank));
+}
+
+Links::Accepted Links::accept(Link& link) {
+  if (link.failed || !link.peer) return Accepted::kNothing;
+  const uint64_t offset = link.peer->ring_pair_offset(index_, parts_.rank).load(std::memory_order_acquire);
+  if (offset == 0) return Accepted::kNothing;
+  const uint32_t data = parts_.attributes.ring_bytes / kSlotBytes;
+  const uint32_t control = parts_.attributes.control_ring_bytes / kSlotBytes;
+  if (offset % 64 != 0 || !link.peer->contains(offset, RingPair::bytes(control, data))) return Accepted::kNonsense;
+  auto* rings = reinterpret_cast<RingPair*>(link.peer->at(offset));
+  link.control_in = RingConsumer(rings->control(control));
+  link.data_in = RingConsumer(rings->data(control, data));
+  link.in_open = true;
+  ++readable_;
+  return Accepted::kOpen;
+}
+
+bool Links::emit_data(Link& link, const MessageHeader& header, const void* payload, uint32_t payload_size) {
+  if (!link.data_out.has_room(slots_for(payload_size))) return false;
+  if (link.chaos && link.chaos->delay(false, header, payload, payload_size)) return true;
+  link.data_out.write(header, payload, payload_size);
+  touch(link);
+  return true;
+}
+
+bool Links::emit_control(Link& link, const MessageHeader& header) {
+  int ignored = LCI_DONE;
+  if (!link.out_open && !open(link.rank, &ignored)) return false;
+  if (!link.control_out.has_room(1)) return false;
+  if (link.chaos && link.chaos->delay(true, header, nullptr, 0)) return true;
+  link.control_out.write(header, nullptr, 0);
+  touch(link);
+  return true;
+}
+
+void Links::publish() {
+  for (Link* link : touched_) {
+    link->control_out.publish();
+    link->data_out.publish();
+  }
+}
+
+void Links::ring() {
+  if (touched_.empty()) return;
+  publish();
+  parts_.transport.publication_fence();
+  for (Link* link : touched_) {
+    link->touched = false;
+    link->peer->summary(index_)[parts_.rank].store(1, std::memory_order_release);
+  }
+  parts_.transport.publication_fence();
+  for (Link* link : touched_) parts_.transport.wake(*link->peer, index_);
+  touched_.clear();
+}
+
+void Links::make_busy(Link& link) {
+  if (std::find(busy_.begin(), busy_.end(), &link) == busy_.end()) busy_.push_back(&link);
+}
+
+}  // namespace lci

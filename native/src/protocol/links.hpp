@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The links of a device: one to each rank that it has talked to, what was written to them since the last doorbell, and
+// which of them have something to read or to send. The owner of the device calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/counters.hpp"
+#include "protocol/link.hpp"
+#include "protocol/parts.hpp"
+
+namespace lci {
+
+class Links {
+ public:
+  enum class Accepted { kNothing, kOpen, kNonsense };
+
+  Links(const DeviceParts& parts, Device& device, uint32_t index, Counters& counters);
+
+  /// Null: there is none.
+  Link* find(uint32_t rank) const { return links_[rank].get(); }
+  bool has_failed(uint32_t rank) const { return links_[rank] && links_[rank]->failed; }
+  template <typename F>
+  void for_each(F visit) const {
+    for (const auto& link : links_) {
+      if (link) visit(*link);
+    }
+  }
+  /// The link to send by, whose rings are cut when it is first used. Null, and why, if the rank is gone or there is no
+  /// memory.
+  Link* open(uint32_t rank, int* error);
+  /// That to a rank which is gone; it may never have spoken to this one.
+  Link& of_gone(uint32_t rank);
+  /// Takes up the rings to which the peer of a link writes, if it has made some.
+  Accepted accept(Link& link);
+  /// How many can be read from.
+  uint32_t readable() const { return readable_; }
+
+  /// False: the ring has no room.
+  bool emit_data(Link& link, const MessageHeader& header, const void* payload, uint32_t payload_size);
+  bool emit_control(Link& link, const MessageHeader& header);
+  /// The next doorbell is for this one as well.
+  void touch(Link& link) {
+    if (link.touched) return;
+    link.touched = true;
+    touched_.push_back(&link);
+  }
+  bool any_touched() const { return !touched_.empty(); }
+  /// Shows peers that poll what was written to them.
+  void publish();
+  /// Publishes, and rings the doorbells of all peers written to since the last call.
+  void ring();
+
+  /// Links that may hold messages; and those with streams or queued control.
+  std::vector<Link*>& ready() { return ready_; }
+  const std::vector<Link*>& ready() const { return ready_; }
+  std::vector<Link*>& busy() { return busy_; }
+  void make_ready(Link& link) {
+    if (link.ready) return;
+    link.ready = true;
+    ready_.push_back(&link);
+  }
+  void make_busy(Link& link);
+
+ private:
+  Link& add(uint32_t rank, PeerMemory* peer);
+  bool open_rings(Link& link, int* error);
+
+  const DeviceParts& parts_;
+  Device& device_;
+  const uint32_t index_;
+  Counters& counters_;
+  std::vector<std::unique_ptr<Link>> links_;  // by rank; created when first used
+  std::vector<Link*> ready_, touched_, busy_;
+  uint32_t readable_ = 0;
+};
+
+}  // namespace lci
