@@ -77,7 +77,7 @@ int Device::admit(Link& link, OutKey& key, const lci_descriptor& op) {
   }
   // Also behind one that this batch has put into the backlog: only who was refused so is told when it may go.
   const bool may_wait = code == LCI_DONE || code == LCI_RETRY_ORDER;
-  if (may_wait && !reply && !backlog_.empty() && !retrying_backlog_ && backlog_.count(op.rank)) {
+  if (may_wait && !reply && !backlog_.empty() && !backlog_.retrying() && backlog_.holds(op.rank)) {
     code = LCI_RETRY_BACKLOG;
     key.refused = true;
     key.refused_batch = batch_;

@@ -479,7 +479,7 @@ void Device::tell_writable(Link& link, OutKey& key) {
 void Device::tell_refused() {
   untold_ = false;
   links_.for_each([this](Link& link) {
-    if (link.failed || backlog_.count(link.rank)) return;
+    if (link.failed || backlog_.holds(link.rank)) return;
     link.out_keys.for_each([&](OutKey& key) {
       if (key.refused) tell_writable(link, key);
     });

@@ -134,8 +134,7 @@ void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t 
   counters.add(Metric::signals);
   if (target.completion) {
     const lci_status status{code, rank, tag, buffer, size, target.context, 0, 0};
-    const Queued* retrying = retrying_backlog_;
-    retrying_backlog_ = nullptr;  // a handler's posts are new ones
+    const Backlog::Pause paused(backlog_);  // a handler's posts are new ones
     const int refused = target.completion->signal_held(status);
     if (refused == LCI_ERR_OVERRUN || refused == LCI_ERR_NO_MEMORY) {  // there was no room for it
       counters.add(Metric::signals, -1);
@@ -143,7 +142,6 @@ void Device::complete(const OpTarget& target, int code, uint32_t rank, uint64_t 
     } else if (refused != LCI_DONE) {
       parts_.shared.add(Metric::discarded);
     }
-    retrying_backlog_ = retrying;
   } else if (target.lane) {
     target.lane->operation_ended(this, code, rank, tag, size, target.context);
   }

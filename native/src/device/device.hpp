@@ -6,8 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -24,6 +22,7 @@
 #include "flow/work_list.hpp"
 #include "matching/matching_engine.hpp"
 #include "peer/rank_state.hpp"
+#include "protocol/backlog.hpp"
 #include "protocol/barriers.hpp"
 #include "protocol/contexts.hpp"
 #include "protocol/departures.hpp"
@@ -160,7 +159,7 @@ class Device final : public DeviceBell, private ProtocolHost {
 
   // posting (post.cpp, check.cpp, admission.cpp, message.cpp)
   int check(const lci_descriptor& op) const;
-  bool may_be_posted(const lci_descriptor& op) const;
+  bool may_be_posted(const lci_descriptor& op) const { return lci::may_be_posted(op, parts_.packets.max_eager()); }
   bool hold_place(const OpTarget& target);
   int no_place(const lci_descriptor& op, const OpTarget& target);
   int post_one(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
@@ -319,14 +318,7 @@ class Device final : public DeviceBell, private ProtocolHost {
   void give_reply_room(Port& port);
   void handle_declined(Link& link, const MessageHeader& header);
 
-  // backlog (backlog.cpp)
-  uint32_t bytes_to_keep(const lci_descriptor& op) const;
-  int to_backlog(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   void take_handed_posts(std::vector<Queued> posts);
-  int backlog_answer(const lci_descriptor& op) const;
-  Queued keep(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
-  void enter_backlog(Queued queued);
-  void leave_backlog(const Queued& queued, int code);
   bool retry_backlog();
 
   // rendezvous (rendezvous.cpp)
@@ -374,13 +366,13 @@ class Device final : public DeviceBell, private ProtocolHost {
   Links links_;
   Departures departures_;
   Barriers barriers_;  // of device 0
+  Backlog backlog_;
   uint32_t rotate_ = 0;
   uint64_t batch_ = 1;
   int batch_refusal_ = 0;
   bool unfinished_ = false;
   bool untold_ = false;  ///< There was no memory to tell who was refused.
   bool packets_wanted_ = false;
-  const Queued* retrying_backlog_ = nullptr;  ///< What is just posted out of the backlog.
   std::vector<std::pair<Link*, OutKey*>> dry_keys_;
   std::atomic<LaneView*> lane_{nullptr};
   bool ended_ = false;  ///< Everything is being cancelled, or was: nothing more is accepted.
@@ -393,8 +385,6 @@ class Device final : public DeviceBell, private ProtocolHost {
   SlotTable<ReceiveContext> receives_;
   PendingReceives pending_receives_;
   FreeList<UnexpectedSend> spare_sends_{kSpareEntries};
-  std::map<uint32_t, std::list<Queued>> backlog_;  // by rank, and what is of none; data class
-  uint64_t backlog_bytes_ = 0;
   std::vector<uint32_t> scratch_;
   std::vector<uint32_t> large_;                           // packets that carried much
   std::vector<std::pair<Link*, OutKey*>> chaos_refused_;  // told nocredit without cause; healed by the next pass

@@ -30,7 +30,8 @@ Device::Device(Runtime& runtime, const DeviceParts& parts, uint32_t index)
       index_(index),
       links_(parts, *this, index, counters),
       departures_(parts.packets, *this),
-      barriers_(parts, links_, counters, *this) {}
+      barriers_(parts, links_, counters, *this),
+      backlog_(parts, index, counters, *this) {}
 
 Device::~Device() = default;
 
@@ -121,18 +122,7 @@ void Device::fail_link(Link& link, RankState state) {
     key.credit = key.give_back = {};
   });
   reclaim_packets(link);
-  if (auto queue = backlog_.find(rank); queue != backlog_.end()) {
-    for (Queued& queued : queue->second) {
-      counters.add(Metric::backlog_pop);
-      backlog_bytes_ -= queued.payload.size();
-      if (may_be_posted(queued.op)) {
-        complete(queued.target, code, rank, queued.op.tag, queued.buffer, 0);
-      } else {
-        counters.add(Metric::discarded);
-      }
-    }
-    backlog_.erase(queue);
-  }
+  backlog_.peer_gone(rank, code);
   // By every device: one that felt the death later may have reserved room for a reply since the first one looked.
   parts_.targets.forget_replies(rank);
   drop_unmatched_rendezvous(rank);
@@ -197,15 +187,7 @@ void Device::stop_accepting() {
 void Device::cancel_all(int code) {
   stop_accepting();
   take_handed();
-  for (auto& entry : backlog_) {
-    for (Queued& queued : entry.second) {
-      counters.add(Metric::backlog_pop);
-      if (may_be_posted(queued.op)) {
-        complete(queued.target, code, queued.op.rank, queued.op.tag, queued.buffer, 0);
-      }
-    }
-  }
-  backlog_.clear();
+  backlog_.cancel_all(code);
   sends_.for_each([&](uint64_t, SendContext& context) { finish_send_context(context, code); });
   departures_.end(nullptr, code);
   receives_.for_each([&](uint64_t id, ReceiveContext&) { finish_receive_context(id, code); });
@@ -254,21 +236,7 @@ void Device::forget(const LaneView& gone) {
     context.signal = {};
   });
   barriers_.for_each_target(forget_gone);
-  for (auto entry = backlog_.begin(); entry != backlog_.end();) {
-    // Memory that is not ours may be gone: nothing is sent from there, nor received.
-    const auto dropped = std::erase_if(entry->second, [&](Queued& queued) {
-      if (queued.target.lane != &gone) return false;
-      if (may_be_posted(queued.op)) {
-        forget(queued.target);
-      } else {
-        queued.target.lane = nullptr;
-      }
-      return queued.op.op == LCI_OP_RECV || (queued.payload.empty() && bytes_of(queued.op) != 0);
-    });
-    counters.add(Metric::backlog_pop, dropped);
-    entry = entry->second.empty() ? backlog_.erase(entry) : std::next(entry);
-  }
-  counters.set(Metric::backlog_depth, counters.get(Metric::backlog_push) - counters.get(Metric::backlog_pop));
+  backlog_.lane_gone(gone, forget);
   parts_.targets.for_each_engine([&](Engine& engine) {
     engine.extract([&](uint64_t, void* value, Side side) {
       auto* receive = static_cast<PostedReceive*>(value);

@@ -29,8 +29,8 @@ int Device::post_message(Link& link, const lci_descriptor& op, const void* inlin
       if (is_retry(code) || is_error(code)) drop_reply_rooms(op);
     }
   }
-  if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !retrying_backlog_) {
-    return to_backlog(op, inline_payload, target);
+  if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !backlog_.retrying()) {
+    return backlog_.add(op, inline_payload, target);
   }
   return code;
 }

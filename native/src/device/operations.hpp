@@ -27,16 +27,6 @@ struct Outgoing {
   bool in_place = false;              ///< The receiver can read `bytes` where they lie, which is until then. [G3]
 };
 
-/// An operation in the backlog.
-struct Queued {
-  lci_descriptor op;
-  std::vector<std::byte> payload;
-  OpTarget target;
-  std::vector<lci_buffer> parts = {};  ///< Of a list too long to be copied.
-  std::vector<lci_place> places = {};  ///< Of a list of a put or get.
-  void* buffer = nullptr;              ///< As posted.
-};
-
 /// One range here and one there, of which the bounds are checked.
 struct RemotePart {
   Remote remote;

@@ -54,7 +54,7 @@ int Device::post_one(const lci_descriptor& op, const void* inline_payload, const
   if (ended_) return fail(LCI_ERR_CLOSED, "post: the runtime closes (rank %u, device %u)", parts_.rank, index_);
   // Held before: the signal may come within the post, and from another thread. What comes out of the backlog is held
   // since it went in: a second place may not be there.
-  const bool held = !retrying_backlog_ && may_be_posted(op);
+  const bool held = !backlog_.retrying() && may_be_posted(op);
   if (held && !hold_place(target)) return no_place(op, target);
   int code = LCI_RETRY_NOMEM;
   try {
@@ -89,13 +89,6 @@ int Device::no_place(const lci_descriptor& op, const OpTarget& target) {
   return code;
 }
 
-/// Whether a signal may follow.
-bool Device::may_be_posted(const lci_descriptor& op) const {
-  return op.op == LCI_OP_RECV || op.op == LCI_OP_BARRIER || op.op == LCI_OP_PUT || op.op == LCI_OP_GET ||
-         (op.flags & LCI_FLAG_SIGNAL) || (op.op <= LCI_OP_SEND && (op.flags & LCI_FLAG_NETWORK)) ||
-         op.size > parts_.packets.max_eager();
-}
-
 int Device::attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
   int code;
   if (op.flags & LCI_FLAG_WAIT) return fail(LCI_ERR_ARGUMENT, "post: LCI_FLAG_WAIT is for lci_post(), not for lanes");
@@ -119,8 +112,8 @@ int Device::attempt(const lci_descriptor& op, const void* inline_payload, const 
     case LCI_OP_BARRIER:
       code = index_ == 0 ? barriers_.post(target)
                          : fail(LCI_ERR_DEVICE, "barrier: must be posted on device 0, not %u", index_);
-      if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !retrying_backlog_) {
-        code = to_backlog(op, inline_payload, target);
+      if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !backlog_.retrying()) {
+        code = backlog_.add(op, inline_payload, target);
       }
       break;
     case LCI_OP_CANCEL:
@@ -138,7 +131,7 @@ int Device::attempt(const lci_descriptor& op, const void* inline_payload, const 
     if (op.flags & LCI_FLAG_SIGNAL) {
       // Decided once, here: no protocol signals what it answered with done. [SS-9]
       if (op.op != LCI_OP_RECV) {
-        void* const buffer = retrying_backlog_ ? retrying_backlog_->buffer : done_status(op, target).buffer;
+        void* const buffer = backlog_.retrying() ? backlog_.retrying()->buffer : done_status(op, target).buffer;
         complete(target, LCI_DONE, op.rank, op.tag, buffer, bytes_of(op));
       } else {
         complete(target, done->code, done->rank, done->tag, done->buffer, done->size);
@@ -153,7 +146,7 @@ int Device::attempt(const lci_descriptor& op, const void* inline_payload, const 
 void Device::count_answer(const lci_descriptor& op, int code) {
   if (is_retry(code)) {
     counters.add(retry_counter(code));
-  } else if (retrying_backlog_) {
+  } else if (backlog_.retrying()) {
     return;
   } else if (is_posted(code) || (code == LCI_DONE && (op.flags & LCI_FLAG_SIGNAL))) {
     counters.add(kPostedCounter[op.op]);

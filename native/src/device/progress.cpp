@@ -98,6 +98,18 @@ bool Device::progress(Budget& budget) {
   return moved;
 }
 
+bool Device::retry_backlog() {
+  if (backlog_.empty()) return false;
+  const auto post_again = [this](const Queued& queued, bool first) {
+    if (first) begin_batch();  // one slow rank does not hold up another
+    lci_status done;
+    return post(queued.op, nullptr, queued.target, &done);
+  };
+  const bool moved = backlog_.retry(post_again, &unfinished_);
+  if (moved) tell_refused();
+  return moved;
+}
+
 /// Who was refused outside hears of it; the backlog and the streams, which had their turn in this pass, need another.
 void Device::room_came() {
   ++generation_;

@@ -110,8 +110,8 @@ int Device::post_remote(const lci_descriptor& op, const void* inline_payload, co
   if (code != LCI_DONE) return code;
   const bool at_hand = copies_at_hand() && copy.at_hand();
   code = at_hand || copy.size == 0 ? copy_now(op, copy) : copy_by_messages(op, copy, target);
-  if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !retrying_backlog_) {
-    if (target.completion || target.lane) return to_backlog(op, inline_payload, target);
+  if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !backlog_.retrying()) {
+    if (target.completion || target.lane) return backlog_.add(op, inline_payload, target);
     return fail(LCI_ERR_ARGUMENT, "%s: needs a completion object to wait in the backlog (rank %u)", name_of(op),
                 op.rank);
   }

@@ -14,7 +14,7 @@ void Device::stream_put(Link& link, const lci_descriptor& op, const RemoteCopy& 
   put.target = target;
   put.link = &link;
   put.ranges = ranges_of(copy);
-  const bool ours = retrying_backlog_ && !retrying_backlog_->payload.empty();
+  const bool ours = backlog_.retrying() && !backlog_.retrying()->payload.empty();
   if ((op.flags & LCI_FLAG_PAYLOAD_MASK) != LCI_FLAG_BUFFER || ours) {  // it does not stay where it is
     put.owned.assign(copy.one.local, copy.one.local + copy.size);
     put.ranges.back().local = put.owned.data();
