@@ -273,6 +273,24 @@ TEST(PeerFailure, EndsReceivesOfEveryDevice) {
   }
 }
 
+// Nothing waits for the dead, nor is it counted as if it did.
+TEST(PeerFailure, EmptiesTheBacklog) {
+  Job job(2);
+  uint64_t value = 1;
+  for (uint64_t tag = 0; tag < 5; ++tag) {
+    lci_descriptor op = operation(LCI_OP_AM, 1, kPort, tag, &value, sizeof value);
+    op.flags |= LCI_FLAG_NO_RETRY;
+    lci_status status{};
+    const int code = lci_post(job.device(0), &op, nullptr, &status);
+    EXPECT_EQ(tag == 0 ? LCI_DONE : LCI_DONE_BACKLOG, code) << lci_last_error();
+  }
+  EXPECT_EQ(4u, job.counter(0, "backlog_depth")) << "the first one is announced";
+  job.close(1, 0);
+  ASSERT_TRUE(fails(job, 0));
+  job.settle();
+  EXPECT_EQ(0u, job.counter(0, "backlog_depth"));
+}
+
 // What a rank sent before it left lies here: a receive that comes late gets it, and the next one is told.
 // Mutation: gone_before_matched.
 TEST(PeerFailure, WhatTheGoneHadSentIsReceivedLate) {

@@ -28,7 +28,7 @@ void open_uncredited(Job& job, uint64_t* arrived) {
 // Proves: SS-3
 TEST(Retry, LeavesNoTrace) {
   Job job(2);
-  lci::PacketPools& pool = job.runtime(0)->runtime->pool();
+  lci::PacketPools& pool = job.runtime(0)->runtime->packets().pool();
   uint64_t signals = 0;
   lci_comp* comp = counting_handler(job, 0, &signals);
   std::vector<uint8_t> bytes(100000, 1);
