@@ -4,9 +4,9 @@ package io.lci.samples.kv;
 import io.netty.channel.Channel;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.util.AttributeKey;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.time.Duration;
-import reactor.netty.channel.ChannelOperations;
 import reactor.netty.http.server.HttpServerResponse;
 
 /**
@@ -15,6 +15,7 @@ import reactor.netty.http.server.HttpServerResponse;
  */
 final class KeptConnections {
   private static final Duration LOOK = Duration.ofMillis(20);
+  private static final AttributeKey<Boolean> TOLD = AttributeKey.newInstance("kv.told");
 
   private final ChannelGroup group = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
   private volatile boolean ending;
@@ -28,6 +29,7 @@ final class KeptConnections {
   void answering(HttpServerResponse response) {
     if (ending) {
       response.keepAlive(false);
+      response.withConnection(connection -> connection.channel().attr(TOLD).set(true));
     }
   }
 
@@ -36,8 +38,8 @@ final class KeptConnections {
   }
 
   /**
-   * From now on each answer is the last of its connection. Waits until no connection is left that
-   * waits for a request.
+   * From now on each answer is the last of its connection. Waits until every connection is closed,
+   * or has begun its last answer. One whose answer began before gets another one.
    *
    * @param limit how long at most
    */
@@ -45,7 +47,7 @@ final class KeptConnections {
     ending = true;
     long begin = System.nanoTime();
     try {
-      while (group.stream().anyMatch(KeptConnections::isIdle)
+      while (!group.stream().allMatch(KeptConnections::isTold)
           && System.nanoTime() - begin < limit.toNanos()) {
         Thread.sleep(LOOK.toMillis());
       }
@@ -54,7 +56,7 @@ final class KeptConnections {
     }
   }
 
-  private static boolean isIdle(Channel connection) {
-    return ChannelOperations.get(connection) == null;
+  private static boolean isTold(Channel connection) {
+    return Boolean.TRUE.equals(connection.attr(TOLD).get());
   }
 }
