@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "protocol/parts.hpp"
 #include "lane/inbox.hpp"
+#include "protocol/parts.hpp"
 
 namespace lci {
 
