@@ -7,6 +7,7 @@ import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.util.AttributeKey;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.time.Duration;
+import reactor.netty.channel.ChannelOperations;
 import reactor.netty.http.server.HttpServerResponse;
 
 /**
@@ -15,7 +16,11 @@ import reactor.netty.http.server.HttpServerResponse;
  */
 final class KeptConnections {
   private static final Duration LOOK = Duration.ofMillis(20);
-  private static final AttributeKey<Boolean> TOLD = AttributeKey.newInstance("kv.told");
+
+  /**
+   * Whether the last answer of a connection let its client keep it; absent before the first one.
+   */
+  private static final AttributeKey<Boolean> KEPT = AttributeKey.newInstance("kv.kept");
 
   private final ChannelGroup group = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
   private volatile boolean ending;
@@ -27,10 +32,15 @@ final class KeptConnections {
 
   /** To be called with each answer, before it begins. */
   void answering(HttpServerResponse response) {
-    if (ending) {
-      response.keepAlive(false);
-      response.withConnection(connection -> connection.channel().attr(TOLD).set(true));
-    }
+    response.withConnection(
+        connection -> {
+          // First, so that the end sees the connection, or this sees the end.
+          connection.channel().attr(KEPT).set(true);
+          if (ending) {
+            connection.channel().attr(KEPT).set(false);
+            response.keepAlive(false);
+          }
+        });
   }
 
   boolean isEnding() {
@@ -38,8 +48,8 @@ final class KeptConnections {
   }
 
   /**
-   * From now on each answer is the last of its connection. Waits until every connection is closed,
-   * or has begun its last answer. One whose answer began before gets another one.
+   * From now on each answer is the last of its connection. Waits until no connection is left that
+   * waits for a request, or will after an answer that has begun.
    *
    * @param limit how long at most
    */
@@ -47,7 +57,7 @@ final class KeptConnections {
     ending = true;
     long begin = System.nanoTime();
     try {
-      while (!group.stream().allMatch(KeptConnections::isTold)
+      while (group.stream().anyMatch(KeptConnections::isAwaited)
           && System.nanoTime() - begin < limit.toNanos()) {
         Thread.sleep(LOOK.toMillis());
       }
@@ -56,7 +66,9 @@ final class KeptConnections {
     }
   }
 
-  private static boolean isTold(Channel connection) {
-    return Boolean.TRUE.equals(connection.attr(TOLD).get());
+  /** Whether its client may send a request that it could know to be in vain by no answer. */
+  private static boolean isAwaited(Channel connection) {
+    Boolean kept = connection.attr(KEPT).get();
+    return kept == null ? ChannelOperations.get(connection) == null : kept;
   }
 }
