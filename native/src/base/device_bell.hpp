@@ -3,7 +3,8 @@
 
 namespace lci {
 
-/// What other threads tell a device. Each wakes whoever progresses the device, if it sleeps. Any thread.
+/// Other threads tell a device by this. Each call wakes the thread that progresses the device, if it sleeps. Any
+/// thread.
 class DeviceBell {
  public:
   /// Something was left for it, or a peer is gone.

@@ -11,10 +11,10 @@ namespace lci {
 
 class Runtime;
 
-/// What completion objects ask of whom they belong to. Any thread.
+/// Completion objects ask this of the runtime that owns them. Any thread.
 class CompletionOwner {
  public:
-  /// What an arrival brought that nobody takes goes, and its room back to its sender.
+  /// Frees what an arrival brought that nobody takes.
   virtual void discard_arrival(lci_status& status) = 0;
   /// There may be a place again, for which device @p index waits.
   virtual void place_came(uint32_t index) = 0;

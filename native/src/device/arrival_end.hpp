@@ -10,7 +10,7 @@ namespace lci {
 
 /// False: the arrival came in a packet, and its bytes lie in none of this rank's peers.
 bool could_be_lent(const DeviceParts& parts, const lci_status& status);
-/// What an arrival brought goes; false if it was freed already.
+/// Frees what an arrival brought; false if it was freed already.
 bool free_arrival(const DeviceParts& parts, lci_status& status);
 /// The same of one that nobody took: it will not be answered, either.
 void discard_arrival(const DeviceParts& parts, lci_status& status);

@@ -357,7 +357,7 @@ void Device::look_at(InKey& key) {
     return refuse_waiting(key);
   }
   if (key.generation != key.target->generation.load(std::memory_order_acquire)) renew(key);
-  // Whoever was refused learns that the port is open again.
+  // A sender that was refused learns that the port is open again.
   if (std::exchange(key.reopened, false) && !key.link->failed) grow_lease(key);
   if (key.recall_wanted.exchange(false, std::memory_order_acq_rel)) recall_from(key);
   if (key.link->failed) {
@@ -475,7 +475,7 @@ void Device::tell_writable(Link& link, OutKey& key) {
   key.refused = false;
 }
 
-/// Whoever was refused, unless the backlog goes first.
+/// Tells every flow that was refused that there is room, unless the backlog goes first.
 void Device::tell_refused() {
   untold_ = false;
   links_.for_each([this](Link& link) {

@@ -247,7 +247,7 @@ void Device::release_packet(SendContext& context) {
   parts_.packets.put(index_, std::exchange(context.packet, 0));
 }
 
-/// What it held is in the ring, or will not be sent: others of its key may go now.
+/// Its bytes are in the ring, or will not be sent: others of its key may go now.
 void Device::let_others_pass(SendContext& context) {
   if (!std::exchange(context.holds_back, false)) return;
   OutKey& key = out_key(*context.link, context.number);

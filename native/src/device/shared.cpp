@@ -37,7 +37,7 @@ int post_shared(Device& device, lci_descriptor& op, const OpTarget& target, lci_
       device.refused_by_lock.fetch_add(1, std::memory_order_relaxed);
       return LCI_RETRY_LOCK;
     }
-    // Whoever has the lock may be in a handler, too, and want a device of this thread: nobody waits in handlers.
+    // The thread that has the lock may be in a handler, too, and want a device of this one: nobody waits in handlers.
     if (in_signal_context() && !device.lane()) {
       const int code = device.hand_over(op, op.u.inline_payload, target);
       if (out && is_done(code)) *out = done_status(op, target);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a message can be addressed to, as flow control sees it: a port, or a matching engine.
+// The target of a message, a port or a matching engine, as flow control sees it.
 #pragma once
 
 #include <atomic>

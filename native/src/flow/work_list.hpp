@@ -23,8 +23,8 @@ class WorkList {
   }
   /// Any thread.
   bool empty() const { return keys_.empty(std::memory_order_acquire); }
-  /// The owner: calls @p look with each key. What is requested meanwhile waits for the next call. True: there were
-  /// some. If @p look throws, that key and the rest stay in the list.
+  /// The owner: calls @p look with each key. A key that is requested meanwhile waits for the next call. True: there
+  /// were some. If @p look throws, that key and the rest stay in the list.
   template <typename F>
   bool drain(F look) {
     InKey* key = keys_.take_all();

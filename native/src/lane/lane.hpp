@@ -27,7 +27,7 @@ class Runtime;
 class Completions;
 class LaneGraphs;
 
-/// What lanes need of their runtime.
+/// A lane needs these parts of its runtime.
 struct LaneParts {
   Runtime& runtime;  ///< That they say they are of.
   const DeviceParts& devices;

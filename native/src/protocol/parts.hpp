@@ -23,7 +23,7 @@ namespace lci {
 
 class Device;
 
-/// What the devices of a runtime share. All of it was made before them, and stays until they are gone.
+/// The devices of a runtime share these parts. All were made before them, and stay until they are gone.
 struct DeviceParts {
   uint32_t rank, ranks;
   const Attributes& attributes;

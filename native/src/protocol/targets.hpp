@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What messages can be addressed to at this rank, by number: ports and matching engines. [B20, B25, 2B-42]
+// The ports and matching engines of this rank, by number. [B20, B25, 2B-42]
 #pragma once
 
 #include <array>
