@@ -44,14 +44,14 @@ class Backlog {
   /// The operation with a payload of its own, unless that is so long that the user's has to stay. A packet is taken.
   Queued keep(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   void enter(Queued queued);
-  /// What is answered to one that waits.
+  /// The answer to an operation that waits.
   int answer(const lci_descriptor& op) const;
 
   /// Tries everything, as far as each rank lets it. @p post: posts one; what finds no memory comes again. True if
   /// anything left. @p starved becomes true if something found no memory.
   template <typename Post>
   bool retry(Post post, bool* starved);
-  /// What is just posted out of the backlog; null: a new operation.
+  /// The operation that is being posted out of the backlog; null: a new one is.
   const Queued* retrying() const { return retrying_; }
   /// Nothing is, for as long as this lives: a handler's posts are new ones.
   class Pause {

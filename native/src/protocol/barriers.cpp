@@ -44,7 +44,7 @@ bool Barriers::tell(uint64_t sequence, Barrier& barrier) {
   if (barrier.sent) return true;
   const uint32_t to = (parts_.rank + (1u << barrier.round)) % parts_.ranks;
   int error = LCI_DONE;
-  // Of who is gone nobody waits for a word any more; this barrier goes on for the others.
+  // Nobody waits for a dead rank. The barrier continues for the rest.
   if (links_.has_failed(to)) return barrier.sent = true;
   Link* link = links_.open(to, &error);
   barrier.sent = link && links_.emit_control(*link, {MessageKind::kBarrier, 0, 0, 0, barrier.round, sequence, 0});

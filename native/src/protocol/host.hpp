@@ -10,7 +10,7 @@ namespace lci {
 
 struct Link;
 
-/// What a protocol asks of the device that it is a part of. The owner of the device calls.
+/// A protocol asks this of the device that it is a part of. The owner of the device calls.
 class ProtocolHost {
  public:
   /// An operation has ended: whoever is to hear of it does.

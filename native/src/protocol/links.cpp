@@ -10,7 +10,7 @@ namespace lci {
 
 Links::Links(const DeviceParts& parts, Device& device, uint32_t index, Counters& counters)
     : parts_(parts), device_(device), index_(index), counters_(counters), links_(parts.ranks) {
-  // Who joins these has changed something already: it must find room.
+  // A link joins these after something has changed: it must find room.
   ready_.reserve(parts.ranks);
   busy_.reserve(parts.ranks);
   touched_.reserve(parts.ranks);

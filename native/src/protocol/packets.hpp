@@ -19,7 +19,7 @@
 
 namespace lci {
 
-/// What the owner of a packet knows of it; private memory.
+/// The owner of a packet knows this of it; private memory.
 struct PacketState {
   uint32_t rank;           ///< Peer that reads it.
   uint16_t device;         ///< Device that sent it, plus one; 0 when not out.

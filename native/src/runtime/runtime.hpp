@@ -65,7 +65,7 @@ class Runtime final : public CompletionOwner {
   const lci_allocator* allocator() const { return allocator_.load(std::memory_order_acquire); }
   void set_allocator(const lci_allocator* allocator) { allocator_.store(allocator, std::memory_order_release); }
 
-  /// What devices share.
+  /// Devices share these.
   const DeviceParts& parts() const { return *device_parts_; }
   Completions& completions() { return *completions_; }
   LaneParts lane_parts() { return {*this, *device_parts_, *completions_, creating_lane_}; }
