@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory in which messages are given to native users. [A10, 2B-32]
 #include "api/global.hpp"
-#include "device/arrival_buffer.hpp"
+#include "protocol/arrival_buffer.hpp"
 
 using namespace lci;
 

@@ -9,6 +9,7 @@
 #include "completion/queue.hpp"
 #include "completion/synchronizer.hpp"
 #include "device/waiting.hpp"
+#include "protocol/arrival_buffer.hpp"
 
 using namespace lci;
 

@@ -52,7 +52,7 @@ int post_any(lci_device* handle, lci_descriptor* op, lci_comp* comp, lci_status*
   return guarded("post", [&]() -> int {
     if (is_blocking(*op, comp)) return post_blocking(handle, op, comp, out);
     OpTarget target{nullptr, nullptr, op->user_context};
-    target.outstanding = &device.outstanding;
+    target.outstanding = &device.outstanding();
     if (const int code = find_target(*op, comp, device.runtime(), &target.completion); code != LCI_DONE) return code;
     return post_shared(device, *op, target, out);
   });

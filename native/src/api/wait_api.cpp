@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "api/global.hpp"
+#include "device/progressing.hpp"
 #include "device/waiting.hpp"
 
 using namespace lci;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "device/device.hpp"
+#include "protocol/arrival_buffer.hpp"
 
 namespace lci {
 namespace {

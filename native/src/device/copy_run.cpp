@@ -39,8 +39,8 @@ bool CopyRun::try_copy(Device& device, const lci_descriptor& op) {
   } else {
     std::memmove(put ? there : local, put ? local : there, op.size);
   }
-  device.counters.add(put ? Metric::operations_put_done : Metric::operations_get_done);
-  device.counters.add(Metric::rma_copied, op.size);
+  device.counters().add(put ? Metric::operations_put_done : Metric::operations_get_done);
+  device.counters().add(Metric::rma_copied, op.size);
   return true;
 }
 

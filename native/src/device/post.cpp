@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "device/device.hpp"
+#include "protocol/checks.hpp"
 
 namespace lci {
 
@@ -44,17 +45,18 @@ int Device::post(const lci_descriptor& op, const void* inline_payload, const OpT
   if (!(op.flags & LCI_FLAG_LIST)) return post_one(op, inline_payload, target, done);
   lci_descriptor whole = op;
   if (const int code = measure_list(&whole); code != LCI_DONE) {
-    counters.add(Metric::operations_error);
+    counters().add(Metric::operations_error);
     return code;
   }
   return post_one(whole, inline_payload, target, done);
 }
 
 int Device::post_one(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
-  if (ended_) return fail(LCI_ERR_CLOSED, "post: the runtime closes (rank %u, device %u)", parts_.rank, index_);
+  if (protocols_.handed.closed())
+    return fail(LCI_ERR_CLOSED, "post: the runtime closes (rank %u, device %u)", parts().rank, index());
   // Held before: the signal may come within the post, and from another thread. What comes out of the backlog is held
   // since it went in: a second place may not be there.
-  const bool held = !backlog_.retrying() && may_be_posted(op);
+  const bool held = !host_.retrying && may_be_posted(op);
   if (held && !hold_place(target)) return no_place(op, target);
   int code = LCI_RETRY_NOMEM;
   try {
@@ -72,7 +74,7 @@ int Device::post_one(const lci_descriptor& op, const void* inline_payload, const
 bool Device::hold_place(const OpTarget& target) {
   if (target.hold_by_owner()) return true;
   if (!lane()) return false;
-  target.completion->await_place(index_);
+  target.completion->await_place(index());
   return target.hold_by_owner();
 }
 
@@ -83,114 +85,138 @@ int Device::no_place(const lci_descriptor& op, const OpTarget& target) {
     code = fail(LCI_ERR_EXHAUSTED,
                 "post: completion queue %u has no place for the signal and retry was disallowed; pop, or create it "
                 "larger (rank %u, device %u)",
-                target.completion->id(), op.rank, index_);
+                target.completion->id(), op.rank, index());
   }
   count_answer(op, code);
   return code;
 }
 
+/// Decided once, here: no protocol signals what it answered with done. [SS-9]
 int Device::attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
-  int code;
   if (op.flags & LCI_FLAG_WAIT) return fail(LCI_ERR_ARGUMENT, "post: LCI_FLAG_WAIT is for lci_post(), not for lanes");
-  switch (op.op) {
-    case LCI_OP_AM:
-    case LCI_OP_SEND: {
-      code = check(op);
-      if (code == LCI_DONE) {
-        int error = LCI_DONE;
-        Link* link = links_.open(op.rank, &error);
-        code = link ? post_message(*link, op, inline_payload, target) : error;
-      }
-      break;
-    }
-    case LCI_OP_RECV:
-      code = check(op);
-      if (code == LCI_DONE) code = post_receive(op, target, done);
-      // Has ended, too: `done` has whose message it was, and how long, which is signalled below.
-      if (code == LCI_ERR_TRUNCATED && (op.flags & LCI_FLAG_SIGNAL)) code = LCI_DONE;
-      break;
-    case LCI_OP_BARRIER:
-      code = index_ == 0 ? barriers_.post(target)
-                         : fail(LCI_ERR_DEVICE, "barrier: must be posted on device 0, not %u", index_);
-      if (is_retry(code) && (op.flags & LCI_FLAG_NO_RETRY) && !backlog_.retrying()) {
-        code = backlog_.add(op, inline_payload, target);
-      }
-      break;
-    case LCI_OP_CANCEL:
-      return cancel_receive(op, target);
-    case LCI_OP_PUT:
-    case LCI_OP_GET:
-      code = post_remote(op, inline_payload, target);
-      break;
-    default:
-      return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
-  }
+  if (op.op == LCI_OP_CANCEL) return protocols_.receives.cancel(op, target);
+  if (op.op < LCI_OP_AM || op.op > LCI_OP_GET) return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
+  const int code = start(op, inline_payload, target, done);
   count_answer(op, code);
   if (is_done(code) && done && op.op != LCI_OP_RECV) *done = done_status(op, target);
-  if (code == LCI_DONE) {
-    if (op.flags & LCI_FLAG_SIGNAL) {
-      // Decided once, here: no protocol signals what it answered with done. [SS-9]
-      if (op.op != LCI_OP_RECV) {
-        void* const buffer = backlog_.retrying() ? backlog_.retrying()->buffer : done_status(op, target).buffer;
-        complete(target, LCI_DONE, op.rank, op.tag, buffer, bytes_of(op));
-      } else {
-        complete(target, done->code, done->rank, done->tag, done->buffer, done->size);
-      }
-      return LCI_POSTED;
-    }
+  if (code != LCI_DONE || !(op.flags & LCI_FLAG_SIGNAL)) return code;
+  if (op.op != LCI_OP_RECV) {
+    void* const buffer = host_.retrying ? host_.retrying->buffer : done_status(op, target).buffer;
+    host_.complete(target, LCI_DONE, op.rank, op.tag, buffer, bytes_of(op));
+  } else {
+    host_.complete(target, done->code, done->rank, done->tag, done->buffer, done->size);
   }
-  return code;
+  return LCI_POSTED;
+}
+
+int Device::start(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
+  switch (op.op) {
+    case LCI_OP_AM:
+    case LCI_OP_SEND:
+      return post_message(op, inline_payload, target);
+    case LCI_OP_RECV:
+      return post_receive(op, target, done);
+    case LCI_OP_BARRIER:
+      return post_barrier(op, inline_payload, target);
+    default:
+      return protocols_.put_get.post(op, inline_payload, target);
+  }
+}
+
+int Device::post_message(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
+  int code = check_message(parts(), index(), op);
+  if (code != LCI_DONE) return code;
+  Link* link = links_.open(op.rank, &code);
+  return link ? protocols_.eager.post(*link, op, inline_payload, target) : code;
+}
+
+int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done) {
+  int code = check_message(parts(), index(), op);
+  if (code == LCI_DONE) code = protocols_.receives.post(op, target, done);
+  // Has ended, too: `done` has whose message it was, and how long, which is signalled.
+  return code == LCI_ERR_TRUNCATED && (op.flags & LCI_FLAG_SIGNAL) ? int{LCI_DONE} : code;
+}
+
+int Device::post_barrier(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
+  if (index() != 0) return fail(LCI_ERR_DEVICE, "barrier: must be posted on device 0, not %u", index());
+  const int code = protocols_.barriers.post(target);
+  if (!is_retry(code) || !(op.flags & LCI_FLAG_NO_RETRY) || host_.retrying) return code;
+  return protocols_.backlog.add(op, inline_payload, target);
 }
 
 /// What is signalled counts as posted. What comes out of the backlog was counted when it went in.
 void Device::count_answer(const lci_descriptor& op, int code) {
   if (is_retry(code)) {
-    counters.add(retry_counter(code));
-  } else if (backlog_.retrying()) {
+    counters().add(retry_counter(code));
+  } else if (host_.retrying) {
     return;
   } else if (is_posted(code) || (code == LCI_DONE && (op.flags & LCI_FLAG_SIGNAL))) {
-    counters.add(kPostedCounter[op.op]);
+    counters().add(kPostedCounter[op.op]);
   } else if (is_done(code)) {
-    counters.add(kDoneCounter[op.op]);
+    counters().add(kDoneCounter[op.op]);
   } else {
-    counters.add(Metric::operations_error);
+    counters().add(Metric::operations_error);
   }
 }
 
-bool Device::post_short(const lci_descriptor& op) {
-  if (op.op == LCI_OP_AM) return !((op.port & kEngineTarget) | op.policy) && write_short(op, op.port, 0);
-  // Of sends, those of the default engine: it is always open, and makes its keys of rank, tag and policy.
-  return op.op == LCI_OP_SEND && op.port == 0 && op.policy <= LCI_POLICY_NONE && op.tag <= LCI_MAX_TAG &&
-         parts_.has_packets() && write_short(op, kEngineTarget, static_cast<uint8_t>(op.policy));
+bool Device::may_be_posted(const lci_descriptor& op) const {
+  return lci::may_be_posted(op, parts().packets.max_eager());
 }
 
-/// The common case without detours: a short payload, credit, room, nothing refused before. Whatever is special is left
-/// to post(). Half the instructions of the long way.
-inline bool Device::write_short(const lci_descriptor& op, uint16_t target, uint8_t flags) {
-  if (op.rank >= parts_.ranks || op.size > LCI_INLINE_MAX) return false;
-  Link* link = links_.find(op.rank);
-  if (!link || !link->out_open || link->failed || link->chaos || !backlog_.empty()) return false;
-  if (batch_refusal_ != 0 || link->full_batch == batch_) return false;
-  OutKey* key = link->out_keys.find(target);
-  if (!key || key->refused_batch == batch_ || key->held_back != 0) return false;
-  const bool credited = key->state == OutKey::State::kLeased;
-  if (credited) {
-    if (key->credit.messages == 0 || key->credit.bytes < op.size) return false;
-    flags |= kFlagCredited;
-  } else if (key->state != OutKey::State::kUncredited) {
-    return false;
+int Device::hand_over(const lci_descriptor& given, const void* inline_payload, const OpTarget& target) {
+  lci_descriptor op = given;
+  if (op.flags & LCI_FLAG_LIST) {
+    if (const int code = measure_list(&op); code != LCI_DONE) return code;
   }
-  if (!link->data_out.has_room(slots_for(op.size))) return false;
-  if (credited) {
-    --key->credit.messages;
-    key->credit.bytes -= op.size;
+  if (const int code = check_handed(op, target); code != LCI_DONE) return code;
+  // Held before: the owner may take it, and signal, at once.
+  if (may_be_posted(op) && !target.hold()) {
+    return fail(LCI_ERR_EXHAUSTED, "post: completion queue %u has no place for the signal and retry was disallowed",
+                target.completion->id());
   }
-  const MessageKind kind = target == kEngineTarget ? MessageKind::kSendInline : MessageKind::kAmInline;
-  link->data_out.write({kind, flags, target, op.size, key->generation, op.tag, 0}, op.u.inline_payload, op.size);
-  links_.touch(*link);
-  counters.add(kDoneCounter[op.op]);
-  counters.add(Metric::sent_bytes, op.size);
-  return true;
+  const size_t most = op.op == LCI_OP_CANCEL ? SIZE_MAX : parts().attributes.backlog_messages;
+  const auto keep = [&] { return protocols_.backlog.keep(op, inline_payload, target); };
+  const Handed::Answer answer = protocols_.handed.add_post(target.lane, most, keep);
+  if (answer == Handed::Answer::kTaken) return protocols_.backlog.answer(op);
+  if (may_be_posted(op)) target.release();
+  switch (answer) {
+    case Handed::Answer::kClosed:
+      return fail(LCI_ERR_CLOSED, "post: the runtime or lane closes (rank %u, device %u)", parts().rank, index());
+    case Handed::Answer::kFull:
+      return fail(LCI_ERR_EXHAUSTED, "post: %zu operations wait for device %u already, and retry was disallowed", most,
+                  index());
+    default:
+      return fail(LCI_ERR_NO_MEMORY, "post: no memory to leave the operation to device %u", index());
+  }
+}
+
+int Device::check_handed(const lci_descriptor& op, const OpTarget& target) const {
+  switch (op.op) {
+    case LCI_OP_AM:
+    case LCI_OP_SEND:
+      if (const int code = check_message(parts(), index(), op); code != LCI_DONE) return code;
+      return check_length(parts(), op, target);
+    case LCI_OP_RECV:
+      return check_message(parts(), index(), op);
+    case LCI_OP_PUT:
+    case LCI_OP_GET:
+      if (const int code = check_remote(parts(), index(), op); code != LCI_DONE) return code;
+      if (target.completion) return LCI_DONE;
+      return fail(LCI_ERR_ARGUMENT, "post: from a handler, put and get need a completion object");
+    case LCI_OP_BARRIER:
+    case LCI_OP_CANCEL:
+      return LCI_DONE;
+    default:
+      return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
+  }
+}
+
+/// What other threads left: operations wait in the backlog for this pass.
+bool Device::take_handed() {
+  return protocols_.take_handed([this](Queued queued) {
+    if (queued.op.op != LCI_OP_CANCEL) count_answer(queued.op, protocols_.backlog.answer(queued.op));
+    protocols_.backlog.enter(std::move(queued));
+  });
 }
 
 }  // namespace lci

@@ -2,6 +2,7 @@
 #include "device/shared.hpp"
 
 #include "base/error.hpp"
+#include "device/progressing.hpp"
 
 namespace lci {
 namespace {

@@ -45,7 +45,7 @@ int GraphOperation::post(lci_status* done) {
 
 int GraphOperation::post_to_device(lci_status* done) {
   OpTarget target{&graph_, nullptr, entries_[0].user_context};
-  target.outstanding = &device_.outstanding;
+  target.outstanding = &device_.outstanding();
   return post_shared(device_, entries_[0], target, done);
 }
 

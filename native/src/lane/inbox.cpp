@@ -8,6 +8,7 @@
 
 #include "device/arrival_end.hpp"
 #include "lane/lane.hpp"
+#include "protocol/arrival_buffer.hpp"
 
 namespace lci {
 namespace {

@@ -54,12 +54,12 @@ int Lane::submit(lci_descriptor& op, Device& device) {
     const bool short_message = op.op <= LCI_OP_SEND && op.size <= parts_.packets.max_eager() &&
                                !(op.flags & (LCI_FLAG_SIGNAL | LCI_FLAG_NETWORK | LCI_FLAG_LIST));
     if (!short_message && op.op != LCI_OP_CANCEL) {
-      device.counters.add(Metric::retries_pending);
+      device.counters().add(Metric::retries_pending);
       return LCI_RETRY_PENDING;
     }
   }
   OpTarget target{nullptr, this, op.user_context};
-  target.outstanding = &device.outstanding;
+  target.outstanding = &device.outstanding();
   if (op.flags & LCI_FLAG_COMP) {
     target.completion = completions_.find(static_cast<uint32_t>(op.user_context));
     if (!target.completion) {

@@ -19,9 +19,6 @@ uint32_t queue_of(const lci_descriptor& op) {
 
 }  // namespace
 
-Backlog::Backlog(const DeviceParts& parts, uint32_t index, Counters& counters, ProtocolHost& host)
-    : parts_(parts), index_(index), counters_(counters), host_(host) {}
-
 bool Backlog::may_be_posted(const lci_descriptor& op) const {
   return lci::may_be_posted(op, parts_.packets.max_eager());
 }
@@ -113,7 +110,7 @@ void Backlog::put_back(Queue& queue, Queue& taken) {
 void Backlog::leave(const Queued& queued, int code) {
   const bool promised = may_be_posted(queued.op);
   if (is_error(code) && promised) {
-    host_.complete(queued.target, code, queued.op.rank, queued.op.tag, queued.buffer, 0);
+    complete(queued.target, code, queued.op.rank, queued.op.tag, queued.buffer, 0);
   } else if (is_error(code)) {
     counters_.add(Metric::discarded);
   } else if (promised && !is_posted(code)) {
@@ -132,7 +129,7 @@ void Backlog::end(const Queue& queue, int code) {
   for (const Queued& queued : queue) {
     count_out(1, queued.payload.size());
     if (may_be_posted(queued.op)) {
-      host_.complete(queued.target, code, queued.op.rank, queued.op.tag, queued.buffer, 0);
+      complete(queued.target, code, queued.op.rank, queued.op.tag, queued.buffer, 0);
     } else {
       counters_.add(Metric::discarded);
     }

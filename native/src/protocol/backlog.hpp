@@ -10,8 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/no_memory.hpp"
-#include "protocol/host.hpp"
-#include "protocol/parts.hpp"
+#include "protocol/protocol.hpp"
 
 namespace lci {
 
@@ -32,9 +31,9 @@ inline bool may_be_posted(const lci_descriptor& op, uint32_t max_eager) {
 }
 
 /// That of a device. Its owner calls everything but keep() and answer(), which any thread may.
-class Backlog {
+class Backlog final : public Protocol {
  public:
-  Backlog(const DeviceParts& parts, uint32_t index, Counters& counters, ProtocolHost& host);
+  using Protocol::Protocol;
 
   bool empty() const { return queues_.empty(); }
   /// Whether something to @p rank waits.
@@ -52,19 +51,7 @@ class Backlog {
   template <typename Post>
   bool retry(Post post, bool* starved);
   /// The operation that is being posted out of the backlog; null: a new one is.
-  const Queued* retrying() const { return retrying_; }
-  /// Nothing is, for as long as this lives: a handler's posts are new ones.
-  class Pause {
-   public:
-    explicit Pause(Backlog& backlog) : backlog_(backlog), before_(backlog.retrying_) { backlog.retrying_ = nullptr; }
-    ~Pause() { backlog_.retrying_ = before_; }
-    Pause(const Pause&) = delete;
-    Pause& operator=(const Pause&) = delete;
-
-   private:
-    Backlog& backlog_;
-    const Queued* const before_;
-  };
+  const Queued* retrying() const { return host_.retrying; }
 
   void peer_gone(uint32_t rank, int code);
   void cancel_all(int code);
@@ -81,13 +68,8 @@ class Backlog {
   void end(const Queue& queue, int code);
   void count_out(uint64_t operations, uint64_t bytes);
 
-  const DeviceParts& parts_;
-  const uint32_t index_;
-  Counters& counters_;
-  ProtocolHost& host_;
   std::map<uint32_t, Queue> queues_;  // by rank, and what is of none
   uint64_t bytes_ = 0;
-  const Queued* retrying_ = nullptr;
 };
 
 template <typename Post>
@@ -104,10 +86,10 @@ bool Backlog::retry(Post post, bool* starved) {
       if (!queued.parts.empty()) queued.op.u.ref.address = reinterpret_cast<uint64_t>(queued.parts.data());
       if (!queued.places.empty()) queued.op.u.ref.remote = reinterpret_cast<uint64_t>(queued.places.data());
       if (!queued.payload.empty()) queued.op.u.ref.address = reinterpret_cast<uint64_t>(queued.payload.data());
-      retrying_ = &queued;
+      host_.retrying = &queued;
       int code = LCI_RETRY_NOMEM;
       if (!unless_no_memory([&] { code = post(queued, first); })) *starved = true;
-      retrying_ = nullptr;
+      host_.retrying = nullptr;
       if (code == LCI_ERR_NOT_PENDING) code = LCI_DONE;  // a cancel that came too late is over
       refused = is_retry(code);
       if (refused) {

@@ -13,12 +13,8 @@ constexpr uint64_t kBarriersAhead = 1u << 16;
 
 }  // namespace
 
-Barriers::Barriers(const DeviceParts& parts, Links& links, Counters& counters, ProtocolHost& host)
-    : parts_(parts),
-      links_(links),
-      counters_(counters),
-      host_(host),
-      rounds_(static_cast<uint32_t>(std::bit_width(parts.ranks - 1))) {}
+Barriers::Barriers(ProtocolHost& host, Links& links)
+    : Protocol(host, links), rounds_(static_cast<uint32_t>(std::bit_width(parts_.ranks - 1))) {}
 
 int Barriers::post(const OpTarget& target) {
   for (uint32_t rank = 0; rank < parts_.ranks; ++rank) {
@@ -34,7 +30,7 @@ int Barriers::post(const OpTarget& target) {
   Barrier& barrier = barriers_[sequence];
   barrier.entered = true;
   barrier.target = target;
-  host_.call_again();
+  call_again();
   if (parts_.ranks > 1) tell(sequence, barrier);  // else the next pass ends it
   return LCI_POSTED;
 }
@@ -52,11 +48,11 @@ bool Barriers::tell(uint64_t sequence, Barrier& barrier) {
 }
 
 void Barriers::handle(Link& link, const MessageHeader& header) {
-  if (header.aux >= rounds_) return host_.protocol_error(link, "barrier round out of range", header);
+  if (header.aux >= rounds_) return protocol_error(link, "barrier round out of range", header);
   const uint32_t from = (link.rank + (1u << header.aux)) % parts_.ranks;
-  if (from != parts_.rank) return host_.protocol_error(link, "barrier round of another rank", header);
+  if (from != parts_.rank) return protocol_error(link, "barrier round of another rank", header);
   if (header.tag > next_ + kBarriersAhead) {
-    return host_.protocol_error(link, "barrier too far ahead", header);
+    return protocol_error(link, "barrier too far ahead", header);
   }
   // Over here, by an error that its sender had not seen yet.
   if (header.tag < next_ && !barriers_.count(header.tag)) return counters_.add(Metric::discarded);
@@ -95,7 +91,7 @@ void Barriers::finish(uint64_t sequence, int code, uint32_t rank) {
   if (completed && word.load(std::memory_order_relaxed) <= sequence) {  // they may end in another order
     word.store(sequence + 1, std::memory_order_release);
   }
-  host_.complete(target, code, rank, sequence, nullptr, 0);
+  complete(target, code, rank, sequence, nullptr, 0);
 }
 
 /// Whether @p rank has sent all that it had to tell this rank.
@@ -126,8 +122,8 @@ void Barriers::peer_gone(uint32_t gone, int code) {
       barrier.target.forgotten = true;
       barrier.abandoned = true;
       barrier.arrived = ~uint64_t{0};
-      host_.call_again();
-      host_.complete(target, code, gone, sequence, nullptr, 0);
+      call_again();
+      complete(target, code, gone, sequence, nullptr, 0);
     }
   }
 }

@@ -6,15 +6,14 @@
 #include <cstdint>
 #include <map>
 
-#include "protocol/host.hpp"
-#include "protocol/links.hpp"
+#include "protocol/protocol.hpp"
 
 namespace lci {
 
 /// The barriers of a rank, which are its device 0's. The owner of that device calls.
-class Barriers {
+class Barriers final : public Protocol {
  public:
-  Barriers(const DeviceParts& parts, Links& links, Counters& counters, ProtocolHost& host);
+  Barriers(ProtocolHost& host, Links& links);
 
   bool empty() const { return barriers_.empty(); }
   int post(const OpTarget& target);
@@ -45,10 +44,6 @@ class Barriers {
   void finish(uint64_t sequence, int code, uint32_t rank);
   bool has_told(uint32_t rank, const Barrier& barrier) const;
 
-  const DeviceParts& parts_;
-  Links& links_;
-  Counters& counters_;
-  ProtocolHost& host_;
   const uint32_t rounds_;
   std::map<uint64_t, Barrier> barriers_;
   uint64_t next_ = 0;

@@ -20,6 +20,7 @@
 namespace lci {
 
 class Device;
+class PendingReceives;
 struct Link;
 struct InKey;
 class Engine;
@@ -277,7 +278,7 @@ struct PostedReceive {
   uint32_t rank;  ///< As posted: LCI_ANY_SOURCE or a rank.
   uint64_t tag;
   uint64_t key;
-  Device* device;
+  PendingReceives* home;
   std::unique_ptr<Parts> parts;  ///< Where the bytes go if not to `buffer`.
   TableEntry entry{};
 };

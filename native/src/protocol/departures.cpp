@@ -8,7 +8,7 @@ namespace lci {
 void Departures::await_return(Link& link, uint32_t packet, const OpTarget& target, uint64_t tag, uint32_t size) {
   auto departure = std::make_unique<Departure>();
   *departure = {target, &link, tag, nullptr, size, 1, true};
-  packets_.state(packet).departure = departures_.add(std::move(departure));
+  parts_.packets.state(packet).departure = departures_.add(std::move(departure));
 }
 
 void Departures::open(SendContext& context) {
@@ -22,7 +22,7 @@ void Departures::await_chunk(SendContext& context, uint32_t packet) {
   if (!context.network && !context.in_place) return;
   open(context);
   ++departures_.find(context.departure)->packets;
-  packets_.state(packet).departure = context.departure;
+  parts_.packets.state(packet).departure = context.departure;
 }
 
 bool Departures::take_over(const SendContext& context, int code) {
@@ -42,14 +42,14 @@ void Departures::packet_returned(uint64_t id) {
   if (!departure) return;  // ended by an error meanwhile
   if (--departure->packets != 0 || !departure->all_sent) return;
   const auto ended = departures_.remove(id);
-  host_.complete(ended->target, LCI_DONE, ended->link->rank, ended->tag, ended->buffer, ended->size);
+  complete(ended->target, LCI_DONE, ended->link->rank, ended->tag, ended->buffer, ended->size);
 }
 
 void Departures::end(const Link* link, int code) {
   departures_.for_each([&](uint64_t id, Departure& departure) {
     if (link && departure.link != link) return;
     const auto ended = departures_.remove(id);
-    if (ended->all_sent) host_.complete(ended->target, code, ended->link->rank, ended->tag, ended->buffer, 0);
+    if (ended->all_sent) complete(ended->target, code, ended->link->rank, ended->tag, ended->buffer, 0);
   });
 }
 

@@ -5,15 +5,14 @@
 
 #include <cstdint>
 
-#include "protocol/host.hpp"
-#include "protocol/packets.hpp"
+#include "protocol/protocol.hpp"
 
 namespace lci {
 
 /// Operations of a device that wait for their packets to come back. The owner of the device calls.
-class Departures {
+class Departures final : public Protocol {
  public:
-  Departures(Packets& packets, ProtocolHost& host) : packets_(packets), host_(host) {}
+  using Protocol::Protocol;
 
   /// The operation ends when @p packet, which carries it all, is back.
   void await_return(Link& link, uint32_t packet, const OpTarget& target, uint64_t tag, uint32_t size);
@@ -35,8 +34,6 @@ class Departures {
   }
 
  private:
-  Packets& packets_;
-  ProtocolHost& host_;
   SlotTable<Departure> departures_;
 };
 

@@ -19,6 +19,7 @@
 namespace lci {
 
 class Device;
+class Handed;
 struct SendContext;
 
 /// Puts through messages and gets through messages that one device may have under way at one rank: what the other side
@@ -80,6 +81,8 @@ void make_room(std::vector<T>* list) {
 
 struct Link {
   Device* device = nullptr;
+  uint32_t device_index = 0;
+  Handed* handed = nullptr;  ///< What other threads leave for the device.
   uint32_t rank = 0;
   PeerMemory* peer = nullptr;  ///< Null only of a rank that is gone and never spoke to this one.
 
@@ -104,7 +107,8 @@ struct Link {
   bool ready = false;  ///< In the device's list of links that may hold messages.
   RingConsumer data_in, control_in;
   KeyTable<InKey> in_keys;
-  InKey* queued_control = nullptr;     ///< Keys with grants, recalls or refusals to send.
+  InKey* queued_control = nullptr;     ///< Keys with grants, recalls or refusals to send,
+  bool refuses_engine = false;         ///< one of them the refusal of an engine.
   std::vector<uint64_t> queued_ready;  ///< Receive contexts whose "ready" waits for room.
   std::vector<uint32_t> packets_back;  ///< Packets of the peer that go back at the end of the pass.
   std::vector<PutAck> put_acks;
@@ -115,6 +119,18 @@ struct Link {
   bool broken = false;     ///< The peer sent nonsense: nothing more of it is looked at.
   bool failed = false;     ///< The peer is gone and its failure was handled.
   bool reclaimed = false;  ///< So are the packets that it had.
+  /// What waits for room in its rings is dropped: the peer is gone.
+  void drop_queues() {
+    streams.clear();
+    queued_ready.clear();
+    withdrawals.clear();
+    put_acks.clear();
+    signals.clear();
+    asks.clear();
+    queued_control = nullptr;
+    queued_returns = nullptr;
+    if (chaos) chaos->drop();
+  }
   bool out_queued() const {
     return queued_returns || queued_control || !queued_ready.empty() || !withdrawals.empty() || !signals.empty() ||
            !asks.empty() || !put_acks.empty();

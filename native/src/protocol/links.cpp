@@ -8,18 +8,20 @@
 
 namespace lci {
 
-Links::Links(const DeviceParts& parts, Device& device, uint32_t index, Counters& counters)
-    : parts_(parts), device_(device), index_(index), counters_(counters), links_(parts.ranks) {
+Links::Links(ProtocolHost& host, Handed& handed)
+    : host_(host), parts_(host.parts), index_(host.index), handed_(handed), links_(parts_.ranks) {
   // A link joins these after something has changed: it must find room.
-  ready_.reserve(parts.ranks);
-  busy_.reserve(parts.ranks);
-  touched_.reserve(parts.ranks);
+  ready_.reserve(parts_.ranks);
+  busy_.reserve(parts_.ranks);
+  touched_.reserve(parts_.ranks);
 }
 
 Link& Links::add(uint32_t rank, PeerMemory* peer) {
   links_[rank] = std::make_unique<Link>();
   Link& fresh = *links_[rank];
-  fresh.device = &device_;
+  fresh.device = &host_.device;
+  fresh.device_index = index_;
+  fresh.handed = &handed_;
   fresh.rank = rank;
   fresh.peer = peer;
   return fresh;
@@ -59,7 +61,7 @@ bool Links::open_rings(Link& link, int* error) {
   link.control_out = RingProducer(rings->control(control));
   link.data_out = RingProducer(rings->data(control, data));
   if (parts_.chaos) {
-    link.chaos = std::make_unique<LinkChaos>(*parts_.chaos, parts_.rank, index_, link.rank, counters_);
+    link.chaos = std::make_unique<LinkChaos>(*parts_.chaos, parts_.rank, index_, link.rank, host_.counters);
   }
   link.out_open = true;
   memory.ring_pair_offset(index_, link.rank).store(offset, std::memory_order_release);

@@ -7,9 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/counters.hpp"
+#include "protocol/host.hpp"
 #include "protocol/link.hpp"
-#include "protocol/parts.hpp"
 
 namespace lci {
 
@@ -17,7 +16,7 @@ class Links {
  public:
   enum class Accepted { kNothing, kOpen, kNonsense };
 
-  Links(const DeviceParts& parts, Device& device, uint32_t index, Counters& counters);
+  Links(ProtocolHost& host, Handed& handed);
 
   /// Null: there is none.
   Link* find(uint32_t rank) const { return links_[rank].get(); }
@@ -68,10 +67,10 @@ class Links {
   Link& add(uint32_t rank, PeerMemory* peer);
   bool open_rings(Link& link, int* error);
 
+  ProtocolHost& host_;
   const DeviceParts& parts_;
-  Device& device_;
   const uint32_t index_;
-  Counters& counters_;
+  Handed& handed_;
   std::vector<std::unique_ptr<Link>> links_;  // by rank; created when first used
   std::vector<Link*> ready_, touched_, busy_;
   uint32_t readable_ = 0;

@@ -57,6 +57,11 @@ class Targets {
   Port* reply_port(uint8_t id) const {
     return id <= LCI_MAX_REPLY_ROOM ? reply_ports_[id].load(std::memory_order_acquire) : nullptr;
   }
+  /// A reply was taken.
+  void give_reply_room(Port& port) {
+    port.replies()->give_back();
+    tell_reply_room(*port.replies());
+  }
   /// Room for replies may have come: those who were refused are told.
   void tell_reply_room(ReplyRooms& rooms);
   /// The peer is gone: no reply of it is waited for.

@@ -10,19 +10,18 @@ namespace {
 constexpr uint32_t kOwnKeys = 1, kUserKeys = 2;
 
 /// Ends a receive from a thread that owns no device.
-void cancel(const PostedReceive& receive) {
+void cancel(const PostedReceive& receive, SharedCounters& shared) {
   const OpTarget& target = receive.target;
   if (target.forgotten) return;
-  Runtime& runtime = receive.device->runtime();
-  runtime.shared.add(Metric::signals);
+  shared.add(Metric::signals);
   if (target.completion) {
     const lci_status status{LCI_ERR_CANCELLED, receive.rank, receive.tag, receive.buffer, 0, target.context, 0, 0};
     const int refused = target.completion->signal_held(status);
     if (refused == LCI_ERR_OVERRUN || refused == LCI_ERR_NO_MEMORY) {  // there was no room for it
-      runtime.shared.add(Metric::signals, -1);
-      runtime.shared.add(Metric::signals_dropped);
+      shared.add(Metric::signals, -1);
+      shared.add(Metric::signals_dropped);
     } else if (refused != LCI_DONE) {
-      runtime.shared.add(Metric::discarded);
+      shared.add(Metric::discarded);
     }
   } else if (target.lane) {
     target.lane->operation_ended(nullptr, LCI_ERR_CANCELLED, receive.rank, receive.tag, 0, target.context);
@@ -93,9 +92,9 @@ int Runtime::free_engine(uint32_t number) {
   freed->wake_all();  // the devices tell the senders
   for (auto& receive : receives) {
     shared.add(Metric::receives_pending, -1);
-    cancel(*receive);
-    Device& home = *receive->device;
-    home.give_receive_back(std::move(receive));
+    cancel(*receive, shared);
+    PendingReceives& home = *receive->home;
+    home.give_back(std::move(receive));
   }
   return LCI_DONE;
 }

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "bootstrap/inproc.hpp"
 #include "completion/queue.hpp"
+#include "device/progressing.hpp"
 #include "host/process.hpp"
 #include "lane/lane.hpp"
 

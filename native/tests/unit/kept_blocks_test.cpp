@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large memory of arrivals, used again.
-#include "device/kept_blocks.hpp"
+#include "protocol/kept_blocks.hpp"
 
 #include <gtest/gtest.h>
 

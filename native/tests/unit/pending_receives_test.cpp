@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/pending_receives.hpp"
+#include "protocol/pending_receives.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/device.hpp"
+
+#include "wire/reply_address.hpp"
+
+namespace lci {
+
+Device::Device(Runtime& runtime, const DeviceParts& parts, uint32_t index)
+    : runtime_(runtime), protocols_(parts, *this, index, *this) {}
+
+void Device::packets_came() {
+  protocols_.wanted.came();
+  wake_owner();
+}
+
+void Device::room_came_elsewhere() {
+  room_came_elsewhere_.store(true, std::memory_order_release);
+  wake_owner();
+}
+
+void Device::ring_own_bell() {
+  parts().memory().summary(index())[parts().rank].store(1, std::memory_order_release);
+}
+
+void Device::decline_stored(Link& link, uint64_t request) {
+  const Port* port = parts().targets.port(ReplyAddress::of(request).port);
+  if (port->replies()->answer(link.rank)) protocols_.handed.add_decline(link, request);
+}
+
+bool Device::must_enter() const {
+  return host_.again() || protocols_.delayed() || !protocols_.grants.work().empty() || !protocols_.handed.empty();
+}
+
+bool Device::has_work() const {
+  if (must_enter() || protocols_.packets.may_have_returned()) return true;
+  if (protocols_.wanted.may_be_there() || room_came_elsewhere_.load(std::memory_order_acquire)) return true;
+  if (seen_epoch_ != parts().peers.epoch()) return true;
+  const std::atomic<uint8_t>* summary = parts().memory().summary(index());
+  for (uint32_t rank = 0; rank < parts().ranks; ++rank) {
+    if (summary[rank].load(std::memory_order_acquire) != 0) return true;
+  }
+  for (const Link* link : links_.ready()) {
+    if (link->data_in.has_message() || link->control_in.has_message()) return true;
+  }
+  return false;
+}
+
+bool Device::all_ended() const {
+  return host_.outstanding.none() && protocols_.incoming.live() == 0 && drained() && protocols_.handed.empty();
+}
+
+void Device::cancel_all(int code) {
+  stop_accepting();
+  take_handed();
+  protocols_.cancel_all(code);
+}
+
+void Device::forget(const LaneView& gone) {
+  take_handed();
+  protocols_.lane_gone(gone);
+}
+
+}  // namespace lci

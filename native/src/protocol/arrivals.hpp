@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rings of a peer hold: taken in order, checked, and handed to the protocol that it belongs to. [area H]
+#pragma once
+
+#include <cstdint>
+
+#include "protocol/announcements.hpp"
+#include "protocol/barriers.hpp"
+#include "protocol/put_get_server.hpp"
+
+namespace lci {
+
+/// What one pass over a device, or one enter of a lane over all its devices, may take from the rings.
+struct Budget {
+  uint32_t messages = 64;
+  uint32_t bytes = 64 * 1024;
+};
+
+class Arrivals final : public Protocol {
+ public:
+  Arrivals(ProtocolHost& host, Links& links, Barriers& barriers, Spending& spending, Replies& replies, Grants& grants,
+           Delivery& delivery, OutgoingStreams& outgoing, IncomingStreams& incoming, Receives& receives,
+           Announcements& announcements, PutGetServer& put_get_server)
+      : Protocol(host, links),
+        barriers_(barriers),
+        spending_(spending),
+        replies_(replies),
+        grants_(grants),
+        delivery_(delivery),
+        outgoing_(outgoing),
+        incoming_(incoming),
+        receives_(receives),
+        announcements_(announcements),
+        put_get_server_(put_get_server) {}
+
+  /// True: there were some.
+  bool drain_control(Link& link);
+  /// As far as @p budget goes, which is used up. True: there were some.
+  bool drain_data(Link& link, Budget& budget);
+
+ private:
+  void handle_control(Link& link, const MessageHeader& header);
+  void handle_return(Link& link, const MessageHeader& header);
+  void handle_data(Link& link, const MessageHeader& header, uint32_t* payload_bytes, uint32_t* slots);
+  void handle_packet(Link& link, const MessageHeader& header, uint32_t* payload_bytes);
+  bool handle_message(Link& link, const MessageHeader& header, const Payload& payload);
+  bool hand_on(Link& link, InKey& key, const MessageHeader& header, const Payload& payload, uint64_t request);
+
+  Barriers& barriers_;
+  Spending& spending_;
+  Replies& replies_;
+  Grants& grants_;
+  Delivery& delivery_;
+  OutgoingStreams& outgoing_;
+  IncomingStreams& incoming_;
+  Receives& receives_;
+  Announcements& announcements_;
+  PutGetServer& put_get_server_;
+};
+
+}  // namespace lci

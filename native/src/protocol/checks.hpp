@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is checked of a descriptor before anything happens: cheap, always, and without a trace when it fails. [D17]
+#pragma once
+
+#include "protocol/contexts.hpp"
+#include "protocol/parts.hpp"
+
+namespace lci {
+
+/// A message or a receive. @param device for the words of an error
+int check_message(const DeviceParts& parts, uint32_t device, const lci_descriptor& op);
+/// What cannot be sent at once will be signalled: also where it would wait in the backlog first.
+int check_length(const DeviceParts& parts, const lci_descriptor& op, const OpTarget& target);
+/// What can be said of a put or get without looking at the region.
+int check_remote(const DeviceParts& parts, uint32_t device, const lci_descriptor& op);
+/// Checks the list of an operation; its size becomes that of the parts together. That of a put or get is noted where
+/// others have a displacement.
+int measure_list(lci_descriptor* op);
+
+}  // namespace lci

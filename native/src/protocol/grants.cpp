@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/grants.hpp"
+
+#include <algorithm>
+
+#include "protocol/arrival_buffer.hpp"
+
+namespace lci {
+
+InKey* Grants::in_key(Link& link, uint16_t number) {
+  InKey* key = link.in_keys.find(number);
+  if (!key) {
+    Target* target = parts_.targets.target(number);
+    if (!target) return nullptr;
+    key = &link.in_keys.add(number);
+    key->link = &link;
+    key->work = &work_;
+    key->target = target;
+    key->number = number;
+    key->generation = target->generation.load(std::memory_order_acquire);
+    target->add_key(key);
+  }
+  if (key->generation != key->target->generation.load(std::memory_order_acquire)) {
+    renew(*key);
+    if (key->reopened) work_.request(*key);
+  }
+  return key;
+}
+
+/// The port was reopened: what was leased under the old generation counts no more.
+void Grants::renew(InKey& key) {
+  key.reopened = key.generation != 0;
+  key.generation = key.target->generation.load(std::memory_order_acquire);
+  key.told_open = key.counted = false;
+  key.void_credit += std::min(key.leased.messages, UINT32_MAX - key.void_credit);
+  key.goal = key.leased = key.circulating = key.grant = {};
+  key.recall = false;
+  for (Announcement& announcement : key.waiting) announcement.credited = false;
+  key.returned_messages.store(0, std::memory_order_relaxed);
+  key.returned_bytes.store(0, std::memory_order_relaxed);
+  if (key.is_waiting.exchange(false)) key.target->waiting_keys.fetch_sub(1);
+  set_thresholds(key);
+}
+
+bool Grants::spend_lease(InKey& key, const MessageHeader& header, uint32_t bytes) {
+  if (header.aux != key.generation || key.leased.messages == 0 || key.leased.bytes < bytes) return false;
+  --key.leased.messages;
+  key.leased.bytes -= bytes;
+  return true;
+}
+
+void Grants::grow_lease(InKey& key) {
+  Target& target = *key.target;
+  if (!target.credited) {
+    if (!key.told_open) {
+      key.told_open = key.grant_open = true;
+      queue_control(key);
+    }
+    return;
+  }
+  if (!key.counted) {
+    key.counted = true;
+    target.holders.fetch_add(1, std::memory_order_relaxed);
+  }
+  const Credit fair = target.fair_share();
+  const uint32_t wanted = key.goal.messages == 0 ? parts_.attributes.initial_lease : key.goal.messages * 2;
+  key.goal.messages = std::min(wanted, fair.messages);
+  key.goal.bytes = std::min(uint64_t{key.goal.messages} * parts_.packets.max_eager(), fair.bytes);
+  Credit want;
+  if (key.goal.messages > key.circulating.messages) want.messages = key.goal.messages - key.circulating.messages;
+  if (key.goal.bytes > key.circulating.bytes) want.bytes = key.goal.bytes - key.circulating.bytes;
+  const Credit got = target.capacity.lease(want, key.generation);
+  if (got.messages < want.messages) target.recall_from_others(&key);
+  key.circulating.messages += got.messages;
+  key.circulating.bytes += got.bytes;
+  key.leased.messages += got.messages;
+  key.leased.bytes += got.bytes;
+  key.grant.messages += got.messages;
+  key.grant.bytes += got.bytes;
+  if (!key.told_open || got.messages != 0 || got.bytes != 0) {
+    key.told_open = key.grant_open = true;
+    queue_control(key);
+  }
+}
+
+void Grants::process_returned(InKey& key) {
+  Credit back{key.returned_messages.exchange(0, std::memory_order_acquire),
+              key.returned_bytes.exchange(0, std::memory_order_acquire)};
+  if (back.messages == 0 && back.bytes == 0) return;
+  Credit excess;
+  if (key.circulating.messages > key.goal.messages) {
+    excess.messages = std::min(back.messages, key.circulating.messages - key.goal.messages);
+  }
+  if (key.circulating.bytes > key.goal.bytes)
+    excess.bytes = std::min(back.bytes, key.circulating.bytes - key.goal.bytes);
+  key.circulating.messages -= excess.messages;
+  key.circulating.bytes -= excess.bytes;
+  back.messages -= excess.messages;
+  back.bytes -= excess.bytes;
+  if (back.messages != 0 || back.bytes != 0) {
+    key.leased.messages += back.messages;
+    key.leased.bytes += back.bytes;
+    key.grant.messages += back.messages;
+    key.grant.bytes += back.bytes;
+    queue_control(key);
+  }
+  if (excess.messages != 0 || excess.bytes != 0) key.target->give(excess, key.generation);
+}
+
+void Grants::set_thresholds(InKey& key) {
+  const bool eager = key.circulating.messages > key.goal.messages || key.circulating.bytes > key.goal.bytes ||
+                     key.target->waiting_keys.load(std::memory_order_relaxed) != 0;
+  key.return_threshold.store(eager ? 1 : std::max(1u, key.goal.messages / 4), std::memory_order_relaxed);
+  key.byte_threshold.store(eager ? 1 : std::max<uint64_t>(1, key.goal.bytes / 4), std::memory_order_relaxed);
+}
+
+void Grants::recall_from(InKey& key) {
+  const Credit share = key.target->fair_share();
+  key.goal = {std::min(key.goal.messages, share.messages), std::min(key.goal.bytes, share.bytes)};
+  if (key.leased.messages == 0 || key.link->failed) return;
+  key.recall = true;
+  queue_control(key);
+}
+
+void Grants::handle_return(Link& link, InKey& key, const MessageHeader& header) {
+  if (header.tag != key.generation) return;
+  if (header.size > key.leased.messages || header.arg > key.leased.bytes) {
+    return protocol_error(link, "more credit back than was granted", header);
+  }
+  key.leased.messages -= header.size;
+  key.leased.bytes -= header.arg;
+  key.circulating.messages -= header.size;
+  key.circulating.bytes -= header.arg;
+  set_thresholds(key);
+  key.target->give({header.size, header.arg}, key.generation);
+}
+
+void Grants::end_lease(InKey& key, Credit back) {
+  key.queued = false;
+  key.grant = {};
+  if (key.target->credited) {
+    key.leased = {};
+    key.goal = {};
+    key.circulating.messages -= back.messages;
+    key.circulating.bytes -= back.bytes;
+    if (key.counted) key.target->holders.fetch_sub(1, std::memory_order_relaxed);
+    key.counted = false;
+    key.target->give(back, key.generation);
+  }
+  set_thresholds(key);
+}
+
+void Grants::release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool exclusive) {
+  if (messages == 0 && bytes == 0) return;
+  if (key.target->generation.load(std::memory_order_relaxed) != generation) return;
+  if (messages == kReplyRoom) return parts_.targets.give_reply_room(static_cast<Port&>(*key.target));
+  uint32_t returned_messages;
+  uint64_t returned_bytes;
+  if (exclusive) {  // nobody else returns to this key: no read-modify-write
+    returned_messages = key.returned_messages.load(std::memory_order_relaxed) + messages;
+    returned_bytes = key.returned_bytes.load(std::memory_order_relaxed) + bytes;
+    key.returned_messages.store(returned_messages, std::memory_order_relaxed);
+    key.returned_bytes.store(returned_bytes, std::memory_order_relaxed);
+  } else {
+    returned_bytes = key.returned_bytes.fetch_add(bytes, std::memory_order_release) + bytes;
+    returned_messages = key.returned_messages.fetch_add(messages, std::memory_order_release) + messages;
+  }
+  if (returned_messages >= key.return_threshold.load(std::memory_order_relaxed) ||
+      returned_bytes >= key.byte_threshold.load(std::memory_order_relaxed)) {
+    work_.request(key);
+  }
+}
+
+void Grants::refuse_sender(InKey& key, int code) {
+  key.told_open = false;
+  tell_refusal(key, code, key.generation);
+}
+
+void Grants::refuse_closed(InKey& key) {
+  key.told_open = false;
+  const bool closed = !key.target->is_open();
+  tell_refusal(key, closed ? key.target->closed_as.load(std::memory_order_relaxed) : int{LCI_ERR_PORT_CLOSED},
+               closed ? key.target->closed_generation.load(std::memory_order_acquire) : key.generation);
+}
+
+void Grants::tell_refusal(InKey& key, int code, uint32_t generation) {
+  key.refuse = static_cast<uint16_t>(code);
+  key.refuse_generation = generation;
+  if (key.number & kEngineTarget) key.link->refuses_engine = true;
+  queue_control(key);
+}
+
+void Grants::queue_control(InKey& key) {
+  if (key.queued || key.link->failed) return;
+  key.queued = true;
+  Link& link = *key.link;
+  key.next_queued = link.queued_control;
+  link.queued_control = &key;
+  links_.make_busy(link);
+}
+
+bool Grants::flush(Link& link, bool* moved) {
+  while (InKey* key = link.queued_control) {
+    bool all = true;
+    if (key->refuse != 0) {
+      const MessageHeader header{MessageKind::kRefuse, 0, key->number, 0, key->refuse, key->refuse_generation, 0};
+      if ((all = links_.emit_control(link, header))) key->refuse = 0;
+    }
+    if (all && (key->grant_open || key->grant.messages != 0 || key->grant.bytes != 0)) {
+      const uint8_t flags = key->target->credited ? 0 : kFlagUncredited;
+      const MessageHeader header{MessageKind::kGrant,
+                                 flags,
+                                 key->number,
+                                 key->grant.messages,
+                                 key->target->name_hash.load(std::memory_order_relaxed),
+                                 key->generation,
+                                 key->grant.bytes};
+      if ((all = links_.emit_control(link, header))) {
+        key->grant = {};
+        key->grant_open = false;
+        counters_.add(Metric::grants);
+      }
+    }
+    if (all && key->recall) {
+      const MessageHeader header{MessageKind::kRecall, 0, key->number, 0, 0, key->generation, 0};
+      if ((all = links_.emit_control(link, header))) {
+        key->recall = false;
+        counters_.add(Metric::recalls);
+      }
+    }
+    if (!all) return false;
+    link.queued_control = key->next_queued;
+    key->queued = false;
+    *moved = true;
+  }
+  return true;
+}
+
+}  // namespace lci

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other threads leave for a device here what only its owner may do.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/no_memory.hpp"
+#include "base/try_lock.hpp"
+#include "protocol/backlog.hpp"
+
+namespace lci {
+
+/**
+ * Any thread may call anything but take(), close() and closed(), which are the owner's of the device.
+ *
+ * Memory orders: a short lock guards the lists. The word that says that there is something is written under it, and
+ * sequentially consistent, so that an owner that is about to sleep sees it, or is woken afterwards.
+ */
+class Handed {
+ public:
+  enum class Answer { kTaken, kClosed, kFull, kNoMemory };
+  struct Lists {
+    std::vector<std::unique_ptr<ReceiveContext>> rendezvous;  ///< Matched, and to be answered.
+    std::vector<Queued> posts;
+    std::vector<std::pair<Link*, uint64_t>> declines;  ///< Requests that nobody will answer.
+  };
+
+  explicit Handed(ProtocolHost& host) : host_(host) {}
+
+  /// False: the device accepts nothing more.
+  bool add_rendezvous(std::unique_ptr<ReceiveContext> context) {
+    {
+      std::lock_guard<TryLock> guard(lock_);
+      if (closed_) return false;
+      lists_.rendezvous.push_back(std::move(context));
+      some_.store(true, std::memory_order_seq_cst);
+    }
+    host_.wake_owner();
+    return true;
+  }
+  void add_decline(Link& link, uint64_t request) {
+    {
+      std::lock_guard<TryLock> guard(lock_);
+      if (closed_) return;
+      lists_.declines.emplace_back(&link, request);
+      some_.store(true, std::memory_order_seq_cst);
+    }
+    host_.wake_owner();
+  }
+  /// @p keep makes what is kept of an operation of @p lane, or of none; there may be @p most of them.
+  template <typename Keep>
+  Answer add_post(const LaneView* lane, size_t most, Keep keep) {
+    {
+      std::lock_guard<TryLock> guard(lock_);
+      if (closed_ || (lane && lane->retired())) return Answer::kClosed;
+      if (lists_.posts.size() >= most) return Answer::kFull;
+      const bool kept = unless_no_memory([&] {
+        make_room(&lists_.posts);  // keep() takes a packet for good
+        lists_.posts.push_back(keep());
+      });
+      if (!kept) return Answer::kNoMemory;
+      some_.store(true, std::memory_order_seq_cst);
+    }
+    host_.wake_owner();
+    return Answer::kTaken;
+  }
+
+  bool empty() const { return !some_.load(std::memory_order_acquire); }
+  /// Everything that was left.
+  Lists take() {
+    Lists taken;
+    std::lock_guard<TryLock> guard(lock_);
+    std::swap(taken, lists_);
+    some_.store(false, std::memory_order_relaxed);
+    return taken;
+  }
+  /// Nothing more is accepted.
+  void close() {
+    std::lock_guard<TryLock> guard(lock_);
+    closed_ = true;
+  }
+  bool closed() const { return closed_; }
+
+ private:
+  ProtocolHost& host_;
+  TryLock lock_;
+  Lists lists_;
+  std::atomic<bool> some_{false};
+  bool closed_ = false;  // written under the lock by the owner, who reads it without
+};
+
+}  // namespace lci

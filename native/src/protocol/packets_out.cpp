@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/packets_out.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace lci {
+namespace {
+
+constexpr uint32_t kInPlaceChunk = 64 << 10;
+
+}  // namespace
+
+uint32_t most_of_chunk(const Packets& packets, bool in_place) {
+  return in_place ? std::max(kInPlaceChunk, packets.max_eager()) : packets.max_eager();
+}
+
+uint32_t PacketsOut::take_packet(Link& link, uint32_t size) {
+  const uint32_t packet = parts_.packets.pool().get(index_);
+  if (packet != 0) send_packet(link, packet, size);
+  return packet;
+}
+
+void PacketsOut::send_packet(Link& link, uint32_t packet, uint32_t size) {
+  PacketState& state = parts_.packets.state(packet);
+  state = {link.rank, static_cast<uint16_t>(index_ + 1), nullptr};
+  state.bytes = size;
+  counters_.add(Metric::packets_out);
+}
+
+void PacketsOut::return_unused(uint32_t packet) {
+  parts_.packets.state(packet).device = 0;
+  counters_.set(Metric::packets_out, counters_.get(Metric::packets_out) - 1);
+  parts_.packets.put(index_, packet);
+}
+
+bool PacketsOut::peers_see(const void* bytes, uint64_t size) const {
+  return size != 0 && parts_.share_memory && parts_.memory().holds(bytes, size);
+}
+
+void PacketsOut::refer_to(uint32_t packet, const void* bytes) {
+  const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(bytes) - parts_.memory().base());
+  std::memcpy(parts_.packets.payload(packet), &offset, sizeof offset);
+}
+
+bool PacketsOut::take_returned_packets(uint32_t taker) {
+  if (!any_returned()) return false;
+  scratch_.clear();
+  large_.clear();
+  // What is taken from the list is in no other place.
+  const size_t out = counters_.get(Metric::packets_out);
+  if (scratch_.capacity() < out) scratch_.reserve(2 * out);
+  if (large_.capacity() < out) large_.reserve(2 * out);
+  PacketPools& pool = parts_.packets.pool();
+  const bool honest = returned().take_all(
+      pool.capacity(),
+      [&](uint32_t handle) -> const PacketHeader& { return *reinterpret_cast<PacketHeader*>(pool.data(handle)); },
+      [&](uint32_t handle) { return take_returned_packet(handle); });
+  if (!honest) counters_.add(Metric::protocol_errors);
+  const bool any = !scratch_.empty() || !large_.empty();
+  counters_.set(Metric::packets_out, counters_.get(Metric::packets_out) - scratch_.size() - large_.size());
+  if (!large_.empty()) pool.put_many(index_, large_.data(), static_cast<uint32_t>(large_.size()), End::kHead);
+  if (!scratch_.empty()) pool.put_many(taker, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
+  wanted_.came();
+  parts_.packets.wake_waiters();
+  return any;
+}
+
+ReturnedPackets::Answer PacketsOut::take_returned_packet(uint32_t handle) {
+  if (!parts_.packets.pool().owns(handle)) return ReturnedPackets::Answer::kNoPacket;
+  PacketState& state = parts_.packets.state(handle);
+  if (state.device != index_ + 1) return ReturnedPackets::Answer::kNotOut;
+  state.device = 0;
+  if (state.announced) {
+    OutKey& key = *state.announced;
+    state.announced = nullptr;
+    --key.announced;
+    Link& link = *links_.find(state.rank);
+    if (key.refused && !link.failed) spending_.tell_writable(link, key);
+  }
+  if (state.departure != 0) departures_.packet_returned(std::exchange(state.departure, 0));
+  (state.bytes > parts_.attributes.packet_return_threshold ? large_ : scratch_).push_back(handle);
+  return ReturnedPackets::Answer::kTaken;
+}
+
+/// Not before: a rank that is treated as failed may well live and read, and whoever got its packet would get wrong
+/// bytes.
+bool PacketsOut::reclaim_packets(Link& link) {
+  if (link.reclaimed || !parts_.peers.has_ended(link.rank)) return false;
+  link.reclaimed = true;
+  take_returned_packets(index_);
+  if (counters_.get(Metric::packets_out) == 0) return false;
+  const uint32_t unit = parts_.packets.pool().packet_size() / kPacketUnit;
+  const uint64_t handles = parts_.memory().reserve() / kPacketUnit;
+  scratch_.clear();
+  for (uint64_t slot = 0; slot < handles / unit; ++slot) {
+    PacketState& packet = parts_.packets.state(static_cast<uint32_t>(slot * unit));
+    if (packet.device != index_ + 1 || packet.rank != link.rank) continue;
+    packet.device = 0;
+    packet.announced = nullptr;
+    packet.departure = 0;
+    for (uint32_t i = 0; i < unit; ++i) {  // the handle within this slot of the table
+      const auto handle = static_cast<uint32_t>(slot * unit + i);
+      if (parts_.packets.pool().owns(handle)) scratch_.push_back(handle);
+    }
+  }
+  counters_.set(Metric::packets_out, counters_.get(Metric::packets_out) - scratch_.size());
+  parts_.packets.pool().put_many(index_, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
+  parts_.packets.wake_waiters();
+  return true;
+}
+
+void PacketsOut::hand_back(Link& link, const uint32_t* handles, size_t count) {
+  PeerMemory& home = *link.peer;
+  home.header().device[link.device_index].returned_packets.give(handles, count, [&](uint32_t handle) -> PacketHeader& {
+    return *reinterpret_cast<PacketHeader*>(home.at(uint64_t{handle} * kPacketUnit));
+  });
+}
+
+void PacketsOut::give_packets_back(Link& link) {
+  if (link.packets_back.empty()) return;
+  hand_back(link, link.packets_back.data(), link.packets_back.size());
+  link.packets_back.clear();
+  links_.touch(link);
+}
+
+void PacketsOut::return_packet_now(Link& link, uint32_t handle) {
+  if (parts_.peers.has_left()) return;  // its owner has reclaimed it
+  hand_back(link, &handle, 1);
+  link.peer->summary(link.device_index)[parts_.rank].store(1, std::memory_order_release);
+  parts_.transport.publication_fence();
+  parts_.transport.wake(*link.peer, link.device_index);
+}
+
+}  // namespace lci

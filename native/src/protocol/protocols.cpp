@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/protocols.hpp"
+
+namespace lci {
+namespace {
+
+/// Slots of the ring that are for chunks while there are any.
+constexpr uint32_t kStreamRoom = 8;
+
+}  // namespace
+
+Protocols::Protocols(const DeviceParts& parts, Device& device, uint32_t index, DeviceBell& bell)
+    : host(parts, device, index),
+      handed(host),
+      links(host, handed),
+      wanted(parts.packets, index),
+      backlog(host, links),
+      departures(host, links),
+      barriers(host, links),
+      spending(host, links, backlog),
+      admission(host, links, backlog, spending, wanted),
+      packets(host, links, wanted, departures, spending),
+      replies(host, links, spending),
+      grants(host, links, bell),
+      delivery(host, links, grants, replies),
+      regions(host, links),
+      signals(host, links, spending, admission, wanted, packets),
+      outgoing(host, links, wanted, departures, spending, admission, packets, signals, regions),
+      incoming(host, links, grants, replies, delivery, signals),
+      receives(host, links, grants, packets, incoming),
+      announcements(host, links, grants, replies, delivery, incoming, receives),
+      put_get(host, links, handed, backlog, admission, signals, regions, outgoing, incoming),
+      put_get_server(host, links, regions, outgoing),
+      eager(host, links, backlog, departures, spending, admission, packets, replies, outgoing, receives),
+      arrivals(host, links, barriers, spending, replies, grants, delivery, outgoing, incoming, receives, announcements,
+               put_get_server) {}
+
+/// Control traffic is never refused: each kind waits in a list that lies in what it belongs to, so nothing is allocated
+/// for it. [X1]
+bool Protocols::flush_control(Link& link) {
+  bool moved = false;
+  // What an engine has matched goes on when it is freed: a refusal ends what its sender has not been told of.
+  if (link.refuses_engine && !incoming.flush_ready(link, &moved)) return moved;
+  if (!grants.flush(link, &moved)) return moved;
+  link.refuses_engine = false;
+  // After credit, or whoever has waited for its turn alone asks once more.
+  if (!spending.flush_returns(link, &moved) || !incoming.flush_ready(link, &moved)) return moved;
+  if (!outgoing.flush_withdrawals(link, &moved)) return moved;
+  if (!link.put_acks.empty()) moved |= put_get_server.flush_acks(link);
+  if (!link.signals.empty()) moved |= signals.flush(link);
+  return moved;
+}
+
+/// What is posted meanwhile leaves some room: who posts whenever there is any must not hold up what was accepted. [H8]
+bool Protocols::stream(Link& link) {
+  link.data_out.reserve(0);  // also when the last stream has ended elsewhere, by an error of its target
+  if (link.failed || (link.streams.empty() && link.asks.empty())) return false;
+  bool moved = !link.asks.empty() && incoming.flush_asks(link);
+  moved |= outgoing.progress(link);
+  const bool rest = !link.streams.empty() || !link.asks.empty();
+  link.data_out.reserve(rest ? kStreamRoom : 0);
+  return moved;
+}
+
+bool Protocols::drained() const {
+  if (!backlog.empty() || !outgoing.drained() || !departures.drained() || delayed() || links.any_touched()) {
+    return false;
+  }
+  bool rest = false;
+  links.for_each([&](const Link& link) { rest |= !link.failed && (link.out_queued() || link.remote_operations != 0); });
+  return !rest;
+}
+
+bool Protocols::delayed() const {
+  if (!host.parts.chaos) return false;
+  bool pending = false;
+  links.for_each([&](const Link& link) { pending |= link.chaos && link.chaos->pending(); });
+  return pending;
+}
+
+void Protocols::peer_gone(Link& link, RankState state) {
+  const DeviceParts& parts = host.parts;
+  const uint32_t rank = link.rank;
+  const int code = error_of(state);
+  packets.take_returned_packets(host.index);
+  link.failed = true;
+  link.drop_queues();
+  outgoing.peer_gone(link, code);
+  departures.end(&link, code);
+  incoming.peer_gone(link, code);
+  announcements.peer_gone(link);
+  Spending::peer_gone(link);
+  packets.reclaim_packets(link);
+  backlog.peer_gone(rank, code);
+  // By every device: one that felt the death later may have reserved room for a reply since the first one looked.
+  parts.targets.forget_replies(rank);
+  receives.drop_unmatched_rendezvous(rank);
+  // A receive may be matched by what any device still has to read.
+  const bool last = parts.peers.read_all_of(rank, host.index);
+  if (last) receives.fail_receives(rank, code);
+  if (host.index == 0) barriers.peer_gone(rank, code);
+  if (LaneView* owner = host.lane()) {
+    owner->peer_changed(&host.device, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
+  }
+}
+
+void Protocols::cancel_all(int code) {
+  backlog.cancel_all(code);
+  outgoing.cancel_all(code);
+  departures.end(nullptr, code);
+  incoming.cancel_all(code);
+  barriers.cancel_all(code);
+  if (host.index == 0) receives.cancel_all(code);
+}
+
+void Protocols::lane_gone(const LaneView& lane) {
+  const auto forget = [this](OpTarget& target) {
+    target.forget();
+    host.counters.add(Metric::signals_dropped);
+  };
+  const auto forget_gone = [&](OpTarget& target) {
+    if (target.lane == &lane) forget(target);
+  };
+  outgoing.lane_gone(lane, forget);
+  departures.for_each_target(forget_gone);
+  incoming.lane_gone(lane, forget);
+  barriers.for_each_target(forget_gone);
+  backlog.lane_gone(lane, forget);
+  receives.lane_gone(lane, forget);
+}
+
+}  // namespace lci

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "protocol/arrivals.hpp"
+#include "protocol/eager.hpp"
+#include "protocol/put_get.hpp"
+
+namespace lci {
+
+/// The protocols of a device. Each knows some of those above it, and none of those below.
+class Protocols {
+ public:
+  /// @param device that lanes and inboxes know them by. @param bell rings it
+  Protocols(const DeviceParts& parts, Device& device, uint32_t index, DeviceBell& bell);
+
+  ProtocolHost host;
+  Handed handed;
+  Links links;
+  WantedPackets wanted;
+  Backlog backlog;
+  Departures departures;
+  Barriers barriers;  ///< Of device 0.
+  Spending spending;
+  Admission admission;
+  PacketsOut packets;
+  Replies replies;
+  Grants grants;
+  Delivery delivery;
+  OwnRegions regions;
+  Signals signals;
+  OutgoingStreams outgoing;
+  IncomingStreams incoming;
+  Receives receives;
+  Announcements announcements;
+  PutGet put_get;
+  PutGetServer put_get_server;
+  Eager eager;
+  Arrivals arrivals;
+
+  /// Sends what waits for room in the rings to a peer. True if anything moved.
+  bool flush_control(Link& link);
+  bool stream(Link& link);
+  /// Takes what other threads have left. @p post takes each operation.
+  template <typename Post>
+  bool take_handed(Post post);
+
+  /// Nothing waits to leave this rank.
+  bool drained() const;
+  /// Chaos holds messages back.
+  bool delayed() const;
+  /// Ends everything that is bound to the peer of a link, and nothing else. [area L, X4]
+  void peer_gone(Link& link, RankState state);
+  /// Ends everything.
+  void cancel_all(int code);
+  /// A lane goes, and with it the buffers of its operations. Barriers still take part.
+  void lane_gone(const LaneView& lane);
+};
+
+template <typename Post>
+bool Protocols::take_handed(Post post) {
+  if (handed.empty()) return false;
+  Handed::Lists lists = handed.take();
+  for (auto& context : lists.rendezvous) incoming.add(std::move(context));
+  for (Queued& queued : lists.posts) post(std::move(queued));
+  for (const auto& [link, request] : lists.declines) replies.decline(*link, request);
+  return true;
+}
+
+}  // namespace lci
