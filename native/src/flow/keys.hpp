@@ -19,7 +19,8 @@ struct Link;
 struct OutKey {
   enum class State : uint8_t { kUnknown, kLeased, kUncredited, kClosed, kMismatch };
   State state = State::kUnknown;
-  bool refused = false;  ///< Somebody was told nocredit and waits for WRITABLE.
+  bool refused = false;   ///< Somebody was told nocredit and waits for WRITABLE.
+  bool recalled = false;  ///< Credit that comes goes back, until what is held back has gone.
   uint16_t target = 0;
   int closed_as = 0;            ///< Why it is closed: what its messages end with.
   uint32_t announced = 0;       ///< Announcements the receiver has not taken yet.

@@ -46,12 +46,14 @@ void Spending::handle_grant(Link& link, const MessageHeader& header) {
   if (newer != 0) {
     key.generation = generation;
     key.credit = key.give_back = {};  // what was recalled of its last opening went with that
+    key.recalled = false;
   }
   const bool reopened = key.state == OutKey::State::kClosed;
   key.state = header.flags & kFlagUncredited ? OutKey::State::kUncredited : OutKey::State::kLeased;
   key.credit.messages += header.size;
   key.credit.bytes += header.arg;
   key.dry = false;
+  if (key.recalled) give_credit_back(link, key);
   if (LaneView* owner = lane(); reopened && owner)
     owner->port_changed(&host_.device, link.rank, header.target, LCI_DONE);
   if (key.refused) tell_writable(link, key);
@@ -60,11 +62,16 @@ void Spending::handle_grant(Link& link, const MessageHeader& header) {
 void Spending::handle_recall(Link& link, const MessageHeader& header) {
   OutKey* key = link.out_keys.find(header.target);
   if (!key || header.tag != key->generation || key->state != OutKey::State::kLeased) return;
-  if (key->credit.messages == 0 && key->credit.bytes == 0) return;
-  key->give_back.messages += key->credit.messages;
-  key->give_back.bytes += key->credit.bytes;
-  key->credit = {};
-  queue_return(link, *key);
+  key->recalled = key->held_back != 0;  // a grant that the recall has overtaken cannot be spent either
+  give_credit_back(link, *key);
+}
+
+void Spending::give_credit_back(Link& link, OutKey& key) {
+  if (key.credit.messages == 0 && key.credit.bytes == 0) return;
+  key.give_back.messages += key.credit.messages;
+  key.give_back.bytes += key.credit.bytes;
+  key.credit = {};
+  queue_return(link, key);
 }
 
 bool Spending::take_refusal(Link& link, const MessageHeader& header, Refusal* out) {

@@ -50,6 +50,8 @@ class Spending final : public Protocol {
   static void peer_gone(Link& link);
 
  private:
+  void give_credit_back(Link& link, OutKey& key);
+
   const Backlog& backlog_;
   bool untold_ = false;
 };

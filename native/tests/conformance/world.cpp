@@ -193,7 +193,9 @@ std::vector<Setting> settings() {
   for (uint64_t seed = first; seed < first + count; ++seed) {
     all.push_back({"chaos" + std::to_string(seed), 3, false, seed});
   }
-  all.push_back({"ringschaos" + std::to_string(first), 3, false, first, true});
+  for (uint64_t seed = first; seed < first + std::max<uint64_t>(count, 8); seed += 7) {
+    all.push_back({"ringschaos" + std::to_string(seed), 3, false, seed, true});
+  }
   return all;
 }
 
