@@ -34,7 +34,7 @@ claims() {
   find "$here/.." "$home"/lci-*/src/test "$home/samples/src/test" \
     \( -name '*_test.cpp' -o -name '*_test.c' -o -name '*Test.java' \) -print0 |
     LC_ALL=C sort -z | xargs -0 awk -f "$here/tests.awk" || return 1
-  awk -f "$here/tests.awk" "$home/lci"
+  awk -f "$here/tests.awk" "$home/scripts/lci/test/suites.sh"
 }
 
 results() {
@@ -76,7 +76,7 @@ tiers() {
   awk '/^readonly SOAK_PARTS=/ { part = 1; next } /^readonly SUITES=/ { suite = 1; next } /^'\''$/ { part = suite = 0 }
     part { more[$1] = 1 }
     suite { tiers[$1] = $2 }
-    END { for (name in tiers) print name "\t" tiers[name] "\t" (name in more) }' "$home/lci"
+    END { for (name in tiers) print name "\t" tiers[name] "\t" (name in more) }' "$home"/scripts/lci/test/{suites,soak}.sh
 }
 
 claims > "$work/claims"

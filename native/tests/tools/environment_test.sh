@@ -13,7 +13,7 @@ read_by_code() {
   {
     grep -rhoE '"LCI_[A-Z_]+"' "$home/native/src" "$home"/lci-*/src/main | tr -d '"'
     grep -rhoE 'getenv\("[A-Z_]+"' "$home/native/src" "$home/native/tools" | cut -d '"' -f 2
-    grep -rhoE '\$\{?(LCI_[A-Z_]+|JAVA_HOME)' "$home/lci" | tr -d '${'
+    grep -rhoE '\$\{?(LCI_[A-Z_]+|JAVA_HOME)' "$home/lci" "$home/scripts/lci" | tr -d '${'
     sed -n 's/.*{"\(log_[a-z]*\)".*/\1/p' "$home/native/src/base/attribute_table.cpp" | tr '[:lower:]' '[:upper:]' |
       sed 's/^/LCI_/'
   } | sort -u | grep -v '^LCI_$'

@@ -22,8 +22,9 @@ run() {
 
 make_tree() {
   tree=$dir/tree
-  mkdir -p "$tree/native" "$tree/samples/src" "$dir/bin"
+  mkdir -p "$tree/native" "$tree/samples/src" "$tree/scripts" "$dir/bin"
   cp "$lci" "$tree/lci"
+  cp -r "$(dirname "$lci")/scripts/lci" "$tree/scripts/lci"
   echo '<project/>' | tee "$tree/pom.xml" > "$tree/samples/pom.xml"
   cat > "$dir/bin/mvn" << END
 #!/bin/sh
@@ -400,7 +401,7 @@ test_progress_is_seen() {
 # A deadline that passes while the compiler works says nothing of the tests.
 test_a_suite_that_still_compiles_says_so() {
   make_tree
-  sed -i 's/^api  *1800/api 2/' "$tree/lci"
+  sed -i 's/^api  *1800/api 2/' "$tree/scripts/lci/test/soak.sh"
   git -C "$tree" init -q
   soak_script native/tests/tools/api_diff_test.sh 'echo "[ 45%] Building CXX object CMakeFiles/lci_objects.dir/a.cpp.o"' \
     'exec sleep 60'
@@ -469,6 +470,22 @@ test_version_is_that_of_the_modules() {
     run "$lci" $ask
     equal "$out" "lci ${version:?no version in pom.xml}"
   done
+}
+
+test_every_part_belongs_to_the_tool() {
+  local part home
+  home=$(dirname "$lci")
+  while read -r part; do
+    grep -qxF "source \"\$home/$part\"" "$lci" || fail "no command can use $part: lci does not source it"
+  done < <(cd "$home" && find scripts/lci -name '*.sh')
+}
+
+test_it_runs_from_anywhere_and_by_a_link() {
+  make_tree
+  mkdir "$dir/elsewhere" && ln -s "$tree/lci" "$dir/elsewhere/tool" && cd "$dir/elsewhere" || fail "no such folder"
+  run env PATH="$dir/bin:$PATH" JAVA_HOME="$dir/jdk17" LCI_NEWER_JDK="$dir/jdk25" ./tool run true
+  equal "$code" 0 "$err"
+  equal "$out" "launched -n 1 -- true"
 }
 
 # ---- the tree that is built -------------------------------------------------------------------------------------------
