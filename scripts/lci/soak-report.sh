@@ -5,7 +5,7 @@
 # What differs between a commit and this one, of what the parts run.
 changed_since() {
   git -C "$home" diff --name-only "$1" HEAD | awk '
-    /^native\/(tests|bench)\// || /\/src\/(test|jcstress)\// { tests = 1; next }
+    /^tests\// || /^native\/(tests|bench)\// || /\/src\/(test|jcstress)\// { tests = 1; next }
     /^native\/tools\// { launcher = 1; next }
     /^native\// { core = 1 }
     /^lci$/ || /^scripts\/lci\// || /(^|\/)pom\.xml$/ { build = 1 }

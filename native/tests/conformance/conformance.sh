@@ -60,8 +60,8 @@ faults() {
     print $1 "\t" $3
   }'
   # The slow consumer's test looks for itself.
-  sed -n 's/.*LCI_MUTATION=\([a-z_]*\) .*/\1\tsuite slow-consumer/p' "$here/../system/slow_consumer_test.sh"
-  rows_of "$here/../system/mutations.sh" | awk -F '\t' '
+  sed -n 's/.*LCI_MUTATION=\([a-z_]*\) .*/\1\tsuite slow-consumer/p' "$home/tests/system/slow_consumer_test.sh"
+  rows_of "$home/tests/system/mutations.sh" | awk -F '\t' '
     $2 != "java" { gsub(/_/, "-", $2); print $1 "\tsuite " $2; next }
     {
       n = split($3, parts, "+")

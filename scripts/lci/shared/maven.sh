@@ -6,6 +6,7 @@
 # but with whether there is one for the calls by java.lang.foreign.
 source_hash() {
   (cd "$home" && {
+    [[ ! -d tests ]] || find tests -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
     find pom.xml native ./*/pom.xml ./*/src -path 'native/build*' -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
     echo "$home${newer_jdk:+ ffm}"
   } | sha256sum | cut -d' ' -f1)

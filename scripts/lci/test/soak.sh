@@ -23,7 +23,7 @@ api           1800  ./lci api-diff finds what would break whoever uses the API, 
 
 soak_oracle() { oracle soak; }
 soak_kill() { two_at_a_time kill_ranks 500 500; }
-soak_kill-kmer() { LCI=$home/lci "$home/native/tests/system/kill_kmer_test.sh" 100; }
+soak_kill-kmer() { LCI=$home/lci "$home/tests/system/kill_kmer_test.sh" 100; }
 soak_kv-service() { kv_service 400 10 20; }
 soak_fuzz() { fuzz 600; }
 
@@ -35,7 +35,7 @@ soak_races() { races -f 1 -iters 1 -time 250 -strideSize 64 -strideCount 4; }
 
 soak_slow-consumer() { slow_consumer 4000000 10; }
 soak_chaos() { build_native_tests > /dev/null && native_tests "$native_test_build" -R '^Chaos'; }
-soak_api() { LCI_HOME=$home "$home/native/tests/tools/api_diff_test.sh"; }
+soak_api() { LCI_HOME=$home "$home/tests/tools/api_diff_test.sh"; }
 soak_mutations() { for _ in {1..10}; do suite_mutations || return 1; done; }
 soak_stress() { build_native_tests > /dev/null && native_tests "$native_test_build" -LE 'unit|conformance' --repeat until-fail:20; }
 

@@ -74,7 +74,7 @@ fuzz() {
 }
 
 system_mutations() {
-  LCI=$home/lci LCI_MUTATED_LIBRARY=$native_faulty/lib/liblci.so "$home/native/tests/system/mutations.sh" "$1" "${reads[@]}"
+  LCI=$home/lci LCI_MUTATED_LIBRARY=$native_faulty/lib/liblci.so "$home/tests/system/mutations.sh" "$1" "${reads[@]}"
 }
 
 # races OPTION...: races under jcstress, with options of its own. Ends with 1 if one showed a result that is not acceptable, or an
@@ -116,19 +116,19 @@ oracle() {
   local reads=()
   need_command jellyfish jellyfish
   demo_reads
-  LCI=$home/lci "$home/native/tests/system/oracle_test.sh" "$1" "${reads[@]}"
+  LCI=$home/lci "$home/tests/system/oracle_test.sh" "$1" "${reads[@]}"
 }
 
 # slow_consumer MESSAGES SECONDS
 slow_consumer() {
   build_native_faulty > "$state/logs/slow-consumer-build.log" 2>&1 || { tail -n 20 "$state/logs/slow-consumer-build.log"; return 1; }
-  LCI=$home/lci LCI_MUTATED_LIBRARY=$native_faulty/lib/liblci.so "$home/native/tests/system/slow_consumer_test.sh" "$@"
+  LCI=$home/lci LCI_MUTATED_LIBRARY=$native_faulty/lib/liblci.so "$home/tests/system/slow_consumer_test.sh" "$@"
 }
 
 kv_service() {
   need_command curl curl
   need_command wrk wrk
-  LCI=$home/lci "$home/native/tests/system/kv_service_test.sh" "$@"
+  LCI=$home/lci "$home/tests/system/kv_service_test.sh" "$@"
 }
 
-kill_ranks() { LCI=$home/lci "$home/native/tests/system/kill_test.sh" "$1"; }
+kill_ranks() { LCI=$home/lci "$home/tests/system/kill_test.sh" "$1"; }

@@ -33,13 +33,13 @@ suite_format() {
   need_command clang-format clang-format
   need_command shellcheck shellcheck
   (cd "$home" && native_sources | xargs -0 clang-format --dry-run -Werror &&
-    shellcheck -S warning -x -a lci .ci/run native/tests/*/*.sh native/bench/*.sh native/bench/*/*.sh &&
+    shellcheck -S warning -x -a -P SCRIPTDIR lci .ci/run tests/*/*.sh native/tests/*/*.sh native/bench/*.sh native/bench/*/*.sh &&
     native/tests/walls/walls.sh && native/tests/mutations/faults.sh check)
 }
 
 suite_tool() {
-  "$home/native/tests/tools/walls_test.sh" "$home" && "$home/native/tests/tools/faults_test.sh" "$home" && "$home/native/tests/tools/against_test.sh" "$home" &&
-    "$home/native/tests/tools/lci_test.sh" "$home/lci"
+  "$home/native/tests/tools/walls_test.sh" "$home" && "$home/native/tests/tools/faults_test.sh" "$home" && "$home/tests/tools/against_test.sh" "$home" &&
+    "$home/tests/tools/lci_test.sh" "$home/lci"
 }
 
 # Proves: A15
@@ -48,7 +48,7 @@ suite_launcher() { "$home/native/tests/tools/lci_run_test.sh" "$launcher"; }
 
 # Proves: A23 M6
 suite_package() {
-  "$home/native/tests/tools/environment_test.sh" "$home" && build_native_tests &&
+  "$home/tests/tools/environment_test.sh" "$home" && build_native_tests &&
     "$home/native/tests/tools/package_test.sh" "$native_test_build"
 }
 
@@ -103,7 +103,7 @@ suite_ffm() {
   maven -Dlci.native.test.skip -Dspotless.check.skip "-Dlci.test.jdk=$newer_jdk" -pl lci-native-bridge,lci-reactive verify
 }
 
-suite_bench() { LCI_HOME=$home LCI_JDK=$jdk LCI_NEWER_JDK=${newer_jdk:-none} "$home/native/tests/tools/bench_test.sh"; }
+suite_bench() { LCI_HOME=$home LCI_JDK=$jdk LCI_NEWER_JDK=${newer_jdk:-none} "$home/tests/tools/bench_test.sh"; }
 
 # The program in the README, between two markers, is what the compiled one ends with; and it prints what it should.
 # Proves: A23
@@ -114,7 +114,7 @@ suite_readme() {
   [[ -n $shown ]] || { echo "README.md has no example"; return 1; }
   diff <(echo "$shown") <(tail -n "$(wc -l <<< "$shown")" "$source") || { echo "README.md and ReadmeExample.java differ"; return 1; }
   prints_the_sum readme-example && readme_project "$state/readme" && prints_the_sum "$state/readme/target/app.jar" &&
-    LCI=$home/lci "$home/native/tests/system/quick_start_test.sh"
+    LCI=$home/lci "$home/tests/system/quick_start_test.sh"
 }
 
 # Proves: U7
@@ -122,10 +122,10 @@ suite_readme() {
 suite_prometheus() {
   local prometheus
   need_prometheus
-  LCI=$home/lci LCI_PROMETHEUS=$prometheus "$home/native/tests/system/prometheus_test.sh" "$home/lci-metrics/src"
+  LCI=$home/lci LCI_PROMETHEUS=$prometheus "$home/tests/system/prometheus_test.sh" "$home/lci-metrics/src"
 }
 
-suite_bad-input() { LCI=$home/lci "$home/native/tests/system/bad_input_test.sh"; }
+suite_bad-input() { LCI=$home/lci "$home/tests/system/bad_input_test.sh"; }
 
 # Proves: X11 U6
 # On: processes
@@ -138,5 +138,5 @@ suite_oracle() { oracle test; }
 suite_kill() { two_at_a_time kill_ranks 25 25; }
 
 suite_kv-service() { kv_service 400 2; }
-suite_kill-kmer() { LCI=$home/lci "$home/native/tests/system/kill_kmer_test.sh" 10; }
+suite_kill-kmer() { LCI=$home/lci "$home/tests/system/kill_kmer_test.sh" 10; }
 suite_conformance() { "$home/native/tests/conformance/conformance.sh" --check --results "$results"; }

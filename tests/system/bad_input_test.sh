@@ -4,10 +4,10 @@
 # What users do wrong, and poor machines: one clear line on standard error, a non-zero exit, no half-written result.
 # Usage: LCI=./lci bad_input_test.sh
 here=$(dirname "${BASH_SOURCE[0]}")
-# shellcheck source=../support/shell_tests.sh
-source "$here/../support/shell_tests.sh"
+# shellcheck source=../../native/tests/support/shell_tests.sh
+source "$here/../../native/tests/support/shell_tests.sh"
 readonly lci=${LCI:?path of the lci tool}
-genome=$(realpath "$here/../../../samples/data/lambda_virus.fa.gz")
+genome=$(realpath "$here/../../samples/data/lambda_virus.fa.gz")
 readonly genome
 
 # kmer ARGS...: the job in two ranks; sets code, out and err (without the launcher's own lines).

@@ -5,8 +5,8 @@
 # load, an orderly end. Usage: LCI=./lci kv_service_test.sh KEYS SECONDS [KILLS]
 # Seed of who is killed, and when: LCI_KILL_SEED, else a random one, which is printed.
 here=$(dirname "${BASH_SOURCE[0]}")
-# shellcheck source=../support/shell_tests.sh
-source "$here/../support/shell_tests.sh"
+# shellcheck source=../../native/tests/support/shell_tests.sh
+source "$here/../../native/tests/support/shell_tests.sh"
 # shellcheck source=../support/guide_page.sh
 source "$here/../support/guide_page.sh"
 readonly page=kv-service.md

@@ -5,8 +5,8 @@
 # Usage: LCI=./lci LCI_MUTATED_LIBRARY=liblci.so slow_consumer_test.sh MESSAGES SECONDS
 # Mutation that must make it fail: ignore_demand, in a library built with LCI_MUTATIONS.
 here=$(dirname "${BASH_SOURCE[0]}")
-# shellcheck source=../support/shell_tests.sh
-source "$here/../support/shell_tests.sh"
+# shellcheck source=../../native/tests/support/shell_tests.sh
+source "$here/../../native/tests/support/shell_tests.sh"
 readonly lci=${LCI:?path of the lci tool} mutated=${LCI_MUTATED_LIBRARY:?a library with mutations}
 readonly messages=${1:?number of messages} seconds=${2:?how long it is slow}
 

@@ -4,8 +4,8 @@
 # Does `./lci api-diff` find what would break whoever uses the API? On copies of a tree, whose tag is as the tree is.
 #   LCI_HOME=TREE api_diff_test.sh
 here=$(dirname "${BASH_SOURCE[0]}")
-# shellcheck source=../support/shell_tests.sh
-source "$here/../support/shell_tests.sh"
+# shellcheck source=../../native/tests/support/shell_tests.sh
+source "$here/../../native/tests/support/shell_tests.sh"
 readonly event=lci-reactive/src/main/java/io/lci/PeerEvent.java
 
 # tagged_copy FOLDER: the tree's sources, committed and tagged.

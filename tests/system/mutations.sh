@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Do the tests of the whole system notice a fault of the core? As native/tests/mutations.sh, for the tests that run JVMs:
+# Do the tests of the whole system notice a fault of the core? As native/tests/mutations/mutations.sh, for the tests that run JVMs:
 # for each row the test passes without the fault, and fails with it. The slow consumer's test looks for itself.
 #
 #   LCI=./lci LCI_MUTATED_LIBRARY=liblci.so mutations.sh java|programs READS...
@@ -40,7 +40,7 @@ run_oracle() { "$here/oracle_test.sh" "$1" "${reads[@]}"; }
 run_kill() { "$here/kill_test.sh" "$1"; }
 run_bad_input() { LCI_TESTS=$1 "$here/bad_input_test.sh"; }
 run_java() {
-  cd "$here/../../.." &&
+  cd "$here/../.." &&
     mvn -q -ntp -B -pl lci-reactive surefire:test@default-test -Dtest="$1" -Dlci.native.path="$library"
 }
 

@@ -7,8 +7,8 @@
 # Usage: LCI=./lci kill_kmer_test.sh ROUNDS
 # Seed of the random moments: LCI_KILL_SEED, else a random one, which is printed.
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-# shellcheck source=../support/shell_tests.sh
-source "$here/../support/shell_tests.sh"
+# shellcheck source=../../native/tests/support/shell_tests.sh
+source "$here/../../native/tests/support/shell_tests.sh"
 readonly lci=${LCI:?path of the lci tool} rounds=${1:?number of rounds}
 readonly RANKS=3 LAUNCHER_EVERY=10 PEER_DIED=4
 seed=${LCI_KILL_SEED:-$RANDOM}

@@ -4,8 +4,8 @@
 # Tests of ./lci bench against: of its rule, and of the whole over trees whose benchmarks print what they are told.
 # Usage: against_test.sh HOME
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-# shellcheck source=../support/shell_tests.sh
-source "$here/../support/shell_tests.sh"
+# shellcheck source=../../native/tests/support/shell_tests.sh
+source "$here/../../native/tests/support/shell_tests.sh"
 home=$(realpath "${1:?usage: against_test.sh HOME}")
 readonly home
 readonly against=$home/native/bench/against

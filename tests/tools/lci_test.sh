@@ -3,8 +3,8 @@
 # shellcheck disable=SC2154  # shell_tests.sh sets work and dir
 # Tests of the tool itself. Usage: lci_test.sh PATH-OF-lci, of a tree that is built
 here=$(dirname "${BASH_SOURCE[0]}")
-# shellcheck source=../support/shell_tests.sh
-source "$here/../support/shell_tests.sh"
+# shellcheck source=../../native/tests/support/shell_tests.sh
+source "$here/../../native/tests/support/shell_tests.sh"
 lci=$(realpath "${1:?usage: lci_test.sh PATH-OF-lci}")
 readonly lci
 unset LCI_JAVA_OPTS
@@ -390,7 +390,7 @@ soak_script() {
 test_progress_is_seen() {
   make_tree
   git -C "$tree" init -q
-  soak_script native/tests/system/kill_test.sh "source '$(dirname "$lci")/native/tests/support/shell_tests.sh'" \
+  soak_script tests/system/kill_test.sh "source '$(dirname "$lci")/native/tests/support/shell_tests.sh'" \
     'progress "$1 kills are done"' 'echo "1 passed, 0 failed"'
   in_tree test soak kill
   equal "$code" 0 "$err"
@@ -403,7 +403,7 @@ test_a_suite_that_still_compiles_says_so() {
   make_tree
   sed -i 's/^api  *1800/api 2/' "$tree/scripts/lci/test/soak.sh"
   git -C "$tree" init -q
-  soak_script native/tests/tools/api_diff_test.sh 'echo "[ 45%] Building CXX object CMakeFiles/lci_objects.dir/a.cpp.o"' \
+  soak_script tests/tools/api_diff_test.sh 'echo "[ 45%] Building CXX object CMakeFiles/lci_objects.dir/a.cpp.o"' \
     'exec sleep 60'
   in_tree test soak api
   equal "$code" 1
@@ -413,7 +413,7 @@ test_a_suite_that_still_compiles_says_so() {
 test_absent_peers_are_named_with_the_result() {
   make_tree
   git -C "$tree" init -q
-  soak_script native/tests/tools/api_diff_test.sh 'echo "lci bench: no UCX here (Debian: ucx-utils)"' \
+  soak_script tests/tools/api_diff_test.sh 'echo "lci bench: no UCX here (Debian: ucx-utils)"' \
     'echo "lci bench: no UCX here (Debian: ucx-utils)"' 'echo "1 passed, 0 failed"'
   in_tree test soak api
   equal "$code" 0 "$err"
@@ -432,7 +432,7 @@ test_soak_report_says_of_which_commit_each_result_is() {
   printf '.lci/\ntarget/\n' > "$tree/.gitignore"
   mkdir -p "$tree/docs" "$tree/native/src"
   printf '# Old\n\n## Notes\n\nBy hand.\n' > "$tree/docs/soak.md"
-  soak_script native/tests/tools/api_diff_test.sh 'echo "1 passed, 0 failed"'
+  soak_script tests/tools/api_diff_test.sh 'echo "1 passed, 0 failed"'
   commit_all first
   local first
   first=$(git -C "$tree" rev-parse --short=7 HEAD)
@@ -450,7 +450,7 @@ test_soak_report_says_of_which_commit_each_result_is() {
 
 By hand."
   [[ $page != *Old* ]] || fail "the old table is still there"
-  soak_script native/tests/tools/api_diff_test.sh 'echo "Tests run: 3, Failures: 0, Errors: 0, Skipped: 1"' \
+  soak_script tests/tools/api_diff_test.sh 'echo "Tests run: 3, Failures: 0, Errors: 0, Skipped: 1"' \
     'echo "[ERROR] Tests run: 4, Failures: 1, Errors: 0, Skipped: 0"' 'exit 1'
   commit_all third
   in_tree test soak api
@@ -478,6 +478,14 @@ test_every_part_belongs_to_the_tool() {
   while read -r part; do
     grep -qxF "source \"\$home/$part\"" "$lci" || fail "no command can use $part: lci does not source it"
   done < <(cd "$home" && find scripts/lci -name '*.sh')
+}
+
+test_every_script_that_it_calls_is_there() {
+  local script home
+  home=$(dirname "$lci")
+  while read -r script; do
+    [[ -x $home/$script ]] || fail "$script is not there"
+  done < <(grep -rhoE '\$home/[A-Za-z0-9_/-]+\.sh' "$home/scripts/lci" | cut -d / -f 2- | sort -u)
 }
 
 test_it_runs_from_anywhere_and_by_a_link() {

@@ -5,7 +5,7 @@
 # page_commands PAGE: the lines of its blocks of sh, with their comments. A block of another shell is for no test, and refused.
 page_commands() {
   local file
-  file=$(dirname "${BASH_SOURCE[0]}")/../../../docs/guide/$1
+  file=$(dirname "${BASH_SOURCE[0]}")/../../docs/guide/$1
   ! grep -nE '^```(bash|shell|console|zsh)' "$file" || fail "$1 has a block that nothing runs: name it sh"
   sed -n '/^```sh$/,/^```$/p' "$file" | grep -vE '^(```.*)?$' || fail "$1 has no block of sh"
 }

@@ -6,8 +6,8 @@
 # Seed of the random moments: LCI_KILL_SEED, else a random one, which is printed.
 # Mutation that must make it fail: ignore_death.
 here=$(dirname "${BASH_SOURCE[0]}")
-# shellcheck source=../support/shell_tests.sh
-source "$here/../support/shell_tests.sh"
+# shellcheck source=../../native/tests/support/shell_tests.sh
+source "$here/../../native/tests/support/shell_tests.sh"
 readonly lci=${LCI:?path of the lci tool} rounds=${1:?number of rounds}
 readonly RANKS=3 LATEST_MS=1500
 seed=${LCI_KILL_SEED:-$RANDOM}

@@ -3,8 +3,8 @@
 # shellcheck disable=SC2154  # shell_tests.sh sets dir
 # The commands of the page quick-start. Its Java is compiled and run by QuickStartGuideTest. Usage: LCI=./lci quick_start_test.sh
 here=$(dirname "${BASH_SOURCE[0]}")
-# shellcheck source=../support/shell_tests.sh
-source "$here/../support/shell_tests.sh"
+# shellcheck source=../../native/tests/support/shell_tests.sh
+source "$here/../../native/tests/support/shell_tests.sh"
 # shellcheck source=../support/guide_page.sh
 source "$here/../support/guide_page.sh"
 readonly lci=${LCI:?path of the lci tool}

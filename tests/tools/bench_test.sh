@@ -4,8 +4,8 @@
 # Does every measurement of `./lci bench` that is quick work? In a dose too small to mean anything; of a tree that is built.
 #   LCI_HOME=TREE LCI_JDK=JDK LCI_NEWER_JDK=JDK|none bench_test.sh
 here=$(dirname "${BASH_SOURCE[0]}")
-# shellcheck source=../support/shell_tests.sh
-source "$here/../support/shell_tests.sh"
+# shellcheck source=../../native/tests/support/shell_tests.sh
+source "$here/../../native/tests/support/shell_tests.sh"
 readonly bench=${LCI_HOME:?}/native/bench/run_bench.sh
 
 # measure GROUP [OPTION...]: one round of it; the lines of the table as JSON.

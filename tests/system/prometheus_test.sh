@@ -4,8 +4,8 @@
 # Debian's Prometheus scrapes a job of two ranks, and its query interface shows what they do; the alerts are right.
 # Usage: LCI=./lci LCI_PROMETHEUS=FOLDER-OF-PROGRAMS prometheus_test.sh SOURCES-OF-lci-metrics
 here=$(dirname "${BASH_SOURCE[0]}")
-# shellcheck source=../support/shell_tests.sh
-source "$here/../support/shell_tests.sh"
+# shellcheck source=../../native/tests/support/shell_tests.sh
+source "$here/../../native/tests/support/shell_tests.sh"
 readonly lci=${LCI:?path of the lci tool} programs=${LCI_PROMETHEUS:?folder of prometheus and promtool}
 readonly sources=${1:?folder of the sources of lci-metrics}
 readonly alerts=$sources/main/resources/io/lci/metrics/prometheus-alerts.yml
