@@ -7,5 +7,5 @@ cmd_conformance() {
   need_tools
   [[ $(cat "$results.stamp") == "$(source_hash)" ]] || die "sources have changed since the last ./lci test: run it again"
   "$home/native/tests/conformance/conformance.sh" --results "$results"
-  say "lci: wrote docs/conformance.md"
+  say "lci: wrote docs/internals/conformance.md"
 }

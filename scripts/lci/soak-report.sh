@@ -36,7 +36,7 @@ soak_row() {
 
 # The notes under the table are written by hand, and stay.
 cmd_soak-report() {
-  local page=$home/docs/soak.md name deadline description notes=''
+  local page=$home/docs/internals/soak.md name deadline description notes=''
   [[ -d $state/soak ]] || die "no soak results; run ./lci test soak first"
   [[ ! -f $page ]] || notes=$(sed -n '/^## Notes$/,$p' "$page")
   {
@@ -48,5 +48,5 @@ cmd_soak-report() {
     [[ -z $notes ]] || printf '\n%s\n' "$notes"
   } > "$state/soak.md"
   mv "$state/soak.md" "$page"
-  say "lci: wrote docs/soak.md"
+  say "lci: wrote docs/internals/soak.md"
 }

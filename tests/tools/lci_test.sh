@@ -430,8 +430,8 @@ test_soak_report_says_of_which_commit_each_result_is() {
   make_tree
   git -C "$tree" init -q
   printf '.lci/\ntarget/\n' > "$tree/.gitignore"
-  mkdir -p "$tree/docs" "$tree/native/src"
-  printf '# Old\n\n## Notes\n\nBy hand.\n' > "$tree/docs/soak.md"
+  mkdir -p "$tree/docs/internals" "$tree/native/src"
+  printf '# Old\n\n## Notes\n\nBy hand.\n' > "$tree/docs/internals/soak.md"
   soak_script tests/tools/api_diff_test.sh 'echo "1 passed, 0 failed"'
   commit_all first
   local first
@@ -443,7 +443,7 @@ test_soak_report_says_of_which_commit_each_result_is() {
   in_tree soak-report
   equal "$code" 0 "$err"
   local page
-  page=$(< "$tree/docs/soak.md")
+  page=$(< "$tree/docs/internals/soak.md")
   grep -q "| passed | [0-9]* | $(date -u +%F) | 1 passed, 0 failed | \`$first\` | core |$" <<< "$page" || fail "$page"
   equal "$(grep -c 'not run' <<< "$page")" 14
   contains "$page" "## Notes
@@ -456,10 +456,10 @@ By hand."
   in_tree test soak api
   in_tree soak-report
   grep -q "| FAILED | [0-9]* | .* | Tests run: 7, Failures: 1, Errors: 0, Skipped: 1 | \`$(git -C "$tree" rev-parse --short=7 HEAD)\` | - |$" \
-    "$tree/docs/soak.md" || fail "$(< "$tree/docs/soak.md")"
+    "$tree/docs/internals/soak.md" || fail "$(< "$tree/docs/internals/soak.md")"
   rm -r "$tree/.lci/soak"/*
   in_tree soak-report
-  grep -q '| FAILED | ' "$tree/docs/soak.md" || fail "what another clone has run is no longer told"
+  grep -q '| FAILED | ' "$tree/docs/internals/soak.md" || fail "what another clone has run is no longer told"
 }
 
 test_version_is_that_of_the_modules() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Writes docs/conformance.md out of the rows (rows.tsv), what the tests say that they prove (comments above them), and
-# what became of them in the last run.
+# Writes docs/internals/conformance.md out of the rows (rows.tsv), what the tests say that they prove (comments above
+# them), and what became of them in the last run.
 #
 #   conformance.sh [--check] [--results FOLDER]
 #
@@ -13,7 +13,7 @@ set -euo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 home=$(readlink -f "$here/../../..")
 readonly here home
-readonly page=$home/docs/conformance.md
+readonly page=$home/docs/internals/conformance.md
 check='' folder=$home/.lci/results
 
 misused() { echo "conformance.sh: $*" >&2; exit 2; }
@@ -91,7 +91,7 @@ if [[ -n $check ]]; then
   diff "$page" "$work/page" > "$work/changes" || {
     sed -n 's/^</-/p; s/^>/+/p' "$work/changes" | cut -c 1-240 | head -n 40
     echo "$(grep -c '^>' "$work/changes") lines differ (- is what is committed)."
-    echo "docs/conformance.md is not what rows.tsv, the tests and their last results say: ./lci conformance writes it anew"
+    echo "docs/internals/conformance.md is not what rows.tsv, the tests and their last results say: ./lci conformance writes it anew"
     exit 1
   }
   echo "1 passed, 0 failed"

@@ -26,7 +26,7 @@ oracle        test         900  k-mer histograms equal those of jellyfish
 kill          test         900  kill -9 of ranks: the others name the dead one and end, nothing is left
 kv-service    test         300  the sample kv-service: the commands of its page, requests, load, a rank that is killed, an orderly end
 kill-kmer     test         300  the same in the k-mer job, also while ranks join, and of the launcher
-conformance   test          60  docs/conformance.md is what the rows, the tests and this run say: the last suite
+conformance   test          60  docs/internals/conformance.md is what the rows, the tests and this run say: the last suite
 '
 
 suite_format() {
