@@ -95,10 +95,10 @@ races() {
   ((code == 0)) && [[ $counts == [1-9]*' passed, 0 failed' ]]
 }
 
-# readme_project FOLDER: the project that the README shows, with its example as the program.
+# readme_project FOLDER: the project that the guide shows, with the example of the README as the program.
 readme_project() {
   rm -rf "$1" && mkdir -p "$1/src/main/java/app"
-  sed -n '/^```xml/,/^```/p' "$home/README.md" | sed '/^```/d' > "$1/pom.xml"
+  sed -n '/^```xml/,/^```/p' "$home/docs/guide/project.md" | sed '/^```/d' > "$1/pom.xml"
   sed 's/class ReadmeExample/class Main/; 1i package app;' <(sed -n '/<!-- example -->/,/<!-- end of example -->/p' "$home/README.md" |
     sed '/^<!--/d; /^```/d') > "$1/src/main/java/app/Main.java"
   (cd "$1" && mvn -ntp -B -q package < /dev/null)
