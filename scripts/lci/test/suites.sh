@@ -4,8 +4,8 @@
 
 # What `./lci test` runs: name, tiers, deadline in seconds, description. The work is done by function suite_NAME.
 readonly SUITES='
-format        quick,test   300  sources are formatted, scripts are clean, no wall is crossed, each deliberate fault has its line
-tool          quick,test   300  ./lci itself: when it builds, what it says, exit codes; the checks of walls and faults
+format        quick,test   300  sources are formatted, scripts are clean, no wall is crossed, deliberate faults have their lines, the language is plain
+tool          quick,test   300  ./lci itself: when it builds, what it says, exit codes; the checks of walls, faults, language and pages
 package       test         900  a program over the installed library, in C and C++11; the documented environment
 launcher      quick,test   180  exit codes, output, signals, nothing left behind, sweep
 native        quick,test   900  the core: unit, stress and multiprocess tests
@@ -17,7 +17,7 @@ java          quick,test  1500  Maven modules, on the packed jars: units, TCK, a
 races         test         300  requests, cancels, ends and deaths in every order, under jcstress
 ffm           test        1500  tests of bridge and API once more, on the packed jars in a JDK of 22 or newer, if there is one
 bench         test         300  the measurements of ./lci bench work, in a tiny dose
-readme        quick,test   300  the example of README.md is the compiled one and runs, also in a project as shown there; the quick start runs
+readme        quick,test   300  the example of README.md is the compiled one and runs, also in a project as the guide shows it; the quick start runs
 mutations-jvm test         900  each deliberate fault is noticed by the tests of the whole system as well
 prometheus    test         300  Prometheus (of Debian) scrapes a job of two ranks and shows its figures; the alerts are right
 bad-input     test         300  one clear line and a non-zero exit for each kind of bad input
@@ -34,12 +34,13 @@ suite_format() {
   need_command shellcheck shellcheck
   (cd "$home" && native_sources | xargs -0 clang-format --dry-run -Werror &&
     shellcheck -S warning -x -a -P SCRIPTDIR lci .ci/run tests/*/*.sh native/tests/*/*.sh native/bench/*.sh native/bench/*/*.sh &&
-    native/tests/walls/walls.sh && native/tests/mutations/faults.sh check)
+    native/tests/walls/walls.sh && native/tests/mutations/faults.sh check && tests/language/language.sh)
 }
 
 suite_tool() {
-  "$home/native/tests/tools/walls_test.sh" "$home" && "$home/native/tests/tools/faults_test.sh" "$home" && "$home/tests/tools/against_test.sh" "$home" &&
-    "$home/tests/tools/lci_test.sh" "$home/lci"
+  "$home/native/tests/tools/walls_test.sh" "$home" && "$home/native/tests/tools/faults_test.sh" "$home" &&
+    "$home/tests/tools/language_test.sh" "$home" && "$home/tests/tools/pages_test.sh" "$home" &&
+    "$home/tests/tools/against_test.sh" "$home" && "$home/tests/tools/lci_test.sh" "$home/lci"
 }
 
 # Proves: A15
