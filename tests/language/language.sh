@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Looks for the sentences that the file `patterns` rules out, in what users read: the first page, the guide, the glossary,
-# the C header and the Javadoc of the public packages. Prints FILE:LINE: the sentence, and fails if there is one.
+# Looks for the sentences that the file `patterns` rules out, in what users read: the pages at the top, the guide, the
+# glossary and the other references, the C header, and the Javadoc of the public packages. Prints FILE:LINE: the sentence, and fails if there is one.
 #
 #   language.sh [HOME]          all of them
 #   language.sh --files FILE... these files (*.md, *.java, *.h)
@@ -13,7 +13,7 @@ readonly here
 # public_files HOME: what users read, from HOME on.
 public_files() {
   (cd "$1" && {
-    find README.md docs/glossary.md docs/guide -name '*.md'
+    find ./*.md docs/guide docs/{glossary,contract,environment,specification,thread-model}.md -name '*.md'
     find native/include -name '*.h'
     find lci-reactive/src/main/java/io/lci lci-metrics/src/main/java/io/lci lci-reactive/src/test/java/io/lci/testing \
       -path '*/internal' -prune -o -name '*.java' ! -name '*Test.java' -print
