@@ -4,22 +4,20 @@
  * The C ABI of the LCI core: the only header that other modules include.
  *
  * Rules that hold for every function:
- * - It returns an ::lci_code or nothing at all; values come back through out-parameters. No exception, no signal
- *   handler, no thread of its own, and never a call into the JVM. Function pointers are for native users only.
- * - Arguments are checked always and cheaply. After an error, lci_last_error() holds one line for the calling thread:
- *   what failed, operation, rank, device, code, and what to do.
- * - A thread must not end, by pthread_exit() or pthread_cancel(), inside a call or a function that the core calls: that
- *   ends the process.
+ * - It returns an ::lci_code or nothing; values come back through out-parameters. It throws no exception, installs no
+ *   signal handler, starts no thread, and never calls into the JVM. Function pointers are for native users only.
+ * - It always checks its arguments, at little cost. After an error, lci_last_error() holds one line for the calling
+ *   thread: what failed, operation, rank, device, code, and what to do.
+ * - A thread must not end by pthread_exit() or pthread_cancel() inside a call, or inside a function that the core
+ *   calls: that ends the process.
  * - Nothing progresses inside a post. Progress is explicit: lci_progress() or lci_lane_enter().
- * - All sizes are in bytes, all times in nanoseconds of CLOCK_MONOTONIC unless the name says otherwise.
+ * - All sizes are in bytes. All times are in nanoseconds of CLOCK_MONOTONIC unless the name says otherwise.
  * - A device, completion object, region, lane or graph belongs to the runtime that it was made with, and ends with it
- *   at the latest; where one meets another runtime, the answer is LCI_ERR_ARGUMENT. Numbers (ports, engines, pools,
- *   packets, remote ids) are those of one runtime, and another one cannot tell.
- * - Ranks that only call lci_progress() in a loop, on fewer processors than there are ranks, take turns of a time slice
- *   of the system each, so that a round trip takes milliseconds: wait with the blocking forms, park the lane, or give
+ *   at the latest. A call that mixes objects of two runtimes answers LCI_ERR_ARGUMENT. Numbers (ports, engines, pools,
+ *   packets, remote ids) belong to one runtime too, but another runtime cannot detect a foreign number.
+ * - Ranks that only call lci_progress() in a loop, on fewer processors than there are ranks, take turns of one time
+ *   slice of the system each, so a round trip takes milliseconds. Wait with the blocking forms, park the lane, or give
  *   the processor away when nothing moves.
- *
- * Numbers in brackets such as [X2] name rows of the project's specification.
  */
 #ifndef LCI_LCI_H_
 #define LCI_LCI_H_
@@ -33,99 +31,111 @@ extern "C" {
 
 #define LCI_API __attribute__((visibility("default")))
 
-/** Changes whenever a structure, an offset or the meaning of a call changes. Compared by bindings at load. */
+/**
+ * This number changes whenever a structure, an offset or the meaning of a call changes. Bindings compare it when they
+ * load the library.
+ */
 #define LCI_ABI_VERSION 2
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Codes
- * The answer of every call and the outcome of every descriptor. Four categories [D1]: done, posted, retry, error.
- * @{ */
+/**
+ * @name Codes
+ * The answer of every call and the outcome of every descriptor. There are four categories: done, posted, retry, error.
+ * @{
+ */
 
 typedef enum lci_code {
-  /** Finished now. The completion object is not signalled; buffers are the caller's again. [D2] */
+  /** The operation has ended. The completion object is not signalled; buffers are the caller's again. */
   LCI_DONE = 0,
-  /** As done: the payload was copied into the backlog. [D3] */
+  /** As LCI_DONE; the payload was copied into the backlog. */
   LCI_DONE_BACKLOG = 1,
-  /** Accepted; exactly one signal follows. The buffer stays in use until then. [D4] */
+  /** The operation was accepted; exactly one signal follows. The buffer stays in use until then. */
   LCI_POSTED = 2,
-  /** As posted; waits in the backlog. [D5] */
+  /** As LCI_POSTED; the operation waits in the backlog. */
   LCI_POSTED_BACKLOG = 3,
 
-  /** Nothing happened; resubmit. Generic form, and the value of an untouched status. [D6, D7] */
+  /** Nothing happened; post again. This is the generic form, and the value of an untouched status. */
   LCI_RETRY = 16,
-  /** A try-lock was held by another thread: try again soon. [D8] */
+  /** Another thread held a try-lock: post again soon. */
   LCI_RETRY_LOCK = 17,
-  /** No packet was free: progress, and give packets back. Ends the pass of the device. [D9] */
+  /** No packet was free: progress, and give packets back. It ends the pass of the device. */
   LCI_RETRY_NOPACKET = 18,
-  /** The ring towards that rank is full: progress. Or the completion queue has no place for the signal: pop. [D10] */
+  /** The ring towards that rank is full: progress. Or the completion queue has no place for the signal: pop. */
   LCI_RETRY_NOMEM = 19,
-  /** Operations to that rank wait in the backlog; order is kept behind them. [D11] */
+  /** Operations to that rank wait in the backlog, and this one may not overtake them. */
   LCI_RETRY_BACKLOG = 20,
-  /** The receiver has granted no room: it is the slow party. [2B-45] */
+  /** The receiver has granted no credit: it is the slow party. */
   LCI_RETRY_NOCREDIT = 21,
-  /** Too many operations are in flight on this lane; completions make room. [2B-45] */
+  /** Too many operations are in flight on this lane; completions make room. */
   LCI_RETRY_PENDING = 22,
-  /** An earlier descriptor of the same key in this batch was refused; this one was not attempted. [V1] */
+  /** An earlier descriptor of the same flow in this batch was refused; this one was not attempted. */
   LCI_RETRY_ORDER = 23,
 
-  LCI_ERR_ARGUMENT = 32,       /**< Null handle or one of another runtime, bad flag combination, unknown operation. */
-  LCI_ERR_RANK = 33,           /**< Rank outside 0..size-1. */
-  LCI_ERR_TAG = 34,            /**< Tag outside what the operation can carry. [C15, SS-14] */
-  LCI_ERR_SIZE = 35,           /**< Size outside what the payload form can carry. */
-  LCI_ERR_PORT = 36,           /**< Port number outside 1..32767, or already open. */
-  LCI_ERR_DEVICE = 37,         /**< Device index not attached, or owned by a lane. */
-  LCI_ERR_PORT_CLOSED = 40,    /**< The receiver closed the port. [X13] */
-  LCI_ERR_PORT_MISMATCH = 41,  /**< The receiver gave this port number another name. [2B-42] */
+  LCI_ERR_ARGUMENT = 32,       /**< A null handle or one of another runtime, a bad combination of flags, or an
+                                    unknown operation. */
+  LCI_ERR_RANK = 33,           /**< The rank is outside 0..size-1. */
+  LCI_ERR_TAG = 34,            /**< The tag is outside what the operation can carry. */
+  LCI_ERR_SIZE = 35,           /**< The size is outside what the payload form can carry. */
+  LCI_ERR_PORT = 36,           /**< The port number is outside 1..32767, or the port is already open. */
+  LCI_ERR_DEVICE = 37,         /**< The device index is not attached, or a lane owns the device. */
+  LCI_ERR_PORT_CLOSED = 40,    /**< The receiver closed the port. */
+  LCI_ERR_PORT_MISMATCH = 41,  /**< The receiver gave this port number another name. */
   LCI_ERR_PEER_FAILED = 42,    /**< The peer died. */
   LCI_ERR_PEER_LEFT = 43,      /**< The peer announced its departure. */
-  LCI_ERR_TRUNCATED = 44,      /**< The message was longer than the receive buffer; the rest was dropped. [SS-29] */
-  LCI_ERR_CANCELLED = 45,      /**< Cancelled, or outstanding when the runtime closed. [2B-10] */
+  LCI_ERR_TRUNCATED = 44,      /**< The message was longer than the receive buffer; the rest was dropped. */
+  LCI_ERR_CANCELLED = 45,      /**< The operation was cancelled, or outstanding when the runtime closed. */
   LCI_ERR_CLOSED = 46,         /**< The runtime or object is closed. */
-  LCI_ERR_EXHAUSTED = 47,      /**< A bound was met and retry was disallowed. [X9] */
+  LCI_ERR_EXHAUSTED = 47,      /**< A bound was met and retry was disallowed. */
   LCI_ERR_NO_MEMORY = 48,      /**< The system, or the container's limit, has no memory left. */
-  LCI_ERR_TIMEOUT = 49,        /**< A deadline passed; the text names who was missing. */
-  LCI_ERR_BUSY = 50,           /**< Another thread is inside this lane. [V7] */
-  LCI_ERR_SIGNAL_CONTEXT = 51, /**< Progress, or what waits, was called from a handler. [SS-47] */
+  LCI_ERR_TIMEOUT = 49,        /**< A deadline passed; the text names the missing ranks. */
+  LCI_ERR_BUSY = 50,           /**< Another thread is inside this lane. */
+  LCI_ERR_SIGNAL_CONTEXT = 51, /**< A handler called progress or a function that waits. */
   LCI_ERR_BOOTSTRAP = 52,      /**< The ranks could not find each other. */
-  LCI_ERR_UNSUPPORTED = 53,    /**< Not available on this machine or in this build; the text says why. */
+  LCI_ERR_UNSUPPORTED = 53,    /**< It is not available on this machine or in this build; the text says why. */
   LCI_ERR_PROTOCOL = 54,       /**< A peer sent bytes that make no sense; it is treated as failed. */
-  LCI_ERR_OVERRUN = 55,        /**< More signals than the synchronizer or queue has room for. [SS-41, SS-45] */
-  LCI_ERR_ATTRIBUTE = 56,      /**< Unknown attribute name, or a value out of range. [2B-53] */
+  LCI_ERR_OVERRUN = 55,        /**< There were more signals than the synchronizer or queue has room for. */
+  LCI_ERR_ATTRIBUTE = 56,      /**< The attribute name is unknown, or its value is out of range. */
   LCI_ERR_MEMORY_CLOSED = 57,  /**< The remote region was freed or deregistered, or its id was closed here. */
-  LCI_ERR_NOT_PENDING = 58     /**< Nothing to cancel: no such receive waits at this device and engine. */
+  LCI_ERR_NOT_PENDING = 58     /**< There is nothing to cancel: no such receive waits at this device and engine. */
 } lci_code;
 
-/** Name of a code, for example "retry_nocredit"; "unknown" for anything else. Never null. [D13] */
+/** Name of a code, for example "retry_nocredit"; "unknown" for anything else. Never null. */
 LCI_API const char* lci_code_name(int code);
-/** Text of the last error of the calling thread; empty if none. Valid until the thread's next failing call. [U1] */
+/** Text of the last error of the calling thread; empty if none. Valid until the thread's next failing call. */
 LCI_API const char* lci_last_error(void);
-/** Rank that the last error of the calling thread is about, or -1: where there is no status to say it, as when a job
- * cannot be joined. Valid as lci_last_error(). */
+/**
+ * The rank that the last error of the calling thread is about, or -1. It serves calls that have no status to name the
+ * rank, as when a job cannot be joined. Valid as lci_last_error().
+ */
 LCI_API int lci_last_error_rank(void);
 /** Library version "major.minor.patch". */
 LCI_API const char* lci_version(void);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Attributes
- * A set of named values. Precedence: a value set here, then one set by lci_global_set(), then environment
- * LCI_ATTR_<NAME IN CAPITALS> (read when a runtime is created), then the default. An unknown name or a bad value is an
- * error. [A6, 2B-53]
- * @{ */
+/**
+ * @name Attributes
+ * A set of named values. A value set here wins over one set by lci_global_set(), that one over environment
+ * LCI_ATTR_<NAME IN CAPITALS> (read when a runtime is created), and that one over the default. An unknown name or a bad
+ * value is an error.
+ * @{
+ */
 
 typedef struct lci_attrs lci_attrs;
 LCI_API int lci_attrs_create(lci_attrs** out);
 LCI_API void lci_attrs_free(lci_attrs* attrs);
-/** Sets one attribute from text: LCI_ERR_ATTRIBUTE if the name is unknown or the value does not parse. */
+/** Sets one attribute from text. Answers LCI_ERR_ATTRIBUTE if the name is unknown or the value does not parse. */
 LCI_API int lci_attrs_set(lci_attrs* attrs, const char* name, const char* value);
 /**
- * Says that environment LCI_ATTR_<NAME> is an option of the program's own, which it reads itself: the core does not
- * call it unknown. @p name is in small letters, as those of attributes are.
+ * Declares that environment LCI_ATTR_<NAME> is an option of the program's own, which the program reads itself. The core
+ * then does not refuse it as unknown. @p name is in small letters, as the names of attributes are.
  */
 LCI_API int lci_attrs_own(lci_attrs* attrs, const char* name);
 /** Name of attribute @p index, or null past the end: a way to list all. */
 LCI_API const char* lci_attr_name(uint32_t index);
-/** Text that @p attrs holds for @p name; LCI_ERR_ATTRIBUTE if it holds none, LCI_ERR_SIZE if @p out is too small. */
+/**
+ * The text that @p attrs holds for @p name. LCI_ERR_ATTRIBUTE if it holds none, LCI_ERR_SIZE if @p out is too small.
+ */
 LCI_API int lci_attrs_get(const lci_attrs* attrs, const char* name, char* out, size_t out_size);
 /** Default of attribute @p index as text. */
 LCI_API const char* lci_attr_default(uint32_t index);
@@ -138,7 +148,7 @@ LCI_API const char* lci_attr_help(uint32_t index);
  * @{ */
 
 typedef struct lci_runtime lci_runtime;
-/** A job whose ranks are runtimes of this process: bootstrap "inproc". [2B-35] */
+/** A job whose ranks are runtimes of this process: bootstrap "inproc". */
 typedef struct lci_inproc lci_inproc;
 
 LCI_API int lci_inproc_create(uint32_t size, lci_inproc** out);
@@ -146,75 +156,79 @@ LCI_API int lci_inproc_create(uint32_t size, lci_inproc** out);
 LCI_API void lci_inproc_free(lci_inproc* job);
 
 /**
- * Creates a runtime and joins the job. Blocks until every rank has arrived, bootstrap_timeout_ms has passed
- * (LCI_ERR_TIMEOUT, naming the missing ranks), or a rank has died (LCI_ERR_PEER_FAILED, lci_last_error_rank()). Refused
- * in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT). [A2, L7, SS-47]
- * @param attrs may be null: defaults and environment only. Not kept.
- * @param job null: the bootstrap chain decides (file when LCI_JOB_DIR is set by the launcher, else local: rank 0 of 1).
+ * Creates a runtime and joins the job. The call blocks until every rank has arrived, bootstrap_timeout_ms has passed
+ * (LCI_ERR_TIMEOUT, naming the missing ranks), or a rank has died (LCI_ERR_PEER_FAILED, lci_last_error_rank()). It is
+ * refused in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT).
+ * @param attrs may be null: defaults and environment only. The runtime does not keep it.
+ * @param job null: the bootstrap chain decides (file when the launcher has set LCI_JOB_DIR, else local: rank 0 of 1).
  * @param inproc_rank rank in @p job; ignored when @p job is null.
  */
 LCI_API int lci_runtime_create(const lci_attrs* attrs, lci_inproc* job, uint32_t inproc_rank, lci_runtime** out);
 /**
- * Leaves the job and frees everything. Graceful with @p timeout_ms > 0: drives progress of its devices until what was
- * posted has left or the time is over, announces departure (peers see LEFT). Abortive with 0. Outstanding operations
- * are signalled LCI_ERR_CANCELLED before their objects go. Never hangs. Lanes must be freed first. Refused in handlers
- * and custom objects (LCI_ERR_SIGNAL_CONTEXT), whose device it would wait for. [2B-10, L5, SS-47]
+ * Leaves the job and frees everything. With @p timeout_ms > 0 the close is graceful: it drives progress of its devices
+ * until everything posted has left or the time is over, and then announces the departure (peers see LEFT). With 0 it is
+ * abortive. Outstanding operations are signalled LCI_ERR_CANCELLED before their objects go. The call never hangs. Lanes
+ * must be freed first. It is refused in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT), because it would wait for
+ * their device.
  */
 LCI_API int lci_runtime_close(lci_runtime* runtime, uint32_t timeout_ms);
-/** No rank: there is no such runtime. */
+/** No rank: the answer when there is no such runtime. */
 #define LCI_NO_RANK 0xFFFFFFFFu
 /** Rank in the job; null: that of the global runtime, or ::LCI_NO_RANK if there is none. */
 LCI_API uint32_t lci_runtime_rank(const lci_runtime* runtime);
 /** Ranks in the job; null: as lci_runtime_rank(), but 0 if there is none. */
 LCI_API uint32_t lci_runtime_size(const lci_runtime* runtime);
 /**
- * Effective value of an attribute as text (after clamping), or one of what follows from them: max_eager, max_inline,
- * max_tag, max_signal_tag, max_port, max_engine, bootstrap_used. [A7]
+ * The effective value of an attribute as text (after clamping), or a value that follows from the attributes: max_eager,
+ * max_inline, max_tag, max_signal_tag, max_port, max_engine, bootstrap_used.
  */
 LCI_API int lci_runtime_attr(const lci_runtime* runtime, const char* name, char* out, size_t out_size);
-/** All effective values as a new set, to be read, or to create another runtime like this one. [A7] */
+/** All effective values as a new set, to be read, or to create another runtime like this one. */
 LCI_API int lci_runtime_attrs(const lci_runtime* runtime, lci_attrs** out);
 
 typedef enum lci_peer_state { LCI_PEER_ALIVE = 0, LCI_PEER_LEFT = 1, LCI_PEER_FAILED = 2 } lci_peer_state;
 LCI_API int lci_runtime_peer(const lci_runtime* runtime, uint32_t rank, int32_t* out_state);
 
 /**
- * Copies the counters, all at once and without holding up whoever counts; they are always on. Entry i is named by
- * lci_counter_name(i) and explained by lci_counter_help(i).
+ * Copies the counters, all at once, without delaying the threads that count; counters are always on.
+ * lci_counter_name(i) names entry i and lci_counter_help(i) explains it.
  *
- * When nothing is under way, these hold at each rank (with X for am, send, recv, barrier, put and get):
- * - sum of operations_X_posted = signals + signals_dropped + receives_pending: what was posted is signalled once;
+ * When nothing is under way, these equations hold at each rank (with X for am, send, recv, barrier, put and get):
+ * - sum of operations_X_posted = signals + signals_dropped + receives_pending: everything posted is signalled once;
  * - packets_get = packets_put + packets_held + packets in the caches of lanes (`packet_count` of each), and packets_out
  *   = 0: no packet is lost;
  * - backlog_push = backlog_pop + backlog_depth, and backlog_depth = 0;
  * - statuses_pushed - statuses_popped = statuses that lie in queues;
  * - sends_pending = 0, late_wakes = 0, protocol_errors = 0.
- * @return how many there are; at most @p count are written. [M1, M4, 2B-49]
+ * @return how many counters there are; at most @p count are written.
  */
 LCI_API uint32_t lci_runtime_snapshot(const lci_runtime* runtime, uint64_t* out, uint32_t count);
 /** Name of counter @p index, or null past the end. */
 LCI_API const char* lci_counter_name(uint32_t index);
-/** One sentence on counter @p index, or null past the end. Those that say "now" are gauges; the others only grow. */
+/**
+ * One sentence on counter @p index, or null past the end. Counters whose sentence says "now" are gauges; the others
+ * only grow.
+ */
 LCI_API const char* lci_counter_help(uint32_t index);
-/** In place of a device: none of them. */
+/** Stands for no device. */
 #define LCI_NO_DEVICE 0xFFFFFFFFu
 /**
- * A part of lci_runtime_snapshot(): what device @p device has counted, or with ::LCI_NO_DEVICE what no device counts
- * (memory of regions, statuses of queues, peers, parking of lanes). The parts add up to the whole, in 64 bits. Who does
- * something counts it: a receive may be posted on one device and matched by another, so of what is pending or stored
- * only the sum says how much there is, while a part may be below 0. [M1, U7]
+ * A part of lci_runtime_snapshot(): the counts of device @p device, or with ::LCI_NO_DEVICE the counts that belong to
+ * no device (memory of regions, statuses of queues, peers, parking of lanes). The parts add up to the whole, in 64
+ * bits. The device that does something counts it. A receive may be posted on one device and matched by another, so for
+ * pending or stored items only the sum is meaningful, and a part may be below 0.
  * @return as lci_runtime_snapshot(); 0 if there is no such device.
  */
 LCI_API uint32_t lci_runtime_snapshot_part(const lci_runtime* runtime, uint32_t device, uint64_t* out, uint32_t count);
 
 /**
- * What this machine offers: lines of "key<TAB>value" (version, transports and why one is unavailable, memlock limit,
- * memory available, membarrier, process_vm_readv, cpu count). Needs no runtime.
+ * Describes this machine in lines of "key<TAB>value": version, transports and why one is unavailable, memlock limit,
+ * memory available, membarrier, process_vm_readv, cpu count. Needs no runtime.
  * @return bytes needed including the terminator.
  */
 LCI_API size_t lci_info(char* out, size_t out_size);
 
-/** Levels of the log, see lci_log_take(). Attribute log_level says up to which one lines are written. [M5] */
+/** Levels of the log, see lci_log_take(). Lines up to the level that attribute log_level names are written. */
 typedef enum lci_log_level {
   LCI_LOG_ERROR = 0,
   LCI_LOG_WARN = 1, /**< The default. */
@@ -226,55 +240,68 @@ typedef enum lci_log_level {
 
 /** The log of a runtime. */
 typedef struct lci_log lci_log;
-/** A reference to the runtime's log, to be freed with lci_log_free(). It outlives the runtime: what closing writes can
- * be taken afterwards. [M5] */
+/**
+ * A reference to the runtime's log, to be freed with lci_log_free(). It outlives the runtime, so the lines that closing
+ * writes can be taken afterwards.
+ */
 LCI_API int lci_runtime_log(lci_runtime* runtime, lci_log** out);
 /** Gives a reference back; null is allowed. */
 LCI_API void lci_log_free(lci_log* log);
 /**
  * Takes the oldest line that attribute log_keep has kept, so that callers can route it into a log of their own: the
- * core calls nobody. Lines are "rank:host:process:thread:seconds:file:function:line level [tag] text". Where they also
- * go, which and up to which level say the attributes log_*; those are read from environment LCI_LOG_* as well. When
- * lines had to go because nobody took them, a line of tag "log" comes first and says how many. Any thread. [M5]
+ * core calls nobody. Lines are "rank:host:process:thread:seconds:file:function:line level [tag] text". The attributes
+ * log_* say which lines are written, up to which level, and where else they go; they are read from environment
+ * LCI_LOG_* as well. When lines were dropped because nobody took them, a line of tag "log" comes first and says how
+ * many. Any thread.
  * @param out_level ::lci_log_level
  * @param out at most @p out_size bytes with the terminator; a longer line (at most 1,023 bytes) is cut.
  * @return LCI_DONE, or LCI_RETRY when there is no line.
  */
 LCI_API int lci_log_take(lci_log* log, int32_t* out_level, char* out, size_t out_size);
 
-/** Base and reserved length of this rank's shared arena: packets (see ::lci_layout_id LCI_LAYOUT_PACKET_*) live at
- * base + 64 * handle. The range is never unmapped while the process lives: on close it becomes anonymous. [V15] */
+/**
+ * Base and reserved length of this rank's shared arena. Packets (see ::lci_layout_id LCI_LAYOUT_PACKET_*) lie at base +
+ * 64 * handle. The range is never unmapped while the process lives: on close it becomes anonymous.
+ */
 LCI_API int lci_runtime_arena(const lci_runtime* runtime, uint64_t* out_base, uint64_t* out_length);
-/** The same of the arena of @p rank, where its packets lie, for messages that are read in place: see
- * lci_lane_zero_copy(). Maps it if this is the first look at it: LCI_ERR_NO_MEMORY when there is no room for that. */
+/**
+ * Base and reserved length of the arena of @p rank, where its packets lie; for messages that are read where they lie,
+ * see lci_lane_zero_copy(). The first call for a rank maps its arena: LCI_ERR_NO_MEMORY when there is no room for that.
+ */
 LCI_API int lci_runtime_peer_arena(lci_runtime* runtime, uint32_t rank, uint64_t* out_base, uint64_t* out_length);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Global runtime
- * One runtime for a whole process, for programs that want no handle in every call: null in place of a runtime means it,
- * null in place of a device its device 0 (all functions but those of lanes and lci_runtime_close()). A thin layer:
- * there is no other state of the process. Inits are counted, and the last lci_global_fini() closes the runtime. Any
- * thread; nothing else may use the runtime while it is closed. [A1, A4, 2B-17]
- * @{ */
+/**
+ * @name Global runtime
+ * One runtime for a whole process, for programs that want no handle in every call. In all functions but those of lanes
+ * and lci_runtime_close(), null in place of a runtime means the global one, and null in place of a device its device 0.
+ * It is a thin layer: the process has no other state. Inits are counted, and the last lci_global_fini() closes the
+ * runtime. Any thread; nothing else may use the runtime while it is being closed.
+ * @{
+ */
 
 /**
- * The first call creates the runtime, as lci_runtime_create() by the bootstrap chain. Each further one gets the same
- * runtime and logs a warning if it brought attributes, which are not looked at. Refused in handlers, as creating and
- * closing runtimes is.
+ * The first call creates the runtime, as lci_runtime_create() by the bootstrap chain. Each further call returns the
+ * same runtime, ignores its attributes, and logs a warning if it brought any. It is refused in handlers, as creating
+ * and closing runtimes is.
  * @param attrs,out may be null.
  */
 LCI_API int lci_global_init(const lci_attrs* attrs, lci_runtime** out);
-/** Undoes one lci_global_init(); the last one closes as lci_runtime_close(), and changes nothing if that fails. Without
- * an init: LCI_ERR_ARGUMENT. Refused in handlers (LCI_ERR_SIGNAL_CONTEXT). */
+/**
+ * Undoes one lci_global_init(). The last one closes the runtime as lci_runtime_close() does, and changes nothing if
+ * that fails. Without an init: LCI_ERR_ARGUMENT. Refused in handlers (LCI_ERR_SIGNAL_CONTEXT).
+ */
 LCI_API int lci_global_fini(uint32_t timeout_ms);
-/** Null when there is none. */
+/** The global runtime; null when there is none. */
 LCI_API lci_runtime* lci_global_runtime(void);
-/** Rank and size in the job, or -1 when there is no global runtime. They never change while it lives. [A5] */
+/** Rank and size in the job, or -1 when there is no global runtime. They never change while the runtime lives. */
 LCI_API int32_t lci_global_rank(void);
 LCI_API int32_t lci_global_size(void);
-/** Sets an attribute for every runtime that the process creates from now on, unless its own attributes say otherwise;
- * null ends that. Needs no runtime. [A6] */
+/**
+ * Sets an attribute for every runtime that the process creates from now on, unless the runtime's own attributes say
+ * otherwise. A null value removes the setting. Needs no runtime.
+ */
 LCI_API int lci_global_set(const char* name, const char* value);
 /** @} */
 
@@ -283,53 +310,60 @@ LCI_API int lci_global_set(const char* name, const char* value);
  * @{ */
 
 /**
- * Binds the calling thread to one of the CPUs that it may use at this moment: the @p offset -th of them, in the order
- * of their numbers. Offsets mean the same inside a container or under taskset, where numbers of CPUs do not. The thread
- * may then use that one alone, so a second call knows offset 0 only.
+ * Binds the calling thread to one of the CPUs that it may use at this moment: number @p offset of them, counted from 0
+ * in the order of CPU numbers. Offsets mean the same inside a container or under taskset, where numbers of CPUs do not.
+ * The thread may then use that CPU alone, so a second call knows offset 0 only.
  * @return LCI_ERR_ARGUMENT when there are not so many; the text says how many there are.
  */
 LCI_API int lci_thread_pin(uint32_t offset);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Devices
- * Device k of a rank talks to device k of every other rank. A device is used by any thread through try-locks
- * (retry_lock), or belongs to one lane, which then uses no atomic read-modify-write per message. [B1, A19]
+/**
+ * @name Devices
+ * Device k of a rank talks to device k of every other rank. Any thread may use a device, through try-locks
+ * (retry_lock); or the device belongs to one lane, which then needs no atomic read-modify-write for a message.
  *
- * Every device is to be progressed as long as others may talk to it: what comes to device k, answers to what others
- * sent by theirs included, is taken by device k alone. One that stands still keeps the credit that it holds at ports;
- * its rank's other devices go on without that. Packets that come back to it are taken by devices of its pool that have
- * none left.
- * @{ */
+ * Progress every device as long as others may talk to it: only device k takes the messages that come to device k, and
+ * the answers to its own messages. A device that nobody progresses keeps the credit that it holds at ports; the rank's
+ * other devices go on without that credit. Devices of the same pool that have run dry take the packets that come back
+ * to it.
+ * @{
+ */
 typedef struct lci_device lci_device;
 /** Device @p index of the runtime (0 .. attribute "devices" - 1). All ranks have the same number. */
 LCI_API int lci_runtime_device(lci_runtime* runtime, uint32_t index, lci_device** out);
-/** Attribute "uid" (the device's index, the same on all ranks) or "owner" (lane, any). [A7] */
+/** Reads an attribute: "uid" (the device's index, the same on all ranks) or "owner" (lane, any). */
 LCI_API int lci_device_attr(const lci_device* device, const char* name, char* out, size_t out_size);
-/** Moves control traffic, backlog and arrivals: LCI_DONE if anything moved, else LCI_RETRY. [C19, H12] */
+/** Moves control traffic, backlog and arrivals. Answers LCI_DONE if anything moved, else LCI_RETRY. */
 LCI_API int lci_progress(lci_device* device);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Completion objects
- * An object belongs to the runtime that it was created with, and goes with it. Posts, ports and graphs of another one
- * answer LCI_ERR_ARGUMENT.
- * @{ */
+/**
+ * @name Completion objects
+ * An object belongs to the runtime that it was created with, and ends with it. Posts, ports and graphs of another
+ * runtime answer LCI_ERR_ARGUMENT.
+ * @{
+ */
 
-/** What a completion object receives. For a local completion rank is the peer; for an arrival, the source. One that
- * nobody has filled reads as retry if it begins as LCI_STATUS_INIT. [D7, D15, SS-4] */
+/**
+ * The status that a completion object receives. For a local completion, rank is the peer; for an arrival, the source. A
+ * status that nobody filled reads as retry if it was initialized with LCI_STATUS_INIT.
+ */
 typedef struct lci_status {
   int32_t code;          /**< LCI_DONE or an error. */
   uint32_t rank;         /**< Peer or source. */
   uint64_t tag;          /**< As posted, or as received. */
   void* buffer;          /**< Arrivals: owned by the receiver, see lci_arrival_free(). Local: as posted. */
-  uint64_t size;         /**< Bytes moved. With LCI_ERR_TRUNCATED: bytes of the whole message; stored are as many as the
-                            receive has room for, all of its buffer. */
-  uint64_t user_context; /**< As posted; 0 for arrivals. [C14] */
+  uint64_t size;         /**< Bytes moved. With LCI_ERR_TRUNCATED: bytes of the whole message, of which the receive
+                              buffer holds as many as it has room for. */
+  uint64_t user_context; /**< As posted; 0 for arrivals. */
   uint32_t port;         /**< Arrivals: the port; else 0. */
-  uint32_t packet;       /**< Arrivals delivered in their packet: its number, see lci_comp_zero_copy(); else 0. */
+  uint32_t packet;       /**< Arrivals delivered in their packet: the packet's number, see lci_comp_zero_copy(); else
+                              0. */
 } lci_status;
-/** A status that nobody has touched: retry, of no rank. [D7] */
+/** A status that nobody has filled: retry, of no rank. */
 #define LCI_STATUS_INIT \
   { LCI_RETRY, 0xFFFFFFFFu, 0, NULL, 0, 0, 0, 0 }
 
@@ -337,114 +371,138 @@ typedef struct lci_comp lci_comp;
 typedef void (*lci_handler_fn)(const lci_status* status, void* argument);
 
 typedef enum lci_queue_kind {
-  LCI_QUEUE_DEFAULT = 0, /**< What the attribute cq_type says. */
-  /** A fixed array of cells with tickets. An operation has a place in it from its post until its status is popped: so
-   * no signal is lost, and a post that finds no place answers LCI_RETRY_NOMEM, or LCI_ERR_EXHAUSTED where retry is not
-   * allowed; what must be able to signal later, like a put that may be posted, needs its place also when it is done at
-   * once. lci_graph_start() does the same. lci_comp_signal() answers LCI_ERR_OVERRUN. What comes to a port and finds no
-   * place is discarded, and counted as arrivals_overrun; the first one of an opening is logged. [E8, D4] */
+  LCI_QUEUE_DEFAULT = 0, /**< The kind that the attribute cq_type names. */
+  /**
+   * A fixed array of cells with tickets. An operation holds a place in the queue from its post until its status is
+   * popped, so no signal is lost. A post that finds no place answers LCI_RETRY_NOMEM, or LCI_ERR_EXHAUSTED where retry
+   * is not allowed. An operation that may be posted, such as a put, needs its place also when it is done at once.
+   * lci_graph_start() needs a place as well. lci_comp_signal() answers LCI_ERR_OVERRUN when the array is full. A
+   * message that comes to a port and finds no place is discarded, and counted as arrivals_overrun; the first one of an
+   * opening is logged.
+   */
   LCI_QUEUE_ARRAY = 1,
-  LCI_QUEUE_LCRQ = 2 /**< Linked rings, bounded by memory alone; x86-64 only. [E7] */
+  LCI_QUEUE_LCRQ = 2 /**< Linked rings, bounded by memory alone; x86-64 only. */
 } lci_queue_kind;
 
-/** Multi-producer multi-consumer queue of the default kind. [E6] */
+/** Multi-producer multi-consumer queue of the default kind. */
 LCI_API int lci_queue_create(lci_runtime* runtime, uint32_t capacity, lci_comp** out);
 /**
  * As lci_queue_create(), of a given kind. An unbounded queue behind a port does not make the port unbounded: the port's
- * own capacity limits what is stored; completions of one's own operations are what it takes without a limit.
+ * own capacity limits the stored messages. Completions of the rank's own operations are stored without a limit.
  * @param kind ::lci_queue_kind. LCI_ERR_UNSUPPORTED where the processor has no such queue; the attribute cq_type falls
- *        back to array there. [A7]
- * @param capacity of an array, at most 2^30; 0: attribute queue_capacity. LCRQ does not look at it.
+ *        back to array there.
+ * @param capacity of an array, at most 2^30; 0: attribute queue_capacity. LCRQ ignores it.
  */
 LCI_API int lci_queue_create_kind(lci_runtime* runtime, int kind, uint32_t capacity, lci_comp** out);
-/** LCI_DONE and a status, or LCI_RETRY when empty, also as the status's code. Never blocks, never progresses. [H10,
- * D7] */
+/**
+ * Answers LCI_DONE and a status, or LCI_RETRY when the queue is empty; the code of the status is then LCI_RETRY, too.
+ * It never blocks and never progresses.
+ */
 LCI_API int lci_queue_pop(lci_comp* queue, lci_status* out);
-/** Pops up to @p count; returns how many. [E10] */
+/** Pops up to @p count statuses; returns how many. */
 LCI_API uint32_t lci_queue_pop_many(lci_comp* queue, lci_status* out, uint32_t count);
 LCI_API uint64_t lci_queue_length(const lci_comp* queue);
-/** Becomes ready after @p threshold signals. [E2] */
+/** Creates a synchronizer, which becomes ready after @p threshold signals. */
 LCI_API int lci_synchronizer_create(lci_runtime* runtime, uint32_t threshold, lci_comp** out);
-/** LCI_DONE once per firing, copying threshold statuses in arrival order (@p out may be null), then reset; else
- * LCI_RETRY. LCI_ERR_OVERRUN after more signals than the threshold since the last firing was taken. [E2-E4, SS-41..43]
+/**
+ * Answers LCI_DONE once per firing, copies threshold statuses in order of arrival (@p out may be null), and resets the
+ * synchronizer; else LCI_RETRY. LCI_ERR_OVERRUN if more signals than the threshold came since the last firing was
+ * taken.
  */
 LCI_API int lci_synchronizer_test(lci_comp* synchronizer, lci_status* out);
 LCI_API int lci_counter_create(lci_runtime* runtime, lci_comp** out);
 LCI_API uint64_t lci_counter_get(const lci_comp* counter);
 LCI_API void lci_counter_set(lci_comp* counter, uint64_t value);
-/** Called by whichever thread progresses; must be short and thread-safe; the status's buffer is valid only during the
- * call, and only to be read: it may be the sender's own memory, see LCI_FLAG_NETWORK. It may post with retry
- * disallowed; it may not progress. [E11, SS-46, SS-47] */
+/**
+ * Creates a handler. The thread that progresses calls the function; it must be short and thread-safe. The status's
+ * buffer is valid only during the call, and may only be read: it may be the sender's own memory, see LCI_FLAG_NETWORK.
+ * The function may post with retry disallowed; it may not progress.
+ */
 LCI_API int lci_handler_create(lci_runtime* runtime, lci_handler_fn function, void* argument, lci_comp** out);
 /**
- * A user's own kind of completion object: @return LCI_DONE when it took the signal, or an error, which refuses it (the
- * arrival is discarded then, and its sender gets its credit back). Same rules as a handler: any thread that progresses,
- * possibly concurrently with itself, short, no progress and no blocking form; an exception is answered as
- * LCI_ERR_ARGUMENT and goes no further. [SS-46]
+ * A user's own kind of completion object. It follows the rules of a handler: any thread that progresses calls it,
+ * possibly several at once; it is short, does not progress, and uses no blocking form. An exception is answered as
+ * LCI_ERR_ARGUMENT and goes no further.
+ * @return LCI_DONE when it took the signal, or an error, which refuses it: the arrival is then discarded, and its
+ *         sender gets its credit back.
  */
 typedef int (*lci_custom_fn)(const lci_status* status, void* argument);
 /**
- * Local or remote, as any other object. [E1]
- * @param stores 0: the status's buffer is valid only during the call, only to be read, and no sender needs credit. Not
- * 0: an arrival that was taken belongs to the object (lci_buffer_free()) and counts against its port's capacity until
- *        lci_custom_taken().
+ * Creates a custom completion object, for operations and for ports, as any other object.
+ * @param stores 0: the status's buffer is valid only during the call and may only be read, and senders need no credit.
+ *        Not 0: an arrival that was taken belongs to the object (lci_buffer_free()) and counts against its port's
+ *        capacity until lci_custom_taken().
  */
 LCI_API int lci_custom_create(lci_runtime* runtime, lci_custom_fn function, void* argument, int stores, lci_comp** out);
-/** The user took an arrival out of a storing custom object: its room goes back to its sender. Once for each arrival,
- * before its buffer is freed, while the runtime lives. That of a signal of a put or get has only books to keep: it is
- * freed here, and @p status says null. Queues and synchronizers do this by themselves. Any thread. [X2] */
+/**
+ * Tells that the user took an arrival out of a storing custom object: its room goes back to its sender. Call it once
+ * for each arrival, before its buffer is freed, while the runtime lives. The signal of a put or get has no payload,
+ * only a record, which is freed here; @p status says null then. Queues and synchronizers do this by themselves. Any
+ * thread.
+ */
 LCI_API int lci_custom_taken(lci_comp* custom, lci_status* status);
-/** Signals any object with a done or error status. [E5, SS-44] */
+/** Signals any object with a done or error status. */
 LCI_API int lci_comp_signal(lci_comp* comp, const lci_status* status);
 /**
- * Reserves a place for one signal that the caller gives later, as a post does for its operation: for who passes on the
- * ends of operations. While places are reserved, lci_comp_free() answers LCI_ERR_BUSY. Each ends by
- * lci_comp_signal_reserved() or lci_comp_unreserve(). Any thread. [D4]
- * @param device who is to try again: when there may be a place its generation word moves, and a lane that sleeps over
- * it is woken. Null: nobody is told.
+ * Reserves a place for one signal that the caller gives later, as a post does for its operation. It serves callers that
+ * pass on the ends of operations. While places are reserved, lci_comp_free() answers LCI_ERR_BUSY. Each reservation
+ * ends by lci_comp_signal_reserved() or lci_comp_unreserve(). Any thread.
+ * @param device the device that tries again: when there may be a place, its generation word moves, and a lane that
+ *        sleeps over it is woken. Null: nobody is told.
  * @return LCI_DONE; LCI_RETRY_NOMEM where an array queue has no place; LCI_ERR_ARGUMENT for a device of another
- * runtime.
+ *         runtime.
  */
 LCI_API int lci_comp_reserve(lci_comp* comp, lci_device* device);
-/** As lci_comp_signal(), in a place that the caller has reserved, and which is free again also after an error: an array
- * queue never answers LCI_ERR_OVERRUN. LCI_ERR_ARGUMENT where nothing is reserved. */
+/**
+ * As lci_comp_signal(), in a place that the caller has reserved. The place is free again also after an error, and an
+ * array queue never answers LCI_ERR_OVERRUN. LCI_ERR_ARGUMENT where nothing is reserved.
+ */
 LCI_API int lci_comp_signal_reserved(lci_comp* comp, const lci_status* status);
 /** Gives a reserved place back. LCI_ERR_ARGUMENT where nothing is reserved. */
 LCI_API int lci_comp_unreserve(lci_comp* comp);
-/** Attribute "comp_type" (cq, sync, counter, handler, custom, graph), "id"; of a queue "cq_type", "queue_capacity"
- * (what it holds in the end); of a synchronizer "sync_threshold". [A7] */
+/**
+ * Reads an attribute: "comp_type" (cq, sync, counter, handler, custom, graph) or "id"; of a queue "cq_type" and
+ * "queue_capacity" (as much as it can hold); of a synchronizer "sync_threshold".
+ */
 LCI_API int lci_comp_attr(const lci_comp* comp, const char* name, char* out, size_t out_size);
 /** Identifier of the object in descriptors (LCI_FLAG_COMP) and records. */
 LCI_API uint32_t lci_comp_id(const lci_comp* comp);
-/** Frees the object, and the arrivals in it that nobody took; what is not freed goes with its runtime. It must not be
- * bound to an open port nor to a pending operation: LCI_ERR_BUSY. When it returns, no signal of an operation or of a
- * port that has closed is inside the object any more, nor in its function: it waits for that, or, in a function of a
- * handler or custom object, answers LCI_ERR_BUSY. Signals of lci_comp_signal() are the caller's to end first. [B26] */
+/**
+ * Frees the object, and the arrivals in it that nobody took. An object that is not freed ends with its runtime.
+ * LCI_ERR_BUSY while it is bound to an open port or a pending operation. When the call returns, no signal of an
+ * operation or of a closed port is inside the object, nor in its function. The call waits for that; in a function of a
+ * handler or custom object it answers LCI_ERR_BUSY instead. The caller itself must end its calls of lci_comp_signal()
+ * first.
+ */
 LCI_API int lci_comp_free(lci_comp* comp);
-/** Frees the buffer of an arrival popped from a queue or synchronizer. Null is allowed. Not for arrivals in their
- * packet, which no address tells: lci_arrival_free() frees every arrival. [SS-20] */
+/**
+ * Frees the buffer of an arrival popped from a queue or synchronizer. Null is allowed. It does not serve arrivals in
+ * their packet, and an address does not show which they are: lci_arrival_free() frees every arrival.
+ */
 LCI_API void lci_buffer_free(void* buffer);
 /**
- * Active messages that travel in a packet come to @p comp in that packet: nothing is copied at the receiver. They are
- * to be freed with lci_arrival_free(), and count against their port's capacity until then. What is short, what is long
- * (rendezvous), what its sender had no credit for (the first message, say), and what comes while a good part of its
- * sender's packets is held here already, is copied as ever; `packet` of the status tells which it is. The memory is the
- * sender's: it may be read and written until it is freed, also when the sender has gone. [B14, SS-21]
+ * Lets @p comp receive active messages in the packets in which they travelled: nothing is copied at the receiver. Free
+ * them with lci_arrival_free(); they count against their port's capacity until then. The library still copies short
+ * messages, long ones (rendezvous), messages that their sender had no credit for (the first message, say), and messages
+ * that come while a good part of the sender's packets is held here already. `packet` of the status tells which case it
+ * is. The memory is the sender's: it may be read and written until it is freed, also when the sender has gone.
  *
- * To be called before a port is opened on the object. LCI_ERR_ARGUMENT for objects that do not store arrivals.
+ * Call it before a port is opened on the object. LCI_ERR_ARGUMENT for objects that do not store arrivals.
  */
 LCI_API int lci_comp_zero_copy(lci_comp* comp);
 /**
- * Frees what an arrival brought, wherever it lies: in a packet, or in memory of its own. Any thread, until the runtime
- * closes. Buffer and packet of @p status are null afterwards, and it may be called again. A status that is no arrival
- * is left alone. LCI_ERR_ARGUMENT for a packet that was freed already, through a copy of the status; and, with
- * @p status left as it is, for one that came to another runtime. [SS-20, SS-21]
+ * Frees the memory of an arrival, whether it lies in a packet or in memory of its own. Any thread, until the runtime
+ * closes. Buffer and packet of @p status are null afterwards, and the call may be repeated. A status that is no arrival
+ * is left alone. LCI_ERR_ARGUMENT for a packet that was freed already, through a copy of the status; and for an arrival
+ * of another runtime, whose @p status is left as it is.
  */
 LCI_API int lci_arrival_free(lci_runtime* runtime, lci_status* status);
 
-/** Where messages are put that are given to native users: functions as malloc and free, with bookkeeping of the library
- * in front of the message. Called by any thread that progresses or calls lci_buffer_free(); they may not call the
- * library. Null from `allocate` is as malloc's. [A10, 2B-32] */
+/**
+ * The source of memory for messages that are given to native users: two functions as malloc and free. The library keeps
+ * a header of its own in front of each message. Any thread that progresses or calls lci_buffer_free() calls them; they
+ * may not call the library. Null from `allocate` means what it means from malloc.
+ */
 typedef struct lci_allocator {
   void* (*allocate)(size_t bytes, void* argument);
   void (*deallocate)(void* memory, void* argument);
@@ -452,38 +510,40 @@ typedef struct lci_allocator {
 } lci_allocator;
 /**
  * From now on the buffers of arrivals come from @p allocator; null: from malloc, as at first. Each buffer goes back to
- * the allocator that it came from, so @p allocator must stay valid until the last of them was freed. One for every
- * delivered message that is stored; lanes have memory of their own. Any thread.
+ * the allocator that it came from, so @p allocator must stay valid until the last of them was freed. There is one
+ * allocation for every delivered message that is stored; lanes have memory of their own. Any thread.
  */
 LCI_API int lci_runtime_set_allocator(lci_runtime* runtime, const lci_allocator* allocator);
-/** What was set; null for malloc. */
+/** The allocator that was set; null for malloc. */
 LCI_API const lci_allocator* lci_runtime_allocator(const lci_runtime* runtime);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Blocking forms
- * For native threads. They look, progress the devices that the caller names, and look again; when nothing moves they
- * give the processor away and sleep in short steps. No device is progressed unasked: name those that the operations
- * were posted on, or none (null, 0) if other threads progress. Refused in handlers and custom objects
- * (LCI_ERR_SIGNAL_CONTEXT) and for devices of lanes (LCI_ERR_DEVICE). [E10, SS-47, SS-54]
- * @{ */
+/**
+ * @name Blocking forms
+ * For native threads. Each looks, progresses the devices that the caller names, and looks again; when nothing moves it
+ * gives the processor away and sleeps in short steps. It progresses no other device: name the devices that the
+ * operations were posted on, or none (null, 0) if other threads progress. Refused in handlers and custom objects
+ * (LCI_ERR_SIGNAL_CONTEXT) and for devices of lanes (LCI_ERR_DEVICE).
+ * @{
+ */
 
 /** Timeout of a wait without an end. */
 #define LCI_FOREVER 0xFFFFFFFFu
 
-/** As lci_queue_pop(), but waits for a status: LCI_ERR_TIMEOUT after @p timeout_ms; 0 progresses once. */
+/** As lci_queue_pop(), but waits for a status. LCI_ERR_TIMEOUT after @p timeout_ms; 0 progresses once. */
 LCI_API int lci_queue_wait(lci_comp* queue, lci_device* const* devices, uint32_t device_count, uint32_t timeout_ms,
                            lci_status* out);
 /** Waits for @p count statuses. @p out_popped: how many are in @p out, whatever the answer. */
 LCI_API int lci_queue_wait_many(lci_comp* queue, lci_device* const* devices, uint32_t device_count, uint32_t timeout_ms,
                                 lci_status* out, uint32_t count, uint32_t* out_popped);
-/** As lci_synchronizer_test(), but waits for the firing. Of several waiters one gets it. [E2, SS-43] */
+/** As lci_synchronizer_test(), but waits for the firing. When several threads wait, one of them gets it. */
 LCI_API int lci_synchronizer_wait(lci_comp* synchronizer, lci_device* const* devices, uint32_t device_count,
                                   uint32_t timeout_ms, lci_status* out);
 /**
- * LCI_DONE when everything that was posted on the device is complete, receives included, its backlog is empty, and no
- * long message is arriving; else LCI_RETRY, also while another thread is at the device. Never progresses. A receive
- * that nothing matches keeps it at retry: cancel it. [C20, SS-18]
+ * Answers LCI_DONE when everything that was posted on the device is complete, receives included, its backlog is empty,
+ * and no long message is arriving; else LCI_RETRY, also while another thread is inside the device. It never progresses.
+ * A receive that nothing matches keeps the answer at retry: cancel it.
  */
 LCI_API int lci_test_drained(lci_device* device);
 /** Progresses the device until lci_test_drained() says done, or LCI_ERR_TIMEOUT. */
@@ -491,28 +551,31 @@ LCI_API int lci_wait_drained(lci_device* device, uint32_t timeout_ms);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Ports
- * What LCI calls a remote completion handle, with the completion object behind it. Numbers 1..32767 are the user's. A
- * port that is not open grants nothing: early senders see nocredit, no message is lost. [X12, 2B-42]
- * @{ */
+/**
+ * @name Ports
+ * A port is a number for messages to a completion object of this rank (the paper's remote completion handle). Numbers
+ * 1..32767 are the user's. A port that is not open grants nothing: early senders see nocredit, and no message is lost.
+ * @{
+ */
 
 /**
  * Opens port @p number on this rank with @p comp behind it.
- * @param name checked against the senders' name for the same number; "" matches any.
- * @param messages,bytes capacity: at most so much is stored or granted; 0 means the defaults. A queue's own bounds it,
- *        and must suffice for all its ports and completions (else see ::LCI_QUEUE_ARRAY). Handlers and counters store
- * nothing and need no credit; above lci_runtime_max_eager() a sender may announce 64 messages to them, 2 MiB come at a
- * time. [X2, X5, X8]
+ * @param name compared with the senders' name for the same number; "" matches any.
+ * @param messages,bytes capacity: at most so much is stored or granted; 0 means the defaults. A queue's own bounds
+ *        limit it, and must suffice for all the queue's ports and completions (else see ::LCI_QUEUE_ARRAY). Handlers
+ *        and counters store nothing and need no credit; above lci_runtime_max_eager() a sender may announce 64 messages
+ *        to them, of which 2 MiB come at a time.
  */
 LCI_API int lci_port_open(lci_runtime* runtime, uint32_t number, const char* name, lci_comp* comp, uint32_t messages,
                           uint64_t bytes);
 /**
  * Sets room for @p count replies of up to @p bytes each aside at a port of this rank, besides its capacity. A request
- * names it (`policy` of its descriptor is @p out_id): room for its reply is reserved here before it leaves, and it is
- * answered with LCI_RETRY_PENDING while there is none; a lane's generation word moves when there is. Its receiver
- * answers with ::LCI_AM_REPLY, and needs no credit for that: a receiver that is busy with requests of its own is never
- * in the way of replies. The room is free again when the reply is taken from its completion object, when the request is
- * discarded over there, or with the peer. Once per port, before or after it is opened; any thread. [X10, 2B-55]
+ * names the room: `policy` of its descriptor is @p out_id. The core reserves the room for its reply before the request
+ * leaves. While there is none, it answers LCI_RETRY_PENDING, and a lane's generation word moves when there is room
+ * again. The receiver answers with ::LCI_AM_REPLY, and needs no credit for that, so a receiver that is busy with
+ * requests of its own is never in the way of replies. The room is free again when the reply is taken from its
+ * completion object, when the receiver discards the request, or when the peer ends. Call it once for a port, before or
+ * after the port is opened; any thread.
  *
  * LCI_ERR_SIZE if @p bytes exceed lci_runtime_max_eager(), LCI_ERR_EXHAUSTED beyond LCI_MAX_REPLY_ROOM ports of a
  * runtime.
@@ -522,92 +585,102 @@ LCI_API int lci_port_reply_room(lci_runtime* runtime, uint32_t port, uint32_t co
 #define LCI_MAX_REPLY_ROOM 127u
 /** Names a port for sending, so that a mismatch is found before the first message is delivered. Optional. */
 LCI_API int lci_port_name(lci_runtime* runtime, uint32_t number, const char* name);
-/** Closes the port: senders get LCI_ERR_PORT_CLOSED, queued messages are discarded and counted; it may be reopened.
- * [X13] */
+/**
+ * Closes the port: senders get LCI_ERR_PORT_CLOSED, queued messages are discarded and counted. The port may be opened
+ * again.
+ */
 LCI_API int lci_port_close(lci_runtime* runtime, uint32_t number);
-/** Attribute of an open port: "port_name", "inbox_messages" and "inbox_bytes" (what it can hold in the end),
- * "generation" (how often it was opened). [A7] */
+/**
+ * Reads an attribute of an open port: "port_name", "inbox_messages" and "inbox_bytes" (as much as it can hold),
+ * "generation" (how often it was opened).
+ */
 LCI_API int lci_port_attr(lci_runtime* runtime, uint32_t number, const char* name, char* out, size_t out_size);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Remote memory
- * Regions of this rank's memory that peers put to and get from. A region has a key in the memory that its owner shares:
- * who holds a handle checks the key at every use, so that use after lci_memory_free(), lci_memory_deregister() or the
- * owner's close answers LCI_ERR_MEMORY_CLOSED and touches nothing. Bounds are checked at every use, by the initiator
- * and again by the target where the target does the work: LCI_ERR_SIZE. All functions: any thread. [B3-B5, SS-33]
- * @{ */
+/**
+ * @name Remote memory
+ * Regions of this rank's memory that peers put to and get from. A region has a key in the memory that its owner shares.
+ * A rank that holds a handle checks the key at every use, so a use after lci_memory_free(), lci_memory_deregister() or
+ * the owner's close answers LCI_ERR_MEMORY_CLOSED and touches nothing. The initiator checks bounds at every use, and
+ * the target checks them again where it does the work: LCI_ERR_SIZE. All functions: any thread.
+ * @{
+ */
 typedef struct lci_memory lci_memory;
 /** Bytes of a handle; the same for every region. */
 #define LCI_MEMORY_HANDLE_SIZE 64u
 
 /**
  * Takes @p bytes of this rank's shared arena, aligned to 64, with undefined content. Peers of the host put and get here
- * by plain copies. LCI_ERR_NO_MEMORY when the arena, the memory limit or the system has no more. What is not freed
- * goes with its runtime.
+ * by plain copies. LCI_ERR_NO_MEMORY when the arena, the memory limit or the system has no more. Memory that is not
+ * freed ends with its runtime.
  */
 LCI_API int lci_memory_allocate(lci_runtime* runtime, uint64_t bytes, lci_memory** out, void** out_address);
 /**
- * Ends an allocation: the pages go back to the system, and the range is used again when no copy that a peer had begun
- * can touch it any more; nobody waits for that. LCI_ERR_BUSY while parts of it are registered.
+ * Ends an allocation. The pages go back to the system. The range is used again when no copy that a peer had begun can
+ * touch it any more; no thread waits for that. LCI_ERR_BUSY while parts of it are registered.
  */
 LCI_API int lci_memory_free(lci_memory* memory);
 /**
- * Registers memory of this process, which stays the caller's and must stay valid. Any part of it may be named by peers;
- * the same memory may be registered several times, and regions may overlap; no bytes (with null) are allowed. Parts of
- * an allocation are as fast as the allocation; other memory is reached by peers' processes through this rank's
- * progress. LCI_ERR_EXHAUSTED beyond 65,536 regions of a rank.
+ * Registers memory of this process, which stays the caller's and must stay valid. Peers may name any part of it. The
+ * same memory may be registered several times, and regions may overlap; no bytes (with null) are allowed. Parts of an
+ * allocation are as fast as the allocation. For other memory, the processes of peers need this rank's progress.
+ * LCI_ERR_EXHAUSTED beyond 65,536 regions of a rank.
  */
 LCI_API int lci_memory_register(lci_runtime* runtime, void* address, uint64_t bytes, lci_memory** out);
 /**
- * Ends a registration. When it returns, no copy by this process touches the memory; waits for one that is under way. In
- * a part of an allocation, a copy that a peer's process had begun may still end.
+ * Ends a registration. When the call returns, no copy by this process touches the memory; the call waits for one that
+ * is under way. In a part of an allocation, a copy that a peer's process had begun may still end.
  */
 LCI_API int lci_memory_deregister(lci_memory* memory);
 /**
- * Writes the LCI_MEMORY_HANDLE_SIZE bytes by which peers open the region: versioned, with a checksum, to be sent by any
- * means. LCI_ERR_SIZE if @p size is less.
+ * Writes the LCI_MEMORY_HANDLE_SIZE bytes by which peers open the region. They have a version and a checksum, and may
+ * be sent by any means. LCI_ERR_SIZE if @p size is less.
  */
 LCI_API int lci_memory_handle(const lci_memory* memory, void* out, size_t size);
 /**
  * Opens a region of @p rank (this one included) from its handle, for the member `remote` of descriptors. Every byte is
- * checked: LCI_ERR_ARGUMENT if they are no handle of that rank, LCI_ERR_MEMORY_CLOSED if the region has gone,
- * LCI_ERR_PROTOCOL if what its owner shares makes no sense, LCI_ERR_PEER_FAILED or LCI_ERR_PEER_LEFT, LCI_ERR_EXHAUSTED
- * beyond 2^20. Where a rank reads only what was sent to it (attribute peer_memory), nobody is asked here: the first
- * operation that moves a byte ends with LCI_ERR_MEMORY_CLOSED if the region has gone.
+ * checked: LCI_ERR_ARGUMENT if they are no handle of that rank, LCI_ERR_MEMORY_CLOSED if the region has ended,
+ * LCI_ERR_PROTOCOL if the memory that its owner shares makes no sense, LCI_ERR_PEER_FAILED or LCI_ERR_PEER_LEFT,
+ * LCI_ERR_EXHAUSTED beyond 2^20. Where a rank reads only what was sent to it (attribute peer_memory), this call asks
+ * nobody: the first operation that moves a byte ends with LCI_ERR_MEMORY_CLOSED if the region has ended.
  * @param out_size bytes of the region; may be null.
  */
 LCI_API int lci_remote_open(lci_runtime* runtime, uint32_t rank, const void* handle, size_t length, uint64_t* out_id,
                             uint64_t* out_size);
-/** Ends the use of an id; operations under way go on. An id that was closed answers LCI_ERR_MEMORY_CLOSED ever after.
+/**
+ * Ends the use of an id; operations under way go on. An id that was closed answers LCI_ERR_MEMORY_CLOSED from then on.
  */
 LCI_API int lci_remote_close(lci_runtime* runtime, uint64_t id);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Matching engines
- * Domains of send and receive that do not meet: the same ranks and tags on two engines do not cross. The number is the
- * caller's choice, the same on all ranks, and goes into `port` of sends and receives. Engine 0 is always there. Each
- * engine has its own capacity (attributes engine_messages, engine_bytes, announcements), and works with every device.
- * [B17-B21, C18]
- * @{ */
+/**
+ * @name Matching engines
+ * Domains of send and receive that do not meet: the same ranks and tags on two engines do not cross. The caller chooses
+ * the number, the same on all ranks; it goes into `port` of sends and receives. Engine 0 is always there. Each engine
+ * has its own capacity (attributes engine_messages, engine_bytes, announcements), and works with every device.
+ * @{
+ */
 
 /** Largest number of a matching engine. */
 #define LCI_MAX_ENGINE 255u
 
 enum {
-  LCI_ENGINE_MAP = 0,   /**< A hash table. [B18] */
-  LCI_ENGINE_QUEUE = 1, /**< Two lists, for debugging. [B19] */
-  /** Added to the type: each operation brings its key in `u.ref.remote`, whatever rank, tag and policy are. For those
-   * who make keys where the core cannot call them; not for inline payloads, which have no place for it. [B21, 2B-30] */
+  LCI_ENGINE_MAP = 0,   /**< A hash table. */
+  LCI_ENGINE_QUEUE = 1, /**< Two lists, for debugging. */
+  /**
+   * Added to the type: each operation brings its key in `u.ref.remote`, whatever rank, tag and policy are. It serves
+   * callers whose keys the core cannot compute by a call. Not for inline payloads, which have no place for the key.
+   */
   LCI_ENGINE_KEYED = 16
 };
 
 /**
- * Makes the key of an operation: what a send and a receive must have in common. Called by whoever posts, on both sides,
- * so concurrently; it may not call the library. [B21]
+ * Makes the key of an operation: the value that a send and a receive must have in common. The posting thread calls it,
+ * on both sides, so calls may be concurrent; the function may not call the library.
  * @param rank the source: of a send the poster itself, of a receive as posted.
- * @param policy of a receive: what wildcards have made of it. A wildcard is passed as LCI_ANY_SOURCE or LCI_ANY_TAG.
+ * @param policy of a receive: as wildcards have changed it. A wildcard is passed as LCI_ANY_SOURCE or LCI_ANY_TAG.
  */
 typedef uint64_t (*lci_make_key_fn)(uint32_t rank, uint64_t tag, uint32_t policy, void* argument);
 
@@ -615,29 +688,32 @@ typedef uint64_t (*lci_make_key_fn)(uint32_t rank, uint64_t tag, uint32_t policy
  * Creates engine @p number, 1..LCI_MAX_ENGINE, on this rank; both sender and receiver need it. Sends to a rank that has
  * not created it yet wait as for a port that is not open: one is announced, others answer LCI_RETRY_NOCREDIT.
  * @param type one of LCI_ENGINE_*.
- * @param make_key null: rank, tag and policy. Whether keys are the user's must be the same on all ranks: otherwise
- * sends answer LCI_ERR_PORT_MISMATCH.
+ * @param make_key null: rank, tag and policy. All ranks must agree on whether keys are the user's: otherwise sends
+ *        answer LCI_ERR_PORT_MISMATCH.
  * @return LCI_ERR_ARGUMENT if the number is out of range or in use.
  */
 LCI_API int lci_engine_create(lci_runtime* runtime, uint32_t number, uint32_t type, lci_make_key_fn make_key,
                               void* argument);
 /**
- * Ends an engine. Receives that are not matched are signalled LCI_ERR_CANCELLED before it returns, by the calling
- * thread; sends that are not matched are discarded and counted, those that wait at their sender end there with
- * LCI_ERR_PORT_CLOSED, and so do later ones. What is matched goes on. The number may be used again. [2B-10, SS-18]
+ * Ends an engine. The calling thread signals LCI_ERR_CANCELLED for receives that are not matched, before the call
+ * returns. Sends that are not matched are discarded and counted. Sends that wait at their sender end there with
+ * LCI_ERR_PORT_CLOSED, and so do later ones. Matched messages go on. The number may be used again.
  */
 LCI_API int lci_engine_free(lci_runtime* runtime, uint32_t number);
-/** Attribute of an engine: "matching_engine_type", "keyed". [A7] */
+/** Reads an attribute of an engine: "matching_engine_type", "keyed". */
 LCI_API int lci_engine_attr(lci_runtime* runtime, uint32_t number, const char* name, char* out, size_t out_size);
 
-/** The matching of an engine without its messages: pairs what callers insert. Any thread. [B22] */
+/** The matching of an engine without its messages: it pairs the values that callers insert. Any thread. */
 typedef struct lci_matching lci_matching;
 enum { LCI_SIDE_SEND = 0, LCI_SIDE_RECV = 1 };
 /** @param type LCI_ENGINE_MAP or LCI_ENGINE_QUEUE. @param runtime whose attribute matching_buckets counts. */
 LCI_API int lci_matching_create(lci_runtime* runtime, uint32_t type, lci_matching** out);
-/** Takes out the oldest value of the other side with this key, or stores @p value (not null) and says null. */
+/**
+ * Takes out the oldest value of the other side with this key; if there is none, stores @p value (not null) and sets @p
+ * out_match to null.
+ */
 LCI_API int lci_matching_insert(lci_matching* matching, uint64_t key, void* value, int side, void** out_match);
-/** Takes a stored value out: LCI_RETRY if it is not there, or has been matched. */
+/** Takes a stored value out. LCI_RETRY if it is not there, or has been matched. */
 LCI_API int lci_matching_remove(lci_matching* matching, uint64_t key, void* value, int side);
 /** Values that are still stored stay the caller's. */
 LCI_API void lci_matching_free(lci_matching* matching);
@@ -651,36 +727,43 @@ typedef enum lci_op_kind {
   LCI_OP_AM = 1,      /**< Active message to (rank, port). */
   LCI_OP_SEND = 2,    /**< Matched send to (rank, engine). */
   LCI_OP_RECV = 3,    /**< Matched receive from (rank or LCI_ANY_SOURCE, engine). */
-  LCI_OP_BARRIER = 4, /**< Dissemination barrier over all ranks, numbered by posting order; see lci_post_barrier(). */
+  LCI_OP_BARRIER = 4, /**< A dissemination barrier over all ranks, numbered by posting order; see lci_post_barrier(). */
   LCI_OP_CANCEL = 5,  /**< Cancels the unmatched receive whose user_context is `tag`; see lci_post_cancel(). */
   LCI_OP_PUT = 6,     /**< Writes into a region of `rank`; with `port`, a signal follows the data. */
   LCI_OP_GET = 7,     /**< Reads a region of `rank` into `address`; with `port`, a signal follows its arrival here. */
-  /** Lanes: host node `rank` of the graph and run in `user_context` (as recorded) is done; `tag` is its value, the tag
-   * of its status. LCI_ERR_OVERRUN if it was not waited for. [V13] */
+  /**
+   * Lanes: host node `rank` of the graph and run in `user_context` (as recorded) is done; `tag` is its value, the tag
+   * of its status. LCI_ERR_OVERRUN if nothing waited for it.
+   */
   LCI_OP_NODE_DONE = 8,
   /** The same with an error in `size` (0: LCI_ERR_CANCELLED), which ends the run. */
   LCI_OP_NODE_FAILED = 9,
-  /** Lanes: starts a run of the graph whose id is `user_context`: LCI_POSTED, as lci_graph_start(). */
+  /** Lanes: starts a run of the graph whose id is `user_context`. LCI_POSTED, as lci_graph_start(). */
   LCI_OP_GRAPH_START = 10,
-  /** Lanes: gives back the message that was kept under the number in `user_context`, see LCI_RECORD_FLAG_KEPT.
-   * LCI_ERR_ARGUMENT if none is, or no longer. [V14] */
+  /**
+   * Lanes: releases the message that was retained under the number in `user_context`, see LCI_RECORD_FLAG_KEPT.
+   * LCI_ERR_ARGUMENT if none is, or no longer.
+   */
   LCI_OP_RELEASE = 11
 } lci_op_kind;
 
-/** Rank of a receive that matches any source (the sender must use LCI_POLICY_TAG or LCI_POLICY_NONE). [C11, SS-12] */
+/** Rank of a receive that matches any source (the sender must use LCI_POLICY_TAG or LCI_POLICY_NONE). */
 #define LCI_ANY_SOURCE 0xFFFFFFFFu
 /** Tag of a receive that matches any tag (the sender must use LCI_POLICY_RANK or LCI_POLICY_NONE). */
 #define LCI_ANY_TAG 0xFFFFFFFFFFFFFFFFull
-/** Largest tag of send and receive; active messages carry 64 bits. [C15] */
+/** Largest tag of send and receive; active messages carry 64 bits. */
 #define LCI_MAX_TAG 0xFFFFFFFFull
 /** Largest port number. */
 #define LCI_MAX_PORT 32767u
 /** Most parts of a port, see lci_lane_open_part(). */
 #define LCI_MAX_PORT_PARTS 64u
-/** Largest tag of a put or get with signal: more answers LCI_ERR_TAG. [2B-4, SS-35] */
+/** Largest tag of a put or get with signal; a larger one answers LCI_ERR_TAG. */
 #define LCI_MAX_SIGNAL_TAG 65535u
 
-/** What a send and a receive compare; both sides must choose the same. A wildcard receive overrides its policy. */
+/**
+ * The parts of the key that a send and a receive compare; both sides must choose the same. A wildcard receive overrides
+ * its policy.
+ */
 typedef enum lci_policy {
   LCI_POLICY_RANK_TAG = 0,
   LCI_POLICY_RANK = 1,
@@ -688,57 +771,72 @@ typedef enum lci_policy {
   LCI_POLICY_NONE = 3
 } lci_policy;
 
-/** In `policy` of an active message: it answers a request of `rank` that reserved room at `port`, and needs no credit.
- * LCI_ERR_ARGUMENT if no request of that rank is left to be answered there; LCI_ERR_SIZE if it is longer than the room.
- * Several replies are in no order. [X10] */
+/**
+ * In `policy` of an active message: the message answers a request of `rank` that reserved room at `port`, and needs no
+ * credit. LCI_ERR_ARGUMENT if no request of that rank is left to be answered there; LCI_ERR_SIZE if it is longer than
+ * the room. Several replies have no order.
+ */
 #define LCI_AM_REPLY 128u
 
 enum {
-  /** Payload is inside the descriptor, from byte 32 on, continuing in the following entries; at most 192 bytes. That of
-   * a put starts in the following entry, at byte 64. A get has none: no bytes only. */
+  /**
+   * The payload is inside the descriptor, from byte 32 on, and continues in the following entries; at most 192 bytes.
+   * The payload of a put starts in the following entry, at byte 64. A get has no inline form except for no bytes.
+   */
   LCI_FLAG_INLINE = 0,
-  /** `address` is a packet handle of this runtime, from lci_packet_get() or a lane's cache. Taken over on done and
-   * posted, kept by the caller on retry and error; refused for receives. Packets are named by handle only: to know one
-   * by its payload's address would cost each post of a buffer a search. [B13, SS-22] */
+  /**
+   * `address` is a packet handle of this runtime, from lci_packet_get() or a lane's cache. The core takes the packet on
+   * done and posted; the caller keeps it on retry and error. Refused for receives. Packets are named by handle only: a
+   * search by the payload's address would burden each post of a buffer.
+   */
   LCI_FLAG_PACKET = 1,
   /** `address` is memory that stays valid until done or the signal. */
   LCI_FLAG_BUFFER = 2,
   LCI_FLAG_PAYLOAD_MASK = 3,
   /**
-   * Signal even if finished at once: done becomes posted (allow_done = false), and so does the LCI_ERR_TRUNCATED of a
-   * receive whose message was there: its signal has rank, tag and size. [C8, SS-9]
+   * Signal even if the operation ends at once: done becomes posted (allow_done = false). So does the LCI_ERR_TRUNCATED
+   * of a receive whose message was there: its signal has rank, tag and size.
    */
   LCI_FLAG_SIGNAL = 4,
-  /** Do not answer retry: use the backlog; LCI_ERR_EXHAUSTED at its bound (allow_retry = false). [X9] */
+  /** Do not answer retry: use the backlog. LCI_ERR_EXHAUSTED at its bound (allow_retry = false). */
   LCI_FLAG_NO_RETRY = 8,
   /** The low 32 bits of user_context name a completion object of this runtime to signal instead of the lane. */
   LCI_FLAG_COMP = 16,
-  /** Active message and send: completion semantic "network". The answer is posted, and the one signal comes when the
-   * receiver's side has taken the whole message out of the ring and out of this rank's packets: it is stored over
-   * there, in its receive buffer, or was discarded because its port closed. It does not mean that a send was matched,
-   * unless it waited at this rank for that (announced, rendezvous). Such a message takes a packet whatever its size.
-   * A buffer must not change before the signal: memory of lci_memory_allocate() is not copied into the packet if there
-   * is credit, the receiver reads it where it lies. So it does, with any semantic, if the message is above
-   * lci_runtime_max_eager(). After LCI_ERR_CANCELLED or an error of the peer, and after lci_lane_free(), it may go on
-   * to do so until lci_runtime_close() returns. Ignored by others. [C9, G3, SS-10] */
-  LCI_FLAG_NETWORK = 32,
-  /** With LCI_FLAG_BUFFER: `address` points to `count` ::lci_buffer. The list itself may go when the post returns, the
-   * memory it names after done or the signal. Statuses have a null buffer, and the size of all parts together. [C13]
+  /**
+   * Active message and send: completion semantic "network". The answer is posted. The one signal comes when the
+   * receiver's side has taken the whole message out of the ring and out of this rank's packets: the receiver has stored
+   * it, has it in its receive buffer, or discarded it because its port closed. The signal does not mean that a send was
+   * matched, unless the send waited at this rank for that (announced, rendezvous). Such a message takes a packet
+   * whatever its size.
    *
-   * Active message, send and receive: the bytes are one message; `size` is ignored. Small ones are gathered into a
+   * The buffer must not change before the signal. Memory of lci_memory_allocate() is not copied into the packet if
+   * there is credit: the receiver reads it where it lies. With any semantic, the receiver also reads it there if the
+   * message is above lci_runtime_max_eager(). After LCI_ERR_CANCELLED or an error of the peer, and after
+   * lci_lane_free(), the receiver may go on to read it until lci_runtime_close() returns. Other operations ignore the
+   * flag.
+   */
+  LCI_FLAG_NETWORK = 32,
+  /**
+   * With LCI_FLAG_BUFFER: `address` points to `count` ::lci_buffer. The list itself may go when the post returns; the
+   * memory that it names must stay until done or the signal. Statuses have a null buffer, and the size of all parts
+   * together.
+   *
+   * Active message, send and receive: the bytes are one message; `size` is ignored. Small messages are gathered into a
    * packet, large ones are streamed from where they lie. A receive fills its buffers from first to last; the other side
    * may have others, or one.
    *
    * Put and get: `remote` points to as many ::lci_place, all of `rank`; buffer i goes to, or is filled from, place i.
-   * `size` and `displacement` are 0. All parts are checked before the first byte moves; one answer or completion, and
-   * one signal, for all of them. Parts move in any order; where places overlap, any of them may be the last. */
+   * `size` and `displacement` are 0. All parts are checked before the first byte moves; there is one answer or
+   * completion, and one signal, for all of them. Parts move in any order; where places overlap, any of them may be the
+   * last.
+   */
   LCI_FLAG_LIST = 64,
   /**
    * lci_post() itself progresses the device until the operation has ended, and answers done or an error, never posted
    * (allow_posted = false). No object is signalled; `out` holds the status. Without LCI_FLAG_NO_RETRY it may answer
-   * retry, at once; with it, it waits for room, too. It ends when the operation does, so a receive waits until it is
-   * matched; a message for it that comes by another device needs somebody who progresses that one. Not together with
-   * LCI_FLAG_SIGNAL or LCI_FLAG_COMP (LCI_ERR_ARGUMENT); refused in handlers and on devices of lanes. [C8, C10, SS-7]
+   * retry, at once; with it, it waits for room, too. The call ends when the operation does, so a receive waits until it
+   * is matched. If the message for it comes by another device, another thread must progress that one. Not together with
+   * LCI_FLAG_SIGNAL or LCI_FLAG_COMP (LCI_ERR_ARGUMENT); refused in handlers and on devices of lanes.
    */
   LCI_FLAG_WAIT = 128
 };
@@ -757,7 +855,7 @@ typedef struct lci_place {
 #define LCI_MAX_LIST 65536u
 
 /**
- * One operation, 64 bytes: what lanes hold in their submission array, and what lci_post() takes. Little-endian, no
+ * One operation, 64 bytes: the entries of a lane's submission array, and the argument of lci_post(). Little-endian, no
  * padding; offsets are part of the ABI (see lci_layout()).
  */
 typedef struct lci_descriptor {
@@ -778,7 +876,7 @@ typedef struct lci_descriptor {
     struct {
       uint64_t address;      /**< LCI_FLAG_PACKET: handle; LCI_FLAG_BUFFER: memory. */
       uint64_t remote;       /**< Put and get: id from lci_remote_open(). With LCI_FLAG_LIST: ::lci_place. */
-      uint64_t displacement; /**< Put and get: bytes from the start of the remote region, not an address. [SS-33] */
+      uint64_t displacement; /**< Put and get: bytes from the start of the remote region, not an address. */
       uint64_t count;        /**< Put and get with LCI_FLAG_BUFFER: bytes, where `size` is too narrow and 0; else 0.
                                 With LCI_FLAG_LIST: parts. */
     } ref;
@@ -793,107 +891,118 @@ typedef struct lci_descriptor {
     }                               \
   }
 
-/** In place of a completion object: LCI_FLAG_WAIT and LCI_FLAG_NO_RETRY, fully blocking. Only for posts. [C10] */
+/** In place of a completion object: LCI_FLAG_WAIT and LCI_FLAG_NO_RETRY, fully blocking. Only for posts. */
 #define LCI_COMP_NULL ((lci_comp*)(uintptr_t)1)
-/** In place of a completion object: LCI_FLAG_WAIT, with retry. Only for posts. [C10] */
+/** In place of a completion object: LCI_FLAG_WAIT, with retry. Only for posts. */
 #define LCI_COMP_NULL_RETRY ((lci_comp*)(uintptr_t)2)
 
 /**
  * Posts one operation through a device that no lane owns.
  * @param op LCI_FLAG_INLINE entries must be contiguous with their payload.
- * @param comp signalled when the answer is posted; may be null only for operations that cannot be posted (active
+ * @param comp signalled when the answer is posted. It may be null only for operations that cannot be posted (active
  *        messages and sends of at most lci_runtime_max_eager() bytes without LCI_FLAG_SIGNAL and LCI_FLAG_NETWORK), or
- *        with LCI_FLAG_COMP. Else LCI_ERR_ARGUMENT, also where this one could be done at once; so is a number with
- *        LCI_FLAG_COMP that names no object.
- * @param out filled on done; else its code is the answer, if it is not done. May be null. [D7]
+ *        with LCI_FLAG_COMP. Otherwise null answers LCI_ERR_ARGUMENT, also where this operation could be done at once;
+ *        so does a number with LCI_FLAG_COMP that names no object.
+ * @param out filled on done; on any other answer its code is that answer. May be null.
  */
 LCI_API int lci_post(lci_device* device, lci_descriptor* op, lci_comp* comp, lci_status* out);
 /**
- * A packet of the runtime, for messages that are assembled in place: posted with LCI_FLAG_PACKET, it is not copied.
- * Any thread; @p device is where it comes from when several have packets. [B13, SS-22]
+ * Gets a packet of the runtime, for a message that the caller assembles in it: posted with LCI_FLAG_PACKET, it is not
+ * copied. Any thread; @p device says whose packets come first when several devices have some.
  * @param payload lci_runtime_max_eager() bytes, aligned to 64.
- * @return LCI_RETRY_NOPACKET if there is none now, which does not prove that all are in use. [SS-24]
+ * @return LCI_RETRY_NOPACKET if there is none now, which does not prove that all are in use.
  */
 LCI_API int lci_packet_get(lci_device* device, uint64_t* handle, void** payload);
 /**
- * Gives a packet back that was not posted. LCI_ERR_ARGUMENT if the caller does not hold it: posted, put before, or no
- * packet. What is still held when the runtime closes is counted in the text of lci_last_error() after
- * lci_runtime_close(), which answers LCI_DONE all the same. [B16]
+ * Gives a packet back that was not posted. LCI_ERR_ARGUMENT if the caller does not hold it: it was posted, was put
+ * before, or is no packet. When the runtime closes, lci_runtime_close() counts the packets that are still held in the
+ * text of lci_last_error(), and answers LCI_DONE all the same.
  */
 LCI_API int lci_packet_put(lci_device* device, uint64_t handle);
 /**
- * A pool of its own for devices that shall not run dry because of others: @p packets are added at a time, up to
- * @p packets_max. It lives as long as the runtime; at most 15 beside pool 0, which is always there and serves all
- * devices at first. [B15]
+ * Creates a pool for devices that must not run dry because of others. The pool grows by @p packets at a time, up to @p
+ * packets_max. It lives as long as the runtime. There may be at most 15 beside pool 0, which is always there and serves
+ * all devices at first.
  */
 LCI_API int lci_pool_create(lci_runtime* runtime, uint32_t packets, uint32_t packets_max, uint32_t* out_number);
-/** From now on the device takes its packets from this pool, alone or together with others that do. Packets of any pool
- * may be posted on any device, and go back to their pool. Any thread. [B15] */
+/**
+ * From now on the device takes its packets from this pool, alone or together with other devices that use it. Packets of
+ * any pool may be posted on any device, and go back to their pool. Any thread.
+ */
 LCI_API int lci_device_use_pool(lci_device* device, uint32_t number);
-/** Active message; thin form of lci_post(). [C1] */
+/** Posts an active message; thin form of lci_post(). */
 LCI_API int lci_post_am(lci_device* device, uint32_t rank, uint32_t port, uint64_t tag, const void* buffer,
                         uint32_t size, lci_comp* comp, uint64_t user_context);
 LCI_API int lci_post_send(lci_device* device, uint32_t rank, uint64_t tag, const void* buffer, uint32_t size,
                           lci_comp* comp, uint64_t user_context);
-/** Matched receive; thin form. What a rank sent before its end can be received afterwards; a receive that names the
- * rank and that nothing can match any more ends with LCI_ERR_PEER_LEFT or LCI_ERR_PEER_FAILED, when all devices of this
- * rank to which it ever spoke have been progressed that far. [X4] */
+/**
+ * Posts a matched receive; thin form. Messages that a rank sent before its end can be received afterwards. A receive
+ * that names the rank and that nothing can match any more ends with LCI_ERR_PEER_LEFT or LCI_ERR_PEER_FAILED, when all
+ * devices of this rank to which the other ever spoke have been progressed that far.
+ */
 LCI_API int lci_post_recv(lci_device* device, uint32_t rank, uint64_t tag, void* buffer, uint32_t size, lci_comp* comp,
                           uint64_t user_context, lci_status* out);
-/** Barrier over all ranks; thin form. Posted, or LCI_RETRY_PENDING while 65,536 of this rank's are under way. */
+/**
+ * Posts a barrier over all ranks; thin form. Answers posted, or LCI_RETRY_PENDING while 65,536 of this rank's barriers
+ * are under way.
+ */
 LCI_API int lci_post_barrier(lci_device* device, lci_comp* comp, uint64_t user_context);
 /**
  * Cancels the unmatched receive with this user_context that was posted on this device, on engine 0; thin form.
- * LCI_DONE: its signal, LCI_ERR_CANCELLED, has been given. LCI_ERR_NOT_PENDING: no such receive waits here: it was
- * matched and its own signal tells, it has ended, or it was posted on another device, where it is to be cancelled.
- * LCI_RETRY_LOCK: another thread is at the device. [2B-10]
+ * LCI_DONE: its signal, LCI_ERR_CANCELLED, has been given. LCI_ERR_NOT_PENDING: no such receive waits here. It was
+ * matched and its own signal tells, it has ended, or it was posted on another device, where it must be cancelled.
+ * LCI_RETRY_LOCK: another thread is inside the device.
  */
 LCI_API int lci_post_cancel(lci_device* device, uint64_t user_context);
 
 /**
- * Writes @p size bytes into an open region, at @p displacement from its start. [C4, 2B-18, 2B-48]
+ * Writes @p size bytes into an open region, at @p displacement from its start.
  *
- * Any size, also more than 32 bits. Memory that its owner allocated, or that is in this process, is written at once, by
- * the caller: the answer is done, and the data is in place. Else it is posted and goes through the progress of both
- * sides; it ends, by the signal of @p comp, when the target has the data. At most 256 such operations per device and
- * rank are under way: LCI_RETRY_PENDING. With attribute rma = messages all go this way.
+ * Any size, also more than 32 bits. The caller itself writes memory that its owner allocated, or that is in this
+ * process: the answer is done, and the data is in place. Other memory is written through the progress of both sides:
+ * the answer is posted, and the operation ends, by the signal of @p comp, when the target has the data. At most 256
+ * such operations per device and rank are under way: LCI_RETRY_PENDING. With attribute rma = messages all puts and gets
+ * go this way.
  *
- * Errors: LCI_ERR_MEMORY_CLOSED (the region or the id has ended), LCI_ERR_SIZE (bounds), LCI_ERR_RANK (the region is of
- * another rank), LCI_ERR_ARGUMENT (no completion object for what has to be posted), LCI_ERR_PEER_FAILED,
- * LCI_ERR_PEER_LEFT. A post that fails has written nothing; a posted operation that ends with an error may have written
- * a part.
+ * Errors: LCI_ERR_MEMORY_CLOSED (the region or the id has ended), LCI_ERR_SIZE (bounds), LCI_ERR_RANK (the region
+ * belongs to another rank), LCI_ERR_ARGUMENT (no completion object for an operation that has to be posted),
+ * LCI_ERR_PEER_FAILED, LCI_ERR_PEER_LEFT. A post that fails has written nothing; a posted operation that ends with an
+ * error may have written a part.
  */
 LCI_API int lci_post_put(lci_device* device, uint32_t rank, const void* buffer, uint64_t size, uint64_t remote,
                          uint64_t displacement, lci_comp* comp, uint64_t user_context);
-/** Reads @p size bytes of an open region into @p buffer; otherwise as lci_post_put(). [C6] */
+/** Reads @p size bytes of an open region into @p buffer; otherwise as lci_post_put(). */
 LCI_API int lci_post_get(lci_device* device, uint32_t rank, void* buffer, uint64_t size, uint64_t remote,
                          uint64_t displacement, lci_comp* comp, uint64_t user_context);
 /**
- * As lci_post_put(); then port @p port of the target gets a status with our rank, @p tag (at most LCI_MAX_SIGNAL_TAG),
- * a null buffer and size 0, after the data. It is a message under that port's credit: refused (LCI_RETRY_NOCREDIT and
- * others) before anything is written.
+ * As lci_post_put(); then port @p port of the target gets, after the data, a status with the initiator's rank, @p tag
+ * (at most LCI_MAX_SIGNAL_TAG), a null buffer and size 0. It is a message under that port's credit, which is refused
+ * (LCI_RETRY_NOCREDIT and others) before anything is written.
  *
  * As with any message, done says nothing of its delivery: a signal that comes to a port that has closed is discarded
  * and counted, there or here, and the operation is done all the same. LCI_ERR_PORT_CLOSED is the answer of a post, with
- * nothing written, when this rank knows already that the port is closed; and the end of a posted operation when it
- * learns that before the target has acknowledged the data, which is in place then. If the port closes and opens again
- * meanwhile, the signal goes to what it is now. [C5, X13, 2B-3, 2B-4]
+ * nothing written, when this rank knows already that the port is closed. It is the end of a posted operation when this
+ * rank learns so before the target has acknowledged the data, which is in place then. If the port closes and opens
+ * again meanwhile, the signal goes to the new opening.
  */
 LCI_API int lci_post_put_signal(lci_device* device, uint32_t rank, const void* buffer, uint64_t size, uint64_t remote,
                                 uint64_t displacement, uint32_t port, uint64_t tag, lci_comp* comp,
                                 uint64_t user_context);
-/** As lci_post_get(); then port @p port of the owner learns, as above, that its memory was read. [C7, 2B-6] */
+/** As lci_post_get(); then port @p port of the owner gets a status, as above, which says that its memory was read. */
 LCI_API int lci_post_get_signal(lci_device* device, uint32_t rank, void* buffer, uint64_t size, uint64_t remote,
                                 uint64_t displacement, uint32_t port, uint64_t tag, lci_comp* comp,
                                 uint64_t user_context);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Messages in order
- * Sends between two ranks may overtake each other. Whose order matters encodes a number into the tag: sender and
- * receiver of a stream each hold an ::lci_in_order, and post with one lci_in_order_tag() after the other. Costs nothing
- * but the tag. Per (rank, engine, stream); at most LCI_IN_ORDER_NUMBERS / 2 messages of it may be under way. [C12]
- * @{ */
+/**
+ * @name Messages in order
+ * Sends between two ranks may overtake each other. A program that needs their order encodes a number into the tag:
+ * sender and receiver of a stream each hold an ::lci_in_order, and post with one lci_in_order_tag() after the other. It
+ * costs nothing but the tag. Order holds per (rank, engine, stream); at most LCI_IN_ORDER_NUMBERS / 2 messages of a
+ * stream may be under way.
+ * @{
+ */
 #define LCI_IN_ORDER_STREAMS 4096u
 #define LCI_IN_ORDER_NUMBERS 1048576u
 
@@ -902,14 +1011,14 @@ typedef struct lci_in_order {
   uint32_t next;
 } lci_in_order;
 
-/** LCI_ERR_TAG if @p stream is not below LCI_IN_ORDER_STREAMS. Not thread-safe, as all of this. */
+/** Starts a stream. LCI_ERR_TAG if @p stream is not below LCI_IN_ORDER_STREAMS. Not thread-safe, as all of this. */
 static inline int lci_in_order_start(lci_in_order* order, uint32_t stream) {
   if (stream >= LCI_IN_ORDER_STREAMS) return LCI_ERR_TAG;
   order->stream = stream;
   order->next = 0;
   return LCI_DONE;
 }
-/** The tag of the next send, or of the next receive. After a retry, post again with the same tag. */
+/** Returns the tag of the next send, or of the next receive. After a retry, post again with the same tag. */
 static inline uint64_t lci_in_order_tag(lci_in_order* order) {
   const uint64_t tag = (uint64_t)order->stream * LCI_IN_ORDER_NUMBERS + order->next;
   order->next = (order->next + 1) % LCI_IN_ORDER_NUMBERS;
@@ -918,125 +1027,137 @@ static inline uint64_t lci_in_order_tag(lci_in_order* order) {
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Completion graph
+/**
+ * @name Completion graph
  * Nodes that fire when everything before them has completed: functions, operations, and (on lanes) host nodes. A graph
- * is built once and run as often as wanted. [E13-E18, SS-47..SS-52]
+ * is built once and may be run any number of times.
  *
- * - A node fires once per run, in the thread that completed its last predecessor, or that started the run. What the
- *   predecessors wrote is visible to it. Functions run in signal context: they may post with retry disallowed, mark
- * nodes and start graphs, they may not progress. A thread fires its nodes one after another; no chain nests. [SS-47,
- * SS-48]
- * - A run is over when every node that a path from LCI_GRAPH_START reaches has completed: one without successors leads
- *   to LCI_GRAPH_END by itself, so that nothing of a graph runs after its end. A graph without nodes is over at once. A
- *   node that no path reaches never fires. [E18, SS-51]
- * - The first failure of a node ends the run with its error: nodes that have not fired are skipped (their status is
- *   LCI_ERR_CANCELLED), the graph's unmatched receives are cancelled, and what else is under way is waited for.
- * - The graph survives its runs: one owner frees it, and may run it again. (The reference destroys a graph with a
- *   completion object before it signals, which leaves nobody to test, rerun or read it.) [E17, SS-49]
+ * - A node fires once per run, in the thread that completed its last predecessor, or that started the run. It sees
+ *   everything that its predecessors wrote. Functions run in signal context: they may post with retry disallowed, mark
+ *   nodes and start graphs; they may not progress. A thread fires its nodes one after another; no chain nests.
+ * - A run is over when every node that a path from LCI_GRAPH_START reaches has completed. A node without successors
+ *   leads to LCI_GRAPH_END by itself, so nothing of a graph runs after its end. A graph without nodes is over at once.
+ *   A node that no path reaches never fires.
+ * - The first failure of a node ends the run with its error. Nodes that have not fired are skipped (their status is
+ *   LCI_ERR_CANCELLED), the graph's unmatched receives are cancelled, and the run waits for everything else that is
+ *   under way.
+ * - The graph survives its runs: one owner frees it, and may run it again.
  *
- * Building, starting, testing, reading and freeing belong to one thread at a time; signals, lci_graph_mark_complete()
- * and lci_graph_cancel() to any thread. [H17]
- * @{ */
+ * One thread at a time may build, start, test, read or free a graph; any thread may signal it or call
+ * lci_graph_mark_complete() and lci_graph_cancel().
+ * @{
+ */
 typedef struct lci_graph lci_graph;
-/** A node of one graph: also the user_context of its operation, which the graph owns. [E15, SS-50, C14] */
+/** A node of one graph, and the user_context of its operation, which the graph owns. */
 typedef uint64_t lci_node;
-/** Where every run begins; takes no edges. */
+/** The node where every run begins; it takes no edges. */
 #define LCI_GRAPH_START 0ull
-/** Where every run ends; gives no edges. */
+/** The node where every run ends; it gives no edges. */
 #define LCI_GRAPH_END 1ull
 
 /**
- * What a function node does: answers done; or posted, when lci_graph_mark_complete() or a signal of lci_graph_comp()
- * with the node as user_context follows, or has come already; or an error. So it may return what lci_post() answered,
- * if that cannot be retry, which is an error here. [E14]
+ * The function of a node. It answers done; or posted, if lci_graph_mark_complete() or a signal of lci_graph_comp() with
+ * the node as user_context follows, or has come already; or an error. It may return the answer of lci_post(), unless
+ * that can be retry, which is an error here.
  */
 typedef int (*lci_node_fn)(lci_graph* graph, lci_node node, void* value);
-/** Called just before the destination fires, by the thread that fires it, in the order in which the edges into it were
- * added; not in a run that has failed. Values of LCI_GRAPH_START and LCI_GRAPH_END are null. */
+/**
+ * The function of an edge. The thread that fires the destination calls it just before, in the order in which the edges
+ * into the destination were added; not in a run that has failed. Values of LCI_GRAPH_START and LCI_GRAPH_END are null.
+ */
 typedef void (*lci_edge_fn)(const lci_status* source_status, void* source_value, void* destination_value);
 typedef void (*lci_value_free_fn)(void* value);
 
 /**
- * Creates an empty graph, which goes with lci_graph_free() or with its runtime.
- * @param comp may be null; else signalled exactly once per run with the status that lci_graph_test() gives. [E17]
+ * Creates an empty graph, which ends with lci_graph_free() or with its runtime.
+ * @param comp may be null; else signalled exactly once per run with the status that lci_graph_test() gives.
  * @param user_context comes back in that status.
  */
 LCI_API int lci_graph_create(lci_runtime* runtime, lci_comp* comp, uint64_t user_context, lci_graph** out);
-/** Frees the graph and its nodes' values. LCI_ERR_BUSY while a run is under way; it waits for a thread that is just
- * leaving the graph, so it may be called as soon as the end of the run was seen, though not from a handler there. */
+/**
+ * Frees the graph and its nodes' values. LCI_ERR_BUSY while a run is under way. The call waits for a thread that is
+ * just leaving the graph, so it is allowed as soon as the end of the run was seen, but not from a handler of that end.
+ */
 LCI_API int lci_graph_free(lci_graph* graph);
 /** Adds a function node. @param function null: a dummy, which completes when it fires. */
 LCI_API int lci_graph_add_function(lci_graph* graph, lci_node_fn function, void* value, lci_node* out);
 /**
- * Adds an operation, posted anew in each run, with retry disallowed: what cannot go out waits in the backlog, at whose
- * bound the node fails with LCI_ERR_EXHAUSTED. An operation that is done at once completes its node, too. [E15, SS-52]
+ * Adds an operation, which is posted anew in each run, with retry disallowed. If it cannot go out it waits in the
+ * backlog, at whose bound the node fails with LCI_ERR_EXHAUSTED. An operation that is done at once completes its node,
+ * too.
  * @param device one of the graph's runtime (else LCI_ERR_ARGUMENT), which must not belong to a lane (LCI_ERR_DEVICE).
- * @param op template, copied with an inline payload; a buffer must stay valid. Any operation that can be posted but
- *        LCI_OP_CANCEL; no packets, which are consumed, and no LCI_FLAG_COMP: its completion object is the graph.
+ * @param op template, copied with an inline payload; a buffer must stay valid. Any operation that can be posted except
+ *        LCI_OP_CANCEL. No packets, which are consumed, and no LCI_FLAG_COMP: its completion object is the graph.
  */
 LCI_API int lci_graph_add_op(lci_graph* graph, lci_device* device, const lci_descriptor* op, void* value,
                              lci_node* out);
-/** The node's value is given to @p function when the graph is freed. */
+/** Sets the function that gets the node's value when the graph is freed. */
 LCI_API int lci_graph_on_free(lci_graph* graph, lci_node node, lci_value_free_fn function);
 /**
- * Lets @p to fire after @p from. LCI_ERR_ARGUMENT for an edge into START, out of END, from a node to itself, or with a
- * node of another graph. [E18]
+ * Adds an edge: @p to fires after @p from. LCI_ERR_ARGUMENT for an edge into START, out of END, from a node to itself,
+ * or with a node of another graph.
  * @param function may be null.
  */
 LCI_API int lci_graph_add_edge(lci_graph* graph, lci_node from, lci_node to, lci_edge_fn function);
 /**
- * Starts a run: LCI_POSTED, also when it is over on return. Called by a node's function or a handler, its nodes fire
- * after that has returned. LCI_ERR_BUSY while one is under way [E16]; LCI_RETRY_NOMEM, and nothing has begun, if the
- * graph's completion object is a queue without a place for its signal; LCI_ERR_ARGUMENT if the edges make a circle, or
- * if a node would wait for ever for one that no path from START reaches.
+ * Starts a run. LCI_POSTED, also when the run is over on return. If a node's function or a handler calls it, the run's
+ * nodes fire after that function has returned. LCI_ERR_BUSY while a run is under way. LCI_RETRY_NOMEM, and nothing has
+ * begun, if the graph's completion object is a queue without a place for its signal. LCI_ERR_ARGUMENT if the edges make
+ * a circle, or if a node would wait for ever for one that no path from START reaches.
  */
 LCI_API int lci_graph_start(lci_graph* graph);
 /**
- * LCI_DONE when the last run is over, LCI_RETRY while it is under way, else the error that ended it; LCI_ERR_ARGUMENT
- * before the first start. Changes nothing. The graph's completion object is signalled just afterwards, maybe by another
- * thread. [E16]
+ * Answers LCI_DONE when the last run is over, LCI_RETRY while it is under way, else the error that ended it;
+ * LCI_ERR_ARGUMENT before the first start. It changes nothing. The graph's completion object is signalled just
+ * afterwards, maybe by another thread.
  * @param out may be null; filled when the run is over: code; rank of the failed node's status, and the lower half of
  *        that node as tag; user_context of the graph.
  */
 LCI_API int lci_graph_test(lci_graph* graph, lci_status* out);
-/** Ends the run under way with LCI_ERR_CANCELLED, as a failure of a node would; LCI_RETRY if there is none. */
+/** Ends the run under way with LCI_ERR_CANCELLED, as a failure of a node would. LCI_RETRY if there is none. */
 LCI_API int lci_graph_cancel(lci_graph* graph);
 /**
- * Completes a function node that answers, or has answered, posted. Any thread, handlers included: there the nodes after
- * it fire when the handler has returned. A signal that nobody waits for is LCI_ERR_OVERRUN and changes nothing. [E14,
- * SS-48]
+ * Completes a function node that answers, or has answered, posted. Any thread, handlers included; from a handler, the
+ * nodes after it fire when the handler has returned. A signal that no node waits for is LCI_ERR_OVERRUN and changes
+ * nothing.
  * @param status null: done. An error ends the run; its user_context is ignored.
  */
 LCI_API int lci_graph_mark_complete(lci_graph* graph, lci_node node, const lci_status* status);
-/** Value and last status of a node, each may be null: for functions of nodes that follow it, and for all after the run.
- * The code is LCI_RETRY if the node never completed. */
-LCI_API int lci_graph_node_get(const lci_graph* graph, lci_node node, void** out_value, lci_status* out_status);
-/** The graph as the completion object of operations that its functions post; their user_context names the node. [E15]
+/**
+ * Reads the value and the last status of a node; each out-parameter may be null. Functions of nodes that follow it may
+ * call this during the run, and everybody after the run. The code is LCI_RETRY if the node never completed.
  */
+LCI_API int lci_graph_node_get(const lci_graph* graph, lci_node node, void** out_value, lci_status* out_status);
+/** The graph as the completion object of operations that its functions post; their user_context names the node. */
 LCI_API lci_comp* lci_graph_comp(lci_graph* graph);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Lane
- * The block of memory between one event loop and the core, and the one call that serves it [V1-V11]. Java maps the
- * block once and reads and writes it in place. Only the thread inside lci_lane_enter() touches it; between two enters
- * it belongs to the loop. All fields are plain little-endian words.
+/**
+ * @name Lane
+ * The block of memory between one event loop and the core, and the one call that serves it. Java maps the block once
+ * and reads and writes it where it lies. Only the thread inside lci_lane_enter() touches it; between two enters it
+ * belongs to the loop. All fields are plain little-endian words.
  *
  * Submission: the loop writes descriptors from entry 0 on, sets `submit_count` (entries, continuation entries of inline
  * payloads included) and enters with LCI_ENTER_POST. Every descriptor gets its own outcome; on return `submit_count` is
  * 0 and the whole array is the loop's again.
  *
- * Completion: records [cq_head, cq_tail) modulo the ring size are the loop's; it advances cq_head when it has read
- * them, and the core frees what they held at the next enter. Records are never overwritten before that.
- * @{ */
+ * Completion: records [cq_head, cq_tail) modulo the ring size are the loop's. The loop advances cq_head when it has
+ * read them, and the core frees their memory at the next enter. Records are never overwritten before that.
+ * @{
+ */
 typedef struct lci_lane lci_lane;
 
 enum {
-  LCI_ENTER_POST = 1,     /**< Publish what is submitted. Legal while records are being read. [V6] */
+  LCI_ENTER_POST = 1,     /**< Publish the submitted descriptors. Legal while records are being read. */
   LCI_ENTER_PROGRESS = 2, /**< Control, backlog, arrivals. */
   LCI_ENTER_DRAIN = 4,    /**< Operation completions, then inboxes to their demand. */
-  /** This rank leaves: ports that the lane closes from now on, also when it is freed, end with their rank. What others
-   * send to them ends with LCI_ERR_PEER_LEFT, not with LCI_ERR_PORT_CLOSED, which means that sending again may do. */
+  /**
+   * This rank leaves: ports that the lane closes from now on, also when it is freed, end with their rank. Messages that
+   * others send to them end with LCI_ERR_PEER_LEFT, not with LCI_ERR_PORT_CLOSED, which would mean that sending again
+   * may succeed.
+   */
   LCI_ENTER_LEAVING = 8
 };
 
@@ -1046,7 +1167,7 @@ typedef struct lci_lane_control {
   uint32_t flags;        /**< LCI_ENTER_* of the next enter. */
   uint32_t submit_count; /**< Entries in the submission array; more than it has: LCI_ERR_ARGUMENT, nothing is posted. */
   uint32_t cq_head;      /**< Free-running count of records consumed. */
-  uint32_t arrival_budget; /**< Messages handled per enter, all devices together; 0: default 64. [V8] */
+  uint32_t arrival_budget; /**< Messages handled per enter, all devices together; 0: default 64. */
   uint32_t byte_budget;    /**< Payload bytes after which an enter handles no more messages; 0: default 64 KiB. */
   uint32_t reserved0;
   uint64_t spin_ns; /**< Poll for so long when the enter would return with nothing. */
@@ -1057,10 +1178,13 @@ typedef struct lci_lane_control {
   uint32_t in_flight;     /**< Operations posted whose completion was not yet recorded. */
   uint32_t moved;         /**< Work units of the last enter (posts, arrivals, records); 0 means idle. */
   uint64_t next_deadline; /**< Enter no later than this time; 0: none. */
-  uint64_t late_wakes;    /**< Parks that timed out over published work with no wake attempted; must stay 0. [V11] */
+  uint64_t late_wakes;    /**< Parks that timed out although work was published and no wake was attempted; must stay
+                               0. */
   uint32_t reserved2[8];
-  /** One word per device of the lane: moves when packets, ring space, room for replies, or for puts and gets through
-   * messages, came back after a refusal. [V4] */
+  /**
+   * One word per device of the lane. It moves when, after a refusal, packets, ring space, room for replies, or room for
+   * puts and gets through messages came back.
+   */
   uint32_t generation[16];
   /* packet cache: both sides, never at the same time */
   uint32_t packet_count; /**< Handles in `packets`; the loop takes from the end, the core refills at enters. */
@@ -1069,47 +1193,51 @@ typedef struct lci_lane_control {
 
 /** One attached inbox, 32 bytes, entry i of the demand table. */
 typedef struct lci_demand {
-  uint64_t requested;   /**< Loop: cumulative demand; pause by setting it to `delivered`. */
+  uint64_t requested;   /**< Loop: cumulative demand; to pause, set it to `delivered`. */
   uint64_t delivered;   /**< Core: records written so far. */
   uint32_t port;        /**< Core: port number, 0 when free. */
   uint32_t depth;       /**< Core: messages stored beyond the demand. */
-  uint32_t left_behind; /**< Core: messages of ranks that are gone, which wait for room at this port. Of a port with
-                           parts: of all of them. */
+  uint32_t left_behind; /**< Core: messages of ranks that are gone, which wait for room at this port. For a port with
+                             parts: those of all parts. */
   uint32_t reserved;
 } lci_demand;
 
 typedef enum lci_record_kind {
-  LCI_RECORD_PAD = 0,     /**< Skip to the start of the ring. `size` records are skipped, this one included. */
-  LCI_RECORD_OP = 1,      /**< An operation of this lane ended: code, rank, tag, size, context. `u.address` has the size
-                             with 64 bits; `size` the same, or its largest value. */
-  LCI_RECORD_MESSAGE = 2, /**< A message for inbox `index`. */
-  LCI_RECORD_WRITABLE = 3, /**< Key (device index, rank, port) was refused and has room: `context` messages; for a send
-                              key LCI_RECORD_FLAG_ENGINE is set and `port` is the engine. */
-  LCI_RECORD_PEER = 4,     /**< Rank changed state: `context` is an ::lci_peer_state, code the error it means. Recorded
-                              for each device of the lane, `index`. */
-  LCI_RECORD_PORT = 5,     /**< Port `port` of `rank` refuses: code says closed or mismatch; LCI_DONE: open again. With
-                              LCI_RECORD_FLAG_ENGINE: a matching engine. */
-  LCI_RECORD_SYNC = 6,    /**< Synchronizer with id `context` >> 32 fired: one record per status, `index` counts down to
-                             0; low 32 bits of context: those of the operation's user_context above the comp id;
-                             `port`: of an arrival, else 0. */
-  LCI_RECORD_COUNTER = 7, /**< Counter with id `context` >> 32 reached a new value, in `tag`. */
-  LCI_RECORD_HOST_NODE = 8, /**< Host node `rank` is to be run: low half of `context`: the graph's id, high half: the
-                               run; `tag`: user_context of the graph. */
-  LCI_RECORD_GRAPH = 9      /**< A run is over: code; `context` and `tag` as above; of a failed one, `rank` is the node
-                               that failed first, or 0 if it was cancelled. */
+  LCI_RECORD_PAD = 0,       /**< Skip to the start of the ring. `size` records are skipped, this one included. */
+  LCI_RECORD_OP = 1,        /**< An operation of this lane ended: code, rank, tag, size, context. `u.address` has the
+                                 size with 64 bits; `size` the same, or its largest value. */
+  LCI_RECORD_MESSAGE = 2,   /**< A message for inbox `index`. */
+  LCI_RECORD_WRITABLE = 3,  /**< Flow (device index, rank, port) was refused and has room: `context` messages; for a
+                                 flow of sends LCI_RECORD_FLAG_ENGINE is set and `port` is the engine. */
+  LCI_RECORD_PEER = 4,      /**< Rank changed state: `context` is an ::lci_peer_state, code the error that it means.
+                                 Recorded for each device of the lane, `index`. */
+  LCI_RECORD_PORT = 5,      /**< Port `port` of `rank` refuses: code says closed or mismatch; LCI_DONE: open again.
+                                 With LCI_RECORD_FLAG_ENGINE: a matching engine. */
+  LCI_RECORD_SYNC = 6,      /**< Synchronizer with id `context` >> 32 fired: one record per status, `index` counts down
+                                 to 0. The low 32 bits of context are those of the operation's user_context above the
+                                 comp id. `port`: of an arrival, else 0. */
+  LCI_RECORD_COUNTER = 7,   /**< Counter with id `context` >> 32 reached a new value, in `tag`. */
+  LCI_RECORD_HOST_NODE = 8, /**< The loop must run host node `rank`. Low half of `context`: the graph's id, high
+                                 half: the run; `tag`: user_context of the graph. */
+  LCI_RECORD_GRAPH = 9      /**< A run is over: code; `context` and `tag` as above. After a failure `rank` is the
+                                 node that failed first, or 0 if the run was cancelled. */
 } lci_record_kind;
 
 enum {
   LCI_RECORD_FLAG_ADDRESS = 1, /**< Payload at u.address, valid until cq_head passes this record. */
   LCI_RECORD_FLAG_ENGINE = 2,  /**< `port` is a matching engine. */
-  LCI_RECORD_FLAG_LOAN = 4,    /**< The message may be kept where it lies; `context` is its number. */
-  /** Written by the loop before cq_head passes the record of a loan: its payload stays valid, and is charged to its
-   * port, until LCI_OP_RELEASE with its number, or lci_lane_free(). [V14] */
+  LCI_RECORD_FLAG_LOAN = 4,    /**< The message may be retained where it lies; `context` is its number. */
+  /**
+   * The loop sets it before cq_head passes the record of a message that it retains: the payload stays valid, and is
+   * charged to its port, until LCI_OP_RELEASE with its number, or lci_lane_free().
+   */
   LCI_RECORD_FLAG_KEPT = 8
 };
 
-/** A completion record, 64 bytes. An inline payload starts at byte 32 and continues in the following records, which it
- * occupies: 1 + ceil(max(0, size - 32) / 64) records. */
+/**
+ * A completion record, 64 bytes. An inline payload starts at byte 32 and continues in the following records. It
+ * occupies 1 + ceil(max(0, size - 32) / 64) records.
+ */
 typedef struct lci_record {
   uint8_t kind;   /**< ::lci_record_kind */
   uint8_t flags;  /**< LCI_RECORD_FLAG_* */
@@ -1130,88 +1258,96 @@ typedef struct lci_record {
 #define LCI_INLINE_MAX 192u
 
 /**
- * Creates a lane that owns devices first .. first + count - 1 of the runtime; they can no longer be used through
- * lci_post() and lci_progress(). Every lane gets the peer events, one LCI_RECORD_PEER for each of its devices when
- * that device has delivered what the peer had sent. Waits until no thread is inside those devices, so it is refused in
- * handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT), as parking and freeing a lane are. [SS-47]
+ * Creates a lane that owns devices first .. first + count - 1 of the runtime; lci_post() and lci_progress() can no
+ * longer use them. Every lane gets the peer events: one LCI_RECORD_PEER for each of its devices, when that device has
+ * delivered everything that the peer had sent. The call waits until no thread is inside those devices, so it is refused
+ * in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT), as parking and freeing a lane are.
  */
 LCI_API int lci_lane_create(lci_runtime* runtime, uint32_t first_device, uint32_t device_count, lci_lane** out);
-/** Address and length of the lane's block. Never unmapped while the process lives. */
+/** Address and length of the lane's block. It is never unmapped while the process lives. */
 LCI_API int lci_lane_memory(const lci_lane* lane, uint64_t* out_base, uint64_t* out_length);
 /**
- * Address and length of the doorbell area of this rank. At offset lci_lane_park_offset(): the 32-bit park word of the
- * lane (0 running, 1 announced). At lci_lane_summary_offset(i): the summary of the lane's i-th device, one byte per
- * sending rank (its own also for what another thread left here), not 0 when something may have arrived. [V9]
+ * Address and length of the doorbell area of this rank. At offset lci_lane_park_offset() lies the 32-bit park word of
+ * the lane (0 running, 1 announced). At lci_lane_summary_offset(i) lies the summary of the lane's i-th device: one byte
+ * per sending rank, not 0 when something may have arrived. The byte of this rank itself also stands for work that
+ * another thread left here.
  */
 LCI_API int lci_lane_doorbell(const lci_lane* lane, uint64_t* out_base, uint64_t* out_length);
 /* Both: 0 for null, or for a device that the lane does not have. */
 LCI_API uint64_t lci_lane_park_offset(const lci_lane* lane);
 LCI_API uint64_t lci_lane_summary_offset(const lci_lane* lane, uint32_t device_index);
 /**
- * Serves the lane once, in this order, each step within its budget: free consumed records, publish what is submitted,
- * control traffic, backlog, arrivals, completions.
+ * Serves the lane once, in this order, each step within its budget: free consumed records, publish submitted
+ * descriptors, control traffic, backlog, arrivals, completions.
  * @return LCI_DONE if anything moved, LCI_RETRY if nothing did, LCI_ERR_BUSY when another thread is inside,
  *         LCI_ERR_ARGUMENT when `submit_count` is beyond the array.
  */
 LCI_API int lci_lane_enter(lci_lane* lane);
 /**
- * Parks the loop's thread. The loop first stores 1 in the park word (with a full fence), looks at its own queues, then
- * calls this, which looks at everything native again and sleeps until a wake, @p timeout_ns, or 50 ms. On return the
- * park word is 0. @return LCI_DONE when woken or when there was work, LCI_RETRY on time-out. [V11]
+ * Parks the loop's thread. The loop first stores 1 in the park word (with a full fence), looks at its own queues, and
+ * then calls this function. The function looks at everything native again and sleeps until a wake, @p timeout_ns, or 50
+ * ms. On return the park word is 0.
+ * @return LCI_DONE when woken or when there was work, LCI_RETRY on time-out.
  */
 LCI_API int lci_lane_park(lci_lane* lane, uint64_t timeout_ns);
-/** Wakes a parked lane; any thread. Cheap when the lane runs; callers may skip it when the park word is 0 (after a full
- * fence). */
+/**
+ * Wakes a parked lane; any thread. It is cheap when the lane runs; callers may skip it when the park word is 0 (after a
+ * full fence).
+ */
 LCI_API void lci_lane_wake(lci_lane* lane);
-/** Frees the lane: ports attached to it are closed, its operations forgotten, its devices usable by others again. */
+/** Frees the lane. Its ports are closed, its operations are forgotten, and others may use its devices again. */
 LCI_API int lci_lane_free(lci_lane* lane);
 
 /**
  * Opens port @p number with this lane as its home: messages become LCI_RECORD_MESSAGE records as far as the demand
- * entry allows. Must be called by the loop's thread, outside enter.
+ * entry allows. The loop's thread must call it, outside enter.
  * @param out_index index in the demand table.
  * @param out_base,out_length memory where payloads above LCI_INLINE_MAX are stored, for mapping once; a record's
- * address lies there unless the message is larger than the port's bytes.
+ *        address lies there unless the message is larger than the port's bytes.
  */
 LCI_API int lci_lane_open_port(lci_lane* lane, uint32_t number, const char* name, uint32_t messages, uint64_t bytes,
                                uint32_t* out_index, uint64_t* out_base, uint64_t* out_length);
 /**
- * As lci_lane_open_port(), for one of several parts of a port, so that several loops take its messages: a message goes
+ * As lci_lane_open_port(), for one of several parts of a port, so that several loops take its messages. A message goes
  * to the part `tag modulo parts`, whichever device it came to. Each part is attached by its own lane, in any order; the
- * port opens, and grants credit, when the last one is. All parts share the port's capacity, @p messages and @p bytes of
- * the part that comes last. Closing a part closes the port; the other parts then deliver what they stored until they
- * are closed too.
+ * port opens, and grants credit, when the last part is attached. All parts share the port's capacity, which is @p
+ * messages and @p bytes of the part that comes last. Closing a part closes the port; the other parts then deliver the
+ * messages that they stored until they are closed too.
  * @param part,parts which one, and how many there are: 1..LCI_MAX_PORT_PARTS, the same for each.
  * @return LCI_ERR_PORT when the port is open, or is being opened with this part, another number of parts or another
- * name.
+ *         name.
  */
 LCI_API int lci_lane_open_part(lci_lane* lane, uint32_t number, const char* name, uint32_t part, uint32_t parts,
                                uint32_t messages, uint64_t bytes, uint32_t* out_index, uint64_t* out_base,
                                uint64_t* out_length);
 /**
- * Whether messages of an attached port may be kept where they lie (LCI_RECORD_FLAG_LOAN). Those that travel in a packet
- * are then left in it, as lci_comp_zero_copy() says; long ones (rendezvous) have memory of their own anyway; what is
- * short, or had to be stored after all, is copied and may not be kept. Off at first; for what comes from now on. By the
- * loop's thread, outside enter. [V14, B14]
+ * Sets whether messages of an attached port may be retained where they lie (LCI_RECORD_FLAG_LOAN). Messages that travel
+ * in a packet are then left in it, as lci_comp_zero_copy() says. Long messages (rendezvous) have memory of their own
+ * anyway. Short messages, and those that had to be stored after all, are copied and may not be retained. Off at first;
+ * it holds for messages that come from now on. The loop's thread must call it, outside enter.
  */
 LCI_API int lci_lane_zero_copy(lci_lane* lane, uint32_t index, int on);
-/** Closes an attached port. Records already written stay valid until consumed, what is kept until released. */
+/** Closes an attached port. Records already written stay valid until consumed, retained messages until released. */
 LCI_API int lci_lane_close_port(lci_lane* lane, uint32_t index);
-/** A synchronizer whose firings are recorded on this lane (LCI_RECORD_SYNC); any thread may signal it. Behind a port it
- * takes what comes without its payload. */
+/**
+ * Creates a synchronizer whose firings are recorded on this lane (LCI_RECORD_SYNC); any thread may signal it. Behind a
+ * port it takes messages without their payload.
+ */
 LCI_API int lci_lane_synchronizer_create(lci_lane* lane, uint32_t threshold, lci_comp** out);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Graphs of a lane
- * A completion graph uploaded as one table. Its operations go over the lane's devices; its host nodes are run by the
- * loop: each is recorded once per run (LCI_RECORD_HOST_NODE) and answered by a descriptor (LCI_OP_NODE_DONE,
- * LCI_OP_NODE_FAILED). Runs are started by LCI_OP_GRAPH_START; the end of each is recorded (LCI_RECORD_GRAPH). Nodes
- * are numbered: 0 is START, 1 is END, table entry i is i + 2. All calls belong to the loop's thread. [V13]
+/**
+ * @name Graphs of a lane
+ * A completion graph uploaded as one table. Its operations go over the lane's devices. The loop runs its host nodes:
+ * each is recorded once per run (LCI_RECORD_HOST_NODE), and the loop answers by a descriptor (LCI_OP_NODE_DONE,
+ * LCI_OP_NODE_FAILED). LCI_OP_GRAPH_START starts a run; the end of each run is recorded (LCI_RECORD_GRAPH). Nodes are
+ * numbered: 0 is START, 1 is END, table entry i is i + 2. All calls belong to the loop's thread.
  *
  * lci_lane_free() cancels runs under way and forgets their operations, as it does with the lane's own; nothing of them
  * is recorded any more.
- * @{ */
+ * @{
+ */
 typedef enum lci_node_kind {
   LCI_NODE_DUMMY = 0, /**< Completes when it fires. */
   LCI_NODE_OP = 1,    /**< Operation `op`. */
@@ -1240,16 +1376,18 @@ LCI_API int lci_lane_graph_create(lci_lane* lane, const lci_graph_node* nodes, u
                                   uint32_t op_count, uint64_t user_context, uint32_t* out_id);
 /** LCI_ERR_BUSY while a run is under way. */
 LCI_API int lci_lane_graph_free(lci_lane* lane, uint32_t id);
-/** As lci_graph_cancel(): the end is recorded. A host node that was recorded is still to be answered. */
+/** As lci_graph_cancel(): the end is recorded. The loop must still answer a host node that was recorded. */
 LCI_API int lci_lane_graph_cancel(lci_lane* lane, uint32_t id);
 /** Copies the last statuses of nodes @p first .. @p first + @p count - 1, as lci_graph_node_get() gives one. */
 LCI_API int lci_lane_graph_statuses(lci_lane* lane, uint32_t id, uint32_t first, uint32_t count, lci_status* out);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-/** @name Layout
- * Version, sizes and offsets of everything shared, for the check at load. [V10]
- * @{ */
+/**
+ * @name Layout
+ * Version, sizes and offsets of everything shared, for the check at load.
+ * @{
+ */
 typedef enum lci_layout_id {
   LCI_LAYOUT_ABI = 0,
   LCI_LAYOUT_DESCRIPTOR_SIZE,
@@ -1290,7 +1428,7 @@ typedef enum lci_layout_id {
 } lci_layout_id;
 /** Writes up to @p count values, indexed by ::lci_layout_id; returns LCI_LAYOUT_COUNT. */
 LCI_API uint32_t lci_layout(uint64_t* out, uint32_t count);
-/** Payload bytes of a packet of this runtime: the largest eager message. [C21] */
+/** Payload bytes of a packet of this runtime: the largest eager message. */
 LCI_API uint32_t lci_runtime_max_eager(const lci_runtime* runtime);
 /** @} */
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Writes docs/conformance.md out of the rows (rows.tsv), what the tests say that they prove (comments above them), and
-# what became of them in the last run.
+# Writes docs/internals/conformance.md out of the rows (rows.tsv), what the tests say that they prove (comments above
+# them), and what became of them in the last run.
 #
 #   conformance.sh [--check] [--results FOLDER]
 #
@@ -13,7 +13,7 @@ set -euo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 home=$(readlink -f "$here/../../..")
 readonly here home
-readonly page=$home/docs/conformance.md
+readonly page=$home/docs/internals/conformance.md
 check='' folder=$home/.lci/results
 
 misused() { echo "conformance.sh: $*" >&2; exit 2; }
@@ -34,7 +34,7 @@ claims() {
   find "$here/.." "$home"/lci-*/src/test "$home/samples/src/test" \
     \( -name '*_test.cpp' -o -name '*_test.c' -o -name '*Test.java' \) -print0 |
     LC_ALL=C sort -z | xargs -0 awk -f "$here/tests.awk" || return 1
-  awk -f "$here/tests.awk" "$home/lci"
+  awk -f "$here/tests.awk" "$home/scripts/lci/test/suites.sh"
 }
 
 results() {
@@ -60,8 +60,8 @@ faults() {
     print $1 "\t" $3
   }'
   # The slow consumer's test looks for itself.
-  sed -n 's/.*LCI_MUTATION=\([a-z_]*\) .*/\1\tsuite slow-consumer/p' "$here/../system/slow_consumer_test.sh"
-  rows_of "$here/../system/mutations.sh" | awk -F '\t' '
+  sed -n 's/.*LCI_MUTATION=\([a-z_]*\) .*/\1\tsuite slow-consumer/p' "$home/tests/system/slow_consumer_test.sh"
+  rows_of "$home/tests/system/mutations.sh" | awk -F '\t' '
     $2 != "java" { gsub(/_/, "-", $2); print $1 "\tsuite " $2; next }
     {
       n = split($3, parts, "+")
@@ -76,7 +76,7 @@ tiers() {
   awk '/^readonly SOAK_PARTS=/ { part = 1; next } /^readonly SUITES=/ { suite = 1; next } /^'\''$/ { part = suite = 0 }
     part { more[$1] = 1 }
     suite { tiers[$1] = $2 }
-    END { for (name in tiers) print name "\t" tiers[name] "\t" (name in more) }' "$home/lci"
+    END { for (name in tiers) print name "\t" tiers[name] "\t" (name in more) }' "$home"/scripts/lci/test/{suites,soak}.sh
 }
 
 claims > "$work/claims"
@@ -91,7 +91,7 @@ if [[ -n $check ]]; then
   diff "$page" "$work/page" > "$work/changes" || {
     sed -n 's/^</-/p; s/^>/+/p' "$work/changes" | cut -c 1-240 | head -n 40
     echo "$(grep -c '^>' "$work/changes") lines differ (- is what is committed)."
-    echo "docs/conformance.md is not what rows.tsv, the tests and their last results say: ./lci conformance writes it anew"
+    echo "docs/internals/conformance.md is not what rows.tsv, the tests and their last results say: ./lci conformance writes it anew"
     exit 1
   }
   echo "1 passed, 0 failed"

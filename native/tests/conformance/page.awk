@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# docs/conformance.md out of five lists: rows, claims, results, faults, suites (their tiers). A row passes when it is
+# docs/internals/conformance.md out of five lists: rows, claims, results, faults, suites (their tiers). A row passes when it is
 # proved, and everything that proves it ran and passed.
 
 function area(id) { return id ~ /^SS-/ ? "SS" : substr(id, 1, 1) }
@@ -97,7 +97,7 @@ END {
   split("passing|partly|missing|failing|dropped|left to the networks|not applicable", states, "|")
   print "# Conformance\n"
   print "Written by `./lci conformance`; do not edit. It says for each row of the specification which tests prove it, and what"
-  print "became of them in the last `./lci test`; [testing.md](testing.md#conformance) says how. A row passes only if its tests"
+  print "became of them in the last `./lci test`; [testing.md](../testing.md#conformance) says how. A row passes only if its tests"
   print "prove all that it asks for, ran, and passed. *Fault*: a deliberate fault in the core that these tests notice.\n"
   print "*rings*: attribute `peer_memory`: a rank reads only what was sent to it, as over a network.\n"
   line = "| Area |"

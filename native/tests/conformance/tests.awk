@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What tests say of the rows that they prove, from their sources (C++, C, Java, and ./lci for whole suites). Lines:
+# What tests say of the rows that they prove, from their sources (C++, C, Java, and scripts/lci/test for whole suites). Lines:
 #   test <TAB> proves|partly <TAB> row <TAB> what is missing <TAB> transports <TAB> suite <TAB> full figures in the soak
 # In a comment above a test stands "Proves: ROW...", or "Partly: ROW (what is missing)", and, where the file does not
 # say it, "On: TRANSPORT..." (inproc, processes, rings, chaos), or "On: shm (why nowhere else)".
@@ -39,7 +39,7 @@ function begin_file() {
   sub(/.*\//, "", name)
   class = name
   sub(/\.[a-z]*$/, "", class)
-  kind = name == "lci" ? "tool" : name ~ /\.java$/ ? "java" : name ~ /\.c$/ ? "c" : "cpp"
+  kind = name ~ /\.sh$/ ? "tool" : name ~ /\.java$/ ? "java" : name ~ /\.c$/ ? "c" : "cpp"
   suite = kind == "java" ? "java" : "native"
   if (FILENAME ~ /multiprocess/ || class ~ /^TwoProcesses/) on_file = "processes"
   last = FILENAME

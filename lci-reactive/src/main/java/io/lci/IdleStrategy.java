@@ -4,32 +4,32 @@ package io.lci;
 import io.lci.internal.loop.IdleSteps;
 
 /**
- * What a loop does after a turn that found nothing to do. Asked on the loop's thread after each
- * empty turn, so it must be quick and must not block; the loop takes the step itself, and only a
- * park ends the loop's use of its CPU. A program's own strategy is a lambda:
+ * Decides what a loop does after a turn that found nothing to do. The loop asks on its thread after
+ * each empty turn, so the strategy must be quick and must not block. The loop takes the step
+ * itself, and only a park ends the loop's use of its CPU. A program's own strategy is a lambda:
  *
  * <pre>{@code
  * IdleStrategy mine = empty -> empty < 1_000 ? IdleStrategy.Step.SPIN : IdleStrategy.Step.PARK;
  * }</pre>
  *
- * <p>A strategy never changes what a loop hears: a message, room, a task, demand, a timer are seen
- * whichever step was taken, only sooner or later. One that throws ends its loop, and with it the
- * runtime. [V11, V12]
+ * <p>A strategy never changes which events a loop sees: it sees a message, room, a task, demand and
+ * a timer after any step, only sooner or later. A strategy that throws ends its loop, and with it
+ * the runtime.
  *
  * @see LciOptions.Builder#idle(IdleStrategy)
  * @since 0.1
  */
 @FunctionalInterface
 public interface IdleStrategy {
-  /** What to do before the next turn. */
+  /** The step before the next turn. */
   enum Step {
     /** Nothing but a hint to the processor ({@link Thread#onSpinWait()}): shortest reaction. */
     SPIN,
-    /** Give the CPU to whoever waits for it ({@link Thread#yield()}), and go on. */
+    /** Give the CPU to another thread that waits for it ({@link Thread#yield()}), and go on. */
     YIELD,
     /**
-     * Sleep until something comes, at most 50 ms. Whoever has something for the loop then makes a
-     * system call to wake it.
+     * Sleep until something comes, at most 50 ms. A thread or rank that has something for the loop
+     * makes a system call to wake it.
      */
     PARK
   }
@@ -64,7 +64,8 @@ public interface IdleStrategy {
 
   /**
    * {@return the strategy that never leaves the CPU} Only for a loop with a CPU of its own ({@link
-   * LciOptions.Builder#affinity}): on a shared one it takes the time of those it waits for.
+   * LciOptions.Builder#affinity}): on a shared CPU it takes the time of the threads that it waits
+   * for.
    */
   static IdleStrategy busySpin() {
     return IdleSteps.BUSY_SPIN;

@@ -73,13 +73,14 @@ public interface LciInstrumentation {
   default void peerChanged(PeerEvent event) {}
 
   /**
-   * How long one operation took: of every loop's operations one in {@link #TIMED_EVERY} is timed,
-   * if it ended well. The time begins when the operation was written for the core, at the attempt
-   * that was accepted, and ends when the core had answered with done, or the loop has read its
-   * signal. What it waited after a retry is not in it. Operations that signal a completion object,
-   * and those that the core posts for a graph, are not timed. Called on the loop.
+   * Tells how long one operation took. Each loop times one in {@link #TIMED_EVERY} of its
+   * operations, if it ended well. The time begins when the loop wrote the operation for the core,
+   * at the attempt that was accepted. It ends when the core has answered with done, or the loop has
+   * read the signal. The time that an operation waited after a retry is not in it. Operations that
+   * signal a completion object, and those that the core posts for a graph, are not timed. Called on
+   * the loop.
    *
-   * @param kind what it was
+   * @param kind its kind
    * @param device its device
    * @param nanos how long, in nanoseconds
    */
@@ -90,7 +91,7 @@ public interface LciInstrumentation {
    * its handler is called. Called on the first loop.
    *
    * @param exchange the call
-   * @return hears of its end
+   * @return an observer of its end
    */
   default RpcExchange.Handle rpcStarted(RpcExchange exchange) {
     return RpcExchange.Handle.NONE;

@@ -17,8 +17,8 @@ import reactor.core.scheduler.Scheduler;
  * or {@link #await(Mono, Duration)} becomes its owner and drives it from then on.
  *
  * <p>A loop lives and ends with its runtime; {@link #isDisposed()} tells whether it ended, and
- * {@link #dispose()} starts the closing of the whole runtime, because a device without its loop
- * would be deaf.
+ * {@link #dispose()} starts the closing of the whole runtime, because nothing would serve a device
+ * without its loop.
  *
  * @since 0.1
  */
@@ -60,9 +60,10 @@ public interface LciLoop extends Disposable {
 
   /**
    * Runs turns of an invoker loop until one finds something to do or the time is over. Between
-   * empty turns it does what the runtime's {@link IdleStrategy} says, so by default it sleeps, and
-   * wakes for whatever a dedicated loop wakes for: also for a task that another thread gives to
-   * {@link #scheduler()}. That is how a thread with a loop of its own waits for both.
+   * empty turns it follows the runtime's {@link IdleStrategy}. By default it therefore sleeps, and
+   * wakes for every event that wakes a dedicated loop, including a task that another thread gives
+   * to {@link #scheduler()}. So a thread with a loop of its own can wait for messages and tasks
+   * together.
    *
    * @param limit longest wait; zero or less is {@link #poll()}
    * @return how much was done; 0 when the time passed, or the loop has ended

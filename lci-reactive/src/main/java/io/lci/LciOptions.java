@@ -13,12 +13,12 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * Options of a runtime. Immutable; unset values are taken, in this order, from the system property
- * {@code lci.<name>}, the environment variable {@code LCI_ATTR_<NAME>}, and the default. An unknown
- * {@code lci.*} property or {@code LCI_ATTR_*} variable is an error that names a known one if it is
- * near; only {@code lci.test.*} is left to tests. The properties {@code lci.native.path}, {@code
- * .dir}, {@code .tmpdir} and {@code .calls} are the loader's: they say where the native library is,
- * and what calls it.
+ * Options of a runtime. Immutable. A value set by the program wins over the system property {@code
+ * lci.<name>}, that one over the environment variable {@code LCI_ATTR_<NAME>}, and that one over
+ * the default. An unknown {@code lci.*} property or {@code LCI_ATTR_*} variable is an error, which
+ * names a known one of similar spelling; only {@code lci.test.*} is left to tests. The properties
+ * {@code lci.native.path}, {@code .dir}, {@code .tmpdir} and {@code .calls} belong to the loader:
+ * they say where the native library is, and which calls serve it.
  *
  * <table>
  *   <caption>Options of the loops; every attribute of the core is accepted too, see {@link Builder#attribute}</caption>
@@ -136,8 +136,8 @@ public final class LciOptions {
   }
 
   /**
-   * {@return what loops do that have nothing to do} Default {@link IdleStrategy#backoff(int, int)}
-   * with {@link #idleSpins()} and {@link #idleYields()}.
+   * {@return what a loop does when it has nothing to do} Default {@link IdleStrategy#backoff(int,
+   * int)} with {@link #idleSpins()} and {@link #idleYields()}.
    */
   public IdleStrategy idle() {
     return idle == null ? IdleStrategy.backoff(idleSpins(), idleYields()) : idle;
@@ -160,8 +160,8 @@ public final class LciOptions {
   }
 
   /**
-   * {@return for each loop which of the CPUs that its thread may use it is bound to, as an offset
-   * into them; empty if loops are not bound, the default} Unmodifiable.
+   * {@return the CPU of each loop, as an offset into the CPUs that its thread may use; empty if
+   * loops are not bound, the default} Unmodifiable.
    */
   public List<Integer> affinity() {
     return affinity == null ? List.of() : affinity;
@@ -335,10 +335,11 @@ public final class LciOptions {
     }
 
     /**
-     * Sets the number of devices, at least as many as there are loops: each loop serves devices
-     * next to each other, loop i those of {@link LciLoop#devices()}. Device k talks to device k of
-     * every other rank, so it is the same on every rank; the number of loops need not be. More
-     * devices than loops let a rank with few CPUs join a job of ranks with many.
+     * Sets the number of devices, at least as many as there are loops. Each loop serves devices
+     * next to each other; loop i serves those of {@link LciLoop#devices()}. Device k talks to
+     * device k of every other rank, so the number of devices is the same on every rank; the number
+     * of loops need not be. More devices than loops let a rank with few CPUs join a job of ranks
+     * with many.
      *
      * @param value 1 to {@value LciOptions#MAX_LOOPS}
      * @return this
@@ -361,7 +362,7 @@ public final class LciOptions {
     }
 
     /**
-     * Sets what loops do that have nothing to do. Overrides {@link #idleSpins} and {@link
+     * Sets what a loop does when it has nothing to do. Overrides {@link #idleSpins} and {@link
      * #idleYields}.
      *
      * @param value asked by every loop of the runtime, each on its own thread
@@ -456,9 +457,9 @@ public final class LciOptions {
     }
 
     /**
-     * Sets the time in one turn after which a loop counts as blocked: then the watchdog logs where
+     * Sets the time in one turn after which a loop counts as blocked. The watchdog then logs where
      * its thread is, once per turn, with the first frame that is neither the library's, Reactor's
-     * nor the JDK's, and counts it ({@code loop_stalls}). Looked at on {@link #timer}.
+     * nor the JDK's, and counts it ({@code loop_stalls}). The watchdog runs on {@link #timer}.
      *
      * @param value zero turns the watchdog off
      * @return this
@@ -470,13 +471,14 @@ public final class LciOptions {
     }
 
     /**
-     * Sets the scheduler of deadlines, for virtual time. The limit of a graceful close ends when
-     * either it or real time says so; {@link LciLoop#poll}, {@link LciLoop#await}, the core's own
-     * end and what {@code close()} waits for beyond its limit are in real time, for they hold a
-     * thread; and so is {@link #stallWarning}, at which a loop looks between its turns.
+     * Sets the scheduler of deadlines, for virtual time. A graceful close ends when the limit has
+     * passed on this scheduler or in real time. {@link LciLoop#poll}, {@link LciLoop#await}, the
+     * end of the core, and the waiting of {@code close()} beyond its limit are in real time,
+     * because they hold a thread. {@link #stallWarning}, which a loop checks between its turns, is
+     * in real time, too.
      *
-     * @param value the scheduler; what needs a time when it was disposed fails with {@link
-     *     io.lci.error.LciClosedException}, but for a close, which has real time left
+     * @param value the scheduler. When it was disposed, everything that needs a time fails with
+     *     {@link io.lci.error.LciClosedException}, except a close, which uses real time
      * @return this
      */
     public Builder timer(Scheduler value) {

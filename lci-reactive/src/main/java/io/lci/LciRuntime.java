@@ -53,21 +53,21 @@ import reactor.core.publisher.Mono;
  * <p><b>Threads.</b> All signals of an operation, inbox or sender come on its home loop, serially,
  * never inside another publisher's {@code onNext}. Do not block there.
  *
- * <p><b>Order.</b> Messages and sends have none. Per destination, one sender's elements are
+ * <p><b>Order.</b> Messages and sends have no order. Per destination, one sender's elements are
  * <em>posted</em> in order.
  *
- * <p><b>Failure.</b> A dead peer ends every operation bound to it with {@link
+ * <p><b>Failure.</b> When a peer dies, every operation bound to it ends with {@link
  * io.lci.error.PeerFailedException}; inboxes live on, and the event comes on {@link #peerEvents()}.
  *
- * <p><b>Log.</b> What this library logs goes through SLF4J under the name of this interface, {@code
- * io.lci.LciRuntime}: ERROR for what user code threw where nobody can be told, and for what ends a
- * loop or all streams; WARN for destinations that accept nothing ({@link
+ * <p><b>Log.</b> The library logs through SLF4J under the name of this interface, {@code
+ * io.lci.LciRuntime}. ERROR: exceptions of user code that no subscriber can be told, and failures
+ * that end a loop or all streams. WARN: destinations that accept nothing ({@link
  * LciOptions#stallWarning()}), loops that user code holds ({@link LciOptions#blockedWarning()}) or
- * that are not bound to their CPU, operations that failed unheard, peers that died, and peers that
- * broke the protocol of streams; INFO for peers that left while an inbox has a subscriber, else
- * DEBUG; DEBUG for the native core when it is loaded, with what makes the calls, but INFO if {@code
- * java.lang.foreign} was to be had and cannot be used. Lines of the core come as {@code
- * io.lci.core}, each at its level.
+ * that are not bound to their CPU, operations whose failure no subscriber heard, peers that died,
+ * and peers that broke the protocol of streams. INFO: peers that left while an inbox has a
+ * subscriber; without one that is DEBUG. DEBUG: the native core when it is loaded, and which calls
+ * serve it; that is INFO if {@code java.lang.foreign} exists and cannot be used. Lines of the core
+ * come as {@code io.lci.core}, each at its level.
  *
  * @since 0.1
  */
@@ -79,7 +79,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * @return the runtime
    * @throws io.lci.error.PeerFailedException if a rank died while the ranks joined
    * @throws io.lci.error.LciException if the library cannot be loaded or the ranks cannot find each
-   *     other; its rank is the first one that is missing
+   *     other; its rank is the first missing one
    */
   static LciRuntime create() {
     return create(LciOptions.defaults());
@@ -108,11 +108,11 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   }
 
   /**
-   * Returns what native core this JVM has, and loads it if that was not done yet.
+   * Describes the native core of this JVM, and loads it if that was not done yet.
    *
    * @return the core
-   * @throws io.lci.error.NativeLoadException if there is none that can be loaded, or {@code
-   *     lci.native.calls} asks for what this JVM does not have
+   * @throws io.lci.error.NativeLoadException if no core can be loaded, or {@code lci.native.calls}
+   *     asks for calls that this JVM does not have
    */
   static CoreInfo coreInfo() {
     return Runtimes.coreInfo();
@@ -131,10 +131,11 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   List<LciLoop> loops();
 
   /**
-   * Completes when every rank has subscribed as many barriers as this one. Each subscription takes
-   * part in one barrier, numbered by the order in which they reach loop 0. Usable at any time.
+   * Completes when every rank has subscribed to as many barriers as this one. Each subscription
+   * takes part in one barrier, numbered by the order in which they reach loop 0. Usable at any
+   * time.
    *
-   * @return posts at first request; needs no credit; signals on loop 0; cancel detaches the
+   * @return posts at the first request; needs no credit; signals on loop 0; cancel detaches the
    *     subscriber, this rank still takes part; ends with {@link io.lci.error.PeerFailedException}
    *     or {@link io.lci.error.PeerLeftException} if a rank is gone
    */
@@ -150,9 +151,9 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   Inbox inbox(Port port);
 
   /**
-   * As {@link #inbox(Port)}, with options. Waits for the home loop to open the port, except on
-   * threads that must not wait (a loop's, for another loop; Reactor's non-blocking ones) and where
-   * the loops are invokers': there a failure comes to the subscriber.
+   * As {@link #inbox(Port)}, with options. The call waits for the home loop to open the port. It
+   * does not wait on threads that must not (a thread of another loop, Reactor's non-blocking
+   * threads), nor with invoker loops: there the subscriber gets a failure.
    *
    * @param port number and name
    * @param options capacity and home loop; ignored if the port is already open
@@ -180,24 +181,25 @@ public interface LciRuntime extends Disposable, AutoCloseable {
 
   /**
    * Describes the operation as a Mono. Each subscription is one operation, posted at its first
-   * request; a retry parks it and is never an error.
+   * request. After a retry it waits and is posted again; a retry is never an error.
    *
-   * <p>A payload is read at each attempt, and not after the operation was accepted. An {@link
-   * LciBuffer}, or a list of them, is in use until the operation has ended: above 192 bytes it is
-   * not copied but referred to. After a cancel or a deadline only a {@linkplain Op#completeTo
-   * target} tells of that; without one leave the buffer to the garbage collector.
+   * <p>The loop reads a payload at each attempt, and not after the operation was accepted. An
+   * {@link LciBuffer}, or a list of them, is in use until the operation has ended: above 192 bytes
+   * it is not copied but referred to. After a cancel or a deadline, only a {@linkplain
+   * Op#completeTo target} tells when that is; without one, leave the buffer to the garbage
+   * collector.
    *
    * @param op the operation
    * @return emits the completion on the loop of the operation's device, or where {@link
-   *     Op#signalOn} says; with a target when it says. A queued or parked operation is removed by
-   *     cancel; an unmatched receive is cancelled natively; any other posted one runs out silently,
-   *     and a message that it brings goes to {@code doOnDiscard}. Fails with {@link
-   *     io.lci.error.PeerFailedException}, {@link io.lci.error.PeerLeftException}, {@link
-   *     io.lci.error.PortClosedException}, {@link io.lci.error.PortMismatchException}, {@link
-   *     io.lci.error.MemoryClosedException}, {@link io.lci.error.TruncatedException}, {@link
-   *     io.lci.error.ResourceExhaustedException}, {@link io.lci.error.DeadlineExceededException},
-   *     {@link io.lci.error.OperationCancelledException} (a receive whose engine was disposed of),
-   *     {@link io.lci.error.LciClosedException}
+   *     Op#signalOn} says; with a completion target, at the time that {@link Op#completeTo} names.
+   *     Cancel removes an operation that is queued or waiting, and cancels an unmatched receive
+   *     natively. Any other posted operation runs out silently, and a message that it brings goes
+   *     to {@code doOnDiscard}. Fails with {@link io.lci.error.PeerFailedException}, {@link
+   *     io.lci.error.PeerLeftException}, {@link io.lci.error.PortClosedException}, {@link
+   *     io.lci.error.PortMismatchException}, {@link io.lci.error.MemoryClosedException}, {@link
+   *     io.lci.error.TruncatedException}, {@link io.lci.error.ResourceExhaustedException}, {@link
+   *     io.lci.error.DeadlineExceededException}, {@link io.lci.error.OperationCancelledException}
+   *     (a receive whose engine was disposed of), {@link io.lci.error.LciClosedException}
    */
   Mono<Completion> post(Op op);
 
@@ -212,42 +214,41 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   Flux<SendResult<Op>> post(Publisher<? extends Op> ops, PostOptions options);
 
   /**
-   * Posts an operation for each element, at most {@link PostOptions#window()} of them at a time:
-   * what a wide {@code flatMap} of {@link #post(Op)} does, at a cost that does not grow with the
-   * width. An operation that is refused waits within the window, behind those for the same
-   * destination that wait already; others go on. Each operation must have memory of its own to read
-   * into.
+   * Posts an operation for each element, at most {@link PostOptions#window()} of them at a time.
+   * The result is that of a wide {@code flatMap} of {@link #post(Op)}, at a cost that does not grow
+   * with the width. A refused operation waits within the window, behind those that wait for the
+   * same destination; others go on. Each operation must have memory of its own to read into.
    *
    * @param items upstream, asked for what the window can hold after the first demand; subscribed on
    *     the subscriber's thread, and requested as in {@link io.lci.am.Sender#sendAll}
    * @param operation called once per element on the home loop, on the operation's device if that
-   *     loop serves it, else on the loop's first; an exception, null, or an operation that is none
-   *     of this runtime fails the element. Must not block
+   *     loop serves it, else on the loop's first; an exception, null, or an operation of another
+   *     runtime fails the element. Must not block
    * @param options window, home loop, what a failure means, deadline
    * @param <T> type of element
    * @return one result per element, in order of completion, as far as requested, on the home loop;
    *     unreported results occupy the window, so upstream stops too. {@link
-   *     SendResult#completion()} is what a Mono of the operation would emit; an operation with a
-   *     target is reported when {@link Op#completeTo} says. Failure is data ({@link
-   *     SendResult#error()}, of the types of {@link #post(Op)}), also of a peer that died, unless
-   *     {@link PostOptions#stopOnError()}. Upstream's error comes after the results of what it
-   *     sent. Cancel gives elements that were not accepted to {@code doOnDiscard}, cancels
-   *     unmatched receives natively; other posted operations run out silently, and messages that
-   *     they bring go to {@code doOnDiscard}
+   *     SendResult#completion()} has the value that a Mono of the operation would emit; an
+   *     operation with a completion target is reported at the time that {@link Op#completeTo}
+   *     names. Failure is data ({@link SendResult#error()}, of the types of {@link #post(Op)}),
+   *     also when a peer died, unless {@link PostOptions#stopOnError()}. Upstream's error comes
+   *     after the results of the elements that it sent. Cancel gives elements that were not
+   *     accepted to {@code doOnDiscard}, and cancels unmatched receives natively. Other posted
+   *     operations run out silently, and messages that they bring go to {@code doOnDiscard}
    */
   <T> Flux<SendResult<T>> post(
       Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions options);
 
   /**
    * Matched send: {@link #post(Op)} of {@link Op#send}. It needs credit of the destination's
-   * matching engine, and waits for it.
+   * matching engine, and waits for that.
    *
    * @param rank destination
    * @param tag 0 to {@link Op#MAX_TAG}
    * @param payload what to send
-   * @return posts at first request; completes on loop 0 when the payload is out of the sender's
-   *     hands, which does not say that it was received; cancel removes it if it was not yet
-   *     accepted. Fails, and uses the payload, as {@link #post(Op)}
+   * @return posts at the first request; completes on loop 0 when the sender no longer needs the
+   *     payload, which does not mean that a receiver has it; cancel removes the send if it was not
+   *     yet accepted. Fails, and uses the payload, as {@link #post(Op)}
    */
   Mono<Void> send(int rank, long tag, Payload payload);
 
@@ -261,13 +262,13 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   Mono<Message> receive(int rank, long tag);
 
   /**
-   * Matched receive. Each subscription is one, and waits until a message matches it: from any
-   * source it does not end when a peer does.
+   * Matched receive. Each subscription is one receive, and waits until a message matches it. A
+   * receive from any source does not end when a peer does.
    *
    * @param rank source, or {@link Op#ANY_SOURCE}
    * @param tag tag, or {@link Op#ANY_TAG}
    * @param maxBytes longest message; a longer one ends in {@link io.lci.error.TruncatedException}
-   * @return posts at first request; emits the message, a copy, on loop 0; cancel takes the
+   * @return posts at the first request; emits the message, a copy, on loop 0; cancel takes the
    *     unmatched receive back, and a message that matched meanwhile goes to {@code doOnDiscard}.
    *     Fails as {@link #post(Op)}
    */
@@ -284,7 +285,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   /**
    * Creates a counter.
    *
-   * @return it counts from 0
+   * @return the counter, at 0
    */
   Counter counter();
 
@@ -298,11 +299,10 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   CompletionQueue queue(QueueOptions options);
 
   /**
-   * Creates a matching engine on this rank: a domain of sends and receives of its own.
+   * Creates a matching engine on this rank: a separate domain of sends and receives.
    *
    * @param number 1 to {@value MatchingEngine#MAX_NUMBER}, the same on every rank
-   * @param options how it matches; whether keys are the program's own must be the same on every
-   *     rank
+   * @param options how it matches; all ranks must agree on whether the keys are the program's own
    * @return the engine
    * @throws LciException if the number is in use
    */
@@ -311,27 +311,28 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   /**
    * Begins a graph of operations and functions on loop 0.
    *
-   * @return collects its nodes
+   * @return a builder that collects the nodes
    */
   CompletionGraph.Builder graph();
 
   /**
    * Opens a port whose messages signal {@code target} instead of an inbox: a queue, which stores
-   * them, a counter or a synchronizer. Messages that signal a counter or a synchronizer end there:
-   * they hold no sender back, and a synchronizer's firings that nobody takes are kept in the heap,
+   * them, a counter or a synchronizer. Messages that signal a counter or a synchronizer end there,
+   * and hold no sender back. Firings of a synchronizer that no subscriber takes stay in the heap,
    * so bind one only where something else bounds its senders.
    *
    * @param port number and name
    * @param target queue, counter or synchronizer of this runtime; only a queue gives the messages,
-   *     and takes at most 1,024 of them and 8 MiB at a time, whatever its own size
+   *     and it takes at most 1,024 of them and 8 MiB at a time, whatever its own size
    * @return closes the port when disposed
    * @throws io.lci.error.LciClosedException if {@code target} was disposed
    */
   Disposable bind(Port port, CompletionTarget target);
 
   /**
-   * Takes memory that other ranks may put to and get from. On one host they do so by plain copies,
-   * without this rank's help. The content is undefined. What is not disposed goes with the runtime.
+   * Allocates memory that other ranks may put to and get from. On one host they do so by plain
+   * copies, without this rank's help. The content is undefined. A region that is not disposed ends
+   * with the runtime.
    *
    * @param bytes how much, at least 1
    * @return the region
@@ -344,7 +345,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * Lets other ranks put to and get from memory of the program. Ranks in other processes reach it
    * with the help of this rank's loops.
    *
-   * @param direct a direct buffer: all of it, whatever its position; kept reachable until disposal
+   * @param direct a direct buffer: all of it, whatever its position; the runtime keeps it reachable
+   *     until disposal
    * @return the region
    */
   MemoryRegion register(ByteBuffer direct);
@@ -366,8 +368,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
 
   /**
    * Gives bytes to every rank and gets theirs: handles of regions, addresses, settings. Each
-   * subscription takes part in one exchange, at once and whatever its demand, numbered by the order
-   * of subscriptions, which must be the same on every rank.
+   * subscription takes part in one exchange, at once and whatever its demand. Exchanges are
+   * numbered by the order of subscriptions, which must be the same on every rank.
    *
    * @param mine at most {@value #MAX_EXCHANGE} bytes, copied; they may differ in length from rank
    *     to rank
@@ -381,14 +383,14 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * Gives a region to every rank, and opens theirs: {@link #exchange(byte[])} of the handles.
    *
    * @param mine a region of this rank
-   * @return emits the regions by rank, this rank's own included, on loop 0; whoever gets them
-   *     disposes of them; fails with {@link io.lci.error.MemoryClosedException} if one has ended;
+   * @return emits the regions by rank, this rank's own included, on loop 0; the subscriber must
+   *     dispose of them; fails with {@link io.lci.error.MemoryClosedException} if one has ended;
    *     else as {@link #exchange(byte[])}
    */
   Mono<List<RemoteMemory>> exchange(MemoryRegion mine);
 
   /**
-   * Takes memory that operations refer to instead of copying.
+   * Allocates memory that operations refer to instead of copying it.
    *
    * @param bytes its size
    * @return the buffer
@@ -408,29 +410,28 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   Streams streams();
 
   /**
-   * Returns the functions that this rank serves, and calls of those of others; see {@link
-   * #streams()}.
+   * Returns the access to functions: those that this rank serves, and calls of those of other
+   * ranks. See {@link #streams()}.
    *
    * @return the same at each call
    */
   Rpc rpc();
 
   /**
-   * Changes of peers' states, from the start of the runtime on: a late subscriber first gets what
-   * already happened.
+   * Emits changes of peers' states, from the start of the runtime on: a late subscriber first gets
+   * the earlier events.
    *
-   * @return signals on loop 0; at most two events per peer; unbounded buffering is bounded by that;
-   *     cancel detaches; completes at close, which does not wait for demand: events that were not
-   *     requested until then are not told. Who subscribes after that gets {@link
-   *     io.lci.error.LciClosedException}
+   * @return signals on loop 0; at most two events per peer, which bounds the buffer; cancel
+   *     detaches; completes at close, which does not wait for demand: events that were not
+   *     requested by then are lost. A later subscriber gets {@link io.lci.error.LciClosedException}
    */
   Flux<PeerEvent> peerEvents();
 
   /**
-   * The end of one peer: {@link #peerEvents()} of that rank alone.
+   * Emits the end of one peer: {@link #peerEvents()} of that rank alone.
    *
    * @param rank the peer
-   * @return emits on loop 0 that it left or died, at once if it is gone already; completes empty
+   * @return emits on loop 0 when it left or died, at once if it is gone already; completes empty
    *     when this runtime closes first
    */
   Mono<PeerEvent> peerGone(int rank);
@@ -441,24 +442,24 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   LciSnapshot snapshot();
 
   /**
-   * Says when the runtime is closed.
+   * Tells when the runtime is closed.
    *
-   * @return completes when it is; fails with what a loop failed with, or {@link LciException} if
-   *     closing failed. Signals on the thread that finished closing, or on the subscriber's if that
-   *     was before. Needs no demand; cancel detaches
+   * @return completes when it is; fails with the failure of a loop, or {@link LciException} if
+   *     closing failed. Signals on the thread that finished closing, or on the subscriber's thread
+   *     if the runtime was closed before. Needs no demand; cancel detaches
    */
   Mono<Void> onClose();
 
   /**
-   * Closes: new operations are refused at once; what was posted or parked may go out, and what bulk
-   * operators have to report may be requested, until {@code limit}; tasks of {@link
-   * LciLoop#scheduler()} are waited for if they were there before. Then everything still pending
-   * gets {@link io.lci.error.LciClosedException}.
+   * Closes the runtime. It refuses new operations at once. Until {@code limit}, posted and waiting
+   * operations may go out, and subscribers may request the results of bulk operators. The close
+   * waits for tasks of {@link LciLoop#scheduler()} that were there before. Then everything still
+   * pending gets {@link io.lci.error.LciClosedException}.
    *
    * @param limit time for the graceful part; zero means abortive
-   * @return starts closing at the first subscription of any; completes when every loop has ended,
-   *     which user code that holds a loop delays, and so does whoever does not drive an invoker's;
-   *     else as {@link #onClose()}: closing goes on after a cancel
+   * @return starts closing at the first subscription of any; completes when every loop has ended.
+   *     User code that holds a loop delays that, and so does a thread that does not drive its
+   *     invoker loop. Else as {@link #onClose()}: closing goes on after a cancel
    */
   Mono<Void> disposeGracefully(Duration limit);
 
@@ -472,7 +473,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * @throws IllegalStateException on a loop's thread (the owner of an invoker loop may, outside its
    *     turns)
    * @throws io.lci.error.LciException if user code holds a loop for 5 s longer than that; the
-   *     message names the loop. Else what a loop failed with
+   *     message names the loop. Else the failure of a loop
    */
   @Override
   void close();

@@ -27,7 +27,7 @@ public final class LciSnapshot {
    * @param port the port as {@code name(number)}
    * @param depth messages stored here and not yet delivered
    * @param capacity most messages that may be stored
-   * @param retained messages that were lent and are not released yet
+   * @param retained retained messages that are not released yet
    * @param stall why messages that are stored are not delivered
    */
   public record InboxState(String port, int depth, int capacity, int retained, Stall stall) {}
@@ -48,12 +48,13 @@ public final class LciSnapshot {
    * A destination for which operations of one loop wait, since it took no more.
    *
    * @param device the device of these operations
-   * @param destination kind of operation, peer and port, for those who read
+   * @param destination kind of operation, peer and port, for readers
    * @param rank the peer, or -1 if it is not bound to one
    * @param port the port as {@code name(number)}; empty unless active messages wait
    * @param reason the last answer
    * @param operations how many wait
-   * @param stalled whether it made no progress for the time of {@link LciOptions#stallWarning()}
+   * @param stalled whether it has made no progress for the time of {@link
+   *     LciOptions#stallWarning()}
    */
   public record WaitingState(
       int device,
@@ -110,10 +111,10 @@ public final class LciSnapshot {
   }
 
   /**
-   * The part of a counter that one device has counted; what a loop counts is with the first of the
-   * devices that it serves. Who does something counts it: a receive may be posted on one device and
-   * matched by another, so of what is pending or stored only the sum over all says how much there
-   * is, and a part may be negative.
+   * The part of a counter that one device has counted. The counts of a loop are with the first of
+   * the devices that it serves. The device that does something counts it: a receive may be posted
+   * on one device and matched by another. So for pending or stored items only the sum over all
+   * devices is meaningful, and a part may be negative.
    *
    * @param name its name, see {@link #counters()}
    * @param device index of the device
@@ -125,7 +126,7 @@ public final class LciSnapshot {
   }
 
   /**
-   * The part of a counter that no device has counted: of memory, queues, peers, parking.
+   * The part of a counter that belongs to no device: memory, queues, peers, parking.
    *
    * @param name its name, see {@link #counters()}
    * @return the value
@@ -145,7 +146,10 @@ public final class LciSnapshot {
     return inboxes;
   }
 
-  /** {@return the destinations for which operations wait; empty where all is taken at once} */
+  /**
+   * {@return the destinations for which operations wait; empty where everything is accepted at
+   * once}
+   */
   public List<WaitingState> waiting() {
     return waiting;
   }

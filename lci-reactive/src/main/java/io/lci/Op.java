@@ -46,7 +46,7 @@ public final class Op {
   /** Largest tag of a put or get with signal. */
   public static final long MAX_SIGNAL_TAG = 0xFFFFL;
 
-  /** What kind of operation. */
+  /** The kind of an operation. */
   public enum Kind {
     /** Active message to a port. */
     AM,
@@ -63,8 +63,8 @@ public final class Op {
   }
 
   /**
-   * What a send and a receive compare; both sides choose the same. A wildcard receive overrides its
-   * own.
+   * The parts of the key that a send and a receive compare; both sides choose the same. A wildcard
+   * receive overrides its policy.
    */
   public enum Policy {
     /** Source rank and tag. The default. */
@@ -77,13 +77,13 @@ public final class Op {
     NONE
   }
 
-  /** When an active message or send has ended. */
+  /** The moment at which an active message or send has ended. */
   public enum Semantic {
     /** When the payload's memory may be used again. The default. */
     MEMORY,
     /**
      * When the receiver's side has taken the whole message: it is stored there or in its receive
-     * buffer. It does not mean that somebody has looked at it.
+     * buffer. It does not mean that the program has looked at it.
      */
     NETWORK
   }
@@ -159,11 +159,12 @@ public final class Op {
 
   /**
    * An active message that answers a request: it goes into the room that the request reserved,
-   * needs no credit, and overtakes whatever waits for some. One reply for each request; several to
-   * a rank are in no order, so the tag may say which is answered. Without a request of that rank
-   * that is left to be answered, or longer than the room, it ends in {@link LciException}.
+   * needs no credit, and overtakes messages that wait for some. Each request gets one reply.
+   * Several replies to a rank have no order, so the tag may say which request it answers. If no
+   * request of that rank is left to be answered, or the reply is longer than the room, it ends in
+   * {@link LciException}.
    *
-   * @param rank who asked
+   * @param rank the rank that asked
    * @param port the port that the request named in {@link #replyTo}
    * @param payload what to send
    * @return the description
@@ -252,8 +253,8 @@ public final class Op {
   }
 
   /**
-   * A write into remote memory. Memory that its owner allocated is written at once, by this rank;
-   * other memory with the help of its owner's loop.
+   * A write into remote memory. This rank itself writes memory that its owner allocated, at once;
+   * other memory is written with the help of its owner's loop.
    *
    * @param memory where, opened by this runtime
    * @param offset bytes from the start of the region
@@ -275,7 +276,7 @@ public final class Op {
   /**
    * A write into several places of one rank's memory: one operation, one completion, and with
    * {@link #signal} one signal, for all of them. Every bound is checked before the first byte
-   * moves; parts move in any order, so that where places overlap any may be the last.
+   * moves. Parts move in any order, so where places overlap, any of them may be the last.
    *
    * @param places where; all of one rank
    * @param parts what to write: part i goes to place i; not copied
@@ -360,8 +361,8 @@ public final class Op {
   }
 
   /**
-   * Lets a put or get signal a port of the region's owner when the data is in place, in the region
-   * or here: its inbox gets an empty message with the tag, from this rank.
+   * Lets a put or get signal a port of the region's owner when the data is in place: in the region
+   * for a put, here for a get. The port's inbox gets an empty message with the tag, from this rank.
    *
    * @param target port of the owner; while it gives no credit the operation waits, and nothing is
    *     written or read
@@ -382,11 +383,11 @@ public final class Op {
   }
 
   /**
-   * Makes an active message a request: before it leaves, room for its reply is reserved at a port
+   * Makes an active message a request. Before it leaves, room for its reply is reserved at a port
    * of this rank, whose inbox was opened with {@link io.lci.am.InboxOptions#withReplyRoom}. While
-   * there is none the operation waits ({@link PostOutcome#RETRY_PENDING}), and cancelled it holds
-   * none. The receiver answers with {@link #reply}. The room is free again when the reply was taken
-   * from the inbox, when the request is discarded over there, or when the peer is gone.
+   * there is no room the operation waits ({@link PostOutcome#RETRY_PENDING}); a cancelled operation
+   * holds none. The receiver answers with {@link #reply}. The room is free again when the reply was
+   * taken from the inbox, when the receiver discards the request, or when the peer is gone.
    *
    * @param value port of this rank
    * @return a new description
@@ -416,9 +417,9 @@ public final class Op {
   }
 
   /**
-   * Chooses the device, and with it the loop that serves it, on which the operation is posted and
-   * signalled. Default 0; a {@link Poster} takes the first device of its loop for one that its loop
-   * does not serve.
+   * Chooses the device on which the operation is posted and signalled, and with it the loop that
+   * serves the device. Default 0. A {@link Poster} takes the first device of its loop instead of
+   * one that its loop does not serve.
    *
    * @param index 0 to the number of devices - 1
    * @return a new description
@@ -433,7 +434,8 @@ public final class Op {
   }
 
   /**
-   * Chooses what send and receive compare. Others ignore it. Default {@link Policy#RANK_TAG}.
+   * Chooses the parts of the key that send and receive compare. Other operations ignore it. Default
+   * {@link Policy#RANK_TAG}.
    *
    * @param value the policy, the same on both sides
    * @return a new description
@@ -460,7 +462,7 @@ public final class Op {
   }
 
   /**
-   * Chooses when an active message or send has ended. Others ignore it. Default {@link
+   * Chooses when an active message or send has ended. Other operations ignore it. Default {@link
    * Semantic#MEMORY}.
    *
    * @param value the semantic
@@ -486,9 +488,9 @@ public final class Op {
   }
 
   /**
-   * Allows or forbids the answer <em>retry</em>. Forbidden, the operation goes into the backlog,
-   * and ends with {@link io.lci.error.ResourceExhaustedException} at the backlog's bound. Default
-   * allowed.
+   * Allows or forbids the answer <em>retry</em>. When it is forbidden, the operation goes into the
+   * backlog, and ends with {@link io.lci.error.ResourceExhaustedException} at the backlog's bound.
+   * Default allowed.
    *
    * @param allowed whether retry is allowed
    * @return a new description
@@ -500,8 +502,9 @@ public final class Op {
   }
 
   /**
-   * Allows or forbids the answer <em>done</em>. Forbidden, the completion target is signalled even
-   * when the operation finished at once. Default allowed, and forbidden by {@link #completeTo}.
+   * Allows or forbids the answer <em>done</em>. When it is forbidden, the completion target is
+   * signalled even if the operation finished at once. Default: allowed, but forbidden by {@link
+   * #completeTo}.
    *
    * @param allowed whether done is allowed
    * @return a new description
@@ -515,12 +518,12 @@ public final class Op {
   /**
    * Signals {@code value} when the operation ends, whether it finished at once or later; this
    * forbids <em>done</em>. A publisher reports an active message, send or put that is copied into
-   * one packet when it was accepted, and its deadline ends there; how it ended is told to {@code
-   * value} alone. Other operations are reported at their end. What was posted signals {@code value}
+   * one packet when it was accepted, and its deadline ends there; only {@code value} hears how it
+   * ended. Other operations are reported at their end. A posted operation signals {@code value}
    * also if its subscriber has cancelled, or its deadline passed.
    *
-   * @param value queue, synchronizer or counter of the same runtime; only a queue gives what a
-   *     receive or get without a buffer of its own has read
+   * @param value queue, synchronizer or counter of the same runtime; only a queue gives the bytes
+   *     of a receive or get without a buffer of its own
    * @return a new description
    */
   public Op completeTo(CompletionTarget value) {
@@ -531,8 +534,8 @@ public final class Op {
   }
 
   /**
-   * Hears the final outcome (never a retry) of an operation given to {@link Poster#submit}. Called
-   * on the loop.
+   * Sets the consumer of the final outcome (never a retry) of an operation given to {@link
+   * Poster#submit}. Called on the loop.
    *
    * @param consumer must be quick and must not throw
    * @return a new description
@@ -544,8 +547,8 @@ public final class Op {
   }
 
   /**
-   * Hears the failure of an operation given to {@link Poster#submit}; without it failures are
-   * logged. Called on the loop.
+   * Sets the consumer of the failure of an operation given to {@link Poster#submit}; without it,
+   * failures are logged. Called on the loop.
    *
    * @param consumer must be quick and must not throw
    * @return a new description
@@ -575,7 +578,7 @@ public final class Op {
 
   /**
    * Sets where the operation's Mono is signalled, instead of on its home loop, as {@code publishOn}
-   * does: what blocks may follow there. Consumers of a {@link Poster} stay on their loop.
+   * does: blocking code may follow there. Consumers of a {@link Poster} stay on their loop.
    *
    * @param where for example {@code Schedulers.boundedElastic()}, or the {@linkplain
    *     LciLoop#scheduler() scheduler} of another loop
@@ -612,12 +615,12 @@ public final class Op {
     return reply;
   }
 
-  /** {@return what is sent or written; null for the others} */
+  /** {@return the payload that is sent or written; null for other operations} */
   public @Nullable Payload payload() {
     return payload;
   }
 
-  /** {@return the longest message a receive takes, or what a get reads, in bytes} */
+  /** {@return the longest message that a receive takes, or the length of a get, in bytes} */
   public int receiveBytes() {
     return receiveBytes;
   }
@@ -627,13 +630,14 @@ public final class Op {
     return remote;
   }
 
-  /** {@return where in the region, in bytes} */
+  /** {@return the offset in the region, in bytes} */
   public long offset() {
     return offset;
   }
 
   /**
-   * {@return what a receive or get reads into; null if it is a list, or the completion's message}
+   * {@return the buffer that a receive or get reads into; null if it is a list, or the completion's
+   * message}
    */
   public @Nullable LciBuffer buffer() {
     return buffer;
@@ -664,12 +668,12 @@ public final class Op {
     return device;
   }
 
-  /** {@return what send and receive compare} */
+  /** {@return the parts of the key that send and receive compare} */
   public Policy policy() {
     return policy;
   }
 
-  /** {@return when it has ended} */
+  /** {@return the moment at which the operation has ended} */
   public Semantic semantic() {
     return semantic;
   }
@@ -689,7 +693,7 @@ public final class Op {
     return doneAllowed;
   }
 
-  /** {@return what is signalled at the end, or null} */
+  /** {@return the completion target that is signalled at the end, or null} */
   public @Nullable CompletionTarget target() {
     return target;
   }

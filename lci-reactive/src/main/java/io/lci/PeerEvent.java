@@ -9,7 +9,7 @@ package io.lci;
  * @since 0.1
  */
 public record PeerEvent(int rank, State state) {
-  /** What became of the peer. */
+  /** The state of a peer after the change. */
   public enum State {
     /** The peer announced its departure: not a failure. */
     LEFT,

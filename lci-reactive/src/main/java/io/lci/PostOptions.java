@@ -12,14 +12,14 @@ import reactor.core.scheduler.Scheduler;
  *     device if that loop serves it, else on the loop's first
  * @param window most elements that are taken from upstream and not yet reported, refused ones and
  *     unrequested results included
- * @param stopOnError whether the first failed operation ends the stream with its error: after the
- *     results of those that ended before it; upstream is cancelled, and elements that were not
- *     accepted are discarded
+ * @param stopOnError whether the first failed operation ends the stream with its error, after the
+ *     results of the operations that ended before it; upstream is cancelled then, and elements that
+ *     were not accepted are discarded
  * @param deadline time of each operation from when it was taken from upstream, after which its
  *     result is a {@link io.lci.error.DeadlineExceededException}; null for none. An operation's own
  *     {@link Op#deadline(Duration)} wins. Costs a timer per operation
- * @param signalOn where results and the end are signalled; null for the home loop. Those of the
- *     operations themselves ({@link Op#signalOn}) do not count here
+ * @param signalOn where results and the end are signalled; null for the home loop. {@link
+ *     Op#signalOn} of the operations themselves has no effect here
  * @since 0.1
  */
 public record PostOptions(

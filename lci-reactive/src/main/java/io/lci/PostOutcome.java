@@ -7,7 +7,7 @@ import io.lci.error.LciTransientException;
 /**
  * Answer to a posted operation. Three categories: <em>done</em> (finished, nothing follows),
  * <em>posted</em> (exactly one completion follows) and <em>retry</em> (nothing happened; the
- * constant says who is the slow party).
+ * constant names the slow party).
  *
  * @since 0.1
  */
@@ -18,9 +18,9 @@ public enum PostOutcome {
   DONE_BACKLOG,
   /** Accepted; exactly one completion follows. */
   POSTED,
-  /** As {@link #POSTED}; waits in the backlog. */
+  /** As {@link #POSTED}; the operation waits in the backlog. */
   POSTED_BACKLOG,
-  /** A try-lock was held by another thread. Clears at the next turn. */
+  /** Another thread held a try-lock. The next turn clears it. */
   RETRY_LOCK,
   /** This rank has no free packet: packets in flight, or retained by receivers, must come back. */
   RETRY_NOPACKET,
@@ -29,12 +29,12 @@ public enum PostOutcome {
    * the completion queue of the operation has no place left.
    */
   RETRY_NOMEM,
-  /** Operations to that rank wait in the backlog; order is kept behind them. */
+  /** Operations to that rank wait in the backlog, and this one may not overtake them. */
   RETRY_BACKLOG,
   /** The receiver grants no room: its subscriber has no demand, or the port is not open yet. */
   RETRY_NOCREDIT,
   /**
-   * Too many operations of this loop are in flight; completions make room. Of a request ({@link
+   * Too many operations of this loop are in flight; completions make room. For a request ({@link
    * Op#replyTo}): all room for replies is in use.
    */
   RETRY_PENDING,

@@ -14,8 +14,8 @@ package io.lci;
  */
 public interface Poster {
   /**
-   * Attempts the operation once, now, after everything appended before it. Legal while records are
-   * being dispatched. {@link Op#deadline} does not count here.
+   * Attempts the operation once, now, after everything appended before it. Legal inside a delivery.
+   * {@link Op#deadline} has no effect here.
    *
    * @param op the operation
    * @return the outcome; on a retry nothing happened and nothing was kept
@@ -26,9 +26,9 @@ public interface Poster {
 
   /**
    * Appends the operation; it goes out with the current batch, at the latest at the end of the
-   * turn. A retry parks it and resubmits it when its destination is writable again; {@link
-   * Op#onOutcome} hears the final outcome, and {@link Op#onError} that its {@link Op#deadline}
-   * passed, also after it was posted.
+   * turn. After a retry it waits, and is posted again when its destination has room; {@link
+   * Op#onOutcome} gets the final outcome. {@link Op#onError} gets the error when {@link
+   * Op#deadline} passes, also after the operation was posted.
    *
    * @param op the operation
    * @return this
@@ -37,7 +37,7 @@ public interface Poster {
   Poster submit(Op op);
 
   /**
-   * Sends out what was appended.
+   * Sends out the appended operations.
    *
    * @return descriptors taken out of the submission array, accepted or refused
    * @throws IllegalStateException off the loop's thread

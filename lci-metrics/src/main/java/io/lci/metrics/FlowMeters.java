@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Meters of flow control: credit, backlog, and what was thrown away.
+ * Meters of flow control: credit, backlog, and discarded messages.
  *
  * @since 0.1
  */
@@ -52,7 +52,7 @@ public enum FlowMeters implements LciMeter {
           "Operations and control messages in the backlog, because the peer takes no more.",
           SnapshotView.byDevice("backlog_depth"),
           DEVICE)),
-  /** What went into the backlog. */
+  /** Operations that went into the backlog. */
   BACKLOG_PUSHED(
       MeterDefinition.counter(
           "lci.backlog.pushed",
@@ -60,14 +60,14 @@ public enum FlowMeters implements LciMeter {
           "Operations and control messages that went into the backlog.",
           SnapshotView.byDevice("backlog_push"),
           DEVICE)),
-  /** What was thrown away. */
+  /** Discarded messages and signals. */
   DISCARDED(
       MeterDefinition.counter(
           "lci.discarded",
           "messages",
-          "What was thrown away, by cause: target (its port, engine, queue or peer is gone), signal"
-              + " (its lane is gone), late (whoever waited for it had cancelled, or did not ask"
-              + " before the close).",
+          "Discarded messages and signals, by cause: target (the port, engine, queue or peer is"
+              + " gone), signal (the lane is gone), late (the subscriber had cancelled, or had not"
+              + " requested it before the close).",
           FlowMeters::discarded,
           CAUSE));
 

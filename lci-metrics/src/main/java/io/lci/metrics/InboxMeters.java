@@ -30,7 +30,7 @@ public enum InboxMeters implements LciMeter {
           "Most messages that the inbox may store.",
           each(InboxState::capacity),
           PORT)),
-  /** Messages that are lent. */
+  /** Retained messages. */
   RETAINED(
       MeterDefinition.passing(
           "lci.inbox.retained",

@@ -15,8 +15,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 
 /**
- * The timers of {@link OperationMeters#LATENCY}, by kind of operation. At one registry those of the
- * same tags are the same timers, whoever registers them; who is the last to end removes them.
+ * The timers of {@link OperationMeters#LATENCY}, by kind of operation. At one registry, timers of
+ * the same tags are the same timers, whichever runtime registers them; the last runtime to end
+ * removes them.
  */
 final class LatencyTimers {
   /** Fixed, so that histograms of all ranks can be added. */
@@ -43,7 +44,7 @@ final class LatencyTimers {
           .mapToObj(Duration::ofNanos)
           .toArray(Duration[]::new);
 
-  /** How many hold each timer of a registry. Guarded by itself. */
+  /** The number of users of each timer of a registry. Guarded by itself. */
   private static final Map<MeterRegistry, Map<Meter.Id, Integer>> HOLDERS = new WeakHashMap<>();
 
   private final MeterRegistry registry;

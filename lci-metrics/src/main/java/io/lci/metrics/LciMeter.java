@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 public interface LciMeter extends MeterDocumentation {
 
-  /** {@return what the meter is} */
+  /** {@return the definition of the meter} */
   MeterDefinition definition();
 
   /** {@return every meter, subsystem by subsystem} */

@@ -13,20 +13,20 @@ import java.util.Objects;
 /**
  * Registers the {@link LciMeter}s of one runtime. {@link #instrumentation} does so by itself for
  * every runtime that has it among its options, and also times operations and observes remote
- * procedure calls, which a binder that comes later cannot:
+ * procedure calls, which a binder cannot do afterwards:
  *
  * <pre>{@code
  * LciOptions.builder().instrumentation(LciMetrics.instrumentation(registry)).build()
  * }</pre>
  *
  * <p>Reading costs one {@link LciRuntime#snapshot()} per scrape: meters read within {@link
- * #SNAPSHOT_AGE} share it. Inboxes that were opened since appear with the scrape after the one that
- * found them; those of closed inboxes go.
+ * #SNAPSHOT_AGE} share it. Meters of an inbox appear with the scrape after the one that found it,
+ * and go with the inbox.
  *
- * <p>The meters hold the runtime until it is closed, or {@link #close()}: both remove them. No tag
- * but those of {@code lci.runtime.info} names the rank: several runtimes on one registry need extra
- * tags that tell them apart, or the first one's meters stand for all, and those of the next one
- * when it ends. Whoever finds the meters of another says so in the log.
+ * <p>The meters refer to the runtime until it is closed, or until {@link #close()}: both remove
+ * them. Only the tags of {@code lci.runtime.info} name the rank. Several runtimes at one registry
+ * therefore need extra tags that tell them apart. Without them the meters of the first runtime
+ * stand for all, and those of the next one when the first ends; a line in the log says so.
  *
  * @since 0.1
  */
@@ -42,7 +42,7 @@ public final class LciMetrics implements MeterBinder, AutoCloseable {
   /**
    * With default options.
    *
-   * @param runtime whose meters
+   * @param runtime the runtime of the meters
    */
   public LciMetrics(LciRuntime runtime) {
     this(runtime, MetricsOptions.defaults());
@@ -51,7 +51,7 @@ public final class LciMetrics implements MeterBinder, AutoCloseable {
   /**
    * With options.
    *
-   * @param runtime whose meters
+   * @param runtime the runtime of the meters
    * @param options how they look
    */
   public LciMetrics(LciRuntime runtime, MetricsOptions options) {
@@ -90,7 +90,7 @@ public final class LciMetrics implements MeterBinder, AutoCloseable {
       bindings.add(binding);
     }
     binding.register();
-    // Of a runtime that is closed already at once.
+    // A runtime that is closed already is dealt with at once.
     runtime.onClose().subscribe(nothing -> {}, error -> close(), this::close);
   }
 

@@ -4,8 +4,8 @@ package io.lci.metrics;
 import io.micrometer.common.docs.KeyName;
 
 /**
- * The tag keys of the {@link LciMeter}s, each with what its values are. None is {@code job} or
- * {@code instance}, which Prometheus itself sets.
+ * The tag keys of the {@link LciMeter}s, each with its values. None is {@code job} or {@code
+ * instance}, which Prometheus itself sets.
  *
  * @since 0.1
  */
@@ -23,7 +23,7 @@ public enum LciTags implements KeyName {
           + " device"),
   /** Index of the loop. */
   LOOP("loop", "index of the loop"),
-  /** What a loop does. */
+  /** The activity of a loop. */
   PHASE("phase", "busy (turns that found work), polling (turns that found none), parked (asleep)"),
   /** A port. */
   PORT("port", "the port as name(number)"),
@@ -45,8 +45,8 @@ public enum LciTags implements KeyName {
   SIZE("size", "ranks in the job"),
   /** Version of the library. */
   VERSION("version", "version of lci-reactive"),
-  /** What carries messages. */
-  TRANSPORT("transport", "what carries messages between the ranks");
+  /** The way that messages take. */
+  TRANSPORT("transport", "the way that messages take between the ranks");
 
   private final String key;
   private final String description;
@@ -61,7 +61,7 @@ public enum LciTags implements KeyName {
     return key;
   }
 
-  /** {@return what its values are, in one line} */
+  /** {@return a description of its values, in one line} */
   public String description() {
     return description;
   }

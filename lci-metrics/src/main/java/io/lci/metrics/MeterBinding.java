@@ -24,12 +24,12 @@ import org.slf4j.LoggerFactory;
  * The meters of one runtime at one registry. A meter that is read takes a snapshot if the last one
  * is old; a fresh snapshot is walked once, meter by meter, and brings every series up to date.
  *
- * <p>Registries refer weakly to what a meter observes; here the meters' functions refer to this
+ * <p>Registries refer weakly to the observed object; here the meters' functions refer to this
  * object, so that it lives as long as they do.
  */
 final class MeterBinding {
 
-  /** What tells the series apart. */
+  /** The values that tell the series apart. */
   private record Key(LciMeter meter, List<String> tagValues) {}
 
   /** One series. */
@@ -44,7 +44,7 @@ final class MeterBinding {
   /** Those of each registry as they came. Also guards registering, and {@link #OWNERS}. */
   private static final Map<MeterRegistry, List<MeterBinding>> BINDINGS = new IdentityHashMap<>();
 
-  /** Whose the meters are. By identity: a registry's filters may change names and tags. */
+  /** The owners of the meters. By identity: a registry's filters may change names and tags. */
   private static final Map<Meter, MeterBinding> OWNERS = new IdentityHashMap<>();
 
   private static final List<LciMeter> READ =
@@ -141,7 +141,7 @@ final class MeterBinding {
       series.put(key, one);
       one.meter = register(key, one);
     }
-    // What one thread adds and another takes away may be seen in the wrong order.
+    // An addition by one thread and a removal by another may be seen in the wrong order.
     one.value = key.meter.getType() == Meter.Type.COUNTER ? Math.max(one.value, value) : value;
     one.seen = walks;
   }

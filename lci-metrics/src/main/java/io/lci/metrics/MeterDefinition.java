@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MeterDefinition {
 
-  /** What becomes of a gauge of which a snapshot says nothing. */
+  /** The fate of a gauge that is absent from a snapshot. */
   enum WhenAbsent {
     /** It is 0: nothing waits there any more. */
     ZERO,
-    /** It goes: what it was about is gone. */
+    /** The gauge goes: its subject is gone. */
     REMOVED
   }
 
@@ -86,7 +86,7 @@ public final class MeterDefinition {
     return baseUnit;
   }
 
-  /** {@return what it says, in one line} */
+  /** {@return its meaning, in one line} */
   public String description() {
     return description;
   }

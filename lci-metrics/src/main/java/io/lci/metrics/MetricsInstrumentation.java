@@ -8,7 +8,7 @@ import io.lci.rpc.RpcExchange;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.IdentityHashMap;
 
-/** Binds the meters of runtimes as they start, and takes what no snapshot holds. */
+/** Binds the meters of runtimes as they start, and takes the figures that no snapshot holds. */
 final class MetricsInstrumentation implements LciInstrumentation {
 
   private final MeterRegistry registry;

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1
  */
 public final class MetricsOptions {
-  /** Prometheus sets these for each target, and renames what the target says. */
+  /** Prometheus sets these for each target, and renames tags of the target with the same name. */
   private static final List<String> REFUSED = List.of("job", "instance");
 
   private static final MetricsOptions DEFAULTS =
@@ -57,7 +57,7 @@ public final class MetricsOptions {
    * @param tags few values, known beforehand; no key of {@link LciTags}, not {@code job} or {@code
    *     instance}
    * @return options
-   * @throws IllegalArgumentException for a key that cannot be
+   * @throws IllegalArgumentException for a key that is not allowed
    */
   public MetricsOptions withExtraTags(Iterable<Tag> tags) {
     Set<String> taken = new HashSet<>(REFUSED);

@@ -38,14 +38,14 @@ final class MetricsPage {
       ```
 
       That binds the meters when the runtime starts and removes all of them when it stops. `new LciMetrics(lci).bindTo(registry)`
-      does the same for a runtime that is there already, without what has to be seen as it happens: `lci.operation.latency` and the
+      does the same for a runtime that is there already, without the figures that are taken as things happen: `lci.operation.latency` and the
       observations. `MetricsOptions` has extra tags, series for single peers, and observations.
 
-      - **What it costs.** Counting is always on, in the core and in the loops: plain counters with one writer each, added up when
+      - **Cost.** Counting is always on, in the core and in the loops: plain counters with one writer each, added up when
         somebody reads; no allocation and no lock for a message. Metrics add one snapshot per scrape, and the clock twice for one operation in %d.
       - **Tags.** All series of a name have the same tag keys, whatever the options. No tag is called `job` or `instance`: Prometheus sets
         these, and they tell the ranks apart. Values come from small fixed sets, from the program (ports), or from the machine (loops). Peers'
-        ranks are an option with a limit. `MeterFilter.maximumAllowableTags` of Micrometer bounds what a program makes of ports.
+        ranks are an option with a limit. `MeterFilter.maximumAllowableTags` of Micrometer bounds the values that come from ports.
       - **Several runtimes at one registry** need extra tags that tell them apart: `MetricsOptions.withExtraTags`.
       - **Prometheus.** The jar holds a dashboard for Grafana and alerts:
         [grafana-dashboard.json](../../lci-metrics/src/main/resources/io/lci/metrics/grafana-dashboard.json),
@@ -55,7 +55,7 @@ final class MetricsPage {
       - **Latency** is in histograms with the same fixed buckets in every rank, 250 ns to 1 s, so they can be added. Registries that cannot hold
         them get a gauge for each bucket, whose tag `le` Micrometer cuts at a microsecond: there the shortest buckets are one.
 
-      A gauge that speaks of inboxes comes and goes with them; new ones appear with the second scrape. What each retry reason means is in
+      A gauge that speaks of inboxes comes and goes with them; new ones appear with the second scrape. The meaning of each retry reason is in
       [backpressure.md](backpressure.md).
       """
           .formatted(LciInstrumentation.TIMED_EVERY);
@@ -71,7 +71,7 @@ final class MetricsPage {
     StringBuilder page = new StringBuilder(HEAD);
     for (Subsystem subsystem : SUBSYSTEMS) {
       page.append("\n## ").append(subsystem.title()).append("\n\n");
-      row(page, "Meter", "Type", "Unit", "Tags", "In Prometheus", "What it says");
+      row(page, "Meter", "Type", "Unit", "Tags", "In Prometheus", "Meaning");
       page.append("|---|---|---|---|---|---|\n");
       subsystem.meters().forEach(meter -> row(page, meter));
     }
@@ -108,7 +108,7 @@ final class MetricsPage {
 
         `MetricsOptions.withObservations(ObservationRegistry)`: remote procedure calls only, each once on either side. With a tracing handler
         the trace goes on in the serving rank: `traceparent` (W3C) travels with the request. The parent is the observation in the
-        subscriber's Reactor context, and what the served function returns is subscribed with the server's one in its context. Low keys become tags of timers, high ones only attributes of traces.
+        subscriber's Reactor context, and the publisher that the served function returns is subscribed with the server's observation in its context. Low keys become tags of timers, high ones only attributes of traces.
 
         """);
     row(page, "Observation", "Low keys", "High keys");

@@ -40,7 +40,7 @@ public enum OperationMeters implements LciMeter {
       MeterDefinition.counter(
           "lci.retries",
           "retries",
-          "Attempts of a loop that answered retry; the reason says who the slow party is.",
+          "Attempts of a loop that answered retry; the reason names the slow party.",
           OperationMeters::retries,
           OP,
           REASON,
@@ -49,7 +49,7 @@ public enum OperationMeters implements LciMeter {
   LATENCY(
       MeterDefinition.timer(
           "lci.operation.latency",
-          "From writing an operation for the core to its end, without what it waited after a retry;"
+          "From writing an operation for the core to its end, without the time that it waited after a retry;"
               + " one operation in "
               + LciInstrumentation.TIMED_EVERY
               + " of each loop is timed.",

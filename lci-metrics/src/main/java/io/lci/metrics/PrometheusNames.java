@@ -3,7 +3,7 @@ package io.lci.metrics;
 
 import io.micrometer.core.instrument.Meter;
 
-/** What Micrometer's Prometheus registry makes of a meter's name, for the reference. */
+/** The names that Micrometer's Prometheus registry gives to meters, for the reference. */
 final class PrometheusNames {
   private PrometheusNames() {}
 

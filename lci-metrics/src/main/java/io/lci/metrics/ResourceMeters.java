@@ -60,21 +60,21 @@ public enum ResourceMeters implements LciMeter {
           "Times that a device found no packet.",
           SnapshotView.byDevice("packets_miss"),
           DEVICE)),
-  /** What came into queues. */
+  /** Statuses that came into queues. */
   QUEUE_PUSHED(
       MeterDefinition.counter(
           "lci.queues.pushed",
           "statuses",
           "Statuses that came into completion queues.",
           SnapshotView.total("statuses_pushed"))),
-  /** What left queues. */
+  /** Statuses that left queues. */
   QUEUE_POPPED(
       MeterDefinition.counter(
           "lci.queues.popped",
           "statuses",
           "Statuses that left completion queues: taken, or freed with their queue.",
           SnapshotView.total("statuses_popped"))),
-  /** What lies in queues. */
+  /** Statuses that lie in queues. */
   QUEUE_DEPTH(
       MeterDefinition.gauge(
           "lci.queues.depth",

@@ -16,10 +16,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Observations of remote procedure calls, one on each side. Of what a tracing handler writes into
- * the request {@code traceparent} travels (W3C Trace Context), if it has at most {@value
- * RpcExchange#MAX_TRACEPARENT} bytes, and a handler on the other side finds it; the client's
- * observation has that in the subscriber's Reactor context as its parent.
+ * Observations of remote procedure calls, one on each side. A tracing handler writes {@code
+ * traceparent} into the request (W3C Trace Context). It travels, alone of all headers, if it has at
+ * most {@value RpcExchange#MAX_TRACEPARENT} bytes, and a handler on the other side finds it. The
+ * parent of the client's observation is the observation in the subscriber's Reactor context.
  *
  * @since 0.1
  */
@@ -92,7 +92,7 @@ public enum RpcObservations implements ObservationDocumentation {
       return key;
     }
 
-    /** {@return what its values are, in one line} */
+    /** {@return a description of its values, in one line} */
     public String description() {
       return description;
     }
@@ -108,13 +108,13 @@ public enum RpcObservations implements ObservationDocumentation {
       return "peer";
     }
 
-    /** {@return what its values are, in one line} */
+    /** {@return a description of its values, in one line} */
     public String description() {
       return "the other side's rank";
     }
   }
 
-  /** What a handler may ask about the observation of the asking side. */
+  /** The observation of the asking side, for handlers. */
   public static final class ClientContext extends SenderContext<RpcExchange> {
     private final RpcExchange exchange;
     private volatile RpcExchange.@Nullable Outcome outcome;
@@ -140,7 +140,7 @@ public enum RpcObservations implements ObservationDocumentation {
     }
   }
 
-  /** What a handler may ask about the observation of the serving side. */
+  /** The observation of the serving side, for handlers. */
   public static final class ServerContext extends ReceiverContext<RpcExchange> {
     private final RpcExchange exchange;
     private volatile RpcExchange.@Nullable Outcome outcome;

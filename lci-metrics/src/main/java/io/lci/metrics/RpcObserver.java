@@ -71,7 +71,7 @@ final class RpcObserver {
     }
   }
 
-  /** What traces show as the error of a call; the error itself is the subscriber's to see. */
+  /** The error of a call as traces show it; only the subscriber sees the error itself. */
   static final class CallFailure extends RuntimeException {
     CallFailure(RpcExchange.Outcome outcome) {
       super("the call ended with " + SnapshotView.lowerCase(outcome), null, false, false);

@@ -33,7 +33,7 @@ public enum RuntimeMeters implements LciMeter {
           RuntimeMeters::core,
           COUNTER,
           DEVICE)),
-  /** What runs. */
+  /** The running library and job. */
   INFO(
       MeterDefinition.gauge(
           "lci.runtime.info",
@@ -45,7 +45,7 @@ public enum RuntimeMeters implements LciMeter {
           VERSION,
           TRANSPORT));
 
-  /** What may fall again is a gauge, or no meter at all. */
+  /** Values that may fall again: each is a gauge, or no meter at all. */
   private static final Set<String> LEVELS =
       Set.of(
           "packets_free",
@@ -65,7 +65,7 @@ public enum RuntimeMeters implements LciMeter {
           "loop_in_slots",
           "loop_leased");
 
-  /** What other meters show: a figure has one name. */
+  /** Counters that other meters show: a figure has one name. */
   private static final Set<String> SHOWN =
       Set.of(
           "sent_bytes",
@@ -98,7 +98,7 @@ public enum RuntimeMeters implements LciMeter {
 
   private static final String DEFAULT_TRANSPORT = "shm";
 
-  /** In place of a device: what none of them has counted. */
+  /** In place of a device: the counts that belong to none. */
   private static final String NO_DEVICE = "none";
 
   @SuppressWarnings("ImmutableEnumChecker") // its readers have no state

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
-/** A snapshot with what the readers of meters ask of it. */
+/** A snapshot with the questions of the readers of meters. */
 record SnapshotView(LciRuntime runtime, LciSnapshot snapshot, MetricsOptions options) {
 
   static final List<PostOutcome> RETRIES =
@@ -33,7 +33,7 @@ record SnapshotView(LciRuntime runtime, LciSnapshot snapshot, MetricsOptions opt
     return constant.name().toLowerCase(Locale.ROOT);
   }
 
-  /** What all have counted; 0 for a counter that this core does not have. */
+  /** The counts of all; 0 for a counter that this core does not have. */
   long counter(String name) {
     return snapshot.counters().getOrDefault(name, 0L);
   }
@@ -66,7 +66,7 @@ record SnapshotView(LciRuntime runtime, LciSnapshot snapshot, MetricsOptions opt
     };
   }
 
-  /** What a loop has counted, which is with the first of its devices. */
+  /** The counts of a loop, which are with the first of its devices. */
   long ofLoop(String counter, LciLoop loop) {
     return snapshot.counter(counter, loop.devices().get(0));
   }

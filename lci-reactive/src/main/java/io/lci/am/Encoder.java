@@ -2,10 +2,9 @@
 package io.lci.am;
 
 /**
- * Writes an item as a payload. Called on the sender's home loop, once per attempt: an item that was
- * refused is encoded again when its destination is writable, so encoding must be
- * <em>repeatable</em> and the item must not change until its result came. It must not block; an
- * exception fails the item alone.
+ * Writes an item as a payload. Called on the sender's home loop, once per attempt: a refused item
+ * is encoded again when its destination has room, so encoding must be <em>repeatable</em> and the
+ * item must not change until its result came. It must not block; an exception fails the item alone.
  *
  * @param <T> type of item
  * @since 0.1
@@ -19,13 +18,13 @@ public interface Encoder<T> {
    * Writes the item.
    *
    * @param item the item
-   * @param out where to; valid only during the call
+   * @param out the writer; valid only during the call
    */
   void encode(T item, PayloadWriter out);
 
   /**
-   * Size in bytes that {@link #encode} will write, at least; a good hint saves a copy when the
-   * payload is longer than 192 bytes.
+   * Estimates the size in bytes that {@link #encode} will write, at least; a good hint saves a copy
+   * when the payload is longer than 192 bytes.
    *
    * @param item the item
    * @return bytes, or {@link #UNKNOWN}: the size of the sender's previous item is assumed

@@ -8,10 +8,10 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * An open port of this rank: a resource with a bounded store, filled by peers as far as they hold
- * credit. A subscription is its tap: one at a time, everything on the home loop. Demand is credit:
- * without it peers' posts answer retry and their upstreams stop. Cancel is pause: messages stay for
- * the next subscriber. Messages have no order.
+ * An open port of this rank: a resource with a bounded store, which peers fill as far as they hold
+ * credit. It has one subscription at a time, with all signals on the home loop. Demand becomes
+ * credit: without demand, peers' posts answer retry and their upstreams stop. Cancel is pause:
+ * messages stay for the next subscriber. Messages have no order.
  *
  * @since 0.1
  */
@@ -20,18 +20,19 @@ public interface Inbox extends Disposable {
   Port port();
 
   /**
-   * Takes messages decoded in place; recommended.
+   * Takes messages and decodes them where they lie; recommended.
    *
-   * @param decoder called on the home loop; the view dies when it returns; must not return null or
-   *     the view itself ({@link IllegalStateException}), and must not block. An exception ends the
-   *     subscription with that error; the message counts as consumed and the inbox stays usable
+   * @param decoder called on the home loop; the view is invalid when it returns; must not return
+   *     null or the view itself ({@link IllegalStateException}), and must not block. An exception
+   *     ends the subscription with that error; the message counts as consumed and the inbox stays
+   *     usable
    * @param <T> decoded type
    * @return never completes by itself: completes at {@link #dispose()}, fails with {@link
-   *     io.lci.error.LciClosedException} when the runtime closes: messages may have been lost to
-   *     it. A subscriber that expects this disposes the inbox or its subscription before, bounds
-   *     the Flux, or says {@code onErrorComplete(LciClosedException.class)}; without an error
-   *     consumer Reactor logs it. A second live subscriber gets {@link IllegalStateException}
-   *     naming the first
+   *     io.lci.error.LciClosedException} when the runtime closes, because messages may be lost. A
+   *     subscriber that expects this disposes the inbox or its subscription before, bounds the
+   *     Flux, or uses {@code onErrorComplete(LciClosedException.class)}; without an error consumer
+   *     Reactor logs it. A second live subscriber gets {@link IllegalStateException} naming the
+   *     first
    */
   <T> Flux<T> receive(Function<? super MessageView, ? extends T> decoder);
 
@@ -43,23 +44,22 @@ public interface Inbox extends Disposable {
   Flux<Message> receive();
 
   /**
-   * Takes messages as copies, those together that came together: for consumers to whom a signal
-   * costs more than a message, such as one on another thread. A batch goes out when it is full or
-   * when nothing more is there in this turn of the loop; no message waits for others.
+   * Takes messages as copies, in batches of those that came together. It serves consumers for which
+   * a signal costs more than a message, such as one on another thread. A batch goes out when it is
+   * full, or when this turn of the loop finds no more; no message waits for others.
    *
    * @param max most messages of a batch, 1 or more
-   * @return unmodifiable lists, never empty; each request is of batches, so at most {@code n * max}
+   * @return unmodifiable lists, never empty; demand counts batches, so at most {@code n * max}
    *     messages come; else as {@link #receive(Function)}
    */
   Flux<List<Message>> receiveBatches(int max);
 
   /**
-   * Takes messages decoded in place, as {@link #receiveBatches(int)} those together that came
-   * together.
+   * Takes messages and decodes them where they lie, in batches as {@link #receiveBatches(int)}.
    *
    * @param max most elements of a batch, 1 or more
-   * @param decoder as in {@link #receive(Function)}; what came before an exception is handed on
-   *     first. Elements that were decoded and not yet handed on when the subscription is cancelled
+   * @param decoder as in {@link #receive(Function)}; elements decoded before an exception are
+   *     delivered first. If the subscription is cancelled, decoded elements that were not delivered
    *     go to {@code doOnDiscard}
    * @param <T> decoded type
    * @return as {@link #receiveBatches(int)}
@@ -67,9 +67,9 @@ public interface Inbox extends Disposable {
   <T> Flux<List<T>> receiveBatches(int max, Function<? super MessageView, ? extends T> decoder);
 
   /**
-   * Takes messages as leases of native memory, without a copy where they allow it (see {@link
-   * RetainedMessage}): for payloads that outlive the callback or go to other threads. Each must be
-   * released.
+   * Takes messages as retained native memory, without a copy where that is possible (see {@link
+   * RetainedMessage}). It serves payloads that outlive the callback or go to other threads. The
+   * program must release each message.
    *
    * @return as {@link #receive(Function)}. Emission pauses while {@link InboxOptions#maxRetained()}
    *     messages are not released, whatever the demand, so that a prefetch cannot take everything.
@@ -80,11 +80,11 @@ public interface Inbox extends Disposable {
   Flux<RetainedMessage> receiveRetained();
 
   /**
-   * Takes messages in place with unbounded demand and without garbage.
+   * Takes messages where they lie, with unbounded demand and without garbage.
    *
    * @param handler called on the home loop; an exception is logged, the message counts as consumed,
    *     and the next one follows. The first failures of a handler are logged with their stack
-   *     traces; of later ones a line now and then says how many there were
+   *     traces; later ones are counted in a line now and then
    * @return pauses the inbox when disposed
    * @throws IllegalStateException if the inbox has a live subscriber
    * @throws io.lci.error.LciException if the inbox was disposed, or its port could not be opened
@@ -92,11 +92,11 @@ public interface Inbox extends Disposable {
   Disposable handle(MessageHandler handler);
 
   /**
-   * Returns the parts of a port that was opened with {@link InboxOptions#withPartitions}, each an
-   * inbox of its own on its own loop, in order: subscribe to each of them, since a part without a
-   * subscriber fills the port. The inbox in parts itself cannot be subscribed to ({@link
-   * IllegalStateException}); its depth is the sum. A part has the options and the capacity of the
-   * whole; disposing one closes the port.
+   * Returns the parts of a port that was opened with {@link InboxOptions#withPartitions}, in order,
+   * each an inbox of its own on its own loop. Subscribe to each of them: a part without a
+   * subscriber fills the port. The whole inbox refuses subscribers ({@link IllegalStateException});
+   * its depth is the sum. A part has the options and the capacity of the whole; disposing a part
+   * closes the port.
    *
    * @return this inbox alone if the port has no parts. Unmodifiable
    */
@@ -111,11 +111,11 @@ public interface Inbox extends Disposable {
   int capacity();
 
   /**
-   * Says when the port is closed.
+   * Tells when the port is closed.
    *
    * @return completes on the home loop when it is, or at once on the subscriber's thread if it was
-   *     before; fails with {@link io.lci.error.LciException} if it could not be opened. Needs no
-   *     demand; cancel detaches
+   *     closed before; fails with {@link io.lci.error.LciException} if it could not be opened.
+   *     Needs no demand; cancel detaches
    */
   Mono<Void> onClose();
 

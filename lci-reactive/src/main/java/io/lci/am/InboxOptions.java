@@ -116,7 +116,7 @@ public record InboxOptions(
   }
 
   /**
-   * Sets how many messages may be lent at a time.
+   * Sets how many messages may be retained at a time.
    *
    * @param value 1 or more
    * @return new options
@@ -127,13 +127,13 @@ public record InboxOptions(
   }
 
   /**
-   * Sets room for replies aside, besides the capacity: a request that names this port ({@link
+   * Sets room for replies aside, besides the capacity. A request that names this port ({@link
    * io.lci.Op#replyTo}) reserves room for its reply before it leaves, and waits while there is
    * none. So the reply needs no credit, and two ranks that answer each other never wait for each
-   * other. A port keeps its room for the life of the runtime: it may be opened anew with the same
-   * one only. At most 127 ports of a runtime have one.
+   * other. A port keeps its room for the life of the runtime: it can be opened again only with the
+   * same room. At most 127 ports of a runtime have such room.
    *
-   * @param count requests under way at a time, with those whose reply was not taken yet
+   * @param count requests under way at a time, including those whose reply was not taken yet
    * @param bytes most bytes of a reply, at most {@link io.lci.LciRuntime#maxEager()}
    * @return new options
    */
@@ -143,11 +143,11 @@ public record InboxOptions(
   }
 
   /**
-   * Cuts the port into parts, so that several loops take its messages: part i lives on loop {@code
-   * loop + i}, beginning anew with loop 0 after the last one, and gets the messages whose tag, as
-   * an unsigned number, leaves the rest i when divided by the number of parts. So a sender that
-   * uses a key's hash as the tag keeps the messages of a key on one loop. All parts share the
-   * capacity of the port, and senders know nothing of them.
+   * Divides the port into parts, so that several loops take its messages. Part i lives on loop
+   * {@code loop + i}; after the last loop, counting goes on with loop 0. It gets the messages whose
+   * tag, as an unsigned number, leaves the remainder i when divided by the number of parts. A
+   * sender that uses the hash of a key as the tag therefore keeps the messages of a key on one
+   * loop. All parts share the capacity of the port, and senders do not see them.
    *
    * @param value 1 to {@value #MAX_PARTITIONS}; 1 is an ordinary inbox
    * @return new options
@@ -161,7 +161,8 @@ public record InboxOptions(
   /**
    * Sets where subscribers of the inbox are signalled, instead of on its home loop, as {@code
    * publishOn} does: messages are still decoded on the loop, up to 256 or one larger batch ahead,
-   * and a cancel discards those. A {@link Inbox#handle(MessageHandler)} stays on the loop.
+   * and a cancel discards the decoded ones. A {@link Inbox#handle(MessageHandler)} stays on the
+   * loop.
    *
    * @param value for example the {@linkplain io.lci.LciLoop#scheduler() scheduler} of another loop;
    *     null: the home loop

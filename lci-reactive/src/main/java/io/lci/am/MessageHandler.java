@@ -2,8 +2,8 @@
 package io.lci.am;
 
 /**
- * Takes messages in place, without garbage. Called on the inbox's home loop, serially; must not
- * block.
+ * Takes messages where they lie, without garbage. Called on the inbox's home loop, serially; must
+ * not block.
  *
  * @since 0.1
  */

@@ -4,9 +4,9 @@ package io.lci.am;
 import java.nio.ByteBuffer;
 
 /**
- * A received message in place. Valid only inside the call that got it, on that thread; afterwards
- * every access throws {@link IllegalStateException}, or reads another message while that one is
- * being decoded. Copy out what is needed, or call {@link #copy()}.
+ * A received message where it lies. It is valid only inside the call that got it, on that thread.
+ * Afterwards every access throws {@link IllegalStateException}, or reads another message while that
+ * one is being decoded. Copy the values that you need, or call {@link #copy()}.
  *
  * <p>Payloads are little-endian, without alignment. Every access is checked against {@link #size()}
  * and throws {@link IndexOutOfBoundsException}.

@@ -6,8 +6,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 
 /**
- * What a single operation sends. Written at the post, and once more after each retry, so it must
- * not change until the operation ended.
+ * The bytes that one operation sends. The loop writes them at the post, and again after each retry,
+ * so they must not change until the operation has ended.
  *
  * @since 0.1
  */
@@ -18,7 +18,7 @@ public interface Payload {
   /**
    * Writes exactly {@link #size()} bytes. Called on the operation's loop; repeatable.
    *
-   * @param out where to
+   * @param out the writer
    */
   void writeTo(PayloadWriter out);
 
@@ -49,7 +49,7 @@ public interface Payload {
   }
 
   /**
-   * What remains of a buffer now; later moves of its position do not matter.
+   * The remaining bytes of a buffer; later moves of its position do not matter.
    *
    * @param buffer heap or direct; its content is not copied now
    * @return the payload

@@ -5,9 +5,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Where an {@link Encoder} or {@link Payload} writes: straight into the submission array for short
- * payloads, into a packet for longer ones, into memory of the operation beyond a packet.
- * Little-endian, append only, valid only during the call.
+ * The writer of an {@link Encoder} or {@link Payload}. Short payloads go straight into the
+ * submission array, longer ones into a packet, and those beyond a packet into memory of the
+ * operation. Little-endian, append only, valid only during the call.
  *
  * @since 0.1
  */
@@ -83,7 +83,7 @@ public interface PayloadWriter {
   }
 
   /**
-   * Appends what remains of a buffer, whose position does not move.
+   * Appends the remaining bytes of a buffer, whose position does not move.
    *
    * @param source where from
    * @return this

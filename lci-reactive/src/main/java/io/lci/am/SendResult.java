@@ -7,15 +7,15 @@ import io.lci.error.LciException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What became of one element of a bulk operator. Failure is data: the stream goes on.
+ * The result of one element of a bulk operator. Failure is data: the stream goes on.
  *
  * @param item the element
  * @param rank its destination; of a receive, the source
  * @param outcome how it was accepted: never a retry; {@code DONE} too when {@code error} is set and
  *     it was never accepted
  * @param error null if it succeeded
- * @param completion how the operation ended, with what a receive or get brought; null if it failed,
- *     and always of {@link Sender#route}
+ * @param completion how the operation ended, with the message of a receive or get; null if it
+ *     failed, and always null from {@link Sender#route}
  * @param <T> type of element
  * @since 0.1
  */

@@ -27,10 +27,11 @@ public interface Sender {
    * Sends one message. For many, {@link #sendAll} is several times cheaper.
    *
    * @param rank destination
-   * @param payload what to send; read at each attempt, and not after it was accepted, but an {@link
-   *     io.lci.rma.LciBuffer}, or a list of them, above 192 bytes is referred to until the end
-   * @return posts at first request; completes when the payload is out of the caller's hands; cancel
-   *     removes it if it was not yet accepted, else it goes out silently
+   * @param payload what to send; the loop reads it at each attempt, and not after the message was
+   *     accepted; but an {@link io.lci.rma.LciBuffer}, or a list of them, above 192 bytes is in use
+   *     until the end
+   * @return posts at the first request; completes when the caller may use the payload again; cancel
+   *     removes the message if it was not yet accepted, else the message goes out silently
    */
   Mono<Void> send(int rank, Payload payload);
 
@@ -41,33 +42,33 @@ public interface Sender {
    * @param items upstream, asked for what the window can hold; subscribed on the subscriber's
    *     thread, where it is also asked for the first window if something is wanted by then. Later
    *     requests come on the home loop, so a source that blocks when it is asked needs {@code
-   *     subscribeOn(Schedulers.boundedElastic())}. What its {@code subscribe} throws, or a signal
-   *     that is null, is an error of upstream
+   *     subscribeOn(Schedulers.boundedElastic())}. An exception of its {@code subscribe}, or a
+   *     signal that is null, is an error of upstream
    * @param encoder writes an element; see its rules
    * @param <T> type of element
-   * @return any demand starts it; upstream is asked for what the window has free, whatever the
-   *     demand. Completes when the last element was accepted; fails with the first failed element's
-   *     error, after cancelling upstream and with the accepted elements running out. Upstream's
-   *     error comes after what was accepted before it. Cancel gives parked elements to {@code
-   *     doOnDiscard}, posted ones run out
+   * @return any demand starts it; upstream is asked for the free places of the window, whatever the
+   *     demand. Completes when the last element was accepted. Fails with the error of the first
+   *     failed element, after cancelling upstream; accepted elements run out. Upstream's error
+   *     comes after the elements that were accepted before it. Cancel gives waiting elements to
+   *     {@code doOnDiscard}; posted ones run out
    */
   <T> Mono<Void> sendAll(int rank, Publisher<T> items, Encoder<? super T> encoder);
 
   /**
-   * Sends each element where {@code rank} says, and reports each. One slow destination delays the
-   * others only when the window is full of its elements.
+   * Sends each element to the rank that {@code rank} returns, and reports each. One slow
+   * destination delays the others only when the window is full of its elements.
    *
    * @param items as in {@link #sendAll}
    * @param rank called once per element on the home loop; a rank outside the job, or an exception,
    *     fails the element
    * @param encoder writes an element
    * @param <T> type of element
-   * @return one result per element, in the order in which they end, as far as requested: one that
-   *     fits a packet when it is accepted, another when its memory is free again. Unreported
-   *     results occupy the window, so upstream stops too. Failure is data ({@link
-   *     SendResult#error()}) unless {@link SenderOptions#stopOnError()}: then the first one comes
-   *     after the results of what was accepted before it. Upstream's error comes after the results
-   *     of what it sent. Cancel as of {@link #sendAll}
+   * @return one result per element, in the order in which they end, as far as requested. An element
+   *     that fits a packet ends when it is accepted, another one when its memory is free again.
+   *     Unreported results occupy the window, so upstream stops too. Failure is data ({@link
+   *     SendResult#error()}) unless {@link SenderOptions#stopOnError()}: then the first failure
+   *     comes after the results of the elements accepted before it. Upstream's error comes after
+   *     the results of the elements that it sent. Cancel as in {@link #sendAll}
    */
   <T> Flux<SendResult<T>> route(
       Publisher<T> items, ToIntFunction<? super T> rank, Encoder<? super T> encoder);

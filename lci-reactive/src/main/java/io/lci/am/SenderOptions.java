@@ -138,8 +138,8 @@ public record SenderOptions(
   }
 
   /**
-   * Sets the time that each message has to be accepted, and where its payload does not fit a packet
-   * to be sent. A message that was posted when its time is over may still arrive. {@link
+   * Sets the time within which each message must be accepted, and, if its payload does not fit a
+   * packet, be sent. A message that was posted when its time is over may still arrive. {@link
    * Sender#route} reports a late element like any that failed, and goes on; {@link Sender#sendAll}
    * ends with the error. Measured by {@link io.lci.LciOptions#timer()}.
    *

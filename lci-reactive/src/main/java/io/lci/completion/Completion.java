@@ -6,14 +6,14 @@ import io.lci.error.LciException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How an operation ended, or what arrived at a completion object. Immutable.
+ * The end of an operation, or an arrival at a completion object. Immutable.
  *
- * @param kind what it tells of
+ * @param kind operation or arrival
  * @param rank peer of an operation, source of an arrival
  * @param tag tag, as posted or as received
  * @param size bytes moved
- * @param message what arrived, or what a receive or get without a buffer of its own got; else null,
- *     and always null at synchronizers, which keep no messages
+ * @param message the message that arrived, or the bytes of a receive or get without a buffer of its
+ *     own; else null, and always null at synchronizers, which keep no messages
  * @param error null if it succeeded; signalled through completion objects only, a Mono fails
  *     instead
  * @param userContext as given by {@link io.lci.Op#userContext}; 0 for arrivals
@@ -27,7 +27,7 @@ public record Completion(
     @Nullable Message message,
     @Nullable LciException error,
     int userContext) {
-  /** What a completion tells of. */
+  /** The kind of event that a completion reports. */
   public enum Kind {
     /** An operation of this rank ended. */
     OPERATION,

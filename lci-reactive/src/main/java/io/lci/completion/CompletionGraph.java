@@ -7,12 +7,12 @@ import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 
 /**
- * Operations and functions that begin when what is before them has completed; built once by {@link
- * io.lci.LciRuntime#graph()}, run as often as wanted. Operations follow each other natively,
- * without a way through Java.
+ * Operations and functions, each of which begins when the nodes before it have completed. A graph
+ * is built once by {@link io.lci.LciRuntime#graph()} and may be run any number of times. One
+ * operation follows another natively, without a way through Java.
  *
  * <p>A run is over when every node has completed. The first failure ends it: nodes that have not
- * begun are skipped, unmatched receives are cancelled, what is under way is waited for.
+ * begun are skipped, unmatched receives are cancelled, and the run waits for everything under way.
  *
  * <p><b>Warning: runs of several ranks are not kept apart.</b> Each run posts the same operations,
  * with the same tags and into the same memory. A rank that runs its graph again may send to a rank
@@ -20,9 +20,9 @@ import reactor.core.publisher.Mono;
  * Nothing reports it. Make a barrier ({@link Op#barrier()}) the last node, after all others, if the
  * graph is run more than once and exchanges anything with other ranks.
  *
- * <p><b>Warning: a graph is not to be wide.</b> Its operations are not refused: what has no credit
- * waits in the core's backlog, which holds 1,024 operations and 8 MiB to each rank. A run that
- * needs more fails with {@link io.lci.error.ResourceExhaustedException}. Put nodes to one rank
+ * <p><b>Warning: a graph must not be wide.</b> Its operations are not refused: an operation without
+ * credit waits in the core's backlog, which holds 1,024 operations and 8 MiB to each rank. A run
+ * that needs more fails with {@link io.lci.error.ResourceExhaustedException}. Put nodes to one rank
  * behind each other, or post them by {@link io.lci.LciRuntime#post(org.reactivestreams.Publisher,
  * io.lci.PostOptions)}, whose window is bounded.
  *
@@ -35,7 +35,7 @@ public interface CompletionGraph extends Disposable {
    * @param <T> the type of the result
    */
   interface Node<T> {
-    /** {@return what it is, for those who read} */
+    /** {@return a description of the node, for readers} */
     String name();
   }
 
@@ -46,8 +46,8 @@ public interface CompletionGraph extends Disposable {
      * is copied when the graph is first run; the bytes of a buffer are read in each run, so a node
      * before it may write them.
      *
-     * @param op device 0, without target, deadline and consumers; it is never refused: what cannot
-     *     go out waits in the backlog, at whose bound the run fails
+     * @param op an operation on device 0, without target, deadline and consumers; it is never
+     *     refused: if it cannot go out, it waits in the backlog, at whose bound the run fails
      * @return the node; its result is the completion
      */
     Node<Completion> op(Op op);
@@ -57,7 +57,7 @@ public interface CompletionGraph extends Disposable {
      *
      * @param function gets the results of the nodes before it
      * @param <T> result
-     * @return the node; its result is what the function returned
+     * @return the node; its result is the value of the function
      */
     <T> Node<T> call(Function<? super GraphResult, ? extends T> function);
 
@@ -68,7 +68,7 @@ public interface CompletionGraph extends Disposable {
      *
      * @param function gets the results of the nodes before it
      * @param <T> result
-     * @return the node; its result is what the Mono emitted, null if it was empty
+     * @return the node; its result is the value of the Mono, null if it was empty
      */
     <T> Node<T> mono(Function<? super GraphResult, ? extends Mono<? extends T>> function);
 
@@ -94,11 +94,11 @@ public interface CompletionGraph extends Disposable {
    * Runs the graph.
    *
    * @return starts at the first request, once per subscription; emits the results on loop 0. Fails
-   *     with {@link IllegalStateException} while another run is under way, with what a function or
-   *     its Mono failed with, with the error of an operation, with {@link
+   *     with {@link IllegalStateException} while another run is under way, with the failure of a
+   *     function or its Mono, with the error of an operation, with {@link
    *     io.lci.error.LciClosedException} when it is disposed or the runtime closes. Cancel ends the
    *     run: nodes that have not begun are skipped, unmatched receives and Monos of nodes are
-   *     cancelled; the graph may be run again when what was under way has ended
+   *     cancelled; the graph may be run again when everything under way has ended
    */
   Mono<GraphResult> run();
 

@@ -25,8 +25,8 @@ public interface Counter extends CompletionTarget, Disposable {
    * Waits until the count is at least {@code value}.
    *
    * @param value the count to wait for
-   * @return emits the count then seen, on loop 0; any number of waiters; counting waits for no
-   *     demand; cancel detaches the waiter and leaves the count; fails with {@link
+   * @return emits the count at that moment, on loop 0; any number of waiters; counting does not
+   *     depend on demand; cancel detaches the waiter and leaves the count; fails with {@link
    *     io.lci.error.LciClosedException} when it is disposed or the runtime closes
    */
   Mono<Long> reaches(long value);

@@ -4,24 +4,25 @@ package io.lci.completion;
 import java.util.Objects;
 
 /**
- * What a completion queue is made of. Immutable.
+ * Options of a completion queue. Immutable.
  *
  * @param kind the structure behind it
  * @param capacity most completions that an array stores; 0 for option {@code queue_capacity}. A
- *     linked queue does not look at it
+ *     linked queue ignores it
  * @param loop index of the home loop, where everything is signalled
  * @since 0.1
  */
 public record QueueOptions(Kind kind, int capacity, int loop) {
   /** The structure behind a queue. */
   public enum Kind {
-    /** What option {@code cq_type} says. */
+    /** The kind that option {@code cq_type} names. */
     DEFAULT,
     /**
-     * A fixed array, of which nothing is overwritten and nothing lost. An operation has a place in
-     * it from its post until its completion is taken: while there is none, a post is refused with
-     * {@code RETRY_NOMEM} and waits, or fails with {@code error_exhausted} where retry is not
-     * allowed. Where nobody may ask for long, a {@link #LINKED} queue keeps all of them.
+     * A fixed array, in which nothing is overwritten and nothing lost. An operation has a place in
+     * it from its post until its completion is taken. While there is no place, a post is refused
+     * with {@code RETRY_NOMEM} and waits, or fails with {@code error_exhausted} where retry is not
+     * allowed. If subscribers may request nothing for a long time, use a {@link #LINKED} queue,
+     * which keeps all completions.
      */
     ARRAY,
     /** Linked rings, bounded by memory alone; on x86-64 only. */

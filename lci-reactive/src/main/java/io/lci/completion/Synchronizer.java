@@ -8,9 +8,10 @@ import reactor.core.publisher.Mono;
 
 /**
  * Fires when its threshold of signals has come, then starts anew. Any operation of the runtime may
- * signal it; firings come on loop 0. A firing with no waiter is kept for the next, however many
- * there are; a second waiter is an error; cancel consumes nothing. Messages are not kept: what a
- * receive or get reads goes into a buffer of the program's, or to a {@link CompletionQueue}.
+ * signal it; firings come on loop 0. Firings without a waiter stay for the next waiter, however
+ * many there are; a second waiter is an error; cancel consumes nothing. A synchronizer stores no
+ * messages: the bytes of a receive or get go into a buffer of the program, or to a {@link
+ * CompletionQueue}.
  *
  * @since 0.1
  */

@@ -1,4 +1,7 @@
-/** What an operation or a port may signal, and what it then receives. */
+/**
+ * Completion objects: queues, synchronizers, counters and graphs, and the completions that they
+ * receive.
+ */
 @NullMarked
 package io.lci.completion;
 

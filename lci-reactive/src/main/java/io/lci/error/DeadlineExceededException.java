@@ -2,8 +2,8 @@
 package io.lci.error;
 
 /**
- * A {@code deadline(d)} passed. The hint says in which state the operation was (queued, parked with
- * its last retry reason, or posted).
+ * A {@code deadline(d)} passed. The hint names the state of the operation: queued, refused and
+ * waiting (with its last retry reason), or posted.
  *
  * @since 0.1
  */

@@ -21,7 +21,7 @@ public class LciException extends RuntimeException {
   public static final int NONE = -1;
 
   /**
-   * What failed.
+   * Describes the failure.
    *
    * @param operation the operation, for example {@code "am"} or {@code "open port"}
    * @param rank peer, or {@link #NONE}

@@ -2,7 +2,7 @@
 package io.lci.error;
 
 /**
- * The operation was cancelled natively before it took effect.
+ * The core cancelled the operation before it took effect.
  *
  * @since 0.1
  */

@@ -2,8 +2,9 @@
 package io.lci.error;
 
 /**
- * The receiver closed the port, and goes on; it may open it again, and later messages then pass.
- * Where it closed because its rank leaves, that is a {@link PeerLeftException}.
+ * The receiver closed the port, and goes on. It may open the port again, and later messages then
+ * pass. If the port closed because its rank leaves, operations end with {@link PeerLeftException}
+ * instead.
  *
  * @since 0.1
  */

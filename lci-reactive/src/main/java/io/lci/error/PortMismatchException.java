@@ -2,8 +2,8 @@
 package io.lci.error;
 
 /**
- * The receiver gave the same port number another name: the two programs disagree about what the
- * port is.
+ * The receiver gave the same port number another name: the two programs disagree about the port's
+ * purpose.
  *
  * @since 0.1
  */

@@ -2,10 +2,10 @@
 package io.lci.error;
 
 /**
- * A peer sent bytes, or a frame, that make no sense where they came. What they belonged to ends
- * with this on both sides: one exchange, or, where they could belong to anything, all exchanges
- * with that peer. In the latter case those that are begun later end with it, too, at once: the two
- * ranks do not talk any more. What they do with others goes on.
+ * A peer sent bytes, or a frame, that make no sense where they came. The exchange that they
+ * belonged to ends with this error on both sides. If they could belong to any exchange, all
+ * exchanges with that peer end. In the latter case later exchanges end with it, too, at once: the
+ * two ranks do not talk any more. Exchanges with other ranks go on.
  *
  * @since 0.1
  */

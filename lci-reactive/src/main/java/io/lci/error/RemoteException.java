@@ -2,7 +2,7 @@
 package io.lci.error;
 
 /**
- * What a publisher or handler of another rank failed with, as code and message: no classes travel.
+ * The failure of a publisher or handler of another rank, as code and message: no classes travel.
  *
  * <p>A handler may throw one itself, to choose the code by which its caller tells failures apart;
  * {@link #hint()} is the message. Any other exception of user code arrives with the code {@link

@@ -2,8 +2,8 @@
 package io.lci.error;
 
 /**
- * A documented bound was met: parked operations, backlog with retry disallowed, or memory of the
- * system or container.
+ * A documented bound was met: waiting operations, the backlog with retry disallowed, or memory of
+ * the system or container.
  *
  * @since 0.1
  */

@@ -2,7 +2,7 @@
 package io.lci.error;
 
 /**
- * The message was longer than the receive buffer; what did not fit was dropped.
+ * The message was longer than the receive buffer; the rest was dropped.
  *
  * @since 0.1
  */

@@ -5,14 +5,14 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a matching engine finds what belongs together. Immutable.
+ * Options of a matching engine. Immutable.
  *
  * @param store the structure behind it
  * @param makeKey the program's own keys, on every rank or on none; null for rank, tag and policy
  * @since 0.1
  */
 public record EngineOptions(Store store, @Nullable MakeKey makeKey) {
-  /** The structure that holds what is not matched yet. */
+  /** The structure that holds sends and receives that are not matched yet. */
   public enum Store {
     /** A hash table. The default. */
     MAP,

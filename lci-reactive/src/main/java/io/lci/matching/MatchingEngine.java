@@ -20,8 +20,8 @@ public interface MatchingEngine extends Disposable {
   /**
    * Ends the engine: receives that are not matched end in {@link
    * io.lci.error.OperationCancelledException}, sends that are not matched are discarded and
-   * counted, those that wait at their sender end in {@link io.lci.error.PortClosedException}. The
-   * number may be used again. Repeated calls do nothing.
+   * counted, and sends that wait at their sender end in {@link io.lci.error.PortClosedException}.
+   * The number may be used again. Repeated calls do nothing.
    */
   @Override
   void dispose();

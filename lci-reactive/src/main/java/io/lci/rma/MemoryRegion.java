@@ -9,7 +9,7 @@ import reactor.core.publisher.Mono;
  * Memory of this rank that other ranks may put to and get from once they have its {@link #handle}.
  * Made by {@link io.lci.LciRuntime#allocate} or {@link io.lci.LciRuntime#register}.
  *
- * <p>Peers write while this rank reads: what may be read when is for the program to say, by a
+ * <p>Peers write while this rank reads: the program must decide when a part may be read, by a
  * signal, a message or a barrier. Any thread.
  *
  * @since 0.1
@@ -43,9 +43,9 @@ public interface MemoryRegion extends Disposable {
   void dispose();
 
   /**
-   * As {@link #dispose()}, at subscription; it waits for nothing. So that the region ends after the
-   * last operation, subscribe behind it: {@code operations.then(region.disposeLater())}, and behind
-   * a barrier or message that tells of those of peers.
+   * As {@link #dispose()}, at subscription; it waits for nothing. To end the region after the last
+   * operation, subscribe behind it: {@code operations.then(region.disposeLater())}. For operations
+   * of peers, subscribe behind a barrier or a message that says that they have ended.
    *
    * @return completes on the subscriber's thread, or fails as {@link #dispose()}; it needs no
    *     demand, and cancel comes too late

@@ -14,15 +14,15 @@ import reactor.core.publisher.Mono;
  * IndexOutOfBoundsException}. Every Mono is cold: each subscription is one operation, posted at its
  * first request, signalled on loop 0; for other loops, deadlines and targets use {@link
  * io.lci.Op#put} and {@link io.lci.Op#get} with {@link io.lci.LciRuntime#post(io.lci.Op)}. Cancel
- * removes what was not yet accepted, and lets what was posted run out silently. Errors: {@link
+ * removes an operation that was not yet accepted; a posted one runs out silently. Errors: {@link
  * io.lci.error.MemoryClosedException} when the owner ended the region or this was disposed, {@link
  * io.lci.error.PeerFailedException}, {@link io.lci.error.PeerLeftException}, {@link
  * io.lci.error.ResourceExhaustedException}, {@link io.lci.error.LciClosedException}; with a signal
  * {@link io.lci.error.PortClosedException}, too.
  *
- * <p>A buffer of the caller is in use until the Mono has ended: what a get reads into, and a
- * payload above 192 bytes that is an {@link LciBuffer} or a list of them. After a cancel it stays
- * in use as long as the operation, and nobody hears when that ends: leave it to the garbage
+ * <p>A buffer of the caller is in use until the Mono has ended: the target of a get, and a payload
+ * above 192 bytes that is an {@link LciBuffer} or a list of them. After a cancel it stays in use as
+ * long as the operation, and no signal tells when that ends: leave the buffer to the garbage
  * collector.
  *
  * @since 0.1

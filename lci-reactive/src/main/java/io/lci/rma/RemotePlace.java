@@ -4,7 +4,7 @@ package io.lci.rma;
 import java.util.Objects;
 
 /**
- * Where a part of a put or get lies in remote memory; see {@link io.lci.Op#put(java.util.List,
+ * The place of a part of a put or get in remote memory; see {@link io.lci.Op#put(java.util.List,
  * BufferList)}.
  *
  * @param memory an opened region

@@ -9,20 +9,19 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * Calls of functions of other ranks, and of this one, by name. Thread-safe; one per runtime. [Y6,
- * Y7, X10]
+ * Calls of functions of other ranks, and of this one, by name. Thread-safe; one per runtime.
  *
  * <p>All publishers are cold: each subscription is one call, made at its first request, with
- * signals on loop 0. Demand and cancel travel. What ends a call, besides its handler: {@link
+ * signals on loop 0. Demand and cancel travel. Besides its handler, these errors end a call: {@link
  * io.lci.error.NoSuchFunctionException}, {@link io.lci.error.PeerFailedException}, {@link
  * io.lci.error.PeerLeftException}, {@link io.lci.error.DeadlineExceededException}, {@link
  * io.lci.error.ResourceExhaustedException} at one of the {@link io.lci.stream.StreamLimits}, {@link
- * io.lci.error.ProtocolException}, {@link io.lci.error.LciClosedException}; a handler's failure is
- * {@link io.lci.error.RemoteException}. Answers that were sent before the end are delivered before
- * it. Payloads are written on loop 0 when their turn comes.
+ * io.lci.error.ProtocolException}, {@link io.lci.error.LciClosedException}; a handler's failure
+ * arrives as {@link io.lci.error.RemoteException}. Answers that were sent before the end are
+ * delivered before it. Payloads are written on loop 0 when their turn comes.
  *
- * <p>Who serves, or is called, must have called {@code LciRuntime.rpc()} or {@code streams()};
- * until then calls wait, as a message to a port does that is not open.
+ * <p>The serving rank must call {@code LciRuntime.rpc()} or {@code streams()}. Until then calls to
+ * it wait, as a message waits for a port that is not open.
  *
  * @since 0.1
  */
@@ -34,7 +33,7 @@ public interface Rpc {
    * Serves a function.
    *
    * @param function its name: not empty, at most {@value #MAX_NAME} bytes
-   * @param handler what it does
+   * @param handler serves the calls
    * @return takes the name back when disposed: new calls get {@link
    *     io.lci.error.NoSuchFunctionException}, those under way go on
    * @throws IllegalStateException if this rank serves that name already
@@ -45,19 +44,19 @@ public interface Rpc {
   /**
    * Calls without an answer.
    *
-   * @param rank who serves it
+   * @param rank the serving rank
    * @param function its name
    * @param request the payload
    * @param options deadline
-   * @return completes when the request is on its way, which does not say that it was, or will be,
-   *     dealt with; cancel withdraws it before
+   * @return completes when the request is on its way, which does not mean that the handler has
+   *     dealt with it, or will; cancel before that withdraws it
    */
   Mono<Void> fireAndForget(int rank, String function, Payload request, CallOptions options);
 
   /**
    * Calls with one answer.
    *
-   * @param rank who serves it
+   * @param rank the serving rank
    * @param function its name
    * @param request the payload
    * @param options deadline
@@ -68,23 +67,23 @@ public interface Rpc {
   /**
    * Calls with a stream of answers.
    *
-   * @param rank who serves it
+   * @param rank the serving rank
    * @param function its name
    * @param request the payload
    * @param options deadline
-   * @return the answers, asked for as they are requested, at most {@value
-   *     io.lci.stream.StreamLimits#WINDOW} ahead; cancel reaches the handler
+   * @return the answers, requested from the handler as the subscriber requests them, at most
+   *     {@value io.lci.stream.StreamLimits#WINDOW} ahead; cancel reaches the handler
    */
   Flux<Message> requestStream(int rank, String function, Payload request, CallOptions options);
 
   /**
    * Calls with a stream of requests and one of answers.
    *
-   * @param rank who serves it
+   * @param rank the serving rank
    * @param function its name
-   * @param requests subscribed on loop 0 at the first request; asked for one item, which is sent
-   *     unasked, and beyond it for what the handler asks for. Their error ends both directions,
-   *     here with that error. They may go on after the answers completed
+   * @param requests subscribed on loop 0 at the first request. The library requests one item, which
+   *     goes out unasked, and then as many as the handler requests. Their error ends both
+   *     directions, here with that error. They may go on after the answers completed
    * @param options deadline
    * @return the answers; cancel ends both directions
    */
@@ -94,7 +93,7 @@ public interface Rpc {
   /**
    * As {@link #fireAndForget(int, String, Payload, CallOptions)} without a deadline.
    *
-   * @param rank who serves it
+   * @param rank the serving rank
    * @param function its name
    * @param request the payload
    * @return as there
@@ -106,7 +105,7 @@ public interface Rpc {
   /**
    * As {@link #requestResponse(int, String, Payload, CallOptions)} without a deadline.
    *
-   * @param rank who serves it
+   * @param rank the serving rank
    * @param function its name
    * @param request the payload
    * @return as there
@@ -118,7 +117,7 @@ public interface Rpc {
   /**
    * As {@link #requestStream(int, String, Payload, CallOptions)} without a deadline.
    *
-   * @param rank who serves it
+   * @param rank the serving rank
    * @param function its name
    * @param request the payload
    * @return as there
@@ -130,7 +129,7 @@ public interface Rpc {
   /**
    * As {@link #requestChannel(int, String, Publisher, CallOptions)} without a deadline.
    *
-   * @param rank who serves it
+   * @param rank the serving rank
    * @param function its name
    * @param requests the payloads
    * @return as there

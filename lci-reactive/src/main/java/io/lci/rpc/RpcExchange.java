@@ -6,8 +6,8 @@ import reactor.util.context.Context;
 import reactor.util.context.ContextView;
 
 /**
- * One call as its observer sees it, on the side that calls and on the side that serves: what {@link
- * io.lci.LciInstrumentation#rpcStarted} is given. On loop 0.
+ * One call as its observer sees it, on the calling side and on the serving side: the argument of
+ * {@link io.lci.LciInstrumentation#rpcStarted}. On loop 0.
  *
  * @since 0.1
  */
@@ -15,7 +15,7 @@ public interface RpcExchange {
   /** Most bytes of {@link #traceparent()}. */
   int MAX_TRACEPARENT = 256;
 
-  /** Who looks. */
+  /** The side that observes. */
   enum Side {
     /** The rank that calls. */
     CLIENT,
@@ -37,7 +37,7 @@ public interface RpcExchange {
     LOST
   }
 
-  /** {@return who looks} */
+  /** {@return the side that observes} */
   Side side();
 
   /** {@return how the function is called} */
@@ -53,13 +53,14 @@ public interface RpcExchange {
   ContextView context();
 
   /**
-   * {@return the W3C trace context that travels with the request: what the client's observer set;
-   * on the server what came; null if there is none}
+   * {@return the W3C trace context that travels with the request: on the client as its observer set
+   * it, on the server as it came; null if there is none}
    */
   @Nullable String traceparent();
 
   /**
-   * Sets what travels with the request. Only on the client, only inside {@code rpcStarted}.
+   * Sets the trace context that travels with the request. Only on the client, only inside {@code
+   * rpcStarted}.
    *
    * @param value at most {@value #MAX_TRACEPARENT} bytes in UTF-8
    */
@@ -78,7 +79,7 @@ public interface RpcExchange {
     void ended(Outcome outcome);
 
     /**
-     * Adds to the Reactor context in which the server subscribes to what the handler returned.
+     * Adds to the Reactor context in which the server subscribes to the handler's answer.
      *
      * @param context empty
      * @return the context

@@ -10,15 +10,15 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * A function that other ranks call. Implement the interactions that it has; a call of another one
- * ends with {@link io.lci.error.NoSuchFunctionException}.
+ * A function that other ranks call. Implement the interactions that it has; a call of another
+ * interaction ends with {@link io.lci.error.NoSuchFunctionException}.
  *
  * <p>Methods are called on loop 0, once per call, and must not block: leave the loop by {@code
- * subscribeOn} or {@code publishOn}. What they return is subscribed there once, asked for what the
- * caller asked for, and cancelled when the caller cancels or its rank is gone. It may signal on any
- * thread. Errors, thrown or signalled, reach the caller as code and message ({@link
- * io.lci.error.RemoteException}). Payloads are written on loop 0 when their turn comes, and must
- * not change after they were emitted.
+ * subscribeOn} or {@code publishOn}. The library subscribes to the returned publisher there once,
+ * requests as much as the caller requests, and cancels it when the caller cancels or its rank is
+ * gone. The publisher may signal on any thread. Errors, thrown or signalled, reach the caller as
+ * code and message ({@link io.lci.error.RemoteException}). Payloads are written on loop 0 when
+ * their turn comes, and must not change after they were emitted.
  *
  * @since 0.1
  */
@@ -28,8 +28,8 @@ public interface RpcHandler {
    *
    * @param request the payload, and the caller's rank; tag 0
    * @return ends when the request was dealt with: until then it takes one of the caller's places
-   *     ({@link io.lci.stream.StreamLimits#requests()}). An error is logged here, and nobody else
-   *     hears of it
+   *     ({@link io.lci.stream.StreamLimits#requests()}). An error is logged here, and does not
+   *     reach the caller
    */
   default Mono<Void> fireAndForget(Message request) {
     throw RpcHandlers.missing();
@@ -59,11 +59,11 @@ public interface RpcHandler {
    * A stream of requests with a stream of answers.
    *
    * @param rank the caller
-   * @param requests to be subscribed once, on any thread; signals on loop 0. Demand travels to the
-   *     caller, and so does a cancel, which leaves the answers alone. Fails with the caller's
-   *     error, with {@link io.lci.error.OperationCancelledException} when the caller cancels the
-   *     whole, and with its rank's end. Without a subscriber it is cancelled when the answers end;
-   *     whoever subscribes after that gets {@link io.lci.error.OperationCancelledException}, too
+   * @param requests subscribe once, on any thread; signals on loop 0. Demand travels to the caller,
+   *     and so does a cancel, which leaves the answers alone. Fails with the caller's error, with
+   *     {@link io.lci.error.OperationCancelledException} when the caller cancels the whole call,
+   *     and with the end of its rank. Without a subscriber it is cancelled when the answers end; a
+   *     later subscriber gets {@link io.lci.error.OperationCancelledException}, too
    * @return the answers; they may go on when the requests have ended, and the other way round. An
    *     error ends both
    */

@@ -4,7 +4,7 @@ package io.lci.rpc;
 import io.lci.error.LciException.Detail;
 import io.lci.error.NoSuchFunctionException;
 
-/** What {@link RpcHandler} answers where it is not implemented. */
+/** The answers of {@link RpcHandler} where it is not implemented. */
 final class RpcHandlers {
   private RpcHandlers() {}
 

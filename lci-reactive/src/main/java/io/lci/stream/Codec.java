@@ -8,8 +8,8 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /**
- * Makes bytes of an item and an item of bytes. Called on a loop: quick, and never blocking. No
- * serialisation library comes with this; whoever has one wraps it by {@link #of}.
+ * Turns an item into bytes, and bytes into an item. Called on a loop, so it must be quick and must
+ * not block. No serialisation library comes with this; wrap your own by {@link #of}.
  *
  * @param <T> type of item
  * @since 0.1

@@ -2,13 +2,13 @@
 package io.lci.stream;
 
 /**
- * Bounds of streams and RPC with each peer, in either direction. Each rank holds its own: to what
- * it opens, and to what is opened to it. Immutable. [Y7]
+ * Bounds of streams and RPC with each peer, in either direction. Each rank applies its own limits,
+ * both to exchanges that it opens and to those that peers open. Immutable.
  *
- * <p><b>Memory.</b> Of each exchange at most one item is encoded, also while the peer gives it no
- * room. So a peer that asks for much and takes nothing makes this rank keep at most {@code streams
+ * <p><b>Memory.</b> At most one item of each exchange is encoded, also while the peer gives it no
+ * room. So a peer that requests much and takes nothing makes this rank store at most {@code streams
  * + requests} encoded items, and as many of its own ones, of {@code itemBytes} each, besides up to
- * {@value #WINDOW} items of each source that are not encoded; what comes occupies {@code
+ * {@value #WINDOW} items of each source that are not encoded. Arriving items occupy {@code
  * reassemblyBytes}. Ranks with large items and many peers should lower the first three.
  *
  * @param streams most long exchanges at a time: remote streams, request-stream, request-channel.
@@ -19,8 +19,8 @@ package io.lci.stream;
  * @param waiting most short exchanges that wait for a place; one more ends with {@link
  *     io.lci.error.ResourceExhaustedException}
  * @param itemBytes most bytes of an item, request or reply
- * @param reassemblyBytes most bytes of items that are being put together of several frames; further
- *     large items wait at their senders. An item that is larger than this goes alone
+ * @param reassemblyBytes most bytes of items that are being put together from several frames;
+ *     further large items wait at their senders. An item that is larger than this goes alone
  * @since 0.1
  */
 public record StreamLimits(

@@ -7,15 +7,15 @@ import reactor.core.publisher.Flux;
 
 /**
  * Streams between ranks: one rank publishes a {@code Flux} by a name, others subscribe to it.
- * Thread-safe; one per runtime. [Y1-Y5, Y7]
+ * Thread-safe; one per runtime.
  *
- * <p><b>Demand travels.</b> What the remote subscriber requests, up to a window of {@value
- * StreamLimits#WINDOW} items, is requested from the published Flux; no more. Items come in order.
- * Streams of a pair of ranks take turns, one frame each; one that nobody asks for delays none.
+ * <p><b>Demand travels.</b> The published Flux gets the demand of the remote subscriber, up to a
+ * window of {@value StreamLimits#WINDOW} items, and no more. Items come in order. Streams of a pair
+ * of ranks take turns, one frame each; a stream without demand delays no other.
  *
- * <p><b>Who must call it.</b> The first call of {@code LciRuntime.streams()} or {@code rpc()} opens
- * the port on which this rank is talked to. Until the other rank has done so, subscriptions wait,
- * as a message to a port does that is not open.
+ * <p><b>Both ranks must call it.</b> The first call of {@code LciRuntime.streams()} or {@code
+ * rpc()} opens the port over which this rank is reached. Until the other rank has called one of
+ * them, subscriptions wait, as a message waits for a port that is not open.
  *
  * @since 0.1
  */
@@ -25,18 +25,18 @@ public interface Streams {
 
   /**
    * Publishes a stream. Each remote subscription subscribes to {@code source} once, on loop 0, and
-   * requests what the subscriber requested, the first of it in its {@code onSubscribe}; a cancel
-   * over there cancels that subscription. The source may signal on any thread; if it blocks when it
-   * is asked it needs {@code subscribeOn(Schedulers.boundedElastic())}. Its error travels as code
+   * requests as much as the subscriber requested, beginning in its {@code onSubscribe}; a cancel at
+   * the subscriber cancels that subscription. The source may signal on any thread; if it blocks on
+   * a request it needs {@code subscribeOn(Schedulers.boundedElastic())}. Its error travels as code
    * and message ({@link io.lci.error.RemoteException}).
    *
    * @param name not empty, at most {@value #MAX_NAME} bytes
    * @param source subscribed once per remote subscriber
-   * @param codec encodes on loop 0, when an item has its turn: items must not change after they
+   * @param codec encodes on loop 0, when an item's turn comes: items must not change after they
    *     were emitted. An exception ends the stream as an error of the source
    * @param <T> type of item
    * @return takes the name back when disposed: new subscribers get {@link
-   *     io.lci.error.NoSuchStreamException}, those that are there go on
+   *     io.lci.error.NoSuchStreamException}, existing ones go on
    * @throws IllegalStateException if this rank publishes that name already
    * @throws io.lci.error.LciClosedException when the runtime closes, or was closed
    */
@@ -46,7 +46,7 @@ public interface Streams {
    * As {@link #subscribe(int, String, Codec, SubscribeOptions)} with default options: an unknown
    * name is an error at once.
    *
-   * @param rank who publishes
+   * @param rank the publishing rank
    * @param name its name
    * @param codec decodes
    * @param <T> type of item
@@ -60,7 +60,7 @@ public interface Streams {
    * Describes a subscription to a stream of another rank, or of this one. Cold: each subscription
    * subscribes to the published Flux anew.
    *
-   * @param rank who publishes
+   * @param rank the publishing rank
    * @param name its name
    * @param codec decodes on loop 0; an exception cancels the stream and ends the subscription
    * @param options how long to wait for the name

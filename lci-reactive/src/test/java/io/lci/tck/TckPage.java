@@ -10,10 +10,11 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** docs/tck.md: which rules were held against what. */
+/** docs/internals/tck.md: which rules were held against what. */
 final class TckPage {
   private static final Path PATH =
-      Path.of(System.getProperty("lci.native.source", "../native")).resolveSibling("docs/tck.md");
+      Path.of(System.getProperty("lci.native.source", "../native"))
+          .resolveSibling("docs/internals/tck.md");
 
   private static final String HEAD =
       """
@@ -70,7 +71,7 @@ final class TckPage {
       Files.writeString(PATH, text());
     } else {
       assertThat(Files.readString(PATH))
-          .as("docs/tck.md; -Dtck.write=true makes it")
+          .as("docs/internals/tck.md; -Dtck.write=true makes it")
           .isEqualTo(text());
     }
   }

@@ -28,8 +28,8 @@ import reactor.core.publisher.Flux;
 
 /**
  * The TCK of Reactive Streams for every publisher and for what the bulk operators are to their
- * upstream, over ranks in one process, and the same under chaos. The result is docs/tck.md: {@code
- * -Dtck.write=true} writes it, else it must be what was run.
+ * upstream, over ranks in one process, and the same under chaos. The result is
+ * docs/internals/tck.md: {@code -Dtck.write=true} writes it, else it must be what was run.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)

@@ -41,7 +41,7 @@ public final class DroppedSignals implements BeforeEachCallback, AfterEachCallba
     }
   }
 
-  /** Ends what {@link #watch} began. Returns what was dropped and not told yet. */
+  /** Ends the last {@link #watch}. Returns the signals that were dropped and not told yet. */
   static synchronized List<String> unwatch() {
     if (--watching == 0) {
       Hooks.resetOnErrorDropped();

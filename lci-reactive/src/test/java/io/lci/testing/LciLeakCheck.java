@@ -42,7 +42,7 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
   }
 
   /**
-   * What is wrong with the ledgers of a rank that is closed.
+   * Finds the faults in the ledgers of a rank that is closed.
    *
    * @param who the rank, for the text
    * @param snapshot its last counters

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * Awaitility looks at once and often. It waits a tenth of a second by default, also for what is so
+ * Awaitility looks at once and often. It waits a tenth of a second by default, also for what holds
  * already, and there are thousands of such waits. Registers itself as {@link DroppedSignals} does.
  */
 public final class PromptAwait implements BeforeAllCallback {

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# ./lci test.
+
+usage_test() {
+  cat << EOF
+Usage: ./lci test [quick|soak [PART]]
+
+Builds, installs the modules, and runs the suites: all in small doses, or the fast ones, or parts of the soak, which
+has the full figures and takes hours. Logs are in .lci/logs. The suites, with tiers and deadline in seconds:
+$SUITES
+Parts of the soak:
+$SOAK_PARTS
+EOF
+}
+
+cmd_test() {
+  case ${1:-test} in
+    test | quick) test_tier "${1:-test}" ;;
+    soak) test_soak "${2:-}" ;;
+    *) misused "test what? nothing, quick, or soak [PART]; see ./lci test --help" ;;
+  esac
+}
+
+test_tier() {
+  local tier=$1 name tiers deadline description passed=0 failures=() start=$SECONDS
+  export LCI_TIER=$tier
+  build_and_install
+  rm -rf "$results" && mkdir -p "$results"
+  source_hash > "$results.stamp"
+  while read -r name tiers deadline description; do
+    [[ ,$tiers, == *,$tier,* ]] || continue
+    if test_suite "$name" "suite_$name" "$deadline" "$state/logs/$name.log"; then
+      passed=$((passed + 1))
+      echo passed > "$results/$name"
+    else
+      failures+=("$name")
+      echo failed > "$results/$name"
+    fi
+  done < <(grep . <<< "$SUITES")
+  echo "tier $tier: $((SECONDS - start)) s; suites:"
+  # Once more at the end, where it is seen.
+  for name in "${failures[@]}"; do
+    echo "$name failed:"
+    what_failed "$state/logs/$name.log"
+  done
+  echo "$passed passed, ${#failures[@]} failed"
+  ((${#failures[@]} == 0))
+}
+
+test_soak() {
+  local wanted=${1:-} name deadline description passed=0 failed=0
+  export LCI_TIER=soak
+  [[ -z $wanted ]] || grep -q "^$wanted " <<< "$SOAK_PARTS" ||
+    misused "no such part: $wanted; see ./lci test --help"
+  build_and_install
+  while read -r name deadline description; do
+    [[ -z $wanted || $name == "$wanted" ]] || continue
+    if soak_part "$name" "$deadline"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  done < <(grep . <<< "$SOAK_PARTS")
+  echo "$passed passed, $failed failed"
+  ((failed == 0))
+}
+
+# run_suite FUNCTION DEADLINE LOG: in a process group of its own, so that the deadline ends all of it. In the background,
+# for a shell acts on Ctrl-C at once only while it waits. What the suite says by `progress` is seen at once.
+run_suite() {
+  LCI_PROGRESS=7 timeout --kill-after=20 "$2" "$home/lci" --suite "$1" 7>&2 > "$3" 2>&1 < /dev/null &
+  running_suite=$!
+  trap 'kill "$running_suite" 2> /dev/null; exit 130' INT TERM
+  wait "$running_suite"
+}
+
+# The line of a log that says how many tests ran; of Maven, which has one for each module and run, the sums.
+summary_line() {
+  grep -aE '^SKIPPED: no JDK|^[0-9]+ passed, [0-9]+ failed|^[0-9]+% tests passed|Tests run: [0-9]+, Failures: [0-9]+, Errors: [0-9]+, Skipped: [0-9]+$' "$1" |
+    sed 's/^\[[A-Z]*\] *//' | awk '
+      { last = $0 }
+      /^Tests run: / { run += $3; failures += $5; errors += $7; skipped += $9 }
+      END { if (last !~ /^Tests run: /) print last
+            else printf "Tests run: %d, Failures: %d, Errors: %d, Skipped: %d\n", run, failures, errors, skipped }'
+}
+
+# absent_peers LOG: with whom the log says that nothing was compared, as they are not installed.
+absent_peers() { sed -n 's/^lci bench: \(no .* here (Debian: .*)\)$/    \1/p' "$1" | sort -u; }
+
+# still_compiling LOG: says so if that was the last that it told. [CMake, Maven]
+still_compiling() {
+  local last
+  last=$(grep -av '^[[:space:]]*$' "$1" | tail -n 1)
+  if [[ $last =~ ^\[\ *([0-9]+%)\]\ (Building|Linking|Built) ]]; then
+    echo ", still compiling: ${BASH_REMATCH[1]}; the next run goes on from there"
+  elif [[ $last == *'Compiling '*' source file'* ]]; then
+    echo ", still compiling; the next run goes on from there"
+  fi
+}
+
+# test_suite NAME FUNCTION DEADLINE LOG: runs it and prints one line, and who was absent; the log's end if it failed.
+test_suite() {
+  local name=$1 log=$4 start=$SECONDS code=0
+  run_suite "$2" "$3" "$log" || code=$?
+  local took=$((SECONDS - start)) result=ok
+  ((code == 0)) || result=FAILED
+  ((code != 124 && code != 137)) || result="FAILED (not done in $3 s$(still_compiling "$log"))"
+  printf '%-14s %-8s %5d s  %s\n' "$name" "$result" "$took" "$(summary_line "$log")"
+  absent_peers "$log"
+  ((code == 0)) || { echo "---- the end of ${log#"$home/"}"; tail -n 60 "$log"; echo "----"; }
+  return "$code"
+}
+
+# what_failed LOG: its lines that name failed tests and say what was expected, or else its last ones. [ctest, GoogleTest,
+# surefire]
+what_failed() {
+  local lines
+  lines=$(awk '/: Failure$/ { more = 6 }
+    more-- > 0 || /^[ \t]+[0-9]+ - .*\)$/ || /^\[ERROR\]   ?[A-Za-z]/ || /ERROR: [A-Za-z]+Sanitizer/ || /FATAL:/' "$1" |
+    head -n 20)
+  cut -c 1-200 <<< "${lines:-$(tail -n 5 "$1")}" | sed 's/^[[:space:]]*/  /'
+}
+
+# The commit, or one that says that the tree was changed: results belong to one state of the sources.
+soak_commit() {
+  local commit
+  commit=$(git -C "$home" rev-parse --short=12 HEAD)
+  [[ -z $(git -C "$home" status --porcelain) ]] || commit+=-changed
+  echo "$commit"
+}
+
+soak_part() {
+  local name=$1 deadline=$2 folder code=0 start=$SECONDS
+  folder=$state/soak/$(soak_commit)
+  mkdir -p "$folder"
+  test_suite "$name" "soak_$name" "$deadline" "$folder/$name.log" || code=$?
+  printf '%s\t%s\t%d\t%s\t%s\n' "$name" "$( ((code == 0)) && echo passed || echo FAILED)" $((SECONDS - start)) \
+    "$(date -u +%F)" "$(summary_line "$folder/$name.log")" > "$folder/$name.result"
+  return "$code"
+}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The parts of ./lci test soak.
+
+# Parts of `./lci test soak`: name, deadline in seconds, description. The work is done by function soak_NAME.
+readonly SOAK_PARTS='
+oracle        3600  all 36 combinations of k, strands, ranks and chaos against jellyfish
+kill          3600  1,000 kills at random moments
+kill-kmer     3600  100 kills at random moments of the k-mer job
+kv-service    3600  20 kills of a random rank of the sample kv-service under load, at random moments
+slow-consumer 3600  4 million messages to a consumer that is slow for 10 s, in heaps of 64 MiB, three ways
+chaos         3600  200 seeds of delays, reordering and refusals in the core
+conformance   3600  the tests of rows of the specification, under 200 seeds
+peer-memory   3600  conformance, 300 kills and the oracle where a rank reads only what was sent to it
+stress        3600  stress and multiprocess tests of the core, 20 times
+stress-tsan   3600  the same under thread sanitizer, 5 times
+java          3600  all tests of the Maven modules, 5 times
+races         5400  the races of jcstress, a quarter of a second for each, in each of its 16 ways to compile
+fuzz          3600  random input for everything that the core reads from others, 10 minutes for each target
+mutations     3600  each deliberate fault in the core is noticed by its test, 10 times in a row
+api           1800  ./lci api-diff finds what would break whoever uses the API, and nothing else
+'
+
+soak_oracle() { oracle soak; }
+soak_kill() { two_at_a_time kill_ranks 500 500; }
+soak_kill-kmer() { LCI=$home/lci "$home/tests/system/kill_kmer_test.sh" 100; }
+soak_kv-service() { kv_service 400 10 20; }
+soak_fuzz() { fuzz 600; }
+
+# A million operations, or echoes, in the tests that have them, once.
+soak_java() { suite_java -Dlci.test.operations=1000000 && for _ in {1..4}; do suite_java || return 1; done; }
+
+# Few states at once: they share a loop, whose turns take as long as what all of them wait for.
+soak_races() { races -f 1 -iters 1 -time 250 -strideSize 64 -strideCount 4; }
+
+soak_slow-consumer() { slow_consumer 4000000 10; }
+soak_chaos() { build_native_tests > /dev/null && native_tests "$native_test_build" -R '^Chaos'; }
+soak_api() { LCI_HOME=$home "$home/tests/tools/api_diff_test.sh"; }
+soak_mutations() { for _ in {1..10}; do suite_mutations || return 1; done; }
+soak_stress() { build_native_tests > /dev/null && native_tests "$native_test_build" -LE 'unit|conformance' --repeat until-fail:20; }
+
+soak_peer-memory() {
+  export LCI_ATTR_PEER_MEMORY=rings
+  soak_conformance && two_at_a_time kill_ranks 150 150 && oracle soak
+}
+
+soak_conformance() { build_native_tests > /dev/null && native_tests "$native_test_build" -L conformance; }
+soak_stress-tsan() { build_native_tsan > /dev/null && native_tests "$state/native-tsan" -LE 'unit|conformance' --repeat until-fail:5; }

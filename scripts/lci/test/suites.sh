@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The suites of ./lci test. "Proves" names the rows of the specification that a suite proves as a whole.
+
+# What `./lci test` runs: name, tiers, deadline in seconds, description. The work is done by function suite_NAME.
+readonly SUITES='
+format        quick,test   300  sources are formatted, scripts are clean, no wall is crossed, deliberate faults have their lines, the language is plain
+tool          quick,test   300  ./lci itself: when it builds, what it says, exit codes; the checks of walls, faults, language and pages
+package       test         900  a program over the installed library, in C and C++11; the documented environment
+launcher      quick,test   180  exit codes, output, signals, nothing left behind, sweep
+native        quick,test   900  the core: unit, stress and multiprocess tests
+native-asan   test         900  the same under address and undefined-behaviour sanitizer
+native-tsan   test         900  the same under thread sanitizer
+fuzz          test         900  random input, a minute of it, for everything that the core reads from others
+mutations     test        1500  each deliberate fault in the core is noticed by its test
+java          quick,test  1500  Maven modules, on the packed jars: units, TCK, architecture, jobs of several ranks
+races         test         300  requests, cancels, ends and deaths in every order, under jcstress
+ffm           test        1500  tests of bridge and API once more, on the packed jars in a JDK of 22 or newer, if there is one
+bench         test         300  the measurements of ./lci bench work, in a tiny dose
+readme        quick,test   300  the example of README.md is the compiled one and runs, also in a project as the guide shows it; the quick start runs
+mutations-jvm test         900  each deliberate fault is noticed by the tests of the whole system as well
+prometheus    test         300  Prometheus (of Debian) scrapes a job of two ranks and shows its figures; the alerts are right
+bad-input     test         300  one clear line and a non-zero exit for each kind of bad input
+slow-consumer test         300  a slow consumer stops its sender, memory stays, nothing is lost
+oracle        test         900  k-mer histograms equal those of jellyfish
+kill          test         900  kill -9 of ranks: the others name the dead one and end, nothing is left
+kv-service    test         300  the sample kv-service: the commands of its page, requests, load, a rank that is killed, an orderly end
+kill-kmer     test         300  the same in the k-mer job, also while ranks join, and of the launcher
+conformance   test          60  docs/internals/conformance.md is what the rows, the tests and this run say: the last suite
+'
+
+suite_format() {
+  need_command clang-format clang-format
+  need_command shellcheck shellcheck
+  (cd "$home" && native_sources | xargs -0 clang-format --dry-run -Werror &&
+    shellcheck -S warning -x -a -P SCRIPTDIR lci .ci/run tests/*/*.sh native/tests/*/*.sh native/bench/*.sh native/bench/*/*.sh &&
+    native/tests/walls/walls.sh && native/tests/mutations/faults.sh check && tests/language/language.sh)
+}
+
+suite_tool() {
+  "$home/native/tests/tools/walls_test.sh" "$home" && "$home/native/tests/tools/faults_test.sh" "$home" &&
+    "$home/tests/tools/language_test.sh" "$home" && "$home/tests/tools/pages_test.sh" "$home" &&
+    "$home/tests/tools/against_test.sh" "$home" && "$home/tests/tools/lci_test.sh" "$home/lci"
+}
+
+# Proves: A15
+# On: processes
+suite_launcher() { "$home/native/tests/tools/lci_run_test.sh" "$launcher"; }
+
+# Proves: A23 M6
+suite_package() {
+  "$home/tests/tools/environment_test.sh" "$home" && build_native_tests &&
+    "$home/native/tests/tools/package_test.sh" "$native_test_build"
+}
+
+suite_native() {
+  mkdir -p "$results/reports"
+  build_native_tests && native_tests "$native_test_build" --output-junit "$results/reports/native.xml"
+}
+
+suite_native-asan() {
+  native_build_with "$state/native-asan" -DLCI_SANITIZE=address,undefined && native_tests "$state/native-asan"
+}
+
+# Proves: H17
+# On: inproc, processes, chaos
+suite_native-tsan() { build_native_tsan && native_tests "$state/native-tsan"; }
+
+suite_fuzz() { fuzz 12; }
+
+suite_mutations() {
+  build_native_faulty && "$home/native/tests/mutations/mutations.sh" --build "$native_faulty"
+}
+
+# The modules are installed by a run of a program; their tests lie compiled from suite java.
+suite_mutations-jvm() {
+  local reads=()
+  build_native_faulty > "$state/logs/mutations-jvm-build.log" 2>&1 || { tail -n 20 "$state/logs/mutations-jvm-build.log"; return 1; }
+  need_command jellyfish jellyfish
+  demo_reads
+  two_at_a_time system_mutations java programs
+}
+
+# With JNA's calls: on the packed jars, unless the JDK is so new that those make others (suite ffm); its classes make JNA's.
+# The reports are kept, for the suites ffm and mutations-jvm write over them.
+suite_java() {
+  local packed=()
+  (($(release_of "$jdk") >= FFM_RELEASE)) || packed=("-Dlci.test.jdk=$jdk" -Dlci.test.calls=jna)
+  rm -rf "$home"/*/target/{surefire,packed}-reports
+  maven -Dlci.native.test.skip "${packed[@]}" "$@" verify || return 1
+  mkdir -p "$results/reports" && find "$home"/*/target/*-reports -name 'TEST-*.xml' -exec cp -t "$results/reports" {} +
+}
+
+# Each race costs a JVM or two, so here are those of exchanges and operations, and of a loop that parks; the soak has all.
+# Proves: Y4
+# On: inproc
+suite_races() {
+  races -t '(OpRun|Exchange)StressTest|OfferAndPark' -f 1 -iters 1 -time 50 -jvmArgs '-XX:+UseSerialGC -XX:TieredStopAtLevel=1'
+}
+
+# The same tests of the two once more, in the newer JDK, whose calls java.lang.foreign makes.
+suite_ffm() {
+  [[ -n $newer_jdk ]] || { echo "SKIPPED: no JDK of $FFM_RELEASE or newer here"; return; }
+  maven -Dlci.native.test.skip -Dspotless.check.skip "-Dlci.test.jdk=$newer_jdk" -pl lci-native-bridge,lci-reactive verify
+}
+
+suite_bench() { LCI_HOME=$home LCI_JDK=$jdk LCI_NEWER_JDK=${newer_jdk:-none} "$home/tests/tools/bench_test.sh"; }
+
+# The program in the README, between two markers, is what the compiled one ends with; and it prints what it should.
+# Proves: A23
+# On: processes
+suite_readme() {
+  local source=$home/samples/src/main/java/io/lci/samples/ReadmeExample.java shown
+  shown=$(sed -n '/<!-- example -->/,/<!-- end of example -->/p' "$home/README.md" | sed '/^<!--/d; /^```/d')
+  [[ -n $shown ]] || { echo "README.md has no example"; return 1; }
+  diff <(echo "$shown") <(tail -n "$(wc -l <<< "$shown")" "$source") || { echo "README.md and ReadmeExample.java differ"; return 1; }
+  prints_the_sum readme-example && readme_project "$state/readme" && prints_the_sum "$state/readme/target/app.jar" &&
+    LCI=$home/lci "$home/tests/system/quick_start_test.sh"
+}
+
+# Proves: U7
+# On: processes
+suite_prometheus() {
+  local prometheus
+  need_prometheus
+  LCI=$home/lci LCI_PROMETHEUS=$prometheus "$home/tests/system/prometheus_test.sh" "$home/lci-metrics/src"
+}
+
+suite_bad-input() { LCI=$home/lci "$home/tests/system/bad_input_test.sh"; }
+
+# Proves: X11 U6
+# On: processes
+suite_slow-consumer() { slow_consumer 200000 3; }
+
+suite_oracle() { oracle test; }
+
+# Proves: D16 SS-58
+# On: processes
+suite_kill() { two_at_a_time kill_ranks 25 25; }
+
+suite_kv-service() { kv_service 400 2; }
+suite_kill-kmer() { LCI=$home/lci "$home/tests/system/kill_kmer_test.sh" 10; }
+suite_conformance() { "$home/native/tests/conformance/conformance.sh" --check --results "$results"; }
