@@ -19,14 +19,14 @@ struct Link;
 struct OutKey {
   enum class State : uint8_t { kUnknown, kLeased, kUncredited, kClosed, kMismatch };
   State state = State::kUnknown;
-  bool refused = false;   ///< Somebody was told nocredit and waits for WRITABLE.
-  bool recalled = false;  ///< Credit that comes goes back, until what is held back has gone.
+  bool refused = false;  ///< Somebody was told nocredit and waits for WRITABLE.
   uint16_t target = 0;
   int closed_as = 0;            ///< Why it is closed: what its messages end with.
   uint32_t announced = 0;       ///< Announcements the receiver has not taken yet.
   uint32_t held_back = 0;       ///< Messages that nothing of the key may overtake, for they are still here.
   uint32_t announce_limit = 1;  ///< Ports have one slot; engines more once they are known to be open.
   uint32_t generation = 0;      ///< Of the receiver's port: the latest that a grant or refusal told.
+  uint32_t recalled = 0;        ///< Credit of this one goes back until what is held back has gone; 0: of none.
   Credit credit;
   bool dry = false;            ///< Ran out of credit since the last grant,
   bool dry_listed = false;     ///< and is in the device's list of such keys.

@@ -136,7 +136,7 @@ bool Announcements::take_room(InKey& key, const Announcement& announcement, Cred
     target.waiting_keys.fetch_add(1);
     target.recall_from_others(&key);
     // Nor can its sender spend what it has itself, if that must not overtake this one.
-    if (!parts_.share_memory) grants_.recall_from(key);
+    if (!parts_.share_memory && announcement.size <= parts_.packets.max_eager()) grants_.recall_from(key);
     // Once more, in case room came before it was known that we wait.
   }
   key.circulating.messages += taken->messages;

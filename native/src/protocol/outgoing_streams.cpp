@@ -345,7 +345,7 @@ void OutgoingStreams::release_packet(SendContext& context) {
 void OutgoingStreams::let_others_pass(SendContext& context) {
   if (!std::exchange(context.holds_back, false)) return;
   OutKey& key = spending_.out_key(*context.link, context.number);
-  if (--key.held_back == 0) key.recalled = false;
+  if (--key.held_back == 0) key.recalled = 0;
   if (key.refused && !context.link->failed) spending_.tell_writable(*context.link, key);
 }
 

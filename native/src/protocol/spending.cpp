@@ -46,14 +46,13 @@ void Spending::handle_grant(Link& link, const MessageHeader& header) {
   if (newer != 0) {
     key.generation = generation;
     key.credit = key.give_back = {};  // what was recalled of its last opening went with that
-    key.recalled = false;
   }
   const bool reopened = key.state == OutKey::State::kClosed;
   key.state = header.flags & kFlagUncredited ? OutKey::State::kUncredited : OutKey::State::kLeased;
   key.credit.messages += header.size;
   key.credit.bytes += header.arg;
   key.dry = false;
-  if (key.recalled) give_credit_back(link, key);
+  if (key.recalled == generation) give_credit_back(link, key);
   if (LaneView* owner = lane(); reopened && owner)
     owner->port_changed(&host_.device, link.rank, header.target, LCI_DONE);
   if (key.refused) tell_writable(link, key);
@@ -61,8 +60,11 @@ void Spending::handle_grant(Link& link, const MessageHeader& header) {
 
 void Spending::handle_recall(Link& link, const MessageHeader& header) {
   OutKey* key = link.out_keys.find(header.target);
-  if (!key || header.tag != key->generation || key->state != OutKey::State::kLeased) return;
-  key->recalled = key->held_back != 0;  // a grant that the recall has overtaken cannot be spent either
+  if (!key) return;
+  const auto generation = static_cast<uint32_t>(header.tag);
+  // A grant that this has overtaken cannot be spent either.
+  if (key->held_back != 0 && static_cast<int32_t>(generation - key->generation) >= 0) key->recalled = generation;
+  if (generation != key->generation || key->state != OutKey::State::kLeased) return;
   give_credit_back(link, *key);
 }
 
