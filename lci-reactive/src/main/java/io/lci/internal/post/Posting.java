@@ -31,7 +31,7 @@ public final class Posting {
   }
 
   /** One operation, on the loop of its device. */
-  public <T> Mono<T> one(Op op, OpRun.Result result) {
+  public <T> Mono<T> one(Op op, OpResult result) {
     check.check(op);
     return new MonoOp<>(outboxes.of(op.device()), op, result);
   }
@@ -52,7 +52,13 @@ public final class Posting {
               Operators.error(actual, home.loop.closed("post operations"));
               return;
             }
-            new BulkPost<T>(home, check, actual, operation, options).subscribeTo(items);
+            new BulkRun<T, SendResult<T>>(
+                    home,
+                    actual,
+                    options.window(),
+                    options.stopOnError(),
+                    run -> new BulkPost<>(run, check, operation, options))
+                .subscribeTo(items);
           }
         });
   }

@@ -87,7 +87,7 @@ final class SenderImpl implements Sender {
     Duration deadline = options.deadline();
     return Signals.on(
         options.signalOn(),
-        new MonoOp<>(outbox, deadline == null ? op : op.deadline(deadline), OpRun.Result.NOTHING));
+        new MonoOp<>(outbox, deadline == null ? op : op.deadline(deadline), OpResult.NOTHING));
   }
 
   /** One message, without a deadline. */
@@ -104,9 +104,15 @@ final class SenderImpl implements Sender {
       @Nullable ToIntFunction<? super T> router,
       Encoder<? super T> encoder) {
     Duration deadline = options.deadline();
-    return deadline == null
-        ? new BulkSend<>(this, actual, rank, router, encoder)
-        : new TimedSend<>(this, actual, rank, router, encoder, deadline);
+    return new BulkRun<>(
+        outbox,
+        actual,
+        options.window(),
+        router == null || options.stopOnError(),
+        run ->
+            deadline == null
+                ? new BulkSend<>(run, this, rank, router, encoder)
+                : new TimedSend<>(run, this, rank, router, encoder, deadline));
   }
 
   @Override

@@ -40,7 +40,7 @@ import io.lci.internal.memory.Regions;
 import io.lci.internal.post.EngineImpl;
 import io.lci.internal.post.MonoOp;
 import io.lci.internal.post.OpCheck;
-import io.lci.internal.post.OpRun;
+import io.lci.internal.post.OpResult;
 import io.lci.internal.post.Outbox;
 import io.lci.internal.post.Posting;
 import io.lci.matching.EngineOptions;
@@ -207,7 +207,7 @@ public final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Void> barrier() {
-    return new MonoOp<>(loops.outboxes.get(0), Op.barrier(), OpRun.Result.NOTHING);
+    return new MonoOp<>(loops.outboxes.get(0), Op.barrier(), OpResult.NOTHING);
   }
 
   @Override
@@ -233,7 +233,7 @@ public final class RuntimeImpl implements LciRuntime {
   @Override
   public Mono<Completion> post(Op op) {
     Objects.requireNonNull(op, "op");
-    return Signals.on(op.signalOn(), posting.one(op, OpRun.Result.COMPLETION));
+    return Signals.on(op.signalOn(), posting.one(op, OpResult.COMPLETION));
   }
 
   @Override
@@ -249,7 +249,7 @@ public final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Void> send(int to, long tag, Payload payload) {
-    return posting.one(Op.send(to, tag, payload), OpRun.Result.NOTHING);
+    return posting.one(Op.send(to, tag, payload), OpResult.NOTHING);
   }
 
   @Override
@@ -259,7 +259,7 @@ public final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Message> receive(int from, long tag, int maxBytes) {
-    return posting.one(Op.receive(from, tag, maxBytes), OpRun.Result.MESSAGE);
+    return posting.one(Op.receive(from, tag, maxBytes), OpResult.MESSAGE);
   }
 
   @Override
