@@ -77,7 +77,7 @@ public final class RuntimeImpl implements LciRuntime {
   // What users opened, and what they post
   public final Inboxes inboxes;
   public final CompletionObjects objects;
-  final LazyChannels channels;
+  final LazySessions sessions;
   public final Regions regions;
   private final OpCheck check;
   private final Posting posting;
@@ -106,7 +106,7 @@ public final class RuntimeImpl implements LciRuntime {
       this.inboxes = new Inboxes(core, loops.inboxes);
       this.objects = new CompletionObjects(core, loops.all, loops.dispatcher);
       this.posting = new Posting(core, check, loops.outboxes);
-      this.channels = new LazyChannels(this, first.loop);
+      this.sessions = new LazySessions(this, first.loop);
       this.regions = new Regions(core, first);
       this.exchange = new Exchange(core, first, regions);
       this.peers = new Peers(core, inboxes, loops.outboxes);
@@ -332,12 +332,12 @@ public final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Streams streams() {
-    return channels.get();
+    return sessions.get();
   }
 
   @Override
   public Rpc rpc() {
-    return channels.get();
+    return sessions.get();
   }
 
   @Override
