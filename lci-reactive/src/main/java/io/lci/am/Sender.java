@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.am;
 
+import io.lci.PostResult;
 import java.util.function.ToIntFunction;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
@@ -65,10 +66,10 @@ public interface Sender {
    * @return one result per element, in the order in which they end, as far as requested: one that
    *     fits a packet when it is accepted, another when its memory is free again. Unreported
    *     results occupy the window, so upstream stops too. Failure is data ({@link
-   *     SendResult#error()}) unless {@link SenderOptions#stopOnError()}: then the first one comes
+   *     PostResult#error()}) unless {@link SenderOptions#stopOnError()}: then the first one comes
    *     after the results of what was accepted before it. Upstream's error comes after the results
    *     of what it sent. Cancel as of {@link #sendAll}
    */
-  <T> Flux<SendResult<T>> route(
+  <T> Flux<PostResult<T>> route(
       Publisher<T> items, ToIntFunction<? super T> rank, Encoder<? super T> encoder);
 }

@@ -4,7 +4,7 @@ package io.lci.internal.post;
 import io.lci.Op;
 import io.lci.PostOptions;
 import io.lci.PostOutcome;
-import io.lci.am.SendResult;
+import io.lci.PostResult;
 import io.lci.completion.Completion;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
@@ -29,7 +29,7 @@ final class BulkPost<T> extends Elements<T> {
   private final Live live = new Live();
 
   BulkPost(
-      BulkRun<T, SendResult<T>> run,
+      BulkRun<T, PostResult<T>> run,
       OpCheck check,
       Function<? super T, Op> operations,
       PostOptions options) {
@@ -53,7 +53,7 @@ final class BulkPost<T> extends Elements<T> {
       attempt = live.attempt(item, op, op.deadline() == null ? deadline : op.deadline());
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
-      run.report(new SendResult<>(item, LciException.NONE, PostOutcome.DONE, invalid(e), null));
+      run.report(new PostResult<>(item, LciException.NONE, PostOutcome.DONE, invalid(e), null));
       return;
     }
     if (!run.isWanting()) { // the function has cancelled
@@ -96,10 +96,10 @@ final class BulkPost<T> extends Elements<T> {
       if (reason != null) {
         int rank = attempt.op.rank();
         LciException error = run.known(reason, rank, LciException.NONE, attempt.op.device());
-        run.report(new SendResult<>(item, rank, PostOutcome.DONE, error, null));
+        run.report(new PostResult<>(item, rank, PostOutcome.DONE, error, null));
       } else if (completion != null) {
         PostOutcome outcome = Errors.outcome(attempt.acceptedAs());
-        run.report(new SendResult<>(item, completion.rank(), outcome, null, completion));
+        run.report(new PostResult<>(item, completion.rank(), outcome, null, completion));
       } else {
         run.gone();
       }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.post;
 
-import io.lci.am.SendResult;
+import io.lci.PostResult;
 import io.lci.completion.Completion;
 import io.lci.error.LciException;
 import io.lci.internal.core.Thrown;
@@ -21,7 +21,7 @@ import reactor.core.publisher.Operators;
  * where nobody asks for results, else until its result was emitted.
  *
  * @param <T> element
- * @param <R> what the subscriber gets: {@link SendResult}, or nothing
+ * @param <R> what the subscriber gets: {@link PostResult}, or nothing
  */
 final class BulkRun<T, R> extends LoopSubscription<R> {
   final Outbox outbox;
@@ -48,7 +48,7 @@ final class BulkRun<T, R> extends LoopSubscription<R> {
   /** An element came when nothing was taken any more: the end must not look complete. */
   private boolean cut;
 
-  private final ArrayDeque<SendResult<T>> results = new ArrayDeque<>();
+  private final ArrayDeque<PostResult<T>> results = new ArrayDeque<>();
   private @Nullable Throwable failure;
 
   BulkRun(
@@ -156,7 +156,7 @@ final class BulkRun<T, R> extends LoopSubscription<R> {
     outstanding -= reported;
     reported = 0;
     while (demand > 0 && !isOver()) {
-      SendResult<T> result = results.poll();
+      PostResult<T> result = results.poll();
       if (result == null) {
         return;
       }
@@ -165,8 +165,8 @@ final class BulkRun<T, R> extends LoopSubscription<R> {
     }
   }
 
-  @SuppressWarnings("unchecked") // R is SendResult<T> whenever there are results
-  private void emitResult(SendResult<T> result) {
+  @SuppressWarnings("unchecked") // R is PostResult<T> whenever there are results
+  private void emitResult(PostResult<T> result) {
     emit((R) result);
   }
 
@@ -228,7 +228,7 @@ final class BulkRun<T, R> extends LoopSubscription<R> {
   }
 
   /** It ended as {@code result} says. */
-  void report(SendResult<T> result) {
+  void report(PostResult<T> result) {
     finished++;
     if (isOver()) {
       discardLate(result.completion());
@@ -305,7 +305,7 @@ final class BulkRun<T, R> extends LoopSubscription<R> {
     loop.deactivate(this);
     elements.withdraw();
     upstream.clear();
-    for (SendResult<T> result : results) {
+    for (PostResult<T> result : results) {
       Operators.onDiscard(result, actual.currentContext());
     }
     results.clear();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.post;
 
+import io.lci.PostResult;
 import io.lci.am.Encoder;
-import io.lci.am.SendResult;
 import io.lci.error.LciException;
 import io.lci.internal.core.Errors;
 import io.lci.internal.core.Thrown;
@@ -103,7 +103,7 @@ abstract class SendElements<T> extends Elements<T> {
       run.accepted();
       run.schedule();
     } else {
-      run.report(new SendResult<>(item, rank, Errors.outcome(code), error, null));
+      run.report(new PostResult<>(item, rank, Errors.outcome(code), error, null));
     }
   }
 

@@ -8,12 +8,12 @@ import io.lci.LciSnapshot;
 import io.lci.Op;
 import io.lci.PeerEvent;
 import io.lci.PostOptions;
+import io.lci.PostResult;
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.completion.Completion;
@@ -237,12 +237,12 @@ public final class RuntimeImpl implements LciRuntime {
   }
 
   @Override
-  public Flux<SendResult<Op>> post(Publisher<? extends Op> ops, PostOptions postOptions) {
+  public Flux<PostResult<Op>> post(Publisher<? extends Op> ops, PostOptions postOptions) {
     return post(Objects.requireNonNull(ops, "ops"), op -> op, postOptions);
   }
 
   @Override
-  public <T> Flux<SendResult<T>> post(
+  public <T> Flux<PostResult<T>> post(
       Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions postOptions) {
     return posting.each(items, operation, postOptions);
   }
