@@ -15,7 +15,7 @@ import org.openjdk.jcstress.infra.results.III_Result;
  * The one signal of an operation's Mono. Results: elements, ends, and what is left over: a slot, a
  * parked operation, a dropped signal.
  */
-public class OpAttemptStressTest {
+public class OpRunStressTest {
   /** By the actor that is the loop. */
   private static void post(Stage stage, Seen<Object> seen) {
     stage.become();
@@ -49,7 +49,7 @@ public class OpAttemptStressTest {
 
     @Arbiter
     public void judge(III_Result result) {
-      OpAttemptStressTest.judge(STAGE, seen, result);
+      OpRunStressTest.judge(STAGE, seen, result);
     }
   }
 
@@ -64,7 +64,7 @@ public class OpAttemptStressTest {
 
     @Actor
     public void loop() {
-      OpAttemptStressTest.post(STAGE, seen);
+      OpRunStressTest.post(STAGE, seen);
     }
 
     @Actor
@@ -74,7 +74,7 @@ public class OpAttemptStressTest {
 
     @Arbiter
     public void judge(III_Result result) {
-      OpAttemptStressTest.judge(STAGE, seen, result);
+      OpRunStressTest.judge(STAGE, seen, result);
     }
   }
 
@@ -89,7 +89,7 @@ public class OpAttemptStressTest {
 
     @Actor
     public void loop() {
-      OpAttemptStressTest.post(STAGE, seen);
+      OpRunStressTest.post(STAGE, seen);
       STAGE.endPosted(Codes.DONE);
     }
 
@@ -100,7 +100,7 @@ public class OpAttemptStressTest {
 
     @Arbiter
     public void judge(III_Result result) {
-      OpAttemptStressTest.judge(STAGE, seen, result);
+      OpRunStressTest.judge(STAGE, seen, result);
     }
   }
 
@@ -114,7 +114,7 @@ public class OpAttemptStressTest {
 
     @Actor
     public void loop() {
-      OpAttemptStressTest.post(STAGE, seen);
+      OpRunStressTest.post(STAGE, seen);
       STAGE.endPosted(Codes.ERR_PEER_FAILED);
     }
 
@@ -125,7 +125,7 @@ public class OpAttemptStressTest {
 
     @Arbiter
     public void judge(III_Result result) {
-      OpAttemptStressTest.judge(STAGE, seen, result);
+      OpRunStressTest.judge(STAGE, seen, result);
     }
   }
 
@@ -138,7 +138,7 @@ public class OpAttemptStressTest {
 
     @Actor
     public void loop() {
-      OpAttemptStressTest.post(STAGE, seen);
+      OpRunStressTest.post(STAGE, seen);
       seen.subscription.cancel();
     }
 
@@ -149,7 +149,7 @@ public class OpAttemptStressTest {
 
     @Arbiter
     public void judge(III_Result result) {
-      OpAttemptStressTest.judge(STAGE, seen, result);
+      OpRunStressTest.judge(STAGE, seen, result);
     }
   }
 }
