@@ -50,7 +50,7 @@ final class BulkPost<T> extends Elements<T> {
     try {
       Op op = Objects.requireNonNull(operations.apply(item), "the operation is null");
       check.check(op);
-      attempt = live.attempt(item, op, op.deadline() == null ? deadline : op.deadline());
+      attempt = live.attempt(item, op);
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
       run.report(new PostResult<>(item, LciException.NONE, PostOutcome.DONE, invalid(e), null));
@@ -61,7 +61,8 @@ final class BulkPost<T> extends Elements<T> {
       run.discard(item);
       return;
     }
-    live.enter(attempt);
+    Duration own = attempt.op.deadline();
+    live.enter(attempt, own == null ? deadline : own);
   }
 
   private LciException invalid(Throwable reason) {

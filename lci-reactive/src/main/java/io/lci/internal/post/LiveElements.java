@@ -31,15 +31,15 @@ abstract class LiveElements<T> extends Purpose {
 
   /** An operation for an element; {@link #enter} posts it. */
   @SuppressWarnings("unchecked") // nothing is emitted to the subscriber
-  final OpAttempt<?> attempt(T item, Op op, @Nullable Duration deadline) {
+  final OpAttempt<?> attempt(T item, Op op) {
     CoreSubscriber<Object> actual = (CoreSubscriber<Object>) run.actual;
-    return new OpAttempt<>(run.outbox, actual, op, deadline, this, item);
+    return new OpAttempt<>(run.outbox, actual, op, this, item);
   }
 
   /** Posts it. */
-  final void enter(OpAttempt<?> attempt) {
+  final void enter(OpAttempt<?> attempt, @Nullable Duration deadline) {
     add(attempt);
-    attempt.start();
+    attempt.start(deadline);
   }
 
   final void cancelAll() {

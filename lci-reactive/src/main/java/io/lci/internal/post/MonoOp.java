@@ -23,7 +23,7 @@ public final class MonoOp<T> extends Mono<T> {
     if (outbox.loop.isDisposed()) {
       Operators.error(actual, outbox.loop.closed(op.toString()));
     } else {
-      actual.onSubscribe(new OpAttempt<>(outbox, actual, op, op.deadline(), result, null));
+      actual.onSubscribe(new OpAttempt<>(outbox, actual, op, result, null));
     }
   }
 }

@@ -36,7 +36,6 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
   final Op op;
   private final Outbox outbox;
   private final Purpose purpose;
-  private final @Nullable Duration deadline;
 
   /** The element whose operation it is; null if it has a subscriber of its own. */
   private final @Nullable Object item;
@@ -50,12 +49,11 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
   private @Nullable Destination destination;
   private int node = ParkedTable.NONE;
   private int slot = SlotTable.NONE;
-  private int lastRetry = -1;
   private @Nullable RuntimeException failure;
   private @Nullable Completion completion;
 
-  /** How it was accepted. */
-  private int acceptedAs = Codes.DONE;
+  /** What the core answered last: why it was refused, or how it was accepted. */
+  private int answer = Codes.DONE;
 
   /** A queue has the message that it brought. */
   private boolean keptByTarget;
@@ -72,13 +70,11 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
       Outbox outbox,
       CoreSubscriber<? super T> actual,
       Op op,
-      @Nullable Duration deadline,
       Purpose purpose,
       @Nullable Object item) {
     super(outbox.loop, actual);
     this.outbox = outbox;
     this.op = op;
-    this.deadline = deadline;
     this.purpose = purpose;
     this.item = item;
   }
@@ -110,12 +106,13 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
     return taken;
   }
 
+  /** How it was accepted, if it was. */
   int acceptedAs() {
-    return acceptedAs;
+    return answer;
   }
 
   /** Posts it. */
-  void start() {
+  void start(@Nullable Duration deadline) {
     if (loop.isClosing()) {
       end(loop.closed(op.toString()), null);
       return;
@@ -124,9 +121,8 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
     Destination target = OpCodec.destination(outbox, op);
     destination = target;
     if (deadline != null) {
-      Duration limit = deadline;
       try {
-        timer = Deadline.start(outbox, limit, () -> deadlinePassed(limit));
+        timer = Deadline.start(outbox, deadline, () -> deadlinePassed(deadline));
       } catch (RuntimeException e) { // it was disposed, or is the user's own
         end(Deadline.refused(outbox, target, op, e), null);
         return;
@@ -198,7 +194,7 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
     String where =
         switch (state) {
           case CREATED, SUBMITTED -> "queued";
-          case PARKED -> Deadline.parked(Objects.requireNonNull(destination), lastRetry);
+          case PARKED -> Deadline.parked(Objects.requireNonNull(destination), answer);
           default -> "posted";
         };
     Destination target = Objects.requireNonNull(destination);
@@ -252,7 +248,7 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
 
   @Override
   public void accepted(Object ignored, Destination target, int code, int postedSlot) {
-    acceptedAs = code;
+    answer = code;
     if (postedSlot == SlotTable.NONE) {
       // The pool has the memory already, but nobody takes it while outcomes are read
       Message message = OpCodec.message(op, readInto, op.rank(), op.tag(), bytes);
@@ -284,7 +280,7 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
   public void parked(Object ignored, Destination target, int parkedNode, int code) {
     state = State.PARKED;
     node = parkedNode;
-    lastRetry = code;
+    answer = code;
   }
 
   @Override

@@ -24,7 +24,7 @@ public final class OpResult extends Purpose {
       return;
     }
     if (attempt.isNew() && attempt.demand > 0) {
-      attempt.start();
+      attempt.start(attempt.op.deadline());
     } else if (attempt.hasEnded()) {
       signal(attempt);
     }

@@ -33,7 +33,7 @@ final class TimedSend<T> extends SendElements<T> {
 
   @Override
   void submit(T item, int rank) {
-    live.enter(live.attempt(item, sender.message(rank, Payload.empty()), deadline));
+    live.enter(live.attempt(item, sender.message(rank, Payload.empty())), deadline);
   }
 
   @Override
