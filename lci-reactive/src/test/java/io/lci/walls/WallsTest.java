@@ -14,8 +14,13 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
 import io.lci.LciRuntime;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -93,6 +98,27 @@ class WallsTest {
         }
       }
     }
+  }
+
+  /** Its descriptor is compiled after the tests, so this reads the source. */
+  @Test
+  void theModuleExportsThePublicPackagesAlone() throws IOException {
+    Path home = Path.of(System.getProperty("lci.native.source")).getParent();
+    String descriptor =
+        Files.readString(home.resolve("lci-reactive/src/main/module/module-info.java"));
+    List<String> exported =
+        Pattern.compile("exports ([^;]+);")
+            .matcher(descriptor)
+            .results()
+            .map(match -> match.group(1))
+            .toList();
+    assertThat(exported)
+        .containsExactlyElementsOf(
+            LCI.stream()
+                .map(JavaClass::getPackageName)
+                .filter(name -> !name.startsWith("io.lci.internal"))
+                .filter(name -> !name.startsWith("io.lci.nativebridge"))
+                .collect(Collectors.toCollection(TreeSet::new)));
   }
 
   @Test
