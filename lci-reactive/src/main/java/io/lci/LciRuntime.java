@@ -6,7 +6,6 @@ import io.lci.am.InboxOptions;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.completion.Completion;
@@ -211,7 +210,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * @param options window, home loop, what a failure means, deadline
    * @return one result per operation, in order of completion
    */
-  Flux<SendResult<Op>> post(Publisher<? extends Op> ops, PostOptions options);
+  Flux<PostResult<Op>> post(Publisher<? extends Op> ops, PostOptions options);
 
   /**
    * Posts an operation for each element, at most {@link PostOptions#window()} of them at a time.
@@ -228,15 +227,15 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * @param <T> type of element
    * @return one result per element, in order of completion, as far as requested, on the home loop;
    *     unreported results occupy the window, so upstream stops too. {@link
-   *     SendResult#completion()} has the value that a Mono of the operation would emit; an
+   *     PostResult#completion()} has the value that a Mono of the operation would emit; an
    *     operation with a completion target is reported at the time that {@link Op#completeTo}
-   *     names. Failure is data ({@link SendResult#error()}, of the types of {@link #post(Op)}),
+   *     names. Failure is data ({@link PostResult#error()}, of the types of {@link #post(Op)}),
    *     also when a peer died, unless {@link PostOptions#stopOnError()}. Upstream's error comes
    *     after the results of the elements that it sent. Cancel gives elements that were not
    *     accepted to {@code doOnDiscard}, and cancels unmatched receives natively. Other posted
    *     operations run out silently, and messages that they bring go to {@code doOnDiscard}
    */
-  <T> Flux<SendResult<T>> post(
+  <T> Flux<PostResult<T>> post(
       Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions options);
 
   /**

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
@@ -47,13 +46,13 @@ class BackpressureGuideTest {
       LciRuntime lci = job.rank(0);
       Sender sender = lci.sender(EVENTS);
       // show: route
-      Flux<SendResult<Integer>> failed =
+      Flux<PostResult<Integer>> failed =
           sender
               .route(Flux.range(0, 10_000), n -> n % lci.size(), (n, out) -> out.putLong(n))
               .filter(result -> result.error() != null); // failure is data: others go on
       // end
       Mono<Long> sum = Mono.zip(even, odd, Long::sum);
-      Mono<List<SendResult<Integer>>> failures = failed.collectList();
+      Mono<List<PostResult<Integer>>> failures = failed.collectList();
       assertThat(both(sum, failures.doOnNext(list -> assertThat(list).isEmpty())))
           .isEqualTo(10_000L * 9_999 / 2);
     }

@@ -8,7 +8,6 @@ import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.completion.Counter;
 import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
@@ -64,23 +63,23 @@ class BulkPostTest {
               .take(count / 4)
               .doOnNext(n -> markOnce(messages, n))
               .count();
-      Mono<List<SendResult<Integer>>> matched =
+      Mono<List<PostResult<Integer>>> matched =
           job.rank(1)
               .post(
                   Flux.range(0, count).filter(i -> i % 4 == 1),
                   i -> Op.receive(0, i, 64),
                   OPTIONS.withWindow(64))
               .collectList();
-      Mono<List<SendResult<Integer>>> posted =
+      Mono<List<PostResult<Integer>>> posted =
           job.rank(0).post(Flux.range(0, count), i -> operation(i, remote), OPTIONS).collectList();
       var all = Mono.zip(received, matched, posted).block(LIMIT);
-      assertThat(all.getT2()).hasSize(count / 4).allMatch(SendResult::isSuccess);
-      for (SendResult<Integer> receive : all.getT2()) {
+      assertThat(all.getT2()).hasSize(count / 4).allMatch(PostResult::isSuccess);
+      for (PostResult<Integer> receive : all.getT2()) {
         assertThat(receive.completion().message().getLong(0)).isEqualTo(value(receive.item()));
         assertThat(receive.rank()).isZero();
       }
       BitSet results = new BitSet();
-      for (SendResult<Integer> result : all.getT3()) {
+      for (PostResult<Integer> result : all.getT3()) {
         markOnce(results, result.item());
         assertThat(result.error()).isNull();
         assertThat(result.rank()).isEqualTo(1);
@@ -200,7 +199,7 @@ class BulkPostTest {
                   Flux.range(0, count).hide().publishOn(Schedulers.parallel()),
                   n -> Op.am(1, PORT, Payload.ofLong(n)),
                   OPTIONS.withWindow(window))
-              .filter(SendResult::isSuccess)
+              .filter(PostResult::isSuccess)
               .count();
       var both = Mono.zip(received, results).block(LIMIT);
       assertThat(both.getT1()).isEqualTo(count);
@@ -256,14 +255,14 @@ class BulkPostTest {
   void failuresAreData() {
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
-      List<SendResult<Integer>> results =
+      List<PostResult<Integer>> results =
           job.rank(0)
               .post(Flux.range(0, 6), BulkPostTest::sometimesWrong, OPTIONS)
               .collectSortedList((a, b) -> a.item() - b.item())
               .block(LIMIT);
       handling.dispose();
       assertThat(results)
-          .extracting(SendResult::isSuccess)
+          .extracting(PostResult::isSuccess)
           .containsExactly(true, false, false, false, false, true);
       assertThat(results.get(1).error()).hasMessageContaining("no operation for 1");
       assertThat(results.get(2).error()).hasMessageContaining("the operation is null");
@@ -308,7 +307,7 @@ class BulkPostTest {
                   .post(
                       items, r -> Op.am(r, PORT, Payload.ofLong(r)), OPTIONS.withStopOnError(true))
                   .doOnDiscard(Integer.class, discarded::add))
-          .thenConsumeWhile(SendResult::isSuccess)
+          .thenConsumeWhile(PostResult::isSuccess)
           .expectErrorSatisfies(
               e -> assertThat(e).isInstanceOf(LciException.class).hasMessageContaining("99"))
           .verify(LIMIT);
@@ -362,13 +361,13 @@ class BulkPostTest {
       Disposable handling = job.rank(1).inbox(PORT).handle(m -> {});
       job.rank(2).close();
       job.rank(0).peerGone(2).block(LIMIT);
-      List<SendResult<Integer>> results =
+      List<PostResult<Integer>> results =
           job.rank(0)
               .post(Flux.range(0, 100), n -> Op.am(1 + n % 2, PORT, Payload.ofLong(n)), OPTIONS)
               .collectList()
               .block(LIMIT);
       assertThat(results).hasSize(100);
-      for (SendResult<Integer> result : results) {
+      for (PostResult<Integer> result : results) {
         if (result.rank() == 2) {
           assertThat(result.error())
               .isInstanceOfAny(PeerLeftException.class, PeerFailedException.class);

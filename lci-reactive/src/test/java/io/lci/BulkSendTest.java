@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.error.LciException;
@@ -206,7 +205,7 @@ class BulkSendTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
       AtomicInteger taken = new AtomicInteger();
-      Flux<SendResult<Integer>> results =
+      Flux<PostResult<Integer>> results =
           job.rank(0)
               .sender(PORT, SenderOptions.defaults().withWindow(16))
               .route(
@@ -232,7 +231,7 @@ class BulkSendTest {
   void failuresAreData() {
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
-      List<SendResult<Integer>> results =
+      List<PostResult<Integer>> results =
           job.rank(0)
               .sender(PORT)
               .route(
@@ -253,7 +252,7 @@ class BulkSendTest {
               .block(LIMIT);
       handling.dispose();
       assertThat(results).hasSize(10);
-      assertThat(results.stream().filter(SendResult::isSuccess).map(SendResult::item))
+      assertThat(results.stream().filter(PostResult::isSuccess).map(PostResult::item))
           .containsExactlyInAnyOrder(0, 1, 2, 6, 7, 8, 9);
       assertThat(error(results, 3)).hasMessageContaining("no way");
       assertThat(error(results, 4)).hasMessageContaining("rank 99");
@@ -261,7 +260,7 @@ class BulkSendTest {
     }
   }
 
-  private static LciException error(List<SendResult<Integer>> results, int item) {
+  private static LciException error(List<PostResult<Integer>> results, int item) {
     return results.stream().filter(r -> r.item() == item).findFirst().orElseThrow().error();
   }
 
@@ -276,7 +275,7 @@ class BulkSendTest {
               job.rank(0)
                   .sender(PORT, SenderOptions.defaults().withStopOnError(true))
                   .route(upstream, n -> n, (n, out) -> out.putInt(n)))
-          .thenConsumeWhile(SendResult::isSuccess) // those that waited are discarded
+          .thenConsumeWhile(PostResult::isSuccess) // those that waited are discarded
           .expectErrorSatisfies(
               e -> assertThat(e).isInstanceOf(LciException.class).hasMessageContaining("rank 7"))
           .verify(LIMIT);
@@ -346,7 +345,7 @@ class BulkSendTest {
                     out.putBytes(bytes, 0, n % 1000 == 0 ? 8_000 : 7_000);
                     out.putLong(1);
                   })
-              .filter(SendResult::isSuccess)
+              .filter(PostResult::isSuccess)
               .count();
       var result = Mono.zip(both.reduce(0L, Long::sum), sent).block(LIMIT);
       assertThat(result.getT1()).isEqualTo((long) count * (count - 1) / 2 + count);

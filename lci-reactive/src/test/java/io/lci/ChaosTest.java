@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.am.SenderOptions;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
@@ -75,7 +74,7 @@ class ChaosTest {
                                 }
                                 out.tag(n);
                               })
-                          .filter(SendResult::isSuccess)
+                          .filter(PostResult::isSuccess)
                           .count());
       var both = Mono.zip(received.count(), sent.reduce(0L, Long::sum)).block(LIMIT);
       assertThat(both.getT1()).isEqualTo((long) RANKS * COUNT);

@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Inbox;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.error.PortClosedException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
@@ -36,7 +35,7 @@ class ClosedPortTest {
       Inbox inbox = job.rank(0).inbox(PORT);
       long[] taken = new long[1];
       Mono<Long> reading = inbox.receive(m -> ++taken[0]).take(500).count();
-      Flux<SendResult<Integer>> flood =
+      Flux<PostResult<Integer>> flood =
           Flux.range(1, senders)
               .flatMap(
                   rank ->
@@ -46,15 +45,15 @@ class ClosedPortTest {
                               Flux.range(0, each),
                               n -> 0,
                               (n, out) -> out.putBytes(new byte[n % 3 == 0 ? 1_000 : 16])));
-      Mono<List<SendResult<Integer>>> results = flood.collectList().cache();
+      Mono<List<PostResult<Integer>>> results = flood.collectList().cache();
       results.subscribe();
       assertThat(reading.block(LIMIT)).isEqualTo(500);
       await().atMost(LIMIT).until(() -> inbox.depth() > 100);
       inbox.dispose();
       inbox.onClose().block(LIMIT);
-      List<SendResult<Integer>> all = results.block(LIMIT);
+      List<PostResult<Integer>> all = results.block(LIMIT);
       assertThat(all).hasSize(senders * each);
-      long accepted = all.stream().filter(SendResult::isSuccess).count();
+      long accepted = all.stream().filter(PostResult::isSuccess).count();
       assertThat(all)
           .filteredOn(r -> !r.isSuccess())
           .isNotEmpty()

@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.am.SenderOptions;
 import io.lci.completion.Completion;
 import io.lci.completion.CompletionQueue;
@@ -134,7 +133,7 @@ class CompletionQueueTest {
               .route(
                   Flux.range(0, count), n -> 1, (n, out) -> out.tag(n).putBytes(new byte[n % 400]))
               .filter(result -> result.error() == null)
-              .map(SendResult::item)
+              .map(PostResult::item)
               .count()
               .cache();
       sent.subscribe();

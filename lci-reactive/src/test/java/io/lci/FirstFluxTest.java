@@ -4,7 +4,6 @@ package io.lci;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
@@ -62,7 +61,7 @@ class FirstFluxTest {
           job.rank(2)
               .sender(NUMBERS)
               .route(Flux.range(1, COUNT), n -> n & 1, (n, out) -> out.putLong(n))
-              .filter(SendResult::isSuccess)
+              .filter(PostResult::isSuccess)
               .map(result -> (long) result.item())
               .reduce(0L, Long::sum);
       var both = Mono.zip(received, reported).block(LIMIT);

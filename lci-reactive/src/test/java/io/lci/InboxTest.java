@@ -11,7 +11,6 @@ import io.lci.am.Message;
 import io.lci.am.MessageView;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.error.LciClosedException;
 import io.lci.error.PortClosedException;
 import io.lci.error.PortMismatchException;
@@ -330,7 +329,7 @@ class InboxTest {
                   .sender(PORT)
                   .route(Flux.range(0, 1000), n -> 1, (n, out) -> out.putInt(n))
                   .filter(result -> !result.isSuccess())
-                  .map(SendResult::error)
+                  .map(PostResult::error)
                   .repeat() // what is sent before the news of the end is there is discarded
                   .take(1_000))
           .thenConsumeWhile(

@@ -8,7 +8,6 @@ import static org.awaitility.Awaitility.await;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.error.PeerLeftException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
@@ -82,9 +81,9 @@ class LeavingPeerTest {
     try (LciTestJob job = LciTestJob.start(2, options)) {
       LciRuntime lci = job.rank(0);
       job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(8)); // nobody takes them
-      Flux<SendResult<Integer>> sending =
+      Flux<PostResult<Integer>> sending =
           lci.sender(PORT).route(Flux.range(0, count), n -> 1, (n, out) -> out.putInt(n));
-      List<SendResult<Integer>> results = new CopyOnWriteArrayList<>();
+      List<PostResult<Integer>> results = new CopyOnWriteArrayList<>();
       AtomicReference<Throwable> end = new AtomicReference<>();
       CountDownLatch over = new CountDownLatch(1);
       sending.subscribe(
@@ -99,7 +98,7 @@ class LeavingPeerTest {
       await().atMost(LIMIT).until(() -> over.getCount() == 0);
       assertThat(end.get()).isNull();
       assertThat(results).hasSize(count);
-      assertThat(results).filteredOn(SendResult::isSuccess).hasSizeLessThan(count);
+      assertThat(results).filteredOn(PostResult::isSuccess).hasSizeLessThan(count);
       assertThat(results)
           .filteredOn(result -> !result.isSuccess())
           .allSatisfy(result -> assertThat(result.error()).isInstanceOf(PeerLeftException.class));

@@ -34,7 +34,7 @@ public class InboxStressTest {
   private static void arrive(InboxImpl inbox) {
     RecordView view = new RecordView();
     view.moveTo(MEMORY, 0, MEMORY.capacity(), Operations.PEER, 0);
-    inbox.message(view);
+    inbox.delivery().message(view);
   }
 
   /** Subscribes, asks for one, and lets the loop know. */

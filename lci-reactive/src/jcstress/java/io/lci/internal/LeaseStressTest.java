@@ -44,7 +44,7 @@ public class LeaseStressTest {
     }
     RecordView view = new RecordView();
     view.moveTo(memory, 0, memory.capacity(), Operations.PEER, 0);
-    return Lease.inPlace(inbox, view, 1, staysMapped);
+    return Lease.inPlace(inbox.delivery(), view, 1, staysMapped);
   }
 
   private static ByteBuffer memory(int longs) {
@@ -79,7 +79,7 @@ public class LeaseStressTest {
     public ReleaseAndRelease() {
       STAGE.asLoop(
           () -> {
-            inbox.retain();
+            inbox.delivery().retain();
             lease =
                 STAGE
                     .operations
@@ -88,7 +88,7 @@ public class LeaseStressTest {
                     .inboxes
                     .get(0)
                     .leases
-                    .lend(inbox, new Message(0, 0, new byte[8]));
+                    .lend(inbox.delivery(), new Message(0, 0, new byte[8]));
           });
     }
 

@@ -79,7 +79,7 @@ public class OpenStressTest {
       STAGE.turn(); // opens it, and a message is there
       RecordView view = new RecordView();
       view.moveTo(MEMORY, 0, MEMORY.capacity(), Operations.PEER, 0);
-      inbox.message(view);
+      inbox.delivery().message(view);
       STAGE.turn();
     }
 

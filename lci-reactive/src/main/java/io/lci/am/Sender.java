@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.am;
 
+import io.lci.PostResult;
 import java.util.function.ToIntFunction;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
@@ -66,10 +67,10 @@ public interface Sender {
    * @return one result per element, in the order in which they end, as far as requested. An element
    *     that fits a packet ends when it is accepted, another one when its memory is free again.
    *     Unreported results occupy the window, so upstream stops too. Failure is data ({@link
-   *     SendResult#error()}) unless {@link SenderOptions#stopOnError()}: then the first failure
+   *     PostResult#error()}) unless {@link SenderOptions#stopOnError()}: then the first failure
    *     comes after the results of the elements accepted before it. Upstream's error comes after
    *     the results of the elements that it sent. Cancel as in {@link #sendAll}
    */
-  <T> Flux<SendResult<T>> route(
+  <T> Flux<PostResult<T>> route(
       Publisher<T> items, ToIntFunction<? super T> rank, Encoder<? super T> encoder);
 }

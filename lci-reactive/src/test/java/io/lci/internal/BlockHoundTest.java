@@ -7,13 +7,13 @@ import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.PostOptions;
+import io.lci.PostResult;
 import io.lci.ThreadsGuideTest;
 import io.lci.am.Inbox;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.RetainedMessage;
-import io.lci.am.SendResult;
 import io.lci.completion.Completion;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionGraph.Node;
@@ -312,13 +312,13 @@ class BlockHoundTest {
         Flux.merge(
             from.inbox(PORT).receive(m -> m.size()).take(COUNT / 2),
             to.inbox(PORT).receive(m -> m.size()).take(COUNT / 2));
-    Flux<SendResult<Integer>> sent =
+    Flux<PostResult<Integer>> sent =
         from.sender(PORT)
             .route(
                 Flux.range(0, COUNT),
                 n -> n % 2,
                 (n, out) -> out.putBytes(new byte[size(n)], 0, size(n)));
-    return Mono.zip(received.count(), sent.filter(SendResult::isSuccess).count())
+    return Mono.zip(received.count(), sent.filter(PostResult::isSuccess).count())
         .map(both -> Math.min(both.getT1(), both.getT2()));
   }
 
@@ -328,7 +328,7 @@ class BlockHoundTest {
     return Flux.merge(
             from.post(numbers, n -> Op.send(1, n, payload(n)), bounded),
             to.post(numbers, n -> Op.receive(0, n, 20_000), bounded))
-        .filter(SendResult::isSuccess)
+        .filter(PostResult::isSuccess)
         .count();
   }
 }

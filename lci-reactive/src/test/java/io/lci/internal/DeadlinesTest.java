@@ -8,7 +8,7 @@ import io.lci.LciOptions;
 import io.lci.Op;
 import io.lci.PostOptions;
 import io.lci.PostOutcome;
-import io.lci.am.SendResult;
+import io.lci.PostResult;
 import io.lci.error.DeadlineExceededException;
 import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
@@ -60,7 +60,7 @@ class DeadlinesTest {
 
   /** A failure that is data counts as one. */
   private void hear(Object result) {
-    if (result instanceof SendResult<?> sent && sent.error() != null) {
+    if (result instanceof PostResult<?> sent && sent.error() != null) {
       errors.add(sent.error());
     } else {
       results.add(result);
@@ -133,13 +133,13 @@ class DeadlinesTest {
     operations.turns(1);
     Op patient = operations.op(Kind.SEND, 1);
     Op hasty = operations.op(Kind.AM, 2).deadline(own);
-    List<SendResult<Op>> all = new ArrayList<>();
+    List<PostResult<Op>> all = new ArrayList<>();
     operations.runtime.post(Flux.just(patient, hasty), BULK).subscribe(all::add, errors::add);
     operations.turns(3);
     passes(own);
-    assertThat(all).extracting(SendResult::item).containsExactly(hasty);
+    assertThat(all).extracting(PostResult::item).containsExactly(hasty);
     passes(LIMIT.minus(own));
-    assertThat(all).extracting(SendResult::item).containsExactly(hasty, patient);
+    assertThat(all).extracting(PostResult::item).containsExactly(hasty, patient);
     assertThat(all).allMatch(r -> r.error() instanceof DeadlineExceededException);
     assertThat(errors).isEmpty();
   }

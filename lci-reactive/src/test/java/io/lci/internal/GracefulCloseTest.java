@@ -4,9 +4,9 @@ package io.lci.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.LciOptions;
+import io.lci.PostResult;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.error.LciClosedException;
 import io.lci.internal.core.ReservedPorts;
 import io.lci.internal.runtime.RuntimeImpl;
@@ -59,7 +59,7 @@ class GracefulCloseTest {
   }
 
   /** Hears of results as it asks for them. */
-  private static final class Asking extends BaseSubscriber<SendResult<Integer>> {
+  private static final class Asking extends BaseSubscriber<PostResult<Integer>> {
     final List<Integer> items = new ArrayList<>();
     final List<Throwable> errors = new ArrayList<>();
     int completions;
@@ -68,7 +68,7 @@ class GracefulCloseTest {
     protected void hookOnSubscribe(Subscription subscription) {}
 
     @Override
-    protected void hookOnNext(SendResult<Integer> result) {
+    protected void hookOnNext(PostResult<Integer> result) {
       items.add(result.item());
     }
 
@@ -143,7 +143,7 @@ class GracefulCloseTest {
     assertThat(results.items).containsExactly(0);
     assertThat(results.completions).isZero();
     assertThat(results.errors).singleElement().isInstanceOf(LciClosedException.class);
-    assertThat(discarded).hasSize(2).allMatch(SendResult.class::isInstance);
+    assertThat(discarded).hasSize(2).allMatch(PostResult.class::isInstance);
     assertThat(runtime.snapshot().counter("loop_late_data")).isEqualTo(2);
   }
 

@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.LciOptions;
 import io.lci.Op;
+import io.lci.PostResult;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.error.LciException;
 import io.lci.error.PeerFailedException;
 import io.lci.internal.runtime.RuntimeImpl;
@@ -189,7 +189,7 @@ class PeerFailureTest {
         runtime
             .sender(PORT)
             .route(Flux.just(1), n -> DEAD, (n, out) -> out.putInt(n))
-            .map(SendResult::error)
+            .map(PostResult::error)
             .subscribe(results::add));
     turns(3);
     errors.addAll(results);

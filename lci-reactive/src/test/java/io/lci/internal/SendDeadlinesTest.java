@@ -4,9 +4,9 @@ package io.lci.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lci.PostResult;
 import io.lci.am.Payload;
 import io.lci.am.PayloadWriter;
-import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.error.DeadlineExceededException;
@@ -77,7 +77,7 @@ class SendDeadlinesTest {
 
   /** A failure that is data counts as one. */
   private void hear(Object result) {
-    if (result instanceof SendResult<?> sent && sent.error() != null) {
+    if (result instanceof PostResult<?> sent && sent.error() != null) {
       errors.add(sent.error());
     } else {
       results.add(result);
@@ -163,7 +163,7 @@ class SendDeadlinesTest {
     operations.core.generation++;
     operations.core.ring();
     operations.turns(3);
-    assertThat(results).map(r -> (Object) ((SendResult<?>) r).item()).containsExactly(1, 2);
+    assertThat(results).map(r -> (Object) ((PostResult<?>) r).item()).containsExactly(1, 2);
     items.complete();
     passes(LIMIT);
     assertThat(errors).hasSize(1);
@@ -222,7 +222,7 @@ class SendDeadlinesTest {
   @Test
   void failuresAreData() {
     operations.answer(Codes.DONE);
-    Flux<SendResult<Integer>> flux =
+    Flux<PostResult<Integer>> flux =
         sender.route(
             Flux.range(0, 4),
             n -> n == 1 ? 99 : n == 2 ? 1 / (n - 2) : Operations.PEER,

@@ -3,7 +3,7 @@ package io.lci.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lci.am.SendResult;
+import io.lci.PostResult;
 import io.lci.am.SenderOptions;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
@@ -40,7 +40,7 @@ class StopOnErrorTest {
             n -> n == 0 ? Operations.PEER : NOWHERE,
             (n, out) -> out.putBytes(new byte[BEYOND_A_PACKET], 0, BEYOND_A_PACKET))
         .doOnDiscard(Integer.class, discarded::add)
-        .map(SendResult::item)
+        .map(PostResult::item)
         .subscribe(sent::add, errors::add);
     operations.turns(3);
   }

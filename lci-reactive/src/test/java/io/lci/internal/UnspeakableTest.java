@@ -4,7 +4,7 @@ package io.lci.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.PostOptions;
-import io.lci.am.SendResult;
+import io.lci.PostResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.error.LciException;
@@ -54,7 +54,7 @@ class UnspeakableTest {
   void aRoutingFunctionEndsItsBulkSend() {
     SenderOptions stopping = SenderOptions.defaults().withStopOnError(true);
     Sender sender = operations.runtime.sender(Operations.PORT, stopping);
-    Flux<SendResult<Integer>> results =
+    Flux<PostResult<Integer>> results =
         sender.route(Flux.range(0, 3), n -> UnspeakableTest.<Integer>fails(), (n, out) -> {});
     assertEnds(results);
   }

@@ -42,7 +42,7 @@ public final class Lease implements RetainedMessage, LoopTask {
   /** In the place of a message that could not be moved out. */
   private static final RecordView LOST = new RecordView();
 
-  private final InboxImpl inbox;
+  private final Delivery delivery;
   private final int rank;
   private final long tag;
   private final int size;
@@ -62,12 +62,12 @@ public final class Lease implements RetainedMessage, LoopTask {
   private volatile int readers;
 
   private Lease(
-      InboxImpl inbox,
+      Delivery delivery,
       RecordView view,
       long number,
       @Nullable PooledBuffer memory,
       boolean staysMapped) {
-    this.inbox = inbox;
+    this.delivery = delivery;
     this.rank = view.rank();
     this.tag = view.tag();
     this.size = view.size();
@@ -78,11 +78,11 @@ public final class Lease implements RetainedMessage, LoopTask {
   }
 
   /** Copies the message. Loop only. */
-  static Lease copied(InboxImpl inbox, PooledBuffer memory, MessageView message) {
+  static Lease copied(Delivery delivery, PooledBuffer memory, MessageView message) {
     message.copyTo(memory.memory.slice(0, memory.memory.capacity()));
     RecordView view = new RecordView();
     view.moveTo(memory.memory, 0, message.size(), message.rank(), message.tag());
-    return new Lease(inbox, view, 0, memory, true);
+    return new Lease(delivery, view, 0, memory, true);
   }
 
   /**
@@ -91,8 +91,8 @@ public final class Lease implements RetainedMessage, LoopTask {
    * @param staysMapped whether its memory can be read, whatever is there, once it was given back
    */
   public static Lease inPlace(
-      InboxImpl inbox, RecordView message, long number, boolean staysMapped) {
-    return new Lease(inbox, message.another(), number, null, staysMapped);
+      Delivery delivery, RecordView message, long number, boolean staysMapped) {
+    return new Lease(delivery, message.another(), number, null, staysMapped);
   }
 
   long number() {
@@ -105,14 +105,14 @@ public final class Lease implements RetainedMessage, LoopTask {
     if (last == null) {
       return;
     }
-    inbox.home().leases.count().decrementAndGet();
+    delivery.home().leases.count().decrementAndGet();
     if (last != own || READERS.addAndGet(this, RELEASED) == RELEASED) {
       goHome();
     }
   }
 
   private void goHome() {
-    EventLoop loop = inbox.loop();
+    EventLoop loop = delivery.loop();
     if (loop.inLoop()) {
       run();
     } else {
@@ -123,13 +123,13 @@ public final class Lease implements RetainedMessage, LoopTask {
   /** Home again. Loop only. */
   @Override
   public void run() {
-    Leases leases = inbox.home().leases;
+    Leases leases = delivery.home().leases;
     if (number == 0) {
       leases.giveBack(memory);
     } else {
       leases.giveBack(this);
     }
-    inbox.released();
+    delivery.released();
   }
 
   /**

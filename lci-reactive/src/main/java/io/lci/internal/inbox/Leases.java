@@ -57,14 +57,14 @@ public final class Leases extends Notice {
    *
    * @throws PooledBuffer.NoMemory if it is to be copied, and there is none
    */
-  public Lease lend(InboxImpl inbox, MessageView message) {
+  public Lease lend(Delivery delivery, MessageView message) {
     long number = message instanceof RecordView ? dispatcher.keep() : 0;
     if (number == 0) {
-      Lease copy = Lease.copied(inbox, outbox.pool.take(message.size()), message);
+      Lease copy = Lease.copied(delivery, outbox.pool.take(message.size()), message);
       count.incrementAndGet(); // now: there may be no memory
       return copy;
     }
-    Lease lease = Lease.inPlace(inbox, (RecordView) message, number, dispatcher.staysMapped());
+    Lease lease = Lease.inPlace(delivery, (RecordView) message, number, dispatcher.staysMapped());
     count.incrementAndGet();
     inPlace.add(lease);
     withoutCopy++;

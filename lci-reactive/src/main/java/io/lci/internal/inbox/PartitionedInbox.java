@@ -35,7 +35,7 @@ final class PartitionedInbox implements OpenInbox {
     loops.get(options.loop()); // it exists
     for (int part = 0; part < options.partitions(); part++) {
       InboxLoop home = loops.get((options.loop() + part) % count);
-      parts.add(new InboxImpl(inboxes, home, port, options, part, this));
+      parts.add(new InboxImpl(home, port, options, part, this));
     }
   }
 

@@ -3,87 +3,43 @@ package io.lci.internal.loop;
 
 import io.lci.LciLoop;
 import io.lci.LciOptions;
-import io.lci.LciRuntime;
 import io.lci.Poster;
 import io.lci.error.LciClosedException;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.Ending;
-import io.lci.internal.core.Nanos;
-import io.lci.internal.core.Thrown;
 import io.lci.internal.loop.LoopScheduler.Scheduled;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import reactor.core.Exceptions;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * One event loop. A turn: tasks and timers, signals that are due, waiting operations that may go,
- * one crossing, the records it brought, the signals they caused. Everything that is marked "loop
- * only" in this package is touched by its thread alone.
+ * One event loop, as users and the other rooms see it. {@link LoopDriver} has it take one {@link
+ * LoopTurn} after another, {@link LoopEnd} ends it. Everything that is marked "loop only" in this
+ * package is touched by its thread alone.
  */
 public final class EventLoop implements LciLoop {
-  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
-
   /** Most fresh descriptors of a turn, so that the core progresses between. */
   public static final int POST_BUDGET = 256;
-
-  /** Tasks and signals taken per turn, so that neither starves the lane. */
-  private static final int TASK_BUDGET = 1024;
-
-  /** How often the loop looks for stalls and for what the core has to say. */
-  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private final CoreRuntime core;
   private final LoopHost host;
   private final int index;
   private final List<Integer> devices;
-  private final LoopBell bell;
   private final LoopWork work;
-  private final Idler idler;
-  private final long stallNanos;
-
-  /** Once, not for each turn. */
-  private final Consumer<Throwable> onThrown = this::thrown;
-
-  private final BooleanSupplier postedEnough = this::hasPostedEnough;
-
-  // From any thread
-  private final TaskQueue tasks;
-
-  /** Odd in a turn, even between turns. Written by the loop, read by the watchdog. */
-  private final AtomicLong turnMark = new AtomicLong();
-
-  private final LoopOwner owner;
-  private final LoopDriver driver;
-
-  // Loop only
-  private final ReadyQueue ready = new ReadyQueue();
-  private final Timers timers = new Timers();
-  private final LoopEnd end;
-  private long now;
-  private long nextLook;
-  private boolean enterSoon = true;
-  private boolean entered;
-  private boolean inTurn;
-
-  /** What was written when the drain began. */
-  private long postsBefore;
-
-  // Counters; written by the loop, read by snapshots without order
-  private long turns;
+  private final Faults faults = new Faults(this);
+  private final Pending pending;
+  private final ReadyQueue ready;
   private final LoopTime time = new LoopTime();
-  private long enters;
-  private final AtomicLong uncaughtErrors = new AtomicLong(); // any thread
+  private final LoopOwner owner;
+  private final Idler idler;
+  private final LoopEnd end;
+  private final LoopTurn turn;
+  private final LoopDriver driver;
   private final AtomicLong blocked = new AtomicLong(); // by the watchdog
 
   /**
@@ -102,15 +58,13 @@ public final class EventLoop implements LciLoop {
     this.host = host;
     this.index = index;
     this.devices = devices;
-    this.bell = bell;
     LciOptions options = core.options;
-    this.tasks = new TaskQueue(bell, this::uncaught);
+    this.pending = new Pending(bell, faults);
+    this.ready = pending.ready;
     this.owner = new LoopOwner(this, options.invoker());
-    this.stallNanos = Nanos.of(options.stallWarning());
-    this.now = System.nanoTime();
-    this.nextLook = now + LOOK_NANOS;
     this.work = makeWork.apply(this);
-    this.end = new LoopEnd(this, work, tasks, timers);
+    this.end = new LoopEnd(this, work, pending);
+    this.turn = new LoopTurn(this, bell, work, time, pending, end);
     this.idler = new Idler(this, bell, work, options.idle(), time);
     this.driver = new LoopDriver(this, owner, idler, time);
   }
@@ -140,11 +94,16 @@ public final class EventLoop implements LciLoop {
 
   /** Time of this turn, on the clock of {@link System#nanoTime()}. */
   public long now() {
-    return now;
+    return turn.now();
   }
 
   public boolean isClosing() {
     return end.isClosing();
+  }
+
+  /** Whether its end is under way. */
+  boolean isFinishing() {
+    return end.isFinishing();
   }
 
   /** As {@link LoopWork#isInBatch()}. */
@@ -158,7 +117,7 @@ public final class EventLoop implements LciLoop {
 
   /** Odd while the loop is in a turn; another number for each. Any thread. */
   long turnMark() {
-    return turnMark.get();
+    return turn.mark();
   }
 
   /** The watchdog saw that user code holds a turn. */
@@ -205,7 +164,7 @@ public final class EventLoop implements LciLoop {
 
   @Override
   public boolean isDisposed() {
-    return tasks.hasEnded();
+    return pending.tasks.hasEnded();
   }
 
   @Override
@@ -221,7 +180,7 @@ public final class EventLoop implements LciLoop {
    * @return false if the loop has ended; the task was then rejected, or is about to be
    */
   public boolean execute(LoopTask task) {
-    return tasks.execute(task);
+    return pending.tasks.execute(task);
   }
 
   // Loop only
@@ -232,7 +191,7 @@ public final class EventLoop implements LciLoop {
 
   /** The core was entered: completion objects may have been signalled. */
   public void entered() {
-    entered = true;
+    turn.entered();
   }
 
   /** A run of a graph began that a graceful close waits for. */
@@ -246,7 +205,7 @@ public final class EventLoop implements LciLoop {
 
   /** Something in the lane changed that the core should see: do not skip the next enter. */
   public void enterSoon() {
-    enterSoon = true;
+    turn.enterSoon();
   }
 
   /** The subscription must be told when the runtime closes. */
@@ -259,31 +218,31 @@ public final class EventLoop implements LciLoop {
   }
 
   void addTimer(Scheduled timer) {
-    timers.add(timer);
+    pending.timers.add(timer);
   }
 
   void removeTimer(Scheduled timer) {
-    timers.remove(timer);
+    pending.timers.remove(timer);
   }
 
   /** Whether something waits here that no bell tells of. */
   public boolean hasOwnWork() {
-    return !tasks.isEmpty() || !ready.isEmpty();
+    return pending.hasWork();
   }
 
   /** Runs what waits here, and nothing of what that brings; returns how much there was. */
   public int runRound() {
-    return tasks.runRound(onThrown) + drainRound();
+    return pending.runRound();
   }
 
   /** As {@link #runRound}, of what has signals to deliver. */
   public int drainRound() {
-    return ready.drain(ready.size(), onThrown);
+    return pending.drainRound();
   }
 
   /** How long the loop may sleep, at most {@code longest} nanoseconds. */
   long untilDue(long longest) {
-    return end.until(timers.until(longest));
+    return end.until(pending.timers.until(longest));
   }
 
   /** The runtime is closed, see {@link Ending#closed}. Any thread. */
@@ -293,106 +252,30 @@ public final class EventLoop implements LciLoop {
 
   /** User code threw where nobody can be told: logged and counted. Any thread. */
   public void uncaught(Throwable error) {
-    countUncaught();
-    Thrown.log(error, e -> LOG.error("{}: uncaught in user code or native call", this, e));
+    faults.uncaught(error);
   }
 
   /** The same, where it was logged. */
   public void countUncaught() {
-    uncaughtErrors.incrementAndGet();
-  }
-
-  /** As {@link #uncaught}; what is fatal to the JVM ends the loop, unless it is ending already. */
-  private void thrown(Throwable error) {
-    if (!end.isFinishing()) {
-      Exceptions.throwIfJvmFatal(error);
-    }
-    uncaught(error);
+    faults.countOne();
   }
 
   /** Runs what may throw by a user's fault; what follows goes on. Any thread. */
   public void guarded(Runnable step) {
-    try {
-      step.run();
-    } catch (Throwable e) {
-      thrown(e);
-    }
-  }
-
-  // The turn
-
-  /** Returns how much there was to do. */
-  int turn() {
-    inTurn = true;
-    turnMark.lazySet(2 * turns + 1);
-    try {
-      turns++;
-      now = System.nanoTime();
-      time.turn(now);
-      int found = tasks.run(TASK_BUDGET, onThrown) + timers.run(now) + drain() + work.resubmit();
-      boolean look = now - nextLook >= 0;
-      // A bell tells of most things; of room for packets, and of the end of a peer's process, none
-      // does
-      if (work.hasBatch() || enterSoon || work.wantsPackets() || look || bell.rings(now)) {
-        enterSoon = false;
-        enters++;
-        found += work.enter() + dispatch();
-      }
-      lookAtObjects();
-      found += drain();
-      if (work.hasBatch()) {
-        work.flush(); // who waits for it waits no turn longer
-      }
-      lookAtObjects(); // signals may have posted, and so crossed
-      if (look) {
-        nextLook = now + LOOK_NANOS;
-        if (index == 0) {
-          host.tidy();
-        }
-        if (stallNanos > 0) {
-          work.reportStalls(now, stallNanos);
-        }
-      }
-      if (end.isDue(now)) {
-        end.finish();
-        return 1;
-      }
-      return time.found(found);
-    } finally {
-      inTurn = false;
-      turnMark.lazySet(2 * turns);
-    }
-  }
-
-  private void lookAtObjects() {
-    if (entered) {
-      entered = false;
-      host.lookAtObjects();
-    }
-  }
-
-  private int dispatch() {
-    int count = work.dispatch();
-    if (count > 0) {
-      enterSoon = true; // the core takes the records back, and credits return
-    }
-    return count;
-  }
-
-  /** Bounded, as what is done at once would otherwise never let the core progress. */
-  private int drain() {
-    postsBefore = work.posts();
-    int count = ready.drain(TASK_BUDGET, postedEnough, onThrown);
-    enterSoon |= hasPostedEnough(); // all of it may have gone out already, without progress
-    return count;
+    faults.guarded(step);
   }
 
   /** Whether fresh descriptors have filled their share of a turn, as waiting ones do. */
   public boolean hasPostedEnough() {
-    return work.posts() - postsBefore >= POST_BUDGET;
+    return turn.hasPostedEnough();
   }
 
   // Driving
+
+  /** Takes one turn; returns how much there was to do. */
+  int turn() {
+    return turn.take();
+  }
 
   /** The body of a dedicated loop's thread. */
   void runDedicated() {
@@ -415,12 +298,12 @@ public final class EventLoop implements LciLoop {
   }
 
   boolean isInTurn() {
-    return inTurn;
+    return turn.isUnderWay();
   }
 
   /** Whether the calling thread is inside a turn of this loop. */
   public boolean inSignal() {
-    return inLoop() && (inTurn || !core.options.invoker());
+    return inLoop() && (turn.isUnderWay() || !core.options.invoker());
   }
 
   // Closing
@@ -439,12 +322,11 @@ public final class EventLoop implements LciLoop {
 
   /** Adds this loop's counters to {@code into}. Any thread; values are recent. */
   public void count(Map<String, Long> into) {
-    into.merge("loop_turns", turns, Long::sum);
-    into.merge("loop_enters", enters, Long::sum);
+    turn.count(into);
     into.merge("loop_parks", idler.parks, Long::sum);
     into.merge("loop_stalls", blocked.get(), Long::sum);
     work.count(into);
     time.count(into);
-    into.merge("loop_uncaught", uncaughtErrors.get(), Long::sum);
+    into.merge("loop_uncaught", faults.count(), Long::sum);
   }
 }

@@ -25,8 +25,8 @@ final class LoopEnd {
 
   private final EventLoop loop;
   private final LoopWork work;
+  private final Pending pending;
   private final TaskQueue tasks;
-  private final Timers timers;
   private final Set<LoopSubscription<?>> active = new LinkedHashSet<>();
   private int graphRuns;
   private boolean closing;
@@ -36,11 +36,11 @@ final class LoopEnd {
   /** What is waited for when nothing else is under way. */
   private @Nullable Behind behind;
 
-  LoopEnd(EventLoop loop, LoopWork work, TaskQueue tasks, Timers timers) {
+  LoopEnd(EventLoop loop, LoopWork work, Pending pending) {
     this.loop = loop;
     this.work = work;
-    this.tasks = tasks;
-    this.timers = timers;
+    this.pending = pending;
+    this.tasks = pending.tasks;
   }
 
   // What is told, or waited for
@@ -153,13 +153,13 @@ final class LoopEnd {
     finishing = true;
     loop.guarded(work::abandon);
     loop.guarded(() -> loop.host().loopEnding(loop));
-    runWhatFollows(loop::runRound);
+    runWhatFollows(pending::runRound);
     tasks.end();
-    runWhatFollows(loop::drainRound); // new operations fail at once now
+    runWhatFollows(pending::drainRound); // new operations fail at once now
     loop.guarded(work::moveOut);
     loop.guarded(work::free);
     loop.guarded(tasks::reject);
-    for (Scheduled timer : timers.takeAll()) {
+    for (Scheduled timer : pending.timers.takeAll()) {
       loop.guarded(timer::rejected);
     }
     loop.released();

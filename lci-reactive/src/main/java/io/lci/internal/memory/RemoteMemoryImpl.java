@@ -9,7 +9,7 @@ import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.lane.RemoteId;
 import io.lci.internal.lane.UserBuffer;
 import io.lci.internal.post.MonoOp;
-import io.lci.internal.post.OpRun;
+import io.lci.internal.post.OpResult;
 import io.lci.internal.post.Outbox;
 import io.lci.nativebridge.Codes;
 import io.lci.rma.LciBuffer;
@@ -72,8 +72,7 @@ public final class RemoteMemoryImpl implements RemoteMemory, RemoteId {
 
   @Override
   public Mono<byte[]> get(long offset, int length) {
-    Mono<Message> message =
-        new MonoOp<>(outbox, Op.get(this, offset, length), OpRun.Result.MESSAGE);
+    Mono<Message> message = new MonoOp<>(outbox, Op.get(this, offset, length), OpResult.MESSAGE);
     return message.map(Message::toByteArray);
   }
 
@@ -84,7 +83,7 @@ public final class RemoteMemoryImpl implements RemoteMemory, RemoteId {
 
   private Mono<Void> nothing(Op op) {
     UserBuffer.check(op, core.identity);
-    return new MonoOp<>(outbox, op, OpRun.Result.NOTHING);
+    return new MonoOp<>(outbox, op, OpResult.NOTHING);
   }
 
   @Override

@@ -4,7 +4,7 @@ package io.lci.internal.post;
 import io.lci.Op;
 import io.lci.PostOptions;
 import io.lci.PostOutcome;
-import io.lci.am.SendResult;
+import io.lci.PostResult;
 import io.lci.completion.Completion;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
@@ -14,7 +14,6 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
 
 /**
@@ -22,20 +21,19 @@ import reactor.core.Exceptions;
  *
  * @param <T> element
  */
-final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
+final class BulkPost<T> extends Elements<T> {
   private final OpCheck check;
   private final Function<? super T, Op> operations;
   private final @Nullable Duration deadline;
 
-  private final ElementAttempt.Live<T> live = new ElementAttempt.Live<>();
+  private final Live live = new Live();
 
   BulkPost(
-      Outbox outbox,
+      BulkRun<T, PostResult<T>> run,
       OpCheck check,
-      CoreSubscriber<? super SendResult<T>> actual,
       Function<? super T, Op> operations,
       PostOptions options) {
-    super(outbox, actual, options.window(), options.stopOnError());
+    super(run);
     this.check = check;
     this.operations = operations;
     this.deadline = options.deadline();
@@ -48,22 +46,23 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
 
   @Override
   void submit(T item) {
-    Element element;
+    OpAttempt<?> attempt;
     try {
       Op op = Objects.requireNonNull(operations.apply(item), "the operation is null");
       check.check(op);
-      element = new Element(item, op);
+      attempt = live.attempt(item, op);
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
-      report(new SendResult<>(item, LciException.NONE, PostOutcome.DONE, invalid(e), null));
+      run.report(new PostResult<>(item, LciException.NONE, PostOutcome.DONE, invalid(e), null));
       return;
     }
-    if (!isWanting()) { // the function has cancelled
-      gone();
-      discard(item);
+    if (!run.isWanting()) { // the function has cancelled
+      run.gone();
+      run.discard(item);
       return;
     }
-    element.enter();
+    Duration own = attempt.op.deadline();
+    live.enter(attempt, own == null ? deadline : own);
   }
 
   private LciException invalid(Throwable reason) {
@@ -82,28 +81,28 @@ final class BulkPost<T> extends BulkRun<T, SendResult<T>> {
 
   @Override
   void withdraw() {
-    for (ElementAttempt<T> element : live.all()) {
-      element.cancel();
-    }
+    live.cancelAll();
   }
 
-  private final class Element extends ElementAttempt<T> {
-    Element(T item, Op op) {
-      super(BulkPost.this, live, item, op, op.deadline() == null ? deadline : op.deadline());
+  /** Operations whose completions are the results. */
+  private final class Live extends LiveElements<T> {
+    Live() {
+      super(BulkPost.this.run);
     }
 
     @Override
-    void over() {
-      RuntimeException reason = failure();
-      Completion completion = takeCompletion();
+    void over(OpAttempt<?> attempt, T item) {
+      RuntimeException reason = attempt.failure();
+      Completion completion = attempt.takeCompletion();
       if (reason != null) {
-        LciException error = known(reason, op.rank(), LciException.NONE, op.device());
-        report(new SendResult<>(item, op.rank(), PostOutcome.DONE, error, null));
+        int rank = attempt.op.rank();
+        LciException error = run.known(reason, rank, LciException.NONE, attempt.op.device());
+        run.report(new PostResult<>(item, rank, PostOutcome.DONE, error, null));
       } else if (completion != null) {
-        PostOutcome outcome = Errors.outcome(acceptedAs());
-        report(new SendResult<>(item, completion.rank(), outcome, null, completion));
+        PostOutcome outcome = Errors.outcome(attempt.acceptedAs());
+        run.report(new PostResult<>(item, completion.rank(), outcome, null, completion));
       } else {
-        gone();
+        run.gone();
       }
     }
   }

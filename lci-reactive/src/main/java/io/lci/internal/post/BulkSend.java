@@ -3,7 +3,6 @@ package io.lci.internal.post;
 
 import io.lci.Op;
 import io.lci.am.Encoder;
-import io.lci.am.SendResult;
 import io.lci.internal.core.ReservedPorts;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.PostWriter;
@@ -16,27 +15,27 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
-import reactor.core.CoreSubscriber;
 
 /**
  * Sends elements as active messages. One that fits a packet costs no object: it waits in the
  * outbox's own tables.
  *
  * @param <T> element
- * @param <R> what the subscriber gets: {@link SendResult}, or nothing
  */
-final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
+final class BulkSend<T> extends SendElements<T> implements Submitter {
+  private final Outbox outbox;
   private final Set<Destination> slowDestinations = new LinkedHashSet<>();
   private @Nullable Destination lastSlow;
   private @Nullable Destination lastTarget;
 
   BulkSend(
+      BulkRun<T, ?> run,
       SenderImpl sender,
-      CoreSubscriber<? super R> actual,
       int fixedRank,
       @Nullable ToIntFunction<? super T> router,
       Encoder<? super T> encoder) {
-    super(sender, actual, fixedRank, router, encoder);
+    super(run, sender, fixedRank, router, encoder);
+    this.outbox = run.outbox;
   }
 
   @Override
@@ -93,7 +92,7 @@ final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
   public void accepted(Object item, Destination destination, int code, int slot) {
     if (slot == SlotTable.NONE) {
       if (isSilent()) {
-        accepted();
+        run.accepted();
       } else {
         report((T) item, destination.rank, code, null);
       }
@@ -110,15 +109,17 @@ final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
         (T) item,
         destination.rank,
         Codes.DONE,
-        known(reason, destination.rank, destination.port, sender.device()));
+        run.known(reason, destination.rank, destination.port, sender.device()));
   }
 
   @Override
   public boolean wants(Object item) {
-    return isWanting();
+    return run.isWanting();
   }
 
-  /** Frames of links are few, and one that is lost would end all streams and calls with a peer. */
+  /**
+   * Frames of sessions are few, and one that is lost would end all streams and calls with a peer.
+   */
   @Override
   public boolean waitsBeyondLimit() {
     return sender.port().equals(ReservedPorts.SESSIONS);
@@ -135,13 +136,13 @@ final class BulkSend<T, R> extends SendRun<T, R> implements Submitter {
   @Override
   @SuppressWarnings("unchecked") // as above
   public void dropped(Object item, int code) {
-    gone();
-    discard((T) item);
+    run.gone();
+    run.discard((T) item);
   }
 
   @Override
   public Drainable drainable() {
-    return this;
+    return run;
   }
 
   /** An element whose payload did not fit a packet: reported at the native signal. */

@@ -6,13 +6,13 @@ import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
-/** An operation as a Mono: each subscription is one {@link OpRun}. */
+/** An operation as a Mono: each subscription is one {@link OpAttempt}. */
 public final class MonoOp<T> extends Mono<T> {
   private final Outbox outbox;
   private final Op op;
-  private final OpRun.Result result;
+  private final OpResult result;
 
-  public MonoOp(Outbox outbox, Op op, OpRun.Result result) {
+  public MonoOp(Outbox outbox, Op op, OpResult result) {
     this.outbox = outbox;
     this.op = op;
     this.result = result;
@@ -23,7 +23,7 @@ public final class MonoOp<T> extends Mono<T> {
     if (outbox.loop.isDisposed()) {
       Operators.error(actual, outbox.loop.closed(op.toString()));
     } else {
-      actual.onSubscribe(new OpRun<>(outbox, actual, op, result));
+      actual.onSubscribe(new OpAttempt<>(outbox, actual, op, result, null));
     }
   }
 }

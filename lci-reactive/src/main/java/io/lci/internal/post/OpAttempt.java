@@ -13,15 +13,18 @@ import io.lci.internal.loop.Drainable;
 import io.lci.internal.loop.LoopSubscription;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
 
 /**
  * One operation on its way: in the array, parked while it is refused, posted; ended exactly once.
- * What its end means is its subclass's.
+ * What its end means is its {@link Purpose}'s.
+ *
+ * @param <T> what a subscriber of it alone gets
  */
-abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Posted {
+final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Posted {
   private enum State {
     CREATED,
     SUBMITTED,
@@ -31,18 +34,26 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   }
 
   final Op op;
-  final Outbox outbox;
-  private final @Nullable Duration deadline;
+  private final Outbox outbox;
+  private final Purpose purpose;
+
+  /** The element whose operation it is; null if it has a subscriber of its own. */
+  private final @Nullable Object item;
+
+  /** Its neighbours among {@link LiveElements}. */
+  @Nullable OpAttempt<?> before;
+
+  @Nullable OpAttempt<?> after;
+
   private State state = State.CREATED;
   private @Nullable Destination destination;
   private int node = ParkedTable.NONE;
   private int slot = SlotTable.NONE;
-  private int lastRetry = -1;
   private @Nullable RuntimeException failure;
   private @Nullable Completion completion;
 
-  /** How it was accepted. */
-  private int acceptedAs = Codes.DONE;
+  /** What the core answered last: why it was refused, or how it was accepted. */
+  private int answer = Codes.DONE;
 
   /** A queue has the message that it brought. */
   private boolean keptByTarget;
@@ -55,48 +66,53 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   /** What a get without a buffer of the user reads into. */
   private @Nullable PooledBuffer readInto;
 
-  OpAttempt(Outbox outbox, CoreSubscriber<? super T> actual, Op op, @Nullable Duration deadline) {
+  OpAttempt(
+      Outbox outbox,
+      CoreSubscriber<? super T> actual,
+      Op op,
+      Purpose purpose,
+      @Nullable Object item) {
     super(outbox.loop, actual);
     this.outbox = outbox;
     this.op = op;
-    this.deadline = deadline;
+    this.purpose = purpose;
+    this.item = item;
   }
 
-  /** It ended: {@link #failure()} or {@link #takeCompletion()} say how. No signals here. */
-  abstract void ended();
+  Object item() {
+    return Objects.requireNonNull(item);
+  }
 
-  /** It was taken back before the core accepted it. */
-  void withdrawn() {}
-
-  final boolean isNew() {
+  boolean isNew() {
     return state == State.CREATED;
   }
 
-  final boolean isPosted() {
+  boolean isPosted() {
     return state == State.POSTED;
   }
 
-  final boolean hasEnded() {
+  boolean hasEnded() {
     return state == State.ENDED;
   }
 
-  final @Nullable RuntimeException failure() {
+  @Nullable RuntimeException failure() {
     return failure;
   }
 
   /** How it ended, once: what was taken is not late any more. Null if it failed. */
-  final @Nullable Completion takeCompletion() {
+  @Nullable Completion takeCompletion() {
     Completion taken = completion;
     completion = null;
     return taken;
   }
 
-  final int acceptedAs() {
-    return acceptedAs;
+  /** How it was accepted, if it was. */
+  int acceptedAs() {
+    return answer;
   }
 
   /** Posts it. */
-  final void start() {
+  void start(@Nullable Duration deadline) {
     if (loop.isClosing()) {
       end(loop.closed(op.toString()), null);
       return;
@@ -105,9 +121,8 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
     Destination target = OpCodec.destination(outbox, op);
     destination = target;
     if (deadline != null) {
-      Duration limit = deadline;
       try {
-        timer = Deadline.start(outbox, limit, () -> deadlinePassed(limit));
+        timer = Deadline.start(outbox, deadline, () -> deadlinePassed(deadline));
       } catch (RuntimeException e) { // it was disposed, or is the user's own
         end(Deadline.refused(outbox, target, op, e), null);
         return;
@@ -129,7 +144,21 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
     if (isCancelled()) {
       discardUnseen();
     }
-    ended();
+    purpose.ended(this);
+  }
+
+  /** Signals success: the item, if any, and the end. */
+  @SuppressWarnings("unchecked") // T is what the purpose shows, by construction
+  void succeed(@Nullable Object shown) {
+    if (shown != null) {
+      emit((T) shown);
+    }
+    complete();
+  }
+
+  @Override
+  public void drain() {
+    purpose.drain(this);
   }
 
   /** A message that nobody gets. */
@@ -144,9 +173,9 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   public void onCancel() {
     switch (state) {
       case PARKED -> {
-        outbox.unpark(java.util.Objects.requireNonNull(destination), node);
+        outbox.unpark(Objects.requireNonNull(destination), node);
         end(null, null);
-        withdrawn();
+        purpose.withdrawn(this);
       }
       case POSTED -> {
         letGo();
@@ -165,10 +194,10 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
     String where =
         switch (state) {
           case CREATED, SUBMITTED -> "queued";
-          case PARKED -> Deadline.parked(java.util.Objects.requireNonNull(destination), lastRetry);
+          case PARKED -> Deadline.parked(Objects.requireNonNull(destination), answer);
           default -> "posted";
         };
-    Destination target = java.util.Objects.requireNonNull(destination);
+    Destination target = Objects.requireNonNull(destination);
     LciException reason = Deadline.passed(outbox, target, op, where, limit);
     if (state == State.PARKED) {
       outbox.unpark(target, node);
@@ -183,7 +212,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
     long context = outbox.slots.context(slot);
     outbox.slots.detach(slot);
     if (op.kind() == Op.Kind.RECEIVE) {
-      outbox.cancelReceive(context, java.util.Objects.requireNonNull(destination));
+      outbox.cancelReceive(context, Objects.requireNonNull(destination));
     }
   }
 
@@ -195,31 +224,31 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   }
 
   @Override
-  public int sizeHint(Object item) {
-    return OpCodec.sizeHint(op);
+  public int sizeHint(Object ignored) {
+    return purpose.sizeHint(this);
   }
 
   @Override
-  public void encode(Object item, PostWriter out) {
+  public void encode(Object ignored, PostWriter out) {
     state = State.SUBMITTED;
-    bytes = write(out);
+    bytes = purpose.write(this, out);
   }
 
-  /** Writes the descriptor; returns the bytes that the operation moves. */
-  int write(PostWriter out) {
+  /** Writes what the operation says; returns the bytes that it moves. */
+  int writeOp(PostWriter out) {
     OpCodec.encode(op, outbox.core, out);
     readInto = op.kind() == Op.Kind.GET ? out.buffer() : null;
     return op.kind() == Op.Kind.GET ? op.receiveBytes() : OpCodec.sizeHint(op);
   }
 
   @Override
-  public Posted posted(Object item) {
+  public Posted posted(Object ignored) {
     return this;
   }
 
   @Override
-  public void accepted(Object item, Destination target, int code, int postedSlot) {
-    acceptedAs = code;
+  public void accepted(Object ignored, Destination target, int code, int postedSlot) {
+    answer = code;
     if (postedSlot == SlotTable.NONE) {
       // The pool has the memory already, but nobody takes it while outcomes are read
       Message message = OpCodec.message(op, readInto, op.rank(), op.tag(), bytes);
@@ -238,33 +267,33 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
   }
 
   @Override
-  public void failed(Object item, Destination target, RuntimeException reason) {
+  public void failed(Object ignored, Destination target, RuntimeException reason) {
     end(reason, null);
   }
 
   @Override
-  public boolean wants(Object item) {
-    return !isOver() && state != State.ENDED;
+  public boolean wants(Object ignored) {
+    return purpose.wants() && !isOver() && state != State.ENDED;
   }
 
   @Override
-  public void parked(Object item, Destination target, int parkedNode, int code) {
+  public void parked(Object ignored, Destination target, int parkedNode, int code) {
     state = State.PARKED;
     node = parkedNode;
-    lastRetry = code;
+    answer = code;
   }
 
   @Override
-  public void dropped(Object item, int code) {
+  public void dropped(Object ignored, int code) {
     if (state != State.ENDED) {
       end(null, null);
-      withdrawn();
+      purpose.withdrawn(this);
     }
   }
 
   @Override
   public Drainable drainable() {
-    return this;
+    return purpose.drainable(this);
   }
 
   // Posted
@@ -274,7 +303,7 @@ abstract class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Po
     Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
     keptByTarget = Remainder.signal(outbox, op, code, message, rank, tag, size);
     if (code != Codes.DONE) {
-      Destination target = java.util.Objects.requireNonNull(destination);
+      Destination target = Objects.requireNonNull(destination);
       end(outbox.failures.ended(op, target, code, rank, tag, size), null);
       return;
     }

@@ -3,8 +3,8 @@ package io.lci.internal.post;
 
 import io.lci.Op;
 import io.lci.PostOptions;
+import io.lci.PostResult;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.internal.core.CoreRuntime;
@@ -31,13 +31,13 @@ public final class Posting {
   }
 
   /** One operation, on the loop of its device. */
-  public <T> Mono<T> one(Op op, OpRun.Result result) {
+  public <T> Mono<T> one(Op op, OpResult result) {
     check.check(op);
     return new MonoOp<>(outboxes.of(op.device()), op, result);
   }
 
   /** An operation for each item, all on one loop. */
-  public <T> Flux<SendResult<T>> each(
+  public <T> Flux<PostResult<T>> each(
       Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions options) {
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(operation, "operation");
@@ -47,12 +47,18 @@ public final class Posting {
         options.signalOn(),
         new Flux<>() {
           @Override
-          public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
+          public void subscribe(CoreSubscriber<? super PostResult<T>> actual) {
             if (home.loop.isDisposed()) {
               Operators.error(actual, home.loop.closed("post operations"));
               return;
             }
-            new BulkPost<T>(home, check, actual, operation, options).subscribeTo(items);
+            new BulkRun<T, PostResult<T>>(
+                    home,
+                    actual,
+                    options.window(),
+                    options.stopOnError(),
+                    run -> new BulkPost<>(run, check, operation, options))
+                .subscribeTo(items);
           }
         });
   }

@@ -2,10 +2,10 @@
 package io.lci.internal.post;
 
 import io.lci.Op;
+import io.lci.PostResult;
 import io.lci.am.Encoder;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.error.LciException;
@@ -87,7 +87,7 @@ final class SenderImpl implements Sender {
     Duration deadline = options.deadline();
     return Signals.on(
         options.signalOn(),
-        new MonoOp<>(outbox, deadline == null ? op : op.deadline(deadline), OpRun.Result.NOTHING));
+        new MonoOp<>(outbox, deadline == null ? op : op.deadline(deadline), OpResult.NOTHING));
   }
 
   /** One message, without a deadline. */
@@ -104,9 +104,15 @@ final class SenderImpl implements Sender {
       @Nullable ToIntFunction<? super T> router,
       Encoder<? super T> encoder) {
     Duration deadline = options.deadline();
-    return deadline == null
-        ? new BulkSend<>(this, actual, rank, router, encoder)
-        : new TimedSend<>(this, actual, rank, router, encoder, deadline);
+    return new BulkRun<>(
+        outbox,
+        actual,
+        options.window(),
+        router == null || options.stopOnError(),
+        run ->
+            deadline == null
+                ? new BulkSend<>(run, this, rank, router, encoder)
+                : new TimedSend<>(run, this, rank, router, encoder, deadline));
   }
 
   @Override
@@ -129,21 +135,21 @@ final class SenderImpl implements Sender {
   }
 
   @Override
-  public <T> Flux<SendResult<T>> route(
+  public <T> Flux<PostResult<T>> route(
       Publisher<T> items, ToIntFunction<? super T> rank, Encoder<? super T> encoder) {
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(rank, "rank");
     Objects.requireNonNull(encoder, "encoder");
     return Signals.on(
         options.signalOn(),
-        new Flux<SendResult<T>>() {
+        new Flux<PostResult<T>>() {
           @Override
-          public void subscribe(CoreSubscriber<? super SendResult<T>> actual) {
+          public void subscribe(CoreSubscriber<? super PostResult<T>> actual) {
             if (loop.isDisposed()) {
               Operators.error(actual, loop.closed("send to " + port));
               return;
             }
-            SenderImpl.this.<T, SendResult<T>>bulk(actual, -1, rank, encoder).subscribeTo(items);
+            SenderImpl.this.<T, PostResult<T>>bulk(actual, -1, rank, encoder).subscribeTo(items);
           }
         });
   }

@@ -1,89 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.post;
 
-import io.lci.Op;
 import io.lci.am.Encoder;
 import io.lci.am.Payload;
-import io.lci.am.SendResult;
 import io.lci.error.LciException;
 import io.lci.internal.lane.PostWriter;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
-import reactor.core.CoreSubscriber;
 
 /**
  * Sends elements as active messages of which each has a deadline, and so a timer and a state of its
  * own.
  *
  * @param <T> element
- * @param <R> what the subscriber gets: {@link SendResult}, or nothing
  */
-final class TimedSend<T, R> extends SendRun<T, R> {
+final class TimedSend<T> extends SendElements<T> {
   private final Duration deadline;
-
-  private final ElementAttempt.Live<T> live = new ElementAttempt.Live<>();
+  private final Live live = new Live();
 
   TimedSend(
+      BulkRun<T, ?> run,
       SenderImpl sender,
-      CoreSubscriber<? super R> actual,
       int fixedRank,
       @Nullable ToIntFunction<? super T> router,
       Encoder<? super T> encoder,
       Duration deadline) {
-    super(sender, actual, fixedRank, router, encoder);
+    super(run, sender, fixedRank, router, encoder);
     this.deadline = deadline;
   }
 
   @Override
   void submit(T item, int rank) {
-    new Element(item, sender.message(rank, Payload.empty())).enter();
+    live.enter(live.attempt(item, sender.message(rank, Payload.empty())), deadline);
   }
 
   @Override
   void withdraw() {
-    for (ElementAttempt<T> element : live.all()) {
-      element.cancel();
-    }
+    live.cancelAll();
   }
 
   @Override
   void withdrawWaiting() {
-    for (ElementAttempt<T> element : live.all()) {
-      if (!element.isPosted()) {
-        element.cancel();
-      }
-    }
+    live.cancelWaiting();
   }
 
-  /** One message: its payload is what the encoder writes. */
-  private final class Element extends ElementAttempt<T> {
-    Element(T item, Op op) {
-      super(TimedSend.this, live, item, op, deadline);
+  /** Messages whose payloads are what the encoder writes. */
+  private final class Live extends LiveElements<T> {
+    Live() {
+      super(TimedSend.this.run);
     }
 
     @Override
-    public int sizeHint(Object ignored) {
-      return hint(item);
+    int sizeHint(OpAttempt<?> attempt) {
+      return hint(item(attempt));
     }
 
     @Override
-    int write(PostWriter out) {
-      TimedSend.this.write(item, out);
+    int write(OpAttempt<?> attempt, PostWriter out) {
+      TimedSend.this.write(item(attempt), out);
       return out.size();
     }
 
     @Override
-    void over() {
-      RuntimeException reason = failure();
+    void over(OpAttempt<?> attempt, T item) {
+      RuntimeException reason = attempt.failure();
+      int rank = attempt.op.rank();
       if (reason != null) {
-        LciException error = known(reason, op.rank(), sender.port().number(), op.device());
-        report(item, op.rank(), Codes.DONE, error);
-      } else if (takeCompletion() != null) {
-        report(item, op.rank(), acceptedAs(), null);
+        LciException error = run.known(reason, rank, sender.port().number(), attempt.op.device());
+        report(item, rank, Codes.DONE, error);
+      } else if (attempt.takeCompletion() != null) {
+        report(item, rank, attempt.acceptedAs(), null);
       } else {
-        gone();
+        run.gone();
       }
     }
   }

@@ -12,7 +12,7 @@ import io.lci.internal.memory.MemoryRegionImpl;
 import io.lci.internal.memory.Regions;
 import io.lci.internal.post.EngineImpl;
 import io.lci.internal.post.MonoOp;
-import io.lci.internal.post.OpRun;
+import io.lci.internal.post.OpResult;
 import io.lci.internal.post.Outbox;
 import io.lci.matching.EngineOptions;
 import io.lci.rma.MemoryRegion;
@@ -94,15 +94,15 @@ final class Exchange {
       if (rank != core.rank) {
         int peer = rank;
         Mono<Message> received =
-            message(Op.receive(peer, number, LciRuntime.MAX_EXCHANGE), OpRun.Result.MESSAGE);
+            message(Op.receive(peer, number, LciRuntime.MAX_EXCHANGE), OpResult.MESSAGE);
         parts.add(received.doOnNext(m -> all[peer] = m.toByteArray()));
-        parts.add(message(Op.send(peer, number, Payload.of(mine)), OpRun.Result.NOTHING));
+        parts.add(message(Op.send(peer, number, Payload.of(mine)), OpResult.NOTHING));
       }
     }
     return Mono.when(parts).thenReturn(all);
   }
 
-  private <T> Mono<T> message(Op op, OpRun.Result result) {
+  private <T> Mono<T> message(Op op, OpResult result) {
     return new MonoOp<>(outbox, op.engine(engine), result);
   }
 

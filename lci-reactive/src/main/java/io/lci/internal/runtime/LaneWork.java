@@ -76,7 +76,7 @@ final class LaneWork implements LoopWork {
 
   @Override
   public long posts() {
-    return outbox.posts;
+    return outbox.posts();
   }
 
   @Override
@@ -96,9 +96,9 @@ final class LaneWork implements LoopWork {
 
   @Override
   public void count(Map<String, Long> into) {
-    into.merge("loop_posts", outbox.posts, Long::sum);
-    into.merge("loop_refusals", outbox.refusals, Long::sum);
-    into.merge("loop_resubmitted", outbox.resubmitted, Long::sum);
+    into.merge("loop_posts", outbox.posts(), Long::sum);
+    into.merge("loop_refusals", outbox.refusals(), Long::sum);
+    into.merge("loop_resubmitted", outbox.resubmitted(), Long::sum);
     into.merge("loop_parked", (long) outbox.parkedCount(), Long::sum);
     into.merge("loop_in_slots", (long) outbox.slots.size(), Long::sum);
     into.merge("loop_records", dispatcher.records, Long::sum);
@@ -106,7 +106,7 @@ final class LaneWork implements LoopWork {
     into.merge("loop_late_data", dispatcher.lateData + outbox.lateData, Long::sum);
     into.merge("loop_leased", leases.count().longValue(), Long::sum);
     into.merge("loop_leased_without_copy", leases.withoutCopy, Long::sum);
-    outbox.retries.count(into);
+    outbox.retries().count(into);
     into.merge("loop_late_wakes", loop.isDisposed() ? 0L : lane.lateWakes(), Long::sum);
   }
 

@@ -8,12 +8,12 @@ import io.lci.LciSnapshot;
 import io.lci.Op;
 import io.lci.PeerEvent;
 import io.lci.PostOptions;
+import io.lci.PostResult;
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.completion.Completion;
@@ -40,7 +40,7 @@ import io.lci.internal.memory.Regions;
 import io.lci.internal.post.EngineImpl;
 import io.lci.internal.post.MonoOp;
 import io.lci.internal.post.OpCheck;
-import io.lci.internal.post.OpRun;
+import io.lci.internal.post.OpResult;
 import io.lci.internal.post.Outbox;
 import io.lci.internal.post.Posting;
 import io.lci.matching.EngineOptions;
@@ -77,7 +77,7 @@ public final class RuntimeImpl implements LciRuntime {
   // What users opened, and what they post
   public final Inboxes inboxes;
   public final CompletionObjects objects;
-  final LazyChannels channels;
+  final LazySessions sessions;
   public final Regions regions;
   private final OpCheck check;
   private final Posting posting;
@@ -106,7 +106,7 @@ public final class RuntimeImpl implements LciRuntime {
       this.inboxes = new Inboxes(core, loops.inboxes);
       this.objects = new CompletionObjects(core, loops.all, loops.dispatcher);
       this.posting = new Posting(core, check, loops.outboxes);
-      this.channels = new LazyChannels(this, first.loop);
+      this.sessions = new LazySessions(this, first.loop);
       this.regions = new Regions(core, first);
       this.exchange = new Exchange(core, first, regions);
       this.peers = new Peers(core, inboxes, loops.outboxes);
@@ -207,7 +207,7 @@ public final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Void> barrier() {
-    return new MonoOp<>(loops.outboxes.get(0), Op.barrier(), OpRun.Result.NOTHING);
+    return new MonoOp<>(loops.outboxes.get(0), Op.barrier(), OpResult.NOTHING);
   }
 
   @Override
@@ -233,23 +233,23 @@ public final class RuntimeImpl implements LciRuntime {
   @Override
   public Mono<Completion> post(Op op) {
     Objects.requireNonNull(op, "op");
-    return Signals.on(op.signalOn(), posting.one(op, OpRun.Result.COMPLETION));
+    return Signals.on(op.signalOn(), posting.one(op, OpResult.COMPLETION));
   }
 
   @Override
-  public Flux<SendResult<Op>> post(Publisher<? extends Op> ops, PostOptions postOptions) {
+  public Flux<PostResult<Op>> post(Publisher<? extends Op> ops, PostOptions postOptions) {
     return post(Objects.requireNonNull(ops, "ops"), op -> op, postOptions);
   }
 
   @Override
-  public <T> Flux<SendResult<T>> post(
+  public <T> Flux<PostResult<T>> post(
       Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions postOptions) {
     return posting.each(items, operation, postOptions);
   }
 
   @Override
   public Mono<Void> send(int to, long tag, Payload payload) {
-    return posting.one(Op.send(to, tag, payload), OpRun.Result.NOTHING);
+    return posting.one(Op.send(to, tag, payload), OpResult.NOTHING);
   }
 
   @Override
@@ -259,7 +259,7 @@ public final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Message> receive(int from, long tag, int maxBytes) {
-    return posting.one(Op.receive(from, tag, maxBytes), OpRun.Result.MESSAGE);
+    return posting.one(Op.receive(from, tag, maxBytes), OpResult.MESSAGE);
   }
 
   @Override
@@ -332,12 +332,12 @@ public final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Streams streams() {
-    return channels.get();
+    return sessions.get();
   }
 
   @Override
   public Rpc rpc() {
-    return channels.get();
+    return sessions.get();
   }
 
   @Override

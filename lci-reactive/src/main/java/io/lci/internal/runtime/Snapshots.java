@@ -56,7 +56,7 @@ public final class Snapshots {
       own.forEach((name, value) -> all.merge(name, value, Long::sum));
       devices.add(own);
     }
-    runtime.channels.count(all);
+    runtime.sessions.count(all);
     runtime.regions.count(all);
     return new LciSnapshot(
         all,

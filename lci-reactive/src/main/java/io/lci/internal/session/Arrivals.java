@@ -60,7 +60,7 @@ final class Arrivals {
           new ResourceExhaustedException(
               WireError.detail(
                   exchange.operation(),
-                  exchange.link.peer(),
+                  exchange.session.peer(),
                   WireError.EXHAUSTED,
                   String.valueOf(e.getMessage())));
       exchange.outcome(Outcome.ERROR);
@@ -81,13 +81,13 @@ final class Arrivals {
     if (last && frame.count != exchange.in.received()) {
       throw new BadFrame(exchange.in.received() + " items came, not " + frame.count);
     }
-    exchange.link.owner().counters().itemsReceived++;
+    exchange.session.owner().counters().itemsReceived++;
     if (last) {
       exchange.receiveDone = true; // before user code hears of the item
     }
     Receiver to = exchange.receiver;
     if (to != null) {
-      to.item(new Message(exchange.link.peer(), 0, bytes));
+      to.item(new Message(exchange.session.peer(), 0, bytes));
       exchange.in.dispose(); // its room is free
       if (last) {
         to.complete();
@@ -169,17 +169,17 @@ final class Arrivals {
     exchange.wake();
   }
 
-  /** The peer's frame makes no sense here: this exchange ends, the link lives on. */
+  /** The peer's frame makes no sense here: this exchange ends, the session lives on. */
   private void violated(String what) {
-    exchange.link.owner().violation(exchange.link.peer(), exchange.operation() + ": " + what);
+    exchange.session.owner().violation(exchange.session.peer(), exchange.operation() + ": " + what);
     exchange.outcome(Outcome.ERROR);
     exchange.abandon(WireError.of(WireError.PROTOCOL, what));
     exchange.tell(
         new ProtocolException(
             WireError.detail(
                 exchange.operation(),
-                exchange.link.peer(),
+                exchange.session.peer(),
                 WireError.PROTOCOL,
-                "rank " + exchange.link.peer() + " sent what makes no sense: " + what)));
+                "rank " + exchange.session.peer() + " sent what makes no sense: " + what)));
   }
 }

@@ -16,12 +16,12 @@ import reactor.core.Exceptions;
 
 /**
  * One exchange with a peer: a direction of items each way, each with its own credit and end. What
- * it has to say goes out as frames when the link gives it a turn. Loop only.
+ * it has to say goes out as frames when the session gives it a turn. Loop only.
  */
 final class Exchange {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
-  final Link link;
+  final Session session;
   final Kind kind;
   final String name;
 
@@ -55,7 +55,7 @@ final class Exchange {
   boolean grantDue;
   @Nullable WireError errorDue;
 
-  // The link's marks
+  // The session's marks
   boolean queuedUrgent;
   boolean queuedReady;
 
@@ -66,26 +66,26 @@ final class Exchange {
   private @Nullable Observed observed;
   private @Nullable Disposable timer;
 
-  private Exchange(Link link, Kind kind, String name, boolean opener, OutFrame.Open open) {
-    this.link = link;
+  private Exchange(Session session, Kind kind, String name, boolean opener, OutFrame.Open open) {
+    this.session = session;
     this.kind = kind;
     this.name = name;
     this.opener = opener;
     this.framer = new Framer(this, open);
-    this.in = new Assembly(this, link.room(), link.limits().itemBytes());
+    this.in = new Assembly(this, session.room(), session.limits().itemBytes());
   }
 
   /** One of this rank, that is not opened yet. */
-  static Exchange mine(Link link, OutFrame.Open open, String name) {
-    Exchange exchange = new Exchange(link, open.kind(), name, true, open);
+  static Exchange mine(Session session, OutFrame.Open open, String name) {
+    Exchange exchange = new Exchange(session, open.kind(), name, true, open);
     exchange.sendDone = open.kind() == Kind.STREAM;
     return exchange;
   }
 
   /** One that the peer opened; {@link #admit} follows unless it is refused. */
-  static Exchange theirs(Link link, InFrame frame) {
+  static Exchange theirs(Session session, InFrame frame) {
     OutFrame.Open none = new OutFrame.Open(frame.kind, new byte[0], new byte[0], 0);
-    Exchange exchange = new Exchange(link, frame.kind, frame.name, false, none);
+    Exchange exchange = new Exchange(session, frame.kind, frame.name, false, none);
     exchange.id = frame.id;
     return exchange;
   }
@@ -145,7 +145,7 @@ final class Exchange {
 
   /** Its first frame is about to leave; the peer knows it by this number. */
   long open() {
-    id = link.opening(this);
+    id = session.opening(this);
     return id;
   }
 
@@ -172,7 +172,7 @@ final class Exchange {
   }
 
   LciException failure(WireError error) {
-    return error.at(operation(), link.peer());
+    return error.at(operation(), session.peer());
   }
 
   // What this rank wants
@@ -180,7 +180,7 @@ final class Exchange {
   /** Something may be to be sent. */
   void wake() {
     if (!closed) {
-      link.enqueue(this);
+      session.enqueue(this);
     }
   }
 
@@ -288,7 +288,7 @@ final class Exchange {
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
       Thrown.log(e, what -> LOG.error("{}: uncaught in user code", operation(), what));
-      link.home().countUncaught();
+      session.home().countUncaught();
     }
   }
 
@@ -311,7 +311,7 @@ final class Exchange {
     closed = true;
     in.dispose();
     stopTimer();
-    link.closed(this);
+    session.closed(this);
     if (observed != null) {
       observed.ended(outcome);
     }

@@ -19,7 +19,7 @@ enum FrameType {
   CREDIT(6, InFrame.OPENER | InFrame.GRANT),
   /** What was received, for its own sake. Not numbered. */
   ACK(7, 0),
-  /** The end of the link. Not numbered. */
+  /** The end of the session. Not numbered. */
   FAREWELL(8, 0);
 
   private static final FrameType[] ALL = values();

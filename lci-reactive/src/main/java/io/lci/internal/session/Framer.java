@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the frames of an exchange, one at each turn that the link gives it. Loop only. */
+/** Makes the frames of an exchange, one at each turn that the session gives it. Loop only. */
 final class Framer {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
@@ -151,7 +151,7 @@ final class Framer {
 
   private void partLeft(Part part) {
     if ((part.flags() & InFrame.CONTINUED) == 0) {
-      exchange.link.owner().counters().itemsSent++;
+      exchange.session.owner().counters().itemsSent++;
     }
     if ((part.flags() & InFrame.LAST) != 0) {
       exchange.sendDone = true;
@@ -163,7 +163,7 @@ final class Framer {
     Receiver to = exchange.receiver;
     if (exchange.opener && exchange.kind == Kind.FORGET && to != null) {
       // The answer only frees the place. Not from in here: the frame has not left yet
-      exchange.link.home().execute(to::complete, () -> {});
+      exchange.session.home().execute(to::complete, () -> {});
     }
     if (!exchange.opener && !exchange.receiveDone && to instanceof Tap<?> tap && tap.refuse()) {
       exchange.cancel(Outcome.SUCCESS); // nobody will ever take the requests
@@ -189,7 +189,7 @@ final class Framer {
     if (exchange.kind == Kind.FORGET) {
       Thrown.log(
           error,
-          e -> LOG.warn("{} of rank {} failed", exchange.operation(), exchange.link.peer(), e));
+          e -> LOG.warn("{} of rank {} failed", exchange.operation(), exchange.session.peer(), e));
     }
   }
 

@@ -76,7 +76,7 @@ final class Functions {
               requests.attach(actual);
             }
           };
-      call(exchange, trace, () -> handler.requestChannel(exchange.link.peer(), flux));
+      call(exchange, trace, () -> handler.requestChannel(exchange.session.peer(), flux));
     } else {
       exchange.receiver(new Request(this, exchange, handler, trace));
     }
@@ -95,7 +95,7 @@ final class Functions {
             observer,
             Objects.requireNonNull(exchange.kind.interaction),
             exchange.name,
-            exchange.link.peer(),
+            exchange.session.peer(),
             trace);
     exchange.observed(observed);
     Publisher<? extends Payload> answers;

@@ -32,13 +32,13 @@ final class Names {
 
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
-  private final Channels owner;
+  private final SessionTable owner;
   private final Map<String, Published<?>> published = new ConcurrentHashMap<>();
 
   /** Loop only. */
   private final Map<String, Set<Exchange>> awaiting = new HashMap<>();
 
-  Names(Channels owner) {
+  Names(SessionTable owner) {
     this.owner = owner;
   }
 

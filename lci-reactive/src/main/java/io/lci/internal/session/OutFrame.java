@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * A frame that leaves; layout in {@link InFrame}. Written anew after each refusal, so nothing of it
- * changes once the link has numbered it.
+ * changes once the session has numbered it.
  */
 final class OutFrame {
   private static final byte[] NOTHING = {};
@@ -119,7 +119,7 @@ final class OutFrame {
     return of(FrameType.ACK, 0, 0, head(0));
   }
 
-  /** The link gives it its number, and says what it has received. */
+  /** The session gives it its number, and says what it has received. */
   OutFrame numbered(long newNumber, long received) {
     number = newNumber;
     ack = (int) received;

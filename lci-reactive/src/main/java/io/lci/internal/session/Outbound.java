@@ -186,7 +186,10 @@ final class Outbound<T> implements CoreSubscriber<T> {
 
   private void signal() {
     if (SIGNALLED.compareAndSet(this, 0, 1)) {
-      exchange.link.home().execute(this::drain, () -> {}); // the exchange has ended with the loop
+      exchange
+          .session
+          .home()
+          .execute(this::drain, () -> {}); // the exchange has ended with the loop
     }
   }
 
@@ -302,11 +305,11 @@ final class Outbound<T> implements CoreSubscriber<T> {
   private byte[] encoded(T value, Encoder<? super T> encoder) {
     try {
       HeapWriter writer =
-          new HeapWriter(encoder.sizeHint(value), exchange.link.limits().itemBytes());
+          new HeapWriter(encoder.sizeHint(value), exchange.session.limits().itemBytes());
       encoder.encode(value, writer);
       return writer.toByteArray();
     } catch (HeapWriter.Full e) {
-      throw new TooLong(exchange.link.limits().itemBytes());
+      throw new TooLong(exchange.session.limits().itemBytes());
     } catch (RuntimeException e) {
       throw e;
     } catch (Throwable e) { // an Error of user code ends its exchange, like an exception

@@ -74,7 +74,7 @@ final class Tap<T> implements Subscription, Receiver {
 
   /** The requests of a channel that a peer opened. */
   static Tap<Message> requests(Exchange exchange) {
-    Tap<Message> tap = new Tap<>(exchange.link.home(), message -> message, null);
+    Tap<Message> tap = new Tap<>(exchange.session.home(), message -> message, null);
     tap.exchange = exchange;
     return tap;
   }
@@ -189,7 +189,7 @@ final class Tap<T> implements Subscription, Receiver {
     if (waiting != null && demand > 0 && actual != null) {
       held = null;
       Exchange current = Objects.requireNonNull(exchange);
-      current.link.guarded(current, () -> emit(waiting));
+      current.session.guarded(current, () -> emit(waiting));
     }
     finish();
   }

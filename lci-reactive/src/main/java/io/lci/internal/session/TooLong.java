@@ -15,7 +15,7 @@ final class TooLong extends RuntimeException {
     return new ResourceExhaustedException(
         WireError.detail(
             exchange.operation(),
-            exchange.link.peer(),
+            exchange.session.peer(),
             WireError.EXHAUSTED,
             String.valueOf(getMessage())));
   }

@@ -32,7 +32,7 @@ class BusyLoopTest {
     net.run();
     assertThat(requests.items).isEmpty();
     net.busy.add(1);
-    other.request(1); // the link has something to send
+    other.request(1); // the session has something to send
     requests.request(3); // the first is held, and handed on by a task behind that
     net.runTask(1);
     net.run();

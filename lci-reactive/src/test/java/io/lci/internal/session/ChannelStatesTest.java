@@ -144,7 +144,7 @@ class ChannelStatesTest {
       assertThat(answers).extracting(FakeNet.Packet::type).doesNotContain(FrameType.ERROR);
       assertThat(side.net.counter(0, "link_violations")).isZero();
     }
-    // The link lives on
+    // The session lives on
     if (event != Event.PEER_DEATH) {
       side.another();
     }
@@ -248,7 +248,7 @@ class ChannelStatesTest {
       }
     }
 
-    /** Another exchange on the same link works. */
+    /** Another exchange on the same session works. */
     void another() {
       Heard<Message> second = new Heard<>(1);
       net.rank(0).requestChannel(PEER, "g", Flux.never()).subscribe(second);

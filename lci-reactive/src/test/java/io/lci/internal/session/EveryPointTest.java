@@ -102,8 +102,8 @@ class EveryPointTest {
     net.run();
     assertThat(net.open(0)).as("exchanges of the caller, point %d", point).isZero();
     assertThat(net.open(1)).as("exchanges of the server, point %d", point).isZero();
-    assertThat(net.rank(0).link(1).room().used()).isZero();
-    assertThat(net.rank(1).link(0).room().used()).isZero();
+    assertThat(net.rank(0).session(1).room().used()).isZero();
+    assertThat(net.rank(1).session(0).room().used()).isZero();
     assertThat(run.alive).as("sources, point %d", point).hasValue(0);
     assertThat(net.counter(0, "link_violations") + net.counter(1, "link_violations")).isZero();
     run.checkWhatWasHeard(end, point);
@@ -187,7 +187,7 @@ class EveryPointTest {
                   return counted(requests).zipWith(answers(), (request, answer) -> answer);
                 }
               });
-      Channels caller = net.rank(0);
+      Sessions caller = net.rank(0);
       Flux<Integer> flux =
           switch (kind) {
             case STREAM -> caller.subscribe(1, "s", Codec.BYTES).map(bytes -> (int) bytes[0]);

@@ -62,7 +62,7 @@ final class FakeNet {
   private static final int SENDER_WINDOW = 64;
 
   final VirtualTimeScheduler clock = VirtualTimeScheduler.create();
-  final List<Channels> ranks = new ArrayList<>();
+  final List<Sessions> ranks = new ArrayList<>();
   final List<Packet> packets = new ArrayList<>();
 
   /** All that was ever sent. */
@@ -108,9 +108,9 @@ final class FakeNet {
     LciOptions all = options.mutate().timer(clock).build();
     for (int i = 0; i < size; i++) {
       events.put(i, Sinks.many().replay().all());
-      Channels channels = new Channels(runtime(i, size, all), home(i));
-      channels.open();
-      ranks.add(channels);
+      Sessions sessions = new Sessions(runtime(i, size, all), home(i));
+      sessions.open();
+      ranks.add(sessions);
     }
     settle();
   }
@@ -150,7 +150,7 @@ final class FakeNet {
     };
   }
 
-  Channels rank(int index) {
+  Sessions rank(int index) {
     return ranks.get(index);
   }
 
@@ -295,7 +295,7 @@ final class FakeNet {
 
   long counter(int rank, String name) {
     Map<String, Long> all = new HashMap<>();
-    Channels.count(rank(rank), all);
+    Sessions.count(rank(rank), all);
     return all.get(name);
   }
 
@@ -304,7 +304,7 @@ final class FakeNet {
     return counter(rank, "exchanges_opened") - counter(rank, "exchanges_ended");
   }
 
-  // The runtime as far as channels need it
+  // The runtime as far as sessions need it
 
   private LciRuntime runtime(int rank, int size, LciOptions options) {
     return proxy(

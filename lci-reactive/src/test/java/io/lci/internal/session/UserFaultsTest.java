@@ -161,7 +161,7 @@ class UserFaultsTest {
     assertThat(net.open(0) + net.open(1)).isZero();
   }
 
-  /** It would be found where it is sent, and keep the link from going on. */
+  /** It would be found where it is sent, and keep the session from going on. */
   @Test
   void aFailureNeedsItsCode() {
     assertThatThrownBy(() -> new RemoteException(null, "of a map that does not have it"))

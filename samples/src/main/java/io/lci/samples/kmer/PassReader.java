@@ -2,9 +2,9 @@
 package io.lci.samples.kmer;
 
 import io.lci.LciRuntime;
+import io.lci.PostResult;
 import io.lci.am.Encoder;
 import io.lci.am.PayloadWriter;
-import io.lci.am.SendResult;
 import io.lci.am.SenderOptions;
 import io.lci.samples.reads.SequenceReader;
 import java.nio.file.Path;
@@ -92,7 +92,7 @@ final class PassReader {
 
   private Mono<Void> route(int loop) {
     SenderOptions options = SenderOptions.defaults().withLoop(loop).withStopOnError(true);
-    Flux<SendResult<Block>> results =
+    Flux<PostResult<Block>> results =
         lci.sender(Owners.port(loop), options)
             .route(feeds.get(loop), block -> owners.rank(block.owner()), ENCODER);
     return results.doOnNext(result -> pool.give(result.item())).then();

@@ -5,6 +5,7 @@ import io.lci.LciLoop;
 import io.lci.LciRuntime;
 import io.lci.PeerEvent;
 import io.lci.PostOutcome;
+import io.lci.PostResult;
 import io.lci.Poster;
 import io.lci.am.Encoder;
 import io.lci.am.Inbox;
@@ -15,7 +16,6 @@ import io.lci.am.Payload;
 import io.lci.am.PayloadWriter;
 import io.lci.am.Port;
 import io.lci.am.RetainedMessage;
-import io.lci.am.SendResult;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import java.lang.reflect.Proxy;
@@ -316,20 +316,20 @@ final class FakeJob implements AutoCloseable {
     }
 
     @Override
-    public <T> Flux<SendResult<T>> route(
+    public <T> Flux<PostResult<T>> route(
         Publisher<T> items, ToIntFunction<? super T> rank, Encoder<? super T> encoder) {
       return Flux.from(items)
           .publishOn(loop, 4)
           .concatMap(item -> deliver(item, rank.applyAsInt(item), encoder));
     }
 
-    private <T> Mono<SendResult<T>> deliver(T item, int to, Encoder<? super T> encoder) {
+    private <T> Mono<PostResult<T>> deliver(T item, int to, Encoder<? super T> encoder) {
       FakeWriter out = new FakeWriter();
       encoder.encode(item, out);
       return inboxOf(to, port)
           .offer(new Message(from, 0, out.bytes()))
           .publishOn(loop)
-          .thenReturn(new SendResult<>(item, to, PostOutcome.DONE, null, null));
+          .thenReturn(new PostResult<>(item, to, PostOutcome.DONE, null, null));
     }
   }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-package io.lci.am;
+package io.lci;
 
-import io.lci.PostOutcome;
 import io.lci.completion.Completion;
 import io.lci.error.LciException;
 import org.jspecify.annotations.Nullable;
@@ -15,11 +14,11 @@ import org.jspecify.annotations.Nullable;
  *     it was never accepted
  * @param error null if it succeeded
  * @param completion how the operation ended, with the message of a receive or get; null if it
- *     failed, and always null from {@link Sender#route}
+ *     failed, and always null from {@link io.lci.am.Sender#route}
  * @param <T> type of element
  * @since 0.1
  */
-public record SendResult<T>(
+public record PostResult<T>(
     T item,
     int rank,
     PostOutcome outcome,

@@ -9,12 +9,18 @@ import io.lci.error.ResourceExhaustedException;
 import io.lci.internal.lane.PooledBuffer;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import reactor.core.CoreSubscriber;
 
-/** Lends messages, a number of them at a time. */
-final class RetainingTap extends FusingTap<RetainedMessage> {
-  RetainingTap(InboxImpl inbox, CoreSubscriber<? super RetainedMessage> actual) {
-    super(inbox, actual);
+/** Hands on messages that stay where they are until they are released, a number at a time. */
+final class Retaining extends Intake<RetainedMessage> {
+  private final Delivery delivery;
+
+  Retaining(Delivery delivery) {
+    this.delivery = delivery;
+  }
+
+  @Override
+  boolean isFusable() {
+    return true;
   }
 
   @Override
@@ -23,22 +29,22 @@ final class RetainingTap extends FusingTap<RetainedMessage> {
   }
 
   @Override
-  long allowance() {
-    return Math.min(demand, inbox.retainedLeft());
+  long allowance(InboxTap<RetainedMessage> tap) {
+    return Math.min(tap.demand, delivery.retainedLeft());
   }
 
   @Override
-  @Nullable RetainedMessage take(MessageView view) {
+  @Nullable RetainedMessage take(InboxTap<RetainedMessage> tap, MessageView view) {
     Lease lease;
     try {
-      lease = inbox.home().leases.lend(inbox, view);
+      lease = delivery.home().leases.lend(delivery, view);
     } catch (PooledBuffer.NoMemory e) {
-      inbox.pause(this);
-      inbox.keepAgain(List.of(view.copy())); // the next subscriber may have memory
-      fail(noMemory(view, e));
+      delivery.pause(tap);
+      delivery.keepAgain(List.of(view.copy())); // the next subscriber may have memory
+      tap.fail(noMemory(view, e));
       return null;
     }
-    inbox.retain();
+    delivery.retain();
     return lease;
   }
 
@@ -48,8 +54,8 @@ final class RetainingTap extends FusingTap<RetainedMessage> {
             new Detail(
                 "lend a message",
                 view.rank(),
-                inbox.port().number(),
-                loop.firstDevice(),
+                delivery.port().number(),
+                delivery.loop().firstDevice(),
                 "error_no_memory",
                 String.valueOf(cause.getMessage())));
     failure.initCause(cause);

@@ -8,7 +8,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Operators;
 
@@ -18,70 +17,67 @@ import reactor.core.publisher.Operators;
  *
  * @param <T> element of the batches; {@link Message} without a decoder
  */
-final class BatchTap<T> extends InboxTap<List<T>> {
+final class Batching<T> extends Intake<List<T>> {
   private final int max;
   private final @Nullable Function<? super MessageView, ? extends T> decoder;
   private List<T> batch = new ArrayList<>();
 
-  BatchTap(
-      InboxImpl inbox,
-      CoreSubscriber<? super List<T>> actual,
-      int max,
-      @Nullable Function<? super MessageView, ? extends T> decoder) {
-    super(inbox, actual);
+  Batching(int max, @Nullable Function<? super MessageView, ? extends T> decoder) {
     this.max = max;
     this.decoder = decoder;
   }
 
   /** The demand is of batches; the one that is begun has room for the rest. */
   @Override
-  long allowance() {
+  long allowance(InboxTap<List<T>> tap) {
+    long demand = tap.demand;
     return demand >= Long.MAX_VALUE / max ? Long.MAX_VALUE : demand * max - batch.size();
   }
 
   @Override
-  void message(MessageView view) {
+  @Nullable List<T> take(InboxTap<List<T>> tap, MessageView view) {
     T value;
     try {
       value = decode(view);
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
-      settle(); // what came before it
-      inbox.pause(this);
-      fail(e);
-      return;
+      tap.settle(); // what came before it
+      tap.pauseAndFail(e);
+      return null;
     }
     batch.add(value);
     if (batch.size() == max) {
-      settle();
-    } else if (batch.size() == 1) {
-      schedule(); // after the records of this turn
+      return tap.isOver() ? null : rest(); // the decoder may have cancelled
     }
+    if (batch.size() == 1) {
+      tap.schedule(); // after the records of this turn
+    }
+    return null;
   }
 
   @SuppressWarnings("unchecked") // without a decoder, T is Message
   private T decode(MessageView view) {
-    return decoder == null ? (T) view.copy() : DecodingTap.decode(decoder, view);
+    return decoder == null ? (T) view.copy() : Decoding.decode(decoder, view);
   }
 
   @Override
-  void settle() {
-    if (!batch.isEmpty() && !isOver()) {
-      List<T> full = batch;
-      batch = new ArrayList<>();
-      emit(Collections.unmodifiableList(full));
+  @Nullable List<T> rest() {
+    if (batch.isEmpty()) {
+      return null;
     }
+    List<T> full = batch;
+    batch = new ArrayList<>();
+    return Collections.unmodifiableList(full);
   }
 
   @Override
   @SuppressWarnings("unchecked") // as above
-  public void onCancel() {
+  void cancelled(InboxTap<List<T>> tap) {
     if (decoder == null) {
-      inbox.keepAgain((List<Message>) batch); // cancel is pause
+      tap.keepAgain((List<Message>) batch); // cancel is pause
     } else {
-      Operators.onDiscardMultiple(batch, actual.currentContext());
+      Operators.onDiscardMultiple(batch, tap.actual.currentContext());
     }
     batch = new ArrayList<>();
-    super.onCancel();
   }
 }

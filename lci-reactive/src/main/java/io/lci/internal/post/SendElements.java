@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.post;
 
+import io.lci.PostResult;
 import io.lci.am.Encoder;
-import io.lci.am.SendResult;
 import io.lci.error.LciException;
 import io.lci.internal.core.Errors;
 import io.lci.internal.core.Thrown;
@@ -10,7 +10,6 @@ import io.lci.internal.lane.PostWriter;
 import io.lci.nativebridge.Codes;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
-import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
 
 /**
@@ -18,9 +17,8 @@ import reactor.core.Exceptions;
  * reported of it.
  *
  * @param <T> element
- * @param <R> what the subscriber gets: {@link SendResult}, or nothing
  */
-abstract class SendRun<T, R> extends BulkRun<T, R> {
+abstract class SendElements<T> extends Elements<T> {
   final SenderImpl sender;
   private final Encoder<? super T> encoder;
   private final @Nullable ToIntFunction<? super T> router;
@@ -30,17 +28,13 @@ abstract class SendRun<T, R> extends BulkRun<T, R> {
   /**
    * @param router null if all elements go to {@code fixedRank}, and nobody asks for results
    */
-  SendRun(
+  SendElements(
+      BulkRun<T, ?> run,
       SenderImpl sender,
-      CoreSubscriber<? super R> actual,
       int fixedRank,
       @Nullable ToIntFunction<? super T> router,
       Encoder<? super T> encoder) {
-    super(
-        sender.outbox(),
-        actual,
-        sender.options().window(),
-        router == null || sender.options().stopOnError());
+    super(run);
     this.sender = sender;
     this.fixedRank = fixedRank;
     this.router = router;
@@ -50,9 +44,9 @@ abstract class SendRun<T, R> extends BulkRun<T, R> {
   /** Sends the element to a rank that there is. */
   abstract void submit(T item, int rank);
 
-  /** Whoever asks for results resends what has none. */
+  /** A caller that asks for results resends what has none. */
   @Override
-  final boolean reportsAccepted() {
+  final boolean failureAwaitsResults() {
     return router != null;
   }
 
@@ -76,14 +70,15 @@ abstract class SendRun<T, R> extends BulkRun<T, R> {
         report(item, LciException.NONE, Codes.DONE, error);
         return;
       }
-      if (rank < 0 || rank >= loop.core().size) {
-        String hint = "ranks are 0 to " + (loop.core().size - 1);
+      int ranks = run.loop.core().size;
+      if (rank < 0 || rank >= ranks) {
+        String hint = "ranks are 0 to " + (ranks - 1);
         report(item, rank, Codes.DONE, sender.error(rank, "error_rank", hint));
         return;
       }
-      if (!isWanting()) { // the routing function has cancelled
-        gone();
-        discard(item);
+      if (!run.isWanting()) { // the routing function has cancelled
+        run.gone();
+        run.discard(item);
         return;
       }
     }
@@ -102,13 +97,13 @@ abstract class SendRun<T, R> extends BulkRun<T, R> {
     lastSize = out.size();
   }
 
-  /** The element ended: without an error its result is for those who asked for results. */
+  /** The element ended: without an error its result is for a caller that asked for results. */
   final void report(T item, int rank, int code, @Nullable LciException error) {
     if (error == null && router == null) {
-      accepted();
-      schedule();
+      run.accepted();
+      run.schedule();
     } else {
-      report(new SendResult<>(item, rank, Errors.outcome(code), error, null));
+      run.report(new PostResult<>(item, rank, Errors.outcome(code), error, null));
     }
   }
 

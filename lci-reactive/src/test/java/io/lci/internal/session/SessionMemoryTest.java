@@ -22,7 +22,7 @@ import reactor.core.publisher.Mono;
 
 /** What a peer that asks for much and takes nothing makes this rank keep. */
 @ExtendWith(LciLeakCheck.class)
-class LinkMemoryTest {
+class SessionMemoryTest {
   /** Of each exchange one item is encoded, and the limits say how many exchanges there are. */
   @Test
   void oneItemOfEachExchangeWaitsForRoomAtThePeer() {
@@ -52,7 +52,7 @@ class LinkMemoryTest {
 
   /** Exchanges that are about to fail are not given the memory that others give back. */
   @Test
-  void nothingIsGrantedAtTheEndOfALink() {
+  void nothingIsGrantedAtTheEndOfASession() {
     int item = 1 << 20;
     StreamLimits limits = StreamLimits.defaults().withReassemblyBytes(item);
     FakeNet net = new FakeNet(2, LciOptions.builder().streamLimits(limits).build(), null);
@@ -67,12 +67,12 @@ class LinkMemoryTest {
     while (net.step()) {
       net.packets.removeIf(p -> p.from() == 0 && p.type() == FrameType.CREDIT); // the grant
     }
-    assertThat(net.rank(0).link(1).room().used()).isEqualTo(item);
+    assertThat(net.rank(0).session(1).room().used()).isEqualTo(item);
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     long before = threads.getCurrentThreadAllocatedBytes();
     net.die(1, PeerEvent.State.FAILED);
     assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(item);
     assertThat(all).allMatch(heard -> heard.error != null);
-    assertThat(net.rank(0).link(1).room().used()).isZero();
+    assertThat(net.rank(0).session(1).room().used()).isZero();
   }
 }

@@ -3,8 +3,8 @@ package io.lci.internal.session;
 
 import java.util.Map;
 
-/** What the links of a runtime counted. Written by the loop, read by snapshots without order. */
-final class ChannelCounters {
+/** What the sessions of a runtime counted. Written by the loop, read by snapshots without order. */
+final class SessionCounters {
   long framesSent;
   long framesReceived;
   long itemsSent;

@@ -18,9 +18,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.publisher.Flux;
 
-/** What becomes of a link when frames cannot be sent any more. */
+/** What becomes of a session when frames cannot be sent any more. */
 @ExtendWith(LciLeakCheck.class)
-class LinkEndsTest {
+class SessionEndsTest {
   /** A rank that leaves closes its port before it is gone: sending to it fails first. */
   @Test
   void whatAPeerSentBeforeItClosedItsPortComesFirst() {

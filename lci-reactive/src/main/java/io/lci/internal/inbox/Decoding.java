@@ -5,29 +5,28 @@ import io.lci.am.MessageView;
 import io.lci.internal.lane.RecordView;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
 
 /** Hands on what a decoder makes of each message. */
-final class DecodingTap<T> extends FusingTap<T> {
+final class Decoding<T> extends Intake<T> {
   private final Function<? super MessageView, ? extends T> decoder;
 
-  DecodingTap(
-      InboxImpl inbox,
-      CoreSubscriber<? super T> actual,
-      Function<? super MessageView, ? extends T> decoder) {
-    super(inbox, actual);
+  Decoding(Function<? super MessageView, ? extends T> decoder) {
     this.decoder = decoder;
   }
 
   @Override
-  @Nullable T take(MessageView view) {
+  boolean isFusable() {
+    return true;
+  }
+
+  @Override
+  @Nullable T take(InboxTap<T> tap, MessageView view) {
     try {
       return decode(decoder, view);
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
-      inbox.pause(this);
-      fail(e);
+      tap.pauseAndFail(e);
       return null;
     }
   }

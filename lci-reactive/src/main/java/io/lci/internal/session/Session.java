@@ -13,57 +13,34 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Subscription;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
-import reactor.core.publisher.Operators;
 
 /**
- * What goes between this rank and one peer: frames, numbered in each direction and handed on in the
- * order of their numbers, whatever order they come in.
- *
- * <p>Frames leave one at a time, by turns: what ends or feeds an exchange first, then one frame of
- * each exchange that has one. No frame is made before the sender has room for it, and none that is
- * {@link #WINDOW} ahead of what the peer has acknowledged, so that nothing here grows. What comes
- * is always taken: whether it may come is the business of the exchanges, which grant it. Loop only.
+ * What goes between this rank and one peer: the exchanges of both, and the frames that carry them.
+ * What comes is always taken: whether it may come is the business of the exchanges, which grant it.
+ * Loop only.
  */
-final class Link {
+final class Session {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
 
   /** Most frames in each direction that are not acknowledged. */
   static final int WINDOW = 256;
 
-  /** Acknowledged for its own sake at so many. */
-  private static final int ACK_AT = WINDOW / 4;
-
   /** Most exchanges of a peer beyond the limits that are being refused. */
   private static final int REFUSALS = 1 << 16;
 
-  private final Channels owner;
+  private final SessionTable owner;
   private final int peer;
-  private final int bodyBytes;
   private final Room room;
+  private final FramesIn in;
+  private final FramesOut out;
   private boolean scheduled;
 
-  /** Makes the error of whoever is told, by what he waits for. */
+  /** Makes the error of those that are told, by what they wait for. */
   private @Nullable Function<String, RuntimeException> failure;
-
-  // Out
-  private @Nullable CoreSubscriber<? super OutFrame> wire;
-  private long wireDemand;
-  private long sent;
-  private long acknowledged;
-  private @Nullable WireError farewell;
-  private final ArrayDeque<Exchange> urgent = new ArrayDeque<>();
-  private final ArrayDeque<Exchange> ready = new ArrayDeque<>();
-
-  // In
-  private long received;
-  private long told;
-  private final @Nullable InFrame[] early = new InFrame[WINDOW];
 
   // Exchanges
   private long lastMine;
@@ -76,19 +53,20 @@ final class Link {
   /**
    * @param bodyBytes most bytes of a frame behind its header
    */
-  Link(Channels owner, int peer, int bodyBytes) {
+  Session(SessionTable owner, int peer, int bodyBytes) {
     this.owner = owner;
     this.peer = peer;
-    this.bodyBytes = bodyBytes;
     this.room = new Room(owner.limits().reassemblyBytes());
     this.places = new Places(peer, owner.limits());
+    this.in = new FramesIn(this);
+    this.out = new FramesOut(this, in, bodyBytes);
   }
 
   int peer() {
     return peer;
   }
 
-  Channels owner() {
+  SessionTable owner() {
     return owner;
   }
 
@@ -109,33 +87,24 @@ final class Link {
     return mine.size() + theirs.size();
   }
 
-  // The wire
+  boolean hasFailed() {
+    return failure != null;
+  }
+
+  // Frames that leave
 
   /** What leaves; for one subscriber, whose request and cancel come on the loop. */
   Flux<OutFrame> frames() {
-    return new Flux<>() {
-      @Override
-      public void subscribe(CoreSubscriber<? super OutFrame> actual) {
-        wire = actual;
-        actual.onSubscribe(
-            new Subscription() {
-              @Override
-              public void request(long n) {
-                wireDemand = Operators.addCap(wireDemand, n);
-                schedule();
-              }
-
-              @Override
-              public void cancel() {
-                wireDemand = 0;
-                wire = null;
-              }
-            });
-      }
-    };
+    return out.frames();
   }
 
-  private void schedule() {
+  /** The exchange has something to say. */
+  void enqueue(Exchange exchange) {
+    out.enqueue(exchange);
+  }
+
+  /** The next task of the loop looks at what may leave. */
+  void schedule() {
     if (!scheduled) {
       scheduled = true;
       home().execute(this::drain, () -> {}); // the end of the loop ends all exchanges by itself
@@ -144,80 +113,11 @@ final class Link {
 
   private void drain() {
     scheduled = false;
-    pump(); // what ends makes places
+    out.pump(); // what ends makes places
     for (Exchange next = starting.poll(); next != null; next = starting.poll()) {
       place(next);
     }
-    pump();
-  }
-
-  private void pump() {
-    CoreSubscriber<? super OutFrame> to = wire;
-    while (to != null && wireDemand > 0) {
-      OutFrame frame = next();
-      if (frame == null) {
-        return;
-      }
-      told = received;
-      wireDemand--;
-      owner.counters().framesSent++;
-      to.onNext(frame);
-      to = wire;
-    }
-  }
-
-  private @Nullable OutFrame next() {
-    WireError last = farewell;
-    if (last != null) {
-      farewell = null;
-      return OutFrame.farewell(last).numbered(0, received);
-    }
-    if (failure != null) {
-      return null;
-    }
-    OutFrame frame = sent - acknowledged < WINDOW ? nextOfExchanges() : null;
-    if (frame != null) {
-      return frame.numbered(++sent, received);
-    }
-    return received - told >= ACK_AT ? OutFrame.ack().numbered(0, received) : null;
-  }
-
-  private @Nullable OutFrame nextOfExchanges() {
-    while (true) {
-      Exchange exchange = urgent.poll();
-      if (exchange != null) {
-        exchange.queuedUrgent = false;
-        if (!exchange.framer.hasUrgent()) {
-          continue;
-        }
-      } else {
-        exchange = ready.poll();
-        if (exchange == null) {
-          return null;
-        }
-        exchange.queuedReady = false;
-      }
-      OutFrame frame = exchange.framer.next(bodyBytes);
-      enqueue(exchange); // behind the others
-      if (frame != null) {
-        return frame;
-      }
-    }
-  }
-
-  /** The exchange has something to say. */
-  void enqueue(Exchange exchange) {
-    if (!exchange.queuedUrgent && exchange.framer.hasUrgent()) {
-      exchange.queuedUrgent = true;
-      urgent.add(exchange);
-    }
-    if (!exchange.queuedReady && exchange.framer.hasReady()) {
-      exchange.queuedReady = true;
-      ready.add(exchange);
-    }
-    if (exchange.queuedUrgent || exchange.queuedReady) {
-      schedule();
-    }
+    out.pump();
   }
 
   // Exchanges of this rank
@@ -265,18 +165,18 @@ final class Link {
   /** One message of the peer. */
   void message(MessageView view) {
     if (failure != null) {
-      return; // what it sends after the end of the link means nothing
+      return; // what it sends after the end of the session means nothing
     }
     try {
       InFrame frame = InFrame.of(view);
-      acknowledged(frame);
+      out.acknowledged(frame);
       if (frame.type == FrameType.FAREWELL) {
         WireError reason = WireError.of(frame.code, frame.message);
         fail(operation -> reason.at(operation, peer), Outcome.ERROR);
       } else if (frame.type.isNumbered()) {
-        numbered(frame);
+        in.numbered(frame);
       }
-      if (received - told >= ACK_AT) {
+      if (in.isAcknowledgementDue()) {
         schedule();
       }
     } catch (BadFrame e) {
@@ -284,43 +184,8 @@ final class Link {
     }
   }
 
-  private void acknowledged(InFrame frame) throws BadFrame {
-    int more = frame.ack - (int) acknowledged;
-    if (more > sent - acknowledged) {
-      throw new BadFrame("an acknowledgement of what was not sent");
-    }
-    if (more > 0) { // else an older one that came later
-      boolean full = sent - acknowledged >= WINDOW;
-      acknowledged += more;
-      if (full) {
-        schedule();
-      }
-    }
-  }
-
-  private void numbered(InFrame frame) throws BadFrame {
-    if (frame.number <= received || frame.number > received + WINDOW) {
-      throw new BadFrame("frame " + frame.number + " after " + received + " in order");
-    }
-    int place = (int) (frame.number % WINDOW);
-    if (early[place] != null) {
-      throw new BadFrame("frame " + frame.number + " twice");
-    }
-    early[place] = frame;
-    while (failure == null) {
-      int next = (int) ((received + 1) % WINDOW);
-      InFrame due = early[next];
-      if (due == null) {
-        return;
-      }
-      early[next] = null;
-      received++;
-      owner.counters().framesReceived++;
-      take(due);
-    }
-  }
-
-  private void take(InFrame frame) throws BadFrame {
+  /** One frame, when its turn has come. */
+  void take(InFrame frame) throws BadFrame {
     if (frame.type == FrameType.OPEN) {
       accept(frame);
       return;
@@ -391,10 +256,9 @@ final class Link {
     farewell(error);
   }
 
-  /** The link has failed: the peer is told why, as the last it hears. */
+  /** The session has failed: the peer is told why, as the last it hears. */
   void farewell(WireError reason) {
-    farewell = reason;
-    schedule();
+    out.farewell(reason);
   }
 
   /** Ends every exchange, and those to come. */
@@ -410,18 +274,17 @@ final class Link {
             List.copyOf(theirs.values()),
             places.waiting(),
             List.copyOf(starting),
-            List.copyOf(ready))) { // there are those that were not opened yet
+            out.waiting())) { // there are those that were not opened yet
       for (Exchange exchange : all) {
         guarded(exchange, () -> exchange.fail(reason.apply(exchange.operation()), outcome));
       }
     }
-    urgent.clear();
-    ready.clear();
+    out.clear();
     starting.clear();
-    java.util.Arrays.fill(early, null);
+    in.clear();
   }
 
-  /** The peer is gone: from now on that is why calls end, whatever ended the link before. */
+  /** The peer is gone: from now on that is why calls end, whatever ended the session before. */
   void lost(Function<String, RuntimeException> reason) {
     fail(reason, Outcome.LOST);
     failure = reason;
@@ -429,20 +292,16 @@ final class Link {
 
   @Override
   public String toString() {
-    return "link to rank "
+    return "session with rank "
         + peer
-        + ": sent "
-        + sent
-        + ", acknowledged "
-        + acknowledged
+        + ": "
+        + out
         + ", received "
-        + received
+        + in.received()
         + ", exchanges "
         + exchanges()
         + ", waiting "
         + places.waiting().size()
-        + ", room for "
-        + wireDemand
         + (failure == null ? "" : ", failed");
   }
 }

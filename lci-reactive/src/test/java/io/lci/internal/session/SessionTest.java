@@ -38,7 +38,7 @@ import reactor.test.publisher.TestPublisher;
 
 /** Order, demand, turns, limits and hostile peers, over messages that the test delivers. */
 @ExtendWith(LciLeakCheck.class)
-class LinkTest {
+class SessionTest {
   private static final int[] SIZES = {0, 1, 100, 2_000, 2_100, 9_000, 40_000};
 
   private static LciOptions limits(StreamLimits limits) {
@@ -74,7 +74,7 @@ class LinkTest {
     }
     int most = 0;
     while (net.step()) {
-      most = Math.max(most, (int) net.rank(0).link(1).room().used());
+      most = Math.max(most, (int) net.rank(0).session(1).room().used());
     }
     for (int stream = 0; stream < 4; stream++) {
       Heard<byte[]> heard = all.get(stream);
@@ -86,17 +86,18 @@ class LinkTest {
       }
     }
     assertThat(most).isBetween(40_000, 50_000);
-    assertThat(net.rank(0).link(1).room().used()).isZero();
+    assertThat(net.rank(0).session(1).room().used()).isZero();
     assertThat(net.open(0) + net.open(1)).isZero();
   }
 
   /**
-   * More frames than the link's window, in one direction alone: only acknowledgements let them go.
+   * More frames than the session's window, in one direction alone: only acknowledgements let them
+   * go.
    */
   @Test
   void anItemOfManyFramesGoesOnWithTheAcknowledgements() {
     FakeNet net = new FakeNet(2);
-    byte[] item = new byte[3 * Link.WINDOW * 2_048];
+    byte[] item = new byte[3 * Session.WINDOW * 2_048];
     net.rank(1).publish("s", Flux.just(item), Codec.BYTES);
     Heard<byte[]> heard = new Heard<>(1);
     net.rank(0).subscribe(1, "s", Codec.BYTES).subscribe(heard);
@@ -505,7 +506,7 @@ class LinkTest {
   @ParameterizedTest(name = "{0}")
   @ValueSource(
       strings = {"no frame", "twice", "too far", "unknown exchange", "acknowledgement", "old open"})
-  void whatMakesNoSenseEndsTheLinkOnBothSides(String what) {
+  void whatMakesNoSenseEndsTheSessionOnBothSides(String what) {
     FakeNet net = new FakeNet(2);
     net.rank(1).publish("s", Flux.never(), Codec.INT);
     net.rank(0).publish("t", Flux.never(), Codec.INT);
@@ -518,7 +519,7 @@ class LinkTest {
     switch (what) {
       case "no frame" -> net.inject(1, 0, 2, new byte[] {99});
       case "twice" -> inject(net, 1, OutFrame.cancel(1, 0));
-      case "too far" -> inject(net, 2 + Link.WINDOW, OutFrame.cancel(1, 0));
+      case "too far" -> inject(net, 2 + Session.WINDOW, OutFrame.cancel(1, 0));
       case "unknown exchange" -> inject(net, 2, OutFrame.cancel(9, 0));
       case "old open" -> inject(net, 2, OutFrame.open(1, stream, 1, null));
       default -> {
@@ -569,7 +570,7 @@ class LinkTest {
         assertThat(heard.error).isInstanceOf(LciException.class);
       }
       assertThat(net.open(0)).isZero();
-      assertThat(net.rank(0).link(1).room().used()).isZero();
+      assertThat(net.rank(0).session(1).room().used()).isZero();
     }
   }
 

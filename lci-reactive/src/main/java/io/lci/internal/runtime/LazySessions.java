@@ -7,19 +7,19 @@ import io.lci.error.LciClosedException;
 import io.lci.internal.inbox.InboxImpl;
 import io.lci.internal.loop.EventLoop;
 import io.lci.internal.loop.LoopTask;
-import io.lci.internal.session.Channels;
 import io.lci.internal.session.Home;
+import io.lci.internal.session.Sessions;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** The streams and functions of a runtime, on loop 0: opened when they are first asked for. */
-final class LazyChannels {
+final class LazySessions {
   private final LciRuntime runtime;
   private final EventLoop loop;
-  private final AtomicReference<@Nullable Channels> channels = new AtomicReference<>();
+  private final AtomicReference<@Nullable Sessions> sessions = new AtomicReference<>();
 
-  LazyChannels(LciRuntime runtime, EventLoop loop) {
+  LazySessions(LciRuntime runtime, EventLoop loop) {
     this.runtime = runtime;
     this.loop = loop;
   }
@@ -27,20 +27,20 @@ final class LazyChannels {
   /**
    * Opens them at the first call. No lock: opening waits for the loop, which may call this, too.
    */
-  Channels get() {
-    Channels found = channels.get();
+  Sessions get() {
+    Sessions found = sessions.get();
     if (found != null) {
       return found;
     }
     loop.core().ending.refuse("open streams");
-    Channels made = new Channels(runtime, home(loop));
-    if (!channels.compareAndSet(null, made)) {
+    Sessions made = new Sessions(runtime, home(loop));
+    if (!sessions.compareAndSet(null, made)) {
       return get();
     }
     try {
       made.open();
     } catch (RuntimeException e) {
-      channels.set(null);
+      sessions.set(null);
       throw e;
     }
     return made;
@@ -48,7 +48,7 @@ final class LazyChannels {
 
   /** Adds what they counted, if they are open. */
   void count(Map<String, Long> into) {
-    Channels.count(channels.get(), into);
+    Sessions.count(sessions.get(), into);
   }
 
   private static Home home(EventLoop loop) {

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.loop;
+
+import io.lci.internal.core.CoreRuntime;
+import io.lci.internal.core.Nanos;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+/**
+ * A turn of a loop: tasks and timers, signals that are due, waiting operations that may go, one
+ * crossing, the records it brought, the signals they caused. Loop only, where nothing else is said.
+ */
+final class LoopTurn {
+  /** Tasks and signals taken per turn, so that neither starves the lane. */
+  private static final int TASK_BUDGET = 1024;
+
+  /** How often the loop looks for stalls and for what the core has to say. */
+  private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  private final LoopHost host;
+  private final LoopBell bell;
+  private final LoopWork work;
+  private final LoopTime time;
+  private final TaskQueue tasks;
+  private final ReadyQueue ready;
+  private final Timers timers;
+  private final LoopEnd end;
+  private final boolean isFirst;
+  private final long stallNanos;
+  private final Consumer<Throwable> onThrown;
+
+  /** Once, not for each turn. */
+  private final BooleanSupplier postedEnough = this::hasPostedEnough;
+
+  private long now = System.nanoTime();
+  private long nextLook = now + LOOK_NANOS;
+  private boolean enterSoon = true;
+  private boolean entered;
+  private boolean inTurn;
+
+  /** What was written when the drain began. */
+  private long postsBefore;
+
+  /** Odd in a turn, even between turns. Read by the watchdog. */
+  private final AtomicLong mark = new AtomicLong();
+
+  // Counters; read by snapshots without order
+  private long turns;
+  private long enters;
+
+  LoopTurn(
+      EventLoop loop, LoopBell bell, LoopWork work, LoopTime time, Pending pending, LoopEnd end) {
+    CoreRuntime core = loop.core();
+    this.host = loop.host();
+    this.bell = bell;
+    this.work = work;
+    this.time = time;
+    this.tasks = pending.tasks;
+    this.ready = pending.ready;
+    this.timers = pending.timers;
+    this.onThrown = pending.onThrown;
+    this.end = end;
+    this.isFirst = loop.index() == 0;
+    this.stallNanos = Nanos.of(core.options.stallWarning());
+  }
+
+  /** Takes one; returns how much there was to do. */
+  int take() {
+    inTurn = true;
+    mark.lazySet(2 * turns + 1);
+    try {
+      turns++;
+      now = System.nanoTime();
+      time.turn(now);
+      int found = tasks.run(TASK_BUDGET, onThrown) + timers.run(now) + drain() + work.resubmit();
+      boolean look = now - nextLook >= 0;
+      // A bell tells of most things; of room for packets, and of the end of a peer's process, none
+      // does
+      if (work.hasBatch() || enterSoon || work.wantsPackets() || look || bell.rings(now)) {
+        enterSoon = false;
+        enters++;
+        found += work.enter() + dispatch();
+      }
+      lookAtObjects();
+      found += drain();
+      if (work.hasBatch()) {
+        work.flush(); // what waits for it waits no turn longer
+      }
+      lookAtObjects(); // signals may have posted, and so crossed
+      if (look) {
+        nextLook = now + LOOK_NANOS;
+        lookAround();
+      }
+      if (end.isDue(now)) {
+        end.finish();
+        return 1;
+      }
+      return time.found(found);
+    } finally {
+      inTurn = false;
+      mark.lazySet(2 * turns);
+    }
+  }
+
+  private void lookAtObjects() {
+    if (entered) {
+      entered = false;
+      host.lookAtObjects();
+    }
+  }
+
+  private void lookAround() {
+    if (isFirst) {
+      host.tidy();
+    }
+    if (stallNanos > 0) {
+      work.reportStalls(now, stallNanos);
+    }
+  }
+
+  private int dispatch() {
+    int count = work.dispatch();
+    if (count > 0) {
+      enterSoon = true; // the core takes the records back, and credits return
+    }
+    return count;
+  }
+
+  /** Bounded, as what is done at once would otherwise never let the core progress. */
+  private int drain() {
+    postsBefore = work.posts();
+    int count = ready.drain(TASK_BUDGET, postedEnough, onThrown);
+    enterSoon |= hasPostedEnough(); // all of it may have gone out already, without progress
+    return count;
+  }
+
+  boolean hasPostedEnough() {
+    return work.posts() - postsBefore >= EventLoop.POST_BUDGET;
+  }
+
+  long now() {
+    return now;
+  }
+
+  void enterSoon() {
+    enterSoon = true;
+  }
+
+  void entered() {
+    entered = true;
+  }
+
+  boolean isUnderWay() {
+    return inTurn;
+  }
+
+  /** Any thread. */
+  long mark() {
+    return mark.get();
+  }
+
+  /** Any thread; values are recent. */
+  void count(Map<String, Long> into) {
+    into.merge("loop_turns", turns, Long::sum);
+    into.merge("loop_enters", enters, Long::sum);
+  }
+}
