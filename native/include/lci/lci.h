@@ -1284,6 +1284,17 @@ LCI_API uint64_t lci_lane_summary_offset(const lci_lane* lane, uint32_t device_i
  */
 LCI_API int lci_lane_enter(lci_lane* lane);
 /**
+ * Progresses the devices of a lane whose own thread is elsewhere, once and with a budget of 32 messages. Any thread may
+ * call, except in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT), and not while the lane is being freed. Credit,
+ * packets, long messages, and gets that peers ask for move. A message to a port of another lane or completion object
+ * arrives there, and handlers run on the calling thread. A message to this lane, or the end of one of its operations,
+ * waits for the lane's next enter. The block of the lane is neither read nor written. An enter that begins meanwhile
+ * waits for the end of the pass.
+ * @return LCI_DONE if anything moved; LCI_RETRY if nothing did, or if a thread is inside the lane: entered, parked, or
+ *         helping.
+ */
+LCI_API int lci_lane_help(lci_lane* lane);
+/**
  * Parks the loop's thread. The loop first stores 1 in the park word (with a full fence), looks at its own queues, and
  * then calls this function. The function looks at everything native again and sleeps until a wake, @p timeout_ns, or 50
  * ms. On return the park word is 0.

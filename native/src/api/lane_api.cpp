@@ -55,6 +55,12 @@ int lci_lane_enter(lci_lane* lane) {
   return guarded("enter", [&] { return lane->lane->enter(); });
 }
 
+int lci_lane_help(lci_lane* lane) {
+  LCI_NOT_NULL(lane, "help");
+  LCI_NOT_IN_HANDLER("help");
+  return guarded("help", [&] { return lane->lane->help(); });
+}
+
 int lci_lane_park(lci_lane* lane, uint64_t timeout_ns) {
   LCI_NOT_NULL(lane, "park");
   LCI_NOT_IN_HANDLER("park");

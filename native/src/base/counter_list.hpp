@@ -47,6 +47,7 @@
   X(unexpected, "Sends that came before their receive.") \
   X(unexpected_stored, "Sends that no receive has matched, stored now.") \
   X(credits_leased, "Messages that peers may send, or have stored, at this rank's ports and engines now.") \
+  X(lane_helps, "Passes over the devices of a lane by another thread than its own.") \
   X(parks, "Times that a lane's thread went to sleep.") \
   X(wakes, "Sleeping lanes that this rank has woken.") \
   X(late_wakes, "Sleeps that timed out over published work without a wake; must stay 0.") \

@@ -38,8 +38,7 @@ void Lane::operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, 
 
 /// Whether a record may be written now: nothing waits that came before, and the loop asked for records.
 bool Lane::may_record() {
-  const bool entered = busy_.load(std::memory_order_relaxed) != 0;
-  return entered && queue_.empty() && room() != 0 && (control().flags & LCI_ENTER_DRAIN);
+  return owner_is_inside() && queue_.empty() && room() != 0 && (control().flags & LCI_ENTER_DRAIN);
 }
 
 void Lane::writable(Device* from, uint32_t rank, uint16_t target, uint64_t count) {

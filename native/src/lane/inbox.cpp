@@ -81,7 +81,8 @@ bool Inbox::take(Device& device, const Arrival& arrival, const Payload& payload,
     push(arrival, payload, place);
     return place.packet != 0;
   }
-  const bool direct = store_.empty() && !closing;  // from the ring or packet straight into the completion ring
+  // From the ring or packet straight into the completion ring.
+  const bool direct = store_.empty() && !closing && lane_.owner_is_inside();
   if (direct && !owned && payload.size <= LCI_INLINE_MAX &&
       lane_.write_message(*this, arrival, payload.size, &payload, {}))
     return false;

@@ -25,10 +25,10 @@ Lane::Lane(const LaneParts& parts)
       completions_(parts.completions),
       graphs_(std::make_unique<LaneGraphs>(*this)) {}
 
-Lane::Inside::Inside(Lane& lane) : lane_(lane), before_(std::exchange(entered, &lane)) {}
-Lane::Inside::~Inside() {
+Lane::Entered::Entered(Lane& lane) : lane_(lane), before_(std::exchange(entered, &lane)) {}
+Lane::Entered::~Entered() {
   entered = before_;
-  lane_.busy_.store(0, std::memory_order_release);
+  lane_.leave();
 }
 
 bool Lane::is_entered() const {
@@ -80,6 +80,7 @@ void Lane::retire() {
     std::lock_guard<TryLock> guard(writing_);
     if (retired_.exchange(true) || !block_) return;
   }
+  const Alone alone(*this);
   for (uint32_t i = 0; i < inboxes_.size(); ++i) {
     if (inboxes_[i] && !inboxes_[i]->closing) close_port(i);
   }
@@ -107,11 +108,19 @@ Lane::~Lane() {
   KeptRanges::shared().put_back(block_range_);
 }
 
-int Lane::enter() {
-  if (busy_.exchange(1, std::memory_order_acquire) != 0) {
-    return fail(LCI_ERR_BUSY, "enter: another thread is inside this lane");
+bool Lane::take() {
+  Inside found = Inside::kNobody;
+  if (inside_.compare_exchange_strong(found, Inside::kOwner, std::memory_order_acquire)) return true;
+  for (SpinWait wait; found != Inside::kOwner; wait.step()) {  // a helper leaves after one pass
+    found = Inside::kNobody;
+    if (inside_.compare_exchange_strong(found, Inside::kOwner, std::memory_order_acquire)) return true;
   }
-  const Inside inside(*this);
+  return false;
+}
+
+int Lane::enter() {
+  if (!take()) return fail(LCI_ERR_BUSY, "enter: another thread is inside this lane");
+  const Entered entered(*this);
   lci_lane_control& control = this->control();
   constexpr uint32_t kMost = kLaneSubmissions + kSubmissionSlack;
   if (control.submit_count > kMost) {
@@ -138,7 +147,7 @@ bool Lane::pass() {
       for (Device* device : devices_) device->publish_rings();
     }
     parts_.transport.look(false);
-    progressed = progress();
+    progressed = progress(budget());
   } else if (published != 0) {
     for (Device* device : devices_) device->ring_doorbells();
   }
@@ -157,11 +166,16 @@ bool Lane::pass() {
   return published != 0 || progressed || drained != 0;
 }
 
-bool Lane::progress() {
+/// What the loop wants one pass to take.
+Budget Lane::budget() {
   const lci_lane_control& control = this->control();
   Budget budget;
   if (control.arrival_budget != 0) budget.messages = control.arrival_budget;
   if (control.byte_budget != 0) budget.bytes = control.byte_budget;
+  return budget;
+}
+
+bool Lane::progress(Budget budget) {
   bool moved = false;
   const uint32_t count = device_count();
   for (uint32_t i = 0; i < count; ++i) moved |= devices_[(rotate_device_ + i) % count]->progress(budget);

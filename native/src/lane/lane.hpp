@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lane: the block of memory that an event loop and the core share, and the pass that serves it. [area V]
 //
-// Memory orders and callers: the owner word is taken by one acquire exchange and given up by a release store, so that a
-// hand-over between threads is clean; everything else in the block is plain, because only the thread inside enter
-// touches it. Other threads reach a lane through `pushed_` (multi-producer stack, taken whole), and wake() .
+// Memory orders and callers: whoever is inside has taken the word `inside_` by an acquire, and gives it up by a
+// release, so that a hand-over between threads is clean; everything else in the block is plain, because only the thread
+// inside enter touches it. A helper progresses the lane's devices while its thread is elsewhere: it is inside, but
+// touches neither the block nor what the loop reads. Other threads reach a lane through `pushed_` (multi-producer
+// stack, taken whole), and wake().
 #pragma once
 
 #include <atomic>
@@ -57,6 +59,8 @@ class Lane final : public LaneView {
   void retire();
 
   int enter();
+  /// Another thread progresses the devices once. LCI_RETRY: nothing moved, or somebody is inside.
+  int help();
   int park(uint64_t timeout_ns);
   void wake() override;
 
@@ -90,13 +94,28 @@ class Lane final : public LaneView {
 
  private:
   friend class Inbox;
-  /// Leaves the lane at the end of the scope, also when memory ran out in it.
-  class Inside {
+  enum class Inside : uint32_t { kNobody, kOwner, kHelper };
+  /// Keeps helpers out for a scope of the lane's own thread, which may be inside already.
+  class Alone {
    public:
-    explicit Inside(Lane& lane);
-    ~Inside();
-    Inside(const Inside&) = delete;
-    Inside& operator=(const Inside&) = delete;
+    explicit Alone(Lane& lane) : lane_(lane), taken_(!lane.is_entered() && lane.take()) {}
+    ~Alone() {
+      if (taken_) lane_.leave();
+    }
+    Alone(const Alone&) = delete;
+    Alone& operator=(const Alone&) = delete;
+
+   private:
+    Lane& lane_;
+    const bool taken_;
+  };
+  /// Leaves the lane at the end of the scope, also when memory ran out in it.
+  class Entered {
+   public:
+    explicit Entered(Lane& lane);
+    ~Entered();
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
 
    private:
     Lane& lane_;
@@ -121,13 +140,19 @@ class Lane final : public LaneView {
     return reinterpret_cast<lci_record*>(block_ + LaneLayout::kCompletion)[position & ring_mask_];
   }
 
+  /// By the lane's own thread, which waits for a helper. False: another thread does the same.
+  bool take();
+  void leave() { inside_.store(Inside::kNobody, std::memory_order_release); }
+  /// Whether the thread inside is the lane's own: it alone may write what the loop reads.
+  bool owner_is_inside() const { return inside_.load(std::memory_order_relaxed) == Inside::kOwner; }
   uint32_t free_consumed();
   uint32_t publish();
   int submit(lci_descriptor& op, Device& device);
   /// The loop gives back a message that it kept.
   int release_kept(uint64_t number);
   void give_back(const Held& held);
-  bool progress();
+  bool progress(Budget budget);
+  Budget budget();
   void drain();
   bool pass();
   void refill_packets();
@@ -170,7 +195,7 @@ class Lane final : public LaneView {
   std::vector<PayloadRing> spare_rings_;  // of inboxes that are gone
   std::unique_ptr<LaneGraphs> graphs_;
   RingQueue<lci_record> queue_;  // operation completions and events, always drained
-  std::atomic<uint32_t> busy_{0};
+  std::atomic<Inside> inside_{Inside::kNobody};
   Pushed* taken_ = nullptr;  // of pushed_, and not in the queue yet
   alignas(64) MpscStack<Pushed, &Pushed::next_of, std::memory_order_seq_cst> pushed_;
 };

@@ -52,10 +52,8 @@ int Lane::park(uint64_t timeout_ns) {
   ParkLine& line = parts_.memory().header().park[park_slot_];
   auto& word = line.word;
   if (word.load(std::memory_order_relaxed) == 0) return LCI_DONE;  // woken between announcement and call
-  if (busy_.exchange(1, std::memory_order_acquire) != 0) {
-    return fail(LCI_ERR_BUSY, "park: another thread is inside this lane");
-  }
-  const Inside inside(*this);
+  if (!take()) return fail(LCI_ERR_BUSY, "park: another thread is inside this lane");
+  const Entered entered(*this);
   transport.park_barrier();
   transport.look(true);
   bool woken = has_work();

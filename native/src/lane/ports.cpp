@@ -11,6 +11,7 @@ int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messa
     return fail(LCI_ERR_ARGUMENT, "open port %u: part %u of %u; a port has 1..%u parts", number, part.index, part.count,
                 LCI_MAX_PORT_PARTS);
   }
+  const Alone alone(*this);
   uint32_t free = 0;
   while (free < inboxes_.size() && inboxes_[free]) ++free;
   if (free == kLaneInboxes)
@@ -41,6 +42,7 @@ int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messa
 }
 
 int Lane::close_port(uint32_t index) {
+  const Alone alone(*this);
   if (index >= inboxes_.size() || !inboxes_[index] || inboxes_[index]->closing) {
     return fail(LCI_ERR_PORT, "close port: no inbox %u on this lane", index);
   }
