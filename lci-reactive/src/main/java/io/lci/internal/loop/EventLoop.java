@@ -265,11 +265,6 @@ public final class EventLoop implements LciLoop {
     faults.guarded(step);
   }
 
-  /** Whether fresh descriptors have filled their share of a turn, as waiting ones do. */
-  public boolean hasPostedEnough() {
-    return turn.hasPostedEnough();
-  }
-
   // Driving
 
   /** Takes one turn; returns how much there was to do. */

@@ -33,16 +33,13 @@ final class LoopTurn {
   private final Consumer<Throwable> onThrown;
 
   /** Once, not for each turn. */
-  private final BooleanSupplier postedEnough = this::hasPostedEnough;
+  private final BooleanSupplier postedEnough;
 
   private long now = System.nanoTime();
   private long nextLook = now + LOOK_NANOS;
   private boolean enterSoon = true;
   private boolean entered;
   private boolean inTurn;
-
-  /** What was written when the drain began. */
-  private long postsBefore;
 
   /** Odd in a turn, even between turns. Read by the watchdog. */
   private final AtomicLong mark = new AtomicLong();
@@ -57,6 +54,7 @@ final class LoopTurn {
     this.host = loop.host();
     this.bell = bell;
     this.work = work;
+    this.postedEnough = work::hasPostedEnough;
     this.time = time;
     this.tasks = pending.tasks;
     this.ready = pending.ready;
@@ -131,14 +129,10 @@ final class LoopTurn {
 
   /** Bounded, as what is done at once would otherwise never let the core progress. */
   private int drain() {
-    postsBefore = work.posts();
+    work.drainBegins();
     int count = ready.drain(TASK_BUDGET, postedEnough, onThrown);
-    enterSoon |= hasPostedEnough(); // all of it may have gone out already, without progress
+    enterSoon |= work.hasPostedEnough(); // all of it may have gone out already, without progress
     return count;
-  }
-
-  boolean hasPostedEnough() {
-    return work.posts() - postsBefore >= EventLoop.POST_BUDGET;
   }
 
   long now() {

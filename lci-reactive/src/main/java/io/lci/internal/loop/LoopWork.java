@@ -30,8 +30,11 @@ public interface LoopWork {
   /** Crosses with what was appended, and nothing else. */
   void flush();
 
-  /** Descriptors written so far. */
-  long posts();
+  /** The loop begins to deliver signals: fresh descriptors have their share of a turn again. */
+  void drainBegins();
+
+  /** Whether fresh descriptors have filled their share of a turn, as waiting ones do. */
+  boolean hasPostedEnough();
 
   /**
    * Whether user code that runs now is called in the midst of a batch: nothing may be taken back.

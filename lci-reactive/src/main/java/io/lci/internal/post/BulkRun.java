@@ -175,7 +175,7 @@ final class BulkRun<T, R> extends LoopSubscription<R> {
       if (elements.isHeldUp()) {
         return; // the fate of what waits brings us back
       }
-      if (loop.hasPostedEnough()) {
+      if (outbox.hasPostedEnough()) {
         schedule(); // the rest in the next turn
         return;
       }

@@ -19,8 +19,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sending half of a loop: {@link SubmissionArray} writes descriptors, {@link Outcomes} reads
- * what the core answers, and in {@link Waiting} is what was refused until it may go. Loop only.
+ * The sending half of a loop: {@link SubmissionArray} writes descriptors and reads what the core
+ * answers, and in {@link Waiting} is what was refused until it may go. Loop only.
  *
  * <p>Two rules keep the order per destination. A fresh item goes into the array only while nothing
  * waits for its destination, else it waits behind. Waiting items stay linked while they are in the
@@ -44,8 +44,13 @@ public final class Outbox implements Submissions {
   private final OperationTimes times;
   private final Waiting waiting;
   private final SubmissionArray array;
-  private final Outcomes outcomes;
   private boolean settling;
+
+  /** Descriptors written so far. */
+  public long posts;
+
+  /** How many are enough until the next drain. */
+  private long enough = EventLoop.POST_BUDGET;
 
   /** Messages that came when nobody wanted them any more. */
   public long lateData;
@@ -62,7 +67,6 @@ public final class Outbox implements Submissions {
     this.waiting =
         new Waiting(loop, lane, destinations, failures, new WaitQueues(lane, packets, slots));
     this.array = new SubmissionArray(this, packets, relay, times, waiting);
-    this.outcomes = new Outcomes(loop, array, failures, waiting);
   }
 
   /** The index in the lane of a device of the runtime. */
@@ -72,6 +76,16 @@ public final class Outbox implements Submissions {
 
   public boolean hasBatch() {
     return array.batch.size() > 0;
+  }
+
+  /** Fresh descriptors have their share of a turn again. */
+  public void drainBegins() {
+    enough = posts + EventLoop.POST_BUDGET;
+  }
+
+  /** Whether fresh descriptors have filled their share of a turn. */
+  public boolean hasPostedEnough() {
+    return posts >= enough;
   }
 
   /** Whether the next turn has something to resubmit, so that the loop must not sleep. */
@@ -95,17 +109,12 @@ public final class Outbox implements Submissions {
     return waiting.size();
   }
 
-  /** Descriptors written so far. */
-  public long posts() {
-    return array.posts;
-  }
-
   public long resubmitted() {
     return waiting.resubmitted;
   }
 
   public long refusals() {
-    return outcomes.refusals;
+    return array.refusals;
   }
 
   public RetryCounts retries() {
@@ -184,10 +193,10 @@ public final class Outbox implements Submissions {
       int code = lane.enter(flags, entryCount);
       loop.entered();
       if (Codes.isError(code)) {
-        outcomes.failBatch(code);
+        array.failBatch(code);
         throw new IllegalStateException("lane enter failed: " + Errors.name(lane.calls, code));
       }
-      outcomes.settle();
+      array.settle();
       packets.batchEnded();
       return code;
     } finally {
@@ -197,14 +206,19 @@ public final class Outbox implements Submissions {
     }
   }
 
+  /** In short, as it is on the way of each item. */
   private void refuseReentry() {
-    if (array.isEncoding()) {
-      throw new IllegalStateException("an encoder must not post or flush");
+    if (settling || array.isEncoding()) {
+      throw reentered();
     }
-    if (settling) {
-      // It would write over the batch whose outcomes are being read
-      throw new IllegalStateException("nothing may post or flush while outcomes are read");
-    }
+  }
+
+  private IllegalStateException reentered() {
+    return new IllegalStateException(
+        array.isEncoding()
+            ? "an encoder must not post or flush"
+            // It would write over the batch whose outcomes are being read
+            : "nothing may post or flush while outcomes are read");
   }
 
   // Records

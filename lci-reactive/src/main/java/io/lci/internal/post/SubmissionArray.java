@@ -10,21 +10,28 @@ import io.lci.internal.lane.PostWriter;
 import io.lci.internal.lane.Relay;
 import io.lci.internal.lane.SignalTarget;
 import io.lci.internal.lane.SlotTable;
+import io.lci.internal.loop.EventLoop;
+import io.lci.internal.post.Destination.Wait;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.Layout;
 import reactor.core.Exceptions;
 
 /**
- * The submission array of a lane: writes a descriptor for each item, and knows whose it is until
- * its outcome is read. Loop only.
+ * The submission array of a lane: writes a descriptor for each item, and reads what the core
+ * answered. Reading outcomes calls no user code: it only moves state and marks what has signals to
+ * deliver. Loop only.
  */
 final class SubmissionArray {
-  final Lane lane;
-  final Packets packets;
-  final SlotTable slots;
-  final OperationTimes times;
+  private static final int LEAST_QUANTUM = 16;
+
   final Batch batch;
   final RetryCounts retries = new RetryCounts();
+  private final Outbox outbox;
+  private final EventLoop loop;
+  private final Lane lane;
+  private final Packets packets;
+  private final SlotTable slots;
+  private final OperationTimes times;
   private final CoreRuntime core;
   private final Relay relay;
   private final Failures failures;
@@ -37,11 +44,13 @@ final class SubmissionArray {
   private int used;
   private boolean encoding;
 
-  /** Descriptors written so far. */
-  long posts;
+  /** Operations that the core refused so far. */
+  long refusals;
 
   SubmissionArray(
       Outbox outbox, Packets packets, Relay relay, OperationTimes times, Waiting waiting) {
+    this.outbox = outbox;
+    this.loop = outbox.loop;
     this.core = outbox.core;
     this.lane = outbox.lane;
     this.packets = packets;
@@ -134,7 +143,7 @@ final class SubmissionArray {
       destination.reasoned = false;
     }
     used += out.finish(destination.rank, destination.port, destination.device, context);
-    if (OperationTimes.isTimed(++posts)) {
+    if (OperationTimes.isTimed(++outbox.posts)) {
       times.written(index, owner.kind(), device(destination));
     }
     return Codes.DONE;
@@ -144,5 +153,121 @@ final class SubmissionArray {
   private int refuseHere(Submitter owner, int code) {
     retries.refused(owner.kind(), code);
     return code;
+  }
+
+  // Outcomes
+
+  /** The crossing itself failed: nobody will ever hear of these otherwise. */
+  void failBatch(int code) {
+    for (int i = 0; i < batch.size(); i++) {
+      Destination destination = batch.destination(i);
+      destination.inBatch = false;
+      waiting.unlink(destination, batch.node(i));
+      giveBack(i);
+      waiting.fail(batch.owner(i), batch.item(i), destination, failures.failure(destination, code));
+    }
+  }
+
+  /** Of each descriptor, then of each destination. */
+  void settle() {
+    for (int i = 0; i < batch.size(); i++) {
+      int code = lane.outcome(batch.entry(i));
+      Submitter owner = batch.owner(i);
+      Destination destination = batch.destination(i);
+      if (code <= Codes.POSTED_BACKLOG) {
+        accept(i, owner, destination, code);
+      } else {
+        giveBack(i);
+        if (Codes.isRetry(code)) {
+          refuse(owner, batch.item(i), destination, batch.node(i), code);
+        } else {
+          waiting.unlink(destination, batch.node(i));
+          waiting.fail(owner, batch.item(i), destination, failures.failure(destination, code));
+        }
+      }
+    }
+    for (int run = 0; run < batch.runs(); run++) {
+      endBatch(batch.destinationOfRun(run));
+    }
+  }
+
+  private void accept(int index, Submitter owner, Destination destination, int code) {
+    waiting.unlink(destination, batch.node(index));
+    destination.accepted++;
+    int slot = batch.slot(index);
+    if (slot != SlotTable.NONE) {
+      slot = keepOrRelease(slot, code);
+    }
+    times.accepted(index, Codes.isDone(code), slot, slots);
+    owner.accepted(batch.item(index), destination, code, slot);
+    loop.markReady(owner.drainable());
+  }
+
+  /** The slot of a posted operation; of one that is done there is none any more. */
+  private int keepOrRelease(int slot, int code) {
+    if (!Codes.isDone(code)) {
+      return slot;
+    }
+    slots.release(slot);
+    return SlotTable.NONE;
+  }
+
+  private void giveBack(int index) {
+    if (batch.packet(index) != Packets.NONE) {
+      packets.give(batch.packet(index));
+    }
+    if (batch.slot(index) != SlotTable.NONE) {
+      slots.release(batch.slot(index));
+    }
+  }
+
+  private void refuse(Submitter owner, Object item, Destination destination, int node, int code) {
+    refusals++;
+    retries.refused(owner.kind(), code);
+    destination.refused = true;
+    destination.probe = 1;
+    if (!owner.wants(item)) {
+      waiting.unlink(destination, node);
+      owner.dropped(item, code);
+      loop.markReady(owner.drainable());
+      return;
+    }
+    if (node == ParkedTable.NONE) {
+      waiting.park(owner, item, destination, code);
+    } else {
+      destination.lastKept = node;
+      owner.parked(item, destination, node, code);
+      waiting.queues.await(destination, code);
+    }
+  }
+
+  /**
+   * After a batch: waiting items that were all accepted may have more room, and only an attempt
+   * tells.
+   */
+  private void endBatch(Destination destination) {
+    if (!destination.inBatch) {
+      return; // it had several elements in the batch
+    }
+    destination.inBatch = false;
+    destination.lastKept = ParkedTable.NONE;
+    if (destination.refused) {
+      destination.quantum =
+          Math.min(Outbox.QUANTUM, Math.max(LEAST_QUANTUM, 2 * destination.accepted));
+      if (destination.count > 0 && !destination.reasoned) {
+        waiting.queues.awaitTurn(destination);
+      }
+    } else {
+      destination.quantum = Outbox.QUANTUM;
+      if (destination.count > 0) {
+        waiting.queues.probe(destination);
+      }
+    }
+    destination.refused = false;
+    destination.accepted = 0;
+    if (destination.count == 0) {
+      destination.wait = Wait.NOTHING;
+      destination.granted = 0;
+    }
   }
 }

@@ -75,8 +75,13 @@ final class LaneWork implements LoopWork {
   }
 
   @Override
-  public long posts() {
-    return outbox.posts();
+  public void drainBegins() {
+    outbox.drainBegins();
+  }
+
+  @Override
+  public boolean hasPostedEnough() {
+    return outbox.hasPostedEnough();
   }
 
   @Override
@@ -96,7 +101,7 @@ final class LaneWork implements LoopWork {
 
   @Override
   public void count(Map<String, Long> into) {
-    into.merge("loop_posts", outbox.posts(), Long::sum);
+    into.merge("loop_posts", outbox.posts, Long::sum);
     into.merge("loop_refusals", outbox.refusals(), Long::sum);
     into.merge("loop_resubmitted", outbox.resubmitted(), Long::sum);
     into.merge("loop_parked", (long) outbox.parkedCount(), Long::sum);
