@@ -10,14 +10,11 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 home=$(readlink -f "${1:-$here/../..}")
 readonly here home
 readonly core=$home/native/src rooms=$home/lci-reactive/src/main/java/io/lci/internal
-readonly walls=$home/lci-reactive/src/test/walls
 
 row() { printf '%-58s %s\n' "$1" "$2"; }
 
 # Lines of the file that has most, of those named on standard input.
 longest() { xargs -d '\n' wc -l | awk '$2 != "total"' | sort -n | tail -1 | sed "s|$home/||" | awk '{ print $1 " (" $2 ")" }'; }
-
-frozen() { if [[ -f $1 ]]; then grep -cvE '^(#|$)' "$1" || true; else echo 0; fi; }
 
 # Functions that a class declares in its header, and the fields whose names end in an underscore.
 functions_of() { sed -n '/^class .*{/,/^};/p' "$1" | grep -cE '^  [A-Za-z].*[a-z_]+\(.*(;|\{)' || true; }
@@ -42,7 +39,5 @@ row 'most fields in one of them' "$(most_fields)"
 row 'longest file of the core' "$(find "$core" -name '*.[ch]pp' | longest)"
 row 'deliberate faults named in product files' \
   "$(grep -rlE 'LCI_MUTATED|MUTATED' "$core" "$home/native/include" "$home"/*/src/main | wc -l)"
-row 'rooms of io.lci.internal' "$(find "$rooms" -mindepth 1 -maxdepth 1 -type d | wc -l)"
+row 'rooms of io.lci.internal, without cycles (WallsTest)' "$(find "$rooms" -mindepth 1 -maxdepth 1 -type d | wc -l)"
 row 'longest file of io.lci.internal' "$(find "$rooms" -name '*.java' | longest)"
-row 'cycles of packages still frozen' "$(frozen "$walls/cycles.frozen")"
-row 'classes of more than three levels still frozen' "$(frozen "$walls/inheritance.frozen")"
