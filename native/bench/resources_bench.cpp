@@ -6,14 +6,18 @@
 //   packets_own, packets_shared        a packet got and put; with a deque for each thread, or one for all
 //   matching_map, matching_queue       a receive stored and matched by a send, over keys of the thread's own
 //   cancel_1k, cancel_1m               a receive posted and cancelled, with that many others pending; one thread
+//   left                               a node left for an owner, who takes all that were left; each thread does both
 //   array                              an entry of a table read that others may change meanwhile
 #include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/growing_array.hpp"
+#include "base/mpsc_stack.hpp"
 #include "common/threads.hpp"
 #include "completion/queue.hpp"
 #include "matching/matching_engine.hpp"
@@ -277,6 +281,59 @@ double shared_mutex_array(uint32_t threads) {
   });
 }
 
+// ---- what threads leave for an owner
+// ----------------------------------------------------------------------------------
+
+struct alignas(64) Left {
+  Left* next = nullptr;
+  std::atomic<bool> out{false};
+  static Left*& next_of(Left& node) { return node.next; }
+};
+
+class MutexStack {
+ public:
+  void push(Left* node) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    node->next = first_;
+    first_ = node;
+  }
+  Left* take_all() {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return std::exchange(first_, nullptr);
+  }
+
+ private:
+  std::mutex mutex_;
+  Left* first_ = nullptr;
+};
+
+/// Each thread leaves a node of its own when that has come back, and takes what is there.
+template <typename Stack>
+double left(uint32_t threads) {
+  Stack stack;
+  std::vector<Left> nodes(threads);
+  return throughput(threads, kOperations, [&](uint32_t self, uint64_t operations) {
+    const auto take = [&] {
+      for (Left* node = stack.take_all(); node != nullptr;) {
+        Left* const next = node->next;
+        node->out.store(false, std::memory_order_release);
+        node = next;
+      }
+    };
+    Left& own = nodes[self];
+    for (uint64_t i = 0; i < operations; ++i) {
+      while (own.out.load(std::memory_order_acquire)) {
+        take();
+        std::this_thread::yield();
+      }
+      own.out.store(true, std::memory_order_relaxed);
+      stack.push(&own);
+      take();
+    }
+    while (own.out.load(std::memory_order_acquire)) take();
+  });
+}
+
 // ---- regions of others ---------------------------------------------------------------------------------------------
 
 double remote(uint32_t threads) {
@@ -322,6 +379,7 @@ const std::map<std::string, Sides> kMetrics = {
     {"matching_queue", {{"ours", matching<lci::MatchingEngineType::kQueue>}, {"mutex", mutex_matching}}},
     {"cancel_1k", {{"ours", cancel<1'000>}, {"mutex", mutex_cancel<1'000>}}},
     {"cancel_1m", {{"ours", cancel<1'000'000>}, {"mutex", mutex_cancel<1'000'000>}}},
+    {"left", {{"ours", left<lci::MpscStack<Left, &Left::next_of>>}, {"mutex", left<MutexStack>}}},
     {"array", {{"ours", array}, {"mutex", shared_mutex_array}}},
     {"remote", {{"ours", remote}, {"mutex", shared_mutex_remote}}},
 };

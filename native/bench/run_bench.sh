@@ -248,7 +248,7 @@ devices_try() { "$native/devices_bench" "$1" try; }
 devices_spin() { "$native/devices_bench" "$1" spin; }
 
 group_resources() {
-  compare "$(sweep "queue_array queue_lcrq handover_array handover_lcrq matching_map matching_queue array remote")" resources_ours mutex=resources_mutex
+  compare "$(sweep "queue_array queue_lcrq handover_array handover_lcrq matching_map matching_queue left array remote")" resources_ours mutex=resources_mutex
   compare "cancel_1k_t1 cancel_1m_t1" resources_ours mutex=resources_mutex
   compare "$(sweep "packets_own packets_shared")" resources_ours malloc=resources_malloc
   compare "$(sweep devices)" devices_dedicated "one shared=devices_shared"
