@@ -16,6 +16,8 @@ class Runtime;
 
 class Device final : public DeviceBell {
  public:
+  enum class By { kOwner, kHelper };
+
   /// @param runtime that it says it is of
   Device(Runtime& runtime, const DeviceParts& parts, uint32_t index);
 
@@ -32,7 +34,7 @@ class Device final : public DeviceBell {
   uint32_t lane_index = 0;  ///< Index among the lane's devices.
   TryLock lock;
   /// Refusals because another thread had the lock, which therefore cannot be in the counters.
-  std::atomic<uint64_t> refused_by_lock{0};
+  alignas(64) std::atomic<uint64_t> refused_by_lock{0};
 
   // --- posting ------------------------------------------------------------------------------------------------------
   /// Begins a batch: refusals in it make later descriptors of the same key answer retry_order.
@@ -53,7 +55,8 @@ class Device final : public DeviceBell {
 
   // --- progress -----------------------------------------------------------------------------------------------------
   /// Control, backlog, and arrivals as far as @p budget goes, which they use up. True if anything moved.
-  bool progress(Budget& budget);
+  /// @param by a helper leaves the bell of this rank alone, which is for the owner
+  bool progress(Budget& budget, By by = By::kOwner);
   /// Something is left that no doorbell will announce.
   bool must_enter() const;
   /// Whether a look at the device could find work: for parking. Reads shared memory, changes nothing.
@@ -115,7 +118,7 @@ class Device final : public DeviceBell {
   // one pass (progress.cpp, peers.cpp)
   bool pass_delayed(Budget& budget);
   bool take_handed();
-  void scan_summary();
+  void scan_summary(By by);
   bool accept(Link& link);
   bool look_for_failures();
   bool fail_links(RankState state, bool* all);

@@ -5,7 +5,7 @@
 
 namespace lci {
 
-void Device::scan_summary() {
+void Device::scan_summary(By by) {
   std::atomic<uint8_t>* summary = parts().memory().summary(index());
   const uint32_t size = parts().ranks;
   for (uint32_t rank = 0; rank < size; ++rank) {
@@ -26,7 +26,7 @@ void Device::scan_summary() {
       }
     }
     // Cleared before the rings are read: what is published later sets it again.
-    summary[rank].exchange(0, std::memory_order_acq_rel);
+    if (by == By::kOwner || rank != parts().rank) summary[rank].exchange(0, std::memory_order_acq_rel);
     Link* link = links_.find(rank);
     if (link && (link->in_open || accept(*link))) links_.make_ready(*link);
   }

@@ -11,7 +11,7 @@ constexpr uint32_t kDirectLinks = 8;
 
 }  // namespace
 
-bool Device::progress(Budget& budget) {
+bool Device::progress(Budget& budget, By by) {
   counters().add(Metric::progress_calls);
   host_.begin_pass();
   begin_batch();
@@ -20,7 +20,7 @@ bool Device::progress(Budget& budget) {
   moved |= protocols_.packets.take_returned_packets(index());
   moved |= protocols_.announcements.progress();
   moved |= take_handed();
-  scan_summary();
+  scan_summary(by);
   for (size_t i = 0; i < links_.ready().size(); ++i) moved |= protocols_.arrivals.drain_control(*links_.ready()[i]);
   moved |= look_for_failures();
   moved |= retry_backlog();

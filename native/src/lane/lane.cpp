@@ -111,11 +111,21 @@ Lane::~Lane() {
 bool Lane::take() {
   Inside found = Inside::kNobody;
   if (inside_.compare_exchange_strong(found, Inside::kOwner, std::memory_order_acquire)) return true;
-  for (SpinWait wait; found != Inside::kOwner; wait.step()) {  // a helper leaves after one pass
+  if (is_entered()) return false;                       // a function that a helper's pass calls
+  owner_waits_.store(true, std::memory_order_relaxed);  // no other helper comes in
+  bool taken = false;
+  for (SpinWait wait; !taken && found != Inside::kOwner; wait.step()) {
     found = Inside::kNobody;
-    if (inside_.compare_exchange_strong(found, Inside::kOwner, std::memory_order_acquire)) return true;
+    taken = inside_.compare_exchange_strong(found, Inside::kOwner, std::memory_order_acquire);
   }
-  return false;
+  owner_waits_.store(false, std::memory_order_relaxed);
+  return taken;
+}
+
+uint64_t Lane::generations() const {
+  uint64_t sum = 0;
+  for (const Device* device : devices_) sum += device->generation();
+  return sum;
 }
 
 int Lane::enter() {
@@ -159,6 +169,7 @@ bool Lane::pass() {
     more = more || devices_[i]->must_enter();
     control.generation[i] = devices_[i]->generation();
   }
+  told_generations_ = generations();
   control.must_enter = more;
   control.in_flight = in_flight_;
   control.cq_tail = tail_;
@@ -175,10 +186,10 @@ Budget Lane::budget() {
   return budget;
 }
 
-bool Lane::progress(Budget budget) {
+bool Lane::progress(Budget budget, Device::By by) {
   bool moved = false;
   const uint32_t count = device_count();
-  for (uint32_t i = 0; i < count; ++i) moved |= devices_[(rotate_device_ + i) % count]->progress(budget);
+  for (uint32_t i = 0; i < count; ++i) moved |= devices_[(rotate_device_ + i) % count]->progress(budget, by);
   if (count > 1) {
     // What came to a later one may have let a graph post on one that had rung already.
     for (Device* device : devices_) device->ring_doorbells();

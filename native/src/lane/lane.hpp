@@ -95,6 +95,7 @@ class Lane final : public LaneView {
  private:
   friend class Inbox;
   enum class Inside : uint32_t { kNobody, kOwner, kHelper };
+  class Telling;
   /// Keeps helpers out for a scope of the lane's own thread, which may be inside already.
   class Alone {
    public:
@@ -151,7 +152,8 @@ class Lane final : public LaneView {
   /// The loop gives back a message that it kept.
   int release_kept(uint64_t number);
   void give_back(const Held& held);
-  bool progress(Budget budget);
+  bool progress(Budget budget, Device::By by = Device::By::kOwner);
+  uint64_t generations() const;
   Budget budget();
   void drain();
   bool pass();
@@ -196,7 +198,9 @@ class Lane final : public LaneView {
   std::unique_ptr<LaneGraphs> graphs_;
   RingQueue<lci_record> queue_;  // operation completions and events, always drained
   std::atomic<Inside> inside_{Inside::kNobody};
-  Pushed* taken_ = nullptr;  // of pushed_, and not in the queue yet
+  std::atomic<bool> owner_waits_{false};  // for a helper
+  uint64_t told_generations_ = 0;         // the sum of what the control line says
+  Pushed* taken_ = nullptr;               // of pushed_, and not in the queue yet
   alignas(64) MpscStack<Pushed, &Pushed::next_of, std::memory_order_seq_cst> pushed_;
 };
 

@@ -167,7 +167,7 @@ void Grants::release(InKey& key, uint32_t generation, uint32_t messages, uint64_
   }
   if (returned_messages >= key.return_threshold.load(std::memory_order_relaxed) ||
       returned_bytes >= key.byte_threshold.load(std::memory_order_relaxed)) {
-    work_.request(key);
+    key.work->request(key);  // of the device on which it came
   }
 }
 

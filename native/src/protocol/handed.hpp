@@ -21,7 +21,7 @@ namespace lci {
  * Memory orders: a short lock guards the lists. The word that says that there is something is written under it, and
  * sequentially consistent, so that an owner that is about to sleep sees it, or is woken afterwards.
  */
-class Handed {
+class alignas(64) Handed {
  public:
   enum class Answer { kTaken, kClosed, kFull, kNoMemory };
   struct Lists {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/no_memory.hpp"
+
 namespace lci {
 namespace {
 
@@ -114,8 +116,11 @@ void OutgoingStreams::start_put(std::unique_ptr<SendContext> context) {
   Link& link = *context->link;
   make_room(&link.streams);
   SendContext& put = add(std::move(context));
-  const bool alone = link.streams.empty();
-  if (alone && stream_chunk(link, put) && put.sent == put.size) return;
+  bool all_sent = false;
+  if (link.streams.empty()) {  // what finds no memory here goes on in the next pass
+    unless_no_memory([&] { all_sent = stream_chunk(link, put) && put.sent == put.size; });
+  }
+  if (all_sent) return;
   link.streams.push_back(&put);
   links_.make_busy(link);
   call_again();

@@ -216,6 +216,36 @@ TEST(Devices, PacketsComeBackToTheDeviceThatWroteThem) {
 // Whose posts may not be refused are kept in memory of their own when there is no packet, to a bound, and then told so;
 // nobody waits, and nobody is killed. [2B-38]
 // Proves: SS-24
+// Receives of another device take what came, and its credit goes back by the device on which it came, whose passes
+// alone may touch its flows.
+TEST(Devices, CreditGoesBackByTheDeviceOnWhichItCame) {
+  constexpr uint64_t kMessages = 12;
+  Job job(2, {{"devices", "2"}, {"initial_lease", "16"}});
+  lci_comp* ended = make_queue(job.runtime(1));
+  const auto progress = [&] {
+    for (int pass = 0; pass < 100; ++pass) {
+      lci_progress(job.device(0));
+      lci_progress(job.device(1));  // device 0 of each rank
+    }
+  };
+  uint64_t value = 5;
+  for (uint64_t tag = 0; tag < kMessages; ++tag) {
+    ASSERT_EQ(LCI_DONE, post_until_taken(job, 0, operation(LCI_OP_SEND, 1, 0, tag, &value, sizeof value), nullptr));
+    progress();  // so that all but the first have credit
+  }
+  ASSERT_EQ(kMessages, job.counter(1, "unexpected_stored"));
+  const uint64_t before = job.counter(1, "grants");
+  for (uint64_t tag = 0; tag < kMessages; ++tag) {
+    uint64_t received = 0;
+    lci_status done{};
+    auto receive = operation(LCI_OP_RECV, 0, 0, tag, &received, sizeof received);
+    ASSERT_EQ(LCI_DONE, lci_post(job.device(1, 1), &receive, ended, &done)) << lci_last_error();
+    EXPECT_EQ(value, received);
+  }
+  progress();
+  EXPECT_LT(before, job.counter(1, "grants")) << "what was taken was told to a device that does not pass";
+}
+
 TEST(Devices, WithoutPacketsPostsThatMayNotBeRefusedAreKept) {
   constexpr uint32_t kKept = 8;
   Job job(2, {{"packets", "2"}, {"packets_max", "2"}, {"backlog_messages", std::to_string(kKept)}});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lane whose thread is elsewhere is helped by another one: what others wait for moves, what is for its loop waits.
 // Mutations that must make this file fail: help_writes_records, help_untold.
+#include <atomic>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -67,7 +68,10 @@ TEST_F(LaneHelp, AMessageToTheLaneWaitsForItsEnter) {
     return job_.counter(1, "arrivals") == 1;
   });
   EXPECT_EQ(before, block()) << "its thread may be reading and writing it";
-  EXPECT_TRUE(lane_.rings()) << "a loop that only looks at its bells would not enter";
+  for (int i = 0; i < 3; ++i) {  // nothing moves any more
+    EXPECT_TRUE(lane_.rings()) << "a loop that only looks at its bells would not enter";
+    lci_lane_help(lane_.handle());
+  }
   uint64_t value = 0;
   for (int i = 0; i < 100 && value == 0; ++i) {
     lane_.enter();
@@ -96,6 +100,35 @@ TEST_F(LaneHelp, AnOperationThatEndsMeanwhileIsRecordedByTheNextEnter) {
   });
   EXPECT_EQ(77u, context);
   EXPECT_EQ(out, in);
+}
+
+TEST_F(LaneHelp, ALeftBellStays) {
+  for (int i = 0; i < 100; ++i) lane_.enter();
+  ASSERT_FALSE(lane_.rings());
+  lci_lane_wake(lane_.handle());
+  for (int i = 0; i < 100; ++i) lci_lane_help(lane_.handle());
+  EXPECT_TRUE(lane_.rings()) << "it was not the helper's";
+}
+
+TEST_F(LaneHelp, AHandlerOfTheHelperIsToldBusy) {
+  struct Call {
+    lci_lane* lane;
+    std::atomic<int> code{LCI_DONE};
+  } call{lane_.handle()};
+  lci_comp* handler = nullptr;
+  const auto enter = [](const lci_status*, void* argument) {
+    auto* called = static_cast<Call*>(argument);
+    called->code = lci_lane_enter(called->lane);
+  };
+  ASSERT_EQ(LCI_DONE, lci_handler_create(job_.runtime(1), enter, &call, &handler)) << lci_last_error();
+  ASSERT_EQ(LCI_DONE, lci_port_open(job_.runtime(1), kQueuePort, "", handler, 0, 0)) << lci_last_error();
+  int posted = LCI_RETRY;
+  help_until([&] {
+    if (posted != LCI_DONE) posted = send(kQueuePort, 1);
+    return call.code != LCI_DONE;
+  });
+  EXPECT_EQ(LCI_ERR_BUSY, call.code);
+  EXPECT_EQ(LCI_DONE, lci_port_close(job_.runtime(1), kQueuePort));
 }
 
 TEST_F(LaneHelp, NobodyHelpsAParkedLane) {
