@@ -39,7 +39,9 @@ class SamplesTest {
   @Test
   void theToolKnowsThemAll() throws IOException {
     String tool =
-        Files.readString(Path.of(System.getProperty("lci.native.source")).resolveSibling("lci"));
+        Files.readString(
+            Path.of(System.getProperty("lci.native.source"))
+                .resolveSibling("scripts/lci/shared/programs.sh"));
     String table = tool.substring(tool.indexOf("\nreadonly SAMPLES='"));
     List<String> known =
         table.substring(0, table.indexOf("\n'")).lines().map(line -> line.split(" ")[0]).toList();
