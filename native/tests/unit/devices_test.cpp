@@ -213,9 +213,6 @@ TEST(Devices, PacketsComeBackToTheDeviceThatWroteThem) {
   EXPECT_GE(job.counter(0, "packets_get"), 200u);
 }
 
-// Whose posts may not be refused are kept in memory of their own when there is no packet, to a bound, and then told so;
-// nobody waits, and nobody is killed. [2B-38]
-// Proves: SS-24
 // Receives of another device take what came, and its credit goes back by the device on which it came, whose passes
 // alone may touch its flows.
 TEST(Devices, CreditGoesBackByTheDeviceOnWhichItCame) {
@@ -246,6 +243,9 @@ TEST(Devices, CreditGoesBackByTheDeviceOnWhichItCame) {
   EXPECT_LT(before, job.counter(1, "grants")) << "what was taken was told to a device that does not pass";
 }
 
+// Whose posts may not be refused are kept in memory of their own when there is no packet, to a bound, and then told so;
+// nobody waits, and nobody is killed. [2B-38]
+// Proves: SS-24
 TEST(Devices, WithoutPacketsPostsThatMayNotBeRefusedAreKept) {
   constexpr uint32_t kKept = 8;
   Job job(2, {{"packets", "2"}, {"packets_max", "2"}, {"backlog_messages", std::to_string(kKept)}});
