@@ -144,7 +144,7 @@ int Device::post_barrier(const lci_descriptor& op, const void* inline_payload, c
   return protocols_.backlog.add(op, inline_payload, target);
 }
 
-/// What is signalled counts as posted. What comes out of the backlog was counted when it went in.
+/// An operation that is signalled counts as posted. One out of the backlog was counted when it went in.
 void Device::count_answer(const lci_descriptor& op, int code) {
   if (is_retry(code)) {
     counters().add(retry_counter(code));
@@ -211,7 +211,7 @@ int Device::check_handed(const lci_descriptor& op, const OpTarget& target) const
   }
 }
 
-/// What other threads left: operations wait in the backlog for this pass.
+/// Operations that other threads left wait in the backlog for this pass.
 bool Device::take_handed() {
   return protocols_.take_handed([this](Queued queued) {
     if (queued.op.op != LCI_OP_CANCEL) count_answer(queued.op, protocols_.backlog.answer(queued.op));

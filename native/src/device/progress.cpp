@@ -40,7 +40,7 @@ bool Device::progress(Budget& budget, By by) {
   return moved;
 }
 
-/// What chaos had held back or refused.
+/// Lets go what chaos had held back or refused.
 bool Device::pass_delayed(Budget& budget) {
   bool moved = false;
   links_.for_each([&](Link& link) {
@@ -137,7 +137,7 @@ void Device::tell_room() {
   }
 }
 
-/// Who was refused outside hears of it; the backlog and the streams, which had their turn in this pass, need another.
+/// Callers that were refused hear of it. The backlog and the streams had their turn in this pass, and need another.
 void Device::room_came() {
   ++generation_;
   if (!protocols_.backlog.empty() || !links_.busy().empty()) host_.call_again();

@@ -89,7 +89,7 @@ void Announcements::look_at(InKey& key) {
   admit(key);
 }
 
-/// What finds no memory waits on, for the next pass.
+/// An announcement that finds no memory waits on, for the next pass.
 void Announcements::admit(InKey& key) {
   const bool looked_at_all = unless_no_memory([&] {
     if (key.number & kEngineTarget) {
@@ -175,7 +175,7 @@ bool Announcements::deliver(InKey& key, const Announcement& announcement, uint32
   return true;
 }
 
-/// What was admitted has found no memory; there may be some at the next pass.
+/// The announcement has found no memory; there may be some at the next pass.
 void Announcements::give_room_back(InKey& key, const Credit& taken) {
   key.circulating.messages -= taken.messages;
   key.circulating.bytes -= taken.bytes;

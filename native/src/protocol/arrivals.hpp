@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rings of a peer hold: taken in order, checked, and handed to the protocol that it belongs to. [area H]
+// Messages in the rings of a peer: taken in order, checked, and handed to the protocol that it belongs to. [area H]
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lci {
 
-/// What one pass over a device, or one enter of a lane over all its devices, may take from the rings.
+/// Bounds of one pass over a device, or of one enter of a lane over all its devices, in the rings.
 struct Budget {
   uint32_t messages = 64;
   uint32_t bytes = 64 * 1024;

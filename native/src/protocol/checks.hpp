@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is checked of a descriptor before anything happens: cheap, always, and without a trace when it fails. [D17]
+// Checks of a descriptor before anything happens: cheap, always, and without a trace when it fails. [D17]
 #pragma once
 
 #include "protocol/contexts.hpp"
@@ -9,9 +9,9 @@ namespace lci {
 
 /// A message or a receive. @param device for the words of an error
 int check_message(const DeviceParts& parts, uint32_t device, const lci_descriptor& op);
-/// What cannot be sent at once will be signalled: also where it would wait in the backlog first.
+/// A message that cannot be sent at once needs somebody who hears of its end, also where it would wait in the backlog.
 int check_length(const DeviceParts& parts, const lci_descriptor& op, const OpTarget& target);
-/// What can be said of a put or get without looking at the region.
+/// A put or get, as far as can be said without looking at the region.
 int check_remote(const DeviceParts& parts, uint32_t device, const lci_descriptor& op);
 /// Checks the list of an operation; its size becomes that of the parts together. That of a put or get is noted where
 /// others have a displacement.

@@ -23,7 +23,7 @@ class Grants final : public Protocol {
   /// False: more than was granted.
   static bool spend_lease(InKey& key, const MessageHeader& header, uint32_t bytes);
   void grow_lease(InKey& key);
-  /// What the user took goes round to the sender again, but for what makes the lease too large.
+  /// Credit that the user has given back goes to the sender again, but for the part that makes the lease too large.
   void process_returned(InKey& key);
   static void set_thresholds(InKey& key);
   /// Others need credit: the sender keeps its fair share.
@@ -37,7 +37,7 @@ class Grants final : public Protocol {
   void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool exclusive);
 
   void refuse_sender(InKey& key, int code);
-  /// Of the opening that ended, which may not be the last one that this key has seen.
+  /// Names the opening that ended, which may not be the last one that this key has seen.
   void refuse_closed(InKey& key);
   void tell_refusal(InKey& key, int code, uint32_t generation);
   /// Sends grants, recalls and refusals. False: there is no room for all.

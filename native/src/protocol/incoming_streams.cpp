@@ -194,7 +194,7 @@ void IncomingStreams::cancel_all(int code) {
   contexts_.for_each([&](uint64_t id, ReceiveContext&) { finish(id, code); });
 }
 
-/// Of an active message: it goes to its port if that is still there.
+/// An active message goes to its port if that is still there.
 void IncomingStreams::end_arrival(const ReceiveContext& context, int code) {
   InKey& key = *context.key;
   auto& port = static_cast<Port&>(*key.target);

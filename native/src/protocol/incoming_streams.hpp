@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes in chunks: rendezvous of peers, matched by a receive or for a port, and what this rank gets through
-// messages. [X8]
+// Messages that come in chunks: rendezvous of peers, matched by a receive or for a port, and what this rank gets
+// through messages. [X8]
 #pragma once
 
 #include <memory>

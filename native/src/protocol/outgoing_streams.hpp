@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaves in chunks: messages above the eager limit, announced and answered when the receiver has a place; puts
-// through messages; what peers get from this rank. [G4 in the form of DESIGN decision 4; X8]
+// Bytes that leave in chunks: messages above the eager limit, announced and answered when the receiver has a place;
+// puts through messages; what peers get from this rank. [G4 in the form of DESIGN decision 4; X8]
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ class OutgoingStreams final : public Protocol {
   int announce_by_rendezvous(Link& link, OutKey& key, const Outgoing& message);
   /// A put: its first chunks leave at once.
   void start_put(std::unique_ptr<SendContext> put);
-  /// What a peer gets from us.
+  /// Streams a region of this rank to a peer that gets it.
   void serve_get(std::unique_ptr<SendContext> served);
 
   void handle_ready(Link& link, const MessageHeader& header);

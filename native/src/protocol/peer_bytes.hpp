@@ -18,7 +18,7 @@ const std::byte* packet_of(const Packets& packets, Link& link, uint64_t handle, 
 /// once, since the packet may say something else the next time.
 const std::byte* payload_of(const Packets& packets, Link& link, const MessageHeader& header, uint32_t most);
 
-/// What a message carries besides its payload: a user's key, or where its reply goes.
+/// The word that a message carries besides its payload: a user's key, or where its reply goes.
 uint64_t word_of(Link& link, const MessageHeader& header);
 
 /// The default engine makes its keys itself: that of a user could mean another rank's message. [SS-13]

@@ -26,7 +26,7 @@ void copy_parts(const RemoteCopy& copy) {
   }
 }
 
-/// What goes by messages, the last part first, as contexts keep it.
+/// The ranges that go by messages, the last one first, as contexts keep them.
 std::vector<RemoteRange> ranges_of(const RemoteCopy& copy) {
   std::vector<RemoteRange> ranges;
   const auto parts = copy.parts();

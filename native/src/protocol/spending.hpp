@@ -15,7 +15,7 @@ uint32_t engine_announcements(const DeviceParts& parts);
 
 class Spending final : public Protocol {
  public:
-  /// What a peer says of a port or engine: nothing more may be sent there.
+  /// A peer says of a port or engine that nothing more may be sent there.
   struct Refusal {
     uint16_t target;
     uint32_t generation;
@@ -26,7 +26,7 @@ class Spending final : public Protocol {
   Spending(ProtocolHost& host, Links& links, const Backlog& backlog) : Protocol(host, links), backlog_(backlog) {}
 
   OutKey& out_key(Link& link, uint16_t target);
-  /// What this rank believes of a port or engine of others, by the hash of its name; 0 matches any.
+  /// The hash of the name that this rank believes a port or engine of others to have; 0 matches any.
   uint32_t sender_hash(uint16_t target);
 
   void handle_grant(Link& link, const MessageHeader& header);
