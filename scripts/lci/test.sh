@@ -28,6 +28,7 @@ test_tier() {
   build_and_install
   rm -rf "$results" && mkdir -p "$results"
   source_hash > "$results.stamp"
+  build_ahead "$tier"
   while read -r name tiers deadline description; do
     [[ ,$tiers, == *,$tier,* ]] || continue
     if test_suite "$name" "suite_$name" "$deadline" "$state/logs/$name.log"; then
@@ -38,6 +39,7 @@ test_tier() {
       echo failed > "$results/$name"
     fi
   done < <(grep . <<< "$SUITES")
+  stop_running
   echo "tier $tier: $((SECONDS - start)) s; suites:"
   # Once more at the end, where it is seen.
   for name in "${failures[@]}"; do
@@ -66,9 +68,20 @@ test_soak() {
 # for a shell acts on Ctrl-C at once only while it waits. What the suite says by `progress` is seen at once.
 run_suite() {
   LCI_PROGRESS=7 timeout --kill-after=20 "$2" "$home/lci" --suite "$1" 7>&2 > "$3" 2>&1 < /dev/null &
-  running_suite=$!
-  trap 'kill "$running_suite" 2> /dev/null; exit 130' INT TERM
-  wait "$running_suite"
+  trap 'stop_running; exit 130' INT TERM
+  wait $!
+}
+
+# build_ahead TIER: begins with the builds that its suites need. In a process group of its own, as a suite.
+build_ahead() {
+  timeout --kill-after=20 3600 nice -n 19 "$home/lci" --suite "build_ahead_$1" > "$state/logs/builds.log" 2>&1 < /dev/null &
+}
+
+# Ends what runs beside this process.
+stop_running() {
+  local pids
+  read -ra pids <<< "$(jobs -rp | tr '\n' ' ')"
+  ((${#pids[@]} == 0)) || kill "${pids[@]}" 2> /dev/null || true
 }
 
 # The line of a log that says how many tests ran; of Maven, which has one for each module and run, the sums.
@@ -88,6 +101,7 @@ absent_peers() { sed -n 's/^lci bench: \(no .* here (Debian: .*)\)$/    \1/p' "$
 still_compiling() {
   local last
   last=$(grep -av '^[[:space:]]*$' "$1" | tail -n 1)
+  [[ $last != "$BUILD_AHEAD"* ]] || last=$(tail -n 1 "$state/logs/builds.log")
   if [[ $last =~ ^\[\ *([0-9]+%)\]\ (Building|Linking|Built) ]]; then
     echo ", still compiling: ${BASH_REMATCH[1]}; the next run goes on from there"
   elif [[ $last == *'Compiling '*' source file'* ]]; then

@@ -410,6 +410,19 @@ test_a_suite_that_still_compiles_says_so() {
   contains "$out" "FAILED (not done in 2 s, still compiling: 45%; the next run goes on from there)"
 }
 
+# The build that it waits for may be that of another process, which has a log of its own.
+test_a_suite_that_waits_for_a_build_says_so() {
+  make_tree
+  sed -i 's/^api  *1800/api 2/' "$tree/scripts/lci/test/soak.sh"
+  git -C "$tree" init -q
+  mkdir -p "$tree/.lci/logs"
+  echo "[ 45%] Building CXX object CMakeFiles/lci_objects.dir/a.cpp.o" > "$tree/.lci/logs/builds.log"
+  soak_script tests/tools/api_diff_test.sh 'echo "lci: waiting for the build of .lci/native-tsan"' 'exec sleep 60'
+  in_tree test soak api
+  equal "$code" 1
+  contains "$out" "FAILED (not done in 2 s, still compiling: 45%; the next run goes on from there)"
+}
+
 test_absent_peers_are_named_with_the_result() {
   make_tree
   git -C "$tree" init -q

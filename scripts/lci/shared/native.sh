@@ -10,16 +10,43 @@ native_configure() {
   cmake -S "$home/native" -B "$folder" -DLCI_TEST_CHECKS=ON -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$folder/lib" "$@"
 }
 
-native_build_with() { native_configure "$@" && cmake --build "$1" -j2; }
-build_native_tests() { native_build_with "$native_test_build" -DCMAKE_BUILD_TYPE=Release; }
+# native_build FOLDER TARGETS CMAKE-OPTION...: the targets, with spaces between, of a build; all without any. One process at a
+# time builds in a folder: a suite waits for a build ahead of it.
+native_build() {
+  local folder=$1 targets=$2 lock=$1.lock make=()
+  shift 2
+  [[ -z $targets ]] || read -ra make <<< "--target $targets"
+  mkdir -p "$(dirname "$folder")"
+  (
+    flock -n 8 || { echo "$BUILD_AHEAD of ${folder#"$home/"}; its log: .lci/logs/builds.log" && flock 8; }
+    native_configure "$folder" "$@" && cmake --build "$folder" -j2 "${make[@]}"
+  ) 8> "$lock"
+}
+readonly BUILD_AHEAD='lci: waiting for the build'
+
+build_native_tests() { native_build "$native_test_build" '' -DCMAKE_BUILD_TYPE=Release; }
+build_native_asan() { native_build "$native_asan" '' -DLCI_SANITIZE=address,undefined; }
+build_native_tsan() { native_build "$native_tsan" '' -DLCI_SANITIZE=thread; }
 
 # With the deliberate faults in it, each off until LCI_MUTATION names it. Hardly optimized: it is run, not measured.
 build_native_faulty() {
-  native_configure "$native_faulty" -DLCI_MUTATIONS=ON -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" &&
-    cmake --build "$native_faulty" -j2 --target lci lci_{unit,conformance,stress,multiprocess}_tests
+  native_build "$native_faulty" "lci $(echo lci_{unit,conformance,stress,multiprocess}_tests)" -DLCI_MUTATIONS=ON \
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG"
 }
 
-build_native_tsan() { native_build_with "$state/native-tsan" -DLCI_SANITIZE=thread; }
+build_native_fuzz() {
+  need_fuzzer
+  native_build "$native_fuzz" '' -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DLCI_FUZZ=ON \
+    -DLCI_SANITIZE=address,undefined
+}
+
+# What the suites of a tier need, in the order in which they need it. Runs beside them, for they leave a third of the
+# processors' time. A build that fails here fails again, and is told, where it is needed.
+build_ahead_quick() { build_native_tests; }
+build_ahead_test() {
+  local build
+  for build in tests fuzz asan tsan faulty; do "build_native_$build" || true; done
+}
 
 native_sources() {
   find native/src native/tests native/bench native/tools native/include \( -name '*.[ch]' -o -name '*.[ch]pp' \) -print0

@@ -45,4 +45,4 @@ soak_peer-memory() {
 }
 
 soak_conformance() { build_native_tests > /dev/null && native_tests "$native_test_build" -L conformance; }
-soak_stress-tsan() { build_native_tsan > /dev/null && native_tests "$state/native-tsan" -LE 'unit|conformance' --repeat until-fail:5; }
+soak_stress-tsan() { build_native_tsan > /dev/null && native_tests "$native_tsan" -LE 'unit|conformance' --repeat until-fail:5; }

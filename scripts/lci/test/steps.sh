@@ -65,11 +65,9 @@ fuzz_target() {
 
 # fuzz SECONDS: for each target.
 fuzz() {
-  local folder=$state/native-fuzz programs=() source fuzz_seconds=$1
-  need_fuzzer
-  native_build_with "$folder" -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DLCI_FUZZ=ON \
-    -DLCI_SANITIZE=address,undefined || return 1
-  for source in "$home"/native/tests/fuzz/*_fuzz.cpp; do programs+=("$folder/$(basename "$source" .cpp)"); done
+  local programs=() source fuzz_seconds=$1
+  build_native_fuzz || return 1
+  for source in "$home"/native/tests/fuzz/*_fuzz.cpp; do programs+=("$native_fuzz/$(basename "$source" .cpp)"); done
   two_at_a_time fuzz_target "${programs[@]}"
 }
 

@@ -2,30 +2,31 @@
 # shellcheck shell=bash
 # The suites of ./lci test. "Proves" names the rows of the specification that a suite proves as a whole.
 
-# What `./lci test` runs: name, tiers, deadline in seconds, description. The work is done by function suite_NAME.
+# What `./lci test` runs: name, tiers, deadline in seconds, description. The work is done by function suite_NAME. Suites that
+# need builds of their own come late: these are made meanwhile.
 readonly SUITES='
 format        quick,test   300  sources are formatted, scripts are clean, no wall is crossed, deliberate faults have their lines, the language is plain
 tool          quick,test   300  ./lci itself: when it builds, what it says, exit codes; the checks of walls, faults, language and pages
-package       test         900  a program over the installed library, in C and C++11; the documented environment
 launcher      quick,test   180  exit codes, output, signals, nothing left behind, sweep
-native        quick,test   900  the core: unit, stress and multiprocess tests
-native-asan   test         900  the same under address and undefined-behaviour sanitizer
-native-tsan   test         900  the same under thread sanitizer
-fuzz          test         900  random input, a minute of it, for everything that the core reads from others
-mutations     test        1500  each deliberate fault in the core is noticed by its test
 java          quick,test  1500  Maven modules, on the packed jars: units, TCK, architecture, jobs of several ranks
-races         test         300  requests, cancels, ends and deaths in every order, under jcstress
-ffm           test        1500  tests of bridge and API once more, on the packed jars in a JDK of 22 or newer, if there is one
-bench         test         300  the measurements of ./lci bench work, in a tiny dose
 readme        quick,test   300  the example of README.md is the compiled one and runs, also in a project as the guide shows it; the quick start runs
-mutations-jvm test         900  each deliberate fault is noticed by the tests of the whole system as well
-prometheus    test         300  Prometheus (of Debian) scrapes a job of two ranks and shows its figures; the alerts are right
+ffm           test        1500  tests of bridge and API once more, on the packed jars in a JDK of 22 or newer, if there is one
+races         test         300  requests, cancels, ends and deaths in every order, under jcstress
 bad-input     test         300  one clear line and a non-zero exit for each kind of bad input
-slow-consumer test         300  a slow consumer stops its sender, memory stays, nothing is lost
 oracle        test         900  k-mer histograms equal those of jellyfish
 kill          test         900  kill -9 of ranks: the others name the dead one and end, nothing is left
 kv-service    test         300  the sample kv-service: the commands of its page, requests, load, a rank that is killed, an orderly end
 kill-kmer     test         300  the same in the k-mer job, also while ranks join, and of the launcher
+prometheus    test         300  Prometheus (of Debian) scrapes a job of two ranks and shows its figures; the alerts are right
+bench         test         300  the measurements of ./lci bench work, in a tiny dose
+package       test         900  a program over the installed library, in C and C++11; the documented environment
+native        quick,test   900  the core: unit, stress and multiprocess tests
+fuzz          test         900  random input, a minute of it, for everything that the core reads from others
+native-asan   test         900  the same under address and undefined-behaviour sanitizer
+native-tsan   test         900  the same under thread sanitizer
+mutations     test        1500  each deliberate fault in the core is noticed by its test
+mutations-jvm test         900  each deliberate fault is noticed by the tests of the whole system as well
+slow-consumer test         300  a slow consumer stops its sender, memory stays, nothing is lost
 conformance   test          60  docs/internals/conformance.md is what the rows, the tests and this run say: the last suite
 '
 
@@ -58,13 +59,11 @@ suite_native() {
   build_native_tests && native_tests "$native_test_build" --output-junit "$results/reports/native.xml"
 }
 
-suite_native-asan() {
-  native_build_with "$state/native-asan" -DLCI_SANITIZE=address,undefined && native_tests "$state/native-asan"
-}
+suite_native-asan() { build_native_asan && native_tests "$native_asan"; }
 
 # Proves: H17
 # On: inproc, processes, chaos
-suite_native-tsan() { build_native_tsan && native_tests "$state/native-tsan"; }
+suite_native-tsan() { build_native_tsan && native_tests "$native_tsan"; }
 
 suite_fuzz() { fuzz 12; }
 
