@@ -260,7 +260,7 @@ group_resources() {
 # ---- jvm: two JVMs; a lane driven from Java against the same driven from C; a runtime that does nothing ----------------------
 
 # ranks PROGRAM METRIC: two JVMs; rank 0 prints the line.
-ranks() { timeout $PEER_TIMEOUT_S "$home/lci" run -n 2 "$1" "$2" | sed -n 's/^\[0\] \({.*\)/\1/p'; }
+ranks() { timeout $PEER_TIMEOUT_S "$home/lci" run -n 2 "$@" | sed -n 's/^\[0\] \({.*\)/\1/p'; }
 
 # on_newer CALLS FUNCTION ARGS...: with the newer JDK, whose calls are made by jna or ffm.
 on_newer() {
@@ -281,6 +281,10 @@ lane_ffm() { on_newer ffm ranks lane-bench "$1"; }
 lane_jna() { on_newer jna ranks lane-bench "$1"; }
 
 idle_ours() { "$home/lci" run -n 1 idle-bench "$1"; }
+
+# Messages over the device of a loop that user code holds.
+held_help() { ranks held-loop-bench "$1" help; }
+held_local() { ranks held-loop-bench "$1" local; }
 
 jvm_ours() { ranks flux-bench "$1"; }
 
@@ -370,6 +374,7 @@ group_jvm() {
   compare lane_stream lane_java "C=lane_c"
   jvm_rows ""
   compare idle_cpu idle_ours
+  compare "stuck_sleep_p99 stuck_compute_p99" held_help "local=held_local"
   has_newer || return 0
   # Against C, and against JNA in the same JDK.
   compare lane_stream_ffm lane_ffm "C=lane_c" "JNA, same JDK=lane_jna"

@@ -95,6 +95,24 @@ test_jvm_lane_and_idle() {
   measured idle_cpu
 }
 
+test_jvm_held_loops() {
+  measure jvm --only stuck_sleep_p99
+  compared stuck_sleep_p99
+  against local stuck_sleep_p99
+}
+
+# A side is what its arguments make it: none gets lost on the way to the program.
+test_every_argument_reaches_the_program() {
+  mkdir -p "$dir/tree"
+  printf '%s\n' '#!/bin/sh' 'echo "$*" >> "$(dirname "$0")/runs"; exit 1' > "$dir/tree/lci"
+  chmod +x "$dir/tree/lci"
+  LCI_HOME=$dir/tree "$bench" jvm --only am_stream --pairs 1 --dose 0.001 > "$dir/out" 2> "$dir/err" && fail "it measured something"
+  for run in "flux-bench am_stream" "flux-bench am_stream metrics" "rsocket-bench am_stream" "rsocket-bench am_stream unix" \
+    "netty-bench am_stream" "netty-bench am_stream unix"; do
+    grep -qx "run -n 2 $run" "$dir/tree/runs" || fail "nobody ran $run: $(cat "$dir/tree/runs" "$dir/err")"
+  done
+}
+
 # In the newer JDK, or a word that there is none.
 test_jvm_ffm() {
   if [[ ${LCI_NEWER_JDK:?} == none ]]; then
