@@ -877,8 +877,9 @@ typedef struct lci_descriptor {
       uint64_t address;      /**< LCI_FLAG_PACKET: handle; LCI_FLAG_BUFFER: memory. */
       uint64_t remote;       /**< Put and get: id from lci_remote_open(). With LCI_FLAG_LIST: ::lci_place. */
       uint64_t displacement; /**< Put and get: bytes from the start of the remote region, not an address. */
-      uint64_t count;        /**< Put and get with LCI_FLAG_BUFFER: bytes, where `size` is too narrow and 0; else 0.
-                                With LCI_FLAG_LIST: parts. */
+      uint64_t count;        /**< Put and get with LCI_FLAG_BUFFER: bytes, where `size` is too narrow and 0. Receive
+                                with LCI_FLAG_BUFFER: the longest message, see lci_post_recv_long(); 0: `size`. With
+                                LCI_FLAG_LIST: parts. Else 0. */
     } ref;
   } u;
 } lci_descriptor;
@@ -942,6 +943,16 @@ LCI_API int lci_post_send(lci_device* device, uint32_t rank, uint64_t tag, const
  */
 LCI_API int lci_post_recv(lci_device* device, uint32_t rank, uint64_t tag, void* buffer, uint32_t size, lci_comp* comp,
                           uint64_t user_context, lci_status* out);
+/**
+ * As lci_post_recv(), for messages whose length is not known: one of up to @p size bytes goes to @p buffer, a longer
+ * one of up to @p longest bytes to memory that the library takes when the message is matched. The status names the
+ * memory that holds the message. If that is not @p buffer, the caller frees it by lci_buffer_free() or
+ * lci_arrival_free(); what is not freed ends with the runtime. @p size is at least lci_runtime_max_eager(), else
+ * LCI_ERR_ARGUMENT. A message above @p longest ends with LCI_ERR_TRUNCATED, one for which there is no memory with
+ * LCI_ERR_NO_MEMORY; @p buffer has its first bytes then.
+ */
+LCI_API int lci_post_recv_long(lci_device* device, uint32_t rank, uint64_t tag, void* buffer, uint32_t size,
+                               uint64_t longest, lci_comp* comp, uint64_t user_context, lci_status* out);
 /**
  * Posts a barrier over all ranks; thin form. Answers posted, or LCI_RETRY_PENDING while 65,536 of this rank's barriers
  * are under way.
@@ -1185,7 +1196,7 @@ typedef struct lci_lane_control {
    * One word per device of the lane. It moves when, after a refusal, packets, ring space, room for replies, or room for
    * puts and gets through messages came back.
    */
-  uint32_t generation[16];
+  uint32_t generation[128];
   /* packet cache: both sides, never at the same time */
   uint32_t packet_count; /**< Handles in `packets`; the loop takes from the end, the core refills at enters. */
   uint32_t packets[31];  /**< Packet handles that the loop may fill and post with LCI_FLAG_PACKET. */
@@ -1204,8 +1215,9 @@ typedef struct lci_demand {
 
 typedef enum lci_record_kind {
   LCI_RECORD_PAD = 0,       /**< Skip to the start of the ring. `size` records are skipped, this one included. */
-  LCI_RECORD_OP = 1,        /**< An operation of this lane ended: code, rank, tag, size, context. `u.address` has the
-                                 size with 64 bits; `size` the same, or its largest value. */
+  LCI_RECORD_OP = 1,        /**< An operation of this lane ended: code, rank, tag, size, context. `u.ended` has the
+                                 size with 64 bits; `size` the same, or its largest value. With
+                                 LCI_RECORD_FLAG_RECEIVED also the memory of the message. */
   LCI_RECORD_MESSAGE = 2,   /**< A message for inbox `index`. */
   LCI_RECORD_WRITABLE = 3,  /**< Flow (device index, rank, port) was refused and has room: `context` messages; for a
                                  flow of sends LCI_RECORD_FLAG_ENGINE is set and `port` is the engine. */
@@ -1231,7 +1243,12 @@ enum {
    * The loop sets it before cq_head passes the record of a message that it retains: the payload stays valid, and is
    * charged to its port, until LCI_OP_RELEASE with its number, or lci_lane_free().
    */
-  LCI_RECORD_FLAG_KEPT = 8
+  LCI_RECORD_FLAG_KEPT = 8,
+  /**
+   * The message of a receive was longer than its buffer: it lies at `u.ended.received`, which the loop frees by
+   * lci_buffer_free().
+   */
+  LCI_RECORD_FLAG_RECEIVED = 16
 };
 
 /**
@@ -1251,6 +1268,10 @@ typedef struct lci_record {
   union {
     uint8_t inline_payload[32];
     uint64_t address;
+    struct {
+      uint64_t size;
+      uint64_t received;
+    } ended; /**< OP. */
   } u;
 } lci_record;
 

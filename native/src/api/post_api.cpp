@@ -149,6 +149,20 @@ int lci_post_recv(lci_device* device, uint32_t rank, uint64_t tag, void* buffer,
   return lci_post(device, &op, comp, out);
 }
 
+int lci_post_recv_long(lci_device* device, uint32_t rank, uint64_t tag, void* buffer, uint32_t size, uint64_t longest,
+                       lci_comp* comp, uint64_t user_context, lci_status* out) {
+  lci_descriptor op{};
+  op.op = LCI_OP_RECV;
+  op.flags = LCI_FLAG_BUFFER;
+  op.rank = rank;
+  op.size = size;
+  op.tag = tag;
+  op.user_context = user_context;
+  op.u.ref.address = reinterpret_cast<uint64_t>(buffer);
+  op.u.ref.count = longest;
+  return lci_post(device, &op, comp, out);
+}
+
 int lci_post_barrier(lci_device* device, lci_comp* comp, uint64_t user_context) {
   lci_descriptor op{};
   op.op = LCI_OP_BARRIER;

@@ -40,7 +40,7 @@ constexpr Rule bootstrap_list() {
 }
 
 const Row kRows[] = {
-    {"devices", &Attributes::devices, "1", number(1, 16), "Devices of the runtime; the same number on all ranks."},
+    {"devices", &Attributes::devices, "1", number(1, 128), "Devices of the runtime; the same number on all ranks."},
     {"packet_size", &Attributes::packet_size, "8192", multiple(64, 256, kMiB),
      "Bytes of a packet, header included; bounds the largest eager message."},
     {"packets", &Attributes::packets, "256", number(1, kMany), "Packets that the pool adds at a time."},

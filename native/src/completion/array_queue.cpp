@@ -94,10 +94,7 @@ void ArrayQueue::give_place_back() {
 
 void ArrayQueue::tell_of_place() {
   claims_.fetch_and(~kAwaited, std::memory_order_seq_cst);  // first: who comes between sets it again
-  const uint32_t devices = awaited_.exchange(0, std::memory_order_seq_cst);
-  for (uint32_t index = 0; devices >> index != 0; ++index) {
-    if (devices >> index & 1) owner()->place_came(index);
-  }
+  awaited_.take_each([this](uint32_t index) { owner()->place_came(index); });
 }
 
 int ArrayQueue::pop(lci_status* out) {
@@ -115,7 +112,7 @@ int ArrayQueue::pop(lci_status* out) {
     if (!head_.compare_exchange_weak(head, head + 1, std::memory_order_seq_cst, std::memory_order_relaxed)) continue;
     *out = cell.status;
     cell.tag.store(next_free_tag(ticket), std::memory_order_release);
-    if (awaited_.load(std::memory_order_seq_cst) != 0) tell_of_place();
+    if (!awaited_.empty()) tell_of_place();
     return LCI_DONE;
   }
 }

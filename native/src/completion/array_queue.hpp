@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/device_set.hpp"
 #include "base/lazy_array.hpp"
 #include "completion/queue.hpp"
 
@@ -54,7 +55,7 @@ class ArrayQueue final : public CompletionQueue {
   int signal(const lci_status& status) override;
   int pop(lci_status* out) override;
   void await_place(uint32_t index) override {
-    awaited_.fetch_or(1u << index, std::memory_order_seq_cst);
+    awaited_.add(index);
     claims_.fetch_or(kAwaited, std::memory_order_seq_cst);
   }
   uint64_t pushed() const override {
@@ -94,7 +95,7 @@ class ArrayQueue final : public CompletionQueue {
   const uint32_t first_;
   const uint64_t tag_mask_;
   LazyArray<Cell> cells_;
-  std::atomic<uint32_t> awaited_{0};  // bit per device that was refused a place; beside what is only read
+  DeviceSet awaited_;  // that were refused a place; beside what is only read
   // Places reserved, whether a device waits for one, and from bit 32 on the tail, which overflows unharmed.
   alignas(64) std::atomic<uint64_t> claims_;
   std::atomic<uint64_t> head_seen_;         // by producers, who spare themselves the consumers' line

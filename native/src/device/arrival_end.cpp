@@ -26,7 +26,10 @@ bool could_be_lent(const DeviceParts& parts, const lci_status& status) {
 }
 
 bool free_arrival(const DeviceParts& parts, lci_status& status) {
-  if (status.port == 0) return true;
+  if (status.port == 0) {
+    if (status.buffer && parts.received.free(status.buffer)) status.buffer = nullptr;
+    return true;
+  }
   const uint32_t packet = std::exchange(status.packet, 0);
   void* const buffer = std::exchange(status.buffer, nullptr);
   if (packet == 0) {
@@ -37,7 +40,10 @@ bool free_arrival(const DeviceParts& parts, lci_status& status) {
 }
 
 void discard_arrival(const DeviceParts& parts, lci_status& status) {
-  if (status.port == 0) return;
+  if (status.port == 0) {
+    if (status.buffer) parts.received.free(status.buffer);
+    return;
+  }
   if (status.packet != 0) {
     Charge charge;
     if (!parts.loans.take_back(status.rank, status.packet, &charge)) return;
@@ -52,7 +58,8 @@ void discard_arrival(const DeviceParts& parts, lci_status& status) {
 }
 
 void drop_arrival(const DeviceParts& parts, lci_status& status) {
-  if (status.port == 0 || !status.buffer || status.packet != 0) return;
+  if (status.port == 0) return discard_arrival(parts, status);
+  if (!status.buffer || status.packet != 0) return;
   const ArrivalBuffer& arrival = *ArrivalBuffer::of(status.buffer);
   arrival.key->link->device->release(*arrival.key, arrival.generation, arrival.charge_messages, arrival.charge_bytes,
                                      false);

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/device_set.hpp"
+
 namespace lci {
 
 class ReplyRooms {
@@ -30,7 +32,7 @@ class ReplyRooms {
   /// Before a request to @p rank leaves; false: all room is in use, and @p device is to be told when there is some.
   bool reserve(uint32_t rank, uint32_t device) {
     if (!take_one(free_)) {
-      wanted_.fetch_or(1u << device, std::memory_order_seq_cst);
+      wanted_.add(device);
       if (!take_one(free_)) return false;
     }
     ranks_[rank].held.fetch_add(1, std::memory_order_relaxed);
@@ -42,11 +44,8 @@ class ReplyRooms {
     give_back();
     return true;
   }
-  /// After room was given back: the devices, a bit for each, that are to be told. Empty, almost always.
-  uint32_t take_wanted() {
-    if (wanted_.load(std::memory_order_seq_cst) == 0) return 0;
-    return wanted_.exchange(0, std::memory_order_seq_cst);
-  }
+  /// After room was given back: the devices that are to be told. Empty, almost always.
+  DeviceSet& wanted() { return wanted_; }
   /// A reply of @p rank has come; false: it holds no room.
   bool use(uint32_t rank) { return take_one(ranks_[rank].held); }
   /// It has not been delivered, and is handled again.
@@ -99,7 +98,7 @@ class ReplyRooms {
   }
 
   std::atomic<uint32_t> free_{0};
-  std::atomic<uint32_t> wanted_{0};  ///< By devices that were refused.
+  DeviceSet wanted_;  ///< By devices that were refused.
   std::atomic<uint32_t> count_{0}, bytes_{0};
   const std::unique_ptr<Rank[]> ranks_;
   const uint32_t size_;

@@ -8,15 +8,18 @@
 
 namespace lci {
 
-void Lane::operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context) {
-  if (retired_.load(std::memory_order_acquire)) return;
+bool Lane::operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context,
+                           const void* received) {
+  if (retired_.load(std::memory_order_acquire)) return false;
   const auto fill = [&](lci_record& ended) {
     ended = {};
     ended.kind = LCI_RECORD_OP;
+    ended.flags = received ? LCI_RECORD_FLAG_RECEIVED : 0;
     ended.code = static_cast<uint16_t>(code);
     ended.rank = rank;
     ended.size = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
-    ended.u.address = size;
+    ended.u.ended.size = size;
+    ended.u.ended.received = reinterpret_cast<uint64_t>(received);
     ended.tag = tag;
     ended.context = context;
   };
@@ -25,7 +28,7 @@ void Lane::operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, 
     held_[tail_ & ring_mask_].inbox = nullptr;
     fill(record(tail_++));
     --in_flight_;
-    return;
+    return true;
   }
   lci_record ended;
   fill(ended);
@@ -34,6 +37,7 @@ void Lane::operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, 
   } else {
     push(ended, true);
   }
+  return true;
 }
 
 /// Whether a record may be written now: nothing waits that came before, and the loop asked for records.

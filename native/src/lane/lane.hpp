@@ -85,7 +85,8 @@ class Lane final : public LaneView {
   /// Any thread: a record of one of the lane's graphs.
   void graph_event(const lci_record& record);
 
-  void operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context) override;
+  bool operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context,
+                       const void* received) override;
   void writable(Device* from, uint32_t rank, uint16_t target, uint64_t count) override;
   void peer_changed(Device* from, uint32_t rank, int state, int code) override;
   void port_changed(Device* from, uint32_t rank, uint16_t target, int code) override;

@@ -9,10 +9,10 @@ namespace lci {
 PeerTable::PeerTable(uint32_t size)
     : states_(std::make_unique<std::atomic<RankState>[]>(size)),
       ended_(std::make_unique<std::atomic<bool>[]>(size)),
-      unread_devices_(std::make_unique<std::atomic<uint32_t>[]>(size)) {
+      unread_(std::make_unique<Unread[]>(size)) {
   for (uint32_t rank = 0; rank < size; ++rank) {
     states_[rank].store(RankState::kActive, std::memory_order_relaxed);
-    unread_devices_[rank].store(UINT32_MAX, std::memory_order_relaxed);
+    unread_[rank].devices.fill();
   }
 }
 
@@ -29,10 +29,11 @@ bool PeerTable::mark_gone(uint32_t rank, RankState state) {
   return states_[rank].compare_exchange_strong(expected, state);
 }
 
-bool PeerTable::read_all(uint32_t rank, uint32_t others) {
-  // Who stores a receive asks for the word after its engine's page is touched, who is last walks the pages after this.
-  const uint32_t before = unread_devices_[rank].fetch_and(others, std::memory_order_seq_cst);
-  return before != 0 && (before & others) == 0;
+bool PeerTable::read_all(uint32_t rank, const DeviceBits& others) {
+  // Who stores a receive asks for the words after its engine's page is touched, who is last walks the pages after this.
+  Unread& unread = unread_[rank];
+  unread.devices.keep_only(others);
+  return unread.devices.empty() && !unread.told.exchange(true, std::memory_order_seq_cst);
 }
 
 }  // namespace lci

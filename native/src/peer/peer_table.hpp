@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/device_set.hpp"
 #include "peer/rank_state.hpp"
 
 namespace lci {
@@ -33,16 +34,21 @@ class PeerTable {
   uint32_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   void advance_epoch() { epoch_.fetch_add(1, std::memory_order_seq_cst); }
 
-  /// A device has delivered the last of what @p rank, which is gone, had sent it. @param others a bit for each other
-  /// device that the rank had spoken to. True once: when this was the last one.
-  bool read_all(uint32_t rank, uint32_t others);
+  /// A device has delivered the last of what @p rank, which is gone, had sent it. @param others the other devices that
+  /// the rank had spoken to. True once: when this was the last one.
+  bool read_all(uint32_t rank, const DeviceBits& others);
   /// Whether all of them have: no message of @p rank comes any more.
-  bool all_read(uint32_t rank) const { return unread_devices_[rank].load(std::memory_order_seq_cst) == 0; }
+  bool all_read(uint32_t rank) const { return unread_[rank].devices.empty(); }
 
  private:
+  struct Unread {
+    DeviceSet devices;  // that may hear of the rank
+    std::atomic<bool> told{false};
+  };
+
   const std::unique_ptr<std::atomic<RankState>[]> states_;
   const std::unique_ptr<std::atomic<bool>[]> ended_;
-  const std::unique_ptr<std::atomic<uint32_t>[]> unread_devices_;  // a bit for each device that may hear of the rank
+  const std::unique_ptr<Unread[]> unread_;
   std::atomic<uint32_t> epoch_{0};
 };
 

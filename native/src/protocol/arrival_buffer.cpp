@@ -29,6 +29,7 @@ ArrivalBuffer* ArrivalBuffer::create(uint32_t size, const lci_allocator* allocat
 }
 
 void ArrivalBuffer::destroy(ArrivalBuffer* buffer) {
+  if (buffer->received) buffer->received->forget(buffer);
   const lci_allocator* allocator = buffer->allocator;
   if (buffer->room != 0) {
     KeptBlocks::shared().put_back(buffer, buffer->room);

@@ -7,6 +7,7 @@
 
 #include "flow/keys.hpp"
 #include "lci/lci.h"
+#include "protocol/received_memory.hpp"
 
 namespace lci {
 
@@ -22,6 +23,7 @@ struct ArrivalBuffer {
   uint32_t room;                   ///< Of the block, if it is one of KeptBlocks; else 0.
   bool signal;                     ///< The user gets no buffer: it goes when the status is taken.
   uint64_t request;                ///< Where its reply may go; 0: it asks for none.
+  ReceivedMemory* received;        ///< Whose it is, if a receive brought it; else null.
   const lci_allocator* allocator;  ///< Who gave the memory, and takes it back; null: malloc. [A10]
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
   static ArrivalBuffer* create(uint32_t size, const lci_allocator* allocator);

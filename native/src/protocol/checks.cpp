@@ -54,6 +54,15 @@ int measure_remote_list(lci_descriptor* op) {
   return LCI_DONE;
 }
 
+/// What is not announced goes to the buffer, which has room for it.
+int check_longest(const DeviceParts& parts, const lci_descriptor& op) {
+  const uint64_t longest = op.u.ref.count;
+  if (longest <= op.size || op.size >= parts.packets.max_eager()) return LCI_DONE;
+  return fail(LCI_ERR_ARGUMENT,
+              "receive: a buffer of %u bytes is too small for messages of up to %" PRIu64 "; it needs %u (rank %u)",
+              op.size, longest, parts.packets.max_eager(), op.rank);
+}
+
 }  // namespace
 
 int check_message(const DeviceParts& parts, uint32_t device, const lci_descriptor& op) {
@@ -106,7 +115,7 @@ int check_message(const DeviceParts& parts, uint32_t device, const lci_descripto
       if (op.u.ref.address == 0 && op.size != 0) {
         return fail(LCI_ERR_ARGUMENT, "%s: null buffer of %u bytes (rank %u)", name, op.size, op.rank);
       }
-      return LCI_DONE;
+      return op.op == LCI_OP_RECV && !(op.flags & LCI_FLAG_LIST) ? check_longest(parts, op) : LCI_DONE;
     default:
       return fail(LCI_ERR_ARGUMENT, "%s: unknown payload form in flags 0x%x", name, op.flags);
   }

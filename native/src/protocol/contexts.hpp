@@ -14,6 +14,7 @@
 #include "matching/matching_engine.hpp"
 #include "protocol/lane_view.hpp"
 #include "protocol/outstanding.hpp"
+#include "protocol/received_memory.hpp"
 #include "wire/parts.hpp"
 #include "wire/remote_access.hpp"
 
@@ -245,9 +246,14 @@ struct ReceiveContext {
   bool is_get = false;
   RemoteAccess access;              ///< Get: the peer's range that fills `buffer` now.
   std::vector<RemoteRange> ranges;  ///< Get of a list: what is asked for after that; the last one comes first.
-  void* posted_buffer = nullptr;    ///< Get: for the status.
+  void* posted_buffer = nullptr;    ///< Get, and receive with memory of its own: for the status.
   uint64_t posted_size = 0;
   SignalRight signal;
+  ReceivedBytes memory;    ///< Where the bytes go if they are too many for the buffer of the receive.
+  bool no_memory = false;  ///< There should be some, and is none.
+
+  /// What the status of a receive names that has not ended well.
+  void* buffer_as_posted() const { return memory ? posted_buffer : buffer; }
 };
 
 /// What lies in a matching engine.
@@ -275,7 +281,8 @@ struct PostedReceive {
   OpTarget target;
   std::byte* buffer;
   uint32_t capacity;
-  uint32_t rank;  ///< As posted: LCI_ANY_SOURCE or a rank.
+  uint64_t longest;  ///< Memory of its own is taken for a message that does not fit in its buffer and is not longer.
+  uint32_t rank;     ///< As posted: LCI_ANY_SOURCE or a rank.
   uint64_t tag;
   uint64_t key;
   PendingReceives* home;

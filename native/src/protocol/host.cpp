@@ -22,24 +22,29 @@ class Pause {
 
 }  // namespace
 
-void ProtocolHost::complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer,
-                            uint64_t size) {
-  if (target.forgotten) return;
+bool ProtocolHost::complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size,
+                            bool received) {
+  if (target.forgotten) return false;
   counters.add(Metric::signals);
+  bool heard = true;
   if (target.completion) {
+    heard = target.completion->stores();
     const lci_status status{code, rank, tag, buffer, size, target.context, 0, 0};
     const Pause paused(retrying);
     const int refused = target.completion->signal_held(status);
     if (refused == LCI_ERR_OVERRUN || refused == LCI_ERR_NO_MEMORY) {  // there was no room for it
       counters.add(Metric::signals, -1);
       counters.add(Metric::signals_dropped);
+      heard = false;
     } else if (refused != LCI_DONE) {
       parts.shared.add(Metric::discarded);
+      heard = false;
     }
   } else if (target.lane) {
-    target.lane->operation_ended(&device, code, rank, tag, size, target.context);
+    heard = target.lane->operation_ended(&device, code, rank, tag, size, target.context, received ? buffer : nullptr);
   }
   target.ended_by(outstanding);
+  return heard;
 }
 
 void ProtocolHost::protocol_error(Link& link, const char* what, const MessageHeader& header) {

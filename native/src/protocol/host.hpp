@@ -43,8 +43,10 @@ class ProtocolHost {
     if (LaneView* owner = lane()) owner->wake();
   }
 
-  /// An operation has ended: whoever is to hear of it does.
-  void complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size);
+  /// An operation has ended: whoever is to hear of it does. @p received: @p buffer is memory that a receive took, and
+  /// goes to who hears. False: nobody heard, or keeps no buffers.
+  bool complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size,
+                bool received = false);
   /// A peer sent nonsense.
   void protocol_error(Link& link, const char* what, const MessageHeader& header);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
@@ -32,7 +33,8 @@ void IncomingStreams::add(std::unique_ptr<ReceiveContext> context) {
   Link& link = *context->link;
   if (link.failed) {
     const int code = error_of(parts_.peers.state(link.rank));
-    return complete(context->target, code, link.rank, context->tag, context->buffer, 0);
+    complete(context->target, code, link.rank, context->tag, context->buffer_as_posted(), 0);
+    return;
   }
   ReceiveContext& added = *context;
   make_room(&link.queued_ready);
@@ -176,12 +178,16 @@ void IncomingStreams::finish(uint64_t id, int code) {
   const uint32_t rank = context->link->rank;
   if (context->is_get) {
     code = signals_.operation_ended(*context->link, context->signal, code);
-    return complete(context->target, code, rank, context->tag, context->posted_buffer, context->posted_size);
+    complete(context->target, code, rank, context->tag, context->posted_buffer, context->posted_size);
+    return;
   }
   if (code == LCI_DONE && context->size > context->capacity) {
-    code = LCI_ERR_TRUNCATED;
+    code = context->no_memory ? LCI_ERR_NO_MEMORY : LCI_ERR_TRUNCATED;
   }
-  complete(context->target, code, rank, context->tag, context->buffer, context->size);
+  const bool received = context->memory && code == LCI_DONE;
+  void* const buffer = received ? context->buffer : context->buffer_as_posted();
+  const bool heard = complete(context->target, code, rank, context->tag, buffer, context->size, received);
+  if (received && heard) std::ignore = context->memory.release();
 }
 
 void IncomingStreams::peer_gone(Link& link, int code) {

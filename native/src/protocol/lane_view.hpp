@@ -18,8 +18,9 @@ struct Payload;
 class LaneView {
  public:
   // From devices, whose owner may be another lane's thread, or (null) from a thread that has none:
-  virtual void operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size,
-                               uint64_t context) = 0;
+  // @p received: memory that a receive took, which goes to the loop; else null. False: nobody will hear of it.
+  virtual bool operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, uint64_t size, uint64_t context,
+                               const void* received) = 0;
   // From devices of this lane only:
   virtual void writable(Device* from, uint32_t rank, uint16_t target, uint64_t count) = 0;
   virtual void peer_changed(Device* from, uint32_t rank, int state, int code) = 0;

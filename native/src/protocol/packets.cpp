@@ -32,12 +32,7 @@ bool Packets::unhold(uint64_t handle) {
 
 void Packets::wake_waiters() {
   transport_.publication_fence();  // the packets are in the pool before we look who waits
-  uint32_t waiting = waiters_.load(std::memory_order_relaxed);
-  if (waiting == 0) return;
-  waiting = waiters_.exchange(0, std::memory_order_acq_rel);
-  for (uint32_t i = 0; i < devices_.size(); ++i) {
-    if (waiting >> i & 1) devices_[i]->packets_came();
-  }
+  waiters_.take_each([this](uint32_t device) { devices_[device]->packets_came(); });
 }
 
 }  // namespace lci

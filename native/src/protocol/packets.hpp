@@ -12,6 +12,7 @@
 
 #include "base/counters.hpp"
 #include "base/device_bell.hpp"
+#include "base/device_set.hpp"
 #include "flow/keys.hpp"
 #include "pool/packet_pools.hpp"
 #include "transport/transport.hpp"
@@ -57,8 +58,8 @@ class Packets {
   }
 
   /// A device was refused one.
-  void wait(uint32_t device) { waiters_.fetch_or(1u << device, std::memory_order_seq_cst); }
-  bool waits(uint32_t device) const { return waiters_.load(std::memory_order_relaxed) >> device & 1; }
+  void wait(uint32_t device) { waiters_.add(device); }
+  bool waits(uint32_t device) const { return waiters_.contains(device); }
   /// Some have come back.
   void wake_waiters();
 
@@ -73,7 +74,7 @@ class Packets {
   const uint32_t units_;  // of a packet: handles count them
   const std::unique_ptr<PacketState[], Free> states_;
   std::vector<DeviceBell*> devices_;
-  std::atomic<uint32_t> waiters_{0};  // bit per device
+  DeviceSet waiters_;
 };
 
 }  // namespace lci

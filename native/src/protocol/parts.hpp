@@ -13,6 +13,7 @@
 #include "base/owner_barrier.hpp"
 #include "flow/loans.hpp"
 #include "protocol/packets.hpp"
+#include "protocol/received_memory.hpp"
 #include "protocol/targets.hpp"
 #include "rma/region_table.hpp"
 #include "rma/remote_table.hpp"
@@ -39,6 +40,7 @@ struct DeviceParts {
   RemoteTable& remotes;
   Loans& loans;
   const std::atomic<const lci_allocator*>& allocator;  ///< Of what is given to users; null: malloc. [A10]
+  ReceivedMemory& received;
   const std::vector<std::unique_ptr<Device>>& devices;
   bool share_memory;  ///< Peers read all of this rank's memory that they are told of, not only what is sent to them.
 

@@ -18,8 +18,9 @@ class Protocol {
  protected:
   ~Protocol() = default;
 
-  void complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size) {
-    host_.complete(target, code, rank, tag, buffer, size);
+  bool complete(const OpTarget& target, int code, uint32_t rank, uint64_t tag, void* buffer, uint64_t size,
+                bool received = false) {
+    return host_.complete(target, code, rank, tag, buffer, size, received);
   }
   void protocol_error(Link& link, const char* what, const MessageHeader& header) {
     host_.protocol_error(link, what, header);

@@ -117,12 +117,14 @@ int Receives::post(const lci_descriptor& op, const OpTarget& target, lci_status*
     if (op.rank == LCI_ANY_SOURCE || !parts_.peers.all_read(op.rank)) return false;
     return !engine.keeps_left_behind();
   };
-  PostedReceive receive{{},        target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, 0,
-                        &pending_, nullptr};
+  PostedReceive receive{
+      {}, target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, 0, op.rank, op.tag, 0, &pending_, nullptr};
   if ((op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_INLINE) receive.buffer = nullptr;
   if (op.flags & LCI_FLAG_LIST) {
     receive.buffer = nullptr;
     receive.parts = std::make_unique<Parts>(reinterpret_cast<const lci_buffer*>(op.u.ref.address), op.u.ref.count);
+  } else if (receive.buffer) {
+    receive.longest = op.u.ref.count;
   }
   match_key(op, op.rank, receive_policy(op), &receive.key);
   pending_.collect();
@@ -222,6 +224,7 @@ int Receives::finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lc
       context->size = send.size;
       context->tag = send.tag;
       context->sender = send.argument;
+      if (send.size > receive.capacity && send.size <= receive.longest) take_memory(*context);
       if (link.device == &host_.device) {
         streams_.add(std::move(context));
       } else if (!link.handed->add_rendezvous(std::move(context))) {
@@ -230,6 +233,16 @@ int Receives::finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lc
       return LCI_POSTED;
     }
   }
+}
+
+/// For a message that does not fit in the receive's buffer. Without memory it ends so when all of it has come.
+void Receives::take_memory(ReceiveContext& context) {
+  const auto size = static_cast<uint32_t>(context.size);
+  context.memory = parts_.received.take(size, parts_.allocator.load(std::memory_order_acquire));
+  context.no_memory = !context.memory;
+  if (context.no_memory) return;
+  context.posted_buffer = std::exchange(context.buffer, context.memory.get());
+  context.capacity = size;
 }
 
 void Receives::handle_send(Link& link, InKey& key, const MessageHeader& header, const Payload& payload, bool credited) {

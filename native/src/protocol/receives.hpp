@@ -74,6 +74,7 @@ class Receives final : public Protocol {
                       std::optional<bool> keyed = {});
   int match_unexpected(PostedReceive& receive, std::unique_ptr<UnexpectedSend> send, lci_status* done);
   int finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_status* done);
+  void take_memory(ReceiveContext& context);
   int finish(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload, lci_status* done);
   void end(std::unique_ptr<PostedReceive> receive);
   void end_all(std::vector<std::unique_ptr<PostedReceive>> receives, int code);

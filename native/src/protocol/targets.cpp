@@ -104,10 +104,7 @@ void Targets::forget_replies(uint32_t rank) {
 }
 
 void Targets::tell_reply_room(ReplyRooms& rooms) {
-  const uint32_t wanted = rooms.take_wanted();
-  for (uint32_t i = 0; i < devices_.size(); ++i) {
-    if (wanted >> i & 1) devices_[i]->room_came_elsewhere();
-  }
+  rooms.wanted().take_each([this](uint32_t device) { devices_[device]->room_came_elsewhere(); });
 }
 
 }  // namespace lci

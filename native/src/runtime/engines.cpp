@@ -24,7 +24,7 @@ void cancel(const PostedReceive& receive, SharedCounters& shared) {
       shared.add(Metric::discarded);
     }
   } else if (target.lane) {
-    target.lane->operation_ended(nullptr, LCI_ERR_CANCELLED, receive.rank, receive.tag, 0, target.context);
+    target.lane->operation_ended(nullptr, LCI_ERR_CANCELLED, receive.rank, receive.tag, 0, target.context, nullptr);
   }
   target.ended();
 }

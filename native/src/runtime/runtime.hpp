@@ -113,6 +113,7 @@ class Runtime final : public CompletionOwner {
   Attributes attributes_;
   const std::shared_ptr<Log> log_ = std::make_shared<Log>();
   std::atomic<const lci_allocator*> allocator_{nullptr};
+  ReceivedMemory received_;
   std::unique_ptr<Bootstrap> bootstrap_;
   uint32_t rank_ = 0, size_ = 0;  // the bootstrap's: asked for by every message
   std::unique_ptr<Peers> peers_;  // hears of the transport

@@ -180,7 +180,7 @@ TEST(Attributes, BadValuesAreRefusedWhereTheyAreSet) {
   };
   const Bad bad[] = {
       {"devices", "0"},
-      {"devices", "17"},
+      {"devices", "129"},
       {"devices", ""},
       {"devices", "one"},
       {"devices", "1x"},

@@ -44,6 +44,45 @@ TEST(Devices, TrafficStaysOnItsDevice) {
   }
 }
 
+// The last of so many is as good as the first, also where the packets lie with another one.
+// Proves: B1
+TEST(Devices, ARuntimeHasUpTo128) {
+  constexpr uint32_t kDevices = 128;
+  Job job(2, {{"devices", std::to_string(kDevices)}, {"packets", "64"}, {"packets_max", "64"}});
+  lci_comp* inbox = make_queue(job.runtime(1));
+  lci_comp* sent = make_queue(job.runtime(0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", inbox, 0, 0));
+  const auto progress = [&](uint32_t device) {
+    lci_progress(job.device(0, device));
+    lci_progress(job.device(1, device));
+  };
+  const std::vector<uint8_t> bytes = pattern(300, 1);
+  for (const uint32_t device : {0u, 63u, 64u, 127u}) {
+    int code = LCI_RETRY;
+    for (int pass = 0; pass < 10'000 && is_retry(code); ++pass) {
+      code = lci_post_am(job.device(0, device), 1, kPort, device, bytes.data(), 300, sent, 0);
+      progress(device);
+    }
+    ASSERT_EQ(LCI_DONE, code) << lci_last_error();
+    lci_status status{};
+    for (int pass = 0; pass < 10'000 && lci_queue_pop(inbox, &status) != LCI_DONE; ++pass) progress(device);
+    EXPECT_EQ(device, status.tag);
+    EXPECT_EQ(0, compare(bytes.data(), status.buffer, 300));
+    lci_buffer_free(status.buffer);
+  }
+  // A receive of one device ends when the last device has read all that the peer had sent.
+  lci_comp* received = make_queue(job.runtime(1));
+  uint64_t value = 0;
+  ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(1, 127), 0, 5, &value, 8, received, 9, nullptr));
+  job.close(0, 0);
+  lci_status status{};
+  for (int pass = 0; pass < 100'000 && lci_queue_pop(received, &status) != LCI_DONE; ++pass) {
+    for (uint32_t device = 0; device < kDevices; ++device) lci_progress(job.device(1, device));
+  }
+  EXPECT_EQ(9u, status.user_context);
+  EXPECT_TRUE(status.code == LCI_ERR_PEER_LEFT || status.code == LCI_ERR_PEER_FAILED) << status.code;
+}
+
 /// Which of two devices the thread of device 1 progresses in a pass, while that of device 0 is in a long task.
 using Strategy = uint32_t (*)(uint32_t pass);
 

@@ -9,11 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/device_set.hpp"
 #include "transport/memory/returned_packets.hpp"
 
 namespace lci {
 
-inline constexpr uint32_t kMaxDevices = 16;
 inline constexpr uint32_t kRegionChunks = 64;
 inline constexpr uint64_t kMemoryMagic = 0x314152494c434cull;
 

@@ -137,6 +137,7 @@ public final class Codes {
   public static final int RECORD_FLAG_ENGINE = 2;
   public static final int RECORD_FLAG_LOAN = 4;
   public static final int RECORD_FLAG_KEPT = 8;
+  public static final int RECORD_FLAG_RECEIVED = 16;
 
   // Bounds and wildcards
   /** Rank of a receive that matches any source. */

@@ -351,6 +351,11 @@ final class JnaCalls implements NativeCalls {
   }
 
   @Override
+  public int laneHelp(long lane) {
+    return JnaSymbols.lci_lane_help(lane);
+  }
+
+  @Override
   public int lanePark(long lane, long timeoutNanos) {
     return JnaSymbols.lci_lane_park(lane, timeoutNanos);
   }

@@ -150,6 +150,8 @@ final class JnaSymbols {
 
   static native int lci_lane_enter(long lane);
 
+  static native int lci_lane_help(long lane);
+
   static native int lci_lane_park(long lane, long timeoutNanos);
 
   static native void lci_lane_wake(long lane);

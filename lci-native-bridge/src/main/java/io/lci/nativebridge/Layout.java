@@ -58,6 +58,9 @@ public final class Layout {
   /** Inline payload, or the address that {@link Codes#RECORD_FLAG_ADDRESS} announces. */
   public static final int RECORD_PAYLOAD = 32;
 
+  /** Memory of a received message, which {@link Codes#RECORD_FLAG_RECEIVED} announces. */
+  public static final int RECORD_RECEIVED = 40;
+
   // lci_lane_control, offsets from the control block
   public static final int CONTROL_FLAGS = 0;
   public static final int CONTROL_SUBMIT_COUNT = 4;
@@ -75,11 +78,11 @@ public final class Layout {
   /** First of {@link #CONTROL_GENERATION_COUNT} 32-bit words. */
   public static final int CONTROL_GENERATION = 128;
 
-  public static final int CONTROL_GENERATION_COUNT = 16;
-  public static final int CONTROL_PACKET_COUNT = 192;
+  public static final int CONTROL_GENERATION_COUNT = 128;
+  public static final int CONTROL_PACKET_COUNT = 640;
 
   /** First of {@link #CONTROL_PACKETS_COUNT} 32-bit handles. */
-  public static final int CONTROL_PACKETS = 196;
+  public static final int CONTROL_PACKETS = 644;
 
   public static final int CONTROL_PACKETS_COUNT = 31;
 

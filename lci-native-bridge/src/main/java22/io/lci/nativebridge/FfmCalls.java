@@ -19,6 +19,7 @@ final class FfmCalls extends FfmObjectCalls {
   private static final MethodHandle LANE_PARK_OFFSET = FfmLink.handle("lci_lane_park_offset");
   private static final MethodHandle LANE_SUMMARY_OFFSET = FfmLink.handle("lci_lane_summary_offset");
   private static final MethodHandle LANE_ENTER = FfmLink.handle("lci_lane_enter");
+  private static final MethodHandle LANE_HELP = FfmLink.handle("lci_lane_help");
   private static final MethodHandle LANE_PARK = FfmLink.handle("lci_lane_park");
   private static final MethodHandle LANE_WAKE = FfmLink.handle("lci_lane_wake");
   private static final MethodHandle LANE_FREE = FfmLink.handle("lci_lane_free");
@@ -87,6 +88,15 @@ final class FfmCalls extends FfmObjectCalls {
   public int laneEnter(long lane) {
     try {
       return (int) LANE_ENTER.invokeExact(lane);
+    } catch (Throwable e) {
+      throw FfmLink.thrown(e);
+    }
+  }
+
+  @Override
+  public int laneHelp(long lane) {
+    try {
+      return (int) LANE_HELP.invokeExact(lane);
     } catch (Throwable e) {
       throw FfmLink.thrown(e);
     }
