@@ -29,9 +29,11 @@ import reactor.core.scheduler.Scheduler;
  *   <tr><td>{@code lci.idle}</td><td>{@code backoff}, {@code yielding}, {@code busy_spin} or {@code parking}</td><td>backoff</td></tr>
  *   <tr><td>{@code lci.idle_spins}</td><td>empty turns before yielding</td><td>32</td></tr>
  *   <tr><td>{@code lci.idle_yields}</td><td>yields before parking</td><td>128</td></tr>
+ *   <tr><td>{@code lci.progress}</td><td>{@code local}; {@code help}, or {@code help:} and microseconds; {@code random} or {@code global}, or with {@code :} and turns</td><td>local</td></tr>
  *   <tr><td>{@code lci.affinity}</td><td>for each loop an offset into the CPUs allowed, with commas</td><td>not bound</td></tr>
  *   <tr><td>{@code lci.max_posted}</td><td>operations in flight per loop</td><td>65,536</td></tr>
  *   <tr><td>{@code lci.max_parked}</td><td>refused operations waiting per loop</td><td>1,048,576</td></tr>
+ *   <tr><td>{@code lci.max_receive_bytes}</td><td>longest message of a receive that names no length</td><td>1,073,741,824</td></tr>
  *   <tr><td>{@code lci.close_timeout_ms}</td><td>graceful part of {@code close()}</td><td>10,000</td></tr>
  *   <tr><td>{@code lci.stall_warning_ms}</td><td>time without progress before a warning</td><td>5,000</td></tr>
  *   <tr><td>{@code lci.blocked_warning_ms}</td><td>time in one turn before a warning</td><td>1,000</td></tr>
@@ -44,7 +46,7 @@ public final class LciOptions {
   public static final int DEFAULT_LOOPS = 1;
 
   /** Most loops of a runtime, and most devices. */
-  public static final int MAX_LOOPS = 16;
+  public static final int MAX_LOOPS = 128;
 
   /** Default of {@link #idleSpins()}. */
   public static final int DEFAULT_IDLE_SPINS = 32;
@@ -57,6 +59,9 @@ public final class LciOptions {
 
   /** Default of {@link #maxParked()}. */
   public static final int DEFAULT_MAX_PARKED = 1 << 20;
+
+  /** Default of {@link #maxReceiveBytes()}, and the most. */
+  public static final int DEFAULT_MAX_RECEIVE_BYTES = 1 << 30;
 
   /** Default of {@link #closeTimeout()}. */
   public static final Duration DEFAULT_CLOSE_TIMEOUT = Duration.ofSeconds(10);
@@ -75,9 +80,11 @@ public final class LciOptions {
   private final @Nullable IdleStrategy idle;
   private final @Nullable Integer idleSpins;
   private final @Nullable Integer idleYields;
+  private final @Nullable ProgressStrategy progress;
   private final @Nullable List<Integer> affinity;
   private final @Nullable Integer maxPosted;
   private final @Nullable Integer maxParked;
+  private final @Nullable Integer maxReceiveBytes;
   private final @Nullable Duration closeTimeout;
   private final @Nullable Duration stallWarning;
   private final @Nullable Duration blockedWarning;
@@ -93,9 +100,11 @@ public final class LciOptions {
     idle = b.idle;
     idleSpins = b.idleSpins;
     idleYields = b.idleYields;
+    progress = b.progress;
     affinity = b.affinity;
     maxPosted = b.maxPosted;
     maxParked = b.maxParked;
+    maxReceiveBytes = b.maxReceiveBytes;
     closeTimeout = b.closeTimeout;
     stallWarning = b.stallWarning;
     blockedWarning = b.blockedWarning;
@@ -160,6 +169,14 @@ public final class LciOptions {
   }
 
   /**
+   * {@return whether a loop also progresses the devices of others} Default {@link
+   * ProgressStrategy#local()}.
+   */
+  public ProgressStrategy progress() {
+    return progress == null ? ProgressStrategy.local() : progress;
+  }
+
+  /**
    * {@return the CPU of each loop, as an offset into the CPUs that its thread may use; empty if
    * loops are not bound, the default} Unmodifiable.
    */
@@ -180,6 +197,15 @@ public final class LciOptions {
    */
   public int maxParked() {
     return maxParked == null ? DEFAULT_MAX_PARKED : maxParked;
+  }
+
+  /**
+   * {@return the longest message of a {@linkplain LciRuntime#receive(int, long) receive that names
+   * no length}, in bytes; a longer one ends in {@link io.lci.error.TruncatedException}} Default
+   * {@value #DEFAULT_MAX_RECEIVE_BYTES}.
+   */
+  public int maxReceiveBytes() {
+    return maxReceiveBytes == null ? DEFAULT_MAX_RECEIVE_BYTES : maxReceiveBytes;
   }
 
   /** {@return the time of the graceful part of {@link LciRuntime#close()}} Default 10 seconds. */
@@ -237,6 +263,7 @@ public final class LciOptions {
       case "loops" -> loops != null;
       case "devices" -> devices != null;
       case "idle" -> idle != null || idleSpins != null || idleYields != null;
+      case "progress" -> progress != null;
       case "affinity" -> affinity != null;
       case "blocked_warning_ms" -> blockedWarning != null;
       case "invoker" -> invoker != null;
@@ -244,6 +271,7 @@ public final class LciOptions {
       case "idle_yields" -> idleYields != null;
       case "max_posted" -> maxPosted != null;
       case "max_parked" -> maxParked != null;
+      case "max_receive_bytes" -> maxReceiveBytes != null;
       case "close_timeout_ms" -> closeTimeout != null;
       case "stall_warning_ms" -> stallWarning != null;
       default -> attributes.containsKey(name);
@@ -258,6 +286,8 @@ public final class LciOptions {
         + devices()
         + ", idle="
         + idle()
+        + ", progress="
+        + progress()
         + ", affinity="
         + affinity()
         + ", invoker="
@@ -266,6 +296,8 @@ public final class LciOptions {
         + maxPosted()
         + ", maxParked="
         + maxParked()
+        + ", maxReceiveBytes="
+        + maxReceiveBytes()
         + ", closeTimeout="
         + closeTimeout()
         + ", stallWarning="
@@ -291,9 +323,11 @@ public final class LciOptions {
     private @Nullable IdleStrategy idle;
     private @Nullable Integer idleSpins;
     private @Nullable Integer idleYields;
+    private @Nullable ProgressStrategy progress;
     private @Nullable List<Integer> affinity;
     private @Nullable Integer maxPosted;
     private @Nullable Integer maxParked;
+    private @Nullable Integer maxReceiveBytes;
     private @Nullable Duration closeTimeout;
     private @Nullable Duration stallWarning;
     private @Nullable Duration blockedWarning;
@@ -311,9 +345,11 @@ public final class LciOptions {
       idle = o.idle;
       idleSpins = o.idleSpins;
       idleYields = o.idleYields;
+      progress = o.progress;
       affinity = o.affinity;
       maxPosted = o.maxPosted;
       maxParked = o.maxParked;
+      maxReceiveBytes = o.maxReceiveBytes;
       closeTimeout = o.closeTimeout;
       stallWarning = o.stallWarning;
       blockedWarning = o.blockedWarning;
@@ -370,6 +406,19 @@ public final class LciOptions {
      */
     public Builder idle(IdleStrategy value) {
       idle = Objects.requireNonNull(value, "idle");
+      return this;
+    }
+
+    /**
+     * Sets whether a loop also progresses the devices of others. Creating the runtime fails with
+     * {@link io.lci.error.LciException} if a loop is to {@linkplain ProgressStrategy#help() help} and
+     * there is no other.
+     *
+     * @param value followed by every loop of the runtime
+     * @return this
+     */
+    public Builder progress(ProgressStrategy value) {
+      progress = Objects.requireNonNull(value, "progress");
       return this;
     }
 
@@ -431,6 +480,18 @@ public final class LciOptions {
      */
     public Builder maxParked(int value) {
       maxParked = range("max_parked", value, 1, 1 << 28);
+      return this;
+    }
+
+    /**
+     * Sets the longest message of a receive that names no length. Memory is taken when a message
+     * comes, as much as it needs.
+     *
+     * @param value 1 to {@value LciOptions#DEFAULT_MAX_RECEIVE_BYTES}
+     * @return this
+     */
+    public Builder maxReceiveBytes(int value) {
+      maxReceiveBytes = range("max_receive_bytes", value, 1, DEFAULT_MAX_RECEIVE_BYTES);
       return this;
     }
 

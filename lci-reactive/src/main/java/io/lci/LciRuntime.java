@@ -252,7 +252,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   Mono<Void> send(int rank, long tag, Payload payload);
 
   /**
-   * Matched receive of a message of at most {@link #maxEager()} bytes.
+   * Matched receive of a message of at most {@link LciOptions#maxReceiveBytes()} bytes.
    *
    * @param rank source, or {@link Op#ANY_SOURCE}
    * @param tag tag, or {@link Op#ANY_TAG}
@@ -266,7 +266,10 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    *
    * @param rank source, or {@link Op#ANY_SOURCE}
    * @param tag tag, or {@link Op#ANY_TAG}
-   * @param maxBytes longest message; a longer one ends in {@link io.lci.error.TruncatedException}
+   * @param maxBytes longest message; a longer one ends in {@link io.lci.error.TruncatedException},
+   *     which tells its size. Memory beyond {@link #maxEager()} bytes is taken when a message
+   *     matches, as much as it needs; without any the receive ends in {@link
+   *     io.lci.error.ResourceExhaustedException}
    * @return posts at the first request; emits the message, a copy, on loop 0; cancel takes the
    *     unmatched receive back, and a message that matched meanwhile goes to {@code doOnDiscard}.
    *     Fails as {@link #post(Op)}

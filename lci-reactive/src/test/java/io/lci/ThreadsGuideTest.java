@@ -228,6 +228,17 @@ public class ThreadsGuideTest {
     }
   }
 
+  @Test
+  void help() {
+    // show: help
+    LciOptions options =
+        LciOptions.builder().loops(2).progress(ProgressStrategy.help(Duration.ofMillis(1))).build();
+    // end
+    try (LciTestJob job = LciTestJob.start(1, options)) {
+      assertThat(job.rank(0).options().progress()).isEqualTo(ProgressStrategy.help());
+    }
+  }
+
   /**
    * Where a loop may block; {@code BlockHoundTest} runs by it.
    *
@@ -266,6 +277,6 @@ public class ThreadsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("threads.md", ThreadsGuideTest.class, 16);
+    GuidePage.assertShows("threads.md", ThreadsGuideTest.class, 17);
   }
 }

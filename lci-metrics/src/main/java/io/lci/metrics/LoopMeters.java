@@ -38,6 +38,14 @@ public enum LoopMeters implements LciMeter {
               + " is busy.",
           SnapshotView.byLoop("loop_stalls"),
           LOOP)),
+  /** Passes of other loops. */
+  HELPED(
+      MeterDefinition.counter(
+          "lci.loop.helped",
+          "passes",
+          "Passes of other loops over the devices of this one that found something; see lci.progress.",
+          SnapshotView.byLoop("loop_helped"),
+          LOOP)),
   /** How often it slept. */
   PARKS(
       MeterDefinition.counter(

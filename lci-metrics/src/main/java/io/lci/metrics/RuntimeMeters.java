@@ -86,6 +86,7 @@ public enum RuntimeMeters implements LciMeter {
           "loop_late_data",
           "loop_enters",
           "loop_stalls",
+          "loop_helped",
           "loop_parks",
           "loop_uncaught");
 

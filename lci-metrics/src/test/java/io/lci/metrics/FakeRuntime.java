@@ -71,6 +71,7 @@ final class FakeRuntime {
             "loop_nanos_parked",
             "loop_enters",
             "loop_stalls",
+            "loop_helped",
             "loop_parks",
             "loop_uncaught",
             "backlog_depth",

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.IdleStrategy;
 import io.lci.LciOptions;
+import io.lci.ProgressStrategy;
 import io.lci.error.LciException;
 import io.lci.internal.loop.IdleSteps;
 import io.lci.internal.runtime.OptionSources;
@@ -20,7 +21,9 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every option by every source: builder, system property, environment, default. */
 class OptionSourcesTest {
@@ -36,6 +39,13 @@ class OptionSourcesTest {
         "busy_spin",
         (b, v) -> b.idle("parking".equals(v) ? IdleSteps.PARKING : IdleSteps.BUSY_SPIN),
         o -> ((IdleSteps) o.idle()).name()),
+    PROGRESS(
+        "random:5",
+        "global:7",
+        (b, v) ->
+            b.progress(
+                "random:5".equals(v) ? ProgressStrategy.random(5) : ProgressStrategy.global(7)),
+        LciOptions::progress),
     AFFINITY(
         "1",
         "0",
@@ -45,6 +55,11 @@ class OptionSourcesTest {
     IDLE_YIELDS("5", "0", (b, v) -> b.idleYields(Integer.parseInt(v)), LciOptions::idleYields),
     MAX_POSTED("10", "20", (b, v) -> b.maxPosted(Integer.parseInt(v)), LciOptions::maxPosted),
     MAX_PARKED("10", "20", (b, v) -> b.maxParked(Integer.parseInt(v)), LciOptions::maxParked),
+    MAX_RECEIVE_BYTES(
+        "10",
+        "20",
+        (b, v) -> b.maxReceiveBytes(Integer.parseInt(v)),
+        LciOptions::maxReceiveBytes),
     CLOSE_TIMEOUT_MS(
         "10", "0", (b, v) -> b.closeTimeout(millis(v)), o -> o.closeTimeout().toMillis()),
     STALL_WARNING_MS(
@@ -130,6 +145,26 @@ class OptionSourcesTest {
   }
 
   @ParameterizedTest
+  @CsvSource({
+    "local, local",
+    "help, help:1000",
+    "HELP:250, help:250",
+    "random, random:64",
+    "global, global:64",
+  })
+  void aStrategyOfProgressIsTold(String text, String meaning) {
+    properties.setProperty("lci.loops", "2");
+    properties.setProperty("lci.progress", text);
+    assertThat(resolve(LciOptions.defaults(), Map.of()).progress()).hasToString(meaning);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "local:1", "help:", "help:0", "random:0", "global:-1", "random:1:2"})
+  void noStrategyOfProgress(String text) {
+    assertThat(refusal(Map.of("LCI_ATTR_PROGRESS", text))).contains("LCI_ATTR_PROGRESS");
+  }
+
+  @ParameterizedTest
   @EnumSource
   void aBadValueNamesItsSource(Option option) {
     assertThat(refusal(Map.of(option.variable(), "few"))).contains(option.variable(), "'few'");
@@ -139,7 +174,8 @@ class OptionSourcesTest {
 
   @Test
   void aValueOutOfRangeIsRefusedAsAnyOther() {
-    assertThat(refusal(Map.of("LCI_ATTR_LOOPS", "17"))).contains("LCI_ATTR_LOOPS", "1..16", "17");
+    assertThat(refusal(Map.of("LCI_ATTR_LOOPS", "129")))
+        .contains("LCI_ATTR_LOOPS", "1..128", "129");
     properties.setProperty("lci.close_timeout_ms", "-1");
     assertThat(refusal(Map.of())).contains("lci.close_timeout_ms", "negative");
   }

@@ -133,7 +133,7 @@ public final class Dispatcher {
   private void event(int record, int kind, int flags, int rank, int size) {
     long context = lane.memory.getLong(record + Layout.RECORD_CONTEXT);
     switch (kind) {
-      case Codes.RECORD_OP -> operation(record, rank, size, context);
+      case Codes.RECORD_OP -> operation(record, flags, rank, size, context);
       case Codes.RECORD_PAD -> {}
       case Codes.RECORD_WRITABLE ->
           submissions.writable(
@@ -254,10 +254,12 @@ public final class Dispatcher {
     }
   }
 
-  private void operation(int record, int rank, int size, long context) {
+  private void operation(int record, int flags, int rank, int size, long context) {
     int code = code(record);
     long tag = lane.memory.getLong(record + Layout.RECORD_TAG);
-    submissions.ended(context, code, rank, tag, size);
+    boolean apart = (flags & Codes.RECORD_FLAG_RECEIVED) != 0;
+    long received = apart ? lane.memory.getLong(record + Layout.RECORD_RECEIVED) : 0;
+    submissions.ended(context, code, rank, tag, size, received);
   }
 
   /**

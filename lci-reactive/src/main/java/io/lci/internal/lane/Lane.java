@@ -42,6 +42,9 @@ public final class Lane implements LoopBell {
   private final int summaryLength;
   private final int recordMask;
 
+  /** Changed where no call is inside the core, read by helping threads. */
+  private boolean freed;
+
   /** A flag of every enter once this rank leaves; 0 before. Loop only. */
   private int leaving;
 
@@ -304,7 +307,24 @@ public final class Lane implements LoopBell {
     return calls.laneClosePort(handle, index);
   }
 
+  /**
+   * Progresses the devices for a loop that is elsewhere; returns whether anything moved. Any
+   * thread, but not beside {@link #free}.
+   */
+  public boolean help() {
+    if (freed) {
+      return false;
+    }
+    int code = calls.laneHelp(handle);
+    if (code == Codes.RETRY) {
+      return false;
+    }
+    Errors.check(calls, code, "help lane", firstDevice);
+    return true;
+  }
+
   public void free() {
+    freed = true;
     Errors.check(calls, calls.laneFree(handle), "free lane", -1);
   }
 

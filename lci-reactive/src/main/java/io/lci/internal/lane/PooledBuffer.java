@@ -28,6 +28,17 @@ public final class PooledBuffer {
     address = NativeMemory.address(memory);
   }
 
+  private PooledBuffer(NativeMemory foreign) {
+    this.pooled = false;
+    memory = foreign.buffer();
+    address = foreign.address();
+  }
+
+  /** Memory of the core, which the caller frees. */
+  public static PooledBuffer ofCore(long address, int bytes) {
+    return new PooledBuffer(NativeMemory.wrap(address, bytes));
+  }
+
   /** Too little direct memory for one operation is no reason to end the loop, as an Error would. */
   public static ByteBuffer direct(int bytes, IntFunction<ByteBuffer> allocate) {
     try {
@@ -37,9 +48,22 @@ public final class PooledBuffer {
     }
   }
 
-  /** There is no direct memory for an operation. */
+  /** The same of the heap. */
+  public static byte[] heap(int bytes) {
+    try {
+      return new byte[bytes];
+    } catch (OutOfMemoryError e) {
+      throw new NoMemory("no heap for a message of " + bytes + " bytes; raise -Xmx", e);
+    }
+  }
+
+  /** There is no memory for an operation. */
   public static final class NoMemory extends IllegalStateException {
     private static final long serialVersionUID = 1;
+
+    NoMemory(String message, OutOfMemoryError cause) {
+      super(message, cause);
+    }
 
     NoMemory(int bytes, OutOfMemoryError cause) {
       super("no direct memory for " + bytes + " bytes; raise -XX:MaxDirectMemorySize", cause);

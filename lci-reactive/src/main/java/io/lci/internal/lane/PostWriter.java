@@ -53,6 +53,10 @@ public final class PostWriter implements PayloadWriter {
 
   private long tag;
   private int receiveBytes;
+
+  /** Bytes of the longest message of a receive, if that is more than its memory; else 0. */
+  private int longest;
+
   private boolean toRemote;
   private long remote;
   private long displacement;
@@ -99,6 +103,7 @@ public final class PostWriter implements PayloadWriter {
     policy = 0;
     tag = 0;
     receiveBytes = -1;
+    longest = 0;
     toRemote = false;
     parts = 0;
     nodeAnswered = NO_NODE;
@@ -131,6 +136,16 @@ public final class PostWriter implements PayloadWriter {
   public void receiveInto(int bytes) {
     toBuffer(Math.max(1, bytes));
     receiveBytes = bytes;
+  }
+
+  /**
+   * A receive of a message of up to {@code most} bytes. The core takes memory for one that does not
+   * fit into a packet, when it comes.
+   */
+  public void receiveUpTo(int most) {
+    boolean takesMemory = maxEager > 0 && most > maxEager;
+    receiveInto(takesMemory ? maxEager : most);
+    longest = takesMemory ? most : 0;
   }
 
   /** A get: the caller's memory instead of a payload. */
@@ -261,10 +276,9 @@ public final class PostWriter implements PayloadWriter {
     if (toRemote) {
       entries.putLong(entryOffset + Layout.DESCRIPTOR_REMOTE, remote);
       entries.putLong(entryOffset + Layout.DESCRIPTOR_DISPLACEMENT, displacement);
-      entries.putLong(entryOffset + Layout.DESCRIPTOR_COUNT, 0);
     }
-    if (parts > 0) {
-      entries.putLong(entryOffset + Layout.DESCRIPTOR_COUNT, parts);
+    if (toRemote || parts > 0 || op == Codes.OP_RECV) {
+      entries.putLong(entryOffset + Layout.DESCRIPTOR_COUNT, parts > 0 ? parts : longest);
     }
     if (form == Codes.FLAG_INLINE) {
       int beyond = size - (toRemote ? 0 : 32);

@@ -11,6 +11,8 @@ public interface Posted {
    *
    * @param code done or an error
    * @param memory what the operation used; the caller takes it back afterwards
+   * @throws PooledBuffer.NoMemory if the heap has no room for what it brought; it is told once more
+   *     then, with that error
    */
   void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory);
 

@@ -117,8 +117,14 @@ public final class SlotTable {
     owners[slot] = owner.remainder();
   }
 
-  /** The native signal. */
-  public void complete(long context, int code, int rank, long tag, int size) {
+  /**
+   * The native signal.
+   *
+   * @param received where a message lies that did not fit into the slot's memory; the caller frees
+   *     it afterwards
+   */
+  public void complete(
+      long context, int code, int rank, long tag, int size, @Nullable PooledBuffer received) {
     int slot = (int) context - 1;
     if (slot < 0 || slot >= used || generations[slot] != (int) (context >>> 32)) {
       throw new IllegalStateException(
@@ -133,10 +139,20 @@ public final class SlotTable {
     places[slot] = null;
     relay.signalsNextIn(place);
     if (owner != null) {
-      owner.completed(code, rank, tag, size, memory[slot]);
+      tell(owner, code, rank, tag, size, received == null ? memory[slot] : received);
     }
     relay.signalled();
     release(slot);
+  }
+
+  /** If the heap has no room for what it brought, it has failed. */
+  private static void tell(
+      Posted owner, int code, int rank, long tag, int size, @Nullable PooledBuffer brought) {
+    try {
+      owner.completed(code, rank, tag, size, brought);
+    } catch (PooledBuffer.NoMemory e) {
+      owner.completed(Codes.ERR_NO_MEMORY, rank, tag, size, null);
+    }
   }
 
   /**

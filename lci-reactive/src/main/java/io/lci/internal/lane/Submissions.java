@@ -6,8 +6,12 @@ public interface Submissions {
   /** Crosses with what was appended. */
   int flush();
 
-  /** An operation that was posted has ended. */
-  void ended(long context, int code, int rank, long tag, int size);
+  /**
+   * An operation that was posted has ended.
+   *
+   * @param received where the message of a receive lies that was too long for its memory, else 0
+   */
+  void ended(long context, int code, int rank, long tag, int size, long received);
 
   /** A destination has room. */
   void writable(boolean engine, int device, int rank, int port, long granted);

@@ -41,6 +41,8 @@ public final class EventLoop implements LciLoop {
   private final LoopTurn turn;
   private final LoopDriver driver;
   private final AtomicLong blocked = new AtomicLong(); // by the watchdog
+  private final AtomicLong helped = new AtomicLong(); // by other loops
+  private volatile @Nullable EventLoop lastHelper;
 
   /**
    * @param devices those of the runtime that it serves
@@ -67,6 +69,11 @@ public final class EventLoop implements LciLoop {
     this.turn = new LoopTurn(this, bell, work, time, pending, end);
     this.idler = new Idler(this, bell, work, options.idle(), time);
     this.driver = new LoopDriver(this, owner, idler, time);
+  }
+
+  /** Lets it help the loops of its runtime, itself left out. Called before it starts. */
+  public void mayHelp(List<EventLoop> all) {
+    turn.helping(Helping.by(this, all, core.options.progress()));
   }
 
   /** Starts the thread of a dedicated loop, or throws what keeps it from starting. */
@@ -123,6 +130,31 @@ public final class EventLoop implements LciLoop {
   /** The watchdog saw that user code holds a turn. */
   void wasBlocked() {
     blocked.incrementAndGet();
+  }
+
+  /** Progresses its devices; returns whether anything moved. On the helper's thread. */
+  boolean helpedBy(EventLoop helper) {
+    if (!work.help()) {
+      return false;
+    }
+    lastHelper = helper;
+    helped.incrementAndGet();
+    return true;
+  }
+
+  /** Passes of other loops over its devices that found something. Any thread. */
+  long helped() {
+    return helped.get();
+  }
+
+  /** The last loop that took such a pass. Any thread. */
+  @Nullable EventLoop lastHelper() {
+    return lastHelper;
+  }
+
+  /** How long it may sleep for the sake of others, in nanoseconds. */
+  long longestPark() {
+    return turn.longestPark();
   }
 
   /** The first of the runtime's devices that it serves. */
@@ -320,6 +352,7 @@ public final class EventLoop implements LciLoop {
     turn.count(into);
     into.merge("loop_parks", idler.parks, Long::sum);
     into.merge("loop_stalls", blocked.get(), Long::sum);
+    into.merge("loop_helped", helped.get(), Long::sum);
     work.count(into);
     time.count(into);
     into.merge("loop_uncaught", faults.count(), Long::sum);

@@ -51,6 +51,7 @@ final class Idler {
       return;
     }
     long limit = work.wantsPackets() ? PACKET_PARK_NANOS : LONGEST_PARK_NANOS;
+    limit = Math.min(limit, loop.longestPark());
     limit = loop.untilDue(Math.min(limit, Math.max(0, longest)));
     parks++;
     long from = System.nanoTime();

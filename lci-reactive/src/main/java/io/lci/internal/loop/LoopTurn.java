@@ -37,11 +37,15 @@ final class LoopTurn {
 
   private long now = System.nanoTime();
   private long nextLook = now + LOOK_NANOS;
+
+  /** Set before the first turn. */
+  private Helping helping = Helping.NONE;
+
   private boolean enterSoon = true;
   private boolean entered;
   private boolean inTurn;
 
-  /** Odd in a turn, even between turns. Read by the watchdog. */
+  /** Odd in a turn, even between turns. Read by the watchdog, and by loops that help. */
   private final AtomicLong mark = new AtomicLong();
 
   // Counters; read by snapshots without order
@@ -82,6 +86,7 @@ final class LoopTurn {
         enters++;
         found += work.enter() + dispatch();
       }
+      found += help();
       lookAtObjects();
       found += drain();
       if (work.hasBatch()) {
@@ -101,6 +106,13 @@ final class LoopTurn {
       inTurn = false;
       mark.lazySet(2 * turns);
     }
+  }
+
+  /** What it moved may have signalled completion objects, as an enter may. */
+  private int help() {
+    int found = helping.pass(now);
+    entered |= found > 0;
+    return found;
   }
 
   private void lookAtObjects() {
@@ -133,6 +145,15 @@ final class LoopTurn {
     int count = ready.drain(TASK_BUDGET, postedEnough, onThrown);
     enterSoon |= work.hasPostedEnough(); // all of it may have gone out already, without progress
     return count;
+  }
+
+  void helping(Helping value) {
+    helping = value;
+  }
+
+  /** How long the loop may sleep for the sake of others, in nanoseconds. */
+  long longestPark() {
+    return helping.longestPark();
   }
 
   long now() {

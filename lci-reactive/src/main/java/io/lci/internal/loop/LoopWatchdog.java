@@ -18,8 +18,7 @@ import reactor.core.scheduler.Scheduler;
 
 /**
  * Looks at the loops of a runtime from the outside, and names the user code that keeps one of them
- * in a turn. It takes no time of the loop: a turn has a number, and one that is still under way at
- * a later look is as old as that look. Runs on the runtime's timer, one look at a time.
+ * in a turn. Runs on the runtime's timer, one look at a time.
  */
 public final class LoopWatchdog implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
@@ -45,9 +44,11 @@ public final class LoopWatchdog implements Runnable {
 
   /** What was seen of a loop at the last looks. */
   private static final class Seen {
-    long mark;
-    long sinceNanos;
+    final TurnWatch watch = new TurnWatch();
     boolean told;
+
+    /** Passes of other loops, before the turn. */
+    long helped;
   }
 
   private final CoreRuntime core;
@@ -94,30 +95,41 @@ public final class LoopWatchdog implements Runnable {
   }
 
   private void look(EventLoop loop, Seen last, long now) {
-    long mark = loop.turnMark();
-    if (mark != last.mark) {
-      last.mark = mark;
-      last.sinceNanos = now;
+    long time = last.watch.look(loop, now);
+    if (time == 0) {
       last.told = false;
+      last.helped = loop.helped();
       return;
     }
-    boolean inTurn = (mark & 1) != 0;
     Thread thread = loop.thread();
-    if (!inTurn || last.told || now - last.sinceNanos < limitNanos || thread == null) {
+    if (!last.watch.isInTurn() || last.told || time < limitNanos || thread == null) {
       return;
     }
     StackTraceElement[] stack = thread.getStackTrace();
     Thread.State state = thread.getState();
-    if (loop.turnMark() != mark) {
+    if (!last.watch.isSame(loop)) {
       return; // it came back just now, and the stack is of something else
     }
     last.told = true;
     loop.wasBlocked();
-    tell(loop, state, Duration.ofNanos(now - last.sinceNanos), List.of(stack));
+    tell(loop, state, Duration.ofNanos(time), List.of(stack), help(loop, last));
+  }
+
+  /** What moves meanwhile. */
+  private static String help(EventLoop loop, Seen last) {
+    EventLoop helper = loop.lastHelper();
+    long passes = loop.helped() - last.helped;
+    return helper == null || passes == 0
+        ? "nothing else of it moves"
+        : helper + " progresses its devices (" + passes + " passes found something)";
   }
 
   private void tell(
-      EventLoop loop, Thread.State state, Duration time, List<StackTraceElement> stack) {
+      EventLoop loop,
+      Thread.State state,
+      Duration time,
+      List<StackTraceElement> stack,
+      String help) {
     StackTraceElement culprit = culprit(stack);
     if (culprit == null) { // perhaps the machine has no time for it
       LOG.info(
@@ -128,11 +140,11 @@ public final class LoopWatchdog implements Runnable {
           lines(stack));
     } else {
       LOG.warn(
-          "rank {}: {} is in one turn for {} ms, and nothing else of it moves: it {} in {}; see"
-              + " docs/thread-model.md{}",
+          "rank {}: {} is in one turn for {} ms, and {}: it {} in {}; see docs/thread-model.md{}",
           core.rank,
           loop,
           time.toMillis(),
+          help,
           doing(state),
           culprit,
           lines(stack));

@@ -24,6 +24,12 @@ public interface LoopWork {
   /** Crosses, with progress; returns how much the core found to do. */
   int enter();
 
+  /**
+   * Progresses the devices for a loop that stands still; returns whether anything moved. Any
+   * thread.
+   */
+  boolean help();
+
   /** Hands on what a crossing brought; returns how many records that were. */
   int dispatch();
 

@@ -92,12 +92,20 @@ public final class Failures {
   }
 
   LciException encodeFailure(Destination destination, Throwable e) {
+    if (e instanceof PooledBuffer.NoMemory none) {
+      return noMemory(destination, none);
+    }
     LciException failure =
-        e instanceof PooledBuffer.NoMemory
-            ? new ResourceExhaustedException(
-                detail(destination, "error_no_memory", String.valueOf(e.getMessage())))
-            : new LciException(
-                detail(destination, "error_argument", "encoding failed: " + Thrown.text(e)));
+        new LciException(
+            detail(destination, "error_argument", "encoding failed: " + Thrown.text(e)));
+    failure.initCause(e);
+    return failure;
+  }
+
+  LciException noMemory(Destination destination, PooledBuffer.NoMemory e) {
+    LciException failure =
+        new ResourceExhaustedException(
+            detail(destination, "error_no_memory", String.valueOf(e.getMessage())));
     failure.initCause(e);
     return failure;
   }

@@ -251,8 +251,12 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
     answer = code;
     if (postedSlot == SlotTable.NONE) {
       // The pool has the memory already, but nobody takes it while outcomes are read
-      Message message = OpCodec.message(op, readInto, op.rank(), op.tag(), bytes);
-      end(null, completion(op.rank(), op.tag(), bytes, message));
+      try {
+        Message message = OpCodec.message(op, readInto, op.rank(), op.tag(), bytes);
+        end(null, completion(op.rank(), op.tag(), bytes, message));
+      } catch (PooledBuffer.NoMemory e) {
+        end(outbox.failures.noMemory(target, e), null);
+      }
       return;
     }
     slot = postedSlot;

@@ -134,6 +134,8 @@ public final class OpCodec {
       refer(op, op.buffers(), out);
     } else if (op.buffer() instanceof UserBuffer user) {
       out.receiveInto(user.memory(), user.size());
+    } else if (op.kind() == Op.Kind.RECEIVE) {
+      out.receiveUpTo(op.receiveBytes());
     } else {
       out.receiveInto(op.receiveBytes());
     }
@@ -156,13 +158,17 @@ public final class OpCodec {
     }
   }
 
-  /** What a receive or get without a buffer of its own brought; null for all others. */
+  /**
+   * What a receive or get without a buffer of its own brought; null for all others.
+   *
+   * @throws PooledBuffer.NoMemory if the heap has no room for it
+   */
   public static @Nullable Message message(
       Op op, @Nullable PooledBuffer memory, int rank, long tag, int size) {
     if (memory == null || !bringsBytes(op)) {
       return null;
     }
-    byte[] bytes = new byte[size];
+    byte[] bytes = PooledBuffer.heap(size);
     memory.memory.get(0, bytes);
     return new Message(rank, tag, bytes);
   }

@@ -9,6 +9,7 @@ import io.lci.internal.lane.BufferPool;
 import io.lci.internal.lane.Lane;
 import io.lci.internal.lane.OperationTimes;
 import io.lci.internal.lane.Packets;
+import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.Relay;
 import io.lci.internal.lane.SignalTarget;
 import io.lci.internal.lane.SlotTable;
@@ -224,8 +225,16 @@ public final class Outbox implements Submissions {
   // Records
 
   @Override
-  public void ended(long context, int code, int rank, long tag, int size) {
-    slots.complete(context, code, rank, tag, size);
+  public void ended(long context, int code, int rank, long tag, int size, long received) {
+    if (received == 0) {
+      slots.complete(context, code, rank, tag, size, null);
+    } else {
+      try {
+        slots.complete(context, code, rank, tag, size, PooledBuffer.ofCore(received, size));
+      } finally {
+        core.calls.bufferFree(received);
+      }
+    }
     completionSeen();
   }
 

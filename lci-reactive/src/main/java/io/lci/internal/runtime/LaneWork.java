@@ -13,6 +13,7 @@ import io.lci.internal.post.Outbox;
 import io.lci.internal.post.PosterImpl;
 import io.lci.nativebridge.Codes;
 import java.util.Map;
+import java.util.function.LongSupplier;
 
 /**
  * What a loop serves over its lane: what is posted, what comes, and what the program retains of it.
@@ -28,6 +29,9 @@ final class LaneWork implements LoopWork {
   private final Leases leases;
   private final Poster poster;
 
+  /** Once, not for each pass. */
+  private final LongSupplier help;
+
   LaneWork(EventLoop loop, Lane lane, OpCheck check) {
     this.loop = loop;
     this.lane = lane;
@@ -36,6 +40,7 @@ final class LaneWork implements LoopWork {
     this.leases = new Leases(outbox, dispatcher);
     this.inboxes = new InboxLoop(dispatcher, leases);
     this.poster = new PosterImpl(outbox, check);
+    this.help = () -> lane.help() ? 1 : 0;
   }
 
   @Override
@@ -62,6 +67,11 @@ final class LaneWork implements LoopWork {
   public int enter() {
     outbox.enter(ALL);
     return lane.moved();
+  }
+
+  @Override
+  public boolean help() {
+    return loop.core().gate.with(help, 0) != 0;
   }
 
   @Override

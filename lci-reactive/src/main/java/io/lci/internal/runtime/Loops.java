@@ -72,6 +72,7 @@ public final class Loops {
         Arrays.fill(homes, device, device + devices, i);
         device += devices;
       }
+      loops.forEach(loop -> loop.mayHelp(loops));
       return new Loops(lanes, loops, works, homes);
     } catch (Throwable e) {
       lanes.forEach(Lane::free); // the core does not close under a lane

@@ -5,6 +5,7 @@ import static java.util.Map.entry;
 
 import io.lci.IdleStrategy;
 import io.lci.LciOptions;
+import io.lci.ProgressStrategy;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.internal.core.CoreLog;
@@ -34,9 +35,11 @@ public final class OptionSources {
           entry("idle", OptionSources::idle),
           entry("idle_spins", (result, text) -> result.idleSpins(number(text))),
           entry("idle_yields", (result, text) -> result.idleYields(number(text))),
+          entry("progress", (result, text) -> result.progress(progress(text))),
           entry("affinity", (result, text) -> result.affinity(numbers(text))),
           entry("max_posted", (result, text) -> result.maxPosted(number(text))),
           entry("max_parked", (result, text) -> result.maxParked(number(text))),
+          entry("max_receive_bytes", (result, text) -> result.maxReceiveBytes(number(text))),
           entry("close_timeout_ms", (result, text) -> result.closeTimeout(millis(text))),
           entry("stall_warning_ms", (result, text) -> result.stallWarning(millis(text))),
           entry("blocked_warning_ms", (result, text) -> result.blockedWarning(millis(text))));
@@ -116,6 +119,9 @@ public final class OptionSources {
               + " loops, "
               + options.devices()
               + " devices");
+    }
+    if (options.progress().kind() == ProgressStrategy.Kind.HELP && options.loops() == 1) {
+      throw error("progress=help needs a loop that helps another: set loops to 2 or more");
     }
     int bound = options.affinity().size();
     if (bound != 0 && bound != options.loops()) {
@@ -238,6 +244,33 @@ public final class OptionSources {
       default ->
           throw new IllegalArgumentException("it must be backoff, yielding, busy_spin or parking");
     }
+  }
+
+  private static ProgressStrategy progress(String text) {
+    String[] parts = text.trim().toLowerCase(Locale.ROOT).split(":", 2);
+    boolean alone = parts.length == 1;
+    return switch (parts[0]) {
+      case "local" -> {
+        if (!alone) {
+          throw new IllegalArgumentException("local has no number");
+        }
+        yield ProgressStrategy.local();
+      }
+      case "help" ->
+          alone
+              ? ProgressStrategy.help()
+              : ProgressStrategy.help(Duration.ofNanos(1000L * number(parts[1])));
+      case "random" -> ProgressStrategy.random(turns(parts));
+      case "global" -> ProgressStrategy.global(turns(parts));
+      default ->
+          throw new IllegalArgumentException(
+              "it must be local, help, random or global, the last three alone or with : and a"
+                  + " number");
+    };
+  }
+
+  private static int turns(String[] parts) {
+    return parts.length == 1 ? ProgressStrategy.DEFAULT_EVERY_TURNS : number(parts[1]);
   }
 
   private static Duration millis(String text) {

@@ -254,7 +254,7 @@ public final class RuntimeImpl implements LciRuntime {
 
   @Override
   public Mono<Message> receive(int from, long tag) {
-    return receive(from, tag, core.maxEager);
+    return receive(from, tag, core.options.maxReceiveBytes());
   }
 
   @Override
