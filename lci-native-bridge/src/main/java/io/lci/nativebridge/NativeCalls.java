@@ -260,6 +260,9 @@ public interface NativeCalls {
   /** {@code lci_lane_enter}: the one call of the hot path. */
   int laneEnter(long lane);
 
+  /** {@code lci_lane_help}: any thread; {@link Codes#DONE} if anything moved. */
+  int laneHelp(long lane);
+
   /** {@code lci_lane_park}. Blocks for at most 50 ms. */
   int lanePark(long lane, long timeoutNanos);
 

@@ -46,8 +46,6 @@ class HeaderDriftTest {
           Set.of("lci_graph_add_function", "lci_graph_add_op", "lci_graph_add_edge"),
           Set.of("lci_graph_start", "lci_graph_test", "lci_graph_cancel"),
           Set.of("lci_graph_mark_complete", "lci_graph_node_get"),
-          // A lane whose thread is busy: the loops of Java do not help each other yet.
-          Set.of("lci_lane_help"),
           // One runtime for a whole process; Java programs hold theirs.
           Set.of("lci_global_init", "lci_global_fini", "lci_global_runtime", "lci_global_set"),
           Set.of("lci_global_rank", "lci_global_size"),
