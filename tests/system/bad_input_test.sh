@@ -116,7 +116,7 @@ test_unknown_attribute() {
 }
 
 test_protected_jna() {
-  LCI_JAVA_OPTS=-Djna.protected=true kmer "$genome"
+  LCI_JAVA_OPTS='-Djna.protected=true -Dlci.native.calls=jna' kmer "$genome"
   refused "jna.protected"
 }
 

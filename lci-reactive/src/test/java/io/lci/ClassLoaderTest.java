@@ -65,7 +65,7 @@ class ClassLoaderTest {
 
   /** JNA holds a class that is mapped directly by a global reference until it is told. */
   private static void unregister(ClassLoader loader) throws Exception {
-    Class<?> mapped = Class.forName("io.lci.nativebridge.JnaSymbols", false, loader);
+    Class<?> mapped = Class.forName("io.lci.nativebridge.JnaCalls", false, loader);
     loader
         .loadClass("com.sun.jna.Native")
         .getMethod("unregister", Class.class)

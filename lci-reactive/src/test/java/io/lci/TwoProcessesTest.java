@@ -3,12 +3,15 @@ package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.lci.testing.LciTestProcess;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -19,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Two JVMs that find each other through a job directory. */
 class TwoProcessesTest {
   private final List<Process> started = new ArrayList<>();
+  private boolean withJna = true;
 
   @TempDir Path directory;
 
@@ -36,6 +40,18 @@ class TwoProcessesTest {
     String expected = "sum " + ProcessRank.COUNT * (ProcessRank.COUNT + 1L) / 2;
     assertThat(finish(zero)).contains(expected);
     assertThat(finish(one)).contains(expected);
+  }
+
+  /** Where {@code java.lang.foreign} makes the calls, they run without the jar of JNA. */
+  @Test
+  void withForeignCallsTheySumWithoutJna() throws Exception {
+    boolean hasFfm = LciRuntime.coreInfo().calls().equals("ffm");
+    if (!hasFfm) {
+      System.out.println("SKIPPED: no calls by java.lang.foreign here");
+    }
+    assumeTrue(hasFfm, "no calls by java.lang.foreign here");
+    withJna = false;
+    theySumEachOthersNumbers();
   }
 
   @Test
@@ -112,9 +128,22 @@ class TwoProcessesTest {
     builder.environment().put("LCI_RANK", Integer.toString(rank));
     builder.environment().put("LCI_SIZE", "2");
     builder.environment().putAll(environment);
+    if (!withJna) {
+      builder.command().replaceAll(TwoProcessesTest::withoutJna);
+    }
     Process process = builder.start();
     started.add(process);
     return process;
+  }
+
+  /** The jar of JNA is on the class path alone. */
+  private static String withoutJna(String argument) {
+    if (!argument.equals(System.getProperty("java.class.path"))) {
+      return argument;
+    }
+    List<String> entries = new ArrayList<>(Arrays.asList(argument.split(File.pathSeparator)));
+    assertThat(entries.removeIf(entry -> entry.matches(".*/jna-[0-9.]+\\.jar"))).isTrue();
+    return String.join(File.pathSeparator, entries);
   }
 
   private String finish(Process process) throws Exception {

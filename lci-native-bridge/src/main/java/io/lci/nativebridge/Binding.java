@@ -2,14 +2,14 @@
 package io.lci.nativebridge;
 
 /**
- * What makes the calls of the library, and why.
+ * The means that open the library and make its calls, and why these.
  *
- * @param calls the functions
+ * @param access opens and binds
  * @param name {@value #JNA} or {@value #FFM}
  * @param reason why it is this one, for people
  * @param secondBest whether this JVM could do better and nobody asked for less
  */
-record Binding(NativeCalls calls, String name, String reason, boolean secondBest) {
+record Binding(NativeAccess access, String name, String reason, boolean secondBest) {
 
   /** By JNA direct mapping: on every JVM. */
   static final String JNA = "jna";

@@ -4,12 +4,12 @@ package io.lci.nativebridge;
 import java.lang.reflect.InvocationTargetException;
 import java.util.List;
 import java.util.function.Supplier;
-import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses what makes the calls: {@code java.lang.foreign} where it can be had, at a twentieth of
- * the price per call, else JNA; or what {@link NativeLibrary#CALLS_PROPERTY} says.
+ * Chooses what opens the library and makes the calls: {@code java.lang.foreign} where it can be
+ * had, at a twentieth of the price per call, else JNA; or what {@link NativeLibrary#CALLS_PROPERTY}
+ * says.
  *
  * @param name {@link Binding#JNA} or {@link Binding#FFM}
  * @param required whether another one will not do
@@ -21,7 +21,7 @@ record BindingChoice(String name, boolean required, String reason) {
   static final int FIRST_RELEASE = 22;
 
   /** Its classes are compiled for that release, so they are known by name only. */
-  private static final String LINK = "io.lci.nativebridge.FfmLink";
+  private static final String FOREIGN = "io.lci.nativebridge.FfmAccess";
 
   private static final String AUTO = "auto";
 
@@ -83,30 +83,33 @@ record BindingChoice(String name, boolean required, String reason) {
 
   private static boolean hasClasses() {
     try {
-      return Runtime.version().feature() >= FIRST_RELEASE && linkClass() != null;
+      return Runtime.version().feature() >= FIRST_RELEASE && foreignClass() != null;
     } catch (ClassNotFoundException e) {
       return false;
     }
   }
 
-  private static Class<?> linkClass() throws ClassNotFoundException {
-    return Class.forName(LINK, false, BindingChoice.class.getClassLoader());
+  private static Class<?> foreignClass() throws ClassNotFoundException {
+    return Class.forName(FOREIGN, false, BindingChoice.class.getClassLoader());
   }
 
   /**
-   * Binds what was chosen. Where this JVM has no linker for the platform, or denies native access
+   * Starts what was chosen. Where this JVM has no linker for the platform, or denies native access
    * to this jar but not to JNA, JNA it is, unless that will not do.
    *
-   * @param addressOf where the library has a function
-   * @param jna binds by JNA
-   * @throws NativeLibraryException if it cannot be bound
+   * @throws NativeLibraryException if it cannot be started
    */
-  Binding bind(ToLongFunction<String> addressOf, Supplier<NativeCalls> jna) {
-    return bind(() -> byForeign(addressOf), jna);
+  Binding bind() {
+    return bind(BindingChoice::byForeign, BindingChoice::byJna);
   }
 
-  /** The same with both ways to bind. */
-  Binding bind(Supplier<NativeCalls> foreign, Supplier<NativeCalls> jna) {
+  /** In a method of its own, so that its class is loaded if it is called, and only then. */
+  static NativeAccess byJna() {
+    return new JnaAccess();
+  }
+
+  /** The same with both ways to start. */
+  Binding bind(Supplier<NativeAccess> foreign, Supplier<NativeAccess> jna) {
     if (!name.equals(Binding.FFM)) {
       boolean secondBest = !required && Runtime.version().feature() >= FIRST_RELEASE;
       return new Binding(jna.get(), name, reason, secondBest);
@@ -121,24 +124,23 @@ record BindingChoice(String name, boolean required, String reason) {
     }
   }
 
-  private static NativeCalls byForeign(ToLongFunction<String> addressOf) {
+  private static NativeAccess byForeign() {
     try {
-      return (NativeCalls)
-          linkClass().getDeclaredMethod("bind", ToLongFunction.class).invoke(null, addressOf);
+      return (NativeAccess) foreignClass().getDeclaredConstructor().newInstance();
     } catch (InvocationTargetException e) {
-      throw notLinked(e);
+      throw notStarted(e);
     } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException("the jar is damaged: " + LINK, e);
+      throw new IllegalStateException("the jar is damaged: " + FOREIGN, e);
     }
   }
 
   /**
-   * The error for what linking threw.
+   * The error for a start that failed.
    *
    * @param thrown by the classes for {@code java.lang.foreign}
    * @return a {@link NativeLibraryException} where JNA may still do, else a fault of this library
    */
-  static RuntimeException notLinked(Throwable thrown) {
+  static RuntimeException notStarted(Throwable thrown) {
     for (Throwable t = thrown; t != null; t = t.getCause()) {
       if (t instanceof IllegalCallerException) {
         return denied(thrown);
@@ -147,7 +149,7 @@ record BindingChoice(String name, boolean required, String reason) {
         return known;
       }
     }
-    return new IllegalStateException("the functions cannot be linked", thrown);
+    return new IllegalStateException("java.lang.foreign cannot be started", thrown);
   }
 
   /** This JVM cannot call native code on this platform. */

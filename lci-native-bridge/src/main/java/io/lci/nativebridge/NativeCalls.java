@@ -10,6 +10,10 @@ package io.lci.nativebridge;
  * only, it returns a code of {@link Codes} unless said otherwise. Out-parameters are addresses of
  * {@link NativeScratch} or other native memory that must stay reachable during the call.
  *
+ * <p>The build makes both implementations from this file ({@code src/build/GenerateCalls.java});
+ * the name in C is that of the method in small letters, with {@code lci_} and underscores ({@link
+ * Symbols}).
+ *
  * <p>Implementations keep no state and are safe for any thread; the C function's own rules decide
  * which thread may call it. The text of {@link #lastError()} belongs to the calling thread.
  */
@@ -256,7 +260,7 @@ public interface NativeCalls {
   /** {@code lci_lane_enter}: the one call of the hot path. */
   int laneEnter(long lane);
 
-  /** {@code lci_lane_help}. Any thread; {@code LCI_DONE} if anything moved. */
+  /** {@code lci_lane_help}: any thread; {@link Codes#DONE} if anything moved. */
   int laneHelp(long lane);
 
   /** {@code lci_lane_park}. Blocks for at most 50 ms. */

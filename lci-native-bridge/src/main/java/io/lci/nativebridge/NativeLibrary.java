@@ -19,14 +19,15 @@ public final class NativeLibrary {
 
   /**
    * System property: where the packed library is copied to while it is loaded; the default is
-   * {@code java.io.tmpdir}. JNA's own library goes there, too, unless {@code jna.tmpdir} is set.
+   * {@code java.io.tmpdir}. If JNA makes the calls, its own library goes there, too, unless {@code
+   * jna.tmpdir} is set.
    */
   public static final String TEMPORARY_PROPERTY = "lci.native.tmpdir";
 
   /**
-   * System property: what makes the calls. {@code auto} (default): {@code java.lang.foreign} on a
-   * JVM of release 22 or newer, else JNA; {@code jna}; {@code ffm}, which is an error where it
-   * cannot be had.
+   * System property: the means by which the library is opened and called. {@code auto} (default):
+   * {@code java.lang.foreign} on a JVM of release 22 or newer, else JNA; {@code jna}; {@code ffm},
+   * which is an error where it cannot be had.
    */
   public static final String CALLS_PROPERTY = "lci.native.calls";
 
@@ -35,11 +36,13 @@ public final class NativeLibrary {
 
   private static @Nullable NativeLibrary loaded;
 
+  private final NativeCalls calls;
   private final Binding binding;
   private final Layout layout;
   private final String source;
 
-  NativeLibrary(Binding binding, Layout layout, String source) {
+  NativeLibrary(NativeCalls calls, Binding binding, Layout layout, String source) {
+    this.calls = calls;
     this.binding = binding;
     this.layout = layout;
     this.source = source;
@@ -75,7 +78,6 @@ public final class NativeLibrary {
 
   private static NativeLibrary search() {
     refuseOtherPlatforms(System.getProperty("os.name", ""), System.getProperty("os.arch", ""));
-    refuseProtectedMode();
     LibraryOpener opener = new LibraryOpener(BindingChoice.ofThisJvm());
     return new LibrarySearch<>(
             System::getProperty,
@@ -99,20 +101,9 @@ public final class NativeLibrary {
     }
   }
 
-  /** Direct mapping under JNA's protected mode ends in a crash of the JVM, not in an exception. */
-  private static void refuseProtectedMode() {
-    if (Boolean.getBoolean("jna.protected")) {
-      throw new NativeLibraryException(
-          "jna.protected=true is set, and JNA's direct mapping crashes the JVM in that mode",
-          List.of(),
-          "start without -Djna.protected=true",
-          null);
-    }
-  }
-
   /** The functions of the library. */
   public NativeCalls calls() {
-    return binding.calls();
+    return calls;
   }
 
   /** What makes the calls: "jna" or "ffm" ({@code java.lang.foreign}). */
@@ -142,11 +133,11 @@ public final class NativeLibrary {
 
   /** The library's version, "major.minor.patch". */
   public String version() {
-    return NativeMemory.string(calls().version());
+    return NativeMemory.string(calls.version());
   }
 
   /** Text of the calling thread's last error; empty if it had none. */
   public String lastError() {
-    return NativeMemory.string(calls().lastError());
+    return NativeMemory.string(calls.lastError());
   }
 }

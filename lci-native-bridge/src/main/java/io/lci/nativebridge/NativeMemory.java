@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.nativebridge;
 
-import com.sun.jna.Native;
-import com.sun.jna.Pointer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -13,13 +11,19 @@ import java.nio.charset.StandardCharsets;
  * mapped.
  *
  * <p>A buffer cannot be longer than 2 GiB - 1, so the region is covered by windows that begin at
- * every multiple of 1 GiB and overlap: any range of up to 1 GiB lies in the window of its first
+ * every multiple of 1 GiB and overlap: any range of up to 1 GiB - 8 lies in the window of its first
  * byte.
  */
 public final class NativeMemory {
 
+  /** The best of this JVM, as for the calls. */
+  private static final NativeAccess ACCESS = BindingChoice.ofThisJvm().bind().access();
+
   private static final int WINDOW_SHIFT = 30;
   private static final long WINDOW_STRIDE = 1L << WINDOW_SHIFT;
+
+  /** {@code java.lang.foreign} makes no longer buffers. */
+  private static final long LONGEST_WINDOW = Integer.MAX_VALUE - 8;
 
   private final long address;
   private final long length;
@@ -42,11 +46,10 @@ public final class NativeMemory {
     }
     int count = Math.toIntExact(((length - 1) >>> WINDOW_SHIFT) + 1);
     ByteBuffer[] windows = new ByteBuffer[count];
-    Pointer base = new Pointer(address);
     for (int i = 0; i < count; i++) {
       long offset = i * WINDOW_STRIDE;
-      long size = Math.min(length - offset, Integer.MAX_VALUE);
-      windows[i] = base.getByteBuffer(offset, size).order(ByteOrder.LITTLE_ENDIAN);
+      long size = Math.min(length - offset, length <= Integer.MAX_VALUE ? length : LONGEST_WINDOW);
+      windows[i] = ACCESS.buffer(address + offset, size).order(ByteOrder.LITTLE_ENDIAN);
     }
     return new NativeMemory(address, length, windows);
   }
@@ -99,7 +102,7 @@ public final class NativeMemory {
     ByteBuffer range =
         size <= window.capacity() - index
             ? window.slice(index, size)
-            : new Pointer(address).getByteBuffer(offset, size); // longer than windows overlap
+            : ACCESS.buffer(address + offset, size); // longer than windows overlap
     return range.order(ByteOrder.LITTLE_ENDIAN);
   }
 
@@ -111,7 +114,7 @@ public final class NativeMemory {
     if (!direct.isDirect()) {
       throw new IllegalArgumentException("not a direct buffer: " + direct);
     }
-    return Pointer.nativeValue(Native.getDirectBufferPointer(direct));
+    return ACCESS.address(direct);
   }
 
   /** The text as a NUL-terminated UTF-8 string in a direct buffer. */
@@ -127,6 +130,6 @@ public final class NativeMemory {
 
   /** The C string at an address; empty for address 0. */
   public static String string(long address) {
-    return address == 0 ? "" : new Pointer(address).getString(0, StandardCharsets.UTF_8.name());
+    return address == 0 ? "" : ACCESS.string(address);
   }
 }

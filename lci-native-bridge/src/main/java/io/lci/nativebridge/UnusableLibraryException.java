@@ -16,6 +16,16 @@ final class UnusableLibraryException extends Exception {
     this.fix = fix;
   }
 
+  /** The linker refuses the file, in its own words. */
+  static UnusableLibraryException refusedByLinker(String words, @Nullable Throwable cause) {
+    return new UnusableLibraryException(
+        "the linker says: " + oneLine(words), "install or repair what the linker names", cause);
+  }
+
+  static String oneLine(String text) {
+    return text.strip().replaceAll("\\s*\\R\\s*", "; ");
+  }
+
   String reason() {
     return reason;
   }

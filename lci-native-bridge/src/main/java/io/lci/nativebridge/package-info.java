@@ -8,8 +8,10 @@
  *   <li>{@link io.lci.nativebridge.NativeLibrary} finds, loads and checks the library.
  *   <li>{@link io.lci.nativebridge.NativeCalls} is one method per C function, primitives only:
  *       addresses are {@code long}. JNA makes them on every JVM, {@code java.lang.foreign} on 22
- *       and newer: classes {@code Ffm*} in {@code src/main/java22}, in the jar under {@code
- *       META-INF/versions/22}. Opening the library and wrapping memory is JNA's work on both.
+ *       and newer: classes {@code Ffm*}, from {@code src/main/java22}, in the jar under {@code
+ *       META-INF/versions/22}. The same means opens the library and wraps memory, so where it is
+ *       {@code java.lang.foreign}, no class of JNA is loaded. The build generates both classes of
+ *       calls from the interface.
  *   <li>{@link io.lci.nativebridge.Layout} and {@link io.lci.nativebridge.Codes} mirror the
  *       structures and constants.
  *   <li>{@link io.lci.nativebridge.NativeMemory} maps native regions, once each, as byte buffers.
@@ -17,7 +19,7 @@
  *
  * <p>No type of the binding's library appears in a signature of this package. On JDK 24 and newer
  * the JVM warns about native access from the class path; {@code --enable-native-access=ALL-UNNAMED}
- * (with modules: {@code com.sun.jna,io.lci.nativebridge}) is the permission.
+ * (with modules: {@code io.lci.nativebridge}) is the permission.
  */
 @NullMarked
 package io.lci.nativebridge;

@@ -9,24 +9,25 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.reflect.Method;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the handles of {@link FfmCalls}. A handle is a constant of its class, for only then the
  * compiler makes of a call little more than a jump; so a class loader links one library, once.
  *
- * <p>The types are those of {@link NativeCalls}, which a test compares with the header.
+ * <p>The types are those of {@link NativeCalls}, which a test compares with the header. No handle
+ * is {@code Linker.Option.critical}: a critical call holds up safepoints for as long as it runs,
+ * and an enter may take a whole batch.
  */
 final class FfmLink {
 
-  /** What every library has; its type is as good as any other's to find out whether it works. */
-  private static final String PROBE = "lci_layout";
-
-  private static final Map<String, FunctionDescriptor> TYPES = types();
+  private static final Map<String, Method> METHODS =
+      Arrays.stream(NativeCalls.class.getDeclaredMethods())
+          .collect(Collectors.toUnmodifiableMap(Method::getName, Function.identity()));
 
   private static @Nullable Linker linker;
   private static @Nullable ToLongFunction<String> addresses;
@@ -35,23 +36,17 @@ final class FfmLink {
   private FfmLink() {}
 
   /**
-   * Links every function. {@link BindingChoice} calls it by its name.
+   * Links every function.
    *
+   * @param chosen the linker of this JVM, whose permission to be used is known
    * @param addressOf where the library has a function
-   * @throws NativeLibraryException if this JVM has no linker for the platform
-   * @throws IllegalCallerException if this JVM denies native access
    */
-  static synchronized NativeCalls bind(ToLongFunction<String> addressOf) {
+  static synchronized NativeCalls bind(Linker chosen, ToLongFunction<String> addressOf) {
     if (linked) {
       throw new IllegalStateException("a library is linked already, and for good");
     }
-    try {
-      linker = Linker.nativeLinker();
-    } catch (UnsupportedOperationException e) { // from elsewhere it would be a fault
-      throw BindingChoice.noLinker(e);
-    }
+    linker = chosen;
     addresses = addressOf;
-    handle(PROBE); // fails here if at all: a class whose constants failed cannot be tried again
     NativeCalls calls = new FfmCalls();
     linked = true;
     return calls;
@@ -59,32 +54,23 @@ final class FfmLink {
 
   /** For the constants of {@link FfmCalls}, whose initialization {@link #bind} starts. */
   @SuppressWarnings("restricted") // the permission is the user's: --enable-native-access
-  static synchronized MethodHandle handle(String symbol) {
-    FunctionDescriptor type = TYPES.get(symbol);
+  static synchronized MethodHandle handle(String name) {
+    Method method = METHODS.get(name);
     Linker chosen = linker;
     ToLongFunction<String> known = addresses;
-    if (type == null || chosen == null || known == null) {
-      throw new IllegalStateException(symbol + " is no method of NativeCalls, or nothing is bound");
+    if (method == null || chosen == null || known == null) {
+      throw new IllegalStateException(name + " is no method of NativeCalls, or nothing is bound");
     }
-    return chosen.downcallHandle(MemorySegment.ofAddress(known.applyAsLong(symbol)), type);
+    long address = known.applyAsLong(Symbols.of(method));
+    return chosen.downcallHandle(MemorySegment.ofAddress(address), type(method));
   }
 
-  private static Map<String, FunctionDescriptor> types() {
-    Map<String, FunctionDescriptor> types = new HashMap<>();
-    for (Method method : NativeCalls.class.getDeclaredMethods()) {
-      String symbol =
-          "lci_" + method.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
-      MemoryLayout[] parameters =
-          Arrays.stream(method.getParameterTypes())
-              .map(FfmLink::layout)
-              .toArray(MemoryLayout[]::new);
-      types.put(
-          symbol,
-          method.getReturnType() == void.class
-              ? FunctionDescriptor.ofVoid(parameters)
-              : FunctionDescriptor.of(layout(method.getReturnType()), parameters));
-    }
-    return types;
+  private static FunctionDescriptor type(Method method) {
+    MemoryLayout[] parameters =
+        Arrays.stream(method.getParameterTypes()).map(FfmLink::layout).toArray(MemoryLayout[]::new);
+    return method.getReturnType() == void.class
+        ? FunctionDescriptor.ofVoid(parameters)
+        : FunctionDescriptor.of(layout(method.getReturnType()), parameters);
   }
 
   /** Addresses and sizes cross as 64-bit integers: in the same registers as in C. */
@@ -98,7 +84,7 @@ final class FfmLink {
     throw new IllegalStateException("NativeCalls has a parameter of " + type);
   }
 
-  /** What a handle of primitives can throw: nothing but errors of the JVM. */
+  /** The throwable of a handle of primitives, which can be an error of the JVM only. */
   static RuntimeException thrown(Throwable throwable) {
     if (throwable instanceof Error error) {
       throw error;

@@ -17,11 +17,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What makes the calls: by itself the best that there is, else what was said, or an error. */
 class BindingChoiceTest {
 
-  private static final NativeCalls JNA =
-      (NativeCalls)
+  private static final NativeAccess JNA =
+      (NativeAccess)
           Proxy.newProxyInstance(
               BindingChoiceTest.class.getClassLoader(),
-              new Class<?>[] {NativeCalls.class},
+              new Class<?>[] {NativeAccess.class},
               (self, method, arguments) -> {
                 throw new AssertionError("called: " + method);
               });
@@ -75,7 +75,7 @@ class BindingChoiceTest {
   @MethodSource("obstacles")
   void jnaTakesOverWhereTheJvmCannot(Throwable thrown, String reason) {
     Binding binding = BindingChoice.of(null, 25, true).bind(failing(thrown), () -> JNA);
-    assertThat(binding.calls()).isSameAs(JNA);
+    assertThat(binding.access()).isSameAs(JNA);
     assertThat(binding.name()).isEqualTo("jna");
     assertThat(binding.reason()).contains(reason).doesNotContain("\n");
     assertThat(binding.secondBest()).isTrue();
@@ -107,9 +107,9 @@ class BindingChoiceTest {
         .hasRootCause(fault);
   }
 
-  private static Supplier<NativeCalls> failing(Throwable thrown) {
+  private static Supplier<NativeAccess> failing(Throwable thrown) {
     return () -> {
-      throw BindingChoice.notLinked(thrown);
+      throw BindingChoice.notStarted(thrown);
     };
   }
 

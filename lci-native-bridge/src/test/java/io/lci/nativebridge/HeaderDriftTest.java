@@ -204,45 +204,37 @@ class HeaderDriftTest {
     assertThat(expected.keySet()).containsAll(NATIVE_ONLY);
     expected.keySet().removeAll(NATIVE_ONLY);
     Map<String, Function> actual = new TreeMap<>();
-    for (Method method : JnaSymbols.class.getDeclaredMethods()) {
+    for (Method method : NativeCalls.class.getDeclaredMethods()) {
+      actual.put(Symbols.of(method), function(method));
+    }
+    assertThat(actual).isEqualTo(expected);
+  }
+
+  /** JNA binds the natives of its class by their own types, and by the names of the interface. */
+  @Test
+  void jnaBindsTheFunctionsOfTheHeader() {
+    Map<String, Function> expected = new TreeMap<>(header.functions());
+    expected.keySet().removeAll(NATIVE_ONLY);
+    Map<String, Function> actual = new TreeMap<>();
+    for (Method method : JnaCalls.class.getDeclaredMethods()) {
       if (Modifier.isNative(method.getModifiers())) {
-        var parameters = Arrays.stream(method.getParameterTypes()).map(Class::getName).toList();
-        actual.put(method.getName(), new Function(method.getReturnType().getName(), parameters));
+        actual.put(Symbols.of(method), function(method));
       }
     }
     assertThat(actual).isEqualTo(expected);
   }
 
   @Test
-  void everySymbolHasItsMethod() {
-    Set<String> symbols = new TreeSet<>();
-    for (Method method : JnaSymbols.class.getDeclaredMethods()) {
-      if (Modifier.isNative(method.getModifiers())) {
-        symbols.add(method.getName());
-      }
-    }
-    Set<String> methods = new TreeSet<>();
-    for (Method method : NativeCalls.class.getDeclaredMethods()) {
-      methods.add(symbol(method));
-    }
-    assertThat(methods).isEqualTo(symbols);
+  void theLoaderLooksForEveryFunction() {
+    Set<String> expected = new TreeSet<>(header.functions().keySet());
+    expected.removeAll(NATIVE_ONLY);
+    assertThat(Symbols.all()).containsExactlyElementsOf(expected);
+    assertThat(Symbols.all()).contains(Symbols.LAYOUT);
   }
 
-  /** The types by which {@code java.lang.foreign} calls are those of the interface. */
-  @Test
-  void theCallsHaveTheTypesOfTheHeader() {
-    Map<String, Function> functions = header.functions();
-    for (Method method : NativeCalls.class.getDeclaredMethods()) {
-      var parameters = Arrays.stream(method.getParameterTypes()).map(Class::getName).toList();
-      assertThat(new Function(method.getReturnType().getName(), parameters))
-          .as(method.getName())
-          .isEqualTo(functions.get(symbol(method)));
-    }
-  }
-
-  private static String symbol(Method method) {
-    return "lci_"
-        + method.getName().replaceAll("([A-Z])", "_$1").toLowerCase(java.util.Locale.ROOT);
+  private static Function function(Method method) {
+    var parameters = Arrays.stream(method.getParameterTypes()).map(Class::getName).toList();
+    return new Function(method.getReturnType().getName(), parameters);
   }
 
   @SafeVarargs

@@ -30,16 +30,23 @@ class LibrarySearchTest {
 
   @TempDir static Path libraries;
   private static Path good;
-  private static LibraryOpener opener;
+  private static LibraryOpener jna;
+
+  /** Refuses in the same words; it could bind one library only. */
+  private static @Nullable LibraryOpener foreign;
 
   @TempDir Path work;
   private final Map<String, String> properties = new HashMap<>();
   private byte @Nullable [] packed;
+  private LibraryOpener opener = jna;
   private final List<Path> opened = new ArrayList<>();
 
   @BeforeAll
-  static void startJna() {
-    opener = new LibraryOpener(new BindingChoice(Binding.JNA, true, "a test"));
+  static void startAllThereIs() {
+    jna = new LibraryOpener(new BindingChoice(Binding.JNA, true, "a test"));
+    if (BindingTest.hasFfm()) {
+      foreign = new LibraryOpener(new BindingChoice(Binding.FFM, true, "a test"));
+    }
     good = StubLibrary.complete(libraries.resolve("good.so"), "1.2.3");
   }
 
@@ -64,6 +71,19 @@ class LibrarySearchTest {
   }
 
   private NativeLibraryException failure() {
+    NativeLibraryException failure = failureOf(jna);
+    if (foreign != null) {
+      assertThat(withoutRandomNames(failureOf(foreign))).isEqualTo(withoutRandomNames(failure));
+    }
+    return failure;
+  }
+
+  private static String withoutRandomNames(NativeLibraryException failure) {
+    return failure.getMessage().replaceAll("/lci-\\d+\\.so", "/lci-N.so");
+  }
+
+  private NativeLibraryException failureOf(LibraryOpener used) {
+    opener = used;
     NativeLibraryException failure =
         catchThrowableOfType(NativeLibraryException.class, this::search);
     assertThat(failure).isNotNull();

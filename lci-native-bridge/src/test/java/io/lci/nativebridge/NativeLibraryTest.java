@@ -137,22 +137,47 @@ class NativeLibraryTest {
     assertThat(ffm.exit()).isEqualTo(3);
   }
 
+  /** JNA lies on the class path all the same. */
+  @Test
+  void whereForeignCallsAreMadeNoClassOfJnaIsLoaded() throws Exception {
+    String library = goodLibrary();
+    Path byJna = work.resolve("jna.log");
+    Run jna = probe(library, "-Dlci.native.calls=jna", "-Xlog:class+load:file=" + byJna);
+    assertThat(jna.exit()).as(jna.output()).isZero();
+    assertThat(byJna).content().as("a class of JNA is seen").contains(" com.sun.jna.Native ");
+    if (!BindingTest.hasFfm()) {
+      System.out.println("SKIPPED: no calls by java.lang.foreign here");
+    }
+    assumeTrue(BindingTest.hasFfm(), "no calls by java.lang.foreign here");
+    Path byForeign = work.resolve("ffm.log");
+    Run ffm = probe(library, "-Xlog:class+load:file=" + byForeign);
+    assertThat(ffm.output()).startsWith("LOADED 4.5.6").contains(" by ffm: ");
+    assertThat(byForeign)
+        .content()
+        .contains(" io.lci.nativebridge.FfmCalls ")
+        .doesNotContain(" com.sun.jna.");
+  }
+
   @Test
   void protectedModeIsRefusedBeforeItCrashes() throws Exception {
-    Run run = probe(goodLibrary(), "-Djna.protected=true");
+    String library = goodLibrary();
+    Run run = probe(library, "-Djna.protected=true", "-Dlci.native.calls=jna");
     assertThat(run.output())
         .startsWith("REFUSED liblci.so cannot be loaded: jna.protected=true is set")
         .doesNotContain("\n")
         .endsWith("Fix: start without -Djna.protected=true.");
     assertThat(run.exit()).isEqualTo(3);
+    Run best = probe(library, "-Djna.protected=true");
+    assertThat(best.exit()).as(best.output()).isEqualTo(BindingTest.hasFfm() ? 0 : 3);
   }
 
   @Test
-  void theBindingsOwnLibraryFollowsTheTemporaryDirectory() throws Exception {
+  void theLibraryOfJnaFollowsTheTemporaryDirectory() throws Exception {
     Path chosen = Files.createDirectory(work.resolve("chosen"));
     Run run =
         probe(
             goodLibrary(),
+            "-Dlci.native.calls=jna",
             "-Dlci.native.tmpdir=" + chosen,
             "-Djna.nosys=true",
             "-Djna.debug_load.jna=true");
@@ -161,16 +186,19 @@ class NativeLibraryTest {
   }
 
   @Test
-  void aNoexecDirectoryForTheBindingsOwnLibraryIsOneClearLine() throws Exception {
+  void aNoexecDirectoryForTheLibraryOfJnaIsOneClearLine() throws Exception {
     String library = goodLibrary();
     try (NoexecMount mount = NoexecMount.create(work.resolve("noexec"))) {
-      Run run = probe(library, "-Dlci.native.tmpdir=" + mount.directory(), "-Djna.nosys=true");
+      String directory = "-Dlci.native.tmpdir=" + mount.directory();
+      Run run = probe(library, "-Dlci.native.calls=jna", directory, "-Djna.nosys=true");
       assertThat(run.exit()).as(run.output()).isEqualTo(3);
       assertThat(run.output())
           .startsWith("REFUSED liblci.so cannot be loaded: JNA cannot load its own library: ")
           .doesNotContain("\n")
           .contains(mount.directory().toString())
           .contains("-Dlci.native.tmpdir");
+      Run best = probe(library, directory, "-Djna.nosys=true");
+      assertThat(best.exit()).as(best.output()).isEqualTo(BindingTest.hasFfm() ? 0 : 3);
     }
   }
 

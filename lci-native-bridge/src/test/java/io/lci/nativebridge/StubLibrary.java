@@ -4,7 +4,6 @@ package io.lci.nativebridge;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -75,8 +74,8 @@ final class StubLibrary {
     if (skip.add(LAST_CALLED)) {
       c.append("int32_t ").append(LAST_CALLED).append("(void) { return (int32_t)called; }\n");
     }
-    for (Method method : JnaSymbols.class.getDeclaredMethods()) {
-      if (Modifier.isNative(method.getModifiers()) && skip.add(method.getName())) {
+    for (Method method : NativeCalls.class.getDeclaredMethods()) {
+      if (skip.add(Symbols.of(method))) {
         c.append(noting(method));
       }
     }
@@ -87,7 +86,7 @@ final class StubLibrary {
   private static String noting(Method method) {
     Class<?>[] types = method.getParameterTypes();
     StringBuilder parameters = new StringBuilder();
-    StringBuilder value = new StringBuilder("called = " + called(method.getName(), List.of()));
+    StringBuilder value = new StringBuilder("called = " + called(Symbols.of(method), List.of()));
     for (int i = 0; i < types.length; i++) {
       parameters.append(i == 0 ? "" : ", ").append(cType(types[i])).append(" p").append(i);
       value.append(" + ").append(i + 1).append(" * (int64_t)p").append(i);
@@ -96,7 +95,7 @@ final class StubLibrary {
     return "%s %s(%s) { %s%s; }\n"
         .formatted(
             result,
-            method.getName(),
+            Symbols.of(method),
             parameters.isEmpty() ? "void" : parameters,
             result.equals("void") ? "" : "return ",
             value);
