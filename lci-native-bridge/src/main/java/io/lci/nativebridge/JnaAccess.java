@@ -14,8 +14,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /**
- * JNA: on every JVM. The only class that uses it, and named in one lambda alone, so that no class
- * of JNA is loaded where {@code java.lang.foreign} does the work.
+ * JNA: on every JVM. This class alone names it, and one method makes an instance ({@link
+ * BindingChoice#byJna}), so that no class of JNA is loaded where {@code java.lang.foreign} does the
+ * work.
  */
 final class JnaAccess implements NativeAccess {
 
