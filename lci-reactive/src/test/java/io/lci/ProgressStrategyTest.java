@@ -138,6 +138,7 @@ class ProgressStrategyTest {
       assertThat(free.await(count, LIMIT)).isEqualTo(MESSAGES);
       assertThat(receiver.snapshot().counter("loop_helped", HELD)).isPositive();
       free.await(sent, LIMIT);
+      receiver.close(); // by the thread that drives its loops
     }
   }
 
