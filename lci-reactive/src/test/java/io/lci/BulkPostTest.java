@@ -50,8 +50,8 @@ class BulkPostTest {
   void everyKindOfOperation(String chaos) {
     int count = 8_000;
     try (LciTestJob job = start(2, chaos)) {
-      MemoryRegion region = job.rank(1).allocate(8L * count);
-      RemoteMemory remote = job.rank(0).remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(8L * count);
+      RemoteMemory remote = job.rank(0).memory().remote(1, region.handle());
       for (int i = 0; i < count; i++) {
         region.view(8L * i, 8).putLong(0, value(i));
       }
@@ -320,7 +320,7 @@ class BulkPostTest {
   @Test
   void cancelEndsUnmatchedReceivesAndDiscardsWhatWaits() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      Counter counter = job.rank(0).counter();
+      Counter counter = job.rank(0).completions().counter();
       Flux<Op> ops =
           Flux.range(0, 100)
               .map(i -> i % 2 == 0 ? Op.receive(1, i, 8) : Op.am(1, PORT, Payload.ofLong(i)))
@@ -343,7 +343,7 @@ class BulkPostTest {
     int count = 100;
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
-      Counter counter = job.rank(0).counter();
+      Counter counter = job.rank(0).completions().counter();
       Mono<Long> counted = counter.reaches(count);
       Flux<Op> ops =
           Flux.range(0, count).map(n -> Op.am(0, PORT, Payload.ofLong(n)).completeTo(counter));

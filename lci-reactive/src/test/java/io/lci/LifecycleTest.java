@@ -96,7 +96,7 @@ class LifecycleTest {
   void anAbortiveCloseIsAFailureForItsPeers() {
     try (LciTestJob job = LciTestJob.start(3)) {
       LciRuntime stays = job.rank(0);
-      Mono<?> receive = stays.receive(1, 4).cache();
+      Mono<?> receive = stays.tagged().receive(1, 4).cache();
       receive.subscribe(m -> {}, e -> {});
       await().atMost(LIMIT).until(() -> stays.snapshot().counter("receives_pending") == 1);
       job.rank(1).dispose();

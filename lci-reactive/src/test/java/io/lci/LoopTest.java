@@ -237,7 +237,11 @@ class LoopTest {
   void aPollWithNothingToDoSaysSo() {
     try (LciTestJob job = LciTestJob.start(1, LciOptions.builder().invoker(true).build());
         PollingOwner owner = new PollingOwner(job)) {
-      job.rank(0).queue(QueueOptions.defaults()).completions().subscribe(c -> {}, closed -> {});
+      job.rank(0)
+          .completions()
+          .queue(QueueOptions.defaults())
+          .completions()
+          .subscribe(c -> {}, closed -> {});
       job.rank(0).inbox(PORT).receive().subscribe(m -> {}, closed -> {});
       int empty = 0;
       while (empty < 100) { // in a row
@@ -269,7 +273,7 @@ class LoopTest {
       LciRuntime lci = job.rank(0);
       Inbox inbox = lci.inbox(PORT, InboxOptions.defaults().withLoop(0).withMessages(1));
       Sender sender = lci.sender(PORT, SenderOptions.defaults().withLoop(1));
-      Synchronizer fired = lci.synchronizer(1);
+      Synchronizer fired = lci.completions().synchronizer(1);
       Mono<Long> received = inbox.receive(m -> m.getInt(0)).take(10).count();
       Mono<Void> sent = sender.sendAll(0, Flux.range(0, 10), (n, out) -> out.putInt(n));
       assertThat(Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1()).isEqualTo(10);

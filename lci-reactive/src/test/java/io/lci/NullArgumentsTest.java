@@ -11,14 +11,18 @@ import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
+import io.lci.collective.Group;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionTarget;
+import io.lci.completion.Completions;
 import io.lci.completion.QueueOptions;
 import io.lci.matching.EngineOptions;
 import io.lci.matching.MakeKey;
 import io.lci.matching.MatchingEngine;
+import io.lci.matching.Tagged;
 import io.lci.rma.BufferList;
 import io.lci.rma.LciBuffer;
+import io.lci.rma.Memory;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import io.lci.rma.RemotePlace;
@@ -103,12 +107,12 @@ class NullArgumentsTest {
     give(Op.class, Op::barrier);
     give(MessageHandler.class, () -> message -> {});
     give(RpcHandler.class, () -> RpcHandler.response(m -> Mono.empty()));
-    give(CompletionTarget.class, lci::counter);
+    give(CompletionTarget.class, lci.completions()::counter);
     give(MemoryRegion.class, () -> region);
-    give(RemoteMemory.class, () -> lci.remote(0, region.handle()));
-    give(LciBuffer.class, () -> lci.buffer(8));
-    give(LciBuffer[].class, () -> new LciBuffer[] {lci.buffer(8)});
-    give(BufferList.class, () -> new BufferList(List.of(lci.buffer(8))));
+    give(RemoteMemory.class, () -> lci.memory().remote(0, region.handle()));
+    give(LciBuffer.class, () -> lci.memory().buffer(8));
+    give(LciBuffer[].class, () -> new LciBuffer[] {lci.memory().buffer(8)});
+    give(BufferList.class, () -> new BufferList(List.of(lci.memory().buffer(8))));
     give(InboxOptions.class, InboxOptions::defaults);
     give(SenderOptions.class, SenderOptions::defaults);
     give(PostOptions.class, PostOptions::defaults);
@@ -124,11 +128,11 @@ class NullArgumentsTest {
     give(QueueOptions.Kind.class, () -> QueueOptions.Kind.ARRAY);
     give(EngineOptions.Store.class, () -> EngineOptions.Store.MAP);
     give(MakeKey.class, () -> (rank, tag, policy) -> tag);
-    give(List.class, () -> List.of(new RemotePlace(lci.remote(0, region.handle()), 0)));
+    give(List.class, () -> List.of(new RemotePlace(lci.memory().remote(0, region.handle()), 0)));
     give(
         MatchingEngine.class,
-        () -> lci.engine(1 + numbers.getAndIncrement() % 200, EngineOptions.defaults()));
-    CompletionGraph.Builder[] builder = {lci.graph()};
+        () -> lci.tagged().engine(1 + numbers.getAndIncrement() % 200, EngineOptions.defaults()));
+    CompletionGraph.Builder[] builder = {lci.completions().graph()};
     give(CompletionGraph.Node.class, () -> builder[0].op(Op.barrier()));
   }
 
@@ -207,15 +211,19 @@ class NullArgumentsTest {
   void isRefusedByName() throws Exception {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = lci.allocate(64);
+      MemoryRegion region = lci.memory().allocate(64);
       fill(lci, region);
       check(LciRuntime.class, lci);
+      check(Tagged.class, lci.tagged());
+      check(Memory.class, lci.memory());
+      check(Completions.class, lci.completions());
+      check(Group.class, lci.world());
       check(Inbox.class, lci.inbox(port()));
       check(Sender.class, lci.sender(port()));
       check(Streams.class, lci.streams());
       check(Rpc.class, lci.rpc());
-      check(RemoteMemory.class, lci.remote(0, region.handle()));
-      check(CompletionGraph.Builder.class, lci.graph());
+      check(RemoteMemory.class, lci.memory().remote(0, region.handle()));
+      check(CompletionGraph.Builder.class, lci.completions().graph());
       check(LciOptions.Builder.class, LciOptions.builder());
       for (Class<?> statics :
           List.of(
@@ -228,7 +236,7 @@ class NullArgumentsTest {
               IdleStrategy.class)) {
         check(statics, null);
       }
-      check(Op.class, Op.put(lci.remote(0, region.handle()), 0, Payload.ofLong(1)));
+      check(Op.class, Op.put(lci.memory().remote(0, region.handle()), 0, Payload.ofLong(1)));
       check(Op.class, Op.send(0, 1, Payload.empty())); // some suit one kind alone
       check(Op.class, Op.am(0, port(), Payload.empty()));
       check(InboxOptions.class, InboxOptions.defaults());

@@ -199,7 +199,7 @@ class PartitionsTest {
   void aPortThatCouldNotBeOpenedInPartsIsOpenedLater() {
     try (LciTestJob job = LciTestJob.start(2, THREE_LOOPS)) {
       LciRuntime lci = job.rank(1);
-      Disposable bound = lci.bind(PORT, lci.counter());
+      Disposable bound = lci.completions().bind(PORT, lci.completions().counter());
       assertThatThrownBy(() -> lci.inbox(PORT, InboxOptions.defaults().withPartitions(3)))
           .isInstanceOf(LciException.class)
           .hasMessageContaining("open port " + PORT);

@@ -112,7 +112,7 @@ class SharedLoopTest {
   void aCancelledReceiveIsFoundOnItsDevice() {
     try (LciTestJob job = LciTestJob.start(1, options(1, 2))) {
       LciRuntime lci = job.rank(0);
-      MatchingEngine engine = lci.engine(3, EngineOptions.defaults());
+      MatchingEngine engine = lci.tagged().engine(3, EngineOptions.defaults());
       for (Op receive :
           List.of(
               Op.receive(0, 1, 8).device(1),

@@ -25,7 +25,7 @@ class EngineRowsTest {
             List<MatchingEngine> engines = new ArrayList<>();
             EngineOptions options = EngineOptions.defaults().withStore(store);
             for (int i = 1; i <= 3; i++) {
-              engines.add(world.lci().engine(3 * store.ordinal() + i, options));
+              engines.add(world.lci().tagged().engine(3 * store.ordinal() + i, options));
             }
             List<Publisher<?>> all = new ArrayList<>();
             for (int size : SIZES) {
@@ -68,6 +68,7 @@ class EngineRowsTest {
           MatchingEngine engine =
               world
                   .lci()
+                  .tagged()
                   .engine(
                       9,
                       EngineOptions.defaults()

@@ -213,8 +213,8 @@ class CancelPointsTest {
     operations.turns(1);
     CompletionTarget target =
         queue
-            ? operations.runtime.queue(QueueOptions.defaults())
-            : operations.runtime.counter(); // which keeps no message
+            ? operations.runtime.completions().queue(QueueOptions.defaults())
+            : operations.runtime.completions().counter(); // which keeps no message
     Op op = operations.op(Kind.RECEIVE, 1).completeTo(target);
     operations.answer(Codes.POSTED);
     Disposable waiting =
@@ -235,7 +235,7 @@ class CancelPointsTest {
   @Test
   void aQueueHasTheMessageAloneAlsoWhenItsEndCrossesTheCancel() {
     operations.turns(1);
-    CompletionTarget target = operations.runtime.queue(QueueOptions.defaults());
+    CompletionTarget target = operations.runtime.completions().queue(QueueOptions.defaults());
     operations.answer(Codes.POSTED);
     Disposable waiting =
         operations

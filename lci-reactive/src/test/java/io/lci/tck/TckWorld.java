@@ -94,14 +94,14 @@ final class TckWorld implements AutoCloseable {
     closedSender = closed.sender(SINK);
     closedStreams = closed.streams();
     closedRpc = closed.rpc();
-    closedRegion = closed.allocate(REGION);
-    closedRemote = closed.remote(0, closedRegion.handle());
-    closedBuffer = closed.buffer(Long.BYTES);
+    closedRegion = closed.memory().allocate(REGION);
+    closedRemote = closed.memory().remote(0, closedRegion.handle());
+    closedBuffer = closed.memory().buffer(Long.BYTES);
     over.close();
     sink = pair.rank(1).inbox(SINK).handle(m -> {});
-    region = pair.rank(1).allocate(REGION);
-    remote = here().remote(1, region.handle());
-    own = alone().allocate(REGION);
+    region = pair.rank(1).memory().allocate(REGION);
+    remote = here().memory().remote(1, region.handle());
+    own = alone().memory().allocate(REGION);
     connecting =
         options
             .mutate()

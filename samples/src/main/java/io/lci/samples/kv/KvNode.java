@@ -53,7 +53,8 @@ final class KvNode {
         () -> {
           KvTable mine = new KvTable(lci, placement);
           serve(lci, placement, mine);
-          return lci.exchange(mine.region())
+          return lci.memory()
+              .exchange(mine.region())
               .map(tables -> new KvNode(lci, placement, mine, tables));
         });
   }
