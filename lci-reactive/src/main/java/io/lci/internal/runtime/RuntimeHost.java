@@ -43,9 +43,4 @@ final class RuntimeHost implements LoopHost {
   public void loopFailed(Throwable reason) {
     runtime.shutdown.failed(reason);
   }
-
-  @Override
-  public void dispose() {
-    runtime.dispose();
-  }
 }
