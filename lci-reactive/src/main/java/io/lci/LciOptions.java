@@ -437,7 +437,7 @@ public final class LciOptions {
     /**
      * Sets the time of the graceful part of {@link LciRuntime#close()}.
      *
-     * @param value zero means abortive
+     * @param value zero: operations that wait or are under way are given up
      * @return this
      */
     public Builder closeTimeout(Duration value) {

@@ -320,19 +320,34 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * waits for tasks of {@link LciLoop#scheduler()} that were there before. Then everything still
    * pending gets {@link io.lci.error.LciClosedException}.
    *
-   * @param limit time for the graceful part; zero means abortive
+   * <p>If everything was sent, peers see this rank leave ({@link PeerEvent.State#LEFT}). If not,
+   * they see it fail ({@link PeerEvent.State#FAILED}): a line of the log and counter {@code
+   * loop_given_up} of the last {@link #snapshot()} tell how many operations were given up.
+   *
+   * @param limit time for operations to go out; zero: none
    * @return starts closing at the first subscription of any; completes when every loop has ended.
    *     User code that holds a loop delays that, and so does a thread that does not drive its
    *     invoker loop. Else as {@link #onClose()}: closing goes on after a cancel
    */
   Mono<Void> disposeGracefully(Duration limit);
 
-  /** Starts an abortive close and returns at once. */
+  /**
+   * Starts {@link #disposeGracefully} with {@link LciOptions#closeTimeout()} and returns at once.
+   * {@link #onClose()} tells the end. Any thread; repeated calls do nothing.
+   */
   @Override
   void dispose();
 
   /**
-   * Closes gracefully within {@link LciOptions#closeTimeout()} and waits. Idempotent.
+   * Leaves at once, and returns before that is done: nothing more goes out, everything pending gets
+   * {@link io.lci.error.LciClosedException}, and peers see this rank fail ({@link
+   * PeerEvent.State#FAILED}), whatever was sent. It also cuts a close short that has started.
+   * {@link #onClose()} tells the end. Any thread.
+   */
+  void abort();
+
+  /**
+   * Does as {@link #dispose()}, and waits for the end. Repeated calls wait, too.
    *
    * @throws IllegalStateException on a loop's thread (the owner of an invoker loop may, outside its
    *     turns)

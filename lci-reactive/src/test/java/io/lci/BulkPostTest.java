@@ -389,7 +389,7 @@ class BulkPostTest {
               .doOnCancel(cancelled::incrementAndGet);
       StepVerifier.create(job.rank(0).post(ops, OPTIONS))
           .expectNextCount(1)
-          .then(() -> job.rank(0).dispose())
+          .then(() -> job.rank(0).abort())
           .expectError(LciClosedException.class)
           .verify(LIMIT);
       await().atMost(LIMIT).until(() -> cancelled.get() == 1);

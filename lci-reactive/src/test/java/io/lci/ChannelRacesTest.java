@@ -142,7 +142,7 @@ class ChannelRacesTest {
                                       done1 -> assertThat(done1).isEqualTo("done"),
                                       lost -> assertThat(to).isEqualTo(1));
                               if (done.incrementAndGet() == 40) {
-                                job.rank(1).dispose();
+                                job.rank(1).abort();
                               }
                             });
                   },

@@ -236,7 +236,7 @@ class LoopEndTest {
     LciRuntime lci = job.rank(0);
     AtomicBoolean cancelled = new AtomicBoolean();
     Mono<Integer> never = Mono.<Integer>never().doOnCancel(() -> cancelled.set(true));
-    lci.dispose();
+    lci.abort();
     LciLoop loop = lci.loops().get(0);
     assertThatThrownBy(() -> loop.await(never, LIMIT)).isInstanceOf(LciClosedException.class);
     assertThat(cancelled).isTrue();

@@ -185,7 +185,7 @@ class RpcTest {
               .collectList()
               .block();
       rpc.requestResponse(1, "echo", Payload.empty()).block(LIMIT);
-      job.rank(1).dispose();
+      job.rank(1).abort();
       for (Mono<Message> call : calls) {
         assertThatThrownBy(() -> call.block(LIMIT))
             .isInstanceOfSatisfying(

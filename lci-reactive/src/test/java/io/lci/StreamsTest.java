@@ -252,7 +252,7 @@ class StreamsTest {
       Mono<Integer> from = job.rank(0).streams().subscribe(2, "s", Codec.INT).next().cache();
       from.onErrorComplete().subscribe();
       await().atMost(LIMIT).until(() -> alive.get() == 2);
-      job.rank(2).dispose();
+      job.rank(2).abort();
       assertThatThrownBy(() -> from.block(LIMIT)).isInstanceOf(PeerFailedException.class);
       await().atMost(LIMIT).until(() -> alive.get() == 0);
     }

@@ -261,7 +261,12 @@ public final class RuntimeImpl implements LciRuntime {
 
   @Override
   public void dispose() {
-    shutdown.start(Duration.ZERO);
+    shutdown.start(core.options.closeTimeout());
+  }
+
+  @Override
+  public void abort() {
+    shutdown.abort();
   }
 
   @Override
