@@ -8,7 +8,6 @@ import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.error.PeerFailedException;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;

@@ -12,7 +12,6 @@ import io.lci.am.Sender;
 import io.lci.completion.Counter;
 import io.lci.completion.QueueOptions;
 import io.lci.error.LciClosedException;
-import io.lci.stream.Codec;
 import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;

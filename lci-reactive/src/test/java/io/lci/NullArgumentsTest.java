@@ -29,7 +29,6 @@ import io.lci.rma.RemotePlace;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.stream.Streams;
 import io.lci.stream.SubscribeOptions;
@@ -87,6 +86,7 @@ class NullArgumentsTest {
     valid.put(long.class, () -> 8L);
     valid.put(boolean.class, () -> true);
     valid.put(double.class, () -> 1.0);
+    give(Object.class, () -> 5);
     give(String.class, () -> "name " + numbers.getAndIncrement());
     give(CharSequence.class, () -> "text");
     give(byte[].class, region::handle);

@@ -6,13 +6,13 @@ import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Message;
 import io.lci.am.Payload;
+import io.lci.am.Port;
 import io.lci.error.LciException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
 import io.lci.error.RemoteException;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciLeakCheck;
@@ -34,6 +34,7 @@ import reactor.core.publisher.Mono;
  */
 @ExtendWith(LciLeakCheck.class)
 class StreamsGuideTest {
+  private static final Port PRICES = Port.of(64, "prices");
   private static final Duration LIMIT = Duration.ofSeconds(60);
 
   @Test
@@ -78,6 +79,31 @@ class StreamsGuideTest {
       job.rank(1).streams().publish("prices", Flux.just(price), prices);
       assertThat(job.rank(0).streams().subscribe(1, "prices", prices).blockLast(LIMIT))
           .isEqualTo(price);
+    }
+  }
+
+  @Test
+  void codecsElsewhere() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      LciRuntime peer = job.rank(1);
+      Codec<Price> prices =
+          Codec.of(
+              (price, out) -> out.putInt(price.article()).putDouble(price.amount()),
+              in -> new Price(in.getInt(0), in.getDouble(4)));
+      Price price = new Price(7, 2.5);
+      CallOptions options = CallOptions.defaults();
+      // show: codec-elsewhere
+      Flux<Price> heard = peer.inbox(PRICES).receive(prices);
+      Mono<Void> told = lci.sender(PRICES).send(1, price, prices);
+      RpcHandler twice = RpcHandler.response(prices, Codec.DOUBLE, p -> Mono.just(2 * p.amount()));
+      Disposable serving = peer.rpc().serve("twice", twice);
+      Mono<Double> answer =
+          lci.rpc().requestResponse(1, "twice", price, prices, Codec.DOUBLE, options);
+      // end
+      assertThat(heard.next().zipWith(told.thenReturn(1)).block(LIMIT).getT1()).isEqualTo(price);
+      assertThat(answer.block(LIMIT)).isEqualTo(5.0);
+      serving.dispose();
     }
   }
 
@@ -166,6 +192,6 @@ class StreamsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("streams.md", StreamsGuideTest.class, 9);
+    GuidePage.assertShows("streams.md", StreamsGuideTest.class, 10);
   }
 }

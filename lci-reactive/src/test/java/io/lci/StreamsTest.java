@@ -13,7 +13,6 @@ import io.lci.error.PeerLeftException;
 import io.lci.error.RemoteException;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.stream.Streams;
 import io.lci.stream.SubscribeOptions;

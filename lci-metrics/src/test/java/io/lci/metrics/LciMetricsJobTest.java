@@ -4,6 +4,7 @@ package io.lci.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.Codec;
 import io.lci.LciInstrumentation;
 import io.lci.LciOptions;
 import io.lci.Op;
@@ -11,7 +12,6 @@ import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import io.micrometer.core.instrument.FunctionCounter;

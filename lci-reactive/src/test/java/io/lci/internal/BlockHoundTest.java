@@ -3,6 +3,7 @@ package io.lci.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lci.Codec;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Op;
@@ -27,7 +28,6 @@ import io.lci.rma.RemoteMemory;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.tck;
 
+import io.lci.Codec;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Op;
@@ -14,7 +15,6 @@ import io.lci.completion.Counter;
 import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
 import io.lci.rma.LciBuffer;
-import io.lci.stream.Codec;
 import io.lci.tck.Row.Kind;
 import java.util.List;
 import java.util.function.BiFunction;

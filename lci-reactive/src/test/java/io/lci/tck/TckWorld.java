@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.tck;
 
+import io.lci.Codec;
 import io.lci.LciInstrumentation;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
@@ -16,7 +17,6 @@ import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.Streams;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;

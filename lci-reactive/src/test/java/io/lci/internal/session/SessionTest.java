@@ -4,6 +4,7 @@ package io.lci.internal.session;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lci.Codec;
 import io.lci.LciOptions;
 import io.lci.PeerEvent;
 import io.lci.am.Message;
@@ -18,7 +19,6 @@ import io.lci.internal.session.FakeNet.Packet;
 import io.lci.internal.session.OutFrame.Open;
 import io.lci.internal.session.OutFrame.Part;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciLeakCheck;
