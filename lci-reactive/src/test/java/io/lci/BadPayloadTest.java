@@ -92,7 +92,7 @@ class BadPayloadTest {
   @Test
   void anEncoderThatFailsWhenItsElementHasWaitedFailsIt() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      var inbox = job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(4));
+      var inbox = job.rank(1).inbox(PORT, InboxOptions.builder().messages(4).build());
       Hinting hinting = new Hinting(new AtomicInteger(), 150);
       Mono<Void> sending = job.rank(0).sender(PORT).sendAll(1, Flux.range(0, 100), hinting).cache();
       Disposable waiting = sending.subscribe(x -> {}, e -> {});

@@ -38,7 +38,7 @@ class ChannelRacesTest {
   private static LciOptions chaos(int seed) {
     return LciOptions.builder()
         .attribute("chaos", "seed=" + seed + ",delay=0.2,ticks=12,refuse=0.1,short=0.2")
-        .streamLimits(StreamLimits.defaults().withRequests(32))
+        .streamLimits(StreamLimits.builder().requests(32).build())
         .build();
   }
 

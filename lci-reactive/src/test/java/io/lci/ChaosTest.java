@@ -33,7 +33,8 @@ class ChaosTest {
   @CsvSource({"1,", "2,", "3,", "1,PT90S", "2,PT90S"})
   void bulkSendsOfEverySize(int seed, Duration deadline) {
     SenderOptions options = SenderOptions.defaults();
-    SenderOptions bounded = deadline == null ? options : options.withDeadline(deadline);
+    SenderOptions bounded =
+        deadline == null ? options : options.mutate().deadline(deadline).build();
     try (LciTestJob job = start(seed)) {
       Flux<Integer> received =
           Flux.range(0, RANKS)

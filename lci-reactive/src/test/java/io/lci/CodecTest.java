@@ -28,7 +28,7 @@ import reactor.core.publisher.Mono;
 class CodecTest {
   private static final Port PORT = Port.of(63, "codec");
   private static final Duration LIMIT = Duration.ofSeconds(60);
-  private static final CallOptions BOUNDED = CallOptions.defaults().withDeadline(LIMIT);
+  private static final CallOptions BOUNDED = CallOptions.builder().deadline(LIMIT).build();
 
   /** A text and its number, which travels as the tag. */
   record Line(long number, String text) {}

@@ -41,7 +41,7 @@ class CompletionQueueTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable handling = job.rank(1).inbox(PORT).handle(m -> {});
       CompletionQueue queue =
-          job.rank(0).completions().queue(QueueOptions.defaults().withKind(kind).withCapacity(256));
+          job.rank(0).completions().queue(QueueOptions.builder().kind(kind).capacity(256).build());
       Flux.range(0, 100)
           .concatMap(
               i ->
@@ -127,7 +127,7 @@ class CompletionQueueTest {
       CompletionQueue queue =
           job.rank(1)
               .completions()
-              .queue(QueueOptions.defaults().withKind(kind).withCapacity(2_048));
+              .queue(QueueOptions.builder().kind(kind).capacity(2_048).build());
       Disposable bound = job.rank(1).completions().bind(PORT, queue);
       Mono<Long> sent =
           job.rank(0)
@@ -198,7 +198,7 @@ class CompletionQueueTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
       CompletionQueue queue =
-          job.rank(0).completions().queue(QueueOptions.defaults().withCapacity(4_096));
+          job.rank(0).completions().queue(QueueOptions.builder().capacity(4_096).build());
       Mono<Void> posts =
           Flux.range(0, count)
               .flatMap(

@@ -46,7 +46,7 @@ class FullQueueTest {
 
   private static CompletionQueue array(LciRuntime lci) {
     return lci.completions()
-        .queue(QueueOptions.defaults().withKind(QueueOptions.Kind.ARRAY).withCapacity(PLACES));
+        .queue(QueueOptions.builder().kind(QueueOptions.Kind.ARRAY).capacity(PLACES).build());
   }
 
   private static <T> T inLoop(LciRuntime lci, Supplier<T> work) {

@@ -98,7 +98,8 @@ class LoopFailureTest {
             lci.post(Flux.<Op>never(), PostOptions.defaults()).next(),
             sender.sendAll(0, Flux.<Integer>never(), (n, out) -> out.putInt(n)),
             lci.streams()
-                .subscribe(0, "s", Codec.INT, SubscribeOptions.defaults().withAwaitPublisher(LIMIT))
+                .subscribe(
+                    0, "s", Codec.INT, SubscribeOptions.builder().awaitPublisher(LIMIT).build())
                 .next());
     List<Mono<?>> ends = new ArrayList<>();
     for (Mono<?> each : waiting) {

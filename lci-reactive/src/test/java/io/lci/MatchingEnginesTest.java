@@ -34,7 +34,7 @@ class MatchingEnginesTest {
   @ParameterizedTest
   @EnumSource(EngineOptions.Store.class)
   void enginesDoNotMeet(EngineOptions.Store store) {
-    EngineOptions options = EngineOptions.defaults().withStore(store);
+    EngineOptions options = EngineOptions.builder().store(store).build();
     try (LciTestJob job = LciTestJob.start(2)) {
       MatchingEngine[] there = {
         job.rank(1).tagged().engine(1, options), job.rank(1).tagged().engine(2, options)
@@ -69,8 +69,9 @@ class MatchingEnginesTest {
   @Test
   void keysAreMadeByTheProgramOnBothSides() {
     EngineOptions options =
-        EngineOptions.defaults()
-            .withKeys((rank, tag, policy) -> (tag / 100) * 31 + policy.ordinal());
+        EngineOptions.builder()
+            .keys((rank, tag, policy) -> (tag / 100) * 31 + policy.ordinal())
+            .build();
     try (LciTestJob job = LciTestJob.start(2)) {
       MatchingEngine there = job.rank(1).tagged().engine(9, options);
       MatchingEngine here = job.rank(0).tagged().engine(9, options);
@@ -104,15 +105,16 @@ class MatchingEnginesTest {
   @Test
   void wildcardsTellTheKeyMaker() {
     EngineOptions options =
-        EngineOptions.defaults()
-            .withKeys(
+        EngineOptions.builder()
+            .keys(
                 (rank, tag, policy) ->
                     switch (policy) {
                       case RANK_TAG -> 1_000L * (rank + 1) + tag;
                       case RANK -> -1_000L - rank;
                       case TAG -> -2_000_000L - tag;
                       case NONE -> -1;
-                    });
+                    })
+            .build();
     try (LciTestJob job = LciTestJob.start(2)) {
       MatchingEngine there = job.rank(1).tagged().engine(3, options);
       MatchingEngine here = job.rank(0).tagged().engine(3, options);
@@ -208,7 +210,7 @@ class MatchingEnginesTest {
       MatchingEngine keyed =
           job.rank(1)
               .tagged()
-              .engine(8, EngineOptions.defaults().withKeys((rank, tag, policy) -> tag));
+              .engine(8, EngineOptions.builder().keys((rank, tag, policy) -> tag).build());
       assertThat(keyed.number()).isEqualTo(8);
       StepVerifier.create(
               Flux.range(0, 100)

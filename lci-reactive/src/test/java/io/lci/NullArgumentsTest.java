@@ -180,7 +180,7 @@ class NullArgumentsTest {
       wrong.add(call + ": is accepted");
     } catch (InvocationTargetException e) {
       Throwable thrown = e.getCause();
-      String property = method.getName().replaceFirst("^with", "");
+      String property = method.getName();
       if (thrown instanceof NullPointerException
           && (name.equals(thrown.getMessage()) || property.equalsIgnoreCase(thrown.getMessage()))) {
         refused++;
@@ -239,13 +239,13 @@ class NullArgumentsTest {
       check(Op.class, Op.put(lci.memory().remote(0, region.handle()), 0, Payload.ofLong(1)));
       check(Op.class, Op.send(0, 1, Payload.empty())); // some suit one kind alone
       check(Op.class, Op.am(0, port(), Payload.empty()));
-      check(InboxOptions.class, InboxOptions.defaults());
-      check(SenderOptions.class, SenderOptions.defaults());
-      check(PostOptions.class, PostOptions.defaults());
-      check(QueueOptions.class, QueueOptions.defaults());
-      check(EngineOptions.class, EngineOptions.defaults());
-      check(CallOptions.class, CallOptions.defaults());
-      check(SubscribeOptions.class, SubscribeOptions.defaults());
+      check(InboxOptions.Builder.class, InboxOptions.builder());
+      check(SenderOptions.Builder.class, SenderOptions.builder());
+      check(PostOptions.Builder.class, PostOptions.builder());
+      check(QueueOptions.Builder.class, QueueOptions.builder());
+      check(EngineOptions.Builder.class, EngineOptions.builder());
+      check(CallOptions.Builder.class, CallOptions.builder());
+      check(SubscribeOptions.Builder.class, SubscribeOptions.builder());
       LciLoop loop = lci.loops().get(0);
       onLoop(loop, () -> check(Poster.class, loop.poster()));
       assertThat(wrong).isEmpty();

@@ -219,7 +219,7 @@ class OperationTest {
   void tryPostSaysWhoIsSlow() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciLoop loop = job.rank(0).loops().get(0);
-      job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(4));
+      job.rank(1).inbox(PORT, InboxOptions.builder().messages(4).build());
       List<PostOutcome> outcomes = new CopyOnWriteArrayList<>();
       Mono<PostOutcome> attempt =
           Mono.fromCallable(() -> loop.poster().tryPost(Op.am(1, PORT, Payload.ofLong(1))))
@@ -440,7 +440,7 @@ class OperationTest {
       LciSnapshot before = job.rank(0).snapshot();
       Flux<Long> received =
           job.rank(1)
-              .inbox(PORT, InboxOptions.defaults().withMessages(16))
+              .inbox(PORT, InboxOptions.builder().messages(16).build())
               .receive(m -> m.getLong(0));
       assertThat(received.take(count).count().block(LIMIT)).isEqualTo(count);
       await().atMost(LIMIT).until(() -> ended.get() == count);

@@ -51,7 +51,7 @@ class OperationsGuideTest {
       RemoteMemory memory = lci.memory().remote(1, region.handle());
       // show: many
       PostOptions options =
-          PostOptions.defaults().withWindow(32).withDeadline(Duration.ofSeconds(30));
+          PostOptions.builder().window(32).deadline(Duration.ofSeconds(30)).build();
       Flux<Long> squares =
           lci.post(Flux.range(0, 100), i -> Op.get(memory, 8L * i, Long.BYTES), options)
               .map(result -> result.completion().message().getLong(0));
@@ -85,7 +85,7 @@ class OperationsGuideTest {
       LciRuntime lci = job.rank(0);
       LciRuntime peer = job.rank(1);
       // show: request
-      Inbox answers = lci.inbox(ANSWERS, InboxOptions.defaults().withReplyRoom(64, 1024));
+      Inbox answers = lci.inbox(ANSWERS, InboxOptions.builder().replyRoom(64, 1024).build());
       Op question = Op.am(1, QUESTIONS, Payload.ofLong(6)).tag(1).replyTo(ANSWERS);
       Mono<Long> answer = lci.post(question).then(answers.receive(m -> m.getLong(0)).next());
       // end
@@ -272,7 +272,8 @@ class OperationsGuideTest {
       LciRuntime lci = job.rank(0);
       LciRuntime peer = job.rank(1);
       // show: engine
-      EngineOptions evenAndOdd = EngineOptions.defaults().withKeys((rank, tag, policy) -> tag & 1);
+      EngineOptions evenAndOdd =
+          EngineOptions.builder().keys((rank, tag, policy) -> tag & 1).build();
       MatchingEngine engine = lci.tagged().engine(5, evenAndOdd); // on every rank
       Mono<Completion> sent = lci.post(Op.send(1, 3, Payload.ofLong(8)).engine(engine));
       // end

@@ -54,7 +54,7 @@ class StreamsGuideTest {
       assertThat(remote.count().block(LIMIT)).isEqualTo(1_000);
       published.dispose();
       // show: await
-      SubscribeOptions patient = SubscribeOptions.defaults().withAwaitPublisher(LIMIT);
+      SubscribeOptions patient = SubscribeOptions.builder().awaitPublisher(LIMIT).build();
       Flux<String> words = lci.streams().subscribe(1, "words", Codec.UTF8, patient);
       // end
       Mono<List<String>> all = words.collectList().cache();
@@ -125,7 +125,7 @@ class StreamsGuideTest {
       Disposable serving = peer.rpc().serve("get", get);
       // end
       // show: call
-      CallOptions second = CallOptions.defaults().withDeadline(Duration.ofSeconds(1));
+      CallOptions second = CallOptions.builder().deadline(Duration.ofSeconds(1)).build();
       Mono<String> value =
           lci.rpc().requestResponse(1, "get", Payload.ofUtf8("k"), second).map(Message::utf8);
       // end
@@ -182,7 +182,7 @@ class StreamsGuideTest {
   void limits() {
     // show: limits
     StreamLimits limits =
-        StreamLimits.defaults().withStreams(64).withRequests(4_096).withItemBytes(1 << 20);
+        StreamLimits.builder().streams(64).requests(4_096).itemBytes(1 << 20).build();
     LciOptions options = LciOptions.builder().streamLimits(limits).build();
     // end
     try (LciTestJob job = LciTestJob.start(1, options)) {

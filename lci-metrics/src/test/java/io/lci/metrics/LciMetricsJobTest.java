@@ -88,7 +88,7 @@ class LciMetricsJobTest {
     try (LciTestJob job = LciTestJob.start(2);
         LciMetrics sender = new LciMetrics(job.rank(0), named("sender"));
         LciMetrics receiver = new LciMetrics(job.rank(1), named("receiver"))) {
-      InboxOptions small = InboxOptions.defaults().withMessages(CAPACITY);
+      InboxOptions small = InboxOptions.builder().messages(CAPACITY).build();
       Inbox inbox = job.rank(1).inbox(NUMBERS, small);
       sender.bindTo(registry);
       receiver.bindTo(registry);
@@ -305,7 +305,7 @@ class LciMetricsJobTest {
   void messagesThatNobodyAsksForAreSeenAsDepth() {
     try (LciTestJob job = LciTestJob.start(2);
         LciMetrics receiver = new LciMetrics(job.rank(1), named("receiver"))) {
-      job.rank(1).inbox(NUMBERS, InboxOptions.defaults().withMessages(CAPACITY));
+      job.rank(1).inbox(NUMBERS, InboxOptions.builder().messages(CAPACITY).build());
       receiver.bindTo(registry);
       Disposable sending =
           job.rank(0)

@@ -120,8 +120,8 @@ public interface Inbox extends Disposable {
   Disposable handle(MessageHandler handler);
 
   /**
-   * Returns the parts of a port that was opened with {@link InboxOptions#withPartitions}, in order,
-   * each an inbox of its own on its own loop. Subscribe to each of them: a part without a
+   * Returns the parts of a port that was opened with {@link InboxOptions.Builder#partitions}, in
+   * order, each an inbox of its own on its own loop. Subscribe to each of them: a part without a
    * subscriber fills the port. The whole inbox refuses subscribers ({@link IllegalStateException});
    * its depth is the sum. A part has the options and the capacity of the whole; disposing a part
    * closes the port.

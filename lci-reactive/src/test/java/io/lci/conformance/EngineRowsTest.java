@@ -23,7 +23,7 @@ class EngineRowsTest {
         world -> {
           for (EngineOptions.Store store : EngineOptions.Store.values()) {
             List<MatchingEngine> engines = new ArrayList<>();
-            EngineOptions options = EngineOptions.defaults().withStore(store);
+            EngineOptions options = EngineOptions.builder().store(store).build();
             for (int i = 1; i <= 3; i++) {
               engines.add(world.lci().tagged().engine(3 * store.ordinal() + i, options));
             }
@@ -71,8 +71,9 @@ class EngineRowsTest {
                   .tagged()
                   .engine(
                       9,
-                      EngineOptions.defaults()
-                          .withKeys((rank, tag, policy) -> tag / 100 * 31 + policy.ordinal()));
+                      EngineOptions.builder()
+                          .keys((rank, tag, policy) -> tag / 100 * 31 + policy.ordinal())
+                          .build());
           List<Publisher<?>> all = new ArrayList<>();
           for (int i = 0; i < SIZES.length; i++) {
             int size = SIZES[i];

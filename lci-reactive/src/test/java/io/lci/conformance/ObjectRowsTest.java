@@ -51,7 +51,7 @@ class ObjectRowsTest {
                 world
                     .lci()
                     .completions()
-                    .queue(QueueOptions.defaults().withKind(kind).withCapacity(COUNT));
+                    .queue(QueueOptions.builder().kind(kind).capacity(COUNT).build());
             world.awaitAll(post(world, queue));
             List<Completion> first = world.await(queue.completions().take(7, true).collectList());
             List<Completion> rest =
@@ -105,7 +105,7 @@ class ObjectRowsTest {
         world -> {
           Port counted = Port.of(32, "counted");
           CompletionQueue queue =
-              world.lci().completions().queue(QueueOptions.defaults().withCapacity(2_048));
+              world.lci().completions().queue(QueueOptions.builder().capacity(2_048).build());
           Counter counter = world.lci().completions().counter();
           Disposable bound = world.lci().completions().bind(PORT, queue);
           Disposable boundToo = world.lci().completions().bind(counted, counter);
@@ -145,7 +145,7 @@ class ObjectRowsTest {
           Flux<Long> values =
               world
                   .lci()
-                  .inbox(PORT, InboxOptions.defaults().withMessages(16))
+                  .inbox(PORT, InboxOptions.builder().messages(16).build())
                   .receive(m -> m.rank() * 1_000L + m.getLong(0));
           long expected = (long) COUNT * world.size();
           Mono<Long> received = values.limitRate(3).take(expected).distinct().count();

@@ -252,7 +252,7 @@ class BlockHoundTest {
               }
             });
     Rpc rpc = from.rpc();
-    CallOptions bounded = CallOptions.defaults().withDeadline(LIMIT);
+    CallOptions bounded = CallOptions.builder().deadline(LIMIT).build();
     Flux<Payload> requests = Flux.range(0, COUNT / 3).map(BlockHoundTest::payload);
     return rpc.fireAndForget(1, "echo", Payload.empty())
         .thenMany(
@@ -325,7 +325,7 @@ class BlockHoundTest {
 
   private static Mono<Long> bulkPost(LciRuntime from, LciRuntime to) {
     Flux<Integer> numbers = Flux.range(0, COUNT / 2);
-    PostOptions bounded = PostOptions.defaults().withDeadline(LIMIT);
+    PostOptions bounded = PostOptions.builder().deadline(LIMIT).build();
     return Flux.merge(
             from.post(numbers, n -> Op.send(1, n, payload(n)), bounded),
             to.post(numbers, n -> Op.receive(0, n, 20_000), bounded))

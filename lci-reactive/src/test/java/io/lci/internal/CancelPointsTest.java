@@ -133,7 +133,8 @@ class CancelPointsTest {
     SenderOptions options = SenderOptions.defaults();
     Sender sender =
         operations.runtime.sender(
-            Operations.PORT, timed ? options.withDeadline(Duration.ofSeconds(10)) : options);
+            Operations.PORT,
+            timed ? options.mutate().deadline(Duration.ofSeconds(10)).build() : options);
     Encoder<Integer> encoder =
         (n, out) -> out.putBytes(new byte[BEYOND_A_PACKET], 0, BEYOND_A_PACKET);
     operations.turns(1);

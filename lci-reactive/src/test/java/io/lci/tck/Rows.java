@@ -187,7 +187,7 @@ final class Rows {
             world
                 .here()
                 .completions()
-                .queue(QueueOptions.defaults().withKind(QueueOptions.Kind.LINKED)));
+                .queue(QueueOptions.builder().kind(QueueOptions.Kind.LINKED).build()));
     signal(world, queue, elements);
     return queue.completions();
   }
@@ -220,7 +220,7 @@ final class Rows {
   private static Publisher<?> timedRoute(TckWorld world, long elements) {
     return world
         .here()
-        .sender(world.sink(), SenderOptions.defaults().withDeadline(TckWorld.LIMIT))
+        .sender(world.sink(), SenderOptions.builder().deadline(TckWorld.LIMIT).build())
         .route(range(elements), n -> 1, (n, out) -> out.putLong(n));
   }
 

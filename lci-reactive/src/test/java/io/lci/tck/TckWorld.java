@@ -241,7 +241,7 @@ final class TckWorld implements AutoCloseable {
 
   private Inbox inbox() {
     int port = ports.incrementAndGet();
-    InboxOptions options = InboxOptions.defaults().withMessages(64).withMaxRetained(1 << 16);
+    InboxOptions options = InboxOptions.builder().messages(64).maxRetained(1 << 16).build();
     return use(here().inbox(Port.of(port, "tck" + port), options));
   }
 

@@ -77,7 +77,7 @@ class EveryPointTest {
         new FakeNet(
             2,
             LciOptions.builder()
-                .streamLimits(StreamLimits.defaults().withReassemblyBytes(9_000))
+                .streamLimits(StreamLimits.builder().reassemblyBytes(9_000).build())
                 .build(),
             new Random(seed));
     Run run = new Run(net, kind);

@@ -44,7 +44,7 @@ final class MemoryBench {
   private static double gets(LciRuntime lci, Dose dose, RemoteMemory memory, int bytes) {
     LciBuffer buffer = lci.memory().buffer(bytes);
     Op get = Op.get(memory, 0, buffer);
-    PostOptions options = PostOptions.defaults().withStopOnError(true);
+    PostOptions options = PostOptions.builder().stopOnError(true).build();
     double rate =
         dose.rate(() -> lci.post(Flux.range(0, dose.count()).map(n -> get), options).blockLast());
     if (buffer.view().getLong(bytes - Long.BYTES) != MARK) {
