@@ -166,10 +166,10 @@ LCI_API void lci_inproc_free(lci_inproc* job);
 LCI_API int lci_runtime_create(const lci_attrs* attrs, lci_inproc* job, uint32_t inproc_rank, lci_runtime** out);
 /**
  * Leaves the job and frees everything. With @p timeout_ms > 0 the close is graceful: it drives progress of its devices
- * until everything posted has left or the time is over, and then announces the departure (peers see LEFT). With 0 it is
- * abortive. Outstanding operations are signalled LCI_ERR_CANCELLED before their objects go. The call never hangs. Lanes
- * must be freed first. It is refused in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT), because it would wait for
- * their device.
+ * until everything posted has left, and then announces the departure: peers see LEFT. If the time is over before, or is
+ * 0, peers see FAILED. Outstanding operations are signalled LCI_ERR_CANCELLED before their objects go. The call never
+ * hangs. Lanes must be freed first. It is refused in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT), because it
+ * would wait for their device.
  */
 LCI_API int lci_runtime_close(lci_runtime* runtime, uint32_t timeout_ms);
 /** No rank: the answer when there is no such runtime. */

@@ -115,13 +115,11 @@ Runtime::~Runtime() {
   if (!closed_) close(0);
 }
 
-void Runtime::close(uint64_t timeout_ns) {
-  if (closed_) return;
-  closed_ = true;
-  bool drained = false;
+/// Drives the devices until everything posted has left, at least once. False if that took too long.
+bool Runtime::drain(uint64_t timeout_ns) {
   const uint64_t end = now_ns() + timeout_ns;
-  while (timeout_ns != 0 && !drained && now_ns() < end) {
-    drained = true;
+  for (;;) {
+    bool drained = true;
     for (auto& device : devices_) {
       std::lock_guard<TryLock> guard(device->lock);
       const Progressing mark(*device);
@@ -130,7 +128,18 @@ void Runtime::close(uint64_t timeout_ns) {
       device->progress(budget);
       drained = drained && device->drained();
     }
-    if (!drained) sched_yield();
+    if (drained) return true;
+    if (now_ns() >= end) return false;
+    sched_yield();
+  }
+}
+
+void Runtime::close(uint64_t timeout_ns) {
+  if (closed_) return;
+  closed_ = true;
+  const bool drained = timeout_ns != 0 && drain(timeout_ns);
+  if (timeout_ns != 0 && !drained) {
+    LCI_LOG(*log_, LogLevel::kWarn, "close", "not everything was sent in time: peers see this rank fail");
   }
   for (auto& device : devices_) {
     std::lock_guard<TryLock> guard(device->lock);
@@ -142,7 +151,7 @@ void Runtime::close(uint64_t timeout_ns) {
     device->cancel_all(LCI_ERR_CANCELLED);
   }
   if (regions_) regions_->close();
-  if (transport_) peers_->leave(timeout_ns != 0 ? RankState::kLeft : RankState::kFailed);
+  if (transport_) peers_->leave(drained ? RankState::kLeft : RankState::kFailed);
 }
 
 void Runtime::retire_lane(std::unique_ptr<Lane> lane) {

@@ -39,7 +39,7 @@ class Runtime final : public CompletionOwner {
   static int create(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank,
                     std::unique_ptr<Runtime>* out);
   ~Runtime();
-  /// Leaves the job: gracefully within @p timeout_ns, or at once with 0.
+  /// Leaves the job. Peers see a departure if everything has left within @p timeout_ns, and else, or with 0, a failure.
   void close(uint64_t timeout_ns);
 
   const Attributes& attributes() const { return attributes_; }
@@ -103,6 +103,7 @@ class Runtime final : public CompletionOwner {
   int join(uint64_t deadline, std::vector<Profile>* profiles);
   void clamp_packets();
   void make_devices();
+  bool drain(uint64_t timeout_ns);
   void place_came(uint32_t index) override { devices_[index]->room_came_elsewhere(); }
   void count_discarded() override { shared.add(Metric::discarded); }
   void open_engine(uint32_t number, MatchingEngineType type, Matcher matcher);

@@ -291,6 +291,20 @@ TEST(PeerFailure, EmptiesTheBacklog) {
   EXPECT_EQ(0u, job.counter(0, "backlog_depth"));
 }
 
+// Messages to a port that never opens wait in the backlog, and the time of the close passes.
+TEST(PeerFailure, ARankThatCouldNotSendEverythingHasFailed) {
+  Job job(2);
+  uint64_t value = 42;
+  for (const int code : {LCI_DONE, LCI_DONE_BACKLOG}) {  // the first one is announced
+    lci_descriptor op = operation(LCI_OP_AM, 0, kPort, 1, &value, sizeof value);
+    op.flags |= LCI_FLAG_NO_RETRY;
+    ASSERT_EQ(code, lci_post(job.device(1), &op, nullptr, nullptr)) << lci_last_error();
+  }
+  job.close(1, 20);
+  ASSERT_TRUE(fails(job, 0));
+  EXPECT_EQ(0u, job.counter(0, "peers_left"));
+}
+
 // What a rank sent before it left lies here: a receive that comes late gets it, and the next one is told.
 // Mutation: gone_before_matched.
 TEST(PeerFailure, WhatTheGoneHadSentIsReceivedLate) {

@@ -10,6 +10,7 @@ module io.lci.reactive {
 
   exports io.lci;
   exports io.lci.am;
+  exports io.lci.collective;
   exports io.lci.completion;
   exports io.lci.error;
   exports io.lci.matching;

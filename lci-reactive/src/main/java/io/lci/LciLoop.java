@@ -3,7 +3,6 @@ package io.lci;
 
 import java.time.Duration;
 import java.util.List;
-import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 
@@ -16,13 +15,12 @@ import reactor.core.scheduler.Scheduler;
  * LciOptions.Builder#invoker(boolean)}) has no thread: the first thread that calls {@link #poll()}
  * or {@link #await(Mono, Duration)} becomes its owner and drives it from then on.
  *
- * <p>A loop lives and ends with its runtime; {@link #isDisposed()} tells whether it ended, and
- * {@link #dispose()} starts the closing of the whole runtime, because nothing would serve a device
- * without its loop.
+ * <p>A loop lives and ends with its runtime, because nothing would serve a device without its loop:
+ * a loop cannot be closed alone.
  *
  * @since 0.1
  */
-public interface LciLoop extends Disposable {
+public interface LciLoop {
   /** {@return the index of the loop} */
   int index();
 

@@ -200,7 +200,7 @@ public final class LciOptions {
   }
 
   /**
-   * {@return the longest message of a {@linkplain LciRuntime#receive(int, long) receive that names
+   * {@return the longest message of a {@linkplain io.lci.matching.Tagged#receive(int, long) receive that names
    * no length}, in bytes; a longer one ends in {@link io.lci.error.TruncatedException}} Default
    * {@value #DEFAULT_MAX_RECEIVE_BYTES}.
    */
@@ -498,7 +498,7 @@ public final class LciOptions {
     /**
      * Sets the time of the graceful part of {@link LciRuntime#close()}.
      *
-     * @param value zero means abortive
+     * @param value zero: operations that wait or are under way are given up
      * @return this
      */
     public Builder closeTimeout(Duration value) {

@@ -3,28 +3,18 @@ package io.lci;
 
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
-import io.lci.am.Message;
-import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
+import io.lci.collective.Group;
 import io.lci.completion.Completion;
-import io.lci.completion.CompletionGraph;
-import io.lci.completion.CompletionQueue;
-import io.lci.completion.CompletionTarget;
-import io.lci.completion.Counter;
-import io.lci.completion.QueueOptions;
-import io.lci.completion.Synchronizer;
+import io.lci.completion.Completions;
 import io.lci.error.LciException;
 import io.lci.internal.runtime.Runtimes;
-import io.lci.matching.EngineOptions;
-import io.lci.matching.MatchingEngine;
-import io.lci.rma.LciBuffer;
-import io.lci.rma.MemoryRegion;
-import io.lci.rma.RemoteMemory;
+import io.lci.matching.Tagged;
+import io.lci.rma.Memory;
 import io.lci.rpc.Rpc;
 import io.lci.stream.Streams;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
@@ -48,6 +38,11 @@ import reactor.core.publisher.Mono;
  *   lci.barrier().block(); // nobody leaves while others still wait
  * }
  * }</pre>
+ *
+ * <p><b>Parts.</b> Messages to ports are here: {@link #inbox} and {@link #sender}. {@link
+ * #tagged()} has sends and receives that match by tag, {@link #memory()} remote memory, {@link
+ * #completions()} completion objects and graphs, {@link #world()} calls that all ranks make, {@link
+ * #streams()} and {@link #rpc()} exchanges with demand. {@link #post(Op)} takes any {@link Op}.
  *
  * <p><b>Threads.</b> All signals of an operation, inbox or sender come on its home loop, serially,
  * never inside another publisher's {@code onNext}. Do not block there.
@@ -131,8 +126,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
 
   /**
    * Completes when every rank has subscribed to as many barriers as this one. Each subscription
-   * takes part in one barrier, numbered by the order in which they reach loop 0. Usable at any
-   * time.
+   * takes part in one barrier, numbered by the order in which they reach loop 0. These numbers are
+   * apart from those of {@link Group#barrier()}: the two never meet. Usable at any time.
    *
    * @return posts at the first request; needs no credit; signals on loop 0; cancel detaches the
    *     subscriber, this rank still takes part; ends with {@link io.lci.error.PeerFailedException}
@@ -183,8 +178,8 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * request. After a retry it waits and is posted again; a retry is never an error.
    *
    * <p>The loop reads a payload at each attempt, and not after the operation was accepted. An
-   * {@link LciBuffer}, or a list of them, is in use until the operation has ended: above 192 bytes
-   * it is not copied but referred to. After a cancel or a deadline, only a {@linkplain
+   * {@link io.lci.rma.LciBuffer}, or a list of them, is in use until the operation has ended: above
+   * 192 bytes it is not copied but referred to. After a cancel or a deadline, only a {@linkplain
    * Op#completeTo target} tells when that is; without one, leave the buffer to the garbage
    * collector.
    *
@@ -239,165 +234,32 @@ public interface LciRuntime extends Disposable, AutoCloseable {
       Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions options);
 
   /**
-   * Matched send: {@link #post(Op)} of {@link Op#send}. It needs credit of the destination's
-   * matching engine, and waits for that.
+   * Returns sends and receives that match by rank and tag. They never come to an inbox.
    *
-   * @param rank destination
-   * @param tag 0 to {@link Op#MAX_TAG}
-   * @param payload what to send
-   * @return posts at the first request; completes on loop 0 when the sender no longer needs the
-   *     payload, which does not mean that a receiver has it; cancel removes the send if it was not
-   *     yet accepted. Fails, and uses the payload, as {@link #post(Op)}
+   * @return the same at each call
    */
-  Mono<Void> send(int rank, long tag, Payload payload);
+  Tagged tagged();
 
   /**
-   * Matched receive of a message of at most {@link LciOptions#maxReceiveBytes()} bytes.
+   * Returns regions of memory that ranks share, and buffers of operations.
    *
-   * @param rank source, or {@link Op#ANY_SOURCE}
-   * @param tag tag, or {@link Op#ANY_TAG}
-   * @return as {@link #receive(int, long, int)}
+   * @return the same at each call
    */
-  Mono<Message> receive(int rank, long tag);
+  Memory memory();
 
   /**
-   * Matched receive. Each subscription is one receive, and waits until a message matches it. A
-   * receive from any source does not end when a peer does.
+   * Returns queues, synchronizers and counters, which operations and ports signal, and graphs.
    *
-   * @param rank source, or {@link Op#ANY_SOURCE}
-   * @param tag tag, or {@link Op#ANY_TAG}
-   * @param maxBytes longest message; a longer one ends in {@link io.lci.error.TruncatedException},
-   *     which tells its size. Memory beyond {@link #maxEager()} bytes is taken when a message
-   *     matches, as much as it needs; without any the receive ends in {@link
-   *     io.lci.error.ResourceExhaustedException}
-   * @return posts at the first request; emits the message, a copy, on loop 0; cancel takes the
-   *     unmatched receive back, and a message that matched meanwhile goes to {@code doOnDiscard}.
-   *     Fails as {@link #post(Op)}
+   * @return the same at each call
    */
-  Mono<Message> receive(int rank, long tag, int maxBytes);
+  Completions completions();
 
   /**
-   * Creates a synchronizer on loop 0.
+   * Returns the group of all ranks, for collective calls.
    *
-   * @param threshold signals per firing, at least 1
-   * @return the synchronizer
+   * @return the same at each call
    */
-  Synchronizer synchronizer(int threshold);
-
-  /**
-   * Creates a counter.
-   *
-   * @return the counter, at 0
-   */
-  Counter counter();
-
-  /**
-   * Creates a queue of completions.
-   *
-   * @param options its kind, capacity and home loop
-   * @return the queue
-   * @throws LciException if this machine has no such kind
-   */
-  CompletionQueue queue(QueueOptions options);
-
-  /**
-   * Creates a matching engine on this rank: a separate domain of sends and receives.
-   *
-   * @param number 1 to {@value MatchingEngine#MAX_NUMBER}, the same on every rank
-   * @param options how it matches; all ranks must agree on whether the keys are the program's own
-   * @return the engine
-   * @throws LciException if the number is in use
-   */
-  MatchingEngine engine(int number, EngineOptions options);
-
-  /**
-   * Begins a graph of operations and functions on loop 0.
-   *
-   * @return a builder that collects the nodes
-   */
-  CompletionGraph.Builder graph();
-
-  /**
-   * Opens a port whose messages signal {@code target} instead of an inbox: a queue, which stores
-   * them, a counter or a synchronizer. Messages that signal a counter or a synchronizer end there,
-   * and hold no sender back. Firings of a synchronizer that no subscriber takes stay in the heap,
-   * so bind one only where something else bounds its senders.
-   *
-   * @param port number and name
-   * @param target queue, counter or synchronizer of this runtime; only a queue gives the messages,
-   *     and it takes at most 1,024 of them and 8 MiB at a time, whatever its own size
-   * @return closes the port when disposed
-   * @throws io.lci.error.LciClosedException if {@code target} was disposed
-   */
-  Disposable bind(Port port, CompletionTarget target);
-
-  /**
-   * Allocates memory that other ranks may put to and get from. On one host they do so by plain
-   * copies, without this rank's help. The content is undefined. A region that is not disposed ends
-   * with the runtime.
-   *
-   * @param bytes how much, at least 1
-   * @return the region
-   * @throws io.lci.error.ResourceExhaustedException if the machine, the container or option {@code
-   *     arena_bytes} has no more
-   */
-  MemoryRegion allocate(long bytes);
-
-  /**
-   * Lets other ranks put to and get from memory of the program. Ranks in other processes reach it
-   * with the help of this rank's loops.
-   *
-   * @param direct a direct buffer: all of it, whatever its position; the runtime keeps it reachable
-   *     until disposal
-   * @return the region
-   */
-  MemoryRegion register(ByteBuffer direct);
-
-  /**
-   * Opens a region of another rank, or of this one.
-   *
-   * @param rank its owner
-   * @param handle from {@link MemoryRegion#handle}, brought here by any means; every byte is
-   *     checked
-   * @return the region, to put to and get from
-   * @throws io.lci.error.MemoryClosedException if the region has ended
-   * @throws io.lci.error.LciException if the bytes are no handle of that rank
-   */
-  RemoteMemory remote(int rank, byte[] handle);
-
-  /** Most bytes that one rank gives to an {@link #exchange}. */
-  int MAX_EXCHANGE = 65_536;
-
-  /**
-   * Gives bytes to every rank and gets theirs: handles of regions, addresses, settings. Each
-   * subscription takes part in one exchange, at once and whatever its demand. Exchanges are
-   * numbered by the order of subscriptions, which must be the same on every rank.
-   *
-   * @param mine at most {@value #MAX_EXCHANGE} bytes, copied; they may differ in length from rank
-   *     to rank
-   * @return emits the bytes by rank on loop 0; cancel detaches the subscriber, this rank still
-   *     takes part; ends with {@link io.lci.error.PeerFailedException} or {@link
-   *     io.lci.error.PeerLeftException} if a rank is gone
-   */
-  Mono<byte[][]> exchange(byte[] mine);
-
-  /**
-   * Gives a region to every rank, and opens theirs: {@link #exchange(byte[])} of the handles.
-   *
-   * @param mine a region of this rank
-   * @return emits the regions by rank, this rank's own included, on loop 0; the subscriber must
-   *     dispose of them; fails with {@link io.lci.error.MemoryClosedException} if one has ended;
-   *     else as {@link #exchange(byte[])}
-   */
-  Mono<List<RemoteMemory>> exchange(MemoryRegion mine);
-
-  /**
-   * Allocates memory that operations refer to instead of copying it.
-   *
-   * @param bytes its size
-   * @return the buffer
-   */
-  LciBuffer buffer(int bytes);
+  Group world();
 
   /** {@return the largest payload that travels in one packet, in bytes} */
   int maxEager();
@@ -458,19 +320,34 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * waits for tasks of {@link LciLoop#scheduler()} that were there before. Then everything still
    * pending gets {@link io.lci.error.LciClosedException}.
    *
-   * @param limit time for the graceful part; zero means abortive
+   * <p>If everything was sent, peers see this rank leave ({@link PeerEvent.State#LEFT}). If not,
+   * they see it fail ({@link PeerEvent.State#FAILED}): a line of the log and counter {@code
+   * loop_given_up} of the last {@link #snapshot()} tell how many operations were given up.
+   *
+   * @param limit time for operations to go out; zero: none
    * @return starts closing at the first subscription of any; completes when every loop has ended.
    *     User code that holds a loop delays that, and so does a thread that does not drive its
    *     invoker loop. Else as {@link #onClose()}: closing goes on after a cancel
    */
   Mono<Void> disposeGracefully(Duration limit);
 
-  /** Starts an abortive close and returns at once. */
+  /**
+   * Starts {@link #disposeGracefully} with {@link LciOptions#closeTimeout()} and returns at once.
+   * {@link #onClose()} tells the end. Any thread; repeated calls do nothing.
+   */
   @Override
   void dispose();
 
   /**
-   * Closes gracefully within {@link LciOptions#closeTimeout()} and waits. Idempotent.
+   * Leaves at once, and returns before that is done: nothing more goes out, everything pending gets
+   * {@link io.lci.error.LciClosedException}, and peers see this rank fail ({@link
+   * PeerEvent.State#FAILED}), whatever was sent. It also cuts a close short that has started.
+   * {@link #onClose()} tells the end. Any thread.
+   */
+  void abort();
+
+  /**
+   * Does as {@link #dispose()}, and waits for the end. Repeated calls wait, too.
    *
    * @throws IllegalStateException on a loop's thread (the owner of an invoker loop may, outside its
    *     turns)

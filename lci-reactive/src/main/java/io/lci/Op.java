@@ -384,10 +384,11 @@ public final class Op {
 
   /**
    * Makes an active message a request. Before it leaves, room for its reply is reserved at a port
-   * of this rank, whose inbox was opened with {@link io.lci.am.InboxOptions#withReplyRoom}. While
-   * there is no room the operation waits ({@link PostOutcome#RETRY_PENDING}); a cancelled operation
-   * holds none. The receiver answers with {@link #reply}. The room is free again when the reply was
-   * taken from the inbox, when the receiver discards the request, or when the peer is gone.
+   * of this rank, whose inbox was opened with {@link io.lci.am.InboxOptions.Builder#replyRoom}.
+   * While there is no room the operation waits ({@link PostOutcome#RETRY_PENDING}); a cancelled
+   * operation holds none. The receiver answers with {@link #reply}. The room is free again when the
+   * reply was taken from the inbox, when the receiver discards the request, or when the peer is
+   * gone.
    *
    * @param value port of this rank
    * @return a new description

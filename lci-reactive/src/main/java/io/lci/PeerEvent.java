@@ -11,9 +11,9 @@ package io.lci;
 public record PeerEvent(int rank, State state) {
   /** The state of a peer after the change. */
   public enum State {
-    /** The peer announced its departure: not a failure. */
+    /** The peer closed, and everything that it had posted was sent: not a failure. */
     LEFT,
-    /** The peer died. */
+    /** The peer died, aborted, or closed before everything was sent. */
     FAILED
   }
 }

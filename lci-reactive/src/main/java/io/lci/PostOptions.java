@@ -8,55 +8,29 @@ import reactor.core.scheduler.Scheduler;
 /**
  * Options of {@link LciRuntime#post(org.reactivestreams.Publisher, PostOptions)}. Immutable.
  *
- * @param loop index of the home loop, where everything is signalled; an operation goes out on its
- *     device if that loop serves it, else on the loop's first
- * @param window most elements that are taken from upstream and not yet reported, refused ones and
- *     unrequested results included
- * @param stopOnError whether the first failed operation ends the stream with its error, after the
- *     results of the operations that ended before it; upstream is cancelled then, and elements that
- *     were not accepted are discarded
- * @param deadline time of each operation from when it was taken from upstream, after which its
- *     result is a {@link io.lci.error.DeadlineExceededException}; null for none. An operation's own
- *     {@link Op#deadline(Duration)} wins. Costs a timer per operation
- * @param signalOn where results and the end are signalled; null for the home loop. {@link
- *     Op#signalOn} of the operations themselves has no effect here
  * @since 0.1
  */
-public record PostOptions(
-    int loop,
-    int window,
-    boolean stopOnError,
-    @Nullable Duration deadline,
-    @Nullable Scheduler signalOn) {
+public final class PostOptions {
   /** Default of {@link #window()}. */
   public static final int DEFAULT_WINDOW = 256;
 
   /** Largest window. */
   public static final int MAX_WINDOW = 1 << 16;
 
-  private static final PostOptions DEFAULTS = new PostOptions(0, DEFAULT_WINDOW, false, null, null);
+  private static final PostOptions DEFAULTS = builder().build();
 
-  /**
-   * Checks the values.
-   *
-   * @param loop index of the home loop, whose device is used
-   * @param window most elements that are taken from upstream and not yet reported, refused ones and
-   *     unrequested results included
-   * @param stopOnError whether the first failed operation ends the stream with its error
-   * @param deadline time of each operation from when it was taken from upstream, after which its
-   *     result is a {@link io.lci.error.DeadlineExceededException}
-   * @param signalOn where results and the end are signalled; null for the home loop
-   */
-  public PostOptions {
-    if (loop < 0) {
-      throw new IllegalArgumentException("loop must not be negative: " + loop);
-    }
-    if (window < 1 || window > MAX_WINDOW) {
-      throw new IllegalArgumentException("window must be in 1.." + MAX_WINDOW + ": " + window);
-    }
-    if (deadline != null && (deadline.isNegative() || deadline.isZero())) {
-      throw new IllegalArgumentException("deadline must be positive: " + deadline);
-    }
+  private final int loop;
+  private final int window;
+  private final boolean stopOnError;
+  private final @Nullable Duration deadline;
+  private final @Nullable Scheduler signalOn;
+
+  private PostOptions(Builder b) {
+    loop = b.loop;
+    window = b.window;
+    stopOnError = b.stopOnError;
+    deadline = b.deadline;
+    signalOn = b.signalOn;
   }
 
   /**
@@ -66,55 +40,153 @@ public record PostOptions(
     return DEFAULTS;
   }
 
-  /**
-   * Sets the home loop.
-   *
-   * @param value index of the loop
-   * @return new options
-   */
-  public PostOptions withLoop(int value) {
-    return new PostOptions(value, window, stopOnError, deadline, signalOn);
+  /** {@return a builder that starts from the defaults} */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** {@return a builder that starts from these options} */
+  public Builder mutate() {
+    return new Builder(this);
+  }
+
+  /** {@return the index of the home loop, which signals} */
+  public int loop() {
+    return loop;
   }
 
   /**
-   * Sets the window.
-   *
-   * @param value 1 to {@value #MAX_WINDOW}
-   * @return new options
+   * {@return the most elements that are taken from upstream and not yet reported} Default {@value
+   * #DEFAULT_WINDOW}.
    */
-  public PostOptions withWindow(int value) {
-    return new PostOptions(loop, value, stopOnError, deadline, signalOn);
+  public int window() {
+    return window;
   }
 
-  /**
-   * Sets whether the first failed operation ends the stream.
-   *
-   * @param value true to stop
-   * @return new options
-   */
-  public PostOptions withStopOnError(boolean value) {
-    return new PostOptions(loop, window, value, deadline, signalOn);
+  /** {@return whether the first failed operation ends the stream} Default false. */
+  public boolean stopOnError() {
+    return stopOnError;
   }
 
-  /**
-   * Sets the time that each operation has.
-   *
-   * @param value positive; null: none
-   * @return new options
-   */
-  public PostOptions withDeadline(@Nullable Duration value) {
-    return new PostOptions(loop, window, stopOnError, value, signalOn);
+  /** {@return the time of each operation, or null for none} */
+  public @Nullable Duration deadline() {
+    return deadline;
   }
 
-  /**
-   * Sets where results and the end are signalled, instead of on the home loop, as {@code publishOn}
-   * does: up to 256 results are taken ahead.
-   *
-   * @param value for example the {@linkplain LciLoop#scheduler() scheduler} of another loop; null:
-   *     the home loop
-   * @return new options
-   */
-  public PostOptions withSignalOn(@Nullable Scheduler value) {
-    return new PostOptions(loop, window, stopOnError, deadline, value);
+  /** {@return where results and the end are signalled, or null for the home loop} */
+  public @Nullable Scheduler signalOn() {
+    return signalOn;
+  }
+
+  @Override
+  public String toString() {
+    return "PostOptions[loop="
+        + loop
+        + ", window="
+        + window
+        + ", stopOnError="
+        + stopOnError
+        + ", deadline="
+        + deadline
+        + ", signalOn="
+        + signalOn
+        + ']';
+  }
+
+  /** Builds {@link PostOptions}. Not thread-safe. */
+  public static final class Builder {
+    private int loop = 0;
+    private int window = DEFAULT_WINDOW;
+    private boolean stopOnError;
+    private @Nullable Duration deadline;
+    private @Nullable Scheduler signalOn;
+
+    private Builder() {}
+
+    private Builder(PostOptions o) {
+      loop = o.loop;
+      window = o.window;
+      stopOnError = o.stopOnError;
+      deadline = o.deadline;
+      signalOn = o.signalOn;
+    }
+
+    /**
+     * Sets the home loop. It signals, and an operation goes out on its own device if that loop
+     * serves it, else on the first device of the loop.
+     *
+     * @param value index of the loop
+     * @return this
+     */
+    public Builder loop(int value) {
+      if (value < 0) {
+        throw new IllegalArgumentException("loop must not be negative: " + value);
+      }
+      loop = value;
+      return this;
+    }
+
+    /**
+     * Sets the most elements that are taken from upstream and not yet reported, refused ones and
+     * unrequested results included.
+     *
+     * @param value 1 to {@value #MAX_WINDOW}
+     * @return this
+     */
+    public Builder window(int value) {
+      if (value < 1 || value > MAX_WINDOW) {
+        throw new IllegalArgumentException("window must be in 1.." + MAX_WINDOW + ": " + value);
+      }
+      window = value;
+      return this;
+    }
+
+    /**
+     * Sets whether the first failed operation ends the stream with its error, after the results of
+     * the operations that ended before it. Upstream is cancelled then, and elements that were not
+     * accepted are discarded.
+     *
+     * @param value true to stop
+     * @return this
+     */
+    public Builder stopOnError(boolean value) {
+      stopOnError = value;
+      return this;
+    }
+
+    /**
+     * Sets the time of each operation from when it was taken from upstream, after which its result
+     * is a {@link io.lci.error.DeadlineExceededException}. The own {@link Op#deadline(Duration)} of
+     * an operation wins. Costs a timer for each operation.
+     *
+     * @param value positive; null: none
+     * @return this
+     */
+    public Builder deadline(@Nullable Duration value) {
+      if (value != null && (value.isNegative() || value.isZero())) {
+        throw new IllegalArgumentException("deadline must be positive: " + value);
+      }
+      deadline = value;
+      return this;
+    }
+
+    /**
+     * Sets where results and the end are signalled, instead of on the home loop, as {@code
+     * publishOn} does: up to 256 results are taken ahead. {@link Op#signalOn} of the operations
+     * themselves has no effect here.
+     *
+     * @param value for example the {@linkplain LciLoop#scheduler() scheduler} of another loop;
+     *     null: the home loop
+     * @return this
+     */
+    public Builder signalOn(@Nullable Scheduler value) {
+      signalOn = value;
+      return this;
+    }
+
+    /** {@return the options} */
+    public PostOptions build() {
+      return new PostOptions(this);
+    }
   }
 }

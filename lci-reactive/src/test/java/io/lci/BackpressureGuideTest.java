@@ -103,7 +103,7 @@ class BackpressureGuideTest {
       Function<Long, String> store = n -> "row " + n;
       // show: slow-step
       Flux<String> stored =
-          lci.inbox(EVENTS, InboxOptions.defaults().withMessages(64)) // at most 64 wait here
+          lci.inbox(EVENTS, InboxOptions.builder().messages(64).build()) // at most 64 wait here
               .receive(m -> m.getLong(0))
               .publishOn(Schedulers.boundedElastic(), 16) // at most 16 wait there
               .map(store);

@@ -55,9 +55,9 @@ class BadPayloadTest {
   }
 
   private static void works(LciTestJob job) {
-    Mono<Long> received = job.rank(1).receive(0, 99).map(m -> m.getLong(0)).cache();
+    Mono<Long> received = job.rank(1).tagged().receive(0, 99).map(m -> m.getLong(0)).cache();
     Disposable waiting = received.subscribe();
-    job.rank(0).send(1, 99, Payload.ofLong(7)).block(LIMIT);
+    job.rank(0).tagged().send(1, 99, Payload.ofLong(7)).block(LIMIT);
     assertThat(received.block(LIMIT)).isEqualTo(7);
     await().atMost(LIMIT).until(waiting::isDisposed);
   }
@@ -68,7 +68,7 @@ class BadPayloadTest {
       assertThatThrownBy(() -> job.rank(0).post(Op.am(1, PORT, WITHOUT_SIZE)).block(LIMIT))
           .isInstanceOf(LciException.class)
           .hasMessageContaining("no size");
-      assertThatThrownBy(() -> job.rank(0).send(1, 1, WITHOUT_SIZE).block(LIMIT))
+      assertThatThrownBy(() -> job.rank(0).tagged().send(1, 1, WITHOUT_SIZE).block(LIMIT))
           .isInstanceOf(LciException.class)
           .hasMessageContaining("no size");
       works(job);
@@ -92,7 +92,7 @@ class BadPayloadTest {
   @Test
   void anEncoderThatFailsWhenItsElementHasWaitedFailsIt() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      var inbox = job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(4));
+      var inbox = job.rank(1).inbox(PORT, InboxOptions.builder().messages(4).build());
       Hinting hinting = new Hinting(new AtomicInteger(), 150);
       Mono<Void> sending = job.rank(0).sender(PORT).sendAll(1, Flux.range(0, 100), hinting).cache();
       Disposable waiting = sending.subscribe(x -> {}, e -> {});

@@ -27,7 +27,7 @@ class BufferLifetimeTest {
   private static final int BYTES = 300_000;
 
   private static LciBuffer filled(LciRuntime lci, int value) {
-    LciBuffer buffer = lci.buffer(BYTES);
+    LciBuffer buffer = lci.memory().buffer(BYTES);
     ByteBuffer view = buffer.view();
     byte[] bytes = new byte[BYTES];
     Arrays.fill(bytes, (byte) value);
@@ -63,7 +63,7 @@ class BufferLifetimeTest {
       }
       collect();
       for (int i = 0; i < count; i++) {
-        Message message = job.rank(1).receive(0, i, 2 * BYTES).block(LIMIT);
+        Message message = job.rank(1).tagged().receive(0, i, 2 * BYTES).block(LIMIT);
         byte[] bytes = message.toByteArray();
         assertThat(bytes).hasSize(i % 2 == 0 ? BYTES : 2 * BYTES);
         for (byte b : bytes) {
@@ -100,7 +100,7 @@ class BufferLifetimeTest {
       }
       collect();
       for (int i = 0; i < 8; i++) {
-        byte[] read = job.rank(1).remote(0, handles.get(i)).get(0, BYTES).block(LIMIT);
+        byte[] read = job.rank(1).memory().remote(0, handles.get(i)).get(0, BYTES).block(LIMIT);
         byte[] written = new byte[BYTES];
         Arrays.fill(written, (byte) (i + 1));
         assertThat(Arrays.mismatch(read, written)).isEqualTo(-1);
@@ -123,12 +123,12 @@ class BufferLifetimeTest {
     for (int i = 0; i < BYTES; i++) {
       memory.put(i, (byte) (value + 1));
     }
-    return lci.register(memory).handle();
+    return lci.memory().register(memory).handle();
   }
 
   /** A view of a region that was disposed of. */
   private static ByteBuffer lastView(LciRuntime lci, List<WeakReference<ByteBuffer>> registered) {
-    MemoryRegion region = lci.register(remember(ByteBuffer.allocateDirect(8), registered));
+    MemoryRegion region = lci.memory().register(remember(ByteBuffer.allocateDirect(8), registered));
     ByteBuffer view = region.view(0, 8);
     region.dispose();
     return view;
@@ -153,7 +153,7 @@ class BufferLifetimeTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       for (int round = 0; round < 20; round++) {
         Disposable waiting =
-            job.rank(1).post(Op.receive(0, round, job.rank(1).buffer(BYTES))).subscribe();
+            job.rank(1).post(Op.receive(0, round, job.rank(1).memory().buffer(BYTES))).subscribe();
         Disposable sending =
             job.rank(0).post(Op.send(1, round, filled(job.rank(0), round))).subscribe();
         waiting.dispose();
@@ -161,7 +161,7 @@ class BufferLifetimeTest {
           System.gc();
         }
         // Whichever was first: what was not matched is matched now.
-        Disposable late = job.rank(1).receive(0, round, BYTES).subscribe();
+        Disposable late = job.rank(1).tagged().receive(0, round, BYTES).subscribe();
         await().atMost(LIMIT).until(sending::isDisposed);
         late.dispose();
       }

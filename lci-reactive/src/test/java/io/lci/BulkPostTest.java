@@ -50,8 +50,8 @@ class BulkPostTest {
   void everyKindOfOperation(String chaos) {
     int count = 8_000;
     try (LciTestJob job = start(2, chaos)) {
-      MemoryRegion region = job.rank(1).allocate(8L * count);
-      RemoteMemory remote = job.rank(0).remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(8L * count);
+      RemoteMemory remote = job.rank(0).memory().remote(1, region.handle());
       for (int i = 0; i < count; i++) {
         region.view(8L * i, 8).putLong(0, value(i));
       }
@@ -68,7 +68,7 @@ class BulkPostTest {
               .post(
                   Flux.range(0, count).filter(i -> i % 4 == 1),
                   i -> Op.receive(0, i, 64),
-                  OPTIONS.withWindow(64))
+                  OPTIONS.mutate().window(64).build())
               .collectList();
       Mono<List<PostResult<Integer>>> posted =
           job.rank(0).post(Flux.range(0, count), i -> operation(i, remote), OPTIONS).collectList();
@@ -105,7 +105,7 @@ class BulkPostTest {
       job.rank(0)
           .post(
               Flux.range(0, 1_000).map(i -> Op.am(0, PORT, Payload.ofLong(i))),
-              OPTIONS.withSignalOn(mine))
+              OPTIONS.mutate().signalOn(mine).build())
           .doOnNext(result -> threads.add(Thread.currentThread().getName()))
           .doOnComplete(() -> threads.add(Thread.currentThread().getName()))
           .blockLast(LIMIT);
@@ -135,7 +135,7 @@ class BulkPostTest {
           lci.post(
                   three.concatWith(Flux.never()),
                   item -> Op.receive(0, tag.getAndIncrement(), 8),
-                  OPTIONS.withWindow(4))
+                  OPTIONS.mutate().window(4).build())
               .subscribe(result -> ended.incrementAndGet());
       for (int sent : new int[] {1, 0}) {
         lci.post(Op.send(0, sent, Payload.ofLong(sent))).block(LIMIT);
@@ -188,7 +188,7 @@ class BulkPostTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       Mono<Long> received =
           job.rank(1)
-              .inbox(PORT, InboxOptions.defaults().withMessages(8))
+              .inbox(PORT, InboxOptions.builder().messages(8).build())
               .receive(m -> m.getLong(0))
               .take(count)
               .distinct()
@@ -198,7 +198,7 @@ class BulkPostTest {
               .post(
                   Flux.range(0, count).hide().publishOn(Schedulers.parallel()),
                   n -> Op.am(1, PORT, Payload.ofLong(n)),
-                  OPTIONS.withWindow(window))
+                  OPTIONS.mutate().window(window).build())
               .filter(PostResult::isSuccess)
               .count();
       var both = Mono.zip(received, results).block(LIMIT);
@@ -212,7 +212,7 @@ class BulkPostTest {
   void aSlowRankDelaysOthersOnlyWhenTheWindowIsFull() {
     int count = 10_000;
     try (LciTestJob job = LciTestJob.start(3)) {
-      Inbox slow = job.rank(2).inbox(PORT, InboxOptions.defaults().withMessages(8));
+      Inbox slow = job.rank(2).inbox(PORT, InboxOptions.builder().messages(8).build());
       Mono<Long> fast = job.rank(1).inbox(PORT).receive(m -> 1).take(count).count();
       AtomicInteger taken = new AtomicInteger();
       Flux<Integer> ranks =
@@ -237,7 +237,7 @@ class BulkPostTest {
           Flux.range(0, 100)
               .doOnNext(n -> taken.incrementAndGet())
               .map(n -> Op.am(0, PORT, Payload.ofLong(n)));
-      StepVerifier.create(job.rank(0).post(ops, OPTIONS.withWindow(16)), 0)
+      StepVerifier.create(job.rank(0).post(ops, OPTIONS.mutate().window(16).build()), 0)
           .expectSubscription()
           .then(() -> assertThat(taken).hasValue(0))
           .thenRequest(10)
@@ -305,7 +305,9 @@ class BulkPostTest {
       StepVerifier.create(
               job.rank(0)
                   .post(
-                      items, r -> Op.am(r, PORT, Payload.ofLong(r)), OPTIONS.withStopOnError(true))
+                      items,
+                      r -> Op.am(r, PORT, Payload.ofLong(r)),
+                      OPTIONS.mutate().stopOnError(true).build())
                   .doOnDiscard(Integer.class, discarded::add))
           .thenConsumeWhile(PostResult::isSuccess)
           .expectErrorSatisfies(
@@ -320,7 +322,7 @@ class BulkPostTest {
   @Test
   void cancelEndsUnmatchedReceivesAndDiscardsWhatWaits() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      Counter counter = job.rank(0).counter();
+      Counter counter = job.rank(0).completions().counter();
       Flux<Op> ops =
           Flux.range(0, 100)
               .map(i -> i % 2 == 0 ? Op.receive(1, i, 8) : Op.am(1, PORT, Payload.ofLong(i)))
@@ -343,7 +345,7 @@ class BulkPostTest {
     int count = 100;
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
-      Counter counter = job.rank(0).counter();
+      Counter counter = job.rank(0).completions().counter();
       Mono<Long> counted = counter.reaches(count);
       Flux<Op> ops =
           Flux.range(0, count).map(n -> Op.am(0, PORT, Payload.ofLong(n)).completeTo(counter));
@@ -389,7 +391,7 @@ class BulkPostTest {
               .doOnCancel(cancelled::incrementAndGet);
       StepVerifier.create(job.rank(0).post(ops, OPTIONS))
           .expectNextCount(1)
-          .then(() -> job.rank(0).dispose())
+          .then(() -> job.rank(0).abort())
           .expectError(LciClosedException.class)
           .verify(LIMIT);
       await().atMost(LIMIT).until(() -> cancelled.get() == 1);

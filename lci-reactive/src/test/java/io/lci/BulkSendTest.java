@@ -85,7 +85,7 @@ class BulkSendTest {
   @ValueSource(ints = {1, 4, 16})
   void publishersToOneSlowRankGetOnAlike(int demand) {
     try (LciTestJob job = LciTestJob.start(2)) {
-      Inbox slow = job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(64));
+      Inbox slow = job.rank(1).inbox(PORT, InboxOptions.builder().messages(64).build());
       Sender sender = job.rank(0).sender(PORT);
       List<Disposable> sending = new ArrayList<>();
       for (int from = 0; from < 2 * SLOW_COUNT; from += SLOW_COUNT) {
@@ -121,7 +121,7 @@ class BulkSendTest {
     }
     try (LciTestJob job = start(3, chaos)) {
       // Without demand: it stores what it has room for, and the rest waits in the window.
-      Inbox inbox = job.rank(2).inbox(PORT, InboxOptions.defaults().withMessages(8));
+      Inbox inbox = job.rank(2).inbox(PORT, InboxOptions.builder().messages(8).build());
       BitSet seen = new BitSet(count);
       Mono<Void> fast =
           job.rank(1)
@@ -182,12 +182,12 @@ class BulkSendTest {
       Set<Long> seen = ConcurrentHashMap.newKeySet();
       Mono<Long> received =
           job.rank(1)
-              .inbox(PORT, InboxOptions.defaults().withMessages(8))
+              .inbox(PORT, InboxOptions.builder().messages(8).build())
               .receive(m -> m.getLong(0))
               .doOnNext(seen::add)
               .take(count)
               .count();
-      Sender sender = job.rank(0).sender(PORT, SenderOptions.defaults().withWindow(window));
+      Sender sender = job.rank(0).sender(PORT, SenderOptions.builder().window(window).build());
       Mono<Long> results =
           sender
               .route(
@@ -207,7 +207,7 @@ class BulkSendTest {
       AtomicInteger taken = new AtomicInteger();
       Flux<PostResult<Integer>> results =
           job.rank(0)
-              .sender(PORT, SenderOptions.defaults().withWindow(16))
+              .sender(PORT, SenderOptions.builder().window(16).build())
               .route(
                   Flux.range(0, 100).doOnNext(n -> taken.incrementAndGet()),
                   n -> 0,
@@ -273,7 +273,7 @@ class BulkSendTest {
           Flux.just(0, 0, 7, 0).concatWith(Flux.never()).doOnCancel(cancelled::incrementAndGet);
       StepVerifier.create(
               job.rank(0)
-                  .sender(PORT, SenderOptions.defaults().withStopOnError(true))
+                  .sender(PORT, SenderOptions.builder().stopOnError(true).build())
                   .route(upstream, n -> n, (n, out) -> out.putInt(n)))
           .thenConsumeWhile(PostResult::isSuccess) // those that waited are discarded
           .expectErrorSatisfies(

@@ -59,7 +59,7 @@ class BulkUpstreamTest {
 
   private Flux<?> behind(Operator operator, Publisher<Integer> items) {
     LciRuntime lci = job.rank(0);
-    SenderOptions options = SenderOptions.defaults().withWindow(WINDOW);
+    SenderOptions options = SenderOptions.builder().window(WINDOW).build();
     return switch (operator) {
       case ROUTE -> lci.sender(PORT, options).route(items, n -> 0, (n, out) -> out.putInt(n));
       case SEND_ALL ->
@@ -68,7 +68,7 @@ class BulkUpstreamTest {
           lci.post(
               items,
               n -> Op.am(0, PORT, Payload.ofLong(n)),
-              PostOptions.defaults().withWindow(WINDOW));
+              PostOptions.builder().window(WINDOW).build());
     };
   }
 

@@ -8,7 +8,6 @@ import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.error.PeerFailedException;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
@@ -39,7 +38,7 @@ class ChannelRacesTest {
   private static LciOptions chaos(int seed) {
     return LciOptions.builder()
         .attribute("chaos", "seed=" + seed + ",delay=0.2,ticks=12,refuse=0.1,short=0.2")
-        .streamLimits(StreamLimits.defaults().withRequests(32))
+        .streamLimits(StreamLimits.builder().requests(32).build())
         .build();
   }
 
@@ -142,7 +141,7 @@ class ChannelRacesTest {
                                       done1 -> assertThat(done1).isEqualTo("done"),
                                       lost -> assertThat(to).isEqualTo(1));
                               if (done.incrementAndGet() == 40) {
-                                job.rank(1).dispose();
+                                job.rank(1).abort();
                               }
                             });
                   },

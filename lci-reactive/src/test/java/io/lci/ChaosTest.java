@@ -33,7 +33,8 @@ class ChaosTest {
   @CsvSource({"1,", "2,", "3,", "1,PT90S", "2,PT90S"})
   void bulkSendsOfEverySize(int seed, Duration deadline) {
     SenderOptions options = SenderOptions.defaults();
-    SenderOptions bounded = deadline == null ? options : options.withDeadline(deadline);
+    SenderOptions bounded =
+        deadline == null ? options : options.mutate().deadline(deadline).build();
     try (LciTestJob job = start(seed)) {
       Flux<Integer> received =
           Flux.range(0, RANKS)
@@ -89,11 +90,14 @@ class ChaosTest {
     try (LciTestJob job = start(seed)) {
       Flux<Long> received =
           Flux.range(0, 200)
-              .flatMap(tag -> job.rank(1).receive(0, tag, 20_000).map(m -> m.tag()), 200);
+              .flatMap(tag -> job.rank(1).tagged().receive(0, tag, 20_000).map(m -> m.tag()), 200);
       Flux<Void> sent =
           Flux.range(0, 200)
               .flatMap(
-                  tag -> job.rank(0).send(1, tag, Payload.of(new byte[SIZES[tag % SIZES.length]])),
+                  tag ->
+                      job.rank(0)
+                          .tagged()
+                          .send(1, tag, Payload.of(new byte[SIZES[tag % SIZES.length]])),
                   200);
       Mono<Void> barriers =
           Flux.range(0, RANKS).flatMap(rank -> job.rank(rank).barrier().repeat(49)).then();

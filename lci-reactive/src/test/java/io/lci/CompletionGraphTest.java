@@ -51,7 +51,7 @@ class CompletionGraphTest {
   void aDiamondRunsInItsOrder() {
     try (LciTestJob job = LciTestJob.start(1)) {
       List<String> order = new ArrayList<>();
-      CompletionGraph.Builder builder = job.rank(0).graph();
+      CompletionGraph.Builder builder = job.rank(0).completions().graph();
       Node<Integer> top = builder.call(r -> note(order, "top", 1));
       Node<Integer> left = builder.call(r -> note(order, "left", r.get(top) + 1));
       Node<Integer> right =
@@ -85,11 +85,11 @@ class CompletionGraphTest {
   void nativeAndJavaNodesAlternateThroughAThousandRuns() {
     int runs = 1_000;
     try (LciTestJob job = LciTestJob.start(2)) {
-      MemoryRegion region = job.rank(1).allocate(64);
-      RemoteMemory memory = job.rank(0).remote(1, region.handle());
-      LciBuffer source = job.rank(0).buffer(256);
+      MemoryRegion region = job.rank(1).memory().allocate(64);
+      RemoteMemory memory = job.rank(0).memory().remote(1, region.handle());
+      LciBuffer source = job.rank(0).memory().buffer(256);
       AtomicInteger calls = new AtomicInteger();
-      CompletionGraph.Builder builder = job.rank(0).graph();
+      CompletionGraph.Builder builder = job.rank(0).completions().graph();
       Node<Integer> write =
           builder.call(
               r -> {
@@ -112,8 +112,10 @@ class CompletionGraphTest {
               .concatMap(
                   i ->
                       job.rank(1)
+                          .tagged()
                           .receive(0, 9, 256)
-                          .flatMap(m -> job.rank(1).send(0, 10, Payload.of(m.toByteArray())))
+                          .flatMap(
+                              m -> job.rank(1).tagged().send(0, 10, Payload.of(m.toByteArray())))
                           .thenReturn(i))
               .count();
       Mono<Long> all =
@@ -141,7 +143,7 @@ class CompletionGraphTest {
       List<CompletionGraph> graphs = new ArrayList<>();
       List<Node<Completion>> received = new ArrayList<>();
       for (int rank = 0; rank < 2; rank++) {
-        CompletionGraph.Builder builder = job.rank(rank).graph();
+        CompletionGraph.Builder builder = job.rank(rank).completions().graph();
         builder.op(Op.send(1 - rank, 5, Payload.ofLong(100 + rank)));
         received.add(builder.op(Op.receive(1 - rank, 5, 8).userContext(6)));
         graphs.add(builder.build());
@@ -160,9 +162,9 @@ class CompletionGraphTest {
   @Test
   void anEmptyGraphAndALoneNodeEnd() {
     try (LciTestJob job = LciTestJob.start(1)) {
-      CompletionGraph empty = job.rank(0).graph().build();
+      CompletionGraph empty = job.rank(0).completions().graph().build();
       StepVerifier.create(empty.run()).expectNextCount(1).expectComplete().verify(LIMIT);
-      CompletionGraph.Builder builder = job.rank(0).graph();
+      CompletionGraph.Builder builder = job.rank(0).completions().graph();
       Node<Object> nothing = builder.mono(r -> Mono.empty());
       CompletionGraph alone = builder.build();
       assertThat(alone.run().block(LIMIT).get(nothing)).isNull();
@@ -175,7 +177,7 @@ class CompletionGraphTest {
     int length = 20_000;
     try (LciTestJob job = LciTestJob.start(1)) {
       AtomicInteger calls = new AtomicInteger();
-      CompletionGraph.Builder builder = job.rank(0).graph();
+      CompletionGraph.Builder builder = job.rank(0).completions().graph();
       Node<Integer> before = builder.call(r -> calls.incrementAndGet());
       for (int i = 1; i < length; i++) {
         Node<Integer> previous = before;
@@ -193,7 +195,7 @@ class CompletionGraphTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       AtomicBoolean broken = new AtomicBoolean(true);
       AtomicInteger after = new AtomicInteger();
-      CompletionGraph.Builder builder = job.rank(0).graph();
+      CompletionGraph.Builder builder = job.rank(0).completions().graph();
       Node<Integer> fails =
           builder.call(
               r -> {
@@ -205,7 +207,7 @@ class CompletionGraphTest {
       Node<Integer> next = builder.call(r -> after.incrementAndGet());
       builder.before(fails, next);
       // Nobody sends this: the failure cancels it.
-      CompletionGraph.Builder other = job.rank(0).graph();
+      CompletionGraph.Builder other = job.rank(0).completions().graph();
       Node<Object> late = other.mono(r -> Mono.error(new IllegalStateException("too late")));
       Node<Completion> unmatched = other.op(Op.receive(0, 99, 8));
       assertThat(late).isNotEqualTo(unmatched);
@@ -224,9 +226,9 @@ class CompletionGraphTest {
   @Test
   void anOperationsErrorIsTheRuns() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      MemoryRegion region = job.rank(1).allocate(64);
-      RemoteMemory memory = job.rank(0).remote(1, region.handle());
-      CompletionGraph.Builder builder = job.rank(0).graph();
+      MemoryRegion region = job.rank(1).memory().allocate(64);
+      RemoteMemory memory = job.rank(0).memory().remote(1, region.handle());
+      CompletionGraph.Builder builder = job.rank(0).completions().graph();
       builder.op(Op.put(memory, 0, Payload.ofLong(1)));
       CompletionGraph graph = builder.build();
       assertThat(graph.run().block(LIMIT)).isNotNull();
@@ -246,7 +248,7 @@ class CompletionGraphTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       Sinks.One<Integer> never = Sinks.one();
       ConcurrentLinkedQueue<String> events = new ConcurrentLinkedQueue<>();
-      CompletionGraph.Builder builder = job.rank(0).graph();
+      CompletionGraph.Builder builder = job.rank(0).completions().graph();
       builder.mono(
           r ->
               never
@@ -282,7 +284,7 @@ class CompletionGraphTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       Sinks.Empty<Void> waits = Sinks.empty();
       Sinks.Empty<Void> cancelled = Sinks.empty();
-      CompletionGraph.Builder builder = job.rank(0).graph();
+      CompletionGraph.Builder builder = job.rank(0).completions().graph();
       Node<Integer> never =
           builder.mono(
               r ->
@@ -308,14 +310,14 @@ class CompletionGraphTest {
   void aCancelBeforeTheStartHasGoneOutIsNotLost() {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciRuntime lci = job.rank(0);
-      CompletionGraph.Builder builder = lci.graph();
+      CompletionGraph.Builder builder = lci.completions().graph();
       builder.op(Op.send(0, 96, Payload.empty()));
       builder.op(Op.receive(0, 97, 8));
       CompletionGraph graph = builder.build();
-      lci.send(0, 97, Payload.empty()).block(LIMIT);
+      lci.tagged().send(0, 97, Payload.empty()).block(LIMIT);
       graph.run().block(LIMIT);
-      lci.receive(0, 96).block(LIMIT);
-      Counter counter = lci.counter();
+      lci.tagged().receive(0, 96).block(LIMIT);
+      Counter counter = lci.completions().counter();
       Mono.fromRunnable(
               () -> {
                 Disposable run = graph.run().subscribe();
@@ -323,14 +325,14 @@ class CompletionGraphTest {
               })
           .subscribeOn(lci.loops().get(0).scheduler())
           .block(LIMIT);
-      lci.receive(0, 96).block(LIMIT);
+      lci.tagged().receive(0, 96).block(LIMIT);
       Mono<GraphResult> again =
           graph
               .run()
               .retryWhen( // the one before may still be ending
                   Retry.fixedDelay(1_000, Duration.ofMillis(5))
                       .filter(e -> e instanceof IllegalStateException));
-      Mono<Message> begun = lci.receive(0, 96);
+      Mono<Message> begun = lci.tagged().receive(0, 96);
       assertThat(Mono.firstWithSignal(begun, again.then(Mono.empty())).block(LIMIT)).isNotNull();
       graph.dispose();
       counter.dispose();
@@ -342,7 +344,7 @@ class CompletionGraphTest {
     Mono<GraphResult> run;
     try (LciTestJob job =
         LciTestJob.start(1, LciOptions.builder().closeTimeout(Duration.ofMillis(100)).build())) {
-      CompletionGraph.Builder builder = job.rank(0).graph();
+      CompletionGraph.Builder builder = job.rank(0).completions().graph();
       Node<Object> never = builder.mono(r -> Mono.never());
       assertThat(never.name()).contains("mono");
       run = builder.build().run().cache();
@@ -357,14 +359,14 @@ class CompletionGraphTest {
   void wrongWiringIsRefused() {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciRuntime lci = job.rank(0);
-      CompletionGraph.Builder builder = lci.graph();
+      CompletionGraph.Builder builder = lci.completions().graph();
       Node<Integer> a = builder.call(r -> 1);
       Node<Integer> b = builder.call(r -> 2);
-      Node<Integer> foreign = lci.graph().call(r -> 3);
+      Node<Integer> foreign = lci.completions().graph().call(r -> 3);
       assertThatThrownBy(() -> builder.before(a, a)).isInstanceOf(IllegalArgumentException.class);
       assertThatThrownBy(() -> builder.before(a, foreign))
           .isInstanceOf(IllegalArgumentException.class);
-      var queue = lci.queue(QueueOptions.defaults());
+      var queue = lci.completions().queue(QueueOptions.defaults());
       assertThatThrownBy(() -> builder.op(Op.am(0, PORT, Payload.empty()).completeTo(queue)))
           .isInstanceOf(IllegalArgumentException.class);
       assertThatThrownBy(() -> builder.op(Op.send(1, 0, Payload.empty())))
@@ -381,7 +383,7 @@ class CompletionGraphTest {
   void payloadsOfEverySizeGoFromGraphs() {
     try (LciTestJob job = LciTestJob.start(2)) {
       List<Integer> sizes = new ArrayList<>();
-      CompletionGraph.Builder builder = job.rank(0).graph();
+      CompletionGraph.Builder builder = job.rank(0).completions().graph();
       for (int size : new int[] {0, 1, 32, 33, 96, 97, 192, 193, 8_000, 20_000, 100_000}) {
         builder.op(Op.am(1, PORT, Payload.of(new byte[size])).tag(size));
         sizes.add(size);
@@ -408,7 +410,7 @@ class CompletionGraphTest {
   @Test
   void aNodesMonoHasTheContextOfTheRunsSubscriber() {
     try (LciTestJob job = LciTestJob.start(1)) {
-      CompletionGraph.Builder builder = job.rank(0).graph();
+      CompletionGraph.Builder builder = job.rank(0).completions().graph();
       Node<String> node =
           builder.mono(results -> Mono.deferContextual(context -> Mono.just(context.get("user"))));
       CompletionGraph graph = builder.build();

@@ -31,7 +31,7 @@ class CompletionObjectsTest {
   void aSynchronizerFiresPerThreshold() {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable handling = job.rank(1).inbox(PORT).handle(m -> {});
-      Synchronizer synchronizer = job.rank(0).synchronizer(3);
+      Synchronizer synchronizer = job.rank(0).completions().synchronizer(3);
       Flux<Completion> posts =
           Flux.range(0, 9)
               .concatMap(
@@ -62,8 +62,8 @@ class CompletionObjectsTest {
   void aLargePayloadSignalsToo() {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable handling = job.rank(1).inbox(PORT).handle(m -> {});
-      Synchronizer synchronizer = job.rank(0).synchronizer(1);
-      Counter counter = job.rank(0).counter();
+      Synchronizer synchronizer = job.rank(0).completions().synchronizer(1);
+      Counter counter = job.rank(0).completions().counter();
       byte[] large = new byte[100_000];
       Mono.when(
               job.rank(0).post(Op.am(1, PORT, Payload.of(large)).completeTo(synchronizer)),
@@ -81,7 +81,7 @@ class CompletionObjectsTest {
   void aFiringWithoutWaiterIsKeptAndCancelConsumesNothing() {
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
-      Synchronizer synchronizer = job.rank(0).synchronizer(1);
+      Synchronizer synchronizer = job.rank(0).completions().synchronizer(1);
       Disposable early = synchronizer.next().subscribe();
       early.dispose();
       job.rank(0)
@@ -98,7 +98,7 @@ class CompletionObjectsTest {
   @Test
   void aSecondWaiterIsAnErrorAndDisposeEndsTheFirst() {
     try (LciTestJob job = LciTestJob.start(1)) {
-      Synchronizer synchronizer = job.rank(0).synchronizer(1);
+      Synchronizer synchronizer = job.rank(0).completions().synchronizer(1);
       StepVerifier.create(synchronizer.next())
           .then(
               () ->
@@ -116,7 +116,7 @@ class CompletionObjectsTest {
   void aCounterCountsOperations() {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable handling = job.rank(1).inbox(PORT).handle(m -> {});
-      Counter counter = job.rank(0).counter();
+      Counter counter = job.rank(0).completions().counter();
       Mono<Long> reached = counter.reaches(1000).cache();
       Disposable waiting = reached.subscribe();
       Flux.range(0, 1000)
@@ -135,8 +135,8 @@ class CompletionObjectsTest {
   void aBoundCounterCountsArrivalsWithoutCredit() {
     int count = 20_000;
     try (LciTestJob job = LciTestJob.start(2)) {
-      Counter counter = job.rank(1).counter();
-      Disposable bound = job.rank(1).bind(PORT, counter);
+      Counter counter = job.rank(1).completions().counter();
+      Disposable bound = job.rank(1).completions().bind(PORT, counter);
       job.rank(0).sender(PORT).sendAll(1, Flux.range(0, count), (n, out) -> {}).block(LIMIT);
       assertThat(counter.reaches(count).block(LIMIT)).isEqualTo(count);
       bound.dispose();

@@ -41,7 +41,7 @@ class CompletionQueueTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable handling = job.rank(1).inbox(PORT).handle(m -> {});
       CompletionQueue queue =
-          job.rank(0).queue(QueueOptions.defaults().withKind(kind).withCapacity(256));
+          job.rank(0).completions().queue(QueueOptions.builder().kind(kind).capacity(256).build());
       Flux.range(0, 100)
           .concatMap(
               i ->
@@ -74,7 +74,7 @@ class CompletionQueueTest {
   void whatACancelledSubscriberDidNotTakeStays() {
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
-      CompletionQueue queue = job.rank(0).queue(QueueOptions.defaults());
+      CompletionQueue queue = job.rank(0).completions().queue(QueueOptions.defaults());
       Flux.range(0, 50)
           .concatMap(
               i -> job.rank(0).post(Op.am(0, PORT, Payload.empty()).tag(i).completeTo(queue)))
@@ -93,7 +93,7 @@ class CompletionQueueTest {
   @Test
   void aSecondSubscriberIsAnErrorAndDisposeEndsTheFirst() {
     try (LciTestJob job = LciTestJob.start(1)) {
-      CompletionQueue queue = job.rank(0).queue(QueueOptions.defaults());
+      CompletionQueue queue = job.rank(0).completions().queue(QueueOptions.defaults());
       StepVerifier.create(queue.completions())
           .then(
               () ->
@@ -111,7 +111,7 @@ class CompletionQueueTest {
   void aCloseEndsTheSubscriber() {
     Mono<Long> count;
     try (LciTestJob job = LciTestJob.start(1)) {
-      CompletionQueue queue = job.rank(0).queue(QueueOptions.defaults());
+      CompletionQueue queue = job.rank(0).completions().queue(QueueOptions.defaults());
       count = queue.completions().count().cache();
       count.subscribe(n -> {}, error -> {});
     }
@@ -125,8 +125,10 @@ class CompletionQueueTest {
     int count = 5_000;
     try (LciTestJob job = LciTestJob.start(2)) {
       CompletionQueue queue =
-          job.rank(1).queue(QueueOptions.defaults().withKind(kind).withCapacity(2_048));
-      Disposable bound = job.rank(1).bind(PORT, queue);
+          job.rank(1)
+              .completions()
+              .queue(QueueOptions.builder().kind(kind).capacity(2_048).build());
+      Disposable bound = job.rank(1).completions().bind(PORT, queue);
       Mono<Long> sent =
           job.rank(0)
               .sender(PORT, SenderOptions.defaults())
@@ -165,7 +167,7 @@ class CompletionQueueTest {
   @Test
   void completionsOfReceivesBringTheirMessages() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      CompletionQueue queue = job.rank(1).queue(QueueOptions.defaults());
+      CompletionQueue queue = job.rank(1).completions().queue(QueueOptions.defaults());
       Mono.fromRunnable(
               () -> {
                 Poster poster = job.rank(1).loops().get(0).poster();
@@ -176,7 +178,7 @@ class CompletionQueueTest {
           .subscribeOn(job.rank(1).loops().get(0).scheduler())
           .block(LIMIT);
       Flux.range(0, 20)
-          .concatMap(i -> job.rank(0).send(1, i, Payload.of(new byte[i * 500])))
+          .concatMap(i -> job.rank(0).tagged().send(1, i, Payload.of(new byte[i * 500])))
           .blockLast(LIMIT);
       List<Completion> received = queue.completions().take(20).collectList().block(LIMIT);
       assertThat(received)
@@ -195,7 +197,8 @@ class CompletionQueueTest {
     int count = 2_000;
     try (LciTestJob job = LciTestJob.start(1)) {
       Disposable handling = job.rank(0).inbox(PORT).handle(m -> {});
-      CompletionQueue queue = job.rank(0).queue(QueueOptions.defaults().withCapacity(4_096));
+      CompletionQueue queue =
+          job.rank(0).completions().queue(QueueOptions.builder().capacity(4_096).build());
       Mono<Void> posts =
           Flux.range(0, count)
               .flatMap(
@@ -223,7 +226,7 @@ class CompletionQueueTest {
   @Test
   void aBadRequestIsRefused() {
     try (LciTestJob job = LciTestJob.start(1)) {
-      CompletionQueue queue = job.rank(0).queue(QueueOptions.defaults());
+      CompletionQueue queue = job.rank(0).completions().queue(QueueOptions.defaults());
       Mono<Throwable> failure =
           Mono.create(
               sink ->

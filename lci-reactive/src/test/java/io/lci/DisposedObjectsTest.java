@@ -62,7 +62,7 @@ class DisposedObjectsTest {
         settle(lci);
         ((Disposable) target).dispose();
         settle(lci);
-        job.rank(0).send(1, tag, Payload.ofLong(5)).block(LIMIT);
+        job.rank(0).tagged().send(1, tag, Payload.ofLong(5)).block(LIMIT);
         assertThat(receive.block(LIMIT).size()).isEqualTo(8);
         // a cache tells who comes late before the others
         await().atMost(LIMIT).until(waiting::isDisposed);
@@ -73,17 +73,17 @@ class DisposedObjectsTest {
 
   @Test
   void aReceiveOutlivesItsCounter() {
-    endsSilently(LciRuntime::counter);
+    endsSilently(lci -> lci.completions().counter());
   }
 
   @Test
   void aReceiveOutlivesItsSynchronizer() {
-    endsSilently(lci -> lci.synchronizer(1));
+    endsSilently(lci -> lci.completions().synchronizer(1));
   }
 
   @Test
   void aReceiveOutlivesItsQueue() {
-    endsSilently(lci -> lci.queue(QueueOptions.defaults()));
+    endsSilently(lci -> lci.completions().queue(QueueOptions.defaults()));
   }
 
   /** What is in a queue goes when no port leads to the queue any more. */
@@ -91,8 +91,8 @@ class DisposedObjectsTest {
   void aQueueThatWasBoundIsFreedWhenItsPortIsClosed() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(1);
-      CompletionQueue queue = lci.queue(QueueOptions.defaults());
-      Disposable bound = lci.bind(PORT, queue);
+      CompletionQueue queue = lci.completions().queue(QueueOptions.defaults());
+      Disposable bound = lci.completions().bind(PORT, queue);
       job.rank(0).post(Op.am(1, PORT, Payload.ofLong(5))).block(LIMIT);
       await().atMost(LIMIT).until(() -> inQueues(lci) == 1);
       queue.dispose();
@@ -114,10 +114,10 @@ class DisposedObjectsTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciRuntime lci = job.rank(0);
       Inbox inbox = lci.inbox(PORT);
-      CompletionQueue queue = lci.queue(QueueOptions.defaults());
-      Counter counter = lci.counter();
-      Synchronizer synchronizer = lci.synchronizer(1);
-      CompletionGraph.Builder builder = lci.graph();
+      CompletionQueue queue = lci.completions().queue(QueueOptions.defaults());
+      Counter counter = lci.completions().counter();
+      Synchronizer synchronizer = lci.completions().synchronizer(1);
+      CompletionGraph.Builder builder = lci.completions().graph();
       builder.call(results -> 1);
       CompletionGraph graph = builder.build();
       List.of(inbox, queue, counter, synchronizer, graph).forEach(Disposable::dispose);
@@ -137,7 +137,8 @@ class DisposedObjectsTest {
                           assertThat(e)
                               .isInstanceOf(LciClosedException.class)
                               .hasMessageContaining("the " + what + " was disposed")
-                              .hasMessageContaining("LciRuntime." + what)
+                              .hasMessageContaining(
+                                  what.equals("inbox") ? "LciRuntime." : "Completions.")
                               .hasMessageNotContaining("the runtime was closed"))
                   .verify(LIMIT));
       job.close();
@@ -154,7 +155,7 @@ class DisposedObjectsTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciRuntime lci = job.rank(0);
       CompletionTarget target = objects.apply(lci);
-      ThrowingCallable bind = () -> lci.bind(PORT, target).dispose();
+      ThrowingCallable bind = () -> lci.completions().bind(PORT, target).dispose();
       Mono.fromRunnable(
               () -> {
                 ((Disposable) target).dispose(); // the core has it until this task ends
@@ -164,7 +165,7 @@ class DisposedObjectsTest {
           .block(LIMIT);
       settle(lci);
       assertRefused(bind);
-      lci.bind(PORT, lci.counter()).dispose(); // the port is free
+      lci.completions().bind(PORT, lci.completions().counter()).dispose(); // the port is free
     }
   }
 
@@ -177,23 +178,23 @@ class DisposedObjectsTest {
 
   @Test
   void noPortIsBoundToACounterThatWent() {
-    bindIsRefused(LciRuntime::counter);
+    bindIsRefused(lci -> lci.completions().counter());
   }
 
   @Test
   void noPortIsBoundToASynchronizerThatWent() {
-    bindIsRefused(lci -> lci.synchronizer(1));
+    bindIsRefused(lci -> lci.completions().synchronizer(1));
   }
 
   @Test
   void noPortIsBoundToAQueueThatWent() {
-    bindIsRefused(lci -> lci.queue(QueueOptions.defaults()));
+    bindIsRefused(lci -> lci.completions().queue(QueueOptions.defaults()));
   }
 
   @Test
   void whoWaitedIsToldThatTheObjectWasDisposed() {
     try (LciTestJob job = LciTestJob.start(1)) {
-      Counter counter = job.rank(0).counter();
+      Counter counter = job.rank(0).completions().counter();
       StepVerifier.create(counter.reaches(1))
           .then(counter::dispose)
           .expectErrorSatisfies(e -> assertThat(e).hasMessageContaining("the counter was disposed"))
@@ -206,11 +207,11 @@ class DisposedObjectsTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       Disposable handling = job.rank(1).inbox(PORT).handle(m -> {});
       LciRuntime lci = job.rank(0);
-      var gone = lci.counter();
+      var gone = lci.completions().counter();
       Op op = Op.am(1, PORT, Payload.ofLong(1)).completeTo(gone);
       gone.dispose();
       settle(lci);
-      var another = lci.counter(); // may have its number
+      var another = lci.completions().counter(); // may have its number
       Flux.range(0, 20).concatMap(i -> lci.post(op)).blockLast(LIMIT);
       settle(lci);
       assertThat(another.get()).isZero();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.am.Payload;
+import io.lci.collective.Group;
 import io.lci.error.MemoryClosedException;
 import io.lci.error.PeerLeftException;
 import io.lci.rma.MemoryRegion;
@@ -36,7 +37,7 @@ class ExchangeTest {
   }
 
   private static int length(int rank, int round) {
-    return round == 3 ? LciRuntime.MAX_EXCHANGE : 100 * round * (rank + 1);
+    return round == 3 ? Group.MAX_EXCHANGE : 100 * round * (rank + 1);
   }
 
   @ParameterizedTest
@@ -53,7 +54,7 @@ class ExchangeTest {
                       .flatMapSequential(
                           round -> {
                             int length = length(lci.rank(), round);
-                            return lci.exchange(bytes(lci.rank(), round, length));
+                            return lci.world().exchange(bytes(lci.rank(), round, length));
                           })
                       .collectList();
                 }));
@@ -72,18 +73,18 @@ class ExchangeTest {
   /** Whoever cancels takes part all the same. Without demand, or the result might be under way. */
   private static void takePartAndLeave(LciRuntime lci) {
     TestSubscriber<byte[][]> leaver = TestSubscriber.builder().initialRequest(0).build();
-    lci.exchange(new byte[] {1}).subscribe(leaver);
+    lci.world().exchange(new byte[] {1}).subscribe(leaver);
     leaver.cancel();
   }
 
   @Test
   void aRegionThatHasEndedFailsTheExchange() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      MemoryRegion ended = job.rank(1).allocate(64);
+      MemoryRegion ended = job.rank(1).memory().allocate(64);
       ended.dispose();
-      MemoryRegion living = job.rank(0).allocate(64);
+      MemoryRegion living = job.rank(0).memory().allocate(64);
       List<Throwable> errors =
-          Flux.just(job.rank(0).exchange(living), job.rank(1).exchange(ended))
+          Flux.just(job.rank(0).memory().exchange(living), job.rank(1).memory().exchange(ended))
               .flatMap(
                   all -> all.<Throwable>map(l -> new AssertionError(l)).onErrorResume(Mono::just))
               .collectList()
@@ -95,11 +96,13 @@ class ExchangeTest {
   @Test
   void everyRankOpensTheRegionsOfAll() {
     try (LciTestJob job = LciTestJob.start(3)) {
-      List<MemoryRegion> regions = job.ranks().stream().map(lci -> lci.allocate(64)).toList();
+      List<MemoryRegion> regions =
+          job.ranks().stream().map(lci -> lci.memory().allocate(64)).toList();
       Flux.fromIterable(job.ranks())
           .flatMap(
               lci ->
-                  lci.exchange(regions.get(lci.rank()))
+                  lci.memory()
+                      .exchange(regions.get(lci.rank()))
                       .flatMapMany(everyones -> putEverywhere(lci, everyones)))
           .blockLast(LIMIT);
       for (MemoryRegion region : regions) {
@@ -144,13 +147,13 @@ class ExchangeTest {
   }
 
   private static Mono<Boolean> onLoop(LciRuntime lci) {
-    return lci.exchange(new byte[] {1}).map(all -> lci.loops().get(0).inLoop());
+    return lci.world().exchange(new byte[] {1}).map(all -> lci.loops().get(0).inLoop());
   }
 
   @Test
   void aRankThatLeftEndsIt() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      StepVerifier.create(job.rank(0).exchange(new byte[1]))
+      StepVerifier.create(job.rank(0).world().exchange(new byte[1]))
           .expectSubscription()
           .then(() -> job.rank(1).close())
           .expectErrorSatisfies(
@@ -159,7 +162,7 @@ class ExchangeTest {
                 assertThat(((PeerLeftException) e).rank()).isEqualTo(1);
               })
           .verify(LIMIT);
-      assertThatThrownBy(() -> job.rank(0).exchange(new byte[LciRuntime.MAX_EXCHANGE + 1]))
+      assertThatThrownBy(() -> job.rank(0).world().exchange(new byte[Group.MAX_EXCHANGE + 1]))
           .isInstanceOf(IllegalArgumentException.class);
     }
   }

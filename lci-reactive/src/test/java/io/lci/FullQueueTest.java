@@ -45,8 +45,8 @@ class FullQueueTest {
   }
 
   private static CompletionQueue array(LciRuntime lci) {
-    return lci.queue(
-        QueueOptions.defaults().withKind(QueueOptions.Kind.ARRAY).withCapacity(PLACES));
+    return lci.completions()
+        .queue(QueueOptions.builder().kind(QueueOptions.Kind.ARRAY).capacity(PLACES).build());
   }
 
   private static <T> T inLoop(LciRuntime lci, Supplier<T> work) {
@@ -79,7 +79,7 @@ class FullQueueTest {
       LciRuntime lci = job.rank(0);
       Disposable handling = lci.inbox(PORT).handle(message -> {});
       CompletionQueue queue = array(lci);
-      RemoteMemory remote = lci.remote(0, lci.allocate(64).handle());
+      RemoteMemory remote = lci.memory().remote(0, lci.memory().allocate(64).handle());
       IntFunction<Op> ops =
           n ->
               switch (relayed) {
@@ -93,7 +93,9 @@ class FullQueueTest {
               .flatMap(n -> lci.post(ops.apply(n).completeTo(queue).userContext(n)), COUNT)
               .subscribe();
       if (relayed == Relayed.RECEIVE) {
-        Flux.range(0, COUNT).concatMap(n -> lci.send(0, n, Payload.ofLong(n))).blockLast(LIMIT);
+        Flux.range(0, COUNT)
+            .concatMap(n -> lci.tagged().send(0, n, Payload.ofLong(n)))
+            .blockLast(LIMIT);
       }
       takeAllSlowly(queue, COUNT);
       await().atMost(LIMIT).until(posts::isDisposed);
@@ -166,7 +168,7 @@ class FullQueueTest {
         Disposable receive = lci.post(Op.receive(0, tag, 64).completeTo(queue)).subscribe();
         awaitPosted(lci, 1);
         queue.dispose();
-        lci.send(0, tag, Payload.ofLong(1)).block(LIMIT);
+        lci.tagged().send(0, tag, Payload.ofLong(1)).block(LIMIT);
         await().atMost(LIMIT).until(receive::isDisposed);
       }
       assertThat(uncaught(lci)).isZero();

@@ -63,7 +63,7 @@ class InboxTest {
   @Test
   void aSlowSubscriberStopsTheSendersUpstream() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(16));
+      job.rank(1).inbox(PORT, InboxOptions.builder().messages(16).build());
       AtomicInteger taken = new AtomicInteger();
       Disposable sending =
           job.rank(0)
@@ -87,7 +87,7 @@ class InboxTest {
   @Test
   void messagesThatNobodyAsksForAreSeenAsDepth() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      Inbox inbox = job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(16));
+      Inbox inbox = job.rank(1).inbox(PORT, InboxOptions.builder().messages(16).build());
       Disposable sending = send(job, 100).subscribe();
       await().atMost(LIMIT).until(() -> inbox.depth() > 0);
       assertThat(inbox.depth()).isLessThanOrEqualTo(16);
@@ -301,7 +301,7 @@ class InboxTest {
       List<String> threads = new CopyOnWriteArrayList<>();
       Mono<Message> received =
           job.rank(0)
-              .inbox(PORT, InboxOptions.defaults().withLoop(1))
+              .inbox(PORT, InboxOptions.builder().loop(1).build())
               .receive()
               .doOnNext(m -> threads.add(Thread.currentThread().getName()))
               .next();
@@ -391,7 +391,7 @@ class InboxTest {
   @Test
   void operationsThatMeanAnotherPortAreToldToo() {
     Port orders = Port.of(PORT.number(), "orders");
-    PostOptions options = PostOptions.defaults().withStopOnError(true);
+    PostOptions options = PostOptions.builder().stopOnError(true).build();
     try (LciTestJob job = LciTestJob.start(2)) {
       job.rank(1).inbox(PORT);
       assertThatThrownBy(

@@ -80,7 +80,7 @@ class LeavingPeerTest {
     int count = 200;
     try (LciTestJob job = LciTestJob.start(2, options)) {
       LciRuntime lci = job.rank(0);
-      job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(8)); // nobody takes them
+      job.rank(1).inbox(PORT, InboxOptions.builder().messages(8).build()); // nobody takes them
       Flux<PostResult<Integer>> sending =
           lci.sender(PORT).route(Flux.range(0, count), n -> 1, (n, out) -> out.putInt(n));
       List<PostResult<Integer>> results = new CopyOnWriteArrayList<>();

@@ -91,15 +91,14 @@ class LifecycleTest {
         .count();
   }
 
-  /** A close that gives no time says goodbye to nobody: peers take it for a failure. */
   @Test
-  void anAbortiveCloseIsAFailureForItsPeers() {
+  void anAbortIsAFailureForItsPeers() {
     try (LciTestJob job = LciTestJob.start(3)) {
       LciRuntime stays = job.rank(0);
-      Mono<?> receive = stays.receive(1, 4).cache();
+      Mono<?> receive = stays.tagged().receive(1, 4).cache();
       receive.subscribe(m -> {}, e -> {});
       await().atMost(LIMIT).until(() -> stays.snapshot().counter("receives_pending") == 1);
-      job.rank(1).dispose();
+      job.rank(1).abort();
       job.rank(1).onClose().block(LIMIT);
       StepVerifier.create(stays.peerGone(1))
           .expectNext(new PeerEvent(1, PeerEvent.State.FAILED))
@@ -116,7 +115,7 @@ class LifecycleTest {
 
   /** The end of a graceful close is not later than its limit, whatever is still under way. */
   @Test
-  void aGracefulCloseBecomesAbortive() {
+  void aGracefulCloseThatCouldNotSendIsAFailureForItsPeers() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime stays = job.rank(0);
       // Two messages to a port that nobody opens: one is announced, the other waits for ever.
@@ -125,6 +124,7 @@ class LifecycleTest {
           .subscribe(none -> {}, closed -> {});
       await().atMost(LIMIT).until(() -> job.rank(1).snapshot().counter("loop_parked") == 1);
       job.rank(1).disposeGracefully(Duration.ofMillis(100)).block(LIMIT);
+      assertThat(job.rank(1).snapshot().counter("loop_given_up")).isEqualTo(1);
       StepVerifier.create(stays.peerGone(1))
           .expectNext(new PeerEvent(1, PeerEvent.State.FAILED))
           .expectComplete()

@@ -53,8 +53,8 @@ class LongReceiveTest {
       for (int size : new int[] {0, 8, eager, eager + 1, 300_000, 5_000_000}) {
         byte[] sent = bytes(size);
         for (boolean expected : new boolean[] {true, false}) {
-          Mono<Message> receive = receiver.receive(0, TAG).cache();
-          Mono<Void> send = sender.send(1, TAG, Payload.of(sent)).cache();
+          Mono<Message> receive = receiver.tagged().receive(0, TAG).cache();
+          Mono<Void> send = sender.tagged().send(1, TAG, Payload.of(sent)).cache();
           (expected ? receive : send).subscribe();
           (expected ? send : receive).subscribe();
           Message message = receive.block(LIMIT);
@@ -71,15 +71,15 @@ class LongReceiveTest {
   @ValueSource(strings = {"all", "rings"})
   void aMessageAboveTheLimitTellsItsSize(String peerMemory) {
     try (LciTestJob job = job(peerMemory)) {
-      Mono<Message> receive = job.rank(1).receive(0, TAG, 100_000).cache();
+      Mono<Message> receive = job.rank(1).tagged().receive(0, TAG, 100_000).cache();
       receive.subscribe(none -> {}, tooLong -> {});
-      job.rank(0).send(1, TAG, Payload.of(bytes(100_001))).block(LIMIT);
+      job.rank(0).tagged().send(1, TAG, Payload.of(bytes(100_001))).block(LIMIT);
       assertThatThrownBy(() -> receive.block(LIMIT))
           .isInstanceOf(TruncatedException.class)
           .hasMessageContaining("100001 bytes, and the receive has room for 100000");
-      Mono<Message> next = job.rank(1).receive(0, TAG, 100_000).cache();
+      Mono<Message> next = job.rank(1).tagged().receive(0, TAG, 100_000).cache();
       next.subscribe();
-      job.rank(0).send(1, TAG, Payload.of(bytes(100_000))).block(LIMIT);
+      job.rank(0).tagged().send(1, TAG, Payload.of(bytes(100_000))).block(LIMIT);
       assertThat(bytesOf(next.block(LIMIT))).isEqualTo(bytes(100_000));
     }
   }
@@ -89,12 +89,12 @@ class LongReceiveTest {
   void aQueueGetsTheMessage(String peerMemory) {
     try (LciTestJob job = job(peerMemory)) {
       LciRuntime receiver = job.rank(1);
-      CompletionQueue queue = receiver.queue(QueueOptions.defaults());
+      CompletionQueue queue = receiver.completions().queue(QueueOptions.defaults());
       Mono<Completion> first = queue.completions().next().cache();
       first.subscribe();
       receiver.post(Op.receive(0, TAG, 1 << 20).completeTo(queue)).subscribe();
       byte[] sent = bytes(500_000);
-      job.rank(0).send(1, TAG, Payload.of(sent)).block(LIMIT);
+      job.rank(0).tagged().send(1, TAG, Payload.of(sent)).block(LIMIT);
       assertThat(bytesOf(first.block(LIMIT).message())).isEqualTo(sent);
     }
   }
@@ -110,15 +110,15 @@ class LongReceiveTest {
       int rounds = 30;
       Mono<Void> all =
           Flux.range(0, rounds)
-              .concatMap(n -> sender.send(1, n, Payload.of(sent)))
+              .concatMap(n -> sender.tagged().send(1, n, Payload.of(sent)))
               .then()
               .cache();
       for (int n = 0; n < rounds; n++) {
-        receiver.receive(0, n).subscribe().dispose();
+        receiver.tagged().receive(0, n).subscribe().dispose();
       }
       all.subscribe();
       for (int n = 0; n < rounds; n++) {
-        Mono<Message> receive = receiver.receive(0, n).cache();
+        Mono<Message> receive = receiver.tagged().receive(0, n).cache();
         receive.subscribe();
         if (n % 2 == 0) {
           assertThat(bytesOf(receive.block(LIMIT))).isEqualTo(sent);

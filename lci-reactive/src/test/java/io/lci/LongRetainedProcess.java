@@ -48,7 +48,7 @@ final class LongRetainedProcess {
   }
 
   private static Inbox inbox(LciRuntime lci) {
-    return lci.inbox(PORT, InboxOptions.defaults().withBytes(1L << 30));
+    return lci.inbox(PORT, InboxOptions.builder().bytes(1L << 30).build());
   }
 
   private static void readWhileReleased() throws Exception {

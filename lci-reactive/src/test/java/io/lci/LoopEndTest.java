@@ -76,11 +76,11 @@ class LoopEndTest {
     AtomicInteger ended = new AtomicInteger();
     List<Publisher<?>> late =
         List.of(
-            lci.counter().reaches(1),
-            lci.queue(QueueOptions.defaults()).completions(),
-            lci.synchronizer(1).next(),
+            lci.completions().counter().reaches(1),
+            lci.completions().queue(QueueOptions.defaults()).completions(),
+            lci.completions().synchronizer(1).next(),
             lci.peerEvents());
-    Counter never = lci.counter();
+    Counter never = lci.completions().counter();
     never
         .reaches(1)
         .subscribe(
@@ -98,14 +98,15 @@ class LoopEndTest {
   /** What waits for the loop as soon as it is subscribed, or asked for something. */
   private static List<Publisher<?>> waiting(LciRuntime lci) {
     return List.of(
-        lci.counter().reaches(1),
-        lci.queue(QueueOptions.defaults()).completions(),
-        lci.synchronizer(1).next(),
-        lci.synchronizer(1).firings(),
+        lci.completions().counter().reaches(1),
+        lci.completions().queue(QueueOptions.defaults()).completions(),
+        lci.completions().synchronizer(1).next(),
+        lci.completions().synchronizer(1).firings(),
         lci.peerEvents(),
         lci.peerGone(0),
-        lci.graph().build().run(),
-        lci.exchange(new byte[1]),
+        lci.completions().graph().build().run(),
+        lci.world().exchange(new byte[1]),
+        lci.world().barrier(),
         lci.barrier());
   }
 
@@ -176,9 +177,9 @@ class LoopEndTest {
     List<Publisher<?>> failing =
         List.of(
             lci.inbox(PORT).receive(),
-            lci.counter().reaches(0),
-            lci.queue(QueueOptions.defaults()).completions(),
-            lci.synchronizer(1).firings(),
+            lci.completions().counter().reaches(0),
+            lci.completions().queue(QueueOptions.defaults()).completions(),
+            lci.completions().synchronizer(1).firings(),
             sender.route(upstream, n -> 0, (n, out) -> out.putInt(n)),
             sender.sendAll(0, upstream, (n, out) -> out.putInt(n)),
             lci.post(upstream, n -> Op.barrier(), PostOptions.defaults()));
@@ -217,7 +218,7 @@ class LoopEndTest {
     LciOptions options = LciOptions.builder().invoker(true).build();
     LciTestJob job = LciTestJob.start(1, options);
     LciRuntime lci = job.rank(0);
-    lci.bind(PORT, lci.queue(QueueOptions.defaults()));
+    lci.completions().bind(PORT, lci.completions().queue(QueueOptions.defaults()));
     Inbox inbox = lci.inbox(PORT);
     AtomicReference<Throwable> told = new AtomicReference<>();
     inbox.receive().subscribe(m -> {}, told::set);
@@ -235,7 +236,7 @@ class LoopEndTest {
     LciRuntime lci = job.rank(0);
     AtomicBoolean cancelled = new AtomicBoolean();
     Mono<Integer> never = Mono.<Integer>never().doOnCancel(() -> cancelled.set(true));
-    lci.dispose();
+    lci.abort();
     LciLoop loop = lci.loops().get(0);
     assertThatThrownBy(() -> loop.await(never, LIMIT)).isInstanceOf(LciClosedException.class);
     assertThat(cancelled).isTrue();

@@ -12,7 +12,6 @@ import io.lci.am.Sender;
 import io.lci.completion.Counter;
 import io.lci.completion.QueueOptions;
 import io.lci.error.LciClosedException;
-import io.lci.stream.Codec;
 import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
@@ -39,7 +38,7 @@ class LoopFailureTest {
     LciTestJob job = LciTestJob.start(1);
     LciRuntime lci = job.rank(0);
     Error first = new InternalError("from a decoder");
-    Counter never = lci.counter();
+    Counter never = lci.completions().counter();
     never.reaches(1).subscribe(n -> {}, closed -> throwAgain());
     Mono<Long> last = never.reaches(1).cache();
     last.subscribe(n -> {}, closed -> {});
@@ -91,15 +90,16 @@ class LoopFailureTest {
     Inbox idle = lci.inbox(Port.of(PORT.number() + 1, "idle"));
     List<Mono<?>> waiting =
         List.of(
-            lci.receive(0, 7),
-            lci.counter().reaches(1),
-            lci.synchronizer(1).next(),
-            lci.queue(QueueOptions.defaults()).completions().next(),
+            lci.tagged().receive(0, 7),
+            lci.completions().counter().reaches(1),
+            lci.completions().synchronizer(1).next(),
+            lci.completions().queue(QueueOptions.defaults()).completions().next(),
             idle.receive().next(),
             lci.post(Flux.<Op>never(), PostOptions.defaults()).next(),
             sender.sendAll(0, Flux.<Integer>never(), (n, out) -> out.putInt(n)),
             lci.streams()
-                .subscribe(0, "s", Codec.INT, SubscribeOptions.defaults().withAwaitPublisher(LIMIT))
+                .subscribe(
+                    0, "s", Codec.INT, SubscribeOptions.builder().awaitPublisher(LIMIT).build())
                 .next());
     List<Mono<?>> ends = new ArrayList<>();
     for (Mono<?> each : waiting) {

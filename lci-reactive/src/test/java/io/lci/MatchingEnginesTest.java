@@ -34,10 +34,14 @@ class MatchingEnginesTest {
   @ParameterizedTest
   @EnumSource(EngineOptions.Store.class)
   void enginesDoNotMeet(EngineOptions.Store store) {
-    EngineOptions options = EngineOptions.defaults().withStore(store);
+    EngineOptions options = EngineOptions.builder().store(store).build();
     try (LciTestJob job = LciTestJob.start(2)) {
-      MatchingEngine[] there = {job.rank(1).engine(1, options), job.rank(1).engine(2, options)};
-      MatchingEngine[] here = {job.rank(0).engine(1, options), job.rank(0).engine(2, options)};
+      MatchingEngine[] there = {
+        job.rank(1).tagged().engine(1, options), job.rank(1).tagged().engine(2, options)
+      };
+      MatchingEngine[] here = {
+        job.rank(0).tagged().engine(1, options), job.rank(0).tagged().engine(2, options)
+      };
       List<Mono<Message>> received =
           List.of(
               job.rank(1).post(Op.receive(0, 7, 8)).map(Completion::message),
@@ -65,11 +69,12 @@ class MatchingEnginesTest {
   @Test
   void keysAreMadeByTheProgramOnBothSides() {
     EngineOptions options =
-        EngineOptions.defaults()
-            .withKeys((rank, tag, policy) -> (tag / 100) * 31 + policy.ordinal());
+        EngineOptions.builder()
+            .keys((rank, tag, policy) -> (tag / 100) * 31 + policy.ordinal())
+            .build();
     try (LciTestJob job = LciTestJob.start(2)) {
-      MatchingEngine there = job.rank(1).engine(9, options);
-      MatchingEngine here = job.rank(0).engine(9, options);
+      MatchingEngine there = job.rank(1).tagged().engine(9, options);
+      MatchingEngine here = job.rank(0).tagged().engine(9, options);
       for (int size : new int[] {0, 8, 200, 5_000, 100_000}) {
         Mono<Completion> received =
             job.rank(1).post(Op.receive(0, 305, 100_000).engine(there).matching(Op.Policy.TAG));
@@ -100,18 +105,19 @@ class MatchingEnginesTest {
   @Test
   void wildcardsTellTheKeyMaker() {
     EngineOptions options =
-        EngineOptions.defaults()
-            .withKeys(
+        EngineOptions.builder()
+            .keys(
                 (rank, tag, policy) ->
                     switch (policy) {
                       case RANK_TAG -> 1_000L * (rank + 1) + tag;
                       case RANK -> -1_000L - rank;
                       case TAG -> -2_000_000L - tag;
                       case NONE -> -1;
-                    });
+                    })
+            .build();
     try (LciTestJob job = LciTestJob.start(2)) {
-      MatchingEngine there = job.rank(1).engine(3, options);
-      MatchingEngine here = job.rank(0).engine(3, options);
+      MatchingEngine there = job.rank(1).tagged().engine(3, options);
+      MatchingEngine here = job.rank(0).tagged().engine(3, options);
       for (Op.Policy policy : Op.Policy.values()) {
         int source = policy == Op.Policy.TAG || policy == Op.Policy.NONE ? Op.ANY_SOURCE : 0;
         long tag = policy == Op.Policy.RANK || policy == Op.Policy.NONE ? Op.ANY_TAG : 12;
@@ -128,14 +134,14 @@ class MatchingEnginesTest {
   @Test
   void aSendWaitsForTheReceiversEngine() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      MatchingEngine here = job.rank(0).engine(4, EngineOptions.defaults());
+      MatchingEngine here = job.rank(0).tagged().engine(4, EngineOptions.defaults());
       Mono<List<Completion>> sent =
           Flux.range(0, 50)
               .flatMap(i -> job.rank(0).post(Op.send(1, i, Payload.ofLong(i)).engine(here)))
               .collectList()
               .cache();
       sent.subscribe();
-      MatchingEngine there = job.rank(1).engine(4, EngineOptions.defaults());
+      MatchingEngine there = job.rank(1).tagged().engine(4, EngineOptions.defaults());
       Long sum =
           Flux.range(0, 50)
               .flatMap(i -> job.rank(1).post(Op.receive(0, i, 8).engine(there)))
@@ -151,8 +157,8 @@ class MatchingEnginesTest {
   void aCancelledReceiveTakesNoMessageOfItsEngine() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      MatchingEngine here = lci.engine(7, EngineOptions.defaults());
-      MatchingEngine there = job.rank(1).engine(7, EngineOptions.defaults());
+      MatchingEngine here = lci.tagged().engine(7, EngineOptions.defaults());
+      MatchingEngine there = job.rank(1).tagged().engine(7, EngineOptions.defaults());
       Disposable waiting = lci.post(Op.receive(1, 1, 8).engine(here)).subscribe();
       await().atMost(LIMIT).until(() -> lci.snapshot().counter("receives_pending") == 1);
       waiting.dispose();
@@ -166,17 +172,22 @@ class MatchingEnginesTest {
   @Test
   void theEndOfAnEngineEndsItsReceives() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      MatchingEngine engine = job.rank(0).engine(6, EngineOptions.defaults());
+      MatchingEngine engine = job.rank(0).tagged().engine(6, EngineOptions.defaults());
       StepVerifier.create(job.rank(0).post(Op.receive(1, 1, 8).engine(engine)))
           .expectSubscription()
-          .then(() -> job.rank(0).send(0, 77, Payload.empty()).block(LIMIT)) // its turn is over
+          .then(
+              () ->
+                  job.rank(0)
+                      .tagged()
+                      .send(0, 77, Payload.empty())
+                      .block(LIMIT)) // its turn is over
           .then(engine::dispose)
           .expectError(OperationCancelledException.class)
           .verify(LIMIT);
       engine.dispose();
       assertThat(engine.isDisposed()).isTrue();
-      assertThat(job.rank(0).receive(0, 77).block(LIMIT).size()).isZero();
-      assertThat(job.rank(0).engine(6, EngineOptions.defaults()).number()).isEqualTo(6);
+      assertThat(job.rank(0).tagged().receive(0, 77).block(LIMIT).size()).isZero();
+      assertThat(job.rank(0).tagged().engine(6, EngineOptions.defaults()).number()).isEqualTo(6);
     }
   }
 
@@ -184,11 +195,11 @@ class MatchingEnginesTest {
   void whatDoesNotFitIsRefused() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      MatchingEngine engine = lci.engine(8, EngineOptions.defaults());
-      assertThatThrownBy(() -> lci.engine(8, EngineOptions.defaults()))
+      MatchingEngine engine = lci.tagged().engine(8, EngineOptions.defaults());
+      assertThatThrownBy(() -> lci.tagged().engine(8, EngineOptions.defaults()))
           .isInstanceOf(LciException.class);
       for (int number : new int[] {-1, 0, MatchingEngine.MAX_NUMBER + 1}) {
-        assertThatThrownBy(() -> lci.engine(number, EngineOptions.defaults()))
+        assertThatThrownBy(() -> lci.tagged().engine(number, EngineOptions.defaults()))
             .isInstanceOf(IllegalArgumentException.class);
       }
       assertThatThrownBy(() -> Op.barrier().engine(engine))
@@ -197,7 +208,9 @@ class MatchingEnginesTest {
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("another runtime");
       MatchingEngine keyed =
-          job.rank(1).engine(8, EngineOptions.defaults().withKeys((rank, tag, policy) -> tag));
+          job.rank(1)
+              .tagged()
+              .engine(8, EngineOptions.builder().keys((rank, tag, policy) -> tag).build());
       assertThat(keyed.number()).isEqualTo(8);
       StepVerifier.create(
               Flux.range(0, 100)

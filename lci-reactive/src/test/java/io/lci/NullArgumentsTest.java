@@ -11,21 +11,24 @@ import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
+import io.lci.collective.Group;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionTarget;
+import io.lci.completion.Completions;
 import io.lci.completion.QueueOptions;
 import io.lci.matching.EngineOptions;
 import io.lci.matching.MakeKey;
 import io.lci.matching.MatchingEngine;
+import io.lci.matching.Tagged;
 import io.lci.rma.BufferList;
 import io.lci.rma.LciBuffer;
+import io.lci.rma.Memory;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import io.lci.rma.RemotePlace;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.stream.Streams;
 import io.lci.stream.SubscribeOptions;
@@ -83,6 +86,7 @@ class NullArgumentsTest {
     valid.put(long.class, () -> 8L);
     valid.put(boolean.class, () -> true);
     valid.put(double.class, () -> 1.0);
+    give(Object.class, () -> 5);
     give(String.class, () -> "name " + numbers.getAndIncrement());
     give(CharSequence.class, () -> "text");
     give(byte[].class, region::handle);
@@ -103,12 +107,12 @@ class NullArgumentsTest {
     give(Op.class, Op::barrier);
     give(MessageHandler.class, () -> message -> {});
     give(RpcHandler.class, () -> RpcHandler.response(m -> Mono.empty()));
-    give(CompletionTarget.class, lci::counter);
+    give(CompletionTarget.class, lci.completions()::counter);
     give(MemoryRegion.class, () -> region);
-    give(RemoteMemory.class, () -> lci.remote(0, region.handle()));
-    give(LciBuffer.class, () -> lci.buffer(8));
-    give(LciBuffer[].class, () -> new LciBuffer[] {lci.buffer(8)});
-    give(BufferList.class, () -> new BufferList(List.of(lci.buffer(8))));
+    give(RemoteMemory.class, () -> lci.memory().remote(0, region.handle()));
+    give(LciBuffer.class, () -> lci.memory().buffer(8));
+    give(LciBuffer[].class, () -> new LciBuffer[] {lci.memory().buffer(8)});
+    give(BufferList.class, () -> new BufferList(List.of(lci.memory().buffer(8))));
     give(InboxOptions.class, InboxOptions::defaults);
     give(SenderOptions.class, SenderOptions::defaults);
     give(PostOptions.class, PostOptions::defaults);
@@ -124,11 +128,11 @@ class NullArgumentsTest {
     give(QueueOptions.Kind.class, () -> QueueOptions.Kind.ARRAY);
     give(EngineOptions.Store.class, () -> EngineOptions.Store.MAP);
     give(MakeKey.class, () -> (rank, tag, policy) -> tag);
-    give(List.class, () -> List.of(new RemotePlace(lci.remote(0, region.handle()), 0)));
+    give(List.class, () -> List.of(new RemotePlace(lci.memory().remote(0, region.handle()), 0)));
     give(
         MatchingEngine.class,
-        () -> lci.engine(1 + numbers.getAndIncrement() % 200, EngineOptions.defaults()));
-    CompletionGraph.Builder[] builder = {lci.graph()};
+        () -> lci.tagged().engine(1 + numbers.getAndIncrement() % 200, EngineOptions.defaults()));
+    CompletionGraph.Builder[] builder = {lci.completions().graph()};
     give(CompletionGraph.Node.class, () -> builder[0].op(Op.barrier()));
   }
 
@@ -176,7 +180,7 @@ class NullArgumentsTest {
       wrong.add(call + ": is accepted");
     } catch (InvocationTargetException e) {
       Throwable thrown = e.getCause();
-      String property = method.getName().replaceFirst("^with", "");
+      String property = method.getName();
       if (thrown instanceof NullPointerException
           && (name.equals(thrown.getMessage()) || property.equalsIgnoreCase(thrown.getMessage()))) {
         refused++;
@@ -207,15 +211,19 @@ class NullArgumentsTest {
   void isRefusedByName() throws Exception {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = lci.allocate(64);
+      MemoryRegion region = lci.memory().allocate(64);
       fill(lci, region);
       check(LciRuntime.class, lci);
+      check(Tagged.class, lci.tagged());
+      check(Memory.class, lci.memory());
+      check(Completions.class, lci.completions());
+      check(Group.class, lci.world());
       check(Inbox.class, lci.inbox(port()));
       check(Sender.class, lci.sender(port()));
       check(Streams.class, lci.streams());
       check(Rpc.class, lci.rpc());
-      check(RemoteMemory.class, lci.remote(0, region.handle()));
-      check(CompletionGraph.Builder.class, lci.graph());
+      check(RemoteMemory.class, lci.memory().remote(0, region.handle()));
+      check(CompletionGraph.Builder.class, lci.completions().graph());
       check(LciOptions.Builder.class, LciOptions.builder());
       for (Class<?> statics :
           List.of(
@@ -228,16 +236,16 @@ class NullArgumentsTest {
               IdleStrategy.class)) {
         check(statics, null);
       }
-      check(Op.class, Op.put(lci.remote(0, region.handle()), 0, Payload.ofLong(1)));
+      check(Op.class, Op.put(lci.memory().remote(0, region.handle()), 0, Payload.ofLong(1)));
       check(Op.class, Op.send(0, 1, Payload.empty())); // some suit one kind alone
       check(Op.class, Op.am(0, port(), Payload.empty()));
-      check(InboxOptions.class, InboxOptions.defaults());
-      check(SenderOptions.class, SenderOptions.defaults());
-      check(PostOptions.class, PostOptions.defaults());
-      check(QueueOptions.class, QueueOptions.defaults());
-      check(EngineOptions.class, EngineOptions.defaults());
-      check(CallOptions.class, CallOptions.defaults());
-      check(SubscribeOptions.class, SubscribeOptions.defaults());
+      check(InboxOptions.Builder.class, InboxOptions.builder());
+      check(SenderOptions.Builder.class, SenderOptions.builder());
+      check(PostOptions.Builder.class, PostOptions.builder());
+      check(QueueOptions.Builder.class, QueueOptions.builder());
+      check(EngineOptions.Builder.class, EngineOptions.builder());
+      check(CallOptions.Builder.class, CallOptions.builder());
+      check(SubscribeOptions.Builder.class, SubscribeOptions.builder());
       LciLoop loop = lci.loops().get(0);
       onLoop(loop, () -> check(Poster.class, loop.poster()));
       assertThat(wrong).isEmpty();

@@ -100,8 +100,8 @@ class OperationTest {
     try (LciTestJob job = LciTestJob.start(2, options)) {
       LciRuntime from = job.rank(0);
       LciRuntime to = job.rank(1);
-      MemoryRegion region = to.allocate(2L * count);
-      RemoteMemory remote = from.remote(1, region.handle());
+      MemoryRegion region = to.memory().allocate(2L * count);
+      RemoteMemory remote = from.memory().remote(1, region.handle());
       Mono<Long> messages =
           to.inbox(PORT)
               .receive(m -> m.getLong(0))
@@ -219,7 +219,7 @@ class OperationTest {
   void tryPostSaysWhoIsSlow() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciLoop loop = job.rank(0).loops().get(0);
-      job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(4));
+      job.rank(1).inbox(PORT, InboxOptions.builder().messages(4).build());
       List<PostOutcome> outcomes = new CopyOnWriteArrayList<>();
       Mono<PostOutcome> attempt =
           Mono.fromCallable(() -> loop.poster().tryPost(Op.am(1, PORT, Payload.ofLong(1))))
@@ -293,12 +293,13 @@ class OperationTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       List<Message> received =
           Flux.range(0, 200)
-              .flatMap(tag -> job.rank(1).receive(0, tag), 200)
+              .flatMap(tag -> job.rank(1).tagged().receive(0, tag), 200)
               .mergeWith(
                   Flux.range(0, 200)
                       .flatMap(
                           tag ->
                               job.rank(0)
+                                  .tagged()
                                   .send(1, 199 - tag, Payload.ofLong(199 - tag))
                                   .then(Mono.<Message>empty()),
                           200))
@@ -316,8 +317,8 @@ class OperationTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       var both =
           Mono.zip(
-                  job.rank(1).receive(0, 9, bytes.length),
-                  job.rank(0).send(1, 9, Payload.of(bytes)).thenReturn(1))
+                  job.rank(1).tagged().receive(0, 9, bytes.length),
+                  job.rank(0).tagged().send(1, 9, Payload.of(bytes)).thenReturn(1))
               .block(LIMIT);
       assertThat(both.getT1().toByteArray()).isEqualTo(bytes);
     }
@@ -326,8 +327,8 @@ class OperationTest {
   @Test
   void aLongerMessageThanTheReceiveIsTruncated() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      Mono<Void> sent = job.rank(0).send(1, 1, Payload.of(new byte[100]));
-      StepVerifier.create(job.rank(1).receive(0, 1, 10))
+      Mono<Void> sent = job.rank(0).tagged().send(1, 1, Payload.of(new byte[100]));
+      StepVerifier.create(job.rank(1).tagged().receive(0, 1, 10))
           .then(() -> sent.block(LIMIT))
           .expectErrorSatisfies(
               e ->
@@ -345,14 +346,14 @@ class OperationTest {
   @Test
   void aCancelledReceiveLetsTheNextOneMatch() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      job.rank(1).receive(0, 5).subscribe().dispose();
-      Disposable cancelled = job.rank(1).receive(0, 5).subscribe();
+      job.rank(1).tagged().receive(0, 5).subscribe().dispose();
+      Disposable cancelled = job.rank(1).tagged().receive(0, 5).subscribe();
       await().atMost(LIMIT).until(() -> job.rank(1).snapshot().counter("receives_pending") >= 1);
       cancelled.dispose();
       await().atMost(LIMIT).until(() -> job.rank(1).snapshot().counter("receives_pending") == 0);
-      Mono<Message> next = job.rank(1).receive(0, 5);
+      Mono<Message> next = job.rank(1).tagged().receive(0, 5);
       assertThat(
-              Mono.zip(next, job.rank(0).send(1, 5, Payload.ofLong(77)).thenReturn(1))
+              Mono.zip(next, job.rank(0).tagged().send(1, 5, Payload.ofLong(77)).thenReturn(1))
                   .block(LIMIT)
                   .getT1()
                   .getLong(0))
@@ -439,7 +440,7 @@ class OperationTest {
       LciSnapshot before = job.rank(0).snapshot();
       Flux<Long> received =
           job.rank(1)
-              .inbox(PORT, InboxOptions.defaults().withMessages(16))
+              .inbox(PORT, InboxOptions.builder().messages(16).build())
               .receive(m -> m.getLong(0));
       assertThat(received.take(count).count().block(LIMIT)).isEqualTo(count);
       await().atMost(LIMIT).until(() -> ended.get() == count);

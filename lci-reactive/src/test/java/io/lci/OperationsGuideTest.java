@@ -44,14 +44,14 @@ class OperationsGuideTest {
   void manyOperations() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = job.rank(1).allocate(100 * Long.BYTES);
+      MemoryRegion region = job.rank(1).memory().allocate(100 * Long.BYTES);
       for (int i = 0; i < 100; i++) {
         region.view(8L * i, Long.BYTES).putLong(0, (long) i * i);
       }
-      RemoteMemory memory = lci.remote(1, region.handle());
+      RemoteMemory memory = lci.memory().remote(1, region.handle());
       // show: many
       PostOptions options =
-          PostOptions.defaults().withWindow(32).withDeadline(Duration.ofSeconds(30));
+          PostOptions.builder().window(32).deadline(Duration.ofSeconds(30)).build();
       Flux<Long> squares =
           lci.post(Flux.range(0, 100), i -> Op.get(memory, 8L * i, Long.BYTES), options)
               .map(result -> result.completion().message().getLong(0));
@@ -85,7 +85,7 @@ class OperationsGuideTest {
       LciRuntime lci = job.rank(0);
       LciRuntime peer = job.rank(1);
       // show: request
-      Inbox answers = lci.inbox(ANSWERS, InboxOptions.defaults().withReplyRoom(64, 1024));
+      Inbox answers = lci.inbox(ANSWERS, InboxOptions.builder().replyRoom(64, 1024).build());
       Op question = Op.am(1, QUESTIONS, Payload.ofLong(6)).tag(1).replyTo(ANSWERS);
       Mono<Long> answer = lci.post(question).then(answers.receive(m -> m.getLong(0)).next());
       // end
@@ -128,7 +128,7 @@ class OperationsGuideTest {
       Mono<Completion> sent =
           job.rank(0).post(Op.send(1, 43, Payload.ofLong(5)).matching(Op.Policy.TAG));
       // show: receive-buffer
-      LciBuffer target = lci.buffer(1 << 20);
+      LciBuffer target = lci.memory().buffer(1 << 20);
       Mono<Completion> received = lci.post(Op.receive(Op.ANY_SOURCE, 43, target));
       // end
       Completion completion = both(received, sent);
@@ -146,9 +146,9 @@ class OperationsGuideTest {
       LciRuntime owner = job.rank(1);
       LciRuntime lci = job.rank(0);
       // show: region
-      MemoryRegion region = owner.allocate(1 << 20);
+      MemoryRegion region = owner.memory().allocate(1 << 20);
       byte[] handle = region.handle(); // brought to the other rank by any means
-      RemoteMemory memory = lci.remote(1, handle);
+      RemoteMemory memory = lci.memory().remote(1, handle);
       // end
       // show: put
       Mono<Completion> written = lci.post(Op.put(memory, 128, Payload.ofLong(99)));
@@ -156,7 +156,7 @@ class OperationsGuideTest {
       written.block(LIMIT);
       assertThat(region.view(128, 8).getLong(0)).isEqualTo(99);
       // show: get
-      LciBuffer copy = lci.buffer(4096);
+      LciBuffer copy = lci.memory().buffer(4096);
       Mono<Completion> read = lci.post(Op.get(memory, 128, copy));
       // end
       read.block(LIMIT);
@@ -175,15 +175,15 @@ class OperationsGuideTest {
   void putAndGetWithSignal() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = job.rank(1).allocate(4096);
-      RemoteMemory memory = lci.remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(4096);
+      RemoteMemory memory = lci.memory().remote(1, region.handle());
       Mono<Long> told =
           job.rank(1).inbox(ARRIVED).receive(m -> m.tag()).take(2).reduce(0L, Long::sum);
       // show: put-signal
       Mono<Completion> written = lci.post(Op.put(memory, 0, Payload.ofLong(99)).signal(ARRIVED, 3));
       // end
       // show: get-signal
-      LciBuffer copy = lci.buffer(8);
+      LciBuffer copy = lci.memory().buffer(8);
       Mono<Completion> read = lci.post(Op.get(memory, 0, copy).signal(ARRIVED, 4));
       // end
       assertThat(both(told, written.then(read))).isEqualTo(7);
@@ -199,7 +199,7 @@ class OperationsGuideTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
       // show: options
-      CompletionQueue queue = lci.queue(QueueOptions.defaults());
+      CompletionQueue queue = lci.completions().queue(QueueOptions.defaults());
       Op op =
           Op.am(1, GREETINGS, Payload.ofUtf8("hello"))
               .completeTo(queue) // signals the queue when it ends
@@ -229,13 +229,13 @@ class OperationsGuideTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
       // show: list
-      LciBuffer header = lci.buffer(16);
-      LciBuffer body = lci.buffer(100_000);
+      LciBuffer header = lci.memory().buffer(16);
+      LciBuffer body = lci.memory().buffer(100_000);
       Mono<Completion> sent = lci.post(Op.send(1, 44, LciBuffer.list(header, body)));
       // end
       header.view().putLong(0, 1);
       body.view().putLong(99_992, 2);
-      Message received = both(job.rank(1).receive(0, 44, 200_000), sent);
+      Message received = both(job.rank(1).tagged().receive(0, 44, 200_000), sent);
       assertThat(received.size()).isEqualTo(100_016);
       assertThat(received.getLong(0)).isEqualTo(1);
       assertThat(received.getLong(100_008)).isEqualTo(2);
@@ -246,11 +246,11 @@ class OperationsGuideTest {
   void listsOfPlaces() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = job.rank(1).allocate(4096);
-      RemoteMemory memory = lci.remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(4096);
+      RemoteMemory memory = lci.memory().remote(1, region.handle());
       // show: places
-      LciBuffer low = lci.buffer(8);
-      LciBuffer high = lci.buffer(16);
+      LciBuffer low = lci.memory().buffer(8);
+      LciBuffer high = lci.memory().buffer(16);
       List<RemotePlace> places = List.of(memory.at(0), memory.at(2048));
       Mono<Completion> written = lci.post(Op.put(places, LciBuffer.list(low, high)));
       Mono<Completion> read = lci.post(Op.get(memory, 2040, LciBuffer.list(low, high)));
@@ -272,11 +272,12 @@ class OperationsGuideTest {
       LciRuntime lci = job.rank(0);
       LciRuntime peer = job.rank(1);
       // show: engine
-      EngineOptions evenAndOdd = EngineOptions.defaults().withKeys((rank, tag, policy) -> tag & 1);
-      MatchingEngine engine = lci.engine(5, evenAndOdd); // on every rank
+      EngineOptions evenAndOdd =
+          EngineOptions.builder().keys((rank, tag, policy) -> tag & 1).build();
+      MatchingEngine engine = lci.tagged().engine(5, evenAndOdd); // on every rank
       Mono<Completion> sent = lci.post(Op.send(1, 3, Payload.ofLong(8)).engine(engine));
       // end
-      MatchingEngine there = peer.engine(5, evenAndOdd);
+      MatchingEngine there = peer.tagged().engine(5, evenAndOdd);
       Mono<Completion> received = peer.post(Op.receive(0, 1, 8).engine(there));
       assertThat(both(received, sent).message().getLong(0)).isEqualTo(8);
       engine.dispose();
@@ -288,11 +289,11 @@ class OperationsGuideTest {
   void graphs() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = job.rank(1).allocate(4096);
-      RemoteMemory memory = lci.remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(4096);
+      RemoteMemory memory = lci.memory().remote(1, region.handle());
       Mono<Message> greeted = job.rank(1).inbox(GREETINGS).receive().next();
       // show: graph
-      CompletionGraph.Builder nodes = lci.graph();
+      CompletionGraph.Builder nodes = lci.completions().graph();
       Node<Completion> put = nodes.op(Op.put(memory, 0, Payload.ofLong(99)));
       Node<Completion> tell = nodes.op(Op.am(1, GREETINGS, Payload.ofUtf8("it is there")));
       Node<Long> bytes = nodes.call(done -> done.get(put).size() + done.get(tell).size());

@@ -36,26 +36,26 @@ class OtherRuntimeTest {
   void buffersAreRefusedWhereverOperationsUseThem() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      LciBuffer foreign = job.rank(1).buffer(1_000);
-      LciBuffer own = lci.buffer(1_000);
-      MemoryRegion region = lci.allocate(4_096);
-      RemoteMemory memory = lci.remote(0, region.handle());
+      LciBuffer foreign = job.rank(1).memory().buffer(1_000);
+      LciBuffer own = lci.memory().buffer(1_000);
+      MemoryRegion region = lci.memory().allocate(4_096);
+      RemoteMemory memory = lci.memory().remote(0, region.handle());
       for (Payload payload : List.of(foreign, LciBuffer.list(own, foreign))) {
         refuses(() -> lci.post(Op.send(1, 7, payload)));
         refuses(() -> lci.post(Op.am(1, PORT, payload)));
         refuses(() -> lci.post(Op.put(memory, 0, payload)));
-        refuses(() -> lci.send(1, 7, payload));
+        refuses(() -> lci.tagged().send(1, 7, payload));
         refuses(() -> lci.sender(PORT).send(1, payload));
         refuses(() -> memory.put(0, payload));
         refuses(() -> memory.putWithSignal(0, payload, PORT, 1));
-        refuses(() -> lci.graph().op(Op.send(1, 7, payload)));
+        refuses(() -> lci.completions().graph().op(Op.send(1, 7, payload)));
       }
       refuses(() -> lci.post(Op.receive(1, 7, foreign)));
       refuses(() -> lci.post(Op.receive(1, 7, LciBuffer.list(own, foreign))));
       refuses(() -> lci.post(Op.get(memory, 0, foreign)));
       refuses(() -> memory.get(0, foreign));
       refuses(() -> memory.getWithSignal(0, foreign, PORT, 1));
-      refuses(() -> lci.graph().op(Op.receive(1, 7, foreign)));
+      refuses(() -> lci.completions().graph().op(Op.receive(1, 7, foreign)));
       memory.put(0, own).then(memory.get(0, own)).block(LIMIT);
       memory.dispose();
       region.dispose();
@@ -67,8 +67,8 @@ class OtherRuntimeTest {
   void bulkPostsFailTheElementAlone() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      LciBuffer foreign = job.rank(1).buffer(1_000);
-      LciBuffer own = lci.buffer(1_000);
+      LciBuffer foreign = job.rank(1).memory().buffer(1_000);
+      LciBuffer own = lci.memory().buffer(1_000);
       var results =
           lci.post(
                   Flux.just(foreign, own),
@@ -84,15 +84,15 @@ class OtherRuntimeTest {
               result ->
                   assertThat(result.error())
                       .hasRootCauseInstanceOf(IllegalArgumentException.class));
-      job.rank(1).receive(0, 7).block(LIMIT);
+      job.rank(1).tagged().receive(0, 7).block(LIMIT);
     }
   }
 
   @Test
   void regionsAreNotExchangedForAnother() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      MemoryRegion foreign = job.rank(1).allocate(4_096);
-      refuses(() -> job.rank(0).exchange(foreign));
+      MemoryRegion foreign = job.rank(1).memory().allocate(4_096);
+      refuses(() -> job.rank(0).memory().exchange(foreign));
       foreign.dispose();
     }
   }
@@ -103,10 +103,13 @@ class OtherRuntimeTest {
       LciRuntime lci = job.rank(0);
       LciRuntime other = job.rank(1);
       List<CompletionTarget> foreign =
-          List.of(other.queue(QueueOptions.defaults()), other.counter(), other.synchronizer(1));
+          List.of(
+              other.completions().queue(QueueOptions.defaults()),
+              other.completions().counter(),
+              other.completions().synchronizer(1));
       for (CompletionTarget target : foreign) {
         refuses(() -> lci.post(Op.send(1, 7, Payload.empty()).completeTo(target)));
-        refuses(() -> lci.bind(PORT, target));
+        refuses(() -> lci.completions().bind(PORT, target));
       }
     }
   }

@@ -54,7 +54,7 @@ class PartitionsTest {
     int count = 4_000;
     try (LciTestJob job = LciTestJob.start(2, THREE_LOOPS)) {
       Inbox inbox =
-          job.rank(1).inbox(PORT, InboxOptions.defaults().withLoop(1).withPartitions(parts));
+          job.rank(1).inbox(PORT, InboxOptions.builder().loop(1).partitions(parts).build());
       assertThat(inbox.partitions()).hasSize(parts);
       for (int bytes : new int[] {0, 3_000}) {
         List<Mono<Integer>> taken =
@@ -88,7 +88,7 @@ class PartitionsTest {
   void eachPartIsAnInbox() {
     int count = 300;
     try (LciTestJob job = LciTestJob.start(2, THREE_LOOPS)) {
-      Inbox inbox = job.rank(1).inbox(PORT, InboxOptions.defaults().withPartitions(3));
+      Inbox inbox = job.rank(1).inbox(PORT, InboxOptions.builder().partitions(3).build());
       Mono<Void> sent = send(job, count, 3_000).cache();
       sent.subscribe();
       List<Integer> sizes = new CopyOnWriteArrayList<>();
@@ -117,7 +117,7 @@ class PartitionsTest {
   @Test
   void theWholeHasNoSubscribers() {
     try (LciTestJob job = LciTestJob.start(1, THREE_LOOPS)) {
-      Inbox inbox = job.rank(0).inbox(PORT, InboxOptions.defaults().withPartitions(2));
+      Inbox inbox = job.rank(0).inbox(PORT, InboxOptions.builder().partitions(2).build());
       for (Flux<?> whole :
           List.of(inbox.receive(), inbox.receive(m -> 1), inbox.receiveRetained())) {
         StepVerifier.create(whole)
@@ -138,7 +138,7 @@ class PartitionsTest {
   void thePartsShareTheCapacity() {
     try (LciTestJob job = LciTestJob.start(2, THREE_LOOPS)) {
       Inbox inbox =
-          job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(30).withPartitions(3));
+          job.rank(1).inbox(PORT, InboxOptions.builder().messages(30).partitions(3).build());
       List<Throwable> errors = new CopyOnWriteArrayList<>();
       Disposable sending = send(job, 100, 0).subscribe(none -> {}, errors::add);
       await().atMost(LIMIT).until(() -> inbox.depth() >= 20); // leases hold some of it back
@@ -161,7 +161,7 @@ class PartitionsTest {
   @Test
   void disposingAPartClosesThePort() {
     try (LciTestJob job = LciTestJob.start(2, THREE_LOOPS)) {
-      InboxOptions options = InboxOptions.defaults().withPartitions(3);
+      InboxOptions options = InboxOptions.builder().partitions(3).build();
       Inbox inbox = job.rank(1).inbox(PORT, options);
       List<Boolean> completed = new CopyOnWriteArrayList<>();
       inbox
@@ -199,8 +199,8 @@ class PartitionsTest {
   void aPortThatCouldNotBeOpenedInPartsIsOpenedLater() {
     try (LciTestJob job = LciTestJob.start(2, THREE_LOOPS)) {
       LciRuntime lci = job.rank(1);
-      Disposable bound = lci.bind(PORT, lci.counter());
-      assertThatThrownBy(() -> lci.inbox(PORT, InboxOptions.defaults().withPartitions(3)))
+      Disposable bound = lci.completions().bind(PORT, lci.completions().counter());
+      assertThatThrownBy(() -> lci.inbox(PORT, InboxOptions.builder().partitions(3).build()))
           .isInstanceOf(LciException.class)
           .hasMessageContaining("open port " + PORT);
       bound.dispose();
@@ -216,7 +216,7 @@ class PartitionsTest {
   void closingTheRuntimeFailsEveryPart() {
     List<Throwable> ends = new CopyOnWriteArrayList<>();
     try (LciTestJob job = LciTestJob.start(1, THREE_LOOPS)) {
-      Inbox inbox = job.rank(0).inbox(PORT, InboxOptions.defaults().withPartitions(3));
+      Inbox inbox = job.rank(0).inbox(PORT, InboxOptions.builder().partitions(3).build());
       inbox.partitions().forEach(part -> part.receive().subscribe(m -> {}, ends::add));
     }
     assertThat(ends)
@@ -230,7 +230,7 @@ class PartitionsTest {
     try (LciTestJob job = LciTestJob.start(2, THREE_LOOPS)) {
       LciLoop second = job.rank(1).loops().get(2);
       Inbox inbox =
-          job.rank(1).inbox(PORT, InboxOptions.defaults().withSignalOn(second.scheduler()));
+          job.rank(1).inbox(PORT, InboxOptions.builder().signalOn(second.scheduler()).build());
       assertThat(inbox.partitions()).containsExactly(inbox);
       Mono<Map<String, Long>> threads =
           inbox
@@ -253,7 +253,7 @@ class PartitionsTest {
       LciRuntime lci = job.rank(0);
       lci.inbox(PORT).handle(m -> {});
       SenderOptions elsewhere =
-          SenderOptions.defaults().withSignalOn(lci.loops().get(2).scheduler());
+          SenderOptions.builder().signalOn(lci.loops().get(2).scheduler()).build();
       Sender sender = lci.sender(PORT, elsewhere);
       Mono<String> one = sender.send(0, Payload.ofInt(1)).then(here());
       Mono<String> all =

@@ -65,7 +65,7 @@ class ProgressStrategyTest {
   /** What arrives at a port of rank 1 whose inbox lives on {@code loop}. */
   private static Mono<Long> count(LciRuntime lci, Port port, int loop) {
     Mono<Long> count =
-        lci.inbox(port, InboxOptions.defaults().withLoop(loop))
+        lci.inbox(port, InboxOptions.builder().loop(loop).build())
             .receive(m -> m.getInt(0))
             .take(MESSAGES)
             .count()
@@ -76,7 +76,7 @@ class ProgressStrategyTest {
 
   /** Sends over the first device, which the loop serves that is held. */
   private static Mono<Void> send(LciRuntime lci, Port port) {
-    return lci.sender(port, SenderOptions.defaults().withLoop(HELD))
+    return lci.sender(port, SenderOptions.builder().loop(HELD).build())
         .sendAll(1, Flux.range(0, MESSAGES), (value, out) -> out.putInt(value));
   }
 
@@ -110,8 +110,8 @@ class ProgressStrategyTest {
   void aHeldLoopHoldsUpNoQueueOfAnother(ProgressStrategy progress) {
     try (LciTestJob job = LciTestJob.start(2, twoLoops(progress).build())) {
       LciRuntime receiver = job.rank(1);
-      CompletionQueue queue = receiver.queue(QueueOptions.defaults().withLoop(FREE));
-      receiver.bind(ELSEWHERE, queue);
+      CompletionQueue queue = receiver.completions().queue(QueueOptions.builder().loop(FREE).build());
+      receiver.completions().bind(ELSEWHERE, queue);
       Mono<Long> count = queue.completions().take(MESSAGES).count().cache();
       count.subscribe();
       hold(receiver);
@@ -183,7 +183,7 @@ class ProgressStrategyTest {
         Mono<Long> elsewhere = count(job.rank(1), ELSEWHERE, round % 3);
         for (int loop : IntStream.range(0, 3).toArray()) {
           job.rank(0)
-              .sender(ELSEWHERE, SenderOptions.defaults().withLoop(loop))
+              .sender(ELSEWHERE, SenderOptions.builder().loop(loop).build())
               .sendAll(1, Flux.range(0, MESSAGES), (value, out) -> out.putInt(value))
               .subscribe(null, error -> {}); // the close may come first
         }

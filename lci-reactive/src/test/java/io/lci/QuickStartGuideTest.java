@@ -57,8 +57,8 @@ class QuickStartGuideTest {
       Thread.onSpinWait(); // the inbox alone holds as many
     }
     // show: rma
-    MemoryRegion region = second.allocate(4096);
-    RemoteMemory memory = first.remote(1, region.handle());
+    MemoryRegion region = second.memory().allocate(4096);
+    RemoteMemory memory = first.memory().remote(1, region.handle());
     byte[] bytes = memory.put(0, Payload.ofUtf8("hello")).then(memory.get(0, 5)).block();
     // end
     assertThat(bytes).asString().isEqualTo("hello");

@@ -48,11 +48,11 @@ class ReopenedInboxTest {
   }
 
   private static Inbox open(LciRuntime lci, Anew anew) {
-    InboxOptions options = InboxOptions.defaults().withLoop(1);
+    InboxOptions options = InboxOptions.builder().loop(1).build();
     if (anew == Anew.AFTER_ONE_THAT_NEVER_OPENED) {
       lci.inbox(PORT, options).dispose();
     }
-    return lci.inbox(PORT, options.withPartitions(anew == Anew.IN_PARTS ? 2 : 1));
+    return lci.inbox(PORT, options.mutate().partitions(anew == Anew.IN_PARTS ? 2 : 1).build());
   }
 
   private static void runTasks(Scheduler loop) {

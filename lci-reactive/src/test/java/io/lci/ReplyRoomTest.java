@@ -35,7 +35,7 @@ class ReplyRoomTest {
   private static final Duration LIMIT = Duration.ofSeconds(90);
 
   private static InboxOptions room(int replies, int bytes) {
-    return InboxOptions.defaults().withMessages(1).withReplyRoom(replies, bytes);
+    return InboxOptions.builder().messages(1).replyRoom(replies, bytes).build();
   }
 
   private static Op request(long number) {
@@ -57,7 +57,7 @@ class ReplyRoomTest {
                   int next = (lci.rank() + 1) % job.size();
                   Inbox replies = lci.inbox(REPLIES, room(4, 8));
                   Inbox requests =
-                      lci.inbox(REQUESTS, InboxOptions.defaults().withMessages(capacity));
+                      lci.inbox(REQUESTS, InboxOptions.builder().messages(capacity).build());
                   Mono<Long> answered =
                       requests
                           .receive()
@@ -71,8 +71,7 @@ class ReplyRoomTest {
                           .count();
                   Mono<Void> asked =
                       lci.sender(
-                              REQUESTS,
-                              SenderOptions.defaults().withWindow(16).withReplyTo(REPLIES))
+                              REQUESTS, SenderOptions.builder().window(16).replyTo(REPLIES).build())
                           .sendAll(next, Flux.range(0, count), (n, out) -> out.tag(n).putLong(n));
                   Mono<Long> told =
                       replies
@@ -253,7 +252,7 @@ class ReplyRoomTest {
       LciRuntime asks = job.rank(0);
       assertThatThrownBy(() -> asks.post(request(1)))
           .isInstanceOf(IllegalStateException.class)
-          .hasMessageContaining("withReplyRoom");
+          .hasMessageContaining("replyRoom");
       assertThatThrownBy(() -> Op.send(1, 0, Payload.empty()).replyTo(REPLIES))
           .isInstanceOf(IllegalStateException.class);
       assertThatThrownBy(() -> room(-1, 0)).isInstanceOf(IllegalArgumentException.class);

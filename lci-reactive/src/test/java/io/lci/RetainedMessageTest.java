@@ -83,7 +83,7 @@ class RetainedMessageTest {
     ExecutorService threads = Executors.newFixedThreadPool(8);
     try (LciTestJob job = LciTestJob.start(2)) {
       Inbox inbox =
-          job.rank(1).inbox(PORT, InboxOptions.defaults().withMessages(100).withMaxRetained(48));
+          job.rank(1).inbox(PORT, InboxOptions.builder().messages(100).maxRetained(48).build());
       AtomicLong sum = new AtomicLong();
       AtomicLong taken = new AtomicLong();
       AtomicLong most = new AtomicLong();
@@ -185,7 +185,7 @@ class RetainedMessageTest {
   @Test
   void emissionPausesAtTheBoundWhateverTheDemand() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      Inbox inbox = job.rank(1).inbox(PORT, InboxOptions.defaults().withMaxRetained(5));
+      Inbox inbox = job.rank(1).inbox(PORT, InboxOptions.builder().maxRetained(5).build());
       ConcurrentLinkedQueue<RetainedMessage> held = new ConcurrentLinkedQueue<>();
       Disposable tap = inbox.receiveRetained().subscribe(held::add);
       job.rank(0)

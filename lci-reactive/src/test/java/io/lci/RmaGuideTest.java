@@ -38,10 +38,11 @@ class RmaGuideTest {
 
   private static Mono<Long> reads(LciRuntime lci, int rank) {
     // show: exchange
-    MemoryRegion mine = lci.allocate(1 << 20);
+    MemoryRegion mine = lci.memory().allocate(1 << 20);
     int next = (lci.rank() + 1) % lci.size();
     Mono<Void> written =
-        lci.exchange(mine) // every rank takes part
+        lci.memory()
+            .exchange(mine) // every rank takes part
             .flatMap(all -> all.get(next).put(0, Payload.ofLong(100 + lci.rank())))
             .then(lci.barrier()); // now every rank's data is in place
     // end
@@ -54,9 +55,9 @@ class RmaGuideTest {
       LciRuntime owner = job.rank(1);
       // show: register
       ByteBuffer table = ByteBuffer.allocateDirect(1 << 16);
-      MemoryRegion region = owner.register(table);
+      MemoryRegion region = owner.memory().register(table);
       // end
-      RemoteMemory memory = job.rank(0).remote(1, region.handle());
+      RemoteMemory memory = job.rank(0).memory().remote(1, region.handle());
       memory.put(8, Payload.ofLong(5)).block(LIMIT);
       assertThat(region.view(8, 8).getLong(0)).isEqualTo(5);
       region.dispose();
@@ -69,13 +70,13 @@ class RmaGuideTest {
       LciRuntime lci = job.rank(0);
       LciRuntime owner = job.rank(1);
       // show: signal-owner
-      MemoryRegion slots = owner.allocate(64 * 4096);
+      MemoryRegion slots = owner.memory().allocate(64 * 4096);
       Flux<Long> values =
           owner
               .inbox(WRITTEN) // the tag says which slot was written
               .receive(m -> slots.view(m.tag() * 4096, 4096).getLong(0));
       // end
-      RemoteMemory memory = lci.remote(1, slots.handle());
+      RemoteMemory memory = lci.memory().remote(1, slots.handle());
       // show: signal-writer
       Mono<Void> written =
           Flux.range(0, 64)
@@ -94,11 +95,11 @@ class RmaGuideTest {
   void readingInPlace() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = job.rank(1).allocate(1 << 16);
+      MemoryRegion region = job.rank(1).memory().allocate(1 << 16);
       region.view(4096, 8).putLong(0, 77);
-      RemoteMemory memory = lci.remote(1, region.handle());
+      RemoteMemory memory = lci.memory().remote(1, region.handle());
       // show: get
-      LciBuffer page = lci.buffer(4096); // used again and again
+      LciBuffer page = lci.memory().buffer(4096); // used again and again
       Mono<Long> first =
           memory.get(4096, page).then(Mono.fromSupplier(() -> page.view().getLong(0)));
       // end
@@ -111,8 +112,8 @@ class RmaGuideTest {
   void deadlineAndOtherLoops() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = job.rank(1).allocate(4096);
-      RemoteMemory memory = lci.remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(4096);
+      RemoteMemory memory = lci.memory().remote(1, region.handle());
       // show: deadline
       Mono<Completion> written =
           lci.post(Op.put(memory, 0, Payload.ofLong(1)).deadline(Duration.ofSeconds(5)));
@@ -126,8 +127,8 @@ class RmaGuideTest {
   void anEndedRegion() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = job.rank(1).allocate(4096);
-      RemoteMemory memory = lci.remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(4096);
+      RemoteMemory memory = lci.memory().remote(1, region.handle());
       region.dispose();
       // show: ended
       Mono<byte[]> bytes =

@@ -5,7 +5,6 @@ import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.error.PeerFailedException;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import java.time.Duration;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;

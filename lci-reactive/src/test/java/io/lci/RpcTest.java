@@ -153,7 +153,7 @@ class RpcTest {
               .doOnSubscribe(s -> working.incrementAndGet())
               .doOnCancel(cancelled::incrementAndGet);
       job.rank(1).rpc().serve("never", RpcHandler.response(m -> never));
-      CallOptions brief = CallOptions.defaults().withDeadline(Duration.ofMillis(20));
+      CallOptions brief = CallOptions.builder().deadline(Duration.ofMillis(20)).build();
       Mono<Message> call =
           job.rank(0).rpc().requestResponse(1, "never", Payload.empty(), brief).cache();
       call.subscribe(m -> {}, e -> {});
@@ -185,7 +185,7 @@ class RpcTest {
               .collectList()
               .block();
       rpc.requestResponse(1, "echo", Payload.empty()).block(LIMIT);
-      job.rank(1).dispose();
+      job.rank(1).abort();
       for (Mono<Message> call : calls) {
         assertThatThrownBy(() -> call.block(LIMIT))
             .isInstanceOfSatisfying(
@@ -229,7 +229,7 @@ class RpcTest {
   @Test
   @Timeout(1200) // only ends what hangs
   void anEchoStormWithFewPlaces() {
-    StreamLimits few = StreamLimits.defaults().withRequests(16).withWaiting(256);
+    StreamLimits few = StreamLimits.builder().requests(16).waiting(256).build();
     try (LciTestJob job = LciTestJob.start(2, LciOptions.builder().streamLimits(few).build())) {
       storm(job, ECHOES);
     }
@@ -240,7 +240,7 @@ class RpcTest {
   @ParameterizedTest(name = "seed {0}")
   @ValueSource(ints = {1, 2, 3})
   void norUnderChaos(int seed) {
-    StreamLimits few = StreamLimits.defaults().withRequests(16).withWaiting(256);
+    StreamLimits few = StreamLimits.builder().requests(16).waiting(256).build();
     String chaos = "seed=" + seed + ",delay=0.2,ticks=12,refuse=0.1,short=0.2";
     try (LciTestJob job =
         LciTestJob.start(

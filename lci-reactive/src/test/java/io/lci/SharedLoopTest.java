@@ -59,7 +59,7 @@ class SharedLoopTest {
         int home = job.rank(to).loops().size() - 1;
         Mono<Long> received =
             job.rank(to)
-                .inbox(PORT, InboxOptions.defaults().withLoop(home))
+                .inbox(PORT, InboxOptions.builder().loop(home).build())
                 .receive(m -> m.getLong(0))
                 .take((long) devices * count)
                 .reduce(0L, Long::sum);
@@ -68,7 +68,7 @@ class SharedLoopTest {
                 .flatMap(
                     device ->
                         job.rank(1 - to)
-                            .sender(PORT, SenderOptions.defaults().withDevice(device))
+                            .sender(PORT, SenderOptions.builder().device(device).build())
                             .sendAll(to, Flux.range(0, count), (n, out) -> out.putLong(n)))
                 .then();
         assertThat(Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1())
@@ -112,7 +112,7 @@ class SharedLoopTest {
   void aCancelledReceiveIsFoundOnItsDevice() {
     try (LciTestJob job = LciTestJob.start(1, options(1, 2))) {
       LciRuntime lci = job.rank(0);
-      MatchingEngine engine = lci.engine(3, EngineOptions.defaults());
+      MatchingEngine engine = lci.tagged().engine(3, EngineOptions.defaults());
       for (Op receive :
           List.of(
               Op.receive(0, 1, 8).device(1),
@@ -188,7 +188,7 @@ class SharedLoopTest {
     LciOptions options = options(2, 4).mutate().instrumentation(timing).build();
     try (LciTestJob job = LciTestJob.start(1, options)) {
       LciRuntime lci = job.rank(0);
-      PostOptions all = PostOptions.defaults().withLoop(1);
+      PostOptions all = PostOptions.builder().loop(1).build();
       Op closed = Op.am(0, Port.of(52, "closed"), Payload.empty()).device(3);
       Disposable waiting = lci.post(Flux.range(0, 100).map(i -> closed), all).subscribe();
       await().atMost(LIMIT).until(() -> !lci.snapshot().waiting().isEmpty());

@@ -6,13 +6,13 @@ import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Message;
 import io.lci.am.Payload;
+import io.lci.am.Port;
 import io.lci.error.LciException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
 import io.lci.error.RemoteException;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciLeakCheck;
@@ -34,6 +34,7 @@ import reactor.core.publisher.Mono;
  */
 @ExtendWith(LciLeakCheck.class)
 class StreamsGuideTest {
+  private static final Port PRICES = Port.of(64, "prices");
   private static final Duration LIMIT = Duration.ofSeconds(60);
 
   @Test
@@ -53,7 +54,7 @@ class StreamsGuideTest {
       assertThat(remote.count().block(LIMIT)).isEqualTo(1_000);
       published.dispose();
       // show: await
-      SubscribeOptions patient = SubscribeOptions.defaults().withAwaitPublisher(LIMIT);
+      SubscribeOptions patient = SubscribeOptions.builder().awaitPublisher(LIMIT).build();
       Flux<String> words = lci.streams().subscribe(1, "words", Codec.UTF8, patient);
       // end
       Mono<List<String>> all = words.collectList().cache();
@@ -82,6 +83,31 @@ class StreamsGuideTest {
   }
 
   @Test
+  void codecsElsewhere() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      LciRuntime peer = job.rank(1);
+      Codec<Price> prices =
+          Codec.of(
+              (price, out) -> out.putInt(price.article()).putDouble(price.amount()),
+              in -> new Price(in.getInt(0), in.getDouble(4)));
+      Price price = new Price(7, 2.5);
+      CallOptions options = CallOptions.defaults();
+      // show: codec-elsewhere
+      Flux<Price> heard = peer.inbox(PRICES).receive(prices);
+      Mono<Void> told = lci.sender(PRICES).send(1, price, prices);
+      RpcHandler twice = RpcHandler.response(prices, Codec.DOUBLE, p -> Mono.just(2 * p.amount()));
+      Disposable serving = peer.rpc().serve("twice", twice);
+      Mono<Double> answer =
+          lci.rpc().requestResponse(1, "twice", price, prices, Codec.DOUBLE, options);
+      // end
+      assertThat(heard.next().zipWith(told.thenReturn(1)).block(LIMIT).getT1()).isEqualTo(price);
+      assertThat(answer.block(LIMIT)).isEqualTo(5.0);
+      serving.dispose();
+    }
+  }
+
+  @Test
   void calls() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
@@ -99,7 +125,7 @@ class StreamsGuideTest {
       Disposable serving = peer.rpc().serve("get", get);
       // end
       // show: call
-      CallOptions second = CallOptions.defaults().withDeadline(Duration.ofSeconds(1));
+      CallOptions second = CallOptions.builder().deadline(Duration.ofSeconds(1)).build();
       Mono<String> value =
           lci.rpc().requestResponse(1, "get", Payload.ofUtf8("k"), second).map(Message::utf8);
       // end
@@ -156,7 +182,7 @@ class StreamsGuideTest {
   void limits() {
     // show: limits
     StreamLimits limits =
-        StreamLimits.defaults().withStreams(64).withRequests(4_096).withItemBytes(1 << 20);
+        StreamLimits.builder().streams(64).requests(4_096).itemBytes(1 << 20).build();
     LciOptions options = LciOptions.builder().streamLimits(limits).build();
     // end
     try (LciTestJob job = LciTestJob.start(1, options)) {
@@ -166,6 +192,6 @@ class StreamsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("streams.md", StreamsGuideTest.class, 9);
+    GuidePage.assertShows("streams.md", StreamsGuideTest.class, 10);
   }
 }

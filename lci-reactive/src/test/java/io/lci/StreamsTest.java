@@ -13,7 +13,6 @@ import io.lci.error.PeerLeftException;
 import io.lci.error.RemoteException;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.stream.Streams;
 import io.lci.stream.SubscribeOptions;
@@ -43,7 +42,7 @@ import reactor.test.StepVerifier;
 class StreamsTest {
   private static final Duration LIMIT = Duration.ofSeconds(90);
   private static final SubscribeOptions PATIENT =
-      SubscribeOptions.defaults().withAwaitPublisher(LIMIT);
+      SubscribeOptions.builder().awaitPublisher(LIMIT).build();
 
   private static LciTestJob chaos(int ranks, int seed) {
     String chaos = "seed=" + seed + ",delay=0.2,ticks=12,refuse=0.1,short=0.2";
@@ -252,7 +251,7 @@ class StreamsTest {
       Mono<Integer> from = job.rank(0).streams().subscribe(2, "s", Codec.INT).next().cache();
       from.onErrorComplete().subscribe();
       await().atMost(LIMIT).until(() -> alive.get() == 2);
-      job.rank(2).dispose();
+      job.rank(2).abort();
       assertThatThrownBy(() -> from.block(LIMIT)).isInstanceOf(PeerFailedException.class);
       await().atMost(LIMIT).until(() -> alive.get() == 0);
     }
@@ -308,14 +307,21 @@ class StreamsTest {
   @Test
   void limitsAreChecked() {
     StreamLimits defaults = StreamLimits.defaults();
-    assertThatThrownBy(() -> defaults.withStreams(0)).isInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> defaults.withItemBytes(0))
+    assertThatThrownBy(() -> defaults.mutate().streams(0).build())
         .isInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> defaults.withWaiting(-1)).isInstanceOf(IllegalArgumentException.class);
-    assertThat(LciOptions.builder().streamLimits(defaults.withRequests(7)).build().mutate().build())
+    assertThatThrownBy(() -> defaults.mutate().itemBytes(0).build())
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> defaults.mutate().waiting(-1).build())
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThat(
+            LciOptions.builder()
+                .streamLimits(defaults.mutate().requests(7).build())
+                .build()
+                .mutate()
+                .build())
         .extracting(o -> o.streamLimits().requests())
         .isEqualTo(7);
-    assertThatThrownBy(() -> PATIENT.withAwaitPublisher(Duration.ofMillis(-1)))
+    assertThatThrownBy(() -> PATIENT.mutate().awaitPublisher(Duration.ofMillis(-1)).build())
         .isInstanceOf(IllegalArgumentException.class);
   }
 

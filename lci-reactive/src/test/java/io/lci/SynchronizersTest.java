@@ -43,8 +43,8 @@ class SynchronizersTest {
   void aBoundSynchronizerFiresForEveryMessage() {
     int count = 10_000;
     try (LciTestJob job = LciTestJob.start(2)) {
-      Synchronizer synchronizer = job.rank(1).synchronizer(1);
-      Disposable bound = job.rank(1).bind(PORT, synchronizer);
+      Synchronizer synchronizer = job.rank(1).completions().synchronizer(1);
+      Disposable bound = job.rank(1).completions().bind(PORT, synchronizer);
       Mono<List<Completion>> fired =
           synchronizer
               .firings()
@@ -72,7 +72,7 @@ class SynchronizersTest {
   void theNextIsAwaitedAsSoonAsOneHasFired() {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciRuntime lci = job.rank(0);
-      Synchronizer synchronizer = lci.synchronizer(1);
+      Synchronizer synchronizer = lci.completions().synchronizer(1);
       for (int round = 0; round < 20; round++) {
         Mono<List<Completion>> third =
             synchronizer
@@ -86,7 +86,7 @@ class SynchronizersTest {
                       Disposable receive =
                           lci.post(Op.receive(0, tag, 64).completeTo(synchronizer)).subscribe();
                       assertThat(receive).isNotNull();
-                      return lci.send(0, tag, Payload.ofLong(tag)).thenReturn(tag);
+                      return lci.tagged().send(0, tag, Payload.ofLong(tag)).thenReturn(tag);
                     })
                 .count();
         assertThat(Mono.zip(third, sent).block(LIMIT).getT1()).hasSize(1);
@@ -94,7 +94,7 @@ class SynchronizersTest {
       // Nobody waits any more: one that is cancelled makes room, too
       synchronizer.next().subscribe().dispose();
       Disposable last = lci.post(Op.receive(0, OWN, 64).completeTo(synchronizer)).subscribe();
-      lci.send(0, OWN, Payload.ofLong(OWN)).block(LIMIT);
+      lci.tagged().send(0, OWN, Payload.ofLong(OWN)).block(LIMIT);
       assertThat(synchronizer.next().block(LIMIT))
           .singleElement()
           .satisfies(c -> assertThat(c.tag()).isEqualTo(OWN));
@@ -108,7 +108,7 @@ class SynchronizersTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciRuntime lci = job.rank(0);
       for (int round = 0; round < 20; round++) {
-        Synchronizer before = lci.synchronizer(1);
+        Synchronizer before = lci.completions().synchronizer(1);
         CountDownLatch replaced = new CountDownLatch(1);
         Synchronizer[] next = new Synchronizer[1];
         int tag = round;
@@ -124,19 +124,19 @@ class SynchronizersTest {
                               .scheduler()
                               .schedule(
                                   () -> {
-                                    next[0] = lci.synchronizer(1);
+                                    next[0] = lci.completions().synchronizer(1);
                                     replaced.countDown();
                                   });
                       assertThat(task).isNotNull();
                     });
-        lci.send(0, tag, Payload.ofLong(1)).block(LIMIT);
+        lci.tagged().send(0, tag, Payload.ofLong(1)).block(LIMIT);
         await().atMost(LIMIT).until(() -> replaced.getCount() == 0);
         settle(lci);
         settle(lci);
         // A firing is kept, so a false one would come before that of its own first operation.
         int own = OWN + round;
         Disposable second = lci.post(Op.receive(0, own, 64).completeTo(next[0])).subscribe();
-        lci.send(0, own, Payload.ofLong(2)).block(LIMIT);
+        lci.tagged().send(0, own, Payload.ofLong(2)).block(LIMIT);
         assertThat(next[0].next().block(LIMIT))
             .singleElement()
             .satisfies(c -> assertThat(c.tag()).isEqualTo(own));

@@ -69,7 +69,7 @@ public class ThreadsGuideTest {
       // show: signalOn
       Scheduler mine = Schedulers.fromExecutorService(executor);
       Mono<Completion> done = lci.post(Op.barrier().signalOn(mine));
-      Inbox inbox = lci.inbox(ORDERS, InboxOptions.defaults().withSignalOn(mine));
+      Inbox inbox = lci.inbox(ORDERS, InboxOptions.builder().signalOn(mine).build());
       // end
       assertThat(done.map(c -> Thread.currentThread().getName()).block(LIMIT)).isEqualTo("mine");
       inbox.dispose();
@@ -122,8 +122,8 @@ public class ThreadsGuideTest {
     try (LciTestJob job = LciTestJob.start(2, options)) {
       LciRuntime lci = job.rank(1);
       // show: home
-      Inbox inbox = lci.inbox(ORDERS, InboxOptions.defaults().withLoop(1));
-      Sender sender = lci.sender(ORDERS, SenderOptions.defaults().withLoop(1));
+      Inbox inbox = lci.inbox(ORDERS, InboxOptions.builder().loop(1).build());
+      Sender sender = lci.sender(ORDERS, SenderOptions.builder().loop(1).build());
       // end
       assertThat(sender.port()).isEqualTo(ORDERS);
       Mono<String> where = inbox.receive(m -> Thread.currentThread().getName()).next();
@@ -138,7 +138,7 @@ public class ThreadsGuideTest {
     try (LciTestJob job = LciTestJob.start(2, options)) {
       LciRuntime lci = job.rank(1);
       // show: partitions
-      Inbox orders = lci.inbox(ORDERS, InboxOptions.defaults().withPartitions(2));
+      Inbox orders = lci.inbox(ORDERS, InboxOptions.builder().partitions(2).build());
       List<Flux<Integer>> parts =
           orders.partitions().stream().map(part -> part.receive(m -> m.getInt(0))).toList();
       // end
@@ -164,7 +164,7 @@ public class ThreadsGuideTest {
       Inbox inbox = job.rank(1).inbox(ORDERS);
       LciRuntime lci = job.rank(0);
       // show: device
-      Sender third = lci.sender(ORDERS, SenderOptions.defaults().withDevice(3));
+      Sender third = lci.sender(ORDERS, SenderOptions.builder().device(3).build());
       // end
       Mono<Void> sent = third.sendAll(1, Flux.range(0, 5), (n, out) -> out.putInt(n));
       assertThat(Mono.zip(inbox.receive().take(5).count(), sent.thenReturn(1)).block(LIMIT).getT1())

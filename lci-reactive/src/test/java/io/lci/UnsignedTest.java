@@ -34,8 +34,8 @@ class UnsignedTest {
   @ValueSource(longs = {0, 1, 65_535, 65_536, 0x7FFF_FFFFL, 0x8000_0000L, 0xFFFF_FFFFL})
   void tagsOfSendAndReceiveHave32Bits(long tag) {
     try (LciTestJob job = LciTestJob.start(2)) {
-      Mono<Message> received = job.rank(1).receive(0, tag);
-      Mono<Void> sent = job.rank(0).send(1, tag, Payload.ofLong(tag));
+      Mono<Message> received = job.rank(1).tagged().receive(0, tag);
+      Mono<Void> sent = job.rank(0).tagged().send(1, tag, Payload.ofLong(tag));
       Message message = Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1();
       assertThat(message.tag()).isEqualTo(tag);
       assertThat(message.getLong(0)).isEqualTo(tag);
@@ -62,8 +62,8 @@ class UnsignedTest {
   @ValueSource(longs = {0, 32_767, 32_768, 65_535})
   void tagsOfSignalsHave16Bits(long tag) {
     try (LciTestJob job = LciTestJob.start(2)) {
-      MemoryRegion region = job.rank(1).allocate(8);
-      RemoteMemory memory = job.rank(0).remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(8);
+      RemoteMemory memory = job.rank(0).memory().remote(1, region.handle());
       Mono<Message> told = job.rank(1).inbox(LAST).receive().next();
       Mono<Void> put = memory.putWithSignal(0, Payload.ofLong(1), LAST, tag);
       assertThat(Mono.zip(told, put.thenReturn(1)).block(LIMIT).getT1().tag()).isEqualTo(tag);
@@ -79,7 +79,7 @@ class UnsignedTest {
     try (LciTestJob job = LciTestJob.start(1)) {
       LciRuntime lci = job.rank(0);
       Disposable handling = lci.inbox(LAST).handle(m -> {});
-      Synchronizer synchronizer = lci.synchronizer(2);
+      Synchronizer synchronizer = lci.completions().synchronizer(2);
       // One signalled by the core, one whose memory is the loop's.
       for (int size : new int[] {8, 100_000}) {
         Op op = Op.am(0, LAST, Payload.of(new byte[size])).userContext(context);
@@ -114,7 +114,7 @@ class UnsignedTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       assertThatThrownBy(() -> job.rank(0).post(Op.am(2, LAST, nothing)))
           .isInstanceOf(IllegalArgumentException.class);
-      assertThatThrownBy(() -> job.rank(0).send(Integer.MAX_VALUE, 0, nothing))
+      assertThatThrownBy(() -> job.rank(0).tagged().send(Integer.MAX_VALUE, 0, nothing))
           .isInstanceOf(IllegalArgumentException.class);
     }
   }

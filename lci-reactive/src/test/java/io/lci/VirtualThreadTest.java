@@ -77,12 +77,13 @@ class VirtualThreadTest {
       List<Future<Long>> received = new ArrayList<>();
       for (int i = 0; i < threads; i++) {
         int tag = i;
-        received.add(virtual().submit(() -> job.rank(1).receive(0, tag).block(LIMIT).getLong(0)));
+        received.add(
+            virtual().submit(() -> job.rank(1).tagged().receive(0, tag).block(LIMIT).getLong(0)));
         virtual()
             .submit(
                 () -> {
                   job.rank(0).sender(PORT).send(1, Payload.ofInt(1)).block(LIMIT);
-                  job.rank(0).send(1, tag, Payload.ofLong(tag)).block(LIMIT);
+                  job.rank(0).tagged().send(1, tag, Payload.ofLong(tag)).block(LIMIT);
                 });
       }
       for (int i = 0; i < threads; i++) {

@@ -78,6 +78,14 @@ public enum OperationMeters implements LciMeter {
           "operations",
           "Operations that were posted and have not ended.",
           SnapshotView.byDevice("loop_in_slots"),
+          DEVICE)),
+  /** Operations that a close gave up. */
+  GIVEN_UP(
+      MeterDefinition.counter(
+          "lci.operations.given.up",
+          "operations",
+          "Operations that had not ended when the runtime closed, and were given up: peers saw it fail.",
+          SnapshotView.byDevice("loop_given_up"),
           DEVICE));
 
   @SuppressWarnings("ImmutableEnumChecker") // its readers have no state

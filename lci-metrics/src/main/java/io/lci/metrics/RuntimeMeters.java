@@ -84,6 +84,7 @@ public enum RuntimeMeters implements LciMeter {
           "stream_items_sent",
           "stream_items_received",
           "loop_late_data",
+          "loop_given_up",
           "loop_enters",
           "loop_stalls",
           "loop_helped",

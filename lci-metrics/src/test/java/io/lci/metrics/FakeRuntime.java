@@ -66,6 +66,7 @@ final class FakeRuntime {
             "loop_parked",
             "loop_in_slots",
             "loop_late_data",
+            "loop_given_up",
             "loop_nanos_busy",
             "loop_nanos_polling",
             "loop_nanos_parked",

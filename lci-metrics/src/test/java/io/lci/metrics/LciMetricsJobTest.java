@@ -4,6 +4,7 @@ package io.lci.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.Codec;
 import io.lci.LciInstrumentation;
 import io.lci.LciOptions;
 import io.lci.Op;
@@ -11,7 +12,6 @@ import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -88,7 +88,7 @@ class LciMetricsJobTest {
     try (LciTestJob job = LciTestJob.start(2);
         LciMetrics sender = new LciMetrics(job.rank(0), named("sender"));
         LciMetrics receiver = new LciMetrics(job.rank(1), named("receiver"))) {
-      InboxOptions small = InboxOptions.defaults().withMessages(CAPACITY);
+      InboxOptions small = InboxOptions.builder().messages(CAPACITY).build();
       Inbox inbox = job.rank(1).inbox(NUMBERS, small);
       sender.bindTo(registry);
       receiver.bindTo(registry);
@@ -305,7 +305,7 @@ class LciMetricsJobTest {
   void messagesThatNobodyAsksForAreSeenAsDepth() {
     try (LciTestJob job = LciTestJob.start(2);
         LciMetrics receiver = new LciMetrics(job.rank(1), named("receiver"))) {
-      job.rank(1).inbox(NUMBERS, InboxOptions.defaults().withMessages(CAPACITY));
+      job.rank(1).inbox(NUMBERS, InboxOptions.builder().messages(CAPACITY).build());
       receiver.bindTo(registry);
       Disposable sending =
           job.rank(0)

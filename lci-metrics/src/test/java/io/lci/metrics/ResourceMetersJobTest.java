@@ -104,17 +104,17 @@ class ResourceMetersJobTest {
       metrics.bindTo(registry);
       assertThat(gauge("lci.matching.unexpected")).isZero();
       Flux.range(0, sends)
-          .concatMap(n -> job.rank(0).send(1, TAG, Payload.ofInt(n)))
+          .concatMap(n -> job.rank(0).tagged().send(1, TAG, Payload.ofInt(n)))
           .blockLast(LIMIT);
       await().atMost(LIMIT).until(() -> gauge("lci.matching.unexpected") == sends);
       for (int left = sends - 1; left >= 0; left--) {
-        assertThat(job.rank(1).receive(0, TAG).block(LIMIT)).isNotNull();
+        assertThat(job.rank(1).tagged().receive(0, TAG).block(LIMIT)).isNotNull();
         assertThat(gauge("lci.matching.unexpected")).isEqualTo(left);
       }
 
-      Disposable early = job.rank(1).receive(0, TAG).subscribe();
+      Disposable early = job.rank(1).tagged().receive(0, TAG).subscribe();
       await().atMost(LIMIT).until(() -> gauge("lci.matching.receives") == 1);
-      job.rank(0).send(1, TAG, Payload.empty()).block(LIMIT);
+      job.rank(0).tagged().send(1, TAG, Payload.empty()).block(LIMIT);
       await().atMost(LIMIT).until(early::isDisposed);
       assertThat(gauge("lci.matching.receives")).isZero();
       assertThat(gauge("lci.matching.unexpected")).isZero();
@@ -130,7 +130,7 @@ class ResourceMetersJobTest {
       LciRuntime lci = job.rank(0);
       metrics.bindTo(registry);
       Disposable sink = lci.inbox(NUMBERS).handle(m -> {});
-      CompletionQueue queue = lci.queue(QueueOptions.defaults());
+      CompletionQueue queue = lci.completions().queue(QueueOptions.defaults());
       double pushed = counter("lci.queues.pushed");
       double popped = counter("lci.queues.popped");
       double depth = gauge("lci.queues.depth");
@@ -162,10 +162,10 @@ class ResourceMetersJobTest {
       metrics.bindTo(registry);
       double regions = gauge("lci.memory.regions");
       double allocated = gauge("lci.memory.allocated");
-      MemoryRegion first = job.rank(0).allocate(bytes);
+      MemoryRegion first = job.rank(0).memory().allocate(bytes);
       assertThat(gauge("lci.memory.regions") - regions).isEqualTo(1);
       assertThat(gauge("lci.memory.allocated") - allocated).isEqualTo(bytes);
-      MemoryRegion second = job.rank(0).register(ByteBuffer.allocateDirect(bytes));
+      MemoryRegion second = job.rank(0).memory().register(ByteBuffer.allocateDirect(bytes));
       assertThat(gauge("lci.memory.regions") - regions).isEqualTo(2);
       assertThat(gauge("lci.memory.allocated") - allocated).as("not ours").isEqualTo(bytes);
       first.dispose();

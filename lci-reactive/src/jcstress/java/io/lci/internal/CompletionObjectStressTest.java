@@ -27,15 +27,15 @@ public class CompletionObjectStressTest {
   private static final Stage STAGE = new Stage(Codes.DONE);
 
   private static CompletionQueue queue() {
-    return STAGE.operations.runtime.queue(QueueOptions.defaults());
+    return STAGE.operations.runtime.completions().queue(QueueOptions.defaults());
   }
 
   private static SynchronizerImpl synchronizer() {
-    return (SynchronizerImpl) STAGE.operations.runtime.synchronizer(1);
+    return (SynchronizerImpl) STAGE.operations.runtime.completions().synchronizer(1);
   }
 
   private static Counter counter() {
-    return STAGE.operations.runtime.counter();
+    return STAGE.operations.runtime.completions().counter();
   }
 
   /** By the actor that is the loop. */

@@ -49,7 +49,7 @@ public class GraphStressTest {
      * @param runs whether a run is under way
      */
     Known(Sinks.@Nullable One<Integer> node, boolean runs) {
-      CompletionGraph.Builder builder = STAGE.operations.runtime.graph();
+      CompletionGraph.Builder builder = STAGE.operations.runtime.completions().graph();
       if (node != null) {
         builder.mono(results -> node.asMono());
       }

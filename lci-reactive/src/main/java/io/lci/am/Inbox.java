@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.am;
 
+import io.lci.Codec;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Function;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
@@ -37,6 +39,19 @@ public interface Inbox extends Disposable {
   <T> Flux<T> receive(Function<? super MessageView, ? extends T> decoder);
 
   /**
+   * Takes messages and decodes them where they lie, by a codec.
+   *
+   * @param codec decodes, as in {@link #receive(Function)}; the view that it gets is invalid when
+   *     it returns
+   * @param <T> decoded type
+   * @return as {@link #receive(Function)}
+   */
+  default <T> Flux<T> receive(Codec<T> codec) {
+    Objects.requireNonNull(codec, "codec");
+    return receive((Function<MessageView, T>) codec::decode);
+  }
+
+  /**
    * Takes messages as garbage-collected copies; safe with every operator.
    *
    * @return as {@link #receive(Function)}
@@ -67,6 +82,19 @@ public interface Inbox extends Disposable {
   <T> Flux<List<T>> receiveBatches(int max, Function<? super MessageView, ? extends T> decoder);
 
   /**
+   * Takes messages and decodes them where they lie, by a codec, in batches.
+   *
+   * @param max most elements of a batch, 1 or more
+   * @param codec decodes, as in {@link #receiveBatches(int, Function)}
+   * @param <T> decoded type
+   * @return as {@link #receiveBatches(int)}
+   */
+  default <T> Flux<List<T>> receiveBatches(int max, Codec<T> codec) {
+    Objects.requireNonNull(codec, "codec");
+    return receiveBatches(max, (Function<MessageView, T>) codec::decode);
+  }
+
+  /**
    * Takes messages as retained native memory, without a copy where that is possible (see {@link
    * RetainedMessage}). It serves payloads that outlive the callback or go to other threads. The
    * program must release each message.
@@ -92,8 +120,8 @@ public interface Inbox extends Disposable {
   Disposable handle(MessageHandler handler);
 
   /**
-   * Returns the parts of a port that was opened with {@link InboxOptions#withPartitions}, in order,
-   * each an inbox of its own on its own loop. Subscribe to each of them: a part without a
+   * Returns the parts of a port that was opened with {@link InboxOptions.Builder#partitions}, in
+   * order, each an inbox of its own on its own loop. Subscribe to each of them: a part without a
    * subscriber fills the port. The whole inbox refuses subscribers ({@link IllegalStateException});
    * its depth is the sum. A part has the options and the capacity of the whole; disposing a part
    * closes the port.

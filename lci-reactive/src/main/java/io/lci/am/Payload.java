@@ -70,6 +70,34 @@ public interface Payload {
   }
 
   /**
+   * An item as an encoder writes it. The encoder is called twice for each attempt, once to find the
+   * size, and both times it must write the same. A tag that it sets is that of the message, if that
+   * goes to a port.
+   *
+   * @param item not copied; it must not change until the operation has ended
+   * @param encoder a {@link io.lci.Codec}, or a lambda; called on the operation's loop
+   * @param <T> type of item
+   * @return the payload
+   */
+  static <T> Payload of(T item, Encoder<? super T> encoder) {
+    Objects.requireNonNull(item, "item");
+    Objects.requireNonNull(encoder, "encoder");
+    return new Payload() {
+      @Override
+      public int size() {
+        SizeCounter counter = new SizeCounter();
+        encoder.encode(item, counter);
+        return counter.size();
+      }
+
+      @Override
+      public void writeTo(PayloadWriter out) {
+        encoder.encode(item, out);
+      }
+    };
+  }
+
+  /**
    * Four bytes, little-endian.
    *
    * @param value the value

@@ -37,6 +37,20 @@ public interface Sender {
   Mono<Void> send(int rank, Payload payload);
 
   /**
+   * Sends one item: {@link #send(int, Payload)} of {@link Payload#of(Object, Encoder)}.
+   *
+   * @param rank destination
+   * @param item the item; it must not change until the end
+   * @param encoder a {@link io.lci.Codec}, or a lambda; writes the item on the home loop, at each
+   *     attempt
+   * @param <T> type of item
+   * @return as {@link #send(int, Payload)}; fails with an exception of the encoder
+   */
+  default <T> Mono<Void> send(int rank, T item, Encoder<? super T> encoder) {
+    return send(rank, Payload.of(item, encoder));
+  }
+
+  /**
    * Sends every element to one rank.
    *
    * @param rank destination
@@ -45,7 +59,7 @@ public interface Sender {
    *     requests come on the home loop, so a source that blocks when it is asked needs {@code
    *     subscribeOn(Schedulers.boundedElastic())}. An exception of its {@code subscribe}, or a
    *     signal that is null, is an error of upstream
-   * @param encoder writes an element; see its rules
+   * @param encoder a {@link io.lci.Codec}, or a lambda; writes an element, see its rules
    * @param <T> type of element
    * @return any demand starts it; upstream is asked for the free places of the window, whatever the
    *     demand. Completes when the last element was accepted. Fails with the error of the first
@@ -62,7 +76,7 @@ public interface Sender {
    * @param items as in {@link #sendAll}
    * @param rank called once per element on the home loop; a rank outside the job, or an exception,
    *     fails the element
-   * @param encoder writes an element
+   * @param encoder a {@link io.lci.Codec}, or a lambda; writes an element
    * @param <T> type of element
    * @return one result per element, in the order in which they end, as far as requested. An element
    *     that fits a packet ends when it is accepted, another one when its memory is free again.

@@ -8,8 +8,8 @@ import reactor.core.publisher.Mono;
 
 /**
  * Operations and functions, each of which begins when the nodes before it have completed. A graph
- * is built once by {@link io.lci.LciRuntime#graph()} and may be run any number of times. One
- * operation follows another natively, without a way through Java.
+ * is built once by {@link Completions#graph()} and may be run any number of times. One operation
+ * follows another natively, without a way through Java.
  *
  * <p>A run is over when every node has completed. The first failure ends it: nodes that have not
  * begun are skipped, unmatched receives are cancelled, and the run waits for everything under way.

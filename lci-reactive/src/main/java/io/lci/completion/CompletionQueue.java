@@ -6,8 +6,8 @@ import reactor.core.publisher.Flux;
 
 /**
  * Keeps completions until a subscriber requests them. Any operation of the runtime may signal it
- * ({@link io.lci.Op#completeTo}), and any port ({@link io.lci.LciRuntime#bind}): its messages then
- * arrive here inside completions. Made by {@link io.lci.LciRuntime#queue}.
+ * ({@link io.lci.Op#completeTo}), and any port ({@link Completions#bind}): its messages then arrive
+ * here inside completions. Made by {@link Completions#queue}.
  *
  * @since 0.1
  */

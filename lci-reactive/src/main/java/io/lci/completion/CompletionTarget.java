@@ -2,8 +2,8 @@
 package io.lci.completion;
 
 /**
- * An object that an operation ({@link io.lci.Op#completeTo}) or a port ({@link
- * io.lci.LciRuntime#bind}) may signal.
+ * An object that an operation ({@link io.lci.Op#completeTo}) or a port ({@link Completions#bind})
+ * may signal.
  *
  * @since 0.1
  */

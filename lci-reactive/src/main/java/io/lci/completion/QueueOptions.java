@@ -6,13 +6,9 @@ import java.util.Objects;
 /**
  * Options of a completion queue. Immutable.
  *
- * @param kind the structure behind it
- * @param capacity most completions that an array stores; 0 for option {@code queue_capacity}. A
- *     linked queue ignores it
- * @param loop index of the home loop, where everything is signalled
  * @since 0.1
  */
-public record QueueOptions(Kind kind, int capacity, int loop) {
+public final class QueueOptions {
   /** The structure behind a queue. */
   public enum Kind {
     /** The kind that option {@code cq_type} names. */
@@ -29,23 +25,16 @@ public record QueueOptions(Kind kind, int capacity, int loop) {
     LINKED
   }
 
-  private static final QueueOptions DEFAULTS = new QueueOptions(Kind.DEFAULT, 0, 0);
+  private static final QueueOptions DEFAULTS = builder().build();
 
-  /**
-   * Checks the values.
-   *
-   * @param kind the structure behind it
-   * @param capacity most completions that an array stores
-   * @param loop index of the home loop, where everything is signalled
-   */
-  public QueueOptions {
-    Objects.requireNonNull(kind, "kind");
-    if (capacity < 0) {
-      throw new IllegalArgumentException("capacity must not be negative: " + capacity);
-    }
-    if (loop < 0) {
-      throw new IllegalArgumentException("loop must not be negative: " + loop);
-    }
+  private final Kind kind;
+  private final int capacity;
+  private final int loop;
+
+  private QueueOptions(Builder b) {
+    kind = b.kind;
+    capacity = b.capacity;
+    loop = b.loop;
   }
 
   /** {@return the defaults} */
@@ -53,33 +42,92 @@ public record QueueOptions(Kind kind, int capacity, int loop) {
     return DEFAULTS;
   }
 
-  /**
-   * Sets the structure.
-   *
-   * @param value the kind
-   * @return new options
-   */
-  public QueueOptions withKind(Kind value) {
-    return new QueueOptions(value, capacity, loop);
+  /** {@return a builder that starts from the defaults} */
+  public static Builder builder() {
+    return new Builder();
   }
 
-  /**
-   * Sets the capacity of an array.
-   *
-   * @param value most completions stored
-   * @return new options
-   */
-  public QueueOptions withCapacity(int value) {
-    return new QueueOptions(kind, value, loop);
+  /** {@return a builder that starts from these options} */
+  public Builder mutate() {
+    return new Builder(this);
   }
 
-  /**
-   * Sets the home loop.
-   *
-   * @param value index of the loop
-   * @return new options
-   */
-  public QueueOptions withLoop(int value) {
-    return new QueueOptions(kind, capacity, value);
+  /** {@return the structure behind the queue} */
+  public Kind kind() {
+    return kind;
+  }
+
+  /** {@return the most completions that an array stores; 0 for option {@code queue_capacity}} */
+  public int capacity() {
+    return capacity;
+  }
+
+  /** {@return the index of the home loop, where everything is signalled} */
+  public int loop() {
+    return loop;
+  }
+
+  @Override
+  public String toString() {
+    return "QueueOptions[kind=" + kind + ", capacity=" + capacity + ", loop=" + loop + ']';
+  }
+
+  /** Builds {@link QueueOptions}. Not thread-safe. */
+  public static final class Builder {
+    private Kind kind = Kind.DEFAULT;
+    private int capacity;
+    private int loop = 0;
+
+    private Builder() {}
+
+    private Builder(QueueOptions o) {
+      kind = o.kind;
+      capacity = o.capacity;
+      loop = o.loop;
+    }
+
+    /**
+     * Sets the structure.
+     *
+     * @param value the kind
+     * @return this
+     */
+    public Builder kind(Kind value) {
+      kind = Objects.requireNonNull(value, "kind");
+      return this;
+    }
+
+    /**
+     * Sets the capacity of an array. A linked queue ignores it.
+     *
+     * @param value most completions stored; 0: option {@code queue_capacity}
+     * @return this
+     */
+    public Builder capacity(int value) {
+      if (value < 0) {
+        throw new IllegalArgumentException("capacity must not be negative: " + value);
+      }
+      capacity = value;
+      return this;
+    }
+
+    /**
+     * Sets the home loop, where everything is signalled.
+     *
+     * @param value index of the loop
+     * @return this
+     */
+    public Builder loop(int value) {
+      if (value < 0) {
+        throw new IllegalArgumentException("loop must not be negative: " + value);
+      }
+      loop = value;
+      return this;
+    }
+
+    /** {@return the options} */
+    public QueueOptions build() {
+      return new QueueOptions(this);
+    }
   }
 }

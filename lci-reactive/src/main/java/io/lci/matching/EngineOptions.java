@@ -7,11 +7,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Options of a matching engine. Immutable.
  *
- * @param store the structure behind it
- * @param makeKey the program's own keys, on every rank or on none; null for rank, tag and policy
  * @since 0.1
  */
-public record EngineOptions(Store store, @Nullable MakeKey makeKey) {
+public final class EngineOptions {
   /** The structure that holds sends and receives that are not matched yet. */
   public enum Store {
     /** A hash table. The default. */
@@ -20,31 +18,84 @@ public record EngineOptions(Store store, @Nullable MakeKey makeKey) {
     QUEUE
   }
 
-  private static final EngineOptions DEFAULTS = new EngineOptions(Store.MAP, null);
+  private static final EngineOptions DEFAULTS = builder().build();
+
+  private final Store store;
+  private final @Nullable MakeKey keys;
+
+  private EngineOptions(Builder b) {
+    store = b.store;
+    keys = b.keys;
+  }
 
   /** {@return the defaults: a hash table, keys of rank, tag and policy} */
   public static EngineOptions defaults() {
     return DEFAULTS;
   }
 
-  /**
-   * Sets the structure.
-   *
-   * @param value the structure
-   * @return new options
-   */
-  public EngineOptions withStore(Store value) {
-    return new EngineOptions(Objects.requireNonNull(value, "store"), makeKey);
+  /** {@return a builder that starts from the defaults} */
+  public static Builder builder() {
+    return new Builder();
   }
 
-  /**
-   * Sets the program's own keys. An engine has them on every rank or on none: otherwise sends end
-   * in {@link io.lci.error.PortMismatchException}.
-   *
-   * @param value makes the keys
-   * @return new options
-   */
-  public EngineOptions withKeys(MakeKey value) {
-    return new EngineOptions(store, Objects.requireNonNull(value, "keys"));
+  /** {@return a builder that starts from these options} */
+  public Builder mutate() {
+    return new Builder(this);
+  }
+
+  /** {@return the structure behind the engine} */
+  public Store store() {
+    return store;
+  }
+
+  /** {@return the program's own keys, or null for rank, tag and policy} */
+  public @Nullable MakeKey keys() {
+    return keys;
+  }
+
+  @Override
+  public String toString() {
+    return "EngineOptions[store=" + store + ", keys=" + keys + ']';
+  }
+
+  /** Builds {@link EngineOptions}. Not thread-safe. */
+  public static final class Builder {
+    private Store store = Store.MAP;
+    private @Nullable MakeKey keys;
+
+    private Builder() {}
+
+    private Builder(EngineOptions o) {
+      store = o.store;
+      keys = o.keys;
+    }
+
+    /**
+     * Sets the structure.
+     *
+     * @param value the structure
+     * @return this
+     */
+    public Builder store(Store value) {
+      store = Objects.requireNonNull(value, "store");
+      return this;
+    }
+
+    /**
+     * Sets the program's own keys. An engine has them on every rank or on none: otherwise sends end
+     * in {@link io.lci.error.PortMismatchException}.
+     *
+     * @param value makes the keys; null: keys of rank, tag and policy
+     * @return this
+     */
+    public Builder keys(@Nullable MakeKey value) {
+      keys = value;
+      return this;
+    }
+
+    /** {@return the options} */
+    public EngineOptions build() {
+      return new EngineOptions(this);
+    }
   }
 }

@@ -7,7 +7,7 @@ import reactor.core.publisher.Mono;
 
 /**
  * Memory of this rank that other ranks may put to and get from once they have its {@link #handle}.
- * Made by {@link io.lci.LciRuntime#allocate} or {@link io.lci.LciRuntime#register}.
+ * Made by {@link Memory#allocate} or {@link Memory#register}.
  *
  * <p>Peers write while this rank reads: the program must decide when a part may be read, by a
  * signal, a message or a barrier. Any thread.

@@ -8,7 +8,7 @@ import reactor.core.publisher.Mono;
 
 /**
  * A region of another rank's memory, or of this one's, opened from its handle by {@link
- * io.lci.LciRuntime#remote}.
+ * Memory#remote}.
  *
  * <p>Offsets count from the start of the region and are checked at the caller: {@link
  * IndexOutOfBoundsException}. Every Mono is cold: each subscription is one operation, posted at its

@@ -7,24 +7,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * Options of a call. Immutable.
  *
- * @param deadline how long the whole call may take, from its first request on; null for ever. On
- *     expiry the call is cancelled and ends with {@link io.lci.error.DeadlineExceededException},
- *     which says how far it had come; requests that go on after the answers are cancelled, too.
- *     Measured by {@link io.lci.LciOptions#timer()}
  * @since 0.1
  */
-public record CallOptions(@Nullable Duration deadline) {
-  private static final CallOptions DEFAULTS = new CallOptions(null);
+public final class CallOptions {
 
-  /**
-   * Checks the value.
-   *
-   * @param deadline how long the whole call may take, from its first request on
-   */
-  public CallOptions {
-    if (deadline != null && (deadline.isNegative() || deadline.isZero())) {
-      throw new IllegalArgumentException("deadline must be positive: " + deadline);
-    }
+  private static final CallOptions DEFAULTS = builder().build();
+
+  private final @Nullable Duration deadline;
+
+  private CallOptions(Builder b) {
+    deadline = b.deadline;
   }
 
   /** {@return the defaults: no deadline} */
@@ -32,13 +24,56 @@ public record CallOptions(@Nullable Duration deadline) {
     return DEFAULTS;
   }
 
-  /**
-   * Sets the deadline.
-   *
-   * @param value positive; null: none
-   * @return new options
-   */
-  public CallOptions withDeadline(@Nullable Duration value) {
-    return new CallOptions(value);
+  /** {@return a builder that starts from the defaults} */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** {@return a builder that starts from these options} */
+  public Builder mutate() {
+    return new Builder(this);
+  }
+
+  /** {@return how long the whole call may take, or null for ever} */
+  public @Nullable Duration deadline() {
+    return deadline;
+  }
+
+  @Override
+  public String toString() {
+    return "CallOptions[deadline=" + deadline + ']';
+  }
+
+  /** Builds {@link CallOptions}. Not thread-safe. */
+  public static final class Builder {
+    private @Nullable Duration deadline;
+
+    private Builder() {}
+
+    private Builder(CallOptions o) {
+      deadline = o.deadline;
+    }
+
+    /**
+     * Sets how long the whole call may take, from its first request on. On expiry the call is
+     * cancelled and ends with {@link io.lci.error.DeadlineExceededException}, which says how far it
+     * had come; requests that go on after the answers are cancelled, too. Measured by {@link
+     * io.lci.LciOptions#timer()}.
+     *
+     * @param value positive; null: for ever
+     * @return this
+     */
+    public Builder deadline(@Nullable Duration value) {
+      if (value != null && (value.isNegative() || value.isZero())) {
+        throw new IllegalArgumentException("deadline must be positive: " + value);
+      }
+      deadline = value;
+      return this;
+    }
+
+    /** {@return the options} */
+    public CallOptions build() {
+      return new CallOptions(this);
+    }
   }
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.rpc;
 
+import io.lci.Codec;
 import io.lci.am.Message;
 import io.lci.am.Payload;
+import java.util.Objects;
 import org.reactivestreams.Publisher;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
@@ -137,5 +139,102 @@ public interface Rpc {
   default Flux<Message> requestChannel(
       int rank, String function, Publisher<? extends Payload> requests) {
     return requestChannel(rank, function, requests, CallOptions.defaults());
+  }
+
+  // By codecs
+
+  /**
+   * Calls without an answer, by a codec.
+   *
+   * @param rank the serving rank
+   * @param function its name
+   * @param request the request; it must not change until the end
+   * @param requests encodes it on loop 0
+   * @param options deadline
+   * @param <A> type of request
+   * @return as {@link #fireAndForget(int, String, Payload, CallOptions)}; fails with an exception
+   *     of the codec
+   */
+  default <A> Mono<Void> fireAndForget(
+      int rank, String function, A request, Codec<A> requests, CallOptions options) {
+    return fireAndForget(rank, function, RpcCodecs.payload(request, requests), options);
+  }
+
+  /**
+   * Calls with one answer, by codecs.
+   *
+   * @param rank the serving rank
+   * @param function its name
+   * @param request the request; it must not change until the end
+   * @param requests encodes it on loop 0
+   * @param answers decodes the answer on loop 0
+   * @param options deadline
+   * @param <A> type of request
+   * @param <R> type of answer
+   * @return as {@link #requestResponse(int, String, Payload, CallOptions)}; fails with an exception
+   *     of a codec
+   */
+  default <A, R> Mono<R> requestResponse(
+      int rank,
+      String function,
+      A request,
+      Codec<A> requests,
+      Codec<R> answers,
+      CallOptions options) {
+    Objects.requireNonNull(answers, "answers");
+    return requestResponse(rank, function, RpcCodecs.payload(request, requests), options)
+        .map(answers::decode);
+  }
+
+  /**
+   * Calls with a stream of answers, by codecs.
+   *
+   * @param rank the serving rank
+   * @param function its name
+   * @param request the request; it must not change until the end
+   * @param requests encodes it on loop 0
+   * @param answers decodes the answers on loop 0
+   * @param options deadline
+   * @param <A> type of request
+   * @param <R> type of answer
+   * @return as {@link #requestStream(int, String, Payload, CallOptions)}; an exception of a codec
+   *     ends the call, and cancels the handler's answers
+   */
+  default <A, R> Flux<R> requestStream(
+      int rank,
+      String function,
+      A request,
+      Codec<A> requests,
+      Codec<R> answers,
+      CallOptions options) {
+    Objects.requireNonNull(answers, "answers");
+    return requestStream(rank, function, RpcCodecs.payload(request, requests), options)
+        .map(answers::decode);
+  }
+
+  /**
+   * Calls with a stream of requests and one of answers, by codecs.
+   *
+   * @param rank the serving rank
+   * @param function its name
+   * @param items as in {@link #requestChannel(int, String, Publisher, CallOptions)}; an item must
+   *     not change after it was emitted
+   * @param requests encodes the items on loop 0
+   * @param answers decodes the answers on loop 0
+   * @param options deadline
+   * @param <A> type of request
+   * @param <R> type of answer
+   * @return as there; an exception of a codec ends both directions
+   */
+  default <A, R> Flux<R> requestChannel(
+      int rank,
+      String function,
+      Publisher<? extends A> items,
+      Codec<A> requests,
+      Codec<R> answers,
+      CallOptions options) {
+    Objects.requireNonNull(answers, "answers");
+    return requestChannel(rank, function, RpcCodecs.payloads(items, requests), options)
+        .map(answers::decode);
   }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.rpc;
 
+import io.lci.Codec;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import java.util.Objects;
@@ -136,5 +137,82 @@ public interface RpcHandler {
         return function.apply(requests);
       }
     };
+  }
+
+  // By codecs
+
+  /**
+   * A handler of fire-and-forget alone, by a codec.
+   *
+   * @param requests decodes the request on loop 0; an exception is an error of the handler
+   * @param function called with the request
+   * @param <A> type of request
+   * @return the handler
+   */
+  static <A> RpcHandler forget(Codec<A> requests, Function<? super A, Mono<Void>> function) {
+    Objects.requireNonNull(requests, "requests");
+    Objects.requireNonNull(function, "function");
+    return forget(request -> function.apply(requests.decode(request)));
+  }
+
+  /**
+   * A handler of request-response alone, by codecs.
+   *
+   * @param requests decodes the request on loop 0; an exception is an error of the handler
+   * @param answers encodes the answer on loop 0
+   * @param function called with the request
+   * @param <A> type of request
+   * @param <R> type of answer
+   * @return the handler
+   */
+  static <A, R> RpcHandler response(
+      Codec<A> requests,
+      Codec<R> answers,
+      Function<? super A, ? extends Mono<? extends R>> function) {
+    Objects.requireNonNull(requests, "requests");
+    Objects.requireNonNull(answers, "answers");
+    Objects.requireNonNull(function, "function");
+    return RpcCodecs.response(requests, answers, function);
+  }
+
+  /**
+   * A handler of request-stream alone, by codecs.
+   *
+   * @param requests decodes the request on loop 0; an exception is an error of the handler
+   * @param answers encodes the answers on loop 0
+   * @param function called with the request
+   * @param <A> type of request
+   * @param <R> type of answer
+   * @return the handler
+   */
+  static <A, R> RpcHandler stream(
+      Codec<A> requests,
+      Codec<R> answers,
+      Function<? super A, ? extends Publisher<? extends R>> function) {
+    Objects.requireNonNull(requests, "requests");
+    Objects.requireNonNull(answers, "answers");
+    Objects.requireNonNull(function, "function");
+    return RpcCodecs.stream(requests, answers, function);
+  }
+
+  /**
+   * A handler of request-channel alone, by codecs.
+   *
+   * @param requests decodes the requests on loop 0; an exception cancels them, and the function's
+   *     subscriber gets it
+   * @param answers encodes the answers on loop 0
+   * @param function called with the requests
+   * @param <A> type of request
+   * @param <R> type of answer
+   * @return the handler
+   */
+  static <A, R> RpcHandler channel(
+      Codec<A> requests,
+      Codec<R> answers,
+      Function<? super Flux<A>, ? extends Publisher<? extends R>> function) {
+    Objects.requireNonNull(requests, "requests");
+    Objects.requireNonNull(answers, "answers");
+    Objects.requireNonNull(function, "function");
+    return RpcCodecs.channel(requests, answers, function);
   }
 }

@@ -11,20 +11,9 @@ package io.lci.stream;
  * {@value #WINDOW} items of each source that are not encoded. Arriving items occupy {@code
  * reassemblyBytes}. Ranks with large items and many peers should lower the first three.
  *
- * @param streams most long exchanges at a time: remote streams, request-stream, request-channel.
- *     One more ends with {@link io.lci.error.ResourceExhaustedException}
- * @param requests most short exchanges at a time: request-response and fire-and-forget. More wait
- *     for a place, as an operation waits at retry. A place is room for the reply's first frame, so
- *     that no reply ever waits for a credit of its requester
- * @param waiting most short exchanges that wait for a place; one more ends with {@link
- *     io.lci.error.ResourceExhaustedException}
- * @param itemBytes most bytes of an item, request or reply
- * @param reassemblyBytes most bytes of items that are being put together from several frames;
- *     further large items wait at their senders. An item that is larger than this goes alone
  * @since 0.1
  */
-public record StreamLimits(
-    int streams, int requests, int waiting, int itemBytes, long reassemblyBytes) {
+public final class StreamLimits {
   /** Most items that a receiver asks for ahead, whatever its demand. */
   public static final int WINDOW = 256;
 
@@ -45,36 +34,20 @@ public record StreamLimits(
 
   private static final int MOST = 1 << 20;
 
-  private static final StreamLimits DEFAULTS =
-      new StreamLimits(
-          DEFAULT_STREAMS,
-          DEFAULT_REQUESTS,
-          DEFAULT_WAITING,
-          DEFAULT_ITEM_BYTES,
-          DEFAULT_REASSEMBLY_BYTES);
+  private static final StreamLimits DEFAULTS = builder().build();
 
-  /**
-   * Checks the values.
-   *
-   * @param streams most long exchanges at a time
-   * @param requests most short exchanges at a time
-   * @param waiting most short exchanges that wait for a place
-   * @param itemBytes most bytes of an item, request or reply
-   * @param reassemblyBytes most bytes of items that are being put together of several frames
-   */
-  public StreamLimits {
-    check("streams", streams, 1, MOST);
-    check("requests", requests, 1, MOST);
-    check("waiting", waiting, 0, MOST);
-    check("itemBytes", itemBytes, 1, 1 << 30);
-    check("reassemblyBytes", reassemblyBytes, 1, Long.MAX_VALUE);
-  }
+  private final int streams;
+  private final int requests;
+  private final int waiting;
+  private final int itemBytes;
+  private final long reassemblyBytes;
 
-  private static void check(String name, long value, long least, long most) {
-    if (value < least || value > most) {
-      throw new IllegalArgumentException(
-          name + " must be in " + least + ".." + most + ": " + value);
-    }
+  private StreamLimits(Builder b) {
+    streams = b.streams;
+    requests = b.requests;
+    waiting = b.waiting;
+    itemBytes = b.itemBytes;
+    reassemblyBytes = b.reassemblyBytes;
   }
 
   /** {@return the defaults} */
@@ -82,53 +55,148 @@ public record StreamLimits(
     return DEFAULTS;
   }
 
-  /**
-   * Sets the number of long exchanges.
-   *
-   * @param value 1 to 2^20
-   * @return new limits
-   */
-  public StreamLimits withStreams(int value) {
-    return new StreamLimits(value, requests, waiting, itemBytes, reassemblyBytes);
+  /** {@return a builder that starts from the defaults} */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** {@return a builder that starts from these limits} */
+  public Builder mutate() {
+    return new Builder(this);
+  }
+
+  /** {@return the most long exchanges at a time} Default {@value #DEFAULT_STREAMS}. */
+  public int streams() {
+    return streams;
+  }
+
+  /** {@return the most short exchanges at a time} Default {@value #DEFAULT_REQUESTS}. */
+  public int requests() {
+    return requests;
+  }
+
+  /** {@return the most short exchanges that wait for a place} Default {@value #DEFAULT_WAITING}. */
+  public int waiting() {
+    return waiting;
+  }
+
+  /** {@return the most bytes of an item, request or reply} Default 16 MiB. */
+  public int itemBytes() {
+    return itemBytes;
   }
 
   /**
-   * Sets the number of short exchanges.
-   *
-   * @param value 1 to 2^20
-   * @return new limits
+   * {@return the most bytes of items that are being put together from several frames} Default 32
+   * MiB.
    */
-  public StreamLimits withRequests(int value) {
-    return new StreamLimits(streams, value, waiting, itemBytes, reassemblyBytes);
+  public long reassemblyBytes() {
+    return reassemblyBytes;
   }
 
-  /**
-   * Sets how many short exchanges may wait for a place.
-   *
-   * @param value 0 to 2^20
-   * @return new limits
-   */
-  public StreamLimits withWaiting(int value) {
-    return new StreamLimits(streams, requests, value, itemBytes, reassemblyBytes);
+  @Override
+  public String toString() {
+    return "StreamLimits[streams="
+        + streams
+        + ", requests="
+        + requests
+        + ", waiting="
+        + waiting
+        + ", itemBytes="
+        + itemBytes
+        + ", reassemblyBytes="
+        + reassemblyBytes
+        + ']';
   }
 
-  /**
-   * Sets the size of items.
-   *
-   * @param value 1 to 2^30
-   * @return new limits
-   */
-  public StreamLimits withItemBytes(int value) {
-    return new StreamLimits(streams, requests, waiting, value, reassemblyBytes);
-  }
+  /** Builds {@link StreamLimits}. Not thread-safe. */
+  public static final class Builder {
+    private int streams = DEFAULT_STREAMS;
+    private int requests = DEFAULT_REQUESTS;
+    private int waiting = DEFAULT_WAITING;
+    private int itemBytes = DEFAULT_ITEM_BYTES;
+    private long reassemblyBytes = DEFAULT_REASSEMBLY_BYTES;
 
-  /**
-   * Sets the room for large items.
-   *
-   * @param value 1 or more
-   * @return new limits
-   */
-  public StreamLimits withReassemblyBytes(long value) {
-    return new StreamLimits(streams, requests, waiting, itemBytes, value);
+    private Builder() {}
+
+    private Builder(StreamLimits o) {
+      streams = o.streams;
+      requests = o.requests;
+      waiting = o.waiting;
+      itemBytes = o.itemBytes;
+      reassemblyBytes = o.reassemblyBytes;
+    }
+
+    /**
+     * Sets the most long exchanges at a time: remote streams, request-stream, request-channel. One
+     * more ends with {@link io.lci.error.ResourceExhaustedException}.
+     *
+     * @param value 1 to 2^20
+     * @return this
+     */
+    public Builder streams(int value) {
+      streams = (int) range("streams", value, 1, MOST);
+      return this;
+    }
+
+    /**
+     * Sets the most short exchanges at a time: request-response and fire-and-forget. More wait for
+     * a place, as an operation waits at retry. A place is room for the first frame of the reply, so
+     * that no reply ever waits for a credit of its requester.
+     *
+     * @param value 1 to 2^20
+     * @return this
+     */
+    public Builder requests(int value) {
+      requests = (int) range("requests", value, 1, MOST);
+      return this;
+    }
+
+    /**
+     * Sets the most short exchanges that wait for a place; one more ends with {@link
+     * io.lci.error.ResourceExhaustedException}.
+     *
+     * @param value 0 to 2^20
+     * @return this
+     */
+    public Builder waiting(int value) {
+      waiting = (int) range("waiting", value, 0, MOST);
+      return this;
+    }
+
+    /**
+     * Sets the most bytes of an item, request or reply.
+     *
+     * @param value 1 to 2^30
+     * @return this
+     */
+    public Builder itemBytes(int value) {
+      itemBytes = (int) range("itemBytes", value, 1, 1 << 30);
+      return this;
+    }
+
+    /**
+     * Sets the most bytes of items that are being put together from several frames; further large
+     * items wait at their senders. An item that is larger than this goes alone.
+     *
+     * @param value 1 or more
+     * @return this
+     */
+    public Builder reassemblyBytes(long value) {
+      reassemblyBytes = range("reassemblyBytes", value, 1, Long.MAX_VALUE);
+      return this;
+    }
+
+    /** {@return the limits} */
+    public StreamLimits build() {
+      return new StreamLimits(this);
+    }
+
+    private static long range(String name, long value, long least, long most) {
+      if (value < least || value > most) {
+        throw new IllegalArgumentException(
+            name + " must be in " + least + ".." + most + ": " + value);
+      }
+      return value;
+    }
   }
 }

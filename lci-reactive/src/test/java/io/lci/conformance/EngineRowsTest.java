@@ -23,9 +23,9 @@ class EngineRowsTest {
         world -> {
           for (EngineOptions.Store store : EngineOptions.Store.values()) {
             List<MatchingEngine> engines = new ArrayList<>();
-            EngineOptions options = EngineOptions.defaults().withStore(store);
+            EngineOptions options = EngineOptions.builder().store(store).build();
             for (int i = 1; i <= 3; i++) {
-              engines.add(world.lci().engine(3 * store.ordinal() + i, options));
+              engines.add(world.lci().tagged().engine(3 * store.ordinal() + i, options));
             }
             List<Publisher<?>> all = new ArrayList<>();
             for (int size : SIZES) {
@@ -68,10 +68,12 @@ class EngineRowsTest {
           MatchingEngine engine =
               world
                   .lci()
+                  .tagged()
                   .engine(
                       9,
-                      EngineOptions.defaults()
-                          .withKeys((rank, tag, policy) -> tag / 100 * 31 + policy.ordinal()));
+                      EngineOptions.builder()
+                          .keys((rank, tag, policy) -> tag / 100 * 31 + policy.ordinal())
+                          .build());
           List<Publisher<?>> all = new ArrayList<>();
           for (int i = 0; i < SIZES.length; i++) {
             int size = SIZES[i];

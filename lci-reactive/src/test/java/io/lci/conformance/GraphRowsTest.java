@@ -32,11 +32,11 @@ class GraphRowsTest {
     everywhere.run(
         world -> {
           int runs = 60;
-          MemoryRegion mine = world.lci().allocate(64);
+          MemoryRegion mine = world.lci().memory().allocate(64);
           List<RemoteMemory> all = world.open(mine);
-          LciBuffer out = world.lci().buffer(256);
+          LciBuffer out = world.lci().memory().buffer(256);
           AtomicInteger calls = new AtomicInteger();
-          CompletionGraph.Builder builder = world.lci().graph();
+          CompletionGraph.Builder builder = world.lci().completions().graph();
           Node<Integer> write =
               builder.call(
                   r -> {
@@ -86,7 +86,7 @@ class GraphRowsTest {
   void aRunEndsWhenAllOfItHas(Setting everywhere) {
     everywhere.run(
         world -> {
-          CompletionGraph.Builder builder = world.lci().graph();
+          CompletionGraph.Builder builder = world.lci().completions().graph();
           List<Node<Completion>> receives = new ArrayList<>();
           Node<Integer> sum =
               builder.call(

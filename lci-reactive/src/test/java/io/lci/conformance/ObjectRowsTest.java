@@ -48,7 +48,10 @@ class ObjectRowsTest {
           Disposable handling = world.lci().inbox(PORT).handle(m -> {});
           for (QueueOptions.Kind kind : QueueOptions.Kind.values()) {
             CompletionQueue queue =
-                world.lci().queue(QueueOptions.defaults().withKind(kind).withCapacity(COUNT));
+                world
+                    .lci()
+                    .completions()
+                    .queue(QueueOptions.builder().kind(kind).capacity(COUNT).build());
             world.awaitAll(post(world, queue));
             List<Completion> first = world.await(queue.completions().take(7, true).collectList());
             List<Completion> rest =
@@ -74,7 +77,7 @@ class ObjectRowsTest {
     everywhere.run(
         world -> {
           Disposable handling = world.lci().inbox(PORT).handle(m -> {});
-          Synchronizer synchronizer = world.lci().synchronizer(COUNT / 4);
+          Synchronizer synchronizer = world.lci().completions().synchronizer(COUNT / 4);
           Mono<Long> tags =
               synchronizer
                   .firings()
@@ -86,7 +89,7 @@ class ObjectRowsTest {
                   .count();
           assertThat(world.await(Mono.zip(tags, post(world, synchronizer).count())).getT1())
               .isEqualTo(COUNT);
-          Counter counter = world.lci().counter();
+          Counter counter = world.lci().completions().counter();
           world.awaitAll(counter.reaches(COUNT), post(world, counter));
           assertThat(counter.get()).isEqualTo(COUNT);
           world.barrier();
@@ -101,10 +104,11 @@ class ObjectRowsTest {
     everywhere.run(
         world -> {
           Port counted = Port.of(32, "counted");
-          CompletionQueue queue = world.lci().queue(QueueOptions.defaults().withCapacity(2_048));
-          Counter counter = world.lci().counter();
-          Disposable bound = world.lci().bind(PORT, queue);
-          Disposable boundToo = world.lci().bind(counted, counter);
+          CompletionQueue queue =
+              world.lci().completions().queue(QueueOptions.builder().capacity(2_048).build());
+          Counter counter = world.lci().completions().counter();
+          Disposable bound = world.lci().completions().bind(PORT, queue);
+          Disposable boundToo = world.lci().completions().bind(counted, counter);
           long expected = (long) COUNT * world.size();
           Flux<Void> sent =
               Flux.range(0, world.size())
@@ -141,7 +145,7 @@ class ObjectRowsTest {
           Flux<Long> values =
               world
                   .lci()
-                  .inbox(PORT, InboxOptions.defaults().withMessages(16))
+                  .inbox(PORT, InboxOptions.builder().messages(16).build())
                   .receive(m -> m.rank() * 1_000L + m.getLong(0));
           long expected = (long) COUNT * world.size();
           Mono<Long> received = values.limitRate(3).take(expected).distinct().count();

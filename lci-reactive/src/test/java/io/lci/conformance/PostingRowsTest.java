@@ -213,7 +213,7 @@ class PostingRowsTest {
   }
 
   private static void putEverything(World world) {
-    MemoryRegion mine = world.lci().allocate((long) CASES * LONGEST);
+    MemoryRegion mine = world.lci().memory().allocate((long) CASES * LONGEST);
     List<RemoteMemory> all = world.open(mine);
     for (int distance : distances(world)) {
       int to = world.rankAt(distance);
@@ -248,7 +248,7 @@ class PostingRowsTest {
   }
 
   private static void putAndSignal(World world) {
-    MemoryRegion mine = world.lci().allocate((long) CASES * LONGEST);
+    MemoryRegion mine = world.lci().memory().allocate((long) CASES * LONGEST);
     Inbox inbox = world.lci().inbox(PORT);
     List<RemoteMemory> all = world.open(mine);
     int to = world.next();
@@ -320,7 +320,7 @@ class PostingRowsTest {
   }
 
   private static MemoryRegion filled(World world) {
-    MemoryRegion mine = world.lci().allocate((long) CASES * LONGEST);
+    MemoryRegion mine = world.lci().memory().allocate((long) CASES * LONGEST);
     for (int id = 0; id < CASES; id++) {
       if (sizeOf(id) > 0) {
         mine.view((long) id * LONGEST, sizeOf(id)).put(pattern(sizeOf(id), world.rank() + id));

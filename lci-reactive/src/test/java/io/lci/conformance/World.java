@@ -65,7 +65,7 @@ record World(LciRuntime lci) {
 
   /** Opens every rank's region, in the order of ranks. Every rank calls it. */
   List<RemoteMemory> open(MemoryRegion mine) {
-    return await(lci.exchange(mine));
+    return await(lci.memory().exchange(mine));
   }
 
   /** Bytes that tell sizes and seeds apart. */

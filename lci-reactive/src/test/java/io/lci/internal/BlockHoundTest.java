@@ -3,6 +3,7 @@ package io.lci.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lci.Codec;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Op;
@@ -27,7 +28,6 @@ import io.lci.rma.RemoteMemory;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
@@ -139,17 +139,17 @@ class BlockHoundTest {
         assertThat(Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1())
             .isEqualTo(count / 10);
       }
-      Synchronizer fired = from.synchronizer(1);
+      Synchronizer fired = from.completions().synchronizer(1);
       Mono.when(
               fired.next(),
-              to.receive(0, 5),
+              to.tagged().receive(0, 5),
               from.post(Op.send(1, 5, Payload.ofInt(5)).device(1)),
               from.post(Op.receive(1, 6, 8).completeTo(fired)),
-              to.send(0, 6, Payload.ofInt(6)))
+              to.tagged().send(0, 6, Payload.ofInt(6)))
           .block(LIMIT);
       for (LciRuntime owner : job.ranks()) {
-        MemoryRegion region = owner.allocate(64);
-        RemoteMemory opened = from.remote(owner.rank(), region.handle());
+        MemoryRegion region = owner.memory().allocate(64);
+        RemoteMemory opened = from.memory().remote(owner.rank(), region.handle());
         opened.put(0, Payload.ofLong(9)).block(LIMIT);
         assertThat(opened.get(0, 8).block(LIMIT)).startsWith(9);
         region.disposeLater().block(LIMIT);
@@ -252,7 +252,7 @@ class BlockHoundTest {
               }
             });
     Rpc rpc = from.rpc();
-    CallOptions bounded = CallOptions.defaults().withDeadline(LIMIT);
+    CallOptions bounded = CallOptions.builder().deadline(LIMIT).build();
     Flux<Payload> requests = Flux.range(0, COUNT / 3).map(BlockHoundTest::payload);
     return rpc.fireAndForget(1, "echo", Payload.empty())
         .thenMany(
@@ -264,7 +264,7 @@ class BlockHoundTest {
   }
 
   private static Mono<Long> graph(LciRuntime from, LciRuntime to) {
-    CompletionGraph.Builder builder = from.graph();
+    CompletionGraph.Builder builder = from.completions().graph();
     Node<Integer> first = builder.call(r -> 1);
     Node<Completion> send = builder.op(Op.send(1, 9, Payload.ofLong(5)));
     Node<Completion> receive = builder.op(Op.receive(1, 10, Long.BYTES));
@@ -273,8 +273,9 @@ class BlockHoundTest {
     builder.before(send, last);
     CompletionGraph graph = builder.build();
     Mono<Long> echoes =
-        to.receive(0, 9)
-            .flatMap(m -> to.send(0, 10, Payload.of(m.toByteArray())))
+        to.tagged()
+            .receive(0, 9)
+            .flatMap(m -> to.tagged().send(0, 10, Payload.of(m.toByteArray())))
             .repeat(COUNT / 5 - 1)
             .count();
     Mono<Long> sum = graph.run().repeat(COUNT / 5 - 1).map(r -> r.get(last)).reduce(0L, Long::sum);
@@ -287,13 +288,13 @@ class BlockHoundTest {
   }
 
   private static Mono<Long> queue(LciRuntime from, LciRuntime to) {
-    CompletionQueue queue = from.queue(QueueOptions.defaults());
+    CompletionQueue queue = from.completions().queue(QueueOptions.defaults());
     Mono<Long> popped = queue.completions().take(COUNT).count();
     return Mono.zip(popped, completing(from, to, queue).count()).map(both -> both.getT1());
   }
 
   private static Mono<Long> counter(LciRuntime from, LciRuntime to) {
-    Counter counter = from.counter();
+    Counter counter = from.completions().counter();
     return Mono.zip(counter.reaches(COUNT), completing(from, to, counter).count())
         .map(both -> both.getT1());
   }
@@ -324,7 +325,7 @@ class BlockHoundTest {
 
   private static Mono<Long> bulkPost(LciRuntime from, LciRuntime to) {
     Flux<Integer> numbers = Flux.range(0, COUNT / 2);
-    PostOptions bounded = PostOptions.defaults().withDeadline(LIMIT);
+    PostOptions bounded = PostOptions.builder().deadline(LIMIT).build();
     return Flux.merge(
             from.post(numbers, n -> Op.send(1, n, payload(n)), bounded),
             to.post(numbers, n -> Op.receive(0, n, 20_000), bounded))

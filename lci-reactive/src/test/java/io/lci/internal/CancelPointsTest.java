@@ -133,7 +133,8 @@ class CancelPointsTest {
     SenderOptions options = SenderOptions.defaults();
     Sender sender =
         operations.runtime.sender(
-            Operations.PORT, timed ? options.withDeadline(Duration.ofSeconds(10)) : options);
+            Operations.PORT,
+            timed ? options.mutate().deadline(Duration.ofSeconds(10)).build() : options);
     Encoder<Integer> encoder =
         (n, out) -> out.putBytes(new byte[BEYOND_A_PACKET], 0, BEYOND_A_PACKET);
     operations.turns(1);
@@ -213,8 +214,8 @@ class CancelPointsTest {
     operations.turns(1);
     CompletionTarget target =
         queue
-            ? operations.runtime.queue(QueueOptions.defaults())
-            : operations.runtime.counter(); // which keeps no message
+            ? operations.runtime.completions().queue(QueueOptions.defaults())
+            : operations.runtime.completions().counter(); // which keeps no message
     Op op = operations.op(Kind.RECEIVE, 1).completeTo(target);
     operations.answer(Codes.POSTED);
     Disposable waiting =
@@ -235,7 +236,7 @@ class CancelPointsTest {
   @Test
   void aQueueHasTheMessageAloneAlsoWhenItsEndCrossesTheCancel() {
     operations.turns(1);
-    CompletionTarget target = operations.runtime.queue(QueueOptions.defaults());
+    CompletionTarget target = operations.runtime.completions().queue(QueueOptions.defaults());
     operations.answer(Codes.POSTED);
     Disposable waiting =
         operations

@@ -40,7 +40,7 @@ class CancelledReceiveTest {
           receive[0].dispose();
           return Codes.POSTED;
         };
-    receive[0] = runtime.receive(0, 5).subscribe();
+    receive[0] = runtime.tagged().receive(0, 5).subscribe();
     for (int i = 0; i < 4; i++) {
       runtime.loops.all.get(0).poll();
     }

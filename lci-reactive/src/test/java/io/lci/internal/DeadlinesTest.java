@@ -35,7 +35,7 @@ import reactor.core.scheduler.Schedulers;
 /** Deadlines of operations, in virtual time: to the nanosecond, and whatever state they are in. */
 class DeadlinesTest {
   private static final Duration LIMIT = Duration.ofSeconds(10);
-  private static final PostOptions BULK = PostOptions.defaults().withDeadline(LIMIT);
+  private static final PostOptions BULK = PostOptions.builder().deadline(LIMIT).build();
 
   private final Operations operations = new Operations();
   private final List<Throwable> errors = new ArrayList<>();

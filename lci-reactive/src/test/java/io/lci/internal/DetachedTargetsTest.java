@@ -64,7 +64,7 @@ class DetachedTargetsTest {
   }
 
   private Op op(Held held) {
-    Counter counter = operations.runtime.counter();
+    Counter counter = operations.runtime.completions().counter();
     Op op =
         switch (held) {
           case RECEIVE -> operations.op(Kind.RECEIVE, 1);

@@ -71,7 +71,7 @@ class ExactlyOnceTest {
       begun = COUNT;
       operations
           .runtime
-          .post(Flux.range(0, COUNT), this::op, PostOptions.defaults().withWindow(UNDER_WAY))
+          .post(Flux.range(0, COUNT), this::op, PostOptions.builder().window(UNDER_WAY).build())
           .subscribe(
               result -> {
                 assertThat(result.error()).isNull();

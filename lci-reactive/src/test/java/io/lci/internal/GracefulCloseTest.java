@@ -137,7 +137,7 @@ class GracefulCloseTest {
     turns(3);
     closeGracefully();
     turns(5);
-    runtime.dispose(); // the limit is over
+    runtime.abort();
     turns(3);
     assertThat(runtime.isDisposed()).isTrue();
     assertThat(results.items).containsExactly(0);

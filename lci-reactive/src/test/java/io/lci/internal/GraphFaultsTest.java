@@ -49,7 +49,7 @@ class GraphFaultsTest {
   void aMonoThatThrowsWhenSubscribedIsAnsweredOnce() {
     operations.answer(Codes.DONE);
     operations.turns(1);
-    CompletionGraph.Builder builder = operations.runtime.graph();
+    CompletionGraph.Builder builder = operations.runtime.completions().graph();
     builder.mono(results -> new Broken());
     CompletionGraph graph = builder.build();
     Disposable run = graph.run().subscribe(result -> {}, errors::add);
@@ -71,7 +71,7 @@ class GraphFaultsTest {
   void aMonoThatThrowsWhenCancelledKeepsNoRun() {
     operations.answer(Codes.DONE);
     operations.turns(1);
-    CompletionGraph.Builder builder = operations.runtime.graph();
+    CompletionGraph.Builder builder = operations.runtime.completions().graph();
     builder.mono(
         results ->
             Mono.create(
@@ -125,7 +125,7 @@ class GraphFaultsTest {
   void aMonoThatBringsNullFailsItsNode() {
     operations.answer(Codes.DONE);
     operations.turns(1);
-    CompletionGraph.Builder builder = operations.runtime.graph();
+    CompletionGraph.Builder builder = operations.runtime.completions().graph();
     ByHand mono = new ByHand();
     builder.mono(results -> mono);
     CompletionGraph graph = builder.build();
@@ -174,7 +174,7 @@ class GraphFaultsTest {
   void aRunThatTheCloseEndedIsNotCancelledAgain() {
     operations.answer(Codes.DONE);
     operations.turns(1);
-    CompletionGraph.Builder builder = operations.runtime.graph();
+    CompletionGraph.Builder builder = operations.runtime.completions().graph();
     builder.mono(results -> Mono.never());
     CompletionGraph graph = builder.build();
     Late late = new Late();

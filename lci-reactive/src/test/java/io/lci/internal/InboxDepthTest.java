@@ -68,7 +68,7 @@ class InboxDepthTest {
     inbox.dispose();
     turn();
     Scheduler never = Schedulers.fromExecutor(task -> {});
-    Inbox other = runtime.inbox(PORT, InboxOptions.defaults().withSignalOn(never));
+    Inbox other = runtime.inbox(PORT, InboxOptions.builder().signalOn(never).build());
     turn();
     Disposable taking = other.receiveBatches(64).subscribe();
     turn();

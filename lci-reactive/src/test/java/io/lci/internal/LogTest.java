@@ -123,7 +123,7 @@ class LogTest {
   @Test
   void aStallForAnotherReasonDoesNotGuess() {
     core.script = submitted -> Codes.RETRY_NOMEM;
-    runtime.send(2, 7, Payload.ofLong(1)).subscribe(v -> {}, e -> {});
+    runtime.tagged().send(2, 7, Payload.ofLong(1)).subscribe(v -> {}, e -> {});
     turnUntilThereAre(1, "WARN");
     assertThat(lines("WARN"))
         .singleElement()
@@ -137,7 +137,7 @@ class LogTest {
   void aFailureIsALineOnlyIfNobodyElseHearsOfIt() {
     runtime.loops.all.get(0).poll();
     core.script = submitted -> Codes.POSTED;
-    Synchronizer heard = runtime.synchronizer(1);
+    Synchronizer heard = runtime.completions().synchronizer(1);
     runtime.loops.all.get(0).poster().tryPost(Op.barrier().completeTo(heard));
     core.ended(1, Codes.ERR_PEER_FAILED, 2);
     for (int i = 0; i < 4; i++) {

@@ -42,7 +42,7 @@ class NudgeTest {
 
   @Test
   void aQueueWhoseLoopIsHeldGetsOneTask() throws InterruptedException {
-    QueueImpl queue = (QueueImpl) operations.runtime.queue(QueueOptions.defaults());
+    QueueImpl queue = (QueueImpl) operations.runtime.completions().queue(QueueOptions.defaults());
     List<Completion> taken = new ArrayList<>();
     BaseSubscriber<Completion> patient =
         new BaseSubscriber<>() {
@@ -70,7 +70,7 @@ class NudgeTest {
   /** Other loops may fill it as fast as its home empties it. */
   @Test
   void aQueueThatIsNeverEmptyLeavesItsLoopToOthers() {
-    QueueImpl queue = (QueueImpl) operations.runtime.queue(QueueOptions.defaults());
+    QueueImpl queue = (QueueImpl) operations.runtime.completions().queue(QueueOptions.defaults());
     int most = 100_000;
     long[] seen = new long[2];
     operations.turns(1);
@@ -93,7 +93,7 @@ class NudgeTest {
 
   @Test
   void soDoesWhoWaitsForACounter() throws InterruptedException {
-    Counter counter = operations.runtime.counter();
+    Counter counter = operations.runtime.completions().counter();
     List<Long> reached = new ArrayList<>();
     counter.reaches(1).subscribe(reached::add);
     operations.turns(2);

@@ -84,7 +84,7 @@ class OutboxTest {
         .post(
             Flux.range(0, count),
             n -> Op.am(1, PORT, Payload.ofLong(n)),
-            PostOptions.defaults().withWindow(window))
+            PostOptions.builder().window(window).build())
         .subscribe(results::add, errors::add);
     for (int i = 0; i < count && results.size() < count; i++) {
       turns(1);

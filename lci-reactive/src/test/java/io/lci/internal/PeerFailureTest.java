@@ -98,7 +98,7 @@ class PeerFailureTest {
   @Test
   void receiveFromAnyoneThatHadMatched() {
     core.script = submitted -> Codes.POSTED;
-    start(runtime.receive(Op.ANY_SOURCE, 4));
+    start(runtime.tagged().receive(Op.ANY_SOURCE, 4));
     core.ended(FIRST, Codes.ERR_PEER_FAILED, DEAD);
     theErrorNames("receive");
   }
@@ -106,7 +106,7 @@ class PeerFailureTest {
   @Test
   void receiveFromIt() {
     core.script = submitted -> Codes.POSTED;
-    start(runtime.receive(DEAD, 4));
+    start(runtime.tagged().receive(DEAD, 4));
     core.ended(FIRST, Codes.ERR_PEER_FAILED, DEAD);
     theErrorNames("receive");
   }
@@ -125,7 +125,7 @@ class PeerFailureTest {
   void receiveThatTheCoreHasNotEnded() {
     List<Message> received = new ArrayList<>();
     core.script = submitted -> Codes.POSTED;
-    start(runtime.receive(DEAD, 4).doOnNext(received::add));
+    start(runtime.tagged().receive(DEAD, 4).doOnNext(received::add));
     core.died(DEAD);
     turns(2);
     assertThat(errors).isEmpty();
@@ -140,7 +140,7 @@ class PeerFailureTest {
   void waitingReceive() {
     List<Message> received = new ArrayList<>();
     core.script = submitted -> Codes.RETRY_NOMEM;
-    start(runtime.receive(DEAD, 4).doOnNext(received::add));
+    start(runtime.tagged().receive(DEAD, 4).doOnNext(received::add));
     core.died(DEAD);
     turns(2);
     assertThat(errors).isEmpty();
@@ -157,7 +157,7 @@ class PeerFailureTest {
   @Test
   void waitingReceiveForWhichNothingCame() {
     core.script = submitted -> Codes.RETRY_NOMEM;
-    start(runtime.receive(DEAD, 4));
+    start(runtime.tagged().receive(DEAD, 4));
     core.died(DEAD);
     core.script = submitted -> Codes.ERR_PEER_FAILED;
     core.generation++;
@@ -177,7 +177,7 @@ class PeerFailureTest {
   @Test
   void refusedOperation() {
     core.script = submitted -> Codes.ERR_PEER_FAILED;
-    start(runtime.send(DEAD, 7, Payload.ofLong(1)));
+    start(runtime.tagged().send(DEAD, 7, Payload.ofLong(1)));
     theErrorNames("send");
   }
 

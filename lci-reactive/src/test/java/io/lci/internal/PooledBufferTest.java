@@ -51,8 +51,8 @@ class PooledBufferTest {
       assertThatThrownBy(() -> job.rank(0).post(Op.send(0, 1, hungry)).block(LIMIT))
           .isInstanceOf(ResourceExhaustedException.class)
           .hasMessageContaining("2000000000");
-      job.rank(0).send(0, 1, Payload.ofLong(1)).block(LIMIT);
-      assertThat(job.rank(0).receive(0, 1).block(LIMIT).getLong(0)).isEqualTo(1);
+      job.rank(0).tagged().send(0, 1, Payload.ofLong(1)).block(LIMIT);
+      assertThat(job.rank(0).tagged().receive(0, 1).block(LIMIT).getLong(0)).isEqualTo(1);
     }
   }
 }

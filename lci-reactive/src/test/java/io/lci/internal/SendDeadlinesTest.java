@@ -47,7 +47,7 @@ class SendDeadlinesTest {
 
   @BeforeEach
   void open() {
-    SenderOptions options = SenderOptions.defaults().withDeadline(LIMIT).withWindow(4);
+    SenderOptions options = SenderOptions.builder().deadline(LIMIT).window(4).build();
     sender = operations.runtime.sender(Operations.PORT, options);
   }
 
@@ -246,10 +246,10 @@ class SendDeadlinesTest {
 
   @Test
   void itIsPositive() {
-    assertThatThrownBy(() -> SenderOptions.defaults().withDeadline(Duration.ZERO))
+    assertThatThrownBy(() -> SenderOptions.builder().deadline(Duration.ZERO).build())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("deadline");
-    assertThat(SenderOptions.defaults().withDeadline(LIMIT).withWindow(3).withDevice(1).deadline())
+    assertThat(SenderOptions.builder().deadline(LIMIT).window(3).device(1).build().deadline())
         .isEqualTo(LIMIT);
   }
 }

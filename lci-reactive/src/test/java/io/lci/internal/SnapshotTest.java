@@ -251,7 +251,7 @@ class SnapshotTest {
 
   @Test
   void messagesThatAreHeldStallTheirInbox() {
-    Inbox inbox = runtime.inbox(PORT, InboxOptions.defaults().withMaxRetained(1));
+    Inbox inbox = runtime.inbox(PORT, InboxOptions.builder().maxRetained(1).build());
     turns(1);
     List<RetainedMessage> held = new ArrayList<>();
     inbox.receiveRetained().subscribe(held::add, e -> {});

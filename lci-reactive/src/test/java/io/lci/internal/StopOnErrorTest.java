@@ -31,10 +31,12 @@ class StopOnErrorTest {
 
   /** The second element fails. */
   private void route(boolean timed) {
-    SenderOptions options = SenderOptions.defaults().withStopOnError(true).withWindow(4);
+    SenderOptions options = SenderOptions.builder().stopOnError(true).window(4).build();
     operations
         .runtime
-        .sender(Operations.PORT, timed ? options.withDeadline(Duration.ofSeconds(10)) : options)
+        .sender(
+            Operations.PORT,
+            timed ? options.mutate().deadline(Duration.ofSeconds(10)).build() : options)
         .route(
             Flux.range(0, 2).concatWith(Flux.never()),
             n -> n == 0 ? Operations.PEER : NOWHERE,

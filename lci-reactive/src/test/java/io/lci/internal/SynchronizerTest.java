@@ -27,7 +27,8 @@ class SynchronizerTest {
         Flux.range(0, 1)
             .doOnNext(
                 n -> {
-                  SynchronizerImpl made = (SynchronizerImpl) operations.runtime.synchronizer(1);
+                  SynchronizerImpl made =
+                      (SynchronizerImpl) operations.runtime.completions().synchronizer(1);
                   made.next().subscribe(list -> firings.incrementAndGet());
                   operations.core.fired(made.id());
                 });

@@ -52,7 +52,7 @@ class UnspeakableTest {
 
   @Test
   void aRoutingFunctionEndsItsBulkSend() {
-    SenderOptions stopping = SenderOptions.defaults().withStopOnError(true);
+    SenderOptions stopping = SenderOptions.builder().stopOnError(true).build();
     Sender sender = operations.runtime.sender(Operations.PORT, stopping);
     Flux<PostResult<Integer>> results =
         sender.route(Flux.range(0, 3), n -> UnspeakableTest.<Integer>fails(), (n, out) -> {});
@@ -63,7 +63,7 @@ class UnspeakableTest {
   void aFunctionOfOperationsEndsItsBulkPost() {
     assertEnds(
         operations.runtime.post(
-            Flux.range(0, 3), n -> fails(), PostOptions.defaults().withStopOnError(true)));
+            Flux.range(0, 3), n -> fails(), PostOptions.builder().stopOnError(true).build()));
   }
 
   /** Logs ask for its text: the loop would end, and with it the runtime. */

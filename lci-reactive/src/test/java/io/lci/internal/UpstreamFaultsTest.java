@@ -106,7 +106,7 @@ class UpstreamFaultsTest {
   private Disposable subscribe(Operator operator, int rank, Publisher<Integer> items) {
     Sender sender =
         operations.runtime.sender(
-            Operations.PORT, SenderOptions.defaults().withWindow(4).withStopOnError(true));
+            Operations.PORT, SenderOptions.builder().window(4).stopOnError(true).build());
     operations.turns(1);
     Flux<?> flux =
         switch (operator) {
@@ -127,7 +127,7 @@ class UpstreamFaultsTest {
               operations.runtime.post(
                   items,
                   n -> Op.am(rank, Operations.PORT, Payload.ofLong(n)),
-                  PostOptions.defaults().withWindow(4).withStopOnError(true));
+                  PostOptions.builder().window(4).stopOnError(true).build());
         };
     Disposable running = flux.subscribe(value -> {}, errors::add);
     operations.turns(4);

@@ -86,7 +86,7 @@ class UpstreamSubscribeTest {
 
   private CorePublisher<?> behind(Operator operator, Publisher<Integer> items) {
     Sender sender =
-        operations.runtime.sender(Operations.PORT, SenderOptions.defaults().withWindow(WINDOW));
+        operations.runtime.sender(Operations.PORT, SenderOptions.builder().window(WINDOW).build());
     return switch (operator) {
       case ROUTE -> sender.route(items, n -> Operations.PEER, (n, out) -> out.putInt(n));
       case SEND_ALL -> sender.sendAll(Operations.PEER, items, (n, out) -> out.putInt(n));
@@ -94,7 +94,7 @@ class UpstreamSubscribeTest {
           operations.runtime.post(
               items,
               n -> Op.am(Operations.PEER, Operations.PORT, Payload.ofLong(n)),
-              PostOptions.defaults().withWindow(WINDOW));
+              PostOptions.builder().window(WINDOW).build());
     };
   }
 

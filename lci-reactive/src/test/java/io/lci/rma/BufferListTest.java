@@ -32,7 +32,8 @@ class BufferListTest {
   private static final int TOTAL = Arrays.stream(SIZES).sum();
 
   private static BufferList list(LciRuntime lci, int... sizes) {
-    return LciBuffer.list(Arrays.stream(sizes).mapToObj(lci::buffer).toArray(LciBuffer[]::new));
+    return LciBuffer.list(
+        Arrays.stream(sizes).mapToObj(lci.memory()::buffer).toArray(LciBuffer[]::new));
   }
 
   /** A list of all sizes, filled with what follows from the seed. */
@@ -75,8 +76,8 @@ class BufferListTest {
   void listsGoIntoOneRangeAndComeFromIt(String rma, String chaos) {
     try (LciTestJob job = start(rma, chaos)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = job.rank(1).allocate(2L * TOTAL);
-      RemoteMemory remote = lci.remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(2L * TOTAL);
+      RemoteMemory remote = lci.memory().remote(1, region.handle());
       for (int seed = 0; seed < 5; seed++) {
         Completion put = lci.post(Op.put(remote, 77, filled(lci, seed))).block(LIMIT);
         assertThat(put.size()).isEqualTo(TOTAL);
@@ -99,10 +100,10 @@ class BufferListTest {
   void eachPartHasItsPlace(String rma, String chaos) {
     try (LciTestJob job = start(rma, chaos)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion first = job.rank(1).allocate(2L * TOTAL);
-      MemoryRegion second = job.rank(1).allocate(2L * TOTAL);
-      RemoteMemory a = lci.remote(1, first.handle());
-      RemoteMemory b = lci.remote(1, second.handle());
+      MemoryRegion first = job.rank(1).memory().allocate(2L * TOTAL);
+      MemoryRegion second = job.rank(1).memory().allocate(2L * TOTAL);
+      RemoteMemory a = lci.memory().remote(1, first.handle());
+      RemoteMemory b = lci.memory().remote(1, second.handle());
       List<RemotePlace> places =
           List.of(
               b.at(0),
@@ -156,10 +157,10 @@ class BufferListTest {
   void whatDoesNotFitIsRefusedAtTheCaller() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = job.rank(1).allocate(100);
-      MemoryRegion own = lci.allocate(100);
-      RemoteMemory remote = lci.remote(1, region.handle());
-      RemoteMemory here = lci.remote(0, own.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(100);
+      MemoryRegion own = lci.memory().allocate(100);
+      RemoteMemory remote = lci.memory().remote(1, region.handle());
+      RemoteMemory here = lci.memory().remote(0, own.handle());
       BufferList two = list(lci, 50, 51);
       assertThatThrownBy(() -> Op.put(remote, 0, two))
           .isInstanceOf(IndexOutOfBoundsException.class);
@@ -175,7 +176,8 @@ class BufferListTest {
           .hasMessageContaining("one rank");
       assertThatThrownBy(() -> Op.receive(0, 1, LciBuffer.list()))
           .isInstanceOf(IllegalArgumentException.class);
-      Op others = Op.get(List.of(job.rank(1).remote(1, region.handle()).at(0)), list(lci, 1));
+      Op others =
+          Op.get(List.of(job.rank(1).memory().remote(1, region.handle()).at(0)), list(lci, 1));
       assertThatThrownBy(() -> lci.post(others))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("another runtime");

@@ -59,9 +59,9 @@ class RemoteMemoryTest {
   @CsvSource({"auto,''", "messages,''", "messages,seed=1", "messages,seed=2"})
   void whatIsPutIsThereAndIsRead(String rma, String chaos) {
     try (LciTestJob job = LciTestJob.start(2, options(rma, chaos))) {
-      MemoryRegion region = job.rank(1).allocate(BYTES);
+      MemoryRegion region = job.rank(1).memory().allocate(BYTES);
       for (int owner : new int[] {1}) {
-        RemoteMemory remote = job.rank(0).remote(owner, region.handle());
+        RemoteMemory remote = job.rank(0).memory().remote(owner, region.handle());
         assertThat(remote.size()).isEqualTo(BYTES);
         for (int size : new int[] {0, 1, 8, 32, 33, 64, 65, 192, 193, 8116, 8117, 65536, 500_000}) {
           long offset = 3L + size % 5;
@@ -79,16 +79,16 @@ class RemoteMemoryTest {
   void buffersAreNotCopiedAndRegisteredMemoryIsReached(String rma) {
     try (LciTestJob job = LciTestJob.start(2, options(rma, ""))) {
       ByteBuffer own = ByteBuffer.allocateDirect(BYTES);
-      MemoryRegion region = job.rank(1).register(own);
+      MemoryRegion region = job.rank(1).memory().register(own);
       assertThat(job.rank(1).snapshot().counter("memory_registered")).isEqualTo(own.capacity());
-      RemoteMemory remote = job.rank(0).remote(1, region.handle());
-      LciBuffer source = job.rank(0).buffer(100_000);
+      RemoteMemory remote = job.rank(0).memory().remote(1, region.handle());
+      LciBuffer source = job.rank(0).memory().buffer(100_000);
       source.view().put(pattern(100_000, 7));
       remote.put(11, source).block(LIMIT);
       byte[] written = new byte[100_000];
       own.get(11, written);
       assertThat(written).isEqualTo(pattern(100_000, 7));
-      LciBuffer target = job.rank(0).buffer(100_000);
+      LciBuffer target = job.rank(0).memory().buffer(100_000);
       remote.get(11, target).block(LIMIT);
       byte[] read = new byte[100_000];
       target.view().get(read);
@@ -103,8 +103,8 @@ class RemoteMemoryTest {
   void theSignalComesAfterTheData(String rma, String chaos) {
     int rounds = 200;
     try (LciTestJob job = LciTestJob.start(2, options(rma, chaos))) {
-      MemoryRegion region = job.rank(1).allocate(rounds * 1024L);
-      RemoteMemory remote = job.rank(0).remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(rounds * 1024L);
+      RemoteMemory remote = job.rank(0).memory().remote(1, region.handle());
       Mono<Long> seen =
           job.rank(1)
               .inbox(DONE)
@@ -131,11 +131,11 @@ class RemoteMemoryTest {
   @Test
   void theOwnerLearnsThatItsMemoryWasRead() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      MemoryRegion region = job.rank(1).allocate(64);
+      MemoryRegion region = job.rank(1).memory().allocate(64);
       region.view(0, 8).putLong(0, 4711);
-      RemoteMemory remote = job.rank(0).remote(1, region.handle());
+      RemoteMemory remote = job.rank(0).memory().remote(1, region.handle());
       Mono<Long> told = job.rank(1).inbox(DONE).receive(m -> m.tag()).next();
-      LciBuffer target = job.rank(0).buffer(8);
+      LciBuffer target = job.rank(0).memory().buffer(8);
       Mono<Void> read = remote.getWithSignal(0, target, DONE, 65_535);
       assertThat(Mono.zip(told, read.thenReturn(true)).block(LIMIT).getT1()).isEqualTo(65_535);
       assertThat(target.view().getLong()).isEqualTo(4711);
@@ -145,8 +145,8 @@ class RemoteMemoryTest {
   @Test
   void nothingIsWrittenWhileThePortGivesNoCredit() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      MemoryRegion region = job.rank(1).allocate(8);
-      RemoteMemory remote = job.rank(0).remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(8);
+      RemoteMemory remote = job.rank(0).memory().remote(1, region.handle());
       Poster poster = job.rank(0).loops().get(0).poster();
       // The port is not open. One signal may be announced to it all the same, the next is refused.
       remote.putWithSignal(0, Payload.ofLong(1), DONE, 4).block(LIMIT);
@@ -169,9 +169,9 @@ class RemoteMemoryTest {
   @CsvSource({"auto", "messages"})
   void targetsAreSignalledOnce(String rma) {
     try (LciTestJob job = LciTestJob.start(2, options(rma, ""))) {
-      MemoryRegion region = job.rank(1).allocate(64);
-      RemoteMemory remote = job.rank(0).remote(1, region.handle());
-      Counter counter = job.rank(0).counter();
+      MemoryRegion region = job.rank(1).memory().allocate(64);
+      RemoteMemory remote = job.rank(0).memory().remote(1, region.handle());
+      Counter counter = job.rank(0).completions().counter();
       Completion put =
           job.rank(0).post(Op.put(remote, 8, Payload.ofLong(9)).completeTo(counter)).block(LIMIT);
       Completion get = job.rank(0).post(Op.get(remote, 8, 8).completeTo(counter)).block(LIMIT);
@@ -187,9 +187,9 @@ class RemoteMemoryTest {
   void anyNumberMaySignalATarget(String rma, String chaos) {
     int count = 1_000;
     try (LciTestJob job = LciTestJob.start(2, options(rma, chaos))) {
-      MemoryRegion region = job.rank(1).allocate(8L * count);
-      RemoteMemory remote = job.rank(0).remote(1, region.handle());
-      Counter counter = job.rank(0).counter();
+      MemoryRegion region = job.rank(1).memory().allocate(8L * count);
+      RemoteMemory remote = job.rank(0).memory().remote(1, region.handle());
+      Counter counter = job.rank(0).completions().counter();
       Flux<Op> puts =
           Flux.range(0, count)
               .map(n -> Op.put(remote, 8L * n, Payload.ofLong(n)).completeTo(counter));
@@ -206,8 +206,8 @@ class RemoteMemoryTest {
   void badArgumentsAreRefusedAtTheCaller() {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(0);
-      MemoryRegion region = job.rank(1).allocate(100);
-      RemoteMemory remote = lci.remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(100);
+      RemoteMemory remote = lci.memory().remote(1, region.handle());
       assertThatThrownBy(() -> remote.put(93, Payload.ofLong(1)))
           .isInstanceOf(IndexOutOfBoundsException.class);
       assertThatThrownBy(() -> remote.get(-1, 1)).isInstanceOf(IndexOutOfBoundsException.class);
@@ -215,16 +215,19 @@ class RemoteMemoryTest {
       assertThatThrownBy(() -> Op.get(remote, 0, 1).signal(DONE, 65_536))
           .isInstanceOf(IllegalArgumentException.class);
       assertThatThrownBy(() -> region.view(99, 2)).isInstanceOf(IndexOutOfBoundsException.class);
-      assertThatThrownBy(() -> lci.allocate(0)).isInstanceOf(IllegalArgumentException.class);
-      assertThatThrownBy(() -> lci.register(ByteBuffer.allocate(8)))
+      assertThatThrownBy(() -> lci.memory().allocate(0))
           .isInstanceOf(IllegalArgumentException.class);
-      assertThatThrownBy(() -> lci.remote(2, region.handle()))
+      assertThatThrownBy(() -> lci.memory().register(ByteBuffer.allocate(8)))
           .isInstanceOf(IllegalArgumentException.class);
-      assertThatThrownBy(() -> lci.remote(0, region.handle())).isInstanceOf(LciException.class);
+      assertThatThrownBy(() -> lci.memory().remote(2, region.handle()))
+          .isInstanceOf(IllegalArgumentException.class);
+      assertThatThrownBy(() -> lci.memory().remote(0, region.handle()))
+          .isInstanceOf(LciException.class);
       byte[] broken = region.handle();
       broken[20] ^= 1;
-      assertThatThrownBy(() -> lci.remote(1, broken)).isInstanceOf(LciException.class);
-      assertThatThrownBy(() -> lci.remote(1, new byte[0])).isInstanceOf(LciException.class);
+      assertThatThrownBy(() -> lci.memory().remote(1, broken)).isInstanceOf(LciException.class);
+      assertThatThrownBy(() -> lci.memory().remote(1, new byte[0]))
+          .isInstanceOf(LciException.class);
       assertThatThrownBy(() -> job.rank(1).post(Op.put(remote, 0, Payload.empty())))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("another runtime");
@@ -235,22 +238,22 @@ class RemoteMemoryTest {
   @CsvSource({"auto", "messages"})
   void useAfterTheEndIsATypedError(String rma) {
     try (LciTestJob job = LciTestJob.start(2, options(rma, ""))) {
-      MemoryRegion freed = job.rank(1).allocate(4096);
-      RemoteMemory remote = job.rank(0).remote(1, freed.handle());
+      MemoryRegion freed = job.rank(1).memory().allocate(4096);
+      RemoteMemory remote = job.rank(0).memory().remote(1, freed.handle());
       freed.disposeLater().block(LIMIT);
       freed.dispose();
-      MemoryRegion next = job.rank(1).allocate(4096);
+      MemoryRegion next = job.rank(1).memory().allocate(4096);
       next.view(0, 8).putLong(0, 77);
       assertThatThrownBy(() -> remote.put(0, Payload.ofLong(1)).block(LIMIT))
           .isInstanceOf(MemoryClosedException.class);
       assertThatThrownBy(() -> remote.get(0, 8).block(LIMIT))
           .isInstanceOf(MemoryClosedException.class);
       assertThat(next.view(0, 8).getLong(0)).isEqualTo(77);
-      assertThatThrownBy(() -> job.rank(0).remote(1, freed.handle()))
+      assertThatThrownBy(() -> job.rank(0).memory().remote(1, freed.handle()))
           .isInstanceOf(MemoryClosedException.class);
       assertThatThrownBy(() -> freed.view(0, 1)).isInstanceOf(IllegalStateException.class);
 
-      RemoteMemory closed = job.rank(0).remote(1, next.handle());
+      RemoteMemory closed = job.rank(0).memory().remote(1, next.handle());
       closed.dispose();
       closed.dispose();
       assertThatThrownBy(() -> closed.put(0, Payload.ofLong(1)).block(LIMIT))
@@ -263,7 +266,7 @@ class RemoteMemoryTest {
     MemoryRegion region;
     ByteBuffer view;
     try (LciTestJob job = LciTestJob.start(1)) {
-      region = job.rank(0).allocate(4096);
+      region = job.rank(0).memory().allocate(4096);
       view = region.view(0, 4096);
       view.putLong(0, 5);
       assertThat(view.getLong(0)).isEqualTo(5);
@@ -277,8 +280,8 @@ class RemoteMemoryTest {
   void manyOperationsAtOnceEndOnce() {
     int count = 20_000;
     try (LciTestJob job = LciTestJob.start(2, options("messages", ""))) {
-      MemoryRegion region = job.rank(1).allocate(8L * count);
-      RemoteMemory remote = job.rank(0).remote(1, region.handle());
+      MemoryRegion region = job.rank(1).memory().allocate(8L * count);
+      RemoteMemory remote = job.rank(0).memory().remote(1, region.handle());
       long ended =
           Flux.range(0, count)
               .flatMap(

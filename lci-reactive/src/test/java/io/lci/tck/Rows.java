@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.tck;
 
+import io.lci.Codec;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Op;
@@ -14,7 +15,6 @@ import io.lci.completion.Counter;
 import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
 import io.lci.rma.LciBuffer;
-import io.lci.stream.Codec;
 import io.lci.tck.Row.Kind;
 import java.util.List;
 import java.util.function.BiFunction;
@@ -49,7 +49,7 @@ final class Rows {
         row("CompletionQueue.completions()", Kind.TAP, Rows::queue)
             .failing(
                 w -> {
-                  CompletionQueue queue = w.here().queue(QueueOptions.defaults());
+                  CompletionQueue queue = w.here().completions().queue(QueueOptions.defaults());
                   queue.dispose();
                   return queue.completions();
                 }),
@@ -74,9 +74,10 @@ final class Rows {
                 Kind.ONE,
                 (w, n) -> w.here().post(Op.get(w.remote(), 0, Long.BYTES)))
             .failing(w -> w.closed().post(Op.get(w.closedRemote(), 0, Long.BYTES))),
-        row("LciRuntime.receive", Kind.ONCE, Rows::receive).failing(w -> w.closed().receive(0, 1)),
-        row("LciRuntime.send", Kind.NONE, (w, n) -> w.alone().send(0, 1, Payload.empty()))
-            .failing(w -> w.closed().send(0, 1, Payload.empty())),
+        row("Tagged.receive", Kind.ONCE, Rows::receive)
+            .failing(w -> w.closed().tagged().receive(0, 1)),
+        row("Tagged.send", Kind.NONE, (w, n) -> w.alone().tagged().send(0, 1, Payload.empty()))
+            .failing(w -> w.closed().tagged().send(0, 1, Payload.empty())),
         row("Sender.send", Kind.NONE, (w, n) -> w.here().sender(w.sink()).send(1, Payload.empty()))
             .failing(w -> w.closedSender().send(0, Payload.empty())),
         row("Sender.sendAll", Kind.NONE, Rows::sendAll)
@@ -93,19 +94,22 @@ final class Rows {
         row(
                 "RemoteMemory.getWithSignal",
                 Kind.NONE,
-                (w, n) -> w.remote().getWithSignal(0, w.here().buffer(8), w.sink(), 1))
+                (w, n) -> w.remote().getWithSignal(0, w.here().memory().buffer(8), w.sink(), 1))
             .failing(w -> w.closedRemote().getWithSignal(0, w.closedBuffer(), w.sink(), 1)),
         row("LciRuntime.barrier", Kind.NONE, (w, n) -> w.alone().barrier())
             .failing(w -> w.closed().barrier()),
-        row("LciRuntime.exchange(bytes)", Kind.ONE, (w, n) -> w.alone().exchange(new byte[1]))
-            .failing(w -> w.closed().exchange(new byte[1])),
+        row("Group.exchange", Kind.ONE, (w, n) -> w.alone().world().exchange(new byte[1]))
+            .failing(w -> w.closed().world().exchange(new byte[1])),
         // A firing for each subscriber of a rule, so that none waits for one that does not come
         row("Synchronizer.next()", Kind.ONCE, (w, n) -> synchronizer(w, n + 2).next())
             .failing(w -> disposedSynchronizer(w).next()),
-        row("Counter.reaches", Kind.ONE, (w, n) -> w.use(w.here().counter()).reaches(0))
+        row(
+                "Counter.reaches",
+                Kind.ONE,
+                (w, n) -> w.use(w.here().completions().counter()).reaches(0))
             .failing(
                 w -> {
-                  Counter counter = w.here().counter();
+                  Counter counter = w.here().completions().counter();
                   counter.dispose();
                   return counter.reaches(1);
                 }),
@@ -142,8 +146,10 @@ final class Rows {
     return List.of(
         row("LciRuntime.connect", Kind.ONE, (w, n) -> LciRuntime.connect(w.connecting()))
             .failing(w -> LciRuntime.connect(impossible())),
-        row("LciRuntime.exchange(region)", Kind.ONE, (w, n) -> w.alone().exchange(w.own()))
-            .failing(w -> w.closed().exchange(w.closedRegion())),
+        row("Memory.exchange", Kind.ONE, (w, n) -> w.alone().memory().exchange(w.own()))
+            .failing(w -> w.closed().memory().exchange(w.closedRegion())),
+        row("Group.barrier", Kind.NONE, (w, n) -> w.alone().world().barrier())
+            .failing(w -> w.closed().world().barrier()),
         row("LciRuntime.peerGone", Kind.ONE, (w, n) -> w.left().peerGone(1)).done(),
         row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES))
             .failing(w -> w.closedRemote().get(0, Long.BYTES)),
@@ -155,7 +161,7 @@ final class Rows {
         row(
                 "MemoryRegion.disposeLater",
                 Kind.NONE,
-                (w, n) -> w.here().allocate(Long.BYTES).disposeLater())
+                (w, n) -> w.here().memory().allocate(Long.BYTES).disposeLater())
             .done(),
         row("Inbox.onClose()", Kind.NONE, (w, n) -> w.disposed().onClose()).done(),
         row("LciRuntime.onClose()", Kind.NONE, (w, n) -> w.closed().onClose()).done(),
@@ -177,19 +183,23 @@ final class Rows {
 
   private static Publisher<?> queue(TckWorld world, long elements) {
     CompletionQueue queue =
-        world.use(world.here().queue(QueueOptions.defaults().withKind(QueueOptions.Kind.LINKED)));
+        world.use(
+            world
+                .here()
+                .completions()
+                .queue(QueueOptions.builder().kind(QueueOptions.Kind.LINKED).build()));
     signal(world, queue, elements);
     return queue.completions();
   }
 
   private static Synchronizer synchronizer(TckWorld world, long elements) {
-    Synchronizer synchronizer = world.use(world.here().synchronizer(1));
+    Synchronizer synchronizer = world.use(world.here().completions().synchronizer(1));
     signal(world, synchronizer, elements);
     return synchronizer;
   }
 
   private static Synchronizer disposedSynchronizer(TckWorld world) {
-    Synchronizer synchronizer = world.here().synchronizer(1);
+    Synchronizer synchronizer = world.here().completions().synchronizer(1);
     synchronizer.dispose();
     return synchronizer;
   }
@@ -210,7 +220,7 @@ final class Rows {
   private static Publisher<?> timedRoute(TckWorld world, long elements) {
     return world
         .here()
-        .sender(world.sink(), SenderOptions.defaults().withDeadline(TckWorld.LIMIT))
+        .sender(world.sink(), SenderOptions.builder().deadline(TckWorld.LIMIT).build())
         .route(range(elements), n -> 1, (n, out) -> out.putLong(n));
   }
 
@@ -235,17 +245,17 @@ final class Rows {
 
   private static Publisher<?> receive(TckWorld world, long elements) {
     LciRuntime alone = world.alone();
-    world.use(alone.send(0, 7, Payload.ofLong(7)).subscribe());
-    return alone.receive(0, 7);
+    world.use(alone.tagged().send(0, 7, Payload.ofLong(7)).subscribe());
+    return alone.tagged().receive(0, 7);
   }
 
   private static Publisher<?> get(TckWorld world, long elements) {
-    LciBuffer target = world.here().buffer(Long.BYTES);
+    LciBuffer target = world.here().memory().buffer(Long.BYTES);
     return world.remote().get(0, target);
   }
 
   private static CompletionGraph graph(TckWorld world) {
-    CompletionGraph.Builder builder = world.here().graph();
+    CompletionGraph.Builder builder = world.here().completions().graph();
     builder.call(results -> 1);
     return builder.build();
   }

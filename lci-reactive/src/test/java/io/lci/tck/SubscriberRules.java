@@ -68,7 +68,7 @@ public final class SubscriberRules extends SubscriberBlackboxVerification<Object
             "Sender.route with deadlines",
             (w, items) ->
                 w.here()
-                    .sender(w.sink(), SenderOptions.defaults().withDeadline(TckWorld.LIMIT))
+                    .sender(w.sink(), SenderOptions.builder().deadline(TckWorld.LIMIT).build())
                     .route(items, n -> 1, (n, out) -> out.putInt(n))),
         Operator.ofNumbers(
             "Sender.sendAll",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.tck;
 
+import io.lci.Codec;
 import io.lci.LciInstrumentation;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
@@ -16,7 +17,6 @@ import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.Streams;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
@@ -94,14 +94,14 @@ final class TckWorld implements AutoCloseable {
     closedSender = closed.sender(SINK);
     closedStreams = closed.streams();
     closedRpc = closed.rpc();
-    closedRegion = closed.allocate(REGION);
-    closedRemote = closed.remote(0, closedRegion.handle());
-    closedBuffer = closed.buffer(Long.BYTES);
+    closedRegion = closed.memory().allocate(REGION);
+    closedRemote = closed.memory().remote(0, closedRegion.handle());
+    closedBuffer = closed.memory().buffer(Long.BYTES);
     over.close();
     sink = pair.rank(1).inbox(SINK).handle(m -> {});
-    region = pair.rank(1).allocate(REGION);
-    remote = here().remote(1, region.handle());
-    own = alone().allocate(REGION);
+    region = pair.rank(1).memory().allocate(REGION);
+    remote = here().memory().remote(1, region.handle());
+    own = alone().memory().allocate(REGION);
     connecting =
         options
             .mutate()
@@ -241,7 +241,7 @@ final class TckWorld implements AutoCloseable {
 
   private Inbox inbox() {
     int port = ports.incrementAndGet();
-    InboxOptions options = InboxOptions.defaults().withMessages(64).withMaxRetained(1 << 16);
+    InboxOptions options = InboxOptions.builder().messages(64).maxRetained(1 << 16).build();
     return use(here().inbox(Port.of(port, "tck" + port), options));
   }
 

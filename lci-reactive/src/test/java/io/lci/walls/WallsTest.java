@@ -58,7 +58,7 @@ class WallsTest {
           List.of("loop"),
           List.of("lane"),
           List.of("post"),
-          List.of("inbox", "completion", "memory"),
+          List.of("inbox", "completion", "memory", "collective"),
           List.of("session"),
           List.of("runtime"));
 

@@ -191,7 +191,7 @@ public final class ManyToMany implements Callable<Integer> {
     long[] sent = new long[ranks];
     Words message = new Words(words);
     SplittableRandom random = new SplittableRandom(seed + lci.rank());
-    SenderOptions options = SenderOptions.defaults().withWindow(window).withStopOnError(true);
+    SenderOptions options = SenderOptions.builder().window(window).stopOnError(true).build();
     return lci.sender(MESSAGES, options)
         .route(
             Flux.range(0, messages).map(n -> random.nextLong()),

@@ -122,7 +122,7 @@ public final class MetricsEndpoint implements Callable<Integer> {
 
   /** More than there is room for: most of it waits. */
   private static Disposable sendToNobody(LciRuntime lci, int next) {
-    lci.inbox(UNREAD, InboxOptions.defaults().withMessages(ROOM));
+    lci.inbox(UNREAD, InboxOptions.builder().messages(ROOM).build());
     return lci.sender(UNREAD)
         .sendAll(next, Flux.range(0, 100 * ROOM), (n, out) -> out.putInt(n))
         .subscribe();

@@ -95,8 +95,8 @@ public final class PingPong implements Callable<Integer> {
 
   private static Mono<Long> rally(LciRuntime lci, int loop, long rounds) {
     Port ball = Port.of(FIRST_PORT + loop, "ball-" + loop);
-    Inbox inbox = lci.inbox(ball, InboxOptions.defaults().withLoop(loop));
-    Sender sender = lci.sender(ball, SenderOptions.defaults().withLoop(loop));
+    Inbox inbox = lci.inbox(ball, InboxOptions.builder().loop(loop).build());
+    Sender sender = lci.sender(ball, SenderOptions.builder().loop(loop).build());
     int partner = lci.rank() ^ 1;
     int first = lci.rank() < partner ? 2 : 1; // the lower rank serves 1 and gets 2 back
     long last = 2 * rounds;

@@ -56,9 +56,10 @@ public final class Tour {
 
   /** A text is put into the next rank's memory; what the one before wrote here is then read. */
   static Mono<Void> memory(LciRuntime lci, int next) {
-    MemoryRegion mine = lci.allocate(64);
+    MemoryRegion mine = lci.memory().allocate(64);
     String text = "written by rank %4d".formatted(lci.rank());
-    return lci.exchange(mine) // the regions of all, by rank
+    return lci.memory()
+        .exchange(mine) // the regions of all, by rank
         .flatMap(
             all ->
                 all.get(next)

@@ -75,7 +75,7 @@ public final class CounterImpl extends CompletionObject implements Counter {
   }
 
   private LciException closed() {
-    return core().ending.gone("wait for counter", "counter", "LciRuntime.counter makes another");
+    return core().ending.gone("wait for counter", "counter", "Completions.counter makes another");
   }
 
   @Override

@@ -78,7 +78,7 @@ final class GraphImpl implements CompletionGraph, GraphSink {
   }
 
   private RuntimeException gone() {
-    return core.ending.gone("run a graph", "graph", "LciRuntime.graph builds another");
+    return core.ending.gone("run a graph", "graph", "Completions.graph builds another");
   }
 
   GraphNode<?> own(Node<?> node) {

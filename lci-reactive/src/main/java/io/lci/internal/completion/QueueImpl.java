@@ -144,7 +144,7 @@ public final class QueueImpl extends CompletionObject implements CompletionQueue
   }
 
   private LciException closed() {
-    return core().ending.gone("take from a queue", "queue", "LciRuntime.queue makes another");
+    return core().ending.gone("take from a queue", "queue", "Completions.queue makes another");
   }
 
   @Override

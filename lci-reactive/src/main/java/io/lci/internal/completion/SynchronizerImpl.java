@@ -117,7 +117,7 @@ public final class SynchronizerImpl extends CompletionObject implements Synchron
   private LciException closed() {
     return core()
         .ending
-        .gone("wait for synchronizer", "synchronizer", "LciRuntime.synchronizer makes another");
+        .gone("wait for synchronizer", "synchronizer", "Completions.synchronizer makes another");
   }
 
   @Override

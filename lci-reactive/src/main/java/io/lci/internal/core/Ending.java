@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Ending {
   private volatile boolean started;
+  private volatile boolean abrupt;
   private volatile @Nullable Throwable cause;
 
   public boolean hasStarted() {
@@ -18,6 +19,15 @@ public final class Ending {
 
   public void start() {
     started = true;
+  }
+
+  /** Whether peers see this rank fail: not everything was sent, or nothing more may be. */
+  public boolean isAbrupt() {
+    return abrupt;
+  }
+
+  public void abruptly() {
+    abrupt = true;
   }
 
   public @Nullable Throwable cause() {

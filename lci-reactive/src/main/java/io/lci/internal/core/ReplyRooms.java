@@ -49,7 +49,7 @@ public final class ReplyRooms {
     Room room = rooms.get(port);
     if (room == null) {
       throw new IllegalStateException(
-          "port " + port + " has no room for replies; see InboxOptions.withReplyRoom");
+          "port " + port + " has no room for replies; see InboxOptions.Builder.replyRoom");
     }
     return room.id;
   }

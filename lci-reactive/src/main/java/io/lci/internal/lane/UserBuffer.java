@@ -43,7 +43,7 @@ public final class UserBuffer implements LciBuffer {
 
   private static void check(LciBuffer buffer, Object owner) {
     if (!(buffer instanceof UserBuffer user)) {
-      throw new IllegalArgumentException("not a buffer of LciRuntime.buffer(): " + buffer);
+      throw new IllegalArgumentException("not a buffer of Memory.buffer(): " + buffer);
     }
     if (user.owner != owner) {
       throw new IllegalArgumentException("another runtime made " + buffer);

@@ -189,12 +189,7 @@ public final class EventLoop implements LciLoop {
     return work.poster();
   }
 
-  @Override
-  public void dispose() {
-    host.dispose();
-  }
-
-  @Override
+  /** Whether it has ended. Any thread. */
   public boolean isDisposed() {
     return pending.tasks.hasEnded();
   }

@@ -146,7 +146,10 @@ final class LoopEnd {
    * the other loops and close() wait for it.
    */
   void finish() {
-    if (closing && closeBy - System.nanoTime() > 0) { // else peers see this rank fail
+    if (!closing || graphRuns > 0 || !work.isQuiet()) {
+      loop.core().ending.abruptly();
+    }
+    if (!loop.core().ending.isAbrupt()) {
       loop.guarded(work::leave);
     }
     closing = true;

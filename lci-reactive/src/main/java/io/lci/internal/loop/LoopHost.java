@@ -22,7 +22,4 @@ public interface LoopHost {
 
   /** The loop failed for a reason of its own. */
   void loopFailed(Throwable reason);
-
-  /** The program disposes of the loop. Any thread. */
-  void dispose();
 }

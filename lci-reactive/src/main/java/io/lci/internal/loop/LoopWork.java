@@ -61,7 +61,7 @@ public interface LoopWork {
   /** Whether nothing is under way that a graceful close waits for. */
   boolean isQuiet();
 
-  /** Peers see this rank leave, not fail. */
+  /** Everything was sent: peers see this rank leave, not fail. */
   void leave();
 
   /** Fails everything that waits or is under way, and closes what receives. */

@@ -22,13 +22,13 @@ public final class EngineImpl implements MatchingEngine {
   private EngineImpl(CoreRuntime core, int number, EngineOptions options) {
     this.core = core;
     this.number = number;
-    this.makeKey = options.makeKey();
+    this.makeKey = options.keys();
   }
 
   public static EngineImpl create(CoreRuntime core, int number, EngineOptions options) {
     EngineImpl engine = new EngineImpl(core, number, options);
     int store = options.store() == EngineOptions.Store.MAP ? Codes.ENGINE_MAP : Codes.ENGINE_QUEUE;
-    int type = options.makeKey() == null ? store : store | Codes.ENGINE_KEYED;
+    int type = options.keys() == null ? store : store | Codes.ENGINE_KEYED;
     core.gate.ask(
         "create engine " + number,
         LciException.NONE,

@@ -63,8 +63,11 @@ public final class OpCodec {
     if (remote != null) {
       out.remote(remote.id(), op.offset());
     }
-    writePayload(op, out);
     out.tag(op.tag());
+    writePayload(op, out);
+    if (op.kind() != Op.Kind.AM) { // a message to a port may have the tag that an encoder sets
+      out.tag(op.tag());
+    }
     switch (op.kind()) {
       case AM -> out.op = Codes.OP_AM;
       case SEND -> out.op = Codes.OP_SEND;

@@ -100,7 +100,12 @@ public final class Outbox implements Submissions {
   }
 
   public boolean isQuiet() {
-    return array.batch.size() == 0 && waiting.size() == 0 && slots.holdingClose() == 0;
+    return unendedCount() == 0;
+  }
+
+  /** Operations that a graceful close waits for: written, waiting, or posted. */
+  public int unendedCount() {
+    return array.batch.size() + waiting.size() + slots.holdingClose();
   }
 
   // Counters

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.runtime;
 
+import io.lci.LciRuntime;
 import io.lci.Poster;
 import io.lci.internal.inbox.InboxLoop;
 import io.lci.internal.inbox.Leases;
@@ -14,11 +15,14 @@ import io.lci.internal.post.PosterImpl;
 import io.lci.nativebridge.Codes;
 import java.util.Map;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What a loop serves over its lane: what is posted, what comes, and what the program retains of it.
  */
 final class LaneWork implements LoopWork {
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
   private static final int ALL = Codes.ENTER_POST | Codes.ENTER_PROGRESS | Codes.ENTER_DRAIN;
 
   private final EventLoop loop;
@@ -31,6 +35,9 @@ final class LaneWork implements LoopWork {
 
   /** Once, not for each pass. */
   private final LongSupplier help;
+
+  /** Operations that had not ended when the loop did. */
+  private volatile long givenUp;
 
   LaneWork(EventLoop loop, Lane lane, OpCheck check) {
     this.loop = loop;
@@ -122,6 +129,7 @@ final class LaneWork implements LoopWork {
     into.merge("loop_leased", leases.count().longValue(), Long::sum);
     into.merge("loop_leased_without_copy", leases.withoutCopy, Long::sum);
     outbox.retries().count(into);
+    into.merge("loop_given_up", givenUp, Long::sum);
     into.merge("loop_late_wakes", loop.isDisposed() ? 0L : lane.lateWakes(), Long::sum);
   }
 
@@ -137,12 +145,20 @@ final class LaneWork implements LoopWork {
 
   @Override
   public void abandon() {
+    giveUp(outbox.unendedCount());
     RuntimeException reason = loop.closed("runtime closed");
     loop.guarded(outbox::flush);
     loop.guarded(() -> outbox.failParked(Codes.ERR_CLOSED));
     loop.guarded(
         () -> outbox.slots.abandon(-1, owner -> loop.closed("operation outstanding at close")));
     loop.guarded(() -> dispatcher.closeInboxes(reason));
+  }
+
+  private void giveUp(int count) {
+    givenUp = count;
+    if (count > 0) {
+      LOG.warn("{}: the close gave up {} operations; peers see this rank fail", loop, count);
+    }
   }
 
   @Override

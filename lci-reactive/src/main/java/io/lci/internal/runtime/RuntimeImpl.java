@@ -11,84 +11,71 @@ import io.lci.PostOptions;
 import io.lci.PostResult;
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
-import io.lci.am.Message;
-import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
+import io.lci.collective.Group;
 import io.lci.completion.Completion;
-import io.lci.completion.CompletionGraph;
-import io.lci.completion.CompletionQueue;
-import io.lci.completion.CompletionTarget;
-import io.lci.completion.Counter;
-import io.lci.completion.QueueOptions;
-import io.lci.completion.Synchronizer;
-import io.lci.error.LciException.Detail;
+import io.lci.completion.Completions;
 import io.lci.error.ResourceExhaustedException;
+import io.lci.internal.collective.WorldImpl;
 import io.lci.internal.completion.CompletionObjects;
-import io.lci.internal.completion.GraphBuilder;
+import io.lci.internal.completion.CompletionsImpl;
 import io.lci.internal.core.CoreLog;
 import io.lci.internal.core.CoreRuntime;
-import io.lci.internal.core.Errors;
 import io.lci.internal.inbox.Inboxes;
-import io.lci.internal.lane.UserBuffer;
 import io.lci.internal.loop.EventLoop;
-import io.lci.internal.loop.LoopHost;
 import io.lci.internal.loop.LoopWatchdog;
 import io.lci.internal.loop.Signals;
+import io.lci.internal.memory.MemoryImpl;
 import io.lci.internal.memory.Regions;
-import io.lci.internal.post.EngineImpl;
 import io.lci.internal.post.MonoOp;
 import io.lci.internal.post.OpCheck;
 import io.lci.internal.post.OpResult;
 import io.lci.internal.post.Outbox;
 import io.lci.internal.post.Posting;
-import io.lci.matching.EngineOptions;
-import io.lci.matching.MatchingEngine;
-import io.lci.nativebridge.Codes;
+import io.lci.internal.post.TaggedImpl;
+import io.lci.matching.Tagged;
 import io.lci.nativebridge.Layout;
 import io.lci.nativebridge.NativeCalls;
-import io.lci.nativebridge.NativeMemory;
-import io.lci.rma.LciBuffer;
-import io.lci.rma.MemoryRegion;
-import io.lci.rma.RemoteMemory;
+import io.lci.rma.Memory;
 import io.lci.rpc.Rpc;
 import io.lci.stream.Streams;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
-import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
  * A runtime: puts its parts together, in an order in which each finds what it needs, and hands
- * every call to the part that owns what the call is about. The parts ask each other by these
- * fields. Any thread.
+ * every call to the part that owns what the call is about. The parts of this room ask each other by
+ * these fields. Any thread.
  */
 public final class RuntimeImpl implements LciRuntime {
   public final CoreRuntime core;
-  private final CoreLog log;
+  final CoreLog log;
 
-  // What users opened, and what they post
+  // Opened by users
   public final Inboxes inboxes;
   public final CompletionObjects objects;
   final LazySessions sessions;
   public final Regions regions;
-  private final OpCheck check;
   private final Posting posting;
-  private final Exchange exchange;
 
-  // What runs, who is told, and the end
+  // The rooms
+  private final Tagged tagged;
+  private final Memory memory;
+  private final Completions completions;
+  private final Group world;
+
+  // The loops, the peers, and the end
   public final Loops loops;
-  private final Peers peers;
-  private final Shutdown shutdown;
-  private final Snapshots snapshots;
-  private final Disposable watchdog;
+  final Peers peers;
+  final Shutdown shutdown;
+  final Snapshots snapshots;
 
   public RuntimeImpl(NativeCalls calls, Layout layout, long handle, LciOptions options) {
     this(calls, layout, handle, options, new CoreLog(calls, handle));
@@ -99,8 +86,8 @@ public final class RuntimeImpl implements LciRuntime {
     this.log = log;
     this.core = new CoreRuntime(calls, layout, handle, options);
     this.snapshots = new Snapshots(this);
-    this.check = new OpCheck(core);
-    this.loops = Loops.open(core, new Host(), check);
+    OpCheck check = new OpCheck(core);
+    this.loops = Loops.open(core, new RuntimeHost(this), check);
     try {
       Outbox first = loops.outboxes.get(0);
       this.inboxes = new Inboxes(core, loops.inboxes);
@@ -108,7 +95,10 @@ public final class RuntimeImpl implements LciRuntime {
       this.posting = new Posting(core, check, loops.outboxes);
       this.sessions = new LazySessions(this, first.loop);
       this.regions = new Regions(core, first);
-      this.exchange = new Exchange(core, first, regions);
+      this.tagged = new TaggedImpl(core, posting);
+      this.completions = new CompletionsImpl(core, objects, first, loops.dispatcher, check);
+      this.world = new WorldImpl(core, first);
+      this.memory = new MemoryImpl(core, regions, world::exchange);
       this.peers = new Peers(core, inboxes, loops.outboxes);
       this.shutdown =
           new Shutdown(
@@ -116,51 +106,11 @@ public final class RuntimeImpl implements LciRuntime {
               core.ending,
               options.invoker(),
               options.timer(),
-              this::closeCore,
+              new CoreEnd(this, LoopWatchdog.start(core, loops.all.all())), // before a loop can end
               () -> core.observer.tell(one -> one.runtimeClosed(this)));
-      this.watchdog = LoopWatchdog.start(core, loops.all.all()); // before a loop can end
     } catch (Throwable e) {
       loops.free(); // the core does not close under a lane
       throw e;
-    }
-  }
-
-  /** What the loops tell: they run only when all parts are there. */
-  private final class Host implements LoopHost {
-    @Override
-    public void lookAtObjects() {
-      objects.look();
-    }
-
-    @Override
-    public void tidy() {
-      log.passOn();
-      objects.freeUnused();
-    }
-
-    @Override
-    public void peerChanged(EventLoop loop, PeerEvent event) {
-      peers.changed(loop, event);
-    }
-
-    @Override
-    public void loopEnding(EventLoop loop) {
-      peers.loopEnding(loop);
-    }
-
-    @Override
-    public void loopEnded() {
-      shutdown.loopEnded();
-    }
-
-    @Override
-    public void loopFailed(Throwable reason) {
-      shutdown.failed(reason);
-    }
-
-    @Override
-    public void dispose() {
-      RuntimeImpl.this.dispose();
     }
   }
 
@@ -248,86 +198,23 @@ public final class RuntimeImpl implements LciRuntime {
   }
 
   @Override
-  public Mono<Void> send(int to, long tag, Payload payload) {
-    return posting.one(Op.send(to, tag, payload), OpResult.NOTHING);
+  public Tagged tagged() {
+    return tagged;
   }
 
   @Override
-  public Mono<Message> receive(int from, long tag) {
-    return receive(from, tag, core.options.maxReceiveBytes());
+  public Memory memory() {
+    return memory;
   }
 
   @Override
-  public Mono<Message> receive(int from, long tag, int maxBytes) {
-    return posting.one(Op.receive(from, tag, maxBytes), OpResult.MESSAGE);
+  public Completions completions() {
+    return completions;
   }
 
   @Override
-  public Synchronizer synchronizer(int threshold) {
-    return objects.synchronizer(threshold);
-  }
-
-  @Override
-  public Counter counter() {
-    return objects.counter();
-  }
-
-  @Override
-  public CompletionQueue queue(QueueOptions queueOptions) {
-    return objects.queue(Objects.requireNonNull(queueOptions, "options"));
-  }
-
-  @Override
-  public MatchingEngine engine(int number, EngineOptions engineOptions) {
-    Objects.requireNonNull(engineOptions, "options");
-    if (number < 1 || number > MatchingEngine.MAX_NUMBER) {
-      throw new IllegalArgumentException(
-          "engines have numbers 1 to " + MatchingEngine.MAX_NUMBER + ": " + number);
-    }
-    core.ending.refuse("create engine");
-    return EngineImpl.create(core, number, engineOptions);
-  }
-
-  @Override
-  public CompletionGraph.Builder graph() {
-    core.ending.refuse("build graph");
-    return new GraphBuilder(core, loops.outboxes.get(0), loops.dispatcher, check);
-  }
-
-  @Override
-  public Disposable bind(Port port, CompletionTarget target) {
-    return objects.bind(
-        Objects.requireNonNull(port, "port"), Objects.requireNonNull(target, "target"));
-  }
-
-  @Override
-  public MemoryRegion allocate(long bytes) {
-    return regions.allocate(bytes);
-  }
-
-  @Override
-  public MemoryRegion register(ByteBuffer direct) {
-    return regions.register(Objects.requireNonNull(direct, "direct"));
-  }
-
-  @Override
-  public RemoteMemory remote(int owner, byte[] bytes) {
-    return regions.open(owner, Objects.requireNonNull(bytes, "handle"));
-  }
-
-  @Override
-  public Mono<byte[][]> exchange(byte[] mine) {
-    return exchange.of(Objects.requireNonNull(mine, "mine"));
-  }
-
-  @Override
-  public Mono<List<RemoteMemory>> exchange(MemoryRegion mine) {
-    return exchange.of(Objects.requireNonNull(mine, "mine"));
-  }
-
-  @Override
-  public LciBuffer buffer(int bytes) {
-    return new UserBuffer(core.identity, bytes);
+  public Group world() {
+    return world;
   }
 
   @Override
@@ -357,32 +244,6 @@ public final class RuntimeImpl implements LciRuntime {
 
   // Closing
 
-  /** Called once, when no loop is left: the last look at the counters, then the end of the core. */
-  private @Nullable Throwable closeCore(int timeoutMillis) {
-    RuntimeException thrown = null;
-    try {
-      watchdog.dispose();
-    } catch (RuntimeException e) { // the timer may be the user's own
-      thrown = e;
-    }
-    int code =
-        core.gate.close(
-            () -> {
-              snapshots.takeLast();
-              return core.calls.runtimeClose(core.handle, timeoutMillis);
-            });
-    regions.closed();
-    log.close();
-    return Codes.isError(code)
-        ? Errors.of(
-            Detail.of(
-                "close",
-                Errors.name(core.calls, code),
-                NativeMemory.string(core.calls.lastError())),
-            code)
-        : thrown;
-  }
-
   @Override
   public Mono<Void> onClose() {
     return shutdown.onClose();
@@ -400,7 +261,12 @@ public final class RuntimeImpl implements LciRuntime {
 
   @Override
   public void dispose() {
-    shutdown.start(Duration.ZERO);
+    shutdown.start(core.options.closeTimeout());
+  }
+
+  @Override
+  public void abort() {
+    shutdown.abort();
   }
 
   @Override

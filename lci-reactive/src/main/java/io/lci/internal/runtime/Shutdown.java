@@ -52,7 +52,8 @@ public final class Shutdown {
   /**
    * @param timer the options' own scheduler of deadlines, on which the limit runs, too: virtual
    *     time may end it earlier, and cannot make it longer
-   * @param closeCore given the milliseconds that are left; returns what failed, or null
+   * @param closeCore given the milliseconds that are left, 0 for an abrupt end; returns the
+   *     failure, or null
    * @param observe tells the instrumentation; only a fatal error of the JVM comes out of it
    */
   public Shutdown(
@@ -111,10 +112,16 @@ public final class Shutdown {
     ending.start();
   }
 
-  /** A loop failed for a reason of its own: closes abortively, and close() tells why. */
+  /** Gives up what is under way, also of a shutdown that has started: peers see this rank fail. */
+  public void abort() {
+    ending.abruptly();
+    start(Duration.ZERO);
+  }
+
+  /** A loop failed for a reason of its own: aborts, and close() tells why. */
   void failed(Throwable error) {
     ending.because(error);
-    start(Duration.ZERO);
+    abort();
   }
 
   /** Called by each loop after it freed its lane; the last one closes the core. */
@@ -122,10 +129,9 @@ public final class Shutdown {
     if (loopsLeft.decrementAndGet() > 0) {
       return;
     }
-    long left = Math.max(0, TimeUnit.NANOSECONDS.toMillis(closeBy - System.nanoTime()));
     Throwable failure = null;
     try {
-      failure = endOfCore((int) Math.min(left, Integer.MAX_VALUE));
+      failure = endOfCore(ending.isAbrupt() ? 0 : millisLeft());
       if (failure == null) {
         failure = ending.cause();
       }
@@ -139,6 +145,14 @@ public final class Shutdown {
       ending.because(failure);
       tellOver(failure);
     }
+  }
+
+  /**
+   * At least one: the loops have sent everything, and with no time the core would tell a failure.
+   */
+  private int millisLeft() {
+    long left = TimeUnit.NANOSECONDS.toMillis(closeBy - System.nanoTime());
+    return (int) Math.max(1, Math.min(left, Integer.MAX_VALUE));
   }
 
   private @Nullable Throwable endOfCore(int timeoutMillis) {
@@ -169,9 +183,7 @@ public final class Shutdown {
     for (EventLoop loop : loops) {
       if (loop.inSignal()) {
         throw new IllegalStateException(
-            "close() would wait for the thread it is called on, "
-                + loop
-                + "; use dispose() or disposeGracefully()");
+            "close() would wait for the thread it is called on, " + loop + "; use dispose()");
       }
     }
     start(limit);
@@ -190,7 +202,7 @@ public final class Shutdown {
    */
   @Nullable Throwable abandon(List<EventLoop> unstarted) {
     stillborn = true;
-    start(Duration.ZERO);
+    abort();
     unstarted.forEach(EventLoop::finish);
     try {
       awaitOver(System.nanoTime() + STUCK_AFTER_NANOS);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.session;
 
+import io.lci.Codec;
 import io.lci.LciRuntime;
 import io.lci.am.Encoder;
 import io.lci.internal.core.Thrown;
-import io.lci.stream.Codec;
 import io.lci.stream.Streams;
 import java.time.Duration;
 import java.util.HashMap;

@@ -63,7 +63,8 @@ final class SessionTable {
     this.home = home;
     this.ending = home::closed;
     this.sender =
-        runtime.sender(ReservedPorts.SESSIONS, SenderOptions.defaults().withWindow(SENDER_WINDOW));
+        runtime.sender(
+            ReservedPorts.SESSIONS, SenderOptions.builder().window(SENDER_WINDOW).build());
     this.sessions = new Session[runtime.size()];
     this.departures = new Departures(home, runtime.size(), this::lose);
     this.functions = new Functions(runtime.options().instrumentation());

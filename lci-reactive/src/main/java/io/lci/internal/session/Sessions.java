@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.session;
 
+import io.lci.Codec;
 import io.lci.LciRuntime;
 import io.lci.am.Message;
 import io.lci.am.Payload;
@@ -11,7 +12,6 @@ import io.lci.rpc.CallOptions;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcExchange.Outcome;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.Streams;
 import io.lci.stream.SubscribeOptions;
 import java.time.Duration;

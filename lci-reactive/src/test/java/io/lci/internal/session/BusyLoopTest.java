@@ -3,10 +3,10 @@ package io.lci.internal.session;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lci.Codec;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Flux;
 

@@ -3,6 +3,7 @@ package io.lci.internal.session;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lci.Codec;
 import io.lci.LciOptions;
 import io.lci.PeerEvent;
 import io.lci.am.Message;
@@ -13,7 +14,6 @@ import io.lci.error.LciException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.RemoteException;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.testing.LciLeakCheck;
 import java.util.Arrays;
@@ -77,7 +77,7 @@ class EveryPointTest {
         new FakeNet(
             2,
             LciOptions.builder()
-                .streamLimits(StreamLimits.defaults().withReassemblyBytes(9_000))
+                .streamLimits(StreamLimits.builder().reassemblyBytes(9_000).build())
                 .build(),
             new Random(seed));
     Run run = new Run(net, kind);

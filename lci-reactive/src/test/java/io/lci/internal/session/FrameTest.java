@@ -4,10 +4,10 @@ package io.lci.internal.session;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lci.Codec;
 import io.lci.am.Message;
 import io.lci.internal.session.OutFrame.Open;
 import io.lci.internal.session.OutFrame.Part;
-import io.lci.stream.Codec;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;

@@ -31,7 +31,7 @@ import reactor.util.context.Context;
 class ObservedTest {
   private static final String TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   private static final CallOptions SECOND =
-      CallOptions.defaults().withDeadline(Duration.ofSeconds(1));
+      CallOptions.builder().deadline(Duration.ofSeconds(1)).build();
 
   private final List<String> seen = new ArrayList<>();
   private final LciInstrumentation observer =
@@ -205,7 +205,7 @@ class ObservedTest {
 
   @Test
   void aDeadlineAlsoEndsWhatWaitsForAPlace() {
-    FakeNet small = new FakeNet(2, options(StreamLimits.defaults().withRequests(1)), null);
+    FakeNet small = new FakeNet(2, options(StreamLimits.builder().requests(1).build()), null);
     small.rank(1).serve("never", RpcHandler.response(m -> Mono.never()));
     Heard<Message> first = new Heard<>(1);
     Heard<Message> second = new Heard<>(1);

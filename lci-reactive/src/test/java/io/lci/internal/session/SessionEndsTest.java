@@ -3,6 +3,7 @@ package io.lci.internal.session;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lci.Codec;
 import io.lci.PeerEvent;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
@@ -12,7 +13,6 @@ import io.lci.error.PortClosedException;
 import io.lci.error.ProtocolException;
 import io.lci.error.RemoteException;
 import io.lci.error.ResourceExhaustedException;
-import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;

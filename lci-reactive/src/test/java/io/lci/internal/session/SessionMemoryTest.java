@@ -27,7 +27,7 @@ class SessionMemoryTest {
   @Test
   void oneItemOfEachExchangeWaitsForRoomAtThePeer() {
     int streams = 3;
-    StreamLimits limits = StreamLimits.defaults().withStreams(streams).withReassemblyBytes(1);
+    StreamLimits limits = StreamLimits.builder().streams(streams).reassemblyBytes(1).build();
     FakeNet net = new FakeNet(2, LciOptions.builder().streamLimits(limits).build(), null);
     AtomicInteger emitted = new AtomicInteger();
     Flux<Payload> large =
@@ -54,7 +54,7 @@ class SessionMemoryTest {
   @Test
   void nothingIsGrantedAtTheEndOfASession() {
     int item = 1 << 20;
-    StreamLimits limits = StreamLimits.defaults().withReassemblyBytes(item);
+    StreamLimits limits = StreamLimits.builder().reassemblyBytes(item).build();
     FakeNet net = new FakeNet(2, LciOptions.builder().streamLimits(limits).build(), null);
     Payload large = Payload.of(new byte[item]);
     net.rank(1).serve("f", RpcHandler.response(request -> Mono.just(large)));

@@ -4,6 +4,7 @@ package io.lci.internal.session;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lci.Codec;
 import io.lci.LciOptions;
 import io.lci.PeerEvent;
 import io.lci.am.Message;
@@ -18,7 +19,6 @@ import io.lci.internal.session.FakeNet.Packet;
 import io.lci.internal.session.OutFrame.Open;
 import io.lci.internal.session.OutFrame.Part;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciLeakCheck;
@@ -60,7 +60,7 @@ class SessionTest {
   void itemsKeepTheirOrderWhateverTheOrderOfMessages(int seed) {
     FakeNet net =
         new FakeNet(
-            2, limits(StreamLimits.defaults().withReassemblyBytes(50_000)), new Random(seed));
+            2, limits(StreamLimits.builder().reassemblyBytes(50_000).build()), new Random(seed));
     List<Heard<byte[]>> all = new ArrayList<>();
     int count = 300;
     for (int stream = 0; stream < 4; stream++) {
@@ -267,7 +267,7 @@ class SessionTest {
   // On: inproc
   @Test
   void streamsPerPeerAreBounded() {
-    FakeNet net = new FakeNet(3, limits(StreamLimits.defaults().withStreams(2)), null);
+    FakeNet net = new FakeNet(3, limits(StreamLimits.builder().streams(2).build()), null);
     for (int rank = 1; rank <= 2; rank++) {
       net.rank(rank).publish("s", Flux.never(), Codec.INT);
     }
@@ -295,7 +295,7 @@ class SessionTest {
   /** The rank that serves has its own limit, whatever the peer believes. */
   @Test
   void whatAPeerOpensIsBoundedToo() {
-    FakeNet net = new FakeNet(2, limits(StreamLimits.defaults().withStreams(2)), null);
+    FakeNet net = new FakeNet(2, limits(StreamLimits.builder().streams(2).build()), null);
     net.rank(0).publish("s", Flux.never(), Codec.INT);
     for (int id = 1; id <= 3; id++) {
       inject(
@@ -312,7 +312,7 @@ class SessionTest {
   @Test
   void requestsWaitForAPlaceAndNoMoreThanTheLimit() {
     FakeNet net =
-        new FakeNet(2, limits(StreamLimits.defaults().withRequests(2).withWaiting(1)), null);
+        new FakeNet(2, limits(StreamLimits.builder().requests(2).waiting(1).build()), null);
     List<Sinks.One<Payload>> answers = new ArrayList<>();
     net.rank(1)
         .serve(
@@ -370,7 +370,7 @@ class SessionTest {
 
   @Test
   void itemsAreBounded() {
-    FakeNet net = new FakeNet(2, limits(StreamLimits.defaults().withItemBytes(5_000)), null);
+    FakeNet net = new FakeNet(2, limits(StreamLimits.builder().itemBytes(5_000).build()), null);
     net.rank(1).publish("s", Flux.just(5_000, 5_001, 1).map(size -> new byte[size]), Codec.BYTES);
     net.rank(1).serve("f", RpcHandler.response(m -> Mono.just(Payload.of(new byte[5_001]))));
     Heard<byte[]> heard = new Heard<>(9);
@@ -407,7 +407,8 @@ class SessionTest {
     Heard<Integer> atOnce = new Heard<>(1);
     net.rank(0).subscribe(1, "s", Codec.INT).subscribe(atOnce);
     Heard<Integer> waits = new Heard<>(1);
-    SubscribeOptions minute = SubscribeOptions.defaults().withAwaitPublisher(Duration.ofMinutes(1));
+    SubscribeOptions minute =
+        SubscribeOptions.builder().awaitPublisher(Duration.ofMinutes(1)).build();
     net.rank(0).subscribe(1, "s", Codec.INT, minute).subscribe(waits);
     net.run();
     assertThat(atOnce.error)
@@ -429,7 +430,8 @@ class SessionTest {
   @Test
   void aLatePublisherIsFoundByAllWhoWait() {
     FakeNet net = new FakeNet(2);
-    SubscribeOptions minute = SubscribeOptions.defaults().withAwaitPublisher(Duration.ofMinutes(1));
+    SubscribeOptions minute =
+        SubscribeOptions.builder().awaitPublisher(Duration.ofMinutes(1)).build();
     Flux<Integer> stream = net.rank(0).subscribe(1, "s", Codec.INT, minute);
     Heard<Integer> first = new Heard<>(9);
     Heard<Integer> second = new Heard<>(1);

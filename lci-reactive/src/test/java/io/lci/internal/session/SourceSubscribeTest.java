@@ -4,9 +4,9 @@ package io.lci.internal.session;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
+import io.lci.Codec;
 import io.lci.am.Payload;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.testing.LciLeakCheck;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;

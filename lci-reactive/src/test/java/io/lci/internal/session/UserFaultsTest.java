@@ -4,6 +4,7 @@ package io.lci.internal.session;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lci.Codec;
 import io.lci.LciInstrumentation;
 import io.lci.LciOptions;
 import io.lci.PeerEvent;
@@ -20,7 +21,6 @@ import io.lci.internal.Unspeakable;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.RpcExchange;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import io.lci.stream.StreamLimits;
 import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciLeakCheck;
@@ -319,7 +319,9 @@ class UserFaultsTest {
     FakeNet net =
         new FakeNet(
             2,
-            LciOptions.builder().streamLimits(StreamLimits.defaults().withItemBytes(1_000)).build(),
+            LciOptions.builder()
+                .streamLimits(StreamLimits.builder().itemBytes(1_000).build())
+                .build(),
             null);
     net.rank(1).publish("s", Flux.never(), Codec.INT);
     Heard<Integer> heard = new Heard<>(5);
@@ -340,7 +342,7 @@ class UserFaultsTest {
     FakeNet net =
         new FakeNet(
             2,
-            LciOptions.builder().streamLimits(StreamLimits.defaults().withStreams(1)).build(),
+            LciOptions.builder().streamLimits(StreamLimits.builder().streams(1).build()).build(),
             null);
     net.keepsUncaught = true;
     net.rank(1).publish("s", Flux.never(), Codec.INT);
@@ -366,7 +368,7 @@ class UserFaultsTest {
     Heard<Message> late = new Heard<>(1);
     Heard<Message> lost = new Heard<>(1);
     Heard<Message> gone = new Heard<>(1);
-    CallOptions second = CallOptions.defaults().withDeadline(Duration.ofSeconds(1));
+    CallOptions second = CallOptions.builder().deadline(Duration.ofSeconds(1)).build();
     net.rank(0).requestChannel(1, "f", new Broken(false), second).subscribe(late);
     net.rank(0).requestChannel(1, "f", new Broken(false)).subscribe(lost);
     net.rank(0).requestChannel(1, "f", new Broken(false)).subscribe(gone);
@@ -400,7 +402,7 @@ class UserFaultsTest {
                 }));
     TestPublisher<Payload> source = TestPublisher.create();
     Heard<Message> heard = new Heard<>(5);
-    CallOptions second = CallOptions.defaults().withDeadline(Duration.ofSeconds(1));
+    CallOptions second = CallOptions.builder().deadline(Duration.ofSeconds(1)).build();
     net.rank(0).requestChannel(1, "f", source, second).subscribe(heard);
     net.run();
     assertThat(heard.completed).isTrue();
@@ -495,7 +497,7 @@ class UserFaultsTest {
     net.rank(1).serve("f", RpcHandler.response(m -> Mono.never()));
     net.clock.dispose();
     Heard<Message> heard = new Heard<>(1);
-    CallOptions second = CallOptions.defaults().withDeadline(Duration.ofSeconds(1));
+    CallOptions second = CallOptions.builder().deadline(Duration.ofSeconds(1)).build();
     net.rank(0).requestResponse(1, "f", Payload.empty(), second).subscribe(heard);
     net.run();
     assertThat(heard.error)
@@ -511,7 +513,7 @@ class UserFaultsTest {
     FakeNet net = new FakeNet(2);
     net.rank(1).serve("f", RpcHandler.response(m -> Mono.just(Payload.ofInt(1))));
     Heard<Message> heard = new Heard<>(1);
-    CallOptions ever = CallOptions.defaults().withDeadline(Duration.ofSeconds(Long.MAX_VALUE));
+    CallOptions ever = CallOptions.builder().deadline(Duration.ofSeconds(Long.MAX_VALUE)).build();
     net.rank(0).requestResponse(1, "f", Payload.empty(), ever).subscribe(heard);
     net.run();
     assertThat(heard.error).isNull();
@@ -524,7 +526,8 @@ class UserFaultsTest {
     FakeNet net = new FakeNet(2);
     net.clock.dispose();
     Heard<Integer> heard = new Heard<>(1);
-    SubscribeOptions minute = SubscribeOptions.defaults().withAwaitPublisher(Duration.ofMinutes(1));
+    SubscribeOptions minute =
+        SubscribeOptions.builder().awaitPublisher(Duration.ofMinutes(1)).build();
     net.rank(0).subscribe(1, "s", Codec.INT, minute).subscribe(heard);
     net.run();
     assertThat(heard.error)

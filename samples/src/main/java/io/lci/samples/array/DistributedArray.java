@@ -55,10 +55,11 @@ final class DistributedArray {
           int bytes = Math.multiplyExact(blockLength, Integer.BYTES);
           MemoryRegion mine =
               switch (memory) {
-                case ALLOCATED -> lci.allocate(bytes);
-                case REGISTERED -> lci.register(ByteBuffer.allocateDirect(bytes));
+                case ALLOCATED -> lci.memory().allocate(bytes);
+                case REGISTERED -> lci.memory().register(ByteBuffer.allocateDirect(bytes));
               };
-          return lci.exchange(mine)
+          return lci.memory()
+              .exchange(mine)
               .map(blocks -> new DistributedArray(lci, length, blockLength, mine, blocks));
         });
   }

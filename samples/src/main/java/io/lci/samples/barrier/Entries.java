@@ -28,11 +28,11 @@ final class Entries {
   static Mono<Entries> create(LciRuntime lci) {
     return Mono.defer(
         () -> {
-          MemoryRegion counts = lci.allocate((long) Long.BYTES * lci.size());
+          MemoryRegion counts = lci.memory().allocate((long) Long.BYTES * lci.size());
           for (int rank = 0; rank < lci.size(); rank++) {
             counts.view((long) Long.BYTES * rank, Long.BYTES).putLong(0, 0);
           }
-          return lci.exchange(counts).map(others -> new Entries(lci, counts, others));
+          return lci.memory().exchange(counts).map(others -> new Entries(lci, counts, others));
         });
   }
 

@@ -33,7 +33,7 @@ final class GraphBarrier implements Disposable {
    * @param firstTag tags from here on, one for each step, are the barrier's own on every rank
    */
   GraphBarrier(LciRuntime lci, long firstTag) {
-    CompletionGraph.Builder builder = lci.graph();
+    CompletionGraph.Builder builder = lci.completions().graph();
     List<Node<Completion>> heard = new ArrayList<>();
     for (int step = 0, distance = 1; distance < lci.size(); step++, distance *= 2) {
       int to = (lci.rank() + distance) % lci.size();

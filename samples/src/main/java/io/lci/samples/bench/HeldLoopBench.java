@@ -94,8 +94,8 @@ public final class HeldLoopBench {
 
   /** Sends at fixed times, whatever comes back; returns the 99th percentile in milliseconds. */
   private static double ask(LciRuntime lci, int messages) {
-    Inbox answers = lci.inbox(ANSWERS, InboxOptions.defaults().withLoop(FREE));
-    Sender requests = lci.sender(REQUESTS, SenderOptions.defaults().withLoop(HELD));
+    Inbox answers = lci.inbox(ANSWERS, InboxOptions.builder().loop(FREE).build());
+    Sender requests = lci.sender(REQUESTS, SenderOptions.builder().loop(HELD).build());
     Mono<double[]> waits =
         answers
             .receive(m -> (System.nanoTime() - m.getLong(0)) * 1e-6)
@@ -114,8 +114,8 @@ public final class HeldLoopBench {
   }
 
   private static void answer(LciRuntime lci, int messages, Runnable hold) {
-    Inbox requests = lci.inbox(REQUESTS, InboxOptions.defaults().withLoop(FREE));
-    Sender answers = lci.sender(ANSWERS, SenderOptions.defaults().withLoop(FREE));
+    Inbox requests = lci.inbox(REQUESTS, InboxOptions.builder().loop(FREE).build());
+    Sender answers = lci.sender(ANSWERS, SenderOptions.builder().loop(FREE).build());
     lci.barrier().block(LIMIT);
     Disposable holding =
         lci.loops().get(HELD).scheduler().schedulePeriodically(hold, 0, 1, TimeUnit.MICROSECONDS);

@@ -170,7 +170,7 @@ final class KmerJob {
     if (owners.rank(owner) == lci.rank()) {
       return Mono.fromRunnable(() -> servers.get(loop).takeLocal(end, () -> {}));
     }
-    return lci.sender(Owners.port(loop), SenderOptions.defaults().withLoop(loop))
+    return lci.sender(Owners.port(loop), SenderOptions.builder().loop(loop).build())
         .sendAll(owners.rank(owner), Mono.just(end), PassReader.ENCODER);
   }
 

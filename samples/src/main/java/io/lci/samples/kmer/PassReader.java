@@ -91,7 +91,7 @@ final class PassReader {
   }
 
   private Mono<Void> route(int loop) {
-    SenderOptions options = SenderOptions.defaults().withLoop(loop).withStopOnError(true);
+    SenderOptions options = SenderOptions.builder().loop(loop).stopOnError(true).build();
     Flux<PostResult<Block>> results =
         lci.sender(Owners.port(loop), options)
             .route(feeds.get(loop), block -> owners.rank(block.owner()), ENCODER);

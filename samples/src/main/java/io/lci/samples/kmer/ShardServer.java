@@ -31,7 +31,7 @@ final class ShardServer implements Disposable {
     this.loop = loop.scheduler();
     this.ledgers = List.of(new PassLedger(lci.size()), new PassLedger(lci.size()));
     this.subscription =
-        lci.inbox(Owners.port(loop.index()), InboxOptions.defaults().withLoop(loop.index()))
+        lci.inbox(Owners.port(loop.index()), InboxOptions.builder().loop(loop.index()).build())
             .receive(this::take)
             .subscribe(kmers -> {}, this::fail);
   }

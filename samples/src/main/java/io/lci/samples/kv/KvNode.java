@@ -26,7 +26,7 @@ final class KvNode {
   private static final String SCAN = "kv.scan";
 
   private static final CallOptions PATIENCE =
-      CallOptions.defaults().withDeadline(Duration.ofSeconds(10));
+      CallOptions.builder().deadline(Duration.ofSeconds(10)).build();
 
   /** How often a reader looks again, 1 ms apart, while the owner is writing. */
   private static final int LOOKS = 1_000;
@@ -53,7 +53,8 @@ final class KvNode {
         () -> {
           KvTable mine = new KvTable(lci, placement);
           serve(lci, placement, mine);
-          return lci.exchange(mine.region())
+          return lci.memory()
+              .exchange(mine.region())
               .map(tables -> new KvNode(lci, placement, mine, tables));
         });
   }

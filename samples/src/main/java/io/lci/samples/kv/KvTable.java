@@ -47,7 +47,7 @@ final class KvTable {
 
   KvTable(LciRuntime lci, Placement placement) {
     this.placement = placement;
-    this.region = lci.allocate(placement.tableBytes());
+    this.region = lci.memory().allocate(placement.tableBytes());
     this.taken = new boolean[placement.slots() + Placement.PROBES - 1];
     for (int slot = 0; slot < taken.length; slot++) {
       space(slot).putLong(0, 0).putLong(Long.BYTES, 0); // the memory held something else before

@@ -28,7 +28,7 @@ final class Buffers {
   LciBuffer take(int bytes) {
     taken++;
     LciBuffer buffer = ofSize(bytes).poll();
-    return buffer != null ? buffer : lci.buffer(bytes);
+    return buffer != null ? buffer : lci.memory().buffer(bytes);
   }
 
   void give(LciBuffer buffer) {

@@ -58,9 +58,11 @@ final class RpcBackend implements AutoCloseable {
     this.port = Port.of(FIRST_PORT + thread, "rpc-" + thread);
     this.sendCallback = sendCallback;
     loop.poll(); // from now on this thread drives the loop
-    sent = lci.queue(QueueOptions.defaults().withLoop(thread));
+    sent = lci.completions().queue(QueueOptions.builder().loop(thread).build());
     sent.completions().subscribe(this::sendCompleted, this::fail);
-    lci.inbox(port, InboxOptions.defaults().withLoop(thread)).receiveRetained().subscribe(received);
+    lci.inbox(port, InboxOptions.builder().loop(thread).build())
+        .receiveRetained()
+        .subscribe(received);
   }
 
   /**

@@ -183,11 +183,6 @@ final class FakeJob implements AutoCloseable {
     public <T> T await(Mono<T> mono, java.time.Duration limit) {
       throw new UnsupportedOperationException();
     }
-
-    @Override
-    public void dispose() {
-      throw new UnsupportedOperationException();
-    }
   }
 
   private record Arrival(Message message, Sinks.Empty<Void> accepted) {}

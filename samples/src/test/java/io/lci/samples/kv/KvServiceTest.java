@@ -243,7 +243,7 @@ class KvServiceTest {
   /** There is a place for one scan, and a client that does not read has it. */
   private static void whileNobodyReadsAScan(KvService service, Check check) throws Exception {
     LciOptions one =
-        LciOptions.builder().streamLimits(StreamLimits.defaults().withStreams(1)).build();
+        LciOptions.builder().streamLimits(StreamLimits.builder().streams(1).build()).build();
     Placement large = new Placement(1, 2048, VALUE + 512);
     try (LciTestJob narrow = LciTestJob.start(1, one)) {
       KvNode node = EachRank.run(narrow, rank -> KvNode.join(rank, large)).get(0);

@@ -40,7 +40,9 @@ class UnfinishedWriteTest {
     job = LciTestJob.start(1);
     LciRuntime lci = job.rank(0);
     table = new KvTable(lci, placement);
-    node = new KvNode(lci, placement, table, lci.exchange(table.region()).block(EachRank.LIMIT));
+    node =
+        new KvNode(
+            lci, placement, table, lci.memory().exchange(table.region()).block(EachRank.LIMIT));
     table
         .region()
         .view(placement.offset(placement.firstSlot(KEY)), placement.slotBytes())

@@ -61,7 +61,7 @@ class RpcBackendTest {
   }
 
   private static LciBuffer numbered(LciTestJob job, int bytes, long number) {
-    LciBuffer buffer = job.rank(0).buffer(bytes);
+    LciBuffer buffer = job.rank(0).memory().buffer(bytes);
     buffer.view().putLong(0, number);
     return buffer;
   }
@@ -77,7 +77,7 @@ class RpcBackendTest {
         Closing closing = new Closing(job)) {
       List<LciBuffer> back = new ArrayList<>();
       RpcBackend only = new RpcBackend(job.rank(0), 0, back::add);
-      LciBuffer buffer = job.rank(0).buffer(100);
+      LciBuffer buffer = job.rank(0).memory().buffer(100);
       RetainedMessage message = null;
       boolean sent = false;
       while (message == null) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.bench.jvm;
 
+import io.lci.Codec;
 import io.lci.LciRuntime;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.rpc.Rpc;
 import io.lci.rpc.RpcHandler;
-import io.lci.stream.Codec;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;

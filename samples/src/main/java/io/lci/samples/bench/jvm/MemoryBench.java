@@ -31,9 +31,9 @@ final class MemoryBench {
   }
 
   private static double gets(LciRuntime lci, Dose dose, int bytes) {
-    MemoryRegion region = lci.allocate(bytes);
+    MemoryRegion region = lci.memory().allocate(bytes);
     region.view(0, bytes).putLong(bytes - Long.BYTES, MARK * lci.rank());
-    List<RemoteMemory> memories = lci.exchange(region).blockOptional().orElseThrow();
+    List<RemoteMemory> memories = lci.memory().exchange(region).blockOptional().orElseThrow();
     double rate = lci.rank() == 0 ? gets(lci, dose, memories.get(1), bytes) : 0;
     memories.forEach(RemoteMemory::dispose);
     lci.barrier().block(); // until then it is read
@@ -42,9 +42,9 @@ final class MemoryBench {
   }
 
   private static double gets(LciRuntime lci, Dose dose, RemoteMemory memory, int bytes) {
-    LciBuffer buffer = lci.buffer(bytes);
+    LciBuffer buffer = lci.memory().buffer(bytes);
     Op get = Op.get(memory, 0, buffer);
-    PostOptions options = PostOptions.defaults().withStopOnError(true);
+    PostOptions options = PostOptions.builder().stopOnError(true).build();
     double rate =
         dose.rate(() -> lci.post(Flux.range(0, dose.count()).map(n -> get), options).blockLast());
     if (buffer.view().getLong(bytes - Long.BYTES) != MARK) {

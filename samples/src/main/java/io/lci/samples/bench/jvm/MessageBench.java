@@ -99,7 +99,7 @@ final class MessageBench {
   private Publisher<?> inWindow() {
     Flux<Op> ops =
         Flux.range(0, dose.count()).map(number -> Op.am(peer, THERE, Payload.ofLong(number)));
-    return lci.post(ops, PostOptions.defaults().withStopOnError(true));
+    return lci.post(ops, PostOptions.builder().stopOnError(true).build());
   }
 
   private Publisher<?> byFlatMap() {

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-package io.lci.internal.runtime;
+package io.lci.internal.collective;
 
-import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.am.Message;
 import io.lci.am.Payload;
+import io.lci.collective.Group;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.loop.EventLoop;
 import io.lci.internal.loop.LoopSubscription;
-import io.lci.internal.memory.MemoryRegionImpl;
-import io.lci.internal.memory.Regions;
 import io.lci.internal.post.EngineImpl;
 import io.lci.internal.post.MonoOp;
 import io.lci.internal.post.OpResult;
 import io.lci.internal.post.Outbox;
 import io.lci.matching.EngineOptions;
-import io.lci.rma.MemoryRegion;
-import io.lci.rma.RemoteMemory;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -27,76 +22,65 @@ import reactor.core.publisher.Mono;
 
 /**
  * Brings bytes of every rank to every rank, by sends on an engine of the runtime's own. The tag is
- * the number of the exchange.
+ * the number of the call and, in its lowest bit, the kind: a barrier never takes the bytes of an
+ * exchange for its own, whatever the order of the calls.
  */
 final class Exchange {
+  /** The kinds of calls that are numbered together. */
+  enum Kind {
+    BYTES(0, Group.MAX_EXCHANGE),
+    BARRIER(1, 1);
+
+    /** The lowest bit of the tag. */
+    private final int bit;
+
+    /** Room for a message of a call. */
+    private final int maxBytes;
+
+    Kind(int bit, int maxBytes) {
+      this.bit = bit;
+      this.maxBytes = maxBytes;
+    }
+  }
+
   /** The last number there is: the program's engines end before it. */
   private static final int ENGINE = 255;
 
   private final CoreRuntime core;
   private final Outbox outbox;
-  private final Regions regions;
   private final EngineImpl engine;
   private final AtomicLong next = new AtomicLong();
 
-  Exchange(CoreRuntime core, Outbox outbox, Regions regions) {
+  Exchange(CoreRuntime core, Outbox outbox) {
     this.core = core;
     this.outbox = outbox;
-    this.regions = regions;
     this.engine = EngineImpl.create(core, ENGINE, EngineOptions.defaults());
   }
 
   /** Takes part once per subscription, also when the subscriber leaves. */
-  Mono<byte[][]> of(byte[] mine) {
-    if (mine.length > LciRuntime.MAX_EXCHANGE) {
-      throw new IllegalArgumentException(
-          "at most " + LciRuntime.MAX_EXCHANGE + " bytes are exchanged: " + mine.length);
-    }
+  Mono<byte[][]> of(byte[] mine, Kind kind) {
     byte[] given = mine.clone();
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super byte[][]> actual) {
         Waiter waiter = new Waiter(outbox.loop, actual);
         waiter.begin();
-        begin(given, next.getAndIncrement() & Op.MAX_TAG)
-            .subscribe(waiter::arrived, waiter::failed);
+        begin(given, kind).subscribe(waiter::arrived, waiter::failed);
       }
     };
   }
 
-  /** Handles of memory, which is opened. */
-  Mono<List<RemoteMemory>> of(MemoryRegion mine) {
-    if (!(mine instanceof MemoryRegionImpl region && region.core() == core)) {
-      throw new IllegalArgumentException("not a region of this runtime: " + mine);
-    }
-    return of(mine.handle()).map(this::open);
-  }
-
-  /** All of them, or none. */
-  private List<RemoteMemory> open(byte[][] handles) {
-    List<RemoteMemory> opened = new ArrayList<>();
-    try {
-      for (int owner = 0; owner < handles.length; owner++) {
-        opened.add(regions.open(owner, handles[owner]));
-      }
-      return Collections.unmodifiableList(opened);
-    } catch (RuntimeException e) {
-      opened.forEach(RemoteMemory::dispose);
-      throw e;
-    }
-  }
-
-  private Mono<byte[][]> begin(byte[] mine, long number) {
+  private Mono<byte[][]> begin(byte[] mine, Kind kind) {
+    long tag = (next.getAndIncrement() << 1 | kind.bit) & Op.MAX_TAG;
     byte[][] all = new byte[core.size][];
-    all[core.rank] = mine.clone(); // the caller may write into what he gets
+    all[core.rank] = mine.clone(); // the subscriber may write into it
     List<Mono<?>> parts = new ArrayList<>();
     for (int rank = 0; rank < all.length; rank++) {
       if (rank != core.rank) {
         int peer = rank;
-        Mono<Message> received =
-            message(Op.receive(peer, number, LciRuntime.MAX_EXCHANGE), OpResult.MESSAGE);
+        Mono<Message> received = message(Op.receive(peer, tag, kind.maxBytes), OpResult.MESSAGE);
         parts.add(received.doOnNext(m -> all[peer] = m.toByteArray()));
-        parts.add(message(Op.send(peer, number, Payload.of(mine)), OpResult.NOTHING));
+        parts.add(message(Op.send(peer, tag, Payload.of(mine)), OpResult.NOTHING));
       }
     }
     return Mono.when(parts).thenReturn(all);
@@ -106,7 +90,7 @@ final class Exchange {
     return new MonoOp<>(outbox, op.engine(engine), result);
   }
 
-  /** Whoever asked for what the ranks give; they are not kept waiting for his demand. */
+  /** The subscriber; the other ranks do not wait for its demand. */
   private static final class Waiter extends LoopSubscription<byte[][]> {
     // Written before the loop is asked to look
     private byte @Nullable [][] result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-package io.lci.stream;
+package io.lci;
 
 import io.lci.am.Encoder;
 import io.lci.am.MessageView;
@@ -8,8 +8,11 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /**
- * Turns an item into bytes, and bytes into an item. Called on a loop, so it must be quick and must
- * not block. No serialisation library comes with this; wrap your own by {@link #of}.
+ * Turns an item into bytes, and bytes into an item: for messages of a {@link io.lci.am.Sender} and
+ * an {@link io.lci.am.Inbox}, for {@link io.lci.stream.Streams} and for {@link io.lci.rpc.Rpc}.
+ * Called on a loop, so it must be quick and must not block, and it may be called by several loops
+ * at a time. The rules of {@link Encoder} hold for {@link #encode}. No serialisation library comes
+ * with this; wrap your own by {@link #of}.
  *
  * @param <T> type of item
  * @since 0.1
@@ -33,9 +36,9 @@ public interface Codec<T> extends Encoder<T> {
   /**
    * Reads an item.
    *
-   * @param in its bytes; {@link MessageView#rank()} is the sender, the tag is 0. Every access is
-   *     checked against the size
-   * @return the item; null ends the stream with {@link IllegalStateException}
+   * @param in its bytes, valid only during the call; {@link MessageView#rank()} is the sender, the
+   *     tag that of the message, 0 for streams and calls. Every access is checked against the size
+   * @return the item; null is an error of the codec, as an exception is
    */
   T decode(MessageView in);
 
