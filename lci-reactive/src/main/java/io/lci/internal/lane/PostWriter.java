@@ -57,6 +57,8 @@ public final class PostWriter implements PayloadWriter {
   private long remote;
   private long displacement;
   private int parts;
+  private long operand;
+  private long expected;
   private int nodeAnswered;
   private long answerContext;
 
@@ -203,7 +205,8 @@ public final class PostWriter implements PayloadWriter {
     return form == Codes.FLAG_BUFFER
         || (flags & (Codes.FLAG_SIGNAL | Codes.FLAG_NETWORK)) != 0
         || op == Codes.OP_PUT
-        || op == Codes.OP_GET;
+        || op == Codes.OP_GET
+        || op == Codes.OP_ATOMIC;
   }
 
   /** A put or get: before its payload is written. */
@@ -216,6 +219,15 @@ public final class PostWriter implements PayloadWriter {
       position = start;
       limit = start + Layout.INLINE_MAX;
     }
+  }
+
+  /** An atomic operation, instead of a payload: after its place. */
+  public void atomic(int operation, long value, long expectedValue) {
+    op = Codes.OP_ATOMIC;
+    policy = operation;
+    operand = value;
+    expected = expectedValue;
+    receiveBytes = Long.BYTES;
   }
 
   public int form() {
@@ -262,6 +274,11 @@ public final class PostWriter implements PayloadWriter {
       entries.putLong(entryOffset + Layout.DESCRIPTOR_REMOTE, remote);
       entries.putLong(entryOffset + Layout.DESCRIPTOR_DISPLACEMENT, displacement);
       entries.putLong(entryOffset + Layout.DESCRIPTOR_COUNT, 0);
+      if (op == Codes.OP_ATOMIC) {
+        entries.putLong(entryOffset + Layout.DESCRIPTOR_OPERAND, operand);
+        entries.putLong(entryOffset + Layout.DESCRIPTOR_EXPECTED, expected);
+        return 1;
+      }
     }
     if (parts > 0) {
       entries.putLong(entryOffset + Layout.DESCRIPTOR_COUNT, parts);

@@ -238,7 +238,11 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
   int writeOp(PostWriter out) {
     OpCodec.encode(op, outbox.core, out);
     readInto = op.kind() == Op.Kind.GET ? out.buffer() : null;
-    return op.kind() == Op.Kind.GET ? op.receiveBytes() : OpCodec.sizeHint(op);
+    return switch (op.kind()) {
+      case GET -> op.receiveBytes();
+      case ATOMIC -> Long.BYTES;
+      default -> OpCodec.sizeHint(op);
+    };
   }
 
   @Override
@@ -252,7 +256,8 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
     if (postedSlot == SlotTable.NONE) {
       // The pool has the memory already, but nobody takes it while outcomes are read
       Message message = OpCodec.message(op, readInto, op.rank(), op.tag(), bytes);
-      end(null, completion(op.rank(), op.tag(), bytes, message));
+      long tag = op.kind() == Op.Kind.ATOMIC ? outbox.settledTag() : op.tag();
+      end(null, completion(op.rank(), tag, bytes, message));
       return;
     }
     slot = postedSlot;
