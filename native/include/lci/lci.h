@@ -35,7 +35,7 @@ extern "C" {
  * This number changes whenever a structure, an offset or the meaning of a call changes. Bindings compare it when they
  * load the library.
  */
-#define LCI_ABI_VERSION 2
+#define LCI_ABI_VERSION 3
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 /**
@@ -193,7 +193,8 @@ LCI_API int lci_runtime_peer(const lci_runtime* runtime, uint32_t rank, int32_t*
  * Copies the counters, all at once, without delaying the threads that count; counters are always on.
  * lci_counter_name(i) names entry i and lci_counter_help(i) explains it.
  *
- * When nothing is under way, these equations hold at each rank (with X for am, send, recv, barrier, put and get):
+ * When nothing is under way, these equations hold at each rank (with X for am, send, recv, barrier, put, get and
+ * atomic):
  * - sum of operations_X_posted = signals + signals_dropped + receives_pending: everything posted is signalled once;
  * - packets_get = packets_put + packets_held + packets in the caches of lanes (`packet_count` of each), and packets_out
  *   = 0: no packet is lost;
@@ -354,7 +355,8 @@ LCI_API int lci_progress(lci_device* device);
 typedef struct lci_status {
   int32_t code;          /**< LCI_DONE or an error. */
   uint32_t rank;         /**< Peer or source. */
-  uint64_t tag;          /**< As posted, or as received. */
+  uint64_t tag;          /**< As posted, or as received. An atomic operation that ended with LCI_DONE: the value of the
+                              word before. */
   void* buffer;          /**< Arrivals: owned by the receiver, see lci_arrival_free(). Local: as posted. */
   uint64_t size;         /**< Bytes moved. With LCI_ERR_TRUNCATED: bytes of the whole message, of which the receive
                               buffer holds as many as it has room for. */
@@ -732,20 +734,32 @@ typedef enum lci_op_kind {
   LCI_OP_PUT = 6,     /**< Writes into a region of `rank`; with `port`, a signal follows the data. */
   LCI_OP_GET = 7,     /**< Reads a region of `rank` into `address`; with `port`, a signal follows its arrival here. */
   /**
+   * Changes a 64-bit word of a region of `rank` in one step, and brings the value before; `policy` says how, see
+   * ::lci_atomic_op and lci_post_atomic().
+   */
+  LCI_OP_ATOMIC = 8,
+  /**
    * Lanes: host node `rank` of the graph and run in `user_context` (as recorded) is done; `tag` is its value, the tag
    * of its status. LCI_ERR_OVERRUN if nothing waited for it.
    */
-  LCI_OP_NODE_DONE = 8,
+  LCI_OP_NODE_DONE = 9,
   /** The same with an error in `size` (0: LCI_ERR_CANCELLED), which ends the run. */
-  LCI_OP_NODE_FAILED = 9,
+  LCI_OP_NODE_FAILED = 10,
   /** Lanes: starts a run of the graph whose id is `user_context`. LCI_POSTED, as lci_graph_start(). */
-  LCI_OP_GRAPH_START = 10,
+  LCI_OP_GRAPH_START = 11,
   /**
    * Lanes: releases the message that was retained under the number in `user_context`, see LCI_RECORD_FLAG_KEPT.
    * LCI_ERR_ARGUMENT if none is, or no longer.
    */
-  LCI_OP_RELEASE = 11
+  LCI_OP_RELEASE = 12
 } lci_op_kind;
+
+/** How an atomic operation changes a word. Sums wrap around at 2^64. */
+typedef enum lci_atomic_op {
+  LCI_ATOMIC_ADD = 1,         /**< Adds the operand. */
+  LCI_ATOMIC_SWAP = 2,        /**< Stores the operand. */
+  LCI_ATOMIC_COMPARE_SWAP = 3 /**< Stores the operand if the word has the expected value. */
+} lci_atomic_op;
 
 /** Rank of a receive that matches any source (the sender must use LCI_POLICY_TAG or LCI_POLICY_NONE). */
 #define LCI_ANY_SOURCE 0xFFFFFFFFu
@@ -867,9 +881,10 @@ typedef struct lci_descriptor {
                             of `rank` that is signalled, 0 for none. */
   uint8_t device;        /**< Lane: index among the lane's devices; lci_post(): ignored. */
   uint8_t policy;        /**< Send and receive: ::lci_policy. AM: 0, or the id of the room for its reply, or
-                            LCI_AM_REPLY, or both together. */
-  uint32_t size;         /**< Payload bytes, or the length of the receive buffer. */
-  uint64_t tag;          /**< Tag. */
+                            LCI_AM_REPLY, or both together. Atomic: ::lci_atomic_op. */
+  uint32_t size;         /**< Payload bytes, or the length of the receive buffer. Atomic: 8. */
+  uint64_t tag;          /**< Tag. Atomic: ignored; in a lane the core writes the value before here, if the outcome is
+                            LCI_DONE. */
   uint64_t user_context; /**< Comes back in the completion. */
   union {
     uint8_t inline_payload[32];
@@ -881,6 +896,13 @@ typedef struct lci_descriptor {
                                 with LCI_FLAG_BUFFER: the longest message, see lci_post_recv_long(); 0: `size`. With
                                 LCI_FLAG_LIST: parts. Else 0. */
     } ref;
+    /** Atomic, with LCI_FLAG_INLINE. */
+    struct {
+      uint64_t operand;      /**< The number that is added or stored. */
+      uint64_t remote;       /**< Id from lci_remote_open(). */
+      uint64_t displacement; /**< Bytes from the start of the remote region: a multiple of 8. */
+      uint64_t expected;     /**< LCI_ATOMIC_COMPARE_SWAP: the value that is replaced; else ignored. */
+    } atomic;
   } u;
 } lci_descriptor;
 
@@ -1003,6 +1025,32 @@ LCI_API int lci_post_put_signal(lci_device* device, uint32_t rank, const void* b
 LCI_API int lci_post_get_signal(lci_device* device, uint32_t rank, void* buffer, uint64_t size, uint64_t remote,
                                 uint64_t displacement, uint32_t port, uint64_t tag, lci_comp* comp,
                                 uint64_t user_context);
+/**
+ * Changes the 64-bit word of an open region at @p displacement from its start in one step, and brings the value that it
+ * had before. A processor's instruction does it, in sequentially consistent order; never a network card. The operations
+ * of all ranks on a word are atomic with each other, and with atomic instructions of its owner. They are not atomic
+ * with puts and gets.
+ *
+ * The caller itself changes memory that its owner allocated, or that is in this process: the answer is done. Other
+ * memory is changed by its owner in its progress: the answer is posted, as with lci_post_put(), under the same bound of
+ * operations that are under way. `tag` of the status is the value before. LCI_ATOMIC_COMPARE_SWAP stored its operand if
+ * that value is @p expected.
+ *
+ * An operation that ends with LCI_DONE has changed the word exactly once. After LCI_ERR_PEER_FAILED, LCI_ERR_PEER_LEFT
+ * or LCI_ERR_CANCELLED it has changed the word once or not at all; after any other error, and after an error of the
+ * post, not at all.
+ *
+ * Errors: LCI_ERR_ARGUMENT (an unknown operation, a displacement that is no multiple of 8, a region that does not start
+ * at a multiple of 8, or no completion object), LCI_ERR_SIZE (bounds), LCI_ERR_MEMORY_CLOSED, LCI_ERR_RANK,
+ * LCI_ERR_PEER_FAILED, LCI_ERR_PEER_LEFT.
+ * @param operation ::lci_atomic_op
+ * @param operand the number that is added or stored
+ * @param expected of LCI_ATOMIC_COMPARE_SWAP; else ignored
+ * @param out the status, filled on done; may be null
+ */
+LCI_API int lci_post_atomic(lci_device* device, uint32_t rank, int operation, uint64_t operand, uint64_t expected,
+                            uint64_t remote, uint64_t displacement, lci_comp* comp, uint64_t user_context,
+                            lci_status* out);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */

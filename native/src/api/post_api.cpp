@@ -17,6 +17,7 @@ bool needs_target(const lci_descriptor& op) {
     case LCI_OP_BARRIER:
     case LCI_OP_PUT:
     case LCI_OP_GET:
+    case LCI_OP_ATOMIC:
       return true;
     case LCI_OP_AM:
     case LCI_OP_SEND:
@@ -197,6 +198,21 @@ int lci_post_get_signal(lci_device* device, uint32_t rank, void* buffer, uint64_
                         uint64_t displacement, uint32_t port, uint64_t tag, lci_comp* comp, uint64_t user_context) {
   if (const int code = check_signal_port("get", port); code != LCI_DONE) return code;
   return post_remote(LCI_OP_GET, device, rank, buffer, size, remote, displacement, port, tag, comp, user_context);
+}
+
+int lci_post_atomic(lci_device* device, uint32_t rank, int operation, uint64_t operand, uint64_t expected,
+                    uint64_t remote, uint64_t displacement, lci_comp* comp, uint64_t user_context, lci_status* out) {
+  if (operation < LCI_ATOMIC_ADD || operation > LCI_ATOMIC_COMPARE_SWAP) {
+    return fail(LCI_ERR_ARGUMENT, "atomic: %d is no lci_atomic_op (rank %u)", operation, rank);
+  }
+  lci_descriptor op{};
+  op.op = LCI_OP_ATOMIC;
+  op.policy = static_cast<uint8_t>(operation);
+  op.rank = rank;
+  op.size = sizeof(uint64_t);
+  op.user_context = user_context;
+  op.u.atomic = {operand, remote, displacement, expected};
+  return lci_post(device, &op, comp, out);
 }
 
 }  // extern "C"

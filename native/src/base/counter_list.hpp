@@ -65,10 +65,12 @@
   X(operations_put_posted, "Puts that were answered with posted; each is signalled once.") \
   X(operations_get_done, "Gets that were done at once.") \
   X(operations_get_posted, "Gets that were answered with posted; each is signalled once.") \
-  X(rma_copied, "Bytes that puts and gets of this rank have copied themselves.") \
-  X(rma_streamed, "Bytes that puts and gets of this rank have moved by messages.") \
-  X(rma_served, "Bytes that this rank has moved for puts and gets of others.") \
-  X(rma_refused, "Pieces of puts and gets of others that were refused: the region had ended.") \
+  X(operations_atomic_done, "Atomic operations that were done at once.") \
+  X(operations_atomic_posted, "Atomic operations that were answered with posted; each is signalled once.") \
+  X(rma_copied, "Bytes that puts, gets and atomic operations of this rank have reached themselves.") \
+  X(rma_streamed, "Bytes that puts, gets and atomic operations of this rank have reached by messages.") \
+  X(rma_served, "Bytes that this rank has moved or changed for puts, gets and atomic operations of others.") \
+  X(rma_refused, "Pieces of such operations of others that were refused: the region had ended.") \
   X(memory_regions, "Regions that are open to peers now.") \
   X(memory_allocated, "Bytes of allocated regions now.") \
   X(memory_retired, "Regions that have ended, kept now because another process may still be inside a copy.") \

@@ -10,15 +10,15 @@ namespace lci {
 
 namespace {
 
-constexpr Metric kDoneCounter[] = {Metric::operations_error,          Metric::operations_am_done,
-                                   Metric::operations_send_done,      Metric::operations_recv_done,
-                                   Metric::operations_barrier_posted,
-                                   Metric::operations_error,  // a cancel is not counted
-                                   Metric::operations_put_done,       Metric::operations_get_done};
-constexpr Metric kPostedCounter[] = {Metric::operations_error,          Metric::operations_am_posted,
-                                     Metric::operations_send_posted,    Metric::operations_recv_posted,
-                                     Metric::operations_barrier_posted, Metric::operations_error,
-                                     Metric::operations_put_posted,     Metric::operations_get_posted};
+constexpr Metric kDoneCounter[] = {
+    Metric::operations_error,     Metric::operations_am_done,        Metric::operations_send_done,
+    Metric::operations_recv_done, Metric::operations_barrier_posted,
+    Metric::operations_error,  // a cancel is not counted
+    Metric::operations_put_done,  Metric::operations_get_done,       Metric::operations_atomic_done};
+constexpr Metric kPostedCounter[] = {
+    Metric::operations_error,       Metric::operations_am_posted,      Metric::operations_send_posted,
+    Metric::operations_recv_posted, Metric::operations_barrier_posted, Metric::operations_error,
+    Metric::operations_put_posted,  Metric::operations_get_posted,     Metric::operations_atomic_posted};
 
 Metric retry_counter(int code) {
   switch (code) {
@@ -37,6 +37,11 @@ Metric retry_counter(int code) {
     default:
       return Metric::retries_lock;
   }
+}
+
+/// Its status says more than its descriptor, and is filled where the operation is done.
+bool fills_status(const lci_descriptor& op) {
+  return op.op == LCI_OP_RECV || op.op == LCI_OP_ATOMIC;
 }
 
 }  // namespace
@@ -95,12 +100,12 @@ int Device::no_place(const lci_descriptor& op, const OpTarget& target) {
 int Device::attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
   if (op.flags & LCI_FLAG_WAIT) return fail(LCI_ERR_ARGUMENT, "post: LCI_FLAG_WAIT is for lci_post(), not for lanes");
   if (op.op == LCI_OP_CANCEL) return protocols_.receives.cancel(op, target);
-  if (op.op < LCI_OP_AM || op.op > LCI_OP_GET) return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
+  if (op.op < LCI_OP_AM || op.op > LCI_OP_ATOMIC) return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
   const int code = start(op, inline_payload, target, done);
   count_answer(op, code);
-  if (is_done(code) && done && op.op != LCI_OP_RECV) *done = done_status(op, target);
+  if (is_done(code) && done && !fills_status(op)) *done = done_status(op, target);
   if (code != LCI_DONE || !(op.flags & LCI_FLAG_SIGNAL)) return code;
-  if (op.op != LCI_OP_RECV) {
+  if (!fills_status(op)) {
     void* const buffer = host_.retrying ? host_.retrying->buffer : done_status(op, target).buffer;
     host_.complete(target, LCI_DONE, op.rank, op.tag, buffer, bytes_of(op));
   } else {
@@ -118,6 +123,8 @@ int Device::start(const lci_descriptor& op, const void* inline_payload, const Op
       return post_receive(op, target, done);
     case LCI_OP_BARRIER:
       return post_barrier(op, inline_payload, target);
+    case LCI_OP_ATOMIC:
+      return protocols_.atomics.post(op, target, done);
     default:
       return protocols_.put_get.post(op, inline_payload, target);
   }
@@ -203,6 +210,10 @@ int Device::check_handed(const lci_descriptor& op, const OpTarget& target) const
       if (const int code = check_remote(parts(), index(), op); code != LCI_DONE) return code;
       if (target.completion) return LCI_DONE;
       return fail(LCI_ERR_ARGUMENT, "post: from a handler, put and get need a completion object");
+    case LCI_OP_ATOMIC:
+      if (const int code = check_atomic(parts(), index(), op); code != LCI_DONE) return code;
+      if (target.completion) return LCI_DONE;
+      return fail(LCI_ERR_ARGUMENT, "post: from a handler, an atomic operation needs a completion object");
     case LCI_OP_BARRIER:
     case LCI_OP_CANCEL:
       return LCI_DONE;

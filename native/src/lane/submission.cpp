@@ -72,6 +72,7 @@ int Lane::submit(lci_descriptor& op, Device& device) {
   ++in_flight_;
   const int code = device.post(op, op.u.inline_payload, target, &done);
   if (!is_posted(code) || target.completion) --in_flight_;
+  if (code == LCI_DONE && op.op == LCI_OP_ATOMIC) op.tag = done.tag;  // there is no record that could bring it
   return code;
 }
 

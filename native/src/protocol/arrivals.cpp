@@ -51,6 +51,8 @@ void Arrivals::handle_control(Link& link, const MessageHeader& header) {
       return incoming_.handle_withdrawal(link, header);
     case MessageKind::kPutAck:
       return outgoing_.handle_put_ack(link, header);
+    case MessageKind::kAtomicAnswer:
+      return remote_.atomics.handle_answer(link, header);
     default:
       return protocol_error(link, "unknown control message", header);
   }
@@ -119,12 +121,17 @@ void Arrivals::handle_data(Link& link, const MessageHeader& header, uint32_t* pa
     case MessageKind::kGet: {
       RemoteAccess access;
       link.data_in.read_payload(&access, sizeof access);
-      if (header.kind == MessageKind::kGet) return put_get_server_.handle_get(link, header, access);
+      if (header.kind == MessageKind::kGet) return remote_.put_get.handle_get(link, header, access);
       *payload_bytes = header.size;
       make_room(&link.packets_back);
-      put_get_server_.handle_put(link, header, access);
+      remote_.put_get.handle_put(link, header, access);
       if (!link.broken) link.packets_back.push_back(static_cast<uint32_t>(header.arg));
       return;
+    }
+    case MessageKind::kAtomic: {
+      AtomicAccess access;
+      link.data_in.read_payload(&access, sizeof access);
+      return remote_.atomics.serve(link, header, access);
     }
     default:
       return protocol_error(link, "unknown data message", header);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "protocol/announcements.hpp"
+#include "protocol/atomics.hpp"
 #include "protocol/barriers.hpp"
 #include "protocol/put_get_server.hpp"
 
@@ -16,11 +17,17 @@ struct Budget {
   uint32_t bytes = 64 * 1024;
 };
 
+/// Where messages about remote memory go.
+struct RemoteArrivals {
+  PutGetServer& put_get;
+  Atomics& atomics;
+};
+
 class Arrivals final : public Protocol {
  public:
   Arrivals(ProtocolHost& host, Links& links, Barriers& barriers, Spending& spending, Replies& replies, Grants& grants,
            Delivery& delivery, OutgoingStreams& outgoing, IncomingStreams& incoming, Receives& receives,
-           Announcements& announcements, PutGetServer& put_get_server)
+           Announcements& announcements, const RemoteArrivals& remote)
       : Protocol(host, links),
         barriers_(barriers),
         spending_(spending),
@@ -31,7 +38,7 @@ class Arrivals final : public Protocol {
         incoming_(incoming),
         receives_(receives),
         announcements_(announcements),
-        put_get_server_(put_get_server) {}
+        remote_(remote) {}
 
   /// True: there were some.
   bool drain_control(Link& link);
@@ -55,7 +62,7 @@ class Arrivals final : public Protocol {
   IncomingStreams& incoming_;
   Receives& receives_;
   Announcements& announcements_;
-  PutGetServer& put_get_server_;
+  const RemoteArrivals remote_;
 };
 
 }  // namespace lci

@@ -51,8 +51,10 @@ int Backlog::answer(const lci_descriptor& op) const {
 Queued Backlog::keep(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
   Queued queued{op, {}, target};
   queued.buffer = done_status(op, target).buffer;
-  queued.op.flags = static_cast<uint8_t>((op.flags & ~(LCI_FLAG_NO_RETRY | LCI_FLAG_PAYLOAD_MASK)) | LCI_FLAG_BUFFER);
-  const bool always_posted = op.op == LCI_OP_RECV || op.op == LCI_OP_PUT || op.op == LCI_OP_GET;
+  const bool atomic = op.op == LCI_OP_ATOMIC;  // its operands stay in the descriptor
+  queued.op.flags = static_cast<uint8_t>((op.flags & ~(LCI_FLAG_NO_RETRY | LCI_FLAG_PAYLOAD_MASK)) |
+                                         (atomic ? LCI_FLAG_INLINE : LCI_FLAG_BUFFER));
+  const bool always_posted = op.op == LCI_OP_RECV || is_remote(op) || atomic;
   if (always_posted) queued.op.flags |= LCI_FLAG_SIGNAL;
   const uint32_t bytes = bytes_to_keep(op);
   if ((op.flags & LCI_FLAG_LIST) && is_remote(op)) {

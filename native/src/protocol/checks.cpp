@@ -4,8 +4,8 @@
 #include <cinttypes>
 
 #include "base/error.hpp"
-#include "protocol/operations.hpp"
 #include "protocol/replies.hpp"
+#include "rma/atomic_step.hpp"
 
 namespace lci {
 namespace {
@@ -157,6 +157,40 @@ int check_remote(const DeviceParts& parts, uint32_t device, const lci_descriptor
     default:
       return fail(LCI_ERR_ARGUMENT, "%s: unknown payload form in flags 0x%x", name, op.flags);
   }
+}
+
+int check_atomic(const DeviceParts& parts, uint32_t device, const lci_descriptor& op) {
+  if (op.rank >= parts.ranks) {
+    return fail(LCI_ERR_RANK, "atomic: rank %u is outside 0..%u (device %u)", op.rank, parts.ranks - 1, device);
+  }
+  if (!AtomicStep{op.policy, 0, 0}.known()) {
+    return fail(LCI_ERR_ARGUMENT, "atomic: %u in `policy` is no lci_atomic_op (rank %u)", op.policy, op.rank);
+  }
+  if (op.port != 0 || (op.flags & LCI_FLAG_PAYLOAD_MASK) != LCI_FLAG_INLINE) {
+    return fail(LCI_ERR_ARGUMENT, "atomic: signals no port, and has its operands in the descriptor (rank %u)", op.rank);
+  }
+  if (op.size != kAtomicWord) {
+    return fail(LCI_ERR_SIZE, "atomic: a word has %u bytes, not %u (rank %u)", kAtomicWord, op.size, op.rank);
+  }
+  if (op.u.atomic.displacement % kAtomicWord == 0) return LCI_DONE;
+  return fail(LCI_ERR_ARGUMENT, "atomic: displacement %" PRIu64 " is no multiple of %u (rank %u)",
+              op.u.atomic.displacement, kAtomicWord, op.rank);
+}
+
+int find_part(const DeviceParts& parts, const lci_descriptor& op, uint64_t id, RemotePart* out) {
+  Remote& remote = out->remote;
+  if (!parts.remotes.find(id, &remote)) return region_ended(op);
+  if (remote.rank != op.rank) {
+    return fail(LCI_ERR_RANK, "%s: the region is of rank %u, not %u", name_of(op), remote.rank, op.rank);
+  }
+  if (out->displacement <= remote.size && out->size <= remote.size - out->displacement) return LCI_DONE;
+  return fail(LCI_ERR_SIZE,
+              "%s: %" PRIu64 " bytes at displacement %" PRIu64 " exceed the region of %" PRIu64 " bytes (rank %u)",
+              name_of(op), out->size, out->displacement, remote.size, op.rank);
+}
+
+int region_ended(const lci_descriptor& op) {
+  return fail(LCI_ERR_MEMORY_CLOSED, "%s: the region of rank %u has ended, or was closed here", name_of(op), op.rank);
 }
 
 int measure_list(lci_descriptor* op) {

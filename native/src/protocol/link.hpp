@@ -22,8 +22,8 @@ class Device;
 class Handed;
 struct SendContext;
 
-/// Puts through messages and gets through messages that one device may have under way at one rank: what the other side
-/// has to remember. [X1]
+/// Puts, gets and atomic operations through messages that one device may have under way at one rank: what the other
+/// side has to remember. [X1]
 inline constexpr uint32_t kMaxRemoteOperations = 256;
 
 /// Rendezvous that one device may have announced to a port that gives no credit, and had no answer to; and the bytes of
@@ -41,6 +41,13 @@ struct Withdrawal {
 struct PutAck {
   uint64_t put;
   uint64_t bytes;
+  int code;
+};
+
+/// The answer to an atomic operation of a peer.
+struct AtomicAnswer {
+  uint64_t operation;
+  uint64_t before;
   int code;
 };
 
@@ -112,6 +119,7 @@ struct Link {
   std::vector<uint64_t> queued_ready;  ///< Receive contexts whose "ready" waits for room.
   std::vector<uint32_t> packets_back;  ///< Packets of the peer that go back at the end of the pass.
   std::vector<PutAck> put_acks;
+  std::vector<AtomicAnswer> atomic_answers;
   uint32_t served_gets = 0;       ///< The peer's at us, with those of whose end it has not been told.
   uint64_t uncredited_bytes = 0;  ///< Taken by rendezvous that come without credit,
   bool uncredited_wait = false;   ///< and others wait for them to end.
@@ -125,6 +133,7 @@ struct Link {
     queued_ready.clear();
     withdrawals.clear();
     put_acks.clear();
+    atomic_answers.clear();
     signals.clear();
     asks.clear();
     queued_control = nullptr;
@@ -133,7 +142,7 @@ struct Link {
   }
   bool out_queued() const {
     return queued_returns || queued_control || !queued_ready.empty() || !withdrawals.empty() || !signals.empty() ||
-           !asks.empty() || !put_acks.empty();
+           !asks.empty() || !put_acks.empty() || !atomic_answers.empty();
   }
   bool may_put_and_get() const { return remote_operations + signals.size() < kMaxRemoteOperations; }
 };

@@ -2,6 +2,7 @@
 // Operations on their way through a device, between the post and what the protocols make of them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,9 +28,9 @@ struct Outgoing {
   bool in_place = false;              ///< The receiver can read `bytes` where they lie, which is until then. [G3]
 };
 
-/// Of a put or get, for the words of errors.
+/// The name of an operation on remote memory in the words of errors.
 inline const char* name_of(const lci_descriptor& op) {
-  return op.op == LCI_OP_PUT ? "put" : "get";
+  return op.op == LCI_OP_PUT ? "put" : op.op == LCI_OP_GET ? "get" : "atomic";
 }
 
 /// One range here and one there, of which the bounds are checked.
@@ -39,6 +40,11 @@ struct RemotePart {
   std::byte* local;
   uint64_t size;
 };
+
+/// Whether a region has ended, and is not what it was when it was opened. False where only its owner knows.
+inline bool has_ended(const Remote& remote) {
+  return remote.shared_key && remote.shared_key->load(std::memory_order_seq_cst) != remote.key;
+}
 
 /// A put or get.
 struct RemoteCopy {

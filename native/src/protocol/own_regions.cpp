@@ -28,6 +28,16 @@ int OwnRegions::read(const RemoteAccess& access, std::byte* to, uint32_t size) {
   return code;
 }
 
+int OwnRegions::apply(const RemoteAccess& access, const AtomicStep& step, uint64_t* before) {
+  const CopyGuard guard(copy_words());
+  std::byte* at = nullptr;
+  int code = parts_.regions.resolve(access, kAtomicWord, &at);
+  if (code == LCI_DONE && !AtomicStep::fits(at)) code = LCI_ERR_ARGUMENT;
+  if (code == LCI_DONE) *before = step.apply(at);
+  count(code, kAtomicWord);
+  return code;
+}
+
 int OwnRegions::check(const RemoteAccess& access, uint64_t size) const {
   std::byte* ignored = nullptr;
   return parts_.regions.resolve(access, size, &ignored);

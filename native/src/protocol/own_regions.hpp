@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "protocol/protocol.hpp"
+#include "rma/atomic_step.hpp"
 #include "rma/copy_guard.hpp"
 #include "wire/remote_access.hpp"
 
@@ -18,6 +19,8 @@ class OwnRegions final : public Protocol {
 
   int write(const RemoteAccess& access, const std::byte* from, uint32_t size);
   int read(const RemoteAccess& access, std::byte* to, uint32_t size);
+  /// Does an atomic operation; @p before: the value that the word had.
+  int apply(const RemoteAccess& access, const AtomicStep& step, uint64_t* before);
   /// A region of @p size bytes is open; LCI_DONE or why not.
   int check(const RemoteAccess& access, uint64_t size) const;
   /// For a CopyGuard: whoever ends a region of this rank, or of a peer, waits for copies under it.

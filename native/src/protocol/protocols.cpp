@@ -31,9 +31,10 @@ Protocols::Protocols(const DeviceParts& parts, Device& device, uint32_t index, D
       announcements(host, links, grants, replies, delivery, incoming, receives),
       put_get(host, links, handed, backlog, admission, signals, regions, outgoing, incoming),
       put_get_server(host, links, regions, outgoing),
+      atomics(host, links, backlog, admission, regions, put_get),
       eager(host, links, backlog, departures, spending, admission, packets, replies, outgoing, receives),
       arrivals(host, links, barriers, spending, replies, grants, delivery, outgoing, incoming, receives, announcements,
-               put_get_server) {}
+               {put_get_server, atomics}) {}
 
 /// Control traffic is never refused: each kind waits in a list that lies in what it belongs to, so nothing is allocated
 /// for it. [X1]
@@ -47,6 +48,7 @@ bool Protocols::flush_control(Link& link) {
   if (!spending.flush_returns(link, &moved) || !incoming.flush_ready(link, &moved)) return moved;
   if (!outgoing.flush_withdrawals(link, &moved)) return moved;
   if (!link.put_acks.empty()) moved |= put_get_server.flush_acks(link);
+  if (!link.atomic_answers.empty()) moved |= atomics.flush_answers(link);
   if (!link.signals.empty()) moved |= signals.flush(link);
   return moved;
 }
@@ -88,6 +90,7 @@ void Protocols::peer_gone(Link& link, RankState state) {
   outgoing.peer_gone(link, code);
   departures.end(&link, code);
   incoming.peer_gone(link, code);
+  atomics.peer_gone(link, code);
   announcements.peer_gone(link);
   Spending::peer_gone(link);
   packets.reclaim_packets(link);
@@ -109,6 +112,7 @@ void Protocols::cancel_all(int code) {
   outgoing.cancel_all(code);
   departures.end(nullptr, code);
   incoming.cancel_all(code);
+  atomics.cancel_all(code);
   barriers.cancel_all(code);
   if (host.index == 0) receives.cancel_all(code);
 }
@@ -124,6 +128,7 @@ void Protocols::lane_gone(const LaneView& lane) {
   outgoing.lane_gone(lane, forget);
   departures.for_each_target(forget_gone);
   incoming.lane_gone(lane, forget);
+  atomics.lane_gone(lane, forget);
   barriers.for_each_target(forget_gone);
   backlog.lane_gone(lane, forget);
   receives.lane_gone(lane, forget);

@@ -3,7 +3,6 @@
 
 #include "protocol/arrivals.hpp"
 #include "protocol/eager.hpp"
-#include "protocol/put_get.hpp"
 
 namespace lci {
 
@@ -34,6 +33,7 @@ class Protocols {
   Announcements announcements;
   PutGet put_get;
   PutGetServer put_get_server;
+  Atomics atomics;
   Eager eager;
   Arrivals arrivals;
 

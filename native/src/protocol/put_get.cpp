@@ -2,7 +2,6 @@
 #include "protocol/put_get.hpp"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -13,10 +12,6 @@
 
 namespace lci {
 namespace {
-
-int region_ended(const lci_descriptor& op) {
-  return fail(LCI_ERR_MEMORY_CLOSED, "%s: the region of rank %u has ended, or was closed here", name_of(op), op.rank);
-}
 
 void copy_parts(const RemoteCopy& copy) {
   if (copy.size == 0) return;
@@ -43,25 +38,9 @@ bool RemoteCopy::at_hand() const {
   return std::ranges::all_of(parts(), [](const RemotePart& part) { return part.remote.memory != nullptr; });
 }
 
-/// Whether one of the regions has ended, and is not what it was when it was opened.
+/// Whether one of the regions has ended.
 bool RemoteCopy::ended() const {
-  return std::ranges::any_of(parts(), [](const RemotePart& part) {
-    const auto* shared = part.remote.shared_key;
-    return shared && shared->load(std::memory_order_seq_cst) != part.remote.key;
-  });
-}
-
-/// One range of an open region; @p out has its displacement and size.
-int PutGet::find_part(const lci_descriptor& op, uint64_t id, RemotePart* out) const {
-  Remote& remote = out->remote;
-  if (!parts_.remotes.find(id, &remote)) return region_ended(op);
-  if (remote.rank != op.rank) {
-    return fail(LCI_ERR_RANK, "%s: the region is of rank %u, not %u", name_of(op), remote.rank, op.rank);
-  }
-  if (out->displacement <= remote.size && out->size <= remote.size - out->displacement) return LCI_DONE;
-  return fail(LCI_ERR_SIZE,
-              "%s: %" PRIu64 " bytes at displacement %" PRIu64 " exceed the region of %" PRIu64 " bytes (rank %u)",
-              name_of(op), out->size, out->displacement, remote.size, op.rank);
+  return std::ranges::any_of(parts(), [](const RemotePart& part) { return has_ended(part.remote); });
 }
 
 /// Bounds are checked of all parts, those without bytes included, before the first one moves.
@@ -73,7 +52,7 @@ int PutGet::find_parts(const lci_descriptor& op, RemoteCopy* out) const {
     part.displacement = places[i].displacement;
     part.local = static_cast<std::byte*>(buffers[i].address);
     part.size = buffers[i].size;
-    if (const int code = find_part(op, places[i].remote, &part); code != LCI_DONE) return code;
+    if (const int code = find_part(parts_, op, places[i].remote, &part); code != LCI_DONE) return code;
     if (part.size != 0 || out->size == 0) out->list.push_back(part);  // an empty list looks whether regions live
   }
   return LCI_DONE;
@@ -89,7 +68,7 @@ int PutGet::find_remote(const lci_descriptor& op, const void* inline_payload, Re
   } else {
     out->one.size = out->size;
     out->one.displacement = op.u.ref.displacement;
-    code = find_part(op, op.u.ref.remote, &out->one);
+    code = find_part(parts_, op, op.u.ref.remote, &out->one);
   }
   if (code == LCI_DONE) code = parts_.peers.check(op.rank, name_of(op));
   if (code != LCI_DONE || (op.flags & LCI_FLAG_LIST)) return code;

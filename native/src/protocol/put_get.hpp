@@ -22,13 +22,12 @@ class PutGet final : public Protocol {
         incoming_(incoming) {}
 
   int post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
-  /// Whether they may be copies; see CopyRun.
+  /// Whether they may be copies, and atomic operations instructions of this rank; see CopyRun.
   bool copies_at_hand() const {
     return parts_.attributes.rma == RmaMode::kAuto && parts_.share_memory && !handed_.closed();
   }
 
  private:
-  int find_part(const lci_descriptor& op, uint64_t id, RemotePart* out) const;
   int find_parts(const lci_descriptor& op, RemoteCopy* out) const;
   int find_remote(const lci_descriptor& op, const void* inline_payload, RemoteCopy* out) const;
   int copy_now(const lci_descriptor& op, const RemoteCopy& copy);

@@ -19,6 +19,7 @@ enum class MessageKind : uint8_t {
   kRendezvousData = 7,  ///< Chunk in packet `arg` for the receiver's context `tag`; payload: offset.
   kPutData = 8,         ///< Chunk in packet `arg` of the sender's put `tag`; payload: RemoteAccess.
   kGet = 9,             ///< Asks for `tag` bytes, as rendezvous data for context `arg`; payload: RemoteAccess.
+  kAtomic = 10,         ///< Asks for atomic operation `tag` of sort `aux`, with `arg` expected; payload: AtomicAccess.
   // control
   kReady = 16,     ///< Ready to receive: `arg` sender's context, `tag` receiver's context.
   kGrant = 17,     ///< Credit: `size` messages, `arg` bytes, `aux` name hash.
@@ -27,7 +28,8 @@ enum class MessageKind : uint8_t {
   kRefuse = 20,    ///< Port closed or mismatched: `aux` is the code.
   kBarrier = 21,   ///< Barrier `tag`, round `aux`.
   kWithdraw = 22,  ///< Nothing more comes for the receiver's context `tag`: the sender has given up; `aux`: why, or 0.
-  kPutAck = 23     ///< Of put `tag`: `arg` bytes were written, or `aux` says why not.
+  kPutAck = 23,    ///< Of put `tag`: `arg` bytes were written, or `aux` says why not.
+  kAtomicAnswer = 24  ///< Answers atomic operation `tag`: `arg` is the value before, or `aux` says why nothing changed.
 };
 
 /// Header of a message: 28 bytes after `seq`.

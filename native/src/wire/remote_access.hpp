@@ -13,4 +13,10 @@ struct RemoteAccess {
   uint32_t reserved = 0;
 };
 
+/// A word of a region, and what is added to it or stored there. With its header it fills one slot.
+struct AtomicAccess {
+  RemoteAccess access;
+  uint64_t operand = 0;
+};
+
 }  // namespace lci

@@ -159,6 +159,7 @@ CONFORMANCE(A8, EveryOperationHasAPlainForm) {
   taken([&] { return lci_post_put_signal(device, next, &out, 8, id, 8, 8, 2, ended, 0); });
   taken([&] { return lci_post_get(device, next, &got, 8, id, 16, ended, 0); });
   taken([&] { return lci_post_get_signal(device, next, &got_too, 8, id, 24, 8, 3, ended, 0); });
+  taken([&] { return lci_post_atomic(device, next, LCI_ATOMIC_ADD, 1, 0, id, 32, ended, 0, nullptr); });
   taken([&] { return lci_post_barrier(device, ended, 0); });
   ASSERT_EQ(LCI_DONE, lci_post_cancel(device, 99)) << lci_last_error();
   uint64_t tags = 0;
@@ -180,6 +181,7 @@ CONFORMANCE(A8, EveryOperationHasAPlainForm) {
   world.barrier();
   EXPECT_EQ(out, static_cast<uint64_t*>(address)[0]);
   EXPECT_EQ(out, static_cast<uint64_t*>(address)[1]);
+  EXPECT_EQ(0x090909090909090Au, static_cast<uint64_t*>(address)[4]);
   EXPECT_EQ(LCI_DONE, lci_remote_close(world.runtime(), id));
   world.barrier();
   EXPECT_EQ(LCI_DONE, lci_memory_free(memory)) << lci_last_error();

@@ -96,7 +96,7 @@ void World::end() {
   barrier();
   const auto posted = [&] {
     uint64_t sum = 0;
-    for (const char* operation : {"am", "send", "recv", "barrier", "put", "get"}) {
+    for (const char* operation : {"am", "send", "recv", "barrier", "put", "get", "atomic"}) {
       sum += counter(std::string("operations_") + operation + "_posted");
     }
     return sum;

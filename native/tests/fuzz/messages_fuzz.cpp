@@ -27,8 +27,8 @@ T choose(Input& input, std::initializer_list<uint64_t> known) {
 
 MessageHeader header_of(Input& input, uint32_t packet, uint32_t max_eager) {
   MessageHeader header{};
-  header.kind =
-      static_cast<MessageKind>(choose<uint8_t>(input, {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23}));
+  header.kind = static_cast<MessageKind>(
+      choose<uint8_t>(input, {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23, 10, 24}));
   header.flags = choose<uint8_t>(input, {0, lci::kFlagCredited, lci::kFlagUncredited, lci::kFlagKeyed, lci::kFlagSignal,
                                          lci::kFlagCredited | lci::kFlagUncredited, lci::kFlagAsks, lci::kFlagReply});
   header.target = choose<uint16_t>(
@@ -150,7 +150,8 @@ class Victim {
       peer_.packet_naming(choose<uint64_t>(input, {begin, begin - 1, end - 8, end, 0, UINT64_MAX}));
     }
     uint8_t payload[LCI_INLINE_MAX] = {};
-    if (header.kind == MessageKind::kPutData || header.kind == MessageKind::kGet) {
+    if (header.kind == MessageKind::kPutData || header.kind == MessageKind::kGet ||
+        header.kind == MessageKind::kAtomic) {
       lci::RemoteAccess access;
       access.key = choose<uint64_t>(input, {key_, 0});
       access.displacement = choose<uint64_t>(input, {0, 1, kLong - 1, kLong, UINT64_MAX});

@@ -128,6 +128,7 @@ TEST(Targets, AreNeededByWhatMayBePosted) {
   uint64_t value = 7;
   EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post_put(job.device(0), 1, &value, 8, remote, 0, nullptr, 0));
   EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post_get(job.device(0), 1, &value, 8, remote, 0, nullptr, 0));
+  EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post_atomic(job.device(0), 1, LCI_ATOMIC_ADD, 1, 0, remote, 0, nullptr, 0, nullptr));
   EXPECT_EQ(0, there.bytes_at[0]);
   EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post_recv(job.device(0), 1, 0, &value, 8, nullptr, 0, nullptr));
   EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post_barrier(job.device(0), nullptr, 0));
@@ -143,9 +144,10 @@ TEST(Targets, NamedByANumberMustExist) {
   uint64_t value = 7;
   const Allocated here(job.runtime(0), 4096);
   const uint64_t remote = open_remote(job.runtime(0), 0, handle_of(here.memory));
-  for (lci_descriptor op : {operation(LCI_OP_AM, 0, kPort, 0, &value, 8), operation(LCI_OP_SEND, 0, 0, 0, &value, 8),
-                            operation(LCI_OP_RECV, 0, 0, 0, &value, 8), remote_op(LCI_OP_PUT, 0, &value, 8, remote, 0),
-                            remote_op(LCI_OP_GET, 0, &value, 8, remote, 0)}) {
+  for (lci_descriptor op :
+       {operation(LCI_OP_AM, 0, kPort, 0, &value, 8), operation(LCI_OP_SEND, 0, 0, 0, &value, 8),
+        operation(LCI_OP_RECV, 0, 0, 0, &value, 8), remote_op(LCI_OP_PUT, 0, &value, 8, remote, 0),
+        remote_op(LCI_OP_GET, 0, &value, 8, remote, 0), atomic_op(LCI_ATOMIC_SWAP, 0, 1, 0, remote, 0)}) {
     op.flags |= LCI_FLAG_COMP;
     op.user_context = 4711;
     lci_descriptor twice = op;

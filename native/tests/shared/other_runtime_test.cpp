@@ -46,7 +46,7 @@ class OtherRuntime : public testing::Test {
 TEST_F(OtherRuntime, ObjectsAreRefusedByEveryPost) {
   for (lci_comp* foreign : foreign_) {
     for (const uint8_t kind :
-         {LCI_OP_AM, LCI_OP_SEND, LCI_OP_RECV, LCI_OP_BARRIER, LCI_OP_CANCEL, LCI_OP_PUT, LCI_OP_GET}) {
+         {LCI_OP_AM, LCI_OP_SEND, LCI_OP_RECV, LCI_OP_BARRIER, LCI_OP_CANCEL, LCI_OP_PUT, LCI_OP_GET, LCI_OP_ATOMIC}) {
       for (const int flags : {0, int{LCI_FLAG_SIGNAL}, int{LCI_FLAG_NO_RETRY}, int{LCI_FLAG_NETWORK}}) {
         auto op = operation(kind, 0, kind == LCI_OP_AM ? kPort : 0, 1, buffer_, 8, 1);
         op.flags = static_cast<uint8_t>(op.flags | flags);

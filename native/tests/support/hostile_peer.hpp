@@ -113,6 +113,8 @@ class HostilePeer {
       case lci::MessageKind::kPutData:
       case lci::MessageKind::kGet:
         return sizeof(lci::RemoteAccess);
+      case lci::MessageKind::kAtomic:
+        return sizeof(lci::AtomicAccess);
       default:
         return sizeof(uint64_t);  // an offset, or a key
     }

@@ -96,7 +96,7 @@ class Job {
   /// Operations that were answered with posted.
   uint64_t posted(uint32_t rank) {
     uint64_t sum = 0;
-    for (const char* operation : {"am", "send", "recv", "barrier", "put", "get"}) {
+    for (const char* operation : {"am", "send", "recv", "barrier", "put", "get", "atomic"}) {
       sum += counter(rank, std::string("operations_") + operation + "_posted");
     }
     return sum;

@@ -68,14 +68,31 @@ inline lci_descriptor remote_op(uint8_t kind, uint32_t rank, const void* local, 
   return op;
 }
 
+inline lci_descriptor atomic_op(uint8_t operation, uint32_t rank, uint64_t operand, uint64_t expected, uint64_t remote,
+                                uint64_t displacement) {
+  lci_descriptor op{};
+  op.op = LCI_OP_ATOMIC;
+  op.policy = operation;
+  op.rank = rank;
+  op.size = 8;
+  op.user_context = 77;
+  op.u.atomic = {operand, remote, displacement, expected};
+  return op;
+}
+
 /// Posts until taken, and waits for the end: the code with which it ended.
-inline int complete(Job& job, uint32_t from, const lci_descriptor& op, lci_comp* comp) {
+/// @param before of an atomic operation: the value that the word had; may be null
+inline int complete(Job& job, uint32_t from, const lci_descriptor& op, lci_comp* comp, uint64_t* before = nullptr) {
   lci_status status{};
   const int code = post_until_taken(job, from, op, comp, &status);
-  if (code != LCI_POSTED && code != LCI_POSTED_BACKLOG) return code;
-  EXPECT_TRUE(pop(job, comp, &status));
+  const bool posted = code == LCI_POSTED || code == LCI_POSTED_BACKLOG;
+  if (!posted && code != LCI_DONE) return code;
+  if (posted) {
+    EXPECT_TRUE(pop(job, comp, &status));
+  }
   EXPECT_EQ(op.user_context, status.user_context);
   EXPECT_EQ(op.rank, status.rank);
+  if (before) *before = status.tag;
   return status.code;
 }
 

@@ -159,6 +159,19 @@ TEST(HostileLimits, OtherAnswersDoNotCountAsGets) {
   }
 }
 
+// The peer reads no answer: those that wait are bounded, and so is the memory for them.
+// Mutation: atomics_without_limit.
+TEST(HostileLimits, AtomicOperationsWhoseAnswersAreNotRead) {
+  constexpr uint32_t kInRing = 4096 / 64, kMost = 256;
+  Job job(2, small());
+  HostilePeer peer(job);
+  const uint32_t sent = sent_until_refused(job, peer, {MessageKind::kAtomic, 0, 0, 0, LCI_ATOMIC_ADD, 0, 7}, 5000);
+  EXPECT_LT(kMost, sent);
+  EXPECT_GE(kInRing + kMost + 44, sent);
+  EXPECT_EQ(1u, job.counter(0, "peers_failed"));
+  job.close(0, 0);
+}
+
 TEST(HostileLimits, AKeyOfTheWrongKindIsNobodys) {
   Job job(3, small());
   HostilePeer peer(job);

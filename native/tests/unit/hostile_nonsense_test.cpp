@@ -56,6 +56,12 @@ class Scene {
     const uint64_t id = open_remote(job.runtime(0), 1, handle_of(theirs_.memory));
     EXPECT_EQ(LCI_POSTED, lci_post_put(device_, 1, bytes_.data(), kLong, id, 0, local_, 1)) << lci_last_error();
   }
+  /// Asks for an atomic operation, as kFirst.
+  void add() {
+    const uint64_t id = open_remote(job.runtime(0), 1, handle_of(theirs_.memory));
+    EXPECT_EQ(LCI_POSTED, lci_post_atomic(device_, 1, LCI_ATOMIC_ADD, 1, 0, id, 0, local_, 1, nullptr))
+        << lci_last_error();
+  }
   /// The peer announces a message for the port with a handler, which is asked for as kFirst.
   void let_announce(uint32_t size) {
     peer.send({MessageKind::kRendezvous, 0, kHandlerPort, size, 0, 1, 2});
@@ -148,6 +154,8 @@ std::vector<Nonsense> messages() {
       message("chunk outside its memory", {MessageKind::kRendezvousData, 0, 0, 8, 0, kFirst, 0}),
       message("put outside its memory", {MessageKind::kPutData, 0, 0, 8, 0, kFirst, 0}),
       message("get of nothing", {MessageKind::kGet, 0, 0, 0, 0, 0, kFirst}),
+      message("unknown atomic operation", {MessageKind::kAtomic, 0, 0, 0, 0, kFirst, 0}),
+      message("unknown atomic operation", {MessageKind::kAtomic, 0, 0, 0, LCI_ATOMIC_COMPARE_SWAP + 1, kFirst, 0}),
       message("key for an engine without keys",
               {MessageKind::kRendezvous, kFlagKeyed, lci::kEngineTarget, kLong, 0, 1, 0}),
       message("barrier round out of range", {MessageKind::kBarrier, 0, 0, 0, 1, 0, 0}),
@@ -180,6 +188,11 @@ std::vector<Nonsense> answers() {
        [](Scene& scene) {
          scene.put();
          scene.peer.send({MessageKind::kPutAck, 0, 0, 0, LCI_RETRY, kFirst, 1});
+       }},
+      {"answer to an atomic operation with no code",
+       [](Scene& scene) {
+         scene.add();
+         scene.peer.send({MessageKind::kAtomicAnswer, 0, 0, 0, LCI_RETRY, kFirst, 1});
        }},
   };
 }

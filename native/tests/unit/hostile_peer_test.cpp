@@ -18,8 +18,8 @@ constexpr uint32_t kLong = 100000;
 MessageHeader random_header(std::mt19937_64& random, uint32_t packet, uint32_t max_eager) {
   auto any = [&](std::initializer_list<uint64_t> values) { return values.begin()[random() % values.size()]; };
   MessageHeader header{};
-  header.kind =
-      static_cast<MessageKind>(any({1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23, random() % 256}));
+  header.kind = static_cast<MessageKind>(
+      any({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 17, 18, 19, 20, 21, 22, 23, 24, random() % 256}));
   header.flags = static_cast<uint8_t>(any({0, 4, 8, 12, 16, 20, random() % 256}));
   header.target = static_cast<uint16_t>(
       any({kQueuePort, kHandlerPort, kUnopenedPort, lci::kEngineTarget, lci::kEngineTarget + 1u, 0, random()}));
@@ -39,13 +39,17 @@ MessageHeader plausible_header(std::mt19937_64& random, uint32_t packet, uint32_
   const auto target = static_cast<uint16_t>(random() % 2 ? port : lci::kEngineTarget);
   const uint64_t context = uint64_t{1 + random() % 2} << 32 | random() % 4;
   const auto small = static_cast<uint32_t>(random() % max_eager);
-  switch (random() % 12) {
+  switch (random() % 14) {
     case 8:
       return {MessageKind::kPutData, 0, 0, small, 0, context, packet};
     case 9:
       return {MessageKind::kGet, 0, 0, 0, 0, 1 + random() % kLong, context};
     case 10:
       return {MessageKind::kPutAck, 0, 0, 0, random() % 4 ? 0u : uint32_t{LCI_ERR_CLOSED}, context, small};
+    case 12:
+      return {MessageKind::kAtomic, 0, 0, 0, 1 + static_cast<uint32_t>(random() % 3), context, random() % 3};
+    case 13:
+      return {MessageKind::kAtomicAnswer, 0, 0, 0, random() % 4 ? 0u : uint32_t{LCI_ERR_CLOSED}, context, small};
     case 11:
       return {MessageKind::kAmInline, lci::kFlagSignal, kHandlerPort, 0, 1, random() % 3, 0};
     case 0:
@@ -137,6 +141,7 @@ TEST(HostilePeer, HarmsOnlyItself) {
         lci_post_am(device, 1, kQueuePort, 1, bytes.data(), kLong, local, 1);
         lci_post_put_signal(device, 1, bytes.data(), kLong, remote, 0, kQueuePort, 1, local, 3);
         lci_post_get(device, 1, got.data(), kLong, remote, 0, local, 3);
+        lci_post_atomic(device, 1, LCI_ATOMIC_ADD, 1, 0, remote, 0, local, 3, nullptr);
         lci_post_send(device, 1, random() % 3, bytes.data(), round % 2 ? 40 : kLong, local, 1);
       }
       lci_post_recv(device, random() % 4 ? 1 : LCI_ANY_SOURCE, random() % 3, in.data(), 3000, local, 2, &status);
@@ -145,7 +150,9 @@ TEST(HostilePeer, HarmsOnlyItself) {
         for (auto& byte : payload) byte = static_cast<uint8_t>(random());
         if (random() % 2) std::memset(payload, 0, 8);
         const MessageHeader header = next_header(random, peer.packet(), lci_runtime_max_eager(job.runtime(0)));
-        if ((header.kind == MessageKind::kPutData || header.kind == MessageKind::kGet) && random() % 8 != 0) {
+        const bool names_region = header.kind == MessageKind::kPutData || header.kind == MessageKind::kGet ||
+                                  header.kind == MessageKind::kAtomic;
+        if (names_region && random() % 8 != 0) {
           lci::RemoteAccess access{key, random() % (2 * kLong), random() % 8 ? 0 : static_cast<uint32_t>(random()), 0};
           if (random() % 8 == 0) access.displacement = random();
           std::memcpy(payload, &access, sizeof access);

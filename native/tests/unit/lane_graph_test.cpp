@@ -235,7 +235,7 @@ TEST(LaneGraph, RefusesWhatMakesNoSense) {
   answer.user_context += uint64_t{1} << 32;
   EXPECT_EQ(LCI_ERR_OVERRUN, outcome(answer)) << "of another run";
   answer = answer_to(fired, 0);
-  answer.op = 11;
+  answer.op = LCI_OP_RELEASE + 1;
   EXPECT_EQ(LCI_ERR_ARGUMENT, outcome(answer)) << "no operation";
   answer.op = LCI_OP_NODE_FAILED;
   answer.size = LCI_RETRY;

@@ -296,6 +296,29 @@ TEST(NoMemory, OfAServedGet) {
   });
 }
 
+// The owner of a word that a peer adds to: the message comes again, and the word has changed once.
+// Mutation: atomic_room_late.
+TEST(NoMemory, OfAServedAtomicOperation) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, kFewPackets);
+    const Allocated region(job.runtime(1), 64);
+    const uint64_t remote = open_remote(job.runtime(0), 1, handle_of(region.memory));
+    std::memset(region.bytes_at, 0, 64);
+    lci_comp* ended = make_queue(job.runtime(0));
+    ASSERT_EQ(LCI_POSTED, post_until_taken(job, 0, atomic_op(LCI_ATOMIC_ADD, 1, 5, 0, remote, 8), ended));
+    lci_status status{LCI_RETRY, 0, 0, nullptr, 0, 0, 0, 0};
+    exchange_until([&] { return lci_queue_pop(ended, &status) == LCI_DONE; }, shortage,
+                   [&] { lci_progress(job.device(0)); }, [&] { lci_progress(job.device(1)); });
+    EXPECT_EQ(LCI_DONE, status.code);
+    EXPECT_EQ(0u, status.tag);
+    uint64_t word = 0;
+    std::memcpy(&word, region.bytes_at + 8, sizeof word);
+    EXPECT_EQ(5u, word);
+    EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
+    job.check_ledgers();
+  });
+}
+
 // A send that comes before its engine, or its receive.
 TEST(NoMemory, OfAnAnnouncedSend) {
   at_every_allocation([](Shortage& shortage) {

@@ -59,7 +59,19 @@ public final class Op {
     /** Write into remote memory. */
     PUT,
     /** Read from remote memory. */
-    GET
+    GET,
+    /** Change of a long in remote memory in one step. */
+    ATOMIC
+  }
+
+  /** How an operation of kind {@link Kind#ATOMIC} changes a long. */
+  public enum Atomic {
+    /** Adds the operand. */
+    GET_AND_ADD,
+    /** Stores the operand. */
+    GET_AND_SET,
+    /** Stores the operand if the long has the expected value. */
+    COMPARE_AND_EXCHANGE
   }
 
   /**
@@ -100,6 +112,9 @@ public final class Op {
   private final @Nullable LciBuffer buffer;
   private final @Nullable BufferList buffers;
   private final @Nullable List<RemotePlace> places;
+  private final @Nullable Atomic atomic;
+  private final long operand;
+  private final long expected;
   private final long tag;
   private final @Nullable MatchingEngine engine;
   private final int device;
@@ -127,6 +142,9 @@ public final class Op {
     buffer = b.buffer;
     buffers = b.buffers;
     places = b.places;
+    atomic = b.atomic;
+    operand = b.operand;
+    expected = b.expected;
     tag = b.tag;
     engine = b.engine;
     device = b.device;
@@ -361,6 +379,78 @@ public final class Op {
   }
 
   /**
+   * An addition to a long in remote memory, in one step; sums wrap around. The completion's tag is
+   * the value before.
+   *
+   * <p>Atomic operations of all ranks on a long are atomic with each other, not with puts, gets and
+   * plain access. A processor changes the long in the byte order of the machine: this rank's for
+   * memory that its owner allocated, at once; else the owner's, with the help of its loop.
+   *
+   * <p>An operation that completes has changed the long exactly once. One that ends in {@link
+   * io.lci.error.MemoryClosedException} has not changed it. After the end of the owner or of this
+   * runtime, and after a deadline or a cancel, it may have changed it once or not at all.
+   *
+   * @param memory where, opened by this runtime
+   * @param offset bytes from the start of the region, a multiple of 8; the region itself starts at
+   *     a multiple of 8, as allocated regions do
+   * @param delta what to add
+   * @return the description
+   * @throws IndexOutOfBoundsException if the region has no long there
+   * @throws IllegalArgumentException if the offset is no multiple of 8
+   */
+  public static Op getAndAdd(RemoteMemory memory, long offset, long delta) {
+    return atomic(memory, offset, Atomic.GET_AND_ADD, delta, 0);
+  }
+
+  /**
+   * A new value for a long in remote memory, in one step; see {@link #getAndAdd}. The completion's
+   * tag is the value before.
+   *
+   * @param memory where, opened by this runtime
+   * @param offset bytes from the start of the region, a multiple of 8
+   * @param value what to store
+   * @return the description
+   * @throws IndexOutOfBoundsException if the region has no long there
+   * @throws IllegalArgumentException if the offset is no multiple of 8
+   */
+  public static Op getAndSet(RemoteMemory memory, long offset, long value) {
+    return atomic(memory, offset, Atomic.GET_AND_SET, value, 0);
+  }
+
+  /**
+   * A new value for a long in remote memory if it has the expected one, in one step; see {@link
+   * #getAndAdd}. The completion's tag is the value before: the long was changed if that is {@code
+   * expected}.
+   *
+   * @param memory where, opened by this runtime
+   * @param offset bytes from the start of the region, a multiple of 8
+   * @param expected the value that is replaced
+   * @param value what to store
+   * @return the description
+   * @throws IndexOutOfBoundsException if the region has no long there
+   * @throws IllegalArgumentException if the offset is no multiple of 8
+   */
+  public static Op compareAndExchange(RemoteMemory memory, long offset, long expected, long value) {
+    return atomic(memory, offset, Atomic.COMPARE_AND_EXCHANGE, value, expected);
+  }
+
+  private static Op atomic(
+      RemoteMemory memory, long offset, Atomic atomic, long operand, long expected) {
+    Objects.requireNonNull(memory, "memory");
+    Objects.checkFromIndexSize(offset, Long.BYTES, memory.size());
+    if (offset % Long.BYTES != 0) {
+      throw new IllegalArgumentException("offset must be a multiple of 8: " + offset);
+    }
+    Builder b = new Builder(Kind.ATOMIC, memory.rank());
+    b.remote = memory;
+    b.offset = offset;
+    b.atomic = atomic;
+    b.operand = operand;
+    b.expected = expected;
+    return new Op(b);
+  }
+
+  /**
    * Lets a put or get signal a port of the region's owner when the data is in place: in the region
    * for a put, here for a get. The port's inbox gets an empty message with the tag, from this rank.
    *
@@ -370,7 +460,7 @@ public final class Op {
    * @return a new description
    */
   public Op signal(Port target, long value) {
-    if (remote == null) {
+    if (kind != Kind.PUT && kind != Kind.GET) {
       throw new IllegalStateException("only put and get signal: " + this);
     }
     if (value < 0 || value > MAX_SIGNAL_TAG) {
@@ -410,7 +500,10 @@ public final class Op {
    */
   public Op tag(long value) {
     if (remote != null) {
-      throw new IllegalStateException("the tag of a put or get is its signal's: see signal");
+      throw new IllegalStateException(
+          kind == Kind.ATOMIC
+              ? "the tag of an atomic operation is the value before: " + this
+              : "the tag of a put or get is its signal's: see signal");
     }
     Builder b = new Builder(this);
     b.tag = kind == Kind.AM ? value : checkTag(value);
@@ -626,7 +719,7 @@ public final class Op {
     return receiveBytes;
   }
 
-  /** {@return the region of a put or get, else null} */
+  /** {@return the region of a put, get or atomic operation, else null} */
   public @Nullable RemoteMemory remote() {
     return remote;
   }
@@ -652,6 +745,21 @@ public final class Op {
   /** {@return where each part of a put or get lies; null where all are one range} */
   public @Nullable List<RemotePlace> places() {
     return places;
+  }
+
+  /** {@return how an atomic operation changes the long; null for other operations} */
+  public @Nullable Atomic atomic() {
+    return atomic;
+  }
+
+  /** {@return what an atomic operation adds or stores} */
+  public long operand() {
+    return operand;
+  }
+
+  /** {@return the value that {@link #compareAndExchange} replaces} */
+  public long expected() {
+    return expected;
   }
 
   /** {@return the tag} */
@@ -724,7 +832,12 @@ public final class Op {
     String name = reply ? "reply" : kind.name().toLowerCase(java.util.Locale.ROOT);
     StringBuilder text = new StringBuilder(name);
     if (kind != Kind.BARRIER) {
-      text.append(kind == Kind.RECEIVE || kind == Kind.GET ? " from " : " to ")
+      text.append(
+              switch (kind) {
+                case RECEIVE, GET -> " from ";
+                case ATOMIC -> " at ";
+                default -> " to ";
+              })
           .append(rank == ANY_SOURCE ? "any" : "rank " + rank);
     }
     if (port != null) {
@@ -794,6 +907,9 @@ public final class Op {
     @Nullable LciBuffer buffer;
     @Nullable BufferList buffers;
     @Nullable List<RemotePlace> places;
+    @Nullable Atomic atomic;
+    long operand;
+    long expected;
     long tag;
     @Nullable MatchingEngine engine;
     int device;
@@ -825,6 +941,9 @@ public final class Op {
       buffer = op.buffer;
       buffers = op.buffers;
       places = op.places;
+      atomic = op.atomic;
+      operand = op.operand;
+      expected = op.expected;
       tag = op.tag;
       engine = op.engine;
       device = op.device;

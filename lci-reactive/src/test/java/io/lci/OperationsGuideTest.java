@@ -165,6 +165,12 @@ class OperationsGuideTest {
       Mono<byte[]> bytes = memory.get(128, 8);
       // end
       assertThat(bytes.block(LIMIT)).startsWith(99);
+      // show: atomic
+      Mono<Long> ticket = memory.addAndGet(128, 1); // the value afterwards
+      Mono<Completion> before = lci.post(Op.getAndAdd(memory, 128, 1)); // its tag: before
+      // end
+      assertThat(ticket.block(LIMIT)).isEqualTo(100);
+      assertThat(before.block(LIMIT).tag()).isEqualTo(100);
       region.dispose();
     }
   }
@@ -316,6 +322,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 18);
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 19);
   }
 }

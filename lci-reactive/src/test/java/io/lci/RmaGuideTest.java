@@ -64,6 +64,25 @@ class RmaGuideTest {
     }
   }
 
+  // Proves: C23
+  // On: inproc
+  @Test
+  void noTwoGetTheSameTicket() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      LciRuntime owner = job.rank(1);
+      // show: ticket
+      MemoryRegion counters = owner.memory().allocate(64);
+      RemoteMemory shared = lci.memory().remote(1, counters.handle());
+      Mono<Long> ticket = shared.addAndGet(0, 1); // no other rank gets the same number
+      // end
+      counters.view(0, 8).putLong(0, 0);
+      assertThat(ticket.block(LIMIT)).isEqualTo(1);
+      assertThat(owner.memory().remote(1, counters.handle()).addAndGet(0, 1).block(LIMIT)).isEqualTo(2);
+      assertThat(ticket.block(LIMIT)).isEqualTo(3);
+    }
+  }
+
   @Test
   void theSignalSaysThatTheDataIsThere() {
     try (LciTestJob job = LciTestJob.start(2)) {
@@ -149,6 +168,6 @@ class RmaGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("rma.md", RmaGuideTest.class, 7);
+    GuidePage.assertShows("rma.md", RmaGuideTest.class, 8);
   }
 }

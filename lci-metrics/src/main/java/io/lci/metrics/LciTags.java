@@ -11,7 +11,7 @@ import io.micrometer.common.docs.KeyName;
  */
 public enum LciTags implements KeyName {
   /** Kind of operation. */
-  OP("op", "kind of operation: am, send, receive, put, get, barrier"),
+  OP("op", "kind of operation: am, send, receive, put, get, atomic, barrier"),
   /** How an attempt ended. */
   OUTCOME("outcome", "done (finished at once) or posted (a completion followed)"),
   /** Why there was no progress. */

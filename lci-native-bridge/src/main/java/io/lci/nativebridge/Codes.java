@@ -71,10 +71,16 @@ public final class Codes {
   public static final int OP_CANCEL = 5;
   public static final int OP_PUT = 6;
   public static final int OP_GET = 7;
-  public static final int OP_NODE_DONE = 8;
-  public static final int OP_NODE_FAILED = 9;
-  public static final int OP_GRAPH_START = 10;
-  public static final int OP_RELEASE = 11;
+  public static final int OP_ATOMIC = 8;
+  public static final int OP_NODE_DONE = 9;
+  public static final int OP_NODE_FAILED = 10;
+  public static final int OP_GRAPH_START = 11;
+  public static final int OP_RELEASE = 12;
+
+  // lci_atomic_op
+  public static final int ATOMIC_ADD = 1;
+  public static final int ATOMIC_SWAP = 2;
+  public static final int ATOMIC_COMPARE_SWAP = 3;
 
   // lci_policy
   public static final int POLICY_RANK_TAG = 0;

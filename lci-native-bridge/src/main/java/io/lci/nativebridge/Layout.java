@@ -12,7 +12,7 @@ package io.lci.nativebridge;
 public final class Layout {
 
   /** {@code LCI_ABI_VERSION} that this class was written for. */
-  public static final int ABI_VERSION = 2;
+  public static final int ABI_VERSION = 3;
 
   // lci_descriptor
   /** Size of one entry of the submission array. */
@@ -37,6 +37,11 @@ public final class Layout {
 
   public static final int DESCRIPTOR_DISPLACEMENT = 48;
   public static final int DESCRIPTOR_COUNT = 56;
+
+  /** The number that an atomic operation adds or stores, and the value that it expects. */
+  public static final int DESCRIPTOR_OPERAND = 32;
+
+  public static final int DESCRIPTOR_EXPECTED = 56;
 
   /** Inline payload of a put: in the entries that follow. */
   public static final int DESCRIPTOR_PUT_PAYLOAD = 64;

@@ -34,7 +34,7 @@ class HeaderDriftTest {
           // Thin forms of lci_post.
           Set.of("lci_post_am", "lci_post_send", "lci_post_recv", "lci_post_recv_long"),
           Set.of("lci_post_put", "lci_post_put_signal", "lci_post_get", "lci_post_get_signal"),
-          Set.of("lci_post_barrier", "lci_post_cancel"),
+          Set.of("lci_post_atomic", "lci_post_barrier", "lci_post_cancel"),
           // Blocking forms: in Java Monos, and the blocking facade that drives a lane.
           Set.of("lci_queue_wait", "lci_queue_wait_many", "lci_synchronizer_wait"),
           Set.of("lci_test_drained", "lci_wait_drained"),

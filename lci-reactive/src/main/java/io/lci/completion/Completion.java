@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param kind operation or arrival
  * @param rank peer of an operation, source of an arrival
- * @param tag tag, as posted or as received
+ * @param tag tag, as posted or as received; of an atomic operation that succeeded, the value before
  * @param size bytes moved
  * @param message the message that arrived, or the bytes of a receive or get without a buffer of its
  *     own; else null, and always null at synchronizers, which keep no messages

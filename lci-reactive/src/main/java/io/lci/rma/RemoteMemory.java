@@ -13,12 +13,12 @@ import reactor.core.publisher.Mono;
  * <p>Offsets count from the start of the region and are checked at the caller: {@link
  * IndexOutOfBoundsException}. Every Mono is cold: each subscription is one operation, posted at its
  * first request, signalled on loop 0; for other loops, deadlines and targets use {@link
- * io.lci.Op#put} and {@link io.lci.Op#get} with {@link io.lci.LciRuntime#post(io.lci.Op)}. Cancel
- * removes an operation that was not yet accepted; a posted one runs out silently. Errors: {@link
- * io.lci.error.MemoryClosedException} when the owner ended the region or this was disposed, {@link
- * io.lci.error.PeerFailedException}, {@link io.lci.error.PeerLeftException}, {@link
- * io.lci.error.ResourceExhaustedException}, {@link io.lci.error.LciClosedException}; with a signal
- * {@link io.lci.error.PortClosedException}, too.
+ * io.lci.Op#put}, {@link io.lci.Op#get} and {@link io.lci.Op#getAndAdd} with {@link
+ * io.lci.LciRuntime#post(io.lci.Op)}. Cancel removes an operation that was not yet accepted; a
+ * posted one runs out silently. Errors: {@link io.lci.error.MemoryClosedException} when the owner
+ * ended the region or this was disposed, {@link io.lci.error.PeerFailedException}, {@link
+ * io.lci.error.PeerLeftException}, {@link io.lci.error.ResourceExhaustedException}, {@link
+ * io.lci.error.LciClosedException}; with a signal {@link io.lci.error.PortClosedException}, too.
  *
  * <p>A buffer of the caller is in use until the Mono has ended: the target of a get, and a payload
  * above 192 bytes that is an {@link LciBuffer} or a list of them. After a cancel it stays in use as
@@ -93,6 +93,40 @@ public interface RemoteMemory extends Disposable {
    * @return completes when the data is in the buffer and the signal on its way
    */
   Mono<Void> getWithSignal(long offset, LciBuffer target, Port port, long tag);
+
+  /**
+   * Adds to a long of the region in one step; sums wrap around.
+   *
+   * <p>Atomic operations of all ranks on a long are atomic with each other, not with puts, gets and
+   * plain access of its owner. With the value, the long has changed exactly once. After {@link
+   * io.lci.error.MemoryClosedException} it has not changed. After the end of the owner or of this
+   * runtime, and after a cancel, it has changed once or not at all.
+   *
+   * @param offset where in the region: a multiple of 8, else {@link IllegalArgumentException}; the
+   *     region itself starts at a multiple of 8, as allocated regions do
+   * @param delta what to add
+   * @return emits the value after the addition
+   */
+  Mono<Long> addAndGet(long offset, long delta);
+
+  /**
+   * Stores a long in one step; see {@link #addAndGet}.
+   *
+   * @param offset where in the region: a multiple of 8
+   * @param value what to store
+   * @return emits the value before
+   */
+  Mono<Long> getAndSet(long offset, long value);
+
+  /**
+   * Stores a long in one step if the region has the expected value there; see {@link #addAndGet}.
+   *
+   * @param offset where in the region: a multiple of 8
+   * @param expected the value that is replaced
+   * @param value what to store
+   * @return emits whether the value was the expected one, and was replaced
+   */
+  Mono<Boolean> compareAndSet(long offset, long expected, long value);
 
   /** Closes it for this rank; the region itself stays. Operations under way go on. */
   @Override

@@ -286,6 +286,56 @@ class PostingRowsTest {
     everywhere.run(PostingRowsTest::getEverything);
   }
 
+  // Proves: C14 C16 C23
+  @Everywhere
+  void atomicOperations(Setting everywhere) {
+    everywhere.run(PostingRowsTest::countTogether);
+  }
+
+  // Proves: C23
+  @Everywhere
+  void atomicOperationsThroughMessages(Setting everywhere) {
+    everywhere.with("rma", "messages").run(PostingRowsTest::countTogether);
+  }
+
+  /** All ranks add to a long of each: with every option, no value before comes twice. */
+  private static void countTogether(World world) {
+    int each = 40;
+    MemoryRegion mine = world.lci().memory().allocate(64);
+    mine.view(8, 8).putLong(0, 0);
+    List<RemoteMemory> all = world.open(mine);
+    world.barrier();
+    for (RemoteMemory memory : all) {
+      List<Long> seen = new ArrayList<>();
+      world.awaitAll(
+          Flux.range(0, each * OPTIONS.size())
+              .flatMap(
+                  id ->
+                      world
+                          .lci()
+                          .post(
+                              OPTIONS
+                                  .get(id / each)
+                                  .apply(Op.getAndAdd(memory, 8, 1))
+                                  .userContext(-id))
+                          .doOnNext(
+                              done -> {
+                                assertThat(done.userContext()).isEqualTo(-id);
+                                assertThat(done.rank()).isEqualTo(memory.rank());
+                                assertThat(done.size()).isEqualTo(8);
+                                seen.add(done.tag());
+                              }),
+                  8)
+              .then());
+      assertThat(seen).doesNotHaveDuplicates().hasSize(each * OPTIONS.size());
+    }
+    world.barrier();
+    assertThat(mine.view(8, 8).getLong(0)).isEqualTo((long) each * OPTIONS.size() * world.size());
+    world.barrier();
+    all.forEach(RemoteMemory::dispose);
+    mine.dispose();
+  }
+
   // Proves: C6
   @Everywhere
   void getsThroughMessages(Setting everywhere) {

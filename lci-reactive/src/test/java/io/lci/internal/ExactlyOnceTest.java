@@ -142,8 +142,13 @@ class ExactlyOnceTest {
     return operations.remembered(submitted, code);
   }
 
-  /** Puts and gets wait for each other, but with a signal for room at its port. */
+  /**
+   * Puts, gets and atomic operations wait for each other, but with a signal for room at its port.
+   */
   private static int destination(ScriptedCore.Submitted submitted) {
+    if (submitted.op() == Codes.OP_ATOMIC) {
+      return Codes.OP_GET;
+    }
     if (submitted.op() != Codes.OP_PUT) {
       return submitted.op();
     }

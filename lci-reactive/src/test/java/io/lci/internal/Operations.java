@@ -32,6 +32,7 @@ final class Operations implements AutoCloseable {
     PUT,
     SIGNALLING_PUT,
     GET,
+    ATOMIC,
     RECEIVE,
     BARRIER
   }
@@ -81,6 +82,7 @@ final class Operations implements AutoCloseable {
       case PUT -> Op.put(remote, 0, Payload.ofLong(number));
       case SIGNALLING_PUT -> Op.put(remote, 0, Payload.ofLong(number)).signal(PORT, 1);
       case GET -> Op.get(remote, 0, Long.BYTES);
+      case ATOMIC -> Op.getAndAdd(remote, 0, number);
       case RECEIVE -> Op.receive(PEER, 1, Long.BYTES);
       case BARRIER -> Op.barrier();
     };

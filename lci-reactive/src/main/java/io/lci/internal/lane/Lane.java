@@ -164,6 +164,12 @@ public final class Lane implements LoopBell {
         & 0xFFFF;
   }
 
+  /** The tag of a descriptor, where the core leaves the answer of an atomic operation. */
+  public long tag(int entry) {
+    return memory.getLong(
+        layout.submissionOffset() + entry * Layout.DESCRIPTOR_SIZE + Layout.DESCRIPTOR_TAG);
+  }
+
   int completionHead() {
     return memory.getInt(control + Layout.CONTROL_CQ_HEAD);
   }

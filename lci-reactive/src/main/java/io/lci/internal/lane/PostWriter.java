@@ -61,6 +61,8 @@ public final class PostWriter implements PayloadWriter {
   private long remote;
   private long displacement;
   private int parts;
+  private long operand;
+  private long expected;
   private int nodeAnswered;
   private long answerContext;
 
@@ -218,7 +220,8 @@ public final class PostWriter implements PayloadWriter {
     return form == Codes.FLAG_BUFFER
         || (flags & (Codes.FLAG_SIGNAL | Codes.FLAG_NETWORK)) != 0
         || op == Codes.OP_PUT
-        || op == Codes.OP_GET;
+        || op == Codes.OP_GET
+        || op == Codes.OP_ATOMIC;
   }
 
   /** A put or get: before its payload is written. */
@@ -231,6 +234,15 @@ public final class PostWriter implements PayloadWriter {
       position = start;
       limit = start + Layout.INLINE_MAX;
     }
+  }
+
+  /** An atomic operation, instead of a payload: after its place. */
+  public void atomic(int operation, long value, long expectedValue) {
+    op = Codes.OP_ATOMIC;
+    policy = operation;
+    operand = value;
+    expected = expectedValue;
+    receiveBytes = Long.BYTES;
   }
 
   public int form() {
@@ -279,6 +291,11 @@ public final class PostWriter implements PayloadWriter {
     }
     if (toRemote || parts > 0 || op == Codes.OP_RECV) {
       entries.putLong(entryOffset + Layout.DESCRIPTOR_COUNT, parts > 0 ? parts : longest);
+    }
+    if (op == Codes.OP_ATOMIC) {
+      entries.putLong(entryOffset + Layout.DESCRIPTOR_OPERAND, operand);
+      entries.putLong(entryOffset + Layout.DESCRIPTOR_EXPECTED, expected);
+      return 1;
     }
     if (form == Codes.FLAG_INLINE) {
       int beyond = size - (toRemote ? 0 : 32);

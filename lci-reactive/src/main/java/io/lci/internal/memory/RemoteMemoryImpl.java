@@ -5,6 +5,7 @@ import io.lci.Op;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.completion.Completion;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.lane.RemoteId;
 import io.lci.internal.lane.UserBuffer;
@@ -79,6 +80,28 @@ public final class RemoteMemoryImpl implements RemoteMemory, RemoteId {
   @Override
   public Mono<Void> getWithSignal(long offset, LciBuffer target, Port port, long tag) {
     return nothing(Op.get(this, offset, target).signal(Objects.requireNonNull(port, "port"), tag));
+  }
+
+  @Override
+  public Mono<Long> addAndGet(long offset, long delta) {
+    return before(Op.getAndAdd(this, offset, delta)).map(value -> value + delta);
+  }
+
+  @Override
+  public Mono<Long> getAndSet(long offset, long value) {
+    return before(Op.getAndSet(this, offset, value));
+  }
+
+  @Override
+  public Mono<Boolean> compareAndSet(long offset, long expected, long value) {
+    return before(Op.compareAndExchange(this, offset, expected, value))
+        .map(found -> found == expected);
+  }
+
+  /** Emits the value before. */
+  private Mono<Long> before(Op op) {
+    Mono<Completion> ended = new MonoOp<>(outbox, op, OpResult.COMPLETION);
+    return ended.map(Completion::tag);
   }
 
   private Mono<Void> nothing(Op op) {

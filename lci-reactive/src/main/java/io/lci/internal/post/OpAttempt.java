@@ -238,7 +238,11 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
   int writeOp(PostWriter out) {
     OpCodec.encode(op, outbox.core, out);
     readInto = op.kind() == Op.Kind.GET ? out.buffer() : null;
-    return op.kind() == Op.Kind.GET ? op.receiveBytes() : OpCodec.sizeHint(op);
+    return switch (op.kind()) {
+      case GET -> op.receiveBytes();
+      case ATOMIC -> Long.BYTES;
+      default -> OpCodec.sizeHint(op);
+    };
   }
 
   @Override
@@ -251,9 +255,10 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
     answer = code;
     if (postedSlot == SlotTable.NONE) {
       // The pool has the memory already, but nobody takes it while outcomes are read
+      long tag = op.kind() == Op.Kind.ATOMIC ? outbox.settledTag() : op.tag();
       try {
-        Message message = OpCodec.message(op, readInto, op.rank(), op.tag(), bytes);
-        end(null, completion(op.rank(), op.tag(), bytes, message));
+        Message message = OpCodec.message(op, readInto, op.rank(), tag, bytes);
+        end(null, completion(op.rank(), tag, bytes, message));
       } catch (PooledBuffer.NoMemory e) {
         end(outbox.failures.noMemory(target, e), null);
       }

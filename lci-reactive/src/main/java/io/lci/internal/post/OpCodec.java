@@ -36,7 +36,7 @@ public final class OpCodec {
       case SEND -> outbox.destinations.get(Destination.SEND, device, op.rank(), engine(op));
       case RECEIVE -> outbox.destinations.get(Destination.RECEIVE, device, op.rank(), engine(op));
       case BARRIER -> outbox.destinations.get(Destination.BARRIER, device, 0, 0);
-      case PUT, GET ->
+      case PUT, GET, ATOMIC ->
           op.port() == null
               ? outbox.destinations.get(Destination.REMOTE, device, op.rank(), 0)
               : outbox.destinations.get(
@@ -85,6 +85,7 @@ public final class OpCodec {
         out.op = Codes.OP_GET;
         receive(op, out);
       }
+      case ATOMIC -> out.atomic(code(op.atomic()), op.operand(), op.expected());
     }
     if (op.engine() instanceof EngineImpl engine && engine.isKeyed()) {
       out.key(engine.key(op));
@@ -109,7 +110,15 @@ public final class OpCodec {
       case AM ->
           (op.isReply() ? Codes.AM_REPLY : 0)
               | (op.replyTo() == null ? 0 : core.replyRooms.id(op.replyTo()));
-      case BARRIER, PUT, GET -> 0;
+      case BARRIER, PUT, GET, ATOMIC -> 0;
+    };
+  }
+
+  private static int code(Op.@Nullable Atomic atomic) {
+    return switch (Objects.requireNonNull(atomic)) {
+      case GET_AND_ADD -> Codes.ATOMIC_ADD;
+      case GET_AND_SET -> Codes.ATOMIC_SWAP;
+      case COMPARE_AND_EXCHANGE -> Codes.ATOMIC_COMPARE_SWAP;
     };
   }
 
@@ -183,10 +192,12 @@ public final class OpCodec {
   }
 
   /**
-   * An operation that holds memory keeps its slot, so that the memory returns; its loop passes the
-   * signal on.
+   * An operation that holds memory keeps its slot, so that the memory returns, and so does one that
+   * its publisher reports at its end; its loop passes the signal on.
    */
   private static boolean signalsNatively(Op op, PostWriter out) {
-    return out.form() != Codes.FLAG_BUFFER && op.kind() != Op.Kind.BARRIER;
+    return out.form() != Codes.FLAG_BUFFER
+        && op.kind() != Op.Kind.BARRIER
+        && op.kind() != Op.Kind.ATOMIC;
   }
 }

@@ -227,6 +227,11 @@ public final class Outbox implements Submissions {
             : "nothing may post or flush while outcomes are read");
   }
 
+  /** While outcomes are read: the tag of that descriptor, as the core has left it. */
+  long settledTag() {
+    return array.settledTag();
+  }
+
   // Records
 
   @Override

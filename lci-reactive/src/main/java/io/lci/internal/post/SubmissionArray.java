@@ -44,6 +44,9 @@ final class SubmissionArray {
   private int used;
   private boolean encoding;
 
+  /** The descriptor of the batch whose outcome is read. */
+  private int settled;
+
   /** Operations that the core refused so far. */
   long refusals;
 
@@ -171,6 +174,7 @@ final class SubmissionArray {
   /** Of each descriptor, then of each destination. */
   void settle() {
     for (int i = 0; i < batch.size(); i++) {
+      settled = i;
       int code = lane.outcome(batch.entry(i));
       Submitter owner = batch.owner(i);
       Destination destination = batch.destination(i);
@@ -189,6 +193,11 @@ final class SubmissionArray {
     for (int run = 0; run < batch.runs(); run++) {
       endBatch(batch.destinationOfRun(run));
     }
+  }
+
+  /** The tag of the descriptor whose outcome is read: the core has written an answer there. */
+  long settledTag() {
+    return lane.tag(batch.entry(settled));
   }
 
   private void accept(int index, Submitter owner, Destination destination, int code) {
