@@ -200,9 +200,9 @@ public final class LciOptions {
   }
 
   /**
-   * {@return the longest message of a {@linkplain io.lci.matching.Tagged#receive(int, long) receive that names
-   * no length}, in bytes; a longer one ends in {@link io.lci.error.TruncatedException}} Default
-   * {@value #DEFAULT_MAX_RECEIVE_BYTES}.
+   * {@return the longest message of a {@linkplain io.lci.matching.Tagged#receive(int, long) receive
+   * that names no length}, in bytes; a longer one ends in {@link io.lci.error.TruncatedException}}
+   * Default {@value #DEFAULT_MAX_RECEIVE_BYTES}.
    */
   public int maxReceiveBytes() {
     return maxReceiveBytes == null ? DEFAULT_MAX_RECEIVE_BYTES : maxReceiveBytes;
@@ -411,8 +411,8 @@ public final class LciOptions {
 
     /**
      * Sets whether a loop also progresses the devices of others. Creating the runtime fails with
-     * {@link io.lci.error.LciException} if a loop is to {@linkplain ProgressStrategy#help() help} and
-     * there is no other.
+     * {@link io.lci.error.LciException} if a loop is to {@linkplain ProgressStrategy#help() help}
+     * and there is no other.
      *
      * @param value followed by every loop of the runtime
      * @return this

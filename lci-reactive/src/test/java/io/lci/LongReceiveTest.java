@@ -27,8 +27,7 @@ class LongReceiveTest {
   private static final long TAG = 42;
 
   private static LciTestJob job(String peerMemory) {
-    return LciTestJob.start(
-        2, LciOptions.builder().attribute("peer_memory", peerMemory).build());
+    return LciTestJob.start(2, LciOptions.builder().attribute("peer_memory", peerMemory).build());
   }
 
   private static byte[] bytes(int size) {

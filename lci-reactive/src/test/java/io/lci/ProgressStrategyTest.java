@@ -110,7 +110,8 @@ class ProgressStrategyTest {
   void aHeldLoopHoldsUpNoQueueOfAnother(ProgressStrategy progress) {
     try (LciTestJob job = LciTestJob.start(2, twoLoops(progress).build())) {
       LciRuntime receiver = job.rank(1);
-      CompletionQueue queue = receiver.completions().queue(QueueOptions.builder().loop(FREE).build());
+      CompletionQueue queue =
+          receiver.completions().queue(QueueOptions.builder().loop(FREE).build());
       receiver.completions().bind(ELSEWHERE, queue);
       Mono<Long> count = queue.completions().take(MESSAGES).count().cache();
       count.subscribe();
@@ -176,8 +177,7 @@ class ProgressStrategyTest {
 
   @Test
   void loopsThatHelpEndInAnyOrder() {
-    LciOptions options =
-        LciOptions.builder().loops(3).progress(ProgressStrategy.global(1)).build();
+    LciOptions options = LciOptions.builder().loops(3).progress(ProgressStrategy.global(1)).build();
     for (int round = 0; round < 10; round++) {
       try (LciTestJob job = LciTestJob.start(2, options)) {
         Mono<Long> elsewhere = count(job.rank(1), ELSEWHERE, round % 3);

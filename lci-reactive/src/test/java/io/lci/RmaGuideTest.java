@@ -78,7 +78,8 @@ class RmaGuideTest {
       // end
       counters.view(0, 8).putLong(0, 0);
       assertThat(ticket.block(LIMIT)).isEqualTo(1);
-      assertThat(owner.memory().remote(1, counters.handle()).addAndGet(0, 1).block(LIMIT)).isEqualTo(2);
+      assertThat(owner.memory().remote(1, counters.handle()).addAndGet(0, 1).block(LIMIT))
+          .isEqualTo(2);
       assertThat(ticket.block(LIMIT)).isEqualTo(3);
     }
   }

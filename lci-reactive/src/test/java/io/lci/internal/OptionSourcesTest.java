@@ -56,10 +56,7 @@ class OptionSourcesTest {
     MAX_POSTED("10", "20", (b, v) -> b.maxPosted(Integer.parseInt(v)), LciOptions::maxPosted),
     MAX_PARKED("10", "20", (b, v) -> b.maxParked(Integer.parseInt(v)), LciOptions::maxParked),
     MAX_RECEIVE_BYTES(
-        "10",
-        "20",
-        (b, v) -> b.maxReceiveBytes(Integer.parseInt(v)),
-        LciOptions::maxReceiveBytes),
+        "10", "20", (b, v) -> b.maxReceiveBytes(Integer.parseInt(v)), LciOptions::maxReceiveBytes),
     CLOSE_TIMEOUT_MS(
         "10", "0", (b, v) -> b.closeTimeout(millis(v)), o -> o.closeTimeout().toMillis()),
     STALL_WARNING_MS(

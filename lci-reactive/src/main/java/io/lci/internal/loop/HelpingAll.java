@@ -4,7 +4,9 @@ package io.lci.internal.loop;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Helps other loops now and then, whether they are held or not: some of them, from a random one. */
+/**
+ * Helps other loops now and then, whether they are held or not: some of them, from a random one.
+ */
 final class HelpingAll extends Helping {
   private final EventLoop helper;
   private final List<EventLoop> others;

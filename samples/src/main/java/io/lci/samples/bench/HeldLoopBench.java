@@ -50,7 +50,11 @@ public final class HeldLoopBench {
     }
     String metric = arguments[0];
     LciOptions options =
-        LciOptions.builder().loops(2).blockedWarning(Duration.ZERO).progress(progress(arguments[1])).build();
+        LciOptions.builder()
+            .loops(2)
+            .blockedWarning(Duration.ZERO)
+            .progress(progress(arguments[1]))
+            .build();
     try (LciRuntime lci = LciRuntime.create(options)) {
       if (lci.rank() == 0) {
         double millis = ask(lci, messages());
@@ -72,7 +76,8 @@ public final class HeldLoopBench {
 
   private static Runnable hold(String metric) {
     return switch (metric) {
-      case "stuck_sleep_p99" -> () -> LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(HOLD_MILLIS));
+      case "stuck_sleep_p99" ->
+          () -> LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(HOLD_MILLIS));
       case "stuck_compute_p99" -> HeldLoopBench::compute;
       default -> throw new IllegalArgumentException("no such metric: " + metric);
     };
@@ -121,9 +126,7 @@ public final class HeldLoopBench {
         lci.loops().get(HELD).scheduler().schedulePeriodically(hold, 0, 1, TimeUnit.MICROSECONDS);
     answers
         .sendAll(
-            0,
-            requests.receive(m -> m.getLong(0)).take(messages),
-            (sent, out) -> out.putLong(sent))
+            0, requests.receive(m -> m.getLong(0)).take(messages), (sent, out) -> out.putLong(sent))
         .block(LIMIT.multipliedBy(2));
     holding.dispose();
   }
