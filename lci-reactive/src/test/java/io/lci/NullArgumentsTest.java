@@ -122,6 +122,7 @@ class NullArgumentsTest {
     give(SubscribeOptions.class, SubscribeOptions::defaults);
     give(StreamLimits.class, StreamLimits::defaults);
     give(IdleStrategy.class, IdleStrategy::parking);
+    give(ProgressStrategy.class, ProgressStrategy::local);
     give(LciInstrumentation.class, () -> LciInstrumentation.NONE);
     give(Op.Semantic.class, () -> Op.Semantic.NETWORK);
     give(Op.Policy.class, () -> Op.Policy.RANK);
@@ -233,7 +234,8 @@ class NullArgumentsTest {
               BufferList.class,
               Codec.class,
               RpcHandler.class,
-              IdleStrategy.class)) {
+              IdleStrategy.class,
+              ProgressStrategy.class)) {
         check(statics, null);
       }
       check(Op.class, Op.put(lci.memory().remote(0, region.handle()), 0, Payload.ofLong(1)));

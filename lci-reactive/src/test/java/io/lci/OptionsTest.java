@@ -23,7 +23,7 @@ class OptionsTest {
   void valuesAreChecked() {
     assertThatThrownBy(() -> LciOptions.builder().loops(0))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("loops must be in 1..16");
+        .hasMessageContaining("loops must be in 1..128");
     assertThatThrownBy(() -> LciOptions.builder().closeTimeout(Duration.ofMillis(-1)))
         .isInstanceOf(IllegalArgumentException.class);
   }
