@@ -15,6 +15,7 @@ peer-memory   3600  conformance, 300 kills and the oracle where a rank reads onl
 stress        3600  stress and multiprocess tests of the core, 20 times
 stress-tsan   3600  the same under thread sanitizer, 5 times
 java          3600  all tests of the Maven modules, 5 times
+progress      1800  tests of flow control, calls and rows once more, over two loops that help each other at random
 races         5400  the races of jcstress, a quarter of a second for each, in each of its 16 ways to compile
 fuzz          3600  random input for everything that the core reads from others, 10 minutes for each target
 mutations     3600  each deliberate fault in the core is noticed by its test, 10 times in a row
@@ -29,6 +30,13 @@ soak_fuzz() { fuzz 600; }
 
 # A million operations, or echoes, in the tests that have them, once.
 soak_java() { suite_java -Dlci.test.operations=1000000 && for _ in {1..4}; do suite_java || return 1; done; }
+
+soak_progress() {
+  local tests=RpcTest,InboxTest,ClosedPortTest,ReopenedInboxTest,ReplyRoomTest,BulkSendTest,PartitionsTest,SharedLoopTest,FirstFluxTest
+  maven -Dlci.native.test.skip -Dspotless.check.skip -pl lci-native-bridge,lci-reactive -Dlci.progress=random:1 -Dlci.loops=2 \
+    -Dsurefire.failIfNoSpecifiedTests=false \
+    "-Dtest=$tests,RetainedMessageTest,MatchingEnginesTest,ChaosTest,PostingRowsTest,ObjectRowsTest" test
+}
 
 # Few states at once: they share a loop, whose turns take as long as what all of them wait for.
 soak_races() { races -f 1 -iters 1 -time 250 -strideSize 64 -strideCount 4; }
