@@ -292,15 +292,7 @@ bool PacketPool::steal(uint32_t thief) {
   const auto others = static_cast<uint32_t>(deques_.size()) - 1;
   if (others == 0) return false;
   Deque& own = *deques_[thief];
-  const uint32_t first = own.random_below(others);
-  for (uint32_t i = 0; i < others; ++i) {
-    Deque& victim = *deques_[(thief + 1 + (first + i) % others) % deques_.size()];
-    if (victim.size() != 0 && steal_from(victim, own)) return true;
-  }
-  return false;
-}
-
-bool PacketPool::steal_from(Deque& victim, Deque& own) {
+  Deque& victim = *deques_[(thief + 1 + own.random_below(others)) % deques_.size()];
   const TryLockGuard guard(victim.lock);  // never waits, so two thieves cannot block each other
   if (!guard || victim.size() == 0) return false;
   for (uint32_t left = (victim.size() + 1) / 2; left > 0; --left) {

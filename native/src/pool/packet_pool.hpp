@@ -72,8 +72,8 @@ class PacketPool {
   PacketPool(const PacketPool&) = delete;
   PacketPool& operator=(const PacketPool&) = delete;
 
-  /// One packet, or 0: own tail, else a growth step, else half of another deque that has some, from a random one on.
-  /// Also 0 when the own deque is locked at this moment, so 0 does not prove exhaustion. [SS-24]
+  /// One packet, or 0: own tail, else a growth step, else one attempt to steal half of a random other deque. Also 0
+  /// when the own deque is locked at this moment, so 0 does not prove exhaustion. [SS-24]
   uint32_t get(uint32_t deque);
   /// As get(), up to @p n packets under one lock; returns how many.
   uint32_t get_many(uint32_t deque, uint32_t* out, uint32_t n);
@@ -104,7 +104,6 @@ class PacketPool {
   bool refill(uint32_t deque);
   bool grow(Deque& own);
   bool steal(uint32_t thief);
-  static bool steal_from(Deque& victim, Deque& own);
 
   ChunkSource& source_;
   const uint32_t packet_size_;
