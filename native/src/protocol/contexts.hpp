@@ -281,13 +281,15 @@ struct PostedReceive {
   OpTarget target;
   std::byte* buffer;
   uint32_t capacity;
-  uint64_t longest;  ///< Memory of its own is taken for a message that does not fit in its buffer and is not longer.
-  uint32_t rank;     ///< As posted: LCI_ANY_SOURCE or a rank.
+  uint32_t rank;  ///< As posted: LCI_ANY_SOURCE or a rank.
   uint64_t tag;
   uint64_t key;
   PendingReceives* home;
   std::unique_ptr<Parts> parts;  ///< Where the bytes go if not to `buffer`.
   TableEntry entry{};
+  /// Memory of its own is taken for a message that does not fit in its buffer and is not longer. Behind what is looked
+  /// at for each message.
+  uint64_t longest = 0;
 };
 
 struct UnexpectedSend {

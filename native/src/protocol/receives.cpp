@@ -117,8 +117,8 @@ int Receives::post(const lci_descriptor& op, const OpTarget& target, lci_status*
     if (op.rank == LCI_ANY_SOURCE || !parts_.peers.all_read(op.rank)) return false;
     return !engine.keeps_left_behind();
   };
-  PostedReceive receive{
-      {}, target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, 0, op.rank, op.tag, 0, &pending_, nullptr};
+  PostedReceive receive{{},        target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, 0,
+                        &pending_, nullptr};
   if ((op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_INLINE) receive.buffer = nullptr;
   if (op.flags & LCI_FLAG_LIST) {
     receive.buffer = nullptr;
