@@ -139,15 +139,7 @@ int lci_post_send(lci_device* device, uint32_t rank, uint64_t tag, const void* b
 
 int lci_post_recv(lci_device* device, uint32_t rank, uint64_t tag, void* buffer, uint32_t size, lci_comp* comp,
                   uint64_t user_context, lci_status* out) {
-  lci_descriptor op{};
-  op.op = LCI_OP_RECV;
-  op.flags = LCI_FLAG_BUFFER;
-  op.rank = rank;
-  op.size = size;
-  op.tag = tag;
-  op.user_context = user_context;
-  op.u.ref.address = reinterpret_cast<uint64_t>(buffer);
-  return lci_post(device, &op, comp, out);
+  return lci_post_recv_long(device, rank, tag, buffer, size, 0, comp, user_context, out);
 }
 
 int lci_post_recv_long(lci_device* device, uint32_t rank, uint64_t tag, void* buffer, uint32_t size, uint64_t longest,

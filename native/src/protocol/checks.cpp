@@ -54,7 +54,7 @@ int measure_remote_list(lci_descriptor* op) {
   return LCI_DONE;
 }
 
-/// What is not announced goes to the buffer, which has room for it.
+/// Messages that are not announced go to the buffer, so it must have room for them.
 int check_longest(const DeviceParts& parts, const lci_descriptor& op) {
   const uint64_t longest = op.u.ref.count;
   if (longest <= op.size || op.size >= parts.packets.max_eager()) return LCI_DONE;

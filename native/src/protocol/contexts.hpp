@@ -252,7 +252,7 @@ struct ReceiveContext {
   ReceivedBytes memory;    ///< Where the bytes go if they are too many for the buffer of the receive.
   bool no_memory = false;  ///< There should be some, and is none.
 
-  /// What the status of a receive names that has not ended well.
+  /// The buffer that the status of a receive names which has not ended well.
   void* buffer_as_posted() const { return memory ? posted_buffer : buffer; }
 };
 

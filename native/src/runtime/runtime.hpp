@@ -114,7 +114,6 @@ class Runtime final : public CompletionOwner {
   Attributes attributes_;
   const std::shared_ptr<Log> log_ = std::make_shared<Log>();
   std::atomic<const lci_allocator*> allocator_{nullptr};
-  ReceivedMemory received_;
   std::unique_ptr<Bootstrap> bootstrap_;
   uint32_t rank_ = 0, size_ = 0;  // the bootstrap's: asked for by every message
   std::unique_ptr<Peers> peers_;  // hears of the transport
@@ -125,6 +124,7 @@ class Runtime final : public CompletionOwner {
   RemoteTable remotes_;
   std::optional<ChaosPlan> chaos_;
   const KeptBlocks::User keeps_blocks_{KeptBlocks::shared()};
+  ReceivedMemory received_;  // may lie in kept blocks
   std::unique_ptr<Loans> loans_;
   std::optional<DeviceParts> device_parts_;
   std::vector<std::unique_ptr<Device>> devices_;

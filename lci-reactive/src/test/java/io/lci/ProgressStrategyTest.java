@@ -62,7 +62,7 @@ class ProgressStrategyTest {
     holding.acquireUninterruptibly();
   }
 
-  /** What arrives at a port of rank 1 whose inbox lives on {@code loop}. */
+  /** Counts the messages at a port whose inbox lives on {@code loop}. */
   private static Mono<Long> count(LciRuntime lci, Port port, int loop) {
     Mono<Long> count =
         lci.inbox(port, InboxOptions.builder().loop(loop).build())

@@ -108,7 +108,7 @@ final class LoopTurn {
     }
   }
 
-  /** What it moved may have signalled completion objects, as an enter may. */
+  /** A pass may have signalled completion objects, as an enter may. */
   private int help() {
     int found = helping.pass(now);
     entered |= found > 0;

@@ -115,7 +115,7 @@ public final class LoopWatchdog implements Runnable {
     tell(loop, state, Duration.ofNanos(time), List.of(stack), help(loop, last));
   }
 
-  /** What moves meanwhile. */
+  /** Says whether another loop progresses its devices meanwhile. */
   private static String help(EventLoop loop, Seen last) {
     EventLoop helper = loop.lastHelper();
     long passes = loop.helped() - last.helped;
