@@ -13,8 +13,9 @@
  * - Nothing progresses inside a post. Progress is explicit: lci_progress() or lci_lane_enter().
  * - All sizes are in bytes. All times are in nanoseconds of CLOCK_MONOTONIC unless the name says otherwise.
  * - A device, completion object, region, lane or graph belongs to the runtime that it was made with, and ends with it
- *   at the latest. A call that mixes objects of two runtimes answers LCI_ERR_ARGUMENT. Numbers (ports, engines, pools,
- *   packets, remote ids) belong to one runtime too, but another runtime cannot detect a foreign number.
+ *   at the latest. A call that mixes objects of two runtimes answers LCI_ERR_ARGUMENT; only the blocking forms progress
+ *   devices of any runtime. Numbers (ports, engines, pools, packets, remote ids) belong to one runtime too, but another
+ *   runtime cannot detect a foreign number.
  * - Ranks that only call lci_progress() in a loop, on fewer processors than there are ranks, take turns of one time
  *   slice of the system each, so a round trip takes milliseconds. Wait with the blocking forms, park the lane, or give
  *   the processor away when nothing moves.
@@ -525,8 +526,9 @@ LCI_API const lci_allocator* lci_runtime_allocator(const lci_runtime* runtime);
  * @name Blocking forms
  * For native threads. Each looks, progresses the devices that the caller names, and looks again; when nothing moves it
  * gives the processor away and sleeps in short steps. It progresses no other device: name the devices that the
- * operations were posted on, or none (null, 0) if other threads progress. Refused in handlers and custom objects
- * (LCI_ERR_SIGNAL_CONTEXT) and for devices of lanes (LCI_ERR_DEVICE).
+ * operations were posted on, or none (null, 0) if other threads progress. The devices may be of several runtimes, so that
+ * one thread can drive several ranks. Refused in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT) and for devices of
+ * lanes (LCI_ERR_DEVICE).
  * @{
  */
 

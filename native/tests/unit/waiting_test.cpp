@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "support/background.hpp"
-#include "support/job.hpp"
+#include "support/posting.hpp"
 
 namespace lci_test {
 namespace {
@@ -74,6 +74,28 @@ TEST(Waiting, QueueWaitProgressesUntilAMessageComes) {
   ASSERT_EQ(LCI_DONE, lci_queue_wait(queue, &device, 1, kLong, &status)) << lci_last_error();
   EXPECT_EQ(77u, status.tag);
   lci_buffer_free(status.buffer);
+}
+
+/// Devices of several runtimes: one thread drives both ranks.
+TEST(Waiting, QueueWaitProgressesDevicesOfSeveralRuntimes) {
+  Job job(2);
+  lci_comp* queue = open_queue(job, 1);
+  lci_comp* ended = make_queue(job.runtime(0));
+  // Too long for a packet, so the sender's rank has work to do after the post.
+  std::vector<std::byte> bytes(1 << 20, std::byte{7});
+  lci_device* devices[] = {job.device(0), job.device(1)};
+  int code = LCI_RETRY;
+  while (is_retry(code)) {
+    code = lci_post_am(job.device(0), 1, kPort, 78, bytes.data(), static_cast<uint32_t>(bytes.size()), ended, 0);
+    if (is_retry(code)) lci_progress(job.device(0));
+  }
+  ASSERT_EQ(LCI_POSTED, code) << lci_last_error();
+  lci_status status{};
+  ASSERT_EQ(LCI_DONE, lci_queue_wait(queue, devices, 2, kLong, &status)) << lci_last_error();
+  EXPECT_EQ(78u, status.tag);
+  EXPECT_EQ(bytes.size(), status.size);
+  lci_buffer_free(status.buffer);
+  EXPECT_EQ(LCI_DONE, lci_queue_wait(ended, devices, 2, kLong, &status)) << lci_last_error();
 }
 
 TEST(Waiting, TheTimeEnds) {
