@@ -21,12 +21,13 @@ bool CopyRun::try_copy(Device& device, const lci_descriptor& op) {
   std::byte* const local = local_of(op);
   if (local == nullptr || op.size == 0 || op.size > kMost || op.port != 0) return false;
   Remote remote;
-  if (!device.copies_at_hand() || !device.parts().remotes.find(op.u.ref.remote, &remote)) return false;
+  if (!device.parts().remotes.find(op.u.ref.remote, &remote)) return false;
   if (remote.memory == nullptr || remote.rank != op.rank || op.u.ref.displacement > remote.size ||
       op.size > remote.size - op.u.ref.displacement || device.parts().peers.state(op.rank) != RankState::kActive) {
     return false;
   }
   if (!guard_) {
+    if (!device.copies_at_hand()) return false;
     guard_.emplace(device.copy_words());
     device_ = &device;
   }

@@ -28,7 +28,8 @@ void Device::decline_stored(Link& link, uint64_t request) {
 }
 
 bool Device::must_enter() const {
-  return host_.again() || protocols_.delayed() || !protocols_.grants.work().empty() || !protocols_.handed.empty();
+  return protocols_.host.again() || protocols_.delayed() || !protocols_.grants.work().empty() ||
+         !protocols_.handed.empty();
 }
 
 bool Device::has_work() const {
@@ -39,14 +40,14 @@ bool Device::has_work() const {
   for (uint32_t rank = 0; rank < parts().ranks; ++rank) {
     if (summary[rank].load(std::memory_order_acquire) != 0) return true;
   }
-  for (const Link* link : links_.ready()) {
+  for (const Link* link : protocols_.links.ready()) {
     if (link->data_in.has_message() || link->control_in.has_message()) return true;
   }
   return false;
 }
 
 bool Device::all_ended() const {
-  return host_.outstanding.none() && protocols_.incoming.live() == 0 && drained() && protocols_.handed.empty();
+  return outstanding().none() && protocols_.incoming.live() == 0 && drained() && protocols_.handed.empty();
 }
 
 void Device::cancel_all(int code) {

@@ -22,15 +22,16 @@ class Device final : public DeviceBell {
   Device(Runtime& runtime, const DeviceParts& parts, uint32_t index);
 
   Runtime& runtime() { return runtime_; }
-  const DeviceParts& parts() const { return host_.parts; }
-  uint32_t index() const { return host_.index; }
-  Counters& counters() { return host_.counters; }
-  const Counters& counters() const { return host_.counters; }
+  const DeviceParts& parts() const { return protocols_.host.parts; }
+  uint32_t index() const { return protocols_.host.index; }
+  Counters& counters() { return protocols_.host.counters; }
+  const Counters& counters() const { return protocols_.host.counters; }
   /// Operations posted here that will be signalled; ended by whichever device or thread does that.
-  Outstanding& outstanding() { return host_.outstanding; }
+  Outstanding& outstanding() { return protocols_.host.outstanding; }
+  const Outstanding& outstanding() const { return protocols_.host.outstanding; }
   /// Owner, if a lane has it. Any thread.
-  LaneView* lane() const { return host_.lane(); }
-  void set_lane(LaneView* owner) { host_.set_lane(owner); }
+  LaneView* lane() const { return protocols_.host.lane(); }
+  void set_lane(LaneView* owner) { protocols_.host.set_lane(owner); }
   uint32_t lane_index = 0;  ///< Index among the lane's devices.
   TryLock lock;
   /// Refusals because another thread had the lock, which therefore cannot be in the counters.
@@ -49,9 +50,9 @@ class Device final : public DeviceBell {
   /// Attempts one descriptor whose target is checked; fills @p done when the answer is done.
   int post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
   /// Shows peers that poll what was written to them.
-  void publish_rings() { links_.publish(); }
+  void publish_rings() { protocols_.links.publish(); }
   /// Publishes, and rings the doorbells of all peers written to since the last call.
-  void ring_doorbells() { links_.ring(); }
+  void ring_doorbells() { protocols_.links.ring(); }
 
   // --- progress -----------------------------------------------------------------------------------------------------
   /// Control, backlog, and arrivals as far as @p budget goes, which they use up. True if anything moved.
@@ -87,7 +88,7 @@ class Device final : public DeviceBell {
   bool is_delivering_to(const void* object) const { return protocols_.delivery.is_delivering_to(object); }
   /// Waits while this device inserts into an engine that was closed. A few instructions.
   void wait_until_not_holding(const Matcher* matcher) const { protocols_.receives.wait_until_not_holding(matcher); }
-  void wake_owner() override { host_.wake_owner(); }
+  void wake_owner() override { protocols_.host.wake_owner(); }
   void packets_came() override;
   void room_came_elsewhere() override;
 
@@ -132,8 +133,6 @@ class Device final : public DeviceBell {
 
   Runtime& runtime_;
   Protocols protocols_;
-  ProtocolHost& host_ = protocols_.host;
-  Links& links_ = protocols_.links;
   uint32_t rotate_ = 0;
   uint32_t generation_ = 0;
   uint32_t seen_epoch_ = 0;

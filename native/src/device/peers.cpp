@@ -1,40 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which peers have something for a device: the summary line, the rings of those who speak for the first time, and those
-// who are gone. [area L]
+// Peers that speak for the first time, and those that are gone. [area L]
 #include "device/device.hpp"
 
 namespace lci {
 
-void Device::scan_summary(By by) {
-  std::atomic<uint8_t>* summary = parts().memory().summary(index());
-  const uint32_t size = parts().ranks;
-  for (uint32_t rank = 0; rank < size; ++rank) {
-    if (size > 8 && rank % 8 == 0) {  // eight bytes at a look; a byte that appears meanwhile is seen next time
-      while (rank + 8 <= size &&
-             reinterpret_cast<std::atomic<uint64_t>*>(summary + rank)->load(std::memory_order_acquire) == 0) {
-        rank += 8;
-      }
-      if (rank >= size) break;
-    }
-    if (summary[rank].load(std::memory_order_relaxed) == 0) continue;
-    if (!links_.find(rank) && rank != parts().rank) {  // ours is rung by ring_own_bell(), too
-      int ignored = LCI_DONE;
-      links_.open(rank, &ignored);  // may throw: then the bell is left for the next pass
-      if (!links_.find(rank) && parts().peers.state(rank) == RankState::kActive) {
-        host_.call_again();
-        continue;  // its memory cannot be mapped just now
-      }
-    }
-    // Cleared before the rings are read: what is published later sets it again.
-    if (by == By::kOwner || rank != parts().rank) summary[rank].exchange(0, std::memory_order_acq_rel);
-    Link* link = links_.find(rank);
-    if (link && (link->in_open || accept(*link))) links_.make_ready(*link);
-  }
-}
-
 bool Device::accept(Link& link) {
-  const Links::Accepted accepted = links_.accept(link);
-  if (accepted == Links::Accepted::kNonsense) host_.protocol_error(link, "ring outside its memory", {});
+  const Links::Accepted accepted = protocols_.links.accept(link);
+  if (accepted == Links::Accepted::kNonsense) protocols_.host.protocol_error(link, "ring outside its memory", {});
   return accepted == Links::Accepted::kOpen;
 }
 
@@ -53,16 +25,16 @@ bool Device::fail_links(RankState state, bool* all) {
   bool moved = false;
   for (uint32_t rank = 0; rank < parts().ranks; ++rank) {
     if (parts().peers.state(rank) != state) continue;
-    Link& link = links_.of_gone(rank);
+    Link& link = protocols_.links.of_gone(rank);
     if (link.failed) {
       moved |= protocols_.packets.reclaim_packets(link);
       continue;
     }
-    if (!link.in_open && accept(link)) links_.make_ready(link);
+    if (!link.in_open && accept(link)) protocols_.links.make_ready(link);
     // What it sent before the end is delivered first.
     if (link.in_open && !link.broken && (link.data_in.has_message() || link.control_in.has_message())) {
-      links_.make_ready(link);
-      host_.call_again();
+      protocols_.links.make_ready(link);
+      protocols_.host.call_again();
       *all = false;
       continue;
     }

@@ -61,7 +61,7 @@ int Device::post_one(const lci_descriptor& op, const void* inline_payload, const
     return fail(LCI_ERR_CLOSED, "post: the runtime closes (rank %u, device %u)", parts().rank, index());
   // Held before: the signal may come within the post, and from another thread. What comes out of the backlog is held
   // since it went in: a second place may not be there.
-  const bool held = !host_.retrying && may_be_posted(op);
+  const bool held = !protocols_.host.retrying && may_be_posted(op);
   if (held && !hold_place(target)) return no_place(op, target);
   int code = LCI_RETRY_NOMEM;
   try {
@@ -106,10 +106,10 @@ int Device::attempt(const lci_descriptor& op, const void* inline_payload, const 
   if (is_done(code) && done && !fills_status(op)) *done = done_status(op, target);
   if (code != LCI_DONE || !(op.flags & LCI_FLAG_SIGNAL)) return code;
   if (!fills_status(op)) {
-    void* const buffer = host_.retrying ? host_.retrying->buffer : done_status(op, target).buffer;
-    host_.complete(target, LCI_DONE, op.rank, op.tag, buffer, bytes_of(op));
+    void* const buffer = protocols_.host.retrying ? protocols_.host.retrying->buffer : done_status(op, target).buffer;
+    protocols_.host.complete(target, LCI_DONE, op.rank, op.tag, buffer, bytes_of(op));
   } else {
-    host_.complete(target, done->code, done->rank, done->tag, done->buffer, done->size);
+    protocols_.host.complete(target, done->code, done->rank, done->tag, done->buffer, done->size);
   }
   return LCI_POSTED;
 }
@@ -133,7 +133,7 @@ int Device::start(const lci_descriptor& op, const void* inline_payload, const Op
 int Device::post_message(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
   int code = check_message(parts(), index(), op);
   if (code != LCI_DONE) return code;
-  Link* link = links_.open(op.rank, &code);
+  Link* link = protocols_.links.open(op.rank, &code);
   return link ? protocols_.eager.post(*link, op, inline_payload, target) : code;
 }
 
@@ -147,7 +147,7 @@ int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_s
 int Device::post_barrier(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
   if (index() != 0) return fail(LCI_ERR_DEVICE, "barrier: must be posted on device 0, not %u", index());
   const int code = protocols_.barriers.post(target);
-  if (!is_retry(code) || !(op.flags & LCI_FLAG_NO_RETRY) || host_.retrying) return code;
+  if (!is_retry(code) || !(op.flags & LCI_FLAG_NO_RETRY) || protocols_.host.retrying) return code;
   return protocols_.backlog.add(op, inline_payload, target);
 }
 
@@ -155,7 +155,7 @@ int Device::post_barrier(const lci_descriptor& op, const void* inline_payload, c
 void Device::count_answer(const lci_descriptor& op, int code) {
   if (is_retry(code)) {
     counters().add(retry_counter(code));
-  } else if (host_.retrying) {
+  } else if (protocols_.host.retrying) {
     return;
   } else if (is_posted(code) || (code == LCI_DONE && (op.flags & LCI_FLAG_SIGNAL))) {
     counters().add(kPostedCounter[op.op]);

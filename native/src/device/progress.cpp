@@ -9,11 +9,14 @@ namespace {
 /// Up to this many incoming links are looked at directly; above, only those whose summary byte is set.
 constexpr uint32_t kDirectLinks = 8;
 
+/// A part of the pass, which is a part of every short round trip: compilers leave some of them calls.
+#define LCI_OF_PASS [[gnu::always_inline]] inline
+
 }  // namespace
 
 bool Device::progress(Budget& budget, By by) {
   counters().add(Metric::progress_calls);
-  host_.begin_pass();
+  protocols_.host.begin_pass();
   begin_batch();
   bool moved = parts().chaos && pass_delayed(budget);
   protocols_.spending.progress();
@@ -21,7 +24,8 @@ bool Device::progress(Budget& budget, By by) {
   moved |= protocols_.announcements.progress();
   moved |= take_handed();
   scan_summary(by);
-  for (size_t i = 0; i < links_.ready().size(); ++i) moved |= protocols_.arrivals.drain_control(*links_.ready()[i]);
+  for (size_t i = 0; i < protocols_.links.ready().size(); ++i)
+    moved |= protocols_.arrivals.drain_control(*protocols_.links.ready()[i]);
   moved |= look_for_failures();
   moved |= retry_backlog();
   if (!protocols_.barriers.empty() && protocols_.barriers.progress()) {
@@ -31,7 +35,7 @@ bool Device::progress(Budget& budget, By by) {
   moved |= send_to_busy();
   moved |= drain_ready(budget);
   // Answers to what just came go out in this pass: nothing would call for another one.
-  for (Link* link : links_.busy()) moved |= protocols_.flush_control(*link);
+  for (Link* link : protocols_.links.busy()) moved |= protocols_.flush_control(*link);
   leave_ready();
   tell_room();
   protocols_.admission.progress();
@@ -43,10 +47,10 @@ bool Device::progress(Budget& budget, By by) {
 /// Lets go what chaos had held back or refused.
 bool Device::pass_delayed(Budget& budget) {
   bool moved = false;
-  links_.for_each([&](Link& link) {
+  protocols_.links.for_each([&](Link& link) {
     if (!link.chaos) return;
     if (link.chaos->tick(link.control_out, link.data_out)) {
-      links_.touch(link);
+      protocols_.links.touch(link);
       moved = true;
     }
     link.chaos->shorten(&budget.messages);
@@ -64,20 +68,48 @@ bool Device::retry_backlog() {
     return post(queued.op, nullptr, queued.target, &done);
   };
   const bool moved = protocols_.backlog.retry(post_again, &starved);
-  if (starved) host_.call_again();
+  if (starved) protocols_.host.call_again();
   if (moved) protocols_.spending.tell_refused();
   return moved;
 }
 
-bool Device::send_to_busy() {
+/// Which peers have something for the device.
+LCI_OF_PASS void Device::scan_summary(By by) {
+  std::atomic<uint8_t>* summary = parts().memory().summary(index());
+  const uint32_t size = parts().ranks;
+  for (uint32_t rank = 0; rank < size; ++rank) {
+    if (size > 8 && rank % 8 == 0) {  // eight bytes at a look; a byte that appears meanwhile is seen next time
+      while (rank + 8 <= size &&
+             reinterpret_cast<std::atomic<uint64_t>*>(summary + rank)->load(std::memory_order_acquire) == 0) {
+        rank += 8;
+      }
+      if (rank >= size) break;
+    }
+    if (summary[rank].load(std::memory_order_relaxed) == 0) continue;
+    if (!protocols_.links.find(rank) && rank != parts().rank) {  // ours is rung by ring_own_bell(), too
+      int ignored = LCI_DONE;
+      protocols_.links.open(rank, &ignored);  // may throw: then the bell is left for the next pass
+      if (!protocols_.links.find(rank) && parts().peers.state(rank) == RankState::kActive) {
+        protocols_.host.call_again();
+        continue;  // its memory cannot be mapped just now
+      }
+    }
+    // Cleared before the rings are read: what is published later sets it again.
+    if (by == By::kOwner || rank != parts().rank) summary[rank].exchange(0, std::memory_order_acq_rel);
+    Link* link = protocols_.links.find(rank);
+    if (link && (link->in_open || accept(*link))) protocols_.links.make_ready(*link);
+  }
+}
+
+LCI_OF_PASS bool Device::send_to_busy() {
   bool moved = false;
-  for (size_t i = 0; i < links_.busy().size();) {
-    Link& link = *links_.busy()[i];
+  for (size_t i = 0; i < protocols_.links.busy().size();) {
+    Link& link = *protocols_.links.busy()[i];
     moved |= protocols_.flush_control(link);
     moved |= protocols_.stream(link);
     if (link.streams.empty() && !link.out_queued()) {
-      links_.busy()[i] = links_.busy().back();
-      links_.busy().pop_back();
+      protocols_.links.busy()[i] = protocols_.links.busy().back();
+      protocols_.links.busy().pop_back();
     } else {
       ++i;
     }
@@ -85,28 +117,28 @@ bool Device::send_to_busy() {
   return moved;
 }
 
-bool Device::drain_ready(Budget& budget) {
+LCI_OF_PASS bool Device::drain_ready(Budget& budget) {
   bool moved = false;
-  const size_t count = links_.ready().size();
+  const size_t count = protocols_.links.ready().size();
   for (size_t i = 0; i < count; ++i) {
-    moved |= protocols_.arrivals.drain_data(*links_.ready()[(rotate_ + i) % count], budget);
+    moved |= protocols_.arrivals.drain_data(*protocols_.links.ready()[(rotate_ + i) % count], budget);
   }
   if (count != 0) rotate_ = (rotate_ + 1) % static_cast<uint32_t>(count);
   return moved;
 }
 
 /// Packets go back to those who were read, and links that hold no more leave the list.
-void Device::leave_ready() {
-  for (size_t i = 0; i < links_.ready().size();) {
-    Link& link = *links_.ready()[i];
+LCI_OF_PASS void Device::leave_ready() {
+  for (size_t i = 0; i < protocols_.links.ready().size();) {
+    Link& link = *protocols_.links.ready()[i];
     protocols_.packets.give_packets_back(link);
     if (!link.put_acks.empty()) protocols_.put_get_server.flush_acks(link);
     const bool more = link.data_in.has_message() || link.control_in.has_message();
-    if (more) host_.call_again();
-    if (!more && links_.readable() > kDirectLinks) {
+    if (more) protocols_.host.call_again();
+    if (!more && protocols_.links.readable() > kDirectLinks) {
       link.ready = false;
-      links_.ready()[i] = links_.ready().back();
-      links_.ready().pop_back();
+      protocols_.links.ready()[i] = protocols_.links.ready().back();
+      protocols_.links.ready().pop_back();
     } else {
       ++i;
     }
@@ -114,8 +146,8 @@ void Device::leave_ready() {
 }
 
 /// Whoever was refused for want of room in a ring, of a packet, or of room elsewhere may try again.
-void Device::tell_room() {
-  links_.for_each([this](Link& link) {
+LCI_OF_PASS void Device::tell_room() {
+  protocols_.links.for_each([this](Link& link) {
     if (link.wants_room && link.data_out.has_room(slots_for(LCI_INLINE_MAX))) {
       link.wants_room = false;
       ++generation_;
@@ -140,7 +172,7 @@ void Device::tell_room() {
 /// Callers that were refused hear of it. The backlog and the streams had their turn in this pass, and need another.
 void Device::room_came() {
   ++generation_;
-  if (!protocols_.backlog.empty() || !links_.busy().empty()) host_.call_again();
+  if (!protocols_.backlog.empty() || !protocols_.links.busy().empty()) protocols_.host.call_again();
 }
 
 /// Packets that came back to devices which nobody progresses just now. Only tries their locks: nobody waits.

@@ -59,7 +59,7 @@ bool Announcements::may_announce(InKey& key, bool claims_credit) const {
   return true;
 }
 
-bool Announcements::progress() {
+bool Announcements::look_at_work() {
   return grants_.work().drain([this](InKey& key) { look_at(key); });
 }
 

@@ -20,11 +20,12 @@ class Announcements final : public Protocol {
 
   void handle(Link& link, const MessageHeader& header);
   /// Looks at the keys of which something has changed. True: there were some.
-  bool progress();
+  bool progress() { return !grants_.work().empty() && look_at_work(); }
   /// Drops what needs its sender, and gives its credit back. What has arrived in packets waits on.
   void peer_gone(Link& link);
 
  private:
+  bool look_at_work();
   uint32_t most_unanswered(const InKey& key) const;
   bool may_announce(InKey& key, bool claims_credit) const;
   void look_at(InKey& key);
