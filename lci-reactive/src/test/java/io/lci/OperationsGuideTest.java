@@ -126,7 +126,8 @@ class OperationsGuideTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(1);
       Mono<Completion> sent =
-          job.rank(0).post(Op.send(1, 43, Payload.ofLong(5)).matching(Op.Policy.TAG));
+          job.rank(0)
+              .post(Op.send(1, 43, Payload.ofLong(5)).advanced(a -> a.matching(Op.Policy.TAG)));
       // show: receive-buffer
       LciBuffer target = lci.memory().buffer(1 << 20);
       Mono<Completion> received = lci.post(Op.receive(Op.ANY_SOURCE, 43, target));
@@ -210,13 +211,13 @@ class OperationsGuideTest {
           Op.am(1, GREETINGS, Payload.ofUtf8("hello"))
               .completeTo(queue) // signals the queue when it ends
               .userContext(17) // comes back in the completion
-              .semantic(Op.Semantic.NETWORK) // ends when the receiver's side has taken it
-              .deadline(Duration.ofSeconds(30));
+              .deadline(Duration.ofSeconds(30))
+              .advanced(a -> a.semantic(Op.Semantic.NETWORK)); // ends when the receiver has it
       // end
       Op same =
           Op.am(1, GREETINGS, Payload.ofUtf8("hello"))
               .deadline(Duration.ofSeconds(30))
-              .semantic(Op.Semantic.NETWORK)
+              .advanced(a -> a.semantic(Op.Semantic.NETWORK))
               .userContext(17)
               .completeTo(queue);
       Mono<Long> greeted = job.rank(1).inbox(GREETINGS).receive().take(3).count();

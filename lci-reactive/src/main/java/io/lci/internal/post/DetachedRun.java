@@ -5,6 +5,7 @@ import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.error.LciException;
 import io.lci.internal.core.Errors;
+import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.PostWriter;
 import io.lci.internal.lane.Posted;
@@ -142,7 +143,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
 
   @Override
   public int sizeHint(Object item) {
-    return OpCodec.sizeHint(op);
+    return OpParts.payloadBytes(op);
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.lci.internal.post;
 
 import io.lci.Op;
 import io.lci.am.Message;
+import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.Posted;
 import io.lci.internal.lane.SignalTarget;
@@ -36,7 +37,7 @@ final class Remainder implements Posted {
 
   /** The same of one that had a subscriber. */
   static @Nullable Posted of(Outbox outbox, Op op, LoopSubscription<?> subscription) {
-    return OpCodec.bringsBytes(op)
+    return OpParts.bringsBytes(op)
         ? new Remainder(outbox, op, subscription.actual.currentContext())
         : of(outbox, op);
   }
