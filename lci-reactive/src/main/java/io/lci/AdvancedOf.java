@@ -27,7 +27,7 @@ abstract class AdvancedOf<A extends AdvancedOf<A>> {
     return changing;
   }
 
-  /** What {@code set} makes of them; nothing changes them afterwards. */
+  /** Lets {@code set} change them; nothing changes them afterwards. */
   final OpOptions after(Consumer<? super A> set) {
     Objects.requireNonNull(set, "set").accept(self());
     OpOptions changed = options();

@@ -3,6 +3,7 @@ package io.lci;
 
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
 import java.time.Duration;
@@ -76,6 +77,11 @@ public final class AmOp extends Op {
   @Override
   public AmOp completeTo(CompletionTarget value) {
     return with(options.completeTo(value));
+  }
+
+  @Override
+  public AmOp completeTo(CompletionHandler handler) {
+    return with(options.completeTo(handler));
   }
 
   @Override

@@ -2,6 +2,7 @@
 package io.lci;
 
 import io.lci.am.Port;
+import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
 import io.lci.rma.BufferList;
@@ -101,6 +102,11 @@ public final class GetOp extends Op {
   @Override
   public GetOp completeTo(CompletionTarget value) {
     return with(options.completeTo(value));
+  }
+
+  @Override
+  public GetOp completeTo(CompletionHandler handler) {
+    return with(options.completeTo(handler));
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.lci;
 
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
 import io.lci.rma.BufferList;
@@ -397,6 +398,24 @@ public abstract sealed class Op
   public abstract Op completeTo(CompletionTarget value);
 
   /**
+   * Calls {@code handler} when the operation ends, whether it finished at once or later; this
+   * forbids <em>done</em>, whatever {@code allowDone} says. Each posted operation calls it once,
+   * also if its subscriber has cancelled, or its deadline passed. A publisher reports the operation
+   * at its end. One that was never posted fails its publisher, or the consumer of {@link #onError},
+   * alone.
+   *
+   * <p>The handler is called on the loop of the operation's device, never inside a signal of
+   * another publisher, and for the operations of a loop one call after the other. An operation that
+   * has not ended when its loop ends brings {@link io.lci.error.LciClosedException}. An exception
+   * of the handler is logged, and the completion counts as handled. The first failures of a loop's
+   * handlers are logged with their stack traces; later ones are counted in a line now and then.
+   *
+   * @param handler must not block; operations on several loops call it on each of them
+   * @return a new description, which signals nothing else
+   */
+  public abstract Op completeTo(CompletionHandler handler);
+
+  /**
    * Sets the consumer of the final outcome (never a retry) of an operation given to {@link
    * Poster#submit}. Called on the loop.
    *
@@ -448,8 +467,8 @@ public abstract sealed class Op
     return options.userContext;
   }
 
-  /** {@return the completion target that is signalled at the end, or null} */
-  public final @Nullable CompletionTarget target() {
+  /** {@return what is signalled at the end, as it was given to {@code completeTo}, or null} */
+  public final @Nullable Object target() {
     return options.target;
   }
 

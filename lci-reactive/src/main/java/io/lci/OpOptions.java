@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
-import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
 import java.time.Duration;
 import java.util.Objects;
@@ -10,17 +9,20 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * What options say, of one kind or of all. An operation never changes its own: an option changes a
- * copy, and a new operation gets it.
+ * The options of an operation, of one kind or of all. An operation never changes its own: an option
+ * changes a copy, and a new operation gets it.
  */
 final class OpOptions {
   static final OpOptions DEFAULTS = new OpOptions();
 
-  /** Of a kind that never answers done. */
+  /** For kinds that never answer done. */
   static final OpOptions ALWAYS_SIGNALS = alwaysSignals();
 
   int userContext;
-  @Nullable CompletionTarget target;
+
+  /** One of those that {@code completeTo} takes. */
+  @Nullable Object target;
+
   @Nullable Consumer<? super PostOutcome> onOutcome;
   @Nullable Consumer<? super LciException> onError;
   @Nullable Duration deadline;
@@ -45,7 +47,7 @@ final class OpOptions {
     return changed;
   }
 
-  OpOptions completeTo(CompletionTarget value) {
+  OpOptions completeTo(Object value) {
     OpOptions changed = copy();
     changed.target = Objects.requireNonNull(value, "completeTo");
     changed.doneAllowed = false;

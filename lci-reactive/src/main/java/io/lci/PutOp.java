@@ -3,6 +3,7 @@ package io.lci;
 
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
 import io.lci.rma.RemoteMemory;
@@ -82,6 +83,11 @@ public final class PutOp extends Op {
   @Override
   public PutOp completeTo(CompletionTarget value) {
     return with(options.completeTo(value));
+  }
+
+  @Override
+  public PutOp completeTo(CompletionHandler handler) {
+    return with(options.completeTo(handler));
   }
 
   @Override

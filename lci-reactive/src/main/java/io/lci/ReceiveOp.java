@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
 import io.lci.matching.MatchingEngine;
@@ -86,6 +87,11 @@ public final class ReceiveOp extends Op {
   @Override
   public ReceiveOp completeTo(CompletionTarget value) {
     return with(options.completeTo(value));
+  }
+
+  @Override
+  public ReceiveOp completeTo(CompletionHandler handler) {
+    return with(options.completeTo(handler));
   }
 
   @Override

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** What lists of buffers and places must be, and signals of a put or get. */
+/** Checks lists of buffers and places, and signals of puts and gets. */
 final class RemoteParts {
   private RemoteParts() {}
 

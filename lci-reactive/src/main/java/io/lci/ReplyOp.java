@@ -3,6 +3,7 @@ package io.lci;
 
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
 import java.time.Duration;
@@ -60,6 +61,11 @@ public final class ReplyOp extends Op {
   @Override
   public ReplyOp completeTo(CompletionTarget value) {
     return with(options.completeTo(value));
+  }
+
+  @Override
+  public ReplyOp completeTo(CompletionHandler handler) {
+    return with(options.completeTo(handler));
   }
 
   @Override

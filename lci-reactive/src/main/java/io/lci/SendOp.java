@@ -2,6 +2,7 @@
 package io.lci;
 
 import io.lci.am.Payload;
+import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
 import io.lci.matching.MatchingEngine;
@@ -60,6 +61,11 @@ public final class SendOp extends Op {
   @Override
   public SendOp completeTo(CompletionTarget value) {
     return with(options.completeTo(value));
+  }
+
+  @Override
+  public SendOp completeTo(CompletionHandler handler) {
+    return with(options.completeTo(handler));
   }
 
   @Override

@@ -13,6 +13,7 @@ import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.collective.Group;
 import io.lci.completion.CompletionGraph;
+import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.completion.Completions;
 import io.lci.completion.QueueOptions;
@@ -106,6 +107,7 @@ class NullArgumentsTest {
     give(Payload.class, Payload::empty);
     give(Op.class, Op::barrier);
     give(MessageHandler.class, () -> message -> {});
+    give(CompletionHandler.class, () -> completion -> {});
     give(RpcHandler.class, () -> RpcHandler.response(m -> Mono.empty()));
     give(CompletionTarget.class, lci.completions()::counter);
     give(MemoryRegion.class, () -> region);

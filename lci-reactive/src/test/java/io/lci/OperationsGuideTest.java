@@ -2,6 +2,7 @@
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
@@ -25,6 +26,7 @@ import java.io.IOException;
 import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
@@ -199,6 +201,29 @@ class OperationsGuideTest {
     }
   }
 
+  @Test
+  void aHandlerAsTarget() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      MemoryRegion region = job.rank(1).memory().allocate(8);
+      region.view(0, 8).putLong(0, 12);
+      RemoteMemory memory = lci.memory().remote(1, region.handle());
+      LongAdder sum = new LongAdder();
+      // show: handler
+      Op told =
+          Op.get(memory, 0, 8)
+              .completeTo(
+                  completion -> { // on the loop; must not block
+                    if (completion.error() == null) {
+                      sum.add(completion.message().getLong(0));
+                    }
+                  });
+      // end
+      lci.post(told).block(LIMIT);
+      await().atMost(LIMIT).until(() -> sum.sum() == 12);
+    }
+  }
+
   // Proves: A8
   // On: inproc
   @Test
@@ -323,6 +348,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 19);
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 20);
   }
 }

@@ -156,15 +156,21 @@ public final class SlotTable {
   }
 
   /**
-   * Ends what is bound to a rank, or everything for rank -1; the memory stays until the native
-   * signals.
+   * Ends what is bound to a rank, of which the native signals still come; or everything for rank
+   * -1, as the loop ends. The memory stays.
    */
   public void abandon(int rank, java.util.function.Function<Posted, RuntimeException> reason) {
     for (int slot = 0; slot < used; slot++) {
       Posted owner = owners[slot];
       if (owner != null && (rank < 0 || owner.boundRank() == rank)) {
+        RuntimeException why = reason.apply(owner);
         detach(slot);
-        owner.abandoned(reason.apply(owner));
+        owner.abandoned(why);
+        Posted left = owners[slot];
+        if (rank < 0 && left != null) { // no native signal comes any more
+          owners[slot] = null;
+          left.abandoned(why);
+        }
       }
     }
   }

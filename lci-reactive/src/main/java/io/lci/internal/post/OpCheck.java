@@ -4,6 +4,7 @@ package io.lci.internal.post;
 import io.lci.AmOp;
 import io.lci.Op;
 import io.lci.am.Port;
+import io.lci.completion.CompletionTarget;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.lane.NativeTarget;
 import io.lci.internal.lane.OpParts;
@@ -58,8 +59,8 @@ public final class OpCheck {
     if (engine != null && !(engine instanceof EngineImpl e && e.core() == core)) {
       throw new IllegalArgumentException("another runtime made " + engine);
     }
-    if (op.target() != null) {
-      NativeTarget.of(core, op.target());
+    if (op.target() instanceof CompletionTarget target) {
+      NativeTarget.of(core, target);
     }
   }
 

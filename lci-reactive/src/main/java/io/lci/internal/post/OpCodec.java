@@ -167,8 +167,15 @@ public final class OpCodec {
   }
 
   private static void target(Op op, PostWriter out) {
-    NativeTarget target = (NativeTarget) op.target();
-    if (target == null || target.isDisposed()) {
+    Object given = op.target();
+    if (given == null) {
+      return;
+    }
+    if (!(given instanceof NativeTarget target)) {
+      out.flags |= Codes.FLAG_SIGNAL; // the loop tells of the end, and has it from the slot
+      return;
+    }
+    if (target.isDisposed()) {
       return;
     }
     if (signalsNatively(op, out)) {

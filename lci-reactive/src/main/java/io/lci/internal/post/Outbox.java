@@ -40,6 +40,7 @@ public final class Outbox implements Submissions {
   public final SlotTable slots;
   final DestinationTable destinations = new DestinationTable();
   final Failures failures;
+  final HandlerCalls handlers;
   private final Packets packets;
   private final Relay relay;
   private final OperationTimes times;
@@ -62,6 +63,7 @@ public final class Outbox implements Submissions {
     this.core = loop.core();
     this.relay = new Relay(core.gate, lane, loop::uncaught);
     this.packets = new Packets(lane);
+    this.handlers = new HandlerCalls(loop);
     this.failures = new Failures(core, lane);
     this.times = new OperationTimes(core.observer);
     this.slots = new SlotTable(core.options.maxPosted(), pool, times, relay);

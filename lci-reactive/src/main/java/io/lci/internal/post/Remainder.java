@@ -3,6 +3,9 @@ package io.lci.internal.post;
 
 import io.lci.Op;
 import io.lci.am.Message;
+import io.lci.completion.Completion;
+import io.lci.completion.CompletionHandler;
+import io.lci.error.LciException;
 import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.Posted;
@@ -14,7 +17,7 @@ import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
- * What is left of a posted operation for which nobody waits any more: its completion object hears
+ * What is left of a posted operation for which nobody waits any more: its completion target hears
  * of its end all the same, and a message that it brings is discarded. Loop only.
  */
 final class Remainder implements Posted {
@@ -52,15 +55,40 @@ final class Remainder implements Posted {
   }
 
   /**
-   * Passes the end of an operation on, if it has a completion object.
+   * Passes the end of an operation on, if it has a completion target.
    *
    * @return whether that keeps the message
    */
   static boolean signal(
       Outbox outbox, Op op, int code, @Nullable Message message, int rank, long tag, int size) {
-    return op.target() != null
-        && outbox.relay(
-            (SignalTarget) op.target(), code, op.userContext(), message, rank, tag, size);
+    Object target = op.target();
+    if (target instanceof SignalTarget object) {
+      return outbox.relay(object, code, op.userContext(), message, rank, tag, size);
+    }
+    if (target == null) {
+      return false;
+    }
+    LciException error =
+        code == Codes.DONE
+            ? null
+            : outbox.failures.ended(op, OpCodec.destination(outbox, op), code, rank, tag, size);
+    tell(outbox, op, target, rank, tag, size, message, error);
+    return true;
+  }
+
+  private static void tell(
+      Outbox outbox,
+      Op op,
+      Object target,
+      int rank,
+      long tag,
+      int size,
+      @Nullable Message message,
+      @Nullable LciException error) {
+    Completion completion =
+        new Completion(
+            Completion.Kind.OPERATION, rank, tag, size, message, error, op.userContext());
+    outbox.handlers.add((CompletionHandler) target, completion);
   }
 
   /** A message that nobody gets. */
@@ -69,9 +97,15 @@ final class Remainder implements Posted {
     Operators.onDiscard(message, context);
   }
 
-  /** The native signal is what counts. */
+  /** No native signal comes any more: objects of the core are closed, others are told here. */
   @Override
-  public void abandoned(RuntimeException reason) {}
+  public void abandoned(RuntimeException reason) {
+    Object target = op.target();
+    if (target != null && !(target instanceof SignalTarget)) {
+      long tag = OpParts.tag(op);
+      tell(outbox, op, target, op.rank(), tag, 0, null, (LciException) reason);
+    }
+  }
 
   @Override
   public int boundRank() {
