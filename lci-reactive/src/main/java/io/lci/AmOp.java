@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.CompletionHandler;
@@ -82,6 +83,11 @@ public final class AmOp extends Op {
   @Override
   public AmOp completeTo(CompletionHandler handler) {
     return with(options.completeTo(handler));
+  }
+
+  @Override
+  public AmOp completeTo(Inbox inbox) {
+    return with(options.completeTo(inbox));
   }
 
   @Override

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.am.Inbox;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
@@ -74,6 +75,11 @@ public final class AtomicOp extends Op {
   @Override
   public AtomicOp completeTo(CompletionHandler handler) {
     return with(options.completeTo(handler));
+  }
+
+  @Override
+  public AtomicOp completeTo(Inbox inbox) {
+    return with(options.completeTo(inbox));
   }
 
   @Override

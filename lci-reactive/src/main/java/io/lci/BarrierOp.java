@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.am.Inbox;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
@@ -46,6 +47,11 @@ public final class BarrierOp extends Op {
   @Override
   public BarrierOp completeTo(CompletionHandler handler) {
     return with(options.completeTo(handler));
+  }
+
+  @Override
+  public BarrierOp completeTo(Inbox inbox) {
+    return with(options.completeTo(inbox));
   }
 
   @Override

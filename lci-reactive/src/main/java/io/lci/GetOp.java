@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.am.Inbox;
 import io.lci.am.Port;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
@@ -107,6 +108,11 @@ public final class GetOp extends Op {
   @Override
   public GetOp completeTo(CompletionHandler handler) {
     return with(options.completeTo(handler));
+  }
+
+  @Override
+  public GetOp completeTo(Inbox inbox) {
+    return with(options.completeTo(inbox));
   }
 
   @Override

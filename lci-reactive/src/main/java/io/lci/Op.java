@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.CompletionHandler;
@@ -414,6 +415,27 @@ public abstract sealed class Op
    * @return a new description, which signals nothing else
    */
   public abstract Op completeTo(CompletionHandler handler);
+
+  /**
+   * Lets {@code inbox} have a message when the operation has succeeded, whether it finished at once
+   * or later; this forbids <em>done</em>, whatever {@code allowDone} says. The message has the
+   * bytes of a receive or get without a buffer of its own, else none; its rank and tag are those of
+   * the completion. Each posted operation that succeeds brings one, also if its subscriber has
+   * cancelled, or its deadline passed. A publisher reports the operation at its end.
+   *
+   * <p>Operations that are pending, and their messages until the subscriber takes them, have {@link
+   * Inbox#capacity()} places in the inbox, beside those of messages of peers. Without a place the
+   * answer is {@link PostOutcome#RETRY_NOMEM}, and the operation waits; where retry is not allowed,
+   * it ends in {@link io.lci.error.ResourceExhaustedException}.
+   *
+   * <p>A failure brings no message and frees the place. The publisher or the consumer of {@link
+   * #onError} hears of it; where neither listens any more, it is logged, but for a receive that was
+   * cancelled. A disposed inbox gets nothing, and a message for it is discarded.
+   *
+   * @param inbox of the same runtime, on any loop; of one in parts, a part
+   * @return a new description, which signals nothing else
+   */
+  public abstract Op completeTo(Inbox inbox);
 
   /**
    * Sets the consumer of the final outcome (never a retry) of an operation given to {@link

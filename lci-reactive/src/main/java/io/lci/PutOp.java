@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.CompletionHandler;
@@ -88,6 +89,11 @@ public final class PutOp extends Op {
   @Override
   public PutOp completeTo(CompletionHandler handler) {
     return with(options.completeTo(handler));
+  }
+
+  @Override
+  public PutOp completeTo(Inbox inbox) {
+    return with(options.completeTo(inbox));
   }
 
   @Override

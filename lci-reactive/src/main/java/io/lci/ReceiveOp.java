@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.am.Inbox;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
@@ -92,6 +93,11 @@ public final class ReceiveOp extends Op {
   @Override
   public ReceiveOp completeTo(CompletionHandler handler) {
     return with(options.completeTo(handler));
+  }
+
+  @Override
+  public ReceiveOp completeTo(Inbox inbox) {
+    return with(options.completeTo(inbox));
   }
 
   @Override

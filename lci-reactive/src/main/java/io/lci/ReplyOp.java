@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.CompletionHandler;
@@ -66,6 +67,11 @@ public final class ReplyOp extends Op {
   @Override
   public ReplyOp completeTo(CompletionHandler handler) {
     return with(options.completeTo(handler));
+  }
+
+  @Override
+  public ReplyOp completeTo(Inbox inbox) {
+    return with(options.completeTo(inbox));
   }
 
   @Override

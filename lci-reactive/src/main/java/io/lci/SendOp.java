@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
@@ -66,6 +67,11 @@ public final class SendOp extends Op {
   @Override
   public SendOp completeTo(CompletionHandler handler) {
     return with(options.completeTo(handler));
+  }
+
+  @Override
+  public SendOp completeTo(Inbox inbox) {
+    return with(options.completeTo(inbox));
   }
 
   @Override

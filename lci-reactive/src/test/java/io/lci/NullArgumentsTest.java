@@ -107,6 +107,7 @@ class NullArgumentsTest {
     give(Payload.class, Payload::empty);
     give(Op.class, Op::barrier);
     give(MessageHandler.class, () -> message -> {});
+    give(Inbox.class, () -> lci.inbox(port()));
     give(CompletionHandler.class, () -> completion -> {});
     give(RpcHandler.class, () -> RpcHandler.response(m -> Mono.empty()));
     give(CompletionTarget.class, lci.completions()::counter);

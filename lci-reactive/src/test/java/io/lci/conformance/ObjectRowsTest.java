@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.LciLoop;
 import io.lci.Op;
+import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
@@ -109,6 +110,39 @@ class ObjectRowsTest {
           assertThat(ended)
               .extracting(Completion::tag)
               .containsExactlyInAnyOrderElementsOf(LongStream.range(0, COUNT).boxed().toList());
+          handling.dispose();
+        });
+  }
+
+  /** Few places, and operations beyond them wait: each brings its message once. */
+  // Proves: E20
+  @Everywhere
+  void inboxesOfOperations(Setting everywhere) {
+    everywhere.run(
+        world -> {
+          Disposable handling = world.lci().inbox(PORT).handle(m -> {});
+          Inbox ends =
+              world.lci().inbox(Port.of(33, "ends"), InboxOptions.builder().messages(7).build());
+          Flux<Completion> posts =
+              Flux.range(0, COUNT)
+                  .flatMap(
+                      i ->
+                          world
+                              .lci()
+                              .post(
+                                  Op.am(world.next(), PORT, Payload.of(new byte[i * 97]))
+                                      .tag(i)
+                                      .completeTo(ends)),
+                      16);
+          Mono<Long> told =
+              ends.receive(m -> m.rank() == world.next() && m.size() == 0 ? m.tag() : -1)
+                  .limitRate(3)
+                  .take(COUNT)
+                  .distinct()
+                  .count();
+          assertThat(world.await(Mono.zip(told, posts.count())).getT1()).isEqualTo(COUNT);
+          world.barrier();
+          assertThat(ends.depth()).isZero();
           handling.dispose();
         });
   }

@@ -3,9 +3,12 @@ package io.lci.internal.post;
 
 import io.lci.AmOp;
 import io.lci.Op;
+import io.lci.am.Inbox;
 import io.lci.am.Port;
+import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.internal.core.CoreRuntime;
+import io.lci.internal.lane.HeapTarget;
 import io.lci.internal.lane.NativeTarget;
 import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.RemoteId;
@@ -59,8 +62,19 @@ public final class OpCheck {
     if (engine != null && !(engine instanceof EngineImpl e && e.core() == core)) {
       throw new IllegalArgumentException("another runtime made " + engine);
     }
-    if (op.target() instanceof CompletionTarget target) {
-      NativeTarget.of(core, target);
+    checkTarget(op.target());
+  }
+
+  private void checkTarget(@Nullable Object target) {
+    if (target instanceof CompletionTarget object) {
+      NativeTarget.of(core, object);
+    } else if (target instanceof Inbox inbox && inbox.partitions().size() > 1) {
+      throw new IllegalArgumentException(
+          "an inbox in parts takes no ends of operations; name one of its partitions()");
+    } else if (target != null
+        && !(target instanceof CompletionHandler)
+        && !(target instanceof HeapTarget known && known.core() == core)) {
+      throw new IllegalArgumentException("not a completion target of this runtime: " + target);
     }
   }
 

@@ -13,6 +13,7 @@ import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.internal.core.CoreRuntime;
+import io.lci.internal.lane.HeapTarget;
 import io.lci.internal.lane.NativeTarget;
 import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PooledBuffer;
@@ -173,6 +174,9 @@ public final class OpCodec {
     }
     if (!(given instanceof NativeTarget target)) {
       out.flags |= Codes.FLAG_SIGNAL; // the loop tells of the end, and has it from the slot
+      if (given instanceof HeapTarget heap) {
+        out.relayedTo = heap;
+      }
       return;
     }
     if (target.isDisposed()) {

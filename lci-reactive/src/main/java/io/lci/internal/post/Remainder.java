@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.post;
 
+import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.am.Message;
 import io.lci.completion.Completion;
-import io.lci.completion.CompletionHandler;
 import io.lci.error.LciException;
+import io.lci.internal.core.Errors;
+import io.lci.internal.lane.HeapTarget;
 import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.Posted;
@@ -13,6 +15,8 @@ import io.lci.internal.lane.SignalTarget;
 import io.lci.internal.loop.LoopSubscription;
 import io.lci.nativebridge.Codes;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
@@ -21,6 +25,8 @@ import reactor.util.context.Context;
  * of its end all the same, and a message that it brings is discarded. Loop only.
  */
 final class Remainder implements Posted {
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
   private final Outbox outbox;
   private final Op op;
 
@@ -49,6 +55,9 @@ final class Remainder implements Posted {
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
     Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
     boolean kept = signal(outbox, op, code, message, rank, tag, size);
+    if (code != Codes.DONE && code != Codes.ERR_CANCELLED && op.target() != null) {
+      logUntold(code);
+    }
     if (message != null && context != null && !kept) {
       discard(outbox, message, context);
     }
@@ -72,23 +81,31 @@ final class Remainder implements Posted {
         code == Codes.DONE
             ? null
             : outbox.failures.ended(op, OpCodec.destination(outbox, op), code, rank, tag, size);
-    tell(outbox, op, target, rank, tag, size, message, error);
-    return true;
+    return outbox.tell(target, completion(op, rank, tag, size, message, error));
   }
 
-  private static void tell(
-      Outbox outbox,
+  private static Completion completion(
       Op op,
-      Object target,
       int rank,
       long tag,
       int size,
       @Nullable Message message,
       @Nullable LciException error) {
-    Completion completion =
-        new Completion(
-            Completion.Kind.OPERATION, rank, tag, size, message, error, op.userContext());
-    outbox.handlers.add((CompletionHandler) target, completion);
+    return new Completion(
+        Completion.Kind.OPERATION, rank, tag, size, message, error, op.userContext());
+  }
+
+  /** Whether the operation has a target that shows failures. */
+  static boolean failuresAreTold(Op op) {
+    Object target = op.target();
+    return target != null && !(target instanceof HeapTarget heap && !heap.takesFailures());
+  }
+
+  private void logUntold(int code) {
+    if (!failuresAreTold(op)) {
+      String name = Errors.name(outbox.lane.calls, code);
+      LOG.warn("a posted operation failed and nobody listens: {}: {}", op, name);
+    }
   }
 
   /** A message that nobody gets. */
@@ -103,7 +120,7 @@ final class Remainder implements Posted {
     Object target = op.target();
     if (target != null && !(target instanceof SignalTarget)) {
       long tag = OpParts.tag(op);
-      tell(outbox, op, target, op.rank(), tag, 0, null, (LciException) reason);
+      outbox.tell(target, completion(op, op.rank(), tag, 0, null, (LciException) reason));
     }
   }
 
