@@ -231,7 +231,9 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    *     operations run out silently, and messages that they bring go to {@code doOnDiscard}
    */
   <T> Flux<PostResult<T>> post(
-      Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions options);
+      Publisher<? extends T> items,
+      Function<? super T, ? extends Op> operation,
+      PostOptions options);
 
   /**
    * Returns sends and receives that match by rank and tag. They never come to an inbox.

@@ -35,7 +35,7 @@ public enum PostOutcome {
   RETRY_NOCREDIT,
   /**
    * Too many operations of this loop are in flight; completions make room. For a request ({@link
-   * Op#replyTo}): all room for replies is in use.
+   * AmOp#replyTo}): all room for replies is in use.
    */
   RETRY_PENDING,
   /** An earlier operation for the same destination still waits; this one was not attempted. */

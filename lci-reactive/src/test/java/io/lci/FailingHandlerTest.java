@@ -4,7 +4,9 @@ package io.lci;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.completion.CompletionHandler;
 import io.lci.testing.LciTestJob;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -23,6 +25,37 @@ class FailingHandlerTest {
   private static final Port PORT = Port.of(45, "fails");
   private static final Duration LIMIT = Duration.ofSeconds(60);
   private static final int COUNT = 5_000;
+
+  @Test
+  void oneOfCompletionsIsCalledOn() {
+    ByteArrayOutputStream log = new ByteArrayOutputStream();
+    PrintStream standardError = System.err;
+    AtomicInteger calls = new AtomicInteger();
+    try (LciTestJob job = LciTestJob.start(1)) {
+      LciRuntime lci = job.rank(0);
+      lci.inbox(PORT).handle(message -> {});
+      System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+      CompletionHandler fails =
+          completion -> {
+            throw new IllegalStateException("end " + calls.getAndIncrement());
+          };
+      lci.post(
+              Flux.range(0, COUNT),
+              n -> Op.am(0, PORT, Payload.ofInt(n)).completeTo(fails),
+              PostOptions.defaults())
+          .blockLast(LIMIT);
+      await().atMost(LIMIT).until(() -> lci.snapshot().counter("loop_uncaught") == COUNT);
+    } finally {
+      System.setErr(standardError);
+    }
+    List<String> lines = log.toString(StandardCharsets.UTF_8).lines().toList();
+    assertThat(lines)
+        .filteredOn(line -> line.startsWith("java.lang.IllegalStateException: end"))
+        .hasSizeLessThanOrEqualTo(10)
+        .anyMatch(line -> line.endsWith("end 0"));
+    assertThat(lines)
+        .anyMatch(line -> line.contains("4096 completions") && line.contains("end 4095"));
+  }
 
   @Test
   void itsStackTracesAreLimited() {

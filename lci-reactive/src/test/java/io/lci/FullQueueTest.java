@@ -148,7 +148,7 @@ class FullQueueTest {
         receives.add(lci.post(Op.receive(0, tag, 64).completeTo(queue)).subscribe());
       }
       awaitPosted(lci, PLACES);
-      Op op = Op.receive(0, 77, 64).completeTo(queue).allowRetry(false);
+      Op op = Op.receive(0, 77, 64).completeTo(queue).advanced(a -> a.allowRetry(false));
       assertThatThrownBy(() -> lci.post(op).block(LIMIT))
           .isInstanceOfSatisfying(
               LciException.class, e -> assertThat(e.code()).isEqualTo("error_exhausted"));

@@ -37,8 +37,9 @@ class LeavingPeerTest {
   private void post(LciRuntime lci) {
     lci.post(
             Op.am(1, PORT, Payload.ofLong(1))
-                .device(1)
-                .semantic(Op.Semantic.NETWORK)) // ends when rank 1 has taken it
+                .advanced(
+                    a ->
+                        a.device(1).semantic(Op.Semantic.NETWORK))) // ends when rank 1 has taken it
         .subscribe(ended::add, ended::add);
   }
 

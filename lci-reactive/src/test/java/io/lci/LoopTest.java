@@ -276,9 +276,9 @@ class LoopTest {
       Mono<Long> received = inbox.receive(m -> m.getInt(0)).take(10).count();
       Mono<Void> sent = sender.sendAll(0, Flux.range(0, 10), (n, out) -> out.putInt(n));
       assertThat(Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1()).isEqualTo(10);
-      Op send = Op.send(0, 1, Payload.ofInt(1)).device(1);
+      Op send = Op.send(0, 1, Payload.ofInt(1)).advanced(a -> a.device(1));
       Mono.when(
-              lci.post(Op.receive(0, 1, 4).device(1).completeTo(fired)),
+              lci.post(Op.receive(0, 1, 4).advanced(a -> a.device(1)).completeTo(fired)),
               fired.next(),
               lci.post(send))
           .block(LIMIT);

@@ -77,17 +77,23 @@ class MatchingEnginesTest {
       MatchingEngine here = job.rank(0).tagged().engine(9, options);
       for (int size : new int[] {0, 8, 200, 5_000, 100_000}) {
         Mono<Completion> received =
-            job.rank(1).post(Op.receive(0, 305, 100_000).engine(there).matching(Op.Policy.TAG));
+            job.rank(1)
+                .post(
+                    Op.receive(0, 305, 100_000)
+                        .engine(there)
+                        .advanced(a -> a.matching(Op.Policy.TAG)));
         Mono<Completion> wrong =
             job.rank(0)
                 .post(
-                    Op.send(1, 205, Payload.of(new byte[1])).engine(here).matching(Op.Policy.TAG));
+                    Op.send(1, 205, Payload.of(new byte[1]))
+                        .engine(here)
+                        .advanced(a -> a.matching(Op.Policy.TAG)));
         Mono<Completion> sent =
             job.rank(0)
                 .post(
                     Op.send(1, 399, Payload.of(new byte[size]))
                         .engine(here)
-                        .matching(Op.Policy.TAG));
+                        .advanced(a -> a.matching(Op.Policy.TAG)));
         Completion completion =
             Mono.zip(received, wrong.then(sent).thenReturn(1)).block(LIMIT).getT1();
         assertThat(completion.size()).isEqualTo(size);
@@ -95,7 +101,7 @@ class MatchingEnginesTest {
         // What the wrong key has left there is taken by its own.
         Completion left =
             job.rank(1)
-                .post(Op.receive(0, 299, 8).engine(there).matching(Op.Policy.TAG))
+                .post(Op.receive(0, 299, 8).engine(there).advanced(a -> a.matching(Op.Policy.TAG)))
                 .block(LIMIT);
         assertThat(left.size()).isEqualTo(1);
       }
@@ -123,7 +129,11 @@ class MatchingEnginesTest {
         long tag = policy == Op.Policy.RANK || policy == Op.Policy.NONE ? Op.ANY_TAG : 12;
         Mono<Completion> received = job.rank(1).post(Op.receive(source, tag, 8).engine(there));
         Mono<Completion> sent =
-            job.rank(0).post(Op.send(1, 12, Payload.ofLong(4)).engine(here).matching(policy));
+            job.rank(0)
+                .post(
+                    Op.send(1, 12, Payload.ofLong(4))
+                        .engine(here)
+                        .advanced(a -> a.matching(policy)));
         Completion completion = Mono.zip(received, sent).block(LIMIT).getT1();
         assertThat(completion.rank()).isZero();
         assertThat(completion.tag()).isEqualTo(12);
@@ -202,8 +212,6 @@ class MatchingEnginesTest {
         assertThatThrownBy(() -> lci.tagged().engine(number, EngineOptions.defaults()))
             .isInstanceOf(IllegalArgumentException.class);
       }
-      assertThatThrownBy(() -> Op.barrier().engine(engine))
-          .isInstanceOf(IllegalStateException.class);
       assertThatThrownBy(() -> job.rank(1).post(Op.send(0, 1, Payload.empty()).engine(engine)))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("another runtime");

@@ -365,7 +365,7 @@ class OperationTest {
   void anySourceReceivesFromWhoeverSends() {
     try (LciTestJob job = LciTestJob.start(2)) {
       Op receive = Op.receive(Op.ANY_SOURCE, 3, 64);
-      Op send = Op.send(1, 3, Payload.ofLong(8)).matching(Op.Policy.TAG);
+      Op send = Op.send(1, 3, Payload.ofLong(8)).advanced(a -> a.matching(Op.Policy.TAG));
       Completion got =
           Mono.zip(job.rank(1).post(receive), job.rank(0).post(send)).block(LIMIT).getT1();
       assertThat(got.rank()).isZero();

@@ -2,6 +2,7 @@
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
@@ -25,6 +26,7 @@ import java.io.IOException;
 import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
@@ -126,7 +128,8 @@ class OperationsGuideTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       LciRuntime lci = job.rank(1);
       Mono<Completion> sent =
-          job.rank(0).post(Op.send(1, 43, Payload.ofLong(5)).matching(Op.Policy.TAG));
+          job.rank(0)
+              .post(Op.send(1, 43, Payload.ofLong(5)).advanced(a -> a.matching(Op.Policy.TAG)));
       // show: receive-buffer
       LciBuffer target = lci.memory().buffer(1 << 20);
       Mono<Completion> received = lci.post(Op.receive(Op.ANY_SOURCE, 43, target));
@@ -198,6 +201,29 @@ class OperationsGuideTest {
     }
   }
 
+  @Test
+  void aHandlerAsTarget() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      MemoryRegion region = job.rank(1).memory().allocate(8);
+      region.view(0, 8).putLong(0, 12);
+      RemoteMemory memory = lci.memory().remote(1, region.handle());
+      LongAdder sum = new LongAdder();
+      // show: handler
+      Op told =
+          Op.get(memory, 0, 8)
+              .completeTo(
+                  completion -> { // on the loop; must not block
+                    if (completion.error() == null) {
+                      sum.add(completion.message().getLong(0));
+                    }
+                  });
+      // end
+      lci.post(told).block(LIMIT);
+      await().atMost(LIMIT).until(() -> sum.sum() == 12);
+    }
+  }
+
   // Proves: A8
   // On: inproc
   @Test
@@ -210,13 +236,13 @@ class OperationsGuideTest {
           Op.am(1, GREETINGS, Payload.ofUtf8("hello"))
               .completeTo(queue) // signals the queue when it ends
               .userContext(17) // comes back in the completion
-              .semantic(Op.Semantic.NETWORK) // ends when the receiver's side has taken it
-              .deadline(Duration.ofSeconds(30));
+              .deadline(Duration.ofSeconds(30))
+              .advanced(a -> a.semantic(Op.Semantic.NETWORK)); // ends when the receiver has it
       // end
       Op same =
           Op.am(1, GREETINGS, Payload.ofUtf8("hello"))
               .deadline(Duration.ofSeconds(30))
-              .semantic(Op.Semantic.NETWORK)
+              .advanced(a -> a.semantic(Op.Semantic.NETWORK))
               .userContext(17)
               .completeTo(queue);
       Mono<Long> greeted = job.rank(1).inbox(GREETINGS).receive().take(3).count();
@@ -322,6 +348,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 19);
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 20);
   }
 }

@@ -4,6 +4,7 @@ package io.lci;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.CompletionTarget;
@@ -111,6 +112,8 @@ class OtherRuntimeTest {
         refuses(() -> lci.post(Op.send(1, 7, Payload.empty()).completeTo(target)));
         refuses(() -> lci.completions().bind(PORT, target));
       }
+      Inbox inbox = other.inbox(PORT);
+      refuses(() -> lci.post(Op.send(1, 7, Payload.empty()).completeTo(inbox)));
     }
   }
 }

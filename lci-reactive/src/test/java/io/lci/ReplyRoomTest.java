@@ -253,8 +253,6 @@ class ReplyRoomTest {
       assertThatThrownBy(() -> asks.post(request(1)))
           .isInstanceOf(IllegalStateException.class)
           .hasMessageContaining("replyRoom");
-      assertThatThrownBy(() -> Op.send(1, 0, Payload.empty()).replyTo(REPLIES))
-          .isInstanceOf(IllegalStateException.class);
       assertThatThrownBy(() -> room(-1, 0)).isInstanceOf(IllegalArgumentException.class);
       assertThatThrownBy(() -> asks.inbox(REPLIES, room(1, asks.maxEager() + 1)))
           .isInstanceOf(LciException.class)

@@ -161,7 +161,10 @@ class LciMetricsJobTest {
       Mono<Long> received = inbox.receive(message -> message.getLong(0)).take(COUNT).count();
       Mono<Void> sent =
           Flux.range(1, COUNT)
-              .concatMap(n -> job.rank(0).post(Op.am(1, NUMBERS, Payload.ofLong(n)).device(1)))
+              .concatMap(
+                  n ->
+                      job.rank(0)
+                          .post(Op.am(1, NUMBERS, Payload.ofLong(n)).advanced(a -> a.device(1))))
               .then();
       assertThat(Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1()).isEqualTo(COUNT);
       clock.add(LciMetrics.SNAPSHOT_AGE);
@@ -178,7 +181,9 @@ class LciMetricsJobTest {
     try (LciTestJob job = LciTestJob.start(1, shared);
         LciMetrics metrics = new LciMetrics(job.rank(0), named("shared"))) {
       job.rank(0).inbox(NUMBERS).handle(message -> {});
-      job.rank(0).post(Op.am(0, NUMBERS, Payload.ofLong(1)).device(3)).block(LIMIT);
+      job.rank(0)
+          .post(Op.am(0, NUMBERS, Payload.ofLong(1)).advanced(a -> a.device(3)))
+          .block(LIMIT);
       metrics.bindTo(registry);
       await()
           .atMost(LIMIT)

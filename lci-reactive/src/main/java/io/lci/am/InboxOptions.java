@@ -242,7 +242,7 @@ public final class InboxOptions {
 
     /**
      * Sets room for replies aside, besides the capacity. A request that names this port ({@link
-     * io.lci.Op#replyTo}) reserves room for its reply before it leaves, and waits while there is
+     * io.lci.AmOp#replyTo}) reserves room for its reply before it leaves, and waits while there is
      * none. So the reply needs no credit, and two ranks that answer each other never wait for each
      * other. A port keeps its room for the life of the runtime: it can be opened again only with
      * the same room. At most 127 ports of a runtime have such room.

@@ -176,7 +176,7 @@ public final class SenderOptions {
     }
 
     /**
-     * Makes every message a request, as {@link io.lci.Op#replyTo} does.
+     * Makes every message a request, as {@link io.lci.AmOp#replyTo} does.
      *
      * @param value port of this rank whose inbox has room for replies; null: none
      * @return this

@@ -5,8 +5,9 @@ import reactor.core.Disposable;
 
 /**
  * A domain of sends and receives: the same ranks and tags on two engines do not meet. Made by
- * {@link Tagged#engine}, named in {@link io.lci.Op#engine(MatchingEngine)}. Sends to a rank that
- * has not made its engine yet wait, as for a port that is not open. Any thread.
+ * {@link Tagged#engine}, named in {@link io.lci.SendOp#engine} and {@link io.lci.ReceiveOp#engine}.
+ * Sends to a rank that has not made its engine yet wait, as for a port that is not open. Any
+ * thread.
  *
  * @since 0.1
  */

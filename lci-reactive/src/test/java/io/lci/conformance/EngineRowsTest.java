@@ -84,7 +84,7 @@ class EngineRowsTest {
                     .post(
                         Op.receive(world.previous(), hundred + 5, 60_000)
                             .engine(engine)
-                            .matching(Op.Policy.TAG))
+                            .advanced(a -> a.matching(Op.Policy.TAG)))
                     .doOnNext(
                         done -> {
                           assertThat(done.tag()).isEqualTo(hundred + 99);
@@ -100,7 +100,7 @@ class EngineRowsTest {
                                 hundred + 99,
                                 Payload.of(World.pattern(size, world.rank())))
                             .engine(engine)
-                            .matching(Op.Policy.TAG)));
+                            .advanced(a -> a.matching(Op.Policy.TAG))));
           }
           world.awaitAll(all.toArray(Publisher[]::new));
         });

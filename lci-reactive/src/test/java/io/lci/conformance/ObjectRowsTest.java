@@ -3,17 +3,21 @@ package io.lci.conformance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lci.LciLoop;
 import io.lci.Op;
+import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.completion.Completion;
+import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionQueue;
 import io.lci.completion.CompletionTarget;
 import io.lci.completion.Counter;
 import io.lci.completion.QueueOptions;
 import io.lci.completion.Synchronizer;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.LongStream;
 import reactor.core.Disposable;
@@ -67,6 +71,78 @@ class ObjectRowsTest {
             queue.dispose();
           }
           world.barrier();
+          handling.dispose();
+        });
+  }
+
+  /** Each operation calls its handler once, on the loop. */
+  // Proves: E19
+  @Everywhere
+  void handlers(Setting everywhere) {
+    everywhere.run(
+        world -> {
+          Disposable handling = world.lci().inbox(PORT).handle(m -> {});
+          LciLoop loop = world.lci().loops().get(0);
+          List<Completion> ended = Collections.synchronizedList(new ArrayList<>());
+          CompletionHandler handler =
+              completion -> {
+                if (loop.inLoop()) {
+                  ended.add(completion);
+                }
+              };
+          Flux<Completion> posts =
+              Flux.range(0, COUNT)
+                  .flatMap(
+                      i ->
+                          world
+                              .lci()
+                              .post(
+                                  Op.am(world.next(), PORT, Payload.of(new byte[i * 97]))
+                                      .tag(i)
+                                      .userContext(-i)
+                                      .completeTo(handler)),
+                      16);
+          world.awaitAll(posts);
+          world.barrier();
+          assertThat(ended).hasSize(COUNT);
+          assertThat(ended).allMatch(c -> c.error() == null && c.rank() == world.next());
+          assertThat(ended).allMatch(c -> c.userContext() == -c.tag() && c.size() == c.tag() * 97);
+          assertThat(ended)
+              .extracting(Completion::tag)
+              .containsExactlyInAnyOrderElementsOf(LongStream.range(0, COUNT).boxed().toList());
+          handling.dispose();
+        });
+  }
+
+  /** Few places, and operations beyond them wait: each brings its message once. */
+  // Proves: E20
+  @Everywhere
+  void inboxesOfOperations(Setting everywhere) {
+    everywhere.run(
+        world -> {
+          Disposable handling = world.lci().inbox(PORT).handle(m -> {});
+          Inbox ends =
+              world.lci().inbox(Port.of(33, "ends"), InboxOptions.builder().messages(7).build());
+          Flux<Completion> posts =
+              Flux.range(0, COUNT)
+                  .flatMap(
+                      i ->
+                          world
+                              .lci()
+                              .post(
+                                  Op.am(world.next(), PORT, Payload.of(new byte[i * 97]))
+                                      .tag(i)
+                                      .completeTo(ends)),
+                      16);
+          Mono<Long> told =
+              ends.receive(m -> m.rank() == world.next() && m.size() == 0 ? m.tag() : -1)
+                  .limitRate(3)
+                  .take(COUNT)
+                  .distinct()
+                  .count();
+          assertThat(world.await(Mono.zip(told, posts.count())).getT1()).isEqualTo(COUNT);
+          world.barrier();
+          assertThat(ends.depth()).isZero();
           handling.dispose();
         });
   }

@@ -6,8 +6,13 @@ import static io.lci.conformance.World.content;
 import static io.lci.conformance.World.pattern;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lci.AmOp;
+import io.lci.AtomicOp;
+import io.lci.GetOp;
 import io.lci.Op;
 import io.lci.Op.Policy;
+import io.lci.PutOp;
+import io.lci.SendOp;
 import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
@@ -16,7 +21,6 @@ import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.UnaryOperator;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -26,19 +30,53 @@ class PostingRowsTest {
   private static final int LONGEST = 20_000; // by rendezvous; the others inline, and in a packet
   private static final int[] SIZES = {0, 8, 193, 1_000, LONGEST};
 
-  private static final List<UnaryOperator<Op>> OPTIONS =
-      List.of(
-          op -> op,
-          op -> op.allowDone(false),
-          op -> op.allowRetry(false),
-          op -> op.allowDone(false).allowRetry(false),
-          op -> op.semantic(Op.Semantic.NETWORK));
+  /** Options for experts; what has no semantic is posted with its defaults once more. */
+  private enum Choice {
+    DEFAULTS,
+    NO_DONE,
+    NO_RETRY,
+    POSTED_ALONE,
+    NETWORK;
 
-  private static final int CASES = SIZES.length * OPTIONS.size();
+    boolean done() {
+      return this == DEFAULTS || this == NO_RETRY || this == NETWORK;
+    }
+
+    boolean retry() {
+      return this == DEFAULTS || this == NO_DONE || this == NETWORK;
+    }
+
+    Op.Semantic semantic() {
+      return this == NETWORK ? Op.Semantic.NETWORK : Op.Semantic.MEMORY;
+    }
+
+    AmOp of(AmOp op) {
+      return op.advanced(a -> a.allowDone(done()).allowRetry(retry()).semantic(semantic()));
+    }
+
+    SendOp of(SendOp op) {
+      return op.advanced(a -> a.allowDone(done()).allowRetry(retry()).semantic(semantic()));
+    }
+
+    PutOp of(PutOp op) {
+      return op.advanced(a -> a.allowDone(done()).allowRetry(retry()));
+    }
+
+    GetOp of(GetOp op) {
+      return op.advanced(a -> a.allowDone(done()).allowRetry(retry()));
+    }
+
+    AtomicOp of(AtomicOp op) {
+      return op.advanced(a -> a.allowDone(done()).allowRetry(retry()));
+    }
+  }
+
+  private static final Choice[] CHOICES = Choice.values();
+  private static final int CASES = SIZES.length * CHOICES.length;
 
   /** Makes operation {@code id} of a rank with bytes, or with room, of this size. */
   private interface Form {
-    Op make(int id, int size);
+    Op make(int id, int size, Choice choice);
   }
 
   /** Posts every size with every option; checks what each completion says. */
@@ -47,7 +85,7 @@ class PostingRowsTest {
         .flatMap(
             id -> {
               int size = SIZES[id % SIZES.length];
-              Op op = OPTIONS.get(id / SIZES.length).apply(form.make(id, size)).userContext(-id);
+              Op op = form.make(id, size, CHOICES[id / SIZES.length]).userContext(-id);
               return world
                   .lci()
                   .post(op)
@@ -109,8 +147,10 @@ class PostingRowsTest {
                         return postAll(
                             world,
                             to,
-                            (id, size) ->
-                                Op.am(to, PORT, bytesOf(world, id)).tag(0xABCD_EF01L << 32 | id),
+                            (id, size, choice) ->
+                                choice.of(
+                                    Op.am(to, PORT, bytesOf(world, id))
+                                        .tag(0xABCD_EF01L << 32 | id)),
                             false);
                       })
                   .then();
@@ -148,7 +188,11 @@ class PostingRowsTest {
                         CASES / 2)
                     .then();
             Mono<Void> sent =
-                postAll(world, to, (id, size) -> Op.send(to, id, bytesOf(world, id)), true);
+                postAll(
+                    world,
+                    to,
+                    (id, size, choice) -> choice.of(Op.send(to, id, bytesOf(world, id))),
+                    true);
             world.awaitAll(received, sent);
           }
         });
@@ -180,7 +224,7 @@ class PostingRowsTest {
                       .lci()
                       .post(
                           Op.send(world.rankAt(distance), tag, Payload.ofLong(world.rank()))
-                              .matching(policy)));
+                              .advanced(a -> a.matching(policy))));
             }
             List<Integer> sources = new ArrayList<>();
             Mono<Void> received =
@@ -222,7 +266,8 @@ class PostingRowsTest {
           postAll(
               world,
               to,
-              (id, size) -> Op.put(all.get(to), (long) id * LONGEST, bytesOf(world, id)),
+              (id, size, choice) ->
+                  choice.of(Op.put(all.get(to), (long) id * LONGEST, bytesOf(world, id))),
               false));
       world.barrier();
       for (int id = 0; id < CASES; id++) {
@@ -272,8 +317,9 @@ class PostingRowsTest {
         postAll(
             world,
             to,
-            (id, size) ->
-                Op.put(all.get(to), (long) id * LONGEST, bytesOf(world, id)).signal(PORT, id),
+            (id, size, choice) ->
+                choice.of(
+                    Op.put(all.get(to), (long) id * LONGEST, bytesOf(world, id)).signal(PORT, id)),
             false);
     assertThat(world.await(Mono.zip(told, put.thenReturn(1))).getT1()).isEqualTo(CASES);
     world.barrier();
@@ -308,16 +354,12 @@ class PostingRowsTest {
     for (RemoteMemory memory : all) {
       List<Long> seen = new ArrayList<>();
       world.awaitAll(
-          Flux.range(0, each * OPTIONS.size())
+          Flux.range(0, each * CHOICES.length)
               .flatMap(
                   id ->
                       world
                           .lci()
-                          .post(
-                              OPTIONS
-                                  .get(id / each)
-                                  .apply(Op.getAndAdd(memory, 8, 1))
-                                  .userContext(-id))
+                          .post(CHOICES[id / each].of(Op.getAndAdd(memory, 8, 1)).userContext(-id))
                           .doOnNext(
                               done -> {
                                 assertThat(done.userContext()).isEqualTo(-id);
@@ -327,10 +369,10 @@ class PostingRowsTest {
                               }),
                   8)
               .then());
-      assertThat(seen).doesNotHaveDuplicates().hasSize(each * OPTIONS.size());
+      assertThat(seen).doesNotHaveDuplicates().hasSize(each * CHOICES.length);
     }
     world.barrier();
-    assertThat(mine.view(8, 8).getLong(0)).isEqualTo((long) each * OPTIONS.size() * world.size());
+    assertThat(mine.view(8, 8).getLong(0)).isEqualTo((long) each * CHOICES.length * world.size());
     world.barrier();
     all.forEach(RemoteMemory::dispose);
     mine.dispose();
@@ -363,7 +405,10 @@ class PostingRowsTest {
                                       "get " + id)),
                   8),
           postAll(
-              world, from, (id, size) -> Op.get(all.get(from), (long) id * LONGEST, size), false));
+              world,
+              from,
+              (id, size, choice) -> choice.of(Op.get(all.get(from), (long) id * LONGEST, size)),
+              false));
     }
     world.barrier();
     mine.dispose();
@@ -404,7 +449,8 @@ class PostingRowsTest {
               postAll(
                   world,
                   from,
-                  (id, size) -> Op.get(all.get(from), (long) id * LONGEST, size).signal(PORT, id),
+                  (id, size, choice) ->
+                      choice.of(Op.get(all.get(from), (long) id * LONGEST, size).signal(PORT, id)),
                   false);
           assertThat(world.await(Mono.zip(told, read.thenReturn(1))).getT1()).isEqualTo(CASES);
           world.barrier();

@@ -143,7 +143,7 @@ class BlockHoundTest {
       Mono.when(
               fired.next(),
               to.tagged().receive(0, 5),
-              from.post(Op.send(1, 5, Payload.ofInt(5)).device(1)),
+              from.post(Op.send(1, 5, Payload.ofInt(5)).advanced(a -> a.device(1))),
               from.post(Op.receive(1, 6, 8).completeTo(fired)),
               to.tagged().send(0, 6, Payload.ofInt(6)))
           .block(LIMIT);

@@ -77,8 +77,10 @@ final class Operations implements AutoCloseable {
   /** Each may be posted: a short message is signalled when its receiver has taken it. */
   Op op(Kind kind, long number) {
     return switch (kind) {
-      case AM -> Op.am(PEER, PORT, Payload.ofLong(number)).semantic(Op.Semantic.NETWORK);
-      case SEND -> Op.send(PEER, 1, Payload.ofLong(number)).semantic(Op.Semantic.NETWORK);
+      case AM ->
+          Op.am(PEER, PORT, Payload.ofLong(number)).advanced(a -> a.semantic(Op.Semantic.NETWORK));
+      case SEND ->
+          Op.send(PEER, 1, Payload.ofLong(number)).advanced(a -> a.semantic(Op.Semantic.NETWORK));
       case PUT -> Op.put(remote, 0, Payload.ofLong(number));
       case SIGNALLING_PUT -> Op.put(remote, 0, Payload.ofLong(number)).signal(PORT, 1);
       case GET -> Op.get(remote, 0, Long.BYTES);

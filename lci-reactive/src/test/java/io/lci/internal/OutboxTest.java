@@ -378,7 +378,10 @@ class OutboxTest {
     turns(1);
     List<Disposable> posts =
         LongStream.range(0, 3)
-            .mapToObj(n -> Op.am(1, PORT, Payload.ofLong(n)).semantic(Op.Semantic.NETWORK))
+            .mapToObj(
+                n ->
+                    Op.am(1, PORT, Payload.ofLong(n))
+                        .advanced(a -> a.semantic(Op.Semantic.NETWORK)))
             .map(op -> runtime.post(op).subscribe(c -> {}, errors::add))
             .toList();
     turns(2);
@@ -408,7 +411,8 @@ class OutboxTest {
       Disposable posted =
           runtime
               .post(
-                  Op.am(Math.min(2, i + 1), PORT, Payload.ofLong(i)).semantic(Op.Semantic.NETWORK))
+                  Op.am(Math.min(2, i + 1), PORT, Payload.ofLong(i))
+                      .advanced(a -> a.semantic(Op.Semantic.NETWORK)))
               .subscribe(c -> {}, errors::add);
       assertThat(posted).isNotNull();
     }

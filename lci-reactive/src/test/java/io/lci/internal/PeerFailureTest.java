@@ -115,7 +115,9 @@ class PeerFailureTest {
   @Test
   void postedOperation() {
     core.script = submitted -> Codes.POSTED;
-    start(runtime.post(Op.am(DEAD, PORT, Payload.empty()).semantic(Op.Semantic.NETWORK)));
+    start(
+        runtime.post(
+            Op.am(DEAD, PORT, Payload.empty()).advanced(a -> a.semantic(Op.Semantic.NETWORK))));
     core.died(DEAD);
     theErrorNames("posted operation");
   }

@@ -4,12 +4,11 @@ package io.lci.rma;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lci.AtomicOp;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.PostOptions;
-import io.lci.am.Payload;
-import io.lci.am.Port;
 import io.lci.completion.Completion;
 import io.lci.completion.CompletionQueue;
 import io.lci.completion.Counter;
@@ -83,9 +82,9 @@ class AtomicsTest {
       for (Op op :
           List.of(
               Op.getAndAdd(remote, 0, 2),
-              Op.getAndAdd(remote, 0, 2).allowDone(false),
-              Op.getAndAdd(remote, 0, 2).allowRetry(false),
-              Op.getAndAdd(remote, 0, 2).semantic(Op.Semantic.NETWORK))) {
+              Op.getAndAdd(remote, 0, 2).advanced(a -> a.allowDone(false)),
+              Op.getAndAdd(remote, 0, 2).advanced(a -> a.allowRetry(false)),
+              Op.getAndAdd(remote, 0, 2).advanced(a -> a.allowDone(false).allowRetry(false)))) {
         Completion ended = lci.post(op.userContext(17)).block(LIMIT);
         assertThat(ended.tag()).isEqualTo(before);
         assertThat(ended.rank()).isEqualTo(1);
@@ -179,16 +178,12 @@ class AtomicsTest {
       assertThatThrownBy(() -> remote.compareAndSet(4, 0, 1))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("multiple of 8: 4");
-      Op op = Op.getAndAdd(remote, 8, 1);
-      assertThatThrownBy(() -> op.signal(Port.of(3, "none"), 1))
-          .isInstanceOf(IllegalStateException.class);
-      assertThatThrownBy(() -> op.tag(1)).isInstanceOf(IllegalStateException.class);
+      AtomicOp op = Op.getAndAdd(remote, 8, 1);
       assertThat(op).hasToString("atomic at rank 1");
       assertThat(op.kind()).isEqualTo(Op.Kind.ATOMIC);
-      assertThat(op.atomic()).isEqualTo(Op.Atomic.GET_AND_ADD);
+      assertThat(op.change()).isEqualTo(Op.Atomic.GET_AND_ADD);
       assertThat(op.operand()).isEqualTo(1);
       assertThat(Op.compareAndExchange(remote, 8, 3, 4).deadline(LIMIT).expected()).isEqualTo(3);
-      assertThat(Op.put(remote, 0, Payload.ofLong(1)).atomic()).isNull();
       assertThatThrownBy(() -> job.rank(1).post(op))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("another runtime");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.tck;
 
+import io.lci.AmOp;
 import io.lci.Codec;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
@@ -177,7 +178,7 @@ final class Rows {
     return LciOptions.builder().attribute("no_such_attribute", "1").build();
   }
 
-  private static Op am(TckWorld world) {
+  private static AmOp am(TckWorld world) {
     return Op.am(1, world.sink(), Payload.ofLong(1));
   }
 

@@ -78,16 +78,17 @@ final class Exchange {
     for (int rank = 0; rank < all.length; rank++) {
       if (rank != core.rank) {
         int peer = rank;
-        Mono<Message> received = message(Op.receive(peer, tag, kind.maxBytes), OpResult.MESSAGE);
+        Mono<Message> received =
+            post(Op.receive(peer, tag, kind.maxBytes).engine(engine), OpResult.MESSAGE);
         parts.add(received.doOnNext(m -> all[peer] = m.toByteArray()));
-        parts.add(message(Op.send(peer, tag, Payload.of(mine)), OpResult.NOTHING));
+        parts.add(post(Op.send(peer, tag, Payload.of(mine)).engine(engine), OpResult.NOTHING));
       }
     }
     return Mono.when(parts).thenReturn(all);
   }
 
-  private <T> Mono<T> message(Op op, OpResult result) {
-    return new MonoOp<>(outbox, op.engine(engine), result);
+  private <T> Mono<T> post(Op op, OpResult result) {
+    return new MonoOp<>(outbox, op, result);
   }
 
   /** The subscriber; the other ranks do not wait for its demand. */

@@ -2,6 +2,7 @@
 package io.lci.internal.completion;
 
 import io.lci.Op;
+import io.lci.am.Port;
 import io.lci.completion.Completion;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.GraphResult;
@@ -12,6 +13,7 @@ import io.lci.internal.core.Errors;
 import io.lci.internal.lane.Dispatcher;
 import io.lci.internal.lane.GraphSink;
 import io.lci.internal.lane.Lane;
+import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.loop.EventLoop;
 import io.lci.internal.post.OpCodec;
@@ -167,11 +169,12 @@ final class GraphImpl implements CompletionGraph, GraphSink {
     GraphNode<?> node = nodes.get(number - GraphNode.FIRST);
     Op op = node.op;
     int rank = op == null || op.kind() == Op.Kind.BARRIER ? LciException.NONE : op.rank();
+    Port port = op == null ? null : OpParts.port(op);
     return Errors.of(
         new Detail(
             "node " + node.name() + " of a graph",
             rank,
-            op == null || op.port() == null ? LciException.NONE : op.port().number(),
+            port == null ? LciException.NONE : port.number(),
             loop.firstDevice(),
             name,
             Errors.hint(code)),

@@ -4,6 +4,7 @@ package io.lci.internal.completion;
 import io.lci.Op;
 import io.lci.internal.lane.BufferPool;
 import io.lci.internal.lane.Lane;
+import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.PostWriter;
 import io.lci.internal.post.Destination;
@@ -53,7 +54,7 @@ final class GraphTable {
   }
 
   private void write(PostWriter writer, Outbox outbox, Op op, int node) {
-    writer.begin(opEntries * Layout.DESCRIPTOR_SIZE, OpCodec.sizeHint(op));
+    writer.begin(opEntries * Layout.DESCRIPTOR_SIZE, OpParts.payloadBytes(op));
     OpCodec.encode(op, outbox.core, writer);
     memory[node] = writer.buffer();
     Destination to = OpCodec.destination(outbox, op);
@@ -64,7 +65,7 @@ final class GraphTable {
     int entries = 0;
     for (GraphNode<?> node : list) {
       if (node.op != null) {
-        int size = OpCodec.sizeHint(node.op);
+        int size = OpParts.payloadBytes(node.op);
         int inline = size > Layout.INLINE_MAX ? 0 : size + Layout.DESCRIPTOR_SIZE - 1;
         entries += 1 + inline / Layout.DESCRIPTOR_SIZE;
       }

@@ -37,7 +37,7 @@ public final class Delivery implements MessageSink {
   /** Place in the lane's demand table, never the same again after -1. Written by the loop. */
   private volatile int index = -1;
 
-  /** Size of {@link #kept}. Written by the loop. */
+  /** Size of {@link #kept} and {@link #ends}. Written by the loop. */
   private volatile int keptCount;
 
   private @Nullable NativeMemory store;
@@ -46,6 +46,11 @@ public final class Delivery implements MessageSink {
   private @Nullable InboxTap<?> active;
 
   private final ArrayDeque<Message> kept = new ArrayDeque<>();
+
+  /** Messages of operations that have ended, each in one of the {@link #places}. */
+  private final ArrayDeque<Message> ends = new ArrayDeque<>();
+
+  final Places places;
   private long dispatched;
   private int retained;
 
@@ -58,6 +63,7 @@ public final class Delivery implements MessageSink {
     this.lane = home.lane;
     this.port = port;
     this.maxRetained = options.maxRetained();
+    this.places = new Places(options.messages());
     this.life = life;
   }
 
@@ -101,7 +107,9 @@ public final class Delivery implements MessageSink {
   /** Forgets what was kept, and the tap, which is returned. */
   @Nullable InboxTap<?> release() {
     kept.clear();
+    ends.clear();
     keptCount = 0;
+    places.wake();
     InboxTap<?> last = active;
     active = null;
     return last;
@@ -145,15 +153,30 @@ public final class Delivery implements MessageSink {
     }
     active = candidate;
     while (candidate.allowance() > 0 && !candidate.isOver()) {
-      Message message = kept.poll();
+      Message message = nextKept();
       if (message == null) {
         break;
       }
-      keptCount = kept.size();
       candidate.message(message);
     }
     candidate.settle();
     publishDemand();
+  }
+
+  private @Nullable Message nextKept() {
+    Message message = kept.poll();
+    if (message == null) {
+      message = ends.poll();
+      if (message != null) {
+        places.giveBack();
+      }
+    }
+    countKept();
+    return message;
+  }
+
+  private void countKept() {
+    keptCount = kept.size() + ends.size();
   }
 
   private void publishDemand() {
@@ -184,7 +207,7 @@ public final class Delivery implements MessageSink {
     for (int i = messages.size() - 1; i >= 0; i--) {
       kept.addFirst(messages.get(i));
     }
-    keptCount = kept.size();
+    countKept();
     wakeTap(); // the next tap may have come before the cancel did
   }
 
@@ -209,6 +232,16 @@ public final class Delivery implements MessageSink {
     }
   }
 
+  /** The end of an operation that has a place here. */
+  void ended(Message message) {
+    if (life.isOver()) {
+      return;
+    }
+    ends.add(message);
+    countKept();
+    wakeTap();
+  }
+
   // Messages
 
   /** One MESSAGE record. */
@@ -218,7 +251,7 @@ public final class Delivery implements MessageSink {
     InboxTap<?> current = active;
     if (current == null || current.isOver() || current.allowance() == 0) {
       kept.add(view.copy());
-      keptCount = kept.size();
+      countKept();
     } else {
       current.message(view);
     }

@@ -9,9 +9,14 @@ import io.lci.am.MessageHandler;
 import io.lci.am.MessageView;
 import io.lci.am.Port;
 import io.lci.am.RetainedMessage;
+import io.lci.completion.Completion;
+import io.lci.internal.core.CoreRuntime;
+import io.lci.internal.lane.HeapTarget;
+import io.lci.internal.lane.Relay;
 import io.lci.internal.loop.EventLoop;
 import io.lci.internal.loop.IgnoringSubscriber;
 import io.lci.internal.loop.Signals;
+import io.lci.nativebridge.Codes;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
@@ -26,7 +31,9 @@ import reactor.core.publisher.Operators;
  * An open port, or a part of one, as users see it: the ways to consume it. {@link Delivery} hands
  * on its messages, {@link InboxLife} opens and ends it.
  */
-public final class InboxImpl implements OpenInbox {
+public final class InboxImpl implements OpenInbox, HeapTarget {
+  private static final byte[] NOTHING = {};
+
   private final Port port;
   private final InboxOptions options;
   private final @Nullable PartitionedInbox whole;
@@ -57,6 +64,49 @@ public final class InboxImpl implements OpenInbox {
 
   public EventLoop loop() {
     return delivery.loop();
+  }
+
+  // As a completion target
+
+  @Override
+  public CoreRuntime core() {
+    return loop().core();
+  }
+
+  @Override
+  public int reserve(Relay relay, int device) {
+    if (!isDisposed() && delivery.places.take(relay)) {
+      return Codes.DONE;
+    }
+    return isDisposed()
+        ? Codes.ERR_CLOSED
+        : Codes.RETRY_NOMEM; // its end wakes those refused before
+  }
+
+  @Override
+  public void giveBack(Relay relay) {
+    delivery.places.giveBack();
+  }
+
+  /** A failure brings no message. */
+  @Override
+  public boolean ended(Completion completion, boolean reserved) {
+    if (!reserved) {
+      return false;
+    }
+    if (completion.error() != null || isDisposed()) {
+      delivery.places.giveBack();
+      return false;
+    }
+    Message brought = completion.message();
+    Message message =
+        brought == null ? new Message(completion.rank(), completion.tag(), NOTHING) : brought;
+    return loop().execute(() -> delivery.ended(message));
+  }
+
+  @Override
+  public boolean takesFailures() {
+    return false;
   }
 
   // Opening and closing

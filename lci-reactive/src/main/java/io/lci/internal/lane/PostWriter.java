@@ -49,7 +49,7 @@ public final class PostWriter implements PayloadWriter {
   public int userContext;
 
   /** What the loop tells of the operation's end, if it may be full. */
-  public @Nullable SignalTarget relayedTo;
+  public @Nullable PlaceTarget relayedTo;
 
   private long tag;
   private int receiveBytes;

@@ -18,7 +18,7 @@ public interface Posted {
 
   /**
    * Ends with an error although the native signal has not come; that signal will find {@link
-   * #remainder()}.
+   * #remainder()}. At the end of the loop no signal comes, and that is told at once, too.
    */
   void abandoned(RuntimeException reason);
 

@@ -2,6 +2,7 @@
 package io.lci.internal.lane;
 
 import io.lci.am.Message;
+import io.lci.completion.Completion;
 import io.lci.internal.core.CoreGate;
 import io.lci.internal.core.Errors;
 import io.lci.nativebridge.Codes;
@@ -12,7 +13,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes the signal of an operation that kept its slot on to a completion object. In an object that
+ * Passes the signal of an operation that kept its slot on to a completion target. In a target that
  * may be full the operation has had a place since it was written. Loop only. [D4]
  */
 public final class Relay {
@@ -21,22 +22,28 @@ public final class Relay {
   private final Consumer<Throwable> uncaught;
   private final NativeScratch status = new NativeScratch(Layout.STATUS_SIZE / Long.BYTES);
 
-  /** Where the next signal has its place; null while none has. */
-  private @Nullable SignalTarget place;
+  /** Wakes what waits for a place in the heap. Any thread. */
+  private final Runnable placeFreed;
 
-  public Relay(CoreGate core, Lane lane, Consumer<Throwable> uncaught) {
+  /** Where the next signal has its place; null while none has. */
+  private @Nullable PlaceTarget place;
+
+  public Relay(CoreGate core, Lane lane, Consumer<Throwable> uncaught, Runnable placeFreed) {
     this.core = core;
     this.lane = lane;
     this.uncaught = uncaught;
+    this.placeFreed = placeFreed;
+  }
+
+  /** There may be a place in a target that refused one to this loop. Any thread. */
+  public void placeFreed() {
+    placeFreed.run();
   }
 
   /**
-   * Reserves a place for an operation of the lane's device {@code device}.
-   *
-   * @return done; retry nomem where there is none: the generation of the device moves when there
-   *     may be one; error closed of an object that is disposed of: it needs none
+   * As {@link PlaceTarget#reserve}: the generation of the device moves when there may be a place.
    */
-  public int reserve(SignalTarget target, int device) {
+  int reserve(SignalTarget target, int device) {
     return (int)
         inCore(target, () -> lane.calls.compReserve(target.handle(), lane.deviceHandle(device)));
   }
@@ -47,16 +54,25 @@ public final class Relay {
   }
 
   /** The signal that comes before {@link #signalled()}, if one comes, takes this place. */
-  void signalsNextIn(@Nullable SignalTarget target) {
+  void signalsNextIn(@Nullable PlaceTarget target) {
     place = target;
   }
 
   void signalled() {
-    SignalTarget unused = place;
+    PlaceTarget unused = place;
     if (unused != null) {
       place = null;
-      giveBack(unused);
+      unused.giveBack(this);
     }
+  }
+
+  /** Returns whether the target keeps the message. */
+  public boolean tell(HeapTarget target, Completion completion) {
+    boolean reserved = target == place;
+    if (reserved) {
+      place = null;
+    }
+    return target.ended(completion, reserved);
   }
 
   /** Returns whether the object keeps the message. */

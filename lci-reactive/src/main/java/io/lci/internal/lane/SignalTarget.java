@@ -5,7 +5,7 @@ import io.lci.am.Message;
 import org.jspecify.annotations.Nullable;
 
 /** What the end of an operation is signalled to: a completion object of the core. */
-public interface SignalTarget {
+public interface SignalTarget extends PlaceTarget {
   /** Its identifier in descriptors and records. */
   int id();
 
@@ -34,4 +34,14 @@ public interface SignalTarget {
 
   /** The status of what was kept did not get in. */
   default void refused(int kept) {}
+
+  @Override
+  default int reserve(Relay relay, int device) {
+    return relay.reserve(this, device);
+  }
+
+  @Override
+  default void giveBack(Relay relay) {
+    relay.giveBack(this);
+  }
 }

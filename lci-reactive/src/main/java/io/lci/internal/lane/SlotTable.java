@@ -22,7 +22,7 @@ public final class SlotTable {
   private @Nullable PooledBuffer[] memory = new PooledBuffer[256];
 
   /** Where the operation in the slot has a place for the signal that the loop passes on. */
-  private @Nullable SignalTarget[] places = new SignalTarget[256];
+  private @Nullable PlaceTarget[] places = new PlaceTarget[256];
 
   private int[] generations = new int[256];
 
@@ -56,7 +56,7 @@ public final class SlotTable {
     return size() >= limit;
   }
 
-  public int take(Posted owner, @Nullable PooledBuffer buffer, @Nullable SignalTarget place) {
+  public int take(Posted owner, @Nullable PooledBuffer buffer, @Nullable PlaceTarget place) {
     int slot = allocate();
     owners[slot] = owner;
     memory[slot] = buffer;
@@ -85,10 +85,10 @@ public final class SlotTable {
     owners[slot] = null;
     pool.give(memory[slot]);
     memory[slot] = null;
-    SignalTarget place = places[slot];
+    PlaceTarget place = places[slot];
     if (place != null) {
       places[slot] = null;
-      relay.giveBack(place);
+      place.giveBack(relay);
     }
     timed[slot] = null;
     generations[slot]++;
@@ -135,7 +135,7 @@ public final class SlotTable {
     if (kind != null && code == Codes.DONE) {
       times.ended(kind, timedDevice[slot], timedSince[slot]);
     }
-    SignalTarget place = places[slot];
+    PlaceTarget place = places[slot];
     places[slot] = null;
     relay.signalsNextIn(place);
     if (owner != null) {
@@ -156,15 +156,21 @@ public final class SlotTable {
   }
 
   /**
-   * Ends what is bound to a rank, or everything for rank -1; the memory stays until the native
-   * signals.
+   * Ends what is bound to a rank, of which the native signals still come; or everything for rank
+   * -1, as the loop ends. The memory stays.
    */
   public void abandon(int rank, java.util.function.Function<Posted, RuntimeException> reason) {
     for (int slot = 0; slot < used; slot++) {
       Posted owner = owners[slot];
       if (owner != null && (rank < 0 || owner.boundRank() == rank)) {
+        RuntimeException why = reason.apply(owner);
         detach(slot);
-        owner.abandoned(reason.apply(owner));
+        owner.abandoned(why);
+        Posted left = owners[slot];
+        if (rank < 0 && left != null) { // no native signal comes any more
+          owners[slot] = null;
+          left.abandoned(why);
+        }
       }
     }
   }

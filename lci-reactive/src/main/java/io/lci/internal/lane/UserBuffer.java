@@ -2,11 +2,13 @@
 package io.lci.internal.lane;
 
 import io.lci.Op;
+import io.lci.am.Payload;
 import io.lci.am.PayloadWriter;
 import io.lci.rma.BufferList;
 import io.lci.rma.LciBuffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import org.jspecify.annotations.Nullable;
 
 /** A buffer of the user: operations refer to its memory, which lives as long as they do. */
 public final class UserBuffer implements LciBuffer {
@@ -28,16 +30,22 @@ public final class UserBuffer implements LciBuffer {
 
   /** Throws if the operation would use memory of another runtime than that of {@code owner}. */
   public static void check(Op op, Object owner) {
-    if (op.buffer() != null) {
-      check(op.buffer(), owner);
+    LciBuffer buffer = OpParts.buffer(op);
+    if (buffer != null) {
+      check(buffer, owner);
     }
-    if (op.buffers() != null) {
-      op.buffers().parts().forEach(part -> check(part, owner));
-    }
-    if (op.payload() instanceof BufferList list) {
-      list.parts().forEach(part -> check(part, owner));
-    } else if (op.payload() instanceof UserBuffer user) { // others are copied
+    check(OpParts.buffers(op), owner);
+    Payload payload = OpParts.payload(op);
+    if (payload instanceof BufferList list) {
+      check(list, owner);
+    } else if (payload instanceof UserBuffer user) { // others are copied
       check(user, owner);
+    }
+  }
+
+  private static void check(@Nullable BufferList list, Object owner) {
+    if (list != null) {
+      list.parts().forEach(part -> check(part, owner));
     }
   }
 

@@ -23,7 +23,7 @@ import reactor.core.Exceptions;
  */
 final class BulkPost<T> extends Elements<T> {
   private final OpCheck check;
-  private final Function<? super T, Op> operations;
+  private final Function<? super T, ? extends Op> operations;
   private final @Nullable Duration deadline;
 
   private final Live live = new Live();
@@ -31,7 +31,7 @@ final class BulkPost<T> extends Elements<T> {
   BulkPost(
       BulkRun<T, PostResult<T>> run,
       OpCheck check,
-      Function<? super T, Op> operations,
+      Function<? super T, ? extends Op> operations,
       PostOptions options) {
     super(run);
     this.check = check;

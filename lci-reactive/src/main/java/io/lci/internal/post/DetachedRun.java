@@ -3,8 +3,10 @@ package io.lci.internal.post;
 
 import io.lci.LciRuntime;
 import io.lci.Op;
+import io.lci.am.Message;
 import io.lci.error.LciException;
 import io.lci.internal.core.Errors;
+import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.PostWriter;
 import io.lci.internal.lane.Posted;
@@ -142,7 +144,7 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
 
   @Override
   public int sizeHint(Object item) {
-    return OpCodec.sizeHint(op);
+    return OpParts.payloadBytes(op);
   }
 
   @Override
@@ -196,11 +198,11 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
     ended = true;
     stopTimer();
-    Posted object = remainder();
-    if (object != null) {
-      object.completed(code, rank, tag, size, memory);
+    if (op.target() != null) {
+      Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
+      Remainder.signal(outbox, op, code, message, rank, tag, size);
     }
-    if (code != Codes.DONE && (op.target() == null || op.errorConsumer() != null)) {
+    if (code != Codes.DONE && (!Remainder.failuresAreTold(op) || op.errorConsumer() != null)) {
       Destination target = OpCodec.destination(outbox, op);
       abandoned(outbox.failures.ended(op, target, code, rank, tag, size));
     }

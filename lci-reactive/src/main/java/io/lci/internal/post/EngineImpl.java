@@ -2,6 +2,8 @@
 package io.lci.internal.post;
 
 import io.lci.Op;
+import io.lci.ReceiveOp;
+import io.lci.SendOp;
 import io.lci.error.LciException;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.Errors;
@@ -9,6 +11,7 @@ import io.lci.matching.EngineOptions;
 import io.lci.matching.MakeKey;
 import io.lci.matching.MatchingEngine;
 import io.lci.nativebridge.Codes;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -45,14 +48,20 @@ public final class EngineImpl implements MatchingEngine {
     return makeKey != null;
   }
 
-  long key(Op op) {
-    boolean receives = op.kind() == Op.Kind.RECEIVE;
-    return java.util.Objects.requireNonNull(makeKey)
-        .key(receives ? op.rank() : core.rank, op.tag(), receives ? compared(op) : op.policy());
+  long key(SendOp op) {
+    return key(core.rank, op.tag(), op.policy());
+  }
+
+  long key(ReceiveOp op) {
+    return key(op.rank(), op.tag(), compared(op));
+  }
+
+  private long key(int rank, long tag, Op.Policy policy) {
+    return Objects.requireNonNull(makeKey).key(rank, tag, policy);
   }
 
   /** Wildcards override the policy of a receive. */
-  private static Op.Policy compared(Op op) {
+  private static Op.Policy compared(ReceiveOp op) {
     boolean anySource = op.rank() == Op.ANY_SOURCE;
     if (op.tag() == Op.ANY_TAG) {
       return anySource ? Op.Policy.NONE : Op.Policy.RANK;

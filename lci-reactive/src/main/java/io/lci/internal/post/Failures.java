@@ -2,6 +2,7 @@
 package io.lci.internal.post;
 
 import io.lci.Op;
+import io.lci.ReceiveOp;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.error.ResourceExhaustedException;
@@ -30,13 +31,13 @@ public final class Failures {
   /** The core ended the operation, and says with whom, and of a message its tag and size. */
   LciException ended(Op op, Destination destination, int code, int peer, long tag, int size) {
     String hint =
-        code == Codes.ERR_TRUNCATED && op.kind() == Op.Kind.RECEIVE
+        code == Codes.ERR_TRUNCATED && op instanceof ReceiveOp receive
             ? "the message with tag "
                 + tag
                 + " has "
                 + Integer.toUnsignedString(size)
                 + " bytes, and the receive has room for "
-                + op.receiveBytes()
+                + receive.maxBytes()
             : hint(destination, code);
     return failure(destination, code, peer, hint);
   }
@@ -54,7 +55,7 @@ public final class Failures {
           + (destination.named == null ? destination.port : destination.named);
     }
     if (code == Codes.ERR_DEVICE && destination.kind == Destination.BARRIER) {
-      return "barriers go by device 0; leave out Op.device, and use the poster of loop 0";
+      return "barriers go by device 0; use the poster of loop 0";
     }
     if (code == Codes.ERR_PORT_MISMATCH && engine) {
       return "the receiver's engine has keys of another kind; make both the same";

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.post;
 
+import io.lci.GetOp;
 import io.lci.Op;
 import io.lci.am.Message;
 import io.lci.completion.Completion;
 import io.lci.error.LciException;
+import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.PostWriter;
 import io.lci.internal.lane.Posted;
@@ -239,9 +241,9 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
     OpCodec.encode(op, outbox.core, out);
     readInto = op.kind() == Op.Kind.GET ? out.buffer() : null;
     return switch (op.kind()) {
-      case GET -> op.receiveBytes();
+      case GET -> ((GetOp) op).bytes();
       case ATOMIC -> Long.BYTES;
-      default -> OpCodec.sizeHint(op);
+      default -> OpParts.payloadBytes(op);
     };
   }
 
@@ -255,7 +257,7 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
     answer = code;
     if (postedSlot == SlotTable.NONE) {
       // The pool has the memory already, but nobody takes it while outcomes are read
-      long tag = op.kind() == Op.Kind.ATOMIC ? outbox.settledTag() : op.tag();
+      long tag = op.kind() == Op.Kind.ATOMIC ? outbox.settledTag() : OpParts.tag(op);
       try {
         Message message = OpCodec.message(op, readInto, op.rank(), tag, bytes);
         end(null, completion(op.rank(), tag, bytes, message));

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.post;
 
+import io.lci.AmOp;
 import io.lci.Op;
+import io.lci.am.Inbox;
 import io.lci.am.Port;
+import io.lci.completion.CompletionHandler;
+import io.lci.completion.CompletionTarget;
 import io.lci.internal.core.CoreRuntime;
+import io.lci.internal.lane.HeapTarget;
 import io.lci.internal.lane.NativeTarget;
+import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.RemoteId;
 import io.lci.internal.lane.UserBuffer;
+import io.lci.matching.MatchingEngine;
 import io.lci.rma.RemoteMemory;
+import io.lci.rma.RemotePlace;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -32,26 +41,40 @@ public final class OpCheck {
     if (op.kind() != Op.Kind.BARRIER && op.rank() != Op.ANY_SOURCE) {
       core.checkRank(op.rank());
     }
-    if (op.port() != null) {
-      names.tell(op.port());
+    Port port = OpParts.port(op);
+    if (port != null) {
+      names.tell(port);
     }
-    if (op.replyTo() != null) {
-      core.replyRooms.id(op.replyTo());
+    if (op instanceof AmOp am && am.replyTo() != null) {
+      core.replyRooms.id(am.replyTo());
     }
   }
 
   /** Ids of another runtime's regions mean nothing here, or something else. */
   private void checkOwn(Op op) {
-    checkOwn(op.remote());
-    if (op.places() != null) {
-      op.places().forEach(place -> checkOwn(place.memory()));
+    checkOwn(OpParts.memory(op));
+    List<RemotePlace> places = OpParts.places(op);
+    if (places != null) {
+      places.forEach(place -> checkOwn(place.memory()));
     }
     UserBuffer.check(op, core.identity);
-    if (op.engine() != null && !(op.engine() instanceof EngineImpl e && e.core() == core)) {
-      throw new IllegalArgumentException("another runtime made " + op.engine());
+    MatchingEngine engine = OpParts.engine(op);
+    if (engine != null && !(engine instanceof EngineImpl e && e.core() == core)) {
+      throw new IllegalArgumentException("another runtime made " + engine);
     }
-    if (op.target() != null) {
-      NativeTarget.of(core, op.target());
+    checkTarget(op.target());
+  }
+
+  private void checkTarget(@Nullable Object target) {
+    if (target instanceof CompletionTarget object) {
+      NativeTarget.of(core, object);
+    } else if (target instanceof Inbox inbox && inbox.partitions().size() > 1) {
+      throw new IllegalArgumentException(
+          "an inbox in parts takes no ends of operations; name one of its partitions()");
+    } else if (target != null
+        && !(target instanceof CompletionHandler)
+        && !(target instanceof HeapTarget known && known.core() == core)) {
+      throw new IllegalArgumentException("not a completion target of this runtime: " + target);
     }
   }
 

@@ -3,9 +3,12 @@ package io.lci.internal.post;
 
 import io.lci.LciSnapshot;
 import io.lci.am.Message;
+import io.lci.completion.Completion;
+import io.lci.completion.CompletionHandler;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.Errors;
 import io.lci.internal.lane.BufferPool;
+import io.lci.internal.lane.HeapTarget;
 import io.lci.internal.lane.Lane;
 import io.lci.internal.lane.OperationTimes;
 import io.lci.internal.lane.Packets;
@@ -40,6 +43,7 @@ public final class Outbox implements Submissions {
   public final SlotTable slots;
   final DestinationTable destinations = new DestinationTable();
   final Failures failures;
+  private final HandlerCalls handlers;
   private final Packets packets;
   private final Relay relay;
   private final OperationTimes times;
@@ -60,8 +64,9 @@ public final class Outbox implements Submissions {
     this.loop = loop;
     this.lane = lane;
     this.core = loop.core();
-    this.relay = new Relay(core.gate, lane, loop::uncaught);
+    this.relay = new Relay(core.gate, lane, loop::uncaught, () -> loop.execute(this::placeFreed));
     this.packets = new Packets(lane);
+    this.handlers = new HandlerCalls(loop);
     this.failures = new Failures(core, lane);
     this.times = new OperationTimes(core.observer);
     this.slots = new SlotTable(core.options.maxPosted(), pool, times, relay);
@@ -253,6 +258,10 @@ public final class Outbox implements Submissions {
     waiting.queues.completionSeen();
   }
 
+  private void placeFreed() {
+    waiting.queues.placeFreed();
+  }
+
   /** A WRITABLE record of one of the lane's devices. */
   @Override
   public void writable(boolean engine, int device, int rank, int port, long granted) {
@@ -282,6 +291,19 @@ public final class Outbox implements Submissions {
       int size) {
     loop.enterSoon();
     return relay.signal(target, code, userContext, message, rank, tag, size);
+  }
+
+  /**
+   * Tells a completion target that the core does not know of the end of an operation.
+   *
+   * @return whether that keeps the message
+   */
+  boolean tell(Object target, Completion completion) {
+    if (target instanceof CompletionHandler handler) {
+      handlers.add(handler, completion);
+      return true;
+    }
+    return relay.tell((HeapTarget) target, completion);
   }
 
   // Taking back

@@ -38,7 +38,9 @@ public final class Posting {
 
   /** An operation for each item, all on one loop. */
   public <T> Flux<PostResult<T>> each(
-      Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions options) {
+      Publisher<? extends T> items,
+      Function<? super T, ? extends Op> operation,
+      PostOptions options) {
     Objects.requireNonNull(items, "items");
     Objects.requireNonNull(operation, "operation");
     Objects.requireNonNull(options, "options");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.post;
 
+import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PostWriter;
 import io.lci.internal.loop.Drainable;
 
@@ -30,7 +31,7 @@ abstract class Purpose {
 
   /** Bytes that the payload will have, at least. */
   int sizeHint(OpAttempt<?> attempt) {
-    return OpCodec.sizeHint(attempt.op);
+    return OpParts.payloadBytes(attempt.op);
   }
 
   /** Writes the descriptor; returns the bytes that the operation moves. */

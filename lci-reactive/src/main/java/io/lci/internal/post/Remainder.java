@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.post;
 
+import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.am.Message;
+import io.lci.completion.Completion;
+import io.lci.error.LciException;
+import io.lci.internal.core.Errors;
+import io.lci.internal.lane.HeapTarget;
+import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.Posted;
 import io.lci.internal.lane.SignalTarget;
 import io.lci.internal.loop.LoopSubscription;
 import io.lci.nativebridge.Codes;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
- * What is left of a posted operation for which nobody waits any more: its completion object hears
+ * What is left of a posted operation for which nobody waits any more: its completion target hears
  * of its end all the same, and a message that it brings is discarded. Loop only.
  */
 final class Remainder implements Posted {
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
   private final Outbox outbox;
   private final Op op;
 
@@ -36,7 +46,7 @@ final class Remainder implements Posted {
 
   /** The same of one that had a subscriber. */
   static @Nullable Posted of(Outbox outbox, Op op, LoopSubscription<?> subscription) {
-    return OpCodec.bringsBytes(op)
+    return OpParts.bringsBytes(op)
         ? new Remainder(outbox, op, subscription.actual.currentContext())
         : of(outbox, op);
   }
@@ -45,21 +55,57 @@ final class Remainder implements Posted {
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
     Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
     boolean kept = signal(outbox, op, code, message, rank, tag, size);
+    if (code != Codes.DONE && code != Codes.ERR_CANCELLED && op.target() != null) {
+      logUntold(code);
+    }
     if (message != null && context != null && !kept) {
       discard(outbox, message, context);
     }
   }
 
   /**
-   * Passes the end of an operation on, if it has a completion object.
+   * Passes the end of an operation on, if it has a completion target.
    *
    * @return whether that keeps the message
    */
   static boolean signal(
       Outbox outbox, Op op, int code, @Nullable Message message, int rank, long tag, int size) {
-    return op.target() != null
-        && outbox.relay(
-            (SignalTarget) op.target(), code, op.userContext(), message, rank, tag, size);
+    Object target = op.target();
+    if (target instanceof SignalTarget object) {
+      return outbox.relay(object, code, op.userContext(), message, rank, tag, size);
+    }
+    if (target == null) {
+      return false;
+    }
+    LciException error =
+        code == Codes.DONE
+            ? null
+            : outbox.failures.ended(op, OpCodec.destination(outbox, op), code, rank, tag, size);
+    return outbox.tell(target, completion(op, rank, tag, size, message, error));
+  }
+
+  private static Completion completion(
+      Op op,
+      int rank,
+      long tag,
+      int size,
+      @Nullable Message message,
+      @Nullable LciException error) {
+    return new Completion(
+        Completion.Kind.OPERATION, rank, tag, size, message, error, op.userContext());
+  }
+
+  /** Whether the operation has a target that shows failures. */
+  static boolean failuresAreTold(Op op) {
+    Object target = op.target();
+    return target != null && !(target instanceof HeapTarget heap && !heap.takesFailures());
+  }
+
+  private void logUntold(int code) {
+    if (!failuresAreTold(op)) {
+      String name = Errors.name(outbox.lane.calls, code);
+      LOG.warn("a posted operation failed and nobody listens: {}: {}", op, name);
+    }
   }
 
   /** A message that nobody gets. */
@@ -68,9 +114,15 @@ final class Remainder implements Posted {
     Operators.onDiscard(message, context);
   }
 
-  /** The native signal is what counts. */
+  /** No native signal comes any more: objects of the core are closed, others are told here. */
   @Override
-  public void abandoned(RuntimeException reason) {}
+  public void abandoned(RuntimeException reason) {
+    Object target = op.target();
+    if (target != null && !(target instanceof SignalTarget)) {
+      long tag = OpParts.tag(op);
+      outbox.tell(target, completion(op, op.rank(), tag, 0, null, (LciException) reason));
+    }
+  }
 
   @Override
   public int boundRank() {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.post;
 
+import io.lci.AmOp;
 import io.lci.Op;
 import io.lci.PostResult;
 import io.lci.am.Encoder;
@@ -15,6 +16,7 @@ import io.lci.internal.loop.EventLoop;
 import io.lci.internal.loop.Signals;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -31,6 +33,9 @@ final class SenderImpl implements Sender {
   private final int device;
   private final SenderOptions options;
 
+  /** Each message goes by the sender's device. */
+  private final Consumer<AmOp.Advanced> advanced;
+
   /** By rank. Loop only. */
   private final @Nullable Destination[] destinations;
 
@@ -40,6 +45,7 @@ final class SenderImpl implements Sender {
     this.device = device;
     this.port = port;
     this.options = options;
+    this.advanced = a -> a.device(device);
     this.destinations = new Destination[ranks];
   }
 
@@ -92,7 +98,10 @@ final class SenderImpl implements Sender {
 
   /** One message, without a deadline. */
   Op message(int rank, Payload payload) {
-    Op op = Op.am(rank, port, payload).device(device);
+    AmOp op = Op.am(rank, port, payload);
+    if (device != 0) {
+      op = op.advanced(advanced);
+    }
     Port replyTo = options.replyTo();
     return replyTo == null ? op : op.replyTo(replyTo);
   }

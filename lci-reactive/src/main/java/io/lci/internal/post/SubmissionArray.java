@@ -6,9 +6,9 @@ import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.lane.Lane;
 import io.lci.internal.lane.OperationTimes;
 import io.lci.internal.lane.Packets;
+import io.lci.internal.lane.PlaceTarget;
 import io.lci.internal.lane.PostWriter;
 import io.lci.internal.lane.Relay;
-import io.lci.internal.lane.SignalTarget;
 import io.lci.internal.lane.SlotTable;
 import io.lci.internal.loop.EventLoop;
 import io.lci.internal.post.Destination.Wait;
@@ -125,8 +125,8 @@ final class SubmissionArray {
         out.abandon();
         return refuseHere(owner, Codes.RETRY_PENDING);
       }
-      SignalTarget target = out.relayedTo;
-      int reserved = target == null ? Codes.DONE : relay.reserve(target, destination.device);
+      PlaceTarget target = out.relayedTo;
+      int reserved = target == null ? Codes.DONE : target.reserve(relay, destination.device);
       if (Codes.isRetry(reserved)) {
         out.abandon();
         if ((out.flags & Codes.FLAG_NO_RETRY) == 0) {

@@ -31,6 +31,7 @@ final class WaitQueues {
   private final int[] seenGenerations;
 
   private boolean completed;
+  private boolean placed;
 
   WaitQueues(Lane lane, Packets packets, SlotTable slots) {
     this.lane = lane;
@@ -45,6 +46,7 @@ final class WaitQueues {
         || !forTurn.isEmpty()
         || (!forPacket.isEmpty() && !packets.isEmpty())
         || (!forSlot.isEmpty() && !slots.isFull())
+        || (placed && !forDevice.isEmpty())
         || (!(forDevice.isEmpty() && forPacket.isEmpty() && forCompletion.isEmpty())
             && hasDeviceMoved());
   }
@@ -64,8 +66,8 @@ final class WaitQueues {
   }
 
   /**
-   * Waits for what this loop lacks itself: a packet in the cache, a slot, or a place in a queue.
-   * The core was not asked for the operation.
+   * Waits for what this loop lacks itself: a packet in the cache, a slot, or a place in a
+   * completion target. The core was not asked for the operation.
    */
   void awaitOwn(Destination destination, int code) {
     destination.reason = code;
@@ -129,6 +131,11 @@ final class WaitQueues {
     completed = true;
   }
 
+  /** There may be a place in a completion target of the heap. */
+  void placeFreed() {
+    placed = true;
+  }
+
   int readyCount() {
     return ready.size();
   }
@@ -162,6 +169,10 @@ final class WaitQueues {
     if (completed) {
       completed = false;
       release(forCompletion, Wait.COMPLETION);
+    }
+    if (placed) {
+      placed = false;
+      release(forDevice, Wait.DEVICE);
     }
   }
 
@@ -201,6 +212,7 @@ final class WaitQueues {
       // its mark is taken off
     }
     completed = false;
+    placed = false;
   }
 
   private static void clear(ArrayDeque<Destination> queue) {

@@ -193,7 +193,9 @@ public final class RuntimeImpl implements LciRuntime {
 
   @Override
   public <T> Flux<PostResult<T>> post(
-      Publisher<? extends T> items, Function<? super T, Op> operation, PostOptions postOptions) {
+      Publisher<? extends T> items,
+      Function<? super T, ? extends Op> operation,
+      PostOptions postOptions) {
     return posting.each(items, operation, postOptions);
   }
 

@@ -76,10 +76,9 @@ final class RpcBackend implements AutoCloseable {
     Op op =
         Op.am(rank, port, buffer)
             .tag(tag)
-            .device(loop.index())
             .completeTo(sent)
-            .allowDone(true)
-            .userContext(number);
+            .userContext(number)
+            .advanced(a -> a.device(loop.index()).allowDone(true));
     PostOutcome outcome = loop.poster().tryPost(op);
     if (outcome.isRetry()) {
       return false;
