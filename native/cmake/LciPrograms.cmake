@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every bench/*.cpp and tools/*.c is a program of that name.
+# Every bench/*.cpp and tools/*.c is a program of that name. A benchmark runs over the library that is shipped, unless it
+# includes something of the core.
 find_package(benchmark QUIET)
+file(GLOB rooms RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/src/*)
+list(JOIN rooms "|" rooms)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench/*.cpp)
 foreach(source ${bench_sources})
@@ -11,7 +14,12 @@ foreach(source ${bench_sources})
     continue()
   endif()
   add_executable(${name} ${source})
-  target_link_libraries(${name} PRIVATE lci_core)
+  file(STRINGS ${source} uses_core REGEX "^#include \"(${rooms})/")
+  if(uses_core OR NOT TARGET lci)
+    target_link_libraries(${name} PRIVATE lci_core)
+  else()
+    target_link_libraries(${name} PRIVATE lci lci_compile)
+  endif()
   if(uses_benchmark)
     target_link_libraries(${name} PRIVATE benchmark::benchmark)
   endif()

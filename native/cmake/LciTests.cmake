@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # lci_unit_tests, lci_conformance_tests, lci_stress_tests, lci_multiprocess_tests: one executable per folder of tests, one ctest entry per test.
 # Unit tests that include nothing of the core run over the shared library as well: lci_shared_tests.
+# With LCI_TEST_OBJECTS, the folder of another build with the same options, the objects of tests that include nothing of the
+# core are that build's.
 # Every tests/c/*_test.c is a program over the shared library, and one entry; so is every fuzz target on its corpus.
 find_package(GTest QUIET)
 if(NOT GTest_FOUND)
@@ -21,7 +23,12 @@ function(lci_compile_tests target kind)
     target_compile_options(${target} PRIVATE -O1)
   endif()
   # A third of their time to compile, in five builds. They include what they use nevertheless.
-  target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <atomic> <functional> <memory> <random> <string> <thread> <vector>)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(LENGTH sources count)
+  if(count GREATER 2)
+    target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <atomic> <functional> <memory> <random> <string> <thread> <vector>)
+  endif()
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
 endfunction()
 
@@ -38,23 +45,40 @@ function(lci_public_tests out)
   set(${out} ${public} PARENT_SCOPE)
 endfunction()
 
-# The tests in FOLDER tests/KIND, over the static core. The objects of public ones are compiled once for both programs.
+# OUT: the objects of SOURCES, which include nothing of the core, of this build or of the one in LCI_TEST_OBJECTS.
+function(lci_public_objects out kind)
+  set(target lci_${kind}_tests_public)
+  if(NOT LCI_TEST_OBJECTS)
+    add_library(${target} OBJECT ${ARGN})
+    lci_compile_tests(${target} ${kind})
+    target_link_libraries(${target} PUBLIC lci_compile GTest::gtest)
+    set(${out} $<TARGET_OBJECTS:${target}> PARENT_SCOPE)
+    return()
+  endif()
+  set(objects "")
+  foreach(source ${ARGN})
+    file(RELATIVE_PATH name ${CMAKE_CURRENT_SOURCE_DIR} ${source})
+    list(APPEND objects ${LCI_TEST_OBJECTS}/CMakeFiles/${target}.dir/${name}.o)
+  endforeach()
+  set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()
+
+# The tests in FOLDER tests/KIND, over the static core. The objects of public ones serve several programs.
 function(lci_add_tests kind timeout)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/${kind}/*.cpp)
   if(NOT sources)
     return()
   endif()
   set(target lci_${kind}_tests)
+  lci_public_tests(public ${sources})
+  list(REMOVE_ITEM sources ${public})
+  lci_public_objects(objects ${kind} ${public})
   if(kind STREQUAL "unit")
-    lci_public_tests(public ${sources})
-    list(REMOVE_ITEM sources ${public})
-    add_library(${target}_public OBJECT ${public})
-    lci_compile_tests(${target}_public ${kind})
-    target_link_libraries(${target}_public PUBLIC lci_compile GTest::gtest)
-    list(APPEND sources $<TARGET_OBJECTS:${target}_public>)
-    set_property(GLOBAL APPEND PROPERTY lci_public_tests $<TARGET_OBJECTS:${target}_public>)
+    set_property(GLOBAL APPEND PROPERTY lci_public_tests ${objects})
   endif()
-  add_executable(${target} ${sources})
+  add_executable(${target} ${sources} ${objects})
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   lci_compile_tests(${target} ${kind})
   target_link_libraries(${target} PRIVATE lci_core GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60

@@ -28,10 +28,12 @@ build_native_tests() { native_build "$native_test_build" '' -DCMAKE_BUILD_TYPE=R
 build_native_asan() { native_build "$native_asan" '' -DLCI_SANITIZE=address,undefined; }
 build_native_tsan() { native_build "$native_tsan" '' -DLCI_SANITIZE=thread; }
 
-# With the deliberate faults in it, each off until LCI_MUTATION names it. Hardly optimized: it is run, not measured.
+# With the deliberate faults in it, each off until LCI_MUTATION names it. Hardly optimized: it is run, not measured. Tests that
+# include nothing of the core are those of the build for tests.
 build_native_faulty() {
+  build_native_tests || return
   native_build "$native_faulty" "lci $(echo lci_{unit,conformance,stress,multiprocess}_tests)" -DLCI_MUTATIONS=ON \
-    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG"
+    -DLCI_TEST_OBJECTS="$native_test_build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG"
 }
 
 build_native_fuzz() {
