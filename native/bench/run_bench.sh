@@ -286,6 +286,10 @@ idle_ours() { "$home/lci" run -n 1 idle-bench "$1"; }
 held_help() { ranks held-loop-bench "$1" help; }
 held_local() { ranks held-loop-bench "$1" local; }
 
+# Operations that another thread subscribes: the hop to the loop, and how often it has to be woken.
+hop_thread() { "$home/lci" run -n 1 hop-bench "$1" thread; }
+hop_loop() { "$home/lci" run -n 1 hop-bench "$1" loop; }
+
 jvm_ours() { ranks flux-bench "$1"; }
 
 # Ours, with meters that are scraped every second: what they cost.
@@ -375,6 +379,8 @@ group_jvm() {
   jvm_rows ""
   compare idle_cpu idle_ours
   compare "stuck_sleep_p99 stuck_compute_p99" held_help "local=held_local"
+  compare "hop_busy hop_idle" hop_thread "on the loop=hop_loop"
+  compare "hop_busy_wakes hop_idle_wakes" hop_thread
   has_newer || return 0
   # Against C, and against JNA in the same JDK.
   compare lane_stream_ffm lane_ffm "C=lane_c" "JNA, same JDK=lane_jna"

@@ -21,6 +21,7 @@ Usage: ./lci COMMAND
   bench against COMMIT [ROW...]
                             is this tree slower than COMMIT?
   info                      version, transports, limits of this machine
+  net-lab up N              hosts on this machine, to try what runs on several; exec, status, down
   format                    format all sources
   clean                     remove what was built, and .lci
   version                   print the version
@@ -38,7 +39,7 @@ usage_line() { usage | sed -nE "s|^  ($1( \[[A-Z]+\])?)  +(.*)|Usage: ./lci \1\n
 # help_on COMMAND: its own text if it has one.
 help_on() {
   case $1 in
-    run | build | demo | info | test | bench) "usage_$1" ;;
+    run | build | demo | info | test | bench | net-lab) "usage_$1" ;;
     version | api-diff | soak-report | metrics-page | conformance | format | clean) usage_line "$1" ;;
     '' | help) usage ;;
     *) unknown_command "$1" ;;

@@ -101,6 +101,14 @@ test_jvm_held_loops() {
   against local stuck_sleep_p99
 }
 
+test_jvm_hops() {
+  measure jvm --only hop_busy
+  compared hop_busy
+  against "on the loop" hop_busy
+  measure jvm --only hop_idle_wakes
+  measured hop_idle_wakes
+}
+
 # A side is what its arguments make it: none gets lost on the way to the program.
 test_every_argument_reaches_the_program() {
   mkdir -p "$dir/tree"

@@ -27,6 +27,7 @@ readonly BENCHES='
 traffic         bench.Traffic             every rank sends to every other until one dies
 idle-bench      bench.IdleBench           processor time of a runtime that gets no messages
 held-loop-bench bench.HeldLoopBench       messages over the device of a loop that user code holds
+hop-bench       bench.HopBench            operations that another thread than that of their loop subscribes
 lane-bench      bench.boundary.LaneBench  messages over lanes driven from Java
 flux-bench      bench.jvm.LciBench        streams, operations, calls and gets between two ranks
 aeron-bench     bench.jvm.AeronBench      messages over Aeron IPC

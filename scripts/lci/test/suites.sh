@@ -41,7 +41,8 @@ suite_format() {
 suite_tool() {
   "$home/native/tests/tools/walls_test.sh" "$home" && "$home/native/tests/tools/faults_test.sh" "$home" &&
     "$home/tests/tools/language_test.sh" "$home" && "$home/tests/tools/pages_test.sh" "$home" &&
-    "$home/tests/tools/against_test.sh" "$home" && "$home/tests/tools/lci_test.sh" "$home/lci"
+    "$home/tests/tools/against_test.sh" "$home" && "$home/tests/tools/net_lab_test.sh" "$home" &&
+    "$home/tests/tools/lci_test.sh" "$home/lci"
 }
 
 # Proves: A15
