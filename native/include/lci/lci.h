@@ -552,6 +552,33 @@ LCI_API int lci_synchronizer_wait(lci_comp* synchronizer, lci_device* const* dev
 LCI_API int lci_test_drained(lci_device* device);
 /** Progresses the device until lci_test_drained() says done, or LCI_ERR_TIMEOUT. */
 LCI_API int lci_wait_drained(lci_device* device, uint32_t timeout_ms);
+/** Progresses the device until lci_device_fence_passed() says done, or LCI_ERR_TIMEOUT. */
+LCI_API int lci_wait_fence(lci_device* device, uint64_t fence, uint32_t timeout_ms);
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/**
+ * @name Fences
+ * A fence tells when everything that was posted on a device before it has ended and left this rank: active messages,
+ * sends, puts, gets and atomic operations, in the backlog, under way, or announced to a port without room. A long send
+ * (rendezvous) ends when a receive matches it; a short one has left when its engine knows it. Receives, barriers and
+ * what peers get from this rank do not count. An operation that fails has ended. Constant traffic holds no fence up;
+ * some of what is posted while earlier operations are under way may count, too. A fence holds nothing and need not be
+ * awaited; a device without one pays nothing. Not in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT).
+ * @{
+ */
+
+/**
+ * Begins a fence of a device that no lane owns. Any thread.
+ * @param out_fence its number, for lci_device_fence_passed()
+ * @return LCI_DONE, LCI_RETRY_LOCK while another thread is inside the device, LCI_ERR_DEVICE for a device of a lane.
+ */
+LCI_API int lci_device_fence(lci_device* device, uint64_t* out_fence);
+/**
+ * Answers LCI_DONE when everything before the fence has ended and left; else LCI_RETRY, also while another thread is
+ * inside the device. It never progresses. LCI_ERR_ARGUMENT for a number that lci_device_fence() did not give.
+ */
+LCI_API int lci_device_fence_passed(lci_device* device, uint64_t fence);
 /** @} */
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -1409,6 +1436,26 @@ LCI_API int lci_lane_open_part(lci_lane* lane, uint32_t number, const char* name
  * it holds for messages that come from now on. The loop's thread must call it, outside enter.
  */
 LCI_API int lci_lane_zero_copy(lci_lane* lane, uint32_t index, int on);
+/**
+ * As lci_device_fence(), for the device @p device_index of a lane. The loop's thread must call it, and the three
+ * functions below, outside enter.
+ */
+LCI_API int lci_lane_fence(lci_lane* lane, uint32_t device_index, uint64_t* out_fence);
+/** As lci_device_fence_passed(). Operations move in lci_lane_enter(): look after each. */
+LCI_API int lci_lane_fence_passed(lci_lane* lane, uint32_t device_index, uint64_t fence);
+/**
+ * How far this rank has written to @p rank over a device of the lane. After a fence was passed, all that was posted
+ * before it to that rank lies before this position, and lci_lane_delivered() tells that rank when it has all of it.
+ * @return LCI_DONE, or LCI_RETRY if nothing was ever written to it, or if it is gone.
+ */
+LCI_API int lci_lane_sent(lci_lane* lane, uint32_t device_index, uint32_t rank, uint32_t* out_position);
+/**
+ * Whether all that @p rank had written to this rank over its device @p device_index of that number before @p position
+ * is where it belongs: in its inbox, queue, matching engine or memory. A position is compared modulo 2^32.
+ * @return LCI_DONE; LCI_RETRY: not yet; LCI_ERR_PEER_LEFT or LCI_ERR_PEER_FAILED: the rank is gone, and everything that
+ *         came of it was delivered.
+ */
+LCI_API int lci_lane_delivered(lci_lane* lane, uint32_t device_index, uint32_t rank, uint32_t position);
 /** Closes an attached port. Records already written stay valid until consumed, retained messages until released. */
 LCI_API int lci_lane_close_port(lci_lane* lane, uint32_t index);
 /**

@@ -83,4 +83,9 @@ int lci_wait_drained(lci_device* device, uint32_t timeout_ms) {
   return wait_for("wait until drained", &device, 1, timeout_ms, [&] { return lci_test_drained(device); });
 }
 
+int lci_wait_fence(lci_device* device, uint64_t fence, uint32_t timeout_ms) {
+  LCI_DEVICE(device, "wait for fence");
+  return wait_for("wait for fence", &device, 1, timeout_ms, [&] { return lci_device_fence_passed(device, fence); });
+}
+
 }  // extern "C"

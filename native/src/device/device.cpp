@@ -50,6 +50,11 @@ bool Device::all_ended() const {
   return outstanding().none() && protocols_.incoming.live() == 0 && drained() && protocols_.handed.empty();
 }
 
+uint64_t Device::begin_fence() {
+  if (take_handed()) protocols_.host.call_again();  // it waits in the backlog for a pass
+  return protocols_.fences.begin();
+}
+
 void Device::cancel_all(int code) {
   stop_accepting();
   take_handed();

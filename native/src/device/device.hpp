@@ -67,6 +67,9 @@ class Device final : public DeviceBell {
   /// As drained(), and everything that was posted here has ended, receives included; and no message that arrives in
   /// pieces is under way. [C20]
   bool all_ended() const;
+  /// Begins a fence, behind everything that was left here for this device.
+  uint64_t begin_fence();
+  Fences& fences() { return protocols_.fences; }
   /// Moves when whoever was refused may try again.
   uint32_t generation() const { return generation_; }
   /// Any thread of this rank: an enter would find something, though it is no message.

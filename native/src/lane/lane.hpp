@@ -63,6 +63,12 @@ class Lane final : public LaneView {
   int help();
   int park(uint64_t timeout_ns);
   void wake() override;
+  /// Runs @p work, by the lane's own thread outside enter, while no helper is inside.
+  template <typename F>
+  auto alone(F work) {
+    const Alone alone(*this);
+    return work();
+  }
 
   int open_port(uint32_t number, const char* name, Part part, uint32_t messages, uint64_t bytes, uint32_t* index);
   int close_port(uint32_t index);

@@ -25,6 +25,10 @@ class Atomics final : public Protocol {
   /// Answers peers when there is room. True: some were answered.
   bool flush_answers(Link& link);
 
+  /// Notes which of this rank are under way, and whether one of those is left.
+  void mark() { asked_.mark(any); }
+  bool holds_marked() { return asked_.holds_marked(any); }
+
   void peer_gone(Link& link, int code);
   void cancel_all(int code);
   /// A lane goes. @p forget ends a target without a signal. The owner still answers.
@@ -41,6 +45,7 @@ class Atomics final : public Protocol {
     OpTarget target;
     Link* link;
   };
+  static bool any(const Asked&) { return true; }
   int apply(const lci_descriptor& op, const RemotePart& word, const OpTarget& target, lci_status* done);
   int ask(const lci_descriptor& op, const RemotePart& word, const OpTarget& target);
   void finish(uint64_t id, int code, uint64_t before);

@@ -94,6 +94,7 @@ void Backlog::enter(Queued queued) {
   const uint64_t bytes = queued.payload.size();
   auto& queue = queues_[queue_of(queued.op)];
   const bool first = is_reply(queued.op);
+  queued.number = ++entered_;
   queue.insert(first ? queue.begin() : queue.end(), std::move(queued));
   bytes_ += bytes;
   counters_.add(Metric::backlog_push);
@@ -136,6 +137,18 @@ void Backlog::end(const Queue& queue, int code) {
       counters_.add(Metric::discarded);
     }
   }
+}
+
+/// In each queue the first one that is no reply is the oldest of its sort: replies go in front.
+bool Backlog::holds_marked() const {
+  for (const auto& [rank, queue] : queues_) {
+    if (rank == kReceives || rank == kBarriers) continue;
+    for (const Queued& queued : queue) {
+      if (queued.number <= marked_) return true;
+      if (!is_reply(queued.op)) break;
+    }
+  }
+  return false;
 }
 
 void Backlog::peer_gone(uint32_t rank, int code) {

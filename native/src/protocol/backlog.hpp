@@ -22,6 +22,7 @@ struct Queued {
   std::vector<lci_buffer> parts = {};  ///< Of a list too long to be copied.
   std::vector<lci_place> places = {};  ///< Of a list of a put or get.
   void* buffer = nullptr;              ///< As posted.
+  uint64_t number = 0;                 ///< In the order in which they came.
 };
 
 /// Whether a signal may follow the answer to an operation. @param max_eager the longest message of one packet
@@ -50,6 +51,10 @@ class Backlog final : public Protocol {
   /// anything left. @p starved becomes true if something found no memory.
   template <typename Post>
   bool retry(Post post, bool* starved);
+  /// Notes what waits to be sent to a rank.
+  void mark() { marked_ = entered_; }
+  /// Whether some of it waits still.
+  bool holds_marked() const;
   /// The operation that is being posted out of the backlog; null: a new one is.
   const Queued* retrying() const { return host_.retrying; }
 
@@ -70,6 +75,8 @@ class Backlog final : public Protocol {
 
   std::map<uint32_t, Queue> queues_;  // by rank, and what is of none
   uint64_t bytes_ = 0;
+  uint64_t entered_ = 0;  // so far
+  uint64_t marked_ = 0;   // so many of them
 };
 
 template <typename Post>

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "completion/completion.hpp"
@@ -118,6 +119,26 @@ class SlotTable {
   }
   size_t live() const { return live_; }
 
+  /// Notes which objects there are of those that @p counts says true of, to await their end whatever is added later.
+  template <typename F>
+  void mark(F counts) {
+    std::vector<uint64_t> ids;
+    ids.reserve(live_);
+    for_each([&](uint64_t id, const T& object) {
+      if (counts(object)) ids.push_back(id);
+    });
+    marked_ = std::move(ids);
+  }
+  /// Whether one of them is left that still counts. What has ended is looked at once.
+  template <typename F>
+  bool holds_marked(F counts) {
+    for (; !marked_.empty(); marked_.pop_back()) {
+      const T* const object = find(marked_.back());
+      if (object && counts(*object)) return true;
+    }
+    return false;
+  }
+
  private:
   struct Entry {
     std::unique_ptr<T> object;
@@ -126,6 +147,7 @@ class SlotTable {
   const uint32_t first_generation_;
   std::vector<Entry> slots_;
   std::vector<uint32_t> free_;
+  std::vector<uint64_t> marked_;
   size_t live_ = 0;
 };
 
@@ -148,6 +170,7 @@ struct SignalRight {
   uint16_t tag = 0;
   uint32_t generation = 0;  ///< Of the port, when the credit was taken.
   uint32_t packet = 0;      ///< For the announcement, where it is taken already.
+  uint64_t number = 0;      ///< Among those of its link that had to wait for the end of their operation.
 };
 
 inline bool is_remote(const lci_descriptor& op) {

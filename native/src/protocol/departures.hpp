@@ -28,12 +28,17 @@ class Departures final : public Protocol {
   /// @param link null for all
   void end(const Link* link, int code);
   bool drained() const { return departures_.live() == 0; }
+  /// Notes which there are, and whether one of those is left.
+  void mark() { departures_.mark(any); }
+  bool holds_marked() { return departures_.holds_marked(any); }
   template <typename F>
   void for_each_target(F visit) {
     departures_.for_each([&](uint64_t, Departure& departure) { visit(departure.target); });
   }
 
  private:
+  static bool any(const Departure&) { return true; }
+
   SlotTable<Departure> departures_;
 };
 

@@ -103,7 +103,7 @@ int Eager::announce(Link& link, OutKey& key, const Outgoing& message) {
   const uint32_t hash = spending_.sender_hash(key.target);    // may need memory: before a packet is taken
   const uint32_t packet = fill_packet(link, message, false);  // the receiver looks at it twice
   if (packet == 0) return admission_.refuse(&link, &key, LCI_RETRY_NOPACKET);
-  parts_.packets.state(packet).announced = &key;
+  packets_.announce(link, packet, key);
   ++key.announced;
   const MessageHeader header{
       MessageKind::kAnnounce, message.flags, key.target, message.size, hash, message.tag, packet};

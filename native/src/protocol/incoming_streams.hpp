@@ -37,6 +37,9 @@ class IncomingStreams final : public Protocol {
   bool flush_asks(Link& link);
 
   size_t live() const { return contexts_.live(); }
+  /// Notes which gets there are, and whether one of those is left.
+  void mark() { contexts_.mark(is_get); }
+  bool holds_marked() { return contexts_.holds_marked(is_get); }
   void peer_gone(Link& link, int code);
   void cancel_all(int code);
   /// A lane goes. @p forget ends a target without a signal.
@@ -56,6 +59,7 @@ class IncomingStreams final : public Protocol {
   }
 
  private:
+  static bool is_get(const ReceiveContext& context) { return context.is_get; }
   bool begin_next_part(ReceiveContext& get);
   bool ask(Link& link, const ReceiveContext& get);
   void finish(uint64_t id, int code);

@@ -102,10 +102,13 @@ struct Link {
   bool wants_room = false;            ///< Somebody was told nomem.
   bool wants_remote = false;          ///< Somebody was told that there are too many remote operations.
   bool touched = false;               ///< Written to since the last doorbell.
+  uint32_t announced[2] = {};         ///< Packets that are out with an announcement, by their colour.
   std::vector<SendContext*> streams;  ///< Rendezvous whose receiver is ready.
   std::vector<Withdrawal> withdrawals;
   uint32_t remote_operations = 0;    ///< Ours at the peer, through messages.
-  std::vector<SignalRight> signals;  ///< Data is in place; the signal waits for room.
+  std::vector<SignalRight> signals;  ///< Data is in place; the signal waits for room. The oldest is first.
+  uint64_t signals_numbered = 0;     ///< That came there so far,
+  uint64_t signals_marked = 0;       ///< and so many of them are before a fence.
   std::vector<uint64_t> asks;        ///< Gets whose next range is to be asked for when there is room.
   std::unique_ptr<LinkChaos> chaos;
 

@@ -50,6 +50,9 @@ class OutgoingStreams final : public Protocol {
 
   size_t live() const { return contexts_.live() - abandoned_; }
   bool drained() const { return live() == 0; }
+  /// Notes which there are of this rank's own, and whether one of those is left.
+  void mark() { contexts_.mark(is_own); }
+  bool holds_marked() { return contexts_.holds_marked(is_own); }
   void peer_gone(Link& link, int code);
   void cancel_all(int code);
   /// A lane goes. @p forget ends a target without a signal.
@@ -64,6 +67,11 @@ class OutgoingStreams final : public Protocol {
   }
 
  private:
+  /// Not what peers get, nor what no one waits for. A short send has left when its engine knows it.
+  static bool is_own(const SendContext& context) {
+    const bool short_send = context.packed && (context.number & kEngineTarget) && !context.network;
+    return context.kind != SendContext::Kind::kServedGet && !context.abandoned && !short_send;
+  }
   SendContext& add(std::unique_ptr<SendContext> context);
   uint32_t keep_in_packet(const Outgoing& message);
   void abandon(SendContext& context);

@@ -25,6 +25,7 @@ struct PacketState {
   uint32_t rank;           ///< Peer that reads it.
   uint16_t device;         ///< Device that sent it, plus one; 0 when not out.
   OutKey* announced;       ///< Key whose announcement it carries, if any.
+  uint8_t colour = 0;      ///< Of the announcement, see PacketsOut.
   uint64_t departure = 0;  ///< Who is told when it comes back, if anybody; see Device.
   enum Holder : uint8_t { kNobody, kLoop, kUser };
   uint8_t held = kNobody;  ///< Who may post it or give it back.

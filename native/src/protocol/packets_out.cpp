@@ -29,6 +29,19 @@ void PacketsOut::send_packet(Link& link, uint32_t packet, uint32_t size) {
   counters_.add(Metric::packets_out);
 }
 
+void PacketsOut::announce(Link& link, uint32_t packet, OutKey& key) {
+  PacketState& state = parts_.packets.state(packet);
+  state.announced = &key;
+  state.colour = colour_;
+  if (is_awaited(key)) ++link.announced[colour_];
+}
+
+bool PacketsOut::others_are_back() const {
+  bool back = true;
+  links_.for_each([&](const Link& link) { back &= link.failed || link.announced[colour_ ^ 1] == 0; });
+  return back;
+}
+
 void PacketsOut::return_unused(uint32_t packet) {
   parts_.packets.state(packet).device = 0;
   counters_.set(Metric::packets_out, counters_.get(Metric::packets_out) - 1);
@@ -77,6 +90,7 @@ ReturnedPackets::Answer PacketsOut::take_returned_packet(uint32_t handle) {
     state.announced = nullptr;
     --key.announced;
     Link& link = *links_.find(state.rank);
+    if (is_awaited(key)) --link.announced[state.colour];
     if (key.refused && !link.failed) spending_.tell_writable(link, key);
   }
   if (state.departure != 0) departures_.packet_returned(std::exchange(state.departure, 0));

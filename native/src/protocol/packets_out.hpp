@@ -27,6 +27,13 @@ class PacketsOut final : public Protocol {
   uint32_t take_packet(Link& link, uint32_t size);
   /// One that the caller has is out from now on.
   void send_packet(Link& link, uint32_t packet, uint32_t size);
+  /// It carries an announcement of @p key, and comes back when the receiver has taken that.
+  void announce(Link& link, uint32_t packet, OutKey& key);
+  /// Announcements to ports have one of two colours, so that those of a time can be awaited while others are made.
+  /// Whether all of the other colour are back, but those at ranks that are gone:
+  bool others_are_back() const;
+  /// what is announced from now on has that one then.
+  void turn_colour() { colour_ ^= 1; }
   /// Undoes take_packet().
   void return_unused(uint32_t packet);
   /// Whether the receiver can read these bytes where they lie.
@@ -47,6 +54,8 @@ class PacketsOut final : public Protocol {
   void return_packet_now(Link& link, uint32_t handle);
 
  private:
+  /// An engine knows at once what was announced to it; a port has it when the packet is back.
+  static bool is_awaited(const OutKey& key) { return (key.target & kEngineTarget) == 0; }
   ReturnedPackets& returned() const { return parts_.memory().header().device[index_].returned_packets; }
   ReturnedPackets::Answer take_returned_packet(uint32_t handle);
   static void hand_back(Link& link, const uint32_t* handles, size_t count);
@@ -56,6 +65,7 @@ class PacketsOut final : public Protocol {
   Spending& spending_;
   std::vector<uint32_t> scratch_;
   std::vector<uint32_t> large_;  // packets that carried much
+  uint8_t colour_ = 0;
 };
 
 /// Bytes of one chunk of a long message. In place it need not fit a packet; it is what one pass of the receiver copies

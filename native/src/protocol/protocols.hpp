@@ -3,6 +3,7 @@
 
 #include "protocol/arrivals.hpp"
 #include "protocol/eager.hpp"
+#include "protocol/fences.hpp"
 
 namespace lci {
 
@@ -36,6 +37,7 @@ class Protocols {
   Atomics atomics;
   Eager eager;
   Arrivals arrivals;
+  Fences fences;
 
   /// Sends what waits for room in the rings to a peer. True if anything moved.
   bool flush_control(Link& link);

@@ -66,7 +66,7 @@ bool Signals::emit(Link& link, SignalRight& right) {
     wanted_.want();
     return false;
   }
-  parts_.packets.state(right.packet).announced = &key;
+  packets_.announce(link, right.packet, key);
   const Port* port = parts_.targets.port(right.port);
   const uint32_t name_hash = port ? port->sender_hash.load(std::memory_order_relaxed) : 0;
   counters_.add(Metric::announcements);
@@ -88,6 +88,17 @@ bool Signals::flush(Link& link) {
   return sent != 0;
 }
 
+void Signals::mark() {
+  links_.for_each([](Link& link) { link.signals_marked = link.signals_numbered; });
+}
+
+bool Signals::holds_marked() const {
+  bool holds = false;
+  links_.for_each(
+      [&](const Link& link) { holds |= !link.signals.empty() && link.signals.front().number <= link.signals_marked; });
+  return holds;
+}
+
 int Signals::operation_ended(Link& link, const SignalRight& signal, int code) {
   --link.remote_operations;
   if (signal.kind == SignalRight::Kind::kNone) return code;
@@ -100,6 +111,7 @@ int Signals::operation_ended(Link& link, const SignalRight& signal, int code) {
     return code;
   }
   link.signals.push_back(signal);
+  link.signals.back().number = ++link.signals_numbered;
   links_.make_busy(link);
   flush(link);
   return code;

@@ -23,6 +23,9 @@ class Signals final : public Protocol {
   bool emit(Link& link, SignalRight& right);
   /// Sends signals whose data is in place; one that has to wait does not hold up another. True: some have left.
   bool flush(Link& link);
+  /// Notes which wait for room, and whether one of those does still.
+  void mark();
+  bool holds_marked() const;
   /// A put or get through messages has ended with @p code; returns the code that its user gets.
   int operation_ended(Link& link, const SignalRight& signal, int code);
 

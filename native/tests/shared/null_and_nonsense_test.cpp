@@ -37,6 +37,7 @@ TEST(Null, IsRefusedByEveryFunction) {
   lci_status status{};
   uint64_t a = 0, b = 0;
   uint32_t n = 0;
+  uint64_t fence = 0;
   uint8_t id = 0;
   int32_t level = 0;
   char text[8];
@@ -74,6 +75,13 @@ TEST(Null, IsRefusedByEveryFunction) {
       {"set_allocator", lci_runtime_set_allocator(nullptr, nullptr)},
       {"test_drained", lci_test_drained(nullptr)},
       {"wait_drained", lci_wait_drained(nullptr, 0)},
+      {"device_fence", lci_device_fence(nullptr, &fence)},
+      {"device_fence_passed", lci_device_fence_passed(nullptr, 1)},
+      {"wait_fence", lci_wait_fence(nullptr, 1, 0)},
+      {"lane_fence", lci_lane_fence(nullptr, 0, &fence)},
+      {"lane_fence_passed", lci_lane_fence_passed(nullptr, 0, 1)},
+      {"lane_sent", lci_lane_sent(nullptr, 0, 0, &n)},
+      {"lane_delivered", lci_lane_delivered(nullptr, 0, 0, 0)},
       {"port_open", lci_port_open(nullptr, kPort, "", nullptr, 0, 0)},
       {"port_close", lci_port_close(nullptr, kPort)},
       {"port_name", lci_port_name(nullptr, kPort, "a")},

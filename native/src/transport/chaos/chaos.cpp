@@ -72,7 +72,7 @@ bool LinkChaos::delay(bool control, const MessageHeader& header, const void* pay
     return false;
   }
   counters_.add(Metric::chaos_delayed);
-  Held held{control, due, header, size, {}};
+  Held held{control, due, header, size, messages_, {}};
   if (size != 0) std::memcpy(held.payload, payload, size);
   held_.push_back(held);
   return true;

@@ -3,6 +3,7 @@
 // stalls links and kills the rank. The n-th decision of a (link, class) depends on the seed alone. [area Z, 2B-59]
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -26,6 +27,12 @@ class LinkChaos {
   bool tick(RingProducer& control, RingProducer& data);
   void shorten(uint32_t* messages);
   bool pending() const { return !held_.empty(); }
+  /// Notes what data it holds back, and whether some of that is left.
+  void mark() { marked_ = messages_; }
+  bool holds_marked() const {
+    return std::any_of(held_.begin(), held_.end(),
+                       [this](const Held& held) { return !held.control && held.number <= marked_; });
+  }
   void drop() { held_.clear(); }
 
  private:
@@ -34,6 +41,7 @@ class LinkChaos {
     uint64_t due;
     MessageHeader header;
     uint32_t size;
+    uint64_t number;
     std::byte payload[LCI_INLINE_MAX];
   };
   struct Random {
@@ -48,6 +56,7 @@ class LinkChaos {
   Random data_, control_, posts_, passes_;
   uint64_t now_ = 0;
   uint64_t messages_ = 0;
+  uint64_t marked_ = 0;
   uint64_t stalled_until_ = 0;
   std::vector<Held> held_;
 };

@@ -86,6 +86,9 @@ class RingProducer {
   /// Whether the consumer has taken everything (by the head it last published).
   bool empty() const { return memory_.head->load(std::memory_order_acquire) == tail_; }
 
+  /// Behind all that was written: of slots, modulo 2^32.
+  uint32_t position() const { return tail_; }
+
   /// Writes one message; there must be room. It is visible after publish(), or when the group is full.
   void write(const MessageHeader& header, const void* payload, uint32_t payload_size) {
     Slot& first = memory_.slots[tail_ & mask_];
@@ -210,6 +213,8 @@ class RingConsumer {
     memory_.head->store(head_, std::memory_order_release);
   }
   bool head_is_published() const { return published_ == head_; }
+  /// Whether everything before this position of the producer was passed.
+  bool has_passed(uint32_t position) const { return static_cast<int32_t>(head_ - position) >= 0; }
 
  private:
   RingMemory memory_{};

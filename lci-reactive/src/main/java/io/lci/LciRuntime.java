@@ -136,6 +136,45 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   Mono<Void> barrier();
 
   /**
+   * Completes when everything that this rank had posted before has ended and left it. That is,
+   * active messages, sends, puts, gets and atomic operations, by whichever loop, sender, stream or
+   * graph: those that wait, also elements that a bulk operator has taken from its source, those
+   * that are under way, and messages that a receiver has no place for yet. Operations that a
+   * subscriber has left count, too, until they have run out. An operation that fails has ended.
+   * Receives, barriers and what peers get from this rank are not waited for. Constant traffic does
+   * not hold the call up; some of what is posted while earlier operations wait may count, too.
+   *
+   * <p>A receiver can: a port that is not open or has no room, an engine without room, a send
+   * longer than {@link #maxEager()} that no receive matches. A shorter send has left when the
+   * engine of its receiver knows it, even if its bytes are still here. The call has no limit of its
+   * own; use {@link Mono#timeout(Duration)}.
+   *
+   * @return begins at each subscription, whatever the demand; completes on loop 0, after the
+   *     signals of operations that were posted by Monos have become due; cancel detaches; ends with
+   *     {@link io.lci.error.LciClosedException} when the runtime closes, and with {@link
+   *     io.lci.error.ResourceExhaustedException} if the core has no memory for it
+   */
+  Mono<Void> drained();
+
+  /**
+   * Completes when every rank has made this call and everything that any rank had posted before its
+   * call has been delivered: stored in the receiver's inbox, completion object, matching engine or
+   * memory, whether or not a subscriber has seen it yet. Ranks that have left or died are left out.
+   * Checkpoints use it: what the ranks hold then is all there is.
+   *
+   * <p>Each subscription is one call. Calls are numbered by the order of their subscriptions, apart
+   * from those of {@link Group} and {@link #barrier()}. Begin another collective call before this
+   * one has ended only if no rank waits for this one first: what such a call sends counts, too. As
+   * {@link #drained()}, it waits for receivers that have no place for what was sent.
+   *
+   * @return takes part at subscription, whatever the demand, also if the subscriber leaves; emits,
+   *     on loop 0, the ranks that it went on without, by rank: those that this rank found gone
+   *     before they had told it that they have everything; empty if all took part. Ends as {@link
+   *     #drained()}
+   */
+  Mono<List<PeerEvent>> drainedEverywhere();
+
+  /**
    * Opens a port on this rank, or returns the inbox that is already open for it.
    *
    * @param port number and name, the same on every rank

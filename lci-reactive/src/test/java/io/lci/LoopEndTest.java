@@ -107,6 +107,8 @@ class LoopEndTest {
         lci.completions().graph().build().run(),
         lci.world().exchange(new byte[1]),
         lci.world().barrier(),
+        lci.drained(),
+        lci.drainedEverywhere(),
         lci.barrier());
   }
 

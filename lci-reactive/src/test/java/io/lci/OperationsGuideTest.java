@@ -2,6 +2,7 @@
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Inbox;
@@ -41,6 +42,8 @@ class OperationsGuideTest {
   private static final Port ARRIVED = Port.of(22, "arrived");
   private static final Port QUESTIONS = Port.of(23, "questions");
   private static final Port ANSWERS = Port.of(24, "answers");
+
+  private int saved;
 
   @Test
   void manyOperations() {
@@ -104,6 +107,31 @@ class OperationsGuideTest {
       assertThat(answer.block(LIMIT)).isEqualTo(42);
       answering.dispose();
     }
+  }
+
+  @Test
+  void checkpoint() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      // show: checkpoint
+      Mono<List<PeerEvent>> quiet = lci.drainedEverywhere().timeout(Duration.ofSeconds(30));
+      Mono<Void> checkpoint =
+          quiet.flatMap(gone -> gone.isEmpty() ? save() : Mono.error(lost(gone)));
+      // end
+      assertThat(Mono.zip(checkpoint.thenReturn(1), job.rank(1).drainedEverywhere()).block(LIMIT))
+          .isNotNull();
+      assertThat(saved).isEqualTo(1);
+      job.rank(1).close();
+      assertThatThrownBy(() -> checkpoint.block(LIMIT)).hasMessage("lost: 1");
+    }
+  }
+
+  private Mono<Void> save() {
+    return Mono.fromRunnable(() -> saved++);
+  }
+
+  private static Exception lost(List<PeerEvent> gone) {
+    return new IllegalStateException("lost: " + gone.get(0).rank());
   }
 
   // Proves: C1

@@ -5,6 +5,7 @@ import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.error.PeerFailedException;
 import java.time.Duration;
+import java.util.List;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -24,6 +25,7 @@ final class ProcessRank {
     try (LciRuntime lci = LciRuntime.create()) {
       switch (arguments[0]) {
         case "sum" -> sum(lci);
+        case "drain" -> drain(lci);
         case "options" -> options(lci);
         case "wait" -> waitForTheEnd(lci);
         case "die" -> {
@@ -49,6 +51,22 @@ final class ProcessRank {
     Mono<Void> sent =
         lci.sender(PORT).sendAll(1 - lci.rank(), Flux.range(1, COUNT), (n, out) -> out.putLong(n));
     System.out.println("sum " + Mono.zip(received, sent.thenReturn(1)).block(LIMIT).getT1());
+    lci.barrier().block(LIMIT);
+  }
+
+  /** Sends what nobody awaits; says how much of it was there, and that nothing came later. */
+  private static void drain(LciRuntime lci) {
+    int count = 500;
+    lci.inbox(PORT);
+    for (int n = 0; n < count; n++) {
+      Payload payload = Payload.of(new byte[n % 5 == 0 ? 20_000 : 8 * n]);
+      lci.sender(PORT).send(1 - lci.rank(), payload).subscribe();
+    }
+    List<PeerEvent> gone = lci.drainedEverywhere().block(LIMIT);
+    long arrivals = lci.snapshot().counter("arrivals");
+    Long taken = lci.inbox(PORT).receive(m -> m.size()).take(count).count().block(LIMIT);
+    long later = lci.snapshot().counter("arrivals") - arrivals;
+    System.out.println("drained " + taken + ", later " + later + ", gone " + gone);
     lci.barrier().block(LIMIT);
   }
 

@@ -42,6 +42,14 @@ class TwoProcessesTest {
     assertThat(finish(one)).contains(expected);
   }
 
+  @Test
+  void theyAreDrainedTogether() throws Exception {
+    Process zero = start(0, "drain");
+    Process one = start(1, "drain");
+    assertThat(finish(zero)).contains("drained 500, later 0, gone []");
+    assertThat(finish(one)).contains("drained 500, later 0, gone []");
+  }
+
   /** Where {@code java.lang.foreign} makes the calls, they run without the jar of JNA. */
   @Test
   void withForeignCallsTheySumWithoutJna() throws Exception {

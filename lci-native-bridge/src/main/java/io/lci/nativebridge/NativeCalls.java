@@ -302,6 +302,20 @@ public interface NativeCalls {
   /** {@code lci_lane_close_port}. */
   int laneClosePort(long lane, int index);
 
+  /** {@code lci_lane_fence}: writes one 64-bit value. */
+  int laneFence(long lane, int deviceIndex, long outFence);
+
+  /** {@code lci_lane_fence_passed}: {@link Codes#DONE} or {@link Codes#RETRY}. */
+  int laneFencePassed(long lane, int deviceIndex, long fence);
+
+  /** {@code lci_lane_sent}: writes one 32-bit value, or answers {@link Codes#RETRY}. */
+  int laneSent(long lane, int deviceIndex, int rank, long outPosition);
+
+  /**
+   * {@code lci_lane_delivered}: {@link Codes#DONE}, {@link Codes#RETRY}, or that the rank is gone.
+   */
+  int laneDelivered(long lane, int deviceIndex, int rank, int position);
+
   /** {@code lci_lane_synchronizer_create}. */
   int laneSynchronizerCreate(long lane, int threshold, long outComp);
 

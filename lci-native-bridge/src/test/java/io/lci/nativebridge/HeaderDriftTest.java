@@ -37,7 +37,9 @@ class HeaderDriftTest {
           Set.of("lci_post_atomic", "lci_post_barrier", "lci_post_cancel"),
           // Blocking forms: in Java Monos, and the blocking facade that drives a lane.
           Set.of("lci_queue_wait", "lci_queue_wait_many", "lci_synchronizer_wait"),
-          Set.of("lci_test_drained", "lci_wait_drained"),
+          Set.of("lci_test_drained", "lci_wait_drained", "lci_wait_fence"),
+          // Devices that no lane owns.
+          Set.of("lci_device_fence", "lci_device_fence_passed"),
           // Packets of devices that no lane owns, theirs and those of arrivals; pools for devices.
           Set.of("lci_packet_get", "lci_packet_put", "lci_comp_zero_copy", "lci_arrival_free"),
           Set.of("lci_pool_create", "lci_device_use_pool"),

@@ -99,6 +99,10 @@ final class Rows {
             .failing(w -> w.closedRemote().getWithSignal(0, w.closedBuffer(), w.sink(), 1)),
         row("LciRuntime.barrier", Kind.NONE, (w, n) -> w.alone().barrier())
             .failing(w -> w.closed().barrier()),
+        row("LciRuntime.drained", Kind.NONE, (w, n) -> w.alone().drained())
+            .failing(w -> w.closed().drained()),
+        row("LciRuntime.drainedEverywhere", Kind.ONE, (w, n) -> w.alone().drainedEverywhere())
+            .failing(w -> w.closed().drainedEverywhere()),
         row("Group.exchange", Kind.ONE, (w, n) -> w.alone().world().exchange(new byte[1]))
             .failing(w -> w.closed().world().exchange(new byte[1])),
         // A firing for each subscriber of a rule, so that none waits for one that does not come

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
+import io.lci.PeerEvent;
 import io.lci.collective.Group;
 import io.lci.internal.core.CoreRuntime;
+import io.lci.internal.loop.PerLoop;
+import io.lci.internal.post.Fences;
 import io.lci.internal.post.Outbox;
+import java.util.List;
 import java.util.Objects;
 import reactor.core.publisher.Mono;
 
@@ -13,13 +17,20 @@ public final class WorldImpl implements Group {
 
   private final CoreRuntime core;
   private final Exchange exchange;
+  private final DrainedEverywhere drained;
 
-  /**
-   * @param outbox of loop 0, which signals
-   */
-  public WorldImpl(CoreRuntime core, Outbox outbox) {
+  /** Loop 0 signals. */
+  public WorldImpl(CoreRuntime core, PerLoop<Outbox> outboxes, Fences fences) {
+    Outbox first = outboxes.get(0);
+    CallMessages messages = new CallMessages(core, first);
     this.core = core;
-    this.exchange = new Exchange(core, outbox);
+    this.exchange = new Exchange(core, first.loop, messages);
+    this.drained = new DrainedEverywhere(core, outboxes, messages, fences);
+  }
+
+  /** See {@link io.lci.LciRuntime#drainedEverywhere()}. */
+  public Mono<List<PeerEvent>> drained() {
+    return drained.call();
   }
 
   @Override
@@ -34,7 +45,7 @@ public final class WorldImpl implements Group {
 
   @Override
   public Mono<Void> barrier() {
-    return exchange.of(NOTHING, Exchange.Kind.BARRIER).then();
+    return exchange.of(NOTHING, CallMessages.Kind.BARRIER).then();
   }
 
   @Override
@@ -44,7 +55,7 @@ public final class WorldImpl implements Group {
       throw new IllegalArgumentException(
           "at most " + MAX_EXCHANGE + " bytes are exchanged: " + mine.length);
     }
-    return exchange.of(mine, Exchange.Kind.BYTES);
+    return exchange.of(mine, CallMessages.Kind.BYTES);
   }
 
   @Override

@@ -301,6 +301,45 @@ public final class Lane implements LoopBell {
     calls.laneWake(handle);
   }
 
+  // Fences
+
+  /** Begins a fence of the device {@code index}; returns its number. */
+  public long fence(int index) {
+    NativeScratch out = new NativeScratch(1);
+    Errors.check(
+        calls, calls.laneFence(handle, index, out.address(0)), "begin fence", firstDevice + index);
+    return out.getLong(0);
+  }
+
+  /** Whether what the device {@code index} had posted before the fence has ended and left. */
+  public boolean isPassed(int index, long fence) {
+    int code = calls.laneFencePassed(handle, index, fence);
+    if (code == Codes.RETRY) {
+      return false;
+    }
+    Errors.check(calls, code, "look at fence", firstDevice + index);
+    return true;
+  }
+
+  /** How far the device {@code index} has written to a rank; less than 0: nothing yet. */
+  public long sent(int index, int rank) {
+    NativeScratch out = new NativeScratch(1);
+    int code = calls.laneSent(handle, index, rank, out.address(0));
+    if (code == Codes.RETRY) {
+      return -1;
+    }
+    Errors.check(calls, code, "look at what was sent", firstDevice + index);
+    return Integer.toUnsignedLong(out.getInt(0));
+  }
+
+  /**
+   * Whether the device {@code index} has all that a rank had written to it before a position: the
+   * native code, an error if the rank is gone.
+   */
+  public int delivered(int index, int rank, int position) {
+    return calls.laneDelivered(handle, index, rank, position);
+  }
+
   // Ports
 
   /** What ports had that close from now on ends with the departure of this rank. */

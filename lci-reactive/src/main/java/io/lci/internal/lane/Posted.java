@@ -33,6 +33,14 @@ public interface Posted {
   /** Whether a graceful close waits for it. */
   boolean holdsClose();
 
+  /** Whether a fence waits for it: it sends, or it moves bytes of another rank. */
+  boolean holdsFence();
+
+  /** The same of an operation. */
+  static boolean holdsFence(Op op) {
+    return op.kind() != Op.Kind.BARRIER && op.kind() != Op.Kind.RECEIVE;
+  }
+
   /** Who hears of the native signal when this waits no more; null for nobody. */
   default @Nullable Posted remainder() {
     return null;

@@ -4,6 +4,7 @@ package io.lci.internal.lane;
 import io.lci.Op;
 import io.lci.nativebridge.Codes;
 import java.util.Arrays;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -173,6 +174,22 @@ public final class SlotTable {
         }
       }
     }
+  }
+
+  /** The contexts of all that a fence waits for now. */
+  public long[] beforeFence() {
+    return IntStream.range(0, used).filter(this::holdsFence).mapToLong(this::context).toArray();
+  }
+
+  /** Whether the operation of one of those has not ended for whoever waits for it. */
+  public boolean holdsFence(long context) {
+    int slot = (int) context - 1;
+    return generations[slot] == (int) (context >>> 32) && holdsFence(slot);
+  }
+
+  private boolean holdsFence(int slot) {
+    Posted owner = owners[slot];
+    return owner != null && owner.holdsFence();
   }
 
   private int allocate() {

@@ -244,6 +244,11 @@ public final class EventLoop implements LciLoop {
     end.deactivate(subscription);
   }
 
+  /** Looks at it once in each turn, until it is over. */
+  public void watch(Watched watched) {
+    pending.watched.add(watched);
+  }
+
   void addTimer(Scheduled timer) {
     pending.timers.add(timer);
   }

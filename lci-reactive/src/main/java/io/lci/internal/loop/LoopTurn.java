@@ -27,6 +27,7 @@ final class LoopTurn {
   private final TaskQueue tasks;
   private final ReadyQueue ready;
   private final Timers timers;
+  private final WatchList watched;
   private final LoopEnd end;
   private final boolean isFirst;
   private final long stallNanos;
@@ -63,6 +64,7 @@ final class LoopTurn {
     this.tasks = pending.tasks;
     this.ready = pending.ready;
     this.timers = pending.timers;
+    this.watched = pending.watched;
     this.onThrown = pending.onThrown;
     this.end = end;
     this.isFirst = loop.index() == 0;
@@ -88,7 +90,7 @@ final class LoopTurn {
       }
       found += help();
       lookAtObjects();
-      found += drain();
+      found += watched.look(onThrown) + drain();
       if (work.hasBatch()) {
         work.flush(); // what waits for it waits no turn longer
       }

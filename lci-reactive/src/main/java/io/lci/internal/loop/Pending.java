@@ -8,6 +8,7 @@ final class Pending {
   final TaskQueue tasks;
   final ReadyQueue ready = new ReadyQueue();
   final Timers timers = new Timers();
+  final WatchList watched = new WatchList();
 
   /** Once, not for each turn. */
   final Consumer<Throwable> onThrown;

@@ -182,5 +182,10 @@ final class BulkSend<T> extends SendElements<T> implements Submitter {
     public boolean holdsClose() {
       return true;
     }
+
+    @Override
+    public boolean holdsFence() {
+      return true;
+    }
   }
 }

@@ -140,6 +140,11 @@ public final class Destination {
     return kind < BARRIER && rank >= 0;
   }
 
+  /** Whether its operations send, or move bytes of another rank. */
+  boolean sends() {
+    return kind < BARRIER && kind != RECEIVE;
+  }
+
   /** Any thread; the loop goes on meanwhile. */
   LciSnapshot.WaitingState state(int device) {
     PostOutcome last = Errors.outcome(reason);

@@ -226,6 +226,11 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   }
 
   @Override
+  public boolean holdsFence() {
+    return Posted.holdsFence(op);
+  }
+
+  @Override
   public @Nullable Posted remainder() {
     return Remainder.of(outbox, op);
   }

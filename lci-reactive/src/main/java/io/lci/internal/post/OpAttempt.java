@@ -342,6 +342,11 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
   }
 
   @Override
+  public boolean holdsFence() {
+    return Posted.holdsFence(op);
+  }
+
+  @Override
   public @Nullable Posted remainder() {
     return Remainder.of(outbox, op, this);
   }

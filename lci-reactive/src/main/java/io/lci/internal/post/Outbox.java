@@ -306,6 +306,19 @@ public final class Outbox implements Submissions {
     return relay.tell((HeapTarget) target, completion);
   }
 
+  // Fences
+
+  /** Begins a fence of what waits; what is in the array goes before it. Returns its number. */
+  int beginFence() {
+    flush();
+    return waiting.beginFence();
+  }
+
+  /** Whether something waits to be sent that came before a fence. */
+  boolean holdsFence(int fence) {
+    return waiting.holdsFence(fence);
+  }
+
   // Taking back
 
   /** Asks the core to cancel an unmatched receive; whoever waited for it is gone already. */

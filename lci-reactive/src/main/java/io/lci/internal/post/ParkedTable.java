@@ -18,6 +18,11 @@ final class ParkedTable {
   private @Nullable Object[] items = new Object[FIRST_CAPACITY];
   private int[] next = new int[FIRST_CAPACITY];
   private int[] previous = new int[FIRST_CAPACITY];
+
+  /** How many fences had begun when each came. */
+  private int[] fences = new int[FIRST_CAPACITY];
+
+  private int begun;
   private int freeHead = NONE;
   private int used;
   private int size;
@@ -46,11 +51,22 @@ final class ParkedTable {
     return java.util.Objects.requireNonNull(items[node]);
   }
 
+  /** Begins a fence: what comes from now on is behind it. Returns its number. */
+  int beginFence() {
+    return ++begun;
+  }
+
+  /** Whether something of the destination came before a fence. The first one is the oldest. */
+  boolean holdsFence(Destination destination, int fence) {
+    return destination.head != NONE && fences[destination.head] - fence < 0;
+  }
+
   /** Appends to the destination's queue. */
   int append(Destination destination, Submitter owner, Object item) {
     int node = allocate();
     owners[node] = owner;
     items[node] = item;
+    fences[node] = begun;
     next[node] = NONE;
     previous[node] = destination.tail;
     if (destination.tail == NONE) {
@@ -106,6 +122,7 @@ final class ParkedTable {
       items = Arrays.copyOf(items, capacity);
       next = Arrays.copyOf(next, capacity);
       previous = Arrays.copyOf(previous, capacity);
+      fences = Arrays.copyOf(fences, capacity);
     }
     return used++;
   }

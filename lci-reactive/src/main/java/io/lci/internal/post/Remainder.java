@@ -133,4 +133,10 @@ final class Remainder implements Posted {
   public boolean holdsClose() {
     return false;
   }
+
+  /** The core's own fence waits for it. */
+  @Override
+  public boolean holdsFence() {
+    return false;
+  }
 }

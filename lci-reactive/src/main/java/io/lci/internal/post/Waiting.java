@@ -229,6 +229,22 @@ final class Waiting {
     failOf(destinations.find(Destination.REPLY, device, rank, port), code);
   }
 
+  // Fences
+
+  int beginFence() {
+    return parked.beginFence();
+  }
+
+  /** Whether something waits to be sent that came before a fence. */
+  boolean holdsFence(int fence) {
+    for (Destination destination : destinations.slots()) {
+      if (destination != null && destination.sends() && parked.holdsFence(destination, fence)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   // For others to see
 
   /**

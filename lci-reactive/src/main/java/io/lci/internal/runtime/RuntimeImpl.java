@@ -29,6 +29,7 @@ import io.lci.internal.loop.LoopWatchdog;
 import io.lci.internal.loop.Signals;
 import io.lci.internal.memory.MemoryImpl;
 import io.lci.internal.memory.Regions;
+import io.lci.internal.post.Fences;
 import io.lci.internal.post.MonoOp;
 import io.lci.internal.post.OpCheck;
 import io.lci.internal.post.OpResult;
@@ -69,7 +70,8 @@ public final class RuntimeImpl implements LciRuntime {
   private final Tagged tagged;
   private final Memory memory;
   private final Completions completions;
-  private final Group world;
+  private final WorldImpl world;
+  private final Fences fences;
 
   // The loops, the peers, and the end
   public final Loops loops;
@@ -97,7 +99,8 @@ public final class RuntimeImpl implements LciRuntime {
       this.regions = new Regions(core, first);
       this.tagged = new TaggedImpl(core, posting);
       this.completions = new CompletionsImpl(core, objects, first, loops.dispatcher, check);
-      this.world = new WorldImpl(core, first);
+      this.fences = new Fences(loops.outboxes);
+      this.world = new WorldImpl(core, loops.outboxes, fences);
       this.memory = new MemoryImpl(core, regions, world::exchange);
       this.peers = new Peers(core, inboxes, loops.outboxes);
       this.shutdown =
@@ -158,6 +161,16 @@ public final class RuntimeImpl implements LciRuntime {
   @Override
   public Mono<Void> barrier() {
     return new MonoOp<>(loops.outboxes.get(0), Op.barrier(), OpResult.NOTHING);
+  }
+
+  @Override
+  public Mono<Void> drained() {
+    return fences.drained();
+  }
+
+  @Override
+  public Mono<List<PeerEvent>> drainedEverywhere() {
+    return world.drained();
   }
 
   @Override
