@@ -32,6 +32,17 @@ void Device::scan_summary(By by) {
   }
 }
 
+/// Peers have added a device for which operations were refused.
+bool Device::meet_devices() {
+  bool met = false;
+  links_.meet_devices([&](Link& link) {
+    met = true;
+    protocols_.spending.tell_refused(link);
+  });
+  if (met) room_came();
+  return met;
+}
+
 bool Device::accept(Link& link) {
   const Links::Accepted accepted = links_.accept(link);
   if (accepted == Links::Accepted::kNonsense) host_.protocol_error(link, "ring outside its memory", {});

@@ -23,6 +23,7 @@ bool Device::progress(Budget& budget, By by) {
   scan_summary(by);
   for (size_t i = 0; i < links_.ready().size(); ++i) moved |= protocols_.arrivals.drain_control(*links_.ready()[i]);
   moved |= look_for_failures();
+  moved |= meet_devices();
   moved |= retry_backlog();
   if (!protocols_.barriers.empty() && protocols_.barriers.progress()) {
     publish_rings();  // the next round is waited for: it need not wait for the rest of the pass
@@ -148,7 +149,7 @@ void Device::collect_packets() {
   const PacketPools& pool = parts().packets.pool();
   if (pool.free_for(index()) != 0) return;
   for (uint32_t i = 0; i < parts().devices.size(); ++i) {
-    Device& other = *parts().devices[i];
+    Device& other = parts().devices[i];
     if (i == index() || other.lane() || !pool.share(index(), i)) continue;
     if (!other.protocols_.packets.any_returned()) continue;
     const TryLockGuard guard(other.lock);
