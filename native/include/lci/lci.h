@@ -36,7 +36,7 @@ extern "C" {
  * This number changes whenever a structure, an offset or the meaning of a call changes. Bindings compare it when they
  * load the library.
  */
-#define LCI_ABI_VERSION 3
+#define LCI_ABI_VERSION 4
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 /**
@@ -65,7 +65,7 @@ typedef enum lci_code {
   LCI_RETRY_NOMEM = 19,
   /** Operations to that rank wait in the backlog, and this one may not overtake them. */
   LCI_RETRY_BACKLOG = 20,
-  /** The receiver has granted no credit: it is the slow party. */
+  /** The receiver has granted no credit: it is the slow party. Or it has no device of this index yet. */
   LCI_RETRY_NOCREDIT = 21,
   /** Too many operations are in flight on this lane; completions make room. */
   LCI_RETRY_PENDING = 22,
@@ -323,8 +323,10 @@ LCI_API int lci_thread_pin(uint32_t offset);
 /* ------------------------------------------------------------------------------------------------------------------ */
 /**
  * @name Devices
- * Device k of a rank talks to device k of every other rank. Any thread may use a device, through try-locks
- * (retry_lock); or the device belongs to one lane, which then needs no atomic read-modify-write for a message.
+ * Device k of a rank talks to device k of every other rank. A runtime is created with as many devices as the other
+ * ranks, and can add some later. None is removed before the runtime closes. Any thread may use a device, through
+ * try-locks (retry_lock); or the device belongs to one lane, which then needs no atomic read-modify-write for a
+ * message.
  *
  * Progress every device as long as others may talk to it: only device k takes the messages that come to device k, and
  * the answers to its own messages. A device that nobody progresses keeps the credit that it holds at ports; the rank's
@@ -333,9 +335,31 @@ LCI_API int lci_thread_pin(uint32_t offset);
  * @{
  */
 typedef struct lci_device lci_device;
-/** Device @p index of the runtime (0 .. attribute "devices" - 1). All ranks have the same number. */
+/** Most devices of a runtime. */
+#define LCI_MAX_DEVICES 128u
+/**
+ * Device @p index of the runtime: 0 .. attribute "devices" - 1, the same number on all ranks, and those that
+ * lci_device_add() added since. Any other index: LCI_ERR_DEVICE.
+ */
 LCI_API int lci_runtime_device(lci_runtime* runtime, uint32_t index, lci_device** out);
-/** Reads an attribute: "uid" (the device's index, the same on all ranks) or "owner" (lane, any). */
+/**
+ * Adds a device to a runtime that is running. It has the next index, belongs to no lane, takes packets of pool 0, and
+ * lives until the runtime closes. Any thread; other devices are not held up.
+ *
+ * The device is of this rank alone. Its messages go to the device of the same index at the peer. Until the peer has
+ * that device, messages, signals, and puts, gets and atomic operations that need the peer's help answer
+ * LCI_RETRY_NOCREDIT, or wait in the backlog. Nothing is lost. When the peer adds the device, the next pass tells of
+ * it: the lane gets LCI_RECORD_WRITABLE for each flow that was refused, its generation word moves, and the backlog goes
+ * out. If the peer dies or leaves first, later posts and the backlog end with LCI_ERR_PEER_FAILED or LCI_ERR_PEER_LEFT.
+ * Puts, gets and atomic operations on memory at hand do not need the peer's device.
+ *
+ * Progress the device from now on, as any other: peers that have a device of its index may talk to it.
+ *
+ * @return LCI_DONE; LCI_ERR_EXHAUSTED if there are ::LCI_MAX_DEVICES; LCI_ERR_NO_MEMORY; LCI_ERR_SIGNAL_CONTEXT in
+ *   handlers and custom objects. After an error nothing was added, and @p out is null.
+ */
+LCI_API int lci_device_add(lci_runtime* runtime, lci_device** out);
+/** Reads an attribute: "uid" (the device's index) or "owner" (lane, any). */
 LCI_API int lci_device_attr(const lci_device* device, const char* name, char* out, size_t out_size);
 /** Moves control traffic, backlog and arrivals. Answers LCI_DONE if anything moved, else LCI_RETRY. */
 LCI_API int lci_progress(lci_device* device);
@@ -1271,9 +1295,9 @@ typedef struct lci_lane_control {
   uint32_t reserved2[8];
   /**
    * One word per device of the lane. It moves when, after a refusal, packets, ring space, room for replies, or room for
-   * puts and gets through messages came back.
+   * puts and gets through messages came back, or a peer has added the device.
    */
-  uint32_t generation[128];
+  uint32_t generation[LCI_MAX_DEVICES];
   /* packet cache: both sides, never at the same time */
   uint32_t packet_count; /**< Handles in `packets`; the loop takes from the end, the core refills at enters. */
   uint32_t packets[31];  /**< Packet handles that the loop may fill and post with LCI_FLAG_PACKET. */

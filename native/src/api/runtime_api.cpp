@@ -143,10 +143,24 @@ int lci_runtime_device(lci_runtime* runtime, uint32_t index, lci_device** out) {
   const uint32_t devices = runtime->runtime->devices();
   if (devices == 0) return fail(LCI_ERR_DEVICE, "get device: the runtime has none (attribute alloc_default_device)");
   if (index >= devices) {
-    return fail(LCI_ERR_DEVICE, "get device: %u is outside 0..%u (attribute devices)", index, devices - 1);
+    return fail(LCI_ERR_DEVICE, "get device: %u is outside 0..%u (attribute devices, lci_device_add)", index,
+                devices - 1);
   }
   *out = to_handle(&runtime->runtime->device(index));
   return LCI_DONE;
+}
+
+int lci_device_add(lci_runtime* runtime, lci_device** out) {
+  LCI_RUNTIME(runtime, "add device");
+  LCI_NOT_NULL(out, "add device");
+  *out = nullptr;
+  LCI_NOT_IN_HANDLER("add device");
+  return guarded("add device", [&] {
+    Device* added = nullptr;
+    const int code = runtime->runtime->add_device(&added);
+    if (code == LCI_DONE) *out = to_handle(added);
+    return code;
+  });
 }
 
 }  // extern "C"

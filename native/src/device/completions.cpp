@@ -39,8 +39,8 @@ uint32_t Completions::add(std::unique_ptr<Completion> completion) {
 /// thread may not wait, because the function that runs may be the very one that calls.
 bool Completions::wait_until_not_delivering(const Completion& completion) const {
   parts_.owner_barrier.pass();
-  for (const auto& device : parts_.devices) {
-    for (SpinWait wait; device->is_delivering_to(&completion); wait.step()) {
+  for (const Device& device : parts_.devices) {
+    for (SpinWait wait; device.is_delivering_to(&completion); wait.step()) {
       if (in_signal_context()) return false;
     }
   }

@@ -35,7 +35,7 @@ bool Device::must_enter() const {
 bool Device::has_work() const {
   if (must_enter() || protocols_.packets.may_have_returned()) return true;
   if (protocols_.wanted.may_be_there() || room_came_elsewhere_.load(std::memory_order_acquire)) return true;
-  if (seen_epoch_ != parts().peers.epoch()) return true;
+  if (seen_epoch_ != parts().peers.epoch() || protocols_.links.may_meet_devices()) return true;
   const std::atomic<uint8_t>* summary = parts().memory().summary(index());
   for (uint32_t rank = 0; rank < parts().ranks; ++rank) {
     if (summary[rank].load(std::memory_order_acquire) != 0) return true;

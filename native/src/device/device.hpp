@@ -78,10 +78,9 @@ class Device final : public DeviceBell {
   void wait_for_packets() { protocols_.wanted.want(); }
 
   // --- any thread ---------------------------------------------------------------------------------------------------
-  /// What a key's user took or released. @p exclusive: no other thread releases to this key of this generation, and the
-  /// caller owns this device.
-  void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool exclusive) {
-    protocols_.grants.release(key, generation, messages, bytes, exclusive);
+  /// What a key's user took or released. @p by_owner: the caller owns this device.
+  void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool by_owner) {
+    protocols_.grants.release(key, generation, messages, bytes, by_owner);
   }
   /// Gives a packet back to its sender at once.
   void return_packet_now(Link& link, uint32_t handle) { protocols_.packets.return_packet_now(link, handle); }
@@ -124,6 +123,7 @@ class Device final : public DeviceBell {
   bool take_handed();
   void scan_summary(By by);
   bool accept(Link& link);
+  bool meet_devices();
   bool look_for_failures();
   bool fail_links(RankState state, bool* all);
   bool retry_backlog();

@@ -4,6 +4,17 @@
 
 namespace lci {
 
+/// Peers have added a device for which operations were refused.
+bool Device::meet_devices() {
+  bool met = false;
+  protocols_.links.meet_devices([&](Link& link) {
+    met = true;
+    protocols_.spending.tell_refused(link);
+  });
+  if (met) room_came();
+  return met;
+}
+
 bool Device::accept(Link& link) {
   const Links::Accepted accepted = protocols_.links.accept(link);
   if (accepted == Links::Accepted::kNonsense) protocols_.host.protocol_error(link, "ring outside its memory", {});

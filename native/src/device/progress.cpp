@@ -27,6 +27,7 @@ bool Device::progress(Budget& budget, By by) {
   for (size_t i = 0; i < protocols_.links.ready().size(); ++i)
     moved |= protocols_.arrivals.drain_control(*protocols_.links.ready()[i]);
   moved |= look_for_failures();
+  moved |= meet_devices();
   moved |= retry_backlog();
   if (!protocols_.barriers.empty() && protocols_.barriers.progress()) {
     publish_rings();  // the next round is waited for: it need not wait for the rest of the pass
@@ -180,7 +181,7 @@ void Device::collect_packets() {
   const PacketPools& pool = parts().packets.pool();
   if (pool.free_for(index()) != 0) return;
   for (uint32_t i = 0; i < parts().devices.size(); ++i) {
-    Device& other = *parts().devices[i];
+    Device& other = parts().devices[i];
     if (i == index() || other.lane() || !pool.share(index(), i)) continue;
     if (!other.protocols_.packets.any_returned()) continue;
     const TryLockGuard guard(other.lock);

@@ -76,9 +76,15 @@ struct InKey {
   bool queued = false;  ///< In the link's list of control to send.
   InKey* next_queued = nullptr;
 
-  // Any thread: what the user took or released, and the request to look at the key again.
-  alignas(64) std::atomic<uint32_t> returned_messages{0};
-  std::atomic<uint64_t> returned_bytes{0};
+  /// What the user took or released, by whoever did: the owner of the device needs no read-modify-write.
+  struct Returned {
+    std::atomic<uint32_t> messages{0};
+    std::atomic<uint64_t> bytes{0};
+  };
+  alignas(64) Returned returned_by_owner;  ///< Written by the owner alone.
+
+  // Any thread: the same by others, and the request to look at the key again.
+  Returned returned;
   std::atomic<uint32_t> return_threshold{1};  ///< Returned messages that are worth a look.
   std::atomic<uint64_t> byte_threshold{1};
   std::atomic<bool> recall_wanted{false};

@@ -53,11 +53,7 @@ void Lane::give_back(const Held& held) {
   }
   if (held.owned) lci_buffer_free(held.owned);
   Device& device = *held.key->link->device;
-  // What came for other parts of the port is given back to the same key, by their lanes.
-  const auto& port = static_cast<const Port&>(*held.key->target);
-  const bool all_mine = port.home_lane.load(std::memory_order_relaxed) == this;
-  device.release(*held.key, held.generation, held.charge_messages, held.charge_bytes,
-                 device.lane() == this && all_mine);
+  device.release(*held.key, held.generation, held.charge_messages, held.charge_bytes, device.lane() == this);
 }
 
 int Lane::release_kept(uint64_t number) {

@@ -40,11 +40,11 @@ int Lane::create(const LaneParts& parts, uint32_t first, uint32_t count, std::un
   OwnMemory& memory = parts.devices.memory();
   if (count == 0 || count > kMaxDevices || first >= all.size() || count > all.size() - first) {
     return fail(LCI_ERR_DEVICE, "create lane: devices %u..%u, but the runtime has %u (attribute devices)", first,
-                first + count - 1, static_cast<uint32_t>(all.size()));
+                first + count - 1, all.size());
   }
   const std::lock_guard<std::mutex> one_at_a_time(parts.creating);
   for (uint32_t i = 0; i < count; ++i) {
-    if (all[first + i]->lane()) return fail(LCI_ERR_DEVICE, "create lane: device %u belongs to a lane", first + i);
+    if (all[first + i].lane()) return fail(LCI_ERR_DEVICE, "create lane: device %u belongs to a lane", first + i);
   }
   std::unique_ptr<Lane> lane(new Lane(parts));
   lane->ring_size_ = parts.devices.attributes.lane_completions;
@@ -58,9 +58,9 @@ int Lane::create(const LaneParts& parts, uint32_t first, uint32_t count, std::un
   lane->park_slot_ = first;
   memory.keep_range();  // Java looks at it [V15]
   // All of them first: once a device knows the lane, any thread may wake it.
-  for (uint32_t i = 0; i < count; ++i) lane->devices_.push_back(all[first + i].get());
+  for (uint32_t i = 0; i < count; ++i) lane->devices_.push_back(&all[first + i]);
   for (uint32_t i = 0; i < count; ++i) {
-    Device& device = *all[first + i];
+    Device& device = all[first + i];
     std::lock_guard<TryLock> guard(device.lock);
     device.set_lane(lane.get());
     device.lane_index = i;

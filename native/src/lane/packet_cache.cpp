@@ -13,8 +13,7 @@ constexpr uint32_t kPacketCache = 16;
 
 /// Packets that the loop may hold. Half of few packets stay in the pool: what is posted by other forms needs some, too.
 uint32_t Lane::packet_cache() const {
-  const Attributes& attributes = parts_.attributes;
-  return std::clamp(attributes.packets_max / (2 * attributes.devices), 1u, kPacketCache);
+  return std::clamp(parts_.attributes.packets_max / (2 * parts_.devices.size()), 1u, kPacketCache);
 }
 
 /// Topped up below half.

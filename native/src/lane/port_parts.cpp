@@ -78,8 +78,8 @@ const Inbox* take_from_port(const DeviceParts& devices, Inbox& inbox) {
 
 bool is_delivering_to(const DeviceParts& devices, const Inbox* reached_by) {
   if (!reached_by) return false;  // the port never opened
-  for (const auto& device : devices.devices) {
-    if (device->is_delivering_to(static_cast<const InboxView*>(reached_by))) return true;
+  for (const Device& device : devices.devices) {
+    if (device.is_delivering_to(static_cast<const InboxView*>(reached_by))) return true;
   }
   return false;
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <mutex>
+#include <vector>
 
 #if (defined(LCI_TEST_CHECKS) && LCI_TEST_CHECKS) || defined(LCI_THREAD_SANITIZER) || defined(__SANITIZE_ADDRESS__)
 #define LCI_POOL_CHECKED 1
@@ -194,12 +195,16 @@ PacketPool::PacketPool(ChunkSource& source, uint32_t packet_size, uint32_t chunk
       max_(max),
       chunks_(std::make_unique<ChunkTable>((max + chunk_ - 1) / chunk_, chunk_, max, packet_size)),
       check_(std::make_unique<PutCheck>(*chunks_, max)) {
-  for (uint32_t i = 0; i < deques; ++i) {
-    deques_.push_back(std::make_unique<Deque>(max, 0x9E3779B97F4A7C15u * (i + 1)));
-  }
+  while (this->deques() < deques) add_deque();
 }
 
 PacketPool::~PacketPool() = default;
+
+void PacketPool::add_deque() {
+  const uint32_t index = deques();
+  deques_[index] = std::make_unique<Deque>(max_, 0x9E3779B97F4A7C15u * (index + 1));
+  deque_count_.store(index + 1, std::memory_order_release);
+}
 
 uint32_t PacketPool::get(uint32_t deque) {
   uint32_t handle = 0;
@@ -240,7 +245,8 @@ bool PacketPool::owns(uint32_t handle) const {
 
 uint32_t PacketPool::free_count() const {
   uint32_t sum = 0;
-  for (const auto& deque : deques_) sum += deque->size();
+  const uint32_t count = deques();
+  for (uint32_t deque = 0; deque < count; ++deque) sum += free_in(deque);
   return sum;
 }
 
@@ -250,7 +256,8 @@ uint32_t PacketPool::free_in(uint32_t deque) const {
 
 PacketPoolCounters PacketPool::counters() const {
   PacketPoolCounters sum;
-  for (uint32_t deque = 0; deque < deques_.size(); ++deque) sum += counters_of(deque);
+  const uint32_t count = deques();
+  for (uint32_t deque = 0; deque < count; ++deque) sum += counters_of(deque);
   return sum;
 }
 
@@ -289,10 +296,10 @@ bool PacketPool::grow(Deque& own) {
 }
 
 bool PacketPool::steal(uint32_t thief) {
-  const auto others = static_cast<uint32_t>(deques_.size()) - 1;
-  if (others == 0) return false;
+  const uint32_t count = deques();
+  if (count == 1) return false;
   Deque& own = *deques_[thief];
-  Deque& victim = *deques_[(thief + 1 + own.random_below(others)) % deques_.size()];
+  Deque& victim = *deques_[(thief + 1 + own.random_below(count - 1)) % count];
   const TryLockGuard guard(victim.lock);  // never waits, so two thieves cannot block each other
   if (!guard || victim.size() == 0) return false;
   for (uint32_t left = (victim.size() + 1) / 2; left > 0; --left) {

@@ -2,12 +2,13 @@
 #ifndef LCI_POOL_PACKET_POOL_HPP_
 #define LCI_POOL_PACKET_POOL_HPP_
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
+#include "base/device_set.hpp"
 #include "base/try_lock.hpp"
 
 namespace lci {
@@ -66,7 +67,7 @@ class PacketPool {
   /// @param packet_size a multiple of 64
   /// @param chunk packets added by one growth step (the last step may be smaller)
   /// @param max bound on packets
-  /// @param deques number of deques, at least 1
+  /// @param deques number of deques, at least 1, at most kMaxDevices
   PacketPool(ChunkSource& source, uint32_t packet_size, uint32_t chunk, uint32_t max, uint32_t deques);
   ~PacketPool();
   PacketPool(const PacketPool&) = delete;
@@ -86,6 +87,10 @@ class PacketPool {
   bool owns(uint32_t handle) const;
   /// First byte of a packet.
   std::byte* data(uint32_t handle) const { return source_.at(uint64_t{handle} * 64); }
+
+  /// One deque more. One thread at a time; any thread may use the others meanwhile, and this one when it is back.
+  void add_deque();
+  uint32_t deques() const { return deque_count_.load(std::memory_order_acquire); }
 
   uint32_t packet_size() const { return packet_size_; }
   /// Packets that exist so far.
@@ -112,7 +117,8 @@ class PacketPool {
   std::atomic<uint32_t> capacity_{0};
   TryLock growing_;
   uint32_t growth_pause_ = 0;  // guarded by growing_: attempts to skip after a refusal
-  std::vector<std::unique_ptr<Deque>> deques_;
+  std::array<std::unique_ptr<Deque>, kMaxDevices> deques_;
+  std::atomic<uint32_t> deque_count_{0};  // those of a lower number are there, and stay
   const std::unique_ptr<ChunkTable> chunks_;
   const std::unique_ptr<PutCheck> check_;
 };

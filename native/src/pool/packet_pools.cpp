@@ -4,10 +4,18 @@
 namespace lci {
 
 PacketPools::PacketPools(ChunkSource& source, uint32_t packet_size, uint32_t chunk, uint32_t max, uint32_t deques)
-    : source_(source), deques_(deques), bound_(std::make_unique<std::atomic<PacketPool*>[]>(deques)) {
+    : source_(source) {
   pools_[0] = std::make_unique<PacketPool>(source, packet_size, chunk, max, deques);
   count_.store(1, std::memory_order_release);
-  for (uint32_t deque = 0; deque < deques; ++deque) bind(deque, 0);
+  provide(deques);
+}
+
+void PacketPools::provide(uint32_t deques) {
+  const std::lock_guard<std::mutex> guard(adding_);
+  for (uint32_t number = 0; number < count(); ++number) {
+    while (pools_[number]->deques() < deques) pools_[number]->add_deque();
+  }
+  for (; deques_ < deques; ++deques_) bind(deques_, 0);
 }
 
 uint32_t PacketPools::add(uint32_t chunk, uint32_t max) {

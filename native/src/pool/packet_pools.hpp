@@ -28,6 +28,8 @@ class PacketPools {
   PacketPools(const PacketPools&) = delete;
   PacketPools& operator=(const PacketPools&) = delete;
 
+  /// Each pool has at least @p deques. The new ones are bound to pool 0.
+  void provide(uint32_t deques);
   /// The number of a new pool, or 0 when there are as many as can be.
   uint32_t add(uint32_t chunk, uint32_t max);
   /// False if there is no such pool.
@@ -57,11 +59,11 @@ class PacketPools {
   PacketPool& owner(uint32_t handle) const;
 
   ChunkSource& source_;
-  const uint32_t deques_;
   std::mutex adding_;
+  uint32_t deques_ = 0;
   std::array<std::unique_ptr<PacketPool>, kMost> pools_;
   std::atomic<uint32_t> count_{0};
-  const std::unique_ptr<std::atomic<PacketPool*>[]> bound_;  // by deque
+  std::array<std::atomic<PacketPool*>, kMaxDevices> bound_{};  // by deque
 };
 
 }  // namespace lci

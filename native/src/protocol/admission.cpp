@@ -50,6 +50,7 @@ int Admission::admit(Link& link, OutKey& key, const lci_descriptor& op) {
   // Replies go past what waits for credit, or two ranks could wait for each other.
   const bool reply = is_reply(op);
   int code = refused_earlier(link, key, reply);
+  if (code == LCI_DONE && link.awaits_device) code = refuse(&link, &key, LCI_RETRY_NOCREDIT);
   if (code == LCI_DONE && link.chaos) {
     code = link.chaos->refuse();
     if (code != LCI_DONE) {
@@ -72,6 +73,7 @@ int Admission::admit(Link& link, OutKey& key, const lci_descriptor& op) {
 int Admission::admit_keyless(Link& link) {
   if (batch_refusal_ != 0) return batch_refusal_;
   if (link.full_batch == batch_) return LCI_RETRY_NOMEM;
+  if (link.awaits_device) return LCI_RETRY_NOCREDIT;  // the generation moves when there is one
   int code = link.chaos ? link.chaos->refuse() : LCI_DONE;
   if (code == LCI_DONE) return code;
   if (code == LCI_RETRY_NOCREDIT) code = LCI_RETRY_LOCK;  // nobody would say when there is credit

@@ -79,7 +79,7 @@ void Announcements::look_at(InKey& key) {
   if (std::exchange(key.reopened, false) && !key.link->failed) grants_.grow_lease(key);
   if (key.recall_wanted.exchange(false, std::memory_order_acq_rel)) grants_.recall_from(key);
   if (key.link->failed) {
-    const Credit rest{key.returned_messages.exchange(0), key.returned_bytes.exchange(0)};
+    const Credit rest = Grants::take_returned(key);
     key.circulating.messages -= rest.messages;
     key.circulating.bytes -= rest.bytes;
     if (rest.messages != 0 || rest.bytes != 0) key.target->give(rest, key.generation);

@@ -36,8 +36,7 @@ void Grants::renew(InKey& key) {
   key.goal = key.leased = key.circulating = key.grant = {};
   key.recall = false;
   for (Announcement& announcement : key.waiting) announcement.credited = false;
-  key.returned_messages.store(0, std::memory_order_relaxed);
-  key.returned_bytes.store(0, std::memory_order_relaxed);
+  take_returned(key);
   if (key.is_waiting.exchange(false)) key.target->waiting_keys.fetch_sub(1);
   set_thresholds(key);
 }
@@ -83,9 +82,18 @@ void Grants::grow_lease(InKey& key) {
   }
 }
 
+Credit Grants::take_returned(InKey& key) {
+  InKey::Returned& own = key.returned_by_owner;
+  const Credit back{
+      own.messages.load(std::memory_order_relaxed) + key.returned.messages.exchange(0, std::memory_order_acquire),
+      own.bytes.load(std::memory_order_relaxed) + key.returned.bytes.exchange(0, std::memory_order_acquire)};
+  own.messages.store(0, std::memory_order_relaxed);
+  own.bytes.store(0, std::memory_order_relaxed);
+  return back;
+}
+
 void Grants::process_returned(InKey& key) {
-  Credit back{key.returned_messages.exchange(0, std::memory_order_acquire),
-              key.returned_bytes.exchange(0, std::memory_order_acquire)};
+  Credit back = take_returned(key);
   if (back.messages == 0 && back.bytes == 0) return;
   Credit excess;
   if (key.circulating.messages > key.goal.messages) {
@@ -150,20 +158,23 @@ void Grants::end_lease(InKey& key, Credit back) {
   set_thresholds(key);
 }
 
-void Grants::release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool exclusive) {
+void Grants::release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool by_owner) {
   if (messages == 0 && bytes == 0) return;
   if (key.target->generation.load(std::memory_order_relaxed) != generation) return;
   if (messages == kReplyRoom) return parts_.targets.give_reply_room(static_cast<Port&>(*key.target));
-  uint32_t returned_messages;
-  uint64_t returned_bytes;
-  if (exclusive) {  // nobody else returns to this key: no read-modify-write
-    returned_messages = key.returned_messages.load(std::memory_order_relaxed) + messages;
-    returned_bytes = key.returned_bytes.load(std::memory_order_relaxed) + bytes;
-    key.returned_messages.store(returned_messages, std::memory_order_relaxed);
-    key.returned_bytes.store(returned_bytes, std::memory_order_relaxed);
+  // Two threads at a time may miss each other's part: then less than twice the threshold waits, half of a lease at
+  // most.
+  InKey::Returned& own = key.returned_by_owner;
+  uint32_t returned_messages = own.messages.load(std::memory_order_relaxed);
+  uint64_t returned_bytes = own.bytes.load(std::memory_order_relaxed);
+  if (by_owner) {
+    own.messages.store(returned_messages += messages, std::memory_order_relaxed);
+    own.bytes.store(returned_bytes += bytes, std::memory_order_relaxed);
+    returned_messages += key.returned.messages.load(std::memory_order_relaxed);
+    returned_bytes += key.returned.bytes.load(std::memory_order_relaxed);
   } else {
-    returned_bytes = key.returned_bytes.fetch_add(bytes, std::memory_order_release) + bytes;
-    returned_messages = key.returned_messages.fetch_add(messages, std::memory_order_release) + messages;
+    returned_bytes += key.returned.bytes.fetch_add(bytes, std::memory_order_release) + bytes;
+    returned_messages += key.returned.messages.fetch_add(messages, std::memory_order_release) + messages;
   }
   if (returned_messages >= key.return_threshold.load(std::memory_order_relaxed) ||
       returned_bytes >= key.byte_threshold.load(std::memory_order_relaxed)) {

@@ -32,9 +32,10 @@ class Grants final : public Protocol {
   static void end_lease(InKey& key, Credit back);
   void handle_return(Link& link, InKey& key, const MessageHeader& header);
 
-  /// Any thread: what a key's user took or released. @p exclusive: no other thread releases to this key of this
-  /// generation, and the caller owns the key's device.
-  void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool exclusive);
+  /// Any thread: what a key's user took or released. @p by_owner: the caller owns the key's device.
+  void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool by_owner);
+  /// What was released since the last call. The owner of the key's device.
+  static Credit take_returned(InKey& key);
 
   void refuse_sender(InKey& key, int code);
   /// Names the opening that ended, which may not be the last one that this key has seen.

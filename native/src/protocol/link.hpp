@@ -95,6 +95,7 @@ struct Link {
 
   // towards the peer
   bool out_open = false;
+  bool awaits_device = false;  ///< The peer has no device of this number: what is posted is refused until it has.
   RingProducer data_out, control_out;
   KeyTable<OutKey> out_keys;
   OutKey* queued_returns = nullptr;   ///< Keys whose credit goes back when the control ring has room.

@@ -14,6 +14,7 @@ Links::Links(ProtocolHost& host, Handed& handed)
   ready_.reserve(parts_.ranks);
   busy_.reserve(parts_.ranks);
   touched_.reserve(parts_.ranks);
+  awaiting_.reserve(parts_.ranks);
 }
 
 Link& Links::add(uint32_t rank, PeerMemory* peer) {
@@ -30,7 +31,9 @@ Link& Links::add(uint32_t rank, PeerMemory* peer) {
 Link* Links::open(uint32_t rank, int* error) {
   if (!links_[rank]) {
     PeerMemory* peer = nullptr;
-    if (const int code = parts_.peers.memory(rank, "post", &peer); code != LCI_DONE) {
+    int code = parts_.peers.check(rank, "post");  // a device that is new has not heard of who is gone
+    if (code == LCI_DONE) code = parts_.peers.memory(rank, "post", &peer);
+    if (code != LCI_DONE) {
       *error = code;
       return nullptr;
     }
@@ -43,7 +46,15 @@ Link* Links::open(uint32_t rank, int* error) {
                   left ? "has left the job" : "has failed", index_);
     return nullptr;
   }
-  return link.out_open || open_rings(link, error) ? &link : nullptr;
+  if (link.out_open || link.awaits_device) return &link;
+  if (has_device(link)) return open_rings(link, error) ? &link : nullptr;
+  link.awaits_device = true;  // to the next pass after the peer has added it: who was refused first is told then
+  awaiting_.push_back(&link);
+  return &link;
+}
+
+bool Links::may_meet_devices() const {
+  return std::any_of(awaiting_.begin(), awaiting_.end(), [this](const Link* link) { return has_device(*link); });
 }
 
 bool Links::open_rings(Link& link, int* error) {
@@ -98,7 +109,8 @@ bool Links::emit_data(Link& link, const MessageHeader& header, const void* paylo
 
 bool Links::emit_control(Link& link, const MessageHeader& header) {
   int ignored = LCI_DONE;
-  if (!link.out_open && !open(link.rank, &ignored)) return false;
+  if (!link.out_open) open(link.rank, &ignored);
+  if (!link.out_open) return false;
   if (!link.control_out.has_room(1)) return false;
   if (link.chaos && link.chaos->delay(true, header, nullptr, 0)) return true;
   link.control_out.write(header, nullptr, 0);

@@ -27,11 +27,28 @@ class Links {
       if (link) visit(*link);
     }
   }
-  /// The link to send by, whose rings are cut when it is first used. Null, and why, if the rank is gone or there is no
-  /// memory.
+  /// The link to send by, whose rings are cut when it is first used: it is open, or awaits a device of the peer. Null,
+  /// and why, if the rank is gone or there is no memory.
   Link* open(uint32_t rank, int* error);
   /// That to a rank which is gone; it may never have spoken to this one.
   Link& of_gone(uint32_t rank);
+  /// Whether a peer has added a device that is awaited.
+  bool may_meet_devices() const;
+  /// Calls @p visit with each link that awaits a device no more.
+  template <typename F>
+  void meet_devices(F visit) {
+    for (size_t i = 0; i < awaiting_.size();) {
+      Link& link = *awaiting_[i];
+      if (!link.failed && !has_device(link)) {
+        ++i;
+        continue;
+      }
+      awaiting_[i] = awaiting_.back();
+      awaiting_.pop_back();
+      link.awaits_device = false;
+      if (!link.failed) visit(link);
+    }
+  }
   /// Takes up the rings to which the peer of a link writes, if it has made some.
   Accepted accept(Link& link);
   /// How many can be read from.
@@ -66,13 +83,14 @@ class Links {
  private:
   Link& add(uint32_t rank, PeerMemory* peer);
   bool open_rings(Link& link, int* error);
+  bool has_device(const Link& link) const { return link.peer->devices() > index_; }
 
   ProtocolHost& host_;
   const DeviceParts& parts_;
   const uint32_t index_;
   Handed& handed_;
   std::vector<std::unique_ptr<Link>> links_;  // by rank; created when first used
-  std::vector<Link*> ready_, touched_, busy_;
+  std::vector<Link*> ready_, touched_, busy_, awaiting_;
   uint32_t readable_ = 0;
 };
 

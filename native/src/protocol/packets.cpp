@@ -32,7 +32,7 @@ bool Packets::unhold(uint64_t handle) {
 
 void Packets::wake_waiters() {
   transport_.publication_fence();  // the packets are in the pool before we look who waits
-  waiters_.take_each([this](uint32_t device) { devices_[device]->packets_came(); });
+  waiters_.take_each([this](uint32_t device) { devices_[device].packets_came(); });
 }
 
 }  // namespace lci

@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <vector>
 
 #include "base/counters.hpp"
 #include "base/device_bell.hpp"
 #include "base/device_set.hpp"
+#include "base/device_table.hpp"
 #include "flow/keys.hpp"
 #include "pool/packet_pools.hpp"
 #include "transport/transport.hpp"
@@ -32,7 +32,7 @@ struct PacketState {
   uint32_t bytes = 0;      ///< That it carries while it is out.
 };
 
-/// Any thread may call anything but add(), which is for the start.
+/// Any thread may call anything; add() by one thread at a time.
 class Packets {
  public:
   /// @param slots packets that the memory of this rank has addresses for
@@ -40,7 +40,10 @@ class Packets {
   /// False: there was no memory for what is to be known of packets.
   bool valid() const { return states_ != nullptr; }
   /// The device that takes from the next deque.
-  void add(DeviceBell& device) { devices_.push_back(&device); }
+  void add(DeviceBell& device) {
+    pool_.provide(devices_.size() + 1);
+    devices_.add(device);
+  }
 
   PacketPools& pool() { return pool_; }
   const PacketPools& pool() const { return pool_; }
@@ -74,7 +77,7 @@ class Packets {
   PacketPools pool_;
   const uint32_t units_;  // of a packet: handles count them
   const std::unique_ptr<PacketState[], Free> states_;
-  std::vector<DeviceBell*> devices_;
+  DeviceTable<DeviceBell> devices_;
   DeviceSet waiters_;
 };
 

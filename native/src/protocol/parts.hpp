@@ -3,12 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "base/attributes.hpp"
 #include "base/chaos_plan.hpp"
 #include "base/counters.hpp"
+#include "base/device_table.hpp"
 #include "base/log.hpp"
 #include "base/owner_barrier.hpp"
 #include "flow/loans.hpp"
@@ -41,7 +40,7 @@ struct DeviceParts {
   Loans& loans;
   const std::atomic<const lci_allocator*>& allocator;  ///< Of what is given to users; null: malloc. [A10]
   ReceivedMemory& received;
-  const std::vector<std::unique_ptr<Device>>& devices;
+  const DeviceTable<Device>& devices;
   bool share_memory;  ///< Peers read all of this rank's memory that they are told of, not only what is sent to them.
 
   OwnMemory& memory() const { return transport.own(); }

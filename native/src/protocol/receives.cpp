@@ -205,7 +205,7 @@ int Receives::finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lc
   if (send.kind != UnexpectedSend::Kind::kStored) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
   switch (send.kind) {
     case UnexpectedSend::Kind::kStored: {
-      if (send.credited) grants_.release(key, send.generation, 1, send.size, alone());
+      if (send.credited) grants_.release(key, send.generation, 1, send.size, link.device == &host_.device);
       return finish(receive, send.rank, send.tag, {nullptr, send.data(), send.size}, done);
     }
     case UnexpectedSend::Kind::kAnnounced: {
@@ -273,7 +273,7 @@ void Receives::handle_send(Link& link, InKey& key, const MessageHeader& header, 
   std::unique_ptr<PostedReceive> receive(static_cast<PostedReceive*>(found));
   finish(*receive, link.rank, header.tag, payload, nullptr);
   end(std::move(receive));
-  if (credited) grants_.release(key, key.generation, 1, header.size, alone());
+  if (credited) grants_.release(key, key.generation, 1, header.size, true);
 }
 
 bool Receives::match_announcement(InKey& key, const Announcement& announcement, MatchedAnnouncement* out) {
@@ -311,11 +311,6 @@ void Receives::receive_announced(MatchedAnnouncement matched) {
   counters_.add(Metric::unexpected_stored);  // for a moment
   match_unexpected(*matched.receive, std::move(matched.send), nullptr);
   end(std::move(matched.receive));
-}
-
-/// Nobody else can match what came to this device: its keys need no read-modify-write.
-bool Receives::alone() const {
-  return parts_.devices.size() == 1;
 }
 
 /// A receive that was taken out of its engine, and was told. It may be of another device.

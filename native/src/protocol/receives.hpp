@@ -78,7 +78,6 @@ class Receives final : public Protocol {
   int finish(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload, lci_status* done);
   void end(std::unique_ptr<PostedReceive> receive);
   void end_all(std::vector<std::unique_ptr<PostedReceive>> receives, int code);
-  bool alone() const;
 
   Grants& grants_;
   PacketsOut& packets_;

@@ -100,7 +100,7 @@ bool Spending::take_refusal(Link& link, const MessageHeader& header, Refusal* ou
 }
 
 void Spending::tell_writable(Link& link, OutKey& key) {
-  if (key.held_back != 0) return;  // it is told when that has gone
+  if (key.held_back != 0 || link.awaits_device) return;  // it is told when that has gone, or come
   uint64_t count = key.announce_limit > key.announced ? 1 : 0;
   if (key.state == OutKey::State::kUncredited) {
     count = UINT32_MAX;
@@ -120,11 +120,13 @@ void Spending::tell_writable(Link& link, OutKey& key) {
 
 void Spending::tell_refused() {
   untold_ = false;
-  links_.for_each([this](Link& link) {
-    if (link.failed || backlog_.holds(link.rank)) return;
-    link.out_keys.for_each([&](OutKey& key) {
-      if (key.refused) tell_writable(link, key);
-    });
+  links_.for_each([this](Link& link) { tell_refused(link); });
+}
+
+void Spending::tell_refused(Link& link) {
+  if (link.failed || backlog_.holds(link.rank)) return;
+  link.out_keys.for_each([&](OutKey& key) {
+    if (key.refused) tell_writable(link, key);
   });
 }
 

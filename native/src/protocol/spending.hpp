@@ -38,6 +38,8 @@ class Spending final : public Protocol {
   void tell_writable(Link& link, OutKey& key);
   /// Tells every flow that was refused, unless the backlog goes first.
   void tell_refused();
+  /// The same of one link.
+  void tell_refused(Link& link);
   /// Those that could not be told for want of memory.
   void progress() {
     if (untold_) tell_refused();

@@ -104,7 +104,7 @@ void Targets::forget_replies(uint32_t rank) {
 }
 
 void Targets::tell_reply_room(ReplyRooms& rooms) {
-  rooms.wanted().take_each([this](uint32_t device) { devices_[device]->room_came_elsewhere(); });
+  rooms.wanted().take_each([this](uint32_t device) { devices_[device].room_came_elsewhere(); });
 }
 
 }  // namespace lci

@@ -10,19 +10,20 @@
 #include <vector>
 
 #include "base/device_bell.hpp"
+#include "base/device_table.hpp"
 #include "lci/lci.h"
 #include "protocol/engine.hpp"
 #include "protocol/port.hpp"
 
 namespace lci {
 
-/// Any thread may call anything but add(), which is for the start. Ports and engines stay, once they were named, until
+/// Any thread may call anything; add() by one thread at a time. Ports and engines stay, once they were named, until
 /// the runtime goes.
 class Targets {
  public:
   Targets(uint32_t rank, uint32_t ranks);
   /// The next device: it may wait for room for replies.
-  void add(DeviceBell& device) { devices_.push_back(&device); }
+  void add(DeviceBell& device) { devices_.add(device); }
 
   /// The port, created if it was never named; null if the number is out of range.
   Port* port(uint32_t number);
@@ -69,7 +70,7 @@ class Targets {
 
  private:
   const uint32_t rank_, ranks_;
-  std::vector<DeviceBell*> devices_;
+  DeviceTable<DeviceBell> devices_;
   std::mutex ports_mutex_;
   const std::unique_ptr<std::atomic<Port*>[]> ports_;
   std::vector<std::unique_ptr<Port>> port_storage_;

@@ -15,7 +15,6 @@ struct Copiers {
   Transport& transport;
   const OwnerBarrier& owner_barrier;
   uint32_t ranks;
-  uint32_t devices;   ///< Of each.
   bool share_memory;  ///< They do; else all goes by messages.
 };
 

@@ -15,7 +15,8 @@ GracePeriod::GracePeriod(const Copiers& copiers) : copiers_(&copiers) {
       copies_.push_back({rank, 0, kUnseen});
       continue;
     }
-    for (uint32_t device = 0; device < copiers.devices; ++device) {
+    const uint32_t devices = memory->devices();
+    for (uint32_t device = 0; device < devices; ++device) {
       const uint64_t sequence = word(rank, device).load(std::memory_order_seq_cst);
       if (sequence % 2 != 0) copies_.push_back({rank, device, sequence});
     }

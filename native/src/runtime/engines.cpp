@@ -70,7 +70,7 @@ int Runtime::free_engine(uint32_t number) {
     const Matcher* matcher = freed->close();
     if (!matcher) return fail(LCI_ERR_ARGUMENT, "free matching engine: %u does not exist on rank %u", number, rank());
     const uint32_t generation = freed->generation.load();
-    for (auto& device : devices_) device->wait_until_not_holding(matcher);
+    for (const Device& device : devices_) device.wait_until_not_holding(matcher);
     matcher->entries->extract([&](uint64_t, void* value, Side side) {
       if (side == Side::kReceive) {
         receives.emplace_back(static_cast<PostedReceive*>(value));

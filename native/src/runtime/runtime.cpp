@@ -14,6 +14,8 @@
 #include "lane/lane.hpp"
 
 namespace lci {
+static_assert(kMaxDevices == LCI_MAX_DEVICES);
+
 int Runtime::create(const AttributeSet* explicit_values, lci_inproc* job, uint32_t inproc_rank,
                     std::unique_ptr<Runtime>* out) {
   std::unique_ptr<Runtime> runtime(new Runtime);
@@ -76,12 +78,33 @@ void Runtime::make_devices() {
                                     owner_barrier_, *transport_, *peers_, *packets_, *targets_, *regions_, remotes_,
                                     *loans_, allocator_, received_, devices_, shares_all_memory()});
   completions_ = std::make_unique<Completions>(*device_parts_, this, this);
-  for (uint32_t i = 0; i < attributes_.devices; ++i) {
-    devices_.push_back(std::make_unique<Device>(*this, *device_parts_, i));
-    peers_->add(*devices_.back());
-    packets_->add(*devices_.back());
-    targets_->add(*devices_.back());
+  for (uint32_t i = 0; i < attributes_.devices; ++i) make_device();
+}
+
+/// Whatever others tell a device by its number finds it before the device can be used.
+Device& Runtime::make_device() {
+  device_storage_.reserve(devices_.size() + 1);
+  auto device = std::make_unique<Device>(*this, *device_parts_, devices_.size());
+  packets_->add(*device);  // the last that may find no memory
+  peers_->add(*device);
+  targets_->add(*device);
+  devices_.add(*device);
+  device_storage_.push_back(std::move(device));
+  return *device_storage_.back();
+}
+
+int Runtime::add_device(Device** out) {
+  const std::lock_guard<std::mutex> guard(adding_device_);
+  const uint32_t index = devices_.size();
+  if (index == kMaxDevices) return fail(LCI_ERR_EXHAUSTED, "add device: rank %u has %u already", rank_, index);
+  if (!memory().populate_device(index)) {
+    return fail(LCI_ERR_NO_MEMORY, "add device: no memory for what peers need of device %u (rank %u)", index, rank_);
   }
+  *out = &make_device();
+  owner_barrier_.pass();  // a thread that visits all devices has seen this one, or this one sees what that took away
+  peers_->show_devices();
+  LCI_LOG(*log_, LogLevel::kInfo, "runtime", "rank %u has added device %u", rank_, index);
+  return LCI_DONE;
 }
 
 /// One exchange of what the ranks say of themselves, then they meet.
@@ -120,13 +143,13 @@ bool Runtime::drain(uint64_t timeout_ns) {
   const uint64_t end = now_ns() + timeout_ns;
   for (;;) {
     bool drained = true;
-    for (auto& device : devices_) {
-      std::lock_guard<TryLock> guard(device->lock);
-      const Progressing mark(*device);
+    for (Device& device : devices_) {
+      std::lock_guard<TryLock> guard(device.lock);
+      const Progressing mark(device);
       transport_->look(false);
       Budget budget;
-      device->progress(budget);
-      drained = drained && device->drained();
+      device.progress(budget);
+      drained = drained && device.drained();
     }
     if (drained) return true;
     if (now_ns() >= end) return false;
@@ -141,14 +164,14 @@ void Runtime::close(uint64_t timeout_ns) {
   if (timeout_ns != 0 && !drained) {
     LCI_LOG(*log_, LogLevel::kWarn, "close", "not everything was sent in time: peers see this rank fail");
   }
-  for (auto& device : devices_) {
-    std::lock_guard<TryLock> guard(device->lock);
-    device->stop_accepting();
+  for (Device& device : devices_) {
+    std::lock_guard<TryLock> guard(device.lock);
+    device.stop_accepting();
   }
-  for (auto& device : devices_) {
-    std::lock_guard<TryLock> guard(device->lock);
-    const Progressing mark(*device);
-    device->cancel_all(LCI_ERR_CANCELLED);
+  for (Device& device : devices_) {
+    std::lock_guard<TryLock> guard(device.lock);
+    const Progressing mark(device);
+    device.cancel_all(LCI_ERR_CANCELLED);
   }
   if (regions_) regions_->close();
   if (transport_) peers_->leave(drained ? RankState::kLeft : RankState::kFailed);

@@ -14,6 +14,7 @@
 
 #include "base/attributes.hpp"
 #include "base/counters.hpp"
+#include "base/device_table.hpp"
 #include "base/growing_array.hpp"
 #include "base/log.hpp"
 #include "base/owner_barrier.hpp"
@@ -51,8 +52,10 @@ class Runtime final : public CompletionOwner {
   Packets& packets() { return *packets_; }
   Targets& targets() { return *targets_; }
   const Packets& packets() const { return *packets_; }
-  Device& device(uint32_t index) { return *devices_[index]; }
-  uint32_t devices() const { return static_cast<uint32_t>(devices_.size()); }
+  Device& device(uint32_t index) { return devices_[index]; }
+  uint32_t devices() const { return devices_.size(); }
+  /// One device more: peers that were refused it are told. Any thread. LCI_ERR_EXHAUSTED, LCI_ERR_NO_MEMORY.
+  int add_device(Device** out);
   /// Null: none.
   const ChaosPlan* chaos() const { return chaos_ ? &*chaos_ : nullptr; }
   Log& log() { return *log_; }
@@ -73,7 +76,7 @@ class Runtime final : public CompletionOwner {
   void discard_arrival(lci_status& status) override { lci::discard_arrival(parts(), status); }
 
   // remote memory
-  Copiers copiers() { return {*peers_, *transport_, owner_barrier_, size_, attributes_.devices, shares_all_memory()}; }
+  Copiers copiers() { return {*peers_, *transport_, owner_barrier_, size_, shares_all_memory()}; }
   RegionTable& regions() { return *regions_; }
   RemoteTable& remotes() { return remotes_; }
 
@@ -103,8 +106,9 @@ class Runtime final : public CompletionOwner {
   int join(uint64_t deadline, std::vector<Profile>* profiles);
   void clamp_packets();
   void make_devices();
+  Device& make_device();
   bool drain(uint64_t timeout_ns);
-  void place_came(uint32_t index) override { devices_[index]->room_came_elsewhere(); }
+  void place_came(uint32_t index) override { devices_[index].room_came_elsewhere(); }
   void count_discarded() override { shared.add(Metric::discarded); }
   void open_engine(uint32_t number, MatchingEngineType type, Matcher matcher);
   uint64_t credits_out();
@@ -127,7 +131,9 @@ class Runtime final : public CompletionOwner {
   ReceivedMemory received_;  // may lie in kept blocks
   std::unique_ptr<Loans> loans_;
   std::optional<DeviceParts> device_parts_;
-  std::vector<std::unique_ptr<Device>> devices_;
+  std::mutex adding_device_;
+  std::vector<std::unique_ptr<Device>> device_storage_;  // under that
+  DeviceTable<Device> devices_;
   std::mutex engines_change_mutex_;  // opening and closing
   std::mutex creating_lane_;
   std::mutex lanes_mutex_;

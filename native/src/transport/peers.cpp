@@ -6,7 +6,7 @@
 namespace lci {
 
 Peers::Peers(uint32_t rank, uint32_t ranks, SharedCounters& shared, Log& log)
-    : PeerTable(ranks), rank_(rank), shared_(shared), log_(log) {}
+    : PeerTable(ranks), rank_(rank), ranks_(ranks), shared_(shared), log_(log) {}
 
 int Peers::memory(uint32_t rank, const char* operation, PeerMemory** out) {
   const int code = transport_->open(rank, out);
@@ -27,6 +27,16 @@ PeerMemory* Peers::memory_of_acquainted(uint32_t rank) {
 void Peers::leave(RankState state) {
   left_.store(true, std::memory_order_relaxed);
   transport_->leave(state);
+}
+
+void Peers::show_devices() {
+  const uint32_t index = devices_.size() - 1;
+  transport_->own().show_devices(index + 1);
+  for (uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (rank == rank_ || state(rank) != RankState::kActive) continue;
+    PeerMemory* const memory = memory_of_acquainted(rank);
+    if (memory && memory->devices() > index) transport_->ring(*memory, index);
+  }
 }
 
 /// By the thread that looks at the peers.
@@ -60,7 +70,7 @@ bool Peers::read_all_of(uint32_t rank, uint32_t index) {
 
 void Peers::tell_devices() {
   advance_epoch();
-  for (DeviceBell* device : devices_) device->wake_owner();
+  for (DeviceBell& device : devices_) device.wake_owner();
 }
 
 }  // namespace lci

@@ -4,23 +4,26 @@
 
 #include <atomic>
 #include <cstdint>
-#include <vector>
 
 #include "base/counters.hpp"
 #include "base/device_bell.hpp"
+#include "base/device_table.hpp"
 #include "base/log.hpp"
 #include "peer/peer_table.hpp"
 #include "transport/transport.hpp"
 
 namespace lci {
 
-/// Any thread may call anything but attach() and add(), which are for the start.
+/// Any thread may call anything but attach(), which is for the start; add() by one thread at a time.
 class Peers final : public PeerTable, public PeerEvents {
  public:
   Peers(uint32_t rank, uint32_t ranks, SharedCounters& shared, Log& log);
   void attach(Transport& transport) { transport_ = &transport; }
   /// The next device: it is woken when a rank is gone.
-  void add(DeviceBell& device) { devices_.push_back(&device); }
+  void add(DeviceBell& device) { devices_.add(device); }
+  /// Shows the others that this rank has as many devices as were added, and wakes the one of each that talks to the
+  /// last: it may have been refused.
+  void show_devices();
 
   /// The memory of a rank, mapped if need be; what fails is said as by @p operation. A rank whose memory is none counts
   /// as failed. LCI_ERR_NO_MEMORY, LCI_ERR_PEER_FAILED.
@@ -46,11 +49,11 @@ class Peers final : public PeerTable, public PeerEvents {
   void gone(uint32_t rank, RankState state) override;
   void tell_devices();
 
-  const uint32_t rank_;
+  const uint32_t rank_, ranks_;
   SharedCounters& shared_;
   Log& log_;
   Transport* transport_ = nullptr;
-  std::vector<DeviceBell*> devices_;
+  DeviceTable<DeviceBell> devices_;
   std::atomic<bool> left_{false};
 };
 

@@ -95,6 +95,13 @@ class Transport {
     if (slot < kMaxDevices) wake(header.park[slot]);
   }
 
+  /// Tells a device of a peer that it is to look at this rank.
+  void ring(PeerMemory& memory, uint32_t device) {
+    memory.summary(device)[rank_].store(1, std::memory_order_release);
+    fence_seq_cst();
+    wake(memory, device);
+  }
+
  protected:
   Transport(uint32_t rank, uint32_t size);
   virtual int map(uint32_t rank, PeerMemory** out) = 0;

@@ -25,6 +25,12 @@ lci_device* World::device(uint32_t index) const {
   return device;
 }
 
+void World::add_device() {
+  lci_device* added = nullptr;
+  EXPECT_EQ(LCI_DONE, lci_device_add(runtime_, &added)) << lci_last_error();
+  ++devices_;
+}
+
 bool World::progress() {
   bool moved = false;
   for (uint32_t i = 0; i < devices_; ++i) moved |= lci_progress(device(i)) == LCI_DONE;

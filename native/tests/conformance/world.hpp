@@ -32,6 +32,8 @@ class World {
 
   lci_runtime* runtime() const { return runtime_; }
   lci_device* device(uint32_t index = 0) const;
+  /// One more, which is progressed with the others.
+  void add_device();
   uint32_t rank() const { return rank_; }
   uint32_t size() const { return size_; }
   uint32_t next() const { return (rank_ + 1) % size_; }

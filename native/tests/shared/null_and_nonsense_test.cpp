@@ -55,6 +55,7 @@ TEST(Null, IsRefusedByEveryFunction) {
       {"runtime_arena", lci_runtime_arena(nullptr, &a, &b)},
       {"runtime_peer_arena", lci_runtime_peer_arena(nullptr, 0, &a, &b)},
       {"runtime_device", lci_runtime_device(nullptr, 0, &device)},
+      {"device_add", lci_device_add(nullptr, &device)},
       {"device_attr", lci_device_attr(nullptr, "uid", text, sizeof text)},
       {"progress", lci_progress(nullptr)},
       {"queue_create", lci_queue_create(nullptr, 0, &comp)},

@@ -248,6 +248,14 @@ class LinkedRanks {
   uint64_t counter(uint32_t rank, const std::string& name) { return jobs_[rank].counter(rank, name); }
   /// The wire towards @p rank takes nothing out any more.
   void hold(uint32_t rank, bool value) { held_[rank] = value; }
+  /// A rank adds a device, and the link makes the other one's mirror of it add one.
+  lci_device* add_device(uint32_t rank) {
+    lci_device* added = nullptr;
+    EXPECT_EQ(LCI_DONE, lci_device_add(jobs_[rank].runtime(rank), &added)) << lci_last_error();
+    lci_device* mirrored = nullptr;
+    EXPECT_EQ(LCI_DONE, lci_device_add(jobs_[1 - rank].runtime(rank), &mirrored)) << lci_last_error();
+    return added;
+  }
   /// Bytes on their way to @p rank.
   size_t under_way(uint32_t rank) const { return towards_[rank].size(); }
 

@@ -49,6 +49,20 @@ class Mirror : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(PeerMemory, Mirror, testing::Values("all", "rings"),
                          [](const auto& info) { return info.param; });
 
+// What a peer tells of its devices is a word of its memory and a bell: a link can play it.
+TEST_P(Mirror, ADeviceThatThePeerAddsIsSeen) {
+  LinkedRanks ranks(attributes());
+  lci_device* added = ranks.add_device(0);
+  const auto post = [&] { return lci_post_am(added, 1, 5, 1, nullptr, 0, nullptr, 0); };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(LCI_RETRY_NOCREDIT, post());
+    lci_progress(added);
+  }
+  ranks.add_device(1);
+  EXPECT_EQ(LCI_DONE, lci_progress(added)) << "it was rung";
+  EXPECT_EQ(LCI_DONE, post()) << lci_last_error();
+}
+
 TEST_P(Mirror, ActiveMessagesGoBothWays) {
   LinkedRanks ranks(attributes());
   std::array<lci_comp*, 2> inbox{};

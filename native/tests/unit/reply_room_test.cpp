@@ -166,9 +166,11 @@ TEST(ReplyRoom, IsFreeAgainThoughADeviceAskedTheDead) {
   ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kReplies, "", replies, 16, 1 << 20));
   ASSERT_EQ(LCI_DONE, lci_port_reply_room(job.runtime(0), kReplies, 2, 500, &room)) << lci_last_error();
   ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(2), kRequests, "", requests, 16, 1 << 20));
+  const uint64_t value = 1;
+  auto before = operation(LCI_OP_AM, 1, kReplies, 0, &value, sizeof value);  // it knows the rank
+  ASSERT_EQ(LCI_DONE, lci_post(job.device(0, 1), &before, nullptr, nullptr)) << lci_last_error();
   job.close(1, 0);
   for (int i = 0; i < 2'000'000 && job.counter(0, "peers_failed") == 0; ++i) job.progress();  // device 0 only
-  const uint64_t value = 1;
   auto request = operation(LCI_OP_AM, 1, kRequests, 0, &value, sizeof value);
   request.policy = room;
   ASSERT_EQ(LCI_DONE, lci_post(job.device(0, 1), &request, nullptr, nullptr)) << lci_last_error();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/memory/peer_memory.hpp"
 
+#include <algorithm>
+
 namespace lci {
 namespace {
 
@@ -10,12 +12,22 @@ uint64_t round_up(uint64_t value, uint64_t unit) {
 
 }  // namespace
 
-MemoryLayout::MemoryLayout(uint32_t size, uint32_t devices) {
+MemoryLayout::MemoryLayout(uint32_t size) {
   directory = round_up(sizeof(MemoryHeader), 64);
-  summary = round_up(directory + uint64_t{devices} * size * sizeof(uint64_t), 64);
+  directory_stride = size * sizeof(uint64_t);
+  summary = round_up(directory + kMaxDevices * directory_stride, 64);
   summary_stride = round_up(size, 64);
-  known = summary + devices * summary_stride;
+  known = summary + kMaxDevices * summary_stride;
   end = round_up(known + summary_stride, 4096);
+}
+
+uint32_t PeerMemory::devices() {
+  const uint32_t told = header().devices_now.load(std::memory_order_seq_cst);
+  uint32_t found = devices_.load(std::memory_order_relaxed);
+  if (told > kMaxDevices) return found;
+  while (told > found && !devices_.compare_exchange_weak(found, told, std::memory_order_relaxed)) {
+  }
+  return std::max(told, found);
 }
 
 }  // namespace lci

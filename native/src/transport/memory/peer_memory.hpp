@@ -36,23 +36,25 @@ struct MemoryHeader {
   uint32_t abi;
   uint32_t rank;
   uint32_t size;
-  uint32_t devices;
-  uint64_t reserve;  ///< Bytes of addresses that the memory may grow to; each rank has its own.
+  uint32_t devices;                   ///< That each rank was created with.
+  uint64_t reserve;                   ///< Bytes of addresses that the memory may grow to; each rank has its own.
+  std::atomic<uint32_t> devices_now;  ///< It has added some since, perhaps.
   ParkLine park[kMaxDevices];
   DeviceLine device[kMaxDevices];
   alignas(64) std::atomic<uint64_t> region_chunks[kRegionChunks];  ///< Offsets of the chunks of the region table.
 };
 
-/// Where in a rank's memory the parts are whose sizes vary with the job: offsets, in bytes.
+/// Where in a rank's memory the parts are whose sizes vary with the job: offsets, in bytes. There are addresses for all
+/// devices that a rank may ever have. Pages are there for those that it has.
 struct MemoryLayout {
-  MemoryLayout() = default;
-  MemoryLayout(uint32_t size, uint32_t devices);
+  explicit MemoryLayout(uint32_t size);
 
-  uint64_t directory = 0;       ///< Of rings: a word for each device and receiver.
-  uint64_t summary = 0;         ///< Bytes by which ranks say that they have sent something.
-  uint64_t summary_stride = 0;  ///< From one device's to the next one's.
-  uint64_t known = 0;           ///< A byte for each rank that has mapped the memory.
-  uint64_t end = 0;             ///< What is cut from the memory lies behind this.
+  uint64_t directory = 0;         ///< Of rings: a word for each device and receiver.
+  uint64_t directory_stride = 0;  ///< From one device's to the next one's.
+  uint64_t summary = 0;           ///< Bytes by which ranks say that they have sent something.
+  uint64_t summary_stride = 0;    ///< From one device's to the next one's.
+  uint64_t known = 0;             ///< A byte for each rank that has mapped the memory.
+  uint64_t end = 0;               ///< What is cut from the memory lies behind this.
 };
 
 class PeerMemory {
@@ -66,9 +68,16 @@ class PeerMemory {
   std::byte* at(uint64_t offset) const { return base_ + offset; }
   MemoryHeader& header() const { return *reinterpret_cast<MemoryHeader*>(base_); }
 
+  /// How many devices the owner has. What its memory says is believed where it can be true: more than before, and no
+  /// more than a rank may have. Sequentially consistent, so that of two ranks that add a device each sees the other's,
+  /// or is seen.
+  uint32_t devices();
+  /// The owner: it has more of them now, and pages for them.
+  void show_devices(uint32_t count) { header().devices_now.store(count, std::memory_order_seq_cst); }
+
   /// Where the owner's device put its ring pair for a receiver; 0 until it first talks.
   std::atomic<uint64_t>& ring_pair_offset(uint32_t device, uint32_t receiver) const {
-    return reinterpret_cast<std::atomic<uint64_t>*>(base_ + layout_.directory)[uint64_t{device} * size_ + receiver];
+    return reinterpret_cast<std::atomic<uint64_t>*>(base_ + directory_offset(device))[receiver];
   }
   /// Summary bytes of one of the owner's devices, one per sending rank.
   std::atomic<uint8_t>* summary(uint32_t device) const {
@@ -100,15 +109,20 @@ class PeerMemory {
   virtual void keep_range() = 0;
 
  protected:
-  PeerMemory() = default;
+  /// @param ranks of the job
+  /// @param devices that each rank was created with
+  PeerMemory(uint32_t ranks, uint32_t devices) : layout_(ranks), devices_(devices) {}
   virtual ~PeerMemory() = default;
   /// The owner may have made more of it usable since: bytes from the start on. Any thread.
   virtual uint64_t look_how_far_backed() = 0;
 
   std::byte* base_ = nullptr;
   uint64_t reserve_ = 0;
-  uint32_t size_ = 0;
-  MemoryLayout layout_;
+  uint64_t directory_offset(uint32_t device) const {
+    return layout_.directory + uint64_t{device} * layout_.directory_stride;
+  }
+
+  const MemoryLayout layout_;
   std::atomic<uint64_t> backed_{0};
 
  private:
@@ -116,6 +130,7 @@ class PeerMemory {
     std::atomic<uint64_t> word{0};
   };
   CopyingHere copying_here_[kMaxDevices];
+  std::atomic<uint32_t> devices_;  ///< The most that the owner was found to have.
 };
 
 }  // namespace lci

@@ -31,11 +31,6 @@ uint64_t round_up(uint64_t value, uint64_t unit) {
 
 }  // namespace
 
-Arena::Arena(uint32_t size, uint32_t devices) {
-  size_ = size;
-  layout_ = MemoryLayout(size, devices);
-}
-
 int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out) {
   std::shared_ptr<Arena> arena(new Arena(size, devices));
   arena->reserve_ = round_up(reserve, 4096);
@@ -51,7 +46,7 @@ int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devi
     return fail(LCI_ERR_NO_MEMORY, "create arena: seal: %s", std::strerror(errno));
   }
   if (!arena->map()) return fail(LCI_ERR_NO_MEMORY, "map arena: %s", std::strerror(errno));
-  if (!arena->grow_to(arena->layout_.end)) {
+  if (!arena->back_layout(devices) || !arena->grow_to(arena->layout_.end + 1)) {
     return fail(LCI_ERR_NO_MEMORY,
                 "create arena: no memory left for %" PRIu64 " bytes (%" PRIu64
                 " available); run fewer ranks or raise the container's limit",
@@ -59,6 +54,7 @@ int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devi
   }
   arena->used_ = arena->layout_.end;
   arena->header().reserve = arena->reserve_;
+  arena->show_devices(devices);
   *out = std::move(arena);
   return LCI_DONE;
 }
@@ -127,6 +123,22 @@ bool Arena::reserve_pages(uint64_t offset, uint64_t bytes) {
       return false;
     }
   }
+  return true;
+}
+
+/// What varies in size with the job has pages for @p devices, and addresses for all: of many ranks it is large.
+bool Arena::back_layout(uint32_t devices) {
+  const struct {
+    uint64_t begin, end;
+  } parts[] = {
+      {0, directory_offset(devices)}, {layout_.summary, summary_offset(devices)}, {layout_.known, layout_.end}};
+  uint64_t bytes = 0;
+  for (const auto& part : parts) bytes += part.end - part.begin;
+  if (bytes > (limit_ ? limit_ : memory_available())) return false;
+  for (const auto& part : parts) {
+    if (!reserve_pages(part.begin, part.end - part.begin)) return false;
+  }
+  backed_.store(layout_.end, std::memory_order_release);
   return true;
 }
 

@@ -17,7 +17,7 @@ namespace lci {
 /// A mapping of an arena: the owner's own, or a peer's.
 class Arena final : public OwnMemory {
  public:
-  /// Creates this rank's arena. @p limit bounds its memory; 0 asks the system.
+  /// Creates this rank's arena, with pages for @p devices. @p limit bounds its memory; 0 asks the system.
   static int create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out);
   /// Maps a peer's arena, as far as it may grow, from the descriptor it sent; validates seals and header.
   static int map_peer(int fd, uint32_t rank, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out);
@@ -31,8 +31,9 @@ class Arena final : public OwnMemory {
   int fd() const { return fd_; }
 
  private:
-  Arena(uint32_t size, uint32_t devices);
+  Arena(uint32_t size, uint32_t devices) : OwnMemory(size, devices) {}
   bool map();
+  bool back_layout(uint32_t devices);
   bool reserve_pages(uint64_t offset, uint64_t bytes);
   bool grow_to(uint64_t bytes);
   uint64_t pages_taken() const;

@@ -143,10 +143,9 @@ void ShmTransport::ring_peers() {
   for (uint32_t rank = 0; rank < size_; ++rank) {
     PeerMemory* memory = mapped(rank);
     if (rank == rank_ || !memory) continue;
-    for (uint32_t device = 0; device < devices_; ++device) {
-      memory->summary(device)[rank_].store(1, std::memory_order_release);
-      fence_seq_cst();
-      wake(*memory, device);
+    const uint32_t devices = memory->devices();
+    for (uint32_t device = 0; device < devices; ++device) {
+      ring(*memory, device);
     }
   }
 }

@@ -181,6 +181,9 @@ public final class Codes {
   /** Timeout of a wait without an end. */
   public static final long FOREVER = 0xFFFF_FFFFL;
 
+  /** Most devices of a runtime. */
+  public static final int MAX_DEVICES = 128;
+
   /** Largest port number. */
   public static final int MAX_PORT = 32767;
 

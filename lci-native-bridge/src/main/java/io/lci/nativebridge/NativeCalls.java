@@ -131,6 +131,9 @@ public interface NativeCalls {
   /** {@code lci_runtime_device}. */
   int runtimeDevice(long runtime, int index, long outDevice);
 
+  /** {@code lci_device_add}: writes a handle. */
+  int deviceAdd(long runtime, long outDevice);
+
   /** {@code lci_progress}. */
   int progress(long device);
 

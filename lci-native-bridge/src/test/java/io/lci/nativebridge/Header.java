@@ -23,7 +23,7 @@ final class Header {
   private static final Pattern UNION =
       Pattern.compile("union\\s*\\{.*}\\s*(\\w+)\\s*;", Pattern.DOTALL);
   private static final Pattern FIELD =
-      Pattern.compile("([\\w ]+?\\*?)\\s*\\b(\\w+)(?:\\[(\\d+)])?\\s*;");
+      Pattern.compile("([\\w ]+?\\*?)\\s*\\b(\\w+)(?:\\[(\\w+)])?\\s*;");
   private static final Pattern FUNCTION =
       Pattern.compile("LCI_API\\s+([^(;]*?)\\b(lci_\\w+)\\s*\\(([^)]*)\\)\\s*;", Pattern.DOTALL);
 
@@ -105,7 +105,7 @@ final class Header {
     Matcher field = FIELD.matcher(plain);
     while (field.find()) {
       int unit = sizeOf(field.group(1).strip());
-      int count = field.group(3) == null ? 1 : Integer.parseInt(field.group(3));
+      int count = field.group(3) == null ? 1 : count(field.group(3));
       offset = roundUp(offset, unit);
       fields.put(field.group(2), new Field(offset, unit * count));
       offset += unit * count;
@@ -113,6 +113,12 @@ final class Header {
     }
     fields.put("", new Field(0, roundUp(offset, alignment)));
     return fields;
+  }
+
+  /** How many elements an array has: a number, or the name of a constant. */
+  private int count(String elements) {
+    Long named = constants().get(elements);
+    return named == null ? Integer.parseInt(elements) : named.intValue();
   }
 
   private static int roundUp(int value, int unit) {
