@@ -430,8 +430,8 @@ public abstract sealed class Op
    * it ends in {@link io.lci.error.ResourceExhaustedException}.
    *
    * <p>A failure brings no message and frees the place. The publisher or the consumer of {@link
-   * #onError} hears of it; where neither listens any more, it is logged, but for a receive that was
-   * cancelled. A disposed inbox gets nothing, and a message for it is discarded.
+   * #onError} hears of it. Where neither listens any more it is logged, but for cancelled receives
+   * and the end of a peer. A disposed inbox gets nothing, and a message for it is discarded.
    *
    * @param inbox of the same runtime, on any loop; of one in parts, a part
    * @return a new description, which signals nothing else
