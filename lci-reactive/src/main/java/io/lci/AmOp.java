@@ -4,6 +4,7 @@ package io.lci;
 import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
@@ -88,6 +89,11 @@ public final class AmOp extends Op {
   @Override
   public AmOp completeTo(Inbox inbox) {
     return with(options.completeTo(inbox));
+  }
+
+  @Override
+  public AmOp completeTo(CompletionGraph.SignalNode node) {
+    return with(options.completeTo(node));
   }
 
   @Override

@@ -2,6 +2,7 @@
 package io.lci;
 
 import io.lci.am.Inbox;
+import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
@@ -80,6 +81,11 @@ public final class AtomicOp extends Op {
   @Override
   public AtomicOp completeTo(Inbox inbox) {
     return with(options.completeTo(inbox));
+  }
+
+  @Override
+  public AtomicOp completeTo(CompletionGraph.SignalNode node) {
+    return with(options.completeTo(node));
   }
 
   @Override

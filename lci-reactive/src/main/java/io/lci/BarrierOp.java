@@ -2,6 +2,7 @@
 package io.lci;
 
 import io.lci.am.Inbox;
+import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
@@ -52,6 +53,11 @@ public final class BarrierOp extends Op {
   @Override
   public BarrierOp completeTo(Inbox inbox) {
     return with(options.completeTo(inbox));
+  }
+
+  @Override
+  public BarrierOp completeTo(CompletionGraph.SignalNode node) {
+    return with(options.completeTo(node));
   }
 
   @Override

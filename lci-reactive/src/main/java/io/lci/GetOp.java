@@ -3,6 +3,7 @@ package io.lci;
 
 import io.lci.am.Inbox;
 import io.lci.am.Port;
+import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
@@ -113,6 +114,11 @@ public final class GetOp extends Op {
   @Override
   public GetOp completeTo(Inbox inbox) {
     return with(options.completeTo(inbox));
+  }
+
+  @Override
+  public GetOp completeTo(CompletionGraph.SignalNode node) {
+    return with(options.completeTo(node));
   }
 
   @Override

@@ -4,6 +4,7 @@ package io.lci;
 import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
@@ -429,13 +430,26 @@ public abstract sealed class Op
    * it ends in {@link io.lci.error.ResourceExhaustedException}.
    *
    * <p>A failure brings no message and frees the place. The publisher or the consumer of {@link
-   * #onError} hears of it; where neither listens any more, it is logged, but for a receive that was
-   * cancelled. A disposed inbox gets nothing, and a message for it is discarded.
+   * #onError} hears of it. Where neither listens any more it is logged, but for cancelled receives
+   * and the end of a peer. A disposed inbox gets nothing, and a message for it is discarded.
    *
    * @param inbox of the same runtime, on any loop; of one in parts, a part
    * @return a new description, which signals nothing else
    */
   public abstract Op completeTo(Inbox inbox);
+
+  /**
+   * Completes {@code node} in a run of its graph when the operation ends, whether it finished at
+   * once or later; this forbids <em>done</em>, whatever {@code allowDone} says. Each posted
+   * operation does so once, also if its subscriber has cancelled, or its deadline passed; a failure
+   * fails the run. A publisher reports the operation at its end. {@link
+   * CompletionGraph.Builder#signal} says which run takes which end.
+   *
+   * @param node of a graph of the same runtime; the operation may be posted before the graph is
+   *     built
+   * @return a new description, which signals nothing else
+   */
+  public abstract Op completeTo(CompletionGraph.SignalNode node);
 
   /**
    * Sets the consumer of the final outcome (never a retry) of an operation given to {@link

@@ -2,6 +2,7 @@
 package io.lci;
 
 import io.lci.am.Inbox;
+import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
@@ -98,6 +99,11 @@ public final class ReceiveOp extends Op {
   @Override
   public ReceiveOp completeTo(Inbox inbox) {
     return with(options.completeTo(inbox));
+  }
+
+  @Override
+  public ReceiveOp completeTo(CompletionGraph.SignalNode node) {
+    return with(options.completeTo(node));
   }
 
   @Override

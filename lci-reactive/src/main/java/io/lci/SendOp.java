@@ -3,6 +3,7 @@ package io.lci;
 
 import io.lci.am.Inbox;
 import io.lci.am.Payload;
+import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
 import io.lci.error.LciException;
@@ -72,6 +73,11 @@ public final class SendOp extends Op {
   @Override
   public SendOp completeTo(Inbox inbox) {
     return with(options.completeTo(inbox));
+  }
+
+  @Override
+  public SendOp completeTo(CompletionGraph.SignalNode node) {
+    return with(options.completeTo(node));
   }
 
   @Override

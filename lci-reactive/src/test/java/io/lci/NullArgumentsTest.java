@@ -137,6 +137,7 @@ class NullArgumentsTest {
         MatchingEngine.class,
         () -> lci.tagged().engine(1 + numbers.getAndIncrement() % 200, EngineOptions.defaults()));
     CompletionGraph.Builder[] builder = {lci.completions().graph()};
+    give(CompletionGraph.SignalNode.class, builder[0]::signal);
     give(CompletionGraph.Node.class, () -> builder[0].op(Op.barrier()));
   }
 

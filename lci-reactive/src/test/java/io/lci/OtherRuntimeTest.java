@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lci.am.Inbox;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionTarget;
 import io.lci.completion.QueueOptions;
 import io.lci.rma.LciBuffer;
@@ -112,6 +113,8 @@ class OtherRuntimeTest {
         refuses(() -> lci.post(Op.send(1, 7, Payload.empty()).completeTo(target)));
         refuses(() -> lci.completions().bind(PORT, target));
       }
+      CompletionGraph.SignalNode node = other.completions().graph().signal();
+      refuses(() -> lci.post(Op.send(1, 7, Payload.empty()).completeTo(node)));
       Inbox inbox = other.inbox(PORT);
       refuses(() -> lci.post(Op.send(1, 7, Payload.empty()).completeTo(inbox)));
     }

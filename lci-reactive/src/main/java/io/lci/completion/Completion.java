@@ -14,8 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param size bytes moved
  * @param message the message that arrived, or the bytes of a receive or get without a buffer of its
  *     own; else null, and always null at synchronizers, which keep no messages
- * @param error null if it succeeded; signalled through completion objects only, a Mono fails
- *     instead
+ * @param error null if it succeeded; told to completion targets only, a Mono fails instead
  * @param userContext as given by {@link io.lci.Op#userContext}; 0 for arrivals
  * @since 0.1
  */

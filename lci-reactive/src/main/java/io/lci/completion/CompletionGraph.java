@@ -39,6 +39,12 @@ public interface CompletionGraph extends Disposable {
     String name();
   }
 
+  /**
+   * A node that an operation outside the graph completes; see {@link
+   * Op#completeTo(CompletionGraph.SignalNode)}.
+   */
+  interface SignalNode extends Node<Completion> {}
+
   /** Collects nodes and their order. One thread at a time. */
   interface Builder {
     /**
@@ -71,6 +77,19 @@ public interface CompletionGraph extends Disposable {
      * @return the node; its result is the value of the Mono, null if it was empty
      */
     <T> Node<T> mono(Function<? super GraphResult, ? extends Mono<? extends T>> function);
+
+    /**
+     * Adds a node that waits for the end of an operation posted outside the graph. Each run takes
+     * one end, in the order in which they came, when the nodes before this one have completed. An
+     * end that no run takes yet, as none is under way, or the one under way has taken its own, is
+     * kept for the next, without a bound: something else must bound the operations. The end of an
+     * operation that failed fails the run that takes it. A run that is cancelled or fails while the
+     * node waits takes none. A disposed graph discards them.
+     *
+     * @return the node; its result is the completion, with the bytes of a receive or get without a
+     *     buffer of its own
+     */
+    SignalNode signal();
 
     /**
      * Lets {@code second} begin only when {@code first} has completed.

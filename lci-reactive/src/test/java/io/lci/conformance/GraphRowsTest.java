@@ -8,6 +8,7 @@ import io.lci.am.Payload;
 import io.lci.completion.Completion;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionGraph.Node;
+import io.lci.completion.CompletionGraph.SignalNode;
 import io.lci.completion.GraphResult;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.MemoryRegion;
@@ -21,6 +22,38 @@ import reactor.core.scheduler.Schedulers;
 
 /** Completion graphs whose nodes are operations and functions in Java, on every rank at once. */
 class GraphRowsTest {
+
+  /** Each run takes the end of one receive, which was posted outside, and sends what it brought. */
+  // Proves: E21
+  @Everywhere
+  void endsOfOperationsOutsideCompleteNodes(Setting everywhere) {
+    everywhere.run(
+        world -> {
+          int runs = 40;
+          CompletionGraph.Builder builder = world.lci().completions().graph();
+          SignalNode heard = builder.signal();
+          Node<Long> value = builder.call(r -> r.get(heard).message().getLong(0));
+          builder.before(heard, value);
+          CompletionGraph graph = builder.build();
+          Flux<Completion> receives =
+              Flux.range(0, runs)
+                  .flatMap(
+                      i -> world.lci().post(Op.receive(world.previous(), i, 8).completeTo(heard)),
+                      4);
+          Flux<Completion> sends =
+              Flux.range(0, runs)
+                  .flatMap(i -> world.lci().post(Op.send(world.next(), i, Payload.ofLong(i))), 4);
+          Mono<Long> sum =
+              Flux.range(0, runs)
+                  .concatMap(i -> graph.run().map(r -> r.get(value)))
+                  .reduce(0L, Long::sum);
+          Mono<Void> around = Mono.when(receives, sends);
+          assertThat(world.await(Mono.zip(sum, around.thenReturn(1))).getT1())
+              .isEqualTo(runs * (runs - 1L) / 2);
+          world.barrier();
+          graph.dispose();
+        });
+  }
 
   /**
    * A function, send and receive, a Mono of another thread, a put, a get, a Mono again, a barrier:

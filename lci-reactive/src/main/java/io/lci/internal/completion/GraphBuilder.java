@@ -6,9 +6,11 @@ import io.lci.completion.Completion;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionGraph.Builder;
 import io.lci.completion.CompletionGraph.Node;
+import io.lci.completion.CompletionGraph.SignalNode;
 import io.lci.completion.GraphResult;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.lane.Dispatcher;
+import io.lci.internal.loop.EventLoop;
 import io.lci.internal.post.OpCheck;
 import io.lci.internal.post.Outbox;
 import java.util.ArrayDeque;
@@ -62,12 +64,21 @@ public final class GraphBuilder implements Builder {
     return add(null, null, Objects.requireNonNull(function, "function"));
   }
 
+  @Override
+  public SignalNode signal() {
+    EventLoop loop = outbox.loop;
+    return add(new GraphSignal(this, nodes.size(), loop, new GraphSignals(loop)));
+  }
+
   private <T> GraphNode<T> add(
       @Nullable Op op,
       @Nullable Function<? super GraphResult, ? extends T> call,
       @Nullable Function<? super GraphResult, ? extends Mono<? extends T>> mono) {
+    return add(new GraphNode<>(this, nodes.size(), op, call, mono));
+  }
+
+  private <N extends GraphNode<?>> N add(N node) {
     refuseBuilt();
-    GraphNode<T> node = new GraphNode<>(this, nodes.size(), op, call, mono);
     nodes.add(node);
     successors.add(new ArrayList<>(1));
     predecessors.add(0);

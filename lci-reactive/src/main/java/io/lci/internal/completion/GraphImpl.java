@@ -39,7 +39,7 @@ final class GraphImpl implements CompletionGraph, GraphSink {
   private final Lane lane;
   private final List<GraphNode<?>> nodes;
   private final int[] edges;
-  private final boolean receives;
+  private final boolean mayWaitForever;
   private volatile boolean disposed;
 
   // Loop only
@@ -61,8 +61,11 @@ final class GraphImpl implements CompletionGraph, GraphSink {
     this.lane = outbox.lane;
     this.nodes = nodes;
     this.edges = edges;
-    this.receives =
-        nodes.stream().anyMatch(node -> node.op != null && node.op.kind() == Op.Kind.RECEIVE);
+    this.mayWaitForever = nodes.stream().anyMatch(GraphImpl::mayWaitForever);
+  }
+
+  private static boolean mayWaitForever(GraphNode<?> node) {
+    return node instanceof GraphSignal || (node.op != null && node.op.kind() == Op.Kind.RECEIVE);
   }
 
   @Override
@@ -106,7 +109,7 @@ final class GraphImpl implements CompletionGraph, GraphSink {
       upload();
     }
     running = run;
-    if (!receives) {
+    if (!mayWaitForever) {
       loop.runBegan(); // a graceful close waits for it, as for what was posted
     }
     GraphPost.start(outbox, run, id);
@@ -152,7 +155,7 @@ final class GraphImpl implements CompletionGraph, GraphSink {
   void over(GraphRun run) {
     if (running == run) {
       running = null;
-      if (!receives) {
+      if (!mayWaitForever) {
         loop.runEnded();
       }
       if (disposed) {
@@ -249,6 +252,7 @@ final class GraphImpl implements CompletionGraph, GraphSink {
       disposed = true;
       loop.execute(
           () -> {
+            closeSignals();
             GraphRun run = running;
             if (run == null) {
               free();
@@ -256,6 +260,14 @@ final class GraphImpl implements CompletionGraph, GraphSink {
               run.graphIsGone(gone());
             }
           });
+    }
+  }
+
+  private void closeSignals() {
+    for (GraphNode<?> node : nodes) {
+      if (node instanceof GraphSignal signal) {
+        signal.close();
+      }
     }
   }
 

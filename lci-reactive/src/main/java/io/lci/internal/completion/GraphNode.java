@@ -9,11 +9,12 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * A node: an operation, a function, or a function that returns a Mono.
+ * A node: an operation, a function, or a function that returns a Mono; a {@link GraphSignal} is one
+ * of the last kind.
  *
  * @param <T> result
  */
-public final class GraphNode<T> implements Node<T> {
+public class GraphNode<T> implements Node<T> {
   /** The core numbers START 0, END 1, and the table's entries from here. */
   public static final int FIRST = 2;
 

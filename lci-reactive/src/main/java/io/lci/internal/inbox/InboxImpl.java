@@ -75,12 +75,10 @@ public final class InboxImpl implements OpenInbox, HeapTarget {
 
   @Override
   public int reserve(Relay relay, int device) {
-    if (!isDisposed() && delivery.places.take(relay)) {
+    if (!life.isGone() && delivery.places.take(relay)) {
       return Codes.DONE;
     }
-    return isDisposed()
-        ? Codes.ERR_CLOSED
-        : Codes.RETRY_NOMEM; // its end wakes those refused before
+    return life.isGone() ? Codes.ERR_CLOSED : Codes.RETRY_NOMEM; // its end wakes those refused
   }
 
   @Override
@@ -94,7 +92,7 @@ public final class InboxImpl implements OpenInbox, HeapTarget {
     if (!reserved) {
       return false;
     }
-    if (completion.error() != null || isDisposed()) {
+    if (completion.error() != null || life.isGone()) {
       delivery.places.giveBack();
       return false;
     }

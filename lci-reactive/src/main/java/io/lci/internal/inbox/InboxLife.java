@@ -259,6 +259,11 @@ final class InboxLife {
     return disposed;
   }
 
+  /** Whether it takes nothing any more. */
+  boolean isGone() {
+    return disposed || openFailure != null;
+  }
+
   Mono<Void> onClose() {
     return closed.asMono();
   }

@@ -39,7 +39,7 @@ final class Remainder implements Posted {
     this.context = context;
   }
 
-  /** For {@link Posted#remainder()}: null if {@code op} signals no completion object. */
+  /** For {@link Posted#remainder()}: null if {@code op} has no completion target. */
   static @Nullable Posted of(Outbox outbox, Op op) {
     return op.target() == null ? null : new Remainder(outbox, op, null);
   }
@@ -55,8 +55,9 @@ final class Remainder implements Posted {
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
     Message message = code == Codes.DONE ? OpCodec.message(op, memory, rank, tag, size) : null;
     boolean kept = signal(outbox, op, code, message, rank, tag, size);
-    if (code != Codes.DONE && code != Codes.ERR_CANCELLED && op.target() != null) {
-      logUntold(code);
+    if (isNews(code) && op.target() != null && !failuresAreTold(op)) {
+      String name = Errors.name(outbox.lane.calls, code);
+      LOG.warn("a posted operation failed and nobody listens: {}: {}", op, name);
     }
     if (message != null && context != null && !kept) {
       discard(outbox, message, context);
@@ -101,11 +102,12 @@ final class Remainder implements Posted {
     return target != null && !(target instanceof HeapTarget heap && !heap.takesFailures());
   }
 
-  private void logUntold(int code) {
-    if (!failuresAreTold(op)) {
-      String name = Errors.name(outbox.lane.calls, code);
-      LOG.warn("a posted operation failed and nobody listens: {}: {}", op, name);
-    }
+  /** A failure that nobody knows: the program cancels a receive, and the end of a peer is told. */
+  private static boolean isNews(int code) {
+    return code != Codes.DONE
+        && code != Codes.ERR_CANCELLED
+        && code != Codes.ERR_PEER_FAILED
+        && code != Codes.ERR_PEER_LEFT;
   }
 
   /** A message that nobody gets. */
