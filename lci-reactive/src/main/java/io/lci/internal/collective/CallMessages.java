@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
+import io.lci.LciOptions;
 import io.lci.Op;
 import io.lci.am.Message;
 import io.lci.am.Payload;
@@ -24,7 +25,7 @@ final class CallMessages {
     BYTES(0, Group.MAX_EXCHANGE),
     BARRIER(1, 1),
     /** How far a rank has written to another one: a number for each device. */
-    POSITIONS(2, 128 * Long.BYTES),
+    POSITIONS(2, LciOptions.MAX_LOOPS * Long.BYTES),
     /** A rank has all that was sent to it. */
     DELIVERED(3, 1);
 
