@@ -129,12 +129,18 @@ public final class LciOptions {
     return new Builder(this);
   }
 
-  /** {@return how many event loops the runtime has} Default {@value #DEFAULT_LOOPS}. */
+  /**
+   * {@return how many event loops the runtime starts with} Default {@value #DEFAULT_LOOPS}. {@link
+   * LciRuntime#addLoop()} adds more.
+   */
   public int loops() {
     return loops == null ? DEFAULT_LOOPS : loops;
   }
 
-  /** {@return how many devices the loops share out} Default: as many as {@link #loops()}. */
+  /**
+   * {@return how many devices these loops share out} Default: as many as {@link #loops()}. A loop
+   * that is added brings its own.
+   */
   public int devices() {
     return devices == null ? loops() : devices;
   }
@@ -360,7 +366,7 @@ public final class LciOptions {
     }
 
     /**
-     * Sets the number of event loops.
+     * Sets the number of event loops at the start.
      *
      * @param value 1 to {@value LciOptions#MAX_LOOPS}
      * @return this
@@ -373,9 +379,9 @@ public final class LciOptions {
     /**
      * Sets the number of devices, at least as many as there are loops. Each loop serves devices
      * next to each other; loop i serves those of {@link LciLoop#devices()}. Device k talks to
-     * device k of every other rank, so the number of devices is the same on every rank; the number
-     * of loops need not be. More devices than loops let a rank with few CPUs join a job of ranks
-     * with many.
+     * device k of every other rank, so all ranks start with the same number of devices; the number
+     * of loops need not be the same. More devices than loops let a rank with few CPUs join a job of
+     * ranks with many.
      *
      * @param value 1 to {@value LciOptions#MAX_LOOPS}
      * @return this

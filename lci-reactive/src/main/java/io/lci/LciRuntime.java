@@ -121,8 +121,32 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   /** {@return the effective options: every default and every source applied} */
   LciOptions options();
 
-  /** {@return the loops, by index} */
+  /** {@return the loops, by index, with those that were added} */
   List<LciLoop> loops();
+
+  /**
+   * Adds a loop with a device of its own to this rank alone. The loop has the next index, and can
+   * be the home of inboxes, senders and operations as any other. It ends with the runtime. A
+   * dedicated loop runs on its thread at once, on any CPU ({@link LciOptions#affinity()} names none
+   * for it). An invoker loop waits for a thread that calls {@link LciLoop#poll()}. {@link
+   * LciOptions#progress()} holds for it, too. Ports that are open keep their parts.
+   *
+   * <p><b>Peers.</b> The device talks to the device of the same number of the other ranks.
+   * Operations over it to a rank that has none yet are refused with {@link
+   * PostOutcome#RETRY_NOCREDIT}: they wait, stop their upstream when their window is full, and go
+   * out when that rank has added its own. They fail with {@link io.lci.error.PeerFailedException}
+   * if the rank dies first. Puts, gets and atomic operations on memory at hand need nothing of the
+   * other rank. Receives do not care over which device their message comes.
+   *
+   * <p>Callable from any thread, also a loop's: it waits for nobody.
+   *
+   * @return the loop
+   * @throws io.lci.error.ResourceExhaustedException if the runtime has {@value
+   *     LciOptions#MAX_LOOPS} devices, or no memory or thread is left for one more. Nothing has
+   *     changed then
+   * @throws io.lci.error.LciClosedException if the runtime is closed, or about to close
+   */
+  LciLoop addLoop();
 
   /**
    * Completes when every rank has subscribed to as many barriers as this one. Each subscription

@@ -31,7 +31,10 @@ public enum PostOutcome {
   RETRY_NOMEM,
   /** Operations to that rank wait in the backlog, and this one may not overtake them. */
   RETRY_BACKLOG,
-  /** The receiver grants no room: its subscriber has no demand, or the port is not open yet. */
+  /**
+   * The receiver grants no room: its subscriber has no demand, the port is not open yet, or the
+   * rank has no device of this number yet ({@link LciRuntime#addLoop()}).
+   */
   RETRY_NOCREDIT,
   /**
    * Too many operations of this loop are in flight; completions make room. For a request ({@link

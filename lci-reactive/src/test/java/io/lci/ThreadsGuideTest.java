@@ -62,6 +62,24 @@ public class ThreadsGuideTest {
   }
 
   @Test
+  void loopsThatAreAdded() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      // show: addLoop
+      LciLoop added = lci.addLoop();
+      Sender sender = lci.sender(ORDERS, SenderOptions.builder().loop(added.index()).build());
+      // end
+      Mono<Integer> order = job.rank(1).inbox(ORDERS).receive(m -> m.getInt(0)).next().cache();
+      order.subscribe();
+      Mono<Void> sent = sender.sendAll(1, Flux.just(9), (n, out) -> out.putInt(n)).cache(); // waits
+      sent.subscribe();
+      job.rank(1).addLoop();
+      sent.block(LIMIT);
+      assertThat(order.block(LIMIT)).isEqualTo(9);
+    }
+  }
+
+  @Test
   void signalsElsewhere() {
     ExecutorService executor = Executors.newSingleThreadExecutor(r -> new Thread(r, "mine"));
     try (LciTestJob job = LciTestJob.start(1)) {
@@ -277,6 +295,6 @@ public class ThreadsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("threads.md", ThreadsGuideTest.class, 17);
+    GuidePage.assertShows("threads.md", ThreadsGuideTest.class, 18);
   }
 }

@@ -66,8 +66,9 @@ record SnapshotView(LciRuntime runtime, LciSnapshot snapshot, MetricsOptions opt
     };
   }
 
-  /** The counts of a loop, which are with the first of its devices. */
+  /** The counts of a loop, which are with the first of its devices; 0 if it is newer than these. */
   long ofLoop(String counter, LciLoop loop) {
-    return snapshot.counter(counter, loop.devices().get(0));
+    int device = loop.devices().get(0);
+    return device < snapshot.devices() ? snapshot.counter(counter, device) : 0;
   }
 }

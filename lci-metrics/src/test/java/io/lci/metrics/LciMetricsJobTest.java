@@ -81,6 +81,24 @@ class LciMetricsJobTest {
     return found == null ? Double.NaN : found.value();
   }
 
+  @Test
+  void aLoopThatIsAddedIsMetered() {
+    try (LciTestJob job = LciTestJob.start(1);
+        LciMetrics metrics = new LciMetrics(job.rank(0), named("growing"))) {
+      metrics.bindTo(registry);
+      assertThat(entersOf("1")).isNaN();
+      assertThat(job.rank(0).addLoop().index()).isEqualTo(1);
+      await().atMost(LIMIT).until(() -> entersOf("1") > 0);
+    }
+  }
+
+  private double entersOf(String loop) {
+    clock.add(LciMetrics.SNAPSHOT_AGE);
+    registry.get("lci.loop.enters").tags("loop", "0").functionCounter().count();
+    FunctionCounter found = registry.find("lci.loop.enters").tags("loop", loop).functionCounter();
+    return found == null ? Double.NaN : found.count();
+  }
+
   // Proves: U6
   // Proves: U7
   @Test

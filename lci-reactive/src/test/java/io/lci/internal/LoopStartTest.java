@@ -5,8 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.lci.LciInstrumentation;
+import io.lci.LciLoop;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
+import io.lci.Op;
+import io.lci.am.InboxOptions;
+import io.lci.am.Payload;
+import io.lci.am.Port;
 import io.lci.error.LciClosedException;
 import io.lci.error.ResourceExhaustedException;
 import io.lci.internal.loop.EventLoop;
@@ -17,18 +22,22 @@ import io.lci.nativebridge.NativeCalls;
 import io.lci.nativebridge.NativeLibrary;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** A runtime that cannot be made, or whose loops cannot all start, for want of threads. */
 class LoopStartTest {
   private static final int LOOPS = 3;
+  private static final Duration LIMIT = Duration.ofSeconds(60);
   private static final Error NO_THREADS = new OutOfMemoryError("unable to create native thread");
 
   private final NativeLibrary library = NativeLibrary.load();
@@ -160,6 +169,39 @@ class LoopStartTest {
     all.add("runtimeClose");
     assertThat(ends).isEqualTo(all);
     assertThat(started).isEmpty();
+  }
+
+  /** The core has the device by then; the loop that is added next serves it. */
+  @ParameterizedTest
+  @CsvSource({"thread, 0", "deviceAdd, 1", "laneMemory, 4", "laneDoorbell, 4"})
+  void aLoopThatCannotStartIsNotThere(String call, int which) {
+    boolean noThread = which == 0;
+    failing = call;
+    callsUntilItFails = which;
+    LciOptions options = LciOptions.builder().loops(LOOPS).devices(LOOPS).build();
+    long job = Runtimes.createJob(1);
+    AtomicInteger refused = new AtomicInteger(noThread ? LOOPS : -1);
+    LciRuntime lci =
+        Runtimes.create(
+            calls, library.layout(), options, job, 0, loop -> thread(loop, refused.get()));
+    Runtimes.freeJob(job);
+    assertThat(catchThrowable(lci::addLoop)).isInstanceOf(ResourceExhaustedException.class);
+    refused.set(-1);
+    assertThat(lci.loops()).hasSize(LOOPS);
+    assertThat(lci.snapshot().devices()).isEqualTo(LOOPS);
+    LciLoop added = lci.addLoop();
+    assertThat(added.devices()).containsExactly(LOOPS);
+    Port port = Port.of(3, "added");
+    Mono<Integer> received =
+        lci.inbox(port, InboxOptions.builder().loop(LOOPS).build())
+            .receive(m -> m.getInt(0))
+            .next()
+            .cache();
+    received.subscribe();
+    lci.post(Op.am(0, port, Payload.ofInt(5)).device(LOOPS)).block(LIMIT);
+    assertThat(received.block(LIMIT)).isEqualTo(5);
+    lci.close();
+    assertThat(ends).endsWith("runtimeClose").hasSize(lanes + 1);
   }
 
   private Thread thread(EventLoop loop, int failing) {

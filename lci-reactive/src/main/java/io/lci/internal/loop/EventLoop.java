@@ -71,7 +71,10 @@ public final class EventLoop implements LciLoop {
     this.driver = new LoopDriver(this, owner, idler, time);
   }
 
-  /** Lets it help the loops of its runtime, itself left out. Called before it starts. */
+  /**
+   * Lets it help the loops of its runtime, itself left out. Called before it starts; then loop
+   * only.
+   */
   public void mayHelp(List<EventLoop> all) {
     turn.helping(Helping.by(this, all, core.options.progress()));
   }
@@ -87,6 +90,12 @@ public final class EventLoop implements LciLoop {
    */
   public void finish() {
     end.finish();
+  }
+
+  /** Its thread cannot start: what was handed to it is rejected, and what is yet to come. */
+  public void neverStarted() {
+    pending.tasks.end();
+    pending.tasks.reject();
   }
 
   // Collaborators

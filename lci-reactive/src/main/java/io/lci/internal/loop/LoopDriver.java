@@ -48,7 +48,7 @@ final class LoopDriver {
   private void bind() {
     List<Integer> affinity = loop.core().options.affinity();
     try {
-      if (!affinity.isEmpty()) {
+      if (loop.index() < affinity.size()) { // loops that were added have no offset
         Affinity.bind(loop, loop.core().calls, affinity.get(loop.index()));
       }
     } catch (Throwable e) { // as in a turn

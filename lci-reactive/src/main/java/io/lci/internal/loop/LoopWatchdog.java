@@ -6,7 +6,7 @@ import io.lci.error.LciException.Detail;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.Nanos;
 import java.time.Duration;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -52,18 +52,16 @@ public final class LoopWatchdog implements Runnable {
   }
 
   private final CoreRuntime core;
-  private final List<EventLoop> loops;
+  private final PerLoop<EventLoop> loops;
   private final Scheduler timer;
   private final long limitNanos;
-  private final Seen[] seen;
+  private final List<Seen> seen = new ArrayList<>();
 
-  private LoopWatchdog(CoreRuntime core, List<EventLoop> loops, long limitNanos) {
+  private LoopWatchdog(CoreRuntime core, PerLoop<EventLoop> loops, long limitNanos) {
     this.core = core;
     this.loops = loops;
     this.timer = core.timer();
     this.limitNanos = limitNanos;
-    this.seen = new Seen[loops.size()];
-    Arrays.setAll(seen, i -> new Seen());
   }
 
   /**
@@ -71,7 +69,7 @@ public final class LoopWatchdog implements Runnable {
    *
    * @throws io.lci.error.LciException if the timer takes no task, see {@link TimerRefusal}
    */
-  public static Disposable start(CoreRuntime core, List<EventLoop> loops) {
+  public static Disposable start(CoreRuntime core, PerLoop<EventLoop> loops) {
     long limit = Nanos.of(core.options.blockedWarning());
     if (limit == 0) {
       return Disposables.disposed();
@@ -89,8 +87,11 @@ public final class LoopWatchdog implements Runnable {
   @Override
   public void run() {
     long now = timer.now(TimeUnit.NANOSECONDS);
-    for (EventLoop loop : loops) {
-      look(loop, seen[loop.index()], now);
+    for (EventLoop loop : loops.all()) {
+      if (loop.index() == seen.size()) {
+        seen.add(new Seen());
+      }
+      look(loop, seen.get(loop.index()), now);
     }
   }
 

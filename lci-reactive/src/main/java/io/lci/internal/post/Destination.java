@@ -16,7 +16,7 @@ public final class Destination {
   /** What the refused operations wait for. */
   enum Wait {
     NOTHING,
-    /** A WRITABLE record: nocredit, backlog. */
+    /** A WRITABLE record: nocredit, backlog. Of what has no flow: see COMPLETION. */
     GRANT,
     /** The device's generation word: nomem, nopacket. */
     DEVICE,
@@ -28,7 +28,7 @@ public final class Destination {
     TURN,
     /**
      * A completion of this loop, or the device's generation word (room for a reply, or for puts and
-     * gets): pending.
+     * gets): pending; nocredit of what has no flow.
      */
     COMPLETION
   }

@@ -54,8 +54,15 @@ final class Stalls {
   }
 
   private static String guess(Destination destination) {
-    return destination.kind == Destination.AM && destination.reason == Codes.RETRY_NOCREDIT
-        ? ": the port is not open there, or its subscriber asks for nothing"
-        : "";
+    if (destination.reason != Codes.RETRY_NOCREDIT) {
+      return "";
+    }
+    return switch (destination.kind) {
+      case Destination.AM ->
+          ": the port is not open there, its subscriber asks for nothing, or that rank has no device"
+              + " of this number";
+      case Destination.REMOTE -> ": that rank has no device of this number";
+      default -> "";
+    };
   }
 }

@@ -91,8 +91,12 @@ final class WaitQueues {
     destination.reasoned = true;
     switch (code) {
       case Codes.RETRY_NOCREDIT, Codes.RETRY_BACKLOG -> {
-        destination.wait = Wait.GRANT;
-        destination.granted = 0;
+        if (destination.kind == Destination.REMOTE) { // the peer has no such device yet
+          wait(destination, Wait.COMPLETION, forCompletion);
+        } else {
+          destination.wait = Wait.GRANT;
+          destination.granted = 0;
+        }
       }
       case Codes.RETRY_NOMEM, Codes.RETRY_NOPACKET -> wait(destination, Wait.DEVICE, forDevice);
       case Codes.RETRY_PENDING -> wait(destination, Wait.COMPLETION, forCompletion);

@@ -46,6 +46,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -79,6 +80,9 @@ public final class RuntimeImpl implements LciRuntime {
   final Shutdown shutdown;
   final Snapshots snapshots;
 
+  /** Makes the thread of a dedicated loop; null: there are invokers. */
+  private volatile @Nullable Function<? super EventLoop, ? extends Thread> threads;
+
   public RuntimeImpl(NativeCalls calls, Layout layout, long handle, LciOptions options) {
     this(calls, layout, handle, options, new CoreLog(calls, handle));
   }
@@ -109,7 +113,7 @@ public final class RuntimeImpl implements LciRuntime {
               core.ending,
               options.invoker(),
               options.timer(),
-              new CoreEnd(this, LoopWatchdog.start(core, loops.all.all())), // before a loop can end
+              new CoreEnd(this, LoopWatchdog.start(core, loops.all)), // before a loop can end
               () -> core.observer.tell(one -> one.runtimeClosed(this)));
     } catch (Throwable e) {
       loops.free(); // the core does not close under a lane
@@ -121,12 +125,13 @@ public final class RuntimeImpl implements LciRuntime {
    * Starts the threads of dedicated loops. If one cannot start, the loops that run are ended, then
    * the core, and nothing is left of the runtime.
    *
-   * @param threads makes the thread of a loop
+   * @param makeThread makes the thread of a loop
    * @throws ResourceExhaustedException if there is no room for another thread
    */
-  void start(Function<? super EventLoop, ? extends Thread> threads) {
+  void start(Function<? super EventLoop, ? extends Thread> makeThread) {
     if (!core.options.invoker()) {
-      loops.start(threads, shutdown);
+      threads = makeThread;
+      loops.start(makeThread, shutdown);
     }
     core.observer.tell(one -> one.runtimeStarted(this));
   }
@@ -151,6 +156,11 @@ public final class RuntimeImpl implements LciRuntime {
   @Override
   public List<LciLoop> loops() {
     return List.copyOf(loops.all.all());
+  }
+
+  @Override
+  public LciLoop addLoop() {
+    return loops.add(threads, shutdown);
   }
 
   @Override

@@ -9,6 +9,7 @@ import io.lci.internal.core.Nanos;
 import io.lci.internal.loop.EventLoop;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,7 +34,7 @@ public final class Shutdown {
   /** How long close() waits beyond its limit for a loop that user code holds. */
   private static final long STUCK_AFTER_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  private final List<EventLoop> loops;
+  private final List<EventLoop> loops; // grows
   private final Ending ending;
   private final boolean invoker;
   private final @Nullable Scheduler timer;
@@ -63,13 +64,36 @@ public final class Shutdown {
       @Nullable Scheduler timer,
       IntFunction<@Nullable Throwable> closeCore,
       Runnable observe) {
-    this.loops = loops;
+    this.loops = new CopyOnWriteArrayList<>(loops);
     this.ending = ending;
     this.invoker = invoker;
     this.timer = timer;
     this.closeCore = closeCore;
     this.observe = observe;
     this.loopsLeft = new AtomicInteger(loops.size());
+  }
+
+  /**
+   * A loop is going to be added: the core stays until {@link #loopEnded()} was called for it, too.
+   *
+   * @throws io.lci.error.LciClosedException if the end has begun
+   */
+  synchronized void expectLoop() {
+    ending.refuse("add loop");
+    loopsLeft.incrementAndGet();
+  }
+
+  /** The loop that was expected. The end may have begun since: then this one ends, too. */
+  void add(EventLoop loop) {
+    loops.add(loop);
+    if (ending.hasStarted()) {
+      loop.close(closeBy);
+    }
+  }
+
+  /** It did not start. */
+  void remove(EventLoop loop) {
+    loops.remove(loop);
   }
 
   public boolean isOver() {

@@ -46,7 +46,8 @@ public final class Snapshots {
     Map<String, Long> all = counters((int) Codes.NO_DEVICE);
     List<Map<String, Long>> devices = new ArrayList<>();
     List<LciSnapshot.WaitingState> waiting = new ArrayList<>();
-    for (int device = 0; device < runtime.core.options.devices(); device++) {
+    int devicesNow = runtime.loops.all.devices();
+    for (int device = 0; device < devicesNow; device++) {
       Map<String, Long> own = counters(device);
       EventLoop loop = runtime.loops.all.of(device);
       if (device == loop.firstDevice()) {
