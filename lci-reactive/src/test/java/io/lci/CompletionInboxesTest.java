@@ -17,6 +17,9 @@ import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -180,6 +183,30 @@ class CompletionInboxesTest {
       }
       assertThat(heard).allMatch(e -> e instanceof TruncatedException);
       assertThat(inbox.depth()).isZero();
+    }
+  }
+
+  /** Where there is neither a publisher nor a consumer, the log tells. */
+  @Test
+  void aFailureThatNobodyHearsIsLogged() {
+    ByteArrayOutputStream log = new ByteArrayOutputStream();
+    PrintStream standardError = System.err;
+    try (LciTestJob job = LciTestJob.start(1)) {
+      LciRuntime lci = job.rank(0);
+      Inbox inbox = ends(lci, 0);
+      System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+      tryPostWith(lci, Op.receive(0, 7, 8).completeTo(inbox));
+      lci.tagged().send(0, 7, Payload.of(new byte[100])).block(LIMIT);
+      await()
+          .atMost(LIMIT)
+          .until(
+              () ->
+                  log.toString(StandardCharsets.UTF_8)
+                      .lines()
+                      .anyMatch(
+                          line -> line.contains("nobody listens: receive from rank 0 tag 7")));
+    } finally {
+      System.setErr(standardError);
     }
   }
 
