@@ -4,6 +4,7 @@ package io.lci.collective;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.LciLoop;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.Op;
@@ -12,6 +13,8 @@ import io.lci.PeerEvent.State;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.am.Sender;
+import io.lci.am.SenderOptions;
 import io.lci.error.LciClosedException;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
@@ -98,6 +101,28 @@ class DrainedEverywhereTest {
         await().atMost(LIMIT).until(() -> ended.size() == ranks);
         ended.clear();
       }
+    }
+  }
+
+  /** Ranks may differ in how many they have added; what went over added ones is awaited, too. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "seed=4,delay=0.3,ticks=30,refuse=0.1,short=0.2"})
+  void addedLoopsAreDrained(String chaos) {
+    try (LciTestJob job = LciTestJob.start(3, options(1, "all", chaos))) {
+      LciLoop from = job.rank(0).addLoop();
+      LciLoop to = job.rank(1).addLoop();
+      job.rank(1).addLoop(); // no other rank has so many
+      job.rank(1)
+          .inbox(PORT, InboxOptions.builder().loop(to.index()).messages(2 * EACH).build());
+      Sender sender = job.rank(0).sender(PORT, SenderOptions.builder().loop(from.index()).build());
+      for (int i = 0; i < EACH; i++) {
+        sender.send(1, Payload.ofUtf8("m".repeat(SIZES[i % SIZES.length]))).subscribe();
+      }
+      assertGone(begin(job, 0, 1, 2));
+      assertThat(job.rank(1).snapshot().inboxes())
+          .filteredOn(inbox -> inbox.port().contains(PORT.name()))
+          .singleElement()
+          .satisfies(inbox -> assertThat(inbox.depth()).isEqualTo(EACH));
     }
   }
 

@@ -25,7 +25,7 @@ final class Arrivals implements Watched {
   private final Deque<Expected> expected = new ArrayDeque<>();
 
   /**
-   * @param positions by rank and device of the runtime; less than 0: nothing was written
+   * @param positions by rank and device of that rank; less than 0, or none: nothing was written
    * @param absent is told ranks of which nothing more comes
    * @param arrived called once, with null or what failed
    */
@@ -36,9 +36,9 @@ final class Arrivals implements Watched {
     this.arrived = arrived;
     for (int device = 0; device < lane.deviceCount(); device++) {
       for (int rank = 0; rank < positions.length; rank++) {
-        long position = positions[rank][lane.firstDevice() + device];
-        if (position >= 0) {
-          expected.add(new Expected(device, rank, (int) position));
+        int number = lane.firstDevice() + device;
+        if (number < positions[rank].length && positions[rank][number] >= 0) {
+          expected.add(new Expected(device, rank, (int) positions[rank][number]));
         }
       }
     }

@@ -17,6 +17,7 @@ import io.lci.internal.loop.PerLoop;
 import io.lci.internal.post.Fences;
 import io.lci.internal.post.Outbox;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -34,6 +35,8 @@ import reactor.core.publisher.Mono;
  */
 final class DrainedEverywhere {
   private static final byte[] NOTHING = {};
+  private static final long[] NOTHING_WRITTEN = {};
+  private static final Duration A_MOMENT = Duration.ofMillis(1);
 
   private final CoreRuntime core;
   private final EventLoop home;
@@ -67,8 +70,11 @@ final class DrainedEverywhere {
     private final long number;
     private final Absent absent = new Absent(core.size);
 
+    /** Those that this rank has now: on a loop that is added later, nothing was posted before. */
+    private final List<Outbox> posting = outboxes.all();
+
     /** How far this rank has written, and other ranks to this one; by rank and device. */
-    private final long[][] sent = new long[core.size][core.options.devices()];
+    private final long[][] sent = new long[core.size][devices(posting)];
 
     private final long[][] written = new long[core.size][];
 
@@ -78,7 +84,7 @@ final class DrainedEverywhere {
 
     Mono<List<PeerEvent>> begin() {
       return fences
-          .passed(this::noteSent)
+          .passed(posting, this::noteSent)
           .then(Mono.defer(this::tellPositions))
           .then(Mono.defer(this::awaitArrivals))
           .then(Mono.defer(this::tellDelivered))
@@ -96,7 +102,7 @@ final class DrainedEverywhere {
     }
 
     private Mono<Void> tellPositions() {
-      Arrays.fill(written, nothingWritten());
+      Arrays.fill(written, NOTHING_WRITTEN);
       written[core.rank] = sent[core.rank];
       return swap(Kind.POSITIONS, rank -> bytes(sent[rank]), m -> written[m.rank()] = positions(m));
     }
@@ -126,20 +132,31 @@ final class DrainedEverywhere {
     }
 
     private Mono<Void> awaitArrivals() {
+      List<Outbox> receiving = outboxes.all();
+      if (isWrittenBeyond(devices(receiving))) {
+        return Mono.delay(A_MOMENT).then(Mono.defer(this::awaitArrivals));
+      }
       return Mono.create(
           sink -> {
-            Countdown all = new Countdown(outboxes.all().size(), sink);
-            for (Outbox outbox : outboxes.all()) {
+            Countdown all = new Countdown(receiving.size(), sink);
+            for (Outbox outbox : receiving) {
               outbox.loop.execute(new Look(outbox, this, all));
             }
           });
     }
 
-    private long[] nothingWritten() {
-      long[] positions = new long[core.options.devices()];
-      Arrays.fill(positions, -1);
-      return positions;
+    /** Whether peers have written to a device whose loop is just being added. */
+    private boolean isWrittenBeyond(int devices) {
+      return Arrays.stream(written)
+          .flatMapToLong(positions -> Arrays.stream(positions).skip(devices))
+          .anyMatch(position -> position >= 0);
     }
+  }
+
+  /** How many devices the loops serve. */
+  private static int devices(List<Outbox> loops) {
+    Lane last = loops.get(loops.size() - 1).lane;
+    return last.firstDevice() + last.deviceCount();
   }
 
   /** Looks for what comes over the devices of a loop. */

@@ -7,6 +7,7 @@ import io.lci.internal.loop.Drainable;
 import io.lci.internal.loop.EventLoop;
 import io.lci.internal.loop.LoopTask;
 import io.lci.internal.loop.PerLoop;
+import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
@@ -33,7 +34,7 @@ public final class Fences {
         }
         Awaiter<Void> waiter = new Awaiter<>(home, actual);
         waiter.begin();
-        passed(outbox -> {}).subscribe(null, waiter::failed, () -> waiter.arrived(null));
+        passed(outboxes.all(), outbox -> {}).subscribe(null, waiter::failed, () -> waiter.arrived(null));
       }
     };
   }
@@ -41,13 +42,14 @@ public final class Fences {
   /**
    * Begins at subscription, and completes on the loop that was the last to pass.
    *
+   * @param loops of this runtime
    * @param atEach called on each loop when what it had posted has left
    */
-  public Mono<Void> passed(Consumer<? super Outbox> atEach) {
+  public Mono<Void> passed(List<Outbox> loops, Consumer<? super Outbox> atEach) {
     return Mono.create(
         sink -> {
-          Countdown all = new Countdown(outboxes.all().size(), sink);
-          for (Outbox outbox : outboxes.all()) {
+          Countdown all = new Countdown(loops.size(), sink);
+          for (Outbox outbox : loops) {
             outbox.loop.execute(
                 new Start(
                     outbox,
