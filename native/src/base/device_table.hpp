@@ -10,7 +10,7 @@
 namespace lci {
 
 /**
- * What a runtime has for each of its devices, by number. It grows while others read it, and nothing is taken out.
+ * One entry for each device of a runtime, by number. It grows while others read it, and nothing is taken out.
  *
  * One thread at a time calls add(); any thread may call anything else. Memory order: an entry is stored before the
  * count that shows it. The count is sequentially consistent: a thread that has taken something away and then visits all

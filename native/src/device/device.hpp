@@ -78,7 +78,7 @@ class Device final : public DeviceBell {
   void wait_for_packets() { protocols_.wanted.want(); }
 
   // --- any thread ---------------------------------------------------------------------------------------------------
-  /// What a key's user took or released. @p by_owner: the caller owns this device.
+  /// A key's user took or released something. @p by_owner: the caller owns this device.
   void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool by_owner) {
     protocols_.grants.release(key, generation, messages, bytes, by_owner);
   }

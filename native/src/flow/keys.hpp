@@ -76,7 +76,7 @@ struct InKey {
   bool queued = false;  ///< In the link's list of control to send.
   InKey* next_queued = nullptr;
 
-  /// What the user took or released, by whoever did: the owner of the device needs no read-modify-write.
+  /// Messages and bytes that the user took or released. The owner of the device needs no read-modify-write for them.
   struct Returned {
     std::atomic<uint32_t> messages{0};
     std::atomic<uint64_t> bytes{0};

@@ -32,9 +32,9 @@ class Grants final : public Protocol {
   static void end_lease(InKey& key, Credit back);
   void handle_return(Link& link, InKey& key, const MessageHeader& header);
 
-  /// Any thread: what a key's user took or released. @p by_owner: the caller owns the key's device.
+  /// Any thread: a key's user took or released something. @p by_owner: the caller owns the key's device.
   void release(InKey& key, uint32_t generation, uint32_t messages, uint64_t bytes, bool by_owner);
-  /// What was released since the last call. The owner of the key's device.
+  /// The owner of the key's device: takes what was released since the last call.
   static Credit take_returned(InKey& key);
 
   void refuse_sender(InKey& key, int code);

@@ -31,7 +31,7 @@ Link& Links::add(uint32_t rank, PeerMemory* peer) {
 Link* Links::open(uint32_t rank, int* error) {
   if (!links_[rank]) {
     PeerMemory* peer = nullptr;
-    int code = parts_.peers.check(rank, "post");  // a device that is new has not heard of who is gone
+    int code = parts_.peers.check(rank, "post");  // a new device has not heard of earlier ends
     if (code == LCI_DONE) code = parts_.peers.memory(rank, "post", &peer);
     if (code != LCI_DONE) {
       *error = code;
@@ -48,7 +48,7 @@ Link* Links::open(uint32_t rank, int* error) {
   }
   if (link.out_open || link.awaits_device) return &link;
   if (has_device(link)) return open_rings(link, error) ? &link : nullptr;
-  link.awaits_device = true;  // to the next pass after the peer has added it: who was refused first is told then
+  link.awaits_device = true;  // to the next pass after the peer has added it: that tells those that were refused
   awaiting_.push_back(&link);
   return &link;
 }

@@ -120,7 +120,7 @@ CONFORMANCE(A24, NothingIsLostWhileRanksAddInAnyOrder) {
   });
 }
 
-// What needs the peer's help waits for its device: a region of the test is reached by messages.
+// A put that needs the peer's help waits for its device: a region of the test is reached by messages.
 // Proves: A24
 CONFORMANCE(A24, PutsByMessagesWaitUntilThePeerHasTheDevice, {"rma", "messages"}) {
   Regions regions(world, RegionKind::kRegistered, 64);

@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kPort = 6;
 constexpr uint32_t kDevices = 6;
 
-/// What two ranks have sent and received, by device.
+/// Messages that two ranks have sent and received.
 struct Books {
   std::atomic<uint64_t> sent[2]{};
   std::atomic<uint64_t> came[2]{};

@@ -150,7 +150,7 @@ TEST_P(DeviceAdd, APostToAPeerThatHasNoneIsRefusedUntilItHas) {
   }
 }
 
-/// What a loop on device 1 of rank 0 sees.
+/// Records that a loop on device 1 of rank 0 sees.
 struct Seen {
   uint32_t writable = 0;
   uint32_t peer = 0;
@@ -289,7 +289,7 @@ TEST(DeviceAddMemory, TheEndOfARegionWaitsForCopiesOfAnAddedDevice) {
   ending.join();
 }
 
-// What waits for a rank that goes is told so, and what is posted later.
+// Operations that wait for a rank end when it goes, and so do later ones.
 // Proves: A24
 TEST_P(DeviceAdd, WhatWaitsForADeviceEndsWithItsRank) {
   for (const bool graceful : {true, false}) {
@@ -393,7 +393,7 @@ uint64_t pages_of(const lci::Arena& arena) {
   return static_cast<uint64_t>(info.st_blocks) * 512;
 }
 
-// Of many ranks, what peers need of a device is large: a device that is not there takes none of it.
+// With many ranks, peers need much memory of a device: a device that is not there takes none.
 TEST(DeviceAddMemory, PagesAreThereForTheDevicesThatThereAre) {
   constexpr uint32_t kRanks = 20'000;
   constexpr uint64_t kOfDevice = kRanks * (sizeof(uint64_t) + 1);
@@ -414,7 +414,7 @@ TEST(DeviceAddMemory, PagesAreThereForTheDevicesThatThereAre) {
   EXPECT_GE(pages_of(*arena), before + 2 * kOfDevice - 4 * 4096);
 }
 
-// What a peer says of its devices is believed where it can be true.
+// A peer is believed where its number of devices can be true.
 TEST(DeviceAddHostile, NonsenseCountsAsNotSaid) {
   Job job(2);
   lci::PeerMemory& said = job.runtime(1)->runtime->memory();

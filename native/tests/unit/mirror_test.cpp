@@ -49,7 +49,7 @@ class Mirror : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(PeerMemory, Mirror, testing::Values("all", "rings"),
                          [](const auto& info) { return info.param; });
 
-// What a peer tells of its devices is a word of its memory and a bell: a link can play it.
+// A peer tells its devices by a word of its memory and a bell: a link can play both.
 TEST_P(Mirror, ADeviceThatThePeerAddsIsSeen) {
   LinkedRanks ranks(attributes());
   lci_device* added = ranks.add_device(0);

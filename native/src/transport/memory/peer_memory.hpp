@@ -68,7 +68,7 @@ class PeerMemory {
   std::byte* at(uint64_t offset) const { return base_ + offset; }
   MemoryHeader& header() const { return *reinterpret_cast<MemoryHeader*>(base_); }
 
-  /// How many devices the owner has. What its memory says is believed where it can be true: more than before, and no
+  /// How many devices the owner has. Its memory is believed where it can be true: more than before, and no
   /// more than a rank may have. Sequentially consistent, so that of two ranks that add a device each sees the other's,
   /// or is seen.
   uint32_t devices();

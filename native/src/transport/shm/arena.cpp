@@ -126,7 +126,7 @@ bool Arena::reserve_pages(uint64_t offset, uint64_t bytes) {
   return true;
 }
 
-/// What varies in size with the job has pages for @p devices, and addresses for all: of many ranks it is large.
+/// Gives the parts that vary in size with the job pages for @p devices. With many ranks they are large.
 bool Arena::back_layout(uint32_t devices) {
   const struct {
     uint64_t begin, end;

@@ -134,7 +134,7 @@ class AddLoopTest {
       Mono<Void> sent = send(sender(from, added), 1).cache();
       sent.subscribe();
       awaitRefusal(from);
-      // What goes over the other loop is not held up.
+      // The other loop is not held up.
       Mono<Long> others = to.inbox(OTHER).receive(m -> m.getLong(0)).take(COUNT).count().cache();
       others.subscribe();
       send(from.sender(OTHER), 1).block(LIMIT);

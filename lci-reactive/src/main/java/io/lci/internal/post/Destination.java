@@ -16,7 +16,7 @@ public final class Destination {
   /** What the refused operations wait for. */
   enum Wait {
     NOTHING,
-    /** A WRITABLE record: nocredit, backlog. Of what has no flow: see COMPLETION. */
+    /** A WRITABLE record: nocredit, backlog. Operations without a flow: see COMPLETION. */
     GRANT,
     /** The device's generation word: nomem, nopacket. */
     DEVICE,
