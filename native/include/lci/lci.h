@@ -550,9 +550,9 @@ LCI_API const lci_allocator* lci_runtime_allocator(const lci_runtime* runtime);
  * @name Blocking forms
  * For native threads. Each looks, progresses the devices that the caller names, and looks again; when nothing moves it
  * gives the processor away and sleeps in short steps. It progresses no other device: name the devices that the
- * operations were posted on, or none (null, 0) if other threads progress. The devices may be of several runtimes, so that
- * one thread can drive several ranks. Refused in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT) and for devices of
- * lanes (LCI_ERR_DEVICE).
+ * operations were posted on, or none (null, 0) if other threads progress. The devices may be of several runtimes, so
+ * that one thread can drive several ranks. Refused in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT) and for
+ * devices of lanes (LCI_ERR_DEVICE).
  * @{
  */
 

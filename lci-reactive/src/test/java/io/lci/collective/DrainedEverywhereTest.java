@@ -112,8 +112,7 @@ class DrainedEverywhereTest {
       LciLoop from = job.rank(0).addLoop();
       LciLoop to = job.rank(1).addLoop();
       job.rank(1).addLoop(); // no other rank has so many
-      job.rank(1)
-          .inbox(PORT, InboxOptions.builder().loop(to.index()).messages(2 * EACH).build());
+      job.rank(1).inbox(PORT, InboxOptions.builder().loop(to.index()).messages(2 * EACH).build());
       Sender sender = job.rank(0).sender(PORT, SenderOptions.builder().loop(from.index()).build());
       for (int i = 0; i < EACH; i++) {
         sender.send(1, Payload.ofUtf8("m".repeat(SIZES[i % SIZES.length]))).subscribe();

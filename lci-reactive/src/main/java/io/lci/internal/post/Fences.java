@@ -34,7 +34,8 @@ public final class Fences {
         }
         Awaiter<Void> waiter = new Awaiter<>(home, actual);
         waiter.begin();
-        passed(outboxes.all(), outbox -> {}).subscribe(null, waiter::failed, () -> waiter.arrived(null));
+        passed(outboxes.all(), outbox -> {})
+            .subscribe(null, waiter::failed, () -> waiter.arrived(null));
       }
     };
   }
