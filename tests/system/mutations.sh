@@ -15,6 +15,7 @@ drop_delayed                | oracle    | 31 canonical 2 chaos                 |
 post_twice                  | oracle    | 31 canonical 2 chaos                 | a message is sent twice
 ignore_death                | kill      | 1                                    | a process that died is taken for a living one
 attributes_ignore_unknown   | bad_input | test_unknown_attribute               | a misspelt option is silently ignored
+fence_delivers_at_once      | java      | DrainedEverywhereTest#aDeviceThat*   | what was written to a rank counts as delivered
 drop_delayed                | java      | ChaosTest#bulkSendsOfEverySize       | a message that chaos held back is never sent
 post_twice                  | java      | ChaosTest#bulkSendsOfEverySize       | a message is sent twice
 refusal_blocks_all          | java      | BulkSendTest#aSlowRank*+aMixed*      | one refused key holds up the others of its batch

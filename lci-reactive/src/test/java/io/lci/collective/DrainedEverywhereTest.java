@@ -10,6 +10,7 @@ import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.PeerEvent;
 import io.lci.PeerEvent.State;
+import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
@@ -29,6 +30,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -37,6 +41,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
 import reactor.test.StepVerifier;
 
 /** When nothing is under way between any ranks, and which ranks are left out. */
@@ -216,6 +221,56 @@ class DrainedEverywhereTest {
         }
       }
     }
+  }
+
+  /**
+   * A message a turn, and each turn takes long: the call comes by another device, and must not end
+   * before those that have credit, which their sender knows nothing more of, are read.
+   */
+  // Proves: U10
+  @Test
+  void aDeviceThatReadsSlowlyHoldsItUp() throws InterruptedException {
+    int count = 10;
+    try (LciTestJob job = LciTestJob.start(2, options(2, "all", "seed=1,short=1"))) {
+      LciRuntime lci = job.rank(0);
+      LciRuntime peer = job.rank(1);
+      Inbox inbox = peer.inbox(PORT, InboxOptions.builder().loop(1).build());
+      Op message = Op.am(1, PORT, Payload.ofLong(1)).device(1);
+      for (int n = 0; n < 200; n++) {
+        lci.post(message).block(LIMIT);
+      }
+      assertThat(inbox.receive(m -> 1).take(200).count().block(LIMIT)).isEqualTo(200);
+      Mono<Long> arrived =
+          peer.drainedEverywhere().map(gone -> peer.snapshot().counter("arrivals")).cache();
+      arrived.subscribe();
+      await().atMost(LIMIT).until(() -> lci.snapshot().counter("unexpected_stored") == 1);
+      takeLong(peer.loops().get(1).scheduler(), 50);
+      for (int n = 0; n < count; n++) {
+        lci.post(message).block(LIMIT);
+      }
+      assertGone(begin(job, 0));
+      long counted = arrived.block(LIMIT);
+      assertThat(inbox.receive(m -> 1).take(count).count().block(LIMIT)).isEqualTo(count);
+      assertThat(peer.snapshot().counter("arrivals")).isEqualTo(counted);
+    }
+  }
+
+  /** Each of so many turns takes 5 ms; the first of them has begun on return. */
+  private static void takeLong(Scheduler loop, int turns) throws InterruptedException {
+    CountDownLatch begun = new CountDownLatch(1);
+    AtomicInteger left = new AtomicInteger(turns);
+    loop.schedule(
+        new Runnable() {
+          @Override
+          public void run() {
+            begun.countDown();
+            LockSupport.parkNanos(5_000_000);
+            if (left.decrementAndGet() > 0) {
+              loop.schedule(this, 1, TimeUnit.NANOSECONDS); // a timer is for another turn
+            }
+          }
+        });
+    begun.await();
   }
 
   /** Ranks may make many calls before one has ended; each meets those of its number. */
