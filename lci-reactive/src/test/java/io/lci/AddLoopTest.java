@@ -118,7 +118,9 @@ class AddLoopTest {
       // A single operation names the device of the loop.
       Mono<Integer> answer = job.rank(1).tagged().receive(0, 7).map(Message::size).cache();
       answer.subscribe();
-      job.rank(0).post(Op.send(1, 7, Payload.of(new byte[20_000])).device(1)).block(LIMIT);
+      job.rank(0)
+          .post(Op.send(1, 7, Payload.of(new byte[20_000])).advanced(a -> a.device(1)))
+          .block(LIMIT);
       assertThat(answer.block(LIMIT)).isEqualTo(20_000);
     }
   }
@@ -209,7 +211,9 @@ class AddLoopTest {
       RemoteMemory remote = from.memory().remote(1, region.handle());
       from.addLoop();
       Mono<Long> put =
-          from.post(Op.put(remote, 8, Payload.ofLong(42)).device(1)).map(c -> c.size()).cache();
+          from.post(Op.put(remote, 8, Payload.ofLong(42)).advanced(a -> a.device(1)))
+              .map(c -> c.size())
+              .cache();
       put.subscribe();
       awaitRefusal(from);
       to.addLoop();
@@ -343,7 +347,7 @@ class AddLoopTest {
           .hasMessageContaining("add loop")
           .hasMessageContaining("128");
       assertThat(lci.loops()).hasSize(2);
-      assertThatThrownBy(() -> lci.post(Op.barrier().device(128)))
+      assertThatThrownBy(() -> lci.post(Op.receive(0, 1, 8).advanced(a -> a.device(128))))
           .isInstanceOf(IllegalArgumentException.class);
     }
   }

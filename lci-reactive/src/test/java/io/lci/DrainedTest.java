@@ -98,7 +98,11 @@ class DrainedTest {
       Inbox inbox =
           job.rank(1).inbox(PORT, InboxOptions.builder().messages(4).loop(loops - 1).build());
       Flux.range(0, count)
-          .flatMap(n -> lci.post(Op.am(1, PORT, Payload.ofLong(n)).device(n % loops)).then(), count)
+          .flatMap(
+              n ->
+                  lci.post(Op.am(1, PORT, Payload.ofLong(n)).advanced(a -> a.device(n % loops)))
+                      .then(),
+              count)
           .then()
           .subscribe(null, null, () -> ended.add("sent"));
       begin("drained", lci.drained());
@@ -151,7 +155,9 @@ class DrainedTest {
           Flux.range(0, 64)
               .flatMap(
                   n ->
-                      lci.post(Op.am(1, PORT, Payload.of(payload)).device(n % loops))
+                      lci.post(
+                              Op.am(1, PORT, Payload.of(payload))
+                                  .advanced(a -> a.device(n % loops)))
                           .repeat()
                           .then(),
                   64)
@@ -312,7 +318,7 @@ class DrainedTest {
   void aCloseEndsIt(boolean abort) {
     try (LciTestJob job = LciTestJob.start(2, options(2, "all"))) {
       LciRuntime lci = job.rank(0);
-      lci.post(Op.am(1, PORT, Payload.ofLong(1)).device(1)).block(LIMIT);
+      lci.post(Op.am(1, PORT, Payload.ofLong(1)).advanced(a -> a.device(1))).block(LIMIT);
       StepVerifier.create(lci.drained())
           .expectSubscription()
           .then(

@@ -56,7 +56,8 @@ class DrainedDeathTest {
     for (LciRuntime lci : job.ranks()) {
       for (int n = 0; n < 50; n++) {
         Payload payload = Payload.of(new byte[SIZES[n % SIZES.length]]);
-        lci.post(Op.am((lci.rank() + n) % 4, PORT, payload).device(n % 2))
+        int device = n % 2;
+        lci.post(Op.am((lci.rank() + n) % 4, PORT, payload).advanced(a -> a.device(device)))
             .subscribe(null, error -> {});
       }
       Mono<List<PeerEvent>> call = lci.drainedEverywhere().cache();

@@ -175,7 +175,8 @@ class DrainedEverywhereTest {
     int loops = lci.loops().size();
     for (int n = 0; n < EACH; n++) {
       Payload payload = Payload.of(new byte[size(n)]);
-      lci.post(Op.am(peer, PORT, payload).tag(n).device(n % loops)).subscribe();
+      int device = n % loops;
+      lci.post(Op.am(peer, PORT, payload).tag(n).advanced(a -> a.device(device))).subscribe();
       if (isShort(n)) { // a long one has not ended before it is matched
         lci.tagged().send(peer, n, payload).subscribe();
       }
@@ -235,7 +236,7 @@ class DrainedEverywhereTest {
       LciRuntime lci = job.rank(0);
       LciRuntime peer = job.rank(1);
       Inbox inbox = peer.inbox(PORT, InboxOptions.builder().loop(1).build());
-      Op message = Op.am(1, PORT, Payload.ofLong(1)).device(1);
+      Op message = Op.am(1, PORT, Payload.ofLong(1)).advanced(a -> a.device(1));
       for (int n = 0; n < 200; n++) {
         lci.post(message).block(LIMIT);
       }

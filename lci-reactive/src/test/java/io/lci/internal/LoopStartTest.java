@@ -198,7 +198,7 @@ class LoopStartTest {
             .next()
             .cache();
     received.subscribe();
-    lci.post(Op.am(0, port, Payload.ofInt(5)).device(LOOPS)).block(LIMIT);
+    lci.post(Op.am(0, port, Payload.ofInt(5)).advanced(a -> a.device(LOOPS))).block(LIMIT);
     assertThat(received.block(LIMIT)).isEqualTo(5);
     lci.close();
     assertThat(ends).endsWith("runtimeClose").hasSize(lanes + 1);
