@@ -376,6 +376,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 20);
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 21);
   }
 }
