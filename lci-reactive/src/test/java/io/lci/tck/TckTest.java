@@ -12,8 +12,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
@@ -36,11 +41,14 @@ import reactor.core.publisher.Flux;
 @Timeout(600) // only ends what hangs
 class TckTest {
   private static final String INPROC = "inproc";
+  private static final long LIMIT_MILLIS = 120_000;
 
   /** Plans for the core; each case and its seed are printed. */
   private static final List<String> SETTINGS = List.of(INPROC, chaos(5), chaos(6), chaos(7));
 
-  private final Map<String, TckWorld> worlds = new LinkedHashMap<>();
+  private final Map<String, TckWorld> worlds = new ConcurrentHashMap<>();
+  private final Map<String, FutureTask<Rules>> runs = new LinkedHashMap<>();
+  private final List<Thread> threads = new ArrayList<>();
   private final TckPage page = new TckPage();
 
   private static String chaos(int seed) {
@@ -85,6 +93,46 @@ class TckTest {
     }
   }
 
+  /**
+   * Begins with everything, in the order of the tests, which wait for it: on a thread for each
+   * setting, for most of it is waiting for silence.
+   */
+  @BeforeAll
+  void begin() {
+    for (String setting : SETTINGS) {
+      List<FutureTask<Rules>> mine = new ArrayList<>();
+      publishers()
+          .filter(run -> run.setting.equals(setting))
+          .forEach(run -> mine.add(expect(run.toString(), () -> publish(run))));
+      SubscriberRules.operators()
+          .forEach(
+              operator ->
+                  mine.add(expect(name(setting, operator), () -> subscribe(setting, operator))));
+      Thread thread = new Thread(() -> mine.forEach(FutureTask::run), "tck " + setting);
+      thread.setDaemon(true);
+      threads.add(thread);
+      thread.start();
+    }
+  }
+
+  private FutureTask<Rules> expect(String name, Callable<Rules> work) {
+    FutureTask<Rules> run = new FutureTask<>(work);
+    assertThat(runs.put(name, run)).as(name).isNull();
+    return run;
+  }
+
+  private static String name(String setting, SubscriberRules.Operator operator) {
+    return setting + ": subscriber " + operator.name();
+  }
+
+  private Rules resultOf(String name) throws InterruptedException {
+    try {
+      return runs.get(name).get();
+    } catch (ExecutionException e) {
+      throw new AssertionError(name, e.getCause());
+    }
+  }
+
   static Stream<Case> publishers() {
     List<Case> cases = new ArrayList<>();
     for (String setting : SETTINGS) {
@@ -108,7 +156,17 @@ class TckTest {
   @ParameterizedTest(name = "{0}")
   @MethodSource("publishers")
   @Order(1)
-  void publisherFollowsTheRules(Case run) throws ReflectiveOperationException {
+  void publisherFollowsTheRules(Case run) throws InterruptedException {
+    Rules rules = resultOf(run.toString());
+    page.add(
+        run.raw ? "Publishers" : "Publishers made of operators",
+        run.row.name() + (run.taken ? ".take(n)" : ""),
+        column(run.setting),
+        rules);
+    assertThat(rules.faults).isEmpty();
+  }
+
+  private Rules publish(Case run) throws ReflectiveOperationException {
     TckWorld world = world(run.setting);
     long max =
         !run.taken
@@ -124,12 +182,7 @@ class TckTest {
             elements -> publisher -> run.taken ? take(publisher, elements) : publisher));
     world.clean();
     rules.allow(run.skips());
-    page.add(
-        run.raw ? "Publishers" : "Publishers made of operators",
-        run.row.name() + (run.taken ? ".take(n)" : ""),
-        column(run.setting),
-        rules);
-    assertThat(rules.faults).isEmpty();
+    return rules;
   }
 
   private static Publisher<?> take(Publisher<?> publisher, long elements) {
@@ -148,16 +201,21 @@ class TckTest {
   @MethodSource("subscribers")
   @Order(2)
   void operatorFollowsTheRulesAsSubscriber(String setting, SubscriberRules.Operator operator)
+      throws InterruptedException {
+    Rules rules = resultOf(name(setting, operator));
+    page.add("Subscribers", operator.name(), column(setting), rules);
+    assertThat(rules.faults).isEmpty();
+  }
+
+  private Rules subscribe(String setting, SubscriberRules.Operator operator)
       throws ReflectiveOperationException {
-    TckWorld world = world(setting);
     Rules rules = new Rules();
-    SubscriberRules verification = new SubscriberRules(world, operator);
+    SubscriberRules verification = new SubscriberRules(world(setting), operator);
     verification.startPublisherExecutorService();
     rules.run(verification);
     verification.shutdownPublisherExecutorService();
     rules.allow(Set.of());
-    page.add("Subscribers", operator.name(), column(setting), rules);
-    assertThat(rules.faults).isEmpty();
+    return rules;
   }
 
   @Test
@@ -180,7 +238,10 @@ class TckTest {
   }
 
   @AfterAll
-  void close() {
+  void close() throws InterruptedException {
+    for (Thread thread : threads) {
+      thread.join(LIMIT_MILLIS); // they have ended, unless a test was left out
+    }
     worlds.values().forEach(TckWorld::close);
   }
 }
