@@ -84,7 +84,7 @@ lab_up() {
   mkdir "$LAB" && echo "$hosts" > "$LAB/hosts"
   # In a process of its own, whose first failure ends it: bash does not heed that within a condition.
   local code=0
-  LCI_LAB_HOSTS=$hosts "$home/lci" --suite lab_make "${treatment[@]}" > "$LAB/log" 2>&1 || code=$?
+  "$home/lci" --suite lab_make "$hosts" "${treatment[@]}" > "$LAB/log" 2>&1 || code=$?
   if ((code != 0)); then
     tail -n 3 "$LAB/log" >&2
     lab_remove
@@ -103,9 +103,10 @@ lab_can() {
 
 lab_hosts() { seq -f "lab%g" 1 "$1"; }
 
-# lab_make [TREATMENT...]: hosts, what joins them, and their addresses.
+# lab_make HOSTS [TREATMENT...]: hosts, what joins them, and their addresses.
 lab_make() {
-  local hosts=$LCI_LAB_HOSTS number
+  local hosts=$1 number
+  shift
   lab_make_hosts "$hosts"
   if (($# == 0)); then lab_join_by_kernel "$hosts"; else lab_join_by_program "$hosts" "$@"; fi
   for ((number = 1; number <= hosts; number++)); do
