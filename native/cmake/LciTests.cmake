@@ -17,7 +17,7 @@ list(JOIN rooms "|" rooms)
 # How a target that has tests is compiled.
 function(lci_compile_tests target kind)
   # What is tested is optimized, most tests are not much: they would take twice as long to compile.
-  if(LCI_SANITIZE MATCHES "address" OR LCI_MUTATIONS)
+  if(LCI_SANITIZE MATCHES "address" OR LCI_MUTATIONS OR (LCI_SANITIZE AND NOT kind STREQUAL "stress"))
     target_compile_options(${target} PRIVATE -O0)
   elseif(NOT LCI_SANITIZE AND NOT kind STREQUAL "stress")
     target_compile_options(${target} PRIVATE -O1)
