@@ -47,6 +47,13 @@ lci_status next(Job& job, lci_comp* queue) {
   return status;
 }
 
+/// The next message of a queue, without its bytes.
+lci_status next_message(Job& job, lci_comp* queue) {
+  const lci_status status = next(job, queue);
+  lci_buffer_free(status.buffer);
+  return status;
+}
+
 int post(lci_device* device, const lci_descriptor& op, lci_comp* comp = nullptr) {
   lci_descriptor attempt = op;
   return lci_post(device, &attempt, comp, nullptr);
@@ -125,17 +132,17 @@ TEST_P(DeviceAdd, APostToAPeerThatHasNoneIsRefusedUntilItHas) {
     EXPECT_EQ(LCI_DONE_BACKLOG, post(added, op)) << lci_last_error();
     op.rank = from;  // its own device is there
     EXPECT_EQ(LCI_DONE, post(added, op)) << lci_last_error();
-    EXPECT_EQ(from, next(job, mine).rank);
+    EXPECT_EQ(from, next_message(job, mine).rank);
     op.rank = to;
     op.tag = 3;
     EXPECT_EQ(LCI_DONE, post(job.device(from), op)) << lci_last_error();
-    EXPECT_EQ(3u, next(job, inbox).tag);
+    EXPECT_EQ(3u, next_message(job, inbox).tag);
     passes(job);
     lci_status status{};
     EXPECT_EQ(LCI_RETRY, lci_queue_pop(inbox, &status));
 
     add_device(job, to);
-    EXPECT_EQ(2u, next(job, inbox).tag) << "what waited in the backlog goes first";
+    EXPECT_EQ(2u, next_message(job, inbox).tag) << "what waited in the backlog goes first";
     op.tag = 1;
     op.flags = LCI_FLAG_BUFFER;
     int code = LCI_RETRY;
@@ -144,7 +151,7 @@ TEST_P(DeviceAdd, APostToAPeerThatHasNoneIsRefusedUntilItHas) {
       pass(job);
     }
     EXPECT_EQ(LCI_DONE, code);
-    EXPECT_EQ(1u, next(job, inbox).tag);
+    EXPECT_EQ(1u, next_message(job, inbox).tag);
     passes(job);
     job.check_ledgers();
   }
@@ -200,6 +207,7 @@ TEST_P(DeviceAdd, ALaneIsToldWhenThePeerHasTheDevice) {
     turn(lane);
   }
   EXPECT_EQ(1u, status.tag);
+  lci_buffer_free(status.buffer);
   for (int i = 0; i < 200; ++i, pass(job)) turn(lane);
 }
 
@@ -338,6 +346,7 @@ TEST_P(DeviceAdd, AReceiveEndsWhenAnAddedDeviceHasReadAll) {
   EXPECT_EQ(LCI_ERR_PEER_FAILED, next(job, ended).code);
   if (std::string(GetParam()) == "all") {  // else it was not asked for before its sender went
     EXPECT_EQ(LCI_DONE, lci_queue_pop(inbox, &status));
+    lci_buffer_free(status.buffer);
   }
 }
 
@@ -353,7 +362,9 @@ TEST(DeviceAddLimits, ARuntimeHasUpTo128) {
   ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kPort, "", inbox, 0, 0));
   const auto bytes = pattern(300, 1);
   ASSERT_EQ(LCI_DONE, post(job.device(0, 127), operation(LCI_OP_AM, 0, kPort, 1, bytes.data(), 300)));
-  EXPECT_EQ(0, compare(bytes.data(), next(job, inbox).buffer, 300));
+  const lci_status came = next(job, inbox);
+  EXPECT_EQ(0, compare(bytes.data(), came.buffer, 300));
+  lci_buffer_free(came.buffer);
 }
 
 TEST(DeviceAddLimits, ARuntimeMayStartWithoutAny) {
