@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "support/background.hpp"
+#include "support/job.hpp"
 #include "support/posting.hpp"
 
 namespace lci_test {
