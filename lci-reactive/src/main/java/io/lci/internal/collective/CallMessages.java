@@ -15,12 +15,14 @@ import io.lci.matching.EngineOptions;
 import reactor.core.publisher.Mono;
 
 /**
- * What ranks tell each other in collective calls: sends on an engine of the runtime's own. The tag
+ * The messages of collective calls between ranks: sends on an engine of the runtime's own. The tag
  * is the number of the call and, in its lowest bits, the kind: calls never take messages of another
  * kind for their own, whatever the order of the calls.
  */
 final class CallMessages {
-  /** What is told. Exchanges and barriers of a group are numbered together, fences apart. */
+  /**
+   * The kind of a message. Exchanges and barriers of a group are numbered together, fences apart.
+   */
   enum Kind {
     BYTES(0, Group.MAX_EXCHANGE),
     BARRIER(1, 1),

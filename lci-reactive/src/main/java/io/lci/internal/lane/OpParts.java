@@ -19,11 +19,11 @@ import io.lci.rma.RemotePlace;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What several kinds of operations have, for code that serves them all. */
+/** The parts that several kinds of operations have, for code that serves them all. */
 public final class OpParts {
   private OpParts() {}
 
-  /** What is sent or written. */
+  /** The payload that is sent or written. */
   public static @Nullable Payload payload(Op op) {
     return switch (op.kind()) {
       case AM -> op instanceof AmOp am ? am.payload() : ((ReplyOp) op).payload();
@@ -60,7 +60,7 @@ public final class OpParts {
     };
   }
 
-  /** What is read into. */
+  /** The buffer that is read into. */
   public static @Nullable LciBuffer buffer(Op op) {
     return switch (op.kind()) {
       case RECEIVE -> ((ReceiveOp) op).buffer();
@@ -69,7 +69,7 @@ public final class OpParts {
     };
   }
 
-  /** What is read into, if that is a list. */
+  /** The list that is read into. */
   public static @Nullable BufferList buffers(Op op) {
     return switch (op.kind()) {
       case RECEIVE -> ((ReceiveOp) op).buffers();

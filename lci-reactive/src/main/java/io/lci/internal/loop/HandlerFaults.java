@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory;
 import reactor.core.Exceptions;
 
 /**
- * What handlers throw: logged and counted. A handler that fails once may fail at each call, a
+ * Logs and counts the exceptions of handlers. A handler that fails once may fail at each call, a
  * million times in a second. Loop only.
  */
 public final class HandlerFaults {
@@ -19,10 +19,10 @@ public final class HandlerFaults {
 
   private final EventLoop loop;
 
-  /** What failed, for the line: "the handler of a port failed at". */
+  /** The words of the line that name what failed: "the handler of a port failed at". */
   private final String failed;
 
-  /** What it failed at. */
+  /** The word for its items in that line: messages, completions. */
   private final String items;
 
   private long failures;

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** What a loop looks at in each turn. Loop only. */
+/** The conditions that a loop looks at in each turn. Loop only. */
 final class WatchList {
   private final List<Watched> all = new ArrayList<>();
 
