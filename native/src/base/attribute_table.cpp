@@ -109,8 +109,11 @@ const Row kRows[] = {
      "What a rank reads of its peers where memory is shared: all, or rings and packets of what was sent to it alone, "
      "as "
      "over a network: then puts, gets and messages without credit travel as messages; the same on all ranks."},
-    {"transport", &Attributes::transport, "auto", choice("auto|shm"),
-     "How ranks reach each other; auto: by shared memory, on one host. A runtime says which it is."},
+    {"transport", &Attributes::transport, "auto", choice("auto|shm|tcp"),
+     "How ranks reach each other; auto: by shared memory, on one host. A runtime says which it is; the same on all "
+     "ranks. With tcp peer_memory is rings."},
+    {"net_address", &Attributes::net_address, "127.0.0.1", text(),
+     "Numeric address of this host at which the other ranks reach this one, where they do so over a network."},
     {"alloc_default_device", &Attributes::alloc_default_device, "1", number(0, 1),
      "0: the runtime has no devices, so that nothing can be posted; the same on all ranks."},
     {"alloc_default_packet_pool", &Attributes::alloc_default_packet_pool, "1", number(0, 1),

@@ -36,6 +36,7 @@ bool Device::has_work() const {
   if (must_enter() || protocols_.packets.may_have_returned()) return true;
   if (protocols_.wanted.may_be_there() || room_came_elsewhere_.load(std::memory_order_acquire)) return true;
   if (seen_epoch_ != parts().peers.epoch() || protocols_.links.may_meet_devices()) return true;
+  if (protocols_.links.network() && protocols_.links.network()->has_work()) return true;
   const std::atomic<uint8_t>* summary = parts().memory().summary(index());
   for (uint32_t rank = 0; rank < parts().ranks; ++rank) {
     if (summary[rank].load(std::memory_order_acquire) != 0) return true;
@@ -59,6 +60,10 @@ void Device::cancel_all(int code) {
   stop_accepting();
   take_handed();
   protocols_.cancel_all(code);
+}
+
+void Device::leave(RankState state) {
+  if (NetworkDevice* network = protocols_.links.network()) network->leave(state);
 }
 
 void Device::forget(const LaneView& gone) {

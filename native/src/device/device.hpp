@@ -60,6 +60,8 @@ class Device final : public DeviceBell {
   bool progress(Budget& budget, By by = By::kOwner);
   /// Something is left that no doorbell will announce.
   bool must_enter() const;
+  /// What comes over a network rings no bell until somebody enters.
+  bool comes_without_bell() const { return protocols_.links.network() != nullptr; }
   /// Whether a look at the device could find work: for parking. Reads shared memory, changes nothing.
   bool has_work() const;
   /// Everything posted has left this rank: no rendezvous under way, nothing delayed, backlog empty.
@@ -99,6 +101,8 @@ class Device final : public DeviceBell {
   void stop_accepting() { protocols_.handed.close(); }
   /// Ends everything outstanding with @p code, when no device accepts more.
   void cancel_all(int code);
+  /// Says goodbye over the network. Nothing is sent or read there afterwards.
+  void leave(RankState state);
   /// Drops the operations of a lane that goes: their buffers may go with it. Barriers still take part.
   void forget(const LaneView& gone);
   /// Receives that cancels have looked at; for tests.

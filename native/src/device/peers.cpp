@@ -41,6 +41,11 @@ bool Device::fail_links(RankState state, bool* all) {
       moved |= protocols_.packets.reclaim_packets(link);
       continue;
     }
+    if (NetworkDevice* network = protocols_.links.network(); network && !network->has_read_all(rank)) {
+      protocols_.host.call_again();
+      *all = false;
+      continue;
+    }
     if (!link.in_open && accept(link)) protocols_.links.make_ready(link);
     // What it sent before the end is delivered first.
     if (link.in_open && !link.broken && (link.data_in.has_message() || link.control_in.has_message())) {

@@ -19,6 +19,8 @@ bool Device::progress(Budget& budget, By by) {
   protocols_.host.begin_pass();
   begin_batch();
   bool moved = parts().chaos && pass_delayed(budget);
+  NetworkDevice* const network = protocols_.links.network();
+  if (network) moved |= network->pump();
   protocols_.spending.progress();
   moved |= protocols_.packets.take_returned_packets(index());
   moved |= protocols_.announcements.progress();

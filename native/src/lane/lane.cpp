@@ -166,7 +166,7 @@ bool Lane::pass() {
   refill_packets();
   bool more = !queue_.empty() || has_pushed();
   for (uint32_t i = 0; i < devices_.size(); ++i) {
-    more = more || devices_[i]->must_enter();
+    more = more || devices_[i]->must_enter() || devices_[i]->comes_without_bell();
     control.generation[i] = devices_[i]->generation();
   }
   told_generations_ = generations();

@@ -25,6 +25,7 @@ constexpr Agreed kAgreed[] = {
     {"control_ring_bytes", &Profile::control_ring_bytes},
     {"packet_size (0: alloc_default_packet_pool=0)", &Profile::packet_size},
     {"announcements", &Profile::announcements},
+    {"transport (1: shm, 2: tcp)", &Profile::transport},
     {"peer_memory (0: all, 1: rings)", &Profile::peer_memory},
 };
 
@@ -66,7 +67,7 @@ int check_agreement(const Profile& own, const Profile& other) {
     return blame(other.rank, fail(LCI_ERR_BOOTSTRAP,
                                   "create runtime: rank %u has other attributes: %s is %u, here %u; all ranks need the "
                                   "same devices, ring_bytes, control_ring_bytes, packet_size, announcements, "
-                                  "peer_memory and alloc_default_packet_pool",
+                                  "peer_memory, transport and alloc_default_packet_pool",
                                   other.rank, attribute, other.*value, own.*value));
   }
   return LCI_DONE;

@@ -28,6 +28,7 @@ struct Profile {
   uint32_t packet_size;  ///< 0: no packets.
   uint32_t announcements;
   uint32_t peer_memory;  ///< 0: all, 1: rings.
+  uint32_t transport;    ///< A TransportKind.
   // what belongs to the rank
   uint64_t reserve;  ///< Bytes that its memory may grow to.
   TransportAddress address;

@@ -9,7 +9,12 @@
 namespace lci {
 
 Links::Links(ProtocolHost& host, Handed& handed)
-    : host_(host), parts_(host.parts), index_(host.index), handed_(handed), links_(parts_.ranks) {
+    : host_(host),
+      parts_(host.parts),
+      index_(host.index),
+      handed_(handed),
+      network_(parts_.transport.attach(index_)),
+      links_(parts_.ranks) {
   // A link joins these after something has changed: it must find room.
   ready_.reserve(parts_.ranks);
   busy_.reserve(parts_.ranks);
@@ -25,6 +30,7 @@ Link& Links::add(uint32_t rank, PeerMemory* peer) {
   fresh.handed = &handed_;
   fresh.rank = rank;
   fresh.peer = peer;
+  if (network_) network_->open(rank);
   return fresh;
 }
 
@@ -135,6 +141,9 @@ void Links::ring() {
   }
   parts_.transport.publication_fence();
   for (Link* link : touched_) parts_.transport.wake(*link->peer, index_);
+  if (network_) {
+    for (const Link* link : touched_) network_->flush(link->rank);
+  }
   touched_.clear();
 }
 

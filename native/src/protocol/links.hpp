@@ -69,6 +69,9 @@ class Links {
   /// Publishes, and rings the doorbells of all peers written to since the last call.
   void ring();
 
+  /// The part of them that goes over a network; null: none does.
+  NetworkDevice* network() const { return network_; }
+
   /// Links that may hold messages; and those with streams or queued control.
   std::vector<Link*>& ready() { return ready_; }
   const std::vector<Link*>& ready() const { return ready_; }
@@ -89,6 +92,7 @@ class Links {
   const DeviceParts& parts_;
   const uint32_t index_;
   Handed& handed_;
+  NetworkDevice* const network_;
   std::vector<std::unique_ptr<Link>> links_;  // by rank; created when first used
   std::vector<Link*> ready_, touched_, busy_, awaiting_;
   uint32_t readable_ = 0;

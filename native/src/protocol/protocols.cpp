@@ -71,7 +71,7 @@ bool Protocols::drained() const {
   }
   bool rest = false;
   links.for_each([&](const Link& link) { rest |= !link.failed && (link.out_queued() || link.remote_operations != 0); });
-  return !rest;
+  return !rest && (!links.network() || links.network()->drained());
 }
 
 bool Protocols::delayed() const {
@@ -85,6 +85,7 @@ void Protocols::peer_gone(Link& link, RankState state) {
   const DeviceParts& parts = host.parts;
   const uint32_t rank = link.rank;
   const int code = error_of(state);
+  if (links.network()) links.network()->close(rank);
   packets.take_returned_packets(host.index);
   link.failed = true;
   link.drop_queues();

@@ -23,7 +23,7 @@ int Runtime::create(const AttributeSet* explicit_values, lci_inproc* job, uint32
   if (code != LCI_DONE) {
     runtime->closed_ = true;
     // Peers may have met this rank already, and wait for it as long as its process lives.
-    if (runtime->transport_) runtime->peers_->leave(RankState::kFailed);
+    if (runtime->transport_) runtime->peers_->leave(RankState::kFailed, 0);
     return code;
   }
   *out = std::move(runtime);
@@ -44,10 +44,11 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   if (code != LCI_DONE) return code;
   const uint32_t size = size_;
   peers_ = std::make_unique<Peers>(rank_, size, shared, *log_);
-  code = Transport::create(attributes_, *bootstrap_, job, *peers_, &transport_);
+  if (attributes_.transport == TransportKind::kAuto) attributes_.transport = TransportKind::kShm;
+  if (attributes_.transport == TransportKind::kTcp) attributes_.peer_memory = PeerMemoryMode::kRings;
+  code = Transport::create({attributes_, *bootstrap_, job, *peers_, *log_, shared}, &transport_);
   if (code != LCI_DONE) return code;
   peers_->attach(*transport_);
-  attributes_.transport = TransportKind::kShm;  // auto has been decided
   owner_barrier_.let_freers_pay(attributes_.membarrier == MembarrierMode::kAuto && register_process_barrier());
 
   clamp_packets();
@@ -66,8 +67,10 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   }
   // Half of what a peer's pool starts with may be held here, and by the other ranks.
   loans_ = std::make_unique<Loans>(size, packet_slots, attributes_.packet_size / kPacketUnit,
-                                   std::max(1u, attributes_.packets / 2 / size));
+                                   transport_->most_lent(std::max(1u, attributes_.packets / 2 / size)));
   make_devices();
+  code = transport_->connect(deadline);
+  if (code != LCI_DONE) return code;
   LCI_LOG(*log_, LogLevel::kStatus, "runtime", "rank %u of %u has joined by bootstrap %s, with %u devices", rank_,
           size_, bootstrap_name(), attributes_.devices);
   return LCI_DONE;
@@ -118,6 +121,7 @@ int Runtime::join(uint64_t deadline, std::vector<Profile>* profiles) {
   own.packet_size = has_packets() ? attributes_.packet_size : 0;
   own.announcements = attributes_.announcements;
   own.peer_memory = attributes_.peer_memory == PeerMemoryMode::kRings;
+  own.transport = static_cast<uint32_t>(attributes_.transport);
   own.reserve = memory().reserve();
   int code = transport_->describe(&own.address);
   if (code == LCI_DONE) code = exchange_profiles(*bootstrap_, own, deadline, profiles);
@@ -160,7 +164,9 @@ bool Runtime::drain(uint64_t timeout_ns) {
 void Runtime::close(uint64_t timeout_ns) {
   if (closed_) return;
   closed_ = true;
+  const uint64_t until = now_ns() + timeout_ns;
   const bool drained = timeout_ns != 0 && drain(timeout_ns);
+  const RankState state = drained ? RankState::kLeft : RankState::kFailed;
   if (timeout_ns != 0 && !drained) {
     LCI_LOG(*log_, LogLevel::kWarn, "close", "not everything was sent in time: peers see this rank fail");
   }
@@ -172,9 +178,10 @@ void Runtime::close(uint64_t timeout_ns) {
     std::lock_guard<TryLock> guard(device.lock);
     const Progressing mark(device);
     device.cancel_all(LCI_ERR_CANCELLED);
+    device.leave(state);
   }
   if (regions_) regions_->close();
-  if (transport_) peers_->leave(drained ? RankState::kLeft : RankState::kFailed);
+  if (transport_) peers_->leave(state, until);
 }
 
 void Runtime::retire_lane(std::unique_ptr<Lane> lane) {

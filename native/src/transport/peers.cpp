@@ -24,9 +24,9 @@ PeerMemory* Peers::memory_of_acquainted(uint32_t rank) {
   return memory(rank, "look at peer", &found) == LCI_DONE ? found : nullptr;
 }
 
-void Peers::leave(RankState state) {
+void Peers::leave(RankState state, uint64_t until_ns) {
   left_.store(true, std::memory_order_relaxed);
-  transport_->leave(state);
+  transport_->leave(state, until_ns);
 }
 
 void Peers::show_devices() {
@@ -42,7 +42,7 @@ void Peers::show_devices() {
 /// By the thread that looks at the peers.
 void Peers::gone(uint32_t rank, RankState state) {
   mark_ended(rank);
-  if (!treat_as_gone(rank, state)) tell_devices();
+  if (!treat_as_gone(rank, state)) wake_devices();
 }
 
 bool Peers::treat_as_gone(uint32_t rank, RankState state) {
@@ -53,7 +53,7 @@ bool Peers::treat_as_gone(uint32_t rank, RankState state) {
   } else {
     LCI_LOG(log_, LogLevel::kStatus, "peer", "rank %u has failed", rank);  // callers learn it by their operations
   }
-  tell_devices();
+  wake_devices();
   return true;
 }
 
@@ -68,7 +68,7 @@ bool Peers::read_all_of(uint32_t rank, uint32_t index) {
   return read_all(rank, unread);
 }
 
-void Peers::tell_devices() {
+void Peers::wake_devices() {
   advance_epoch();
   for (DeviceBell& device : devices_) device.wake_owner();
 }

@@ -42,12 +42,12 @@ class Peers final : public PeerTable, public PeerEvents {
   bool read_all_of(uint32_t rank, uint32_t index);
 
   /// Tells those that have met this rank that it leaves, or failed: what it had of them is theirs.
-  void leave(RankState state);
+  void leave(RankState state, uint64_t until_ns);
   bool has_left() const { return left_.load(std::memory_order_relaxed); }
 
  private:
   void gone(uint32_t rank, RankState state) override;
-  void tell_devices();
+  void wake_devices() override;
 
   const uint32_t rank_, ranks_;
   SharedCounters& shared_;

@@ -2,15 +2,16 @@
 #include "transport/transport.hpp"
 
 #include "transport/shm/shm_transport.hpp"
+#include "transport/tcp/tcp_transport.hpp"
 
 namespace lci {
 
 Transport::Transport(uint32_t rank, uint32_t size)
     : rank_(rank), size_(size), mapped_(std::make_unique<std::atomic<PeerMemory*>[]>(size)) {}
 
-int Transport::create(const Attributes& attributes, Bootstrap& bootstrap, lci_inproc* job, PeerEvents& events,
-                      std::unique_ptr<Transport>* out) {
-  return ShmTransport::create(attributes, bootstrap, job, events, out);
+int Transport::create(const TransportParts& parts, std::unique_ptr<Transport>* out) {
+  if (parts.attributes.transport == TransportKind::kTcp) return TcpTransport::create(parts, out);
+  return ShmTransport::create(parts, out);
 }
 
 void Transport::show(uint32_t rank, PeerMemory& memory) {
@@ -21,6 +22,7 @@ void Transport::show(uint32_t rank, PeerMemory& memory) {
 
 std::vector<TransportInfo> list_transports() {
   return {{"shm", ShmTransport::availability()},
+          {"tcp", TcpTransport::availability()},
           {"ofi", "not built in this version"},
           {"ibv", "not built in this version"}};
 }

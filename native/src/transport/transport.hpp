@@ -14,11 +14,14 @@
 #include <vector>
 
 #include "base/attributes.hpp"
+#include "base/counters.hpp"
 #include "base/fences.hpp"
+#include "base/log.hpp"
 #include "bootstrap/bootstrap.hpp"
 #include "peer/profile.hpp"
 #include "peer/rank_state.hpp"
 #include "transport/memory/own_memory.hpp"
+#include "transport/network/network_device.hpp"
 
 namespace lci {
 
@@ -27,17 +30,27 @@ class PeerEvents {
  public:
   /// A rank has left or died; all that it had sent can be read. By one thread at a time, within Transport::look().
   virtual void gone(uint32_t rank, RankState state) = 0;
+  /// Devices are to look at their links in a pass. Any thread.
+  virtual void wake_devices() = 0;
 
  protected:
   ~PeerEvents() = default;
 };
 
+/// What a transport is made of; it all stays as long as the transport.
+struct TransportParts {
+  const Attributes& attributes;
+  Bootstrap& bootstrap;  ///< It has brought the rank up.
+  lci_inproc* job;       ///< That of an inproc job, else null.
+  PeerEvents& events;
+  Log& log;
+  SharedCounters& shared;
+};
+
 class Transport {
  public:
-  /// The transport of a rank that @p bootstrap has brought up; @p job is that of an inproc job, else null. The rank's
-  /// own memory is there afterwards. LCI_ERR_NO_MEMORY.
-  static int create(const Attributes& attributes, Bootstrap& bootstrap, lci_inproc* job, PeerEvents& events,
-                    std::unique_ptr<Transport>* out);
+  /// The transport that the attributes name. The rank's own memory is there afterwards. LCI_ERR_NO_MEMORY.
+  static int create(const TransportParts& parts, std::unique_ptr<Transport>* out);
   virtual ~Transport() = default;
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
@@ -48,8 +61,21 @@ class Transport {
   /// After it. Collective; it is joined by all or by none. LCI_ERR_TIMEOUT names the ranks that did not come,
   /// LCI_ERR_PEER_FAILED one that has died.
   virtual int meet(const std::vector<Profile>& profiles, uint64_t deadline_ns) = 0;
-  /// Tells those that have met this rank that it has left, or failed. Nothing if none can have.
-  virtual void leave(RankState state) = 0;
+  /// Tells those that have met this rank that it has left, or failed. Nothing if none can have. What devices have sent
+  /// over a network may take until @p until_ns to be out of this process.
+  virtual void leave(RankState state, uint64_t until_ns) = 0;
+  /// The links of a device over a network; null where no peer is reached so. They stay as long as the transport.
+  virtual NetworkDevice* attach(uint32_t device) {
+    (void)device;
+    return nullptr;
+  }
+  /// When the devices are there: opens the links that a rank has whatever is posted. Collective; errors as of meet().
+  virtual int connect(uint64_t deadline_ns) {
+    (void)deadline_ns;
+    return LCI_DONE;
+  }
+  /// How many packets of a peer users may keep, if @p wanted are.
+  virtual uint32_t most_lent(uint32_t wanted) const { return wanted; }
 
   // --- memory
   OwnMemory& own() const { return *own_; }

@@ -193,6 +193,8 @@ std::vector<Setting> settings() {
   std::vector<Setting> all = {{"inproc", 3, false, 0}, {"processes2", 2, true, 0}, {"processes4", 4, true, 0}};
   all.push_back({"rings", 3, false, 0, true});
   all.push_back({"rings2", 2, true, 0, true});
+  all.push_back({"tcp", 3, false, 0, false, true});
+  all.push_back({"tcp4", 4, true, 0, false, true});
   const char* given = std::getenv("LCI_SEED");
   const uint64_t first = given ? std::strtoull(given, nullptr, 10) : 1;
   const uint64_t count = given ? 1 : soak() ? 200 : 3;
@@ -201,6 +203,7 @@ std::vector<Setting> settings() {
   }
   for (uint64_t seed = first; seed < first + std::max<uint64_t>(count, 8); seed += 7) {
     all.push_back({"ringschaos" + std::to_string(seed), 3, false, seed, true});
+    all.push_back({"tcpchaos" + std::to_string(seed), 3, false, seed, false, true});
   }
   return all;
 }
@@ -209,6 +212,7 @@ void run_everywhere(const Setting& setting, const Attributes& attributes, void (
   Attributes all = {{"packets", "64"}, {"packets_max", "256"}};  // small: hundreds of jobs run on small machines
   all.insert(all.end(), attributes.begin(), attributes.end());
   if (setting.rings) all.emplace_back("peer_memory", "rings");
+  if (setting.tcp) all.emplace_back("transport", "tcp");
   if (setting.seed != 0) {
     SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(setting.seed));
     all.emplace_back("chaos", plan(setting.seed));

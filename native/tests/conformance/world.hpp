@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of rows of the specification that every rank of a job runs alike, over each transport: ranks in one process,
-// processes of 2 and 4 ranks over the file bootstrap, and chaos under seeds that are printed.
+// processes of 2 and 4 ranks over the file bootstrap, shared memory and TCP, and chaos under seeds that are printed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -87,13 +87,14 @@ struct Setting {
   bool processes;
   uint64_t seed;
   bool rings = false;  ///< A rank reads only what was sent to it.
+  bool tcp = false;    ///< Ranks reach each other over a network.
 };
 inline void PrintTo(const Setting& setting, std::ostream* out) {
   *out << setting.name;
 }
 
 /// The settings of every test: inproc, shm with 2 and 4 ranks, chaos of 3 seeds, in the soak 200,
-/// or of that in LCI_SEED; and where a rank reads only what was sent to it, also with chaos.
+/// or of that in LCI_SEED; and where a rank reads only what was sent to it, and over TCP, also with chaos.
 std::vector<Setting> settings();
 
 /// Runs @p body on each rank of a new job, checks the ledgers, closes.

@@ -20,6 +20,13 @@ inline int next_descriptor() {
   return lci::FileDescriptor(fcntl(0, F_DUPFD, 0)).get();
 }
 
+/// Those that are open, the one for looking not counted.
+inline size_t open_descriptors() {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count - 1;
+}
+
 /// Opens files until no number below that of the last open one is free: a limit then counts what may still be opened.
 inline void fill_gaps() {
   int last = 0;

@@ -213,6 +213,8 @@ class RingConsumer {
     memory_.head->store(head_, std::memory_order_release);
   }
   bool head_is_published() const { return published_ == head_; }
+  /// Where it reads next: of slots, modulo 2^32, as RingProducer::position().
+  uint32_t position() const { return head_; }
   /// Whether everything before this position of the producer was passed.
   bool has_passed(uint32_t position) const { return static_cast<int32_t>(head_ - position) >= 0; }
 

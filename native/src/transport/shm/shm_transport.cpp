@@ -45,19 +45,19 @@ std::vector<ProcessName> processes_of(const std::vector<HostAddress>& addresses,
 
 }  // namespace
 
-ShmTransport::ShmTransport(const Attributes& attributes, Bootstrap& bootstrap, lci_inproc* job, PeerEvents& events)
-    : Transport(bootstrap.rank(), bootstrap.size()),
-      devices_(attributes.devices),
-      uses_membarrier_(attributes.membarrier == MembarrierMode::kAuto),
-      events_(events),
-      meeting_(bootstrap, job),
-      told_(bootstrap.size()) {
-  in_process_ = job != nullptr;
+ShmTransport::ShmTransport(const TransportParts& parts)
+    : Transport(parts.bootstrap.rank(), parts.bootstrap.size()),
+      devices_(parts.attributes.devices),
+      uses_membarrier_(parts.attributes.membarrier == MembarrierMode::kAuto),
+      events_(parts.events),
+      meeting_(parts.bootstrap, parts.job),
+      told_(size_) {
+  in_process_ = parts.job != nullptr;
 }
 
-int ShmTransport::create(const Attributes& attributes, Bootstrap& bootstrap, lci_inproc* job, PeerEvents& events,
-                         std::unique_ptr<Transport>* out) {
-  std::unique_ptr<ShmTransport> self(new ShmTransport(attributes, bootstrap, job, events));
+int ShmTransport::create(const TransportParts& parts, std::unique_ptr<Transport>* out) {
+  std::unique_ptr<ShmTransport> self(new ShmTransport(parts));
+  const Attributes& attributes = parts.attributes;
   const int code =
       Arena::create(attributes.arena_bytes, attributes.memory_limit_bytes, self->size_, self->devices_, &self->arena_);
   if (code != LCI_DONE) return code;
@@ -104,7 +104,7 @@ int ShmTransport::meet(const std::vector<Profile>& profiles, uint64_t deadline_n
   return code;
 }
 
-void ShmTransport::leave(RankState state) {
+void ShmTransport::leave(RankState state, uint64_t) {
   if (!has_met()) return;
   met_.board->write(rank_, state);
   ring_peers();

@@ -21,21 +21,20 @@ namespace lci {
 
 class ShmTransport final : public Transport {
  public:
-  static int create(const Attributes& attributes, Bootstrap& bootstrap, lci_inproc* job, PeerEvents& events,
-                    std::unique_ptr<Transport>* out);
+  static int create(const TransportParts& parts, std::unique_ptr<Transport>* out);
   /// Whether this machine has what is needed, or what it lacks.
   static std::string availability();
 
   int describe(TransportAddress* out) override;
   int meet(const std::vector<Profile>& profiles, uint64_t deadline_ns) override;
-  void leave(RankState state) override;
+  void leave(RankState state, uint64_t until_ns) override;
   void look(bool now) override;
   std::atomic<uint64_t>& barriers_completed(uint32_t rank) override { return met_.board->barriers_completed(rank); }
   void park_barrier() override;
   void sleep(ParkLine& line, uint64_t until_ns) override;
 
  private:
-  ShmTransport(const Attributes& attributes, Bootstrap& bootstrap, lci_inproc* job, PeerEvents& events);
+  explicit ShmTransport(const TransportParts& parts);
   int map(uint32_t rank, PeerMemory** out) override;
   int map_arena(uint32_t rank);
   void wake_sleeper(ParkLine& line) override;

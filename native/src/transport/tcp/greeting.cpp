@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/tcp/greeting.hpp"
+
+#include <string_view>
+
+#include "lci/lci.h"
+
+namespace lci {
+namespace {
+
+constexpr uint64_t kMagic = 0x315043544943004cull;
+
+/// A code that names what it is for: one side's cannot be given back to it as the other's.
+Digest proof(const Identity& self, std::string_view of, const Hello& hello, const void* challenge, size_t bytes) {
+  HmacSha256 code(self.secret.data(), self.secret.size());
+  code.update(of.data(), of.size());
+  code.update(&hello, sizeof hello);
+  code.update(challenge, bytes);
+  return code.finish();
+}
+
+Digest proof_of_answerer(const Hello& hello, const Challenge& challenge, const Identity& self) {
+  return proof(self, "answerer", hello, &challenge, offsetof(Challenge, proof));
+}
+
+}  // namespace
+
+Hello hello_to(const Identity& self, uint32_t rank, uint32_t device) {
+  Hello hello{};
+  hello.magic = kMagic;
+  hello.abi = LCI_ABI_VERSION;
+  hello.size = self.size;
+  hello.job = self.job;
+  hello.from = self.rank;
+  hello.to = rank;
+  hello.incarnation = self.incarnation;
+  hello.device = device;
+  random_bytes(hello.nonce.data(), hello.nonce.size());
+  return hello;
+}
+
+const char* fault_of(const Hello& hello, const Identity& self) {
+  if (hello.magic != kMagic) return "not of this protocol";
+  if (hello.abi != LCI_ABI_VERSION) return "another version; give all ranks the same library";
+  if (hello.job != self.job) return "another job";
+  if (hello.to != self.rank || hello.from >= self.size || hello.from == self.rank || hello.size != self.size ||
+      hello.device >= LCI_MAX_DEVICES) {
+    return "ranks that are not of this job";
+  }
+  return nullptr;
+}
+
+Challenge challenge_to(const Hello& hello, const Identity& self) {
+  Challenge challenge{};
+  challenge.magic = kMagic;
+  challenge.incarnation = self.incarnation;
+  random_bytes(challenge.nonce.data(), challenge.nonce.size());
+  challenge.proof = proof_of_answerer(hello, challenge, self);
+  return challenge;
+}
+
+bool is_proved(const Hello& hello, const Challenge& challenge, const Identity& self) {
+  return challenge.magic == kMagic &&
+         equal_in_constant_time(challenge.proof, proof_of_answerer(hello, challenge, self));
+}
+
+Digest proof_of_caller(const Hello& hello, const Challenge& challenge, const Identity& self) {
+  return proof(self, "caller", hello, &challenge, sizeof challenge);
+}
+
+}  // namespace lci

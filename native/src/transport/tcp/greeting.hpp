@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// How two ranks make sure of each other before the first record: both prove that they have the job's secret, over
+// numbers that each has just drawn, so that a proof is worth nothing on another connection.
+//
+//   caller  -> answerer   Hello       who calls whom, for which device, of which job; a number
+//   answerer -> caller    Challenge   a number; proof
+//   caller  -> answerer   Proof
+//   answerer -> caller    Verdict     from here on records go both ways
+//
+// The answerer keeps nothing for a caller that has not proved itself but the bytes of these.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/sha256.hpp"
+
+namespace lci {
+
+using Nonce = std::array<std::byte, 16>;
+
+struct Hello {
+  uint64_t magic;
+  uint32_t abi;
+  uint32_t size;  ///< Of the job.
+  std::array<char, 16> job;
+  uint32_t from, to;     ///< Ranks.
+  uint64_t incarnation;  ///< Of the caller.
+  uint32_t device;
+  uint32_t reserved;
+  Nonce nonce;
+};
+static_assert(sizeof(Hello) == 72);
+
+struct Challenge {
+  uint64_t magic;
+  uint64_t incarnation;  ///< Of the answerer.
+  Nonce nonce;
+  Digest proof;
+};
+static_assert(sizeof(Challenge) == 64);
+
+struct Verdict {
+  enum Code : uint32_t { kAccepted = 1, kDuplicate = 2 };
+  uint32_t code;
+  uint32_t reserved;
+};
+
+/// What all ranks of a job have, and this one.
+struct Identity {
+  std::array<uint8_t, 32> secret;
+  std::array<char, 16> job;
+  uint32_t rank, size;
+  uint64_t incarnation;
+};
+
+Hello hello_to(const Identity& self, uint32_t rank, uint32_t device);
+/// Null: it may be a caller's, as far as that can be seen. Else what is wrong with it.
+const char* fault_of(const Hello& hello, const Identity& self);
+
+/// The answer to @p hello.
+Challenge challenge_to(const Hello& hello, const Identity& self);
+/// The caller: whether the answerer has the secret.
+bool is_proved(const Hello& hello, const Challenge& challenge, const Identity& self);
+/// The caller's proof.
+Digest proof_of_caller(const Hello& hello, const Challenge& challenge, const Identity& self);
+
+}  // namespace lci

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/tcp/outflow.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/no_memory.hpp"
+#include "pool/packet_pool.hpp"
+
+namespace lci {
+namespace {
+
+/// Bytes that are kept for a peer which has not said that it has them.
+constexpr uint64_t kMostKept = 4 << 20;
+
+}  // namespace
+
+Outflow::Outflow(OwnMemory& memory, uint32_t device, uint32_t peer, const LinkSizes& sizes)
+    : memory_(memory),
+      device_(device),
+      peer_(peer),
+      sizes_(sizes),
+      bytes_(std::max(kMostKept, std::bit_ceil(uint64_t{4} * sizes.most_record()))) {}
+
+bool Outflow::open_rings() {
+  if (open_) return true;
+  const uint64_t offset = memory_.ring_pair_offset(device_, peer_).load(std::memory_order_acquire);
+  if (offset == 0) return false;
+  auto* rings = reinterpret_cast<RingPair*>(memory_.at(offset));
+  control_ = RingConsumer(rings->control(sizes_.control_slots));
+  data_ = RingConsumer(rings->data(sizes_.control_slots, sizes_.data_slots));
+  return open_ = true;
+}
+
+bool Outflow::empty() {
+  return words_.empty() && (!open_rings() || (!control_.has_message() && !data_.has_message()));
+}
+
+/// Whether something is there that may be sent now.
+bool Outflow::has_something() {
+  if (!words_.empty()) return true;
+  if (!open_rings()) return false;
+  if (control_.has_message() && has_room_before(room_.control_room, control_.position() + 1)) return true;
+  return data_.has_message() && may_send_data(data_.header());
+}
+
+bool Outflow::may_send_data(const MessageHeader& header) const {
+  const uint32_t slots = slots_for(bytes_in_slots(header));
+  return has_room_before(room_.data_room, data_.position() + slots) &&
+         (!is_in_packet(header.kind) || has_room_before(room_.packet_room, packets_sent_ + 1));
+}
+
+bool Outflow::take(const Report& report, uint32_t barriers) {
+  bool any = false, memory = true;
+  while (memory && bytes_.room() >= sizeof record_ + sizes_.most_record() && has_something()) {
+    memory = unless_no_memory([&] { begin(report, barriers); });
+    if (!memory) break;
+    memory = unless_no_memory([&] {
+      while (put_next()) {
+      }
+    });
+    end();
+    any = true;
+  }
+  if (any && open_) {  // the device sees that there is room
+    control_.publish_head();
+    data_.publish_head();
+  }
+  return any;
+}
+
+void Outflow::tell(const Report& report, uint32_t barriers) {
+  begin(report, barriers);
+  end();
+}
+
+void Outflow::begin(const Report& report, uint32_t barriers) {
+  record_ = {0, barriers, bytes_.end(), report.received, report.control_room, report.data_room, report.packet_room, 0};
+  bytes_.append(&record_, sizeof record_);
+}
+
+void Outflow::end() {
+  record_.length = static_cast<uint32_t>(bytes_.end() - record_.position - sizeof record_);
+  bytes_.overwrite(record_.position, &record_, sizeof record_);
+}
+
+/// Puts one frame into the record: control goes first. False: there is none that may go, or that fits.
+bool Outflow::put_next() {
+  const uint64_t length = bytes_.end() - record_.position - sizeof record_;
+  const auto fits = [&](uint64_t bytes) { return length + sizeof(FrameHeader) + bytes <= sizes_.most_record(); };
+  if (!fits(0)) return false;
+  if (!words_.empty()) {
+    bytes_.append(&words_.front(), sizeof(FrameHeader));
+    words_.erase(words_.begin());
+    return true;
+  }
+  if (!open_rings()) return false;
+  if (control_.has_message() && has_room_before(room_.control_room, control_.position() + 1)) {
+    put(control_, control_.header(), 0);
+    return true;
+  }
+  if (!data_.has_message()) return false;
+  const MessageHeader header = data_.header();
+  const uint32_t in_slots = bytes_in_slots(header);
+  const uint64_t size = in_slots + (is_in_packet(header.kind) ? header.size : 0);
+  if (!may_send_data(header) || !fits(size)) return false;
+  put(data_, header, in_slots);
+  return true;
+}
+
+/// All that may find no memory comes first.
+void Outflow::put(RingConsumer& ring, const MessageHeader& header, uint32_t in_slots) {
+  const auto packet = static_cast<uint32_t>(header.arg);
+  const bool in_packet = is_in_packet(header.kind);
+  bytes_.provide(sizeof(FrameHeader) + in_slots + (in_packet ? header.size : 0));
+  if (header.kind == MessageKind::kAnnounce) announced_.insert(packet);
+  if (in_packet) out_.push_back({0, packet});
+  FrameHeader frame = to_frame(header);
+  if (in_packet) frame.arg = 0;  // a place in this rank's memory, which tells the peer nothing
+  bytes_.append(&frame, sizeof frame);
+  std::byte payload[LCI_INLINE_MAX];
+  ring.read_payload(payload, in_slots);
+  bytes_.append(payload, in_slots);
+  if (in_packet) {
+    bytes_.append(memory_.at(uint64_t{packet} * kPacketUnit) + kPacketPayloadOffset, header.size);
+    out_.back().end = bytes_.end();
+    ++packets_sent_;
+  }
+  ring.advance(slots_for(in_slots));
+}
+
+void Outflow::say(LinkWord word, uint32_t size, uint32_t aux, uint64_t arg) {
+  words_.push_back({static_cast<uint8_t>(word), 0, 0, size, aux, 0, arg});
+}
+
+bool Outflow::acknowledge(uint64_t received) {
+  if (!bytes_.acknowledge(received)) return false;
+  scratch_.clear();
+  for (; !out_.empty() && out_.front().end <= received; out_.pop_front()) scratch_.push_back(out_.front().packet);
+  give_back(scratch_.data(), scratch_.size());
+  return true;
+}
+
+/// Room only grows, and is never more than the rings have.
+bool Outflow::accept_room(const Report& room) {
+  const auto grows = [](uint32_t before, uint32_t now, uint32_t position, uint32_t most) {
+    return has_room_before(now, before) && now - position <= most;
+  };
+  constexpr uint32_t kMostPackets = 1u << 24;
+  if (!grows(room_.packet_room, room.packet_room, packets_sent_, kMostPackets)) return false;
+  if (!open_rings() && (room.control_room > sizes_.control_slots || room.data_room > sizes_.data_slots)) return false;
+  if (open_ && (!grows(room_.control_room, room.control_room, control_.position(), sizes_.control_slots) ||
+                !grows(room_.data_room, room.data_room, data_.position(), sizes_.data_slots))) {
+    return false;
+  }
+  room_ = room;
+  return true;
+}
+
+bool Outflow::end_announcement(uint64_t packet) {
+  const auto handle = static_cast<uint32_t>(packet);
+  if (packet != handle || announced_.erase(handle) == 0) return false;
+  give_back(&handle, 1);
+  return true;
+}
+
+void Outflow::give_back(const uint32_t* packets, size_t count) {
+  memory_.header().device[device_].returned_packets.give(packets, count, [&](uint32_t handle) -> PacketHeader& {
+    return *reinterpret_cast<PacketHeader*>(memory_.at(uint64_t{handle} * kPacketUnit));
+  });
+}
+
+}  // namespace lci

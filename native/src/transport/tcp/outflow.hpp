@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a device to one of its peers: takes what the device has published in the rings of this rank's memory, and makes
+// records of it. Packets go back to the device when the peer's link has them, as if the peer had given them back.
+//
+// The owner of the device calls everything.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_set>
+#include <vector>
+
+#include "transport/memory/own_memory.hpp"
+#include "transport/memory/ring_pair.hpp"
+#include "transport/tcp/record.hpp"
+#include "transport/tcp/send_buffer.hpp"
+
+namespace lci {
+
+/// What this side tells of the other direction in each record.
+struct Report {
+  uint64_t received = 0;
+  uint32_t control_room = 0, data_room = 0, packet_room = 0;
+};
+
+class Outflow {
+ public:
+  Outflow(OwnMemory& memory, uint32_t device, uint32_t peer, const LinkSizes& sizes);
+
+  /// Makes records of what is published, as far as windows and buffer allow. True if there was something.
+  bool take(const Report& report, uint32_t barriers);
+  /// Makes a record that only reports.
+  void tell(const Report& report, uint32_t barriers);
+  /// Something that the link itself says goes with the next record.
+  void say(LinkWord word, uint32_t size, uint32_t aux, uint64_t arg);
+
+  /// What the peer reports. False: it cannot be.
+  bool acknowledge(uint64_t received);
+  bool accept_room(const Report& room);
+  /// The peer has done with an announcement. False: it is none.
+  bool end_announcement(uint64_t packet);
+
+  /// Nothing is published, and nothing is to be said.
+  bool empty();
+  SendBuffer& bytes() { return bytes_; }
+  const SendBuffer& bytes() const { return bytes_; }
+
+ private:
+  struct Out {
+    uint64_t end;  // in the stream of records
+    uint32_t packet;
+  };
+
+  bool open_rings();
+  bool has_something();
+  bool may_send_data(const MessageHeader& header) const;
+  void begin(const Report& report, uint32_t barriers);
+  void end();
+  bool put_next();
+  void put(RingConsumer& ring, const MessageHeader& header, uint32_t in_slots);
+  void give_back(const uint32_t* packets, size_t count);
+
+  OwnMemory& memory_;
+  const uint32_t device_, peer_;
+  const LinkSizes sizes_;
+  SendBuffer bytes_;
+  RecordHeader record_{};
+  bool open_ = false;
+  RingConsumer control_, data_;
+  Report room_;  // what the peer has room for
+  uint32_t packets_sent_ = 0;
+  std::vector<FrameHeader> words_;
+  std::deque<Out> out_;
+  std::unordered_set<uint32_t> announced_;
+  std::vector<uint32_t> scratch_;
+};
+
+}  // namespace lci

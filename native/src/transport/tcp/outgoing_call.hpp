@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection that this rank is opening: connects without waiting, and proves itself.
+//
+// The owner of the device calls everything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "transport/tcp/greeting.hpp"
+#include "transport/tcp/tcp_address.hpp"
+
+namespace lci {
+
+class OutgoingCall {
+ public:
+  enum class Answer {
+    kWaiting,
+    kAccepted,   ///< take_socket() is a connection over which records go.
+    kDuplicate,  ///< The other rank has called this one, and is to be waited for.
+    kRefused,    ///< why() says why.
+  };
+
+  OutgoingCall(const Identity& self, const TcpAddress& address, uint32_t rank, uint32_t device, uint64_t until_ns);
+
+  int socket() const { return socket_.get(); }
+  FileDescriptor take_socket() { return std::move(socket_); }
+  /// Goes on, as far as it can.
+  Answer go_on();
+  const char* why() const { return why_; }
+
+ private:
+  enum class Stage { kConnecting, kChallenged, kJudged };
+
+  Answer read_all(void* to, size_t size);
+  bool send_all(const void* bytes, size_t size);
+  Answer refuse(const char* why) {
+    why_ = why;
+    return Answer::kRefused;
+  }
+  Answer connected();
+  Answer prove();
+
+  const Identity& self_;
+  const uint64_t incarnation_;  // of the rank that is called
+  const uint64_t until_ns_;
+  FileDescriptor socket_;
+  Stage stage_ = Stage::kConnecting;
+  size_t bytes_ = 0;  // of what is read now
+  Hello hello_;
+  Challenge challenge_{};
+  Verdict verdict_{};
+  const char* why_ = "";
+};
+
+}  // namespace lci

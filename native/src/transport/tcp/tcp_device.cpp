@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/tcp/tcp_device.hpp"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/no_memory.hpp"
+#include "host/socket.hpp"
+#include "transport/tcp/tcp_transport.hpp"
+
+namespace lci {
+namespace {
+
+/// What poll says of the door; other numbers are ranks.
+constexpr uint32_t kDoor = UINT32_MAX;
+/// Ranks behind this one to which device 0 has a link whatever is posted.
+constexpr uint32_t kNeighbours = 2;
+/// ns, from the first call to the verdict on one; and between calls.
+constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000;
+constexpr int kEvents = 64;
+
+}  // namespace
+
+TcpDevice::TcpDevice(TcpTransport& transport, uint32_t index)
+    : transport_(transport),
+      index_(index),
+      poll_(epoll_create1(EPOLL_CLOEXEC)),
+      peers_(transport.host().ranks()),
+      staging_(transport.host().sizes()) {
+  links_.reserve(peers_.size());
+  told_devices_ = transport.own().devices();
+  if (poll_.get() < 0 || !watch(transport.door().descriptor(), kDoor, false)) throw std::bad_alloc();
+}
+
+bool TcpDevice::watch(int socket, uint32_t tag, bool edges) {
+  epoll_event event{};
+  event.events = edges ? EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET : uint32_t{EPOLLIN};
+  event.data.u32 = tag;
+  return epoll_ctl(poll_.get(), EPOLL_CTL_ADD, socket, &event) == 0;
+}
+
+// --- opening
+
+/// Null: there is no memory.
+TcpLink* TcpDevice::link_to(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  if (!peer.link) {
+    PeerMemory* mirror = nullptr;
+    if (transport_.open(rank, &mirror) != LCI_DONE) return nullptr;
+    peer.link = std::make_unique<TcpLink>(transport_.host(), index_, rank, static_cast<Mirror&>(*mirror));
+    links_.push_back(rank);
+  }
+  return peer.link.get();
+}
+
+void TcpDevice::open(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  if (rank == transport_.host().own_rank() || peer.link || peer.closed || left_ || transport_.is_gone(rank)) return;
+  if (link_to(rank)) call(rank);
+}
+
+void TcpDevice::call(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  if (peer.call_until_ns == 0) peer.call_until_ns = now_ns() + kPatience;
+  peer.call_again_ns = 0;
+  peer.call = std::make_unique<OutgoingCall>(transport_.identity(), transport_.address_of(rank), rank, index_,
+                                             peer.call_until_ns);
+  const int socket = peer.call->socket();
+  if (socket >= 0) watch(socket, rank, true);
+  go_on_calling(rank);
+}
+
+/// A rank that has left or died answers no more, and others may be about to say which.
+void TcpDevice::call_again(uint32_t rank, const char* why) {
+  Peer& peer = peers_[rank];
+  const uint64_t now = now_ns();
+  if (now >= peer.call_until_ns) transport_.call_failed(rank, why);
+  peer.call_again_ns = now + kCallAgain;
+  peer.call.reset();
+}
+
+void TcpDevice::go_on_calling(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  if (!peer.call) {
+    if (peer.call_again_ns != 0 && !transport_.is_gone(rank) && now_ns() >= peer.call_again_ns) call(rank);
+    return;
+  }
+  switch (peer.call->go_on()) {
+    case OutgoingCall::Answer::kWaiting:
+      return;
+    case OutgoingCall::Answer::kDuplicate:
+      peer.call.reset();
+      return;
+    case OutgoingCall::Answer::kRefused:
+      return call_again(rank, peer.call->why());
+    case OutgoingCall::Answer::kAccepted:
+      if (!peer.link->open(peer.call->take_socket())) return transport_.call_failed(rank, "no memory for its rings");
+      peer.call.reset();
+      return greet(*peer.link);
+  }
+}
+
+/// The answer goes to those who call. Of two calls that meet, the higher rank's is a duplicate: the lower one decides.
+bool TcpDevice::answer(Caller& caller) {
+  Peer& peer = peers_[caller.rank];
+  const bool mine_stands = peer.call && transport_.host().own_rank() < caller.rank;
+  const bool refused = peer.closed || left_ || transport_.is_gone(caller.rank);
+  if (refused) return true;
+  Verdict verdict{Verdict::kAccepted, 0};
+  if (mine_stands || (peer.link && (peer.link->is_open() || peer.link->has_ended()))) {
+    verdict.code = Verdict::kDuplicate;
+    send_some(caller.socket.get(), &verdict, sizeof verdict);
+    return true;
+  }
+  TcpLink* const link = link_to(caller.rank);
+  if (!link) return false;
+  peer.call.reset();
+  peer.call_again_ns = 0;
+  if (send_some(caller.socket.get(), &verdict, sizeof verdict).bytes != sizeof verdict) return true;
+  if (!watch(caller.socket.get(), caller.rank, true) || !link->open(std::move(caller.socket))) {
+    transport_.call_failed(caller.rank, "no memory for its rings");
+    return true;
+  }
+  greet(*link);
+  return true;
+}
+
+/// A link that is new knows nothing of what was told before.
+void TcpDevice::greet(TcpLink& link) {
+  link.say(LinkWord::kDevices, 0, 0, transport_.own().devices());
+  for (size_t i = 0; i < told_gone_; ++i) {
+    const TcpTransport::Gone gone = transport_.gone_at(i);
+    if (gone.rank != link.rank()) {
+      link.say(LinkWord::kNotice, static_cast<uint32_t>(gone.state), gone.rank,
+               transport_.barriers_completed(gone.rank).load(std::memory_order_acquire));
+    }
+  }
+  link.flush();
+}
+
+void TcpDevice::take_callers() {
+  if (!transport_.door().has_callers(index_) && unanswered_.empty()) return;
+  std::vector<Caller> callers = std::exchange(unanswered_, {});
+  for (Caller& caller : transport_.door().take_callers(index_)) callers.push_back(std::move(caller));
+  for (Caller& caller : callers) {
+    if (!answer(caller)) unanswered_.push_back(std::move(caller));
+  }
+}
+
+void TcpDevice::watch_neighbours() {
+  neighbours_watched_ = true;
+  const uint32_t ranks = transport_.host().ranks(), rank = transport_.host().own_rank();
+  for (uint32_t i = 1; i <= kNeighbours && i < ranks; ++i) open((rank + i) % ranks);
+}
+
+std::vector<uint32_t> TcpDevice::neighbours_missing() const {
+  std::vector<uint32_t> missing;
+  const uint32_t ranks = transport_.host().ranks(), own = transport_.host().own_rank();
+  for (uint32_t i = 1; i <= kNeighbours && i < ranks; ++i) {
+    for (const uint32_t rank : {(own + i) % ranks, (own + ranks - i) % ranks}) {
+      if (!peers_[rank].link || !peers_[rank].link->is_open()) missing.push_back(rank);
+    }
+  }
+  return missing;
+}
+
+// --- one pass
+
+bool TcpDevice::pump() {
+  if (left_) return false;
+  if (index_ == 0 && !neighbours_watched_) watch_neighbours();
+  poll();
+  for (size_t i = 0; i < links_.size(); ++i) go_on_calling(links_[i]);
+  take_callers();
+  bool moved = read_links();
+  tell_news();
+  for (const uint32_t rank : links_) moved |= peers_[rank].link->settle(false);
+  return moved;
+}
+
+void TcpDevice::poll() {
+  epoll_event events[kEvents];
+  const int count = epoll_wait(poll_.get(), events, kEvents, 0);
+  for (int i = 0; i < count; ++i) {
+    const uint32_t rank = events[i].data.u32, what = events[i].events;
+    if (rank == kDoor) {
+      transport_.door().visit();
+    } else if (peers_[rank].link) {
+      peers_[rank].link->wake(what & EPOLLIN, what & EPOLLOUT, what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR));
+    }
+  }
+}
+
+bool TcpDevice::read_links() {
+  bool moved = false;
+  for (const uint32_t rank : links_) {
+    TcpLink& link = *peers_[rank].link;
+    if (!link.is_readable() || !link.read(staging_)) continue;
+    transport_.own().summary(index_)[rank].store(1, std::memory_order_release);
+    moved = true;
+  }
+  return moved;
+}
+
+/// What this rank has learned, or done, goes to all that it has links to.
+void TcpDevice::tell_news() {
+  for (const size_t known = transport_.count_gone(); told_gone_ < known; ++told_gone_) {
+    const TcpTransport::Gone gone = transport_.gone_at(told_gone_);
+    const uint64_t barriers = transport_.barriers_completed(gone.rank).load(std::memory_order_acquire);
+    for (const uint32_t rank : links_) {
+      TcpLink& link = *peers_[rank].link;
+      if (rank != gone.rank && link.is_open()) {
+        link.say(LinkWord::kNotice, static_cast<uint32_t>(gone.state), gone.rank, barriers);
+      }
+    }
+  }
+  const uint32_t devices = transport_.own().devices();
+  if (devices == told_devices_) return;
+  told_devices_ = devices;
+  for (const uint32_t rank : links_) {
+    if (peers_[rank].link->is_open()) peers_[rank].link->say(LinkWord::kDevices, 0, 0, devices);
+  }
+}
+
+void TcpDevice::flush(uint32_t rank) {
+  if (peers_[rank].link && !left_) peers_[rank].link->flush();
+}
+
+bool TcpDevice::has_work() const {
+  if (left_) return false;
+  if (transport_.door().has_callers(index_) || transport_.count_gone() != told_gone_ || transport_.has_news() ||
+      transport_.own().devices() != told_devices_) {
+    return true;
+  }
+  return std::any_of(links_.begin(), links_.end(), [this](uint32_t rank) { return peers_[rank].link->is_readable(); });
+}
+
+bool TcpDevice::ready_to_sleep() {
+  if (left_) return true;
+  for (const uint32_t rank : links_) peers_[rank].link->settle(true);
+  return !has_work();
+}
+
+// --- the end
+
+bool TcpDevice::drained() const {
+  return std::all_of(links_.begin(), links_.end(),
+                     [this](uint32_t rank) { return transport_.is_gone(rank) || peers_[rank].link->drained(); });
+}
+
+bool TcpDevice::has_read_all(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  peer.call.reset();
+  peer.call_again_ns = 0;
+  if (!peer.link || left_) return true;
+  const bool all = peer.link->finish(transport_.is_failed(rank), staging_);
+  transport_.own().summary(index_)[rank].store(1, std::memory_order_release);
+  return all;
+}
+
+void TcpDevice::close(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  peer.closed = true;
+  peer.call.reset();
+  peer.call_again_ns = 0;
+  if (!peer.link) return;
+  peer.link->close(true);
+  peer.link.reset();
+  std::erase(links_, rank);
+}
+
+void TcpDevice::leave(RankState state) {
+  for (const uint32_t rank : links_) {
+    peers_[rank].call.reset();
+    if (!transport_.is_gone(rank)) peers_[rank].link->leave(state, transport_.host().barriers());
+  }
+  left_ = true;
+}
+
+bool TcpDevice::finish(bool at_once) {
+  bool all = true;
+  for (const uint32_t rank : links_) {
+    const bool left = peers_[rank].link->has_left();
+    all = all && left;
+    if (left || at_once) peers_[rank].link->close(at_once);
+  }
+  return all;
+}
+
+}  // namespace lci

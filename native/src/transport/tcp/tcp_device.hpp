@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The TCP links of one device. Whoever talks first calls; if both ranks do, the call of the lower one stands, by the
+// decision of the lower one's device alone.
+//
+// The owner of the device calls everything, but finish() and ready(): see there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "transport/network/network_device.hpp"
+#include "transport/tcp/door.hpp"
+#include "transport/tcp/outgoing_call.hpp"
+#include "transport/tcp/tcp_link.hpp"
+
+namespace lci {
+
+class TcpTransport;
+
+class TcpDevice final : public NetworkDevice {
+ public:
+  TcpDevice(TcpTransport& transport, uint32_t index);
+
+  void open(uint32_t rank) override;
+  void flush(uint32_t rank) override;
+  bool pump() override;
+  bool has_work() const override;
+  bool drained() const override;
+  bool has_read_all(uint32_t rank) override;
+  void close(uint32_t rank) override;
+  void leave(RankState state) override;
+
+  /// Of device 0: ranks that it is to have a link to whatever is posted, and has none yet.
+  std::vector<uint32_t> neighbours_missing() const;
+  /// The device is about to sleep: peers learn what they may wait for. False: there is something to do.
+  bool ready_to_sleep();
+  /// Any thread: readable when something has come.
+  int descriptor() const { return poll_.get(); }
+  /// After leave(): closes what has reached the peers' systems. True: all of it.
+  bool finish(bool at_once);
+
+ private:
+  struct Peer {
+    std::unique_ptr<TcpLink> link;
+    std::unique_ptr<OutgoingCall> call;
+    uint64_t call_until_ns = 0, call_again_ns = 0;
+    bool closed = false;
+  };
+
+  TcpLink* link_to(uint32_t rank);
+  void call(uint32_t rank);
+  void watch_neighbours();
+  void take_callers();
+  bool answer(Caller& caller);
+  void go_on_calling(uint32_t rank);
+  void call_again(uint32_t rank, const char* why);
+  bool watch(int socket, uint32_t tag, bool edges);
+  void poll();
+  bool read_links();
+  void tell_news();
+  void greet(TcpLink& link);
+
+  TcpTransport& transport_;
+  const uint32_t index_;
+  FileDescriptor poll_;
+  std::vector<Peer> peers_;         // by rank
+  std::vector<uint32_t> links_;     // ranks with a link
+  std::vector<Caller> unanswered_;  // for want of memory
+  Staging staging_;
+  size_t told_gone_ = 0;
+  uint32_t told_devices_ = 0;
+  bool neighbours_watched_ = false;
+  bool left_ = false;
+};
+
+}  // namespace lci

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the links of a rank share, and whom they tell. Any thread may call anything.
+#pragma once
+
+#include <cstdint>
+
+#include "base/counters.hpp"
+#include "base/log.hpp"
+#include "peer/rank_state.hpp"
+#include "transport/memory/own_memory.hpp"
+#include "transport/tcp/record.hpp"
+
+namespace lci {
+
+class TcpHost {
+ public:
+  virtual OwnMemory& memory() = 0;
+  virtual uint32_t own_rank() const = 0;
+  virtual uint32_t ranks() const = 0;
+  virtual const LinkSizes& sizes() const = 0;
+  virtual Log& log() = 0;
+  virtual SharedCounters& shared() = 0;
+  /// How many barriers this rank has completed.
+  virtual uint64_t barriers() = 0;
+  /// A peer has completed so many at least; or by the low bits of the number.
+  virtual void barriers_came(uint32_t rank, uint64_t completed) = 0;
+  virtual void barriers_came(uint32_t rank, uint32_t low_bits) = 0;
+  /// A rank is gone, by the word of a peer or the end of its connection.
+  virtual void gone(uint32_t rank, RankState state) = 0;
+  /// A peer has so many devices.
+  virtual void devices_came(uint32_t rank, uint32_t devices) = 0;
+
+ protected:
+  ~TcpHost() = default;
+};
+
+}  // namespace lci

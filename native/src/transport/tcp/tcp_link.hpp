@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A link over one TCP connection, between a device and the device of the same number of a peer.
+//
+// What has come is always read: windows see to it that there is room, so control never waits behind data. Each record
+// reports what has come and what there is room for; a record for that alone is sent when the peer could have to wait
+// for it.
+//
+// The owner of the device calls everything.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "host/file_descriptor.hpp"
+#include "transport/tcp/inflow.hpp"
+#include "transport/tcp/outflow.hpp"
+#include "transport/tcp/tcp_host.hpp"
+
+namespace lci {
+
+/// Where what has come is read into, by all links of a device in turn.
+struct Staging {
+  static constexpr size_t kBytes = 256 << 10;
+  explicit Staging(const LinkSizes& sizes) : bytes(kBytes + sizes.most_record()) {}
+  std::vector<std::byte> bytes;
+};
+
+class TcpLink final : private LinkEvents {
+ public:
+  TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror);
+
+  uint32_t rank() const { return rank_; }
+  bool is_open() const { return state_ == State::kOpen; }
+  /// Nothing comes any more: the peer said so, or the connection is gone.
+  bool has_ended() const { return state_ == State::kEnded; }
+  /// From now on records go over @p socket. False: there is no memory for the rings.
+  bool open(FileDescriptor socket);
+  int socket() const { return socket_.get(); }
+
+  /// Makes records of what was published and sends as much as the system takes.
+  void flush();
+  /// What poll found.
+  void wake(bool readable, bool writable, bool hung_up);
+  bool is_readable() const { return readable_; }
+  /// Reads what has come. True if messages have.
+  bool read(Staging& staging);
+  /// Sends what was held up, gives back what the device has done with, and reports if it is time.
+  /// @param last the device is about to sleep
+  bool settle(bool last);
+  void say(LinkWord word, uint32_t size, uint32_t aux, uint64_t arg) { out_.say(word, size, aux, arg); }
+
+  /// The rank is known to be gone: reading ends where nothing is left. True: it has.
+  bool finish(bool failed, Staging& staging);
+  /// All that was published has gone to the system.
+  bool drained();
+  /// Tells the peer that this rank ends, behind all that was sent.
+  void leave(RankState state, uint64_t barriers);
+  /// Whether the peer's system has everything, so that closing loses nothing.
+  bool has_left() const;
+  void close(bool at_once);
+
+ private:
+  enum class State { kCalling, kOpen, kEnded };
+
+  bool record_came(const RecordHeader& header) override;
+  bool word_came(LinkWord word, const FrameHeader& frame) override;
+  void take(const std::byte* bytes, size_t size);
+  void send();
+  void report(const Report& report);
+  bool is_time_to_report(const Report& now, bool last) const;
+  void end(RankState state, uint64_t barriers);
+  void blame(const char* why);
+
+  TcpHost& host_;
+  const uint32_t device_, rank_;
+  const LinkSizes sizes_;
+  Outflow out_;
+  Inflow in_;
+  FileDescriptor socket_;
+  State state_ = State::kCalling;
+  bool readable_ = false, writable_ = false, hung_up_ = false;
+  bool blocked_ = false;         ///< rest_ has whole frames, which wait for memory.
+  std::vector<std::byte> rest_;  ///< Of a frame that has not come whole.
+  Report told_;
+  uint32_t told_packets_ = 0;
+  uint32_t idle_ = 0;  ///< Passes without anything new.
+};
+
+}  // namespace lci

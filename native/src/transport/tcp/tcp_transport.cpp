@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/tcp/tcp_transport.hpp"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/fences.hpp"
+#include "lci/lci.h"
+
+namespace lci {
+namespace {
+
+LinkSizes sizes_of(const Attributes& attributes) {
+  return {attributes.control_ring_bytes / kSlotBytes, attributes.ring_bytes / kSlotBytes,
+          attributes.packet_size - kPacketPayloadOffset};
+}
+
+}  // namespace
+
+TcpTransport::TcpTransport(const TransportParts& parts)
+    : Transport(parts.bootstrap.rank(), parts.bootstrap.size()),
+      bootstrap_(parts.bootstrap),
+      events_(parts.events),
+      log_(parts.log),
+      shared_(parts.shared),
+      listen_at_(parts.attributes.net_address),
+      devices_(parts.attributes.devices),
+      sizes_(sizes_of(parts.attributes)),
+      door_(identity_, parts.events, parts.log),
+      barriers_(std::make_unique<std::atomic<uint64_t>[]>(size_)),
+      is_gone_(std::make_unique<std::atomic<bool>[]>(size_)),
+      mirrors_(size_) {
+  for (auto& sleeper : sleepers_) sleeper.store(-1, std::memory_order_relaxed);
+}
+
+int TcpTransport::create(const TransportParts& parts, std::unique_ptr<Transport>* out) {
+  std::unique_ptr<TcpTransport> self(new TcpTransport(parts));
+  const Attributes& attributes = parts.attributes;
+  const int code =
+      Arena::create(attributes.arena_bytes, attributes.memory_limit_bytes, self->size_, self->devices_, &self->arena_);
+  if (code != LCI_DONE) return code;
+  MemoryHeader& header = self->arena_->header();
+  header.magic = kMemoryMagic;
+  header.abi = LCI_ABI_VERSION;
+  header.rank = self->rank_;
+  header.size = self->size_;
+  header.devices = self->devices_;
+  self->own_ = self->arena_.get();
+  *out = std::move(self);
+  return LCI_DONE;
+}
+
+std::string TcpTransport::availability() {
+  const FileDescriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (probe.get() < 0) return std::string("unavailable: socket: ") + std::strerror(errno);
+  return "available (attribute transport=tcp)";
+}
+
+TcpTransport::~TcpTransport() {
+  for (auto& device : attached_) delete device.load();
+  for (auto& sleeper : sleepers_) {
+    if (sleeper.load() >= 0) close(sleeper.load());
+  }
+}
+
+int TcpTransport::describe(TransportAddress* out) {
+  identity_.secret = bootstrap_.secret();
+  std::copy_n(bootstrap_.job_id().begin(), std::min(bootstrap_.job_id().size(), identity_.job.size()),
+              identity_.job.begin());
+  identity_.rank = rank_;
+  identity_.size = size_;
+  random_bytes(&identity_.incarnation, sizeof identity_.incarnation);
+  TcpAddress address;
+  if (const int code = door_.open(listen_at_, &address); code != LCI_DONE) return code;
+  address.incarnation = identity_.incarnation;
+  *out = encode(address);
+  return LCI_DONE;
+}
+
+int TcpTransport::meet(const std::vector<Profile>& profiles, uint64_t deadline_ns) {
+  addresses_.resize(size_);
+  std::vector<uint64_t> incarnations;
+  for (uint32_t rank = 0; rank < size_; ++rank) {
+    if (const int code = decode_address(profiles[rank].address, rank, &addresses_[rank]); code != LCI_DONE) return code;
+    incarnations.push_back(addresses_[rank].incarnation);
+    reserves_.push_back(profiles[rank].reserve);
+  }
+  door_.expect(std::move(incarnations));
+  show(rank_, *arena_);
+  return bootstrap_.barrier(deadline_ns);  // all or none
+}
+
+NetworkDevice* TcpTransport::attach(uint32_t device) {
+  auto* const fresh = new TcpDevice(*this, device);
+  attached_[device].store(fresh, std::memory_order_release);
+  return fresh;
+}
+
+/// Whoever is gone is named by those who watch it, so each rank has its neighbours before it can be asked for anything.
+int TcpTransport::connect(uint64_t deadline_ns) {
+  TcpDevice* const device = attached_[0].load(std::memory_order_acquire);
+  if (!device) return LCI_DONE;  // nothing can be posted
+  for (;;) {
+    device->pump();
+    if (count_gone() != 0) {
+      const Gone gone = gone_at(0);
+      return blame(gone.rank, fail(LCI_ERR_PEER_FAILED, "create runtime: rank %u has ended while joining", gone.rank));
+    }
+    const std::vector<uint32_t> missing = device->neighbours_missing();
+    if (missing.empty()) return LCI_DONE;
+    if (now_ns() >= deadline_ns) {
+      return blame(missing[0], fail(LCI_ERR_TIMEOUT,
+                                    "create runtime: no link to rank %u at %s, which has joined; is "
+                                    "its attribute net_address one that this host reaches?",
+                                    missing[0], socket_address(addresses_[missing[0]]).text().c_str()));
+    }
+    pollfd wait{device->descriptor(), POLLIN, 0};
+    ::poll(&wait, 1, 1);
+  }
+}
+
+/// What users keep must never be all that a link has room for.
+uint32_t TcpTransport::most_lent(uint32_t wanted) const {
+  return std::min(wanted, packet_window(sizes_) / 2);
+}
+
+int TcpTransport::map(uint32_t rank, PeerMemory** out) {
+  const std::lock_guard<std::mutex> guard(mirrors_mutex_);
+  if (!mirrors_[rank]) {
+    const int code = Mirror::create(reserves_[rank], rank, size_, devices_, &mirrors_[rank]);
+    if (code != LCI_DONE) return code;
+    show(rank, *mirrors_[rank]);
+  }
+  *out = mirrors_[rank].get();
+  return LCI_DONE;
+}
+
+// --- who is there
+
+void TcpTransport::gone(uint32_t rank, RankState state) {
+  {
+    const std::lock_guard<std::mutex> guard(gone_mutex_);
+    if (is_gone_[rank].load(std::memory_order_relaxed)) return;
+    gone_.push_back({rank, state});
+    is_gone_[rank].store(true, std::memory_order_release);
+    gone_count_.store(gone_.size(), std::memory_order_seq_cst);
+    pending_.store(true, std::memory_order_seq_cst);
+  }
+  events_.wake_devices();
+}
+
+TcpTransport::Gone TcpTransport::gone_at(size_t index) {
+  const std::lock_guard<std::mutex> guard(gone_mutex_);
+  return gone_[index];
+}
+
+bool TcpTransport::is_failed(uint32_t rank) {
+  const std::lock_guard<std::mutex> guard(gone_mutex_);
+  return std::none_of(gone_.begin(), gone_.end(),
+                      [rank](const Gone& gone) { return gone.rank == rank && gone.state == RankState::kLeft; });
+}
+
+void TcpTransport::call_failed(uint32_t rank, const char* why) {
+  if (is_gone(rank)) return;
+  LCI_LOG(log_, LogLevel::kWarn, "tcp", "rank %u at %s: %s; it counts as failed", rank,
+          socket_address(addresses_[rank]).text().c_str(), why);
+  gone(rank, RankState::kFailed);
+}
+
+void TcpTransport::look(bool) {
+  if (!pending_.load(std::memory_order_acquire)) return;
+  TryLockGuard guard(looking_);
+  if (!guard) return;
+  std::vector<Gone> fresh;
+  {
+    const std::lock_guard<std::mutex> list(gone_mutex_);
+    fresh.assign(gone_.begin() + static_cast<std::ptrdiff_t>(told_), gone_.end());
+    told_ = gone_.size();
+    pending_.store(false, std::memory_order_relaxed);
+  }
+  // The dead first: a rank may have left because of them, and the cause is to be named.
+  for (const RankState state : {RankState::kFailed, RankState::kLeft}) {
+    for (const Gone& gone : fresh) {
+      if (gone.state == state) events_.gone(gone.rank, state);
+    }
+  }
+}
+
+void TcpTransport::barriers_came(uint32_t rank, uint64_t completed) {
+  std::atomic<uint64_t>& word = barriers_[rank];
+  uint64_t before = word.load(std::memory_order_relaxed);
+  while (before < completed && !word.compare_exchange_weak(before, completed, std::memory_order_release)) {
+  }
+}
+
+void TcpTransport::barriers_came(uint32_t rank, uint32_t low_bits) {
+  const uint64_t before = barriers_[rank].load(std::memory_order_relaxed);
+  const auto more = static_cast<int32_t>(low_bits - static_cast<uint32_t>(before));
+  if (more > 0) barriers_came(rank, before + static_cast<uint64_t>(more));
+}
+
+void TcpTransport::devices_came(uint32_t rank, uint32_t devices) {
+  PeerMemory& mirror = *mapped(rank);
+  if (devices <= mirror.devices()) return;
+  mirror.show_devices(devices);
+  events_.wake_devices();
+}
+
+// --- sleeping
+
+size_t TcpTransport::slot_of(const ParkLine& line) const {
+  return static_cast<size_t>(&line - own_->header().park);
+}
+
+/// By the lane whose line it is: the descriptor that wakes it.
+int TcpTransport::sleeper(size_t slot) {
+  int descriptor = sleepers_[slot].load(std::memory_order_relaxed);
+  if (descriptor < 0) {
+    descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    sleepers_[slot].store(descriptor, std::memory_order_seq_cst);
+  }
+  return descriptor;
+}
+
+void TcpTransport::park_barrier() {
+  fence_seq_cst();
+}
+
+/// Until the word is 0, or something comes from a peer: then it becomes 0.
+void TcpTransport::sleep(ParkLine& line, uint64_t until_ns) {
+  const size_t slot = slot_of(line);
+  std::vector<pollfd> waits{{sleeper(slot), POLLIN, 0}};
+  bool ready = true;
+  for (uint32_t device = 0; device < own_->devices(); ++device) {
+    TcpDevice* const attached = attached_[device].load(std::memory_order_acquire);
+    if (!attached || own_->header().device[device].park_slot.load(std::memory_order_relaxed) != slot) continue;
+    ready = attached->ready_to_sleep() && ready;
+    waits.push_back({attached->descriptor(), POLLIN, 0});
+  }
+  while (ready && line.word.load(std::memory_order_seq_cst) != 0) {
+    const uint64_t now = now_ns();
+    if (now >= until_ns) return;
+    const uint64_t left = until_ns - now;
+    const timespec timeout{static_cast<time_t>(left / 1'000'000'000u), static_cast<long>(left % 1'000'000'000u)};
+    const int found = ppoll(waits.data(), waits.size(), &timeout, nullptr);
+    if (found <= 0) continue;
+    uint64_t drained = 0;
+    const bool rung = read(waits[0].fd, &drained, sizeof drained) > 0;
+    if (!rung || found > 1) break;  // from a peer
+  }
+  line.word.store(0, std::memory_order_release);
+}
+
+/// A lane that has no descriptor yet looks at its word after it has one.
+void TcpTransport::wake_sleeper(ParkLine& line) {
+  const int descriptor = sleepers_[slot_of(line)].load(std::memory_order_seq_cst);
+  const uint64_t one = 1;
+  if (descriptor >= 0 && write(descriptor, &one, sizeof one) < 0) return;  // it is readable already
+}
+
+// --- leaving
+
+void TcpTransport::leave(RankState state, uint64_t until_ns) {
+  door_.close();
+  const bool at_once = state != RankState::kLeft;
+  for (bool all = false; !all;) {
+    const bool last = at_once || now_ns() >= until_ns;
+    all = true;
+    for (auto& attached : attached_) {
+      if (TcpDevice* device = attached.load(std::memory_order_acquire)) all = device->finish(last) && all;
+    }
+    if (last) break;
+    if (!all) sched_yield();
+  }
+}
+
+}  // namespace lci

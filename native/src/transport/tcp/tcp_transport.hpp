@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that reach each other by TCP. Each rank listens at one port, whose number travels in its profile; devices have
+// links of their own. A rank's death shows as the end of a connection: device 0 has one to the next two ranks, also if
+// nobody talks, and what one rank has found it tells all that it has links to.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/try_lock.hpp"
+#include "transport/network/mirror.hpp"
+#include "transport/shm/arena.hpp"
+#include "transport/tcp/door.hpp"
+#include "transport/tcp/tcp_device.hpp"
+#include "transport/tcp/tcp_host.hpp"
+#include "transport/transport.hpp"
+
+namespace lci {
+
+class TcpTransport final : public Transport, private TcpHost {
+ public:
+  static int create(const TransportParts& parts, std::unique_ptr<Transport>* out);
+  static std::string availability();
+  ~TcpTransport() override;
+
+  int describe(TransportAddress* out) override;
+  int meet(const std::vector<Profile>& profiles, uint64_t deadline_ns) override;
+  void leave(RankState state, uint64_t until_ns) override;
+  NetworkDevice* attach(uint32_t device) override;
+  int connect(uint64_t deadline_ns) override;
+  uint32_t most_lent(uint32_t wanted) const override;
+  void look(bool now) override;
+  std::atomic<uint64_t>& barriers_completed(uint32_t rank) override { return barriers_[rank]; }
+  void park_barrier() override;
+  void sleep(ParkLine& line, uint64_t until_ns) override;
+
+  // For its devices
+  struct Gone {
+    uint32_t rank;
+    RankState state;
+  };
+  const Identity& identity() const { return identity_; }
+  const TcpAddress& address_of(uint32_t rank) const { return addresses_[rank]; }
+  Door& door() { return door_; }
+  TcpHost& host() { return *this; }
+  /// Those who are gone, in the order in which it was found.
+  size_t count_gone() const { return gone_count_.load(std::memory_order_acquire); }
+  Gone gone_at(size_t index);
+  bool is_gone(uint32_t rank) const { return is_gone_[rank].load(std::memory_order_acquire); }
+  bool has_news() const { return pending_.load(std::memory_order_acquire); }
+  /// Whether it did not say goodbye.
+  bool is_failed(uint32_t rank);
+  void call_failed(uint32_t rank, const char* why);
+
+ private:
+  explicit TcpTransport(const TransportParts& parts);
+  int map(uint32_t rank, PeerMemory** out) override;
+  void wake_sleeper(ParkLine& line) override;
+
+  OwnMemory& memory() override { return *own_; }
+  uint32_t own_rank() const override { return rank_; }
+  uint32_t ranks() const override { return size_; }
+  const LinkSizes& sizes() const override { return sizes_; }
+  Log& log() override { return log_; }
+  SharedCounters& shared() override { return shared_; }
+  uint64_t barriers() override { return barriers_[rank_].load(std::memory_order_acquire); }
+  void barriers_came(uint32_t rank, uint64_t completed) override;
+  void barriers_came(uint32_t rank, uint32_t low_bits) override;
+  void gone(uint32_t rank, RankState state) override;
+  void devices_came(uint32_t rank, uint32_t devices) override;
+
+  size_t slot_of(const ParkLine& line) const;
+  int sleeper(size_t slot);
+
+  Bootstrap& bootstrap_;
+  PeerEvents& events_;
+  Log& log_;
+  SharedCounters& shared_;
+  const std::string listen_at_;
+  const uint32_t devices_;
+  const LinkSizes sizes_;
+  std::shared_ptr<Arena> arena_;
+  Identity identity_{};
+  Door door_;
+  std::vector<TcpAddress> addresses_;
+  std::vector<uint64_t> reserves_;  // what each rank said that its memory may grow to
+  const std::unique_ptr<std::atomic<uint64_t>[]> barriers_;
+  const std::unique_ptr<std::atomic<bool>[]> is_gone_;
+
+  std::mutex mirrors_mutex_;
+  std::vector<std::unique_ptr<Mirror>> mirrors_;
+
+  std::mutex gone_mutex_;
+  std::vector<Gone> gone_;  // under that
+  std::atomic<size_t> gone_count_{0};
+  std::atomic<bool> pending_{false};
+  TryLock looking_;
+  size_t told_ = 0;  // under that, to the events
+
+  std::array<std::atomic<TcpDevice*>, kMaxDevices> attached_{};
+  std::array<std::atomic<int>, kMaxDevices>
+      sleepers_;  // a descriptor for each park line, -1 until its lane first sleeps
+};
+
+}  // namespace lci

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that reach each other by TCP over loopback: what the conformance tests do not look at.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "support/job.hpp"
+#include "support/posting.hpp"
+#include "support/statuses.hpp"
+
+namespace lci_test {
+namespace {
+
+Attributes over_tcp(Attributes more = {}) {
+  more.emplace_back("transport", "tcp");
+  return more;
+}
+
+std::string attribute(lci_runtime* runtime, const char* name) {
+  char text[64] = "";
+  EXPECT_EQ(LCI_DONE, lci_runtime_attr(runtime, name, text, sizeof text)) << lci_last_error();
+  return text;
+}
+
+template <typename Ready>
+bool until(Job& job, Ready ready) {
+  for (int i = 0; i < 2'000'000; ++i) {
+    if (ready()) return true;
+    job.progress();
+  }
+  return false;
+}
+
+int post_am(Job& job, uint32_t from, uint32_t to, uint32_t port, uint64_t tag, const std::vector<uint8_t>& bytes) {
+  int code = LCI_RETRY;
+  EXPECT_TRUE(until(job,
+                    [&] {
+                      code = lci_post_am(job.device(from), to, port, tag, bytes.data(),
+                                         static_cast<uint32_t>(bytes.size()), nullptr, 0);
+                      return !is_retry(code);
+                    }))
+      << "from " << from << " to " << to;
+  return code;
+}
+
+TEST(TcpTransport, IsSaidByTheRuntimeWithWhatFollowsFromIt) {
+  Job job(2, over_tcp());
+  EXPECT_EQ("tcp", attribute(job.runtime(0), "transport"));
+  EXPECT_EQ("rings", attribute(job.runtime(0), "peer_memory"));
+}
+
+TEST(TcpTransport, RanksOfDifferentTransportsAreNotOfOneJob) {
+  lci_inproc* inproc = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_inproc_create(2, &inproc));
+  std::array<int, 2> codes{};
+  std::array<std::string, 2> texts;
+  std::vector<std::thread> threads;
+  for (const uint32_t rank : {0u, 1u}) {
+    threads.emplace_back([&, rank] {
+      lci_attrs* attrs = nullptr;
+      ASSERT_EQ(LCI_DONE, lci_attrs_create(&attrs));
+      ASSERT_EQ(LCI_DONE, lci_attrs_set(attrs, "transport", rank == 0 ? "shm" : "tcp"));
+      ASSERT_EQ(LCI_DONE, lci_attrs_set(attrs, "peer_memory", "rings"));
+      lci_runtime* runtime = nullptr;
+      codes[rank] = lci_runtime_create(attrs, inproc, rank, &runtime);
+      texts[rank] = lci_last_error();
+      EXPECT_EQ(nullptr, runtime);
+      lci_attrs_free(attrs);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const uint32_t rank : {0u, 1u}) {
+    EXPECT_EQ(LCI_ERR_BOOTSTRAP, codes[rank]);
+    EXPECT_NE(std::string::npos, texts[rank].find("transport")) << texts[rank];
+  }
+  lci_inproc_free(inproc);
+}
+
+TEST(TcpTransport, AnAddressThatIsNoneIsRefusedByName) {
+  for (const auto& [address, code] : {std::pair{"localhost", LCI_ERR_ATTRIBUTE}, {"192.0.2.1", LCI_ERR_BOOTSTRAP}}) {
+    lci_attrs* attrs = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_attrs_create(&attrs));
+    ASSERT_EQ(LCI_DONE, lci_attrs_set(attrs, "transport", "tcp"));
+    ASSERT_EQ(LCI_DONE, lci_attrs_set(attrs, "net_address", address));
+    lci_runtime* runtime = nullptr;
+    EXPECT_EQ(code, lci_runtime_create(attrs, nullptr, 0, &runtime)) << address;
+    EXPECT_NE(std::string::npos, std::string(lci_last_error()).find("net_address")) << lci_last_error();
+    lci_attrs_free(attrs);
+  }
+}
+
+TEST(TcpTransport, MessagesOfEverySizeComeWholeBothWays) {
+  Job job(2, over_tcp());
+  std::array<lci_comp*, 2> inbox{}, ended{};
+  for (const uint32_t rank : {0u, 1u}) {
+    inbox[rank] = make_queue(job.runtime(rank));
+    ended[rank] = make_queue(job.runtime(rank));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(rank), 5, "", inbox[rank], 0, 0));
+  }
+  for (const uint32_t size : {0u, 1u, 8u, 32u, 33u, 92u, 192u, 193u, 4000u, 8128u, 8129u, 300'000u}) {
+    for (const uint32_t from : {0u, 1u}) {
+      const auto bytes = pattern(size, size + from);
+      int code = LCI_RETRY;
+      ASSERT_TRUE(until(job, [&] {
+        code = lci_post_am(job.device(from), 1 - from, 5, size, bytes.data(), size, ended[from], 0);
+        return !is_retry(code);
+      }));
+      ASSERT_LT(code, static_cast<int>(LCI_ERR_ARGUMENT)) << size << lci_last_error();
+      lci_status sent{};
+      if (code == LCI_POSTED) {
+        ASSERT_TRUE(until(job, [&] { return lci_queue_pop(ended[from], &sent) == LCI_DONE; })) << size;
+      }
+      lci_status status{};
+      ASSERT_TRUE(until(job, [&] { return lci_queue_pop(inbox[1 - from], &status) == LCI_DONE; })) << size;
+      EXPECT_EQ(from, status.rank);
+      EXPECT_EQ(size, status.tag);
+      ASSERT_EQ(size, status.size);
+      EXPECT_EQ(0, compare(status.buffer, bytes.data(), size)) << size;
+      lci_buffer_free(status.buffer);
+    }
+  }
+  job.check_ledgers();
+}
+
+// Many more than rings, windows and the bytes that are kept have room for.
+TEST(TcpTransport, AStreamFasterThanItsReaderLosesNothing) {
+  Job job(2, over_tcp({{"packets", "64"}, {"packets_max", "64"}}));
+  lci_comp* inbox = make_queue(job.runtime(1), 65536);
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", inbox, 1000, 0));
+  constexpr uint64_t kCount = 20'000;
+  uint64_t sent = 0, seen = 0;
+  std::vector<bool> came(kCount);
+  ASSERT_TRUE(until(job,
+                    [&] {
+                      while (sent < kCount) {
+                        const auto bytes = pattern(sent % 700, sent);
+                        const int code = lci_post_am(job.device(0), 1, 5, sent, bytes.data(),
+                                                     static_cast<uint32_t>(bytes.size()), nullptr, 0);
+                        if (is_retry(code)) break;
+                        EXPECT_EQ(LCI_DONE, code);
+                        ++sent;
+                      }
+                      lci_status status{};
+                      if (lci_queue_pop(inbox, &status) != LCI_DONE) return false;
+                      EXPECT_LT(status.tag, kCount);
+                      EXPECT_FALSE(came[status.tag]) << "twice";
+                      came[status.tag] = true;
+                      const auto bytes = pattern(status.tag % 700, status.tag);
+                      EXPECT_EQ(bytes.size(), status.size);
+                      EXPECT_EQ(0, compare(status.buffer, bytes.data(), bytes.size()));
+                      lci_buffer_free(status.buffer);
+                      return ++seen == kCount;
+                    }))
+      << sent << " sent, " << seen << " seen";
+  job.check_ledgers();
+}
+
+TEST(TcpTransport, BothWhoCallAtOnceGetOneLink) {
+  for (int round = 0; round < 20; ++round) {
+    Job job(3, over_tcp());
+    std::array<lci_comp*, 3> inbox{};
+    for (uint32_t rank = 0; rank < 3; ++rank) {
+      inbox[rank] = make_queue(job.runtime(rank));
+      ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(rank), 5, "", inbox[rank], 0, 0));
+    }
+    uint32_t open = 0;
+    for (uint32_t from = 0; from < 3; ++from) {
+      for (uint32_t to = 0; to < 3; ++to) {
+        if (from == to) continue;
+        ASSERT_EQ(LCI_DONE, post_am(job, from, to, 5, from, pattern(8, from)));
+        ++open;
+      }
+    }
+    std::array<uint32_t, 3> came{};
+    ASSERT_TRUE(until(job, [&] {
+      for (uint32_t rank = 0; rank < 3; ++rank) {
+        lci_status status{};
+        if (lci_queue_pop(inbox[rank], &status) != LCI_DONE) continue;
+        ++came[rank];
+        lci_buffer_free(status.buffer);
+      }
+      return came[0] + came[1] + came[2] == open;
+    }));
+    EXPECT_EQ(2u, came[0]);
+    for (uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(0u, job.counter(rank, "peers_failed"));
+    job.check_ledgers();
+  }
+}
+
+TEST(TcpTransport, ARankThatLeavesIsReadToTheEnd) {
+  Job job(2, over_tcp());
+  lci_comp* inbox = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", inbox, 0, 0));
+  for (uint64_t tag = 0; tag < 10; ++tag) ASSERT_EQ(LCI_DONE, post_am(job, 0, 1, 5, tag, pattern(3000, tag)));
+  job.close(0, 5000);
+  uint32_t came = 0;
+  EXPECT_TRUE(until(job, [&] {
+    lci_status status{};
+    if (lci_queue_pop(inbox, &status) == LCI_DONE) {
+      ++came;
+      lci_buffer_free(status.buffer);
+    }
+    return job.counter(1, "peers_left") == 1 && came == 10;
+  })) << came;
+  EXPECT_EQ(0u, job.counter(1, "peers_failed"));
+  EXPECT_EQ(LCI_ERR_PEER_LEFT, post_am(job, 1, 0, 5, 0, pattern(8, 0)));
+}
+
+// Each rank has a link to the next two; the others hear of a death from those.
+TEST(TcpTransport, ADeathIsHeardByAllAndEndsWhatWaits) {
+  constexpr uint32_t kRanks = 7;
+  Job job(kRanks, over_tcp());
+  std::array<lci_comp*, kRanks> ended{};
+  std::array<std::array<uint8_t, 64>, kRanks> buffers{};
+  for (uint32_t rank = 1; rank < kRanks; ++rank) {
+    ended[rank] = make_queue(job.runtime(rank));
+    ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(rank), 0, 7, buffers[rank].data(), 64, ended[rank], rank, nullptr));
+  }
+  job.settle();
+  job.close(0, 0);
+  for (uint32_t rank = 1; rank < kRanks; ++rank) {
+    lci_status status{};
+    ASSERT_TRUE(until(job, [&] { return lci_queue_pop(ended[rank], &status) == LCI_DONE; })) << rank;
+    EXPECT_EQ(LCI_ERR_PEER_FAILED, status.code) << rank;
+    EXPECT_EQ(0u, status.rank);
+  }
+  for (uint32_t rank = 1; rank < kRanks; ++rank) EXPECT_EQ(1u, job.counter(rank, "peers_failed")) << rank;
+}
+
+// What a user keeps never takes all that a link has room for. [X6]
+TEST(TcpTransport, RetainedMessagesDoNotHoldUpOthers) {
+  Job job(2, over_tcp({{"packets", "4096"}}));
+  lci_comp* kept = make_queue(job.runtime(1));
+  lci_comp* other = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", kept, 2000, 64 << 20));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 6, "", other, 0, 0));
+  std::vector<lci_status> held;
+  for (uint64_t tag = 0; tag < 1500; ++tag) {
+    ASSERT_EQ(LCI_DONE, post_am(job, 0, 1, 5, tag, pattern(2000, tag)));
+    lci_status status{};
+    while (lci_queue_pop(kept, &status) == LCI_DONE) held.push_back(status);
+  }
+  ASSERT_EQ(LCI_DONE, post_am(job, 0, 1, 6, 1, pattern(2000, 1)));
+  lci_status status{};
+  EXPECT_TRUE(until(job, [&] { return lci_queue_pop(other, &status) == LCI_DONE; }));
+  lci_buffer_free(status.buffer);
+  ASSERT_TRUE(until(job, [&] {
+    while (lci_queue_pop(kept, &status) == LCI_DONE) held.push_back(status);
+    return held.size() == 1500;
+  }));
+  for (const lci_status& each : held) {
+    const auto bytes = pattern(2000, each.tag);
+    EXPECT_EQ(0, compare(each.buffer, bytes.data(), bytes.size()));
+    lci_buffer_free(each.buffer);
+  }
+  job.check_ledgers();
+}
+
+TEST(TcpTransport, ADeviceThatIsAddedGetsLinksOfItsOwn) {
+  Job job(2, over_tcp());
+  std::array<lci_device*, 2> added{};
+  ASSERT_EQ(LCI_DONE, lci_device_add(job.runtime(0), &added[0]));
+  lci_comp* inbox = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", inbox, 0, 0));
+  const auto post = [&] { return lci_post_am(added[0], 1, 5, 1, nullptr, 0, nullptr, 0); };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(LCI_RETRY_NOCREDIT, post());
+    lci_progress(added[0]);
+    job.progress();
+  }
+  ASSERT_EQ(LCI_DONE, lci_device_add(job.runtime(1), &added[1]));
+  lci_status status{};
+  bool posted = false;
+  EXPECT_TRUE(until(job, [&] {
+    for (lci_device* device : added) lci_progress(device);
+    posted = posted || post() == LCI_DONE;
+    return posted && lci_queue_pop(inbox, &status) == LCI_DONE;
+  }));
+  lci_buffer_free(status.buffer);
+}
+
+}  // namespace
+}  // namespace lci_test
