@@ -268,7 +268,7 @@ void TcpDevice::close(uint32_t rank) {
   peer.call.reset();
   peer.call_again_ns = 0;
   if (!peer.link) return;
-  peer.link->close(true);
+  peer.link->close(transport_.is_failed(rank));
   peer.link.reset();
   std::erase(links_, rank);
 }

@@ -224,8 +224,9 @@ void TcpLink::leave(RankState state, uint64_t barriers) {
 bool TcpLink::has_left() const {
   if (socket_.get() < 0) return true;
   std::byte dropped[4096];
-  while (recv(socket_.get(), dropped, sizeof dropped, MSG_DONTWAIT) > 0) {
-  }
+  ssize_t came = 1;
+  while (came > 0) came = recv(socket_.get(), dropped, sizeof dropped, MSG_DONTWAIT);
+  if (came == 0 || (errno != EAGAIN && errno != EINTR)) return true;  // the peer reads no more
   int unsent = 0;
   return ioctl(socket_.get(), SIOCOUTQ, &unsent) != 0 || unsent == 0;
 }
