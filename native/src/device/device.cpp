@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/device.hpp"
 
+#include "transport/network/network_device.hpp"
 #include "wire/reply_address.hpp"
 
 namespace lci {
@@ -60,6 +61,14 @@ void Device::cancel_all(int code) {
   stop_accepting();
   take_handed();
   protocols_.cancel_all(code);
+}
+
+void Device::prepare_to_sleep() {
+  if (NetworkDevice* network = protocols_.links.network()) network->prepare_to_sleep();
+}
+
+void Device::awake() {
+  if (NetworkDevice* network = protocols_.links.network()) network->awake();
 }
 
 void Device::leave(RankState state) {

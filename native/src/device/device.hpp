@@ -60,6 +60,9 @@ class Device final : public DeviceBell {
   bool progress(Budget& budget, By by = By::kOwner);
   /// Something is left that no doorbell will announce.
   bool must_enter() const;
+  /// Before its lane sleeps, and after.
+  void prepare_to_sleep();
+  void awake();
   /// What comes over a network rings no bell until somebody enters.
   bool comes_without_bell() const { return protocols_.links.network() != nullptr; }
   /// Whether a look at the device could find work: for parking. Reads shared memory, changes nothing.

@@ -2,6 +2,8 @@
 // Peers that speak for the first time, and those that are gone. [area L]
 #include "device/device.hpp"
 
+#include "transport/network/network_device.hpp"
+
 namespace lci {
 
 /// Peers have added a device for which operations were refused.

@@ -2,6 +2,7 @@
 // One pass over a device: control traffic, what waits for room, arrivals. [area H]
 #include "device/device.hpp"
 #include "device/progressing.hpp"
+#include "transport/network/network_device.hpp"
 
 namespace lci {
 namespace {

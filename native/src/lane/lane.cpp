@@ -66,6 +66,7 @@ int Lane::create(const LaneParts& parts, uint32_t first, uint32_t count, std::un
     device.lane_index = i;
     memory.header().device[first + i].park_slot.store(first, std::memory_order_release);
   }
+  lane->control().must_enter = all[first].comes_without_bell();
   lane->refill_packets();
   *out = std::move(lane);
   return LCI_DONE;

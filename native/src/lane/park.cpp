@@ -56,6 +56,7 @@ int Lane::park(uint64_t timeout_ns) {
   const Entered entered(*this);
   transport.park_barrier();
   transport.look(true);
+  for (Device* device : devices_) device->prepare_to_sleep();
   bool woken = has_work();
   if (!woken) {
     parts_.shared.add(Metric::parks);
@@ -73,6 +74,7 @@ int Lane::park(uint64_t timeout_ns) {
     }
     transport.look(true);
   }
+  for (Device* device : devices_) device->awake();
   word.store(0, std::memory_order_release);
   return woken ? LCI_DONE : LCI_RETRY;
 }

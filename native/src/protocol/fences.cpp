@@ -2,6 +2,7 @@
 #include "protocol/fences.hpp"
 
 #include "base/error.hpp"
+#include "transport/network/network_device.hpp"
 
 namespace lci {
 
@@ -55,6 +56,11 @@ bool Fences::step() {
       return true;
     case Stage::kDelayed:
       if (holds_delayed() || links_.any_touched()) return false;
+      mark_network();
+      stage_ = Stage::kSending;
+      return true;
+    case Stage::kSending:
+      if (holds_in_network()) return false;
       ended_ = covered_;
       stage_ = Stage::kNone;
       return true;
@@ -69,6 +75,20 @@ bool Fences::holds_streams() {
 bool Fences::holds_delayed() const {
   bool holds = false;
   links_.for_each([&](const Link& link) { holds |= link.chaos && link.chaos->holds_marked(); });
+  return holds;
+}
+
+void Fences::mark_network() {
+  NetworkDevice* const network = links_.network();
+  if (!network) return;
+  links_.for_each([&](const Link& link) { network->mark(link.rank, link.data_out.position()); });
+}
+
+bool Fences::holds_in_network() const {
+  NetworkDevice* const network = links_.network();
+  if (!network) return false;
+  bool holds = false;
+  links_.for_each([&](const Link& link) { holds |= !link.failed && network->holds_marked(link.rank); });
   return holds;
 }
 

@@ -40,11 +40,13 @@ class Fences final : public Protocol {
   int delivered(uint32_t rank, uint32_t position) const;
 
  private:
-  enum class Stage : uint8_t { kNone, kBacklog, kStreams, kSignals, kAnnounced, kDelayed };
+  enum class Stage : uint8_t { kNone, kBacklog, kStreams, kSignals, kAnnounced, kDelayed, kSending };
 
   bool step();
   bool holds_streams();
   bool holds_delayed() const;
+  void mark_network();
+  bool holds_in_network() const;
 
   const Holders holders_;
   uint64_t begun_ = 0;

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "transport/network/network_device.hpp"
 
 namespace lci {
 
@@ -23,14 +24,15 @@ Links::Links(ProtocolHost& host, Handed& handed)
 }
 
 Link& Links::add(uint32_t rank, PeerMemory* peer) {
-  links_[rank] = std::make_unique<Link>();
-  Link& fresh = *links_[rank];
+  auto link = std::make_unique<Link>();
+  Link& fresh = *link;
   fresh.device = &host_.device;
   fresh.device_index = index_;
   fresh.handed = &handed_;
   fresh.rank = rank;
   fresh.peer = peer;
   if (network_) network_->open(rank);
+  links_[rank] = std::move(link);
   return fresh;
 }
 

@@ -12,6 +12,8 @@
 
 namespace lci {
 
+class NetworkDevice;
+
 class Links {
  public:
   enum class Accepted { kNothing, kOpen, kNonsense };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/protocols.hpp"
 
+#include "transport/network/network_device.hpp"
+
 namespace lci {
 namespace {
 

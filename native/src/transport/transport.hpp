@@ -21,9 +21,10 @@
 #include "peer/profile.hpp"
 #include "peer/rank_state.hpp"
 #include "transport/memory/own_memory.hpp"
-#include "transport/network/network_device.hpp"
 
 namespace lci {
+
+class NetworkDevice;
 
 /// What a transport tells its rank.
 class PeerEvents {

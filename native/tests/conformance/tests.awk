@@ -2,7 +2,7 @@
 # What tests say of the rows that they prove, from their sources (C++, C, Java, and scripts/lci/test for whole suites). Lines:
 #   test <TAB> proves|partly <TAB> row <TAB> what is missing <TAB> transports <TAB> suite <TAB> full figures in the soak
 # In a comment above a test stands "Proves: ROW...", or "Partly: ROW (what is missing)", and, where the file does not
-# say it, "On: TRANSPORT..." (inproc, processes, rings, chaos), or "On: shm (why nowhere else)".
+# say it, "On: TRANSPORT..." (inproc, processes, rings, tcp, chaos), or "On: shm (why nowhere else)".
 
 function fault(what) {
   printf "%s:%d: %s\n", FILENAME, FNR, what > "/dev/stderr"
@@ -87,7 +87,7 @@ kind == "cpp" && /^CONFORMANCE\(/ {
   sub(/[,)] *[{"].*|\).*/, "", name)
   sub(/, */, "_", name)
   begin_test("Conformance." name)
-  where = "inproc, processes, rings, chaos"
+  where = "inproc, processes, rings, tcp, chaos"
 }
 kind == "c" && /^int main\(/ { begin_test(class) }
 kind == "java" && /^  @Everywhere/ { on_above = "inproc, processes, chaos" }

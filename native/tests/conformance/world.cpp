@@ -82,10 +82,18 @@ std::vector<Bytes> World::gather(const Bytes& mine) {
   return all;
 }
 
+std::string World::attribute(const char* name) const {
+  char text[16] = "";
+  EXPECT_EQ(LCI_DONE, lci_runtime_attr(runtime_, name, text, sizeof text));
+  return text;
+}
+
 bool World::peers_read_rings_only() const {
-  char text[16];
-  EXPECT_EQ(LCI_DONE, lci_runtime_attr(runtime_, "peer_memory", text, sizeof text));
-  return std::string(text) == "rings";
+  return attribute("peer_memory") == "rings";
+}
+
+bool World::is_over_network() const {
+  return attribute("transport") == "tcp";
 }
 
 uint64_t World::counter(const std::string& name) const {

@@ -63,6 +63,8 @@ class World {
   /// What every rank gave, in the order of ranks.
   std::vector<Bytes> gather(const Bytes& mine);
   uint64_t counter(const std::string& name) const;
+  /// No rank reads the memory of another one.
+  bool is_over_network() const;
   /// What a rank has not been sent is asked for: it cannot be looked at.
   bool peers_read_rings_only() const;
   /// What must hold when nothing is under way; after it, the objects of the test may be freed.
@@ -70,6 +72,7 @@ class World {
 
  private:
   static constexpr uint32_t kGatherPort = 32000;
+  std::string attribute(const char* name) const;
   [[noreturn]] void give_up(const std::string& why) const;
 
   lci_runtime* const runtime_;

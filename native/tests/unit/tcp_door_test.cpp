@@ -89,7 +89,7 @@ class TcpDoor : public testing::Test {
 
   Log log_;
   NoEvents events_;
-  Identity caller_{}, answerer_{};
+  CallIdentity caller_{}, answerer_{};
   Door door_{answerer_, events_, log_};
   TcpAddress address_{};
   std::string last_line_;
@@ -103,11 +103,12 @@ TEST_F(TcpDoor, LetsInARankOfTheJobForItsDevice) {
   }
   ASSERT_TRUE(door_.has_callers(3));
   EXPECT_GT(events_.woken, 0);
-  const std::vector<Caller> callers = door_.take_callers(3);
+  std::vector<Caller> callers;
+  door_.take_callers(3, &callers);
   ASSERT_EQ(1u, callers.size());
   EXPECT_EQ(0u, callers[0].rank);
   EXPECT_FALSE(door_.has_callers(3));
-  const Verdict verdict{Verdict::kAccepted, 0};
+  const CallVerdict verdict{CallVerdict::kAccepted, 0};
   send_bytes(callers[0].socket, &verdict, sizeof verdict);
   OutgoingCall::Answer answer = OutgoingCall::Answer::kWaiting;
   for (int i = 0; i < 100'000 && answer == OutgoingCall::Answer::kWaiting; ++i) answer = outgoing.go_on();
@@ -116,22 +117,22 @@ TEST_F(TcpDoor, LetsInARankOfTheJobForItsDevice) {
 }
 
 TEST_F(TcpDoor, RefusesAHelloThatIsNotOfTheJob) {
-  const Hello honest = hello_to(caller_, 1, 0);
-  std::vector<std::pair<const char*, Hello>> cases;
+  const CallHello honest = hello_to(caller_, 1, 0);
+  std::vector<std::pair<const char*, CallHello>> cases;
   const auto add = [&](const char* what, auto change) {
-    Hello hello = honest;
+    CallHello hello = honest;
     change(hello);
     cases.emplace_back(what, hello);
   };
-  add("magic", [](Hello& hello) { hello.magic ^= 1; });
-  add("version", [](Hello& hello) { hello.abi += 1; });
-  add("job", [](Hello& hello) { hello.job[0] = 'f'; });
-  add("size", [](Hello& hello) { hello.size = 3; });
-  add("to another", [](Hello& hello) { hello.to = 0; });
-  add("from itself", [](Hello& hello) { hello.from = 1; });
-  add("from nobody", [](Hello& hello) { hello.from = 2; });
-  add("device", [](Hello& hello) { hello.device = LCI_MAX_DEVICES; });
-  add("incarnation", [](Hello& hello) { hello.incarnation += 1; });
+  add("magic", [](CallHello& hello) { hello.magic ^= 1; });
+  add("version", [](CallHello& hello) { hello.abi += 1; });
+  add("job", [](CallHello& hello) { hello.job[0] = 'f'; });
+  add("size", [](CallHello& hello) { hello.size = 3; });
+  add("to another", [](CallHello& hello) { hello.to = 0; });
+  add("from itself", [](CallHello& hello) { hello.from = 1; });
+  add("from nobody", [](CallHello& hello) { hello.from = 2; });
+  add("device", [](CallHello& hello) { hello.device = LCI_MAX_DEVICES; });
+  add("incarnation", [](CallHello& hello) { hello.incarnation += 1; });
   for (const auto& [what, hello] : cases) {
     const FileDescriptor socket = connected();
     send_bytes(socket, &hello, sizeof hello);
@@ -141,12 +142,12 @@ TEST_F(TcpDoor, RefusesAHelloThatIsNotOfTheJob) {
 }
 
 TEST_F(TcpDoor, RefusesAProofMadeWithAnotherSecret) {
-  Identity stranger = caller_;
+  CallIdentity stranger = caller_;
   stranger.secret[31] ^= 1;
   const FileDescriptor socket = connected();
-  const Hello hello = hello_to(stranger, 1, 0);
+  const CallHello hello = hello_to(stranger, 1, 0);
   send_bytes(socket, &hello, sizeof hello);
-  Challenge challenge;
+  CallChallenge challenge;
   ASSERT_TRUE(read_all(socket, &challenge, sizeof challenge));
   EXPECT_FALSE(is_proved(hello, challenge, stranger)) << "and the caller sees that the answerer has another one";
   const Digest proof = proof_of_caller(hello, challenge, stranger);
@@ -158,15 +159,15 @@ TEST_F(TcpDoor, RefusesAProofMadeWithAnotherSecret) {
 }
 
 TEST_F(TcpDoor, RefusesWhatProvedItselfOnAnotherConnection) {
-  const Hello hello = hello_to(caller_, 1, 0);
+  const CallHello hello = hello_to(caller_, 1, 0);
   const FileDescriptor first = connected();
   send_bytes(first, &hello, sizeof hello);
-  Challenge challenge;
+  CallChallenge challenge;
   ASSERT_TRUE(read_all(first, &challenge, sizeof challenge));
   const Digest proof = proof_of_caller(hello, challenge, caller_);
   const FileDescriptor second = connected();
   send_bytes(second, &hello, sizeof hello);
-  Challenge other;
+  CallChallenge other;
   ASSERT_TRUE(read_all(second, &other, sizeof other));
   send_bytes(second, &proof, sizeof proof);
   EXPECT_TRUE(is_closed(second));
@@ -174,10 +175,10 @@ TEST_F(TcpDoor, RefusesWhatProvedItselfOnAnotherConnection) {
 }
 
 TEST_F(TcpDoor, GivesTheAnswerersProofBackToNobody) {
-  const Hello hello = hello_to(caller_, 1, 0);
+  const CallHello hello = hello_to(caller_, 1, 0);
   const FileDescriptor socket = connected();
   send_bytes(socket, &hello, sizeof hello);
-  Challenge challenge;
+  CallChallenge challenge;
   ASSERT_TRUE(read_all(socket, &challenge, sizeof challenge));
   send_bytes(socket, &challenge.proof, sizeof challenge.proof);
   EXPECT_TRUE(is_closed(socket));
@@ -219,7 +220,7 @@ TEST_F(TcpDoor, ACallerHearsThatNobodyListens) {
 }
 
 TEST_F(TcpDoor, ACallerDoesNotTrustWhoeverHasAnotherSecret) {
-  Identity other = caller_;
+  CallIdentity other = caller_;
   other.secret[0] ^= 1;
   OutgoingCall outgoing(other, address_, 1, 0, UINT64_MAX);
   OutgoingCall::Answer answer = OutgoingCall::Answer::kWaiting;

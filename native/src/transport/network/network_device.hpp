@@ -19,10 +19,16 @@ class NetworkDevice {
   virtual void flush(uint32_t rank) = 0;
   /// Puts what has come into the mirrors, and sends what was held up. True if anything moved.
   virtual bool pump() = 0;
+  /// Its lane is about to sleep, see Transport::sleep(): peers learn what they may wait for. Until awake().
+  virtual void prepare_to_sleep() = 0;
+  virtual void awake() = 0;
   /// Whether a pump would find something that has come to this process already.
   virtual bool has_work() const = 0;
   /// All that was published for ranks that are there has left this process.
   virtual bool drained() const = 0;
+  /// Notes where the ring of data to a rank ends now, and whether something before that has not left this process.
+  virtual void mark(uint32_t rank, uint32_t position) = 0;
+  virtual bool holds_marked(uint32_t rank) = 0;
   /// Of a rank that is gone: whether all that it had sent is in its mirror.
   virtual bool has_read_all(uint32_t rank) = 0;
   /// The device has done with a rank that is gone.

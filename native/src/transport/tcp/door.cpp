@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/tcp/door.hpp"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -31,6 +32,7 @@ bool watch(int poll, int descriptor) {
 int Door::open(const std::string& host, TcpAddress* address) {
   const int code = listen_for_ranks(host, &listener_, address);
   if (code != LCI_DONE) return code;
+  spare_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   poll_ = FileDescriptor(epoll_create1(EPOLL_CLOEXEC));
   if (poll_.get() < 0 || !watch(poll_.get(), listener_.get())) {
     return fail(LCI_ERR_BOOTSTRAP, "create runtime: epoll: %s", std::strerror(errno));
@@ -53,7 +55,7 @@ void Door::visit() {
 void Door::let_in() {
   for (int i = 0; i < kCallsAtOnce; ++i) {
     SocketAddress from;
-    FileDescriptor socket = accept_from(listener_.get(), &from);
+    FileDescriptor socket = accept_next(&from);
     if (socket.get() < 0) return;
     if (strangers_.size() == kMostStrangers) {
       refuse(*strangers_.front(), "it has not proved itself, and others call");
@@ -67,6 +69,16 @@ void Door::let_in() {
     stranger->address = from.host();
     strangers_.push_back(std::move(stranger));
   }
+}
+
+/// Out of descriptors, a caller that stayed in the queue would keep every sleeper awake: it is turned away.
+FileDescriptor Door::accept_next(SocketAddress* from) {
+  FileDescriptor socket = accept_from(listener_.get(), from);
+  if (socket.get() >= 0 || (errno != EMFILE && errno != ENFILE)) return socket;
+  spare_ = FileDescriptor();
+  accept_from(listener_.get(), from);
+  spare_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return FileDescriptor();
 }
 
 /// False: it is no stranger any more, or is gone.
@@ -125,10 +137,13 @@ bool Door::refuse(const Stranger& stranger, const char* why) {
   return false;
 }
 
-std::vector<Caller> Door::take_callers(uint32_t device) {
+void Door::take_callers(uint32_t device, std::vector<Caller>* out) {
   const std::lock_guard<std::mutex> guard(calls_mutex_);
+  std::vector<Caller>& callers = calls_[device].callers;
+  out->reserve(out->size() + callers.size());
   calls_[device].waiting.store(false, std::memory_order_relaxed);
-  return std::exchange(calls_[device].callers, {});
+  for (Caller& caller : callers) out->push_back(std::move(caller));
+  callers.clear();
 }
 
 void Door::close() {

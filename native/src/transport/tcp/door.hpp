@@ -19,7 +19,7 @@
 #include "base/device_set.hpp"
 #include "base/log.hpp"
 #include "base/try_lock.hpp"
-#include "transport/tcp/greeting.hpp"
+#include "transport/tcp/call_proof.hpp"
 #include "transport/tcp/tcp_address.hpp"
 #include "transport/transport.hpp"
 
@@ -33,7 +33,7 @@ struct Caller {
 
 class Door {
  public:
-  Door(const Identity& identity, PeerEvents& events, Log& log) : identity_(identity), events_(events), log_(log) {}
+  Door(const CallIdentity& identity, PeerEvents& events, Log& log) : identity_(identity), events_(events), log_(log) {}
 
   /// Listens at @p host, and fills @p address with where.
   int open(const std::string& host, TcpAddress* address);
@@ -45,8 +45,8 @@ class Door {
   /// Goes on with everybody who is there.
   void visit();
   bool has_callers(uint32_t device) const { return calls_[device].waiting.load(std::memory_order_acquire); }
-  /// Those who have proved themselves and want device @p device.
-  std::vector<Caller> take_callers(uint32_t device);
+  /// Appends those who have proved themselves and want device @p device.
+  void take_callers(uint32_t device, std::vector<Caller>* out);
   /// Nobody is let in any more.
   void close();
 
@@ -57,8 +57,8 @@ class Door {
     std::string address;
     bool challenged;
     size_t bytes;  // of what is read now
-    Hello hello;
-    Challenge challenge;
+    CallHello hello;
+    CallChallenge challenge;
     Digest proof;
   };
   struct Calls {
@@ -68,18 +68,20 @@ class Door {
   using Strangers = std::deque<std::unique_ptr<Stranger>>;
 
   void let_in();
+  FileDescriptor accept_next(SocketAddress* from);
   bool go_on(Stranger& stranger);
   bool read_all(Stranger& stranger, void* to, size_t size, bool* gone);
   bool answer(Stranger& stranger);
   void hand_over(Stranger& stranger);
   bool refuse(const Stranger& stranger, const char* why);
 
-  const Identity& identity_;
+  const CallIdentity& identity_;
   PeerEvents& events_;
   Log& log_;
   std::vector<uint64_t> incarnations_;
   TryLock visiting_;  // guards what follows, but for the calls
   FileDescriptor listener_, poll_;
+  FileDescriptor spare_;           // given up to turn away a caller for whom there is none
   Strangers strangers_;            // the oldest first
   std::set<std::string> refused_;  // a line was written of each
   std::mutex calls_mutex_;

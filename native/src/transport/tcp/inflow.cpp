@@ -127,11 +127,15 @@ Inflow::Answer Inflow::take_data(const MessageHeader& message, const std::byte* 
 uint32_t Inflow::packet_for(const MessageHeader& message, const std::byte* payload, uint32_t size) {
   const bool token = message.kind == MessageKind::kAnnounce;
   std::vector<uint32_t>& free = token ? free_tokens_ : free_packets_;
+  uint32_t& packets = token ? tokens_ : packets_;
   if (free.empty()) {
+    free.reserve(packets + 1);  // whatever comes back finds room
+    if (token) back_.reserve(packets + 1);
     const uint32_t bytes = kPacketPayloadOffset + (token ? 0 : sizes_.most_payload);
     const uint64_t offset = mirror_.allocate(bytes);
     if (offset == 0) return 0;
     free.push_back(static_cast<uint32_t>(offset / kPacketUnit));
+    ++packets;
   }
   const uint32_t packet = free.back();
   if (token) announced_.emplace(packet, static_cast<uint32_t>(message.arg));

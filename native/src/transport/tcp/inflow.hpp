@@ -52,6 +52,8 @@ class Inflow {
   /// its sender calls it.
   template <typename Back>
   void collect(Back back);
+  /// Announcements that the device has not done with.
+  size_t announced() const { return announced_.size(); }
   /// What the peer may send, and what it has sent.
   Report report() const;
   uint32_t packet_window() const { return packet_window_; }
@@ -83,6 +85,7 @@ class Inflow {
   uint64_t position_ = 0;  // of what was taken
   uint64_t received_ = 0;  // whole records
   uint32_t packets_received_ = 0, packets_returned_ = 0;
+  uint32_t packets_ = 0, tokens_ = 0;  // that were cut
   std::vector<uint32_t> free_packets_, free_tokens_;
   std::unordered_map<uint32_t, uint32_t> announced_;  // by packet of the mirror, that of the sender
   std::vector<uint32_t> back_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/no_memory.hpp"
 #include "pool/packet_pool.hpp"
@@ -34,6 +35,14 @@ bool Outflow::open_rings() {
 
 bool Outflow::empty() {
   return words_.empty() && (!open_rings() || (!control_.has_message() && !data_.has_message()));
+}
+
+bool Outflow::holds_marked() {
+  if (marked_end_ == UINT64_MAX) {
+    if (open_rings() ? !data_.has_passed(marked_) : marked_ != 0) return true;
+    marked_end_ = bytes_.end();
+  }
+  return bytes_.sent() < marked_end_;
 }
 
 /// Whether something is there that may be sent now.
@@ -135,9 +144,13 @@ void Outflow::say(LinkWord word, uint32_t size, uint32_t aux, uint64_t arg) {
 
 bool Outflow::acknowledge(uint64_t received) {
   if (!bytes_.acknowledge(received)) return false;
-  scratch_.clear();
-  for (; !out_.empty() && out_.front().end <= received; out_.pop_front()) scratch_.push_back(out_.front().packet);
-  give_back(scratch_.data(), scratch_.size());
+  uint32_t packets[ReturnedPackets::kBundle];
+  size_t count = 0;
+  for (; !out_.empty() && out_.front().end <= received; out_.pop_front()) {
+    packets[count++] = out_.front().packet;
+    if (count == ReturnedPackets::kBundle) give_back(packets, std::exchange(count, 0));
+  }
+  give_back(packets, count);
   return true;
 }
 

@@ -34,6 +34,9 @@ class Outflow {
   /// Something that the link itself says goes with the next record.
   void say(LinkWord word, uint32_t size, uint32_t aux, uint64_t arg);
 
+  /// Makes say() of @p count words free of failure.
+  void provide_words(size_t count) { words_.reserve(words_.size() + count); }
+
   /// What the peer reports. False: it cannot be.
   bool acknowledge(uint64_t received);
   bool accept_room(const Report& room);
@@ -42,6 +45,12 @@ class Outflow {
 
   /// Nothing is published, and nothing is to be said.
   bool empty();
+  /// Notes a position of the data ring, and whether something before it was not sent.
+  void mark(uint32_t position) {
+    marked_ = position;
+    marked_end_ = UINT64_MAX;
+  }
+  bool holds_marked();
   SendBuffer& bytes() { return bytes_; }
   const SendBuffer& bytes() const { return bytes_; }
 
@@ -69,10 +78,11 @@ class Outflow {
   RingConsumer control_, data_;
   Report room_;  // what the peer has room for
   uint32_t packets_sent_ = 0;
+  uint32_t marked_ = 0;
+  uint64_t marked_end_ = 0;  // of the records that hold what is before it, once they are made
   std::vector<FrameHeader> words_;
   std::deque<Out> out_;
   std::unordered_set<uint32_t> announced_;
-  std::vector<uint32_t> scratch_;
 };
 
 }  // namespace lci

@@ -9,7 +9,7 @@
 
 namespace lci {
 
-OutgoingCall::OutgoingCall(const Identity& self, const TcpAddress& address, uint32_t rank, uint32_t device,
+OutgoingCall::OutgoingCall(const CallIdentity& self, const TcpAddress& address, uint32_t rank, uint32_t device,
                            uint64_t until_ns)
     : self_(self),
       incarnation_(address.incarnation),
@@ -24,8 +24,8 @@ OutgoingCall::Answer OutgoingCall::go_on() {
   if (answer == Answer::kWaiting && stage_ == Stage::kChallenged) answer = prove();
   if (answer == Answer::kWaiting && stage_ == Stage::kJudged) {
     answer = read_all(&verdict_, sizeof verdict_);
-    if (answer == Answer::kAccepted && verdict_.code == Verdict::kDuplicate) answer = Answer::kDuplicate;
-    if (answer == Answer::kAccepted && verdict_.code != Verdict::kAccepted) answer = refuse("its verdict is none");
+    if (answer == Answer::kAccepted && verdict_.code == CallVerdict::kDuplicate) answer = Answer::kDuplicate;
+    if (answer == Answer::kAccepted && verdict_.code != CallVerdict::kAccepted) answer = refuse("its verdict is none");
   }
   if (answer == Answer::kWaiting && now_ns() > until_ns_) return refuse("it did not answer in time");
   return answer;

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "transport/tcp/greeting.hpp"
+#include "transport/tcp/call_proof.hpp"
 #include "transport/tcp/tcp_address.hpp"
 
 namespace lci {
@@ -21,7 +21,7 @@ class OutgoingCall {
     kRefused,    ///< why() says why.
   };
 
-  OutgoingCall(const Identity& self, const TcpAddress& address, uint32_t rank, uint32_t device, uint64_t until_ns);
+  OutgoingCall(const CallIdentity& self, const TcpAddress& address, uint32_t rank, uint32_t device, uint64_t until_ns);
 
   int socket() const { return socket_.get(); }
   FileDescriptor take_socket() { return std::move(socket_); }
@@ -41,15 +41,15 @@ class OutgoingCall {
   Answer connected();
   Answer prove();
 
-  const Identity& self_;
+  const CallIdentity& self_;
   const uint64_t incarnation_;  // of the rank that is called
   const uint64_t until_ns_;
   FileDescriptor socket_;
   Stage stage_ = Stage::kConnecting;
   size_t bytes_ = 0;  // of what is read now
-  Hello hello_;
-  Challenge challenge_{};
-  Verdict verdict_{};
+  CallHello hello_;
+  CallChallenge challenge_{};
+  CallVerdict verdict_{};
   const char* why_ = "";
 };
 

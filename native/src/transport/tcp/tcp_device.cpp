@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -26,11 +27,7 @@ constexpr int kEvents = 64;
 }  // namespace
 
 TcpDevice::TcpDevice(TcpTransport& transport, uint32_t index)
-    : transport_(transport),
-      index_(index),
-      poll_(epoll_create1(EPOLL_CLOEXEC)),
-      peers_(transport.host().ranks()),
-      staging_(transport.host().sizes()) {
+    : transport_(transport), index_(index), poll_(epoll_create1(EPOLL_CLOEXEC)), peers_(transport.host().ranks()) {
   links_.reserve(peers_.size());
   told_devices_ = transport.own().devices();
   if (poll_.get() < 0 || !watch(transport.door().descriptor(), kDoor, false)) throw std::bad_alloc();
@@ -54,21 +51,24 @@ TcpLink* TcpDevice::link_to(uint32_t rank) {
     peer.link = std::make_unique<TcpLink>(transport_.host(), index_, rank, static_cast<Mirror&>(*mirror));
     links_.push_back(rank);
   }
-  return peer.link.get();
+  return peer.link->prepare() ? peer.link.get() : nullptr;
 }
 
 void TcpDevice::open(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (rank == transport_.host().own_rank() || peer.link || peer.closed || left_ || transport_.is_gone(rank)) return;
-  if (link_to(rank)) call(rank);
+  if (!link_to(rank)) throw std::bad_alloc();
+  peer.call_again_ns = 1;  // at the next pump, if there is no memory now
+  static_cast<void>(unless_no_memory([&] { call(rank); }));
 }
 
 void TcpDevice::call(uint32_t rank) {
   Peer& peer = peers_[rank];
+  if (!peer.link->prepare()) return;  // as long as there is no memory for what the other rank may send at once
   if (peer.call_until_ns == 0) peer.call_until_ns = now_ns() + kPatience;
-  peer.call_again_ns = 0;
   peer.call = std::make_unique<OutgoingCall>(transport_.identity(), transport_.address_of(rank), rank, index_,
                                              peer.call_until_ns);
+  peer.call_again_ns = 0;
   const int socket = peer.call->socket();
   if (socket >= 0) watch(socket, rank, true);
   go_on_calling(rank);
@@ -98,7 +98,7 @@ void TcpDevice::go_on_calling(uint32_t rank) {
     case OutgoingCall::Answer::kRefused:
       return call_again(rank, peer.call->why());
     case OutgoingCall::Answer::kAccepted:
-      if (!peer.link->open(peer.call->take_socket())) return transport_.call_failed(rank, "no memory for its rings");
+      peer.link->open(peer.call->take_socket());
       peer.call.reset();
       return greet(*peer.link);
   }
@@ -110,9 +110,9 @@ bool TcpDevice::answer(Caller& caller) {
   const bool mine_stands = peer.call && transport_.host().own_rank() < caller.rank;
   const bool refused = peer.closed || left_ || transport_.is_gone(caller.rank);
   if (refused) return true;
-  Verdict verdict{Verdict::kAccepted, 0};
+  CallVerdict verdict{CallVerdict::kAccepted, 0};
   if (mine_stands || (peer.link && (peer.link->is_open() || peer.link->has_ended()))) {
-    verdict.code = Verdict::kDuplicate;
+    verdict.code = CallVerdict::kDuplicate;
     send_some(caller.socket.get(), &verdict, sizeof verdict);
     return true;
   }
@@ -121,16 +121,15 @@ bool TcpDevice::answer(Caller& caller) {
   peer.call.reset();
   peer.call_again_ns = 0;
   if (send_some(caller.socket.get(), &verdict, sizeof verdict).bytes != sizeof verdict) return true;
-  if (!watch(caller.socket.get(), caller.rank, true) || !link->open(std::move(caller.socket))) {
-    transport_.call_failed(caller.rank, "no memory for its rings");
-    return true;
-  }
+  watch(caller.socket.get(), caller.rank, true);
+  link->open(std::move(caller.socket));
   greet(*link);
   return true;
 }
 
 /// A link that is new knows nothing of what was told before.
 void TcpDevice::greet(TcpLink& link) {
+  link.provide_words(told_gone_ + 1);
   link.say(LinkWord::kDevices, 0, 0, transport_.own().devices());
   for (size_t i = 0; i < told_gone_; ++i) {
     const TcpTransport::Gone gone = transport_.gone_at(i);
@@ -143,12 +142,8 @@ void TcpDevice::greet(TcpLink& link) {
 }
 
 void TcpDevice::take_callers() {
-  if (!transport_.door().has_callers(index_) && unanswered_.empty()) return;
-  std::vector<Caller> callers = std::exchange(unanswered_, {});
-  for (Caller& caller : transport_.door().take_callers(index_)) callers.push_back(std::move(caller));
-  for (Caller& caller : callers) {
-    if (!answer(caller)) unanswered_.push_back(std::move(caller));
-  }
+  if (transport_.door().has_callers(index_)) transport_.door().take_callers(index_, &callers_);
+  std::erase_if(callers_, [this](Caller& caller) { return answer(caller); });
 }
 
 void TcpDevice::watch_neighbours() {
@@ -173,11 +168,15 @@ std::vector<uint32_t> TcpDevice::neighbours_missing() const {
 bool TcpDevice::pump() {
   if (left_) return false;
   if (index_ == 0 && !neighbours_watched_) watch_neighbours();
-  poll();
-  for (size_t i = 0; i < links_.size(); ++i) go_on_calling(links_[i]);
-  take_callers();
-  bool moved = read_links();
-  tell_news();
+  bool moved = false;
+  // What finds no memory goes on in the next pass.
+  static_cast<void>(unless_no_memory([&] {
+    poll();
+    for (size_t i = 0; i < links_.size(); ++i) go_on_calling(links_[i]);
+    take_callers();
+    tell_news();
+  }));
+  moved |= read_links();
   for (const uint32_t rank : links_) moved |= peers_[rank].link->settle(false);
   return moved;
 }
@@ -199,7 +198,7 @@ bool TcpDevice::read_links() {
   bool moved = false;
   for (const uint32_t rank : links_) {
     TcpLink& link = *peers_[rank].link;
-    if (!link.is_readable() || !link.read(staging_)) continue;
+    if (!link.is_readable() || !link.read()) continue;
     transport_.own().summary(index_)[rank].store(1, std::memory_order_release);
     moved = true;
   }
@@ -208,7 +207,11 @@ bool TcpDevice::read_links() {
 
 /// What this rank has learned, or done, goes to all that it has links to.
 void TcpDevice::tell_news() {
-  for (const size_t known = transport_.count_gone(); told_gone_ < known; ++told_gone_) {
+  const size_t known = transport_.count_gone();
+  const uint32_t devices = transport_.own().devices();
+  if (told_gone_ == known && told_devices_ == devices) return;
+  for (const uint32_t rank : links_) peers_[rank].link->provide_words(known - told_gone_ + 1);  // all or none
+  for (; told_gone_ < known; ++told_gone_) {
     const TcpTransport::Gone gone = transport_.gone_at(told_gone_);
     const uint64_t barriers = transport_.barriers_completed(gone.rank).load(std::memory_order_acquire);
     for (const uint32_t rank : links_) {
@@ -218,8 +221,7 @@ void TcpDevice::tell_news() {
       }
     }
   }
-  const uint32_t devices = transport_.own().devices();
-  if (devices == told_devices_) return;
+  if (told_devices_ == devices) return;
   told_devices_ = devices;
   for (const uint32_t rank : links_) {
     if (peers_[rank].link->is_open()) peers_[rank].link->say(LinkWord::kDevices, 0, 0, devices);
@@ -239,10 +241,10 @@ bool TcpDevice::has_work() const {
   return std::any_of(links_.begin(), links_.end(), [this](uint32_t rank) { return peers_[rank].link->is_readable(); });
 }
 
-bool TcpDevice::ready_to_sleep() {
-  if (left_) return true;
+void TcpDevice::prepare_to_sleep() {
+  sleeps_ = true;
+  if (left_) return;
   for (const uint32_t rank : links_) peers_[rank].link->settle(true);
-  return !has_work();
 }
 
 // --- the end
@@ -252,12 +254,20 @@ bool TcpDevice::drained() const {
                      [this](uint32_t rank) { return transport_.is_gone(rank) || peers_[rank].link->drained(); });
 }
 
+void TcpDevice::mark(uint32_t rank, uint32_t position) {
+  if (peers_[rank].link) peers_[rank].link->mark(position);
+}
+
+bool TcpDevice::holds_marked(uint32_t rank) {
+  return peers_[rank].link && !transport_.is_gone(rank) && peers_[rank].link->holds_marked();
+}
+
 bool TcpDevice::has_read_all(uint32_t rank) {
   Peer& peer = peers_[rank];
   peer.call.reset();
   peer.call_again_ns = 0;
   if (!peer.link || left_) return true;
-  const bool all = peer.link->finish(transport_.is_failed(rank), staging_);
+  const bool all = peer.link->finish(transport_.is_failed(rank));
   transport_.own().summary(index_)[rank].store(1, std::memory_order_release);
   return all;
 }

@@ -5,6 +5,7 @@
 // The owner of the device calls everything, but finish() and ready(): see there.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -25,17 +26,21 @@ class TcpDevice final : public NetworkDevice {
   void open(uint32_t rank) override;
   void flush(uint32_t rank) override;
   bool pump() override;
+  void prepare_to_sleep() override;
+  void awake() override { sleeps_ = false; }
   bool has_work() const override;
   bool drained() const override;
+  void mark(uint32_t rank, uint32_t position) override;
+  bool holds_marked(uint32_t rank) override;
   bool has_read_all(uint32_t rank) override;
   void close(uint32_t rank) override;
   void leave(RankState state) override;
 
   /// Of device 0: ranks that it is to have a link to whatever is posted, and has none yet.
   std::vector<uint32_t> neighbours_missing() const;
-  /// The device is about to sleep: peers learn what they may wait for. False: there is something to do.
-  bool ready_to_sleep();
-  /// Any thread: readable when something has come.
+  /// Whether the lane that calls has this device, and is about to sleep.
+  bool sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
+  /// Readable when something has come.
   int descriptor() const { return poll_.get(); }
   /// After leave(): closes what has reached the peers' systems. True: all of it.
   bool finish(bool at_once);
@@ -64,14 +69,14 @@ class TcpDevice final : public NetworkDevice {
   TcpTransport& transport_;
   const uint32_t index_;
   FileDescriptor poll_;
-  std::vector<Peer> peers_;         // by rank
-  std::vector<uint32_t> links_;     // ranks with a link
-  std::vector<Caller> unanswered_;  // for want of memory
-  Staging staging_;
+  std::vector<Peer> peers_;      // by rank
+  std::vector<uint32_t> links_;  // ranks with a link
+  std::vector<Caller> callers_;  // who wait for an answer
   size_t told_gone_ = 0;
   uint32_t told_devices_ = 0;
   bool neighbours_watched_ = false;
   bool left_ = false;
+  std::atomic<bool> sleeps_{false};  // lanes that sleep look at those of other lanes
 };
 
 }  // namespace lci

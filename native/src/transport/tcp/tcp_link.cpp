@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "base/error.hpp"
 #include "base/no_memory.hpp"
@@ -19,6 +20,7 @@ constexpr uint64_t kUnreported = 64 << 10;
 /// Passes in which nothing came before a report that the peer may wait for goes alone: an answer often follows at once,
 /// and carries it.
 constexpr uint32_t kPatience = 16;
+constexpr size_t kReadAtOnce = 128 << 10;
 
 }  // namespace
 
@@ -30,14 +32,20 @@ TcpLink::TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror)
       out_(host.memory(), device, rank, sizes_),
       in_(mirror, device, host.own_rank(), sizes_, *this) {}
 
-bool TcpLink::open(FileDescriptor socket) {
-  if (!in_.open()) return false;
+bool TcpLink::prepare() {
+  const size_t most_frame = sizeof(FrameHeader) + LCI_INLINE_MAX + sizes_.most_payload;
+  return in_.open() && unless_no_memory([&] {
+           if (!came_) came_.reset(new std::byte[kReadAtOnce + most_frame]);
+           out_.bytes().provide(SendBuffer::kFirst);
+         });
+}
+
+void TcpLink::open(FileDescriptor socket) {
   socket_ = std::move(socket);
   state_ = State::kOpen;
   readable_ = writable_ = true;
   host_.memory().known_to(rank_).store(1, std::memory_order_seq_cst);
   report(in_.report());  // the peer learns what there is room for
-  return true;
 }
 
 void TcpLink::wake(bool readable, bool writable, bool hung_up) {
@@ -100,7 +108,10 @@ bool TcpLink::is_time_to_report(const Report& now, bool last) const {
 
 bool TcpLink::settle(bool last) {
   if (state_ != State::kOpen) return false;
-  in_.collect([this](uint32_t packet) { out_.say(LinkWord::kPacketBack, 0, 0, packet); });
+  // What comes back must find room to be said.
+  if (unless_no_memory([&] { out_.provide_words(in_.announced()); })) {
+    in_.collect([this](uint32_t packet) { out_.say(LinkWord::kPacketBack, 0, 0, packet); });
+  }
   const uint64_t before = out_.bytes().sent();
   if (!out_.empty() || !out_.bytes().all_sent()) flush();
   ++idle_;
@@ -115,20 +126,18 @@ bool TcpLink::drained() {
 
 // --- from the peer
 
-bool TcpLink::read(Staging& staging) {
+bool TcpLink::read() {
   if (state_ != State::kOpen) return false;
   if (blocked_) {
-    const std::vector<std::byte> again = std::move(rest_);
-    take(again.data(), again.size());
+    take();
     return in_.has_delivered();
   }
-  std::byte* const bytes = staging.bytes.data();
-  if (!rest_.empty()) std::memcpy(bytes, rest_.data(), rest_.size());
-  const ssize_t came = recv(socket_.get(), bytes + rest_.size(), Staging::kBytes, MSG_DONTWAIT);
+  const ssize_t came = recv(socket_.get(), came_.get() + rest_, kReadAtOnce, MSG_DONTWAIT);
   if (came > 0) {
     idle_ = 0;
-    readable_ = hung_up_ || static_cast<size_t>(came) == Staging::kBytes;
-    take(bytes, rest_.size() + static_cast<size_t>(came));
+    readable_ = hung_up_ || static_cast<size_t>(came) == kReadAtOnce;
+    rest_ += static_cast<size_t>(came);
+    take();
   } else if (came == 0 || (errno != EAGAIN && errno != EINTR)) {
     end(RankState::kFailed, 0);  // who leaves says so
   } else if (errno == EAGAIN) {
@@ -138,14 +147,15 @@ bool TcpLink::read(Staging& staging) {
   return in_.has_delivered();
 }
 
-void TcpLink::take(const std::byte* bytes, size_t size) {
+/// Frames are taken up to one that has not come whole, or has no memory: it comes to the front.
+void TcpLink::take() {
   size_t taken = 0;
   Inflow::Answer answer = Inflow::Answer::kNoMemory;
-  static_cast<void>(unless_no_memory([&] { answer = in_.take(bytes, size, &taken); }));
+  static_cast<void>(unless_no_memory([&] { answer = in_.take(came_.get(), rest_, &taken); }));
   blocked_ = answer == Inflow::Answer::kNoMemory;
   if (answer == Inflow::Answer::kNonsense) return blame(in_.why());
-  if (state_ != State::kOpen) return;
-  rest_.assign(bytes + taken, bytes + size);
+  rest_ -= taken;
+  std::memmove(came_.get(), came_.get() + taken, rest_);
 }
 
 bool TcpLink::record_came(const RecordHeader& header) {
@@ -166,8 +176,9 @@ bool TcpLink::word_came(LinkWord word, const FrameHeader& frame) {
       return true;
     case LinkWord::kNotice:
       if (!is_end || frame.aux >= host_.ranks() || frame.aux == rank_) return false;
+      if (frame.aux == host_.own_rank()) return true;
       host_.barriers_came(frame.aux, uint64_t{frame.arg});
-      if (frame.aux != host_.own_rank()) host_.gone(frame.aux, state);
+      host_.gone(frame.aux, state);
       return true;
     case LinkWord::kEnd:
       if (!is_end) return false;
@@ -196,11 +207,11 @@ void TcpLink::blame(const char* why) {
 
 // --- the end
 
-bool TcpLink::finish(bool failed, Staging& staging) {
+bool TcpLink::finish(bool failed) {
   if (state_ == State::kCalling) return true;
   while (state_ == State::kOpen) {
     readable_ = true;
-    read(staging);
+    read();
     if (state_ == State::kOpen && !readable_) {
       if (!failed) return false;  // it has left, and its goodbye is on its way here
       end(RankState::kFailed, 0);

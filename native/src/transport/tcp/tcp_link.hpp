@@ -9,7 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "host/file_descriptor.hpp"
 #include "transport/tcp/inflow.hpp"
@@ -17,13 +17,6 @@
 #include "transport/tcp/tcp_host.hpp"
 
 namespace lci {
-
-/// Where what has come is read into, by all links of a device in turn.
-struct Staging {
-  static constexpr size_t kBytes = 256 << 10;
-  explicit Staging(const LinkSizes& sizes) : bytes(kBytes + sizes.most_record()) {}
-  std::vector<std::byte> bytes;
-};
 
 class TcpLink final : private LinkEvents {
  public:
@@ -33,26 +26,33 @@ class TcpLink final : private LinkEvents {
   bool is_open() const { return state_ == State::kOpen; }
   /// Nothing comes any more: the peer said so, or the connection is gone.
   bool has_ended() const { return state_ == State::kEnded; }
-  /// From now on records go over @p socket. False: there is no memory for the rings.
-  bool open(FileDescriptor socket);
+  /// Has what open() needs. False: there is no memory for it.
+  bool prepare();
+  /// From now on records go over @p socket.
+  void open(FileDescriptor socket);
   int socket() const { return socket_.get(); }
 
   /// Makes records of what was published and sends as much as the system takes.
   void flush();
   /// What poll found.
   void wake(bool readable, bool writable, bool hung_up);
-  bool is_readable() const { return readable_; }
+  /// A read would find something, as far as is known.
+  bool is_readable() const { return readable_ || blocked_; }
   /// Reads what has come. True if messages have.
-  bool read(Staging& staging);
+  bool read();
   /// Sends what was held up, gives back what the device has done with, and reports if it is time.
   /// @param last the device is about to sleep
   bool settle(bool last);
+  void provide_words(size_t count) { out_.provide_words(count); }
   void say(LinkWord word, uint32_t size, uint32_t aux, uint64_t arg) { out_.say(word, size, aux, arg); }
 
   /// The rank is known to be gone: reading ends where nothing is left. True: it has.
-  bool finish(bool failed, Staging& staging);
+  bool finish(bool failed);
   /// All that was published has gone to the system.
   bool drained();
+  /// See NetworkDevice.
+  void mark(uint32_t position) { out_.mark(position); }
+  bool holds_marked() { return state_ != State::kEnded && out_.holds_marked(); }
   /// Tells the peer that this rank ends, behind all that was sent.
   void leave(RankState state, uint64_t barriers);
   /// Whether the peer's system has everything, so that closing loses nothing.
@@ -64,7 +64,7 @@ class TcpLink final : private LinkEvents {
 
   bool record_came(const RecordHeader& header) override;
   bool word_came(LinkWord word, const FrameHeader& frame) override;
-  void take(const std::byte* bytes, size_t size);
+  void take();
   void send();
   void report(const Report& report);
   bool is_time_to_report(const Report& now, bool last) const;
@@ -79,8 +79,10 @@ class TcpLink final : private LinkEvents {
   FileDescriptor socket_;
   State state_ = State::kCalling;
   bool readable_ = false, writable_ = false, hung_up_ = false;
-  bool blocked_ = false;         ///< rest_ has whole frames, which wait for memory.
-  std::vector<std::byte> rest_;  ///< Of a frame that has not come whole.
+  /// Has room for what is read at once, behind a frame that has not come whole.
+  std::unique_ptr<std::byte[]> came_;
+  size_t rest_ = 0;       ///< Bytes in it that were not taken.
+  bool blocked_ = false;  ///< They have a whole frame, which waits for memory.
   Report told_;
   uint32_t told_packets_ = 0;
   uint32_t idle_ = 0;  ///< Passes without anything new.

@@ -39,6 +39,7 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       is_gone_(std::make_unique<std::atomic<bool>[]>(size_)),
       mirrors_(size_) {
   for (auto& sleeper : sleepers_) sleeper.store(-1, std::memory_order_relaxed);
+  gone_.reserve(size_);
 }
 
 int TcpTransport::create(const TransportParts& parts, std::unique_ptr<Transport>* out) {
@@ -237,20 +238,19 @@ void TcpTransport::park_barrier() {
 /// Until the word is 0, or something comes from a peer: then it becomes 0.
 void TcpTransport::sleep(ParkLine& line, uint64_t until_ns) {
   const size_t slot = slot_of(line);
-  std::vector<pollfd> waits{{sleeper(slot), POLLIN, 0}};
-  bool ready = true;
+  pollfd waits[1 + kMaxDevices] = {{sleeper(slot), POLLIN, 0}};
+  nfds_t count = 1;
   for (uint32_t device = 0; device < own_->devices(); ++device) {
-    TcpDevice* const attached = attached_[device].load(std::memory_order_acquire);
-    if (!attached || own_->header().device[device].park_slot.load(std::memory_order_relaxed) != slot) continue;
-    ready = attached->ready_to_sleep() && ready;
-    waits.push_back({attached->descriptor(), POLLIN, 0});
+    const TcpDevice* const attached = attached_[device].load(std::memory_order_acquire);
+    const bool of_lane = own_->header().device[device].park_slot.load(std::memory_order_relaxed) == slot;
+    if (attached && of_lane && attached->sleeps()) waits[count++] = {attached->descriptor(), POLLIN, 0};
   }
-  while (ready && line.word.load(std::memory_order_seq_cst) != 0) {
+  while (line.word.load(std::memory_order_seq_cst) != 0) {
     const uint64_t now = now_ns();
     if (now >= until_ns) return;
     const uint64_t left = until_ns - now;
     const timespec timeout{static_cast<time_t>(left / 1'000'000'000u), static_cast<long>(left % 1'000'000'000u)};
-    const int found = ppoll(waits.data(), waits.size(), &timeout, nullptr);
+    const int found = ppoll(waits, count, &timeout, nullptr);
     if (found <= 0) continue;
     uint64_t drained = 0;
     const bool rung = read(waits[0].fd, &drained, sizeof drained) > 0;

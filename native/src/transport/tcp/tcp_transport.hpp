@@ -44,7 +44,7 @@ class TcpTransport final : public Transport, private TcpHost {
     uint32_t rank;
     RankState state;
   };
-  const Identity& identity() const { return identity_; }
+  const CallIdentity& identity() const { return identity_; }
   const TcpAddress& address_of(uint32_t rank) const { return addresses_[rank]; }
   Door& door() { return door_; }
   TcpHost& host() { return *this; }
@@ -85,7 +85,7 @@ class TcpTransport final : public Transport, private TcpHost {
   const uint32_t devices_;
   const LinkSizes sizes_;
   std::shared_ptr<Arena> arena_;
-  Identity identity_{};
+  CallIdentity identity_{};
   Door door_;
   std::vector<TcpAddress> addresses_;
   std::vector<uint64_t> reserves_;  // what each rank said that its memory may grow to

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/tcp/greeting.hpp"
+#include "transport/tcp/call_proof.hpp"
 
 #include <string_view>
 
@@ -11,7 +11,8 @@ namespace {
 constexpr uint64_t kMagic = 0x315043544943004cull;
 
 /// A code that names what it is for: one side's cannot be given back to it as the other's.
-Digest proof(const Identity& self, std::string_view of, const Hello& hello, const void* challenge, size_t bytes) {
+Digest proof(const CallIdentity& self, std::string_view of, const CallHello& hello, const void* challenge,
+             size_t bytes) {
   HmacSha256 code(self.secret.data(), self.secret.size());
   code.update(of.data(), of.size());
   code.update(&hello, sizeof hello);
@@ -19,14 +20,14 @@ Digest proof(const Identity& self, std::string_view of, const Hello& hello, cons
   return code.finish();
 }
 
-Digest proof_of_answerer(const Hello& hello, const Challenge& challenge, const Identity& self) {
-  return proof(self, "answerer", hello, &challenge, offsetof(Challenge, proof));
+Digest proof_of_answerer(const CallHello& hello, const CallChallenge& challenge, const CallIdentity& self) {
+  return proof(self, "answerer", hello, &challenge, offsetof(CallChallenge, proof));
 }
 
 }  // namespace
 
-Hello hello_to(const Identity& self, uint32_t rank, uint32_t device) {
-  Hello hello{};
+CallHello hello_to(const CallIdentity& self, uint32_t rank, uint32_t device) {
+  CallHello hello{};
   hello.magic = kMagic;
   hello.abi = LCI_ABI_VERSION;
   hello.size = self.size;
@@ -39,7 +40,7 @@ Hello hello_to(const Identity& self, uint32_t rank, uint32_t device) {
   return hello;
 }
 
-const char* fault_of(const Hello& hello, const Identity& self) {
+const char* fault_of(const CallHello& hello, const CallIdentity& self) {
   if (hello.magic != kMagic) return "not of this protocol";
   if (hello.abi != LCI_ABI_VERSION) return "another version; give all ranks the same library";
   if (hello.job != self.job) return "another job";
@@ -50,8 +51,8 @@ const char* fault_of(const Hello& hello, const Identity& self) {
   return nullptr;
 }
 
-Challenge challenge_to(const Hello& hello, const Identity& self) {
-  Challenge challenge{};
+CallChallenge challenge_to(const CallHello& hello, const CallIdentity& self) {
+  CallChallenge challenge{};
   challenge.magic = kMagic;
   challenge.incarnation = self.incarnation;
   random_bytes(challenge.nonce.data(), challenge.nonce.size());
@@ -59,12 +60,12 @@ Challenge challenge_to(const Hello& hello, const Identity& self) {
   return challenge;
 }
 
-bool is_proved(const Hello& hello, const Challenge& challenge, const Identity& self) {
+bool is_proved(const CallHello& hello, const CallChallenge& challenge, const CallIdentity& self) {
   return challenge.magic == kMagic &&
          equal_in_constant_time(challenge.proof, proof_of_answerer(hello, challenge, self));
 }
 
-Digest proof_of_caller(const Hello& hello, const Challenge& challenge, const Identity& self) {
+Digest proof_of_caller(const CallHello& hello, const CallChallenge& challenge, const CallIdentity& self) {
   return proof(self, "caller", hello, &challenge, sizeof challenge);
 }
 

@@ -2,10 +2,10 @@
 // How two ranks make sure of each other before the first record: both prove that they have the job's secret, over
 // numbers that each has just drawn, so that a proof is worth nothing on another connection.
 //
-//   caller  -> answerer   Hello       who calls whom, for which device, of which job; a number
-//   answerer -> caller    Challenge   a number; proof
+//   caller  -> answerer   CallHello       who calls whom, for which device, of which job; a number
+//   answerer -> caller    CallChallenge   a number; proof
 //   caller  -> answerer   Proof
-//   answerer -> caller    Verdict     from here on records go both ways
+//   answerer -> caller    CallVerdict     from here on records go both ways
 //
 // The answerer keeps nothing for a caller that has not proved itself but the bytes of these.
 #pragma once
@@ -19,9 +19,9 @@
 
 namespace lci {
 
-using Nonce = std::array<std::byte, 16>;
+using CallNonce = std::array<std::byte, 16>;
 
-struct Hello {
+struct CallHello {
   uint64_t magic;
   uint32_t abi;
   uint32_t size;  ///< Of the job.
@@ -30,41 +30,41 @@ struct Hello {
   uint64_t incarnation;  ///< Of the caller.
   uint32_t device;
   uint32_t reserved;
-  Nonce nonce;
+  CallNonce nonce;
 };
-static_assert(sizeof(Hello) == 72);
+static_assert(sizeof(CallHello) == 72);
 
-struct Challenge {
+struct CallChallenge {
   uint64_t magic;
   uint64_t incarnation;  ///< Of the answerer.
-  Nonce nonce;
+  CallNonce nonce;
   Digest proof;
 };
-static_assert(sizeof(Challenge) == 64);
+static_assert(sizeof(CallChallenge) == 64);
 
-struct Verdict {
+struct CallVerdict {
   enum Code : uint32_t { kAccepted = 1, kDuplicate = 2 };
   uint32_t code;
   uint32_t reserved;
 };
 
 /// What all ranks of a job have, and this one.
-struct Identity {
+struct CallIdentity {
   std::array<uint8_t, 32> secret;
   std::array<char, 16> job;
   uint32_t rank, size;
   uint64_t incarnation;
 };
 
-Hello hello_to(const Identity& self, uint32_t rank, uint32_t device);
+CallHello hello_to(const CallIdentity& self, uint32_t rank, uint32_t device);
 /// Null: it may be a caller's, as far as that can be seen. Else what is wrong with it.
-const char* fault_of(const Hello& hello, const Identity& self);
+const char* fault_of(const CallHello& hello, const CallIdentity& self);
 
 /// The answer to @p hello.
-Challenge challenge_to(const Hello& hello, const Identity& self);
+CallChallenge challenge_to(const CallHello& hello, const CallIdentity& self);
 /// The caller: whether the answerer has the secret.
-bool is_proved(const Hello& hello, const Challenge& challenge, const Identity& self);
+bool is_proved(const CallHello& hello, const CallChallenge& challenge, const CallIdentity& self);
 /// The caller's proof.
-Digest proof_of_caller(const Hello& hello, const Challenge& challenge, const Identity& self);
+Digest proof_of_caller(const CallHello& hello, const CallChallenge& challenge, const CallIdentity& self);
 
 }  // namespace lci
