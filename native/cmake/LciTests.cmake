@@ -87,6 +87,14 @@ endfunction()
 
 lci_add_tests(unit 60)
 # Each test of these two has shorter deadlines of its own; in the soak some are given much more to do.
+# Once more, with all ranks over TCP.
+if(NOT LCI_SANITIZE AND NOT LCI_MUTATIONS)
+  file(STRINGS tests/unit/not_over_tcp.txt left_out REGEX "^[^#]")
+  list(TRANSFORM left_out REPLACE "\t.*" "")
+  list(JOIN left_out ":" left_out)
+  add_test(NAME unit_over_tcp COMMAND lci_unit_tests "--gtest_filter=-${left_out}")
+  set_tests_properties(unit_over_tcp PROPERTIES ENVIRONMENT LCI_ATTR_TRANSPORT=tcp TIMEOUT 600 LABELS unit)
+endif()
 lci_add_tests(conformance 1200)
 lci_add_tests(stress 900)
 lci_add_tests(multiprocess 600)
