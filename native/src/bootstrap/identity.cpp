@@ -1,32 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bootstrap/identity.hpp"
 
-#include <sys/random.h>
-
-#include <cerrno>
 #include <charconv>
-#include <system_error>
+
+#include "base/sha256.hpp"
 
 namespace lci {
-namespace {
-
-void fill_random(void* out, size_t size) {
-  while (getrandom(out, size, 0) != static_cast<ssize_t>(size)) {  // up to 256 bytes come whole
-    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "getrandom");
-  }
-}
-
-}  // namespace
 
 uint64_t random_id() {
   uint64_t id = 0;
-  fill_random(&id, sizeof id);
+  random_bytes(&id, sizeof id);
   return id;
 }
 
 JobSecret random_secret() {
   JobSecret secret;
-  fill_random(secret.data(), secret.size());
+  random_bytes(secret.data(), secret.size());
   return secret;
 }
 
