@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP sockets that never make their caller wait. Descriptors are closed on exec; writing to a peer that is gone gives
+// an error, not a signal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "host/file_descriptor.hpp"
+#include "host/socket_address.hpp"
+
+namespace lci {
+
+/// Listens at an address, whose port may be 0: any. It may be one that a listener before this one had a moment ago.
+/// No descriptor, and errno, if that fails.
+FileDescriptor listen_at(const SocketAddress& address);
+
+/// The next connection of a listener and where it comes from; no descriptor, and errno, if there is none now.
+FileDescriptor accept_from(int listener, SocketAddress* from);
+
+/// Begins to connect. No descriptor, and errno, if that fails at once.
+FileDescriptor connect_to(const SocketAddress& address);
+/// How a connect that was begun has ended: 0, or errno, which is EINPROGRESS as long as it has not.
+int connect_outcome(int socket);
+
+/// Its own address: of a listener at port 0 the port it was given.
+SocketAddress local_address(int socket);
+
+/// What send_some() and receive_some() did.
+struct Moved {
+  size_t bytes = 0;
+  bool ended = false;  ///< The peer sends no more, or the connection is broken.
+  int error = 0;       ///< errno of a broken connection; 0 if the peer has ended it in an orderly way.
+};
+Moved send_some(int socket, const void* bytes, size_t size);
+Moved receive_some(int socket, void* out, size_t size);
+
+/// Sends without waiting for more to send.
+void send_at_once(int socket);
+
+/// Whether it can be read or, with @p writable, written: now, or before the deadline (CLOCK_MONOTONIC). An error
+/// counts.
+bool wait_for(int socket, bool writable, uint64_t deadline_ns);
+/// Milliseconds for poll() until a deadline: 0 if it has passed, rounded up, so that a loop does not spin before it.
+int poll_ms(uint64_t deadline_ns);
+
+}  // namespace lci
