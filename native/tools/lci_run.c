@@ -724,6 +724,7 @@ int main(int argc, char** argv) {
   }
   struct options options;
   if (!options_parse(argc, argv, &options)) {
+    options_free(&options);
     return USAGE_ERROR;
   }
   struct fleet fleet = {0};

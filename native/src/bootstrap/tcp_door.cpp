@@ -31,7 +31,9 @@ int TcpDoor::open(std::string* why) {
     listener_ = listen_at(address);
     if (is_open()) return LCI_DONE;
     const bool last = &address == &addresses.back();
-    if (errno != EADDRNOTAVAIL || last) return cannot_listen(settings_, address, errno);
+    // Where another process answers, ranks would ask that one: the next address is no way out.
+    const bool hopeless = errno == EADDRINUSE || errno == EACCES;
+    if (hopeless || last) return cannot_listen(settings_, address, errno);
   }
   return LCI_DONE;
 }

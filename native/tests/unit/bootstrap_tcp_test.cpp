@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -209,15 +208,12 @@ TEST(TcpBootstrap, ARankWithoutRankZeroSaysWhereItLooked) {
 /// A rank of its own process, which ends without closing after its first barrier.
 class DyingRank {
  public:
-  DyingRank(
-      const Attributes& attributes, const std::function<void()>& before_it_dies = [] {})
-      : pid_(fork()) {
+  explicit DyingRank(const Attributes& attributes) : pid_(fork()) {
     if (pid_ != 0) return;
     std::unique_ptr<Bootstrap> bootstrap;
     alarm(60);
     const bool joined = open_bootstrap(attributes, nullptr, 0, &bootstrap) == LCI_DONE &&
                         bootstrap->barrier(Deadline(30).ns()) == LCI_DONE;
-    before_it_dies();
     _exit(joined ? 0 : 1);
   }
   ~DyingRank() {
