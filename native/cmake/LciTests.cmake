@@ -131,7 +131,7 @@ foreach(source ${fuzz_sources})
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
 endforeach()
 
-# Those that are a job of 4 ranks.
+# Those that are a job of 4 ranks, on this host and by two agents, which are on it as well.
 file(GLOB c_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/c/*_job.c)
 foreach(source ${c_sources})
   get_filename_component(name ${source} NAME_WE)
@@ -139,7 +139,9 @@ foreach(source ${c_sources})
   target_compile_options(${name} PRIVATE -pedantic)
   target_link_libraries(${name} PRIVATE lci lci_compile)
   add_test(NAME ${name} COMMAND lci_run -n 4 $<TARGET_FILE:${name}>)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS multiprocess)
+  add_test(NAME ${name}_by_agents COMMAND lci_run --hosts localhost,localhost --launch-agent "env HOST={}" -n 4
+                                          $<TARGET_FILE:${name}>)
+  set_tests_properties(${name} ${name}_by_agents PROPERTIES TIMEOUT 120 LABELS multiprocess)
 endforeach()
 
 # Jobs of many ranks: fewer where each costs much more.

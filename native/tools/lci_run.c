@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file lci_run.c
- * Starts the ranks of a job on this host, passes on their output, and sees to it that they end together.
+ * Starts the ranks of a job, passes on their output, and sees to it that they end together.
  *
  * One process and one poll loop. Signals arrive through a signalfd, so nothing happens behind the loop's back; the
- * parts are in lci_run/: the job's directory, the guardian, the ranks, the relay of their output. They are included
- * here as one translation unit, because the build makes a program of each file of this folder.
+ * parts are in lci_run/: the job's directory, the guardian, the ranks, the relay of their output, and, for ranks on
+ * other hosts, agents. An agent is this program as well: the same loop, which takes its orders from standard input and
+ * tells of its ranks on standard output. The parts are included here as one translation unit, because the build makes a
+ * program of each file of this folder.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,46 +28,13 @@
 #include "lci_run/guardian.c"
 #include "lci_run/relay.c"
 #include "lci_run/ranks.c"
+#include "lci_run/options.c"
+#include "lci_run/frames.c"
+#include "lci_run/fleet.c"
+#include "lci_run/agent.c"
 // clang-format on
 
-enum { USAGE_ERROR = 2, MAX_RANKS = 65535, KILL_AFTER_MS = 5000, MAX_GRACE_SECONDS = 86400, INPUT_BYTES = 4096 };
-
-static const char* const HELP =
-    "Usage: lci-run -n N [--dir BASE] [--no-prefix] [--grace SECONDS] [--usage]\n"
-    "               [--] PROGRAM [ARGUMENT...]\n"
-    "\n"
-    "Runs N ranks of PROGRAM on this host as one job. Each rank finds in its environment LCI_JOB_DIR (the job's\n"
-    "directory), LCI_RANK (0..N-1) and LCI_SIZE (N).\n"
-    "\n"
-    "  -n N, --ranks N   number of ranks, 1 to 65535\n"
-    "  --dir BASE        where the job directory is created; default $XDG_RUNTIME_DIR/lci if there is such a "
-    "directory\n"
-    "                    of yours, else /tmp/lci-UID. Must be yours and not writable by others\n"
-    "  --no-prefix       do not put \"[rank] \" in front of the lines: ranks write to standard output and error\n"
-    "                    themselves. Always so with one rank\n"
-    "  --grace SECONDS   after the first failure, let the other ranks end by themselves for so long before they are\n"
-    "                    ended; default 0\n"
-    "  --usage           print processor time and peak memory of each rank when it ends\n"
-    "  -h, --help        print this text and exit\n"
-    "\n"
-    "Standard input goes to rank 0; the others have none. Lines are passed on whole; those over 1 MiB in pieces.\n"
-    "When a rank ends, what it left running in its process group is killed.\n"
-    "The first rank that fails ends the job: the others get SIGTERM, and SIGKILL five seconds later.\n"
-    "Ctrl-C, SIGTERM and SIGHUP are passed on and end the job; a second one kills. SIGQUIT is passed on (a JVM prints\n"
-    "its threads). If lci-run itself is killed, the ranks and their children are killed too.\n"
-    "\n"
-    "Exit code: 0 if all ranks ended with 0; else that of the first that did not, 128 + N if signal N ended it;\n"
-    "127 or 126 if PROGRAM is not found or cannot be run; 2 for a wrong command line; 1 if the job cannot be started,\n"
-    "or if a rank ended with 0 and never joined while another joins, which would wait for it in vain.\n";
-
-struct options {
-  int ranks;
-  int grace_ms;
-  bool prefix;
-  bool usage;
-  const char* base;
-  char* const* command;
-};
+enum { KILL_AFTER_MS = 5000, INPUT_BYTES = 4096 };
 
 enum phase {
   RUNNING,
@@ -91,79 +59,11 @@ struct job {
   int input_pipe; /**< Write end of rank 0's standard input when that is a terminal; else -1. */
   char input[INPUT_BYTES];
   size_t input_begin, input_end;
+  struct fleet* fleet; /**< Of a launcher whose ranks are elsewhere; else null. */
+  bool input_wanted;   /**< Its rank 0 has taken what it was given. */
+  struct order* order; /**< Of an agent; else null. */
+  bool deaf[2];        /**< Agents know that nobody reads standard output, or error. */
 };
-
-/* ---- command line ------------------------------------------------------------------------------------------------ */
-
-static bool parse_number(const char* text, long low, long high, int* out) {
-  char* end;
-  errno = 0;
-  long value = strtol(text, &end, 10);
-  if (errno != 0 || end == text || *end != '\0' || value < low || value > high) {
-    return false;
-  }
-  *out = (int)value;
-  return true;
-}
-
-/** @param word the word of the command line that the option came from. */
-static bool parse_option(int option, const char* word, struct options* options) {
-  switch (option) {
-    case 'n':
-      return parse_number(optarg, 1, MAX_RANKS, &options->ranks) ||
-             report("-n needs a number from 1 to %d, not '%s'", MAX_RANKS, optarg);
-    case 'd':
-      options->base = optarg;
-      return optarg[0] != '\0' || report("--dir needs a path");
-    case 'p':
-      options->prefix = false;
-      return true;
-    case 'u':
-      options->usage = true;
-      return true;
-    case 'g': {
-      int seconds;
-      if (!parse_number(optarg, 0, MAX_GRACE_SECONDS, &seconds)) {
-        return report("--grace needs a number of seconds from 0 to %d, not '%s'", MAX_GRACE_SECONDS, optarg);
-      }
-      options->grace_ms = seconds * 1000;
-      return true;
-    }
-    case 'h':
-      exit(write_all(STDOUT_FILENO, HELP, strlen(HELP)) ? EXIT_SUCCESS : EXIT_FAILURE);
-    case ':':
-      return report("%s needs a value; see lci-run --help", word);
-    default:
-      return report("unknown option %s; see lci-run --help", word);
-  }
-}
-
-static bool parse_options(int argc, char** argv, struct options* options) {
-  static const struct option names[] = {{"ranks", required_argument, NULL, 'n'},
-                                        {"dir", required_argument, NULL, 'd'},
-                                        {"no-prefix", no_argument, NULL, 'p'},
-                                        {"grace", required_argument, NULL, 'g'},
-                                        {"usage", no_argument, NULL, 'u'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {NULL, 0, NULL, 0}};
-  *options = (struct options){.prefix = true};
-  opterr = 0;
-  /* '+': options end at the program's name, what follows is the program's. */
-  for (int option; (option = getopt_long(argc, argv, "+:n:h", names, NULL)) != -1;) {
-    if (!parse_option(option, argv[optind - 1], options)) {
-      return false;
-    }
-  }
-  options->command = argv + optind;
-  if (options->ranks == 0) {
-    return report("how many ranks? -n N is missing; see lci-run --help");
-  }
-  if (options->command[0] == NULL || options->command[0][0] == '\0') {
-    return report("which program? see lci-run --help");
-  }
-  options->prefix = options->prefix && options->ranks > 1;
-  return true;
-}
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
 
@@ -183,10 +83,17 @@ static bool same_file(int a, int b) {
          first.st_ino == second.st_ino;
 }
 
+static void pass_frame(struct stream* stream, const char* data, size_t size) {
+  frame_put(stream->output, stream->error ? FRAME_ERR : FRAME_OUT, (uint32_t)stream->rank, data, size);
+}
+
 static void open_outputs(struct job* job) {
   output_open(&job->out, STDOUT_FILENO);
   output_open(&job->err, STDERR_FILENO);
-  if (job->options->prefix) {
+  if (job->order != NULL) {
+    job->launch.out = job->launch.err = &job->out;
+    job->launch.pass = pass_frame;
+  } else if (job->options->prefix || job->options->hosts != NULL) {
     job->launch.out = &job->out;
     job->launch.err = same_file(STDOUT_FILENO, STDERR_FILENO) ? &job->out : &job->err;
   }
@@ -196,7 +103,8 @@ static void open_outputs(struct job* job) {
 static bool open_input(struct job* job) {
   job->input_pipe = -1;
   job->launch.input = STDIN_FILENO;
-  if (isatty(STDIN_FILENO) != 1) {
+  bool is_read_here = job->order != NULL ? job->order->first == 0 : isatty(STDIN_FILENO) == 1;
+  if (job->fleet != NULL || !is_read_here) {
     return true;
   }
   int ends[2];
@@ -241,7 +149,7 @@ static void raise_file_limit(struct job* job) {
 }
 
 static bool prepare(struct job* job) {
-  if (!job_directory_create(&job->directory, job->options->base)) {
+  if (!job_directory_create(&job->directory, job->options->base, job->order != NULL ? job->order->secret : NULL)) {
     return false;
   }
   if (!take_signals(job) || !guardian_start(&job->guardian, &job->directory, job->options->ranks) || !open_input(job)) {
@@ -253,14 +161,21 @@ static bool prepare(struct job* job) {
   job->launch.job = &job->directory;
   job->launch.guardian = &job->guardian;
   job->launch.command = job->options->command;
-  job->launch.size = job->options->ranks;
+  job->launch.size = job->order != NULL ? job->order->size : job->options->ranks;
+  job->launch.first = job->order != NULL ? job->order->first : 0;
+  job->launch.root = job->order != NULL ? job->order->root : NULL;
   job->ranks = grow(NULL, (size_t)job->options->ranks * sizeof *job->ranks);
+  memset(job->ranks, 0, (size_t)job->options->ranks * sizeof *job->ranks);
   return true;
 }
 
 /* ---- end --------------------------------------------------------------------------------------------------------- */
 
 static void signal_all(struct job* job, int signal_number) {
+  if (job->fleet != NULL) {
+    fleet_signal(job->fleet, signal_number);
+    return;
+  }
   for (int i = 0; i < job->started; i++) {
     rank_signal(&job->ranks[i], signal_number);
   }
@@ -275,13 +190,18 @@ static void end_ranks(struct job* job, int signal_number) {
   signal_all(job, signal_number);
   signal_all(job, SIGCONT); /* A stopped rank could not obey. */
   if (signal_number == SIGKILL) {
-    enter_phase(job, KILLING, -1);
+    enter_phase(job, KILLING, job->fleet != NULL ? KILL_AFTER_MS : -1);
   } else {
     enter_phase(job, ENDING, KILL_AFTER_MS);
   }
 }
 
 static void deadline_passed(struct job* job) {
+  if (job->phase == KILLING) { /* A host that cannot be reached any more, perhaps. */
+    fleet_kill(job->fleet);
+    enter_phase(job, KILLING, -1);
+    return;
+  }
   if (job->phase == ENDING) {
     report("ranks did not end within %d seconds; killing them", KILL_AFTER_MS / 1000);
   }
@@ -311,13 +231,17 @@ static void announce_failure(const struct job* job, int rank, int code) {
   report("rank %d %s%s", rank, what, fate_of_others(job, fate));
 }
 
-static double seconds(struct timeval time) {
-  return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+static long long microseconds(struct timeval time) {
+  return (long long)time.tv_sec * 1000000 + time.tv_usec;
 }
 
-static void report_usage(int rank, const struct rusage* usage) {
-  report("rank %d: %.1f s of processor time, peak memory %ld MiB", rank,
-         seconds(usage->ru_utime) + seconds(usage->ru_stime), usage->ru_maxrss / 1024);
+static struct rank_end rank_end_of(int code, const struct rusage* usage) {
+  return (struct rank_end){code, microseconds(usage->ru_utime) + microseconds(usage->ru_stime), usage->ru_maxrss};
+}
+
+static void report_usage(int rank, const struct rank_end* end) {
+  report("rank %d: %.1f s of processor time, peak memory %ld MiB", rank, (double)end->processor_us / 1e6,
+         end->peak_kib / 1024);
 }
 
 static void job_failed(struct job* job, int code) {
@@ -327,9 +251,25 @@ static void job_failed(struct job* job, int code) {
   }
 }
 
-static void rank_ended(struct job* job, int rank, int code) {
+/** An agent leaves it to the launcher what becomes of the job. */
+static void tell_end(struct job* job, int rank, const struct rank_end* end) {
+  char text[96];
+  snprintf(text, sizeof text, "%d %lld %ld", end->code, end->processor_us, end->peak_kib);
+  frame_put_text(&job->out, FRAME_END, (uint32_t)rank, text);
+}
+
+static void rank_ended(struct job* job, int rank, const struct rank_end* end) {
+  int code = end->code;
   job->alive--;
-  if (code == 0 && job->absent < 0 && !job_directory_has_joined(&job->directory, rank)) {
+  if (job->order != NULL) {
+    tell_end(job, rank, end);
+    return;
+  }
+  if (job->options->usage) {
+    report_usage(rank, end);
+  }
+  /* Ranks that run elsewhere leave no sign here. */
+  if (code == 0 && job->absent < 0 && job->fleet == NULL && !job_directory_has_joined(&job->directory, rank)) {
     job->absent = rank;
   }
   if (code == 0 || job->exit_code != 0) {
@@ -338,7 +278,9 @@ static void rank_ended(struct job* job, int rank, int code) {
   if (job->options->ranks > 1 || code > 128) {
     announce_failure(job, rank, code);
   }
-  job_directory_tell_death(&job->directory, rank);
+  if (job->fleet == NULL) {
+    job_directory_tell_death(&job->directory, rank);
+  }
   job_failed(job, code);
 }
 
@@ -362,14 +304,16 @@ static void end_vain_waiting(struct job* job) {
 }
 
 static void reap(struct job* job) {
+  if (job->fleet != NULL) {
+    fleet_reap(job->fleet);
+    return;
+  }
   for (int i = 0; i < job->started; i++) {
     int code;
     struct rusage usage;
     if (rank_reap(&job->ranks[i], &job->guardian, &code, &usage)) {
-      if (job->options->usage) {
-        report_usage(i, &usage);
-      }
-      rank_ended(job, i, code);
+      const struct rank_end end = rank_end_of(code, &usage);
+      rank_ended(job, job->launch.first + i, &end);
     }
   }
 }
@@ -388,6 +332,9 @@ static void interrupted(struct job* job, int signal_number) {
 
 static void stop(struct job* job) {
   signal_all(job, SIGSTOP);
+  if (job->fleet != NULL) {
+    fleet_flush(job->fleet);
+  }
   raise(SIGSTOP);
   signal_all(job, SIGCONT);
 }
@@ -421,16 +368,30 @@ static void close_input(struct job* job) {
   job->input_pipe = -1;
 }
 
-static void read_input(struct job* job) {
-  if (tcgetpgrp(STDIN_FILENO) != getpgrp()) {
-    return; /* In the background what is typed is not for us; reading would stop us. */
-  }
-  ssize_t got = read(STDIN_FILENO, job->input, sizeof job->input);
-  if (got > 0) {
+/** In the background what is typed is not for us; reading would stop us. */
+static bool may_read_input(const struct job* job) {
+  return (job->fleet != NULL && isatty(STDIN_FILENO) != 1) || tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+static void input_was_read(struct job* job, ssize_t got) {
+  if (job->fleet != NULL) {
+    job->input_wanted = false;
+    fleet_input(job->fleet, job->input, (size_t)got);
+  } else if (got > 0) {
     job->input_begin = 0;
     job->input_end = (size_t)got;
-  } else if (got == 0 || errno != EINTR) {
+  } else {
     close_input(job);
+  }
+}
+
+static void read_input(struct job* job) {
+  if (!may_read_input(job)) {
+    return;
+  }
+  ssize_t got = read(STDIN_FILENO, job->input, sizeof job->input);
+  if (got >= 0 || (errno != EINTR && errno != EAGAIN)) {
+    input_was_read(job, got < 0 ? 0 : got);
   }
 }
 
@@ -441,9 +402,114 @@ static void write_input(struct job* job) {
   } else if (errno != EAGAIN && errno != EINTR) {
     close_input(job);
   }
+  if (job->order != NULL && job->input_pipe >= 0 && job->input_begin == job->input_end) {
+    frame_put(&job->out, FRAME_TAKEN, 0, NULL, 0);
+  }
 }
 
-enum { SLOT_SIGNALS, SLOT_OUT, SLOT_ERR, SLOT_INPUT, SLOT_STREAMS };
+/* ---- an agent's part ----------------------------------------------------------------------------------------------
+ */
+
+/** If rank 0 has closed its input, what it was to get stays where it is. */
+static void take_input(struct job* job, const struct frame* frame) {
+  if (job->input_pipe < 0 || frame->size > sizeof job->input) {
+    return;
+  }
+  if (frame->size == 0) {
+    close_input(job);
+    return;
+  }
+  memcpy(job->input, frame->data, frame->size);
+  job->input_begin = 0;
+  job->input_end = frame->size;
+}
+
+static void stop_reading(struct job* job, bool error) {
+  for (int i = 0; i < job->started; i++) {
+    stream_close(error ? &job->ranks[i].err : &job->ranks[i].out);
+  }
+}
+
+/** The launcher, or the way to it, is gone: there is nobody for whom the ranks could go on. */
+static void launcher_is_gone(struct job* job) {
+  job->out.broken = true;
+  job->out.begin = job->out.end = 0;
+  end_ranks(job, SIGKILL);
+}
+
+static void take_orders(struct job* job) {
+  struct frame frame;
+  while (inlet_next(&job->order->in, &frame)) {
+    if (frame.kind == FRAME_SIGNAL) {
+      signal_all(job, (int)frame.number);
+    } else if (frame.kind == FRAME_INPUT) {
+      take_input(job, &frame);
+    } else if (frame.kind == FRAME_DEAF) {
+      stop_reading(job, frame.number == 1);
+    }
+  }
+  if (job->order->in.ended || job->order->in.damaged) {
+    job->order->in.ended = true;
+    launcher_is_gone(job);
+  }
+}
+
+/* ---- what a launcher hears from its agents ------------------------------------------------------------------------
+ */
+
+static void agent_output(void* to, int rank, bool error, const char* data, size_t size) {
+  struct job* job = to;
+  stream_take(error ? &job->ranks[rank].err : &job->ranks[rank].out, data, size);
+}
+
+static void agent_rank_ended(void* to, int rank, const struct rank_end* end) {
+  rank_ended(to, rank, end);
+}
+
+static void fail_with(struct job* job, int code) {
+  if (job->exit_code == 0) {
+    job->exit_code = code;
+  }
+  if (job->phase < ENDING) {
+    end_ranks(job, SIGTERM);
+  }
+}
+
+static void agent_cannot_start(void* to, int code) {
+  fail_with(to, code);
+}
+
+static void agent_lost(void* to, int ranks, int code) {
+  struct job* job = to;
+  job->alive -= ranks;
+  fail_with(job, code);
+}
+
+static void agent_input_wanted(void* to) {
+  ((struct job*)to)->input_wanted = true;
+}
+
+static const struct fleet_events AGENT_EVENTS = {.output = agent_output,
+                                                 .rank_ended = agent_rank_ended,
+                                                 .cannot_start = agent_cannot_start,
+                                                 .input_wanted = agent_input_wanted,
+                                                 .lost = agent_lost};
+
+/** Ranks shall see that nobody reads what they print, as they would without a launcher. */
+static void tell_deaf(struct job* job) {
+  const struct output* outputs[2] = {&job->out, &job->err};
+  for (int i = 0; i < 2; i++) {
+    if (outputs[i]->broken && !job->deaf[i]) {
+      job->deaf[i] = true;
+      fleet_deaf(job->fleet, i == 1);
+    }
+  }
+}
+
+/* ---- the loop -----------------------------------------------------------------------------------------------------
+ */
+
+enum { SLOT_SIGNALS, SLOT_OUT, SLOT_ERR, SLOT_INPUT, SLOT_ORDERS, SLOT_STREAMS };
 
 static void watch_stream(struct pollfd* poll, const struct stream* stream) {
   bool wanted = stream->fd >= 0 && (stream->output->broken || output_has_room(stream->output));
@@ -452,9 +518,12 @@ static void watch_stream(struct pollfd* poll, const struct stream* stream) {
 
 static void watch_input(struct job* job, struct pollfd* poll) {
   *poll = (struct pollfd){.fd = -1};
-  if (job->input_pipe >= 0 && job->input_begin < job->input_end) {
+  if (job->fleet != NULL) {
+    bool reads = job->input_wanted && may_read_input(job);
+    *poll = (struct pollfd){.fd = reads ? STDIN_FILENO : -1, .events = POLLIN};
+  } else if (job->input_pipe >= 0 && job->input_begin < job->input_end) {
     *poll = (struct pollfd){.fd = job->input_pipe, .events = POLLOUT};
-  } else if (job->input_pipe >= 0 && tcgetpgrp(STDIN_FILENO) == getpgrp()) {
+  } else if (job->input_pipe >= 0 && job->order == NULL && may_read_input(job)) {
     *poll = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
   }
 }
@@ -464,6 +533,14 @@ static void watch(struct job* job, struct pollfd* polls) {
   polls[SLOT_OUT] = (struct pollfd){.fd = output_waits(&job->out) ? job->out.fd : -1, .events = POLLOUT};
   polls[SLOT_ERR] = (struct pollfd){.fd = output_waits(&job->err) ? job->err.fd : -1, .events = POLLOUT};
   watch_input(job, &polls[SLOT_INPUT]);
+  bool ordered = job->order != NULL && !job->order->in.ended;
+  polls[SLOT_ORDERS] = (struct pollfd){.fd = ordered ? job->order->in.fd : -1, .events = POLLIN};
+  if (job->fleet != NULL) {
+    tell_deaf(job);
+    bool reads = (job->out.broken || output_has_room(&job->out)) && (job->err.broken || output_has_room(&job->err));
+    fleet_watch(job->fleet, reads, polls + SLOT_STREAMS);
+    return;
+  }
   for (int i = 0; i < job->started; i++) {
     watch_stream(&polls[SLOT_STREAMS + 2 * i], &job->ranks[i].out);
     watch_stream(&polls[SLOT_STREAMS + 2 * i + 1], &job->ranks[i].err);
@@ -478,7 +555,8 @@ static int poll_timeout(const struct job* job) {
     timeout = left < 0 ? 0 : left;
   }
   /* Nobody tells us when we come to the terminal's foreground, or when a rank joins. */
-  bool look_again = job->input_pipe >= 0 || (job->absent >= 0 && job->phase == RUNNING);
+  bool may_come_to_the_front = job->input_pipe >= 0 || (job->input_wanted && isatty(STDIN_FILENO) == 1);
+  bool look_again = may_come_to_the_front || (job->absent >= 0 && job->phase == RUNNING);
   if (look_again && (timeout < 0 || timeout > look_again_ms)) {
     timeout = look_again_ms;
   }
@@ -486,7 +564,7 @@ static int poll_timeout(const struct job* job) {
 }
 
 static void serve_input(struct job* job, const struct pollfd* poll) {
-  if (poll->revents == 0 || job->input_pipe < 0) {
+  if (poll->revents == 0 || (job->input_pipe < 0 && job->fleet == NULL)) {
     return;
   }
   if (poll->fd == STDIN_FILENO) {
@@ -504,6 +582,13 @@ static void serve(struct job* job, const struct pollfd* polls) {
     output_write(&job->err);
   }
   serve_input(job, &polls[SLOT_INPUT]);
+  if (polls[SLOT_ORDERS].revents != 0) {
+    inlet_read(&job->order->in);
+    take_orders(job);
+  }
+  if (job->fleet != NULL) {
+    fleet_serve(job->fleet, polls + SLOT_STREAMS);
+  }
   for (int i = 0; i < job->started; i++) {
     if (polls[SLOT_STREAMS + 2 * i].revents != 0) {
       stream_read(&job->ranks[i].out);
@@ -519,32 +604,42 @@ static void serve(struct job* job, const struct pollfd* polls) {
 
 /** What dead ranks left in their pipes. */
 static void drain_all(struct job* job) {
+  for (int i = 0; job->fleet != NULL && i < job->options->ranks; i++) {
+    stream_finish(&job->ranks[i].out);
+    stream_finish(&job->ranks[i].err);
+  }
   for (int i = 0; i < job->started; i++) {
     stream_drain(&job->ranks[i].out);
     stream_drain(&job->ranks[i].err);
   }
 }
 
+/** All ranks have ended, and so have the agents that have them. */
+static bool all_ended(const struct job* job) {
+  return job->fleet != NULL ? fleet_is_over(job->fleet) : job->alive == 0;
+}
+
 static bool is_finished(const struct job* job) {
   bool waits = output_waits(&job->out) || output_waits(&job->err);
-  return job->alive == 0 && (!waits || job->phase == KILLING);
+  return all_ended(job) && (!waits || job->phase == KILLING);
 }
 
 static void run_loop(struct job* job) {
-  struct pollfd* polls = grow(NULL, (SLOT_STREAMS + 2 * (size_t)job->started) * sizeof *polls);
+  size_t slots = SLOT_STREAMS + 2 * (size_t)(job->fleet != NULL ? job->fleet->count : job->started);
+  struct pollfd* polls = grow(NULL, slots * sizeof *polls);
   bool drained = false;
   while (!is_finished(job) || !drained) {
-    if (job->alive == 0 && !drained) {
+    if (all_ended(job) && !drained) {
       drain_all(job);
       drained = true;
       continue;
     }
     watch(job, polls);
-    if (poll(polls, SLOT_STREAMS + 2 * (nfds_t)job->started, poll_timeout(job)) > 0) {
+    if (poll(polls, (nfds_t)slots, poll_timeout(job)) > 0) {
       serve(job, polls);
     }
     end_vain_waiting(job);
-    if (job->alive > 0 && job->deadline_ms != 0 && now_ms() >= job->deadline_ms) {
+    if (!all_ended(job) && job->deadline_ms != 0 && now_ms() >= job->deadline_ms) {
       deadline_passed(job);
     }
   }
@@ -553,13 +648,16 @@ static void run_loop(struct job* job) {
 
 static void start_ranks(struct job* job) {
   for (int i = 0; i < job->options->ranks && job->exit_code == 0; i++) {
-    int code = rank_start(&job->ranks[i], i, &job->launch);
+    int code = rank_start(&job->ranks[i], job->launch.first + i, &job->launch);
     bool forked = job->ranks[i].pid > 0;
     job->started += forked;
     job->alive += forked;
     if (code != 0) {
       job->exit_code = code;
       end_ranks(job, SIGTERM);
+      if (job->order != NULL) {
+        frame_put(&job->out, FRAME_FAILED, (uint32_t)code, NULL, 0);
+      }
     }
   }
   if (job->launch.input != STDIN_FILENO) {
@@ -567,23 +665,74 @@ static void start_ranks(struct job* job) {
   }
 }
 
-int main(int argc, char** argv) {
-  struct options options;
-  if (!parse_options(argc, argv, &options)) {
-    return USAGE_ERROR;
+static void start_agents(struct job* job) {
+  struct fleet_events events = AGENT_EVENTS;
+  events.job = job;
+  for (int i = 0; i < job->options->ranks; i++) {
+    bool plain = !job->options->prefix;
+    job->ranks[i].out = (struct stream){.fd = -1, .rank = i, .output = job->launch.out, .plain = plain};
+    job->ranks[i].err = (struct stream){.fd = -1, .rank = i, .output = job->launch.err, .plain = plain};
   }
-  open_standard_streams();
-  struct job job = {.options = &options, .absent = -1};
-  if (!prepare(&job)) {
+  bool started = fleet_start(job->fleet, job->options, &job->launch, &events);
+  for (int i = 0; i < job->fleet->count; i++) {
+    job->alive += job->fleet->agents[i].pid != 0 ? job->fleet->agents[i].count : 0;
+  }
+  if (!started) {
+    fail_with(job, EXIT_FAILURE);
+  }
+}
+
+/** Runs a job from its start to its end. */
+static int run(struct job* job) {
+  if (!prepare(job)) {
     return EXIT_FAILURE;
   }
-  memset(job.ranks, 0, (size_t)options.ranks * sizeof *job.ranks);
-  start_ranks(&job);
-  run_loop(&job);
-  job_directory_remove(&job.directory);
-  guardian_end(&job.guardian);
-  output_close(&job.out);
-  output_close(&job.err);
-  free(job.ranks);
-  return job.exit_code;
+  if (job->fleet != NULL) {
+    start_agents(job);
+  } else {
+    start_ranks(job);
+  }
+  if (job->order != NULL) {
+    take_orders(job); /* What came with the last of what was waited for. */
+  }
+  run_loop(job);
+  job_directory_remove(&job->directory);
+  guardian_end(&job->guardian);
+  output_close(&job->out);
+  output_close(&job->err);
+  free(job->ranks);
+  return job->exit_code;
+}
+
+/** On each host of a job. Its exit code says whether it did what it was told; the launcher knows how ranks ended. */
+static int run_agent(void) {
+  struct order order;
+  int code = EXIT_FAILURE;
+  if (order_receive(&order)) {
+    const struct options options = {.ranks = order.count, .base = order.base, .command = order.command};
+    struct job job = {.options = &options, .absent = -1, .order = &order};
+    code = run(&job) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  }
+  order_free(&order);
+  return code;
+}
+
+int main(int argc, char** argv) {
+  open_standard_streams();
+  if (argc == 2 && strcmp(argv[1], "--agent") == 0) {
+    return run_agent();
+  }
+  struct options options;
+  if (!options_parse(argc, argv, &options)) {
+    options_free(&options);
+    return USAGE_ERROR;
+  }
+  struct fleet fleet = {0};
+  struct job job = {.options = &options, .absent = -1, .fleet = options.hosts != NULL ? &fleet : NULL};
+  int code = run(&job);
+  if (job.fleet != NULL && job.fleet->agents != NULL) {
+    fleet_free(&fleet);
+  }
+  options_free(&options);
+  return code;
 }

@@ -4,9 +4,10 @@
 
 usage_run() {
   cat << EOF
-Usage: ./lci run [-n N] [OPTION...] PROGRAM [ARGUMENT...]
+Usage: ./lci run [-n N] [--hosts HOST,...] [OPTION...] PROGRAM [ARGUMENT...]
 
-Runs N ranks of PROGRAM on this host as one job; without -n one rank. PROGRAM is
+Runs N ranks of PROGRAM as one job: on this host, without -n one rank; with --hosts on those hosts, in blocks, without -n
+one rank on each. PROGRAM is
 
   a sample; most say more themselves: ./lci run SAMPLE --help
 $(programs "$SAMPLES")
@@ -21,9 +22,15 @@ $(programs "$BENCHES")
 
   an executable: a path, or a name on the PATH
 
-Each rank finds in its environment LCI_JOB_DIR (the job's directory), LCI_RANK (0..N-1) and LCI_SIZE (N).
+Each rank finds in its environment LCI_JOB_DIR (the job's directory), LCI_RANK (0..N-1) and LCI_SIZE (N). With --hosts it
+finds LCI_ROOT (where rank 0 answers) and LCI_SECRET_FILE (the job's secret) instead of LCI_JOB_DIR, and this command's
+variables LCI_*; it starts in the folder of that name.
 
   -n N, --ranks N   number of ranks, 1 to 65535
+  --hosts HOST,...  where the ranks run; a host may be named twice. Each needs this tree, built, at the same path
+  --launch-agent COMMAND
+                    what starts a program on host {}; words are split at blanks. Default: ssh {}
+  --root ADDRESS    a name or address of the first host by which the others reach it; default: its name in --hosts
   --dir BASE        where the job directory is created; if BASE is missing, it is made too, and stays. Default
                     \$XDG_RUNTIME_DIR/lci if there is such a directory of yours, else /tmp/lci-UID. Must be yours and
                     not writable by others
@@ -36,10 +43,11 @@ Each rank finds in its environment LCI_JOB_DIR (the job's directory), LCI_RANK (
 
 Standard input goes to rank 0; the others have none. The first rank that fails ends the job: the others get SIGTERM, and
 SIGKILL five seconds later. Ctrl-C, SIGTERM and SIGHUP are passed on and end the job; a second one kills. SIGQUIT is
-passed on (a JVM prints its threads). Nothing is left behind, even if the launcher itself is killed.
+passed on (a JVM prints its threads). Nothing is left behind on any host, even if the launcher itself is killed.
 
 Exit code: 0 if all ranks ended with 0; else that of the first that did not, 128 + S if signal S ended it. By ./lci run:
-  1    the build failed, the job could not be started, or a rank ended with 0 and never joined while another joins
+  1    the build failed, the job could not be started, a host was lost, or, without --hosts, a rank ended with 0 and
+       never joined while another joins
   2    the command line is wrong
   126  PROGRAM cannot be run
   127  PROGRAM is not there
@@ -54,21 +62,24 @@ need_number() {
 }
 
 cmd_run() {
-  local options=() ranks=1
+  local options=() ranks=each run_on=()
   while (($# > 0)); do
     case $1 in
-      -n | --ranks | --dir | --grace) (($# > 1)) || misused "$1 needs a value; see ./lci run --help" ;;&
+      -n | --ranks | --dir | --grace | --hosts | --launch-agent | --root) (($# > 1)) || misused "$1 needs a value; see ./lci run --help" ;;&
       -h | --help) usage_run; exit ;;
       -n | --ranks) ranks=$2; shift 2 ;;
       -n*) ranks=${1#-n}; shift ;;
       --ranks=*) ranks=${1#*=}; shift ;;
-      --dir | --grace) options+=("$1" "$2"); shift 2 ;;
-      --dir=* | --grace=* | --no-prefix | --usage) options+=("$1"); shift ;;
+      --hosts) options+=("$1" "$2"); IFS=, read -ra run_on <<< "$2"; shift 2 ;;
+      --hosts=*) options+=("$1"); IFS=, read -ra run_on <<< "${1#*=}"; shift ;;
+      --dir | --grace | --launch-agent | --root) options+=("$1" "$2"); shift 2 ;;
+      --dir=* | --grace=* | --launch-agent=* | --root=* | --no-prefix | --usage) options+=("$1"); shift ;;
       --) shift; break ;;
       -*) misused "unknown option $1; see ./lci run --help" ;;
       *) break ;;
     esac
   done
+  [[ $ranks != each ]] || ranks=$((${#run_on[@]} > 0 ? ${#run_on[@]} : 1))
   need_number "$ranks"
   [[ -n ${1:-} ]] || misused "which program? see ./lci run --help"
   need_program "$1"

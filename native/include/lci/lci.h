@@ -161,7 +161,8 @@ LCI_API void lci_inproc_free(lci_inproc* job);
  * (LCI_ERR_TIMEOUT, naming the missing ranks), or a rank has died (LCI_ERR_PEER_FAILED, lci_last_error_rank()). It is
  * refused in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT).
  * @param attrs may be null: defaults and environment only. The runtime does not keep it.
- * @param job null: the bootstrap chain decides (file when the launcher has set LCI_JOB_DIR, else local: rank 0 of 1).
+ * @param job null: the bootstrap chain decides (file when LCI_JOB_DIR is set, tcp when LCI_ROOT is, else local: rank 0
+ *        of 1).
  * @param inproc_rank rank in @p job; ignored when @p job is null.
  */
 LCI_API int lci_runtime_create(const lci_attrs* attrs, lci_inproc* job, uint32_t inproc_rank, lci_runtime** out);

@@ -60,6 +60,8 @@ struct Attributes {
   std::string job_dir;
   int32_t job_rank;
   int32_t job_size;
+  std::string job_root;
+  std::string job_secret_file;
   std::string chaos;
   MembarrierMode membarrier;
   uint64_t memory_limit_bytes;
@@ -120,7 +122,7 @@ class NameList {
 };
 
 /// Bootstrap names that the attribute `bootstrap` may list, for messages.
-inline constexpr std::string_view kBootstrapNames[] = {"file", "local", "inproc"};
+inline constexpr std::string_view kBootstrapNames[] = {"file", "tcp", "local", "inproc"};
 
 }  // namespace lci
 

@@ -5,6 +5,7 @@
 #include "bootstrap/file_bootstrap.hpp"
 #include "bootstrap/inproc_bootstrap.hpp"
 #include "bootstrap/local_bootstrap.hpp"
+#include "bootstrap/tcp_bootstrap.hpp"
 
 namespace lci {
 namespace {
@@ -25,6 +26,8 @@ int open_bootstrap(const Attributes& attributes, lci_inproc* job, uint32_t inpro
   while (const auto name = names.next()) {
     if (*name == "file") {
       if (FileBootstrap::available(attributes)) return FileBootstrap::open(attributes, out);
+    } else if (*name == "tcp") {
+      if (TcpBootstrap::available(attributes)) return TcpBootstrap::open(attributes, out);
     } else if (*name == "local") {
       *out = std::make_unique<LocalBootstrap>();
       return LCI_DONE;
@@ -34,7 +37,7 @@ int open_bootstrap(const Attributes& attributes, lci_inproc* job, uint32_t inpro
   }
   return fail(LCI_ERR_BOOTSTRAP,
               "bootstrap: none of \"%s\" is available: file needs a job directory (start by the "
-              "launcher), inproc a job object; add local to run as rank 0 of 1",
+              "launcher), tcp a root (LCI_ROOT), inproc a job object; add local to run as rank 0 of 1",
               attributes.bootstrap.c_str());
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/attributes.hpp"
+#include "base/log.hpp"
 #include "lci/lci.h"
 
 namespace lci {
@@ -28,11 +29,12 @@ class Bootstrap {
 
   virtual uint32_t rank() const = 0;
   virtual uint32_t size() const = 0;
-  /// 16 random hexadecimal digits, the same on all ranks, different for every generation of runtimes of the job.
+  /// 16 random hexadecimal digits, the same on all ranks, different for every generation of runtimes of the job. Rank 0
+  /// knows it at once, others when they have come through a barrier.
   virtual const std::string& job_id() const = 0;
   /// Shared secret of the job.
   virtual const std::array<uint8_t, 32>& secret() const = 0;
-  /// "local", "inproc" or "file".
+  /// "local", "inproc", "file" or "tcp".
   virtual const char* name() const = 0;
 
   /// Makes @p n bytes readable under (own rank, @p key) from the next barrier on. Publishing a key twice is an error.
@@ -52,14 +54,19 @@ class Bootstrap {
     std::optional<uint32_t> left;  ///< It has closed, without having entered the barrier that is next or under way.
   };
   virtual Loss look_for_loss() { return {}; }
+  /// Where it may say what no caller hears of. The log lives as long as this object.
+  virtual void log_to(Log&) {}
+  /// The numeric address by which the other ranks reach this host; empty where ranks find each other in another way.
+  virtual std::string address_of_this_host() { return {}; }
   /// Reads a value. LCI_ERR_BOOTSTRAP before the fence that publishes it, or if that rank never published the key.
   virtual int get(uint32_t rank, const std::string& key, std::vector<uint8_t>* out) = 0;
 };
 
 /**
  * Opens the bootstrap of a runtime: inproc when @p job is not null, else the first available of the chain in
- * attributes.bootstrap: file when a job directory is named (attribute job_dir or environment LCI_JOB_DIR), local
- * always. Does not wait for other ranks; barrier() does. [A11, A12, 2B-24]
+ * attributes.bootstrap: file when a job directory is named (attribute job_dir or environment LCI_JOB_DIR), tcp when the
+ * root is (attribute job_root or environment LCI_ROOT), local always. Does not wait for other ranks; barrier() does.
+ * [A11, A12, 2B-24]
  */
 int open_bootstrap(const Attributes& attributes, lci_inproc* job, uint32_t inproc_rank,
                    std::unique_ptr<Bootstrap>* out);

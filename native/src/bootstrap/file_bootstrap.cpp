@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "bootstrap/environment.hpp"
 #include "bootstrap/fenced_values.hpp"
 #include "host/process.hpp"
 
@@ -28,47 +27,15 @@ constexpr uint64_t kLongestNap = 20'000'000;  // ns
 constexpr uint32_t kRanksPerLook = 32;
 constexpr uint64_t kTimePerRank = 6'000'000;  // ns
 
-const char* environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : nullptr;
-}
+constexpr char kGiven[] = "bootstrap file: a job directory is given";
 
 std::string job_path(const Attributes& attributes) {
-  if (!attributes.job_dir.empty()) return attributes.job_dir;
-  const char* path = environment("LCI_JOB_DIR");
-  return path == nullptr ? "" : path;
+  return text_or_environment(attributes.job_dir, "LCI_JOB_DIR");
 }
 
 std::string_view as_text(const std::vector<uint8_t>& bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return text.substr(0, text.find_last_not_of(" \n") + 1);
-}
-
-template <typename Number>
-std::optional<Number> parse_decimal(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-/// An attribute if it is set, else a number from the environment; LCI_ERR_BOOTSTRAP if there is none.
-int rank_or_size(int32_t attribute, const char* variable, uint32_t* out) {
-  if (attribute >= 0) {
-    *out = static_cast<uint32_t>(attribute);
-    return LCI_DONE;
-  }
-  const char* text = environment(variable);
-  if (text == nullptr) {
-    return fail(LCI_ERR_BOOTSTRAP, "bootstrap file: a job directory is given but %s is not; start by the launcher",
-                variable);
-  }
-  const auto number = parse_decimal<uint32_t>(text);
-  if (!number || *number > (1u << 30)) {
-    return fail(LCI_ERR_BOOTSTRAP, "bootstrap file: %s is \"%s\", not a number from 0 to 2^30", variable, text);
-  }
-  *out = *number;
-  return LCI_DONE;
 }
 
 void nap(uint64_t nanoseconds) {
@@ -117,15 +84,15 @@ bool FileBootstrap::available(const Attributes& attributes) {
 
 int FileBootstrap::open(const Attributes& attributes, std::unique_ptr<Bootstrap>* out) {
   std::unique_ptr<FileBootstrap> self(new FileBootstrap);
-  if (const int code = rank_or_size(attributes.job_rank, "LCI_RANK", &self->rank_); code != LCI_DONE) return code;
-  if (const int code = rank_or_size(attributes.job_size, "LCI_SIZE", &self->size_); code != LCI_DONE) return code;
-  if (self->rank_ >= self->size_) {
-    return fail(LCI_ERR_BOOTSTRAP, "bootstrap file: rank %u does not fit a job of size %u", self->rank_, self->size_);
-  }
+  int code = rank_or_size(kGiven, attributes.job_rank, "LCI_RANK", &self->rank_);
+  if (code == LCI_DONE) code = rank_or_size(kGiven, attributes.job_size, "LCI_SIZE", &self->size_);
+  if (code == LCI_DONE) code = check_place("bootstrap file", self->rank_, self->size_);
+  if (code != LCI_DONE) return code;
   PrivateDirectory directory;
-  if (const int code = directory.open(job_path(attributes)); code != LCI_DONE) return code;
-  if (const int code = self->read_job(directory); code != LCI_DONE) return code;
-  if (const int code = self->claim(directory); code != LCI_DONE) return code;
+  code = directory.open(job_path(attributes));
+  if (code == LCI_DONE) code = self->read_job(directory);
+  if (code == LCI_DONE) code = self->claim(directory);
+  if (code != LCI_DONE) return code;
   self->job_directory_ = std::move(directory);
   self->next_watched_ = self->rank_;
   *out = std::move(self);

@@ -91,6 +91,12 @@ SocketAddress local_address(int socket) {
   return address_by(::getsockname, socket);
 }
 
+SocketAddress address_towards(const SocketAddress& address) {
+  const FileDescriptor socket(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (socket.get() < 0 || ::connect(socket.get(), address.get(), address.size()) != 0) return {};
+  return local_address(socket.get()).with_port(0);
+}
+
 Moved send_some(int socket, const void* bytes, size_t size) {
   return outcome(::send(socket, bytes, size, MSG_NOSIGNAL), false);
 }

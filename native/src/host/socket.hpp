@@ -26,6 +26,9 @@ int connect_outcome(int socket);
 /// Its own address: of a listener at port 0 the port it was given.
 SocketAddress local_address(int socket);
 
+/// The address of this host from which it reaches another one; none if it does not. Nothing is sent.
+SocketAddress address_towards(const SocketAddress& address);
+
 /// What send_some() and receive_some() did.
 struct Moved {
   size_t bytes = 0;

@@ -42,6 +42,7 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   size_ = bootstrap_->size();
   code = log_->open(attributes_, rank_, own_process());
   if (code != LCI_DONE) return code;
+  bootstrap_->log_to(*log_);
   const uint32_t size = size_;
   peers_ = std::make_unique<Peers>(rank_, size, shared, *log_);
   if (attributes_.transport == TransportKind::kAuto) attributes_.transport = TransportKind::kShm;

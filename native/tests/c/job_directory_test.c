@@ -56,7 +56,7 @@ int main(void) {
   CHECK(mkdtemp(base) != NULL);
   struct job_directory job;
   creating = 1;
-  bool created = job_directory_create(&job, base);
+  bool created = job_directory_create(&job, base, NULL);
   creating = 0;
   CHECK(created && locks == 1);
   char owner[sizeof job.path + 16];

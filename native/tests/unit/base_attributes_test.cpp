@@ -50,7 +50,7 @@ TEST(Attributes, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(defaults.matching_buckets, 65536u);
   EXPECT_EQ(defaults.sync_threshold, 1u);
   EXPECT_EQ(defaults.queue_capacity, 65536u);
-  EXPECT_EQ(defaults.bootstrap, "file;local");
+  EXPECT_EQ(defaults.bootstrap, "file;tcp;local");
   Attributes unasked;
   ASSERT_EQ(LCI_DONE, resolve_attributes(nullptr, &unasked)) << last_error();
   for (uint32_t i = 0; const char* name = attr_name(i); ++i) {
@@ -60,6 +60,8 @@ TEST(Attributes, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(defaults.job_dir, "");
   EXPECT_EQ(defaults.job_rank, -1);
   EXPECT_EQ(defaults.job_size, -1);
+  EXPECT_EQ(defaults.job_root, "");
+  EXPECT_EQ(defaults.job_secret_file, "");
   EXPECT_EQ(defaults.chaos, "");
   EXPECT_EQ(defaults.membarrier, MembarrierMode::kAuto);
   EXPECT_EQ(defaults.memory_limit_bytes, 0u);
@@ -112,6 +114,8 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"job_dir", "/a", "/b"},
       {"job_rank", "0", "1"},
       {"job_size", "1", "2"},
+      {"job_root", "a:1", "b:2"},
+      {"job_secret_file", "/a", "/b"},
       {"chaos", "seed=1", "seed=2"},
       {"membarrier", "off", "auto"},
       {"memory_limit_bytes", "1", "2"},

@@ -1,248 +1,260 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is let in at a rank's TCP port, and what strangers can do there. [NETWORK 3.8]
-#include <gtest/gtest.h>
-#include <sys/socket.h>
+// Where rank 0 answers, and those who have no business there.
+#include "bootstrap/tcp_door.hpp"
 
-#include <array>
-#include <cstring>
-#include <memory>
-#include <thread>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
 #include <vector>
 
-#include "base/attributes.hpp"
 #include "base/error.hpp"
-#include "host/socket.hpp"
-#include "lci/lci.h"
-#include "support/descriptors.hpp"
-#include "transport/tcp/door.hpp"
-#include "transport/tcp/outgoing_call.hpp"
+#include "support/tcp_job.hpp"
+#include "support/threads.hpp"
 
 namespace lci {
 namespace {
 
-class NoEvents final : public PeerEvents {
- public:
-  void gone(uint32_t, RankState) override {}
-  void wake_devices() override { ++woken; }
-  int woken = 0;
-};
+using test::Deadline;
+using test::HeldPort;
 
-/// Rank 1 of 2 answers, rank 0 calls.
-class TcpDoor : public testing::Test {
+constexpr uint32_t kSize = 4;
+constexpr uint64_t kLong = 3'600'000'000'000;  // ns
+
+/// A door, and connections to it that say what a test wants.
+class TcpDoorTest : public testing::Test {
  protected:
-  void SetUp() override {
+  void open(const TcpDoor::Limits& limits = {.patience = kLong, .crowd_patience = kLong}) {
+    settings_.root = {"127.0.0.1", port_.address().port()};
+    settings_.size = kSize;
+    settings_.secret[0] = 1;
+    settings_.has_secret = true;
+    door_.emplace(settings_, kJob, limits);
+    std::string why;
+    ASSERT_EQ(LCI_DONE, door_->open(&why)) << last_error();
     Attributes attributes;
+    attributes.log_keep = 100;
     attributes.log_outfile = "none";
-    attributes.log_keep = 1000;
-    ASSERT_EQ(LCI_DONE, log_.open(attributes, 1, 1));
-    caller_.secret.fill(7);
-    caller_.job = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
-    caller_.size = 2;
-    answerer_ = caller_;
-    caller_.incarnation = 100;
-    answerer_.rank = 1;
-    answerer_.incarnation = 101;
-    ASSERT_EQ(LCI_DONE, door_.open("127.0.0.1", &address_)) << last_error();
-    address_.incarnation = 101;
-    door_.expect({100, 101});
+    ASSERT_EQ(LCI_DONE, log_.open(attributes, 0, 1));
+    door_->log_to(log_);
   }
 
-  FileDescriptor connected() const {
-    FileDescriptor socket = connect_to(socket_address(address_));
-    EXPECT_GE(socket.get(), 0);
+  void serve() {
+    ASSERT_EQ(LCI_DONE,
+              door_->serve([&](uint32_t rank) { return rank == kTaken ? Verdict::kTaken : Verdict::kWelcome; },
+                           [&](uint32_t rank, FileDescriptor socket) {
+                             joined_.push_back(rank);
+                             sockets_.push_back(std::move(socket));
+                           }));
+  }
+  template <typename Ready>
+  ::testing::AssertionResult serve_until(Ready ready) {
+    for (const Deadline deadline(30); !deadline.passed();) {
+      serve();
+      if (ready()) return ::testing::AssertionSuccess();
+    }
+    return ::testing::AssertionFailure() << "in vain: " << door_->strangers() << " strangers";
+  }
+
+  FileDescriptor connect() const {
+    FileDescriptor socket = connect_to(port_.address());
+    EXPECT_TRUE(wait_for(socket.get(), true, Deadline(30).ns()));
+    EXPECT_EQ(0, connect_outcome(socket.get()));
     return socket;
   }
-  static void send_bytes(const FileDescriptor& socket, const void* bytes, size_t size) {
-    for (int i = 0; i < 1000; ++i) {
-      if (send(socket.get(), bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return;
-      if (errno != EAGAIN && errno != ENOTCONN) return;
-      std::this_thread::yield();
-    }
+  template <typename Bytes>
+  static void send(const FileDescriptor& socket, const Bytes& bytes) {
+    EXPECT_EQ(bytes.size(), send_some(socket.get(), bytes.data(), bytes.size()).bytes);
   }
-  /// Visits until the other side has closed @p socket.
+  /// What came, once it is so much or the connection has ended; serves the door meanwhile.
+  template <size_t N>
+  size_t receive(const FileDescriptor& socket, std::array<uint8_t, N>* out) {
+    size_t size = 0;
+    EXPECT_TRUE(serve_until([&] {
+      const Moved moved = receive_some(socket.get(), out->data() + size, N - size);
+      size += moved.bytes;
+      return moved.ended || size == N;
+    }));
+    return size;
+  }
+  Verdict verdict(const FileDescriptor& socket, uint64_t* job = nullptr) {
+    VerdictBytes bytes{};
+    EXPECT_EQ(bytes.size(), receive(socket, &bytes));
+    Verdict result{};
+    uint64_t ignored = 0;
+    EXPECT_TRUE(decode(bytes, &result, job ? job : &ignored));
+    return result;
+  }
   bool is_closed(const FileDescriptor& socket) {
-    for (int i = 0; i < 100'000; ++i) {
-      door_.visit();
-      std::byte byte;
-      const ssize_t came = recv(socket.get(), &byte, 1, MSG_DONTWAIT);
-      if (came == 0 || (came < 0 && errno != EAGAIN && errno != ENOTCONN)) return true;
-    }
-    return false;
+    std::array<uint8_t, 1> byte{};
+    return receive(socket, &byte) == 0;
   }
-  bool read_all(const FileDescriptor& socket, void* to, size_t size) {
-    size_t done = 0;
-    for (int i = 0; i < 100'000 && done < size; ++i) {
-      door_.visit();
-      const ssize_t came = recv(socket.get(), static_cast<std::byte*>(to) + done, size - done, MSG_DONTWAIT);
-      if (came > 0) done += static_cast<size_t>(came);
-      if (came == 0) return false;
-    }
-    return done == size;
+  /// As a rank does it, with a secret. What the door says in the end.
+  Verdict join(const FileDescriptor& socket, uint32_t rank, uint32_t size, const JobSecret& secret,
+               Prover prover = Prover::kRank, uint64_t* job = nullptr) {
+    const GreetingBytes greeting = encode({.rank = rank, .size = size, .nonce = new_nonce()});
+    send(socket, greeting);
+    EXPECT_EQ(Verdict::kWelcome, verdict(socket));
+    ChallengeBytes bytes{};
+    EXPECT_EQ(bytes.size(), receive(socket, &bytes));
+    const Challenge challenge = decode(bytes);
+    EXPECT_TRUE(
+        equal_in_constant_time(challenge.proof, prove(settings_.secret, Prover::kRoot, greeting, challenge.nonce)));
+    send(socket, prove(secret, prover, greeting, challenge.nonce).bytes);
+    return verdict(socket, job);
   }
-  size_t lines() {
-    LogLevel level;
+  std::vector<std::string> lines() {
+    std::vector<std::string> result;
+    LogLevel level{};
     std::string line;
-    size_t count = 0;
-    for (; log_.take(&level, &line); last_line_ = line) ++count;
-    return count;
+    while (log_.take(&level, &line)) result.push_back(line);
+    return result;
   }
 
+  static constexpr uint64_t kJob = 0x1234;
+  static constexpr uint32_t kTaken = 3;
+  const HeldPort port_;
+  TcpSettings settings_;
   Log log_;
-  NoEvents events_;
-  CallIdentity caller_{}, answerer_{};
-  Door door_{answerer_, events_, log_};
-  TcpAddress address_{};
-  std::string last_line_;
+  std::optional<TcpDoor> door_;
+  std::vector<uint32_t> joined_;
+  std::vector<FileDescriptor> sockets_;
 };
 
-TEST_F(TcpDoor, LetsInARankOfTheJobForItsDevice) {
-  OutgoingCall outgoing(caller_, address_, 1, 3, UINT64_MAX);
-  for (int i = 0; i < 100'000 && !door_.has_callers(3); ++i) {
-    ASSERT_EQ(OutgoingCall::Answer::kWaiting, outgoing.go_on()) << outgoing.why();
-    door_.visit();
-  }
-  ASSERT_TRUE(door_.has_callers(3));
-  EXPECT_GT(events_.woken, 0);
-  std::vector<Caller> callers;
-  door_.take_callers(3, &callers);
-  ASSERT_EQ(1u, callers.size());
-  EXPECT_EQ(0u, callers[0].rank);
-  EXPECT_FALSE(door_.has_callers(3));
-  const CallVerdict verdict{CallVerdict::kAccepted, 0};
-  send_bytes(callers[0].socket, &verdict, sizeof verdict);
-  OutgoingCall::Answer answer = OutgoingCall::Answer::kWaiting;
-  for (int i = 0; i < 100'000 && answer == OutgoingCall::Answer::kWaiting; ++i) answer = outgoing.go_on();
-  EXPECT_EQ(OutgoingCall::Answer::kAccepted, answer) << outgoing.why();
-  EXPECT_EQ(0u, lines());
+TEST_F(TcpDoorTest, LetsInARankThatKnowsTheSecret) {
+  open();
+  const FileDescriptor socket = connect();
+  uint64_t job = 0;
+  EXPECT_EQ(Verdict::kWelcome, join(socket, 2, kSize, settings_.secret, Prover::kRank, &job));
+  EXPECT_EQ(kJob, job);
+  EXPECT_EQ(std::vector{2u}, joined_);
+  EXPECT_EQ(0u, door_->strangers());
+  send(socket, std::string("after"));
+  EXPECT_TRUE(wait_for(sockets_[0].get(), false, Deadline(30).ns()));
+  char text[16];
+  EXPECT_EQ(5u, receive_some(sockets_[0].get(), text, sizeof text).bytes);
+  EXPECT_TRUE(lines().empty());
 }
 
-TEST_F(TcpDoor, RefusesAHelloThatIsNotOfTheJob) {
-  const CallHello honest = hello_to(caller_, 1, 0);
-  std::vector<std::pair<const char*, CallHello>> cases;
-  const auto add = [&](const char* what, auto change) {
-    CallHello hello = honest;
-    change(hello);
-    cases.emplace_back(what, hello);
-  };
-  add("magic", [](CallHello& hello) { hello.magic ^= 1; });
-  add("version", [](CallHello& hello) { hello.abi += 1; });
-  add("job", [](CallHello& hello) { hello.job[0] = 'f'; });
-  add("size", [](CallHello& hello) { hello.size = 3; });
-  add("to another", [](CallHello& hello) { hello.to = 0; });
-  add("from itself", [](CallHello& hello) { hello.from = 1; });
-  add("from nobody", [](CallHello& hello) { hello.from = 2; });
-  add("device", [](CallHello& hello) { hello.device = LCI_MAX_DEVICES; });
-  add("incarnation", [](CallHello& hello) { hello.incarnation += 1; });
-  for (const auto& [what, hello] : cases) {
-    const FileDescriptor socket = connected();
-    send_bytes(socket, &hello, sizeof hello);
-    EXPECT_TRUE(is_closed(socket)) << what;
-  }
-  EXPECT_EQ(1u, lines()) << "one line for an address";
-}
-
-TEST_F(TcpDoor, RefusesAProofMadeWithAnotherSecret) {
-  CallIdentity stranger = caller_;
-  stranger.secret[31] ^= 1;
-  const FileDescriptor socket = connected();
-  const CallHello hello = hello_to(stranger, 1, 0);
-  send_bytes(socket, &hello, sizeof hello);
-  CallChallenge challenge;
-  ASSERT_TRUE(read_all(socket, &challenge, sizeof challenge));
-  EXPECT_FALSE(is_proved(hello, challenge, stranger)) << "and the caller sees that the answerer has another one";
-  const Digest proof = proof_of_caller(hello, challenge, stranger);
-  send_bytes(socket, &proof, sizeof proof);
+TEST_F(TcpDoorTest, RefusesARankThatDoesNotKnowTheSecret) {
+  open();
+  const FileDescriptor socket = connect();
+  EXPECT_EQ(Verdict::kOtherSecret, join(socket, 2, kSize, {}));
   EXPECT_TRUE(is_closed(socket));
-  EXPECT_FALSE(door_.has_callers(0));
-  EXPECT_EQ(1u, lines());
-  EXPECT_NE(std::string::npos, last_line_.find("secret")) << last_line_;
+  EXPECT_TRUE(joined_.empty());
+  EXPECT_EQ(0u, door_->strangers());
 }
 
-TEST_F(TcpDoor, RefusesWhatProvedItselfOnAnotherConnection) {
-  const CallHello hello = hello_to(caller_, 1, 0);
-  const FileDescriptor first = connected();
-  send_bytes(first, &hello, sizeof hello);
-  CallChallenge challenge;
-  ASSERT_TRUE(read_all(first, &challenge, sizeof challenge));
-  const Digest proof = proof_of_caller(hello, challenge, caller_);
-  const FileDescriptor second = connected();
-  send_bytes(second, &hello, sizeof hello);
-  CallChallenge other;
-  ASSERT_TRUE(read_all(second, &other, sizeof other));
-  send_bytes(second, &proof, sizeof proof);
-  EXPECT_TRUE(is_closed(second));
-  EXPECT_FALSE(door_.has_callers(0));
+// A stranger that gives back what rank 0 has proven with, or what a rank said before, has proven nothing.
+TEST_F(TcpDoorTest, RefusesAProofThatIsNotFreshOrNotOfARank) {
+  open();
+  EXPECT_EQ(Verdict::kOtherSecret, join(connect(), 2, kSize, settings_.secret, Prover::kRoot));
+  const GreetingBytes greeting = encode({.rank = 2, .size = kSize, .nonce = new_nonce()});
+  const Digest once = prove(settings_.secret, Prover::kRank, greeting, new_nonce());
+  const FileDescriptor socket = connect();
+  send(socket, greeting);
+  send(socket, once.bytes);
+  EXPECT_EQ(Verdict::kWelcome, verdict(socket));
+  ChallengeBytes challenge{};
+  receive(socket, &challenge);
+  EXPECT_EQ(Verdict::kOtherSecret, verdict(socket));
+  EXPECT_TRUE(joined_.empty());
 }
 
-TEST_F(TcpDoor, GivesTheAnswerersProofBackToNobody) {
-  const CallHello hello = hello_to(caller_, 1, 0);
-  const FileDescriptor socket = connected();
-  send_bytes(socket, &hello, sizeof hello);
-  CallChallenge challenge;
-  ASSERT_TRUE(read_all(socket, &challenge, sizeof challenge));
-  send_bytes(socket, &challenge.proof, sizeof challenge.proof);
+TEST_F(TcpDoorTest, RefusesARankOfAnotherJob) {
+  open();
+  EXPECT_EQ(Verdict::kOtherSize, join(connect(), 2, kSize + 1, settings_.secret));
+  EXPECT_EQ(Verdict::kTaken, join(connect(), kTaken, kSize, settings_.secret));
+  EXPECT_TRUE(joined_.empty());
+  EXPECT_EQ(0u, door_->strangers());
+}
+
+TEST_F(TcpDoorTest, TellsARankOfAnotherVersionAtOnce) {
+  open();
+  const FileDescriptor socket = connect();
+  send(socket, encode({.version = kJoinVersion + 1, .rank = 2, .size = kSize}));
+  EXPECT_EQ(Verdict::kOtherVersion, verdict(socket));
   EXPECT_TRUE(is_closed(socket));
-  EXPECT_FALSE(door_.has_callers(0));
 }
 
-TEST_F(TcpDoor, EndsWithGarbageAfterTheFirstBytesOfIt) {
-  const FileDescriptor socket = connected();
-  const std::vector<std::byte> garbage(1 << 20, std::byte{0x5a});
-  send_bytes(socket, garbage.data(), garbage.size());
+TEST_F(TcpDoorTest, ClosesOnBytesThatAreNoGreeting) {
+  open();
+  const FileDescriptor socket = connect();
+  send(socket, std::string("GET / HTTP/1.1\r\nHost: somewhere\r\nUser-Agent: something\r\n\r\n......"));
   EXPECT_TRUE(is_closed(socket));
-  EXPECT_EQ(1u, lines());
+  EXPECT_EQ(0u, door_->strangers());
 }
 
-TEST_F(TcpDoor, AThousandWhoSayNothingKeepNobodyOut) {
-  std::vector<FileDescriptor> silent;
-  const size_t before = lci_test::open_descriptors();
-  for (int i = 0; i < 1000; ++i) {
-    silent.push_back(connected());
-    door_.visit();
-    ASSERT_LE(lci_test::open_descriptors() - before - silent.size(), 64u);
+TEST_F(TcpDoorTest, AGreetingMayComeByteByByte) {
+  open();
+  const FileDescriptor socket = connect();
+  const GreetingBytes greeting = encode({.rank = 1, .size = kSize, .nonce = new_nonce()});
+  for (const uint8_t byte : greeting) {
+    send(socket, std::array{byte});
+    serve();
   }
-  OutgoingCall outgoing(caller_, address_, 1, 0, UINT64_MAX);
-  for (int i = 0; i < 100'000 && !door_.has_callers(0); ++i) {
-    ASSERT_EQ(OutgoingCall::Answer::kWaiting, outgoing.go_on()) << outgoing.why();
-    door_.visit();
-  }
-  EXPECT_TRUE(door_.has_callers(0));
-  EXPECT_LE(lines(), 1u);
+  EXPECT_EQ(Verdict::kWelcome, verdict(socket));
 }
 
-TEST_F(TcpDoor, ACallerHearsThatNobodyListens) {
-  door_.close();
-  OutgoingCall outgoing(caller_, address_, 1, 0, UINT64_MAX);
-  OutgoingCall::Answer answer = OutgoingCall::Answer::kWaiting;
-  for (int i = 0; i < 100'000 && answer == OutgoingCall::Answer::kWaiting; ++i) answer = outgoing.go_on();
-  EXPECT_EQ(OutgoingCall::Answer::kRefused, answer);
-  EXPECT_STRNE("", outgoing.why());
+TEST_F(TcpDoorTest, KeepsSoManyStrangersAndNoMore) {
+  open();
+  std::vector<FileDescriptor> strangers;
+  for (int i = 0; i < 100; ++i) strangers.push_back(connect());
+  EXPECT_TRUE(serve_until([&] { return door_->strangers() == 64; }));
+  for (int i = 0; i < 10; ++i) serve();
+  EXPECT_EQ(64u, door_->strangers());
+  std::vector<pollfd> entries;
+  door_->add_to(&entries);
+  EXPECT_EQ(64u, entries.size()) << "the door itself would wake its rank for nothing";
 }
 
-TEST_F(TcpDoor, ACallerDoesNotTrustWhoeverHasAnotherSecret) {
-  CallIdentity other = caller_;
-  other.secret[0] ^= 1;
-  OutgoingCall outgoing(other, address_, 1, 0, UINT64_MAX);
-  OutgoingCall::Answer answer = OutgoingCall::Answer::kWaiting;
-  for (int i = 0; i < 100'000 && answer == OutgoingCall::Answer::kWaiting; ++i) {
-    answer = outgoing.go_on();
-    door_.visit();
-  }
-  EXPECT_EQ(OutgoingCall::Answer::kRefused, answer);
-  EXPECT_NE(std::string::npos, std::string(outgoing.why()).find("secret")) << outgoing.why();
+TEST_F(TcpDoorTest, ACrowdThatSaysNothingMakesRoom) {
+  open({4, kLong, 1});
+  std::deque<FileDescriptor> strangers;
+  for (int i = 0; i < 20; ++i) strangers.push_back(connect());
+  const FileDescriptor rank = connect();
+  EXPECT_EQ(Verdict::kWelcome, join(rank, 1, kSize, settings_.secret));
+  EXPECT_LE(door_->strangers(), 4u);
+  EXPECT_TRUE(is_closed(strangers.front()));
 }
 
-TEST_F(TcpDoor, ACallerDoesNotTrustAnotherProcessAtTheAddress) {
-  TcpAddress elsewhere = address_;
-  elsewhere.incarnation = 5;
-  OutgoingCall outgoing(caller_, elsewhere, 1, 0, UINT64_MAX);
-  OutgoingCall::Answer answer = OutgoingCall::Answer::kWaiting;
-  for (int i = 0; i < 100'000 && answer == OutgoingCall::Answer::kWaiting; ++i) {
-    answer = outgoing.go_on();
-    door_.visit();
-  }
-  EXPECT_EQ(OutgoingCall::Answer::kRefused, answer);
-  EXPECT_FALSE(door_.has_callers(0));
+TEST_F(TcpDoorTest, AStrangerThatSaysNothingGoes) {
+  open({64, 20'000'000, kLong});
+  const FileDescriptor socket = connect();
+  EXPECT_TRUE(is_closed(socket));
+  EXPECT_EQ(0u, door_->strangers());
+  EXPECT_EQ(UINT64_MAX, door_->next_deadline());
+}
+
+TEST_F(TcpDoorTest, SaysOneLineForAnAddress) {
+  open();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Verdict::kOtherSecret, join(connect(), 2, kSize, {}));
+  const auto said = lines();
+  ASSERT_EQ(1u, said.size());
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "127.0.0.1 was refused: it does not know the secret", said[0]);
+}
+
+TEST_F(TcpDoorTest, APortThatIsTakenIsNamed) {
+  open();
+  TcpDoor second(settings_, kJob);
+  std::string why;
+  EXPECT_EQ(LCI_ERR_BOOTSTRAP, second.open(&why));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "another process of rank 0", last_error());
+  EXPECT_EQ(0, last_error_rank());
+  door_->close();
+  EXPECT_EQ(LCI_DONE, second.open(&why)) << last_error();
+}
+
+TEST_F(TcpDoorTest, AnAddressOfAnotherHostIsNamed) {
+  settings_.root = {"192.0.2.1", 4711};  // of documentation: nobody's
+  settings_.has_secret = true;
+  TcpDoor door(settings_, kJob);
+  std::string why;
+  EXPECT_EQ(LCI_ERR_BOOTSTRAP, door.open(&why));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "it is no address of this host", last_error());
+  settings_.root = {"no such name", 4711};
+  EXPECT_EQ(LCI_RETRY, TcpDoor(settings_, kJob).open(&why));
+  EXPECT_NE("", why);
 }
 
 }  // namespace

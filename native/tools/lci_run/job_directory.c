@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@
 #define JOB_PREFIX "job-"
 #define UNFINISHED_PREFIX ".new-"
 
-enum { SECRET_BYTES = 32, UNFINISHED_SECONDS = 60 };
+enum { UNFINISHED_SECONDS = 60 };
 
 static int remove_entry(const char* path, const struct stat* status, int type, struct FTW* where) {
   (void)status, (void)where;
@@ -114,10 +113,6 @@ static void default_base(char out[PATH_MAX]) {
   }
 }
 
-static bool random_bytes(unsigned char* out, size_t size) {
-  return getrandom(out, size, 0) == (ssize_t)size || report("no random numbers: %s", strerror(errno));
-}
-
 /** Creates a file in the job directory; its descriptor, or -1 after a message. */
 static int create_file(const char* directory, const char* name, const void* data, size_t size) {
   char path[PATH_MAX + 16];
@@ -149,12 +144,14 @@ static bool claim(struct job_directory* job, const char* directory) {
   return rename(nameless, path) == 0 || report("cannot rename %s: %s", nameless, strerror(errno));
 }
 
-static bool fill(struct job_directory* job, const char* directory, const char* id) {
+static bool fill(struct job_directory* job, const char* directory, const char* id, const unsigned char* given) {
   if (!claim(job, directory)) {
     return false;
   }
   unsigned char secret[SECRET_BYTES];
-  if (!random_bytes(secret, sizeof secret)) {
+  if (given != NULL) {
+    memcpy(secret, given, sizeof secret);
+  } else if (!random_bytes(secret, sizeof secret)) {
     return false;
   }
   int secret_fd = create_file(directory, "secret", secret, sizeof secret);
@@ -169,7 +166,7 @@ static bool fill(struct job_directory* job, const char* directory, const char* i
   return job_fd >= 0;
 }
 
-bool job_directory_create(struct job_directory* job, const char* base) {
+bool job_directory_create(struct job_directory* job, const char* base, const unsigned char* secret) {
   char chosen[PATH_MAX];
   if (base == NULL) {
     default_base(chosen);
@@ -202,7 +199,7 @@ bool job_directory_create(struct job_directory* job, const char* base) {
     return report("cannot create %s: %s", unfinished, strerror(errno));
   }
   /* Complete or absent: a sweeper and the ranks never see half a directory. */
-  if (!fill(job, unfinished, id)) {
+  if (!fill(job, unfinished, id, secret)) {
     remove_tree(unfinished);
     return false;
   }

@@ -19,6 +19,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
+enum { SECRET_BYTES = 32 };
+
 struct job_directory {
   char path[PATH_MAX];
   int owner_fd; /**< Keeps the lock on `owner`. Inherited by the guardian, closed in the ranks. */
@@ -28,9 +30,10 @@ struct job_directory {
  * Sweeps the base directory, then creates a job directory in it.
  * @param base null: $XDG_RUNTIME_DIR/lci if that is ours, else /tmp/lci-UID. Created if missing; it must be a real
  *        directory (no link), ours, and not writable by others.
+ * @param secret of the job; null: a fresh one.
  * @return false after a message.
  */
-bool job_directory_create(struct job_directory* job, const char* base);
+bool job_directory_create(struct job_directory* job, const char* base, const unsigned char* secret);
 
 /** Whether a rank has opened a runtime: the first one that it opens leaves its claim in the first generation. */
 bool job_directory_has_joined(const struct job_directory* job, int rank);

@@ -6,12 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
+const char* report_name = "lci-run";
+
 bool report(const char* format, ...) {
   char line[8192];
-  int used = snprintf(line, sizeof line, "lci-run: ");
+  int used = snprintf(line, sizeof line, "%.200s: ", report_name);
   va_list arguments;
   va_start(arguments, format);
   int wanted = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
@@ -61,6 +64,10 @@ bool write_all(int fd, const void* data, size_t size) {
     size -= (size_t)written;
   }
   return true;
+}
+
+bool random_bytes(unsigned char* out, size_t size) {
+  return getrandom(out, size, 0) == (ssize_t)size || report("no random numbers: %s", strerror(errno));
 }
 
 int64_t now_ms(void) {

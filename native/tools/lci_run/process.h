@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/** Who says what report() prints: "lci-run", unless it says otherwise. */
+extern const char* report_name;
+
 /** Prints "lci-run: ..." on standard error, as one write. Always returns false, so that `return report(...)` fails. */
 bool report(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -19,6 +22,9 @@ uint64_t process_start_time(pid_t pid);
 
 /** Writes everything; false with errno set on the first error. */
 bool write_all(int fd, const void* data, size_t size);
+
+/** Bytes of the system's random source, up to 256. False after a message. */
+bool random_bytes(unsigned char* out, size_t size);
 
 /** Milliseconds of the monotonic clock. */
 int64_t now_ms(void);

@@ -52,7 +52,15 @@ static void set_number(const char* name, int value) {
 }
 
 static void set_environment(const struct launch* launch, int number) {
-  setenv("LCI_JOB_DIR", launch->job->path, 1);
+  if (launch->root == NULL) {
+    setenv("LCI_JOB_DIR", launch->job->path, 1);
+  } else {
+    char secret[sizeof launch->job->path + 16];
+    snprintf(secret, sizeof secret, "%s/secret", launch->job->path);
+    unsetenv("LCI_JOB_DIR"); /* It would be that of another job, whose ranks are all here. */
+    setenv("LCI_ROOT", launch->root, 1);
+    setenv("LCI_SECRET_FILE", secret, 1);
+  }
   set_number("LCI_RANK", number);
   set_number("LCI_SIZE", launch->size);
 }
@@ -65,19 +73,27 @@ static bool redirect(int number, const struct launch* launch, const struct pipes
   return launch->out == NULL || (dup2(pipes->out[1], STDOUT_FILENO) >= 0 && dup2(pipes->err[1], STDERR_FILENO) >= 0);
 }
 
-/** The child's side of rank_start(). Never returns; tells errno through the exec pipe. */
-static _Noreturn void become_rank(int number, const struct launch* launch, const struct pipes* pipes, pid_t launcher) {
+void child_begin(const struct guardian* guardian, pid_t launcher) {
   setpgid(0, 0);
-  guardian_register(launch->guardian);
+  guardian_register(guardian);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launcher) { /* It died before the signal was armed. */
     _exit(EXIT_FAILURE);
   }
+}
+
+void child_restore(const struct launch* launch) {
+  setrlimit(RLIMIT_NOFILE, &launch->files);
+  sigaction(SIGPIPE, &launch->pipe_action, NULL);
+  sigprocmask(SIG_SETMASK, &launch->mask, NULL);
+}
+
+/** The child's side of rank_start(). Never returns; tells errno through the exec pipe. */
+static _Noreturn void become_rank(int number, const struct launch* launch, const struct pipes* pipes, pid_t launcher) {
+  child_begin(launch->guardian, launcher);
   set_environment(launch, number);
   if (redirect(number, launch, pipes)) {
-    setrlimit(RLIMIT_NOFILE, &launch->files);
-    sigaction(SIGPIPE, &launch->pipe_action, NULL);
-    sigprocmask(SIG_SETMASK, &launch->mask, NULL);
+    child_restore(launch);
     execvp(launch->command[0], launch->command);
   }
   int error = errno;
@@ -85,8 +101,7 @@ static _Noreturn void become_rank(int number, const struct launch* launch, const
   _exit(PROGRAM_NOT_FOUND);
 }
 
-/** Waits until the child runs its program, or says why it cannot. */
-static int exec_error(int fd) {
+int child_exec_error(int fd) {
   int error = 0;
   ssize_t got;
   do {
@@ -95,8 +110,9 @@ static int exec_error(int fd) {
   return got == (ssize_t)sizeof error ? error : 0;
 }
 
-static void connect_stream(struct stream* stream, int number, struct output* output, int pair[2]) {
-  *stream = (struct stream){.fd = pair[0], .rank = number, .output = output};
+static void connect_stream(struct stream* stream, int number, const struct launch* launch, bool error, int pair[2]) {
+  *stream = (struct stream){
+      .fd = pair[0], .rank = number, .output = error ? launch->err : launch->out, .pass = launch->pass, .error = error};
   pair[0] = -1;
   if (stream->fd >= 0) {
     fcntl(stream->fd, F_SETFL, O_NONBLOCK);
@@ -120,11 +136,11 @@ int rank_start(struct rank* rank, int number, const struct launch* launch) {
   }
   setpgid(pid, pid); /* Both sides do it: whichever comes first. Fails harmlessly after the exec. */
   rank->pid = pid;
-  connect_stream(&rank->out, number, launch->out, pipes.out);
-  connect_stream(&rank->err, number, launch->err, pipes.err);
+  connect_stream(&rank->out, number, launch, false, pipes.out);
+  connect_stream(&rank->err, number, launch, true, pipes.err);
   close(pipes.exec[1]);
   pipes.exec[1] = -1;
-  int error = exec_error(pipes.exec[0]);
+  int error = child_exec_error(pipes.exec[0]);
   close_pipes(&pipes);
   if (error == 0) {
     return 0;

@@ -22,10 +22,13 @@ struct launch {
   const struct job_directory* job;
   const struct guardian* guardian;
   char* const* command; /**< Program and arguments, null-terminated. */
-  int size;
-  int input;          /**< Standard input of rank 0. */
-  struct output* out; /**< Null: ranks inherit standard output and error. */
+  int first;            /**< The rank that is started first here; */
+  int size;             /**< of so many in the job. */
+  const char* root;     /**< Where rank 0 answers, if ranks run on other hosts as well; else null. */
+  int input;            /**< Standard input of rank 0. */
+  struct output* out;   /**< Null: ranks inherit standard output and error. */
   struct output* err;
+  void (*pass)(struct stream* stream, const char* data, size_t size); /**< Of struct stream. */
   sigset_t mask; /**< Signal mask, limit of files, and so on, as the launcher found them. */
   struct sigaction pipe_action;
   struct rlimit files;
@@ -37,6 +40,16 @@ struct launch {
  *         after a message.
  */
 int rank_start(struct rank* rank, int number, const struct launch* launch);
+/**
+ * In a child of the launcher, @p launcher: it leads a process group, in the guardian's care, and dies with the
+ * launcher. If that is dead already it ends.
+ */
+void child_begin(const struct guardian* guardian, pid_t launcher);
+/** In a child, before it executes its program: what the launcher has changed for itself. */
+void child_restore(const struct launch* launch);
+/** Waits until the child that has the other end of a pipe runs its program. 0, or why it cannot. */
+int child_exec_error(int pipe);
+
 /** Sends a signal to the rank and all it started. Does nothing once it was reaped. */
 void rank_signal(const struct rank* rank, int signal_number);
 /**

@@ -32,7 +32,7 @@ bool output_has_room(const struct output* output) {
   return output->end - output->begin < MAX_WAITING_BYTES;
 }
 
-static void append(struct output* output, const char* data, size_t size) {
+void output_append(struct output* output, const char* data, size_t size) {
   if (output->broken || size == 0) {
     return;
   }
@@ -70,25 +70,25 @@ void output_write(struct output* output) {
 static void begin_line(struct stream* stream) {
   struct output* output = stream->output;
   if (output->open_line != NULL && output->open_line != stream) {
-    append(output, "\n", 1); /* Two lines are never mixed, even if one of them is too long to be kept whole. */
+    output_append(output, "\n", 1); /* Two lines are never mixed, even if one of them is too long to be kept whole. */
     output->open_line = NULL;
   }
   if (output->progress && output->terminal) {
-    append(output, "\033[K", 3);
+    output_append(output, "\033[K", 3);
   }
   output->progress = false;
   if (output->open_line != stream) {
     char prefix[32];
     int length = snprintf(prefix, sizeof prefix, "[%d] ", stream->rank);
-    append(output, prefix, (size_t)length);
+    output_append(output, prefix, (size_t)length);
   }
 }
 
 /** Passes on a line end and what precedes it. */
 static void end_line(struct stream* stream, const char* text, size_t size) {
   begin_line(stream);
-  append(stream->output, stream->line, stream->length);
-  append(stream->output, text, size);
+  output_append(stream->output, stream->line, stream->length);
+  output_append(stream->output, text, size);
   stream->output->progress = text[size - 1] == '\r';
   stream->output->open_line = NULL;
   stream->length = 0;
@@ -97,7 +97,7 @@ static void end_line(struct stream* stream, const char* text, size_t size) {
 static void keep(struct stream* stream, const char* text, size_t size) {
   if (stream->length + size > MAX_LINE_BYTES) {
     begin_line(stream);
-    append(stream->output, stream->line, stream->length);
+    output_append(stream->output, stream->line, stream->length);
     stream->output->open_line = stream;
     stream->length = 0;
   }
@@ -123,7 +123,7 @@ static size_t line_length(const char* text, size_t size) {
 
 static void relay(struct stream* stream, const char* text, size_t size) {
   if (stream->after_return && text[0] == '\n') {
-    append(stream->output, text, 1); /* The second half of "\r\n". */
+    output_append(stream->output, text, 1); /* The second half of "\r\n". */
     stream->output->progress = false;
     text++;
     size--;
@@ -142,6 +142,19 @@ static void relay(struct stream* stream, const char* text, size_t size) {
   stream->after_return = text[-1] == '\r';
 }
 
+void stream_take(struct stream* stream, const char* data, size_t size) {
+  if (size == 0) {
+    return;
+  }
+  if (stream->pass != NULL) {
+    stream->pass(stream, data, size);
+  } else if (stream->plain) {
+    output_append(stream->output, data, size);
+  } else {
+    relay(stream, data, size);
+  }
+}
+
 /** Reads one chunk. How much; 0 when there was nothing to read now, or at the end, where it closes the stream. */
 static size_t read_chunk(struct stream* stream, size_t most) {
   static char chunk[CHUNK_BYTES];
@@ -151,7 +164,7 @@ static size_t read_chunk(struct stream* stream, size_t most) {
   }
   ssize_t got = read(stream->fd, chunk, most < sizeof chunk ? most : sizeof chunk);
   if (got > 0) {
-    relay(stream, chunk, (size_t)got);
+    stream_take(stream, chunk, (size_t)got);
     return (size_t)got;
   }
   if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -181,6 +194,10 @@ void stream_close(struct stream* stream) {
   }
   close(stream->fd);
   stream->fd = -1;
+  stream_finish(stream);
+}
+
+void stream_finish(struct stream* stream) {
   if (stream->length > 0 || stream->output->open_line == stream) {
     end_line(stream, "\n", 1);
   }

@@ -32,6 +32,10 @@ struct stream {
   char* line; /**< The unfinished line. */
   size_t length, capacity;
   bool after_return; /**< The last chunk ended with '\r': a '\n' that follows belongs to it. */
+  bool plain;        /**< Lines are passed on without the rank. */
+  /** Where chunks go instead; null: line by line to the output. */
+  void (*pass)(struct stream* stream, const char* data, size_t size);
+  bool error; /**< It is standard error. */
 };
 
 void output_open(struct output* output, int fd);
@@ -44,6 +48,10 @@ static inline bool output_waits(const struct output* output) {
 bool output_has_room(const struct output* output);
 /** Writes what the file takes at once. Call when poll says that it is writable. */
 void output_write(struct output* output);
+/** Puts bytes behind what waits. */
+void output_append(struct output* output, const char* data, size_t size);
+/** Passes on what a stream had, whatever way it came. */
+void stream_take(struct stream* stream, const char* data, size_t size);
 /** Reads one chunk, if there is one; closes the stream at its end. */
 void stream_read(struct stream* stream);
 /**
@@ -53,5 +61,7 @@ void stream_read(struct stream* stream);
 void stream_drain(struct stream* stream);
 /** Ends the stream: an unfinished line is passed on with a line end. */
 void stream_close(struct stream* stream);
+/** The same, for one without a descriptor. */
+void stream_finish(struct stream* stream);
 
 #endif

@@ -42,12 +42,14 @@ suite_tool() {
   "$home/native/tests/tools/walls_test.sh" "$home" && "$home/native/tests/tools/faults_test.sh" "$home" &&
     "$home/tests/tools/language_test.sh" "$home" && "$home/tests/tools/pages_test.sh" "$home" &&
     "$home/tests/tools/against_test.sh" "$home" && "$home/tests/tools/net_lab_test.sh" "$home" &&
-    "$home/tests/tools/lci_test.sh" "$home/lci"
+    "$home/tests/tools/hosts_test.sh" "$home" && "$home/tests/tools/lci_test.sh" "$home/lci"
 }
 
 # Proves: A15
 # On: processes
-suite_launcher() { "$home/native/tests/tools/lci_run_test.sh" "$launcher"; }
+suite_launcher() {
+  "$home/native/tests/tools/lci_run_test.sh" "$launcher" && "$home/native/tests/tools/lci_run_hosts_test.sh" "$launcher"
+}
 
 # Proves: A23 M6
 suite_package() {

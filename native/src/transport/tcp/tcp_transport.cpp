@@ -74,19 +74,21 @@ TcpTransport::~TcpTransport() {
 
 int TcpTransport::describe(TransportAddress* out) {
   identity_.secret = bootstrap_.secret();
-  std::copy_n(bootstrap_.job_id().begin(), std::min(bootstrap_.job_id().size(), identity_.job.size()),
-              identity_.job.begin());
   identity_.rank = rank_;
   identity_.size = size_;
   random_bytes(&identity_.incarnation, sizeof identity_.incarnation);
   TcpAddress address;
-  if (const int code = door_.open(listen_at_, &address); code != LCI_DONE) return code;
+  std::string host = listen_at_.empty() ? bootstrap_.address_of_this_host() : listen_at_;
+  if (host.empty()) host = "127.0.0.1";
+  if (const int code = door_.open(host, &address); code != LCI_DONE) return code;
   address.incarnation = identity_.incarnation;
   *out = encode(address);
   return LCI_DONE;
 }
 
 int TcpTransport::meet(const std::vector<Profile>& profiles, uint64_t deadline_ns) {
+  const std::string& job = bootstrap_.job_id();  // some know it after a barrier
+  std::copy_n(job.begin(), std::min(job.size(), identity_.job.size()), identity_.job.begin());
   addresses_.resize(size_);
   std::vector<uint64_t> incarnations;
   for (uint32_t rank = 0; rank < size_; ++rank) {
