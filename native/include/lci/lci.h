@@ -36,7 +36,7 @@ extern "C" {
  * This number changes whenever a structure, an offset or the meaning of a call changes. Bindings compare it when they
  * load the library.
  */
-#define LCI_ABI_VERSION 4
+#define LCI_ABI_VERSION 5
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 /**
@@ -97,7 +97,8 @@ typedef enum lci_code {
   LCI_ERR_OVERRUN = 55,        /**< There were more signals than the synchronizer or queue has room for. */
   LCI_ERR_ATTRIBUTE = 56,      /**< The attribute name is unknown, or its value is out of range. */
   LCI_ERR_MEMORY_CLOSED = 57,  /**< The remote region was freed or deregistered, or its id was closed here. */
-  LCI_ERR_NOT_PENDING = 58     /**< There is nothing to cancel: no such receive waits at this device and engine. */
+  LCI_ERR_NOT_PENDING = 58,    /**< There is nothing to cancel: no such receive waits at this device and engine. */
+  LCI_ERR_RUN_NUMBER = 59      /**< The last run of the graph failed: the next one needs a number. */
 } lci_code;
 
 /** Name of a code, for example "retry_nocredit"; "unknown" for anything else. Never null. */
@@ -799,7 +800,10 @@ typedef enum lci_op_kind {
   LCI_OP_NODE_DONE = 9,
   /** The same with an error in `size` (0: LCI_ERR_CANCELLED), which ends the run. */
   LCI_OP_NODE_FAILED = 10,
-  /** Lanes: starts a run of the graph whose id is `user_context`. LCI_POSTED, as lci_graph_start(). */
+  /**
+   * Lanes: starts a run of the graph whose id is `user_context`. LCI_POSTED, as lci_graph_start(); with `size` 1 the
+   * run has the number in `tag`, as by lci_graph_start_run(). Another `size` is LCI_ERR_ARGUMENT.
+   */
   LCI_OP_GRAPH_START = 11,
   /**
    * Lanes: releases the message that was retained under the number in `user_context`, see LCI_RECORD_FLAG_KEPT.
@@ -1154,7 +1158,11 @@ static inline uint64_t lci_in_order_tag(lci_in_order* order) {
  * - The first failure of a node ends the run with its error. Nodes that have not fired are skipped (their status is
  *   LCI_ERR_CANCELLED), the graph's unmatched receives are cancelled, and the run waits for everything else that is
  *   under way.
- * - The graph survives its runs: one owner frees it, and may run it again.
+ * - The graph survives its runs: one owner frees it, and may run it again. Runs have numbers, from 1 on if the program
+ *   gives none.
+ * - An operation without room waits, in memory that belongs to its node, until it can go; any number may. It waits
+ *   behind others of its flow that wait, and operations posted otherwise may overtake it. A run that fails takes it
+ *   out: what has not gone by then never goes.
  *
  * One thread at a time may build, start, test, read or free a graph; any thread may signal it or call
  * lci_graph_mark_complete() and lci_graph_cancel().
@@ -1195,8 +1203,8 @@ LCI_API int lci_graph_free(lci_graph* graph);
 /** Adds a function node. @param function null: a dummy, which completes when it fires. */
 LCI_API int lci_graph_add_function(lci_graph* graph, lci_node_fn function, void* value, lci_node* out);
 /**
- * Adds an operation, which is posted anew in each run, with retry disallowed. If it cannot go out it waits in the
- * backlog, at whose bound the node fails with LCI_ERR_EXHAUSTED. An operation that is done at once completes its node,
+ * Adds an operation, which is posted anew in each run. If it cannot go out it waits, without a bound, outside the
+ * backlog, and its node with it; flags about retry are ignored. An operation that is done at once completes its node,
  * too.
  * @param device one of the graph's runtime (else LCI_ERR_ARGUMENT), which must not belong to a lane (LCI_ERR_DEVICE).
  * @param op template, copied with an inline payload; a buffer must stay valid. Any operation that can be posted except
@@ -1204,6 +1212,27 @@ LCI_API int lci_graph_add_function(lci_graph* graph, lci_node_fn function, void*
  */
 LCI_API int lci_graph_add_op(lci_graph* graph, lci_device* device, const lci_descriptor* op, void* value,
                              lci_node* out);
+/**
+ * Tells the runs of ranks apart. From the next run on, the tag of a send or receive node is the node's own tag, of at
+ * most 16 bits, with the low 16 bits of the run's number above it. Ranks that exchange messages mark the nodes on both
+ * sides, and use the same numbers. So a message of a rank that is ahead, or that comes late, never gets into another
+ * run. The node's status has the node's own tag.
+ *
+ * A marked receive node owns all tags with its low 16 bits that come from its rank to its engine, as long as the graph
+ * lives. A send that would be stored there for a run that is over is dropped instead; for its sender it has ended as if
+ * it had been received. So are those stored already, when a run fails, or gets a number. If several graphs own the same
+ * tags, a send is dropped that none of them takes.
+ *
+ * A long send for a later run that another rank has not begun ends when that rank begins it, or goes on above it. So
+ * ranks that agree on a number after a failure do not wait for the ends of their runs before.
+ *
+ * Ranks may be at most 32,767 runs apart. A send from further ahead is dropped, and the next start answers
+ * LCI_ERR_OVERRUN; that graph cannot be run again.
+ * @return LCI_ERR_ARGUMENT if the node is no send or receive, has a wildcard or another policy than
+ *         LCI_POLICY_RANK_TAG, or goes to an engine made with LCI_ENGINE_KEYED. LCI_ERR_TAG if its tag is above 65,535.
+ * LCI_ERR_BUSY while a run is under way.
+ */
+LCI_API int lci_graph_set_per_run(lci_graph* graph, lci_node node);
 /** Sets the function that gets the node's value when the graph is freed. */
 LCI_API int lci_graph_on_free(lci_graph* graph, lci_node node, lci_value_free_fn function);
 /**
@@ -1213,12 +1242,21 @@ LCI_API int lci_graph_on_free(lci_graph* graph, lci_node node, lci_value_free_fn
  */
 LCI_API int lci_graph_add_edge(lci_graph* graph, lci_node from, lci_node to, lci_edge_fn function);
 /**
- * Starts a run. LCI_POSTED, also when the run is over on return. If a node's function or a handler calls it, the run's
- * nodes fire after that function has returned. LCI_ERR_BUSY while a run is under way. LCI_RETRY_NOMEM, and nothing has
- * begun, if the graph's completion object is a queue without a place for its signal. LCI_ERR_ARGUMENT if the edges make
- * a circle, or if a node would wait for ever for one that no path from START reaches.
+ * Starts a run, with the number of the last one plus one. LCI_POSTED, also when the run is over on return. If a node's
+ * function or a handler calls it, the run's nodes fire after that function has returned. LCI_ERR_BUSY while a run is
+ * under way. LCI_RETRY_NOMEM, and nothing has begun, if the graph's completion object is a queue without a place for
+ * its signal. LCI_ERR_ARGUMENT if the edges make a circle, or if a node would wait for ever for one that no path from
+ * START reaches. LCI_ERR_RUN_NUMBER if the last run failed or was cancelled and nodes are marked by
+ * lci_graph_set_per_run(): other ranks may be in another run, so only lci_graph_start_run() starts the next one.
+ * LCI_ERR_OVERRUN, see lci_graph_set_per_run().
  */
 LCI_API int lci_graph_start(lci_graph* graph);
+/**
+ * The same with a number that the program gives, which all ranks use for this run. The first run may have any number, a
+ * later one must be above the last one, by at most 32,767 (else LCI_ERR_ARGUMENT). Sends that are stored for marked
+ * receive nodes and have lower numbers are dropped.
+ */
+LCI_API int lci_graph_start_run(lci_graph* graph, uint64_t number);
 /**
  * Answers LCI_DONE when the last run is over, LCI_RETRY while it is under way, else the error that ended it;
  * LCI_ERR_ARGUMENT before the first start. It changes nothing. The graph's completion object is signalled just
@@ -1505,12 +1543,14 @@ LCI_API int lci_lane_synchronizer_create(lci_lane* lane, uint32_t threshold, lci
 typedef enum lci_node_kind {
   LCI_NODE_DUMMY = 0, /**< Completes when it fires. */
   LCI_NODE_OP = 1,    /**< Operation `op`. */
-  LCI_NODE_HOST = 2   /**< Run by the loop. */
+  LCI_NODE_HOST = 2,  /**< Run by the loop. */
+  /** Operation `op`, with the number of the run in its tag: see lci_graph_set_per_run(). */
+  LCI_NODE_OP_PER_RUN = 3
 } lci_node_kind;
 
 typedef struct lci_graph_node {
   uint32_t kind; /**< ::lci_node_kind */
-  uint32_t op;   /**< LCI_NODE_OP: index of its first entry in the array of descriptors. */
+  uint32_t op;   /**< For an operation: index of its first entry in the array of descriptors. */
 } lci_graph_node;
 
 typedef struct lci_graph_edge {

@@ -78,6 +78,11 @@ int lci_graph_add_op(lci_graph* graph, lci_device* handle, const lci_descriptor*
   });
 }
 
+int lci_graph_set_per_run(lci_graph* graph, lci_node node) {
+  LCI_NOT_NULL(graph, "tag for each run");
+  return guarded("tag for each run", [&] { return from_handle(graph)->set_per_run(node); });
+}
+
 int lci_graph_on_free(lci_graph* graph, lci_node handle, lci_value_free_fn function) {
   LCI_NOT_NULL(graph, "on free");
   Node* node = from_handle(graph)->find(handle);
@@ -94,6 +99,11 @@ int lci_graph_add_edge(lci_graph* graph, lci_node from, lci_node to, lci_edge_fn
 int lci_graph_start(lci_graph* graph) {
   LCI_NOT_NULL(graph, "start graph");
   return guarded("start graph", [&] { return from_handle(graph)->start(); });
+}
+
+int lci_graph_start_run(lci_graph* graph, uint64_t number) {
+  LCI_NOT_NULL(graph, "start graph");
+  return guarded("start graph", [&] { return from_handle(graph)->start(&number); });
 }
 
 int lci_graph_test(lci_graph* graph, lci_status* out) {

@@ -113,6 +113,8 @@ const char* code_name(int code) {
       return "error_memory_closed";
     case LCI_ERR_NOT_PENDING:
       return "error_not_pending";
+    case LCI_ERR_RUN_NUMBER:
+      return "error_run_number";
     default:
       return "unknown";
   }

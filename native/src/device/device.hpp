@@ -40,6 +40,13 @@ class Device final : public DeviceBell {
   // --- posting ------------------------------------------------------------------------------------------------------
   /// Begins a batch: refusals in it make later descriptors of the same key answer retry_order.
   void begin_batch() { protocols_.admission.begin_batch(); }
+  /// Posts an operation of a graph, which waits if there is no room: never answers retry. Fills @p done unless the
+  /// answer is posted.
+  int post_or_wait(WaitingOp& op, lci_status* done);
+  /// Any thread that may not wait for the device: the same, when its owner passes. Posted, or an error.
+  int leave(WaitingOp& op);
+  /// Any thread: some operations that wait were given up.
+  void give_up_some() { protocols_.waiting.give_up_some(); }
   /// Any thread that may not wait for the device: the operation starts when its owner passes.
   int hand_over(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   /// Whether puts and gets may be copies; see CopyRun.
@@ -93,6 +100,8 @@ class Device final : public DeviceBell {
   void decline_stored(Link& link, uint64_t request);
   /// Whether an arrival is being handed to an object.
   bool is_delivering_to(const void* object) const { return protocols_.delivery.is_delivering_to(object); }
+  /// Drops what an engine has stored for runs of graphs that are over.
+  void drop_refused(uint32_t engine) { protocols_.receives.drop_refused(engine); }
   /// Waits while this device inserts into an engine that was closed. A few instructions.
   void wait_until_not_holding(const Matcher* matcher) const { protocols_.receives.wait_until_not_holding(matcher); }
   void wake_owner() override { protocols_.host.wake_owner(); }
@@ -134,6 +143,7 @@ class Device final : public DeviceBell {
   bool look_for_failures();
   bool fail_links(RankState state, bool* all);
   bool retry_backlog();
+  bool retry_waiting();
   bool send_to_busy();
   bool drain_ready(Budget& budget);
   void leave_ready();

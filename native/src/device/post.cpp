@@ -170,6 +170,21 @@ bool Device::may_be_posted(const lci_descriptor& op) const {
   return lci::may_be_posted(op, parts().packets.max_eager());
 }
 
+int Device::post_or_wait(WaitingOp& op, lci_status* done) {
+  const lci_descriptor& descriptor = op.descriptor();
+  if (!protocols_.waiting.holds_flow_of(descriptor)) {
+    const int code = post(descriptor, descriptor.u.inline_payload, op.target, done);
+    if (!is_retry(code)) return code;
+  }
+  protocols_.waiting.join(op);
+  return LCI_POSTED;
+}
+
+int Device::leave(WaitingOp& op) {
+  if (protocols_.handed.add_waiting(op)) return LCI_POSTED;
+  return fail(LCI_ERR_CLOSED, "post: the runtime or lane closes (rank %u, device %u)", parts().rank, index());
+}
+
 int Device::hand_over(const lci_descriptor& given, const void* inline_payload, const OpTarget& target) {
   lci_descriptor op = given;
   if (op.flags & LCI_FLAG_LIST) {

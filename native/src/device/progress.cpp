@@ -32,6 +32,7 @@ bool Device::progress(Budget& budget, By by) {
   moved |= look_for_failures();
   moved |= meet_devices();
   moved |= retry_backlog();
+  moved |= retry_waiting();
   if (!protocols_.barriers.empty() && protocols_.barriers.progress()) {
     publish_rings();  // the next round is waited for: it need not wait for the rest of the pass
     moved = true;
@@ -74,6 +75,21 @@ bool Device::retry_backlog() {
   const bool moved = protocols_.backlog.retry(post_again, &starved);
   if (starved) protocols_.host.call_again();
   if (moved) protocols_.spending.tell_refused();
+  return moved;
+}
+
+/// What waits for room in a graph.
+bool Device::retry_waiting() {
+  protocols_.waiting.end_given_up();
+  if (protocols_.waiting.empty()) return false;
+  bool starved = false;
+  const auto post_again = [this](const WaitingOp& op, bool first, lci_status* done) {
+    if (first) begin_batch();
+    const lci_descriptor& descriptor = op.descriptor();
+    return post(descriptor, descriptor.u.inline_payload, op.target, done);
+  };
+  const bool moved = protocols_.waiting.retry(post_again, &starved);
+  if (starved) protocols_.host.call_again();
   return moved;
 }
 
@@ -173,10 +189,11 @@ LCI_OF_PASS void Device::tell_room() {
   }
 }
 
-/// Callers that were refused hear of it. The backlog and the streams had their turn in this pass, and need another.
+/// Callers that were refused hear of it. What waits here had its turn in this pass, and need another.
 void Device::room_came() {
   ++generation_;
-  if (!protocols_.backlog.empty() || !protocols_.links.busy().empty()) protocols_.host.call_again();
+  const bool waits = !protocols_.backlog.empty() || !protocols_.waiting.empty();
+  if (waits || !protocols_.links.busy().empty()) protocols_.host.call_again();
 }
 
 /// Packets that came back to devices which nobody progresses just now. Only tries their locks: nobody waits.

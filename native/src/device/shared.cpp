@@ -17,6 +17,14 @@ int post_locked(Device& device, lci_descriptor& op, const OpTarget& target, lci_
   return code;
 }
 
+int post_or_wait_locked(Device& device, WaitingOp& op, lci_status* done) {
+  if (device.lane()) return fail(LCI_ERR_DEVICE, "post: device %u belongs to a lane", device.index());
+  device.begin_batch();
+  const int code = device.post_or_wait(op, done);
+  device.ring_doorbells();
+  return code;
+}
+
 }  // namespace
 
 int progress_shared(Device& device) {
@@ -54,6 +62,15 @@ int post_shared(Device& device, lci_descriptor& op, const OpTarget& target, lci_
   } unlock{taken ? nullptr : &device.lock};
   if (device.lane()) return fail(LCI_ERR_DEVICE, "post: device %u belongs to a lane", device.index());
   return post_locked(device, op, target, out);
+}
+
+int post_or_wait_shared(Device& device, WaitingOp& op, lci_status* done) {
+  if (Progressing::is(device)) return device.post_or_wait(op, done);
+  const TryLockGuard taken(device.lock);
+  if (taken) return post_or_wait_locked(device, op, done);
+  // The thread that has the lock may be in a handler, too, and want a device of this one: nobody waits in handlers.
+  if (device.lane()) return fail(LCI_ERR_DEVICE, "post: device %u belongs to a lane", device.index());
+  return device.leave(op);
 }
 
 }  // namespace lci

@@ -15,4 +15,8 @@ int progress_shared(Device& device);
 /// owns it. @param out may be null
 int post_shared(Device& device, lci_descriptor& op, const OpTarget& target, lci_status* out);
 
+/// The same of an operation of a graph: it waits if there is no room, or while another thread is at the device. Posted,
+/// done or an error. In signal context.
+int post_or_wait_shared(Device& device, WaitingOp& op, lci_status* done);
+
 }  // namespace lci

@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "flow/capacity.hpp"
+#include "flow/waiting_list.hpp"
 
 namespace lci {
 
@@ -37,6 +38,7 @@ struct OutKey {
   uint32_t declined = 0;  ///< Requests that were discarded: so much room for replies goes back.
   bool queued = false;
   OutKey* next_queued = nullptr;
+  WaitingList waiting;  ///< Operations of graphs that found no room.
 };
 
 /// A message that waits at its sender: announced without credit, or too large to be sent unasked.

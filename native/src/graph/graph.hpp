@@ -45,11 +45,14 @@ class Graph final : public Completion {
   /// @param lane that owns @p device, or null; @param op is checked; @param out may be null
   int add_operation(Device& device, LaneView* lane, const lci_descriptor& op, void* value, uint32_t* out);
   int add_edge(uint64_t from, uint64_t to, lci_edge_fn function);
+  /// The operation of a node has a tag of its own in each run.
+  int set_per_run(uint64_t node);
   /// Finds wiring errors and prepares the next run.
   int plan();
 
   // --- running ------------------------------------------------------------------------------------------------------
-  int start();
+  /// @param number of the run, or null: that of the last one plus one
+  int start(const uint64_t* number = nullptr);
   int test(lci_status* out) const;
   /// Any thread: ends the run as a failure would.
   int cancel();
@@ -88,6 +91,10 @@ class Graph final : public Completion {
   };
 
   int refuse_change() const;
+  int next_number(const uint64_t* given, uint64_t* number) const;
+  void begin_number(uint64_t number, bool given);
+  void drop_stored();
+  static void note(Node& node, const lci_status& status);
   // plan.cpp
   int check_circles();
   std::vector<bool> reached() const;
@@ -116,7 +123,10 @@ class Graph final : public Completion {
 
   // the run
   std::atomic<State> state_{State::kNew};
-  uint32_t run_ = 0;
+  uint32_t run_ = 0;      // runs so far
+  uint64_t number_ = 0;   // of this run: the users', part of tags
+  bool per_run_ = false;  // some tags have it
+  GraphRuns runs_;
   std::atomic<int> error_{LCI_DONE};
   lci_status failure_{};  // by whoever set error_, before END can fire
   lci_status result_{};

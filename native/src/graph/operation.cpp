@@ -8,6 +8,37 @@
 #include "protocol/contexts.hpp"
 
 namespace lci {
+namespace {
+
+OpTarget target_of(Node& node, Device& device, LaneView* lane) {
+  const uint64_t context = node.graph.handle(node.index);
+  if (lane) return {&node.graph, lane, context};  // both: what a lane forgets, it forgets of its graphs, too
+  OpTarget target{&node.graph, nullptr, context};
+  target.outstanding = &device.outstanding();
+  return target;
+}
+
+/// LCI_DONE, or why the tag of an operation cannot tell runs apart.
+int check_per_run(const lci_descriptor& op, const Engine* engine) {
+  if (op.op != LCI_OP_SEND && op.op != LCI_OP_RECV) {
+    return fail(LCI_ERR_ARGUMENT, "graph: only sends and receives have a tag for each run, not operation %u", op.op);
+  }
+  if (op.rank == LCI_ANY_SOURCE || op.tag == LCI_ANY_TAG || op.policy != LCI_POLICY_RANK_TAG) {
+    return fail(LCI_ERR_ARGUMENT, "graph: a tag for each run needs policy rank and tag, and no wildcard (rank %u)",
+                op.rank);
+  }
+  const Matcher* const matcher = engine ? engine->matcher() : nullptr;
+  if (matcher && matcher->keyed && !matcher->make_key) {
+    return fail(LCI_ERR_ARGUMENT, "graph: keys that are given with operations do not tell runs apart (engine %u)",
+                op.port);
+  }
+  if (op.tag <= kRunTagMask) return LCI_DONE;
+  return fail(LCI_ERR_TAG, "graph: a tag for each run has %u bits, the number of the run takes the others; not %lu",
+              kRunBits, op.tag);
+}
+
+}  // namespace
+
 int GraphOperation::check(const lci_descriptor& op, uint32_t entries) {
   if (op.op == 0 || op.op == LCI_OP_CANCEL || op.op >= LCI_OP_NODE_DONE) {
     return fail(LCI_ERR_ARGUMENT, "graph: operation %u cannot be a node", op.op);
@@ -28,33 +59,50 @@ int GraphOperation::check(const lci_descriptor& op, uint32_t entries) {
   return LCI_DONE;
 }
 
-GraphOperation::GraphOperation(Graph& graph, Device& device, LaneView* lane, const lci_descriptor& op, uint64_t node)
-    : graph_(graph), device_(device), lane_(lane), entries_(&op, &op + entries_of(op)) {
-  entries_[0].flags |= LCI_FLAG_NO_RETRY;
-  entries_[0].user_context = node;
+GraphOperation::GraphOperation(Node& node, Device& device, LaneView* lane, const lci_descriptor& op)
+    : WaitingOp(target_of(node, device, lane)),
+      node_(node),
+      device_(device),
+      entries_(&op, &op + entries_of(op)),
+      tag_(op.tag) {
+  entries_[0].flags &= static_cast<uint8_t>(~LCI_FLAG_NO_RETRY);  // it waits here, not in the backlog
+  entries_[0].user_context = target.context;
 }
 
-int GraphOperation::post(lci_status* done) {
+GraphOperation::~GraphOperation() {
+  if (floor_) device_.parts().targets.engine(entries_[0].port)->floors.remove(*floor_);
+}
+
+int GraphOperation::tell_runs_apart(GraphRuns& runs) {
+  const lci_descriptor& op = entries_[0];
+  Engine* const engine = device_.parts().targets.engine(op.port);  // null: its post says so
+  if (const int code = check_per_run(op, engine); code != LCI_DONE) return code;
+  per_run_ = true;
+  if (!is_receive() || !engine || floor_) return LCI_DONE;
+  auto floor = std::unique_ptr<RunFloor>(new RunFloor{op.rank, tag_, runs});
+  engine->floors.add(*floor);
+  floor_ = std::move(floor);
+  return LCI_DONE;
+}
+
+int GraphOperation::post(uint64_t run, lci_status* done) {
   lci_descriptor& op = entries_[0];
+  if (per_run_) op.tag = tag_of_run(tag_, run);
   const bool buffer = (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_BUFFER;
   *done = {LCI_DONE, op.rank, op.tag, buffer ? reinterpret_cast<void*>(op.u.ref.address) : nullptr, op.size, 0, 0, 0};
-  const int code = guarded("graph", [&] { return lane_ ? post_to_lane(done) : post_to_device(done); });
-  if (is_retry(code)) return fail(LCI_ERR_EXHAUSTED, "graph: an operation was refused (%s)", code_name(code));
-  return code;
+  return guarded("graph", [&] {
+    if (!target.lane) return post_or_wait_shared(device_, *this, done);
+    // The loop's thread posts at once; another one leaves it to the loop.
+    return target.lane->is_entered() ? device_.post_or_wait(*this, done) : device_.leave(*this);
+  });
 }
 
-int GraphOperation::post_to_device(lci_status* done) {
-  OpTarget target{&graph_, nullptr, entries_[0].user_context};
-  target.outstanding = &device_.outstanding();
-  return post_shared(device_, entries_[0], target, done);
+bool GraphOperation::is_given_up() const {
+  return (node_.state.load(std::memory_order_seq_cst) & Node::kCancel) != 0;
 }
 
-/// The loop's thread posts at once; another one leaves it to the loop.
-int GraphOperation::post_to_lane(lci_status* done) {
-  const lci_descriptor& op = entries_[0];
-  const OpTarget target{&graph_, lane_, op.user_context};  // both: what a lane forgets, it forgets of its graphs, too
-  if (lane_->is_entered()) return device_.post(op, op.u.inline_payload, target, done);
-  return device_.hand_over(op, op.u.inline_payload, target);
+void GraphOperation::give_up() {
+  device_.give_up_some();
 }
 
 void GraphOperation::cancel() {
@@ -63,7 +111,11 @@ void GraphOperation::cancel() {
   cancel.rank = entries_[0].rank;
   cancel.port = entries_[0].port;
   cancel.tag = entries_[0].user_context;
-  device_.hand_over(cancel, nullptr, {&graph_, lane_, cancel.tag});
+  device_.hand_over(cancel, nullptr, {&node_.graph, target.lane, cancel.tag});
+}
+
+void GraphOperation::drop_stored() {
+  device_.drop_refused(entries_[0].port);
 }
 
 }  // namespace lci

@@ -33,7 +33,7 @@ int Graph::add_node(Node::Kind kind, void* value, Node** out) {
 int Graph::add_operation(Device& device, LaneView* lane, const lci_descriptor& op, void* value, uint32_t* out) {
   Node* node = nullptr;
   if (const int code = add_node(Node::Kind::kOperation, value, &node); code != LCI_DONE) return code;
-  node->operation = std::make_unique<GraphOperation>(*this, device, lane, op, handle(node->index));
+  node->operation = std::make_unique<GraphOperation>(*node, device, lane, op);
   if (out) *out = node->index;
   return LCI_DONE;
 }
@@ -59,6 +59,16 @@ int Graph::add_edge(uint64_t from, uint64_t to, lci_edge_fn function) {
   }
   edges_.push_back({source->index, destination->index, function});
   changed_ = true;
+  return LCI_DONE;
+}
+
+int Graph::set_per_run(uint64_t handle) {
+  if (const int code = refuse_change(); code != LCI_DONE) return code;
+  const Node* node = find(handle);
+  if (!node) return LCI_ERR_ARGUMENT;
+  if (!node->operation) return fail(LCI_ERR_ARGUMENT, "graph %u: node %u is no operation", id(), node->index);
+  if (const int code = node->operation->tell_runs_apart(runs_); code != LCI_DONE) return code;
+  per_run_ = true;
   return LCI_DONE;
 }
 

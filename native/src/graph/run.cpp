@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run of a graph. [E14, E16, E17, SS-48..SS-52]
+#include <array>
 #include <exception>
+#include <utility>
 
 #include "base/caught.hpp"
 #include "base/error.hpp"
@@ -26,12 +28,50 @@ int call_user(F function) {
 
 }  // namespace
 
-int Graph::start() {
+/// The number of the next run, or why it cannot have the one that is given, or needs one.
+int Graph::next_number(const uint64_t* given, uint64_t* number) const {
+  const bool first = run_ == 0;
+  if (runs_.too_far.load(std::memory_order_acquire)) {
+    return fail(LCI_ERR_OVERRUN, "start graph %u: a rank sent for a run more than %lu ahead, which was dropped", id(),
+                kMostRunsApart);
+  }
+  if (!given && !first && per_run_ && result_.code != LCI_DONE) {
+    return fail(LCI_ERR_RUN_NUMBER,
+                "start graph %u: run %lu has failed, so other ranks may be in another one; agree with them on a number",
+                id(), number_);
+  }
+  *number = given ? *given : first ? 1 : number_ + 1;
+  if (first || (*number > number_ && *number - number_ <= kMostRunsApart)) return LCI_DONE;
+  return fail(LCI_ERR_ARGUMENT, "start graph %u: after run %lu the next number is %lu to %lu, not %lu", id(), number_,
+              number_ + 1, number_ + kMostRunsApart, *number);
+}
+
+/// What may be stored for runs before this one goes.
+void Graph::begin_number(uint64_t number, bool given) {
+  number_ = number;
+  if (!per_run_) return;
+  runs_.lowest.store(number, std::memory_order_seq_cst);
+  if (given) drop_stored();
+}
+
+/// Once in each engine that a node names by whose tag runs are told apart.
+void Graph::drop_stored() {
+  std::array<bool, LCI_MAX_ENGINE + 1> looked_at{};
+  for (Node& node : nodes_) {
+    if (!node.operation || !node.operation->has_floor()) continue;
+    if (!std::exchange(looked_at[node.operation->descriptor().port], true)) node.operation->drop_stored();
+  }
+}
+
+int Graph::start(const uint64_t* given) {
   State before = state_.load(std::memory_order_relaxed);
   do {
     if (before == State::kRunning) return fail(LCI_ERR_BUSY, "start graph %u: its run is under way", id());
   } while (!state_.compare_exchange_weak(before, State::kRunning, std::memory_order_acquire));
-  if (const int code = plan(); code != LCI_DONE) {
+  uint64_t number = 0;
+  int code = plan();
+  if (code == LCI_DONE) code = next_number(given, &number);
+  if (code != LCI_DONE) {
     state_.store(before, std::memory_order_release);
     return code;
   }
@@ -41,6 +81,7 @@ int Graph::start() {
   }
   static_cast<void>(hold());  // of its own: a graph is not bounded
   ++run_;
+  begin_number(number, given != nullptr);
   error_.store(LCI_DONE, std::memory_order_relaxed);
   Node& first = nodes_[kStart];
   Node& last = nodes_[kEnd];
@@ -88,7 +129,7 @@ int Graph::run_node(Node& node, lci_status* done) {
   if (const int code = call_user([&] { return run_edges(node), LCI_DONE; }); code != LCI_DONE) return code;
   switch (node.kind) {
     case Node::Kind::kOperation:
-      return node.operation->post(done);
+      return node.operation->post(number_, done);
     case Node::Kind::kHost:
       host_->fire_host_node(*this, node.index);
       return LCI_POSTED;
@@ -118,7 +159,7 @@ void Graph::returned_posted(Node& node) {
   do {
     // Before the node may complete: afterwards the next run could have posted the same receive.
     if ((state & Node::kCancel) && !cancelled) {
-      node.operation->cancel();
+      if (node.operation->is_receive()) node.operation->cancel();
       cancelled = true;
     }
   } while (!node.state.compare_exchange_weak(state, state | Node::kReturned, std::memory_order_acq_rel));
@@ -128,13 +169,19 @@ void Graph::returned_posted(Node& node) {
 void Graph::returned_final(Node& node, const lci_status& status) {
   const uint8_t state = node.state.fetch_or(Node::kReturned | Node::kClaimed, std::memory_order_acq_rel);
   if (!(state & Node::kClaimed)) {
-    node.status = status;
-    node.status.user_context = handle(node.index);
+    note(node, status);
     return complete(node);
   }
   // It was signalled although it answered done.
   fail_run({is_error(status.code) ? status.code : LCI_ERR_OVERRUN, status.rank, 0, nullptr, 0, 0, 0, 0}, node.index);
   if (state & Node::kSignalled) complete(node);
+}
+
+/// The status of a node, whose tag is without the number of the run.
+void Graph::note(Node& node, const lci_status& status) {
+  node.status = status;
+  node.status.user_context = node.graph.handle(node.index);
+  if (node.operation && node.operation->tells_runs_apart()) node.status.tag &= kRunTagMask;
 }
 
 int Graph::signalled(Node& node, const lci_status& status) {
@@ -143,8 +190,7 @@ int Graph::signalled(Node& node, const lci_status& status) {
   if (!waits) {
     return fail(LCI_ERR_OVERRUN, "graph %u: node %u does not wait for a signal", id(), node.index);
   }
-  node.status = status;
-  node.status.user_context = handle(node.index);
+  note(node, status);
   // Whoever fired the node completes it if it has not returned yet.
   if (!(node.state.fetch_or(Node::kSignalled, std::memory_order_acq_rel) & Node::kReturned)) return LCI_DONE;
   ReadyNodes ready;
@@ -193,18 +239,23 @@ void Graph::advance(const Node& node) {
   }
 }
 
-/// The caller has something that END waits for. The first failure counts.
+/// The caller has something that END waits for. The first failure counts. Operations that wait for room go before any
+/// of them is posted; then the receives, and what is stored for them or comes later.
 void Graph::fail_run(const lci_status& status, uint32_t index) {
   int expected = LCI_DONE;
   if (!error_.compare_exchange_strong(expected, status.code, std::memory_order_seq_cst)) return;
   failure_ = status;
   failure_.tag = index;
   for (Node& node : nodes_) {
-    if (!node.operation || !node.operation->is_receive()) continue;
+    if (!node.operation) continue;
     const uint8_t state = node.state.fetch_or(Node::kCancel, std::memory_order_seq_cst);
-    const bool posted = (state & Node::kFired) && (state & Node::kReturned);
-    if (posted && !(state & Node::kClaimed)) node.operation->cancel();
+    if (!(state & Node::kFired) || (state & Node::kClaimed)) continue;
+    node.operation->give_up();
+    if ((state & Node::kReturned) && node.operation->is_receive()) node.operation->cancel();
   }
+  if (!per_run_) return;
+  runs_.lowest.store(number_ + 1, std::memory_order_seq_cst);
+  drop_stored();
 }
 
 int Graph::cancel() {

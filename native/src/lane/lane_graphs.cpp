@@ -47,6 +47,7 @@ int LaneGraphs::fill(Graph& graph, const GraphTable& table) {
         code = graph.add_node(Node::Kind::kHost, nullptr, &node);
         break;
       case LCI_NODE_OP:
+      case LCI_NODE_OP_PER_RUN:
         code = add_operation(graph, table, entry);
         break;
       default:
@@ -72,7 +73,10 @@ int LaneGraphs::add_operation(Graph& graph, const GraphTable& table, const lci_g
   if (op.device >= lane_.device_count()) {
     return fail(LCI_ERR_DEVICE, "create graph: device %u of a lane with %u", op.device, lane_.device_count());
   }
-  return graph.add_operation(lane_.device(op.device), &lane_, op, nullptr, nullptr);
+  uint32_t index = 0;
+  const int added = graph.add_operation(lane_.device(op.device), &lane_, op, nullptr, &index);
+  const bool per_run = added == LCI_DONE && entry.kind == LCI_NODE_OP_PER_RUN;
+  return per_run ? graph.set_per_run(graph.handle(index)) : added;
 }
 
 Graph* LaneGraphs::find(uint32_t id) {
@@ -111,7 +115,10 @@ int LaneGraphs::statuses(uint32_t id, uint32_t first, uint32_t count, lci_status
 int LaneGraphs::submitted(const lci_descriptor& op) {
   Graph* graph = find(static_cast<uint32_t>(op.user_context));
   if (!graph) return LCI_ERR_ARGUMENT;
-  if (op.op == LCI_OP_GRAPH_START) return graph->start();
+  if (op.op == LCI_OP_GRAPH_START) {
+    if (op.size > 1) return fail(LCI_ERR_ARGUMENT, "start graph %u: size is %u, not 0 or 1", graph->id(), op.size);
+    return graph->start(op.size == 1 ? &op.tag : nullptr);
+  }
   int code = LCI_DONE;
   if (op.op == LCI_OP_NODE_FAILED) {
     code = op.size == 0 ? static_cast<int>(LCI_ERR_CANCELLED) : static_cast<int>(op.size);

@@ -10,6 +10,7 @@
 
 #include "flow/target.hpp"
 #include "matching/matching_engine.hpp"
+#include "protocol/run_floors.hpp"
 
 namespace lci {
 
@@ -40,6 +41,7 @@ class Engine final : public Target {
  public:
   explicit Engine(uint32_t number) : index(number) {}
   const uint32_t index;
+  RunFloors floors;  ///< Runs of graphs below which sends are not stored.
   MatchingEngineType type() const { return type_.load(std::memory_order_relaxed); }
 
   const Matcher* matcher() const { return matcher_.load(std::memory_order_seq_cst); }

@@ -26,10 +26,12 @@ bool Fences::step() {
       if (ended_ == begun_) return false;
       covered_ = begun_;
       holders_.backlog.mark();
+      holders_.waiting.mark();
       stage_ = Stage::kBacklog;
       return true;
     case Stage::kBacklog:
       if (holders_.backlog.holds_marked()) return false;
+      if (holders_.waiting.holds_marked()) return false;
       holders_.outgoing.mark();
       holders_.incoming.mark();
       holders_.atomics.mark();

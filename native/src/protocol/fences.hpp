@@ -9,6 +9,7 @@
 #pragma once
 
 #include "protocol/atomics.hpp"
+#include "protocol/waiting_ops.hpp"
 
 namespace lci {
 
@@ -17,6 +18,7 @@ class Fences final : public Protocol {
   /// What operations are in while they are under way.
   struct Holders {
     Backlog& backlog;
+    WaitingOps& waiting;
     Departures& departures;
     PacketsOut& packets;
     Signals& signals;

@@ -12,6 +12,7 @@
 #include "base/no_memory.hpp"
 #include "base/try_lock.hpp"
 #include "protocol/backlog.hpp"
+#include "protocol/waiting_ops.hpp"
 
 namespace lci {
 
@@ -28,6 +29,8 @@ class alignas(64) Handed {
     std::vector<std::unique_ptr<ReceiveContext>> rendezvous;  ///< Matched, and to be answered.
     std::vector<Queued> posts;
     std::vector<std::pair<Link*, uint64_t>> declines;  ///< Requests that nobody will answer.
+    WaitingOp* first_waiting = nullptr;                ///< Of graphs: in memory of their own, oldest first.
+    WaitingOp* last_waiting = nullptr;
   };
 
   explicit Handed(ProtocolHost& host) : host_(host) {}
@@ -68,6 +71,20 @@ class alignas(64) Handed {
     }
     host_.wake_owner();
     return Answer::kTaken;
+  }
+
+  /// An operation of a graph. False: the device, or its lane, accepts nothing more.
+  bool add_waiting(WaitingOp& op) {
+    {
+      std::lock_guard<TryLock> guard(lock_);
+      if (closed_ || (op.target.lane && op.target.lane->retired())) return false;
+      op.next_waiting = nullptr;
+      (lists_.last_waiting ? lists_.last_waiting->next_waiting : lists_.first_waiting) = &op;
+      lists_.last_waiting = &op;
+      some_.store(true, std::memory_order_seq_cst);
+    }
+    host_.wake_owner();
+    return true;
   }
 
   bool empty() const { return !some_.load(std::memory_order_acquire); }

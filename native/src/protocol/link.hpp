@@ -106,6 +106,7 @@ struct Link {
   uint32_t announced[2] = {};         ///< Packets that are out with an announcement, by their colour.
   std::vector<SendContext*> streams;  ///< Rendezvous whose receiver is ready.
   std::vector<Withdrawal> withdrawals;
+  WaitingList waiting;               ///< Of graphs: what has no key and found no room.
   uint32_t remote_operations = 0;    ///< Ours at the peer, through messages.
   std::vector<SignalRight> signals;  ///< Data is in place; the signal waits for room. The oldest is first.
   uint64_t signals_numbered = 0;     ///< That came there so far,

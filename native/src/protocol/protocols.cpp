@@ -17,6 +17,7 @@ Protocols::Protocols(const DeviceParts& parts, Device& device, uint32_t index, D
       links(host, handed),
       wanted(parts.packets, index),
       backlog(host, links),
+      waiting(host, links),
       departures(host, links),
       barriers(host, links),
       spending(host, links, backlog),
@@ -37,7 +38,7 @@ Protocols::Protocols(const DeviceParts& parts, Device& device, uint32_t index, D
       eager(host, links, backlog, departures, spending, admission, packets, replies, outgoing, receives),
       arrivals(host, links, barriers, spending, replies, grants, delivery, outgoing, incoming, receives, announcements,
                {put_get_server, atomics}),
-      fences(host, links, {backlog, departures, packets, signals, outgoing, incoming, atomics}) {}
+      fences(host, links, {backlog, waiting, departures, packets, signals, outgoing, incoming, atomics}) {}
 
 /// Control traffic is never refused: each kind waits in a list that lies in what it belongs to, so nothing is allocated
 /// for it. [X1]
@@ -68,7 +69,8 @@ bool Protocols::stream(Link& link) {
 }
 
 bool Protocols::drained() const {
-  if (!backlog.empty() || !outgoing.drained() || !departures.drained() || delayed() || links.any_touched()) {
+  if (!backlog.empty() || !waiting.empty() || !outgoing.drained() || !departures.drained() || delayed() ||
+      links.any_touched()) {
     return false;
   }
   bool rest = false;
@@ -113,6 +115,7 @@ void Protocols::peer_gone(Link& link, RankState state) {
 
 void Protocols::cancel_all(int code) {
   backlog.cancel_all(code);
+  waiting.cancel_all(code);
   outgoing.cancel_all(code);
   departures.end(nullptr, code);
   incoming.cancel_all(code);
@@ -135,6 +138,7 @@ void Protocols::lane_gone(const LaneView& lane) {
   atomics.lane_gone(lane, forget);
   barriers.for_each_target(forget_gone);
   backlog.lane_gone(lane, forget);
+  waiting.lane_gone(lane);
   receives.lane_gone(lane, forget);
 }
 

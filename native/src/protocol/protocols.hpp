@@ -18,6 +18,7 @@ class Protocols {
   Links links;
   WantedPackets wanted;
   Backlog backlog;
+  WaitingOps waiting;
   Departures departures;
   Barriers barriers;  ///< Of device 0.
   Spending spending;
@@ -64,6 +65,11 @@ bool Protocols::take_handed(Post post) {
   Handed::Lists lists = handed.take();
   for (auto& context : lists.rendezvous) incoming.add(std::move(context));
   for (Queued& queued : lists.posts) post(std::move(queued));
+  for (WaitingOp* op = lists.first_waiting; op;) {
+    WaitingOp* const next = op->next_waiting;
+    waiting.join(*op);
+    op = next;
+  }
   for (const auto& [link, request] : lists.declines) replies.decline(*link, request);
   return true;
 }

@@ -248,7 +248,9 @@ void Receives::take_memory(ReceiveContext& context) {
 void Receives::handle_send(Link& link, InKey& key, const MessageHeader& header, const Payload& payload, bool credited) {
   if (has_key_for_default_engine(header)) return protocol_error(link, "key for an engine without keys", header);
   std::unique_ptr<UnexpectedSend> stored;
-  auto store = [&] {
+  auto& engine = static_cast<Engine&>(*key.target);
+  auto store = [&]() -> UnexpectedSend* {
+    if (engine.floors.refuse(link.rank, header.tag)) return nullptr;
     stored = spare_sends_.take();
     describe(*stored, UnexpectedSend::Kind::kStored, key, header.size, header.tag);
     stored->credited = credited;
@@ -258,15 +260,19 @@ void Receives::handle_send(Link& link, InKey& key, const MessageHeader& header, 
     return stored.get();
   };
   void* found = nullptr;
-  auto& engine = static_cast<Engine&>(*key.target);
   if (!match_or_store(engine, match_of(link, header), Side::kSend, ValueMaker(store), &found,
                       header.flags & kFlagKeyed)) {
     counters_.add(Metric::discarded);
     return;
   }
-  if (!found) {
+  if (!found && stored) {
     stored.release();
     counters_.add(Metric::unexpected);
+    return;
+  }
+  if (!found) {
+    counters_.add(Metric::discarded);
+    if (credited) grants_.release(key, key.generation, 1, header.size, true);
     return;
   }
   counters_.add(Metric::receives_pending, -1);
@@ -282,15 +288,22 @@ bool Receives::match_announcement(InKey& key, const Announcement& announcement, 
   describe(*send, kind, key, announcement.size, announcement.tag);
   send->argument = announcement.argument;
   if (announcement.rendezvous) send->matched = streams_.prepare(*key.link);
-  auto store = [&] {
+  auto& engine = static_cast<Engine&>(*key.target);
+  bool refused = false;
+  auto store = [&]() -> UnexpectedSend* {
+    refused = engine.floors.refuse(send->rank, send->tag);
+    if (refused) return nullptr;
     counters_.add(Metric::unexpected_stored);
     return send.get();
   };
   void* found = nullptr;
-  auto& engine = static_cast<Engine&>(*key.target);
   if (!match_or_store(engine, announcement.match, Side::kSend, ValueMaker(store), &found,
                       announcement.policy & kFlagKeyed)) {
     return false;
+  }
+  if (refused) {
+    drop(std::move(send), true);
+    return true;
   }
   if (!announcement.rendezvous) {  // that one counts when it has come
     counters_.add(Metric::arrivals);
@@ -305,6 +318,45 @@ bool Receives::match_announcement(InKey& key, const Announcement& announcement, 
   out->receive.reset(static_cast<PostedReceive*>(found));
   out->send = std::move(send);
   return true;
+}
+
+/// A send that nobody will receive. To its sender it is as one that was received: a long one comes, and goes nowhere.
+void Receives::drop(std::unique_ptr<UnexpectedSend> send, bool by_owner) {
+  InKey& key = *send->key;
+  Link& link = *key.link;
+  const bool own = by_owner && link.device == &host_.device;
+  parts_.shared.add(Metric::discarded);
+  if (send->kind == UnexpectedSend::Kind::kStored) {
+    if (send->credited) grants_.release(key, send->generation, 1, send->size, own);
+    return;
+  }
+  key.unanswered.fetch_sub(1, std::memory_order_relaxed);
+  if (send->kind == UnexpectedSend::Kind::kAnnounced) {
+    return packets_.return_packet_now(link, static_cast<uint32_t>(send->argument));
+  }
+  std::unique_ptr<ReceiveContext> context = std::move(send->matched);
+  context->target.forgotten = true;
+  context->link = &link;
+  context->size = send->size;
+  context->tag = send->tag;
+  context->sender = send->argument;
+  if (own) return streams_.add(std::move(context));
+  static_cast<void>(link.handed->add_rendezvous(std::move(context)));  // not any more when the device ends
+}
+
+void Receives::drop_refused(uint32_t number) {
+  Engine* const engine = parts_.targets.engine(number);
+  if (!engine) return;
+  std::vector<std::unique_ptr<UnexpectedSend>> refused;
+  engine->extract([&](uint64_t, void* value, Side side) {
+    if (side == Side::kReceive) return false;
+    auto* const send = static_cast<UnexpectedSend*>(value);
+    if (!engine->floors.refuse(send->rank, send->tag)) return false;
+    refused.emplace_back(send);
+    return true;
+  });
+  parts_.shared.add(Metric::unexpected_stored, -static_cast<int64_t>(refused.size()));
+  for (auto& send : refused) drop(std::move(send), false);
 }
 
 void Receives::receive_announced(MatchedAnnouncement matched) {

@@ -61,6 +61,8 @@ class Receives final : public Protocol {
     });
   }
 
+  /// Any thread: drops the stored sends that the engine's floors refuse.
+  void drop_refused(uint32_t engine);
   /// Any thread: waits while this device inserts into an engine that was closed. A few instructions.
   void wait_until_not_holding(const Matcher* matcher) const;
   /// Receives that cancels have looked at; for tests.
@@ -75,6 +77,7 @@ class Receives final : public Protocol {
   int match_unexpected(PostedReceive& receive, std::unique_ptr<UnexpectedSend> send, lci_status* done);
   int finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_status* done);
   void take_memory(ReceiveContext& context);
+  void drop(std::unique_ptr<UnexpectedSend> send, bool by_owner);
   int finish(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload, lci_status* done);
   void end(std::unique_ptr<PostedReceive> receive);
   void end_all(std::vector<std::unique_ptr<PostedReceive>> receives, int code);

@@ -109,6 +109,8 @@ TEST(Null, IsRefusedByEveryFunction) {
       {"device_use_pool", lci_device_use_pool(nullptr, 0)},
       {"graph_create", lci_graph_create(nullptr, nullptr, 0, nullptr)},
       {"graph_start", lci_graph_start(nullptr)},
+      {"graph_start_run", lci_graph_start_run(nullptr, 1)},
+      {"graph_set_per_run", lci_graph_set_per_run(nullptr, 0)},
       {"graph_test", lci_graph_test(nullptr, &status)},
       {"graph_cancel", lci_graph_cancel(nullptr)},
       {"lane_create", lci_lane_create(nullptr, 0, 1, nullptr)},

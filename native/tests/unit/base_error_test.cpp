@@ -56,6 +56,7 @@ const Code kCodes[] = {
     {56, "error_attribute", 'e'},
     {57, "error_memory_closed", 'e'},
     {58, "error_not_pending", 'e'},
+    {59, "error_run_number", 'e'},
 };
 
 // Proves: D13

@@ -175,6 +175,49 @@ TEST(LaneGraph, AlternatesNativeAndHostNodes) {
   job.check_ledgers();
 }
 
+// A node whose kind says so has the number of the run in its tag; the loop gives the number, or counts on.
+// Proves: E23
+TEST(LaneGraph, RunsHaveNumbers) {
+  Job job(1);
+  uint64_t out = 0, in = 0;
+  {
+    Loop loop(job.runtime(0));
+    Table table;
+    const uint32_t send = table.operation(send_to(0, 3, &out, 8));
+    const uint32_t receive = table.operation(receive_from(0, 3, &in, 8));
+    for (lci_graph_node& node : table.nodes) node.kind = LCI_NODE_OP_PER_RUN;
+    table.edge(kStart, send);
+    table.edge(kStart, receive);
+    const uint32_t graph = loop.upload(table);
+    const auto start = [&](uint32_t with_number, uint64_t number) {
+      lci_descriptor op = start_of(graph);
+      op.size = with_number;
+      op.tag = number;
+      const lci_descriptor& submitted = loop.driver.add(op);
+      loop.driver.enter();
+      return submitted.outcome;
+    };
+    for (const uint64_t number : {uint64_t{70000}, uint64_t{70001}, uint64_t{70002}, uint64_t{80000}}) {
+      const bool counts_on = number == 70001 || number == 70002;
+      out = number;
+      const size_t before = loop.ends.size();
+      ASSERT_EQ(LCI_POSTED, start(counts_on ? 0 : 1, counts_on ? 0 : number));
+      for (int i = 0; i < 100 && loop.ends.size() == before; ++i) loop.turn();
+      ASSERT_EQ(before + 1, loop.ends.size());
+      EXPECT_EQ(LCI_DONE, loop.ends.back().code);
+      EXPECT_EQ(number, in);
+      EXPECT_EQ(3u, loop.status(graph, receive).tag);
+    }
+    EXPECT_EQ(LCI_ERR_ARGUMENT, start(2, 80001)) << "no such form";
+    EXPECT_EQ(LCI_ERR_ARGUMENT, start(1, 80000)) << "not a later one";
+    EXPECT_EQ(LCI_DONE, lci_lane_graph_free(loop.driver.handle(), graph));
+    table.ops[0].tag = 1 << 16;
+    uint32_t id = 0;
+    EXPECT_EQ(LCI_ERR_TAG, table.upload(loop.driver.handle(), &id));
+  }
+  job.check_ledgers();
+}
+
 // Nodes and answers that make no sense: each its own outcome.
 TEST(LaneGraph, RefusesWhatMakesNoSense) {
   Job job(1, {{"devices", "2"}});

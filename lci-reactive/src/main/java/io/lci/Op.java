@@ -53,6 +53,9 @@ public abstract sealed class Op
   /** Largest tag of a send or receive. */
   public static final long MAX_TAG = 0xFFFF_FFFFL;
 
+  /** Largest tag of a send or receive that is per run; see {@link SendOp#perRun()}. */
+  public static final long MAX_PER_RUN_TAG = 0xFFFFL;
+
   /** Largest tag of a put or get with signal. */
   public static final long MAX_SIGNAL_TAG = 0xFFFFL;
 

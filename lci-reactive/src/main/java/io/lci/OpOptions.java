@@ -32,6 +32,7 @@ final class OpOptions {
   boolean doneAllowed = true;
   Op.Semantic semantic = Op.Semantic.MEMORY;
   Op.Policy policy = Op.Policy.RANK_TAG;
+  boolean perRun;
 
   private OpOptions() {}
 
@@ -82,6 +83,16 @@ final class OpOptions {
     return changed;
   }
 
+  OpOptions perRun(long tag) {
+    if (tag < 0 || tag > Op.MAX_PER_RUN_TAG) {
+      throw new IllegalArgumentException(
+          "the tag of an operation per run is 0 to " + Op.MAX_PER_RUN_TAG + ": " + tag);
+    }
+    OpOptions changed = copy();
+    changed.perRun = true;
+    return changed;
+  }
+
   OpOptions copy() {
     OpOptions copy = new OpOptions();
     copy.userContext = userContext;
@@ -95,6 +106,7 @@ final class OpOptions {
     copy.doneAllowed = doneAllowed;
     copy.semantic = semantic;
     copy.policy = policy;
+    copy.perRun = perRun;
     return copy;
   }
 }

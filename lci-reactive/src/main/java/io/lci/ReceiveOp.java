@@ -72,6 +72,28 @@ public final class ReceiveOp extends Op {
   }
 
   /**
+   * Keeps the runs of a graph apart: the receive takes a message of the run of the same number
+   * alone, sent by a node that is {@link SendOp#perRun() per run}, too. So a rank that is ahead, or
+   * a message that comes late, never gets into another run.
+   *
+   * <p>Only nodes of graphs may be per run; with policy {@link Policy#RANK_TAG}, without wildcards,
+   * and not at an engine with keys of the program. The tag has 16 bits, because the low 16 bits of
+   * the number travel above it. The node takes all these tags from its rank for itself: a message
+   * for a run that is over, which nobody will receive, is dropped instead of stored. To its sender
+   * it is as one that was received.
+   *
+   * @return a new description
+   * @throws IllegalArgumentException if the tag is larger than {@link #MAX_PER_RUN_TAG}, or {@link
+   *     #ANY_TAG}; or if the rank is {@link #ANY_SOURCE}
+   */
+  public ReceiveOp perRun() {
+    if (rank() == ANY_SOURCE) {
+      throw new IllegalArgumentException("a receive per run has a rank");
+    }
+    return with(options.perRun(tag));
+  }
+
+  /**
    * Sets options for experts.
    *
    * @param set called once, at once
@@ -156,9 +178,14 @@ public final class ReceiveOp extends Op {
     return options.policy;
   }
 
+  /** {@return whether it belongs to the run of a graph that posts it} */
+  public boolean isPerRun() {
+    return options.perRun;
+  }
+
   @Override
   public String toString() {
-    String which = tag == ANY_TAG ? " any tag" : " tag " + tag;
+    String which = tag == ANY_TAG ? " any tag" : " tag " + tag + (options.perRun ? " per run" : "");
     return "receive from " + text(rank()) + which + " (at most " + maxBytes + " bytes)";
   }
 

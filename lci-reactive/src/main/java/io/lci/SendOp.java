@@ -46,6 +46,19 @@ public final class SendOp extends Op {
   }
 
   /**
+   * Keeps the runs of a graph apart: the send belongs to the run that posts it. Its message is
+   * received in the run of the same number alone, by a receive that is {@link ReceiveOp#perRun()
+   * per run}, too. Only nodes of graphs may be per run; the other conditions are those of such a
+   * receive.
+   *
+   * @return a new description
+   * @throws IllegalArgumentException if the tag is larger than {@link #MAX_PER_RUN_TAG}
+   */
+  public SendOp perRun() {
+    return with(options.perRun(tag));
+  }
+
+  /**
    * Sets options for experts.
    *
    * @param set called once, at once
@@ -120,6 +133,11 @@ public final class SendOp extends Op {
     return options.policy;
   }
 
+  /** {@return whether it belongs to the run of a graph that posts it} */
+  public boolean isPerRun() {
+    return options.perRun;
+  }
+
   /** {@return the moment at which it has ended} */
   public Semantic semantic() {
     return options.semantic;
@@ -127,7 +145,7 @@ public final class SendOp extends Op {
 
   @Override
   public String toString() {
-    return "send to " + text(rank()) + " tag " + tag;
+    return "send to " + text(rank()) + " tag " + tag + (options.perRun ? " per run" : "");
   }
 
   /**

@@ -45,6 +45,7 @@ public final class Codes {
   public static final int ERR_ATTRIBUTE = 56;
   public static final int ERR_MEMORY_CLOSED = 57;
   public static final int ERR_NOT_PENDING = 58;
+  public static final int ERR_RUN_NUMBER = 59;
 
   // lci_peer_state
   public static final int PEER_ALIVE = 0;
@@ -117,6 +118,7 @@ public final class Codes {
   public static final int NODE_DUMMY = 0;
   public static final int NODE_OP = 1;
   public static final int NODE_HOST = 2;
+  public static final int NODE_OP_PER_RUN = 3;
   public static final int GRAPH_START = 0;
   public static final int GRAPH_END = 1;
 

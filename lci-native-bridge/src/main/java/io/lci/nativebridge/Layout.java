@@ -12,7 +12,7 @@ package io.lci.nativebridge;
 public final class Layout {
 
   /** {@code LCI_ABI_VERSION} that this class was written for. */
-  public static final int ABI_VERSION = 4;
+  public static final int ABI_VERSION = 5;
 
   // lci_descriptor
   /** Size of one entry of the submission array. */

@@ -2,6 +2,8 @@
 package io.lci.completion;
 
 import io.lci.Op;
+import io.lci.ReceiveOp;
+import io.lci.SendOp;
 import java.util.function.Function;
 import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
@@ -14,17 +16,26 @@ import reactor.core.publisher.Mono;
  * <p>A run is over when every node has completed. The first failure ends it: nodes that have not
  * begun are skipped, unmatched receives are cancelled, and the run waits for everything under way.
  *
- * <p><b>Warning: runs of several ranks are not kept apart.</b> Each run posts the same operations,
- * with the same tags and into the same memory. A rank that runs its graph again may send to a rank
- * that is still in the run before, and that rank takes the message for a part of its own run.
- * Nothing reports it. Make a barrier ({@link Op#barrier()}) the last node, after all others, if the
- * graph is run more than once and exchanges anything with other ranks.
+ * <p><b>Runs of several ranks.</b> A rank that runs its graph again may send to a rank that is
+ * still in the run before. A send and a receive that are {@link SendOp#perRun() per run} on both
+ * sides never meet in different runs. Runs have numbers, which are the same on all ranks if all
+ * ranks run the graph equally often: the first is 1 unless {@link #run(long)} says otherwise, and
+ * {@link #run()} counts on. After a run that failed or was cancelled, ranks may be in different
+ * runs. They then agree on a number above all of theirs and go on by {@link #run(long)}; until then
+ * {@link #run()} is refused. Ranks agree without waiting for the ends of such runs: a long send may
+ * end only when its receiver goes on. Ranks may be up to 32,767 runs apart; a rank whose peer is
+ * further ahead is refused its next run.
  *
- * <p><b>Warning: a graph must not be wide.</b> Its operations are not refused: an operation without
- * credit waits in the core's backlog, which holds 1,024 operations and 8 MiB to each rank. A run
- * that needs more fails with {@link io.lci.error.ResourceExhaustedException}. Put nodes to one rank
- * behind each other, or post them by {@link io.lci.LciRuntime#post(org.reactivestreams.Publisher,
- * io.lci.PostOptions)}, whose window is bounded.
+ * <p><b>Warning: without that, runs are not kept apart.</b> Each run posts the same operations,
+ * with the same tags and into the same memory. A message of another run is taken for one of this
+ * run, and nothing reports it. Make a barrier ({@link Op#barrier()}) the last node, after all
+ * others, if a graph is run more than once and exchanges anything else with other ranks, such as
+ * active messages or puts.
+ *
+ * <p><b>Room.</b> A graph may be as wide as memory allows. An operation that finds no room waits in
+ * memory that the graph has already, behind others of its flow that wait, and its node waits with
+ * it. Other operations may overtake it. It goes when there is room; if the run fails before, it
+ * never goes.
  *
  * @since 0.1
  */
@@ -53,8 +64,8 @@ public interface CompletionGraph extends Disposable {
      * before it may write them.
      *
      * @param op an operation on device 0, without target, deadline and consumers; it is never
-     *     refused: if it cannot go out, it waits in the backlog, at whose bound the run fails
-     * @return the node; its result is the completion
+     *     refused: without room it waits, in the graph and not in the backlog
+     * @return the node; its result is the completion, with the tag of {@code op}
      */
     Node<Completion> op(Op op);
 
@@ -110,16 +121,27 @@ public interface CompletionGraph extends Disposable {
   }
 
   /**
-   * Runs the graph.
+   * Runs the graph. The number of the run is that of the last one plus 1.
    *
    * @return starts at the first request, once per subscription; emits the results on loop 0. Fails
-   *     with {@link IllegalStateException} while another run is under way, with the failure of a
-   *     function or its Mono, with the error of an operation, with {@link
+   *     with {@link IllegalStateException} while another run is under way, or if the last run
+   *     failed or was cancelled and operations are {@link SendOp#perRun() per run}; with the
+   *     failure of a function or its Mono, with the error of an operation, with {@link
    *     io.lci.error.LciClosedException} when it is disposed or the runtime closes. Cancel ends the
    *     run: nodes that have not begun are skipped, unmatched receives and Monos of nodes are
    *     cancelled; the graph may be run again when everything under way has ended
    */
   Mono<GraphResult> run();
+
+  /**
+   * Runs the graph, with a number that all ranks use for this run. Messages for lower numbers that
+   * receives {@link ReceiveOp#perRun() per run} have not taken are dropped.
+   *
+   * @param number not negative. After the first run it must be above the last number, by at most
+   *     32,767: else the Mono fails with {@link IllegalArgumentException}
+   * @return as {@link #run()}, also after a run that failed or was cancelled
+   */
+  Mono<GraphResult> run(long number);
 
   /** {@return the graph in the language of Graphviz} */
   String toDot();

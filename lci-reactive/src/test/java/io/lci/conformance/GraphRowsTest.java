@@ -55,6 +55,64 @@ class GraphRowsTest {
         });
   }
 
+  /** Ranks are in different runs, as no barrier holds them together. */
+  // Proves: E23
+  @Everywhere
+  void runsOfRanksAreToldApart(Setting everywhere) {
+    everywhere.run(
+        world -> {
+          int runs = 200;
+          LciBuffer out = world.lci().memory().buffer(8);
+          AtomicInteger run = new AtomicInteger();
+          CompletionGraph.Builder builder = world.lci().completions().graph();
+          Node<Integer> write =
+              builder.call(
+                  r -> {
+                    out.view().putLong(0, run.incrementAndGet());
+                    return run.get();
+                  });
+          Node<Completion> send = builder.op(Op.send(world.next(), 6, out).perRun());
+          Node<Completion> receive = builder.op(Op.receive(world.previous(), 6, 8).perRun());
+          Node<Boolean> same =
+              builder.call(r -> r.get(receive).message().getLong(0) == r.get(write));
+          builder.before(write, send).before(write, receive);
+          builder.before(send, same).before(receive, same);
+          CompletionGraph graph = builder.build();
+          Mono<Long> right =
+              Flux.range(0, runs)
+                  .concatMap(i -> graph.run())
+                  .filter(result -> result.get(same))
+                  .count();
+          assertThat(world.await(right)).isEqualTo(runs);
+          world.barrier();
+          graph.dispose();
+        });
+  }
+
+  /** Far more sends are ready than there is room for at the next rank. */
+  // Proves: E22
+  @Everywhere
+  void moreIsReadyThanThereIsRoomFor(Setting everywhere) {
+    everywhere.run(
+        world -> {
+          int wide = 5_000;
+          CompletionGraph.Builder builder = world.lci().completions().graph();
+          for (int i = 0; i < wide; i++) {
+            builder.op(Op.send(world.next(), 7, Payload.ofLong(i)));
+          }
+          CompletionGraph graph = builder.build();
+          Mono<Long> sum =
+              Flux.range(0, wide)
+                  .flatMap(i -> world.lci().tagged().receive(world.previous(), 7, 8), 32)
+                  .map(message -> message.getLong(0))
+                  .reduce(0L, Long::sum);
+          assertThat(world.await(Mono.zip(sum, graph.run())).getT1())
+              .isEqualTo(wide * (wide - 1L) / 2);
+          world.barrier();
+          graph.dispose();
+        });
+  }
+
   /**
    * A function, send and receive, a Mono of another thread, a put, a get, a Mono again, a barrier:
    * each after what is before it, in every run.

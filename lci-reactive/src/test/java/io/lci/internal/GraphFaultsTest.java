@@ -4,6 +4,9 @@ package io.lci.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
+import io.lci.Op;
+import io.lci.am.Payload;
+import io.lci.completion.Completion;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.GraphResult;
 import io.lci.error.LciClosedException;
@@ -144,6 +147,28 @@ class GraphFaultsTest {
     assertThat(answers()).isEqualTo(1);
     operations.core.graphEnds(id, Codes.ERR_CANCELLED);
     operations.turns(2);
+    graph.dispose();
+  }
+
+  /** One call reads the results of all nodes, however many there are. */
+  @Test
+  void theResultsOfARunAreReadByOneCall() {
+    operations.answer(Codes.DONE);
+    operations.turns(1);
+    CompletionGraph.Builder builder = operations.runtime.completions().graph();
+    List<CompletionGraph.Node<Completion>> nodes = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      nodes.add(builder.op(Op.send(1, i, Payload.ofLong(i))));
+    }
+    CompletionGraph graph = builder.build();
+    AtomicReference<GraphResult> result = new AtomicReference<>();
+    graph.run().subscribe(result::set, errors::add);
+    operations.turns(2);
+    operations.core.graphEnds(operations.core.lastObject(), Codes.DONE);
+    operations.turns(2);
+    nodes.forEach(node -> assertThat(result.get().get(node)).isNotNull());
+    assertThat(operations.core.statusReads()).isEqualTo(1);
+    assertThat(errors).isEmpty();
     graph.dispose();
   }
 

@@ -53,6 +53,7 @@ final class ScriptedCore {
   private int withoutProgress;
 
   final AtomicInteger wakes = new AtomicInteger();
+  private final AtomicInteger statusReads = new AtomicInteger();
 
   /** What the core writes into its log, by level. */
   final ArrayDeque<Map.Entry<Integer, String>> log = new ArrayDeque<>();
@@ -126,6 +127,7 @@ final class ScriptedCore {
                       case "laneGraphCreate" -> create(arguments[8]);
                       case "laneGraphFree" -> free((int) arguments[1]);
                       case "laneGraphCancel" -> cancelGraph();
+                      case "laneGraphStatuses" -> readStatuses();
                       case "laneFree" -> freeLane();
                       case "laneOpenPart" -> open((int) arguments[1]);
                       case "compSignal", "compSignalReserved" -> signalled((long) arguments[1]);
@@ -215,6 +217,16 @@ final class ScriptedCore {
   void signal(CompletionTarget object, long times) {
     count(((NativeTarget) object).handle()).addAndGet(times);
     ring();
+  }
+
+  private int readStatuses() {
+    statusReads.incrementAndGet();
+    return Codes.DONE;
+  }
+
+  /** How often the results of graphs were read. */
+  int statusReads() {
+    return statusReads.get();
   }
 
   /** The next full enter fires a host node of a graph; its answer has the graph's id as context. */

@@ -42,15 +42,7 @@ public final class GraphBuilder implements Builder {
 
   @Override
   public Node<Completion> op(Op op) {
-    check.check(op);
-    if (op.device() != 0
-        || op.target() != null
-        || op.deadline() != null
-        || op.outcomeConsumer() != null
-        || op.errorConsumer() != null) {
-      throw new IllegalArgumentException(
-          "a node's operation has device 0, no target, no deadline and no consumers: " + op);
-    }
+    check.checkNode(op);
     return add(op, null, null);
   }
 

@@ -43,7 +43,9 @@ final class GraphImpl implements CompletionGraph, GraphSink {
   private volatile boolean disposed;
 
   // Loop only
+  private final RunNumbers numbers;
   private final NativeScratch status = new NativeScratch(STATUS_SLOTS);
+  private @Nullable NativeScratch statuses;
   private @Nullable GraphTable table;
   private int id = NO_ID;
   private @Nullable GraphRun running;
@@ -61,6 +63,7 @@ final class GraphImpl implements CompletionGraph, GraphSink {
     this.lane = outbox.lane;
     this.nodes = nodes;
     this.edges = edges;
+    this.numbers = new RunNumbers(nodes.stream().anyMatch(GraphImpl::isPerRun));
     this.mayWaitForever = nodes.stream().anyMatch(GraphImpl::mayWaitForever);
   }
 
@@ -68,15 +71,31 @@ final class GraphImpl implements CompletionGraph, GraphSink {
     return node instanceof GraphSignal || (node.op != null && node.op.kind() == Op.Kind.RECEIVE);
   }
 
+  private static boolean isPerRun(GraphNode<?> node) {
+    return node.op != null && OpParts.isPerRun(node.op);
+  }
+
   @Override
   public Mono<GraphResult> run() {
+    return runNumbered(null);
+  }
+
+  @Override
+  public Mono<GraphResult> run(long number) {
+    if (number < 0) {
+      throw new IllegalArgumentException("the number of a run is not negative: " + number);
+    }
+    return runNumbered(number);
+  }
+
+  private Mono<GraphResult> runNumbered(@Nullable Long number) {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super GraphResult> actual) {
         if (disposed) {
           Operators.error(actual, gone());
         } else {
-          actual.onSubscribe(new GraphRun(outbox, actual, GraphImpl.this, nodes.size()));
+          actual.onSubscribe(new GraphRun(outbox, actual, GraphImpl.this, nodes.size(), number));
         }
       }
     };
@@ -105,6 +124,7 @@ final class GraphImpl implements CompletionGraph, GraphSink {
     if (running != null) {
       throw new IllegalStateException("a run of the graph is under way");
     }
+    numbers.check(run.given);
     if (id == NO_ID) {
       upload();
     }
@@ -140,12 +160,9 @@ final class GraphImpl implements CompletionGraph, GraphSink {
     if (run == null) {
       return;
     }
+    numbers.ended(run.given, code == Codes.DONE);
     if (code == Codes.DONE) {
-      for (GraphNode<?> node : nodes) {
-        if (!run.values().isKnown(node.index)) {
-          read(node.index, run.values());
-        }
-      }
+      readAll(run.values());
     }
     over(run);
     run.end(number, code == Codes.DONE ? null : failure(code, number));
@@ -186,24 +203,48 @@ final class GraphImpl implements CompletionGraph, GraphSink {
 
   /** Reads the status of an operation's node, if it has completed. */
   void read(int index, GraphValues into) {
-    Op op = nodes.get(index).op;
-    if (op == null || running == null || running.values() != into) {
+    if (nodes.get(index).op == null || running == null || running.values() != into) {
       return;
     }
     if (!loop.inLoop()) {
       throw new IllegalStateException("results of a run under way are read on " + loop);
     }
+    readStatuses(index, 1, status);
+    take(index, status, 0, into);
+  }
+
+  /** Reads what the nodes of a run that is over have not brought yet, by one call. */
+  private void readAll(GraphValues into) {
+    if (nodes.stream().noneMatch(node -> node.op != null)) {
+      return;
+    }
+    if (statuses == null) {
+      statuses = new NativeScratch(Math.multiplyExact(STATUS_SLOTS, nodes.size()));
+    }
+    readStatuses(0, nodes.size(), statuses);
+    for (GraphNode<?> node : nodes) {
+      if (node.op != null && !into.isKnown(node.index)) {
+        take(node.index, statuses, node.index * STATUS_SLOTS, into);
+      }
+    }
+  }
+
+  private void readStatuses(int first, int count, NativeScratch into) {
     int code =
         lane.calls.laneGraphStatuses(
-            lane.handle, id, index + GraphNode.FIRST, 1, status.address(0));
-    Errors.check(lane.calls, code, "read the status of a node", 0);
-    long first = status.getLong(Layout.STATUS_CODE / Long.BYTES);
+            lane.handle, id, first + GraphNode.FIRST, count, into.address(0));
+    Errors.check(lane.calls, code, "read the statuses of nodes", 0);
+  }
+
+  private void take(int index, NativeScratch from, int slot, GraphValues into) {
+    Op op = java.util.Objects.requireNonNull(nodes.get(index).op);
+    long first = from.getLong(slot + Layout.STATUS_CODE / Long.BYTES);
     if ((int) first != Codes.DONE) {
       return;
     }
     int rank = (int) (first >>> 32);
-    long tag = status.getLong(Layout.STATUS_TAG / Long.BYTES);
-    long size = status.getLong(Layout.STATUS_SIZE_FIELD / Long.BYTES);
+    long tag = from.getLong(slot + Layout.STATUS_TAG / Long.BYTES);
+    long size = from.getLong(slot + Layout.STATUS_SIZE_FIELD / Long.BYTES);
     PooledBuffer memory = java.util.Objects.requireNonNull(table).memory(index);
     into.set(
         index,

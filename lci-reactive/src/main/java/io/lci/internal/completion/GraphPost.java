@@ -6,6 +6,7 @@ import io.lci.internal.post.Destination;
 import io.lci.internal.post.Notice;
 import io.lci.internal.post.Outbox;
 import io.lci.nativebridge.Codes;
+import org.jspecify.annotations.Nullable;
 
 /** What a loop tells the core about a graph: start a run, a host node is done or has failed. */
 final class GraphPost extends Notice {
@@ -14,24 +15,29 @@ final class GraphPost extends Notice {
   private final int node;
   private final long context;
 
-  private GraphPost(Outbox outbox, GraphRun run, int kind, int node, long context) {
+  /** Of a run that starts; null: the last one plus one. */
+  private final @Nullable Long number;
+
+  private GraphPost(
+      Outbox outbox, GraphRun run, int kind, int node, long context, @Nullable Long number) {
     super(outbox);
     this.run = run;
     this.kind = kind;
     this.node = node;
     this.context = context;
+    this.number = number;
   }
 
   static void start(Outbox outbox, GraphRun run, int graph) {
-    new GraphPost(outbox, run, Codes.OP_GRAPH_START, 0, graph).submit();
+    new GraphPost(outbox, run, Codes.OP_GRAPH_START, 0, graph, run.given).submit();
   }
 
   static void done(Outbox outbox, GraphRun run, int node, long context) {
-    new GraphPost(outbox, run, Codes.OP_NODE_DONE, node, context).submit();
+    new GraphPost(outbox, run, Codes.OP_NODE_DONE, node, context, null).submit();
   }
 
   static void failed(Outbox outbox, GraphRun run, int node, long context) {
-    new GraphPost(outbox, run, Codes.OP_NODE_FAILED, node, context).submit();
+    new GraphPost(outbox, run, Codes.OP_NODE_FAILED, node, context, null).submit();
   }
 
   private void submit() {
@@ -42,6 +48,9 @@ final class GraphPost extends Notice {
   public void encode(Object item, PostWriter out) {
     out.op = kind;
     out.answer(node, context);
+    if (number != null) {
+      out.runNumber(number);
+    }
   }
 
   @Override

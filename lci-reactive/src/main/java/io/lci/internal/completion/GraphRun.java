@@ -23,6 +23,9 @@ final class GraphRun extends LoopSubscription<GraphResult> {
   /** A host node that the core has recorded. */
   private record Due(GraphNode<?> node, long context) {}
 
+  /** The number that the program gave; null: the last one plus one. */
+  final @Nullable Long given;
+
   private final GraphImpl graph;
   private final GraphValues values;
   private final ArrayDeque<Due> due = new ArrayDeque<>();
@@ -39,10 +42,16 @@ final class GraphRun extends LoopSubscription<GraphResult> {
 
   private int thrownBy = -1;
 
-  GraphRun(Outbox outbox, CoreSubscriber<? super GraphResult> actual, GraphImpl graph, int nodes) {
+  GraphRun(
+      Outbox outbox,
+      CoreSubscriber<? super GraphResult> actual,
+      GraphImpl graph,
+      int nodes,
+      @Nullable Long given) {
     super(outbox.loop, actual);
     this.outbox = outbox;
     this.graph = graph;
+    this.given = given;
     this.values = new GraphValues(graph, nodes);
   }
 

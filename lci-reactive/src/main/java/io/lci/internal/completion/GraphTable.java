@@ -45,12 +45,19 @@ final class GraphTable {
     }
     PostWriter writer = PostWriter.ofTable(ops, outbox.lane.layout, outbox.core.arena, outbox.pool);
     for (GraphNode<?> node : list) {
-      nodes.putInt(node.op == null ? Codes.NODE_HOST : Codes.NODE_OP);
+      nodes.putInt(kind(node.op));
       nodes.putInt(opEntries);
       if (node.op != null) {
         write(writer, outbox, node.op, node.index);
       }
     }
+  }
+
+  private static int kind(@Nullable Op op) {
+    if (op == null) {
+      return Codes.NODE_HOST;
+    }
+    return OpParts.isPerRun(op) ? Codes.NODE_OP_PER_RUN : Codes.NODE_OP;
   }
 
   private void write(PostWriter writer, Outbox outbox, Op op, int node) {

@@ -94,6 +94,24 @@ public final class OpParts {
     };
   }
 
+  /** The parts of the key that send and receive compare; null: it has none. */
+  public static Op.@Nullable Policy policy(Op op) {
+    return switch (op.kind()) {
+      case SEND -> ((SendOp) op).policy();
+      case RECEIVE -> ((ReceiveOp) op).policy();
+      case AM, BARRIER, PUT, GET, ATOMIC -> null;
+    };
+  }
+
+  /** Whether it belongs to the run of a graph that posts it. */
+  public static boolean isPerRun(Op op) {
+    return switch (op.kind()) {
+      case SEND -> ((SendOp) op).isPerRun();
+      case RECEIVE -> ((ReceiveOp) op).isPerRun();
+      case AM, BARRIER, PUT, GET, ATOMIC -> false;
+    };
+  }
+
   /** The region; where there are several, the first. */
   public static @Nullable RemoteMemory memory(Op op) {
     return switch (op.kind()) {

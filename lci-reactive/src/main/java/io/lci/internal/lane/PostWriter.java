@@ -156,6 +156,14 @@ public final class PostWriter implements PayloadWriter {
     receiveBytes = bytes;
   }
 
+  /**
+   * Whether a buffer of so many bytes is read where it lies: a short one is copied, unless it is
+   * posted again and again with what it has by then.
+   */
+  public boolean refersTo(int bytes) {
+    return bytes > Layout.INLINE_MAX || (packets == null && bytes > 0);
+  }
+
   /** A payload that stays where it is. */
   public void refer(PooledBuffer memory, int bytes) {
     moveTo(memory.memory, 0, memory.memory.capacity());
@@ -208,6 +216,12 @@ public final class PostWriter implements PayloadWriter {
   public void answer(int node, long context) {
     nodeAnswered = node;
     answerContext = context;
+  }
+
+  /** The number of the run that starts, where the program gives it. */
+  public void runNumber(long value) {
+    tag = value;
+    receiveBytes = 1;
   }
 
   /** Sets the size field of what has no payload. */

@@ -37,7 +37,32 @@ public final class OpCheck {
 
   /** Throws if the operation cannot be one of this runtime. */
   public void check(Op op) {
-    checkOwn(Objects.requireNonNull(op, "op"));
+    if (OpParts.isPerRun(Objects.requireNonNull(op, "op"))) {
+      throw new IllegalArgumentException("only a node of a graph is per run: " + op);
+    }
+    checkKnown(op);
+  }
+
+  /** Throws if the operation cannot be a node of a graph of this runtime. */
+  public void checkNode(Op op) {
+    checkKnown(Objects.requireNonNull(op, "op"));
+    if (op.device() != 0
+        || op.target() != null
+        || op.deadline() != null
+        || op.outcomeConsumer() != null
+        || op.errorConsumer() != null) {
+      throw new IllegalArgumentException(
+          "a node's operation has device 0, no target, no deadline and no consumers: " + op);
+    }
+    boolean keyed = OpParts.engine(op) instanceof EngineImpl engine && engine.isKeyed();
+    if (OpParts.isPerRun(op) && (keyed || OpParts.policy(op) != Op.Policy.RANK_TAG)) {
+      throw new IllegalArgumentException(
+          "an operation per run is matched by rank and tag, and not by keys of the program: " + op);
+    }
+  }
+
+  private void checkKnown(Op op) {
+    checkOwn(op);
     if (op.kind() != Op.Kind.BARRIER && op.rank() != Op.ANY_SOURCE) {
       core.checkRank(op.rank());
     }

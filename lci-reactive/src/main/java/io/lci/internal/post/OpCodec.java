@@ -22,7 +22,6 @@ import io.lci.internal.lane.RemoteId;
 import io.lci.internal.lane.UserBuffer;
 import io.lci.matching.MatchingEngine;
 import io.lci.nativebridge.Codes;
-import io.lci.nativebridge.Layout;
 import io.lci.rma.BufferList;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.RemoteMemory;
@@ -133,7 +132,7 @@ public final class OpCodec {
     out.op = Codes.OP_PUT;
     out.remote(((RemoteId) op.memory()).id(), op.offset());
     if (op.payload() instanceof BufferList list
-        && (op.places() != null || list.size() > Layout.INLINE_MAX)) {
+        && (op.places() != null || out.refersTo(list.size()))) {
       refer(list, op.places(), op.memory(), op.offset(), out);
     } else {
       write(op.payload(), out);
@@ -193,9 +192,10 @@ public final class OpCodec {
 
   private static void write(Payload payload, PostWriter out) {
     int size = payload.size();
-    if (size > Layout.INLINE_MAX && payload instanceof BufferList list) {
+    boolean stays = out.refersTo(size);
+    if (stays && payload instanceof BufferList list) {
       out.refer(list.parts(), false);
-    } else if (size > Layout.INLINE_MAX && payload instanceof UserBuffer user) {
+    } else if (stays && payload instanceof UserBuffer user) {
       out.refer(user.memory(), size);
     } else {
       payload.writeTo(out);
