@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that find each other over TCP and, on one host, talk in shared memory.
+// Static core only: ranks that find each other over TCP and, on one host, talk in shared memory.
 #include <memory>
 #include <string>
 #include <vector>
