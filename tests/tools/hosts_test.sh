@@ -51,6 +51,14 @@ test_ranks_run_on_their_hosts_in_blocks() {
   equal "$(sort <<< "$out")" "$(printf "[%d] 10.67.0.%d/24 root $root\n" 0 1 1 1 2 2 3 2 4 3)"
 }
 
+# What ranks of different hosts say to each other travels by TCP.
+test_ranks_of_different_hosts_talk() {
+  LCI_ATTR_TRANSPORT=tcp run -n 6 hello
+  equal "$code" 0 "$err"
+  local rank
+  for rank in {0..5}; do [[ $out == *"[$rank] "* ]] || fail "rank $rank said nothing: $out"; done
+}
+
 # The port is kept for rank 0, which other hosts reach there.
 test_rank_0_is_reached_by_the_others() {
   run bash -c 'if [ $LCI_RANK = 0 ]; then
