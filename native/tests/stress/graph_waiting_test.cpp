@@ -3,6 +3,7 @@
 // while messages of others arrive.
 #include <atomic>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "base/fences.hpp"
@@ -76,25 +77,31 @@ class Taker {
 // run ends, and what it says was sent is received, no more and no less.
 // Proves: E22
 TEST(GraphWaitingStress, FiredAndCancelledByForeignThreads) {
-  constexpr uint32_t kRuns = 60;
+  constexpr uint32_t kRuns = 20;
   const Deadline deadline(60);
   Job job(2, {{"engine_messages", "32"}, {"announcements", "4"}});
   uint64_t sent = 0;
   Taker taker(job);
   {
-    Fired fired(job, 200);
+    Fired fired(job, 100);
     std::atomic<uint32_t> run{0};
     std::atomic<bool> stop{false};
     run_threads(4, [&](uint32_t self) {
       std::mt19937_64 random(self);
       if (self == 1) {
+        // No yield: a send that lacks credit waits for a number of passes.
         while (!stop.load()) lci_progress(job.device(0));
       } else if (self == 2) {
-        while (!stop.load()) taker.step();
+        while (!stop.load()) {
+          if (!taker.step()) std::this_thread::yield();
+        }
       } else if (self == 3) {
         for (uint32_t seen = 0; !stop.load();) {
           const uint32_t now = run.load();
-          if (now == seen) continue;
+          if (now == seen) {
+            std::this_thread::yield();
+            continue;
+          }
           seen = now;
           for (uint64_t wait = random() % 20000; wait != 0; --wait) lci::cpu_relax();
           if (random() % 2 == 0) lci_graph_cancel(fired.graph.handle());

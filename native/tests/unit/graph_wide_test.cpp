@@ -76,7 +76,7 @@ void expect_nothing_in_the_backlog(Job& job) {
 /// Progresses until @p over; false: that takes too long.
 template <typename Over>
 bool progress_until(Job& job, Over over) {
-  for (const lci::test::Deadline deadline(20); !over(); job.progress()) {
+  for (const lci::test::Deadline deadline(60); !over(); job.progress()) {
     if (deadline.passed()) return false;
   }
   return true;
@@ -213,7 +213,7 @@ TEST(GraphWide, ALoopIsCalledForWhatWaits) {
     Taker taker(job, 20);
     fire_from_another_thread(job);
     int code = LCI_RETRY;
-    const lci::test::Deadline deadline(20);
+    const lci::test::Deadline deadline(60);
     for (bool taken = false, ended = false; !taken || !ended;) {
       taken = taker.step();
       if (lane.rings()) ended |= enter_for_end(lane, &code);
