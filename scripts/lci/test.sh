@@ -141,9 +141,16 @@ soak_commit() {
 }
 
 soak_part() {
-  local name=$1 deadline=$2 folder code=0 start=$SECONDS
+  local name=$1 deadline=$2 folder build code=0 start
   folder=$state/soak/$(soak_commit)
   mkdir -p "$folder"
+  build=$(soak_build "$name")
+  [[ -z $build ]] || run_suite "$build" 7200 "$state/logs/builds.log" || code=$?
+  if ((code != 0)); then
+    tail -n 20 "$state/logs/builds.log"
+    return "$code"
+  fi
+  start=$SECONDS
   test_suite "$name" "soak_$name" "$deadline" "$folder/$name.log" || code=$?
   printf '%s\t%s\t%d\t%s\t%s\n' "$name" "$( ((code == 0)) && echo passed || echo FAILED)" $((SECONDS - start)) \
     "$(date -u +%F)" "$(summary_line "$folder/$name.log")" > "$folder/$name.result"

@@ -22,6 +22,16 @@ mutations     3600  each deliberate fault in the core is noticed by its test, 10
 api           1800  ./lci api-diff finds what would break whoever uses the API, and nothing else
 '
 
+# soak_build PART: the build that it needs, if any. It is made before the part's time begins.
+soak_build() {
+  case $1 in
+    chaos | conformance | peer-memory | stress) echo build_native_tests ;;
+    stress-tsan) echo build_native_tsan ;;
+    fuzz) echo build_native_fuzz ;;
+    mutations) echo build_native_faulty ;;
+  esac
+}
+
 soak_oracle() { oracle soak; }
 soak_kill() { two_at_a_time kill_ranks 500 500; }
 soak_kill-kmer() { LCI=$home/lci "$home/tests/system/kill_kmer_test.sh" 100; }

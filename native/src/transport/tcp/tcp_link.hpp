@@ -37,7 +37,7 @@ class TcpLink final : private LinkEvents {
   /// What poll found.
   void wake(bool readable, bool writable, bool hung_up);
   /// A read would find something, as far as is known.
-  bool is_readable() const { return readable_ || blocked_; }
+  bool is_readable() const { return state_ == State::kOpen && (readable_ || blocked_); }
   /// Reads what has come. True if messages have.
   bool read();
   /// Sends what was held up, gives back what the device has done with, and reports if it is time.
