@@ -87,6 +87,8 @@ class alignas(64) Handed {
     return true;
   }
 
+  /// Something that the device looks at in a pass was left elsewhere.
+  void wake() { host_.wake_owner(); }
   bool empty() const { return !some_.load(std::memory_order_acquire); }
   /// Everything that was left.
   Lists take() {

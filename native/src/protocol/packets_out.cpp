@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "protocol/handed.hpp"
+
 namespace lci {
 namespace {
 
@@ -145,6 +147,7 @@ void PacketsOut::return_packet_now(Link& link, uint32_t handle) {
   link.peer->summary(link.device_index)[parts_.rank].store(1, std::memory_order_release);
   parts_.transport.publication_fence();
   parts_.transport.wake(*link.peer, link.device_index);
+  if (links_.network()) link.handed->wake();  // this rank plays the peer
 }
 
 }  // namespace lci

@@ -96,7 +96,7 @@ class LinkDoor : public testing::Test {
 };
 
 TEST_F(LinkDoor, LetsInARankOfTheJobForItsDevice) {
-  OutgoingCall outgoing(caller_, address_, 1, 3, UINT64_MAX);
+  OutgoingCall outgoing(caller_, address_, 1, 3);
   for (int i = 0; i < 100'000 && !door_.has_callers(3); ++i) {
     ASSERT_EQ(OutgoingCall::Answer::kWaiting, outgoing.go_on()) << outgoing.why();
     door_.visit();
@@ -201,7 +201,7 @@ TEST_F(LinkDoor, AThousandWhoSayNothingKeepNobodyOut) {
     door_.visit();
     ASSERT_LE(lci_test::open_descriptors() - before - silent.size(), 64u);
   }
-  OutgoingCall outgoing(caller_, address_, 1, 0, UINT64_MAX);
+  OutgoingCall outgoing(caller_, address_, 1, 0);
   for (int i = 0; i < 100'000 && !door_.has_callers(0); ++i) {
     ASSERT_EQ(OutgoingCall::Answer::kWaiting, outgoing.go_on()) << outgoing.why();
     door_.visit();
@@ -212,7 +212,7 @@ TEST_F(LinkDoor, AThousandWhoSayNothingKeepNobodyOut) {
 
 TEST_F(LinkDoor, ACallerHearsThatNobodyListens) {
   door_.close();
-  OutgoingCall outgoing(caller_, address_, 1, 0, UINT64_MAX);
+  OutgoingCall outgoing(caller_, address_, 1, 0);
   OutgoingCall::Answer answer = OutgoingCall::Answer::kWaiting;
   for (int i = 0; i < 100'000 && answer == OutgoingCall::Answer::kWaiting; ++i) answer = outgoing.go_on();
   EXPECT_EQ(OutgoingCall::Answer::kRefused, answer);
@@ -222,7 +222,7 @@ TEST_F(LinkDoor, ACallerHearsThatNobodyListens) {
 TEST_F(LinkDoor, ACallerDoesNotTrustWhoeverHasAnotherSecret) {
   CallIdentity other = caller_;
   other.secret[0] ^= 1;
-  OutgoingCall outgoing(other, address_, 1, 0, UINT64_MAX);
+  OutgoingCall outgoing(other, address_, 1, 0);
   OutgoingCall::Answer answer = OutgoingCall::Answer::kWaiting;
   for (int i = 0; i < 100'000 && answer == OutgoingCall::Answer::kWaiting; ++i) {
     answer = outgoing.go_on();
@@ -235,7 +235,7 @@ TEST_F(LinkDoor, ACallerDoesNotTrustWhoeverHasAnotherSecret) {
 TEST_F(LinkDoor, ACallerDoesNotTrustAnotherProcessAtTheAddress) {
   TcpAddress elsewhere = address_;
   elsewhere.incarnation = 5;
-  OutgoingCall outgoing(caller_, elsewhere, 1, 0, UINT64_MAX);
+  OutgoingCall outgoing(caller_, elsewhere, 1, 0);
   OutgoingCall::Answer answer = OutgoingCall::Answer::kWaiting;
   for (int i = 0; i < 100'000 && answer == OutgoingCall::Answer::kWaiting; ++i) {
     answer = outgoing.go_on();

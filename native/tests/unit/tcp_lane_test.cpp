@@ -57,7 +57,7 @@ TEST_F(TcpLane, ALoopThatOnlyLooksAtItsBellsHearsWhatComes) {
 // Each rank sleeps until the other one's message comes. A wake that is lost shows as a sleep that ends by its limit
 // over something that could be read (late_wakes).
 TEST_F(TcpLane, SleepersAreWokenByWhatComes) {
-  constexpr uint64_t kRounds = 300;
+  constexpr uint64_t kRounds = 100;
   post(first_, second_, 1, 0);  // the link is there
   while (turn(second_) == 0) turn(first_);
   std::atomic<uint64_t> woken{0};
@@ -86,7 +86,7 @@ TEST_F(TcpLane, SleepersAreWokenByWhatComes) {
   std::thread second([&] { loop(second_, 0, false); });
   loop(first_, 1, true);
   second.join();
-  EXPECT_GT(woken.load(), 0u);
+  EXPECT_GE(woken.load(), kRounds) << "of twice as many; those that time out were not woken";
   EXPECT_EQ(0u, job_.counter(0, "late_wakes"));
   EXPECT_EQ(0u, job_.counter(1, "late_wakes"));
 }

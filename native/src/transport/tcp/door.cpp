@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/no_memory.hpp"
 #include "host/socket.hpp"
 #include "lci/lci.h"
 
@@ -43,24 +44,41 @@ int Door::open(const std::string& host, TcpAddress* address) {
 void Door::visit() {
   TryLockGuard guard(visiting_);
   if (!guard || listener_.get() < 0) return;
+  go_on_with_all();  // first: nobody whose proof is there makes room for a newcomer
   let_in();
-  const uint64_t now = now_ns();
-  std::erase_if(strangers_, [&](std::unique_ptr<Stranger>& stranger) {
-    if (!go_on(*stranger)) return true;
-    return now > stranger->until_ns && !refuse(*stranger, "it has not proved itself in time");
-  });
+  go_on_with_all();
 }
 
-/// The oldest makes room for one that comes: whoever holds connections open keeps nobody out.
+void Door::go_on_with_all() {
+  const uint64_t now = now_ns();
+  for (size_t i = 0; i < strangers_.size();) {
+    Stranger& stranger = *strangers_[i];
+    const bool stays =
+        go_on(stranger) && (now <= stranger.until_ns || refuse(stranger, "it has not proved itself in time"));
+    if (stays) {
+      ++i;
+    } else {
+      strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+/// Whoever says nothing goes before who was challenged, and of those the oldest.
+void Door::make_room() {
+  auto oldest =
+      std::find_if(strangers_.begin(), strangers_.end(), [](const auto& stranger) { return !stranger->challenged; });
+  if (oldest == strangers_.end()) oldest = strangers_.begin();
+  refuse(**oldest, "it has not proved itself, and others call");
+  strangers_.erase(oldest);
+}
+
+/// Another one makes room for one that comes: whoever holds connections open keeps nobody out.
 void Door::let_in() {
   for (int i = 0; i < kCallsAtOnce; ++i) {
     SocketAddress from;
     FileDescriptor socket = accept_next(&from);
     if (socket.get() < 0) return;
-    if (strangers_.size() == kMostStrangers) {
-      refuse(*strangers_.front(), "it has not proved itself, and others call");
-      strangers_.pop_front();
-    }
+    if (strangers_.size() == kMostStrangers) make_room();
     prepare_for_records(socket.get());
     if (!watch(poll_.get(), socket.get())) continue;
     auto stranger = std::make_unique<Stranger>();
@@ -98,6 +116,7 @@ bool Door::go_on(Stranger& stranger) {
 
 /// True: all @p size bytes have come.
 bool Door::read_all(Stranger& stranger, void* to, size_t size, bool* gone) {
+  if (stranger.bytes == size) return true;  // and there was no memory to go on
   const Moved came =
       receive_some(stranger.socket.get(), static_cast<std::byte*>(to) + stranger.bytes, size - stranger.bytes);
   *gone = came.ended;
@@ -119,10 +138,12 @@ bool Door::answer(Stranger& stranger) {
 
 void Door::hand_over(Stranger& stranger) {
   const uint32_t device = stranger.hello.device;
-  epoll_ctl(poll_.get(), EPOLL_CTL_DEL, stranger.socket.get(), nullptr);
   {
     const std::lock_guard<std::mutex> guard(calls_mutex_);
-    calls_[device].callers.push_back({stranger.hello.from, std::move(stranger.socket)});
+    std::vector<Caller>& callers = calls_[device].callers;
+    callers.reserve(callers.size() + 1);
+    epoll_ctl(poll_.get(), EPOLL_CTL_DEL, stranger.socket.get(), nullptr);
+    callers.push_back({stranger.hello.from, std::move(stranger.socket)});
     calls_[device].waiting.store(true, std::memory_order_seq_cst);
   }
   events_.wake_devices();
@@ -130,7 +151,10 @@ void Door::hand_over(Stranger& stranger) {
 
 /// One line for each address: a stranger cannot fill the log.
 bool Door::refuse(const Stranger& stranger, const char* why) {
-  if (refused_.size() < kMostLines && refused_.insert(stranger.address).second) {
+  bool first = false;
+  static_cast<void>(
+      unless_no_memory([&] { first = refused_.size() < kMostLines && refused_.insert(stranger.address).second; }));
+  if (first) {
     LCI_LOG(log_, LogLevel::kWarn, "tcp", "refused a connection from %s: %s; others from there are refused silently",
             stranger.address.c_str(), why);
   }

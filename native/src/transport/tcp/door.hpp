@@ -67,7 +67,9 @@ class Door {
   };
   using Strangers = std::deque<std::unique_ptr<Stranger>>;
 
+  void go_on_with_all();
   void let_in();
+  void make_room();
   FileDescriptor accept_next(SocketAddress* from);
   bool go_on(Stranger& stranger);
   bool read_all(Stranger& stranger, void* to, size_t size, bool* gone);

@@ -52,6 +52,7 @@ class Inflow {
   /// its sender calls it.
   template <typename Back>
   void collect(Back back);
+  bool has_returned() const { return !mirror_.header().device[device_].returned_packets.empty_for_parking(); }
   /// Announcements that the device has not done with.
   size_t announced() const { return announced_.size(); }
   /// What the peer may send, and what it has sent.

@@ -83,6 +83,13 @@ void Outflow::tell(const Report& report, uint32_t barriers) {
   end();
 }
 
+void Outflow::end_with(const FrameHeader& frame, const Report& report, uint32_t barriers) {
+  bytes_.provide(sizeof record_ + sizeof frame);
+  begin(report, barriers);
+  bytes_.append(&frame, sizeof frame);
+  end();
+}
+
 void Outflow::begin(const Report& report, uint32_t barriers) {
   record_ = {0, barriers, bytes_.end(), report.received, report.control_room, report.data_room, report.packet_room, 0};
   bytes_.append(&record_, sizeof record_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection that this rank is opening: connects without waiting, and proves itself.
+// A connection that this rank is opening: connects without waiting, and proves itself. It has no deadline once it is
+// connected: the other rank answers when it makes a pass, and one that is silent is not dead.
 //
 // The owner of the device calls everything.
 #pragma once
@@ -17,11 +18,12 @@ class OutgoingCall {
   enum class Answer {
     kWaiting,
     kAccepted,   ///< take_socket() is a connection over which records go.
-    kDuplicate,  ///< The other rank has called this one, and is to be waited for.
-    kRefused,    ///< why() says why.
+    kDuplicate,  ///< The other rank is calling this one, and is to be waited for.
+    kLater,      ///< Another try may do: it hung up, or this process lacks something.
+    kRefused,    ///< The rank is not there: why() says what is.
   };
 
-  OutgoingCall(const CallIdentity& self, const TcpAddress& address, uint32_t rank, uint32_t device, uint64_t until_ns);
+  OutgoingCall(const CallIdentity& self, const TcpAddress& address, uint32_t rank, uint32_t device);
 
   int socket() const { return socket_.get(); }
   FileDescriptor take_socket() { return std::move(socket_); }
@@ -38,12 +40,12 @@ class OutgoingCall {
     why_ = why;
     return Answer::kRefused;
   }
+  static Answer failed(int error);
   Answer connected();
   Answer prove();
 
   const CallIdentity& self_;
   const uint64_t incarnation_;  // of the rank that is called
-  const uint64_t until_ns_;
   FileDescriptor socket_;
   Stage stage_ = Stage::kConnecting;
   size_t bytes_ = 0;  // of what is read now

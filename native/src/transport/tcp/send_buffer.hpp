@@ -26,7 +26,7 @@ class SendBuffer {
   uint64_t sent() const { return sent_; }
   uint64_t acknowledged() const { return acknowledged_; }
   bool all_sent() const { return sent_ == end_; }
-  uint64_t room() const { return most_ - (end_ - acknowledged_); }
+  uint64_t room() const { return most_ - std::min(most_, end_ - acknowledged_); }
 
   /// Appends @p size bytes; there must be room, and there may be no memory.
   void append(const void* bytes, size_t size) {

@@ -20,8 +20,8 @@ namespace {
 constexpr uint32_t kDoor = UINT32_MAX;
 /// Ranks behind this one to which device 0 has a link whatever is posted.
 constexpr uint32_t kNeighbours = 2;
-/// ns, from the first call to the verdict on one; and between calls.
-constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000;
+/// ns: a rank is not there if it refuses so long; between calls; after the word that the other rank calls.
+constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000, kCallAgainLater = 1'000'000'000;
 constexpr int kEvents = 64;
 
 }  // namespace
@@ -56,31 +56,37 @@ TcpLink* TcpDevice::link_to(uint32_t rank) {
 
 void TcpDevice::open(uint32_t rank) {
   Peer& peer = peers_[rank];
-  if (rank == transport_.host().own_rank() || peer.link || peer.closed || left_ || transport_.is_gone(rank)) return;
-  if (!link_to(rank)) throw std::bad_alloc();
+  if (rank == transport_.host().own_rank() || peer.closed || left_ || transport_.is_gone(rank)) return;
+  if (peer.link && (peer.link->is_open() || peer.link->has_ended() || peer.call || peer.call_again_ns != 0)) return;
   peer.call_again_ns = 1;  // at the next pump, if there is no memory now
+  if (!link_to(rank)) throw std::bad_alloc();
   static_cast<void>(unless_no_memory([&] { call(rank); }));
 }
 
 void TcpDevice::call(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (!peer.link->prepare()) return;  // as long as there is no memory for what the other rank may send at once
-  if (peer.call_until_ns == 0) peer.call_until_ns = now_ns() + kPatience;
-  peer.call = std::make_unique<OutgoingCall>(transport_.identity(), transport_.address_of(rank), rank, index_,
-                                             peer.call_until_ns);
-  peer.call_again_ns = 0;
+  peer.call = std::make_unique<OutgoingCall>(transport_.identity(), transport_.address_of(rank), rank, index_);
   const int socket = peer.call->socket();
-  if (socket >= 0) watch(socket, rank, true);
+  if (socket >= 0 && !watch(socket, rank, true)) {
+    peer.call.reset();
+    return;
+  }
+  peer.call_again_ns = 0;
   go_on_calling(rank);
 }
 
-/// A rank that has left or died answers no more, and others may be about to say which.
-void TcpDevice::call_again(uint32_t rank, const char* why) {
-  Peer& peer = peers_[rank];
-  const uint64_t now = now_ns();
-  if (now >= peer.call_until_ns) transport_.call_failed(rank, why);
-  peer.call_again_ns = now + kCallAgain;
+void TcpDevice::call_again(Peer& peer, uint64_t after_ns) {
+  peer.call_again_ns = now_ns() + after_ns;
   peer.call.reset();
+}
+
+/// A rank that has left or died answers no more, and others may be about to say which.
+void TcpDevice::was_refused(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  if (peer.refused_since_ns == 0) peer.refused_since_ns = now_ns();
+  if (now_ns() - peer.refused_since_ns >= kPatience) transport_.call_failed(rank, peer.call->why());
+  call_again(peer, kCallAgain);
 }
 
 void TcpDevice::go_on_calling(uint32_t rank) {
@@ -93,23 +99,25 @@ void TcpDevice::go_on_calling(uint32_t rank) {
     case OutgoingCall::Answer::kWaiting:
       return;
     case OutgoingCall::Answer::kDuplicate:
-      peer.call.reset();
-      return;
+      return call_again(peer, kCallAgainLater);  // should the other one's call fail
+    case OutgoingCall::Answer::kLater:
+      peer.refused_since_ns = 0;
+      return call_again(peer, kCallAgain);
     case OutgoingCall::Answer::kRefused:
-      return call_again(rank, peer.call->why());
+      return was_refused(rank);
     case OutgoingCall::Answer::kAccepted:
       peer.link->open(peer.call->take_socket());
       peer.call.reset();
-      return greet(*peer.link);
+      return;
   }
 }
 
-/// The answer goes to those who call. Of two calls that meet, the higher rank's is a duplicate: the lower one decides.
+/// The answer goes to those who call. Of two calls that meet, the higher rank's is a duplicate, unless the lower one's
+/// was refused: the lower one decides. False: it waits.
 bool TcpDevice::answer(Caller& caller) {
   Peer& peer = peers_[caller.rank];
-  const bool mine_stands = peer.call && transport_.host().own_rank() < caller.rank;
-  const bool refused = peer.closed || left_ || transport_.is_gone(caller.rank);
-  if (refused) return true;
+  if (peer.closed || left_ || transport_.is_gone(caller.rank)) return true;
+  const bool mine_stands = peer.call && peer.refused_since_ns == 0 && transport_.host().own_rank() < caller.rank;
   CallVerdict verdict{CallVerdict::kAccepted, 0};
   if (mine_stands || (peer.link && (peer.link->is_open() || peer.link->has_ended()))) {
     verdict.code = CallVerdict::kDuplicate;
@@ -118,17 +126,19 @@ bool TcpDevice::answer(Caller& caller) {
   }
   TcpLink* const link = link_to(caller.rank);
   if (!link) return false;
+  // Whoever is turned away here hangs up, and calls again.
+  if (!watch(caller.socket.get(), caller.rank, true)) return true;
+  if (send_some(caller.socket.get(), &verdict, sizeof verdict).bytes != sizeof verdict) return true;
   peer.call.reset();
   peer.call_again_ns = 0;
-  if (send_some(caller.socket.get(), &verdict, sizeof verdict).bytes != sizeof verdict) return true;
-  watch(caller.socket.get(), caller.rank, true);
   link->open(std::move(caller.socket));
-  greet(*link);
   return true;
 }
 
 /// A link that is new knows nothing of what was told before.
-void TcpDevice::greet(TcpLink& link) {
+void TcpDevice::greet(Peer& peer) {
+  if (peer.greeted || !peer.link->is_open()) return;
+  TcpLink& link = *peer.link;
   link.provide_words(told_gone_ + 1);
   link.say(LinkWord::kDevices, 0, 0, transport_.own().devices());
   for (size_t i = 0; i < told_gone_; ++i) {
@@ -138,12 +148,18 @@ void TcpDevice::greet(TcpLink& link) {
                transport_.barriers_completed(gone.rank).load(std::memory_order_acquire));
     }
   }
-  link.flush();
+  peer.greeted = true;
 }
 
 void TcpDevice::take_callers() {
   if (transport_.door().has_callers(index_)) transport_.door().take_callers(index_, &callers_);
-  std::erase_if(callers_, [this](Caller& caller) { return answer(caller); });
+  for (size_t i = 0; i < callers_.size();) {
+    if (answer(callers_[i])) {
+      callers_.erase(callers_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
 }
 
 void TcpDevice::watch_neighbours() {
@@ -174,6 +190,7 @@ bool TcpDevice::pump() {
     poll();
     for (size_t i = 0; i < links_.size(); ++i) go_on_calling(links_[i]);
     take_callers();
+    for (const uint32_t rank : links_) greet(peers_[rank]);
     tell_news();
   }));
   moved |= read_links();
@@ -184,14 +201,16 @@ bool TcpDevice::pump() {
 void TcpDevice::poll() {
   epoll_event events[kEvents];
   const int count = epoll_wait(poll_.get(), events, kEvents, 0);
+  bool at_the_door = false;
   for (int i = 0; i < count; ++i) {
     const uint32_t rank = events[i].data.u32, what = events[i].events;
     if (rank == kDoor) {
-      transport_.door().visit();
+      at_the_door = true;
     } else if (peers_[rank].link) {
       peers_[rank].link->wake(what & EPOLLIN, what & EPOLLOUT, what & (EPOLLRDHUP | EPOLLHUP | EPOLLERR));
     }
   }
+  if (at_the_door) transport_.door().visit();  // may find no memory: after what is told once
 }
 
 bool TcpDevice::read_links() {
@@ -238,7 +257,9 @@ bool TcpDevice::has_work() const {
       transport_.own().devices() != told_devices_) {
     return true;
   }
-  return std::any_of(links_.begin(), links_.end(), [this](uint32_t rank) { return peers_[rank].link->is_readable(); });
+  return std::any_of(links_.begin(), links_.end(), [this](uint32_t rank) {
+    return peers_[rank].link->is_readable() || peers_[rank].link->has_returned();
+  });
 }
 
 void TcpDevice::prepare_to_sleep() {

@@ -49,7 +49,9 @@ class TcpDevice final : public NetworkDevice {
   struct Peer {
     std::unique_ptr<TcpLink> link;
     std::unique_ptr<OutgoingCall> call;
-    uint64_t call_until_ns = 0, call_again_ns = 0;
+    uint64_t call_again_ns = 0;     // 0: no call is wanted, or one is under way
+    uint64_t refused_since_ns = 0;  // 0: it was not
+    bool greeted = false;
     bool closed = false;
   };
 
@@ -59,12 +61,13 @@ class TcpDevice final : public NetworkDevice {
   void take_callers();
   bool answer(Caller& caller);
   void go_on_calling(uint32_t rank);
-  void call_again(uint32_t rank, const char* why);
+  static void call_again(Peer& peer, uint64_t after_ns);
+  void was_refused(uint32_t rank);
   bool watch(int socket, uint32_t tag, bool edges);
   void poll();
   bool read_links();
   void tell_news();
-  void greet(TcpLink& link);
+  void greet(Peer& peer);
 
   TcpTransport& transport_;
   const uint32_t index_;

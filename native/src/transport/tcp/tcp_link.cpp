@@ -69,6 +69,7 @@ void TcpLink::flush() {
 }
 
 void TcpLink::report(const Report& now) {
+  if (out_.bytes().room() == 0) return;  // what the peer has not taken says as much
   const bool made = unless_no_memory([&] { out_.tell(now, static_cast<uint32_t>(host_.barriers())); });
   if (!made) return;
   told_ = now;
@@ -221,23 +222,31 @@ bool TcpLink::finish(bool failed) {
   return true;
 }
 
+/// With something left that windows hold back nothing is said: the peer sees a death, which is what it is.
 void TcpLink::leave(RankState state, uint64_t barriers) {
   if (state_ != State::kOpen) return;
   flush();
-  if (state == RankState::kLeft) {
-    say(LinkWord::kEnd, static_cast<uint32_t>(state), 0, barriers);
-    flush();
-    shutdown(socket_.get(), SHUT_WR);
-  }
   state_ = State::kEnded;
+  if (state == RankState::kLeft && out_.empty()) say_goodbye(state, barriers);
 }
 
-bool TcpLink::has_left() const {
+void TcpLink::say_goodbye(RankState state, uint64_t barriers) {
+  const FrameHeader goodbye{static_cast<uint8_t>(LinkWord::kEnd), 0, 0, static_cast<uint32_t>(state), 0, 0, barriers};
+  leaving_ = unless_no_memory([&] { out_.end_with(goodbye, in_.report(), static_cast<uint32_t>(barriers)); });
+  send();
+}
+
+bool TcpLink::has_left() {
   if (socket_.get() < 0) return true;
   std::byte dropped[4096];
   ssize_t came = 1;
   while (came > 0) came = recv(socket_.get(), dropped, sizeof dropped, MSG_DONTWAIT);
-  if (came == 0 || (errno != EAGAIN && errno != EINTR)) return true;  // the peer reads no more
+  if (came < 0 && errno != EAGAIN && errno != EINTR) return true;  // the connection is gone
+  writable_ = true;
+  send();
+  if (!out_.bytes().all_sent()) return false;
+  if (leaving_) shutdown(socket_.get(), SHUT_WR);
+  leaving_ = false;
   int unsent = 0;
   return ioctl(socket_.get(), SIOCOUTQ, &unsent) != 0 || unsent == 0;
 }

@@ -40,6 +40,8 @@ class TcpLink final : private LinkEvents {
   bool is_readable() const { return state_ == State::kOpen && (readable_ || blocked_); }
   /// Reads what has come. True if messages have.
   bool read();
+  /// The device has given something of the mirror back since settle().
+  bool has_returned() const { return state_ == State::kOpen && in_.has_returned(); }
   /// Sends what was held up, gives back what the device has done with, and reports if it is time.
   /// @param last the device is about to sleep
   bool settle(bool last);
@@ -56,7 +58,7 @@ class TcpLink final : private LinkEvents {
   /// Tells the peer that this rank ends, behind all that was sent.
   void leave(RankState state, uint64_t barriers);
   /// Whether the peer's system has everything, so that closing loses nothing.
-  bool has_left() const;
+  bool has_left();
   void close(bool at_once);
 
  private:
@@ -69,6 +71,7 @@ class TcpLink final : private LinkEvents {
   void report(const Report& report);
   bool is_time_to_report(const Report& now, bool last) const;
   void end(RankState state, uint64_t barriers);
+  void say_goodbye(RankState state, uint64_t barriers);
   void blame(const char* why);
 
   TcpHost& host_;
@@ -78,6 +81,7 @@ class TcpLink final : private LinkEvents {
   Inflow in_;
   FileDescriptor socket_;
   State state_ = State::kCalling;
+  bool leaving_ = false;  ///< The goodbye is the last record.
   bool readable_ = false, writable_ = false, hung_up_ = false;
   /// Has room for what is read at once, behind a frame that has not come whole.
   std::unique_ptr<std::byte[]> came_;

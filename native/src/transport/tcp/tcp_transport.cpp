@@ -2,7 +2,6 @@
 #include "transport/tcp/tcp_transport.hpp"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
@@ -102,9 +101,12 @@ int TcpTransport::meet(const std::vector<Profile>& profiles, uint64_t deadline_n
 }
 
 NetworkDevice* TcpTransport::attach(uint32_t device) {
-  auto* const fresh = new TcpDevice(*this, device);
-  attached_[device].store(fresh, std::memory_order_release);
-  return fresh;
+  TcpDevice* attached = attached_[device].load(std::memory_order_relaxed);
+  if (!attached) {  // else the device that it was for could not be made
+    attached = new TcpDevice(*this, device);
+    attached_[device].store(attached, std::memory_order_release);
+  }
+  return attached;
 }
 
 /// Whoever is gone is named by those who watch it, so each rank has its neighbours before it can be asked for anything.
@@ -118,7 +120,7 @@ int TcpTransport::connect(uint64_t deadline_ns) {
       return blame(gone.rank, fail(LCI_ERR_PEER_FAILED, "create runtime: rank %u has ended while joining", gone.rank));
     }
     const std::vector<uint32_t> missing = device->neighbours_missing();
-    if (missing.empty()) return LCI_DONE;
+    if (missing.empty()) return bootstrap_.barrier(deadline_ns);  // nobody leaves before all have joined
     if (now_ns() >= deadline_ns) {
       return blame(missing[0], fail(LCI_ERR_TIMEOUT,
                                     "create runtime: no link to rank %u at %s, which has joined; is "
@@ -280,7 +282,7 @@ void TcpTransport::leave(RankState state, uint64_t until_ns) {
       if (TcpDevice* device = attached.load(std::memory_order_acquire)) all = device->finish(last) && all;
     }
     if (last) break;
-    if (!all) sched_yield();
+    if (!all) ::poll(nullptr, 0, 1);
   }
 }
 

@@ -47,6 +47,15 @@ final class Rules {
           "optional_spec111_multicast_mustProduceTheSameElementsInTheSameSequenceToAllOfItsSubscribersWhenRequestingOneByOne",
           "required_spec111_mustSupportMultiSubscribe");
 
+  /**
+   * It gives the collector a tenth of a second, which it may not have on a busy machine. A
+   * publisher that keeps its subscriber does so at each try.
+   */
+  private static final String OF_THE_COLLECTOR =
+      "required_spec313_cancelMustMakeThePublisherEventuallyDropAllReferencesToTheSubscriber";
+
+  private static final int TRIES_OF_THE_COLLECTOR = 5;
+
   int passed;
   final Map<Skip, Integer> skipped = new EnumMap<>(Skip.class);
   final List<String> faults = new ArrayList<>();
@@ -63,13 +72,27 @@ final class Rules {
   void run(Object verification) throws ReflectiveOperationException {
     Method setUp = verification.getClass().getMethod("setUp");
     for (Method test : tests(verification)) {
-      setUp.invoke(verification);
-      try {
-        test.invoke(verification);
+      int tries = test.getName().equals(OF_THE_COLLECTOR) ? TRIES_OF_THE_COLLECTOR : 1;
+      Throwable thrown;
+      do {
+        setUp.invoke(verification);
+        thrown = thrownBy(test, verification);
+      } while (thrown != null && !(thrown instanceof SkipException) && --tries > 0);
+      if (thrown == null) {
         passed++;
-      } catch (InvocationTargetException e) {
-        judge(test.getName(), e.getTargetException());
+      } else {
+        judge(test.getName(), thrown);
       }
+    }
+  }
+
+  private static Throwable thrownBy(Method test, Object verification)
+      throws IllegalAccessException {
+    try {
+      test.invoke(verification);
+      return null;
+    } catch (InvocationTargetException e) {
+      return e.getTargetException();
     }
   }
 
