@@ -9,7 +9,7 @@
 
 namespace lci {
 
-/// What a hash or a code of authentication is.
+/// A hash, or a code of authentication.
 struct Digest {
   std::array<std::byte, 32> bytes{};
 };
@@ -32,7 +32,7 @@ class Sha256 {
   uint64_t size_ = 0;                           // of all bytes so far
 };
 
-/// A code that only somebody can make who has the key. An object makes the code of one message.
+/// A code that cannot be made without the key. An object makes the code of one message.
 class HmacSha256 {
  public:
   HmacSha256(const void* key, size_t size);

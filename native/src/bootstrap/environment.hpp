@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher tells a rank by environment variables.
+// The environment variables by which a launcher speaks to a rank.
 #pragma once
 
 #include <charconv>

@@ -20,7 +20,7 @@ struct Frame {
   FrameKind kind;
   std::vector<uint8_t> content;
 };
-/// What is sent to many is kept once.
+/// Bytes that are sent to many ranks are kept once.
 using Shared = std::shared_ptr<const std::vector<uint8_t>>;
 inline Shared share(std::vector<uint8_t> bytes) {
   return std::make_shared<const std::vector<uint8_t>>(std::move(bytes));

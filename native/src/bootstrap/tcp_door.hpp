@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where rank 0 answers: lets in connections that prove the secret of the job. What a stranger can take is bounded: so
-// many at a time, a greeting and a proof each, and a few seconds.
+// Where rank 0 answers: lets in connections that prove the secret of the job. The resources of strangers are bounded:
+// so many at a time, a greeting and a proof each, and a few seconds.
 #pragma once
 
 #include <poll.h>
@@ -44,7 +44,7 @@ class TcpDoor {
   /// Serves those that are there. LCI_ERR_NO_MEMORY if no more descriptors can be had.
   int serve(const Judge& judge, const Join& join);
 
-  /// What to wait for, and until when at most.
+  /// The descriptors to wait for, and until when at most.
   void add_to(std::vector<pollfd>* entries) const;
   uint64_t next_deadline() const;
   size_t strangers() const { return strangers_.size(); }

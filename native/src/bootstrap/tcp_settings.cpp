@@ -74,7 +74,7 @@ int check_secret_file(const std::string& path, const struct stat& status) {
 }  // namespace
 
 int read_secret_file(const std::string& path, JobSecret* out) {
-  // A link is followed: that is how secrets are mounted. What it leads to is what is checked.
+  // A link is followed: that is how secrets are mounted. The file at its end is checked.
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return secret_error(path, std::strerror(errno));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank has to know before it can look for the others over TCP.
+// The settings without which a rank cannot look for the others over TCP.
 #pragma once
 
 #include <cstdint>

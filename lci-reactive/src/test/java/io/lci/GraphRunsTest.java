@@ -260,7 +260,7 @@ class GraphRunsTest {
     }
   }
 
-  /** What waits for room goes with the run that is cancelled. */
+  /** Operations that wait for room go with the run that is cancelled. */
   // Proves: E22
   @Test
   void aCancelledRunTakesOutWhatWaits() {
