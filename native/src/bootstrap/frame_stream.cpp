@@ -14,6 +14,7 @@ constexpr size_t kChunk = 64 * 1024;
 }  // namespace
 
 void FrameStream::post(FrameKind kind, Shared content) {
+  if (broken_ || deaf_) return;
   const auto header = encode_frame_header(kind, content ? content->size() : 0);
   outgoing_.push_back({header, std::move(content)});
   send();
@@ -33,17 +34,23 @@ bool FrameStream::send_part(Outgoing& frame, const uint8_t* bytes, size_t size, 
   while (frame.sent < from + size) {
     const size_t at = frame.sent - from;
     const Moved moved = send_some(socket_.get(), bytes + at, size - at);
-    note(moved);
+    if (moved.ended) note_deaf(moved.error);
     if (moved.bytes == 0) return false;
     frame.sent += moved.bytes;
   }
   return true;
 }
 
-void FrameStream::note(const Moved& moved) {
-  if (!moved.ended || broken_) return;
+/// A peer that has closed may have said why before: what it sent is still to be received.
+void FrameStream::note_deaf(int error) {
+  deaf_ = true;
+  outgoing_.clear();
+  if (error_ == 0) error_ = error;
+}
+
+void FrameStream::note_end(int error) {
   broken_ = true;
-  error_ = moved.error;
+  if (error_ == 0) error_ = error;
 }
 
 /// Memory grows by what has come, whatever a header announces.
@@ -57,7 +64,7 @@ void FrameStream::receive() {
     incoming_.resize(filled + kChunk);
     const Moved moved = receive_some(socket_.get(), incoming_.data() + filled, kChunk);
     incoming_.resize(filled + moved.bytes);
-    note(moved);
+    if (moved.ended) note_end(moved.error);
     if (moved.bytes < kChunk) return;
   }
 }

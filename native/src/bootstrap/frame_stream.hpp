@@ -36,14 +36,15 @@ class FrameStream {
   /// Sends a frame, as far as there is room; the rest goes with send().
   void post(FrameKind kind, Shared content = nullptr);
   void send();
-  bool has_to_send() const { return !outgoing_.empty() && !broken_; }
+  bool has_to_send() const { return !outgoing_.empty() && !broken_ && !deaf_; }
 
   /// Receives what is there.
   void receive();
   /// The next frame that is whole; nothing if there is none.
   std::optional<Frame> next();
 
-  /// There is no more to come: the connection broke, the peer ended it, or it sent what makes no sense.
+  /// There is no more to come: the connection broke, the peer ended it, or it sent what makes no sense. A send that
+  /// fails is not the end: what the peer said before is still to be received.
   bool ended() const { return broken_ || nonsense_; }
   bool nonsense() const { return nonsense_; }
   /// Why it ended: "Connection reset by peer".
@@ -59,7 +60,8 @@ class FrameStream {
     size_t sent = 0;
   };
   bool send_part(Outgoing& frame, const uint8_t* bytes, size_t size, size_t from);
-  void note(const Moved& moved);
+  void note_deaf(int error);
+  void note_end(int error);
 
   FileDescriptor socket_;
   const uint64_t longest_;
@@ -67,6 +69,7 @@ class FrameStream {
   std::vector<uint8_t> incoming_;
   size_t taken_ = 0;  // of incoming_
   bool broken_ = false, nonsense_ = false;
+  bool deaf_ = false;  // the peer receives no more
   int error_ = 0;
 };
 
