@@ -85,19 +85,29 @@ function(lci_add_tests kind timeout)
                        PROPERTIES TIMEOUT ${timeout} LABELS ${kind})
 endfunction()
 
-lci_add_tests(unit 60)
-# Each test of these two has shorter deadlines of its own; in the soak some are given much more to do.
 # Once more, with all ranks over TCP.
-if(NOT LCI_SANITIZE AND NOT LCI_MUTATIONS)
-  file(STRINGS tests/unit/not_over_tcp.txt left_out REGEX "^[^#]")
+function(lci_add_over_tcp kind)
+  if(LCI_SANITIZE OR LCI_MUTATIONS)
+    return()
+  endif()
+  file(STRINGS tests/${kind}/not_over_tcp.txt left_out REGEX "^[^#]")
   list(TRANSFORM left_out REPLACE "\t.*" "")
   list(JOIN left_out ":" left_out)
-  add_test(NAME unit_over_tcp COMMAND lci_unit_tests "--gtest_filter=-${left_out}")
-  set_tests_properties(unit_over_tcp PROPERTIES ENVIRONMENT LCI_ATTR_TRANSPORT=tcp TIMEOUT 600 LABELS unit)
-endif()
+  add_test(NAME ${kind}_over_tcp COMMAND lci_${kind}_tests "--gtest_filter=-${left_out}")
+  set_tests_properties(${kind}_over_tcp PROPERTIES ENVIRONMENT LCI_ATTR_TRANSPORT=tcp TIMEOUT 600 LABELS ${kind})
+endfunction()
+
+lci_add_tests(unit 60)
+lci_add_over_tcp(unit)
+# Each test of these two has shorter deadlines of its own; in the soak some are given much more to do.
 lci_add_tests(conformance 1200)
 lci_add_tests(stress 900)
 lci_add_tests(multiprocess 600)
+lci_add_over_tcp(multiprocess)
+if(NOT LCI_SANITIZE AND NOT LCI_MUTATIONS)
+  add_test(NAME multiprocess_routed COMMAND lci_multiprocess_tests --gtest_filter=-RmaJob.ARankMayReserveMoreThanTheOthers)
+  set_tests_properties(multiprocess_routed PROPERTIES ENVIRONMENT LCI_ATTR_RANKS_PER_HOST=2 TIMEOUT 600 LABELS multiprocess)
+endif()
 
 # What is shipped is linked in another way than the core in the programs above: its own C++ library, hidden symbols.
 # Those of tests/shared run over it alone.

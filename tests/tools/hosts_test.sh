@@ -51,12 +51,20 @@ test_ranks_run_on_their_hosts_in_blocks() {
   equal "$(sort <<< "$out")" "$(printf "[%d] 10.67.0.%d/24 root $root\n" 0 1 1 1 2 2 3 2 4 3)"
 }
 
-# What ranks of different hosts say to each other travels by TCP.
+# By memory within a host and by TCP between hosts, or as the user says.
 test_ranks_of_different_hosts_talk() {
-  LCI_ATTR_TRANSPORT=tcp run -n 6 hello
-  equal "$code" 0 "$err"
-  local rank
-  for rank in {0..5}; do [[ $out == *"[$rank] "* ]] || fail "rank $rank said nothing: $out"; done
+  local transport rank
+  for transport in auto tcp; do
+    LCI_ATTR_TRANSPORT=$transport run -n 6 hello
+    equal "$code" 0 "$err"
+    for rank in {0..5}; do [[ $out == *"[$rank] "* ]] || fail "rank $rank said nothing: $out"; done
+  done
+}
+
+test_memory_is_not_shared_with_another_host() {
+  LCI_ATTR_TRANSPORT=shm run -n 3 hello
+  [[ $code != 0 ]] || fail "it ran"
+  contains "$err" "start all on one host"
 }
 
 # The port is kept for rank 0, which other hosts reach there.

@@ -25,7 +25,7 @@ enum class QueueType : uint8_t { kArray, kLcrq };
 enum class MembarrierMode : uint8_t { kAuto, kOff };
 enum class RmaMode : uint8_t { kAuto, kMessages };
 enum class PeerMemoryMode : uint8_t { kAll, kRings };
-enum class TransportKind : uint8_t { kAuto, kShm, kTcp };
+enum class TransportKind : uint8_t { kAuto, kShm, kTcp, kRouted };
 
 /// Typed values; a fresh one holds the defaults. Fields may be lowered afterwards (clamping): attribute_text() shows
 /// the effective value. Sizes are in bytes.
@@ -68,6 +68,7 @@ struct Attributes {
   RmaMode rma;
   PeerMemoryMode peer_memory;
   TransportKind transport;
+  uint32_t ranks_per_host;
   std::string net_address;
   bool alloc_default_device;
   bool alloc_default_packet_pool;

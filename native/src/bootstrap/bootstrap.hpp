@@ -56,6 +56,8 @@ class Bootstrap {
   virtual Loss look_for_loss() { return {}; }
   /// Where it may say what no caller hears of. The log lives as long as this object.
   virtual void log_to(Log&) {}
+  /// Whether ranks may be on several hosts.
+  virtual bool spans_hosts() const { return false; }
   /// The numeric address by which the other ranks reach this host; empty where ranks find each other in another way.
   virtual std::string address_of_this_host() { return {}; }
   /// Reads a value. LCI_ERR_BOOTSTRAP before the fence that publishes it, or if that rank never published the key.

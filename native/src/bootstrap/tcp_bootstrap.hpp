@@ -36,6 +36,7 @@ class TcpBootstrap final : public Bootstrap {
   int get(uint32_t rank, const std::string& key, std::vector<uint8_t>* out) override;
   std::optional<uint32_t> dead_among(const std::vector<uint32_t>&) override { return side_->look().dead; }
   Loss look_for_loss() override { return side_->look(); }
+  bool spans_hosts() const override { return true; }
   std::string address_of_this_host() override;
   void log_to(Log& log) override { side_->log_to(log); }
 

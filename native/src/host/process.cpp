@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/process.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -56,6 +57,12 @@ uint64_t process_start(pid_t process) {
     std::from_chars(fields.data() + at + 1, fields.data() + fields.size(), start);
   }
   return start;
+}
+
+void read_boot_id(char* out, size_t size) {
+  const FileDescriptor boot(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  const ssize_t length = boot.get() < 0 ? 0 : read(boot.get(), out, size - 1);
+  out[length < 0 ? 0 : length] = '\0';
 }
 
 }  // namespace lci

@@ -27,10 +27,9 @@ void Lane::wake() {
   // A loop that polls without entering looks at its bells only; within an enter it sees by itself what is left.
   if (!is_entered()) devices_.front()->ring_own_bell();
   // Local publishers use sequentially consistent read-modify-writes before this, so no fence is needed here.
-  ParkLine& line = parts_.memory().header().park[park_slot_];
-  if (line.word.load(std::memory_order_seq_cst) == 0) return;
+  if (parts_.memory().header().park[park_slot_].word.load(std::memory_order_seq_cst) == 0) return;
   parts_.shared.add(Metric::wakes);
-  parts_.transport.wake(line);
+  parts_.transport.wake(parts_.memory(), park_slot_);
 }
 
 bool Lane::has_work() {

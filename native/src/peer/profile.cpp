@@ -25,7 +25,7 @@ constexpr Agreed kAgreed[] = {
     {"control_ring_bytes", &Profile::control_ring_bytes},
     {"packet_size (0: alloc_default_packet_pool=0)", &Profile::packet_size},
     {"announcements", &Profile::announcements},
-    {"transport (1: shm, 2: tcp)", &Profile::transport},
+    {"transport (1: shm, 2: tcp, 3: shm within hosts and tcp between them)", &Profile::transport},
     {"peer_memory (0: all, 1: rings)", &Profile::peer_memory},
 };
 

@@ -12,7 +12,7 @@ namespace lci {
 
 /// How a rank can be met: bytes that only the transport understands.
 struct TransportAddress {
-  std::byte bytes[128];
+  std::byte bytes[192];
 };
 
 /// As it travels: fixed size, no pointers. Magic and ABI stay where they are in all versions.

@@ -142,7 +142,7 @@ void Links::ring() {
     link->peer->summary(index_)[parts_.rank].store(1, std::memory_order_release);
   }
   parts_.transport.publication_fence();
-  for (Link* link : touched_) parts_.transport.wake(*link->peer, index_);
+  for (Link* link : touched_) parts_.transport.wake_owner(*link->peer, index_);
   if (network_) {
     for (const Link* link : touched_) network_->flush(link->rank);
   }

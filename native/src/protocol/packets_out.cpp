@@ -146,7 +146,7 @@ void PacketsOut::return_packet_now(Link& link, uint32_t handle) {
   hand_back(link, &handle, 1);
   link.peer->summary(link.device_index)[parts_.rank].store(1, std::memory_order_release);
   parts_.transport.publication_fence();
-  parts_.transport.wake(*link.peer, link.device_index);
+  parts_.transport.wake_owner(*link.peer, link.device_index);
   if (links_.network()) link.handed->wake();  // this rank plays the peer
 }
 

@@ -12,6 +12,7 @@
 #include "device/progressing.hpp"
 #include "host/process.hpp"
 #include "lane/lane.hpp"
+#include "runtime/transport_choice.hpp"
 
 namespace lci {
 static_assert(kMaxDevices == LCI_MAX_DEVICES);
@@ -45,9 +46,9 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   bootstrap_->log_to(*log_);
   const uint32_t size = size_;
   peers_ = std::make_unique<Peers>(rank_, size, shared, *log_);
-  if (attributes_.transport == TransportKind::kAuto) attributes_.transport = TransportKind::kShm;
-  if (attributes_.transport == TransportKind::kTcp) attributes_.peer_memory = PeerMemoryMode::kRings;
-  code = Transport::create({attributes_, *bootstrap_, job, *peers_, *log_, shared}, &transport_);
+  code = choose_transport(*bootstrap_, deadline, &attributes_, &hosts_);
+  if (code != LCI_DONE) return code;
+  code = Transport::create({attributes_, *bootstrap_, job, *peers_, *log_, shared, hosts_, nullptr}, &transport_);
   if (code != LCI_DONE) return code;
   peers_->attach(*transport_);
   owner_barrier_.let_freers_pay(attributes_.membarrier == MembarrierMode::kAuto && register_process_barrier());

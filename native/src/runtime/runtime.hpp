@@ -120,6 +120,7 @@ class Runtime final : public CompletionOwner {
   std::atomic<const lci_allocator*> allocator_{nullptr};
   std::unique_ptr<Bootstrap> bootstrap_;
   uint32_t rank_ = 0, size_ = 0;  // the bootstrap's: asked for by every message
+  Hosts hosts_;
   std::unique_ptr<Peers> peers_;  // hears of the transport
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Packets> packets_;

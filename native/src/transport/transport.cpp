@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/transport.hpp"
 
+#include "transport/router.hpp"
 #include "transport/shm/shm_transport.hpp"
 #include "transport/tcp/tcp_transport.hpp"
 
 namespace lci {
 
-Transport::Transport(uint32_t rank, uint32_t size)
-    : rank_(rank), size_(size), mapped_(std::make_unique<std::atomic<PeerMemory*>[]>(size)) {}
+Transport::Transport(const TransportParts& parts)
+    : rank_(parts.bootstrap.rank()),
+      size_(parts.bootstrap.size()),
+      arena_(parts.arena),
+      own_(arena_.get()),
+      mapped_(std::make_unique<std::atomic<PeerMemory*>[]>(size_)) {}
 
-int Transport::create(const TransportParts& parts, std::unique_ptr<Transport>* out) {
-  if (parts.attributes.transport == TransportKind::kTcp) return TcpTransport::create(parts, out);
-  return ShmTransport::create(parts, out);
+int Transport::create(TransportParts parts, std::unique_ptr<Transport>* out) {
+  const Attributes& attributes = parts.attributes;
+  const int code = Arena::create(attributes.arena_bytes, attributes.memory_limit_bytes, parts.bootstrap.rank(),
+                                 parts.bootstrap.size(), attributes.devices, &parts.arena);
+  if (code != LCI_DONE) return code;
+  switch (attributes.transport) {
+    case TransportKind::kTcp:
+      *out = std::make_unique<TcpTransport>(parts);
+      break;
+    case TransportKind::kRouted:
+      *out = std::make_unique<Router>(parts);
+      break;
+    default:
+      *out = std::make_unique<ShmTransport>(parts);
+  }
+  return LCI_DONE;
 }
 
 void Transport::show(uint32_t rank, PeerMemory& memory) {

@@ -18,12 +18,14 @@
 #include "base/fences.hpp"
 #include "base/log.hpp"
 #include "bootstrap/bootstrap.hpp"
+#include "peer/hosts.hpp"
 #include "peer/profile.hpp"
 #include "peer/rank_state.hpp"
 #include "transport/memory/own_memory.hpp"
 
 namespace lci {
 
+class Arena;
 class NetworkDevice;
 
 /// What a transport tells its rank.
@@ -46,12 +48,14 @@ struct TransportParts {
   PeerEvents& events;
   Log& log;
   SharedCounters& shared;
+  const Hosts& hosts;            ///< Who shares memory with whom.
+  std::shared_ptr<Arena> arena;  ///< This rank's memory, made by Transport::create().
 };
 
 class Transport {
  public:
   /// The transport that the attributes name. The rank's own memory is there afterwards. LCI_ERR_NO_MEMORY.
-  static int create(const TransportParts& parts, std::unique_ptr<Transport>* out);
+  static int create(TransportParts parts, std::unique_ptr<Transport>* out);
   virtual ~Transport() = default;
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
@@ -91,7 +95,7 @@ class Transport {
   uint32_t count_mapped() const { return count_.load(std::memory_order_relaxed); }
   /// Whether the rank is a runtime of this process that shares its objects with this one: its addresses are ours.
   /// Runtimes that met as processes do not, also where they are in one process.
-  bool shares_addresses_with(uint32_t rank) const { return rank == rank_ || in_process_; }
+  virtual bool shares_addresses_with(uint32_t rank) const = 0;
 
   // --- who is there
   /// Tells the events of ranks that have gone since. At most every 20 ms it looks by itself, with @p now at once;
@@ -110,35 +114,35 @@ class Transport {
   bool parkers_pay() const { return parkers_pay_; }
   /// Sleeps until the word of @p line is 0, or the clock is at @p until_ns; by the lane whose line it is.
   virtual void sleep(ParkLine& line, uint64_t until_ns) = 0;
-  /// Wakes the lane whose line it is, if it sleeps or is about to.
-  void wake(ParkLine& line) {
-    if (line.word.load(std::memory_order_relaxed) == 0) return;
-    if (line.word.exchange(0, std::memory_order_acq_rel) != 0) wake_sleeper(line);
+  /// Wakes the lane with park line @p slot of a rank, if it sleeps or is about to.
+  void wake(const PeerMemory& memory, uint32_t slot) {
+    std::atomic<uint32_t>& word = memory.header().park[slot].word;
+    if (word.load(std::memory_order_relaxed) == 0) return;
+    if (word.exchange(0, std::memory_order_acq_rel) != 0) wake_sleeper(memory, slot);
   }
   /// The same by a device of the lane.
-  void wake(const PeerMemory& memory, uint32_t device) {
-    MemoryHeader& header = memory.header();
-    const uint32_t slot = header.device[device].park_slot.load(std::memory_order_relaxed);
-    if (slot < kMaxDevices) wake(header.park[slot]);
+  void wake_owner(const PeerMemory& memory, uint32_t device) {
+    const uint32_t slot = memory.header().device[device].park_slot.load(std::memory_order_relaxed);
+    if (slot < kMaxDevices) wake(memory, slot);
   }
 
   /// Tells a device of a peer that it is to look at this rank.
   void ring(PeerMemory& memory, uint32_t device) {
     memory.summary(device)[rank_].store(1, std::memory_order_release);
     fence_seq_cst();
-    wake(memory, device);
+    wake_owner(memory, device);
   }
 
  protected:
-  Transport(uint32_t rank, uint32_t size);
+  explicit Transport(const TransportParts& parts);
   virtual int map(uint32_t rank, PeerMemory** out) = 0;
-  virtual void wake_sleeper(ParkLine& line) = 0;
+  virtual void wake_sleeper(const PeerMemory& memory, uint32_t slot) = 0;
   /// From now on mapped() answers with @p memory. Once for each rank.
   void show(uint32_t rank, PeerMemory& memory);
 
   const uint32_t rank_, size_;
-  OwnMemory* own_ = nullptr;
-  bool in_process_ = false;
+  const std::shared_ptr<Arena> arena_;
+  OwnMemory* const own_;
   bool parkers_pay_ = false;
 
  private:

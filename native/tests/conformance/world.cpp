@@ -92,8 +92,11 @@ bool World::peers_read_rings_only() const {
   return attribute("peer_memory") == "rings";
 }
 
-bool World::is_over_network() const {
-  return attribute("transport") == "tcp";
+bool World::is_far(uint32_t rank) const {
+  const std::string transport = attribute("transport");
+  if (transport != "routed") return transport == "tcp";
+  const uint32_t per_host = static_cast<uint32_t>(std::stoul(attribute("ranks_per_host")));
+  return rank / per_host != rank_ / per_host;
 }
 
 uint64_t World::counter(const std::string& name) const {
@@ -201,8 +204,9 @@ std::vector<Setting> settings() {
   std::vector<Setting> all = {{"inproc", 3, false, 0}, {"processes2", 2, true, 0}, {"processes4", 4, true, 0}};
   all.push_back({"rings", 3, false, 0, true});
   all.push_back({"rings2", 2, true, 0, true});
-  all.push_back({"tcp", 3, false, 0, false, true});
-  all.push_back({"tcp4", 4, true, 0, false, true});
+  all.push_back({"tcp", 3, false, 0, false, "tcp"});
+  all.push_back({"tcp4", 4, true, 0, false, "tcp"});
+  all.push_back({"routed4", 4, true, 0, false, "routed"});
   const char* given = std::getenv("LCI_SEED");
   const uint64_t first = given ? std::strtoull(given, nullptr, 10) : 1;
   const uint64_t count = given ? 1 : soak() ? 200 : 3;
@@ -211,7 +215,8 @@ std::vector<Setting> settings() {
   }
   for (uint64_t seed = first; seed < first + std::max<uint64_t>(count, 8); seed += 7) {
     all.push_back({"ringschaos" + std::to_string(seed), 3, false, seed, true});
-    all.push_back({"tcpchaos" + std::to_string(seed), 3, false, seed, false, true});
+    all.push_back({"tcpchaos" + std::to_string(seed), 3, false, seed, false, "tcp"});
+    all.push_back({"routedchaos" + std::to_string(seed), 3, false, seed, false, "routed"});
   }
   return all;
 }
@@ -220,7 +225,8 @@ void run_everywhere(const Setting& setting, const Attributes& attributes, void (
   Attributes all = {{"packets", "64"}, {"packets_max", "256"}};  // small: hundreds of jobs run on small machines
   all.insert(all.end(), attributes.begin(), attributes.end());
   if (setting.rings) all.emplace_back("peer_memory", "rings");
-  if (setting.tcp) all.emplace_back("transport", "tcp");
+  if (!setting.transport.empty()) all.emplace_back("transport", setting.transport);
+  if (setting.transport == "routed") all.emplace_back("ranks_per_host", "2");
   if (setting.seed != 0) {
     SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(setting.seed));
     all.emplace_back("chaos", plan(setting.seed));

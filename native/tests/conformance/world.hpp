@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of rows of the specification that every rank of a job runs alike, over each transport: ranks in one process,
-// processes of 2 and 4 ranks over the file bootstrap, shared memory and TCP, and chaos under seeds that are printed.
+// processes of 2 and 4 ranks over the file bootstrap, shared memory, TCP, and both (routed: two ranks to a host), and
+// chaos under seeds that are printed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -63,8 +64,8 @@ class World {
   /// What every rank gave, in the order of ranks.
   std::vector<Bytes> gather(const Bytes& mine);
   uint64_t counter(const std::string& name) const;
-  /// No rank reads the memory of another one.
-  bool is_over_network() const;
+  /// The rank is reached over a network: none reads the other one's memory.
+  bool is_far(uint32_t rank) const;
   /// What a rank has not been sent is asked for: it cannot be looked at.
   bool peers_read_rings_only() const;
   /// What must hold when nothing is under way; after it, the objects of the test may be freed.
@@ -89,15 +90,15 @@ struct Setting {
   uint32_t ranks;
   bool processes;
   uint64_t seed;
-  bool rings = false;  ///< A rank reads only what was sent to it.
-  bool tcp = false;    ///< Ranks reach each other over a network.
+  bool rings = false;          ///< A rank reads only what was sent to it.
+  std::string transport = {};  ///< Empty: what the attributes say.
 };
 inline void PrintTo(const Setting& setting, std::ostream* out) {
   *out << setting.name;
 }
 
 /// The settings of every test: inproc, shm with 2 and 4 ranks, chaos of 3 seeds, in the soak 200,
-/// or of that in LCI_SEED; and where a rank reads only what was sent to it, and over TCP, also with chaos.
+/// or of that in LCI_SEED; and where a rank reads only what was sent to it, over TCP, and routed, also with chaos.
 std::vector<Setting> settings();
 
 /// Runs @p body on each rank of a new job, checks the ledgers, closes.

@@ -67,7 +67,7 @@ std::vector<std::byte> record_of(Input& input, uint64_t position) {
 
 void run(Input& input) {
   std::shared_ptr<lci::Arena> own;
-  FUZZ_EXPECT(lci::Arena::create(kReserve, 0, 2, 1, &own) == LCI_DONE);
+  FUZZ_EXPECT(lci::Arena::create(kReserve, 0, 0, 2, 1, &own) == LCI_DONE);
   std::unique_ptr<lci::Mirror> mirror;
   FUZZ_EXPECT(lci::Mirror::create(kReserve, 0, 2, 1, &mirror) == LCI_DONE);
   lci::Outflow out(*own, 0, 0, kSizes);

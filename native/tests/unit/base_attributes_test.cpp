@@ -122,6 +122,7 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"rma", "messages", "auto"},
       {"peer_memory", "rings", "all"},
       {"transport", "shm", "auto"},
+      {"ranks_per_host", "2", "3"},
       {"net_address", "10.0.0.1", "10.0.0.2"},
       {"alloc_default_device", "0", "1"},
       {"alloc_default_packet_pool", "0", "1"},

@@ -409,7 +409,7 @@ TEST(DeviceAddMemory, PagesAreThereForTheDevicesThatThereAre) {
   constexpr uint32_t kRanks = 20'000;
   constexpr uint64_t kOfDevice = kRanks * (sizeof(uint64_t) + 1);
   std::shared_ptr<lci::Arena> arena;
-  ASSERT_EQ(LCI_DONE, lci::Arena::create(1u << 30, 0, kRanks, 1, &arena)) << lci_last_error();
+  ASSERT_EQ(LCI_DONE, lci::Arena::create(1u << 30, 0, 0, kRanks, 1, &arena)) << lci_last_error();
   EXPECT_LT(arena->doorbell_length(), uint64_t{1} << 30);
   EXPECT_GT(arena->doorbell_length(), 128 * kOfDevice);
   const uint64_t before = pages_of(*arena);

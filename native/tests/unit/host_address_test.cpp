@@ -54,18 +54,21 @@ TEST(HostAddress, AnotherHostIsNamed) {
 
 // All ranks are looked at before the first meets another one.
 TEST(HostAddress, OfAllRanksAreChecked) {
+  const std::vector<uint32_t> all{0, 1, 2};
   std::vector<Profile> profiles(3, new_profile());
   for (Profile& profile : profiles) profile.address = encode(address_of_this_process());
   std::vector<HostAddress> addresses;
-  EXPECT_EQ(LCI_DONE, decode_addresses(profiles, 0, &addresses)) << last_error();
+  EXPECT_EQ(LCI_DONE, decode_addresses(profiles, 0, all, &addresses)) << last_error();
   EXPECT_EQ(3u, addresses.size());
   HostAddress elsewhere = address_of_this_process();
   std::strcpy(elsewhere.boot, "of another host");
   profiles[2].address = encode(elsewhere);
-  EXPECT_EQ(LCI_ERR_BOOTSTRAP, decode_addresses(profiles, 0, &addresses));
+  EXPECT_EQ(LCI_ERR_BOOTSTRAP, decode_addresses(profiles, 0, all, &addresses));
   EXPECT_EQ(2, last_error_rank());
+  EXPECT_EQ(LCI_DONE, decode_addresses(profiles, 0, {0, 1}, &addresses))
+      << "who is not to be met here is not looked at";
   profiles[1].address = TransportAddress{};
-  EXPECT_EQ(LCI_ERR_BOOTSTRAP, decode_addresses(profiles, 0, &addresses));
+  EXPECT_EQ(LCI_ERR_BOOTSTRAP, decode_addresses(profiles, 0, all, &addresses));
   EXPECT_EQ(1, last_error_rank());
 }
 

@@ -55,7 +55,7 @@ class InprocMeeting : public testing::Test {
   }
   static std::shared_ptr<Arena> arena() {
     std::shared_ptr<Arena> arena;
-    EXPECT_EQ(LCI_DONE, Arena::create(1 << 20, 0, 2, 1, &arena)) << last_error();
+    EXPECT_EQ(LCI_DONE, Arena::create(1 << 20, 0, 0, 2, 1, &arena)) << last_error();
     return arena;
   }
   int meet(Bootstrap& bootstrap, std::shared_ptr<Arena> own, uint64_t deadline, Met* out) {
@@ -64,13 +64,13 @@ class InprocMeeting : public testing::Test {
     profile.size = bootstrap.size();
     profile.reserve = own->reserve();
     HostAddress address = address_of_this_process();
-    Meeting meeting(bootstrap, job_);
+    Meeting meeting(bootstrap, job_, {0, 1});
     int code = meeting.open(std::move(own), &address);
     profile.address = encode(address);
     std::vector<Profile> profiles;
     std::vector<HostAddress> addresses;
     if (code == LCI_DONE) code = exchange_profiles(bootstrap, profile, deadline, &profiles);
-    if (code == LCI_DONE) code = decode_addresses(profiles, bootstrap.rank(), &addresses);
+    if (code == LCI_DONE) code = decode_addresses(profiles, bootstrap.rank(), {0, 1}, &addresses);
     return code == LCI_DONE ? meeting.meet(addresses, deadline, out) : code;
   }
 

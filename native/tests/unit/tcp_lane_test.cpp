@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops whose peers are reached by TCP: what comes rings no bell, and wakes who sleeps. [V9, V11]
+// Loops that have links over TCP: what comes by those rings no bell, and wakes who sleeps, as do peers of the same
+// host. [V9, V11]
 #include <atomic>
 #include <thread>
 
@@ -10,10 +11,10 @@ namespace {
 
 constexpr uint32_t kPort = 4;
 
-/// Two ranks over TCP, each with a lane.
-class TcpLane : public testing::Test {
+/// Two ranks, each with a lane: over TCP, or on one host of a job that could have others (routed).
+class TcpLane : public testing::TestWithParam<const char*> {
  protected:
-  TcpLane() : job_(2, {{"transport", "tcp"}}), first_(job_, 0), second_(job_, 1) {
+  TcpLane() : job_(2, {{"transport", GetParam()}}), first_(job_, 0), second_(job_, 1) {
     for (LaneDriver* lane : {&first_, &second_}) lane->demand(lane->open(kPort, 64)).requested = UINT64_MAX / 2;
   }
 
@@ -42,7 +43,7 @@ class TcpLane : public testing::Test {
   LaneDriver first_, second_;
 };
 
-TEST_F(TcpLane, ALoopThatOnlyLooksAtItsBellsHearsWhatComes) {
+TEST_P(TcpLane, ALoopThatOnlyLooksAtItsBellsHearsWhatComes) {
   uint32_t came = 0;
   for (uint64_t i = 0; i < 50; ++i) {
     post(first_, second_, 1, i);
@@ -56,7 +57,7 @@ TEST_F(TcpLane, ALoopThatOnlyLooksAtItsBellsHearsWhatComes) {
 
 // Each rank sleeps until the other one's message comes. A wake that is lost shows as a sleep that ends by its limit
 // over something that could be read (late_wakes).
-TEST_F(TcpLane, SleepersAreWokenByWhatComes) {
+TEST_P(TcpLane, SleepersAreWokenByWhatComes) {
   constexpr uint64_t kRounds = 100;
   post(first_, second_, 1, 0);  // the link is there
   while (turn(second_) == 0) turn(first_);
@@ -90,6 +91,9 @@ TEST_F(TcpLane, SleepersAreWokenByWhatComes) {
   EXPECT_EQ(0u, job_.counter(0, "late_wakes"));
   EXPECT_EQ(0u, job_.counter(1, "late_wakes"));
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, TcpLane, testing::Values("tcp", "routed"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace lci_test

@@ -35,7 +35,7 @@ class Events final : public LinkEvents {
 class TcpRecords : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_EQ(LCI_DONE, Arena::create(16 << 20, 0, 2, 1, &sender_));
+    ASSERT_EQ(LCI_DONE, Arena::create(16 << 20, 0, 0, 2, 1, &sender_));
     const uint64_t offset = sender_->allocate(RingPair::bytes(kSizes.control_slots, kSizes.data_slots));
     auto* rings = new (sender_->at(offset)) RingPair;
     control_ = RingProducer(rings->control(kSizes.control_slots));

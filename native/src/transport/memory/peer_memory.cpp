@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lci/lci.h"
+
 namespace lci {
 namespace {
 
@@ -19,6 +21,17 @@ MemoryLayout::MemoryLayout(uint32_t size) {
   summary_stride = round_up(size, 64);
   known = summary + kMaxDevices * summary_stride;
   end = round_up(known + summary_stride, 4096);
+}
+
+void PeerMemory::introduce(uint32_t rank, uint32_t ranks, uint32_t devices) {
+  MemoryHeader& own = header();
+  own.magic = kMemoryMagic;
+  own.abi = LCI_ABI_VERSION;
+  own.rank = rank;
+  own.size = ranks;
+  own.devices = devices;
+  own.reserve = reserve_;
+  show_devices(devices);
 }
 
 uint32_t PeerMemory::devices() {

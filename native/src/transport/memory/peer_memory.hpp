@@ -39,6 +39,7 @@ struct MemoryHeader {
   uint32_t devices;                   ///< That each rank was created with.
   uint64_t reserve;                   ///< Bytes of addresses that the memory may grow to; each rank has its own.
   std::atomic<uint32_t> devices_now;  ///< It has added some since, perhaps.
+  uint64_t bells;                     ///< Names the sockets of lanes that sleep on descriptors, see LaneBells.
   ParkLine park[kMaxDevices];
   DeviceLine device[kMaxDevices];
   alignas(64) std::atomic<uint64_t> region_chunks[kRegionChunks];  ///< Offsets of the chunks of the region table.
@@ -109,6 +110,8 @@ class PeerMemory {
   virtual void keep_range() = 0;
 
  protected:
+  /// Fills what does not change of the header of a memory that is new.
+  void introduce(uint32_t rank, uint32_t ranks, uint32_t devices);
   /// @param ranks of the job
   /// @param devices that each rank was created with
   PeerMemory(uint32_t ranks, uint32_t devices) : layout_(ranks), devices_(devices) {}

@@ -32,14 +32,7 @@ int Mirror::create(uint64_t reserve, uint32_t rank, uint32_t ranks, uint32_t dev
   mirror->base_ = mirror->range_.base;
   mirror->granted_ = mirror->layout_.end;
   mirror->backed_.store(mirror->layout_.end, std::memory_order_release);
-  MemoryHeader& header = mirror->header();
-  header.magic = kMemoryMagic;
-  header.abi = LCI_ABI_VERSION;
-  header.rank = rank;
-  header.size = ranks;
-  header.devices = devices;
-  header.reserve = reserve;
-  mirror->show_devices(devices);
+  mirror->introduce(rank, ranks, devices);
   *out = std::move(mirror);
   return LCI_DONE;
 }

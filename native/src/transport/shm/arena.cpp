@@ -31,7 +31,8 @@ uint64_t round_up(uint64_t value, uint64_t unit) {
 
 }  // namespace
 
-int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out) {
+int Arena::create(uint64_t reserve, uint64_t limit, uint32_t rank, uint32_t size, uint32_t devices,
+                  std::shared_ptr<Arena>* out) {
   std::shared_ptr<Arena> arena(new Arena(size, devices));
   arena->reserve_ = round_up(reserve, 4096);
   arena->limit_ = limit;
@@ -53,8 +54,7 @@ int Arena::create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devi
                 arena->layout_.end, memory_available());
   }
   arena->used_ = arena->layout_.end;
-  arena->header().reserve = arena->reserve_;
-  arena->show_devices(devices);
+  arena->introduce(rank, size, devices);
   *out = std::move(arena);
   return LCI_DONE;
 }

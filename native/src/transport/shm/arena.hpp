@@ -18,7 +18,9 @@ namespace lci {
 class Arena final : public OwnMemory {
  public:
   /// Creates this rank's arena, with pages for @p devices. @p limit bounds its memory; 0 asks the system.
-  static int create(uint64_t reserve, uint64_t limit, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out);
+  /// LCI_ERR_NO_MEMORY.
+  static int create(uint64_t reserve, uint64_t limit, uint32_t rank, uint32_t size, uint32_t devices,
+                    std::shared_ptr<Arena>* out);
   /// Maps a peer's arena, as far as it may grow, from the descriptor it sent; validates seals and header.
   static int map_peer(int fd, uint32_t rank, uint32_t size, uint32_t devices, std::shared_ptr<Arena>* out);
   ~Arena() override;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/shm/host_address.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstring>
 
 #include "base/error.hpp"
-#include "host/file_descriptor.hpp"
 #include "host/process.hpp"
 #include "lci/lci.h"
 
@@ -25,9 +23,7 @@ HostAddress address_of_this_process() {
   HostAddress address{};
   address.process = getpid();
   address.process_start = process_start(address.process);
-  const FileDescriptor boot(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  const ssize_t length = boot.get() < 0 ? 0 : read(boot.get(), address.boot, sizeof address.boot - 1);
-  address.boot[length < 0 ? 0 : length] = '\0';  // where it cannot be read it is not compared
+  read_boot_id(address.boot, sizeof address.boot);  // where it cannot be read it is not compared
   return address;
 }
 
@@ -58,13 +54,14 @@ int check_same_host(uint32_t own_rank, const HostAddress& own, uint32_t other_ra
                     other_rank, own_rank, other.boot, own.boot));
 }
 
-int decode_addresses(const std::vector<Profile>& profiles, uint32_t own_rank, std::vector<HostAddress>* out) {
-  out->resize(profiles.size());
-  for (uint32_t rank = 0; rank < profiles.size(); ++rank) {
+int decode_addresses(const std::vector<Profile>& profiles, uint32_t own_rank, const std::vector<uint32_t>& ranks,
+                     std::vector<HostAddress>* out) {
+  out->assign(profiles.size(), {});
+  for (const uint32_t rank : ranks) {
     const int code = decode_address(profiles[rank].address, rank, &(*out)[rank]);
     if (code != LCI_DONE) return code;
   }
-  for (uint32_t rank = 0; rank < profiles.size(); ++rank) {
+  for (const uint32_t rank : ranks) {
     const int code = check_same_host(own_rank, (*out)[own_rank], rank, (*out)[rank]);
     if (code != LCI_DONE) return code;
   }

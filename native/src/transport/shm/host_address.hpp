@@ -29,7 +29,8 @@ int decode_address(const TransportAddress& bytes, uint32_t rank, HostAddress* ou
 /// LCI_ERR_BOOTSTRAP, with a text that names both, if rank @p other_rank cannot be on the same host.
 int check_same_host(uint32_t own_rank, const HostAddress& own, uint32_t other_rank, const HostAddress& other);
 
-/// Those of all ranks, checked.
-int decode_addresses(const std::vector<Profile>& profiles, uint32_t own_rank, std::vector<HostAddress>* out);
+/// By rank: those of @p ranks, checked; of the others there is none.
+int decode_addresses(const std::vector<Profile>& profiles, uint32_t own_rank, const std::vector<uint32_t>& ranks,
+                     std::vector<HostAddress>* out);
 
 }  // namespace lci

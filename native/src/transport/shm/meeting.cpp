@@ -55,7 +55,7 @@ int not_met(Bootstrap& bootstrap, uint32_t rank) {
 int too_many_files(uint32_t rank, uint32_t size) {
   return fail(LCI_ERR_NO_MEMORY,
               "meet peers: rank %u may not open so many files: %u ranks need as many descriptors in each process, and "
-              "twice as many in rank 0; raise the limit (ulimit -n)",
+              "twice as many in the first one; raise the limit (ulimit -n)",
               rank, size);
 }
 
@@ -85,48 +85,47 @@ pid_t process_behind(int socket) {
 /// The answers of those to whom descriptors are handed out.
 class Answers {
  public:
-  Answers(Bootstrap& bootstrap, const std::vector<FileDescriptor>& members)
-      : bootstrap_(bootstrap), members_(members), has_answered_(members.size()) {
-    has_answered_[0] = true;
-  }
+  /// @param members connections, by rank
+  /// @param awaited the ranks that are to answer
+  Answers(Bootstrap& bootstrap, const std::vector<FileDescriptor>& members, std::vector<uint32_t> awaited,
+          uint32_t last_word)
+      : bootstrap_(bootstrap), members_(members), awaited_(std::move(awaited)), last_word_(last_word) {}
 
   /// Reads those that come until @p until.
   int read(uint64_t until) {
+    const std::vector<uint32_t> ranks = awaited_;
     std::vector<pollfd> entries;
-    std::vector<uint32_t> ranks;
-    for (uint32_t rank = 0; rank < members_.size(); ++rank) {
-      if (has_answered_[rank]) continue;
-      entries.push_back({members_[rank].get(), POLLIN, 0});
-      ranks.push_back(rank);
-    }
+    for (const uint32_t rank : ranks) entries.push_back({members_[rank].get(), POLLIN, 0});
     const uint64_t now = now_ns();
     const int milliseconds = now < until ? static_cast<int>((until - now) / 1'000'000 + 1) : 0;
     if (poll(entries.data(), entries.size(), milliseconds) <= 0) return LCI_DONE;
     std::vector<FileDescriptor> none;
-    const auto last = static_cast<uint32_t>(members_.size()) + 1;
     for (size_t i = 0; i < entries.size(); ++i) {
       if (entries[i].revents == 0) continue;
-      if (receive_handout(entries[i].fd, bootstrap_.secret(), last, 0, &none) != Heard::kAll) {
+      if (receive_handout(entries[i].fd, bootstrap_.secret(), last_word_, 0, &none) != Heard::kAll) {
         return not_met(bootstrap_, ranks[i]);
       }
-      has_answered_[ranks[i]] = true;
+      std::erase(awaited_, ranks[i]);
     }
     return LCI_DONE;
   }
   /// The first rank that has not answered; nothing: all have.
   std::optional<uint32_t> missing() const {
-    const auto found = std::find(has_answered_.begin(), has_answered_.end(), false);
-    if (found == has_answered_.end()) return std::nullopt;
-    return static_cast<uint32_t>(found - has_answered_.begin());
+    return awaited_.empty() ? std::nullopt : std::optional<uint32_t>(awaited_.front());
   }
 
  private:
   Bootstrap& bootstrap_;
   const std::vector<FileDescriptor>& members_;
-  std::vector<bool> has_answered_;
+  std::vector<uint32_t> awaited_;
+  const uint32_t last_word_;
 };
 
 }  // namespace
+
+bool Meeting::is_member(uint32_t rank) const {
+  return std::find(ranks_.begin(), ranks_.end(), rank) != ranks_.end();
+}
 
 int Meeting::open(std::shared_ptr<Arena> own, HostAddress* address) {
   own_ = std::move(own);
@@ -136,7 +135,7 @@ int Meeting::open(std::shared_ptr<Arena> own, HostAddress* address) {
     job_->meetings.give(bootstrap_.job_id(), bootstrap_.rank(), std::move(given));
     return LCI_DONE;
   }
-  if (bootstrap_.rank() != 0 || bootstrap_.size() == 1) return LCI_DONE;
+  if (bootstrap_.rank() != leader() || ranks_.size() == 1) return LCI_DONE;
   const std::string name = "lci-" + bootstrap_.job_id() + "-" + id_text(random_id());
   std::memcpy(address->socket, name.c_str(), std::min(name.size() + 1, sizeof address->socket - 1));
   sockaddr_un where{};
@@ -144,7 +143,7 @@ int Meeting::open(std::shared_ptr<Arena> own, HostAddress* address) {
   listener_ = new_socket();
   if (listener_.get() < 0 || bind(listener_.get(), reinterpret_cast<sockaddr*>(&where), length) != 0 ||
       listen(listener_.get(), 4096) != 0) {
-    return fail(LCI_ERR_BOOTSTRAP, "meet peers: rank 0 cannot listen: %s", std::strerror(errno));
+    return fail(LCI_ERR_BOOTSTRAP, "meet peers: rank %u cannot listen: %s", leader(), std::strerror(errno));
   }
   return LCI_DONE;
 }
@@ -154,11 +153,12 @@ int Meeting::meet(const std::vector<HostAddress>& addresses, uint64_t deadline_n
   out->arenas.resize(bootstrap_.size());
   if (job_) return meet_in_process(out);
   out->arenas[bootstrap_.rank()] = own_;
-  if (bootstrap_.size() == 1) {
-    out->board = NoticeBoard::in_process(1);
+  if (ranks_.size() == 1) {
+    out->board = NoticeBoard::in_process(bootstrap_.size());
     return LCI_DONE;
   }
-  return bootstrap_.rank() == 0 ? lead(addresses, deadline_ns, out) : follow(addresses[0], deadline_ns, out);
+  return bootstrap_.rank() == leader() ? lead(addresses, deadline_ns, out)
+                                       : follow(addresses[leader()], deadline_ns, out);
 }
 
 int Meeting::meet_in_process(Met* out) {
@@ -167,9 +167,9 @@ int Meeting::meet_in_process(Met* out) {
     if (!given[rank]) {
       return blame(rank, fail(LCI_ERR_BOOTSTRAP, "meet peers: rank %u left while the ranks joined", rank));
     }
-    out->arenas[rank] = static_cast<Given*>(given[rank].get())->arena;
+    if (is_member(rank)) out->arenas[rank] = static_cast<Given*>(given[rank].get())->arena;
   }
-  out->board = static_cast<Given*>(given[0].get())->board;
+  out->board = static_cast<Given*>(given[leader()].get())->board;
   return LCI_DONE;
 }
 
@@ -180,9 +180,10 @@ int Meeting::lead(const std::vector<HostAddress>& addresses, uint64_t deadline, 
   if (code == LCI_DONE) code = hand_out(members, deadline, *out);
   if (code != LCI_DONE) return code;
   listener_ = FileDescriptor();
-  for (uint32_t rank = 1; rank < bootstrap_.size(); ++rank) {
+  for (const uint32_t rank : ranks_) {
+    if (rank == leader()) continue;
     // Who has died meanwhile has joined, and the others hear of its death.
-    send_handout(members[rank].get(), bootstrap_.size() + 1, nullptr, 0, bootstrap_.secret());
+    send_handout(members[rank].get(), last_word(), nullptr, 0, bootstrap_.secret());
   }
   return LCI_DONE;
 }
@@ -190,7 +191,7 @@ int Meeting::lead(const std::vector<HostAddress>& addresses, uint64_t deadline, 
 /// Waits until all others have said hello.
 int Meeting::gather(const std::vector<HostAddress>& addresses, uint64_t deadline, std::vector<FileDescriptor>* members,
                     Met* out) {
-  const uint32_t size = bootstrap_.size();
+  const auto size = static_cast<uint32_t>(ranks_.size());
   for (uint32_t missing = size - 1; missing != 0;) {
     if (!wait_readable(listener_.get(), std::min(deadline, now_ns() + kLookForDeaths))) {
       const auto [dead, left] = bootstrap_.look_for_loss();
@@ -198,18 +199,20 @@ int Meeting::gather(const std::vector<HostAddress>& addresses, uint64_t deadline
       if (left) return not_met(bootstrap_, *left);
       if (now_ns() < deadline) continue;
       std::string ranks;
-      for (uint32_t rank = 1; rank < size; ++rank) {
-        if ((*members)[rank].get() < 0) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+      for (const uint32_t rank : ranks_) {
+        const bool missed = rank != leader() && (*members)[rank].get() < 0;
+        if (missed) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
       }
-      return fail(LCI_ERR_TIMEOUT, "meet peers: rank 0 waited in vain for ranks %s", ranks.c_str());
+      return fail(LCI_ERR_TIMEOUT, "meet peers: rank %u waited in vain for ranks %s", leader(), ranks.c_str());
     }
     FileDescriptor connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (connection.get() < 0 && (errno == EMFILE || errno == ENFILE)) return too_many_files(0, size);
+    if (connection.get() < 0 && (errno == EMFILE || errno == ENFILE)) return too_many_files(leader(), size);
     if (connection.get() < 0) continue;
     Greeter peer;
     const uint64_t patience = std::min(deadline, now_ns() + kHelloPatience);
-    if (!receive_hello(connection.get(), bootstrap_.secret(), size, patience, &peer)) continue;  // a stranger
-    if (peer.rank == 0 || (*members)[peer.rank].get() >= 0) continue;
+    if (!receive_hello(connection.get(), bootstrap_.secret(), bootstrap_.size(), patience, &peer))
+      continue;  // a stranger
+    if (peer.rank == leader() || !is_member(peer.rank) || (*members)[peer.rank].get() >= 0) continue;
     if (peer.process != addresses[peer.rank].process) {
       return blame(peer.rank, fail(LCI_ERR_BOOTSTRAP,
                                    "meet peers: rank %u calls itself process %d, and is process %d here: start all "
@@ -225,18 +228,18 @@ int Meeting::gather(const std::vector<HostAddress>& addresses, uint64_t deadline
 
 /// The notice board, then all arenas, to each member; returns when all have them.
 int Meeting::hand_out(const std::vector<FileDescriptor>& members, uint64_t deadline, const Met& met) {
-  const uint32_t size = bootstrap_.size();
+  const std::vector<uint32_t> others(ranks_.begin() + 1, ranks_.end());
   std::vector<int> descriptors{met.board->fd(), own_->fd()};
-  for (uint32_t rank = 1; rank < size; ++rank) descriptors.push_back(met.descriptors[rank].get());
-  Answers answers(bootstrap_, members);
+  for (const uint32_t rank : others) descriptors.push_back(met.descriptors[rank].get());
+  Answers answers(bootstrap_, members, others, last_word());
   // The system bounds what may be under way to those who have not read it yet.
   auto wait = [&](uint32_t for_rank) -> int {
     if (const int code = answers.read(std::min(deadline, now_ns() + kLookForDeaths)); code != LCI_DONE) return code;
     if (const auto dead = bootstrap_.look_for_loss().dead) return died(*dead);
     if (now_ns() < deadline) return LCI_DONE;
-    return blame(for_rank, fail(LCI_ERR_TIMEOUT, "meet peers: rank %u did not answer rank 0", for_rank));
+    return blame(for_rank, fail(LCI_ERR_TIMEOUT, "meet peers: rank %u did not answer rank %u", for_rank, leader()));
   };
-  for (uint32_t rank = 1; rank < size; ++rank) {
+  for (const uint32_t rank : others) {
     for (uint32_t first = 0; first < descriptors.size();) {
       const uint32_t count = std::min(kMostDescriptors, static_cast<uint32_t>(descriptors.size()) - first);
       if (send_handout(members[rank].get(), first, descriptors.data() + first, count, bootstrap_.secret())) {
@@ -254,10 +257,11 @@ int Meeting::hand_out(const std::vector<FileDescriptor>& members, uint64_t deadl
   return LCI_DONE;
 }
 
-int Meeting::follow(const HostAddress& leader, uint64_t deadline, Met* out) {
-  const uint32_t size = bootstrap_.size(), all = size + 1;
+int Meeting::follow(const HostAddress& where, uint64_t deadline, Met* out) {
+  const auto size = static_cast<uint32_t>(ranks_.size());
+  const uint32_t all = last_word();
   FileDescriptor connection;
-  int code = connect_to(leader, deadline, &connection);
+  int code = connect_to(where, deadline, &connection);
   if (code == LCI_DONE) code = say_hello(connection.get(), deadline);
   if (code != LCI_DONE) return code;
   std::vector<FileDescriptor> descriptors;
@@ -267,55 +271,57 @@ int Meeting::follow(const HostAddress& leader, uint64_t deadline, Met* out) {
     const auto first = static_cast<uint32_t>(descriptors.size());
     const Heard heard = receive_handout(connection.get(), bootstrap_.secret(), first, all - first, &descriptors);
     if (heard == Heard::kNoRoom) return too_many_files(bootstrap_.rank(), size);
-    if (heard == Heard::kNothing || descriptors.size() == first) return not_met(bootstrap_, 0);
+    if (heard == Heard::kNothing || descriptors.size() == first) return not_met(bootstrap_, leader());
   }
   std::shared_ptr<NoticeBoard> board;
-  code = NoticeBoard::map(std::move(descriptors[0]), size, &board);
+  code = NoticeBoard::map(std::move(descriptors[0]), bootstrap_.size(), &board);
   if (code != LCI_DONE) return code;
-  if (!send_handout(connection.get(), all, nullptr, 0, bootstrap_.secret())) return not_met(bootstrap_, 0);
+  if (!send_handout(connection.get(), all, nullptr, 0, bootstrap_.secret())) return not_met(bootstrap_, leader());
   // From here on the others may have joined: they learn from the board if this rank does not.
   out->board = std::move(board);
-  for (uint32_t rank = 0; rank < size; ++rank) {
-    if (rank != bootstrap_.rank()) out->descriptors[rank] = std::move(descriptors[rank + 1]);
+  for (uint32_t i = 0; i < size; ++i) {
+    if (ranks_[i] != bootstrap_.rank()) out->descriptors[ranks_[i]] = std::move(descriptors[i + 1]);
   }
   code = await(connection.get(), deadline);
   if (code != LCI_DONE) return code;
   std::vector<FileDescriptor> none;
   const Heard last = receive_handout(connection.get(), bootstrap_.secret(), all, 0, &none);
-  return last == Heard::kAll ? LCI_DONE : not_met(bootstrap_, 0);
+  return last == Heard::kAll ? LCI_DONE : not_met(bootstrap_, leader());
 }
 
-int Meeting::connect_to(const HostAddress& leader, uint64_t deadline, FileDescriptor* out) {
+int Meeting::connect_to(const HostAddress& where, uint64_t deadline, FileDescriptor* out) {
   *out = new_socket();
-  if (out->get() < 0) return too_many_files(bootstrap_.rank(), bootstrap_.size());
+  if (out->get() < 0) return too_many_files(bootstrap_.rank(), static_cast<uint32_t>(ranks_.size()));
   sockaddr_un address{};
-  const socklen_t length = address_of(leader.socket, &address);
+  const socklen_t length = address_of(where.socket, &address);
   while (connect(out->get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
-    if (!is_full(errno)) return not_met(bootstrap_, 0);
+    if (!is_full(errno)) return not_met(bootstrap_, leader());
     if (const auto dead = bootstrap_.look_for_loss().dead) return died(*dead);
     if (now_ns() >= deadline) {
-      return blame(0, fail(LCI_ERR_TIMEOUT, "meet peers: rank 0 did not answer rank %u", bootstrap_.rank()));
+      return blame(leader(),
+                   fail(LCI_ERR_TIMEOUT, "meet peers: rank %u did not answer rank %u", leader(), bootstrap_.rank()));
     }
     usleep(kNap);
   }
   // Only the rank itself: a stranger may have taken the name when it died.
-  return process_behind(out->get()) == leader.process ? LCI_DONE : not_met(bootstrap_, 0);
+  return process_behind(out->get()) == where.process ? LCI_DONE : not_met(bootstrap_, leader());
 }
 
 int Meeting::say_hello(int socket, uint64_t deadline) {
   while (!send_hello(socket, bootstrap_.rank(), bootstrap_.secret(), own_->fd())) {
-    if (!is_full(errno) || now_ns() >= deadline) return not_met(bootstrap_, 0);
+    if (!is_full(errno) || now_ns() >= deadline) return not_met(bootstrap_, leader());
     usleep(kNap);
   }
   return LCI_DONE;
 }
 
-/// Until rank 0 says something.
+/// Until the leader says something.
 int Meeting::await(int socket, uint64_t deadline) {
   while (!wait_readable(socket, std::min(deadline, now_ns() + kLookForDeaths))) {
     if (const auto dead = bootstrap_.look_for_loss().dead) return died(*dead);
     if (now_ns() >= deadline) {
-      return blame(0, fail(LCI_ERR_TIMEOUT, "meet peers: rank 0 did not answer rank %u", bootstrap_.rank()));
+      return blame(leader(),
+                   fail(LCI_ERR_TIMEOUT, "meet peers: rank %u did not answer rank %u", leader(), bootstrap_.rank()));
     }
   }
   return LCI_DONE;

@@ -34,6 +34,7 @@ void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout
   syscall(SYS_futex, &word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
 }
 
+/// By rank; those of other hosts are not to be watched from here.
 std::vector<ProcessName> processes_of(const std::vector<HostAddress>& addresses, uint32_t rank) {
   std::vector<ProcessName> names;
   for (const HostAddress& address : addresses) {
@@ -46,31 +47,14 @@ std::vector<ProcessName> processes_of(const std::vector<HostAddress>& addresses,
 }  // namespace
 
 ShmTransport::ShmTransport(const TransportParts& parts)
-    : Transport(parts.bootstrap.rank(), parts.bootstrap.size()),
+    : Transport(parts),
       devices_(parts.attributes.devices),
       uses_membarrier_(parts.attributes.membarrier == MembarrierMode::kAuto),
       events_(parts.events),
-      meeting_(parts.bootstrap, parts.job),
-      told_(size_) {
-  in_process_ = parts.job != nullptr;
-}
-
-int ShmTransport::create(const TransportParts& parts, std::unique_ptr<Transport>* out) {
-  std::unique_ptr<ShmTransport> self(new ShmTransport(parts));
-  const Attributes& attributes = parts.attributes;
-  const int code =
-      Arena::create(attributes.arena_bytes, attributes.memory_limit_bytes, self->size_, self->devices_, &self->arena_);
-  if (code != LCI_DONE) return code;
-  MemoryHeader& header = self->arena_->header();
-  header.magic = kMemoryMagic;
-  header.abi = LCI_ABI_VERSION;
-  header.rank = self->rank_;
-  header.size = self->size_;
-  header.devices = self->devices_;
-  self->own_ = self->arena_.get();
-  *out = std::move(self);
-  return LCI_DONE;
-}
+      hosts_(parts.hosts),
+      in_process_(parts.job != nullptr),
+      meeting_(parts.bootstrap, parts.job, hosts_.ranks_at(rank_)),
+      told_(size_) {}
 
 std::string ShmTransport::availability() {
   const int fd = memfd_create("lci-probe", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -92,10 +76,10 @@ int ShmTransport::describe(TransportAddress* out) {
 
 int ShmTransport::meet(const std::vector<Profile>& profiles, uint64_t deadline_ns) {
   std::vector<HostAddress> addresses;
-  int code = decode_addresses(profiles, rank_, &addresses);
+  int code = decode_addresses(profiles, rank_, hosts_.ranks_at(rank_), &addresses);
   if (code != LCI_DONE) return code;
   parkers_pay_ = true;
-  for (const HostAddress& address : addresses) parkers_pay_ = parkers_pay_ && address.membarrier != 0;
+  for (const uint32_t rank : hosts_.ranks_at(rank_)) parkers_pay_ = parkers_pay_ && addresses[rank].membarrier != 0;
   for (const Profile& profile : profiles) reserves_.push_back(profile.reserve);
   code = meeting_.meet(addresses, deadline_ns, &met_);
   if (!has_met()) return code;  // if others may have joined by now they are told that this rank has not
@@ -105,9 +89,11 @@ int ShmTransport::meet(const std::vector<Profile>& profiles, uint64_t deadline_n
 }
 
 void ShmTransport::leave(RankState state, uint64_t) {
-  if (!has_met()) return;
-  met_.board->write(rank_, state);
-  ring_peers();
+  if (has_met()) tell(rank_, state);
+}
+
+void ShmTransport::tell(uint32_t rank, RankState state) {
+  if (met_.board->write(rank, state) || rank == rank_) ring_peers();
 }
 
 int ShmTransport::map(uint32_t rank, PeerMemory** out) {
@@ -202,8 +188,8 @@ void ShmTransport::sleep(ParkLine& line, uint64_t until_ns) {
   }
 }
 
-void ShmTransport::wake_sleeper(ParkLine& line) {
-  syscall(SYS_futex, &line.word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+void ShmTransport::wake_sleeper(const PeerMemory& memory, uint32_t slot) {
+  syscall(SYS_futex, &memory.header().park[slot].word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 }  // namespace lci

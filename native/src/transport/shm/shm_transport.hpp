@@ -21,7 +21,7 @@ namespace lci {
 
 class ShmTransport final : public Transport {
  public:
-  static int create(const TransportParts& parts, std::unique_ptr<Transport>* out);
+  explicit ShmTransport(const TransportParts& parts);
   /// Whether this machine has what is needed, or what it lacks.
   static std::string availability();
 
@@ -30,22 +30,29 @@ class ShmTransport final : public Transport {
   void leave(RankState state, uint64_t until_ns) override;
   void look(bool now) override;
   std::atomic<uint64_t>& barriers_completed(uint32_t rank) override { return met_.board->barriers_completed(rank); }
+  bool shares_addresses_with(uint32_t rank) const override {
+    return rank == rank_ || (in_process_ && hosts_.share(rank_, rank));
+  }
   void park_barrier() override;
   void sleep(ParkLine& line, uint64_t until_ns) override;
+  void wake_sleeper(const PeerMemory& memory, uint32_t slot) override;
+
+  // For who routes
+  bool has_met() const { return met_.board && met_.arenas[rank_]; }
+  /// A rank, be it of another host, is gone: those of this host hear of it.
+  void tell(uint32_t rank, RankState state);
 
  private:
-  explicit ShmTransport(const TransportParts& parts);
   int map(uint32_t rank, PeerMemory** out) override;
   int map_arena(uint32_t rank);
-  void wake_sleeper(ParkLine& line) override;
-  bool has_met() const { return met_.board && met_.arenas[rank_]; }
   void ring_peers();
   void read_notices();
 
   const uint32_t devices_;
   const bool uses_membarrier_;
   PeerEvents& events_;
-  std::shared_ptr<Arena> arena_;
+  const Hosts& hosts_;
+  const bool in_process_;
   HostAddress address_{};
   Meeting meeting_;
   std::vector<uint64_t> reserves_;  // what each rank said that its arena may grow to

@@ -62,6 +62,11 @@ int listen_for_ranks(const std::string& host, FileDescriptor* out, TcpAddress* a
                 host.c_str());
   }
   FileDescriptor listener = listen_at(socket_address(*address));
+  if (listener.get() < 0 && (errno == EMFILE || errno == ENFILE)) {
+    return fail(LCI_ERR_NO_MEMORY,
+                "create runtime: listen at %s: this process may not open so many files; raise the limit (ulimit -n)",
+                host.c_str());
+  }
   if (listener.get() < 0) {
     return fail(LCI_ERR_BOOTSTRAP,
                 "create runtime: listen at %s: %s; attribute net_address names an address of this host", host.c_str(),

@@ -25,7 +25,7 @@ int decode_address(const TransportAddress& bytes, uint32_t rank, TcpAddress* out
 SocketAddress socket_address(const TcpAddress& address);
 
 /// Listens at the numeric address @p host, at any port, and fills @p address with where. LCI_ERR_ATTRIBUTE,
-/// LCI_ERR_BOOTSTRAP.
+/// LCI_ERR_BOOTSTRAP, LCI_ERR_NO_MEMORY.
 int listen_for_ranks(const std::string& host, FileDescriptor* out, TcpAddress* address);
 /// What a connection is to have before its first record: no delay of short records, no more unsent bytes than need be.
 void prepare_for_records(int socket);

@@ -18,7 +18,7 @@ namespace {
 
 /// What poll says of the door; other numbers are ranks.
 constexpr uint32_t kDoor = UINT32_MAX;
-/// Ranks behind this one to which device 0 has a link whatever is posted.
+/// Ranks of other hosts to which device 0 has a link whatever is posted.
 constexpr uint32_t kNeighbours = 2;
 /// ns: a rank is not there if it refuses so long; between calls; after the word that the other rank calls.
 constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000, kCallAgainLater = 1'000'000'000;
@@ -56,7 +56,7 @@ TcpLink* TcpDevice::link_to(uint32_t rank) {
 
 void TcpDevice::open(uint32_t rank) {
   Peer& peer = peers_[rank];
-  if (rank == transport_.host().own_rank() || peer.closed || left_ || transport_.is_gone(rank)) return;
+  if (!transport_.reaches(rank) || peer.closed || left_ || transport_.is_gone(rank)) return;
   if (peer.link && (peer.link->is_open() || peer.link->has_ended() || peer.call || peer.call_again_ns != 0)) return;
   peer.call_again_ns = 1;  // at the next pump, if there is no memory now
   if (!link_to(rank)) throw std::bad_alloc();
@@ -116,7 +116,7 @@ void TcpDevice::go_on_calling(uint32_t rank) {
 /// was refused: the lower one decides. False: it waits.
 bool TcpDevice::answer(Caller& caller) {
   Peer& peer = peers_[caller.rank];
-  if (peer.closed || left_ || transport_.is_gone(caller.rank)) return true;
+  if (!transport_.reaches(caller.rank) || peer.closed || left_ || transport_.is_gone(caller.rank)) return true;
   const bool mine_stands = peer.call && peer.refused_since_ns == 0 && transport_.host().own_rank() < caller.rank;
   CallVerdict verdict{CallVerdict::kAccepted, 0};
   if (mine_stands || (peer.link && (peer.link->is_open() || peer.link->has_ended()))) {
@@ -162,31 +162,43 @@ void TcpDevice::take_callers() {
   }
 }
 
-void TcpDevice::watch_neighbours() {
-  neighbours_watched_ = true;
-  const uint32_t ranks = transport_.host().ranks(), rank = transport_.host().own_rank();
-  for (uint32_t i = 1; i <= kNeighbours && i < ranks; ++i) open((rank + i) % ranks);
+/// Those that a rank is to call: the next ones of other hosts that are there.
+std::vector<uint32_t> TcpDevice::neighbours_of(uint32_t rank) const {
+  std::vector<uint32_t> neighbours;
+  const uint32_t ranks = transport_.host().ranks();
+  for (uint32_t step = 1; step < ranks && neighbours.size() < kNeighbours; ++step) {
+    const uint32_t other = (rank + step) % ranks;
+    if (!transport_.hosts().share(rank, other) && !transport_.is_gone(other)) neighbours.push_back(other);
+  }
+  return neighbours;
 }
 
-std::vector<uint32_t> TcpDevice::neighbours_missing() const {
-  std::vector<uint32_t> missing;
-  const uint32_t ranks = transport_.host().ranks(), own = transport_.host().own_rank();
-  for (uint32_t i = 1; i <= kNeighbours && i < ranks; ++i) {
-    for (const uint32_t rank : {(own + i) % ranks, (own + ranks - i) % ranks}) {
-      if (!peers_[rank].link || !peers_[rank].link->is_open()) missing.push_back(rank);
-    }
+/// Where ranks are gone the next ones take their place: else who is watched by them alone could die unseen.
+void TcpDevice::watch_neighbours() {
+  const size_t gone = transport_.count_gone();
+  if (watched_without_ == gone) return;
+  for (const uint32_t rank : neighbours_of(transport_.host().own_rank())) open(rank);
+  watched_without_ = gone;
+}
+
+std::vector<uint32_t> TcpDevice::neighbours() const {
+  const uint32_t own = transport_.host().own_rank();
+  std::vector<uint32_t> all = neighbours_of(own);
+  for (uint32_t rank = 0; rank < transport_.host().ranks(); ++rank) {
+    const std::vector<uint32_t> theirs = neighbours_of(rank);
+    if (rank != own && std::find(theirs.begin(), theirs.end(), own) != theirs.end()) all.push_back(rank);
   }
-  return missing;
+  return all;
 }
 
 // --- one pass
 
 bool TcpDevice::pump() {
   if (left_) return false;
-  if (index_ == 0 && !neighbours_watched_) watch_neighbours();
   bool moved = false;
   // What finds no memory goes on in the next pass.
   static_cast<void>(unless_no_memory([&] {
+    if (index_ == 0) watch_neighbours();
     poll();
     for (size_t i = 0; i < links_.size(); ++i) go_on_calling(links_[i]);
     take_callers();

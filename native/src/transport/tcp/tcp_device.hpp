@@ -36,8 +36,9 @@ class TcpDevice final : public NetworkDevice {
   void close(uint32_t rank) override;
   void leave(RankState state) override;
 
-  /// Of device 0: ranks that it is to have a link to whatever is posted, and has none yet.
-  std::vector<uint32_t> neighbours_missing() const;
+  /// Ranks that device 0 is to have a link to whatever is posted: those that it calls, and those that call it.
+  std::vector<uint32_t> neighbours() const;
+  bool is_linked_to(uint32_t rank) const { return peers_[rank].link && peers_[rank].link->is_open(); }
   /// Whether the lane that calls has this device, and is about to sleep.
   bool sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
   /// Readable when something has come.
@@ -57,6 +58,7 @@ class TcpDevice final : public NetworkDevice {
 
   TcpLink* link_to(uint32_t rank);
   void call(uint32_t rank);
+  std::vector<uint32_t> neighbours_of(uint32_t rank) const;
   void watch_neighbours();
   void take_callers();
   bool answer(Caller& caller);
@@ -77,7 +79,7 @@ class TcpDevice final : public NetworkDevice {
   std::vector<Caller> callers_;  // who wait for an answer
   size_t told_gone_ = 0;
   uint32_t told_devices_ = 0;
-  bool neighbours_watched_ = false;
+  size_t watched_without_ = SIZE_MAX;  // of those who are gone, so many were known
   bool left_ = false;
   std::atomic<bool> sleeps_{false};  // lanes that sleep look at those of other lanes
 };

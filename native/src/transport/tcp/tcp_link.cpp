@@ -241,7 +241,8 @@ bool TcpLink::has_left() {
   std::byte dropped[4096];
   ssize_t came = 1;
   while (came > 0) came = recv(socket_.get(), dropped, sizeof dropped, MSG_DONTWAIT);
-  if (came < 0 && errno != EAGAIN && errno != EINTR) return true;  // the connection is gone
+  // The connection is gone, or the peer has ended its side: it leaves too, or is dead, and reads no more.
+  if (came == 0 || (errno != EAGAIN && errno != EINTR)) return true;
   writable_ = true;
   send();
   if (!out_.bytes().all_sent()) return false;

@@ -2,7 +2,6 @@
 #include "transport/tcp/tcp_transport.hpp"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -13,9 +12,16 @@
 #include "base/error.hpp"
 #include "base/fences.hpp"
 #include "lci/lci.h"
+#include "transport/shm/arena.hpp"
 
 namespace lci {
 namespace {
+
+constexpr uint64_t kDeathPatience = 500'000'000;  // ns
+
+int died_while_joining(uint32_t rank) {
+  return blame(rank, fail(LCI_ERR_PEER_FAILED, "create runtime: rank %u has ended while joining", rank));
+}
 
 LinkSizes sizes_of(const Attributes& attributes) {
   return {attributes.control_ring_bytes / kSlotBytes, attributes.ring_bytes / kSlotBytes,
@@ -25,37 +31,22 @@ LinkSizes sizes_of(const Attributes& attributes) {
 }  // namespace
 
 TcpTransport::TcpTransport(const TransportParts& parts)
-    : Transport(parts.bootstrap.rank(), parts.bootstrap.size()),
+    : Transport(parts),
       bootstrap_(parts.bootstrap),
       events_(parts.events),
       log_(parts.log),
       shared_(parts.shared),
+      hosts_(parts.hosts),
       listen_at_(parts.attributes.net_address),
       devices_(parts.attributes.devices),
       sizes_(sizes_of(parts.attributes)),
       door_(identity_, parts.events, parts.log),
       barriers_(std::make_unique<std::atomic<uint64_t>[]>(size_)),
+      own_barriers_(&barriers_[rank_]),
       is_gone_(std::make_unique<std::atomic<bool>[]>(size_)),
       mirrors_(size_) {
-  for (auto& sleeper : sleepers_) sleeper.store(-1, std::memory_order_relaxed);
   gone_.reserve(size_);
-}
-
-int TcpTransport::create(const TransportParts& parts, std::unique_ptr<Transport>* out) {
-  std::unique_ptr<TcpTransport> self(new TcpTransport(parts));
-  const Attributes& attributes = parts.attributes;
-  const int code =
-      Arena::create(attributes.arena_bytes, attributes.memory_limit_bytes, self->size_, self->devices_, &self->arena_);
-  if (code != LCI_DONE) return code;
-  MemoryHeader& header = self->arena_->header();
-  header.magic = kMemoryMagic;
-  header.abi = LCI_ABI_VERSION;
-  header.rank = self->rank_;
-  header.size = self->size_;
-  header.devices = self->devices_;
-  self->own_ = self->arena_.get();
-  *out = std::move(self);
-  return LCI_DONE;
+  own_->header().bells = bells_.name();
 }
 
 std::string TcpTransport::availability() {
@@ -66,9 +57,6 @@ std::string TcpTransport::availability() {
 
 TcpTransport::~TcpTransport() {
   for (auto& device : attached_) delete device.load();
-  for (auto& sleeper : sleepers_) {
-    if (sleeper.load() >= 0) close(sleeper.load());
-  }
 }
 
 int TcpTransport::describe(TransportAddress* out) {
@@ -96,7 +84,7 @@ int TcpTransport::meet(const std::vector<Profile>& profiles, uint64_t deadline_n
     reserves_.push_back(profiles[rank].reserve);
   }
   door_.expect(std::move(incarnations));
-  show(rank_, *arena_);
+  show(rank_, *own_);
   return bootstrap_.barrier(deadline_ns);  // all or none
 }
 
@@ -109,17 +97,25 @@ NetworkDevice* TcpTransport::attach(uint32_t device) {
   return attached;
 }
 
+/// Rank @p rank is not there any more: it died, or gave up because another one did.
+int TcpTransport::ended_while_joining(uint32_t rank) {
+  // A connection ends shortly before its process counts as ended.
+  for (const uint64_t patience = now_ns() + kDeathPatience; now_ns() < patience; ::poll(nullptr, 0, 2)) {
+    if (const auto dead = bootstrap_.look_for_loss().dead) return died_while_joining(*dead);
+  }
+  return died_while_joining(rank);
+}
+
 /// Whoever is gone is named by those who watch it, so each rank has its neighbours before it can be asked for anything.
 int TcpTransport::connect(uint64_t deadline_ns) {
   TcpDevice* const device = attached_[0].load(std::memory_order_acquire);
   if (!device) return LCI_DONE;  // nothing can be posted
+  std::vector<uint32_t> missing = device->neighbours();
   for (;;) {
     device->pump();
-    if (count_gone() != 0) {
-      const Gone gone = gone_at(0);
-      return blame(gone.rank, fail(LCI_ERR_PEER_FAILED, "create runtime: rank %u has ended while joining", gone.rank));
-    }
-    const std::vector<uint32_t> missing = device->neighbours_missing();
+    if (count_gone() != 0) return ended_while_joining(gone_at(0).rank);
+    if (const auto dead = bootstrap_.look_for_loss().dead) return died_while_joining(*dead);
+    std::erase_if(missing, [device](uint32_t rank) { return device->is_linked_to(rank); });
     if (missing.empty()) return bootstrap_.barrier(deadline_ns);  // nobody leaves before all have joined
     if (now_ns() >= deadline_ns) {
       return blame(missing[0], fail(LCI_ERR_TIMEOUT,
@@ -150,6 +146,12 @@ int TcpTransport::map(uint32_t rank, PeerMemory** out) {
 
 // --- who is there
 
+void TcpTransport::hear(uint32_t rank, RankState state, uint64_t barriers) {
+  barriers_came(rank, barriers);
+  gone(rank, state);
+}
+
+/// Also of a rank of this host: those who leave because of its death may be heard before it is found here.
 void TcpTransport::gone(uint32_t rank, RankState state) {
   {
     const std::lock_guard<std::mutex> guard(gone_mutex_);
@@ -221,18 +223,8 @@ void TcpTransport::devices_came(uint32_t rank, uint32_t devices) {
 
 // --- sleeping
 
-size_t TcpTransport::slot_of(const ParkLine& line) const {
-  return static_cast<size_t>(&line - own_->header().park);
-}
-
-/// By the lane whose line it is: the descriptor that wakes it.
-int TcpTransport::sleeper(size_t slot) {
-  int descriptor = sleepers_[slot].load(std::memory_order_relaxed);
-  if (descriptor < 0) {
-    descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    sleepers_[slot].store(descriptor, std::memory_order_seq_cst);
-  }
-  return descriptor;
+uint32_t TcpTransport::slot_of(const ParkLine& line) const {
+  return static_cast<uint32_t>(&line - own_->header().park);
 }
 
 void TcpTransport::park_barrier() {
@@ -241,8 +233,8 @@ void TcpTransport::park_barrier() {
 
 /// Until the word is 0, or something comes from a peer: then it becomes 0.
 void TcpTransport::sleep(ParkLine& line, uint64_t until_ns) {
-  const size_t slot = slot_of(line);
-  pollfd waits[1 + kMaxDevices] = {{sleeper(slot), POLLIN, 0}};
+  const uint32_t slot = slot_of(line);
+  pollfd waits[1 + kMaxDevices] = {{bells_.descriptor(slot), POLLIN, 0}};
   nfds_t count = 1;
   for (uint32_t device = 0; device < own_->devices(); ++device) {
     const TcpDevice* const attached = attached_[device].load(std::memory_order_acquire);
@@ -256,18 +248,14 @@ void TcpTransport::sleep(ParkLine& line, uint64_t until_ns) {
     const timespec timeout{static_cast<time_t>(left / 1'000'000'000u), static_cast<long>(left % 1'000'000'000u)};
     const int found = ppoll(waits, count, &timeout, nullptr);
     if (found <= 0) continue;
-    uint64_t drained = 0;
-    const bool rung = read(waits[0].fd, &drained, sizeof drained) > 0;
+    const bool rung = bells_.answer(slot);
     if (!rung || found > 1) break;  // from a peer
   }
   line.word.store(0, std::memory_order_release);
 }
 
-/// A lane that has no descriptor yet looks at its word after it has one.
-void TcpTransport::wake_sleeper(ParkLine& line) {
-  const int descriptor = sleepers_[slot_of(line)].load(std::memory_order_seq_cst);
-  const uint64_t one = 1;
-  if (descriptor >= 0 && write(descriptor, &one, sizeof one) < 0) return;  // it is readable already
+void TcpTransport::wake_sleeper(const PeerMemory& memory, uint32_t slot) {
+  bells_.ring(memory.header().bells, slot);
 }
 
 // --- leaving

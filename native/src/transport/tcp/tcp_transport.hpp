@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/try_lock.hpp"
+#include "transport/network/lane_bells.hpp"
 #include "transport/network/mirror.hpp"
-#include "transport/shm/arena.hpp"
 #include "transport/tcp/door.hpp"
 #include "transport/tcp/tcp_device.hpp"
 #include "transport/tcp/tcp_host.hpp"
@@ -24,7 +24,7 @@ namespace lci {
 
 class TcpTransport final : public Transport, private TcpHost {
  public:
-  static int create(const TransportParts& parts, std::unique_ptr<Transport>* out);
+  explicit TcpTransport(const TransportParts& parts);
   static std::string availability();
   ~TcpTransport() override;
 
@@ -36,8 +36,16 @@ class TcpTransport final : public Transport, private TcpHost {
   uint32_t most_lent(uint32_t wanted) const override;
   void look(bool now) override;
   std::atomic<uint64_t>& barriers_completed(uint32_t rank) override { return barriers_[rank]; }
+  bool shares_addresses_with(uint32_t rank) const override { return rank == rank_; }
   void park_barrier() override;
   void sleep(ParkLine& line, uint64_t until_ns) override;
+  void wake_sleeper(const PeerMemory& memory, uint32_t slot) override;
+
+  // For who routes
+  /// Where this rank counts the barriers that it has completed, instead of barriers_completed().
+  void count_barriers_at(std::atomic<uint64_t>& completed) { own_barriers_ = &completed; }
+  /// A rank is gone, and had completed so many barriers, at least, by the word of its own host.
+  void hear(uint32_t rank, RankState state, uint64_t barriers);
 
   // For its devices
   struct Gone {
@@ -45,6 +53,9 @@ class TcpTransport final : public Transport, private TcpHost {
     RankState state;
   };
   const CallIdentity& identity() const { return identity_; }
+  const Hosts& hosts() const { return hosts_; }
+  /// Whether this is the way to a rank.
+  bool reaches(uint32_t rank) const { return !hosts_.share(rank_, rank); }
   const TcpAddress& address_of(uint32_t rank) const { return addresses_[rank]; }
   Door& door() { return door_; }
   TcpHost& host() { return *this; }
@@ -58,9 +69,7 @@ class TcpTransport final : public Transport, private TcpHost {
   void call_failed(uint32_t rank, const char* why);
 
  private:
-  explicit TcpTransport(const TransportParts& parts);
   int map(uint32_t rank, PeerMemory** out) override;
-  void wake_sleeper(ParkLine& line) override;
 
   OwnMemory& memory() override { return *own_; }
   uint32_t own_rank() const override { return rank_; }
@@ -68,28 +77,29 @@ class TcpTransport final : public Transport, private TcpHost {
   const LinkSizes& sizes() const override { return sizes_; }
   Log& log() override { return log_; }
   SharedCounters& shared() override { return shared_; }
-  uint64_t barriers() override { return barriers_[rank_].load(std::memory_order_acquire); }
+  uint64_t barriers() override { return own_barriers_->load(std::memory_order_acquire); }
   void barriers_came(uint32_t rank, uint64_t completed) override;
   void barriers_came(uint32_t rank, uint32_t low_bits) override;
   void gone(uint32_t rank, RankState state) override;
   void devices_came(uint32_t rank, uint32_t devices) override;
 
-  size_t slot_of(const ParkLine& line) const;
-  int sleeper(size_t slot);
+  uint32_t slot_of(const ParkLine& line) const;
+  int ended_while_joining(uint32_t rank);
 
   Bootstrap& bootstrap_;
   PeerEvents& events_;
   Log& log_;
   SharedCounters& shared_;
+  const Hosts& hosts_;
   const std::string listen_at_;
   const uint32_t devices_;
   const LinkSizes sizes_;
-  std::shared_ptr<Arena> arena_;
   CallIdentity identity_{};
   Door door_;
   std::vector<TcpAddress> addresses_;
   std::vector<uint64_t> reserves_;  // what each rank said that its memory may grow to
   const std::unique_ptr<std::atomic<uint64_t>[]> barriers_;
+  std::atomic<uint64_t>* own_barriers_;
   const std::unique_ptr<std::atomic<bool>[]> is_gone_;
 
   std::mutex mirrors_mutex_;
@@ -103,8 +113,7 @@ class TcpTransport final : public Transport, private TcpHost {
   size_t told_ = 0;  // under that, to the events
 
   std::array<std::atomic<TcpDevice*>, kMaxDevices> attached_{};
-  std::array<std::atomic<int>, kMaxDevices>
-      sleepers_;  // a descriptor for each park line, -1 until its lane first sleeps
+  LaneBells bells_;
 };
 
 }  // namespace lci

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks on several hosts: by memory within a host, over TCP between hosts. Mutations that must make this file fail: see
+// transport.tsv.
+#include <gtest/gtest.h>
+
+#include "support/job.hpp"
+#include "support/posting.hpp"
+#include "support/statuses.hpp"
+
+namespace lci_test {
+namespace {
+
+/// Two ranks on each host.
+Attributes in_pairs(Attributes more = {}) {
+  more.emplace_back("ranks_per_host", "2");
+  return more;
+}
+
+std::string attribute(lci_runtime* runtime, const char* name) {
+  char text[64] = "";
+  EXPECT_EQ(LCI_DONE, lci_runtime_attr(runtime, name, text, sizeof text)) << lci_last_error();
+  return text;
+}
+
+template <typename Ready>
+bool until(Job& job, Ready ready) {
+  for (const lci::test::Deadline deadline(60); !deadline.passed(); job.progress()) {
+    if (ready()) return true;
+  }
+  return false;
+}
+
+int post_am(Job& job, uint32_t from, uint32_t to, uint64_t tag, const std::vector<uint8_t>& bytes, lci_comp* ended) {
+  int code = LCI_RETRY;
+  until(job, [&] {
+    code = lci_post_am(job.device(from), to, 5, tag, bytes.data(), static_cast<uint32_t>(bytes.size()), ended, 0);
+    return !is_retry(code);
+  });
+  return code;
+}
+
+std::vector<lci_comp*> open_inboxes(Job& job) {
+  std::vector<lci_comp*> inboxes;
+  for (uint32_t rank = 0; rank < job.size(); ++rank) {
+    inboxes.push_back(make_queue(job.runtime(rank)));
+    EXPECT_EQ(LCI_DONE, lci_port_open(job.runtime(rank), 5, "", inboxes.back(), 0, 0));
+  }
+  return inboxes;
+}
+
+TEST(Router, IsChosenWhereItIsNeeded) {
+  const auto chosen = [](uint32_t ranks, const char* per_host) {
+    Job job(ranks, {{"ranks_per_host", per_host}});
+    return attribute(job.runtime(0), "transport") + " " + attribute(job.runtime(0), "peer_memory");
+  };
+  EXPECT_EQ("shm all", chosen(4, "0"));
+  EXPECT_EQ("shm all", chosen(4, "4"));
+  EXPECT_EQ("routed rings", chosen(4, "2"));
+  EXPECT_EQ("routed rings", chosen(3, "2"));
+  EXPECT_EQ("tcp rings", chosen(3, "1"));
+}
+
+// On whose host the receiver is makes no difference but in speed.
+TEST(Router, MessagesOfEverySizeComeWholeFromEachToEach) {
+  Job job(5, in_pairs());
+  const auto inboxes = open_inboxes(job);
+  for (const uint32_t size : {0u, 8u, 193u, 8128u, 8129u, 100'000u}) {
+    for (uint32_t from = 0; from < job.size(); ++from) {
+      for (uint32_t to = 0; to < job.size(); ++to) {
+        const auto bytes = pattern(size, size + from);
+        lci_comp* const ended = make_queue(job.runtime(from));
+        const int code = post_am(job, from, to, size, bytes, ended);
+        ASSERT_TRUE(code == LCI_DONE || code == LCI_POSTED) << lci_last_error();
+        lci_status status{};
+        ASSERT_TRUE(until(job, [&] { return lci_queue_pop(inboxes[to], &status) == LCI_DONE; })) << from << " " << to;
+        EXPECT_EQ(from, status.rank);
+        ASSERT_EQ(size, status.size);
+        EXPECT_EQ(0, compare(status.buffer, bytes.data(), size)) << from << " " << to;
+        lci_buffer_free(status.buffer);
+        if (code == LCI_POSTED) {
+          ASSERT_TRUE(until(job, [&] { return lci_queue_pop(ended, &status) == LCI_DONE; })) << from << " " << to;
+        }
+      }
+    }
+  }
+  job.check_ledgers();
+}
+
+/// Each rank waits for a message of rank @p of; it ends in what is said of that rank.
+void expect_heard(Job& job, uint32_t of, uint32_t timeout_ms, int code) {
+  std::vector<lci_comp*> ended(job.size());
+  std::vector<uint64_t> words(job.size());
+  for (uint32_t rank = 0; rank < job.size(); ++rank) {
+    if (rank == of) continue;
+    ended[rank] = make_queue(job.runtime(rank));
+    ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(rank), of, 7, &words[rank], 8, ended[rank], 0, nullptr));
+  }
+  job.settle();
+  job.close(of, timeout_ms);
+  for (uint32_t rank = 0; rank < job.size(); ++rank) {
+    if (rank == of) continue;
+    lci_status status{};
+    ASSERT_TRUE(until(job, [&] { return lci_queue_pop(ended[rank], &status) == LCI_DONE; })) << rank;
+    EXPECT_EQ(code, status.code) << rank;
+    EXPECT_EQ(of, status.rank) << rank;
+    EXPECT_EQ(code == LCI_ERR_PEER_FAILED ? 1u : 0u, job.counter(rank, "peers_failed")) << rank;
+  }
+}
+
+// Also by ranks that have no link to the one that is gone, nor to any on its host.
+TEST(Router, ADeathIsHeardOnAllHosts) {
+  for (const uint32_t of : {0u, 3u, 8u}) {
+    Job job(9, in_pairs());
+    expect_heard(job, of, 0, LCI_ERR_PEER_FAILED);
+  }
+}
+
+// A loop may be stuck, and with it the device that has the links: the others of the host say it.
+TEST(Router, ADeathIsHeardByARankThatDoesNotLookAtItsLinks) {
+  Job job(4, in_pairs({{"devices", "2"}}));
+  uint64_t word = 0;
+  lci_comp* const ended = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(1, 1), 2, 7, &word, 8, ended, 0, nullptr));
+  job.settle();
+  job.close(2, 0);
+  lci_status status{};
+  for (const lci::test::Deadline deadline(60); !deadline.passed();) {
+    lci_progress(job.device(0));
+    lci_progress(job.device(1, 1));
+    if (lci_queue_pop(ended, &status) == LCI_DONE) break;
+  }
+  EXPECT_EQ(LCI_ERR_PEER_FAILED, status.code);
+}
+
+TEST(Router, ThatARankLeavesIsHeardOnAllHosts) {
+  for (const uint32_t of : {1u, 4u}) {
+    Job job(6, in_pairs());
+    expect_heard(job, of, 5000, LCI_ERR_PEER_LEFT);
+  }
+}
+
+// Two hosts go, and with them all to whom those of the other two had a link.
+TEST(Router, WhoWasWatchedByTheDeadIsWatchedByOthers) {
+  Job job(8, in_pairs());
+  for (const uint32_t dead : {0u, 1u, 4u, 5u}) job.close(dead, 0);
+  for (const uint32_t rank : {2u, 3u, 6u, 7u}) {
+    ASSERT_TRUE(until(job, [&] { return job.counter(rank, "peers_failed") == 4; })) << rank;
+  }
+  job.settle();
+  job.close(3, 0);
+  for (const uint32_t rank : {2u, 6u, 7u}) {
+    EXPECT_TRUE(until(job, [&] { return job.counter(rank, "peers_failed") == 5; })) << rank;
+  }
+}
+
+TEST(Router, BarriersHaveAllHosts) {
+  Job job(4, in_pairs());
+  std::vector<lci_comp*> ended;
+  for (uint32_t rank = 0; rank < job.size(); ++rank) ended.push_back(make_queue(job.runtime(rank)));
+  for (int round = 0; round < 20; ++round) {
+    for (uint32_t rank = 0; rank < job.size(); ++rank) {
+      ASSERT_EQ(LCI_POSTED, lci_post_barrier(job.device(rank), ended[rank], 0)) << lci_last_error();
+    }
+    for (uint32_t rank = 0; rank < job.size(); ++rank) {
+      lci_status status{};
+      ASSERT_TRUE(until(job, [&] { return lci_queue_pop(ended[rank], &status) == LCI_DONE; })) << rank;
+      EXPECT_EQ(LCI_DONE, status.code);
+    }
+  }
+}
+
+// How many barriers a rank has completed is known on other hosts.
+TEST(Router, ABarrierGoesOnWithoutWhoLeftBehindIt) {
+  Job job(4, in_pairs());
+  std::vector<lci_comp*> ended;
+  for (uint32_t rank = 0; rank < job.size(); ++rank) {
+    ended.push_back(make_queue(job.runtime(rank)));
+    ASSERT_EQ(LCI_POSTED, lci_post_barrier(job.device(rank), ended[rank], 0)) << lci_last_error();
+  }
+  lci_status status{};
+  for (const lci::test::Deadline deadline(60); !deadline.passed();) {
+    for (const uint32_t rank : {0u, 1u, 2u}) lci_progress(job.device(rank));
+    if (lci_queue_pop(ended[0], &status) == LCI_DONE) break;
+    if (lci_queue_length(ended[3]) != 0) break;
+    lci_progress(job.device(3));
+  }
+  EXPECT_EQ(LCI_DONE, status.code);
+  job.close(0, 5000);
+  for (const uint32_t rank : {1u, 2u, 3u}) {
+    ASSERT_TRUE(until(job, [&] { return lci_queue_pop(ended[rank], &status) == LCI_DONE; })) << rank;
+    EXPECT_EQ(LCI_DONE, status.code) << rank << " " << lci_code_name(status.code);
+  }
+}
+
+}  // namespace
+}  // namespace lci_test
