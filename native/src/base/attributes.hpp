@@ -70,6 +70,8 @@ struct Attributes {
   TransportKind transport;
   uint32_t ranks_per_host;
   std::string net_address;
+  uint32_t net_dead_ms;
+  uint32_t net_reconnect_ms;
   bool alloc_default_device;
   bool alloc_default_packet_pool;
   bool alloc_default_matching_engine;

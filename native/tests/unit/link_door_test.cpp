@@ -131,7 +131,7 @@ TEST_F(LinkDoor, RefusesAHelloThatIsNotOfTheJob) {
   add("to another", [](CallHello& hello) { hello.to = 0; });
   add("from itself", [](CallHello& hello) { hello.from = 1; });
   add("from nobody", [](CallHello& hello) { hello.from = 2; });
-  add("device", [](CallHello& hello) { hello.device = LCI_MAX_DEVICES; });
+  add("device", [](CallHello& hello) { hello.device = LCI_MAX_DEVICES + 1; });
   add("incarnation", [](CallHello& hello) { hello.incarnation += 1; });
   for (const auto& [what, hello] : cases) {
     const FileDescriptor socket = connected();

@@ -229,6 +229,22 @@ TEST(TcpTransport, ADeathIsHeardByAllAndEndsWhatWaits) {
   for (uint32_t rank = 1; rank < kRanks; ++rank) job.close(rank, 3'600'000);
 }
 
+// Nobody looks at the links of a device whose loop is stuck: deaths are found all the same.
+TEST(TcpTransport, ADeathIsHeardByARankThatDoesNotLookAtItsLinks) {
+  Job job(3, over_tcp({{"devices", "2"}}));
+  uint64_t word = 0;
+  lci_comp* const ended = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(1, 1), 2, 7, &word, 8, ended, 0, nullptr));
+  job.settle();
+  job.close(2, 0);
+  lci_status status{};
+  for (int i = 0; i < 20'000'000; ++i) {
+    lci_progress(job.device(1, 1));
+    if (lci_queue_pop(ended, &status) == LCI_DONE) break;
+  }
+  EXPECT_EQ(LCI_ERR_PEER_FAILED, status.code);
+}
+
 // What a user keeps never takes all that a link has room for. [X6]
 TEST(TcpTransport, RetainedMessagesDoNotHoldUpOthers) {
   Job job(2, over_tcp({{"packets", "4096"}}));

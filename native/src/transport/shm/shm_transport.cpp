@@ -23,12 +23,6 @@ namespace {
 
 constexpr uint64_t kLookInterval = 20'000'000;  // ns
 
-uint64_t coarse_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
 void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) {
   timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000u), static_cast<long>(timeout_ns % 1'000'000'000u)};
   syscall(SYS_futex, &word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
@@ -138,7 +132,7 @@ void ShmTransport::ring_peers() {
 
 void ShmTransport::look(bool now) {
   if (size_ == 1) return;
-  const uint64_t time = coarse_now();
+  const uint64_t time = coarse_now_ns();
   const bool due = time >= next_look_.load(std::memory_order_relaxed);
   const NoticeBoard& board = *met_.board;
   if (!now && !due && board.changes() == seen_notices_.load(std::memory_order_relaxed)) return;

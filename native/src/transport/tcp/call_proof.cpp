@@ -45,7 +45,7 @@ const char* fault_of(const CallHello& hello, const CallIdentity& self) {
   if (hello.abi != LCI_ABI_VERSION) return "another version; give all ranks the same library";
   if (hello.job != self.job) return "another job";
   if (hello.to != self.rank || hello.from >= self.size || hello.from == self.rank || hello.size != self.size ||
-      hello.device >= LCI_MAX_DEVICES) {
+      hello.device > LCI_MAX_DEVICES) {  // that is what monitors call
     return "ranks that are not of this job";
   }
   return nullptr;

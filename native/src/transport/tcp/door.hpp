@@ -87,7 +87,7 @@ class Door {
   Strangers strangers_;            // the oldest first
   std::set<std::string> refused_;  // a line was written of each
   std::mutex calls_mutex_;
-  std::array<Calls, kMaxDevices> calls_;
+  std::array<Calls, kMaxDevices + 1> calls_;  // by device; the last ones are those of monitors
 };
 
 }  // namespace lci

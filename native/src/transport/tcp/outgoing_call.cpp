@@ -32,10 +32,11 @@ OutgoingCall::Answer OutgoingCall::go_on() {
 OutgoingCall::Answer OutgoingCall::failed(int error) {
   switch (error) {
     case ECONNREFUSED:
+      return Answer::kRefused;
     case ETIMEDOUT:
     case EHOSTUNREACH:
     case ENETUNREACH:
-      return Answer::kRefused;
+      return Answer::kUnreached;
     default:
       return Answer::kLater;
   }

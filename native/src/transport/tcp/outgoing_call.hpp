@@ -21,6 +21,7 @@ class OutgoingCall {
     kDuplicate,  ///< The other rank is calling this one, and is to be waited for.
     kLater,      ///< Another try may do: it hung up, or this process lacks something.
     kRefused,    ///< The rank is not there: why() says what is.
+    kUnreached,  ///< Nothing answers there: why() says what the system knows.
   };
 
   OutgoingCall(const CallIdentity& self, const TcpAddress& address, uint32_t rank, uint32_t device);
@@ -30,6 +31,8 @@ class OutgoingCall {
   /// Goes on, as far as it can.
   Answer go_on();
   const char* why() const { return why_; }
+  /// The system of the other rank has answered.
+  bool is_connected() const { return stage_ != Stage::kConnecting; }
 
  private:
   enum class Stage { kConnecting, kChallenged, kJudged };

@@ -18,11 +18,10 @@ namespace {
 
 /// What poll says of the door; other numbers are ranks.
 constexpr uint32_t kDoor = UINT32_MAX;
-/// Ranks of other hosts to which device 0 has a link whatever is posted.
-constexpr uint32_t kNeighbours = 2;
 /// ns: a rank is not there if it refuses so long; between calls; after the word that the other rank calls.
 constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000, kCallAgainLater = 1'000'000'000;
 constexpr int kEvents = 64;
+constexpr uint64_t kDoubtInterval = 100'000'000;  // ns
 
 }  // namespace
 
@@ -104,6 +103,7 @@ void TcpDevice::go_on_calling(uint32_t rank) {
       peer.refused_since_ns = 0;
       return call_again(peer, kCallAgain);
     case OutgoingCall::Answer::kRefused:
+    case OutgoingCall::Answer::kUnreached:
       return was_refused(rank);
     case OutgoingCall::Answer::kAccepted:
       peer.link->open(peer.call->take_socket());
@@ -162,30 +162,19 @@ void TcpDevice::take_callers() {
   }
 }
 
-/// Those that a rank is to call: the next ones of other hosts that are there.
-std::vector<uint32_t> TcpDevice::neighbours_of(uint32_t rank) const {
-  std::vector<uint32_t> neighbours;
-  const uint32_t ranks = transport_.host().ranks();
-  for (uint32_t step = 1; step < ranks && neighbours.size() < kNeighbours; ++step) {
-    const uint32_t other = (rank + step) % ranks;
-    if (!transport_.hosts().share(rank, other) && !transport_.is_gone(other)) neighbours.push_back(other);
-  }
-  return neighbours;
-}
-
 /// Where ranks are gone the next ones take their place: else who is watched by them alone could die unseen.
 void TcpDevice::watch_neighbours() {
   const size_t gone = transport_.count_gone();
   if (watched_without_ == gone) return;
-  for (const uint32_t rank : neighbours_of(transport_.host().own_rank())) open(rank);
+  for (const uint32_t rank : transport_.neighbours_of(transport_.host().own_rank())) open(rank);
   watched_without_ = gone;
 }
 
 std::vector<uint32_t> TcpDevice::neighbours() const {
   const uint32_t own = transport_.host().own_rank();
-  std::vector<uint32_t> all = neighbours_of(own);
+  std::vector<uint32_t> all = transport_.neighbours_of(own);
   for (uint32_t rank = 0; rank < transport_.host().ranks(); ++rank) {
-    const std::vector<uint32_t> theirs = neighbours_of(rank);
+    const std::vector<uint32_t> theirs = transport_.neighbours_of(rank);
     if (rank != own && std::find(theirs.begin(), theirs.end(), own) != theirs.end()) all.push_back(rank);
   }
   return all;
@@ -207,7 +196,15 @@ bool TcpDevice::pump() {
   }));
   moved |= read_links();
   for (const uint32_t rank : links_) moved |= peers_[rank].link->settle(false);
+  if (const uint64_t now = coarse_now_ns(); now >= next_doubts_ns_) doubt(now);
   return moved;
+}
+
+void TcpDevice::doubt(uint64_t now) {
+  next_doubts_ns_ = now + kDoubtInterval;
+  for (const uint32_t rank : links_) {
+    if (peers_[rank].link->is_stuck(now)) transport_.monitors().suspect(rank);
+  }
 }
 
 void TcpDevice::poll() {

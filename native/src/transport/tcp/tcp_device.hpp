@@ -58,7 +58,6 @@ class TcpDevice final : public NetworkDevice {
 
   TcpLink* link_to(uint32_t rank);
   void call(uint32_t rank);
-  std::vector<uint32_t> neighbours_of(uint32_t rank) const;
   void watch_neighbours();
   void take_callers();
   bool answer(Caller& caller);
@@ -69,6 +68,7 @@ class TcpDevice final : public NetworkDevice {
   void poll();
   bool read_links();
   void tell_news();
+  void doubt(uint64_t now);
   void greet(Peer& peer);
 
   TcpTransport& transport_;
@@ -80,6 +80,7 @@ class TcpDevice final : public NetworkDevice {
   size_t told_gone_ = 0;
   uint32_t told_devices_ = 0;
   size_t watched_without_ = SIZE_MAX;  // of those who are gone, so many were known
+  uint64_t next_doubts_ns_ = 0;
   bool left_ = false;
   std::atomic<bool> sleeps_{false};  // lanes that sleep look at those of other lanes
 };

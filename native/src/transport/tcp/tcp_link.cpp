@@ -21,6 +21,7 @@ constexpr uint64_t kUnreported = 64 << 10;
 /// and carries it.
 constexpr uint32_t kPatience = 16;
 constexpr size_t kReadAtOnce = 128 << 10;
+constexpr uint64_t kStuck = 1'000'000'000;  // ns
 
 }  // namespace
 
@@ -119,6 +120,16 @@ bool TcpLink::settle(bool last) {
   const Report now = in_.report();
   if (is_time_to_report(now, last)) report(now);
   return out_.bytes().sent() != before;
+}
+
+bool TcpLink::is_stuck(uint64_t now) {
+  const SendBuffer& bytes = out_.bytes();
+  const bool waits = state_ == State::kOpen && bytes.acknowledged() != bytes.sent();
+  if (!waits || bytes.acknowledged() != seen_acknowledged_) {
+    seen_acknowledged_ = bytes.acknowledged();
+    seen_at_ns_ = now;
+  }
+  return now - seen_at_ns_ >= kStuck;
 }
 
 bool TcpLink::drained() {

@@ -45,6 +45,8 @@ class TcpLink final : private LinkEvents {
   /// Sends what was held up, gives back what the device has done with, and reports if it is time.
   /// @param last the device is about to sleep
   bool settle(bool last);
+  /// The peer has acknowledged nothing for a second, and there is something to acknowledge. Asked now and then.
+  bool is_stuck(uint64_t now);
   void provide_words(size_t count) { out_.provide_words(count); }
   void say(LinkWord word, uint32_t size, uint32_t aux, uint64_t arg) { out_.say(word, size, aux, arg); }
 
@@ -90,6 +92,7 @@ class TcpLink final : private LinkEvents {
   Report told_;
   uint32_t told_packets_ = 0;
   uint32_t idle_ = 0;  ///< Passes without anything new.
+  uint64_t seen_acknowledged_ = 0, seen_at_ns_ = 0;
 };
 
 }  // namespace lci

@@ -18,6 +18,12 @@ namespace lci {
 namespace {
 
 constexpr uint64_t kDeathPatience = 500'000'000;  // ns
+/// Ranks of other hosts that a rank is connected to whatever is posted.
+constexpr uint32_t kNeighbours = 2;
+
+Patience patience_of(const Attributes& attributes) {
+  return {uint64_t{attributes.net_dead_ms} * 1'000'000u, uint64_t{attributes.net_reconnect_ms} * 1'000'000u};
+}
 
 int died_while_joining(uint32_t rank) {
   return blame(rank, fail(LCI_ERR_PEER_FAILED, "create runtime: rank %u has ended while joining", rank));
@@ -44,7 +50,8 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       barriers_(std::make_unique<std::atomic<uint64_t>[]>(size_)),
       own_barriers_(&barriers_[rank_]),
       is_gone_(std::make_unique<std::atomic<bool>[]>(size_)),
-      mirrors_(size_) {
+      mirrors_(size_),
+      monitors_(*this, patience_of(parts.attributes)) {
   gone_.reserve(size_);
   own_->header().bells = bells_.name();
 }
@@ -97,6 +104,15 @@ NetworkDevice* TcpTransport::attach(uint32_t device) {
   return attached;
 }
 
+std::vector<uint32_t> TcpTransport::neighbours_of(uint32_t rank) const {
+  std::vector<uint32_t> neighbours;
+  for (uint32_t step = 1; step < size_ && neighbours.size() < kNeighbours; ++step) {
+    const uint32_t other = (rank + step) % size_;
+    if (!hosts_.share(rank, other) && !is_gone(other)) neighbours.push_back(other);
+  }
+  return neighbours;
+}
+
 /// Rank @p rank is not there any more: it died, or gave up because another one did.
 int TcpTransport::ended_while_joining(uint32_t rank) {
   // A connection ends shortly before its process counts as ended.
@@ -116,7 +132,10 @@ int TcpTransport::connect(uint64_t deadline_ns) {
     if (count_gone() != 0) return ended_while_joining(gone_at(0).rank);
     if (const auto dead = bootstrap_.look_for_loss().dead) return died_while_joining(*dead);
     std::erase_if(missing, [device](uint32_t rank) { return device->is_linked_to(rank); });
-    if (missing.empty()) return bootstrap_.barrier(deadline_ns);  // nobody leaves before all have joined
+    if (missing.empty()) {
+      monitors_.start();
+      return bootstrap_.barrier(deadline_ns);  // nobody leaves before all have joined
+    }
     if (now_ns() >= deadline_ns) {
       return blame(missing[0], fail(LCI_ERR_TIMEOUT,
                                     "create runtime: no link to rank %u at %s, which has joined; is "
@@ -177,12 +196,17 @@ bool TcpTransport::is_failed(uint32_t rank) {
 
 void TcpTransport::call_failed(uint32_t rank, const char* why) {
   if (is_gone(rank)) return;
-  LCI_LOG(log_, LogLevel::kWarn, "tcp", "rank %u at %s: %s; it counts as failed", rank,
-          socket_address(addresses_[rank]).text().c_str(), why);
+  log_failure(rank, why);
   gone(rank, RankState::kFailed);
 }
 
-void TcpTransport::look(bool) {
+void TcpTransport::log_failure(uint32_t rank, const char* why) {
+  LCI_LOG(log_, LogLevel::kWarn, "tcp", "rank %u at %s: %s; it counts as failed", rank,
+          socket_address(addresses_[rank]).text().c_str(), why);
+}
+
+void TcpTransport::look(bool now) {
+  monitors_.look(now);
   if (!pending_.load(std::memory_order_acquire)) return;
   TryLockGuard guard(looking_);
   if (!guard) return;
@@ -262,6 +286,7 @@ void TcpTransport::wake_sleeper(const PeerMemory& memory, uint32_t slot) {
 
 void TcpTransport::leave(RankState state, uint64_t until_ns) {
   door_.close();
+  monitors_.leave(state, barriers());
   const bool at_once = state != RankState::kLeft;
   for (bool all = false; !all;) {
     const bool last = at_once || now_ns() >= until_ns;

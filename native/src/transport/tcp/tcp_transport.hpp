@@ -16,6 +16,7 @@
 #include "transport/network/lane_bells.hpp"
 #include "transport/network/mirror.hpp"
 #include "transport/tcp/door.hpp"
+#include "transport/tcp/monitors.hpp"
 #include "transport/tcp/tcp_device.hpp"
 #include "transport/tcp/tcp_host.hpp"
 #include "transport/transport.hpp"
@@ -56,6 +57,10 @@ class TcpTransport final : public Transport, private TcpHost {
   const Hosts& hosts() const { return hosts_; }
   /// Whether this is the way to a rank.
   bool reaches(uint32_t rank) const { return !hosts_.share(rank_, rank); }
+  /// Those that a rank is to be connected to whatever is posted, and to watch: the next ones of other hosts that are
+  /// there.
+  std::vector<uint32_t> neighbours_of(uint32_t rank) const;
+  Monitors& monitors() { return monitors_; }
   const TcpAddress& address_of(uint32_t rank) const { return addresses_[rank]; }
   Door& door() { return door_; }
   TcpHost& host() { return *this; }
@@ -67,6 +72,7 @@ class TcpTransport final : public Transport, private TcpHost {
   /// Whether it did not say goodbye.
   bool is_failed(uint32_t rank);
   void call_failed(uint32_t rank, const char* why);
+  void log_failure(uint32_t rank, const char* why);
 
  private:
   int map(uint32_t rank, PeerMemory** out) override;
@@ -114,6 +120,7 @@ class TcpTransport final : public Transport, private TcpHost {
 
   std::array<std::atomic<TcpDevice*>, kMaxDevices> attached_{};
   LaneBells bells_;
+  Monitors monitors_;
 };
 
 }  // namespace lci

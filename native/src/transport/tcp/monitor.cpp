@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/tcp/monitor.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "host/socket.hpp"
+
+namespace lci {
+namespace {
+
+constexpr uint64_t kMagic = 0x657962646f6f674cull;
+constexpr uint64_t kCallAgain = 20'000'000;  // ns
+constexpr uint32_t kRefusals = 3;            // in sequence: nobody is there
+constexpr uint64_t kMillisecond = 1'000'000;
+
+/// The system asks the other one whether it is there every second, and gives up after @p dead_ns without an answer.
+void keep_alive(int socket, uint64_t dead_ns) {
+  const int on = 1, seconds = 1;
+  const auto milliseconds = static_cast<int>(dead_ns / kMillisecond);
+  const int probes = std::max(1, milliseconds / 1000);
+  setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
+}  // namespace
+
+MonitorLine::MonitorLine(FileDescriptor socket, const Patience& patience) : socket_(std::move(socket)) {
+  keep_alive(socket_.get(), patience.dead_ns);
+}
+
+MonitorLine::Heard MonitorLine::hear() {
+  const Moved moved =
+      receive_some(socket_.get(), reinterpret_cast<std::byte*>(&goodbye_) + came_, sizeof goodbye_ - came_);
+  came_ += moved.bytes;
+  if (came_ == sizeof goodbye_) return is_sensible() ? Heard::kGoodbye : Heard::kEnd;
+  return moved.ended ? Heard::kEnd : Heard::kNothing;
+}
+
+bool MonitorLine::is_sensible() const {
+  return goodbye_.magic == kMagic && (state() == RankState::kLeft || state() == RankState::kFailed);
+}
+
+/// There is always room for it: nothing else was said.
+void MonitorLine::say_goodbye(RankState state, uint64_t barriers) {
+  const MonitorGoodbye goodbye{kMagic, barriers, static_cast<uint32_t>(state), 0};
+  send_some(socket_.get(), &goodbye, sizeof goodbye);
+  ::shutdown(socket_.get(), SHUT_WR);
+}
+
+Monitor::Monitor(const CallIdentity& self, const TcpAddress& address, uint32_t rank, const Patience& patience)
+    : self_(self), address_(address), rank_(rank), patience_(patience) {}
+
+Monitor::Finding Monitor::look(uint64_t now) {
+  if (state_ != RankState::kActive) return Finding::kNothing;  // it has been said
+  return line_ ? listen(now) : call(now);
+}
+
+Monitor::Finding Monitor::listen(uint64_t now) {
+  switch (line_->hear()) {
+    case MonitorLine::Heard::kNothing:
+      return Finding::kNothing;
+    case MonitorLine::Heard::kGoodbye:
+      state_ = line_->state();
+      barriers_ = line_->barriers();
+      why_ = "it said so";
+      return Finding::kGone;
+    case MonitorLine::Heard::kEnd:
+      line_.reset();
+      silent_since_ns_ = now;
+      refusals_ = 0;
+      call_again(now);
+      break;
+  }
+  return Finding::kNothing;
+}
+
+Monitor::Finding Monitor::call(uint64_t now) {
+  if (silent_since_ns_ == 0) silent_since_ns_ = now;
+  if (!call_) {
+    if (now < next_call_ns_) return judge_silence(now);
+    call_.emplace(self_, address_, rank_, kMonitorDevice);
+    if (call_->socket() >= 0) keep_alive(call_->socket(), patience_.dead_ns);
+  }
+  switch (call_->go_on()) {
+    case OutgoingCall::Answer::kAccepted:
+      line_.emplace(call_->take_socket(), patience_);
+      call_.reset();
+      was_there_ = true;
+      silent_since_ns_ = 0;
+      return Finding::kNothing;
+    case OutgoingCall::Answer::kWaiting:
+      // Its system answers: whether the process does is its own affair, it may be stopped.
+      if (call_->is_connected()) silent_since_ns_ = now;
+      return judge_silence(now);
+    case OutgoingCall::Answer::kRefused:
+      if (++refusals_ == kRefusals) return failed(call_->why());
+      call_again(now + kCallAgain);
+      return Finding::kNothing;
+    default:
+      call_again(now + kCallAgain);
+      return judge_silence(now);
+  }
+}
+
+Monitor::Finding Monitor::judge_silence(uint64_t now) {
+  const uint64_t longest = was_there_ ? patience_.reconnect_ns : patience_.dead_ns + patience_.reconnect_ns;
+  if (now - silent_since_ns_ < longest) return Finding::kNothing;
+  return failed("no answer for " + std::to_string(longest / kMillisecond) + " ms");
+}
+
+Monitor::Finding Monitor::failed(std::string why) {
+  call_.reset();
+  state_ = RankState::kFailed;
+  why_ = std::move(why);
+  return Finding::kGone;
+}
+
+}  // namespace lci

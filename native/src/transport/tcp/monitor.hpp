@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watches one rank of another host: a connection over which nothing goes but a goodbye. The two systems keep it alive,
+// so a process that is stopped or busy lives, and a host that has vanished does not answer any more. A connection that
+// breaks is opened anew: only who refuses, or stays silent, is dead. [NETWORK 3.6]
+//
+// By one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/device_set.hpp"
+#include "peer/rank_state.hpp"
+#include "transport/tcp/outgoing_call.hpp"
+
+namespace lci {
+
+/// How long ranks may be silent: attributes net_dead_ms and net_reconnect_ms, in nanoseconds.
+struct Patience {
+  uint64_t dead_ns, reconnect_ns;
+};
+
+/// The device, in a call, of a connection that is none of a device.
+inline constexpr uint32_t kMonitorDevice = kMaxDevices;
+
+/// What a rank that ends says over each of these connections.
+struct MonitorGoodbye {
+  uint64_t magic;
+  uint64_t barriers;  ///< That it has completed.
+  uint32_t state;     ///< A RankState.
+  uint32_t reserved;
+};
+
+/// A connection that has been accepted.
+class MonitorLine {
+ public:
+  MonitorLine(FileDescriptor socket, const Patience& patience);
+  enum class Heard { kNothing, kGoodbye, kEnd };
+  /// What has come.
+  Heard hear();
+  RankState state() const { return static_cast<RankState>(goodbye_.state); }
+  uint64_t barriers() const { return goodbye_.barriers; }
+  void say_goodbye(RankState state, uint64_t barriers);
+
+ private:
+  bool is_sensible() const;
+  FileDescriptor socket_;
+  MonitorGoodbye goodbye_{};
+  size_t came_ = 0;  // bytes of it
+};
+
+class Monitor {
+ public:
+  Monitor(const CallIdentity& self, const TcpAddress& address, uint32_t rank, const Patience& patience);
+
+  uint32_t rank() const { return rank_; }
+  enum class Finding { kNothing, kGone };
+  /// Goes on, as far as it can.
+  Finding look(uint64_t now);
+  /// Of a rank that is gone: how, how many barriers it said that it had completed, and, of one that has failed without
+  /// a word, what shows that.
+  RankState state() const { return state_; }
+  uint64_t barriers() const { return barriers_; }
+  const std::string& why() const { return why_; }
+  /// The connection, while there is one.
+  MonitorLine* line() { return line_ ? &*line_ : nullptr; }
+
+ private:
+  Finding listen(uint64_t now);
+  Finding call(uint64_t now);
+  Finding judge_silence(uint64_t now);
+  void call_again(uint64_t at) {
+    call_.reset();
+    next_call_ns_ = at;
+  }
+  Finding failed(std::string why);
+
+  const CallIdentity& self_;
+  const TcpAddress& address_;
+  const uint32_t rank_;
+  const Patience patience_;
+  std::optional<OutgoingCall> call_;
+  std::optional<MonitorLine> line_;
+  bool was_there_ = false;
+  uint64_t silent_since_ns_ = 0;  // 0: it has answered
+  uint64_t next_call_ns_ = 0;
+  uint32_t refusals_ = 0;
+  RankState state_ = RankState::kActive;
+  uint64_t barriers_ = 0;
+  std::string why_;
+};
+
+}  // namespace lci

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/tcp/monitors.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/clock.hpp"
+#include "base/no_memory.hpp"
+#include "host/socket.hpp"
+#include "transport/tcp/tcp_transport.hpp"
+
+namespace lci {
+namespace {
+
+constexpr uint64_t kLookInterval = 20'000'000;  // ns
+
+}  // namespace
+
+Monitors::Monitors(TcpTransport& transport, const Patience& patience)
+    : transport_(transport),
+      patience_(patience),
+      suspected_(std::make_unique<std::atomic<bool>[]>(transport.host().ranks())) {}
+
+void Monitors::look(bool now) {
+  if (!started_.load(std::memory_order_acquire)) return;
+  const uint64_t time = coarse_now_ns();
+  if (!now && time < next_look_ns_.load(std::memory_order_relaxed)) return;
+  TryLockGuard guard(looking_);
+  if (!guard || !started_.load(std::memory_order_relaxed)) return;
+  next_look_ns_.store(time + kLookInterval, std::memory_order_relaxed);
+  // What finds no memory goes on at the next look.
+  static_cast<void>(unless_no_memory([&] {
+    choose();
+    transport_.door().visit();
+    answer_callers();
+    look_at_watched(time);
+    look_at_watchers();
+  }));
+}
+
+/// Others take the place of those that are gone.
+void Monitors::choose() {
+  const size_t gone = transport_.count_gone();
+  if (chosen_without_ != gone) {
+    const auto is_gone = [this](uint32_t rank) { return transport_.is_gone(rank); };
+    watched_.remove_if([&](const Monitor& monitor) { return is_gone(monitor.rank()); });
+    watchers_.remove_if([&](const Watcher& watcher) { return is_gone(watcher.rank); });
+    for (const uint32_t rank : transport_.neighbours_of(transport_.host().own_rank())) watch(rank);
+    chosen_without_ = gone;
+  }
+  for (uint32_t rank = 0; rank < transport_.host().ranks(); ++rank) {
+    if (suspected_[rank].load(std::memory_order_relaxed) && suspected_[rank].exchange(false)) watch(rank);
+  }
+}
+
+bool Monitors::is_watched(uint32_t rank) const {
+  return std::any_of(watched_.begin(), watched_.end(), [rank](const auto& monitor) { return monitor.rank() == rank; });
+}
+
+void Monitors::watch(uint32_t rank) {
+  if (is_watched(rank) || transport_.is_gone(rank) || !transport_.reaches(rank)) return;
+  watched_.emplace_back(transport_.identity(), transport_.address_of(rank), rank, patience_);
+}
+
+void Monitors::answer_callers() {
+  if (transport_.door().has_callers(kMonitorDevice)) transport_.door().take_callers(kMonitorDevice, &callers_);
+  for (Caller& caller : callers_) {
+    if (transport_.is_gone(caller.rank) || !transport_.reaches(caller.rank)) continue;
+    const CallVerdict verdict{CallVerdict::kAccepted, 0};
+    if (send_some(caller.socket.get(), &verdict, sizeof verdict).bytes != sizeof verdict) continue;
+    watchers_.push_back({caller.rank, MonitorLine(std::move(caller.socket), patience_)});
+  }
+  callers_.clear();
+}
+
+void Monitors::look_at_watched(uint64_t now) {
+  for (Monitor& monitor : watched_) {
+    if (monitor.look(now) == Monitor::Finding::kNothing) continue;
+    if (monitor.state() == RankState::kFailed) transport_.log_failure(monitor.rank(), monitor.why().c_str());
+    transport_.hear(monitor.rank(), monitor.state(), monitor.barriers());
+  }
+}
+
+/// A connection that another rank opened has ended: what that means is found by a call of our own.
+void Monitors::look_at_watchers() {
+  watchers_.remove_if([this](Watcher& watcher) {
+    switch (watcher.line.hear()) {
+      case MonitorLine::Heard::kNothing:
+        return false;
+      case MonitorLine::Heard::kGoodbye:
+        transport_.hear(watcher.rank, watcher.line.state(), watcher.line.barriers());
+        return true;
+      case MonitorLine::Heard::kEnd:
+        suspect(watcher.rank);
+        return true;
+    }
+    return false;
+  });
+}
+
+void Monitors::leave(RankState state, uint64_t barriers) {
+  const std::lock_guard<TryLock> guard(looking_);
+  started_.store(false, std::memory_order_relaxed);
+  for (Monitor& monitor : watched_) {
+    if (MonitorLine* line = monitor.line()) line->say_goodbye(state, barriers);
+  }
+  for (Watcher& watcher : watchers_) watcher.line.say_goodbye(state, barriers);
+}
+
+}  // namespace lci

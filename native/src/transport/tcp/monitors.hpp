@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ranks of other hosts this one watches: the next two that are there, those to which something is under way that
+// is not acknowledged, and, over the same kind of connection, those that watch it. So a death is found whichever device
+// is progressed, or whether any rank talks to the dead. [NETWORK 3.6]
+//
+// Any thread may call anything; one looks at a time, and others pass by.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "base/try_lock.hpp"
+#include "transport/tcp/door.hpp"
+#include "transport/tcp/monitor.hpp"
+
+namespace lci {
+
+class TcpTransport;
+
+class Monitors {
+ public:
+  Monitors(TcpTransport& transport, const Patience& patience);
+
+  /// From now on there is somebody to watch.
+  void start() { started_.store(true, std::memory_order_release); }
+  /// Every 20 ms; with @p now at once.
+  void look(bool now);
+  /// A rank does not answer: it is to be watched.
+  void suspect(uint32_t rank) { suspected_[rank].store(true, std::memory_order_release); }
+  /// This rank ends: those that are connected hear so.
+  void leave(RankState state, uint64_t barriers);
+
+ private:
+  struct Watcher {  // a rank that watches this one
+    uint32_t rank;
+    MonitorLine line;
+  };
+
+  void choose();
+  bool is_watched(uint32_t rank) const;
+  void watch(uint32_t rank);
+  void answer_callers();
+  void look_at_watched(uint64_t now);
+  void look_at_watchers();
+
+  TcpTransport& transport_;
+  const Patience patience_;
+  const std::unique_ptr<std::atomic<bool>[]> suspected_;  // by rank
+  std::atomic<bool> started_{false};
+  std::atomic<uint64_t> next_look_ns_{0};
+  TryLock looking_;  // guards what follows
+  std::list<Monitor> watched_;
+  std::list<Watcher> watchers_;
+  std::vector<Caller> callers_;
+  size_t chosen_without_ = SIZE_MAX;  // of those who are gone, so many were known
+};
+
+}  // namespace lci

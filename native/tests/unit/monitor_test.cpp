@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a rank that is watched counts as gone, and when it does not. Time is what the test says. [NETWORK 3.6]
+#include "transport/tcp/monitor.hpp"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <thread>
+#include <vector>
+
+#include "base/attributes.hpp"
+#include "base/error.hpp"
+#include "host/socket.hpp"
+#include "lci/lci.h"
+#include "transport/tcp/door.hpp"
+
+namespace lci {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr Patience kPatience{10 * kSecond, 2 * kSecond};
+
+class NoEvents final : public PeerEvents {
+ public:
+  void gone(uint32_t, RankState) override {}
+  void wake_devices() override {}
+};
+
+/// Rank 0 watches rank 1, which answers when the test says so.
+class MonitorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Attributes attributes;
+    attributes.log_outfile = "none";
+    ASSERT_EQ(LCI_DONE, log_.open(attributes, 1, 1));
+    self_.size = 2;
+    self_.incarnation = 100;
+    other_ = self_;
+    other_.rank = 1;
+    other_.incarnation = 101;
+    ASSERT_EQ(LCI_DONE, door_.open("127.0.0.1", &address_)) << last_error();
+    address_.incarnation = 101;
+    door_.expect({100, 101});
+  }
+
+  /// Rank 1 answers who calls.
+  void answer() {
+    door_.visit();
+    std::vector<Caller> callers;
+    if (door_.has_callers(kMonitorDevice)) door_.take_callers(kMonitorDevice, &callers);
+    for (Caller& caller : callers) {
+      const CallVerdict verdict{CallVerdict::kAccepted, 0};
+      EXPECT_EQ(sizeof verdict, send_some(caller.socket.get(), &verdict, sizeof verdict).bytes);
+      connections_.push_back(std::move(caller.socket));
+    }
+  }
+  /// Looks until the rank is watched.
+  void connect(Monitor& monitor) {
+    for (int i = 0; i < 100'000 && !monitor.line(); ++i) {
+      ASSERT_EQ(Monitor::Finding::kNothing, look(monitor)) << monitor.why();
+      answer();
+    }
+    ASSERT_NE(nullptr, monitor.line());
+  }
+  /// Time goes on by a millisecond.
+  Monitor::Finding look(Monitor& monitor) { return monitor.look(now_ += kSecond / 1000); }
+  Monitor::Finding look_until_found(Monitor& monitor) {
+    for (int i = 0; i < 100'000; ++i) {
+      if (look(monitor) == Monitor::Finding::kGone) return Monitor::Finding::kGone;
+      std::this_thread::yield();
+    }
+    return Monitor::Finding::kNothing;
+  }
+  void reset_connections() {
+    for (FileDescriptor& socket : connections_) {
+      const linger at_once{1, 0};
+      setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    }
+    connections_.clear();
+  }
+
+  Log log_;
+  NoEvents events_;
+  CallIdentity self_{}, other_{};
+  Door door_{other_, events_, log_};
+  TcpAddress address_{};
+  std::vector<FileDescriptor> connections_;
+  uint64_t now_ = kSecond;
+};
+
+TEST_F(MonitorTest, HearsAGoodbye) {
+  for (const RankState state : {RankState::kLeft, RankState::kFailed}) {
+    Monitor monitor(self_, address_, 1, kPatience);
+    connect(monitor);
+    MonitorLine line(std::move(connections_.back()), kPatience);
+    line.say_goodbye(state, 77);
+    ASSERT_EQ(Monitor::Finding::kGone, look_until_found(monitor));
+    EXPECT_EQ(state, monitor.state());
+    EXPECT_EQ(77u, monitor.barriers());
+    EXPECT_EQ(Monitor::Finding::kNothing, look(monitor)) << "it is said once";
+  }
+}
+
+TEST_F(MonitorTest, OpensAConnectionThatBreaksAnew) {
+  Monitor monitor(self_, address_, 1, kPatience);
+  for (int round = 0; round < 50; ++round) {
+    connect(monitor);
+    reset_connections();
+    for (int i = 0; i < 100'000 && monitor.line(); ++i) ASSERT_EQ(Monitor::Finding::kNothing, look(monitor));
+    ASSERT_EQ(nullptr, monitor.line());
+  }
+}
+
+TEST_F(MonitorTest, ARankThatRefusesIsDead) {
+  Monitor monitor(self_, address_, 1, kPatience);
+  connect(monitor);
+  door_.close();
+  reset_connections();
+  const uint64_t before = now_;
+  ASSERT_EQ(Monitor::Finding::kGone, look_until_found(monitor));
+  EXPECT_EQ(RankState::kFailed, monitor.state());
+  EXPECT_EQ("Connection refused", monitor.why());
+  EXPECT_LT(now_ - before, kPatience.reconnect_ns) << "three refusals are enough";
+}
+
+TEST_F(MonitorTest, AnotherProcessAtItsAddressIsNotTheRank) {
+  address_.incarnation = 102;
+  Monitor monitor(self_, address_, 1, kPatience);
+  Monitor::Finding found = Monitor::Finding::kNothing;
+  for (int i = 0; i < 100'000 && found == Monitor::Finding::kNothing; ++i) {
+    found = look(monitor);
+    door_.visit();
+  }
+  EXPECT_EQ(Monitor::Finding::kGone, found);
+  EXPECT_EQ("another process answers there", monitor.why());
+}
+
+// Its system takes the connection, and the process says nothing for a week: it may be stopped.
+TEST_F(MonitorTest, AProcessThatIsStoppedLives) {
+  Monitor monitor(self_, address_, 1, kPatience);
+  for (int i = 0; i < 10'000; ++i) {
+    now_ += 60 * kSecond;
+    ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_)) << i << " " << monitor.why();
+    if (i == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));  // connecting is the system's work
+  }
+  connect(monitor);
+  now_ += 3600 * kSecond;
+  EXPECT_EQ(Monitor::Finding::kNothing, monitor.look(now_));
+}
+
+/// Takes no connection: its queue is full, so that who calls hears nothing.
+class Silent {
+ public:
+  Silent() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(0, bind(listener_.get(), reinterpret_cast<sockaddr*>(&any), sizeof any));
+    EXPECT_EQ(0, listen(listener_.get(), 0));
+    for (int i = 0; i < 4; ++i) fillers_.push_back(connect_to(local_address(listener_.get())));
+  }
+  TcpAddress address() const {
+    TcpAddress result{};
+    result.family = 4;
+    result.ip[0] = std::byte{127};
+    result.ip[3] = std::byte{1};
+    result.port = local_address(listener_.get()).port();
+    return result;
+  }
+
+ private:
+  FileDescriptor listener_;
+  std::vector<FileDescriptor> fillers_;
+};
+
+TEST_F(MonitorTest, AHostThatIsSilentIsDeadInTheEnd) {
+  const Silent silent;
+  const TcpAddress address = silent.address();
+  Monitor monitor(self_, address, 1, kPatience);
+  ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_));
+  ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_ + 12 * kSecond - 1));
+  ASSERT_EQ(Monitor::Finding::kGone, monitor.look(now_ + 12 * kSecond));
+  EXPECT_EQ(RankState::kFailed, monitor.state());
+  EXPECT_EQ("no answer for 12000 ms", monitor.why());
+}
+
+// One that was there has been silent for long enough when its connection breaks.
+TEST_F(MonitorTest, AHostThatFallsSilentIsCalledForAShorterTime) {
+  const Silent silent;
+  TcpAddress address = address_;
+  Monitor monitor(self_, address, 1, kPatience);
+  connect(monitor);
+  address = silent.address();
+  reset_connections();
+  for (int i = 0; i < 100'000 && monitor.line(); ++i) ASSERT_EQ(Monitor::Finding::kNothing, look(monitor));
+  const uint64_t broke = now_;
+  ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(broke + 1));
+  ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(broke + 2 * kSecond - 1));
+  EXPECT_EQ(Monitor::Finding::kGone, monitor.look(broke + 2 * kSecond));
+}
+
+TEST_F(MonitorTest, NonsenseIsNoGoodbye) {
+  Monitor monitor(self_, address_, 1, kPatience);
+  connect(monitor);
+  const MonitorGoodbye nonsense{1, 2, static_cast<uint32_t>(RankState::kLeft), 0};
+  ASSERT_EQ(sizeof nonsense, send_some(connections_.back().get(), &nonsense, sizeof nonsense).bytes);
+  for (int i = 0; i < 100'000 && monitor.line(); ++i) ASSERT_EQ(Monitor::Finding::kNothing, look(monitor));
+  EXPECT_EQ(nullptr, monitor.line()) << "the connection is worth nothing";
+  connect(monitor);
+}
+
+}  // namespace
+}  // namespace lci
