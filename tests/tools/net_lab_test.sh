@@ -41,19 +41,24 @@ test_the_kernel_joins_hosts_that_know_each_other_by_name() {
   nothing_left
 }
 
-# lost SEED: how many of 1,000 packets from lab1 to lab2 were lost.
+# lost SEED: how many of 1,000 packets from lab1 to lab2 were lost. Where the system sent one of its own between them it
+# is tried again: a seed decides by a packet's number.
 lost() {
-  "$lci" net-lab up 2 --loss 0.1 --seed "$1" > "$dir/out"
-  # shellcheck disable=SC2016  # for the other bash
-  on lab1 'for ((i = 0; i < 1000; i++)); do echo > /dev/udp/10.67.0.2/9; done'
-  "$lci" net-lab down > "$dir/out"
-  sed -n 's/^1 to 2: 1000 packets, \([0-9]*\) lost$/\1/p' "$dir/out"
+  local count='' i
+  for ((i = 0; i < 5 && ${#count} == 0; i++)); do
+    "$lci" net-lab up 2 --loss 0.1 --seed "$1" > "$dir/out"
+    # shellcheck disable=SC2016  # for the other bash
+    on lab1 'for ((i = 0; i < 1000; i++)); do echo > /dev/udp/10.67.0.2/9; done'
+    "$lci" net-lab down > "$dir/out"
+    count=$(sed -n 's/^1 to 2: 1000 packets, \([0-9]*\) lost$/\1/p' "$dir/out")
+  done
+  echo "${count:-$(< "$dir/out")}"
 }
 
 test_a_seed_loses_the_same_packets_again() {
   local first
   first=$(lost 7)
-  ((first > 50 && first < 200)) || fail "of 1,000 packets, $first were lost, not about 100"
+  [[ $first =~ ^[0-9]+$ && $first -gt 50 && $first -lt 200 ]] || fail "of 1,000 packets, $first were lost, not about 100"
   equal "$(lost 7)" "$first"
   [[ $(lost 8) != "$first" || $(lost 9) != "$first" ]] || fail "other seeds lose as many"
   nothing_left
