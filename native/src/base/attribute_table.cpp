@@ -111,12 +111,11 @@ const Row kRows[] = {
      "Put and get: copy where memory is shared, or always through messages, for tests."},
     {"peer_memory", &Attributes::peer_memory, "all", choice("all|rings"),
      "What a rank reads of its peers where memory is shared: all, or rings and packets of what was sent to it alone, "
-     "as "
-     "over a network: then puts, gets and messages without credit travel as messages; the same on all ranks."},
+     "as over a network: then puts, gets and messages without credit travel as messages; the same on all ranks."},
     {"transport", &Attributes::transport, "auto", choice("auto|shm|tcp|routed"),
      "How ranks reach each other: by shared memory, over TCP, or routed: by shared memory within a host and over TCP "
-     "between hosts. auto: as the hosts are; a runtime says which it is. The same on all ranks. Where it is not shm "
-     "peer_memory is rings."},
+     "between hosts. auto: as the hosts are; a runtime says which it is. The same on all ranks. With tcp peer_memory "
+     "is rings."},
     {"ranks_per_host", &Attributes::ranks_per_host, "0", number(0, kRanks),
      "So many ranks in sequence count as on a host of their own, as if there were several, for tests and trials; 0: "
      "ranks are where they are. The same on all ranks."},

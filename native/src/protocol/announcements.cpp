@@ -133,7 +133,7 @@ bool Announcements::take_room(InKey& key, const Announcement& announcement, Cred
   const uint32_t messages = announcement.credited ? 0 : 1;
   while (!target.capacity.admit(messages, announcement.size, key.generation, taken)) {
     // Its sender cannot spend what it has, if that must not overtake this one.
-    if (!parts_.share_memory && announcement.size <= parts_.packets.max_eager()) grants_.recall_from(key);
+    if (!key.link->shares_memory && announcement.size <= parts_.packets.max_eager()) grants_.recall_from(key);
     if (key.is_waiting.exchange(true)) return false;
     target.waiting_keys.fetch_add(1);
     target.recall_from_others(&key);

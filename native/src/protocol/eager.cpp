@@ -17,7 +17,7 @@ int Eager::post(Link& link, const lci_descriptor& op, const void* inline_payload
     Outgoing message{inline_payload, 0, op.size, op.tag, 0, 0};
     if (op.flags & LCI_FLAG_NETWORK) message.network = &target;
     std::byte gathered[LCI_INLINE_MAX];
-    describe_payload(op, gathered, &message);
+    describe_payload(link, op, gathered, &message);
     if (op.op == LCI_OP_SEND) {
       message.flags = op.policy;
       if (receives_.match_key(op, parts_.rank, op.policy, &message.match)) message.flags |= kFlagKeyed;
@@ -36,7 +36,7 @@ int Eager::post(Link& link, const lci_descriptor& op, const void* inline_payload
 }
 
 /// Where the bytes are. Of a short list they are gathered in @p gathered.
-void Eager::describe_payload(const lci_descriptor& op, std::byte* gathered, Outgoing* message) {
+void Eager::describe_payload(const Link& link, const lci_descriptor& op, std::byte* gathered, Outgoing* message) {
   const int form = op.flags & LCI_FLAG_PAYLOAD_MASK;
   if (op.flags & LCI_FLAG_LIST) {
     message->parts = reinterpret_cast<const lci_buffer*>(op.u.ref.address);
@@ -49,7 +49,7 @@ void Eager::describe_payload(const lci_descriptor& op, std::byte* gathered, Outg
     }
   } else if (form == LCI_FLAG_BUFFER) {
     message->bytes = reinterpret_cast<const void*>(op.u.ref.address);
-    message->in_place = message->network && packets_.peers_see(message->bytes, message->size);
+    message->in_place = message->network && packets_.peer_sees(link, message->bytes, message->size);
   } else if (form == LCI_FLAG_PACKET) {
     message->packet = static_cast<uint32_t>(op.u.ref.address);
     message->bytes = nullptr;
@@ -99,7 +99,7 @@ int Eager::announce(Link& link, OutKey& key, const Outgoing& message) {
   if (admission_.awaits_credit(link, key)) return admission_.refuse(&link, &key, LCI_RETRY_NOCREDIT);
   if (key.announced >= key.announce_limit) return admission_.refuse(&link, &key, LCI_RETRY_NOCREDIT);
   if (!link.data_out.has_room(1)) return admission_.refuse(&link, &key, LCI_RETRY_NOMEM);
-  if (message.size != 0 && !parts_.share_memory) return streams_.announce_by_rendezvous(link, key, message);
+  if (message.size != 0 && !link.shares_memory) return streams_.announce_by_rendezvous(link, key, message);
   const uint32_t hash = spending_.sender_hash(key.target);    // may need memory: before a packet is taken
   const uint32_t packet = fill_packet(link, message, false);  // the receiver looks at it twice
   if (packet == 0) return admission_.refuse(&link, &key, LCI_RETRY_NOPACKET);

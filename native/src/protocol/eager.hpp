@@ -28,7 +28,7 @@ class Eager final : public Protocol {
 
  private:
   bool write_short(const lci_descriptor& op, uint16_t target, uint8_t flags);
-  void describe_payload(const lci_descriptor& op, std::byte* gathered, Outgoing* message);
+  void describe_payload(const Link& link, const lci_descriptor& op, std::byte* gathered, Outgoing* message);
   int send(Link& link, OutKey& key, const lci_descriptor& op, const Outgoing& message, const OpTarget& target);
   int send_with_credit(Link& link, OutKey& key, MessageKind inline_kind, const Outgoing& message);
   int announce(Link& link, OutKey& key, const Outgoing& message);

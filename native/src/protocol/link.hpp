@@ -92,6 +92,7 @@ struct Link {
   Handed* handed = nullptr;  ///< What other threads leave for the device.
   uint32_t rank = 0;
   PeerMemory* peer = nullptr;  ///< Null only of a rank that is gone and never spoke to this one.
+  bool shares_memory = false;  ///< Each reads all of the other one's memory that it is told of.
 
   // towards the peer
   bool out_open = false;

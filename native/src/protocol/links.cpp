@@ -31,6 +31,7 @@ Link& Links::add(uint32_t rank, PeerMemory* peer) {
   fresh.handed = &handed_;
   fresh.rank = rank;
   fresh.peer = peer;
+  fresh.shares_memory = parts_.shares_memory_with(rank);
   if (network_) network_->open(rank);
   links_[rank] = std::move(link);
   return fresh;

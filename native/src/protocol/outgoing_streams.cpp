@@ -42,7 +42,7 @@ int OutgoingStreams::post_rendezvous(Link& link, OutKey& key, const lci_descript
     added.data = reinterpret_cast<const std::byte*>(op.u.ref.address);
   }
   added.network = message.network;
-  added.in_place = !message.parts && packets_.peers_see(added.data, op.size);
+  added.in_place = !message.parts && packets_.peer_sees(link, added.data, op.size);
   added.size = op.size;
   added.number = key.target;
   added.port_generation = key.generation;

@@ -50,8 +50,8 @@ void PacketsOut::return_unused(uint32_t packet) {
   parts_.packets.put(index_, packet);
 }
 
-bool PacketsOut::peers_see(const void* bytes, uint64_t size) const {
-  return size != 0 && parts_.share_memory && parts_.memory().holds(bytes, size);
+bool PacketsOut::peer_sees(const Link& link, const void* bytes, uint64_t size) const {
+  return size != 0 && link.shares_memory && parts_.memory().holds(bytes, size);
 }
 
 void PacketsOut::refer_to(uint32_t packet, const void* bytes) {

@@ -37,7 +37,7 @@ class PacketsOut final : public Protocol {
   /// Undoes take_packet().
   void return_unused(uint32_t packet);
   /// Whether the receiver can read these bytes where they lie.
-  bool peers_see(const void* bytes, uint64_t size) const;
+  bool peer_sees(const Link& link, const void* bytes, uint64_t size) const;
   /// In place of a payload: where in our memory it lies.
   void refer_to(uint32_t packet, const void* bytes);
   /// Takes what has come back, by the pass of device @p taker, which is this one, or has its lock and its pool.

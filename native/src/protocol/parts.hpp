@@ -41,8 +41,10 @@ struct DeviceParts {
   const std::atomic<const lci_allocator*>& allocator;  ///< Of what is given to users; null: malloc. [A10]
   ReceivedMemory& received;
   const DeviceTable<Device>& devices;
-  bool share_memory;  ///< Peers read all of this rank's memory that they are told of, not only what is sent to them.
+  const Hosts& hosts;
+  bool share_memory;  ///< Ranks of a host read all of each other's memory that they are told of, not only what is sent.
 
+  bool shares_memory_with(uint32_t other) const { return share_memory && hosts.share(rank, other); }
   OwnMemory& memory() const { return transport.own(); }
   bool has_packets() const { return attributes.packets_max != 0; }
 };

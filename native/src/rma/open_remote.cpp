@@ -25,7 +25,7 @@ int open_remote(const Copiers& copiers, uint32_t rank, const MemoryHandle& handl
   }
   if (const int code = copiers.peers.check(rank, "open remote memory"); code != LCI_DONE) return code;
   if (handle.index >= kMaxRegions || handle.key == 0) return gone(handle);
-  if (!copiers.share_memory) {  // the target checks each access
+  if (!copiers.copies_with(rank)) {  // the target checks each access
     *out = {rank, handle.index, handle.key, handle.size, nullptr, nullptr};
     return LCI_DONE;
   }

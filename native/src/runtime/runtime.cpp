@@ -81,7 +81,7 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
 void Runtime::make_devices() {
   device_parts_.emplace(DeviceParts{rank_, size_, attributes_, chaos_ ? &*chaos_ : nullptr, *log_, shared,
                                     owner_barrier_, *transport_, *peers_, *packets_, *targets_, *regions_, remotes_,
-                                    *loans_, allocator_, received_, devices_, shares_all_memory()});
+                                    *loans_, allocator_, received_, devices_, hosts_, shares_memory()});
   completions_ = std::make_unique<Completions>(*device_parts_, this, this);
   for (uint32_t i = 0; i < attributes_.devices; ++i) make_device();
 }

@@ -63,7 +63,8 @@ class Runtime final : public CompletionOwner {
   std::shared_ptr<Log> share_log() const { return log_; }
   bool has_packets() const { return attributes_.packets_max != 0; }
   /// Whether peers read all of this rank's memory that they are told of, or rings and packets sent to them alone.
-  bool shares_all_memory() const { return attributes_.peer_memory == PeerMemoryMode::kAll; }
+  /// With those of its host.
+  bool shares_memory() const { return attributes_.peer_memory == PeerMemoryMode::kAll; }
   /// Of the buffers in which messages are given to users; null: malloc. [A10]
   const lci_allocator* allocator() const { return allocator_.load(std::memory_order_acquire); }
   void set_allocator(const lci_allocator* allocator) { allocator_.store(allocator, std::memory_order_release); }
@@ -76,7 +77,7 @@ class Runtime final : public CompletionOwner {
   void discard_arrival(lci_status& status) override { lci::discard_arrival(parts(), status); }
 
   // remote memory
-  Copiers copiers() { return {*peers_, *transport_, owner_barrier_, size_, shares_all_memory()}; }
+  Copiers copiers() { return {*peers_, *transport_, owner_barrier_, hosts_, rank_, size_, shares_memory()}; }
   RegionTable& regions() { return *regions_; }
   RemoteTable& remotes() { return remotes_; }
 

@@ -40,7 +40,7 @@ int choose_transport(Bootstrap& bootstrap, uint64_t deadline_ns, Attributes* att
   if (code == LCI_DONE && kind == TransportKind::kShm) code = check_all_here(*hosts, bootstrap.rank());
   if (code != LCI_DONE) return code;
   if (kind == TransportKind::kAuto) kind = kind_for(*hosts, bootstrap.size());
-  if (kind != TransportKind::kShm) attributes->peer_memory = PeerMemoryMode::kRings;
+  if (kind == TransportKind::kTcp) attributes->peer_memory = PeerMemoryMode::kRings;
   return LCI_DONE;
 }
 

@@ -7,6 +7,7 @@
 
 #include "support/job.hpp"
 #include "support/posting.hpp"
+#include "support/rma_job.hpp"
 #include "support/statuses.hpp"
 
 namespace lci_test {
@@ -57,8 +58,8 @@ TEST(Router, IsChosenWhereItIsNeeded) {
   };
   EXPECT_EQ("shm all", chosen(4, "0"));
   EXPECT_EQ("shm all", chosen(4, "4"));
-  EXPECT_EQ("routed rings", chosen(4, "2"));
-  EXPECT_EQ("routed rings", chosen(3, "2"));
+  EXPECT_EQ("routed all", chosen(4, "2"));
+  EXPECT_EQ("routed all", chosen(3, "2"));
   EXPECT_EQ("tcp rings", chosen(3, "1"));
 }
 
@@ -107,6 +108,27 @@ TEST(Router, MessagesOfEverySizeComeWholeFromEachToEach) {
     }
   }
   job.check_ledgers();
+}
+
+// Within a host a put is a copy that is done at once, between hosts it travels.
+TEST(Router, PutsWithinAHostAreCopies) {
+  Job job(3, in_pairs());
+  for (const uint32_t owner : {1u, 2u}) {
+    const Allocated region(job.runtime(owner), 4096);
+    const uint64_t remote = open_remote(job.runtime(0), owner, handle_of(region.memory));
+    lci_comp* const ended = make_queue(job.runtime(0));
+    const uint64_t value = 40 + owner;
+    lci_descriptor put = remote_op(LCI_OP_PUT, owner, &value, 8, remote, 0);
+    lci_status status{};
+    int code = LCI_RETRY;
+    ASSERT_TRUE(until(job, [&] { return !is_retry(code = lci_post(job.device(0), &put, ended, &status)); }));
+    EXPECT_EQ(owner == 1 ? LCI_DONE : LCI_POSTED, code) << lci_last_error();
+    if (code == LCI_POSTED) {
+      ASSERT_TRUE(until(job, [&] { return lci_queue_pop(ended, &status) == LCI_DONE; }));
+    }
+    EXPECT_EQ(LCI_DONE, status.code);
+    EXPECT_EQ(0, compare(region.bytes_at, reinterpret_cast<const uint8_t*>(&value), 8));
+  }
 }
 
 /// Each rank waits for a message of rank @p of; it ends in what is said of that rank.
