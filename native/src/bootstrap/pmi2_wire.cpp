@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "bootstrap/environment.hpp"
 #include "bootstrap/pmi_pipe.hpp"
@@ -15,6 +17,12 @@ constexpr size_t kLengthDigits = 6;
 std::string length_of(const std::string& request) {
   const std::string digits = std::to_string(request.size());
   return std::string(kLengthDigits - digits.size(), ' ') + digits;
+}
+
+/// Hydra puts blanks before a number, Slurm behind it.
+std::string_view trim(std::string_view text) {
+  text.remove_prefix(std::min(text.size(), text.find_first_not_of(' ')));
+  return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
 class Pmi2Wire final : public PmiWire {
@@ -66,8 +74,7 @@ int Pmi2Wire::ask(const std::string& command, const std::string& words, uint64_t
   int code = pipe_.send(length_of(request) + request, deadline_ns);
   if (code == LCI_DONE) code = pipe_.read_bytes(kLengthDigits, deadline_ns, &text);
   if (code != LCI_DONE) return code;
-  text.erase(0, text.find_first_not_of(' '));
-  const auto size = parse_decimal<uint32_t>(text);
+  const auto size = parse_decimal<uint32_t>(trim(text));
   if (!size) return PmiAnswer(text, ';').refuse(pipe_.title(), command.c_str());
   code = pipe_.read_bytes(*size, deadline_ns, &text);
   if (code != LCI_DONE) return code;

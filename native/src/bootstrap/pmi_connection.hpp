@@ -54,7 +54,7 @@ class PmiConnection {
   const PmiSettings settings_;
   const pid_t process_;
   const std::unique_ptr<PmiWire> wire_;
-  std::timed_mutex busy_;
+  std::mutex busy_;
   std::string end_;  // why nothing can be asked any more
   uint64_t fences_ = 0;
 };

@@ -146,8 +146,8 @@ TEST_P(Pmi, NonsenseIsRefused) {
                       {"cmd=barrier_outer\n", "answers \"cmd="},
                       {"cmd=\x01\x1b[2J\n", "answers \"cmd=??[2J\""},
                       {std::string(3 * PmiPipe::kLongestAnswer, 'x'), "more than 8192 bytes"}};
-  const Cases of_2 = {{"  hello", "answers \"hell\""},
-                      {"    -1", "answers \"-1\""},
+  const Cases of_2 = {{"  hello", "answers \"  hell\""},
+                      {"    -1", "answers \"    -1\""},
                       {"999999", "more than 8192 bytes"},
                       {"     0", "answers \"\""},
                       {"     6cmd=x;", "answers \"cmd=x;\""}};

@@ -45,6 +45,18 @@ TEST_P(PmiStore, ADescriptorThatIsNoneIsAnError) {
   expect_refused(settings, "PMI_FD=1048576, has ended (Bad file descriptor)");
 }
 
+/// Slurm 22.05: blanks behind the length, and the words in another order.
+TEST(PmiStoreOfSlurm, IsUnderstood) {
+  FakePmiLauncher launcher(PmiVersion::k2, 1);
+  launcher.answer("fullinit", "45    cmd=fullinit-response;rc=0;pmi-version=2;r=0;");
+  launcher.answer("kvs-get", "49    cmd=kvs-get-response;rc=0;found=TRUE;value=3.abc;");
+  std::shared_ptr<PmiConnection> connection;
+  ASSERT_EQ(LCI_DONE, PmiConnection::join(launcher.settings(0), &connection)) << last_error();
+  std::string text;
+  EXPECT_EQ(LCI_DONE, connection->read(1, "x", 100, Deadline(30).ns(), &text)) << last_error();
+  EXPECT_EQ("abc", text);
+}
+
 /// The launcher has to hear it once, and of the process that has joined.
 TEST_P(PmiStore, AProcessLeaves) {
   FakePmiLauncher launcher(GetParam(), 1);
