@@ -47,12 +47,9 @@ int open_bootstrap(const Attributes& attributes, lci_inproc* job, uint32_t inpro
       if (FileBootstrap::available(attributes)) return FileBootstrap::open(attributes, out);
     } else if (*name == "tcp") {
       if (TcpBootstrap::available(attributes)) return TcpBootstrap::open(attributes, out);
-    } else if (*name == "pmi2") {
-      if (PmiSettings::available(attributes, PmiVersion::k2))
-        return PmiBootstrap::open(attributes, PmiVersion::k2, out);
-    } else if (*name == "pmi1") {
-      if (PmiSettings::available(attributes, PmiVersion::k1))
-        return PmiBootstrap::open(attributes, PmiVersion::k1, out);
+    } else if (*name == "pmi2" || *name == "pmi1") {
+      const PmiVersion version = *name == "pmi2" ? PmiVersion::k2 : PmiVersion::k1;
+      if (PmiSettings::available(attributes, version)) return PmiBootstrap::open(attributes, version, out);
     } else if (*name == "local") {
       return open_local(attributes, is_first, out);
     } else if (*name != "inproc") {  // inproc needs a job object: not available here
