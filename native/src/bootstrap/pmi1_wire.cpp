@@ -45,7 +45,7 @@ int Pmi1Wire::ask(const char* command, const std::string& words, const char* ans
   return out->is(answer) ? LCI_DONE : out->refuse(pipe_.title(), command);
 }
 
-/// Of some answers no code is known; if they have one, it counts.
+/// Some answers need no code; if they have one, it counts.
 int Pmi1Wire::demand(const char* command, const std::string& words, const char* answer, bool has_code,
                      uint64_t deadline_ns) {
   PmiAnswer got("", ' ');

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kLongestValue = 1000;
 constexpr size_t kLengthDigits = 6;
 
-/// Of a request, all of which are short.
+/// The length of a request; all requests are short.
 std::string length_of(const std::string& request) {
   const std::string digits = std::to_string(request.size());
   return std::string(kLengthDigits - digits.size(), ' ') + digits;

@@ -15,9 +15,9 @@
 namespace lci {
 
 /**
- * Ranks that a launcher with PMI has started, on any hosts; its store of values is theirs. What a rank publishes is put
+ * Ranks that a launcher with PMI has started, on any hosts; its store of values is theirs. A rank's values are put
  * there at the next barrier, as one list in pieces, and read when somebody asks for a value of that rank. Rank 0 also
- * puts the job's id and, where no file has it, the job's secret: whoever runs the launcher may know it.
+ * puts the job's id and, where no file has it, the job's secret: the user who runs the launcher may know it.
  *
  * PMI tells neither which ranks a barrier waits for nor that one has closed: a barrier that waits for such a rank ends
  * at its deadline. A launcher ends all processes when one fails. All ranks make their runtimes in the same order.

@@ -51,13 +51,13 @@ bool PmiSettings::available(const Attributes& attributes, PmiVersion version) {
 }
 
 int PmiSettings::read(const Attributes& attributes, PmiVersion version, PmiSettings* out) {
-  const char* who = title(version);
-  const std::string given = std::string(who) + ": PMI_FD is given";
+  const char* name = title(version);
+  const std::string given = std::string(name) + ": PMI_FD is given";
   out->version = version;
-  int code = read_descriptor(who, &out->fd);
+  int code = read_descriptor(name, &out->fd);
   if (code == LCI_DONE) code = rank_or_size(given.c_str(), -1, "PMI_RANK", &out->rank);
   if (code == LCI_DONE) code = rank_or_size(given.c_str(), -1, "PMI_SIZE", &out->size);
-  if (code == LCI_DONE) code = read_job(who, &out->job);
+  if (code == LCI_DONE) code = read_job(name, &out->job);
   if (code != LCI_DONE) return code;
   const std::string path = text_or_environment(attributes.job_secret_file, "LCI_SECRET_FILE");
   out->has_secret = !path.empty();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher that speaks PMI says to each of its processes by the environment.
+// The variables by which a launcher that speaks PMI tells each process its place.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process says to a launcher that speaks PMI, and what that answers. Version 1 has lines of words "key=value",
+// Requests of a process to a launcher that speaks PMI, and its answers. Version 1 has lines of words "key=value",
 // version 2 has six digits of a length and then "key=value;". One request is answered before the next.
 #pragma once
 

@@ -61,7 +61,7 @@ class FakePmiLauncher {
   void serve(Process& process);
   bool read_request(Process& process, std::string* out);
   bool receive(Process& process);
-  /// What it answers, without its frame; false if it ends the connection.
+  /// Answers; false if it ends the connection.
   bool react(Process& process, const std::string& request);
   std::string respond(Process& process, const std::string& request);
   void reply(Process& process, const std::string& text, bool is_line);

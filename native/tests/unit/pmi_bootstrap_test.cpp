@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bootstraps pmi1 and pmi2 with a launcher that errs. What they share with the others is in bootstrap_test.cpp.
+// Bootstraps pmi1 and pmi2 with a launcher that errs. The contract of all bootstraps is in bootstrap_test.cpp.
 #include "bootstrap/pmi_bootstrap.hpp"
 
 #include <gtest/gtest.h>

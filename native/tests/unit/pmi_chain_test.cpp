@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher sets: which bootstrap it means, and that a process of several is not taken for the only one.
+// Variables of launchers: which bootstrap they mean, and that a process of several is not taken for the only one.
 #include <gtest/gtest.h>
 
 #include <memory>
