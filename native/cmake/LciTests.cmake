@@ -164,3 +164,6 @@ if(LCI_SANITIZE)
 endif()
 add_test(NAME many_ranks COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/c/join_test.sh $<TARGET_FILE:lci_run> $<TARGET_FILE:join_job> ${many_ranks})
 set_tests_properties(many_ranks PROPERTIES TIMEOUT 300 LABELS multiprocess RUN_SERIAL ON)
+
+add_test(NAME launchers COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/tools/launchers_test.sh $<TARGET_FILE:join_job> $<TARGET_FILE:reopen_job>)
+set_tests_properties(launchers PROPERTIES TIMEOUT 300 LABELS multiprocess)

@@ -13,6 +13,7 @@ read_by_code() {
   {
     grep -rhoE '"LCI_[A-Z_]+"' "$home/native/src" "$home"/lci-*/src/main | tr -d '"'
     grep -rhoE '(getenv|environment)\("[A-Z_]+"' "$home/native/src" "$home/native/tools" | cut -d '"' -f 2
+    grep -rhoE '"(PMI|PMIX|OMPI|SLURM)_[A-Z_]+"' "$home/native/src" | tr -d '"' # in lists, or named by their number
     grep -rhoE '"(RANK|WORLD_SIZE)"' "$home/native/src" | tr -d '"' # named where LCI_RANK and LCI_SIZE are
     grep -rhoE '\$\{?(LCI_[A-Z_]+|JAVA_HOME)' "$home/lci" "$home/scripts/lci" | tr -d '${'
     sed -n 's/.*{"\(log_[a-z]*\)".*/\1/p' "$home/native/src/base/attribute_table.cpp" | tr '[:lower:]' '[:upper:]' |

@@ -34,13 +34,14 @@ class Bootstrap {
   virtual const std::string& job_id() const = 0;
   /// Shared secret of the job.
   virtual const std::array<uint8_t, 32>& secret() const = 0;
-  /// "local", "inproc", "file" or "tcp".
+  /// "local", "inproc", "file", "tcp", "pmi1" or "pmi2".
   virtual const char* name() const = 0;
 
   /// Makes @p n bytes readable under (own rank, @p key) from the next barrier on. Publishing a key twice is an error.
   virtual int publish(const std::string& key, const void* bytes, size_t n) = 0;
   /// Waits for the same call of all ranks until @p deadline_ns of CLOCK_MONOTONIC: LCI_ERR_TIMEOUT names the missing
-  /// ranks; LCI_ERR_PEER_FAILED when one of them has died. After an error the object can only be destroyed. [L7]
+  /// ranks, where that can be told; LCI_ERR_PEER_FAILED when one of them has died. After an error the object can only
+  /// be destroyed. [L7]
   virtual int barrier(uint64_t deadline_ns) = 0;
   /// The first of @p ranks whose process ended before it had left, where that can be told: bootstrap file.
   virtual std::optional<uint32_t> dead_among(const std::vector<uint32_t>& ranks) {
@@ -67,8 +68,9 @@ class Bootstrap {
 /**
  * Opens the bootstrap of a runtime: inproc when @p job is not null, else the first available of the chain in
  * attributes.bootstrap: file when a job directory is named (attribute job_dir or environment LCI_JOB_DIR), tcp when the
- * root is (attribute job_root or environment LCI_ROOT), local always. Does not wait for other ranks; barrier() does.
- * [A11, A12, 2B-24]
+ * root is (attribute job_root or environment LCI_ROOT), pmi1 and pmi2 when a launcher has set PMI_FD, local always; but
+ * after others local is an error where a launcher has started several processes. Does not wait for other ranks;
+ * barrier() does. [A11, A12, 2B-24]
  */
 int open_bootstrap(const Attributes& attributes, lci_inproc* job, uint32_t inproc_rank,
                    std::unique_ptr<Bootstrap>* out);

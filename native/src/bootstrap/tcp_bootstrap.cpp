@@ -34,15 +34,9 @@ void TcpBootstrap::learn_job() {
 }
 
 int TcpBootstrap::publish(const std::string& key, const void* bytes, size_t n) {
-  if (const int code = check_publish(key, bytes, n); code != LCI_DONE) return code;
-  const uint64_t room = kMostValueBytes - published_.bytes().size();
-  if (key.size() > room || n > room - key.size() || room - key.size() - n < ValueList::kHeaderBytes) {
-    return fail(LCI_ERR_SIZE,
-                "publish \"%.64s\": %zu bytes, and what was published before, are more than the %zu MiB "
-                "that a rank may have at one fence",
-                key.c_str(), n, static_cast<size_t>(kMostValueBytes >> 20));
-  }
-  const int code = values_.publish(rank(), key, completed_fences_ + 1, bytes, n);
+  int code = check_publish(key, bytes, n);
+  if (code == LCI_DONE) code = published_.check_room(key, n);
+  if (code == LCI_DONE) code = values_.publish(rank(), key, completed_fences_ + 1, bytes, n);
   if (code == LCI_DONE) published_.add(rank(), key, bytes, n);
   return code;
 }

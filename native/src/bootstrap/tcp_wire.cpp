@@ -140,6 +140,15 @@ ValueList::ValueList(uint64_t fence) {
   append_number(fence, &bytes_);
 }
 
+int ValueList::check_room(const std::string& key, size_t n) const {
+  const uint64_t room = kMostValueBytes - bytes_.size();
+  if (key.size() <= room && n <= room - key.size() && room - key.size() - n >= kHeaderBytes) return LCI_DONE;
+  return fail(LCI_ERR_SIZE,
+              "publish \"%.64s\": %zu bytes, and what was published before, are more than the %zu MiB "
+              "that a rank may have at one fence",
+              key.c_str(), n, static_cast<size_t>(kMostValueBytes >> 20));
+}
+
 void ValueList::add(uint32_t rank, std::string_view key, const void* bytes, size_t size) {
   append_number(rank, &bytes_);
   append_number(static_cast<uint32_t>(key.size()), &bytes_);

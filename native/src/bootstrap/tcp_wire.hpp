@@ -78,6 +78,8 @@ class ValueList {
  public:
   static constexpr size_t kHeaderBytes = 16;  ///< Of each value, beside its key and its bytes.
   explicit ValueList(uint64_t fence);
+  /// LCI_ERR_SIZE if this value would make it more than a rank may have at one fence.
+  int check_room(const std::string& key, size_t n) const;
   void add(uint32_t rank, std::string_view key, const void* bytes, size_t size);
   /// All of another list of the same fence.
   void append(const std::vector<uint8_t>& other);

@@ -13,7 +13,9 @@
 #include "base/error.hpp"
 #include "bootstrap/identity.hpp"
 #include "bootstrap/inproc.hpp"
+#include "bootstrap/pmi_bootstrap.hpp"
 #include "support/environment.hpp"
+#include "support/fake_pmi_launcher.hpp"
 #include "support/job_directory.hpp"
 #include "support/tcp_job.hpp"
 #include "support/threads.hpp"
@@ -77,14 +79,37 @@ class TcpJobUnderTest final : public Job {
   test::TcpJob job_;
 };
 
+class PmiJobUnderTest final : public Job {
+ public:
+  PmiJobUnderTest(PmiVersion version, uint32_t size) : launcher_(version, size), connections_(size) {}
+  int open(uint32_t rank, std::unique_ptr<Bootstrap>* out) override {
+    const PmiSettings settings = launcher_.settings(rank);
+    std::shared_ptr<PmiConnection> none;  // of a rank that the launcher has not started
+    auto& connection = rank < connections_.size() ? connections_[rank] : none;
+    if (!connection && rank < connections_.size()) {
+      if (const int code = PmiConnection::join(settings, &connection); code != LCI_DONE) return code;
+    }
+    return PmiBootstrap::open(settings, connection, out);
+  }
+
+ private:
+  test::FakePmiLauncher launcher_;
+  std::vector<std::shared_ptr<PmiConnection>> connections_;  // one of a process, whatever it opens
+};
+
 class BootstrapContract : public testing::TestWithParam<std::string> {
  protected:
   static std::unique_ptr<Job> make_job(uint32_t size) {
     if (GetParam() == "inproc") return std::make_unique<InprocJobUnderTest>(size);
+    if (GetParam() == "pmi1") return std::make_unique<PmiJobUnderTest>(PmiVersion::k1, size);
+    if (GetParam() == "pmi2") return std::make_unique<PmiJobUnderTest>(PmiVersion::k2, size);
     if (GetParam() == "tcp") return std::make_unique<TcpJobUnderTest>(size);
     return std::make_unique<FileJobUnderTest>(size);
   }
 };
+
+/// What ranks hear of those that are not there: PMI does not tell (pmi_bootstrap_test.cpp has what becomes of them).
+using BootstrapNames = BootstrapContract;
 
 std::string text_of(const std::vector<uint8_t>& bytes) {
   return {bytes.begin(), bytes.end()};
@@ -154,7 +179,7 @@ TEST_P(BootstrapContract, BadArgumentsAreErrors) {
 }
 
 /// [L7]
-TEST_P(BootstrapContract, TimeoutNamesTheMissingRanks) {
+TEST_P(BootstrapNames, TimeoutNamesTheMissingRanks) {
   const auto job = make_job(4);
   std::unique_ptr<Bootstrap> bootstrap;
   ASSERT_EQ(job->open(0, &bootstrap), LCI_DONE) << last_error();
@@ -165,7 +190,7 @@ TEST_P(BootstrapContract, TimeoutNamesTheMissingRanks) {
 }
 
 /// The deadline here is far beyond the test's own: only the notice of the departure can end the barrier.
-TEST_P(BootstrapContract, ARankThatClosesEndsTheBarrier) {
+TEST_P(BootstrapNames, ARankThatClosesEndsTheBarrier) {
   const auto job = make_job(3);
   test::run_threads(3, [&](uint32_t self) {
     std::unique_ptr<Bootstrap> bootstrap;
@@ -205,7 +230,9 @@ TEST_P(BootstrapContract, GenerationsFollowEachOther) {
   EXPECT_EQ(ids.size(), 10u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, BootstrapContract, testing::Values("inproc", "file", "tcp"),
+INSTANTIATE_TEST_SUITE_P(Kinds, BootstrapContract, testing::Values("inproc", "file", "tcp", "pmi1", "pmi2"),
+                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Kinds, BootstrapNames, testing::Values("inproc", "file", "tcp"),
                          [](const auto& info) { return info.param; });
 
 // Proves: A16
