@@ -20,7 +20,9 @@ using test::FakePmiLauncher;
 using test::ScopedVariable;
 using testing::IsSubstring;
 
-const Attributes kDefault;
+Attributes defaults() {
+  return {};
+}
 
 Attributes with(const char* bootstraps) {
   Attributes attributes;
@@ -35,7 +37,7 @@ void expect_error(const Attributes& attributes, const std::string& hint) {
 }
 
 TEST(PmiSettings, HydraIsSpokenToInVersion1) {
-  EXPECT_FALSE(PmiSettings::available(kDefault, PmiVersion::k1));
+  EXPECT_FALSE(PmiSettings::available(defaults(), PmiVersion::k1));
   EXPECT_FALSE(PmiSettings::available(with("pmi2"), PmiVersion::k2));
   const ScopedVariable fd("PMI_FD", "7");
   EXPECT_TRUE(PmiSettings::available(with("pmi2;pmi1"), PmiVersion::k1));
@@ -54,13 +56,13 @@ TEST(PmiSettings, SlurmIsSpokenToInVersion2) {
 
 TEST(PmiSettings, WhatMakesNoSenseIsAnError) {
   const ScopedVariable fd("PMI_FD", "7");
-  expect_error(kDefault, "PMI_FD is given but PMI_RANK is not");
+  expect_error(defaults(), "PMI_FD is given but PMI_RANK is not");
   const ScopedVariable rank("PMI_RANK", "2");
   const ScopedVariable size("PMI_SIZE", "2");
-  expect_error(kDefault, "bootstrap pmi1: rank 2 does not fit a job of size 2");
+  expect_error(defaults(), "bootstrap pmi1: rank 2 does not fit a job of size 2");
   for (const char* wrong : {"x", "-1", "7 "}) {
     const ScopedVariable other("PMI_FD", wrong);
-    expect_error(kDefault, std::string("PMI_FD is \"") + wrong + "\"");
+    expect_error(defaults(), std::string("PMI_FD is \"") + wrong + "\"");
   }
   const ScopedVariable job("PMI_JOBID", "1;cmd=abort");
   expect_error(with("pmi2"), "no name of a job");
@@ -77,7 +79,7 @@ TEST(PmiSettings, TheChainFindsTheLauncher) {
   const ScopedVariable step("SLURM_STEP_ID", "0");
   for (int generation = 0; generation < 2; ++generation) {
     std::unique_ptr<Bootstrap> bootstrap;
-    ASSERT_EQ(LCI_DONE, open_bootstrap(kDefault, nullptr, 0, &bootstrap)) << last_error();
+    ASSERT_EQ(LCI_DONE, open_bootstrap(defaults(), nullptr, 0, &bootstrap)) << last_error();
     EXPECT_STREQ("pmi2", bootstrap->name());
     EXPECT_TRUE(bootstrap->spans_hosts());
     EXPECT_EQ(LCI_DONE, bootstrap->barrier(Deadline(30).ns())) << last_error();
@@ -104,13 +106,13 @@ TEST(LauncherSeen, IsWhatSaysThatThereAreSeveral) {
 
 TEST(LauncherSeen, AProcessOfSeveralIsNotTakenForTheOnlyOne) {
   const ScopedVariable size("SLURM_STEP_NUM_TASKS", "4");
-  expect_error(kDefault, "SLURM_STEP_NUM_TASKS is 4");
-  expect_error(kDefault, "srun --mpi=pmi2");
-  expect_error(kDefault, "LCI_ROOT");
+  expect_error(defaults(), "SLURM_STEP_NUM_TASKS is 4");
+  expect_error(defaults(), "srun --mpi=pmi2");
+  expect_error(defaults(), "LCI_ROOT");
   std::unique_ptr<Bootstrap> bootstrap;
   EXPECT_EQ(LCI_DONE, open_bootstrap(with("local"), nullptr, 0, &bootstrap)) << "the user says so";
   const ScopedVariable one("SLURM_STEP_NUM_TASKS", "1");
-  EXPECT_EQ(LCI_DONE, open_bootstrap(kDefault, nullptr, 0, &bootstrap)) << last_error();
+  EXPECT_EQ(LCI_DONE, open_bootstrap(defaults(), nullptr, 0, &bootstrap)) << last_error();
 }
 
 }  // namespace
