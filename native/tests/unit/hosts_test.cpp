@@ -11,7 +11,6 @@ namespace {
 
 using Ranks = std::vector<uint32_t>;
 
-// Proves: L4
 TEST(Hosts, WhoIsAtOnePlaceIsOnOneHost) {
   const HostPlace here = place_of_this_process(0);
   const HostPlace again = place_of_this_process(0);
