@@ -136,6 +136,20 @@ need_prometheus() {
   fetch_package prometheus "$unpacked" || die "Debian's package prometheus cannot be had; see .lci/logs/prometheus.log"
 }
 
+# need_hydra: puts mpiexec.hydra on the PATH, if it can be had: Debian's packages are only unpacked. Without it the test that
+# needs it says so.
+need_hydra() {
+  local unpacked=$state/cache/hydra package
+  ! command -v mpiexec.hydra > /dev/null || return 0
+  if [[ ! -x $unpacked/mpiexec.hydra ]]; then
+    for package in libhwloc15 libslurm38 mpich; do fetch_package "$package" "$unpacked" || return 0; done
+    printf '#!/bin/sh\nLD_LIBRARY_PATH=%q exec %q "$@"\n' "$unpacked/usr/lib/x86_64-linux-gnu" "$unpacked/usr/bin/mpiexec.hydra" \
+      > "$unpacked/mpiexec.hydra"
+    chmod +x "$unpacked/mpiexec.hydra"
+  fi
+  export PATH=$PATH:$unpacked
+}
+
 # clang and its libFuzzer.
 need_fuzzer() {
   local packages=()

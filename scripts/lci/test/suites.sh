@@ -59,6 +59,7 @@ suite_package() {
 
 suite_native() {
   mkdir -p "$results/reports"
+  need_hydra
   build_native_tests && native_tests "$native_test_build" --output-junit "$results/reports/native.xml"
 }
 
