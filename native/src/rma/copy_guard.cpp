@@ -9,6 +9,7 @@ GracePeriod::GracePeriod(const Copiers& copiers) : copiers_(&copiers) {
   if (!copiers.share_memory) return;  // nobody copies
   copiers.owner_barrier.pass();
   for (uint32_t rank = 0; rank < copiers.ranks; ++rank) {
+    if (!copiers.copies_with(rank)) continue;
     if (!copiers.peers.is_known_to(rank) || copiers.peers.has_ended(rank)) continue;  // it sees no region of this rank
     PeerMemory* memory = nullptr;
     if (copiers.peers.memory(rank, "look at copies", &memory) != LCI_DONE) {

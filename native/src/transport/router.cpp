@@ -31,7 +31,9 @@ Router::Router(const TransportParts& parts)
       events_(parts.events),
       near_(with_events(parts, *this)),
       far_(with_events(parts, *this)),
-      told_(size_) {}
+      told_(size_) {
+  near_.wake_by(far_.bells());
+}
 
 Transport& Router::way_to(uint32_t rank) {
   if (hosts_.share(rank_, rank)) return near_;
@@ -79,6 +81,9 @@ void Router::look(bool now) {
 void Router::gone(uint32_t rank, RankState state) {
   const std::lock_guard<std::mutex> guard(telling_);
   if (told_[rank]) return;
+  // What a link says of a rank of this host is believed, but its process may live, and look at this rank's memory,
+  // until it is found to have ended here.
+  if (hosts_.share(rank_, rank) && near_.told_state(rank) == RankState::kActive) return events_.failed(rank);
   told_[rank] = true;
   std::atomic<uint64_t>& here = near_.barriers_completed(rank);
   raise_to(here, far_.barriers_completed(rank).load(std::memory_order_acquire));

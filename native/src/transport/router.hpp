@@ -34,6 +34,7 @@ class Router final : public Transport, private PeerEvents {
  private:
   int map(uint32_t rank, PeerMemory** out) override;
   void gone(uint32_t rank, RankState state) override;
+  void failed(uint32_t rank) override { events_.failed(rank); }
   void wake_devices() override { events_.wake_devices(); }
   Transport& way_to(uint32_t rank);
 

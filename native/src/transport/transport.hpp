@@ -33,6 +33,8 @@ class PeerEvents {
  public:
   /// A rank has left or died; all that it had sent can be read. By one thread at a time, within Transport::look().
   virtual void gone(uint32_t rank, RankState state) = 0;
+  /// A rank is to be treated as failed, and may not have ended: gone() says so when it has.
+  virtual void failed(uint32_t rank) = 0;
   /// Devices are to look at their links in a pass. Any thread.
   virtual void wake_devices() = 0;
 

@@ -24,6 +24,7 @@ constexpr Patience kPatience{10 * kSecond, 2 * kSecond};
 class NoEvents final : public PeerEvents {
  public:
   void gone(uint32_t, RankState) override {}
+  void failed(uint32_t) override {}
   void wake_devices() override {}
 };
 
@@ -89,6 +90,31 @@ class MonitorTest : public testing::Test {
   uint64_t now_ = kSecond;
 };
 
+/// Takes no connection: its queue is full, so that who calls hears nothing.
+class Silent {
+ public:
+  Silent() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(0, bind(listener_.get(), reinterpret_cast<sockaddr*>(&any), sizeof any));
+    EXPECT_EQ(0, listen(listener_.get(), 0));
+    for (int i = 0; i < 4; ++i) fillers_.push_back(connect_to(local_address(listener_.get())));
+  }
+  TcpAddress address() const {
+    TcpAddress result{};
+    result.family = 4;
+    result.ip[0] = std::byte{127};
+    result.ip[3] = std::byte{1};
+    result.port = local_address(listener_.get()).port();
+    return result;
+  }
+
+ private:
+  FileDescriptor listener_;
+  std::vector<FileDescriptor> fillers_;
+};
+
 TEST_F(MonitorTest, HearsAGoodbye) {
   for (const RankState state : {RankState::kLeft, RankState::kFailed}) {
     Monitor monitor(self_, address_, 1, kPatience);
@@ -124,6 +150,25 @@ TEST_F(MonitorTest, ARankThatRefusesIsDead) {
   EXPECT_LT(now_ - before, kPatience.reconnect_ns) << "three refusals are enough";
 }
 
+// It has left, perhaps, and others are about to say so.
+TEST_F(MonitorTest, ARankThatWasNeverReachedIsGivenMoreTime) {
+  Monitor monitor(self_, address_, 1, kPatience);
+  door_.close();
+  const uint64_t before = now_;
+  ASSERT_EQ(Monitor::Finding::kGone, look_until_found(monitor));
+  EXPECT_GE(now_ - before, kPatience.dead_ns + kPatience.reconnect_ns);
+  EXPECT_EQ("Connection refused", monitor.why());
+}
+
+TEST_F(MonitorTest, ARankOfAHostThatIsSilentIsGivenLess) {
+  const Silent silent;
+  const TcpAddress address = silent.address();
+  Monitor monitor(self_, address, 1, kPatience, true);
+  ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_));
+  ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_ + 2 * kSecond - 1));
+  EXPECT_EQ(Monitor::Finding::kGone, monitor.look(now_ + 2 * kSecond));
+}
+
 TEST_F(MonitorTest, AnotherProcessAtItsAddressIsNotTheRank) {
   address_.incarnation = 102;
   Monitor monitor(self_, address_, 1, kPatience);
@@ -148,31 +193,6 @@ TEST_F(MonitorTest, AProcessThatIsStoppedLives) {
   now_ += 3600 * kSecond;
   EXPECT_EQ(Monitor::Finding::kNothing, monitor.look(now_));
 }
-
-/// Takes no connection: its queue is full, so that who calls hears nothing.
-class Silent {
- public:
-  Silent() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in any{};
-    any.sin_family = AF_INET;
-    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(0, bind(listener_.get(), reinterpret_cast<sockaddr*>(&any), sizeof any));
-    EXPECT_EQ(0, listen(listener_.get(), 0));
-    for (int i = 0; i < 4; ++i) fillers_.push_back(connect_to(local_address(listener_.get())));
-  }
-  TcpAddress address() const {
-    TcpAddress result{};
-    result.family = 4;
-    result.ip[0] = std::byte{127};
-    result.ip[3] = std::byte{1};
-    result.port = local_address(listener_.get()).port();
-    return result;
-  }
-
- private:
-  FileDescriptor listener_;
-  std::vector<FileDescriptor> fillers_;
-};
 
 TEST_F(MonitorTest, AHostThatIsSilentIsDeadInTheEnd) {
   const Silent silent;

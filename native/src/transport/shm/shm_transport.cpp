@@ -183,6 +183,7 @@ void ShmTransport::sleep(ParkLine& line, uint64_t until_ns) {
 }
 
 void ShmTransport::wake_sleeper(const PeerMemory& memory, uint32_t slot) {
+  if (bells_) return bells_->ring(memory.header().bells, slot);
   syscall(SYS_futex, &memory.header().park[slot].word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 

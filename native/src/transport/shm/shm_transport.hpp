@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/try_lock.hpp"
+#include "transport/network/lane_bells.hpp"
 #include "transport/shm/arena.hpp"
 #include "transport/shm/host_address.hpp"
 #include "transport/shm/liveness.hpp"
@@ -38,6 +39,9 @@ class ShmTransport final : public Transport {
   void wake_sleeper(const PeerMemory& memory, uint32_t slot) override;
 
   // For who routes
+  /// Lanes of this job sleep on descriptors: they are woken by @p bells.
+  void wake_by(LaneBells& bells) { bells_ = &bells; }
+  RankState told_state(uint32_t rank) const { return met_.board->state(rank); }
   bool has_met() const { return met_.board && met_.arenas[rank_]; }
   /// A rank, be it of another host, is gone: those of this host hear of it.
   void tell(uint32_t rank, RankState state);
@@ -53,6 +57,7 @@ class ShmTransport final : public Transport {
   PeerEvents& events_;
   const Hosts& hosts_;
   const bool in_process_;
+  LaneBells* bells_ = nullptr;
   HostAddress address_{};
   Meeting meeting_;
   std::vector<uint64_t> reserves_;  // what each rank said that its arena may grow to

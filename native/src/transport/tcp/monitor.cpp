@@ -54,8 +54,9 @@ void MonitorLine::say_goodbye(RankState state, uint64_t barriers) {
   ::shutdown(socket_.get(), SHUT_WR);
 }
 
-Monitor::Monitor(const CallIdentity& self, const TcpAddress& address, uint32_t rank, const Patience& patience)
-    : self_(self), address_(address), rank_(rank), patience_(patience) {}
+Monitor::Monitor(const CallIdentity& self, const TcpAddress& address, uint32_t rank, const Patience& patience,
+                 bool knows_host_silent)
+    : self_(self), address_(address), rank_(rank), patience_(patience), was_there_(knows_host_silent) {}
 
 Monitor::Finding Monitor::look(uint64_t now) {
   if (state_ != RankState::kActive) return Finding::kNothing;  // it has been said
@@ -75,6 +76,7 @@ Monitor::Finding Monitor::listen(uint64_t now) {
       line_.reset();
       silent_since_ns_ = now;
       refusals_ = 0;
+      why_.clear();
       call_again(now);
       break;
   }
@@ -99,26 +101,34 @@ Monitor::Finding Monitor::call(uint64_t now) {
       // Its system answers: whether the process does is its own affair, it may be stopped.
       if (call_->is_connected()) silent_since_ns_ = now;
       return judge_silence(now);
-    case OutgoingCall::Answer::kRefused:
-      if (++refusals_ == kRefusals) return failed(call_->why());
+    case OutgoingCall::Answer::kRefused: {
+      // One that was never reached may have left, and others are about to say so, unless somebody else answers there.
+      const bool is_gone = (was_there_ || call_->is_connected()) && ++refusals_ >= kRefusals;
+      why_ = call_->why();
       call_again(now + kCallAgain);
-      return Finding::kNothing;
-    default:
+      return is_gone ? failed() : judge_silence(now);
+    }
+    case OutgoingCall::Answer::kUnreached:
       call_again(now + kCallAgain);
       return judge_silence(now);
+    default:
+      // This process lacks something, or the other one does: that is no silence.
+      if (call_->socket() < 0 || call_->is_connected()) silent_since_ns_ = now;
+      call_again(now + kCallAgain);
+      return Finding::kNothing;
   }
 }
 
 Monitor::Finding Monitor::judge_silence(uint64_t now) {
   const uint64_t longest = was_there_ ? patience_.reconnect_ns : patience_.dead_ns + patience_.reconnect_ns;
   if (now - silent_since_ns_ < longest) return Finding::kNothing;
-  return failed("no answer for " + std::to_string(longest / kMillisecond) + " ms");
+  if (why_.empty()) why_ = "no answer for " + std::to_string(longest / kMillisecond) + " ms";
+  return failed();
 }
 
-Monitor::Finding Monitor::failed(std::string why) {
+Monitor::Finding Monitor::failed() {
   call_.reset();
   state_ = RankState::kFailed;
-  why_ = std::move(why);
   return Finding::kGone;
 }
 

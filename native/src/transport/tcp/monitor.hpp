@@ -52,7 +52,9 @@ class MonitorLine {
 
 class Monitor {
  public:
-  Monitor(const CallIdentity& self, const TcpAddress& address, uint32_t rank, const Patience& patience);
+  /// @param knows_host_silent another rank of its host has been silent for too long: this one is given less time.
+  Monitor(const CallIdentity& self, const TcpAddress& address, uint32_t rank, const Patience& patience,
+          bool knows_host_silent = false);
 
   uint32_t rank() const { return rank_; }
   enum class Finding { kNothing, kGone };
@@ -65,6 +67,7 @@ class Monitor {
   const std::string& why() const { return why_; }
   /// The connection, while there is one.
   MonitorLine* line() { return line_ ? &*line_ : nullptr; }
+  const MonitorLine* line() const { return line_ ? &*line_ : nullptr; }
 
  private:
   Finding listen(uint64_t now);
@@ -74,7 +77,7 @@ class Monitor {
     call_.reset();
     next_call_ns_ = at;
   }
-  Finding failed(std::string why);
+  Finding failed();
 
   const CallIdentity& self_;
   const TcpAddress& address_;
@@ -82,7 +85,7 @@ class Monitor {
   const Patience patience_;
   std::optional<OutgoingCall> call_;
   std::optional<MonitorLine> line_;
-  bool was_there_ = false;
+  bool was_there_;
   uint64_t silent_since_ns_ = 0;  // 0: it has answered
   uint64_t next_call_ns_ = 0;
   uint32_t refusals_ = 0;

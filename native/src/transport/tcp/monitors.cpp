@@ -57,15 +57,16 @@ bool Monitors::is_watched(uint32_t rank) const {
   return std::any_of(watched_.begin(), watched_.end(), [rank](const auto& monitor) { return monitor.rank() == rank; });
 }
 
-void Monitors::watch(uint32_t rank) {
+void Monitors::watch(uint32_t rank, bool knows_host_silent) {
   if (is_watched(rank) || transport_.is_gone(rank) || !transport_.reaches(rank)) return;
-  watched_.emplace_back(transport_.identity(), transport_.address_of(rank), rank, patience_);
+  watched_.emplace_back(transport_.identity(), transport_.address_of(rank), rank, patience_, knows_host_silent);
 }
 
 void Monitors::answer_callers() {
   if (transport_.door().has_callers(kMonitorDevice)) transport_.door().take_callers(kMonitorDevice, &callers_);
   for (Caller& caller : callers_) {
     if (transport_.is_gone(caller.rank) || !transport_.reaches(caller.rank)) continue;
+    watchers_.remove_if([&](const Watcher& watcher) { return watcher.rank == caller.rank; });  // it calls anew
     const CallVerdict verdict{CallVerdict::kAccepted, 0};
     if (send_some(caller.socket.get(), &verdict, sizeof verdict).bytes != sizeof verdict) continue;
     watchers_.push_back({caller.rank, MonitorLine(std::move(caller.socket), patience_)});
@@ -76,9 +77,15 @@ void Monitors::answer_callers() {
 void Monitors::look_at_watched(uint64_t now) {
   for (Monitor& monitor : watched_) {
     if (monitor.look(now) == Monitor::Finding::kNothing) continue;
-    if (monitor.state() == RankState::kFailed) transport_.log_failure(monitor.rank(), monitor.why().c_str());
     transport_.hear(monitor.rank(), monitor.state(), monitor.barriers());
+    if (monitor.state() == RankState::kFailed && monitor.line() == nullptr) found_dead(monitor);
   }
+}
+
+/// Its host may be silent, and each rank of it is to be found before those that wait for it lose patience.
+void Monitors::found_dead(const Monitor& monitor) {
+  transport_.log_failure(monitor.rank(), monitor.why().c_str());
+  for (const uint32_t rank : transport_.hosts().ranks_at(monitor.rank())) watch(rank, true);
 }
 
 /// A connection that another rank opened has ended: what that means is found by a call of our own.
@@ -101,6 +108,7 @@ void Monitors::look_at_watchers() {
 void Monitors::leave(RankState state, uint64_t barriers) {
   const std::lock_guard<TryLock> guard(looking_);
   started_.store(false, std::memory_order_relaxed);
+  static_cast<void>(unless_no_memory([this] { answer_callers(); }));
   for (Monitor& monitor : watched_) {
     if (MonitorLine* line = monitor.line()) line->say_goodbye(state, barriers);
   }

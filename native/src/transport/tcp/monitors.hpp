@@ -41,7 +41,8 @@ class Monitors {
 
   void choose();
   bool is_watched(uint32_t rank) const;
-  void watch(uint32_t rank);
+  void watch(uint32_t rank, bool knows_host_silent = false);
+  void found_dead(const Monitor& monitor);
   void answer_callers();
   void look_at_watched(uint64_t now);
   void look_at_watchers();

@@ -97,6 +97,7 @@ void Outflow::begin(const Report& report, uint32_t barriers) {
 
 void Outflow::end() {
   record_.length = static_cast<uint32_t>(bytes_.end() - record_.position - sizeof record_);
+  if (record_.length != 0) said_ = bytes_.end();
   bytes_.overwrite(record_.position, &record_, sizeof record_);
 }
 

@@ -53,6 +53,8 @@ class Outflow {
     marked_end_ = UINT64_MAX;
   }
   bool holds_marked();
+  /// The peer has not acknowledged all but reports.
+  bool awaits_acknowledgement() const { return bytes_.acknowledged() < said_; }
   SendBuffer& bytes() { return bytes_; }
   const SendBuffer& bytes() const { return bytes_; }
 
@@ -75,6 +77,7 @@ class Outflow {
   const uint32_t device_, peer_;
   const LinkSizes sizes_;
   SendBuffer bytes_;
+  uint64_t said_ = 0;  // where the last record ends that does more than report
   RecordHeader record_{};
   bool open_ = false;
   RingConsumer control_, data_;

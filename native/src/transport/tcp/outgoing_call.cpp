@@ -12,10 +12,11 @@ OutgoingCall::OutgoingCall(const CallIdentity& self, const TcpAddress& address, 
     : self_(self),
       incarnation_(address.incarnation),
       socket_(connect_to(socket_address(address))),
+      error_(errno),
       hello_(hello_to(self, rank, device)) {}
 
 OutgoingCall::Answer OutgoingCall::go_on() {
-  if (socket_.get() < 0) return Answer::kLater;
+  if (socket_.get() < 0) return failed(error_);
   Answer answer = Answer::kWaiting;
   if (stage_ == Stage::kConnecting) answer = connected();
   if (answer == Answer::kWaiting && stage_ == Stage::kChallenged) answer = prove();

@@ -50,6 +50,7 @@ class OutgoingCall {
   const CallIdentity& self_;
   const uint64_t incarnation_;  // of the rank that is called
   FileDescriptor socket_;
+  const int error_;  // where there is none
   Stage stage_ = Stage::kConnecting;
   size_t bytes_ = 0;  // of what is read now
   CallHello hello_;

@@ -162,12 +162,10 @@ void TcpDevice::take_callers() {
   }
 }
 
-/// Where ranks are gone the next ones take their place: else who is watched by them alone could die unseen.
-void TcpDevice::watch_neighbours() {
-  const size_t gone = transport_.count_gone();
-  if (watched_without_ == gone) return;
+void TcpDevice::call_neighbours() {
+  if (neighbours_called_) return;
   for (const uint32_t rank : transport_.neighbours_of(transport_.host().own_rank())) open(rank);
-  watched_without_ = gone;
+  neighbours_called_ = true;
 }
 
 std::vector<uint32_t> TcpDevice::neighbours() const {
@@ -187,7 +185,7 @@ bool TcpDevice::pump() {
   bool moved = false;
   // What finds no memory goes on in the next pass.
   static_cast<void>(unless_no_memory([&] {
-    if (index_ == 0) watch_neighbours();
+    if (index_ == 0) call_neighbours();
     poll();
     for (size_t i = 0; i < links_.size(); ++i) go_on_calling(links_[i]);
     take_callers();

@@ -58,7 +58,7 @@ class TcpDevice final : public NetworkDevice {
 
   TcpLink* link_to(uint32_t rank);
   void call(uint32_t rank);
-  void watch_neighbours();
+  void call_neighbours();
   void take_callers();
   bool answer(Caller& caller);
   void go_on_calling(uint32_t rank);
@@ -79,7 +79,7 @@ class TcpDevice final : public NetworkDevice {
   std::vector<Caller> callers_;  // who wait for an answer
   size_t told_gone_ = 0;
   uint32_t told_devices_ = 0;
-  size_t watched_without_ = SIZE_MAX;  // of those who are gone, so many were known
+  bool neighbours_called_ = false;
   uint64_t next_doubts_ns_ = 0;
   bool left_ = false;
   std::atomic<bool> sleeps_{false};  // lanes that sleep look at those of other lanes

@@ -123,10 +123,10 @@ bool TcpLink::settle(bool last) {
 }
 
 bool TcpLink::is_stuck(uint64_t now) {
-  const SendBuffer& bytes = out_.bytes();
-  const bool waits = state_ == State::kOpen && bytes.acknowledged() != bytes.sent();
-  if (!waits || bytes.acknowledged() != seen_acknowledged_) {
-    seen_acknowledged_ = bytes.acknowledged();
+  const uint64_t acknowledged = out_.bytes().acknowledged();
+  const bool waits = state_ == State::kOpen && out_.awaits_acknowledgement();
+  if (!waits || acknowledged != seen_acknowledged_ || seen_at_ns_ == 0) {
+    seen_acknowledged_ = acknowledged;
     seen_at_ns_ = now;
   }
   return now - seen_at_ns_ >= kStuck;

@@ -285,18 +285,23 @@ void TcpTransport::wake_sleeper(const PeerMemory& memory, uint32_t slot) {
 // --- leaving
 
 void TcpTransport::leave(RankState state, uint64_t until_ns) {
+  door_.visit();  // those who are there already hear the goodbye
   door_.close();
-  monitors_.leave(state, barriers());
   const bool at_once = state != RankState::kLeft;
+  RankState left = state;
   for (bool all = false; !all;) {
     const bool last = at_once || now_ns() >= until_ns;
     all = true;
     for (auto& attached : attached_) {
       if (TcpDevice* device = attached.load(std::memory_order_acquire)) all = device->finish(last) && all;
     }
-    if (last) break;
+    if (last) {
+      if (!all) left = RankState::kFailed;  // what was cut off may be missed
+      break;
+    }
     if (!all) ::poll(nullptr, 0, 1);
   }
+  monitors_.leave(left, barriers());
 }
 
 }  // namespace lci

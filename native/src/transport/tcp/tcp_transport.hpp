@@ -43,6 +43,7 @@ class TcpTransport final : public Transport, private TcpHost {
   void wake_sleeper(const PeerMemory& memory, uint32_t slot) override;
 
   // For who routes
+  LaneBells& bells() { return bells_; }
   /// Where this rank counts the barriers that it has completed, instead of barriers_completed().
   void count_barriers_at(std::atomic<uint64_t>& completed) { own_barriers_ = &completed; }
   /// A rank is gone, and had completed so many barriers, at least, by the word of its own host.
