@@ -56,7 +56,7 @@ void MonitorLine::say_goodbye(RankState state, uint64_t barriers) {
 
 Monitor::Monitor(const CallIdentity& self, const TcpAddress& address, uint32_t rank, const Patience& patience,
                  bool knows_host_silent)
-    : self_(self), address_(address), rank_(rank), patience_(patience), was_there_(knows_host_silent) {}
+    : self_(self), address_(address), rank_(rank), patience_(patience), knows_host_silent_(knows_host_silent) {}
 
 Monitor::Finding Monitor::look(uint64_t now) {
   if (state_ != RankState::kActive) return Finding::kNothing;  // it has been said
@@ -120,7 +120,8 @@ Monitor::Finding Monitor::call(uint64_t now) {
 }
 
 Monitor::Finding Monitor::judge_silence(uint64_t now) {
-  const uint64_t longest = was_there_ ? patience_.reconnect_ns : patience_.dead_ns + patience_.reconnect_ns;
+  const bool is_short = was_there_ || knows_host_silent_;
+  const uint64_t longest = is_short ? patience_.reconnect_ns : patience_.dead_ns + patience_.reconnect_ns;
   if (now - silent_since_ns_ < longest) return Finding::kNothing;
   if (why_.empty()) why_ = "no answer for " + std::to_string(longest / kMillisecond) + " ms";
   return failed();

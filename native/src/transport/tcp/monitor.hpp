@@ -65,6 +65,8 @@ class Monitor {
   RankState state() const { return state_; }
   uint64_t barriers() const { return barriers_; }
   const std::string& why() const { return why_; }
+  /// It failed because nothing there answers, not even to refuse.
+  bool is_silent() const { return state_ == RankState::kFailed && !line_ && refusals_ == 0; }
   /// The connection, while there is one.
   MonitorLine* line() { return line_ ? &*line_ : nullptr; }
   const MonitorLine* line() const { return line_ ? &*line_ : nullptr; }
@@ -85,7 +87,8 @@ class Monitor {
   const Patience patience_;
   std::optional<OutgoingCall> call_;
   std::optional<MonitorLine> line_;
-  bool was_there_;
+  const bool knows_host_silent_;
+  bool was_there_ = false;
   uint64_t silent_since_ns_ = 0;  // 0: it has answered
   uint64_t next_call_ns_ = 0;
   uint32_t refusals_ = 0;

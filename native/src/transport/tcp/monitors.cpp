@@ -82,9 +82,11 @@ void Monitors::look_at_watched(uint64_t now) {
   }
 }
 
-/// Its host may be silent, and each rank of it is to be found before those that wait for it lose patience.
+/// If nothing answers its host may be silent, and each rank of it is to be found before those that wait for it lose
+/// patience.
 void Monitors::found_dead(const Monitor& monitor) {
   transport_.log_failure(monitor.rank(), monitor.why().c_str());
+  if (!monitor.is_silent()) return;
   for (const uint32_t rank : transport_.hosts().ranks_at(monitor.rank())) watch(rank, true);
 }
 
