@@ -23,6 +23,7 @@ bool parse_item(const std::string& item, ChaosPlan* plan) {
   if (name == "seed") return std::sscanf(value, "%" SCNu64 "%c", &plan->seed, &rest) == 1;
   if (name == "delay") return parse_probability(value, &plan->delay);
   if (name == "refuse") return parse_probability(value, &plan->refuse);
+  if (name == "cut") return parse_probability(value, &plan->cut);
   if (name == "short") return parse_probability(value, &plan->shorten);
   if (name == "ticks") return std::sscanf(value, "%u%c", &plan->ticks, &rest) == 1 && plan->ticks != 0;
   if (name == "stall") {

@@ -54,6 +54,8 @@
   X(peers_failed, "Ranks that died, or broke the protocol.") \
   X(peers_left, "Ranks that said goodbye.") \
   X(protocol_errors, "Messages that made no sense; their sender is treated as failed.") \
+  X(links_resumed, "Connections to ranks that broke and were opened anew; nothing is lost or doubled by it.") \
+  X(chaos_cut, "Connections that attribute chaos reset.") \
   X(chaos_delayed, "Messages that attribute chaos held back.") \
   X(chaos_reordered, "Messages that overtook others because of attribute chaos.") \
   X(chaos_refused, "Posts that attribute chaos refused.") \

@@ -105,6 +105,23 @@ Moved receive_some(int socket, void* out, size_t size) {
   return outcome(::recv(socket, out, size, 0), true);
 }
 
+void keep_alive(int socket, uint64_t patience_ns) {
+  const int seconds = 1;
+  const auto milliseconds = static_cast<int>(patience_ns / 1'000'000);
+  const int probes = std::max(1, milliseconds / 1000);
+  switch_on(socket, SOL_SOCKET, SO_KEEPALIVE);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
+void stop_keeping_alive(int socket) {
+  const int off = 0;
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &off, sizeof off);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &off, sizeof off);
+}
+
 void send_at_once(int socket) {
   switch_on(socket, IPPROTO_TCP, TCP_NODELAY);
 }

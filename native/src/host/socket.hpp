@@ -38,6 +38,12 @@ struct Moved {
 Moved send_some(int socket, const void* bytes, size_t size);
 Moved receive_some(int socket, void* out, size_t size);
 
+/// The two systems ask each other every second whether they are there; the connection breaks after @p patience_ns
+/// without an answer, also if it is being opened, or what was sent is not acknowledged.
+void keep_alive(int socket, uint64_t patience_ns);
+/// The opposite: whatever is not acknowledged is tried for as long as the system does.
+void stop_keeping_alive(int socket);
+
 /// Sends without waiting for more to send.
 void send_at_once(int socket);
 

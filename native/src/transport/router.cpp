@@ -14,7 +14,7 @@ static_assert(sizeof(HostAddress) <= kFarAddress);
 static_assert(sizeof(TcpAddress) <= sizeof(TransportAddress) - kFarAddress);
 
 TransportParts with_events(const TransportParts& parts, PeerEvents& events) {
-  return {parts.attributes, parts.bootstrap, parts.job, events, parts.log, parts.shared, parts.hosts, parts.arena};
+  return {parts.attributes, parts.bootstrap, parts.job, events, parts.log, parts.shared, parts.hosts, parts.chaos, parts.arena};
 }
 
 void raise_to(std::atomic<uint64_t>& word, uint64_t value) {

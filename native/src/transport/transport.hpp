@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/attributes.hpp"
+#include "base/chaos_plan.hpp"
 #include "base/counters.hpp"
 #include "base/fences.hpp"
 #include "base/log.hpp"
@@ -51,6 +52,7 @@ struct TransportParts {
   Log& log;
   SharedCounters& shared;
   const Hosts& hosts;            ///< Who shares memory with whom.
+  const ChaosPlan* chaos;        ///< Null: none.
   std::shared_ptr<Arena> arena;  ///< This rank's memory, made by Transport::create().
 };
 

@@ -135,8 +135,9 @@ void World::give_up(const std::string& why) const {
 
 namespace {
 
-std::string plan(uint64_t seed) {
-  return "seed=" + std::to_string(seed) + ",delay=0.3,ticks=12,refuse=0.15,short=0.2,stall=1@40x200";
+std::string plan(const Setting& setting) {
+  const std::string seed = "seed=" + std::to_string(setting.seed);
+  return setting.breaks ? seed + ",cut=0.03,short=0.5" : seed + ",delay=0.3,ticks=12,refuse=0.15,short=0.2,stall=1@40x200";
 }
 
 lci_runtime* create(lci_inproc* inproc, uint32_t rank, const Attributes& attributes) {
@@ -216,6 +217,7 @@ std::vector<Setting> settings() {
   for (uint64_t seed = first; seed < first + std::max<uint64_t>(count, 8); seed += 7) {
     all.push_back({"ringschaos" + std::to_string(seed), 3, false, seed, true});
     all.push_back({"tcpchaos" + std::to_string(seed), 3, false, seed, false, "tcp"});
+    all.push_back({"tcpcut" + std::to_string(seed), 3, false, seed, false, "tcp", true});
     all.push_back({"routedchaos" + std::to_string(seed), 3, false, seed, false, "routed"});
   }
   return all;
@@ -229,7 +231,7 @@ void run_everywhere(const Setting& setting, const Attributes& attributes, void (
   if (setting.transport == "routed") all.emplace_back("ranks_per_host", "2");
   if (setting.seed != 0) {
     SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(setting.seed));
-    all.emplace_back("chaos", plan(setting.seed));
+    all.emplace_back("chaos", plan(setting));
     return run_threads_of(setting, all, body);
   }
   setting.processes ? run_processes_of(setting, all, body) : run_threads_of(setting, all, body);

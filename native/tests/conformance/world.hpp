@@ -92,13 +92,15 @@ struct Setting {
   uint64_t seed;
   bool rings = false;          ///< A rank reads only what was sent to it.
   std::string transport = {};  ///< Empty: what the attributes say.
+  bool breaks = false;         ///< Chaos resets connections instead.
 };
 inline void PrintTo(const Setting& setting, std::ostream* out) {
   *out << setting.name;
 }
 
 /// The settings of every test: inproc, shm with 2 and 4 ranks, chaos of 3 seeds, in the soak 200,
-/// or of that in LCI_SEED; and where a rank reads only what was sent to it, over TCP, and routed, also with chaos.
+/// or of that in LCI_SEED; and where a rank reads only what was sent to it, over TCP, and routed, also with chaos; and
+/// over TCP connections that break.
 std::vector<Setting> settings();
 
 /// Runs @p body on each rank of a new job, checks the ledgers, closes.

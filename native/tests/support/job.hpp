@@ -107,6 +107,13 @@ class Job {
   std::vector<lci_runtime*> runtimes_;
 };
 
+/// The value of an attribute that a runtime has.
+inline std::string attribute(lci_runtime* runtime, const char* name) {
+  char text[64] = "";
+  EXPECT_EQ(LCI_DONE, lci_runtime_attr(runtime, name, text, sizeof text)) << lci_last_error();
+  return text;
+}
+
 /// memcmp that allows null for no bytes.
 inline int compare(const void* a, const void* b, size_t size) {
   return size == 0 ? 0 : std::memcmp(a, b, size);

@@ -46,6 +46,27 @@ inline int post_until_taken(Job& job, uint32_t from, lci_descriptor op, lci_comp
   return code;
 }
 
+/// Whether something is so, while every rank progresses; false if it has not been for a minute.
+template <typename Ready>
+bool until(Job& job, Ready ready) {
+  for (const lci::test::Deadline deadline(60); !deadline.passed(); job.progress()) {
+    if (ready()) return true;
+  }
+  return false;
+}
+
+/// Posts an active message until the answer is no retry; every rank progresses meanwhile.
+inline int post_am(Job& job, uint32_t from, uint32_t to, uint32_t port, uint64_t tag, const std::vector<uint8_t>& bytes,
+                   lci_comp* ended = nullptr) {
+  int code = LCI_RETRY;
+  const auto size = static_cast<uint32_t>(bytes.size());
+  EXPECT_TRUE(until(job, [&] {
+    code = lci_post_am(job.device(from), to, port, tag, bytes.data(), size, ended, 0);
+    return !is_retry(code);
+  })) << "from " << from << " to " << to;
+  return code;
+}
+
 /// What comes next, while every rank progresses; false if nothing has come in half a minute.
 inline bool pop(Job& job, lci_comp* queue, lci_status* out) {
   for (const lci::test::Deadline deadline(30); !deadline.passed();) {

@@ -163,7 +163,7 @@ TEST_F(MonitorTest, ARankThatWasNeverReachedIsGivenMoreTime) {
 TEST_F(MonitorTest, ARankOfAHostThatIsSilentIsGivenLess) {
   const Silent silent;
   const TcpAddress address = silent.address();
-  Monitor monitor(self_, address, 1, kPatience, true);
+  Monitor monitor(self_, address, 1, kPatience, Known::kHostSilent);
   ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_));
   ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_ + 2 * kSecond - 1));
   EXPECT_EQ(Monitor::Finding::kGone, monitor.look(now_ + 2 * kSecond));

@@ -19,29 +19,6 @@ Attributes in_pairs(Attributes more = {}) {
   return more;
 }
 
-std::string attribute(lci_runtime* runtime, const char* name) {
-  char text[64] = "";
-  EXPECT_EQ(LCI_DONE, lci_runtime_attr(runtime, name, text, sizeof text)) << lci_last_error();
-  return text;
-}
-
-template <typename Ready>
-bool until(Job& job, Ready ready) {
-  for (const lci::test::Deadline deadline(60); !deadline.passed(); job.progress()) {
-    if (ready()) return true;
-  }
-  return false;
-}
-
-int post_am(Job& job, uint32_t from, uint32_t to, uint64_t tag, const std::vector<uint8_t>& bytes, lci_comp* ended) {
-  int code = LCI_RETRY;
-  until(job, [&] {
-    code = lci_post_am(job.device(from), to, 5, tag, bytes.data(), static_cast<uint32_t>(bytes.size()), ended, 0);
-    return !is_retry(code);
-  });
-  return code;
-}
-
 std::vector<lci_comp*> open_inboxes(Job& job) {
   std::vector<lci_comp*> inboxes;
   for (uint32_t rank = 0; rank < job.size(); ++rank) {
@@ -93,7 +70,7 @@ TEST(Router, MessagesOfEverySizeComeWholeFromEachToEach) {
       for (uint32_t to = 0; to < job.size(); ++to) {
         const auto bytes = pattern(size, size + from);
         lci_comp* const ended = make_queue(job.runtime(from));
-        const int code = post_am(job, from, to, size, bytes, ended);
+        const int code = post_am(job, from, to, 5, size, bytes, ended);
         ASSERT_TRUE(code == LCI_DONE || code == LCI_POSTED) << lci_last_error();
         lci_status status{};
         ASSERT_TRUE(until(job, [&] { return lci_queue_pop(inboxes[to], &status) == LCI_DONE; })) << from << " " << to;

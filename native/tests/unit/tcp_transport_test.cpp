@@ -16,33 +16,6 @@ Attributes over_tcp(Attributes more = {}) {
   return more;
 }
 
-std::string attribute(lci_runtime* runtime, const char* name) {
-  char text[64] = "";
-  EXPECT_EQ(LCI_DONE, lci_runtime_attr(runtime, name, text, sizeof text)) << lci_last_error();
-  return text;
-}
-
-template <typename Ready>
-bool until(Job& job, Ready ready) {
-  for (int i = 0; i < 2'000'000; ++i) {
-    if (ready()) return true;
-    job.progress();
-  }
-  return false;
-}
-
-int post_am(Job& job, uint32_t from, uint32_t to, uint32_t port, uint64_t tag, const std::vector<uint8_t>& bytes) {
-  int code = LCI_RETRY;
-  EXPECT_TRUE(until(job,
-                    [&] {
-                      code = lci_post_am(job.device(from), to, port, tag, bytes.data(),
-                                         static_cast<uint32_t>(bytes.size()), nullptr, 0);
-                      return !is_retry(code);
-                    }))
-      << "from " << from << " to " << to;
-  return code;
-}
-
 TEST(TcpTransport, IsSaidByTheRuntimeWithWhatFollowsFromIt) {
   Job job(2, over_tcp());
   EXPECT_EQ("tcp", attribute(job.runtime(0), "transport"));

@@ -10,37 +10,16 @@
 #include "base/error.hpp"
 
 namespace lci {
-namespace {
-
-uint64_t mix(uint64_t value) {  // finaliser of SplitMix64
-  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ull;
-  value = (value ^ (value >> 27)) * 0x94D049BB133111EBull;
-  return value ^ (value >> 31);
-}
-
-uint64_t stream_seed(uint64_t seed, uint32_t rank, uint32_t device, uint32_t peer, uint32_t kind) {
-  return mix(mix(mix(seed + 0x9E3779B97F4A7C15ull * (rank + 1)) + peer) + (uint64_t{device} << 8 | kind));
-}
-
-}  // namespace
-
-uint64_t LinkChaos::Random::next() {
-  return mix(state += 0x9E3779B97F4A7C15ull);
-}
-
-bool LinkChaos::Random::chance(double probability) {
-  return probability > 0 && static_cast<double>(next() >> 11) * 0x1p-53 < probability;
-}
 
 LinkChaos::LinkChaos(const ChaosPlan& plan, uint32_t rank, uint32_t device, uint32_t peer, Counters& counters)
     : plan_(plan),
       counters_(counters),
       rank_(rank),
       peer_(peer),
-      data_{stream_seed(plan.seed, rank, device, peer, 1)},
-      control_{stream_seed(plan.seed, rank, device, peer, 2)},
-      posts_{stream_seed(plan.seed, rank, device, peer, 3)},
-      passes_{stream_seed(plan.seed, rank, device, peer, 4)} {}
+      data_(plan.seed, rank, device, peer, 1),
+      control_(plan.seed, rank, device, peer, 2),
+      posts_(plan.seed, rank, device, peer, 3),
+      passes_(plan.seed, rank, device, peer, 4) {}
 
 int LinkChaos::refuse() {
   if (!posts_.chance(plan_.refuse)) return LCI_DONE;
@@ -58,7 +37,7 @@ bool LinkChaos::delay(bool control, const MessageHeader& header, const void* pay
     stalled_until_ = now_ + plan_.stall_ticks;
     counters_.add(Metric::chaos_stalled);
   }
-  Random& random = control ? control_ : data_;
+  ChaosStream& random = control ? control_ : data_;
   uint64_t due = 0;
   if (random.chance(plan_.delay)) due = now_ + 1 + random.next() % plan_.ticks;
   due = std::max(due, stalled_until_ > now_ ? stalled_until_ : 0);

@@ -10,6 +10,7 @@
 #include "base/chaos_plan.hpp"
 #include "base/counters.hpp"
 #include "lci/lci.h"
+#include "transport/chaos/chaos_stream.hpp"
 #include "transport/memory/ring.hpp"
 
 namespace lci {
@@ -44,16 +45,11 @@ class LinkChaos {
     uint64_t number;
     std::byte payload[LCI_INLINE_MAX];
   };
-  struct Random {
-    uint64_t state;
-    uint64_t next();
-    bool chance(double probability);
-  };
 
   const ChaosPlan& plan_;
   Counters& counters_;  ///< Of the device.
   const uint32_t rank_, peer_;
-  Random data_, control_, posts_, passes_;
+  ChaosStream data_, control_, posts_, passes_;
   uint64_t now_ = 0;
   uint64_t messages_ = 0;
   uint64_t marked_ = 0;

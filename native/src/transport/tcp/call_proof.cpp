@@ -26,7 +26,7 @@ Digest proof_of_answerer(const CallHello& hello, const CallChallenge& challenge,
 
 }  // namespace
 
-CallHello hello_to(const CallIdentity& self, uint32_t rank, uint32_t device) {
+CallHello hello_to(const CallIdentity& self, uint32_t rank, uint32_t device, const LinkProgress& progress) {
   CallHello hello{};
   hello.magic = kMagic;
   hello.abi = LCI_ABI_VERSION;
@@ -36,6 +36,8 @@ CallHello hello_to(const CallIdentity& self, uint32_t rank, uint32_t device) {
   hello.to = rank;
   hello.incarnation = self.incarnation;
   hello.device = device;
+  hello.connections = progress.connections;
+  hello.taken = progress.taken;
   random_bytes(hello.nonce.data(), hello.nonce.size());
   return hello;
 }

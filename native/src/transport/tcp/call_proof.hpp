@@ -5,7 +5,7 @@
 //   caller  -> answerer   CallHello       who calls whom, for which device, of which job; a number
 //   answerer -> caller    CallChallenge   a number; proof
 //   caller  -> answerer   Proof
-//   answerer -> caller    CallVerdict     from here on records go both ways
+//   answerer -> caller    CallVerdict     from here on records go both ways, from where each side has taken them
 //
 // The answerer keeps nothing for a caller that has not proved itself but the bytes of these.
 #pragma once
@@ -21,6 +21,12 @@ namespace lci {
 
 using CallNonce = std::array<std::byte, 16>;
 
+/// How far a link has come when a connection is to be opened for it: nothing, or as far as the last one that broke.
+struct LinkProgress {
+  uint32_t connections = 0;  ///< That it has had, as this side knows.
+  uint64_t taken = 0;        ///< Bytes of the other side's records that this side has.
+};
+
 struct CallHello {
   uint64_t magic;
   uint32_t abi;
@@ -29,10 +35,11 @@ struct CallHello {
   uint32_t from, to;     ///< Ranks.
   uint64_t incarnation;  ///< Of the caller.
   uint32_t device;
-  uint32_t reserved;
+  uint32_t connections;  ///< The caller's LinkProgress,
+  uint64_t taken;        ///< and the rest of it.
   CallNonce nonce;
 };
-static_assert(sizeof(CallHello) == 72);
+static_assert(sizeof(CallHello) == 80);
 
 struct CallChallenge {
   uint64_t magic;
@@ -43,10 +50,16 @@ struct CallChallenge {
 static_assert(sizeof(CallChallenge) == 64);
 
 struct CallVerdict {
-  enum Code : uint32_t { kAccepted = 1, kDuplicate = 2 };
-  uint32_t code;
-  uint32_t reserved;
+  enum Code : uint32_t {
+    kAccepted = 1,
+    kDuplicate = 2,  ///< There is a connection, or the answerer is opening one.
+    kFailed = 3,     ///< The caller counts as failed here.
+  };
+  uint32_t code = 0;
+  uint32_t reserved = 0;
+  uint64_t taken = 0;  ///< Of the answerer's LinkProgress.
 };
+static_assert(sizeof(CallVerdict) == 16);
 
 /// What all ranks of a job have, and this one.
 struct CallIdentity {
@@ -56,7 +69,7 @@ struct CallIdentity {
   uint64_t incarnation;
 };
 
-CallHello hello_to(const CallIdentity& self, uint32_t rank, uint32_t device);
+CallHello hello_to(const CallIdentity& self, uint32_t rank, uint32_t device, const LinkProgress& progress = {});
 /// Null: it may be a caller's, as far as that can be seen. Else what is wrong with it.
 const char* fault_of(const CallHello& hello, const CallIdentity& self);
 

@@ -143,7 +143,8 @@ void Door::hand_over(Stranger& stranger) {
     std::vector<Caller>& callers = calls_[device].callers;
     callers.reserve(callers.size() + 1);
     epoll_ctl(poll_.get(), EPOLL_CTL_DEL, stranger.socket.get(), nullptr);
-    callers.push_back({stranger.hello.from, std::move(stranger.socket)});
+    const LinkProgress progress{stranger.hello.connections, stranger.hello.taken};
+    callers.push_back({stranger.hello.from, progress, std::move(stranger.socket)});
     calls_[device].waiting.store(true, std::memory_order_seq_cst);
   }
   events_.wake_devices();

@@ -28,6 +28,7 @@ namespace lci {
 /// A connection of a rank that has proved itself; it waits for the verdict.
 struct Caller {
   uint32_t rank;
+  LinkProgress progress;
   FileDescriptor socket;
 };
 

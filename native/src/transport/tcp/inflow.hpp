@@ -55,6 +55,8 @@ class Inflow {
   bool has_returned() const { return !mirror_.header().device[device_].returned_packets.empty_for_parking(); }
   /// Announcements that the device has not done with.
   size_t announced() const { return announced_.size(); }
+  /// Behind what was taken.
+  uint64_t position() const { return position_; }
   /// What the peer may send, and what it has sent.
   Report report() const;
   uint32_t packet_window() const { return packet_window_; }

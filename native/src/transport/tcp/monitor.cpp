@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/tcp/monitor.hpp"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,18 +14,6 @@ constexpr uint64_t kMagic = 0x657962646f6f674cull;
 constexpr uint64_t kCallAgain = 20'000'000;  // ns
 constexpr uint32_t kRefusals = 3;            // in sequence: nobody is there
 constexpr uint64_t kMillisecond = 1'000'000;
-
-/// The system asks the other one whether it is there every second, and gives up after @p dead_ns without an answer.
-void keep_alive(int socket, uint64_t dead_ns) {
-  const int on = 1, seconds = 1;
-  const auto milliseconds = static_cast<int>(dead_ns / kMillisecond);
-  const int probes = std::max(1, milliseconds / 1000);
-  setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
-  setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
-  setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
-}
 
 }  // namespace
 
@@ -55,8 +41,15 @@ void MonitorLine::say_goodbye(RankState state, uint64_t barriers) {
 }
 
 Monitor::Monitor(const CallIdentity& self, const TcpAddress& address, uint32_t rank, const Patience& patience,
-                 bool knows_host_silent)
-    : self_(self), address_(address), rank_(rank), patience_(patience), knows_host_silent_(knows_host_silent) {}
+                 Known known)
+    : self_(self), address_(address), rank_(rank), patience_(patience) {
+  learn(known);
+}
+
+void Monitor::learn(Known known) {
+  was_there_ |= known == Known::kWasThere;
+  is_host_silent_ |= known == Known::kHostSilent;
+}
 
 Monitor::Finding Monitor::look(uint64_t now) {
   if (state_ != RankState::kActive) return Finding::kNothing;  // it has been said
@@ -120,7 +113,7 @@ Monitor::Finding Monitor::call(uint64_t now) {
 }
 
 Monitor::Finding Monitor::judge_silence(uint64_t now) {
-  const bool is_short = was_there_ || knows_host_silent_;
+  const bool is_short = was_there_ || is_host_silent_;
   const uint64_t longest = is_short ? patience_.reconnect_ns : patience_.dead_ns + patience_.reconnect_ns;
   if (now - silent_since_ns_ < longest) return Finding::kNothing;
   if (why_.empty()) why_ = "no answer for " + std::to_string(longest / kMillisecond) + " ms";

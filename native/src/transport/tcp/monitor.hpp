@@ -21,6 +21,13 @@ struct Patience {
   uint64_t dead_ns, reconnect_ns;
 };
 
+/// What is known of a rank before a monitor has reached it.
+enum class Known : uint8_t {
+  kNothing,     ///< It may have left.
+  kWasThere,    ///< A connection to it has just broken.
+  kHostSilent,  ///< Another rank of its host has been silent for too long.
+};
+
 /// The device, in a call, of a connection that is none of a device.
 inline constexpr uint32_t kMonitorDevice = kMaxDevices;
 
@@ -52,9 +59,10 @@ class MonitorLine {
 
 class Monitor {
  public:
-  /// @param knows_host_silent another rank of its host has been silent for too long: this one is given less time.
+  /// @param known whoever may have left is given more time
   Monitor(const CallIdentity& self, const TcpAddress& address, uint32_t rank, const Patience& patience,
-          bool knows_host_silent = false);
+          Known known = Known::kNothing);
+  void learn(Known known);
 
   uint32_t rank() const { return rank_; }
   enum class Finding { kNothing, kGone };
@@ -87,8 +95,7 @@ class Monitor {
   const Patience patience_;
   std::optional<OutgoingCall> call_;
   std::optional<MonitorLine> line_;
-  const bool knows_host_silent_;
-  bool was_there_ = false;
+  bool was_there_ = false, is_host_silent_ = false;
   uint64_t silent_since_ns_ = 0;  // 0: it has answered
   uint64_t next_call_ns_ = 0;
   uint32_t refusals_ = 0;

@@ -19,7 +19,13 @@ constexpr uint64_t kLookInterval = 20'000'000;  // ns
 Monitors::Monitors(TcpTransport& transport, const Patience& patience)
     : transport_(transport),
       patience_(patience),
-      suspected_(std::make_unique<std::atomic<bool>[]>(transport.host().ranks())) {}
+      suspected_(std::make_unique<Suspicion[]>(transport.host().ranks())),
+      reached_(std::make_unique<std::atomic<bool>[]>(transport.host().ranks())) {}
+
+void Monitors::suspect(uint32_t rank, Known known) {
+  if (known == Known::kWasThere) suspected_[rank].was_there.store(true, std::memory_order_relaxed);
+  suspected_[rank].waits.store(true, std::memory_order_release);
+}
 
 void Monitors::look(bool now) {
   if (!started_.load(std::memory_order_acquire)) return;
@@ -45,21 +51,22 @@ void Monitors::choose() {
     const auto is_gone = [this](uint32_t rank) { return transport_.is_gone(rank); };
     watched_.remove_if([&](const Monitor& monitor) { return is_gone(monitor.rank()); });
     watchers_.remove_if([&](const Watcher& watcher) { return is_gone(watcher.rank); });
-    for (const uint32_t rank : transport_.neighbours_of(transport_.host().own_rank())) watch(rank);
+    for (const uint32_t rank : transport_.neighbours_of(transport_.host().own_rank())) watch(rank, Known::kNothing);
     chosen_without_ = gone;
   }
   for (uint32_t rank = 0; rank < transport_.host().ranks(); ++rank) {
-    if (suspected_[rank].load(std::memory_order_relaxed) && suspected_[rank].exchange(false)) watch(rank);
+    Suspicion& suspicion = suspected_[rank];
+    if (!suspicion.waits.load(std::memory_order_relaxed) || !suspicion.waits.exchange(false)) continue;
+    watch(rank, suspicion.was_there.exchange(false) ? Known::kWasThere : Known::kNothing);
   }
 }
 
-bool Monitors::is_watched(uint32_t rank) const {
-  return std::any_of(watched_.begin(), watched_.end(), [rank](const auto& monitor) { return monitor.rank() == rank; });
-}
-
-void Monitors::watch(uint32_t rank, bool knows_host_silent) {
-  if (is_watched(rank) || transport_.is_gone(rank) || !transport_.reaches(rank)) return;
-  watched_.emplace_back(transport_.identity(), transport_.address_of(rank), rank, patience_, knows_host_silent);
+void Monitors::watch(uint32_t rank, Known known) {
+  const auto watched = std::find_if(watched_.begin(), watched_.end(),
+                                    [rank](const Monitor& monitor) { return monitor.rank() == rank; });
+  if (watched != watched_.end()) return watched->learn(known);
+  if (transport_.is_gone(rank) || !transport_.reaches(rank)) return;
+  watched_.emplace_back(transport_.identity(), transport_.address_of(rank), rank, patience_, known);
 }
 
 void Monitors::answer_callers() {
@@ -67,7 +74,7 @@ void Monitors::answer_callers() {
   for (Caller& caller : callers_) {
     if (transport_.is_gone(caller.rank) || !transport_.reaches(caller.rank)) continue;
     watchers_.remove_if([&](const Watcher& watcher) { return watcher.rank == caller.rank; });  // it calls anew
-    const CallVerdict verdict{CallVerdict::kAccepted, 0};
+    const CallVerdict verdict{CallVerdict::kAccepted, 0, 0};
     if (send_some(caller.socket.get(), &verdict, sizeof verdict).bytes != sizeof verdict) continue;
     watchers_.push_back({caller.rank, MonitorLine(std::move(caller.socket), patience_)});
   }
@@ -76,7 +83,9 @@ void Monitors::answer_callers() {
 
 void Monitors::look_at_watched(uint64_t now) {
   for (Monitor& monitor : watched_) {
-    if (monitor.look(now) == Monitor::Finding::kNothing) continue;
+    const Monitor::Finding finding = monitor.look(now);
+    reached_[monitor.rank()].store(monitor.line() != nullptr, std::memory_order_release);
+    if (finding == Monitor::Finding::kNothing) continue;
     transport_.hear(monitor.rank(), monitor.state(), monitor.barriers());
     if (monitor.state() == RankState::kFailed && monitor.line() == nullptr) found_dead(monitor);
   }
@@ -87,7 +96,7 @@ void Monitors::look_at_watched(uint64_t now) {
 void Monitors::found_dead(const Monitor& monitor) {
   transport_.log_failure(monitor.rank(), monitor.why().c_str());
   if (!monitor.is_silent()) return;
-  for (const uint32_t rank : transport_.hosts().ranks_at(monitor.rank())) watch(rank, true);
+  for (const uint32_t rank : transport_.hosts().ranks_at(monitor.rank())) watch(rank, Known::kHostSilent);
 }
 
 /// A connection that another rank opened has ended: what that means is found by a call of our own.
@@ -100,7 +109,7 @@ void Monitors::look_at_watchers() {
         transport_.hear(watcher.rank, watcher.line.state(), watcher.line.barriers());
         return true;
       case MonitorLine::Heard::kEnd:
-        suspect(watcher.rank);
+        suspect(watcher.rank, Known::kWasThere);
         return true;
     }
     return false;

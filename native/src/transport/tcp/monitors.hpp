@@ -28,8 +28,11 @@ class Monitors {
   void start() { started_.store(true, std::memory_order_release); }
   /// Every 20 ms; with @p now at once.
   void look(bool now);
-  /// A rank does not answer: it is to be watched.
-  void suspect(uint32_t rank) { suspected_[rank].store(true, std::memory_order_release); }
+  const Patience& patience() const { return patience_; }
+  /// A rank is to be watched: it does not answer, or what is known of it is a reason.
+  void suspect(uint32_t rank, Known known);
+  /// Whether there is a connection that shows the rank to be there.
+  bool reaches(uint32_t rank) const { return reached_[rank].load(std::memory_order_acquire); }
   /// This rank ends: those that are connected hear so.
   void leave(RankState state, uint64_t barriers);
 
@@ -40,8 +43,7 @@ class Monitors {
   };
 
   void choose();
-  bool is_watched(uint32_t rank) const;
-  void watch(uint32_t rank, bool knows_host_silent = false);
+  void watch(uint32_t rank, Known known);
   void found_dead(const Monitor& monitor);
   void answer_callers();
   void look_at_watched(uint64_t now);
@@ -49,7 +51,11 @@ class Monitors {
 
   TcpTransport& transport_;
   const Patience patience_;
-  const std::unique_ptr<std::atomic<bool>[]> suspected_;  // by rank
+  struct Suspicion {
+    std::atomic<bool> waits{false}, was_there{false};
+  };
+  const std::unique_ptr<Suspicion[]> suspected_;        // by rank
+  const std::unique_ptr<std::atomic<bool>[]> reached_;  // by rank
   std::atomic<bool> started_{false};
   std::atomic<uint64_t> next_look_ns_{0};
   TryLock looking_;  // guards what follows

@@ -8,12 +8,13 @@
 
 namespace lci {
 
-OutgoingCall::OutgoingCall(const CallIdentity& self, const TcpAddress& address, uint32_t rank, uint32_t device)
+OutgoingCall::OutgoingCall(const CallIdentity& self, const TcpAddress& address, uint32_t rank, uint32_t device,
+                           const LinkProgress& progress)
     : self_(self),
       incarnation_(address.incarnation),
       socket_(connect_to(socket_address(address))),
       error_(errno),
-      hello_(hello_to(self, rank, device)) {}
+      hello_(hello_to(self, rank, device, progress)) {}
 
 OutgoingCall::Answer OutgoingCall::go_on() {
   if (socket_.get() < 0) return failed(error_);
@@ -22,8 +23,7 @@ OutgoingCall::Answer OutgoingCall::go_on() {
   if (answer == Answer::kWaiting && stage_ == Stage::kChallenged) answer = prove();
   if (answer == Answer::kWaiting && stage_ == Stage::kJudged) {
     answer = read_all(&verdict_, sizeof verdict_);
-    if (answer == Answer::kAccepted && verdict_.code == CallVerdict::kDuplicate) answer = Answer::kDuplicate;
-    if (answer == Answer::kAccepted && verdict_.code != CallVerdict::kAccepted) answer = refuse("its verdict is none");
+    if (answer == Answer::kAccepted) answer = heed(verdict_);
   }
   return answer;
 }
@@ -66,6 +66,19 @@ OutgoingCall::Answer OutgoingCall::prove() {
   stage_ = Stage::kJudged;
   bytes_ = 0;
   return Answer::kWaiting;
+}
+
+OutgoingCall::Answer OutgoingCall::heed(const CallVerdict& verdict) {
+  switch (verdict.code) {
+    case CallVerdict::kAccepted:
+      return Answer::kAccepted;
+    case CallVerdict::kDuplicate:
+      return Answer::kDuplicate;
+    case CallVerdict::kFailed:
+      return Answer::kFailed;
+    default:
+      return refuse("its verdict is none");
+  }
 }
 
 /// kAccepted: all @p size bytes have come.

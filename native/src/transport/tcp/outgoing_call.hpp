@@ -19,15 +19,19 @@ class OutgoingCall {
     kWaiting,
     kAccepted,   ///< take_socket() is a connection over which records go.
     kDuplicate,  ///< The other rank is calling this one, and is to be waited for.
+    kFailed,     ///< This rank counts as failed there.
     kLater,      ///< Another try may do: it hung up, or this process lacks something.
     kRefused,    ///< The rank is not there: why() says what is.
     kUnreached,  ///< Nothing answers there: why() says what the system knows.
   };
 
-  OutgoingCall(const CallIdentity& self, const TcpAddress& address, uint32_t rank, uint32_t device);
+  OutgoingCall(const CallIdentity& self, const TcpAddress& address, uint32_t rank, uint32_t device,
+               const LinkProgress& progress = {});
 
   int socket() const { return socket_.get(); }
   FileDescriptor take_socket() { return std::move(socket_); }
+  /// Of a call that was accepted: the bytes of records that the other side has.
+  uint64_t taken() const { return verdict_.taken; }
   /// Goes on, as far as it can.
   Answer go_on();
   const char* why() const { return why_; }
@@ -46,6 +50,7 @@ class OutgoingCall {
   static Answer failed(int error);
   Answer connected();
   Answer prove();
+  Answer heed(const CallVerdict& verdict);
 
   const CallIdentity& self_;
   const uint64_t incarnation_;  // of the rank that is called

@@ -52,6 +52,12 @@ class SendBuffer {
     return 2;
   }
   void count_sent(uint64_t bytes) { sent_ += bytes; }
+  /// A new connection begins at @p position, which the peer has told. False: it cannot have that.
+  bool resume(uint64_t position) {
+    if (position < acknowledged_ || position > sent_) return false;
+    sent_ = position;
+    return true;
+  }
   /// The peer has all before @p position. False: it cannot.
   bool acknowledge(uint64_t position) {
     if (position < acknowledged_ || position > sent_) return false;

@@ -18,10 +18,18 @@ namespace {
 
 /// What poll says of the door; other numbers are ranks.
 constexpr uint32_t kDoor = UINT32_MAX;
-/// ns: a rank is not there if it refuses so long; between calls; after the word that the other rank calls.
-constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000, kCallAgainLater = 1'000'000'000;
+/// ns: a rank is not there if it refuses so long; between calls; after the word that the other rank calls, at first and
+/// when a link is mended.
+constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000, kCallAgainLater = 1'000'000'000,
+                   kMendAgainLater = 50'000'000;
 constexpr int kEvents = 64;
-constexpr uint64_t kDoubtInterval = 100'000'000;  // ns
+/// ns: between looks for links that are stuck, and how long one may be before its rank is watched.
+constexpr uint64_t kDoubtInterval = 100'000'000, kStuck = 1'000'000'000;
+
+bool send_verdict(const Caller& caller, CallVerdict::Code code, uint64_t taken = 0) {
+  const CallVerdict verdict{code, 0, taken};
+  return send_some(caller.socket.get(), &verdict, sizeof verdict).bytes == sizeof verdict;
+}
 
 }  // namespace
 
@@ -65,12 +73,15 @@ void TcpDevice::open(uint32_t rank) {
 void TcpDevice::call(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (!peer.link->prepare()) return;  // as long as there is no memory for what the other rank may send at once
-  peer.call = std::make_unique<OutgoingCall>(transport_.identity(), transport_.address_of(rank), rank, index_);
+  peer.call = std::make_unique<OutgoingCall>(transport_.identity(), transport_.address_of(rank), rank, index_,
+                                             peer.link->progress());
   const int socket = peer.call->socket();
   if (socket >= 0 && !watch(socket, rank, true)) {
     peer.call.reset();
     return;
   }
+  // The other system may forget the connection before the rank has answered.
+  if (socket >= 0) keep_alive(socket, transport_.patience().dead_ns);
   peer.call_again_ns = 0;
   go_on_calling(rank);
 }
@@ -80,9 +91,11 @@ void TcpDevice::call_again(Peer& peer, uint64_t after_ns) {
   peer.call.reset();
 }
 
-/// A rank that has left or died answers no more, and others may be about to say which.
+/// A rank that has left or died answers no more, and others may be about to say which. Of one that was there monitors
+/// find out.
 void TcpDevice::was_refused(uint32_t rank) {
   Peer& peer = peers_[rank];
+  if (peer.link->progress().connections != 0) return call_again(peer, kCallAgain);
   if (peer.refused_since_ns == 0) peer.refused_since_ns = now_ns();
   if (now_ns() - peer.refused_since_ns >= kPatience) transport_.call_failed(rank, peer.call->why());
   call_again(peer, kCallAgain);
@@ -91,6 +104,7 @@ void TcpDevice::was_refused(uint32_t rank) {
 void TcpDevice::go_on_calling(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (!peer.call) {
+    if (peer.link->is_broken() && peer.call_again_ns == 0) begin_to_mend(rank);
     if (peer.call_again_ns != 0 && !transport_.is_gone(rank) && now_ns() >= peer.call_again_ns) call(rank);
     return;
   }
@@ -98,7 +112,11 @@ void TcpDevice::go_on_calling(uint32_t rank) {
     case OutgoingCall::Answer::kWaiting:
       return;
     case OutgoingCall::Answer::kDuplicate:
-      return call_again(peer, kCallAgainLater);  // should the other one's call fail
+      // Should the other one's call fail.
+      return call_again(peer, peer.link->is_broken() ? kMendAgainLater : kCallAgainLater);
+    case OutgoingCall::Answer::kFailed:
+      transport_.call_failed(rank, "it says that this rank has failed");
+      return call_again(peer, kCallAgain);
     case OutgoingCall::Answer::kLater:
       peer.refused_since_ns = 0;
       return call_again(peer, kCallAgain);
@@ -106,32 +124,51 @@ void TcpDevice::go_on_calling(uint32_t rank) {
     case OutgoingCall::Answer::kUnreached:
       return was_refused(rank);
     case OutgoingCall::Answer::kAccepted:
-      peer.link->open(peer.call->take_socket());
+      stop_keeping_alive(peer.call->socket());
+      peer.link->open(peer.call->take_socket(), peer.call->taken(), false);
       peer.call.reset();
       return;
   }
+}
+
+/// Both ranks call, and the link goes on where it was.
+void TcpDevice::begin_to_mend(uint32_t rank) {
+  if (transport_.is_gone(rank)) return;
+  Peer& peer = peers_[rank];
+  peer.call_again_ns = 1;
+  peer.refused_since_ns = 0;
+  transport_.monitors().suspect(rank, Known::kWasThere);
 }
 
 /// The answer goes to those who call. Of two calls that meet, the higher rank's is a duplicate, unless the lower one's
 /// was refused: the lower one decides. False: it waits.
 bool TcpDevice::answer(Caller& caller) {
   Peer& peer = peers_[caller.rank];
-  if (!transport_.reaches(caller.rank) || peer.closed || left_ || transport_.is_gone(caller.rank)) return true;
-  const bool mine_stands = peer.call && peer.refused_since_ns == 0 && transport_.host().own_rank() < caller.rank;
-  CallVerdict verdict{CallVerdict::kAccepted, 0};
-  if (mine_stands || (peer.link && (peer.link->is_open() || peer.link->has_ended()))) {
-    verdict.code = CallVerdict::kDuplicate;
-    send_some(caller.socket.get(), &verdict, sizeof verdict);
+  if (transport_.is_gone(caller.rank) && transport_.is_failed(caller.rank)) {
+    send_verdict(caller, CallVerdict::kFailed);
     return true;
   }
+  const bool stays = !left_ || (peer.link && peer.link->is_leaving());
+  if (!transport_.reaches(caller.rank) || peer.closed || !stays || transport_.is_gone(caller.rank)) return true;
+  const bool mine_stands = peer.call && peer.refused_since_ns == 0 && transport_.host().own_rank() < caller.rank;
+  if (mine_stands || (peer.link && !peer.link->needs(caller.progress))) {
+    send_verdict(caller, CallVerdict::kDuplicate);
+    return true;
+  }
+  return accept(caller);
+}
+
+bool TcpDevice::accept(Caller& caller) {
+  Peer& peer = peers_[caller.rank];
   TcpLink* const link = link_to(caller.rank);
   if (!link) return false;
   // Whoever is turned away here hangs up, and calls again.
   if (!watch(caller.socket.get(), caller.rank, true)) return true;
-  if (send_some(caller.socket.get(), &verdict, sizeof verdict).bytes != sizeof verdict) return true;
+  if (link->is_open()) link->cut();
+  if (!send_verdict(caller, CallVerdict::kAccepted, link->progress().taken)) return true;
   peer.call.reset();
   peer.call_again_ns = 0;
-  link->open(std::move(caller.socket));
+  link->open(std::move(caller.socket), caller.progress.taken, true);
   return true;
 }
 
@@ -201,7 +238,11 @@ bool TcpDevice::pump() {
 void TcpDevice::doubt(uint64_t now) {
   next_doubts_ns_ = now + kDoubtInterval;
   for (const uint32_t rank : links_) {
-    if (peers_[rank].link->is_stuck(now)) transport_.monitors().suspect(rank);
+    TcpLink& link = *peers_[rank].link;
+    const uint64_t stuck = link.stuck_ns(now);
+    if (stuck >= kStuck) transport_.monitors().suspect(rank, Known::kNothing);
+    // The rank answers: the connection is what is lost.
+    if (stuck >= transport_.patience().dead_ns && transport_.monitors().reaches(rank)) link.cut();
   }
 }
 
@@ -231,6 +272,11 @@ bool TcpDevice::read_links() {
   return moved;
 }
 
+/// One that was not greeted hears all of it then.
+bool TcpDevice::hears_news(uint32_t rank) const {
+  return peers_[rank].greeted && !peers_[rank].link->has_ended();
+}
+
 /// What this rank has learned, or done, goes to all that it has links to.
 void TcpDevice::tell_news() {
   const size_t known = transport_.count_gone();
@@ -241,16 +287,15 @@ void TcpDevice::tell_news() {
     const TcpTransport::Gone gone = transport_.gone_at(told_gone_);
     const uint64_t barriers = transport_.barriers_completed(gone.rank).load(std::memory_order_acquire);
     for (const uint32_t rank : links_) {
-      TcpLink& link = *peers_[rank].link;
-      if (rank != gone.rank && link.is_open()) {
-        link.say(LinkWord::kNotice, static_cast<uint32_t>(gone.state), gone.rank, barriers);
+      if (rank != gone.rank && hears_news(rank)) {
+        peers_[rank].link->say(LinkWord::kNotice, static_cast<uint32_t>(gone.state), gone.rank, barriers);
       }
     }
   }
   if (told_devices_ == devices) return;
   told_devices_ = devices;
   for (const uint32_t rank : links_) {
-    if (peers_[rank].link->is_open()) peers_[rank].link->say(LinkWord::kDevices, 0, 0, devices);
+    if (hears_news(rank)) peers_[rank].link->say(LinkWord::kDevices, 0, 0, devices);
   }
 }
 
@@ -295,7 +340,9 @@ bool TcpDevice::has_read_all(uint32_t rank) {
   peer.call.reset();
   peer.call_again_ns = 0;
   if (!peer.link || left_) return true;
-  const bool all = peer.link->finish(transport_.is_failed(rank));
+  const Patience& patience = transport_.patience();
+  if (peer.read_until_ns == 0) peer.read_until_ns = now_ns() + patience.dead_ns + patience.reconnect_ns;
+  const bool all = peer.link->finish(transport_.is_failed(rank), peer.read_until_ns);
   transport_.own().summary(index_)[rank].store(1, std::memory_order_release);
   return all;
 }
@@ -321,8 +368,12 @@ void TcpDevice::leave(RankState state) {
 
 bool TcpDevice::finish(bool at_once) {
   bool all = true;
+  static_cast<void>(unless_no_memory([this] {
+    poll();
+    take_callers();
+  }));
   for (const uint32_t rank : links_) {
-    const bool left = peers_[rank].link->has_left();
+    const bool left = transport_.is_gone(rank) || peers_[rank].link->has_left();
     all = all && left;
     if (left || at_once) peers_[rank].link->close(at_once);
   }

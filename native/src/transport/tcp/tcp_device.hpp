@@ -52,6 +52,7 @@ class TcpDevice final : public NetworkDevice {
     std::unique_ptr<OutgoingCall> call;
     uint64_t call_again_ns = 0;     // 0: no call is wanted, or one is under way
     uint64_t refused_since_ns = 0;  // 0: it was not
+    uint64_t read_until_ns = 0;     // 0: it is not gone
     bool greeted = false;
     bool closed = false;
   };
@@ -61,13 +62,16 @@ class TcpDevice final : public NetworkDevice {
   void call_neighbours();
   void take_callers();
   bool answer(Caller& caller);
+  bool accept(Caller& caller);
   void go_on_calling(uint32_t rank);
+  void begin_to_mend(uint32_t rank);
   static void call_again(Peer& peer, uint64_t after_ns);
   void was_refused(uint32_t rank);
   bool watch(int socket, uint32_t tag, bool edges);
   void poll();
   bool read_links();
   void tell_news();
+  bool hears_news(uint32_t rank) const;
   void doubt(uint64_t now);
   void greet(Peer& peer);
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/chaos_plan.hpp"
 #include "base/counters.hpp"
 #include "base/log.hpp"
 #include "peer/rank_state.hpp"
@@ -20,6 +21,8 @@ class TcpHost {
   virtual const LinkSizes& sizes() const = 0;
   virtual Log& log() = 0;
   virtual SharedCounters& shared() = 0;
+  /// Null: none.
+  virtual const ChaosPlan* chaos() const = 0;
   /// How many barriers this rank has completed.
   virtual uint64_t barriers() = 0;
   /// A peer has completed so many at least; or by the low bits of the number.

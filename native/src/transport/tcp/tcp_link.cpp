@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/no_memory.hpp"
 
@@ -21,7 +22,11 @@ constexpr uint64_t kUnreported = 64 << 10;
 /// and carries it.
 constexpr uint32_t kPatience = 16;
 constexpr size_t kReadAtOnce = 128 << 10;
-constexpr uint64_t kStuck = 1'000'000'000;  // ns
+
+void reset_at_close(int socket) {
+  const linger none{1, 0};
+  setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+}
 
 }  // namespace
 
@@ -31,7 +36,9 @@ TcpLink::TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror)
       rank_(rank),
       sizes_(host.sizes()),
       out_(host.memory(), device, rank, sizes_),
-      in_(mirror, device, host.own_rank(), sizes_, *this) {}
+      in_(mirror, device, host.own_rank(), sizes_, *this) {
+  if (host.chaos()) chaos_.emplace(*host.chaos(), host.own_rank(), device, rank);
+}
 
 bool TcpLink::prepare() {
   const size_t most_frame = sizeof(FrameHeader) + LCI_INLINE_MAX + sizes_.most_payload;
@@ -41,11 +48,24 @@ bool TcpLink::prepare() {
          });
 }
 
-void TcpLink::open(FileDescriptor socket) {
+/// A call from before the present connection is stale, unless the peer cannot know of that.
+bool TcpLink::needs(const LinkProgress& theirs) const {
+  if (state_ != State::kOpen) return state_ != State::kEnded;
+  const bool knows = theirs.connections >= connections_;
+  return knows || (answered_ && !heard_ && theirs.connections + 1 == connections_);
+}
+
+void TcpLink::open(FileDescriptor socket, uint64_t taken, bool answered) {
   socket_ = std::move(socket);
+  if (!out_.bytes().resume(taken)) return blame("it has taken what was not sent");
+  if (connections_++ != 0) host_.shared().add(Metric::links_resumed);
+  answered_ = answered;
+  heard_ = hung_up_ = shut_ = false;
+  seen_at_ns_ = 0;
   state_ = State::kOpen;
   readable_ = writable_ = true;
   host_.memory().known_to(rank_).store(1, std::memory_order_seq_cst);
+  if (leaving_) return;         // the goodbye is the last record
   report(in_.report());  // the peer learns what there is room for
 }
 
@@ -122,41 +142,62 @@ bool TcpLink::settle(bool last) {
   return out_.bytes().sent() != before;
 }
 
-bool TcpLink::is_stuck(uint64_t now) {
+uint64_t TcpLink::stuck_ns(uint64_t now) {
   const uint64_t acknowledged = out_.bytes().acknowledged();
   const bool waits = state_ == State::kOpen && out_.awaits_acknowledgement();
   if (!waits || acknowledged != seen_acknowledged_ || seen_at_ns_ == 0) {
     seen_acknowledged_ = acknowledged;
     seen_at_ns_ = now;
   }
-  return now - seen_at_ns_ >= kStuck;
+  return now - seen_at_ns_;
 }
 
 bool TcpLink::drained() {
-  return state_ == State::kEnded || (out_.empty() && out_.bytes().all_sent());
+  if (state_ == State::kEnded) return true;
+  // What a connection had when it broke may not have come.
+  return out_.empty() && (state_ == State::kBroken ? !out_.awaits_acknowledgement() : out_.bytes().all_sent());
 }
 
 // --- from the peer
 
 bool TcpLink::read() {
-  if (state_ != State::kOpen) return false;
   if (blocked_) {
     take();
     return in_.has_delivered();
   }
-  const ssize_t came = recv(socket_.get(), came_.get() + rest_, kReadAtOnce, MSG_DONTWAIT);
+  if (state_ != State::kOpen) return false;
+  const ssize_t came = receive();
   if (came > 0) {
     idle_ = 0;
-    readable_ = hung_up_ || static_cast<size_t>(came) == kReadAtOnce;
+    heard_ = true;
     rest_ += static_cast<size_t>(came);
     take();
+    if (state_ == State::kOpen && chaos_ && chaos_->cuts()) {
+      host_.shared().add(Metric::chaos_cut);
+      cut();
+    }
   } else if (came == 0 || (errno != EAGAIN && errno != EINTR)) {
-    end(RankState::kFailed, 0);  // who leaves says so
+    cut();
   } else if (errno == EAGAIN) {
     readable_ = false;
     hung_up_ = false;
   }
   return in_.has_delivered();
+}
+
+ssize_t TcpLink::receive() {
+  const size_t most = chaos_ ? chaos_->shorten(kReadAtOnce) : kReadAtOnce;
+  const ssize_t came = recv(socket_.get(), came_.get() + rest_, most, MSG_DONTWAIT);
+  if (came > 0) readable_ = hung_up_ || static_cast<size_t>(came) == most;
+  return came;
+}
+
+/// Both sides are to learn of it at once.
+void TcpLink::cut() {
+  reset_at_close(socket_.get());
+  socket_ = FileDescriptor();
+  readable_ = writable_ = hung_up_ = false;
+  state_ = State::kBroken;
 }
 
 /// Frames are taken up to one that has not come whole, or has no memory: it comes to the front.
@@ -219,56 +260,55 @@ void TcpLink::blame(const char* why) {
 
 // --- the end
 
-bool TcpLink::finish(bool failed) {
+bool TcpLink::finish(bool failed, uint64_t until_ns) {
   if (state_ == State::kCalling) return true;
-  while (state_ == State::kOpen) {
-    readable_ = true;
+  readable_ = true;
+  while (is_readable()) {
     read();
-    if (state_ == State::kOpen && !readable_) {
-      if (!failed) return false;  // it has left, and its goodbye is on its way here
-      end(RankState::kFailed, 0);
-    }
     if (blocked_) return false;
   }
+  // Of one that has left a goodbye is on its way here, if its host is still there.
+  if (state_ == State::kOpen && !failed && now_ns() < until_ns) return false;
+  if (state_ != State::kEnded) end(RankState::kFailed, 0);
   return true;
 }
 
 /// With something left that windows hold back nothing is said: the peer sees a death, which is what it is.
 void TcpLink::leave(RankState state, uint64_t barriers) {
-  if (state_ != State::kOpen) return;
+  if (state_ != State::kOpen && state_ != State::kBroken) return;
   flush();
-  state_ = State::kEnded;
-  if (state == RankState::kLeft && out_.empty()) say_goodbye(state, barriers);
-}
-
-void TcpLink::say_goodbye(RankState state, uint64_t barriers) {
   const FrameHeader goodbye{static_cast<uint8_t>(LinkWord::kEnd), 0, 0, static_cast<uint32_t>(state), 0, 0, barriers};
-  leaving_ = unless_no_memory([&] { out_.end_with(goodbye, in_.report(), static_cast<uint32_t>(barriers)); });
-  send();
+  leaving_ = state == RankState::kLeft && out_.empty() && unless_no_memory([&] {
+               out_.end_with(goodbye, in_.report(), static_cast<uint32_t>(barriers));
+             });
+  if (!leaving_) state_ = State::kEnded;
 }
 
 bool TcpLink::has_left() {
+  if (state_ == State::kBroken && leaving_) return false;
   if (socket_.get() < 0) return true;
   std::byte dropped[4096];
   ssize_t came = 1;
   while (came > 0) came = recv(socket_.get(), dropped, sizeof dropped, MSG_DONTWAIT);
-  // The connection is gone, or the peer has ended its side: it leaves too, or is dead, and reads no more.
-  if (came == 0 || (errno != EAGAIN && errno != EINTR)) return true;
+  if (came == 0) return true;  // the peer has ended its side: it leaves too, or is dead, and reads no more
+  if (errno == EAGAIN || errno == EINTR) return has_sent_goodbye();
+  if (leaving_) cut();
+  return !leaving_;
+}
+
+bool TcpLink::has_sent_goodbye() {
   writable_ = true;
   send();
   if (!out_.bytes().all_sent()) return false;
-  if (leaving_) shutdown(socket_.get(), SHUT_WR);
-  leaving_ = false;
+  if (leaving_ && !shut_) shutdown(socket_.get(), SHUT_WR);
+  shut_ = true;
   int unsent = 0;
   return ioctl(socket_.get(), SIOCOUTQ, &unsent) != 0 || unsent == 0;
 }
 
 void TcpLink::close(bool at_once) {
   if (socket_.get() < 0) return;
-  if (at_once) {
-    const linger none{1, 0};
-    setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
-  }
+  if (at_once) reset_at_close(socket_.get());
   socket_ = FileDescriptor();
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link over one TCP connection, between a device and the device of the same number of a peer.
+// A link over one TCP connection, between a device and the device of the same number of a peer. A connection that
+// breaks is no end: over the next one each side goes on with the byte that the other one has not got, so nothing is
+// lost or doubled. Who is dead is found by monitors. [NETWORK 3.6]
 //
 // What has come is always read: windows see to it that there is room, so control never waits behind data. Each record
 // reports what has come and what there is room for; a record for that alone is sent when the peer could have to wait
@@ -10,8 +12,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "host/file_descriptor.hpp"
+#include "transport/chaos/connection_chaos.hpp"
+#include "transport/tcp/call_proof.hpp"
 #include "transport/tcp/inflow.hpp"
 #include "transport/tcp/outflow.hpp"
 #include "transport/tcp/tcp_host.hpp"
@@ -24,12 +29,20 @@ class TcpLink final : private LinkEvents {
 
   uint32_t rank() const { return rank_; }
   bool is_open() const { return state_ == State::kOpen; }
-  /// Nothing comes any more: the peer said so, or the connection is gone.
+  /// Its connection is gone, and it waits for another one.
+  bool is_broken() const { return state_ == State::kBroken; }
+  /// Nothing comes any more: the peer said so, or is gone.
   bool has_ended() const { return state_ == State::kEnded; }
   /// Has what open() needs. False: there is no memory for it.
   bool prepare();
-  /// From now on records go over @p socket.
-  void open(FileDescriptor socket);
+  /// What a connection that is to be opened for it begins with.
+  LinkProgress progress() const { return {connections_, in_.position() + rest_}; }
+  /// Whether a call of the peer, which has come so far, is for a connection that this link needs: a peer may know that
+  /// the present one is broken before this side does, or may never have heard that there is one.
+  bool needs(const LinkProgress& theirs) const;
+  /// From now on records go over @p socket, from the byte that the peer has not @p taken.
+  /// @param answered the peer has called
+  void open(FileDescriptor socket, uint64_t taken, bool answered);
   int socket() const { return socket_.get(); }
 
   /// Makes records of what was published and sends as much as the system takes.
@@ -37,7 +50,7 @@ class TcpLink final : private LinkEvents {
   /// What poll found.
   void wake(bool readable, bool writable, bool hung_up);
   /// A read would find something, as far as is known.
-  bool is_readable() const { return state_ == State::kOpen && (readable_ || blocked_); }
+  bool is_readable() const { return (state_ == State::kOpen && readable_) || blocked_; }
   /// Reads what has come. True if messages have.
   bool read();
   /// The device has given something of the mirror back since settle().
@@ -45,13 +58,15 @@ class TcpLink final : private LinkEvents {
   /// Sends what was held up, gives back what the device has done with, and reports if it is time.
   /// @param last the device is about to sleep
   bool settle(bool last);
-  /// The peer has acknowledged nothing for a second, and there is something to acknowledge. Asked now and then.
-  bool is_stuck(uint64_t now);
+  /// For how long the peer has acknowledged nothing, although there was something to acknowledge. Asked now and then.
+  uint64_t stuck_ns(uint64_t now);
+  /// The connection goes; the link waits for another one.
+  void cut();
   void provide_words(size_t count) { out_.provide_words(count); }
   void say(LinkWord word, uint32_t size, uint32_t aux, uint64_t arg) { out_.say(word, size, aux, arg); }
 
-  /// The rank is known to be gone: reading ends where nothing is left. True: it has.
-  bool finish(bool failed);
+  /// The rank is known to be gone: reading ends where nothing is left, or at @p until_ns. True: it has.
+  bool finish(bool failed, uint64_t until_ns);
   /// All that was published has gone to the system.
   bool drained();
   /// See NetworkDevice.
@@ -59,21 +74,24 @@ class TcpLink final : private LinkEvents {
   bool holds_marked() { return state_ != State::kEnded && out_.holds_marked(); }
   /// Tells the peer that this rank ends, behind all that was sent.
   void leave(RankState state, uint64_t barriers);
-  /// Whether the peer's system has everything, so that closing loses nothing.
+  bool is_leaving() const { return leaving_; }
+  /// After leave(): whether the peer's system has everything, so that closing loses nothing. False also while the
+  /// connection is broken, and the peer has not opened another one.
   bool has_left();
   void close(bool at_once);
 
  private:
-  enum class State { kCalling, kOpen, kEnded };
+  enum class State { kCalling, kOpen, kBroken, kEnded };
 
   bool record_came(const RecordHeader& header) override;
   bool word_came(LinkWord word, const FrameHeader& frame) override;
   void take();
+  ssize_t receive();
   void send();
   void report(const Report& report);
   bool is_time_to_report(const Report& now, bool last) const;
   void end(RankState state, uint64_t barriers);
-  void say_goodbye(RankState state, uint64_t barriers);
+  bool has_sent_goodbye();
   void blame(const char* why);
 
   TcpHost& host_;
@@ -81,9 +99,14 @@ class TcpLink final : private LinkEvents {
   const LinkSizes sizes_;
   Outflow out_;
   Inflow in_;
+  std::optional<ConnectionChaos> chaos_;
   FileDescriptor socket_;
   State state_ = State::kCalling;
-  bool leaving_ = false;  ///< The goodbye is the last record.
+  uint32_t connections_ = 0;  ///< That it has had, the present one included.
+  bool answered_ = false;     ///< The present one was opened by the peer.
+  bool heard_ = false;        ///< Something has come over it, so the peer knows of it.
+  bool leaving_ = false;  ///< The goodbye is the last record; nothing that comes is taken any more.
+  bool shut_ = false;     ///< And the present connection has all of it.
   bool readable_ = false, writable_ = false, hung_up_ = false;
   /// Has room for what is read at once, behind a frame that has not come whole.
   std::unique_ptr<std::byte[]> came_;

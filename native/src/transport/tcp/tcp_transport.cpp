@@ -43,6 +43,7 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       log_(parts.log),
       shared_(parts.shared),
       hosts_(parts.hosts),
+      chaos_(parts.chaos),
       listen_at_(parts.attributes.net_address),
       devices_(parts.attributes.devices),
       sizes_(sizes_of(parts.attributes)),
@@ -127,15 +128,14 @@ int TcpTransport::connect(uint64_t deadline_ns) {
   TcpDevice* const device = attached_[0].load(std::memory_order_acquire);
   if (!device) return LCI_DONE;  // nothing can be posted
   std::vector<uint32_t> missing = device->neighbours();
+  monitors_.start();
   for (;;) {
     device->pump();
+    monitors_.look(false);
     if (count_gone() != 0) return ended_while_joining(gone_at(0).rank);
     if (const auto dead = bootstrap_.look_for_loss().dead) return died_while_joining(*dead);
     std::erase_if(missing, [device](uint32_t rank) { return device->is_linked_to(rank); });
-    if (missing.empty()) {
-      monitors_.start();
-      return bootstrap_.barrier(deadline_ns);  // nobody leaves before all have joined
-    }
+    if (missing.empty()) return bootstrap_.barrier(deadline_ns);  // nobody leaves before all have joined
     if (now_ns() >= deadline_ns) {
       return blame(missing[0], fail(LCI_ERR_TIMEOUT,
                                     "create runtime: no link to rank %u at %s, which has joined; is "
@@ -285,8 +285,6 @@ void TcpTransport::wake_sleeper(const PeerMemory& memory, uint32_t slot) {
 // --- leaving
 
 void TcpTransport::leave(RankState state, uint64_t until_ns) {
-  door_.visit();  // those who are there already hear the goodbye
-  door_.close();
   const bool at_once = state != RankState::kLeft;
   RankState left = state;
   for (bool all = false; !all;) {
@@ -300,7 +298,9 @@ void TcpTransport::leave(RankState state, uint64_t until_ns) {
       break;
     }
     if (!all) ::poll(nullptr, 0, 1);
+    monitors_.look(false);  // whoever dies now is not waited for
   }
+  door_.close();
   monitors_.leave(left, barriers());
 }
 

@@ -62,6 +62,7 @@ class TcpTransport final : public Transport, private TcpHost {
   /// there.
   std::vector<uint32_t> neighbours_of(uint32_t rank) const;
   Monitors& monitors() { return monitors_; }
+  const Patience& patience() const { return monitors_.patience(); }
   const TcpAddress& address_of(uint32_t rank) const { return addresses_[rank]; }
   Door& door() { return door_; }
   TcpHost& host() { return *this; }
@@ -84,6 +85,7 @@ class TcpTransport final : public Transport, private TcpHost {
   const LinkSizes& sizes() const override { return sizes_; }
   Log& log() override { return log_; }
   SharedCounters& shared() override { return shared_; }
+  const ChaosPlan* chaos() const override { return chaos_; }
   uint64_t barriers() override { return own_barriers_->load(std::memory_order_acquire); }
   void barriers_came(uint32_t rank, uint64_t completed) override;
   void barriers_came(uint32_t rank, uint32_t low_bits) override;
@@ -98,6 +100,7 @@ class TcpTransport final : public Transport, private TcpHost {
   Log& log_;
   SharedCounters& shared_;
   const Hosts& hosts_;
+  const ChaosPlan* const chaos_;
   const std::string listen_at_;
   const uint32_t devices_;
   const LinkSizes sizes_;

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks whose connections are reset all the time, at any byte: nothing is lost, nothing comes twice, nobody is dead.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+
+#include "support/job.hpp"
+#include "support/posting.hpp"
+#include "support/rma_job.hpp"
+#include "support/statuses.hpp"
+
+namespace lci_test {
+namespace {
+
+Attributes over_breaking_links(uint64_t seed, Attributes more = {}) {
+  more.emplace_back("transport", "tcp");
+  more.emplace_back("chaos", "seed=" + std::to_string(seed) + ",cut=0.05,short=0.5");
+  return more;
+}
+
+uint64_t over_all(Job& job, const char* counter) {
+  uint64_t sum = 0;
+  for (uint32_t rank = 0; rank < job.size(); ++rank) sum += job.counter(rank, counter);
+  return sum;
+}
+
+void check_that_links_broke_and_nobody_died(Job& job) {
+  EXPECT_GT(over_all(job, "chaos_cut"), 0u);
+  EXPECT_GT(over_all(job, "links_resumed"), 0u);
+  EXPECT_EQ(0u, over_all(job, "peers_failed"));
+}
+
+class TcpResume : public testing::TestWithParam<uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, TcpResume, testing::Range<uint64_t>(1, 6));
+
+TEST_P(TcpResume, MessagesOfEverySizeComeOnceBothWays) {
+  Job job(2, over_breaking_links(GetParam()));
+  constexpr uint64_t kMessages = 400;
+  const auto size_of = [](uint64_t tag) { return tag % 50 == 0 ? 100'000 : tag * 37 % 9000; };
+  std::array<lci_comp*, 2> inbox{}, ended{};
+  for (const uint32_t rank : {0u, 1u}) {
+    inbox[rank] = make_queue(job.runtime(rank));
+    ended[rank] = make_queue(job.runtime(rank));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(rank), 5, "", inbox[rank], 0, 0));
+  }
+  std::vector<std::vector<uint8_t>> kept;  // until all has ended
+  std::array<std::set<uint64_t>, 2> came;
+  uint64_t posted = 0;
+  const auto take = [&](uint32_t rank) {
+    lci_status status{};
+    while (lci_queue_pop(inbox[rank], &status) == LCI_DONE) {
+      const auto bytes = pattern(size_of(status.tag), status.tag + 1 - rank);
+      EXPECT_TRUE(came[rank].insert(status.tag).second) << status.tag << " came twice";
+      ASSERT_EQ(bytes.size(), status.size);
+      EXPECT_EQ(0, compare(status.buffer, bytes.data(), bytes.size())) << status.tag;
+      lci_buffer_free(status.buffer);
+    }
+    while (lci_queue_pop(ended[rank], &status) == LCI_DONE) {
+      EXPECT_EQ(LCI_DONE, status.code);
+      --posted;
+    }
+  };
+  for (uint64_t tag = 0; tag < kMessages; ++tag) {
+    for (const uint32_t from : {0u, 1u}) {
+      kept.push_back(pattern(size_of(tag), tag + from));
+      const int code = post_am(job, from, 1 - from, 5, tag, kept.back(), ended[from]);
+      ASSERT_TRUE(code == LCI_DONE || code == LCI_POSTED) << lci_last_error();
+      posted += code == LCI_POSTED;
+      take(0);
+      take(1);
+    }
+  }
+  EXPECT_TRUE(until(job, [&] {
+    take(0);
+    take(1);
+    return posted == 0 && came[0].size() == kMessages && came[1].size() == kMessages;
+  })) << posted << " open, " << came[0].size() << " and " << came[1].size() << " came";
+  job.check_ledgers();
+  check_that_links_broke_and_nobody_died(job);
+}
+
+// Sent twice, an addition would count twice.
+TEST_P(TcpResume, AdditionsCountOnce) {
+  Job job(3, over_breaking_links(GetParam()));
+  const Allocated word(job.runtime(0), 8);
+  std::memset(word.bytes_at, 0, 8);
+  std::array<lci_comp*, 3> ended{};
+  std::array<uint64_t, 3> remote{};
+  for (const uint32_t rank : {1u, 2u}) {
+    ended[rank] = make_queue(job.runtime(rank));
+    remote[rank] = open_remote(job.runtime(rank), 0, handle_of(word.memory));
+  }
+  constexpr uint64_t kAdditions = 500;
+  std::set<uint64_t> before;
+  for (uint64_t i = 0; i < kAdditions; ++i) {
+    for (const uint32_t rank : {1u, 2u}) {
+      uint64_t value = 0;
+      ASSERT_EQ(LCI_DONE,
+                complete(job, rank, atomic_op(LCI_ATOMIC_ADD, 0, 1, 0, remote[rank], 0), ended[rank], &value));
+      EXPECT_TRUE(before.insert(value).second) << value;
+    }
+  }
+  uint64_t sum = 0;
+  std::memcpy(&sum, word.bytes_at, 8);
+  EXPECT_EQ(2 * kAdditions, sum);
+  check_that_links_broke_and_nobody_died(job);
+  ASSERT_EQ(LCI_DONE, lci_memory_free(word.memory));
+}
+
+// Also if a connection breaks over the last words of it.
+TEST_P(TcpResume, ARankThatLeavesIsReadToTheEnd) {
+  for (uint64_t round = 0; round < 10; ++round) {
+    Job job(2, over_breaking_links(100 * GetParam() + round));
+    lci_comp* const inbox = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", inbox, 0, 0));
+    for (uint64_t tag = 0; tag < 30; ++tag) ASSERT_EQ(LCI_DONE, post_am(job, 0, 1, 5, tag, pattern(3000, tag)));
+    std::thread leaver([&] { job.close(0, 60'000); });
+    uint32_t came = 0;
+    bool left = false;
+    for (const lci::test::Deadline deadline(60); !deadline.passed() && !(left && came == 30);) {
+      lci_progress(job.device(1));
+      lci_status status{};
+      if (lci_queue_pop(inbox, &status) == LCI_DONE) {
+        ++came;
+        lci_buffer_free(status.buffer);
+      }
+      left = job.counter(1, "peers_left") == 1;
+    }
+    leaver.join();
+    EXPECT_EQ(30u, came);
+    EXPECT_TRUE(left);
+    EXPECT_EQ(0u, job.counter(1, "peers_failed"));
+  }
+}
+
+TEST_P(TcpResume, ADeathIsStillADeath) {
+  Job job(3, over_breaking_links(GetParam()));
+  lci_comp* const ended = make_queue(job.runtime(1));
+  uint64_t word = 0;
+  ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(1), 0, 7, &word, 8, ended, 0, nullptr));
+  job.settle();
+  job.close(0, 0);
+  lci_status status{};
+  ASSERT_TRUE(until(job, [&] { return lci_queue_pop(ended, &status) == LCI_DONE; }));
+  EXPECT_EQ(LCI_ERR_PEER_FAILED, status.code);
+  EXPECT_TRUE(until(job, [&] { return job.counter(2, "peers_failed") == 1; }));
+  EXPECT_EQ(1u, job.counter(1, "peers_failed"));
+}
+
+}  // namespace
+}  // namespace lci_test
