@@ -136,8 +136,9 @@ void World::give_up(const std::string& why) const {
 namespace {
 
 std::string plan(const Setting& setting) {
-  const std::string seed = "seed=" + std::to_string(setting.seed);
-  return setting.breaks ? seed + ",cut=0.03,short=0.5" : seed + ",delay=0.3,ticks=12,refuse=0.15,short=0.2,stall=1@40x200";
+  const std::string text =
+      "seed=" + std::to_string(setting.seed) + ",delay=0.3,ticks=12,refuse=0.15,short=0.2,stall=1@40x200";
+  return setting.breaks ? text + ",cut=0.03" : text;
 }
 
 lci_runtime* create(lci_inproc* inproc, uint32_t rank, const Attributes& attributes) {

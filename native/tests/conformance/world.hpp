@@ -92,7 +92,7 @@ struct Setting {
   uint64_t seed;
   bool rings = false;          ///< A rank reads only what was sent to it.
   std::string transport = {};  ///< Empty: what the attributes say.
-  bool breaks = false;         ///< Chaos resets connections instead.
+  bool breaks = false;         ///< Chaos resets connections as well.
 };
 inline void PrintTo(const Setting& setting, std::ostream* out) {
   *out << setting.name;

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two links and what is between them: connections that break at any byte, calls that are stale, and ends.
+#include "transport/tcp/tcp_link.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/attributes.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "lci/lci.h"
+#include "transport/shm/arena.hpp"
+
+namespace lci {
+namespace {
+
+constexpr LinkSizes kSizes{64, 64, 4032};
+constexpr uint64_t kHour = 3600'000'000'000;
+
+/// One rank of two: what its link needs, and what it hears.
+class Side final : public TcpHost {
+ public:
+  explicit Side(uint32_t rank) : rank_(rank) {
+    Attributes attributes;
+    attributes.log_outfile = "none";
+    EXPECT_EQ(LCI_DONE, log_.open(attributes, rank, 1));
+    EXPECT_EQ(LCI_DONE, Arena::create(16 << 20, 0, rank, 2, 1, &arena_));
+    const uint64_t offset = arena_->allocate(RingPair::bytes(kSizes.control_slots, kSizes.data_slots));
+    auto* rings = new (arena_->at(offset)) RingPair;
+    data_ = RingProducer(rings->data(kSizes.control_slots, kSizes.data_slots));
+    arena_->ring_pair_offset(0, 1 - rank).store(offset);
+    EXPECT_EQ(LCI_DONE, Mirror::create(16 << 20, 1 - rank, 2, 1, &mirror_));
+    link = std::make_unique<TcpLink>(*this, 0, 1 - rank, *mirror_);
+    EXPECT_TRUE(link->prepare());
+  }
+
+  bool post(uint64_t tag) {
+    MessageHeader header{};
+    header.kind = MessageKind::kAmInline;
+    header.size = sizeof tag;
+    header.tag = tag;
+    if (!data_.has_room(slots_for(sizeof tag))) return false;
+    data_.write(header, reinterpret_cast<const std::byte*>(&tag), sizeof tag);
+    data_.publish();
+    return true;
+  }
+  /// What the device finds in its mirror.
+  void take_all() {
+    const uint64_t offset = mirror_->ring_pair_offset(0, rank_).load();
+    if (offset == 0) return;
+    if (!reads_) {
+      auto* rings = reinterpret_cast<RingPair*>(mirror_->at(offset));
+      in_ = RingConsumer(rings->data(kSizes.control_slots, kSizes.data_slots));
+      reads_ = true;
+    }
+    for (; in_.has_message(); in_.advance(slots_for(sizeof(uint64_t)))) taken.push_back(in_.header().tag);
+    in_.publish_head();
+  }
+  /// What the device does in a pass.
+  void pass() {
+    link->wake(true, true, false);
+    while (link->is_readable()) link->read();
+    take_all();
+    link->settle(true);
+  }
+
+  OwnMemory& memory() override { return *arena_; }
+  uint32_t own_rank() const override { return rank_; }
+  uint32_t ranks() const override { return 2; }
+  const LinkSizes& sizes() const override { return kSizes; }
+  Log& log() override { return log_; }
+  SharedCounters& shared() override { return counters_; }
+  const ChaosPlan* chaos() const override { return nullptr; }
+  uint64_t barriers() override { return 0; }
+  void barriers_came(uint32_t, uint64_t) override {}
+  void barriers_came(uint32_t, uint32_t) override {}
+  void gone(uint32_t, RankState state) override { ends.push_back(state); }
+  void devices_came(uint32_t, uint32_t) override {}
+
+  std::unique_ptr<TcpLink> link;
+  std::vector<uint64_t> taken;
+  std::vector<RankState> ends;
+
+ private:
+  const uint32_t rank_;
+  Log log_;
+  SharedCounters counters_;
+  std::shared_ptr<Arena> arena_;
+  std::unique_ptr<Mirror> mirror_;
+  RingProducer data_;
+  RingConsumer in_;
+  bool reads_ = false;
+};
+
+class TcpLinkTest : public testing::Test {
+ protected:
+  /// A connection between the two, as after a call of rank 0 that was accepted.
+  void connect() {
+    int pair[2];
+    ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
+    FileDescriptor of_caller(pair[0]), of_answerer(pair[1]);
+    const LinkProgress caller = caller_.link->progress(), answerer = answerer_.link->progress();
+    caller_.link->open(std::move(of_caller), answerer.taken, false);
+    answerer_.link->open(std::move(of_answerer), caller.taken, true);
+  }
+  void pass(int rounds = 4) {
+    for (int i = 0; i < rounds; ++i) {
+      caller_.pass();
+      answerer_.pass();
+    }
+  }
+
+  Side caller_{0}, answerer_{1};
+};
+
+std::vector<uint64_t> first(uint64_t count) {
+  std::vector<uint64_t> numbers;
+  for (uint64_t i = 0; i < count; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+// Whatever part of the bytes has gone through, also in the middle of a header.
+TEST_F(TcpLinkTest, GoesOnAtTheByteAtWhichAConnectionBroke) {
+  connect();
+  uint64_t posted = 0;
+  for (int round = 0; round < 300; ++round) {
+    while (posted < (round + 1) * 7u && caller_.post(posted)) ++posted;
+    caller_.link->flush();
+    // The rest of what was sent is lost with the connection.
+    answerer_.link->wake(true, true, false);
+    if (round % 3 == 0) answerer_.link->read();
+    answerer_.take_all();
+    (round % 2 == 0 ? caller_ : answerer_).link->cut();
+    caller_.link->wake(true, true, true);
+    answerer_.link->wake(true, true, true);
+    if (caller_.link->is_open()) caller_.link->cut();
+    if (answerer_.link->is_open()) answerer_.link->cut();
+    connect();
+    if (round % 5 == 0) pass(1);
+  }
+  pass();
+  EXPECT_EQ(first(posted), answerer_.taken);
+  EXPECT_EQ(299u + 1, caller_.shared().get(Metric::links_resumed));
+  EXPECT_TRUE(caller_.ends.empty() && answerer_.ends.empty());
+}
+
+TEST_F(TcpLinkTest, BreaksWhenTheOtherSideIsGoneAndIsNoDeath) {
+  connect();
+  pass();
+  caller_.link->cut();
+  EXPECT_TRUE(caller_.link->is_broken());
+  pass(1);
+  EXPECT_TRUE(answerer_.link->is_broken());
+  EXPECT_TRUE(answerer_.ends.empty());
+  EXPECT_FALSE(answerer_.link->has_ended());
+}
+
+TEST_F(TcpLinkTest, WhatIsNotAcknowledgedIsNotDrainedWhenTheConnectionBreaks) {
+  connect();
+  pass();
+  EXPECT_TRUE(caller_.link->drained());
+  ASSERT_TRUE(caller_.post(0));
+  EXPECT_FALSE(caller_.link->drained());
+  caller_.link->flush();
+  EXPECT_TRUE(caller_.link->drained()) << "the system has it";
+  caller_.link->cut();
+  EXPECT_FALSE(caller_.link->drained()) << "and may have lost it";
+  pass(1);
+  connect();
+  pass();
+  EXPECT_TRUE(caller_.link->drained());
+  EXPECT_EQ(first(1), answerer_.taken);
+}
+
+// A peer may know that a connection is broken before this side does, or not know that there is one.
+TEST_F(TcpLinkTest, TellsWhichCallsItNeeds) {
+  EXPECT_TRUE(answerer_.link->needs({0, 0})) << "the first";
+  connect();
+  EXPECT_TRUE(answerer_.link->needs({0, 0})) << "the caller may not have heard that it was accepted";
+  EXPECT_FALSE(caller_.link->needs({0, 0})) << "who has called itself was accepted: that one is stale";
+  EXPECT_TRUE(caller_.link->needs({1, 0})) << "the connection broke for the other one";
+  pass();
+  EXPECT_FALSE(answerer_.link->needs({0, 0})) << "the caller has sent something, so it knows";
+  EXPECT_TRUE(answerer_.link->needs({1, 0}));
+  answerer_.link->cut();
+  EXPECT_TRUE(answerer_.link->needs({0, 0})) << "any";
+  caller_.link->leave(RankState::kFailed, 0);
+  EXPECT_FALSE(caller_.link->needs({5, 0})) << "none any more";
+}
+
+TEST_F(TcpLinkTest, WhoSaysThatItHasWhatWasNotSentIsCutOff) {
+  connect();
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->flush();
+  caller_.link->cut();
+  int pair[2];
+  ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
+  const FileDescriptor other(pair[1]);
+  caller_.link->open(FileDescriptor(pair[0]), 1'000'000, true);
+  EXPECT_TRUE(caller_.link->has_ended());
+  EXPECT_EQ(std::vector<RankState>{RankState::kFailed}, caller_.ends);
+  EXPECT_EQ(1u, caller_.shared().get(Metric::protocol_errors));
+}
+
+TEST_F(TcpLinkTest, WhoSaysThatItLacksWhatItHasAcknowledgedIsCutOff) {
+  connect();
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->flush();
+  pass();
+  caller_.link->cut();
+  int pair[2];
+  ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
+  const FileDescriptor other(pair[1]);
+  caller_.link->open(FileDescriptor(pair[0]), 0, true);
+  EXPECT_TRUE(caller_.link->has_ended());
+  EXPECT_EQ(1u, caller_.shared().get(Metric::protocol_errors));
+}
+
+TEST_F(TcpLinkTest, AGoodbyeGoesOverTheNextConnectionIfOneBreaks) {
+  connect();
+  pass();
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->leave(RankState::kLeft, 3);
+  caller_.link->cut();
+  EXPECT_TRUE(caller_.link->is_leaving());
+  EXPECT_FALSE(caller_.link->has_left());
+  answerer_.pass();
+  answerer_.pass();
+  ASSERT_TRUE(answerer_.link->is_broken());
+  connect();
+  bool left = false;
+  for (int i = 0; i < 100 && !left; ++i) {
+    left = caller_.link->has_left();
+    answerer_.pass();
+  }
+  EXPECT_TRUE(left);
+  EXPECT_EQ(first(1), answerer_.taken);
+  EXPECT_EQ(std::vector<RankState>{RankState::kLeft}, answerer_.ends);
+}
+
+// Neither reads any more, and what they have still to say is not waited for.
+TEST_F(TcpLinkTest, TwoThatLeaveAtOnceDoNotWaitForEachOther) {
+  connect();
+  pass();
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->leave(RankState::kLeft, 0);
+  answerer_.link->leave(RankState::kLeft, 0);
+  bool caller = false, answerer = false;
+  for (int i = 0; i < 100 && !(caller && answerer); ++i) {
+    if (caller || (caller = caller_.link->has_left())) caller_.link->close(false);
+    if (answerer || (answerer = answerer_.link->has_left())) answerer_.link->close(false);
+  }
+  EXPECT_TRUE(caller && answerer);
+}
+
+// One that has left falls silent before its last words have come.
+TEST_F(TcpLinkTest, ARankThatHasLeftIsNotReadForEver) {
+  connect();
+  pass();
+  EXPECT_FALSE(answerer_.link->finish(false, now_ns() + kHour));
+  EXPECT_TRUE(answerer_.link->finish(false, now_ns() - 1));
+  EXPECT_TRUE(answerer_.link->has_ended());
+}
+
+TEST_F(TcpLinkTest, OfARankThatHasFailedOnlyWhatHasComeIsRead) {
+  connect();
+  pass();
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->flush();
+  EXPECT_TRUE(answerer_.link->finish(true, now_ns() + kHour));
+  answerer_.take_all();
+  EXPECT_EQ(first(1), answerer_.taken);
+}
+
+TEST_F(TcpLinkTest, IsStuckAsLongAsNothingIsAcknowledged) {
+  connect();
+  pass();
+  uint64_t now = 1'000'000'000'000;
+  EXPECT_EQ(0u, caller_.link->stuck_ns(now));
+  EXPECT_EQ(0u, caller_.link->stuck_ns(now += 5)) << "there is nothing to acknowledge";
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->flush();
+  EXPECT_EQ(0u, caller_.link->stuck_ns(now += 5) - 5);
+  EXPECT_EQ(12u, caller_.link->stuck_ns(now += 7));
+  pass();
+  EXPECT_EQ(0u, caller_.link->stuck_ns(now += 9));
+}
+
+}  // namespace
+}  // namespace lci
