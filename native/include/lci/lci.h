@@ -98,8 +98,13 @@ typedef enum lci_code {
   LCI_ERR_ATTRIBUTE = 56,      /**< The attribute name is unknown, or its value is out of range. */
   LCI_ERR_MEMORY_CLOSED = 57,  /**< The remote region was freed or deregistered, or its id was closed here. */
   LCI_ERR_NOT_PENDING = 58,    /**< There is nothing to cancel: no such receive waits at this device and engine. */
-  LCI_ERR_RUN_NUMBER = 59      /**< The last run of the graph failed: the next one needs a number. */
+  LCI_ERR_RUN_NUMBER = 59,     /**< The last run of the graph failed: the next one needs a number. */
+  LCI_ERR_FENCED = 60          /**< This rank counts as failed for others, and takes part no more: every operation with
+                                    another rank, and every receive, ends so. The log says which rank said it. */
 } lci_code;
+
+/** With this a program exits that ends because of LCI_ERR_FENCED, so that its launcher can tell. */
+#define LCI_EXIT_FENCED 74
 
 /** Name of a code, for example "retry_nocredit"; "unknown" for anything else. Never null. */
 LCI_API const char* lci_code_name(int code);
@@ -189,7 +194,13 @@ LCI_API int lci_runtime_attr(const lci_runtime* runtime, const char* name, char*
 /** All effective values as a new set, to be read, or to create another runtime like this one. */
 LCI_API int lci_runtime_attrs(const lci_runtime* runtime, lci_attrs** out);
 
-typedef enum lci_peer_state { LCI_PEER_ALIVE = 0, LCI_PEER_LEFT = 1, LCI_PEER_FAILED = 2 } lci_peer_state;
+/** FENCED: this rank is cut off from it, see LCI_ERR_FENCED. */
+typedef enum lci_peer_state {
+  LCI_PEER_ALIVE = 0,
+  LCI_PEER_LEFT = 1,
+  LCI_PEER_FAILED = 2,
+  LCI_PEER_FENCED = 3
+} lci_peer_state;
 LCI_API int lci_runtime_peer(const lci_runtime* runtime, uint32_t rank, int32_t* out_state);
 
 /**

@@ -90,10 +90,7 @@ int lci_runtime_peer(const lci_runtime* runtime, uint32_t rank, int32_t* out_sta
   if (rank >= runtime->runtime->size()) {
     return fail(LCI_ERR_RANK, "peer state: rank %u is outside 0..%u", rank, runtime->runtime->size() - 1);
   }
-  const RankState state = runtime->runtime->peers().state(rank);
-  *out_state = state == RankState::kLeft     ? LCI_PEER_LEFT
-               : state == RankState::kFailed ? LCI_PEER_FAILED
-                                             : LCI_PEER_ALIVE;
+  *out_state = peer_state_of(runtime->runtime->peers().state(rank));
   return LCI_DONE;
 }
 

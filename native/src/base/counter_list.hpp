@@ -53,6 +53,7 @@
   X(late_wakes, "Sleeps that timed out over published work without a wake; must stay 0.") \
   X(peers_failed, "Ranks that died, or broke the protocol.") \
   X(peers_left, "Ranks that said goodbye.") \
+  X(fenced, "1 if others count this rank as failed, so that it takes part no more.") \
   X(protocol_errors, "Messages that made no sense; their sender is treated as failed.") \
   X(links_resumed, "Connections to ranks that broke and were opened anew; nothing is lost or doubled by it.") \
   X(chaos_cut, "Connections that attribute chaos reset.") \

@@ -115,6 +115,8 @@ const char* code_name(int code) {
       return "error_not_pending";
     case LCI_ERR_RUN_NUMBER:
       return "error_run_number";
+    case LCI_ERR_FENCED:
+      return "error_fenced";
     default:
       return "unknown";
   }

@@ -29,6 +29,7 @@ bool Device::look_for_failures() {
   bool all = true;
   bool moved = fail_links(RankState::kFailed, &all);  // first: others may have left because of them
   moved |= fail_links(RankState::kLeft, &all);
+  moved |= fail_links(RankState::kFenced, &all);
   if (all) seen_epoch_ = epoch;
   return moved;
 }

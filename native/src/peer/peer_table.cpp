@@ -19,9 +19,7 @@ PeerTable::PeerTable(uint32_t size)
 int PeerTable::check(uint32_t rank, const char* operation) const {
   const RankState now = state(rank);
   if (now == RankState::kActive) return LCI_DONE;
-  const bool left = now == RankState::kLeft;
-  return fail(left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, "%s: rank %u %s", operation, rank,
-              left ? "has left the job" : "has failed");
+  return fail(error_of(now), "%s: rank %u %s", operation, rank, words_of(now));
 }
 
 bool PeerTable::mark_gone(uint32_t rank, RankState state) {

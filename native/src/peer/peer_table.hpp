@@ -25,6 +25,11 @@ class PeerTable {
   /// False: it was gone.
   bool mark_gone(uint32_t rank, RankState state);
 
+  /// Others count this rank as failed: what it waits for from no rank in particular does not come either.
+  bool is_fenced() const { return fenced_.load(std::memory_order_acquire); }
+  /// False: it was.
+  bool mark_fenced() { return !fenced_.exchange(true, std::memory_order_seq_cst); }
+
   /// Whether a rank that is gone touches nothing of the others any more: it has said so, or its process has ended. One
   /// that is treated as failed may go on reading for a while.
   bool has_ended(uint32_t rank) const { return ended_[rank].load(std::memory_order_acquire); }
@@ -49,6 +54,7 @@ class PeerTable {
   const std::unique_ptr<std::atomic<RankState>[]> states_;
   const std::unique_ptr<std::atomic<bool>[]> ended_;
   const std::unique_ptr<Unread[]> unread_;
+  std::atomic<bool> fenced_{false};
   std::atomic<uint32_t> epoch_{0};
 };
 

@@ -18,11 +18,7 @@ Barriers::Barriers(ProtocolHost& host, Links& links)
 
 int Barriers::post(const OpTarget& target) {
   for (uint32_t rank = 0; rank < parts_.ranks; ++rank) {
-    if (links_.has_failed(rank)) {
-      const bool left = parts_.peers.state(rank) == RankState::kLeft;
-      return fail(left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, "barrier: rank %u %s", rank,
-                  left ? "has left the job" : "has failed");
-    }
+    if (links_.has_failed(rank)) return parts_.peers.check(rank, "barrier");
   }
   const uint64_t oldest = barriers_.empty() ? next_ : barriers_.begin()->first;
   if (next_ >= oldest + kBarriersAhead) return LCI_RETRY_PENDING;

@@ -50,9 +50,8 @@ Link* Links::open(uint32_t rank, int* error) {
   }
   Link& link = *links_[rank];
   if (link.failed) {
-    const bool left = parts_.peers.state(rank) == RankState::kLeft;
-    *error = fail(left ? LCI_ERR_PEER_LEFT : LCI_ERR_PEER_FAILED, "post: rank %u %s (device %u)", rank,
-                  left ? "has left the job" : "has failed", index_);
+    const RankState state = parts_.peers.state(rank);
+    *error = fail(error_of(state), "post: rank %u %s (device %u)", rank, words_of(state), index_);
     return nullptr;
   }
   if (link.out_open || link.awaits_device) return &link;

@@ -107,9 +107,10 @@ void Protocols::peer_gone(Link& link, RankState state) {
   // A receive may be matched by what any device still has to read.
   const bool last = parts.peers.read_all_of(rank, host.index);
   if (last) receives.fail_receives(rank, code);
+  if (state == RankState::kFenced) receives.fail_receives(LCI_ANY_SOURCE, code);
   if (host.index == 0) barriers.peer_gone(rank, code);
   if (LaneView* owner = host.lane()) {
-    owner->peer_changed(&host.device, rank, state == RankState::kLeft ? LCI_PEER_LEFT : LCI_PEER_FAILED, code);
+    owner->peer_changed(&host.device, rank, peer_state_of(state), code);
   }
 }
 

@@ -114,7 +114,8 @@ bool Receives::match_or_store(Engine& engine, uint64_t match, Side side, const V
 int Receives::post(const lci_descriptor& op, const OpTarget& target, lci_status* done) {
   Engine& engine = *parts_.targets.engine(op.port);
   const auto nothing_comes = [&] {
-    if (op.rank == LCI_ANY_SOURCE || !parts_.peers.all_read(op.rank)) return false;
+    if (op.rank == LCI_ANY_SOURCE) return parts_.peers.is_fenced();
+    if (!parts_.peers.all_read(op.rank)) return false;
     return !engine.keeps_left_behind();
   };
   PostedReceive receive{{},        target, reinterpret_cast<std::byte*>(op.u.ref.address), op.size, op.rank, op.tag, 0,
@@ -141,7 +142,10 @@ int Receives::post(const lci_descriptor& op, const OpTarget& target, lci_status*
   if (!match_or_store(engine, receive.key, Side::kReceive, ValueMaker(store), &found)) {
     return fail(LCI_ERR_ARGUMENT, "receive: matching engine %u was freed meanwhile (rank %u)", op.port, parts_.rank);
   }
-  if (!found && !stored) return parts_.peers.check(op.rank, "receive");
+  if (!found && !stored && op.rank != LCI_ANY_SOURCE) return parts_.peers.check(op.rank, "receive");
+  if (!found && !stored) {
+    return fail(LCI_ERR_FENCED, "receive: rank %u counts as failed in the job; nothing comes any more", parts_.rank);
+  }
   if (!found) {
     // The engine has it, and it may be matched by now: what the table needs is not what the match needs.
     pending_.add(*stored.release(), {op.port, target.context, graph_of(target)});

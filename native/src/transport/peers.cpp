@@ -45,13 +45,28 @@ void Peers::gone(uint32_t rank, RankState state) {
   if (!treat_as_gone(rank, state)) wake_devices();
 }
 
+void Peers::fenced(uint32_t by) {
+  if (!mark_fenced()) return;
+  shared_.add(Metric::fenced);
+  LCI_LOG(log_, LogLevel::kError, "peer", "rank %u counts as failed, as rank %u has said; it takes part no more", rank_,
+          by);
+  for (uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (rank != rank_) treat_as_gone(rank, RankState::kFenced);
+  }
+}
+
 bool Peers::treat_as_gone(uint32_t rank, RankState state) {
   if (!mark_gone(rank, state)) return false;
-  shared_.add(state == RankState::kLeft ? Metric::peers_left : Metric::peers_failed);
-  if (state == RankState::kLeft) {
-    LCI_LOG(log_, LogLevel::kInfo, "peer", "rank %u has left the job", rank);
-  } else {
-    LCI_LOG(log_, LogLevel::kStatus, "peer", "rank %u has failed", rank);  // callers learn it by their operations
+  switch (state) {
+    case RankState::kFenced:  // which has been said
+      break;
+    case RankState::kLeft:
+      shared_.add(Metric::peers_left);
+      LCI_LOG(log_, LogLevel::kInfo, "peer", "rank %u has left the job", rank);
+      break;
+    default:
+      shared_.add(Metric::peers_failed);
+      LCI_LOG(log_, LogLevel::kStatus, "peer", "rank %u has failed", rank);  // callers learn it by their operations
   }
   wake_devices();
   return true;

@@ -48,6 +48,7 @@ class Peers final : public PeerTable, public PeerEvents {
  private:
   void gone(uint32_t rank, RankState state) override;
   void failed(uint32_t rank) override { treat_as_gone(rank, RankState::kFailed); }
+  void fenced(uint32_t by) override;
   void wake_devices() override;
 
   const uint32_t rank_, ranks_;

@@ -79,6 +79,7 @@ void Router::look(bool now) {
 
 /// By either way, within its look: the notice board has ranks of all hosts, too.
 void Router::gone(uint32_t rank, RankState state) {
+  if (state == RankState::kFenced) return events_.gone(rank, state);  // which is no news of that rank
   const std::lock_guard<std::mutex> guard(telling_);
   if (told_[rank]) return;
   // What a link says of a rank of this host is believed, but its process may live, and look at this rank's memory,

@@ -35,6 +35,7 @@ class Router final : public Transport, private PeerEvents {
   int map(uint32_t rank, PeerMemory** out) override;
   void gone(uint32_t rank, RankState state) override;
   void failed(uint32_t rank) override { events_.failed(rank); }
+  void fenced(uint32_t by) override { events_.fenced(by); }
   void wake_devices() override { events_.wake_devices(); }
   Transport& way_to(uint32_t rank);
 

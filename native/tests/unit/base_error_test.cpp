@@ -57,6 +57,7 @@ const Code kCodes[] = {
     {57, "error_memory_closed", 'e'},
     {58, "error_not_pending", 'e'},
     {59, "error_run_number", 'e'},
+    {60, "error_fenced", 'e'},
 };
 
 // Proves: D13

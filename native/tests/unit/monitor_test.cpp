@@ -25,6 +25,7 @@ class NoEvents final : public PeerEvents {
  public:
   void gone(uint32_t, RankState) override {}
   void failed(uint32_t) override {}
+  void fenced(uint32_t) override {}
   void wake_devices() override {}
 };
 

@@ -80,11 +80,13 @@ class Side final : public TcpHost {
   void barriers_came(uint32_t, uint64_t) override {}
   void barriers_came(uint32_t, uint32_t) override {}
   void gone(uint32_t, RankState state) override { ends.push_back(state); }
+  void fenced(uint32_t by) override { fenced_by.push_back(by); }
   void devices_came(uint32_t, uint32_t) override {}
 
   std::unique_ptr<TcpLink> link;
   std::vector<uint64_t> taken;
   std::vector<RankState> ends;
+  std::vector<uint32_t> fenced_by;
 
  private:
   const uint32_t rank_;

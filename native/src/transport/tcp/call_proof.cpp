@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "host/socket.hpp"
 #include "lci/lci.h"
 
 namespace lci {
@@ -25,6 +26,11 @@ Digest proof_of_answerer(const CallHello& hello, const CallChallenge& challenge,
 }
 
 }  // namespace
+
+bool send_verdict(int socket, CallVerdict::Code code, uint64_t taken) {
+  const CallVerdict verdict{code, 0, taken};
+  return send_some(socket, &verdict, sizeof verdict).bytes == sizeof verdict;
+}
 
 CallHello hello_to(const CallIdentity& self, uint32_t rank, uint32_t device, const LinkProgress& progress) {
   CallHello hello{};

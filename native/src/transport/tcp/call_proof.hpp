@@ -61,6 +61,9 @@ struct CallVerdict {
 };
 static_assert(sizeof(CallVerdict) == 16);
 
+/// False: it could not be sent, so that whoever waits for it hears nothing.
+bool send_verdict(int socket, CallVerdict::Code code, uint64_t taken = 0);
+
 /// What all ranks of a job have, and this one.
 struct CallIdentity {
   std::array<uint8_t, 32> secret;

@@ -104,6 +104,9 @@ Monitor::Finding Monitor::call(uint64_t now) {
     case OutgoingCall::Answer::kUnreached:
       call_again(now + kCallAgain);
       return judge_silence(now);
+    case OutgoingCall::Answer::kFailed:
+      call_again(now + kCallAgain);
+      return Finding::kFenced;
     default:
       // This process lacks something, or the other one does: that is no silence.
       if (call_->socket() < 0 || call_->is_connected()) silent_since_ns_ = now;

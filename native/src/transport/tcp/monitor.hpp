@@ -65,7 +65,11 @@ class Monitor {
   void learn(Known known);
 
   uint32_t rank() const { return rank_; }
-  enum class Finding { kNothing, kGone };
+  enum class Finding {
+    kNothing,
+    kGone,
+    kFenced,  ///< It says that this rank has failed.
+  };
   /// Goes on, as far as it can.
   Finding look(uint64_t now);
   /// Of a rank that is gone: how, how many barriers it said that it had completed, and, of one that has failed without

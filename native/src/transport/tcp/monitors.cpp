@@ -72,10 +72,9 @@ void Monitors::watch(uint32_t rank, Known known) {
 void Monitors::answer_callers() {
   if (transport_.door().has_callers(kMonitorDevice)) transport_.door().take_callers(kMonitorDevice, &callers_);
   for (Caller& caller : callers_) {
-    if (transport_.is_gone(caller.rank) || !transport_.reaches(caller.rank)) continue;
+    if (!transport_.welcomes(caller)) continue;
     watchers_.remove_if([&](const Watcher& watcher) { return watcher.rank == caller.rank; });  // it calls anew
-    const CallVerdict verdict{CallVerdict::kAccepted, 0, 0};
-    if (send_some(caller.socket.get(), &verdict, sizeof verdict).bytes != sizeof verdict) continue;
+    if (!send_verdict(caller.socket.get(), CallVerdict::kAccepted)) continue;
     watchers_.push_back({caller.rank, MonitorLine(std::move(caller.socket), patience_)});
   }
   callers_.clear();
@@ -86,6 +85,10 @@ void Monitors::look_at_watched(uint64_t now) {
     const Monitor::Finding finding = monitor.look(now);
     reached_[monitor.rank()].store(monitor.line() != nullptr, std::memory_order_release);
     if (finding == Monitor::Finding::kNothing) continue;
+    if (finding == Monitor::Finding::kFenced) {
+      transport_.fenced(monitor.rank());
+      continue;
+    }
     transport_.hear(monitor.rank(), monitor.state(), monitor.barriers());
     if (monitor.state() == RankState::kFailed && monitor.line() == nullptr) found_dead(monitor);
   }

@@ -26,10 +26,6 @@ constexpr int kEvents = 64;
 /// ns: between looks for links that are stuck, and how long one may be before its rank is watched.
 constexpr uint64_t kDoubtInterval = 100'000'000, kStuck = 1'000'000'000;
 
-bool send_verdict(const Caller& caller, CallVerdict::Code code, uint64_t taken = 0) {
-  const CallVerdict verdict{code, 0, taken};
-  return send_some(caller.socket.get(), &verdict, sizeof verdict).bytes == sizeof verdict;
-}
 
 }  // namespace
 
@@ -115,7 +111,7 @@ void TcpDevice::go_on_calling(uint32_t rank) {
       // Should the other one's call fail.
       return call_again(peer, peer.link->is_broken() ? kMendAgainLater : kCallAgainLater);
     case OutgoingCall::Answer::kFailed:
-      transport_.call_failed(rank, "it says that this rank has failed");
+      transport_.fenced(rank);
       return call_again(peer, kCallAgain);
     case OutgoingCall::Answer::kLater:
       peer.refused_since_ns = 0;
@@ -144,15 +140,11 @@ void TcpDevice::begin_to_mend(uint32_t rank) {
 /// was refused: the lower one decides. False: it waits.
 bool TcpDevice::answer(Caller& caller) {
   Peer& peer = peers_[caller.rank];
-  if (transport_.is_gone(caller.rank) && transport_.is_failed(caller.rank)) {
-    send_verdict(caller, CallVerdict::kFailed);
-    return true;
-  }
   const bool stays = !left_ || (peer.link && peer.link->is_leaving());
-  if (!transport_.reaches(caller.rank) || peer.closed || !stays || transport_.is_gone(caller.rank)) return true;
+  if (!transport_.welcomes(caller) || peer.closed || !stays) return true;
   const bool mine_stands = peer.call && peer.refused_since_ns == 0 && transport_.host().own_rank() < caller.rank;
   if (mine_stands || (peer.link && !peer.link->needs(caller.progress))) {
-    send_verdict(caller, CallVerdict::kDuplicate);
+    send_verdict(caller.socket.get(), CallVerdict::kDuplicate);
     return true;
   }
   return accept(caller);
@@ -165,7 +157,7 @@ bool TcpDevice::accept(Caller& caller) {
   // Whoever is turned away here hangs up, and calls again.
   if (!watch(caller.socket.get(), caller.rank, true)) return true;
   if (link->is_open()) link->cut();
-  if (!send_verdict(caller, CallVerdict::kAccepted, link->progress().taken)) return true;
+  if (!send_verdict(caller.socket.get(), CallVerdict::kAccepted, link->progress().taken)) return true;
   peer.call.reset();
   peer.call_again_ns = 0;
   link->open(std::move(caller.socket), caller.progress.taken, true);
@@ -180,7 +172,7 @@ void TcpDevice::greet(Peer& peer) {
   link.say(LinkWord::kDevices, 0, 0, transport_.own().devices());
   for (size_t i = 0; i < told_gone_; ++i) {
     const TcpTransport::Gone gone = transport_.gone_at(i);
-    if (gone.rank != link.rank()) {
+    if (gone.rank != link.rank() && gone.state != RankState::kFenced) {
       link.say(LinkWord::kNotice, static_cast<uint32_t>(gone.state), gone.rank,
                transport_.barriers_completed(gone.rank).load(std::memory_order_acquire));
     }
@@ -287,7 +279,7 @@ void TcpDevice::tell_news() {
     const TcpTransport::Gone gone = transport_.gone_at(told_gone_);
     const uint64_t barriers = transport_.barriers_completed(gone.rank).load(std::memory_order_acquire);
     for (const uint32_t rank : links_) {
-      if (rank != gone.rank && hears_news(rank)) {
+      if (rank != gone.rank && gone.state != RankState::kFenced && hears_news(rank)) {
         peers_[rank].link->say(LinkWord::kNotice, static_cast<uint32_t>(gone.state), gone.rank, barriers);
       }
     }
@@ -342,7 +334,7 @@ bool TcpDevice::has_read_all(uint32_t rank) {
   if (!peer.link || left_) return true;
   const Patience& patience = transport_.patience();
   if (peer.read_until_ns == 0) peer.read_until_ns = now_ns() + patience.dead_ns + patience.reconnect_ns;
-  const bool all = peer.link->finish(transport_.is_failed(rank), peer.read_until_ns);
+  const bool all = peer.link->finish(transport_.state_of(rank) != RankState::kLeft, peer.read_until_ns);
   transport_.own().summary(index_)[rank].store(1, std::memory_order_release);
   return all;
 }
@@ -353,7 +345,7 @@ void TcpDevice::close(uint32_t rank) {
   peer.call.reset();
   peer.call_again_ns = 0;
   if (!peer.link) return;
-  peer.link->close(transport_.is_failed(rank));
+  peer.link->close(transport_.state_of(rank) != RankState::kLeft);
   peer.link.reset();
   std::erase(links_, rank);
 }

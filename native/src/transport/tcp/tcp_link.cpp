@@ -229,7 +229,10 @@ bool TcpLink::word_came(LinkWord word, const FrameHeader& frame) {
       return true;
     case LinkWord::kNotice:
       if (!is_end || frame.aux >= host_.ranks() || frame.aux == rank_) return false;
-      if (frame.aux == host_.own_rank()) return true;
+      if (frame.aux == host_.own_rank()) {
+        if (state == RankState::kFailed) host_.fenced(rank_);
+        return true;
+      }
       host_.barriers_came(frame.aux, uint64_t{frame.arg});
       host_.gone(frame.aux, state);
       return true;

@@ -188,10 +188,25 @@ TcpTransport::Gone TcpTransport::gone_at(size_t index) {
   return gone_[index];
 }
 
-bool TcpTransport::is_failed(uint32_t rank) {
+RankState TcpTransport::state_of(uint32_t rank) {
   const std::lock_guard<std::mutex> guard(gone_mutex_);
-  return std::none_of(gone_.begin(), gone_.end(),
-                      [rank](const Gone& gone) { return gone.rank == rank && gone.state == RankState::kLeft; });
+  const auto gone = std::find_if(gone_.begin(), gone_.end(), [rank](const Gone& each) { return each.rank == rank; });
+  return gone == gone_.end() ? RankState::kActive : gone->state;
+}
+
+bool TcpTransport::welcomes(const Caller& caller) {
+  if (!reaches(caller.rank)) return false;
+  if (!is_gone(caller.rank)) return true;
+  if (state_of(caller.rank) == RankState::kFailed) send_verdict(caller.socket.get(), CallVerdict::kFailed);
+  return false;
+}
+
+void TcpTransport::fenced(uint32_t by) {
+  uint32_t nobody = kNobody;
+  if (!fenced_by_.compare_exchange_strong(nobody, by, std::memory_order_seq_cst)) return;
+  for (uint32_t rank = 0; rank < size_; ++rank) {
+    if (rank != rank_) gone(rank, RankState::kFenced);
+  }
 }
 
 void TcpTransport::call_failed(uint32_t rank, const char* why) {
@@ -217,8 +232,9 @@ void TcpTransport::look(bool now) {
     told_ = gone_.size();
     pending_.store(false, std::memory_order_relaxed);
   }
+  if (const uint32_t by = fenced_by_.load(std::memory_order_acquire); by != kNobody) events_.fenced(by);
   // The dead first: a rank may have left because of them, and the cause is to be named.
-  for (const RankState state : {RankState::kFailed, RankState::kLeft}) {
+  for (const RankState state : {RankState::kFailed, RankState::kLeft, RankState::kFenced}) {
     for (const Gone& gone : fresh) {
       if (gone.state == state) events_.gone(gone.rank, state);
     }

@@ -54,6 +54,7 @@ class TcpTransport final : public Transport, private TcpHost {
     uint32_t rank;
     RankState state;
   };
+  static constexpr uint32_t kNobody = UINT32_MAX;
   const CallIdentity& identity() const { return identity_; }
   const Hosts& hosts() const { return hosts_; }
   /// Whether this is the way to a rank.
@@ -71,8 +72,12 @@ class TcpTransport final : public Transport, private TcpHost {
   Gone gone_at(size_t index);
   bool is_gone(uint32_t rank) const { return is_gone_[rank].load(std::memory_order_acquire); }
   bool has_news() const { return pending_.load(std::memory_order_acquire); }
-  /// Whether it did not say goodbye.
-  bool is_failed(uint32_t rank);
+  /// Of one that is gone.
+  RankState state_of(uint32_t rank);
+  /// Whether a rank that has called is one to talk to; who counts as failed hears so.
+  bool welcomes(const Caller& caller);
+  /// This rank counts as failed for rank @p by.
+  void fenced(uint32_t by) override;
   void call_failed(uint32_t rank, const char* why);
   void log_failure(uint32_t rank, const char* why);
 
@@ -119,6 +124,7 @@ class TcpTransport final : public Transport, private TcpHost {
   std::vector<Gone> gone_;  // under that
   std::atomic<size_t> gone_count_{0};
   std::atomic<bool> pending_{false};
+  std::atomic<uint32_t> fenced_by_{kNobody};
   TryLock looking_;
   size_t told_ = 0;  // under that, to the events
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank that others count as failed, and that lives. Mutations that must make this file fail: see transport.tsv.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "api/handles.hpp"
+#include "runtime/runtime.hpp"
+#include "support/job.hpp"
+#include "support/posting.hpp"
+#include "support/statuses.hpp"
+#include "transport/tcp/tcp_transport.hpp"
+
+namespace lci_test {
+namespace {
+
+Attributes over_tcp(Attributes more = {}) {
+  more.emplace_back("transport", "tcp");
+  return more;
+}
+
+/// That of a rank whose monitors are going to have found something.
+lci::TcpTransport& transport_of(Job& job, uint32_t rank) {
+  return static_cast<lci::TcpTransport&>(job.runtime(rank)->runtime->transport());
+}
+
+// One path of three is broken: two ranks agree that the third has failed, and it hears so as soon as it asks.
+TEST(TcpFence, ARankThatOthersCallDeadEndsWhatItWaitsForAndTheyGoOn) {
+  Job job(3, over_tcp());
+  lci_comp* const ended = make_queue(job.runtime(0));
+  std::array<uint64_t, 4> words{};
+  uint64_t context = 0;
+  for (const uint32_t from : {1u, 2u, LCI_ANY_SOURCE}) {
+    lci_descriptor receive = operation(LCI_OP_RECV, from, 0, 7, &words[context], 8, context);
+    if (from == LCI_ANY_SOURCE) receive.policy = LCI_POLICY_TAG;
+    ASSERT_EQ(LCI_POSTED, lci_post(job.device(0), &receive, ended, nullptr)) << lci_last_error();
+    ++context;
+  }
+  ASSERT_EQ(LCI_POSTED, lci_post_barrier(job.device(0), ended, context)) << lci_last_error();
+  job.settle();
+  transport_of(job, 1).hear(0, lci::RankState::kFailed, 0);
+  for (uint64_t i = 0; i <= context; ++i) {
+    lci_status status{};
+    ASSERT_TRUE(pop(job, ended, &status)) << i;
+    EXPECT_EQ(LCI_ERR_FENCED, status.code) << status.user_context;
+  }
+  EXPECT_EQ(1u, job.counter(0, "fenced"));
+  EXPECT_EQ(0u, job.counter(0, "peers_failed")) << "they live";
+  int32_t state = 0;
+  ASSERT_EQ(LCI_DONE, lci_runtime_peer(job.runtime(0), 2, &state));
+  EXPECT_EQ(LCI_PEER_FENCED, state);
+  EXPECT_EQ(LCI_ERR_FENCED, post_am(job, 0, 1, 5, 0, pattern(8, 0)));
+  EXPECT_NE(std::string::npos, std::string(lci_last_error()).find("counts as failed")) << lci_last_error();
+  lci_descriptor receive = operation(LCI_OP_RECV, LCI_ANY_SOURCE, 0, 7, words.data(), 8);
+  receive.policy = LCI_POLICY_TAG;
+  EXPECT_EQ(LCI_ERR_FENCED, lci_post(job.device(0), &receive, ended, nullptr)) << lci_last_error();
+  EXPECT_EQ(LCI_ERR_FENCED, lci_post_barrier(job.device(0), ended, 0));
+
+  ASSERT_TRUE(until(job, [&] { return job.counter(2, "peers_failed") == 1; }));
+  lci_comp* const inbox = make_queue(job.runtime(2));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(2), 5, "", inbox, 0, 0));
+  ASSERT_EQ(LCI_DONE, post_am(job, 1, 2, 5, 9, pattern(8, 0))) << "they go on";
+  lci_status status{};
+  ASSERT_TRUE(pop(job, inbox, &status));
+  lci_buffer_free(status.buffer);
+  EXPECT_EQ(1u, job.counter(1, "peers_failed") + job.counter(1, "fenced"));
+}
+
+// Each calls the other one dead: none asks, and neither is fenced by one that is cut off itself.
+TEST(TcpFence, WhoIsFencedFencesNobody) {
+  Job job(3, over_tcp());
+  transport_of(job, 1).hear(0, lci::RankState::kFailed, 0);
+  ASSERT_TRUE(until(job, [&] { return job.counter(0, "fenced") == 1 && job.counter(2, "peers_failed") == 1; }));
+  for (int i = 0; i < 2000; ++i) job.progress();
+  EXPECT_EQ(0u, job.counter(1, "fenced"));
+  EXPECT_EQ(0u, job.counter(2, "fenced"));
+}
+
+}  // namespace
+}  // namespace lci_test
