@@ -46,11 +46,16 @@ public final class Codes {
   public static final int ERR_MEMORY_CLOSED = 57;
   public static final int ERR_NOT_PENDING = 58;
   public static final int ERR_RUN_NUMBER = 59;
+  public static final int ERR_FENCED = 60;
+
+  /** With this a program exits that ends because of ERR_FENCED. */
+  public static final int EXIT_FENCED = 74;
 
   // lci_peer_state
   public static final int PEER_ALIVE = 0;
   public static final int PEER_LEFT = 1;
   public static final int PEER_FAILED = 2;
+  public static final int PEER_FENCED = 3;
 
   // lci_log_level
   public static final int LOG_ERROR = 0;

@@ -172,6 +172,11 @@ final class ScriptedCore {
     peer(rank, Codes.PEER_FAILED);
   }
 
+  /** The next full enter tells that this rank is cut off from a peer: others say that it died. */
+  void fenced(int rank) {
+    peer(rank, Codes.PEER_FENCED);
+  }
+
   /** The next full enter tells that a peer left. */
   void left(int rank) {
     peer(rank, Codes.PEER_LEFT);

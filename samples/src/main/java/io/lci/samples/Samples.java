@@ -2,6 +2,7 @@
 package io.lci.samples;
 
 import io.lci.LciRuntime;
+import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.NativeLoadException;
 import io.lci.error.PeerFailedException;
@@ -153,6 +154,9 @@ public final class Samples {
       complainOnce(command.getCommandName(), message);
     } else {
       complain(command.getCommandName(), message);
+    }
+    if (e instanceof LciClosedException closed && closed.isFenced()) {
+      return LciClosedException.EXIT_FENCED;
     }
     return e instanceof PeerFailedException ? PEER_FAILED : FAILED;
   }

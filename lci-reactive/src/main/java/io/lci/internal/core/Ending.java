@@ -2,6 +2,7 @@
 package io.lci.internal.core;
 
 import io.lci.error.LciClosedException;
+import io.lci.nativebridge.Codes;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +35,13 @@ public final class Ending {
     return cause;
   }
 
+  /** What operations end with that it ends. */
+  public int code() {
+    return cause instanceof LciClosedException closed && closed.isFenced()
+        ? Codes.ERR_FENCED
+        : Codes.ERR_CLOSED;
+  }
+
   /** What ended the runtime, if that was no call of the program. */
   public void because(@Nullable Throwable reason) {
     cause = reason;
@@ -48,8 +56,9 @@ public final class Ending {
 
   /** The runtime is closed. The cause is what ended it, if that was no call of the program. */
   public LciClosedException closed(String operation) {
-    LciClosedException error = Errors.closed(operation);
     Throwable known = cause;
+    LciClosedException error =
+        code() == Codes.ERR_FENCED ? Errors.fenced(operation) : Errors.closed(operation);
     if (known != null) {
       error.initCause(known);
     }

@@ -41,7 +41,7 @@ public final class Errors {
       case Codes.ERR_PEER_LEFT -> new PeerLeftException(detail);
       case Codes.ERR_TRUNCATED -> new TruncatedException(detail);
       case Codes.ERR_CANCELLED -> new OperationCancelledException(detail);
-      case Codes.ERR_CLOSED -> new LciClosedException(detail);
+      case Codes.ERR_CLOSED, Codes.ERR_FENCED -> new LciClosedException(detail);
       case Codes.ERR_MEMORY_CLOSED -> new MemoryClosedException(detail);
       case Codes.ERR_EXHAUSTED, Codes.ERR_NO_MEMORY -> new ResourceExhaustedException(detail);
       default -> new LciException(detail);
@@ -64,6 +64,8 @@ public final class Errors {
       case Codes.ERR_TRUNCATED -> "the message was longer than the receive buffer";
       case Codes.ERR_CANCELLED -> "the operation was cancelled before it took effect";
       case Codes.ERR_CLOSED -> "the runtime is closed";
+      case Codes.ERR_FENCED ->
+          "this rank counts as failed in the job; the log says which rank said so";
       case Codes.ERR_MEMORY_CLOSED -> "the region of memory was freed, or closed here";
       case Codes.ERR_NOT_PENDING -> "the receive was matched, or has ended";
       case Codes.ERR_RUN_NUMBER -> "the last run failed; the next one needs a number";
@@ -80,6 +82,11 @@ public final class Errors {
 
   public static LciClosedException closed(String operation) {
     return new LciClosedException(Detail.of(operation, "error_closed", "the runtime was closed"));
+  }
+
+  /** Others count this rank as failed. */
+  public static LciClosedException fenced(String operation) {
+    return new LciClosedException(Detail.of(operation, "error_fenced", hint(Codes.ERR_FENCED)));
   }
 
   /** One object went; the runtime lives on. */

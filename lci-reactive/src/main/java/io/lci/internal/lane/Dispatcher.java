@@ -2,6 +2,7 @@
 package io.lci.internal.lane;
 
 import io.lci.PeerEvent;
+import io.lci.internal.core.Errors;
 import io.lci.internal.loop.EventLoop;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.Layout;
@@ -245,6 +246,10 @@ public final class Dispatcher {
 
   /** The last device to tell has delivered the last of what the peer had sent. */
   private void peer(int rank, int state) {
+    if (state == Codes.PEER_FENCED) {
+      loop.host().loopFailed(Errors.fenced("take part"));
+      return;
+    }
     if (endsTold.merge(rank, 1, Integer::sum) == lane.deviceCount()) {
       loop.host()
           .peerChanged(

@@ -20,6 +20,6 @@ public interface LoopHost {
   /** The loop has freed its lane. */
   void loopEnded();
 
-  /** The loop failed for a reason of its own. */
+  /** The loop failed for a reason of its own, or is told that this rank may go on no more. */
   void loopFailed(Throwable reason);
 }

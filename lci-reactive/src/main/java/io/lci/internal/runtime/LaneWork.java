@@ -148,7 +148,7 @@ final class LaneWork implements LoopWork {
     giveUp(outbox.unendedCount());
     RuntimeException reason = loop.closed("runtime closed");
     loop.guarded(outbox::flush);
-    loop.guarded(() -> outbox.failParked(Codes.ERR_CLOSED));
+    loop.guarded(() -> outbox.failParked(loop.core().ending.code()));
     loop.guarded(
         () -> outbox.slots.abandon(-1, owner -> loop.closed("operation outstanding at close")));
     loop.guarded(() -> dispatcher.closeInboxes(reason));

@@ -142,9 +142,14 @@ public final class Shutdown {
     start(Duration.ZERO);
   }
 
-  /** A loop failed for a reason of its own: aborts, and close() tells why. */
+  /**
+   * A loop failed for a reason of its own, or is told that this rank may go on no more: aborts, and
+   * close() tells why.
+   */
   void failed(Throwable error) {
-    ending.because(error);
+    if (ending.cause() == null) {
+      ending.because(error);
+    }
     abort();
   }
 
