@@ -155,9 +155,6 @@ foreach(source ${c_sources})
   set_tests_properties(${name} ${name}_by_agents PROPERTIES TIMEOUT 120 LABELS multiprocess)
 endforeach()
 
-add_test(NAME silence COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/c/silence_test.sh $<TARGET_FILE:lci_run> $<TARGET_FILE:silence_job>)
-set_tests_properties(silence PROPERTIES TIMEOUT 180 LABELS multiprocess)
-
 # Jobs of many ranks: fewer where each costs much more.
 set(many_ranks 256)
 if(LCI_SANITIZE)

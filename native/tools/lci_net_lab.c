@@ -11,7 +11,12 @@
  * can be had again. SIGTERM and SIGINT end it; it then prints a line for each pair that talked.
  *
  * Options: --delay-us, --jitter-us (added to the delay, evenly distributed), --loss (part, 0 to 1), --reorder (0 or 1:
- * whether jitter may change the order), --rate-kbit (of what one namespace receives; 0: no limit), --seed.
+ * whether jitter may change the order), --rate-kbit (of what one namespace receives; 0: no limit), --reset-ms (how often
+ * all are reset, as below; 0: never), --seed.
+ *
+ * Commands, a line each, come by the standard input; A and B are numbers of namespaces: "drop A B" loses what goes from
+ * A to B, until "pass A B"; "reset A B" makes a reset of the next packet of each TCP connection from A to B, so that B
+ * takes it for broken, and A does not know.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,6 +43,11 @@ enum {
   kReadsPerTurn = 64,     // of each device
   kMostQueued = 1 << 16,  // packets under way; more are lost, as in a router
   kFirstAddress = 10 << 24 | 67 << 16,
+  kFlows = 64,  // TCP connections of a pair that are told apart
+  kTcp = 6,
+  kSyn = 0x02,
+  kRst = 0x04,
+  kAck = 0x10,
 };
 
 struct packet {
@@ -48,13 +58,22 @@ struct packet {
   unsigned char bytes[];
 };
 
+struct flow {
+  uint32_t ports;
+  uint64_t resets;  // of its pair, when it was last made to have one
+};
+
 struct pair {
-  uint64_t packets, lost;
+  uint64_t packets, lost, reset;
   uint64_t last_due_ns;
+  bool drops;
+  uint64_t resets;  // that were asked for
+  struct flow flows[kFlows];
+  int next_flow;
 };
 
 static struct {
-  uint64_t delay_ns, jitter_ns, rate_kbit, seed;
+  uint64_t delay_ns, jitter_ns, rate_kbit, reset_ns, seed;
   double loss;
   bool reorder;
 } options = {.seed = 1};
@@ -155,7 +174,66 @@ static uint64_t due_time(struct pair* pair, int from, int to, int size) {
   return due;
 }
 
-static void accept_packet(int from, const unsigned char* bytes, int size) {
+static uint32_t sum_of(const unsigned char* bytes, int size) {
+  uint32_t sum = 0;
+  for (int i = 0; i < size; i += 2) {
+    sum += (uint32_t)bytes[i] << 8 | (i + 1 < size ? bytes[i + 1] : 0u);
+  }
+  return sum;
+}
+
+static void put_checksum(unsigned char* at, uint32_t sum) {
+  while (sum >> 16 != 0) {
+    sum = (sum & 0xFFFF) + (sum >> 16);
+  }
+  at[0] = (unsigned char)(~sum >> 8);
+  at[1] = (unsigned char)~sum;
+}
+
+static struct flow* flow_of(struct pair* pair, uint32_t ports) {
+  for (int i = 0; i < kFlows; ++i) {
+    if (pair->flows[i].ports == ports) {
+      return &pair->flows[i];
+    }
+  }
+  struct flow* const flow = &pair->flows[pair->next_flow];
+  pair->next_flow = (pair->next_flow + 1) % kFlows;
+  *flow = (struct flow){.ports = ports};
+  return flow;
+}
+
+/// Makes a reset of a packet if its connection is to have one: what is left of it. Its place in the stream is right, so
+/// the receiver believes it.
+static int reset_if_asked(struct pair* pair, unsigned char* bytes, int size) {
+  const int header = (bytes[0] & 15) * 4, kTcpHeader = 20;
+  if (pair->resets == 0 || bytes[9] != kTcp || size < header + kTcpHeader) {
+    return size;
+  }
+  unsigned char* const tcp = bytes + header;
+  uint32_t ports = 0;
+  memcpy(&ports, tcp, sizeof ports);
+  struct flow* const flow = flow_of(pair, ports);
+  if ((tcp[13] & (kSyn | kRst)) != 0) {
+    flow->resets = pair->resets;  // a new one
+  }
+  if (flow->resets == pair->resets || (tcp[13] & kAck) == 0) {
+    return size;
+  }
+  flow->resets = pair->resets;
+  ++pair->reset;
+  const int length = header + kTcpHeader;
+  bytes[2] = 0;
+  bytes[3] = (unsigned char)length;
+  bytes[10] = bytes[11] = 0;
+  put_checksum(bytes + 10, sum_of(bytes, header));
+  tcp[12] = (unsigned char)(kTcpHeader / 4 << 4);
+  tcp[13] = kRst | kAck;
+  memset(tcp + 14, 0, 6);  // window, checksum, urgent
+  put_checksum(tcp + 16, sum_of(tcp, kTcpHeader) + sum_of(bytes + 12, 8) + kTcp + (uint32_t)kTcpHeader);
+  return length;
+}
+
+static void accept_packet(int from, unsigned char* bytes, int size) {
   static uint64_t number;
   const int to = destination(bytes, size);
   if (to < 0) {
@@ -163,10 +241,11 @@ static void accept_packet(int from, const unsigned char* bytes, int size) {
   }
   struct pair* const pair = &pairs[from][to];
   ++pair->packets;
-  if (chance(from, to, pair->packets, 0) < options.loss || queued == kMostQueued) {
+  if (pair->drops || chance(from, to, pair->packets, 0) < options.loss || queued == kMostQueued) {
     ++pair->lost;
     return;
   }
+  size = reset_if_asked(pair, bytes, size);
   struct packet* const packet = malloc(sizeof *packet + (size_t)size);
   if (packet == NULL) {
     ++pair->lost;
@@ -203,19 +282,82 @@ static void take_new(void) {
   }
 }
 
+static void reset_all_in_time(void) {
+  static uint64_t next_ns;
+  const uint64_t now = now_ns();
+  if (options.reset_ns == 0 || now < next_ns) {
+    return;
+  }
+  next_ns = now + options.reset_ns;
+  for (int from = 0; from < namespaces; ++from) {
+    for (int to = 0; to < namespaces; ++to) {
+      ++pairs[from][to].resets;
+    }
+  }
+}
+
+static void obey(const char* line) {
+  char what[8];
+  int from = 0, to = 0;
+  char rest = 0;
+  const bool whole = sscanf(line, "%7s %d %d %c", what, &from, &to, &rest) == 3;
+  if (!whole || from < 1 || from > namespaces || to < 1 || to > namespaces || from == to) {
+    fprintf(stderr, "lci_net_lab: no command: %s", line);
+    return;
+  }
+  struct pair* const pair = &pairs[from - 1][to - 1];
+  if (strcmp(what, "drop") == 0) {
+    pair->drops = true;
+  } else if (strcmp(what, "pass") == 0) {
+    pair->drops = false;
+  } else if (strcmp(what, "reset") == 0) {
+    ++pair->resets;
+  } else {
+    fprintf(stderr, "lci_net_lab: no command: %s", line);
+  }
+}
+
+/// -1: the standard input has ended.
+static int commands = STDIN_FILENO;
+
+/// Lines are shorter than what a pipe takes at once.
+static void take_commands(void) {
+  char bytes[512];
+  struct pollfd polled = {.fd = commands, .events = POLLIN};
+  if (commands < 0 || poll(&polled, 1, 0) <= 0) {
+    return;
+  }
+  const ssize_t size = read(commands, bytes, sizeof bytes - 1);
+  if (size <= 0) {
+    commands = -1;
+    return;
+  }
+  bytes[size] = '\0';
+  for (char* line = bytes; *line != '\0';) {
+    char* const end_of_line = strchr(line, '\n');
+    char* const next = end_of_line == NULL ? line + strlen(line) : end_of_line + 1;
+    const char kept = *next;
+    *next = '\0';
+    obey(line);
+    *next = kept;
+    line = next;
+  }
+}
+
 /// At most for a tenth of a second: a signal may come just before it.
 static void wait_for_work(void) {
-  struct pollfd polled[kMostNamespaces];
+  struct pollfd polled[kMostNamespaces + 1];
   for (int i = 0; i < namespaces; ++i) {
     polled[i] = (struct pollfd){.fd = devices[i], .events = POLLIN};
   }
+  polled[namespaces] = (struct pollfd){.fd = commands, .events = POLLIN};
   uint64_t left_ns = 100000000u;
   if (queued != 0) {
     const uint64_t now = now_ns(), due = queue[0]->due_ns > now ? queue[0]->due_ns - now : 0;
     left_ns = due < left_ns ? due : left_ns;
   }
   const struct timespec limit = {.tv_nsec = (long)left_ns};
-  if (ppoll(polled, (nfds_t)namespaces, &limit, NULL) < 0 && errno != EINTR) {
+  if (ppoll(polled, (nfds_t)namespaces + 1, &limit, NULL) < 0 && errno != EINTR) {
     give_up("poll", "");
   }
 }
@@ -260,6 +402,8 @@ static void set(const char* option, const char* text) {
     options.reorder = number_of(option, text, 1) != 0;
   } else if (strcmp(option, "--rate-kbit") == 0) {
     options.rate_kbit = (uint64_t)number_of(option, text, most);
+  } else if (strcmp(option, "--reset-ms") == 0) {
+    options.reset_ns = (uint64_t)(number_of(option, text, most / 1e6) * 1e6);
   } else if (strcmp(option, "--seed") == 0) {
     options.seed = (uint64_t)number_of(option, text, most);
   } else {
@@ -273,7 +417,11 @@ static void print_pairs(void) {
     for (int to = 0; to < namespaces; ++to) {
       const struct pair* const pair = &pairs[from][to];
       if (pair->packets != 0) {
-        printf("%d to %d: %" PRIu64 " packets, %" PRIu64 " lost\n", from + 1, to + 1, pair->packets, pair->lost);
+        printf("%d to %d: %" PRIu64 " packets, %" PRIu64 " lost", from + 1, to + 1, pair->packets, pair->lost);
+        if (pair->reset != 0) {
+          printf(", %" PRIu64 " reset", pair->reset);
+        }
+        puts("");
       }
     }
   }
@@ -298,6 +446,8 @@ int main(int count, char** arguments) {
   puts("up");
   fflush(stdout);
   while (!ended) {
+    take_commands();
+    reset_all_in_time();
     deliver_due();
     take_new();
     deliver_due();

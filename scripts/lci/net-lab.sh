@@ -6,7 +6,9 @@ readonly LAB=/run/lci-net-lab LAB_NETWORK=10.67.0 LAB_MOST=64
 
 usage_net-lab() {
   cat << EOF
-Usage: ./lci net-lab up N [--delay MS] [--jitter MS] [--loss PART] [--reorder] [--rate MBIT] [--seed SEED]
+Usage: ./lci net-lab up N [--delay MS] [--jitter MS] [--loss PART] [--reorder] [--rate MBIT] [--reset MS]
+                          [--seed SEED]
+       ./lci net-lab drop|pass|reset HOST OTHER
        ./lci net-lab exec HOST COMMAND [ARGUMENT...]
        ./lci net-lab status
        ./lci net-lab down
@@ -21,7 +23,11 @@ Without options the kernel joins them, at full speed. With one, a program does, 
   --loss PART    this part of them is lost, 0 to 1
   --reorder      jitter may change their order
   --rate MBIT    what a host receives, at most
+  --reset MS     so often every TCP connection breaks: one end is told that the other one has reset it
   --seed SEED    what happens to a packet depends on the seed, on the two hosts and on how many packets went before it (1)
+Then it can also be told:
+  drop HOST OTHER    what HOST sends to OTHER is lost, until pass HOST OTHER; the other direction is not touched
+  reset HOST OTHER   OTHER takes each TCP connection on which HOST sends something next for broken, and HOST does not know
 down removes the lab and prints how many packets went, and were lost, between each two hosts.
 Exit codes: 0 done, 1 it cannot be done, 2 wrong command line; those of COMMAND.
 EOF
@@ -33,9 +39,10 @@ cmd_net-lab() {
   case $command in
     up) lab_up "$@" ;;
     exec) lab_exec "$@" ;;
+    drop | pass | reset) lab_tell "$command" "$@" ;;
     status) lab_status ;;
     down) lab_down ;;
-    *) misused "net-lab what? up, exec, status or down; see ./lci net-lab --help" ;;
+    *) misused "net-lab what? up, drop, pass, reset, exec, status or down; see ./lci net-lab --help" ;;
   esac
 }
 
@@ -64,6 +71,10 @@ lab_up() {
       --rate)
         lab_number "$1" "${2:-}" '[0-9]+(\.[0-9]+)?'
         treatment+=("$1-kbit" "$(thousand_times "$2")")
+        ;;
+      --reset)
+        lab_number "$1" "${2:-}" '[0-9]{1,9}'
+        treatment+=("$1-ms" "$2")
         ;;
       --seed)
         lab_number "$1" "${2:-}" '[0-9]{1,15}'
@@ -145,8 +156,9 @@ lab_join_by_program() {
   local hosts=$1 tries
   shift
   : > "$LAB/network"
+  mkfifo "$LAB/commands"
   # shellcheck disable=SC2046 # names without blanks
-  setsid "$native_build/lci_net_lab" "$@" $(lab_hosts "$hosts") > "$LAB/network" 2>&1 < /dev/null &
+  setsid "$native_build/lci_net_lab" "$@" $(lab_hosts "$hosts") > "$LAB/network" 2>&1 <> "$LAB/commands" &
   echo $! > "$LAB/pid"
   for ((tries = 0; tries < 100; tries++)); do
     ! grep -qx up "$LAB/network" || return 0
@@ -163,9 +175,26 @@ lab_exec() {
   local host=${1:-}
   (($# >= 2)) || misused "net-lab exec needs a host and a command; see ./lci net-lab --help"
   lab_is_up
-  lab_hosts "$(< "$LAB/hosts")" | grep -qx "$host" || die "no such host in the lab: $host; they are lab1 to lab$(< "$LAB/hosts")"
+  lab_number_of "$host" > /dev/null
   shift
   exec ip netns exec "$host" "$@"
+}
+
+lab_tell() {
+  local from to
+  (($# == 3)) || misused "net-lab $1 needs two hosts; see ./lci net-lab --help"
+  lab_is_up
+  from=$(lab_number_of "$2") to=$(lab_number_of "$3")
+  [[ $from != "$to" ]] || misused "net-lab $1 needs two hosts, not $2 twice"
+  [[ -e $LAB/pid ]] || die "the kernel joins these hosts; make the lab with an option, such as --delay 0, to $1 what goes between them"
+  lab_status > /dev/null
+  echo "$1 $from $to" > "$LAB/commands"
+}
+
+# lab_number_of HOST: the N of labN.
+lab_number_of() {
+  lab_hosts "$(< "$LAB/hosts")" | grep -qx "$1" || die "no such host in the lab: $1; they are lab1 to lab$(< "$LAB/hosts")"
+  echo "${1#lab}"
 }
 
 lab_is_up() { [[ -e $LAB/hosts ]] || die "there is no lab; ./lci net-lab up N makes one"; }

@@ -77,17 +77,42 @@ test_delay_jitter_and_rate_lose_nothing() {
   nothing_left
 }
 
+# lost_of_ten COMMAND: what became of ten packets before it, and ten after it. As with lost(), some may be the system's own.
+lost_of_ten() {
+  local line='' i
+  for ((i = 0; i < 5 && ${#line} == 0; i++)); do
+    "$lci" net-lab up 2 --delay 0 > "$dir/out"
+    # shellcheck disable=SC2016  # for the other bash
+    on lab1 'for ((i = 0; i < 10; i++)); do echo > /dev/udp/10.67.0.2/9; done'
+    # shellcheck disable=SC2086  # several words on purpose
+    "$lci" net-lab $1 > "$dir/out"
+    # shellcheck disable=SC2016  # for the other bash
+    on lab1 'for ((i = 0; i < 10; i++)); do echo > /dev/udp/10.67.0.2/9; done'
+    "$lci" net-lab down > "$dir/out"
+    line=$(grep '^1 to 2: 20 packets' "$dir/out")
+  done
+  echo "${line:-$(< "$dir/out")}"
+}
+
+test_what_is_dropped_goes_one_way_until_it_may_pass() {
+  equal "$(lost_of_ten 'drop lab1 lab2')" "1 to 2: 20 packets, 10 lost"
+  equal "$(lost_of_ten 'drop lab2 lab1')" "1 to 2: 20 packets, 0 lost"
+  equal "$(lost_of_ten 'pass lab1 lab2')" "1 to 2: 20 packets, 0 lost"
+  nothing_left
+}
+
 # Exit codes, and one line that says what to do.
 test_wrong_use() {
   local arguments code
-  for arguments in "" "up" "up 1" "up 65" "up 2 --loss 2" "up 2 --delay" "up 2 --nothing 1" "exec" "exec lab1" "nothing"; do
+  for arguments in "" "up" "up 1" "up 65" "up 2 --loss 2" "up 2 --delay" "up 2 --nothing 1" "exec" "exec lab1" "nothing" "drop" "reset lab1" \
+    "up 2 --reset x"; do
     code=0
     # shellcheck disable=SC2086  # several words on purpose
     "$lci" net-lab $arguments > "$dir/out" 2> "$dir/err" || code=$?
     equal "$code" 2 "$arguments"
     contains "$(< "$dir/err")" "see ./lci net-lab --help"
   done
-  for arguments in "status" "down" "exec lab1 true"; do
+  for arguments in "status" "down" "exec lab1 true" "drop lab1 lab2"; do
     code=0
     # shellcheck disable=SC2086
     "$lci" net-lab $arguments > "$dir/out" 2> "$dir/err" || code=$?
@@ -102,6 +127,10 @@ test_a_second_lab_and_an_unknown_host_are_refused() {
   contains "$(< "$dir/err")" "./lci net-lab down removes it"
   ! on lab3 true 2> "$dir/err" || fail "a third host"
   contains "$(< "$dir/err")" "no such host in the lab: lab3; they are lab1 to lab2"
+  ! "$lci" net-lab drop lab1 lab2 2> "$dir/err" || fail "the kernel drops nothing"
+  contains "$(< "$dir/err")" "make the lab with an option"
+  ! "$lci" net-lab drop lab1 lab7 2> "$dir/err" || fail "a seventh host"
+  contains "$(< "$dir/err")" "no such host in the lab: lab7"
   local code=0
   on lab2 "exit 7" || code=$?
   equal "$code" 7

@@ -124,9 +124,9 @@ const Row kRows[] = {
     {"net_address", &Attributes::net_address, "", text(),
      "Numeric address of this host at which the other ranks reach this one over a network; empty: that of the way to "
      "rank 0 with bootstrap tcp, with pmi1 and pmi2 that of the host's name, else 127.0.0.1."},
-    {"net_dead_ms", &Attributes::net_dead_ms, "10000", number(100, 3'600'000),
-     "Milliseconds after which a host that does not answer counts as silent; its ranks fail if they do not answer to "
-     "calls for net_reconnect_ms then."},
+    {"net_dead_ms", &Attributes::net_dead_ms, "10000", number(2000, 3'600'000),
+     "Milliseconds after which a host that does not answer counts as silent, to the second; its ranks fail if they do "
+     "not answer to calls for net_reconnect_ms then."},
     {"net_reconnect_ms", &Attributes::net_reconnect_ms, "2000", number(100, 3'600'000),
      "Milliseconds for which a rank whose connection has broken is called again before it counts as failed."},
     {"alloc_default_device", &Attributes::alloc_default_device, "1", number(0, 1),

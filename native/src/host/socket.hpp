@@ -38,8 +38,9 @@ struct Moved {
 Moved send_some(int socket, const void* bytes, size_t size);
 Moved receive_some(int socket, void* out, size_t size);
 
-/// The two systems ask each other every second whether they are there; the connection breaks after @p patience_ns
-/// without an answer, also if it is being opened, or what was sent is not acknowledged.
+/// The two systems ask each other every second whether they are there; the connection breaks (ETIMEDOUT) after
+/// @p patience_ns without an answer, to the next second below, also if it is being opened, or what was sent is not
+/// acknowledged. At least two seconds.
 void keep_alive(int socket, uint64_t patience_ns);
 /// The opposite: whatever is not acknowledged is tried for as long as the system does.
 void stop_keeping_alive(int socket);

@@ -124,7 +124,7 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"transport", "shm", "auto"},
       {"ranks_per_host", "2", "3"},
       {"net_address", "10.0.0.1", "10.0.0.2"},
-      {"net_dead_ms", "1000", "2000"},
+      {"net_dead_ms", "2000", "3000"},
       {"net_reconnect_ms", "300", "400"},
       {"alloc_default_device", "0", "1"},
       {"alloc_default_packet_pool", "0", "1"},

@@ -164,7 +164,7 @@ TEST(Router, ThatARankLeavesIsHeardOnAllHosts) {
 
 // Two hosts go, and with them all to whom those of the other two had a link.
 TEST(Router, WhoWasWatchedByTheDeadIsWatchedByOthers) {
-  Job job(8, in_pairs({{"net_dead_ms", "1000"}, {"net_reconnect_ms", "500"}}));
+  Job job(8, in_pairs({{"net_dead_ms", "2000"}, {"net_reconnect_ms", "500"}}));
   for (const uint32_t dead : {0u, 1u, 4u, 5u}) job.close(dead, 0);
   for (const uint32_t rank : {2u, 3u, 6u, 7u}) {
     ASSERT_TRUE(until(job, [&] { return job.counter(rank, "peers_failed") == 4; })) << rank;

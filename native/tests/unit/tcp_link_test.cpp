@@ -80,6 +80,7 @@ class Side final : public TcpHost {
   void barriers_came(uint32_t, uint64_t) override {}
   void barriers_came(uint32_t, uint32_t) override {}
   void gone(uint32_t, RankState state) override { ends.push_back(state); }
+  bool has_failed(uint32_t) override { return other_has_failed; }
   void fenced(uint32_t by) override { fenced_by.push_back(by); }
   void devices_came(uint32_t, uint32_t) override {}
 
@@ -87,6 +88,7 @@ class Side final : public TcpHost {
   std::vector<uint64_t> taken;
   std::vector<RankState> ends;
   std::vector<uint32_t> fenced_by;
+  bool other_has_failed = false;
 
  private:
   const uint32_t rank_;

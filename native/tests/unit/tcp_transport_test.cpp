@@ -204,7 +204,7 @@ TEST(TcpTransport, ADeathIsHeardByAllAndEndsWhatWaits) {
 
 // Nobody looks at the links of a device whose loop is stuck: deaths are found all the same.
 TEST(TcpTransport, ADeathIsHeardByARankThatDoesNotLookAtItsLinks) {
-  Job job(3, over_tcp({{"devices", "2"}, {"net_dead_ms", "500"}, {"net_reconnect_ms", "500"}}));
+  Job job(3, over_tcp({{"devices", "2"}, {"net_dead_ms", "2000"}, {"net_reconnect_ms", "500"}}));
   uint64_t word = 0;
   lci_comp* const ended = make_queue(job.runtime(1));
   ASSERT_EQ(LCI_POSTED, lci_post_recv(job.device(1, 1), 2, 7, &word, 8, ended, 0, nullptr));

@@ -10,6 +10,8 @@ kill-kmer     3600  100 kills at random moments of the k-mer job
 kv-service    3600  20 kills of a random rank of the sample kv-service under load, at random moments
 slow-consumer 3600  4 million messages to a consumer that is slow for 10 s, in heaps of 64 MiB, three ways
 chaos         3600  200 seeds of delays, reordering and refusals in the core
+net-kill      3600  1,000 kills at random moments of ranks on two hosts
+net-faults    3600  hosts that are lost, links that are cut, one way or both, 50 times each, and more for long
 conformance   3600  the tests of rows of the specification, under 200 seeds
 peer-memory   3600  conformance, 300 kills and the oracle where a rank reads only what was sent to it
 stress        3600  stress and multiprocess tests of the core, 20 times
@@ -25,7 +27,7 @@ api           1800  ./lci api-diff finds what would break whoever uses the API, 
 # soak_build PART: the build that it needs, if any. It is made before the part's time begins.
 soak_build() {
   case $1 in
-    chaos | conformance | peer-memory | stress) echo build_native_tests ;;
+    chaos | conformance | net-kill | net-faults | peer-memory | stress) echo build_native_tests ;;
     stress-tsan) echo build_native_tsan ;;
     fuzz) echo build_native_fuzz ;;
     mutations) echo build_native_faulty ;;
@@ -60,6 +62,19 @@ soak_stress() { build_native_tests > /dev/null && native_tests "$native_test_bui
 soak_peer-memory() {
   export LCI_ATTR_PEER_MEMORY=rings
   soak_conformance && two_at_a_time kill_ranks 150 150 && oracle soak
+}
+
+soak_net-kill() {
+  build_native_tests > /dev/null && LCI_NET_KILLS=1000 LCI_TESTS=test_a_rank_that_is_killed_is_named_by_all \
+    "$home/native/tests/c/net_test.sh" "$native_test_build"
+}
+
+# A cut of 100 s once. All but the kills 50 times, of which half are idle.
+soak_net-faults() {
+  build_native_tests > /dev/null || return
+  LCI_NET_FAULTS=1 LCI_NET_CUT_S=100 LCI_TESTS=test_what_nothing_goes_through_separates \
+    "$home/native/tests/c/net_test.sh" "$native_test_build" &&
+    LCI_NET_FAULTS=50 LCI_NET_STOP_S=60 LCI_NET_RESET_S=300 LCI_NET_KILLS=1 "$home/native/tests/c/net_test.sh" "$native_test_build"
 }
 
 soak_conformance() { build_native_tests > /dev/null && native_tests "$native_test_build" -L conformance; }

@@ -21,6 +21,7 @@ prometheus    test         300  Prometheus (of Debian) scrapes a job of two rank
 bench         test         300  the measurements of ./lci bench work, in a tiny dose
 package       test         900  a program over the installed library, in C and C++11; the documented environment
 native        quick,test   900  the core: unit, stress and multiprocess tests
+net           test         240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost
 fuzz          test         900  random input, a minute of it, for everything that the core reads from others
 native-asan   test         900  the same under address and undefined-behaviour sanitizer
 native-tsan   test         900  the same under thread sanitizer
@@ -68,6 +69,9 @@ suite_native-asan() { build_native_asan && native_tests "$native_asan"; }
 # Proves: H17
 # On: inproc, processes, chaos
 suite_native-tsan() { build_native_tsan && native_tests "$native_tsan"; }
+
+# Hosts that are network namespaces: it needs root, and says so. [NETWORK 3.6]
+suite_net() { build_native_tests && "$home/native/tests/c/net_test.sh" "$native_test_build"; }
 
 suite_fuzz() { fuzz 12; }
 

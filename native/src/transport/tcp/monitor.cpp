@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "host/socket.hpp"
 
@@ -26,7 +27,9 @@ MonitorLine::Heard MonitorLine::hear() {
       receive_some(socket_.get(), reinterpret_cast<std::byte*>(&goodbye_) + came_, sizeof goodbye_ - came_);
   came_ += moved.bytes;
   if (came_ == sizeof goodbye_) return is_sensible() ? Heard::kGoodbye : Heard::kEnd;
-  return moved.ended ? Heard::kEnd : Heard::kNothing;
+  if (!moved.ended) return Heard::kNothing;
+  const bool silent = moved.error == ETIMEDOUT || moved.error == EHOSTUNREACH || moved.error == ENETUNREACH;
+  return silent ? Heard::kSilence : Heard::kEnd;
 }
 
 bool MonitorLine::is_sensible() const {
@@ -57,7 +60,8 @@ Monitor::Finding Monitor::look(uint64_t now) {
 }
 
 Monitor::Finding Monitor::listen(uint64_t now) {
-  switch (line_->hear()) {
+  const MonitorLine::Heard heard = line_->hear();
+  switch (heard) {
     case MonitorLine::Heard::kNothing:
       return Finding::kNothing;
     case MonitorLine::Heard::kGoodbye:
@@ -65,15 +69,14 @@ Monitor::Finding Monitor::listen(uint64_t now) {
       barriers_ = line_->barriers();
       why_ = "it said so";
       return Finding::kGone;
-    case MonitorLine::Heard::kEnd:
+    default:
       line_.reset();
       silent_since_ns_ = now;
       refusals_ = 0;
       why_.clear();
       call_again(now);
-      break;
   }
-  return Finding::kNothing;
+  return heard == MonitorLine::Heard::kSilence ? Finding::kSilent : Finding::kNothing;
 }
 
 Monitor::Finding Monitor::call(uint64_t now) {
@@ -101,9 +104,13 @@ Monitor::Finding Monitor::call(uint64_t now) {
       call_again(now + kCallAgain);
       return is_gone ? failed() : judge_silence(now);
     }
-    case OutgoingCall::Answer::kUnreached:
+    case OutgoingCall::Answer::kUnreached: {
+      const bool fell_silent = call_->is_connected();
       call_again(now + kCallAgain);
-      return judge_silence(now);
+      if (!fell_silent) return judge_silence(now);
+      was_there_ = true;
+      return Finding::kSilent;
+    }
     case OutgoingCall::Answer::kFailed:
       call_again(now + kCallAgain);
       return Finding::kFenced;

@@ -43,7 +43,12 @@ struct MonitorGoodbye {
 class MonitorLine {
  public:
   MonitorLine(FileDescriptor socket, const Patience& patience);
-  enum class Heard { kNothing, kGoodbye, kEnd };
+  enum class Heard {
+    kNothing,
+    kGoodbye,
+    kEnd,
+    kSilence,  ///< The other system has not answered for too long, so that this one has given up.
+  };
   /// What has come.
   Heard hear();
   RankState state() const { return static_cast<RankState>(goodbye_.state); }
@@ -69,6 +74,7 @@ class Monitor {
     kNothing,
     kGone,
     kFenced,  ///< It says that this rank has failed.
+    kSilent,  ///< Its host does not answer. Whether it is gone is about to be found.
   };
   /// Goes on, as far as it can.
   Finding look(uint64_t now);

@@ -10,11 +10,6 @@
 #include "transport/tcp/tcp_transport.hpp"
 
 namespace lci {
-namespace {
-
-constexpr uint64_t kLookInterval = 20'000'000;  // ns
-
-}  // namespace
 
 Monitors::Monitors(TcpTransport& transport, const Patience& patience)
     : transport_(transport),
@@ -84,22 +79,29 @@ void Monitors::look_at_watched(uint64_t now) {
   for (Monitor& monitor : watched_) {
     const Monitor::Finding finding = monitor.look(now);
     reached_[monitor.rank()].store(monitor.line() != nullptr, std::memory_order_release);
-    if (finding == Monitor::Finding::kNothing) continue;
-    if (finding == Monitor::Finding::kFenced) {
-      transport_.fenced(monitor.rank());
-      continue;
+    switch (finding) {
+      case Monitor::Finding::kNothing:
+        break;
+      case Monitor::Finding::kFenced:
+        transport_.fenced(monitor.rank());
+        break;
+      case Monitor::Finding::kSilent:
+        watch_host_of(monitor.rank());
+        break;
+      case Monitor::Finding::kGone:
+        transport_.hear(monitor.rank(), monitor.state(), monitor.barriers());
+        if (monitor.state() == RankState::kFailed && !monitor.line()) {
+          transport_.log_failure(monitor.rank(), monitor.why().c_str());
+          if (monitor.is_silent()) watch_host_of(monitor.rank());
+        }
+        break;
     }
-    transport_.hear(monitor.rank(), monitor.state(), monitor.barriers());
-    if (monitor.state() == RankState::kFailed && monitor.line() == nullptr) found_dead(monitor);
   }
 }
 
-/// If nothing answers its host may be silent, and each rank of it is to be found before those that wait for it lose
-/// patience.
-void Monitors::found_dead(const Monitor& monitor) {
-  transport_.log_failure(monitor.rank(), monitor.why().c_str());
-  if (!monitor.is_silent()) return;
-  for (const uint32_t rank : transport_.hosts().ranks_at(monitor.rank())) watch(rank, Known::kHostSilent);
+/// Its host may be gone: each rank of it is to be found before those that wait for it lose patience.
+void Monitors::watch_host_of(uint32_t rank) {
+  for (const uint32_t other : transport_.hosts().ranks_at(rank)) watch(other, Known::kHostSilent);
 }
 
 /// A connection that another rank opened has ended: what that means is found by a call of our own.
@@ -111,6 +113,9 @@ void Monitors::look_at_watchers() {
       case MonitorLine::Heard::kGoodbye:
         transport_.hear(watcher.rank, watcher.line.state(), watcher.line.barriers());
         return true;
+      case MonitorLine::Heard::kSilence:
+        watch_host_of(watcher.rank);
+        [[fallthrough]];
       case MonitorLine::Heard::kEnd:
         suspect(watcher.rank, Known::kWasThere);
         return true;

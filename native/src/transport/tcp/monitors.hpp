@@ -22,11 +22,13 @@ class TcpTransport;
 
 class Monitors {
  public:
+  static constexpr uint64_t kLookInterval = 20'000'000;  // ns
+
   Monitors(TcpTransport& transport, const Patience& patience);
 
   /// From now on there is somebody to watch.
   void start() { started_.store(true, std::memory_order_release); }
-  /// Every 20 ms; with @p now at once.
+  /// Every so often; with @p now at once.
   void look(bool now);
   const Patience& patience() const { return patience_; }
   /// A rank is to be watched: it does not answer, or what is known of it is a reason.
@@ -44,7 +46,7 @@ class Monitors {
 
   void choose();
   void watch(uint32_t rank, Known known);
-  void found_dead(const Monitor& monitor);
+  void watch_host_of(uint32_t rank);
   void answer_callers();
   void look_at_watched(uint64_t now);
   void look_at_watchers();

@@ -84,7 +84,7 @@ OutgoingCall::Answer OutgoingCall::heed(const CallVerdict& verdict) {
 /// kAccepted: all @p size bytes have come.
 OutgoingCall::Answer OutgoingCall::read_all(void* to, size_t size) {
   const Moved came = receive_some(socket_.get(), static_cast<std::byte*>(to) + bytes_, size - bytes_);
-  if (came.ended) return Answer::kLater;
+  if (came.ended) return failed(came.error);
   bytes_ += came.bytes;
   return bytes_ == size ? Answer::kAccepted : Answer::kWaiting;
 }

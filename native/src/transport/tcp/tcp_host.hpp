@@ -30,6 +30,8 @@ class TcpHost {
   virtual void barriers_came(uint32_t rank, uint32_t low_bits) = 0;
   /// A rank is gone, by the word of a peer or the end of its connection.
   virtual void gone(uint32_t rank, RankState state) = 0;
+  /// Whether a rank counts as failed: its word counts no more.
+  virtual bool has_failed(uint32_t rank) = 0;
   /// A peer says that this rank has failed.
   virtual void fenced(uint32_t by) = 0;
   /// A peer has so many devices.

@@ -21,8 +21,10 @@ constexpr uint64_t kDeathPatience = 500'000'000;  // ns
 /// Ranks of other hosts that a rank is connected to whatever is posted.
 constexpr uint32_t kNeighbours = 2;
 
+/// Who is silent is known when both have passed, so what looks cost is taken off.
 Patience patience_of(const Attributes& attributes) {
-  return {uint64_t{attributes.net_dead_ms} * 1'000'000u, uint64_t{attributes.net_reconnect_ms} * 1'000'000u};
+  return {uint64_t{attributes.net_dead_ms} * 1'000'000u,
+          uint64_t{attributes.net_reconnect_ms} * 1'000'000u - 2 * Monitors::kLookInterval};
 }
 
 int died_while_joining(uint32_t rank) {
@@ -197,7 +199,7 @@ RankState TcpTransport::state_of(uint32_t rank) {
 bool TcpTransport::welcomes(const Caller& caller) {
   if (!reaches(caller.rank)) return false;
   if (!is_gone(caller.rank)) return true;
-  if (state_of(caller.rank) == RankState::kFailed) send_verdict(caller.socket.get(), CallVerdict::kFailed);
+  if (has_failed(caller.rank)) send_verdict(caller.socket.get(), CallVerdict::kFailed);
   return false;
 }
 

@@ -95,6 +95,7 @@ class TcpTransport final : public Transport, private TcpHost {
   void barriers_came(uint32_t rank, uint64_t completed) override;
   void barriers_came(uint32_t rank, uint32_t low_bits) override;
   void gone(uint32_t rank, RankState state) override;
+  bool has_failed(uint32_t rank) override { return is_gone(rank) && state_of(rank) == RankState::kFailed; }
   void devices_came(uint32_t rank, uint32_t devices) override;
 
   uint32_t slot_of(const ParkLine& line) const;
