@@ -16,7 +16,7 @@
  *
  * Commands, a line each, come by the standard input; A and B are numbers of namespaces: "drop A B" loses what goes from
  * A to B, until "pass A B"; "reset A B" makes a reset of the next packet of each TCP connection from A to B, so that B
- * takes it for broken, and A does not know.
+ * takes it for broken, and A does not know; "lose A B" loses what goes from A to B on the TCP connections that there are.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -45,6 +45,7 @@ enum {
   kFirstAddress = 10 << 24 | 67 << 16,
   kFlows = 64,  // TCP connections of a pair that are told apart
   kTcp = 6,
+  kTcpHeader = 20,
   kSyn = 0x02,
   kRst = 0x04,
   kAck = 0x10,
@@ -60,14 +61,14 @@ struct packet {
 
 struct flow {
   uint32_t ports;
-  uint64_t resets;  // of its pair, when it was last made to have one
+  uint64_t resets, losses;  // of its pair, when it was opened or had one
 };
 
 struct pair {
   uint64_t packets, lost, reset;
   uint64_t last_due_ns;
   bool drops;
-  uint64_t resets;  // that were asked for
+  uint64_t resets, losses;  // that were asked for
   struct flow flows[kFlows];
   int next_flow;
 };
@@ -190,7 +191,7 @@ static void put_checksum(unsigned char* at, uint32_t sum) {
   at[1] = (unsigned char)~sum;
 }
 
-static struct flow* flow_of(struct pair* pair, uint32_t ports) {
+static struct flow* find_flow(struct pair* pair, uint32_t ports) {
   for (int i = 0; i < kFlows; ++i) {
     if (pair->flows[i].ports == ports) {
       return &pair->flows[i];
@@ -202,20 +203,37 @@ static struct flow* flow_of(struct pair* pair, uint32_t ports) {
   return flow;
 }
 
+static unsigned char* tcp_of(unsigned char* bytes, int size) {
+  const int header = (bytes[0] & 15) * 4;
+  return bytes[9] == kTcp && size >= header + kTcpHeader ? bytes + header : NULL;
+}
+
+/// That of a packet.
+static struct flow* flow_of(struct pair* pair, const unsigned char* tcp) {
+  uint32_t ports = 0;
+  memcpy(&ports, tcp, sizeof ports);
+  struct flow* const flow = find_flow(pair, ports);
+  if ((tcp[13] & (kSyn | kRst)) != 0) {  // a new one
+    flow->resets = pair->resets;
+    flow->losses = pair->losses;
+  }
+  return flow;
+}
+
+static bool is_lost_for_good(struct pair* pair, unsigned char* bytes, int size) {
+  const unsigned char* const tcp = pair->losses == 0 ? NULL : tcp_of(bytes, size);
+  return tcp != NULL && flow_of(pair, tcp)->losses != pair->losses;
+}
+
 /// Makes a reset of a packet if its connection is to have one: what is left of it. Its place in the stream is right, so
 /// the receiver believes it.
 static int reset_if_asked(struct pair* pair, unsigned char* bytes, int size) {
-  const int header = (bytes[0] & 15) * 4, kTcpHeader = 20;
-  if (pair->resets == 0 || bytes[9] != kTcp || size < header + kTcpHeader) {
+  unsigned char* const tcp = pair->resets == 0 ? NULL : tcp_of(bytes, size);
+  if (tcp == NULL) {
     return size;
   }
-  unsigned char* const tcp = bytes + header;
-  uint32_t ports = 0;
-  memcpy(&ports, tcp, sizeof ports);
-  struct flow* const flow = flow_of(pair, ports);
-  if ((tcp[13] & (kSyn | kRst)) != 0) {
-    flow->resets = pair->resets;  // a new one
-  }
+  const int header = (int)(tcp - bytes);
+  struct flow* const flow = flow_of(pair, tcp);
   if (flow->resets == pair->resets || (tcp[13] & kAck) == 0) {
     return size;
   }
@@ -241,7 +259,7 @@ static void accept_packet(int from, unsigned char* bytes, int size) {
   }
   struct pair* const pair = &pairs[from][to];
   ++pair->packets;
-  if (pair->drops || chance(from, to, pair->packets, 0) < options.loss || queued == kMostQueued) {
+  if (pair->drops || is_lost_for_good(pair, bytes, size) || chance(from, to, pair->packets, 0) < options.loss || queued == kMostQueued) {
     ++pair->lost;
     return;
   }
@@ -312,6 +330,8 @@ static void obey(const char* line) {
     pair->drops = false;
   } else if (strcmp(what, "reset") == 0) {
     ++pair->resets;
+  } else if (strcmp(what, "lose") == 0) {
+    ++pair->losses;
   } else {
     fprintf(stderr, "lci_net_lab: no command: %s", line);
   }

@@ -8,7 +8,7 @@ usage_net-lab() {
   cat << EOF
 Usage: ./lci net-lab up N [--delay MS] [--jitter MS] [--loss PART] [--reorder] [--rate MBIT] [--reset MS]
                           [--seed SEED]
-       ./lci net-lab drop|pass|reset HOST OTHER
+       ./lci net-lab drop|pass|reset|lose HOST OTHER
        ./lci net-lab exec HOST COMMAND [ARGUMENT...]
        ./lci net-lab status
        ./lci net-lab down
@@ -28,6 +28,7 @@ Without options the kernel joins them, at full speed. With one, a program does, 
 Then it can also be told:
   drop HOST OTHER    what HOST sends to OTHER is lost, until pass HOST OTHER; the other direction is not touched
   reset HOST OTHER   OTHER takes each TCP connection on which HOST sends something next for broken, and HOST does not know
+  lose HOST OTHER    what HOST sends to OTHER on the TCP connections that there are is lost; new ones are not touched
 down removes the lab and prints how many packets went, and were lost, between each two hosts.
 Exit codes: 0 done, 1 it cannot be done, 2 wrong command line; those of COMMAND.
 EOF
@@ -39,10 +40,10 @@ cmd_net-lab() {
   case $command in
     up) lab_up "$@" ;;
     exec) lab_exec "$@" ;;
-    drop | pass | reset) lab_tell "$command" "$@" ;;
+    drop | pass | reset | lose) lab_tell "$command" "$@" ;;
     status) lab_status ;;
     down) lab_down ;;
-    *) misused "net-lab what? up, drop, pass, reset, exec, status or down; see ./lci net-lab --help" ;;
+    *) misused "net-lab what? up, drop, pass, reset, lose, exec, status or down; see ./lci net-lab --help" ;;
   esac
 }
 

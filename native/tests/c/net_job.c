@@ -354,6 +354,7 @@ static void tell_totals(void) {
 static void ledger(double seconds) {
   uint64_t *word = NULL, messages = 0, additions = 0;
   exchange_words(&word);
+  say("ready");
   for (const double until = now() + seconds; now() < until;) {
     if (!idle) add();
     take_sums();

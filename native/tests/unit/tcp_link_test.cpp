@@ -281,6 +281,22 @@ TEST_F(TcpLinkTest, OfARankThatHasFailedOnlyWhatHasComeIsRead) {
   EXPECT_EQ(first(1), answerer_.taken);
 }
 
+TEST_F(TcpLinkTest, HearsWhoIsGoneUnlessTheTellerIsDeadItself) {
+  connect();
+  pass();
+  const auto tell = [&] {
+    caller_.link->provide_words(1);
+    caller_.link->say(LinkWord::kNotice, static_cast<uint32_t>(RankState::kFailed), 1, 0);
+    pass();
+  };
+  answerer_.other_has_failed = true;
+  tell();
+  EXPECT_TRUE(answerer_.fenced_by.empty());
+  answerer_.other_has_failed = false;
+  tell();
+  EXPECT_EQ(std::vector<uint32_t>{0}, answerer_.fenced_by) << "this rank is the one that is said to be gone";
+}
+
 TEST_F(TcpLinkTest, IsStuckAsLongAsNothingIsAcknowledged) {
   connect();
   pass();

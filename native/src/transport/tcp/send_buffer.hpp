@@ -54,18 +54,20 @@ class SendBuffer {
   void count_sent(uint64_t bytes) { sent_ += bytes; }
   /// A new connection begins at @p position, which the peer has told. False: it cannot have that.
   bool resume(uint64_t position) {
-    if (position < acknowledged_ || position > sent_) return false;
-    sent_ = position;
-    return true;
+    const bool possible = may_have_come(position);
+    if (possible) sent_ = position;
+    return possible;
   }
   /// The peer has all before @p position. False: it cannot.
   bool acknowledge(uint64_t position) {
-    if (position < acknowledged_ || position > sent_) return false;
-    acknowledged_ = position;
-    return true;
+    const bool possible = may_have_come(position);
+    if (possible) acknowledged_ = position;
+    return possible;
   }
 
  private:
+  /// All before @p position.
+  bool may_have_come(uint64_t position) const { return position >= acknowledged_ && position <= sent_; }
   void copy_in(uint64_t position, const void* bytes, size_t size) {
     const uint64_t at = position & (capacity_ - 1);
     const auto first = static_cast<size_t>(std::min<uint64_t>(size, capacity_ - at));

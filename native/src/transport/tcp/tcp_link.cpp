@@ -229,7 +229,8 @@ bool TcpLink::word_came(LinkWord word, const FrameHeader& frame) {
       return true;
     case LinkWord::kNotice:
       if (!is_end || frame.aux >= host_.ranks() || frame.aux == rank_) return false;
-      if (host_.has_failed(rank_)) return true;  // of two that call each other dead one is believed
+      // Of two that call each other dead one is believed.
+      if (host_.has_failed(rank_)) return true;
       if (frame.aux == host_.own_rank()) {
         if (state == RankState::kFailed) host_.fenced(rank_);
         return true;
