@@ -73,7 +73,7 @@ start() {
     ranks[rank]=$!
   done
 }
-all_say() { (($(cat "$dir"/out.* | grep -c "^$2") == $1)); }
+all_say() { (($(cat "$dir"/out.* 2> /dev/null | grep -c "^$2") == $1)); }
 # says COUNT WORD: so many ranks do, before a rank fails.
 says() {
   local end=$((SECONDS + DEADLINE_S + cut_s))
