@@ -60,6 +60,7 @@ suite_package() {
 suite_native() {
   mkdir -p "$results/reports"
   need_hydra
+  need_open_mpi
   build_native_tests && native_tests "$native_test_build" --output-junit "$results/reports/native.xml"
 }
 
