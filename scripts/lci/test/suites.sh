@@ -42,7 +42,8 @@ suite_tool() {
   "$home/native/tests/tools/walls_test.sh" "$home" && "$home/native/tests/tools/faults_test.sh" "$home" &&
     "$home/tests/tools/language_test.sh" "$home" && "$home/tests/tools/pages_test.sh" "$home" &&
     "$home/tests/tools/against_test.sh" "$home" && "$home/tests/tools/net_lab_test.sh" "$home" &&
-    "$home/tests/tools/hosts_test.sh" "$home" && "$home/tests/tools/lci_test.sh" "$home/lci"
+    "$home/tests/tools/hosts_test.sh" "$home" && LCI_JDK=$jdk "$home/tests/tools/job_new_test.sh" "$home" &&
+    "$home/tests/tools/lci_test.sh" "$home/lci"
 }
 
 # Proves: A15
