@@ -108,4 +108,4 @@ without() {
 without mpiexec.hydra hydra mpiexec.hydra mpich
 without mpirun.openmpi open_mpi "Open MPI's mpirun" openmpi-bin
 
-[[ -z $(declare -F | grep ' test_') ]] || run_tests
+! declare -F | grep -q ' test_' || run_tests
