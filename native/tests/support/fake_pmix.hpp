@@ -70,7 +70,7 @@ class FakePmix {
    public:
     Process(FakePmix* launcher, uint32_t rank) : launcher_(*launcher), rank_(rank) {}
     int init(pmix::Process* self) override;
-    int finalize() override { return launcher_.begin("PMIx_Finalize"); }
+    int finalize() override;
     int put(uint8_t scope, const char* key, const pmix::Value* value) override;
     int commit() override;
     int fence(const pmix::Info* infos, size_t count, pmix::Done done, void* context) override;
@@ -87,6 +87,7 @@ class FakePmix {
   int begin(const std::string& call);
   /// As on the library's own thread.
   void call_back(std::function<void()> call);
+  void join_threads();
   pmix::Value find(uint32_t rank, const std::string& key, std::string* text);
 
   TemporaryDirectory directory_;
@@ -121,7 +122,16 @@ inline FakePmix::FakePmix(uint32_t size) {
 }
 
 inline FakePmix::~FakePmix() {
-  for (std::thread& thread : threads_) thread.join();
+  join_threads();
+}
+
+inline void FakePmix::join_threads() {
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(mutex_);
+    threads.swap(threads_);
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 inline PmiSettings FakePmix::settings(uint32_t rank) const {
@@ -187,6 +197,12 @@ inline int FakePmix::Process::init(pmix::Process* self) {
   std::memset(self->job, 'j', sizeof self->job);  // without an end
   self->rank = launcher_.place_.value_or(rank_);
   return launcher_.begin("PMIx_Init");
+}
+
+/// As a library's, its threads end here.
+inline int FakePmix::Process::finalize() {
+  launcher_.join_threads();
+  return launcher_.begin("PMIx_Finalize");
 }
 
 inline int FakePmix::Process::put(uint8_t scope, const char* key, const pmix::Value* value) {
