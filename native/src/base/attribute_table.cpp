@@ -99,7 +99,8 @@ const Row kRows[] = {
     {"job_root", &Attributes::job_root, "", text(),
      "Where rank 0 answers for bootstrap tcp, HOST:PORT or [ADDRESS]:PORT; empty: environment LCI_ROOT."},
     {"job_secret_file", &Attributes::job_secret_file, "", text(),
-     "File with the job's secret for bootstraps tcp, pmix, pmi1 and pmi2, mode 0600; empty: environment LCI_SECRET_FILE."},
+     "File with the job's secret for bootstraps tcp, pmix, pmi1 and pmi2, mode 0600; empty: environment "
+     "LCI_SECRET_FILE."},
     {"chaos",
      &Attributes::chaos,
      "",

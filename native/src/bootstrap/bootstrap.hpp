@@ -68,9 +68,9 @@ class Bootstrap {
 /**
  * Opens the bootstrap of a runtime: inproc when @p job is not null, else the first available of the chain in
  * attributes.bootstrap: file when a job directory is named (attribute job_dir or environment LCI_JOB_DIR), tcp when the
- * root is (attribute job_root or environment LCI_ROOT), pmix when a launcher has set PMIX_RANK and answers, pmi1 and pmi2
- * when it has set PMI_FD, local always; but after others local is an error where a launcher has started several processes. Does not wait for other ranks;
- * barrier() does. [A11, A12, 2B-24]
+ * root is (attribute job_root or environment LCI_ROOT), pmix when a launcher has set PMIX_RANK and answers, pmi1 and
+ * pmi2 when it has set PMI_FD, local always; but after others local is an error where a launcher has started several
+ * processes. Does not wait for other ranks; barrier() does. [A11, A12, 2B-24]
  */
 int open_bootstrap(const Attributes& attributes, lci_inproc* job, uint32_t inproc_rank,
                    std::unique_ptr<Bootstrap>* out);

@@ -27,7 +27,8 @@ struct PmiSettings {
   /**
    * Whether the launcher speaks PMI, and this version is the one to use. Hydra and Slurm's plugin `pmi2` each speak
    * both. Version 2 is that of Slurm: SLURM_STEP_ID and PMI_JOBID are set, and HYDI_CONTROL_FD, by which Hydra is told
-   * when srun has started its helpers, is not. A list of bootstraps with only one of the versions decides by itself. PMIx sets PMIX_RANK.
+   * when srun has started its helpers, is not. A list of bootstraps with only one of the versions decides by itself.
+   * PMIx sets PMIX_RANK.
    */
   static bool available(const Attributes& attributes, PmiVersion version);
   static int read(const Attributes& attributes, PmiVersion version, PmiSettings* out);

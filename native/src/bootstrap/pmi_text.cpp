@@ -82,7 +82,8 @@ int put_text(PmiWire& wire, const std::string& key, const std::string& text, uin
   return LCI_DONE;
 }
 
-int get_text(PmiWire& wire, uint32_t from, const std::string& key, size_t most, uint64_t deadline_ns, std::string* out) {
+int get_text(PmiWire& wire, uint32_t from, const std::string& key, size_t most, uint64_t deadline_ns,
+             std::string* out) {
   size_t length = 0;
   std::string value;
   if (const int code = get_piece(wire, from, piece(key, 0), deadline_ns, &value); code != LCI_DONE) return code;

@@ -11,11 +11,21 @@ lci::test::FakePmixProcess* process;
 
 using namespace lci;
 
-FAKE_EXPORT void fake_pmix_be(test::FakePmixProcess* whom) { process = whom; }
-FAKE_EXPORT int PMIx_Init(pmix::Process* self, pmix::Info*, size_t) { return process->init(self); }
-FAKE_EXPORT int PMIx_Finalize(const pmix::Info*, size_t) { return process->finalize(); }
-FAKE_EXPORT int PMIx_Put(uint8_t scope, const char* key, pmix::Value* value) { return process->put(scope, key, value); }
-FAKE_EXPORT int PMIx_Commit() { return process->commit(); }
+FAKE_EXPORT void fake_pmix_be(test::FakePmixProcess* whom) {
+  process = whom;
+}
+FAKE_EXPORT int PMIx_Init(pmix::Process* self, pmix::Info*, size_t) {
+  return process->init(self);
+}
+FAKE_EXPORT int PMIx_Finalize(const pmix::Info*, size_t) {
+  return process->finalize();
+}
+FAKE_EXPORT int PMIx_Put(uint8_t scope, const char* key, pmix::Value* value) {
+  return process->put(scope, key, value);
+}
+FAKE_EXPORT int PMIx_Commit() {
+  return process->commit();
+}
 #ifdef FAKE_PMIX_FENCE
 FAKE_EXPORT int PMIx_Fence_nb(const pmix::Process*, size_t, const pmix::Info* infos, size_t count, pmix::Done done,
                               void* context) {
@@ -26,4 +36,6 @@ FAKE_EXPORT int PMIx_Get_nb(const pmix::Process* whose, const char* key, const p
                             pmix::Got got, void* context) {
   return process->get(whose, key, infos, count, got, context);
 }
-FAKE_EXPORT const char* PMIx_Error_string(int status) { return status == -1 ? "REFUSED" : nullptr; }
+FAKE_EXPORT const char* PMIx_Error_string(int status) {
+  return status == -1 ? "REFUSED" : nullptr;
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launcher with PMIx. tests/pmix/fake_pmix.cpp is its library; each process, here a thread, has a copy of that file, for a
-// library knows one process. The launcher can be told to refuse a call, not to answer it, or to give another value.
+// A launcher with PMIx. tests/pmix/fake_pmix.cpp is its library; each process, here a thread, has a copy of that file,
+// for a library knows one process. The launcher can be told to refuse a call, not to answer it, or to give another
+// value.
 #pragma once
 
 #include <dlfcn.h>

@@ -34,7 +34,7 @@ suite_format() {
   need_command clang-format clang-format
   need_command shellcheck shellcheck
   (cd "$home" && native_sources | xargs -0 clang-format --dry-run -Werror &&
-    shellcheck -S warning -x -a -P SCRIPTDIR lci .ci/run tests/*/*.sh native/tests/*/*.sh native/bench/*.sh native/bench/*/*.sh &&
+    shellcheck -S warning -x -a -P SCRIPTDIR lci .ci/run deploy/*.sh tests/*/*.sh native/tests/*/*.sh native/bench/*.sh native/bench/*/*.sh &&
     native/tests/walls/walls.sh && native/tests/mutations/faults.sh check && tests/language/language.sh)
 }
 
@@ -43,6 +43,7 @@ suite_tool() {
     "$home/tests/tools/language_test.sh" "$home" && "$home/tests/tools/pages_test.sh" "$home" &&
     "$home/tests/tools/against_test.sh" "$home" && "$home/tests/tools/net_lab_test.sh" "$home" &&
     "$home/tests/tools/hosts_test.sh" "$home" && LCI_JDK=$jdk "$home/tests/tools/job_new_test.sh" "$home" &&
+    "$home/tests/tools/deploy_test.sh" "$home" &&
     "$home/tests/tools/lci_test.sh" "$home/lci"
 }
 
