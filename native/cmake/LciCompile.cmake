@@ -19,7 +19,7 @@ find_package(Threads REQUIRED)
 
 add_library(lci_compile INTERFACE)
 target_include_directories(lci_compile INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/include ${core_folder})
-target_link_libraries(lci_compile INTERFACE Threads::Threads)
+target_link_libraries(lci_compile INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_options(
   lci_compile
   INTERFACE -Wall -Wextra -Werror -fno-omit-frame-pointer -fvisibility=hidden

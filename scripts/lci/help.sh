@@ -22,6 +22,7 @@ Usage: ./lci COMMAND
                             is this tree slower than COMMIT?
   info                      version, transports, limits of this machine
   net-lab up N              hosts on this machine, to try what runs on several; exec, status, down
+  job new DIR -n N          what the ranks of a job need that something else starts
   format                    format all sources
   clean                     remove what was built, and .lci
   version                   print the version
@@ -39,7 +40,7 @@ usage_line() { usage | sed -nE "s|^  ($1( \[[A-Z]+\])?)  +(.*)|Usage: ./lci \1\n
 # help_on COMMAND: its own text if it has one.
 help_on() {
   case $1 in
-    run | build | demo | info | test | bench | net-lab) "usage_$1" ;;
+    run | build | demo | info | test | bench | net-lab | job) "usage_$1" ;;
     version | api-diff | soak-report | metrics-page | conformance | format | clean) usage_line "$1" ;;
     '' | help) usage ;;
     *) unknown_command "$1" ;;

@@ -55,10 +55,10 @@ Exit code: 0 if all ranks ended with 0; else that of the first that did not, 128
 EOF
 }
 
-# need_number RANKS
+# need_number RANKS COMMAND
 need_number() {
   [[ $1 =~ ^[0-9]{1,5}$ ]] && ((10#$1 >= 1 && 10#$1 <= 65535)) ||
-    misused "-n needs a number from 1 to 65535, not '$1'; see ./lci run --help"
+    misused "-n needs a number from 1 to 65535, not '$1'; see ./lci $2 --help"
 }
 
 cmd_run() {
@@ -80,7 +80,7 @@ cmd_run() {
     esac
   done
   [[ $ranks != each ]] || ranks=$((${#run_on[@]} > 0 ? ${#run_on[@]} : 1))
-  need_number "$ranks"
+  need_number "$ranks" run
   [[ -n ${1:-} ]] || misused "which program? see ./lci run --help"
   need_program "$1"
   build

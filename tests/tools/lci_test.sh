@@ -358,7 +358,7 @@ test_api_diff_says_what_it_needs() {
 test_help_is_there_without_a_build() {
   make_tree
   local command
-  for command in run build demo info test bench; do
+  for command in run build demo info test bench net-lab job; do
     in_tree "$command" --help
     equal "$code" 0
     [[ $out == "Usage: ./lci $command"* ]] || fail "got '$out'"

@@ -167,8 +167,9 @@ LCI_API void lci_inproc_free(lci_inproc* job);
  * (LCI_ERR_TIMEOUT, naming the missing ranks where that can be told), or a rank has died (LCI_ERR_PEER_FAILED,
  * lci_last_error_rank()). It is refused in handlers and custom objects (LCI_ERR_SIGNAL_CONTEXT).
  * @param attrs may be null: defaults and environment only. The runtime does not keep it.
- * @param job null: the bootstrap chain decides (file when LCI_JOB_DIR is set, tcp when LCI_ROOT is, pmi1 or pmi2 when
- *        PMI_FD is, else local: rank 0 of 1, which is an error where a launcher has started several processes).
+ * @param job null: the bootstrap chain decides (file when LCI_JOB_DIR is set, tcp when LCI_ROOT is, pmix when
+ *        PMIX_RANK is, pmi1 or pmi2 when PMI_FD is, else local: rank 0 of 1, which is an error where a launcher has
+ *        started several processes).
  * @param inproc_rank rank in @p job; ignored when @p job is null.
  */
 LCI_API int lci_runtime_create(const lci_attrs* attrs, lci_inproc* job, uint32_t inproc_rank, lci_runtime** out);

@@ -36,7 +36,7 @@ std::string describe() {
   line("system", std::string(system.sysname) + " " + system.release + " " + system.machine);
   line("processors", std::to_string(sysconf(_SC_NPROCESSORS_ONLN)));
   for (const auto& [name, availability] : lci::list_transports()) line(("transport " + name).c_str(), availability);
-  line("bootstrap", "inproc, file (launcher), tcp, local");
+  line("bootstrap", "inproc, file (launcher), tcp, pmix, pmi2, pmi1, local");
   line("memory available", std::to_string(lci::memory_available()) + " bytes");
   line("memlock limit", limit_text(RLIMIT_MEMLOCK));
   line("expedited membarrier", expedited ? "available: parking costs senders nothing" : "unavailable: senders fence");

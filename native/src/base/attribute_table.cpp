@@ -86,7 +86,7 @@ const Row kRows[] = {
      "Completion queues that do not say their kind: a fixed array, or linked rings without a bound (x86-64 only)."},
     // The variables of this library's launcher, and LCI_ROOT, are set for this job; PMI's may be those of a launcher
     // around it.
-    {"bootstrap", &Attributes::bootstrap, "file;tcp;pmi2;pmi1;local", bootstrap_list(),
+    {"bootstrap", &Attributes::bootstrap, "file;tcp;pmix;pmi2;pmi1;local", bootstrap_list(),
      "Ways to find the other ranks, tried in this order; the first available one is used."},
     {"bootstrap_timeout_ms", &Attributes::bootstrap_timeout_ms, "60000", number(1, 86'400'000),
      "Milliseconds to wait for the other ranks."},
@@ -99,7 +99,8 @@ const Row kRows[] = {
     {"job_root", &Attributes::job_root, "", text(),
      "Where rank 0 answers for bootstrap tcp, HOST:PORT or [ADDRESS]:PORT; empty: environment LCI_ROOT."},
     {"job_secret_file", &Attributes::job_secret_file, "", text(),
-     "File with the job's secret for bootstraps tcp, pmi1 and pmi2, mode 0600; empty: environment LCI_SECRET_FILE."},
+     "File with the job's secret for bootstraps tcp, pmix, pmi1 and pmi2, mode 0600; empty: environment "
+     "LCI_SECRET_FILE."},
     {"chaos",
      &Attributes::chaos,
      "",
@@ -123,7 +124,7 @@ const Row kRows[] = {
      "ranks are where they are. The same on all ranks."},
     {"net_address", &Attributes::net_address, "", text(),
      "Numeric address of this host at which the other ranks reach this one over a network; empty: that of the way to "
-     "rank 0 with bootstrap tcp, with pmi1 and pmi2 that of the host's name, else 127.0.0.1."},
+     "rank 0 with bootstrap tcp, with pmix, pmi1 and pmi2 that of the host's name, else 127.0.0.1."},
     {"net_dead_ms", &Attributes::net_dead_ms, "10000", number(2000, 3'600'000),
      "Milliseconds after which a host that does not answer counts as silent, to the second; its ranks fail if they do "
      "not answer to calls for net_reconnect_ms then."},

@@ -125,7 +125,7 @@ class NameList {
 };
 
 /// Bootstrap names that the attribute `bootstrap` may list, for messages.
-inline constexpr std::string_view kBootstrapNames[] = {"file", "tcp", "pmi2", "pmi1", "local", "inproc"};
+inline constexpr std::string_view kBootstrapNames[] = {"file", "tcp", "pmix", "pmi2", "pmi1", "local", "inproc"};
 
 }  // namespace lci
 

@@ -34,7 +34,7 @@ class Bootstrap {
   virtual const std::string& job_id() const = 0;
   /// Shared secret of the job.
   virtual const std::array<uint8_t, 32>& secret() const = 0;
-  /// "local", "inproc", "file", "tcp", "pmi1" or "pmi2".
+  /// "local", "inproc", "file", "tcp", "pmix", "pmi1" or "pmi2".
   virtual const char* name() const = 0;
 
   /// Makes @p n bytes readable under (own rank, @p key) from the next barrier on. Publishing a key twice is an error.
@@ -68,9 +68,9 @@ class Bootstrap {
 /**
  * Opens the bootstrap of a runtime: inproc when @p job is not null, else the first available of the chain in
  * attributes.bootstrap: file when a job directory is named (attribute job_dir or environment LCI_JOB_DIR), tcp when the
- * root is (attribute job_root or environment LCI_ROOT), pmi1 and pmi2 when a launcher has set PMI_FD, local always; but
- * after others local is an error where a launcher has started several processes. Does not wait for other ranks;
- * barrier() does. [A11, A12, 2B-24]
+ * root is (attribute job_root or environment LCI_ROOT), pmix when a launcher has set PMIX_RANK and answers, pmi1 and
+ * pmi2 when it has set PMI_FD, local always; but after others local is an error where a launcher has started several
+ * processes. Does not wait for other ranks; barrier() does. [A11, A12, 2B-24]
  */
 int open_bootstrap(const Attributes& attributes, lci_inproc* job, uint32_t inproc_rank,
                    std::unique_ptr<Bootstrap>* out);

@@ -20,7 +20,7 @@ class Pmi1Wire final : public PmiWire {
   size_t longest_value() const override { return longest_value_; }
   int put(const std::string& key, std::string_view value, uint64_t deadline_ns) override;
   int fence(uint64_t deadline_ns) override { return demand("barrier_in", "", "barrier_out", false, deadline_ns); }
-  int get(const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) override;
+  int get(uint32_t from, const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) override;
   int leave(uint64_t deadline_ns) override { return demand("finalize", "", "finalize_ack", false, deadline_ns); }
 
  private:
@@ -85,7 +85,7 @@ int Pmi1Wire::put(const std::string& key, std::string_view value, uint64_t deadl
   return demand("put", words(key) + " value=" + std::string(value), "put_result", true, deadline_ns);
 }
 
-int Pmi1Wire::get(const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) {
+int Pmi1Wire::get(uint32_t, const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) {
   PmiAnswer got("", ' ');
   if (const int code = ask("get", words(key), "get_result", deadline_ns, &got); code != LCI_DONE) return code;
   const auto value = got.word("value");

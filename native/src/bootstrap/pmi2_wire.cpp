@@ -36,7 +36,7 @@ class Pmi2Wire final : public PmiWire {
     return demand("kvs-put", "key=" + key + ";value=" + std::string(value) + ";", deadline_ns);
   }
   int fence(uint64_t deadline_ns) override { return demand("kvs-fence", "", deadline_ns); }
-  int get(const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) override;
+  int get(uint32_t from, const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) override;
   int leave(uint64_t deadline_ns) override { return demand("finalize", "", deadline_ns); }
 
  private:
@@ -82,7 +82,7 @@ int Pmi2Wire::ask(const std::string& command, const std::string& words, uint64_t
   return out->is(command + "-response") && out->succeeded() ? LCI_DONE : out->refuse(pipe_.title(), command.c_str());
 }
 
-int Pmi2Wire::get(const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) {
+int Pmi2Wire::get(uint32_t, const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) {
   PmiAnswer got("", ';');
   const std::string words = "jobid=" + job_ + ";srcid=-1;key=" + key + ";";
   if (const int code = ask("kvs-get", words, deadline_ns, &got); code != LCI_DONE) return code;

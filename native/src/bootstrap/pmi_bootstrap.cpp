@@ -28,9 +28,10 @@ int PmiBootstrap::open(const Attributes& attributes, PmiVersion version, std::un
   PmiSettings settings;
   std::shared_ptr<PmiConnection> connection;
   int code = PmiSettings::read(attributes, version, &settings);
-  if (code == LCI_DONE) code = check_place(PmiSettings::title(version), settings.rank, settings.size);
   if (code == LCI_DONE) code = PmiConnection::of_this_process(settings, &connection);
-  return code == LCI_DONE ? open(settings, std::move(connection), out) : code;
+  if (code != LCI_DONE) return code;
+  connection->tell_place(&settings);
+  return open(settings, std::move(connection), out);
 }
 
 int PmiBootstrap::open(const PmiSettings& settings, std::shared_ptr<PmiConnection> connection,
@@ -88,7 +89,7 @@ std::string PmiBootstrap::job_text() const {
 
 int PmiBootstrap::learn_job(uint64_t deadline_ns) {
   std::string text;
-  const int code = connection_->read(fences_.front(), kJob, kLongestJobText, deadline_ns, &text);
+  const int code = connection_->read(fences_.front(), 0, kJob, kLongestJobText, deadline_ns, &text);
   if (code != LCI_DONE) return code;
   std::vector<uint8_t> secret;
   const std::string id = text.substr(0, kIdDigits);
@@ -119,7 +120,7 @@ int PmiBootstrap::read_lists(uint32_t rank) {
     std::string text;
     std::vector<uint8_t> list;
     const uint64_t deadline = now_ns() + PmiConnection::kPatience;
-    const int code = connection_->read(fences_[read], std::to_string(rank), kLongestListText, deadline, &text);
+    const int code = connection_->read(fences_[read], rank, std::to_string(rank), kLongestListText, deadline, &text);
     if (code != LCI_DONE) return blame(rank, code);
     if (!from_text(text, &list)) list.clear();  // which is no list either
     if (const int kept = keep(rank, read + 1, list); kept != LCI_DONE) return blame(rank, kept);

@@ -32,7 +32,7 @@ class PmiBootstrap final : public Bootstrap {
   uint32_t size() const override { return settings_.size; }
   const std::string& job_id() const override { return job_id_; }
   const JobSecret& secret() const override { return settings_.secret; }
-  const char* name() const override { return settings_.version == PmiVersion::k1 ? "pmi1" : "pmi2"; }
+  const char* name() const override { return PmiSettings::name(settings_.version); }
 
   int publish(const std::string& key, const void* bytes, size_t n) override;
   int barrier(uint64_t deadline_ns) override;

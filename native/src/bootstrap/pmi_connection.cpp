@@ -17,6 +17,7 @@ namespace {
 constexpr uint64_t kFarewellPatience = 2'000'000'000;  // ns
 
 std::unique_ptr<PmiWire> wire_of(const PmiSettings& settings) {
+  if (settings.version == PmiVersion::kX) return new_pmix_wire(settings.library);
   if (settings.version == PmiVersion::k1) return new_pmi1_wire(settings.fd);
   return new_pmi2_wire(settings.fd, settings.rank, settings.job);
 }
@@ -53,7 +54,7 @@ int PmiConnection::of_this_process(const PmiSettings& settings, std::shared_ptr<
   if (!own.connection) {
     if (const int code = join(settings, &own.connection); code != LCI_DONE) return code;
     // A child process with another program must not speak in this one's name.
-    ::fcntl(settings.fd, F_SETFD, FD_CLOEXEC);
+    if (settings.fd >= 0) ::fcntl(settings.fd, F_SETFD, FD_CLOEXEC);
   }
   if (own.connection->settings_.version != settings.version) {
     return fail(LCI_ERR_BOOTSTRAP, "%s: this process has joined by %s already", PmiSettings::title(settings.version),
@@ -111,8 +112,9 @@ int PmiConnection::meet(const Texts& texts, uint64_t deadline_ns, uint64_t* fenc
   });
 }
 
-int PmiConnection::read(uint64_t fence, const std::string& name, size_t most, uint64_t deadline_ns, std::string* out) {
-  return use(deadline_ns, [&] { return get_text(*wire_, key_of(fence, name), most, deadline_ns, out); });
+int PmiConnection::read(uint64_t fence, uint32_t from, const std::string& name, size_t most, uint64_t deadline_ns,
+                        std::string* out) {
+  return use(deadline_ns, [&] { return get_text(*wire_, from, key_of(fence, name), most, deadline_ns, out); });
 }
 
 void PmiConnection::leave() {

@@ -37,12 +37,14 @@ class PmiConnection {
   static int of_this_process(const PmiSettings& settings, std::shared_ptr<PmiConnection>* out);
   static int join(const PmiSettings& settings, std::shared_ptr<PmiConnection>* out);
 
+  /// Rank and size, where the launcher has told them only now.
+  void tell_place(PmiSettings* out) const { wire_->tell_place(&out->rank, &out->size); }
   /// LCI_ERR_BOOTSTRAP if nothing can be asked any more.
   int check();
   /// Puts texts, waits for the other ranks, and tells the number of this fence.
   int meet(const Texts& texts, uint64_t deadline_ns, uint64_t* fence);
-  /// A text that some rank has put before a fence that has been passed.
-  int read(uint64_t fence, const std::string& name, size_t most, uint64_t deadline_ns, std::string* out);
+  /// A text that rank @p from has put before a fence that has been passed.
+  int read(uint64_t fence, uint32_t from, const std::string& name, size_t most, uint64_t deadline_ns, std::string* out);
   /// Tells the launcher that this process ends as it should; not in a child process.
   void leave();
 

@@ -17,9 +17,9 @@ int damaged(const std::string& key) {
   return fail(LCI_ERR_BOOTSTRAP, "the launcher's value \"%s\" is not what a rank of this library has put", key.c_str());
 }
 
-int get_piece(PmiWire& wire, const std::string& key, uint64_t deadline_ns, std::string* out) {
+int get_piece(PmiWire& wire, uint32_t from, const std::string& key, uint64_t deadline_ns, std::string* out) {
   std::optional<std::string> value;
-  if (const int code = wire.get(key, deadline_ns, &value); code != LCI_DONE) return code;
+  if (const int code = wire.get(from, key, deadline_ns, &value); code != LCI_DONE) return code;
   if (!value) {
     return fail(LCI_ERR_BOOTSTRAP,
                 "the launcher has no value \"%s\": a rank did not put it, so it is no rank of this library, or of "
@@ -82,14 +82,15 @@ int put_text(PmiWire& wire, const std::string& key, const std::string& text, uin
   return LCI_DONE;
 }
 
-int get_text(PmiWire& wire, const std::string& key, size_t most, uint64_t deadline_ns, std::string* out) {
+int get_text(PmiWire& wire, uint32_t from, const std::string& key, size_t most, uint64_t deadline_ns,
+             std::string* out) {
   size_t length = 0;
   std::string value;
-  if (const int code = get_piece(wire, piece(key, 0), deadline_ns, &value); code != LCI_DONE) return code;
+  if (const int code = get_piece(wire, from, piece(key, 0), deadline_ns, &value); code != LCI_DONE) return code;
   if (!take_length(&value, &length) || length > most) return damaged(key);
   *out = std::move(value);
   for (size_t number = 1; out->size() < length; ++number) {
-    const int code = get_piece(wire, piece(key, number), deadline_ns, &value);
+    const int code = get_piece(wire, from, piece(key, number), deadline_ns, &value);
     if (code != LCI_DONE) return code;
     if (value.empty()) return damaged(key);
     *out += value;

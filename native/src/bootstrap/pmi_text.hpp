@@ -20,7 +20,8 @@ bool from_text(std::string_view text, std::vector<uint8_t>* out);
 
 /// Puts a text in as many pieces as it needs.
 int put_text(PmiWire& wire, const std::string& key, const std::string& text, uint64_t deadline_ns);
-/// Reads it. LCI_ERR_BOOTSTRAP if a piece is missing, or if it is no such text, or longer than @p most.
-int get_text(PmiWire& wire, const std::string& key, size_t most, uint64_t deadline_ns, std::string* out);
+/// Reads what rank @p from has put. LCI_ERR_BOOTSTRAP if a piece is missing, or if it is no such text, or longer than
+/// @p most.
+int get_text(PmiWire& wire, uint32_t from, const std::string& key, size_t most, uint64_t deadline_ns, std::string* out);
 
 }  // namespace lci

@@ -50,7 +50,7 @@ TEST(Attributes, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(defaults.matching_buckets, 65536u);
   EXPECT_EQ(defaults.sync_threshold, 1u);
   EXPECT_EQ(defaults.queue_capacity, 65536u);
-  EXPECT_EQ(defaults.bootstrap, "file;tcp;pmi2;pmi1;local");
+  EXPECT_EQ(defaults.bootstrap, "file;tcp;pmix;pmi2;pmi1;local");
   Attributes unasked;
   ASSERT_EQ(LCI_DONE, resolve_attributes(nullptr, &unasked)) << last_error();
   for (uint32_t i = 0; const char* name = attr_name(i); ++i) {

@@ -16,6 +16,7 @@
 #include "bootstrap/pmi_bootstrap.hpp"
 #include "support/environment.hpp"
 #include "support/fake_pmi_launcher.hpp"
+#include "support/fake_pmix.hpp"
 #include "support/job_directory.hpp"
 #include "support/tcp_job.hpp"
 #include "support/threads.hpp"
@@ -97,12 +98,31 @@ class PmiJobUnderTest final : public Job {
   std::vector<std::shared_ptr<PmiConnection>> connections_;  // one of a process, whatever it opens
 };
 
+class PmixJobUnderTest final : public Job {
+ public:
+  explicit PmixJobUnderTest(uint32_t size) : launcher_(size), connections_(size) {}
+  int open(uint32_t rank, std::unique_ptr<Bootstrap>* out) override {
+    std::shared_ptr<PmiConnection> none;  // of a rank that the launcher has not started
+    const bool is_there = rank < connections_.size();
+    auto& connection = is_there ? connections_[rank] : none;
+    if (is_there && !connection) {
+      if (const int code = PmiConnection::join(launcher_.settings(rank), &connection); code != LCI_DONE) return code;
+    }
+    return PmiBootstrap::open(launcher_.settings(rank), connection, out);
+  }
+
+ private:
+  test::FakePmix launcher_;
+  std::vector<std::shared_ptr<PmiConnection>> connections_;
+};
+
 class BootstrapContract : public testing::TestWithParam<std::string> {
  protected:
   static std::unique_ptr<Job> make_job(uint32_t size) {
     if (GetParam() == "inproc") return std::make_unique<InprocJobUnderTest>(size);
     if (GetParam() == "pmi1") return std::make_unique<PmiJobUnderTest>(PmiVersion::k1, size);
     if (GetParam() == "pmi2") return std::make_unique<PmiJobUnderTest>(PmiVersion::k2, size);
+    if (GetParam() == "pmix") return std::make_unique<PmixJobUnderTest>(size);
     if (GetParam() == "tcp") return std::make_unique<TcpJobUnderTest>(size);
     return std::make_unique<FileJobUnderTest>(size);
   }
@@ -230,7 +250,7 @@ TEST_P(BootstrapContract, GenerationsFollowEachOther) {
   EXPECT_EQ(ids.size(), 10u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, BootstrapContract, testing::Values("inproc", "file", "tcp", "pmi1", "pmi2"),
+INSTANTIATE_TEST_SUITE_P(Kinds, BootstrapContract, testing::Values("inproc", "file", "tcp", "pmi1", "pmi2", "pmix"),
                          [](const auto& info) { return info.param; });
 INSTANTIATE_TEST_SUITE_P(Kinds, BootstrapNames, testing::Values("inproc", "file", "tcp"),
                          [](const auto& info) { return info.param; });

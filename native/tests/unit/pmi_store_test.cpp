@@ -53,7 +53,7 @@ TEST(PmiStoreOfSlurm, IsUnderstood) {
   std::shared_ptr<PmiConnection> connection;
   ASSERT_EQ(LCI_DONE, PmiConnection::join(launcher.settings(0), &connection)) << last_error();
   std::string text;
-  EXPECT_EQ(LCI_DONE, connection->read(1, "x", 100, Deadline(30).ns(), &text)) << last_error();
+  EXPECT_EQ(LCI_DONE, connection->read(1, 0, "x", 100, Deadline(30).ns(), &text)) << last_error();
   EXPECT_EQ("abc", text);
 }
 
@@ -127,7 +127,7 @@ TEST_P(PmiStore, LengthsAreChecked) {
                                                      "cmd=kvs-get-response;rc=0;found=TRUE;value=")) +
                                   value + either("", ";")));
     std::string text;
-    EXPECT_EQ(LCI_ERR_BOOTSTRAP, connection->read(fence, "x", 100, Deadline(30).ns(), &text)) << value;
+    EXPECT_EQ(LCI_ERR_BOOTSTRAP, connection->read(fence, 0, "x", 100, Deadline(30).ns(), &text)) << value;
     EXPECT_LE(text.size(), 100u);
   }
 }

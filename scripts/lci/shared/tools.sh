@@ -150,6 +150,22 @@ need_hydra() {
   export PATH=$PATH:$unpacked
 }
 
+# need_open_mpi: the same for mpirun.openmpi, whose ranks find libpmix.so.2 beside it.
+need_open_mpi() {
+  local unpacked=$state/cache/open-mpi package libraries
+  libraries=$unpacked/usr/lib/$(uname -m)-linux-gnu
+  ! command -v mpirun.openmpi > /dev/null || return 0
+  if [[ ! -x $unpacked/mpirun.openmpi ]]; then
+    for package in libevent-core-2.1-7 libevent-pthreads-2.1-7 libhwloc15 libpmix2 libopenmpi3 openmpi-common openmpi-bin; do
+      fetch_package "$package" "$unpacked" || return 0
+    done
+    printf '#!/bin/sh\nLD_LIBRARY_PATH=%q OPAL_PREFIX=%q PMIX_PREFIX=%q exec %q "$@"\n' "$libraries" "$unpacked/usr" \
+      "$libraries/pmix2" "$unpacked/usr/bin/orterun" > "$unpacked/mpirun.openmpi"
+    chmod +x "$unpacked/mpirun.openmpi"
+  fi
+  export PATH=$PATH:$unpacked
+}
+
 # clang and its libFuzzer.
 need_fuzzer() {
   local packages=()

@@ -35,7 +35,7 @@ suite_format() {
   need_command clang-format clang-format
   need_command shellcheck shellcheck
   (cd "$home" && native_sources | xargs -0 clang-format --dry-run -Werror &&
-    shellcheck -S warning -x -a -P SCRIPTDIR lci .ci/run tests/*/*.sh native/tests/*/*.sh native/bench/*.sh native/bench/*/*.sh &&
+    shellcheck -S warning -x -a -P SCRIPTDIR lci .ci/run deploy/*.sh tests/*/*.sh native/tests/*/*.sh native/bench/*.sh native/bench/*/*.sh &&
     native/tests/walls/walls.sh && native/tests/mutations/faults.sh check && tests/language/language.sh)
 }
 
@@ -43,7 +43,9 @@ suite_tool() {
   "$home/native/tests/tools/walls_test.sh" "$home" && "$home/native/tests/tools/faults_test.sh" "$home" &&
     "$home/tests/tools/language_test.sh" "$home" && "$home/tests/tools/pages_test.sh" "$home" &&
     "$home/tests/tools/against_test.sh" "$home" && "$home/tests/tools/net_lab_test.sh" "$home" &&
-    "$home/tests/tools/hosts_test.sh" "$home" && "$home/tests/tools/lci_test.sh" "$home/lci"
+    "$home/tests/tools/hosts_test.sh" "$home" && LCI_JDK=$jdk "$home/tests/tools/job_new_test.sh" "$home" &&
+    "$home/tests/tools/deploy_test.sh" "$home" &&
+    "$home/tests/tools/lci_test.sh" "$home/lci"
 }
 
 # Proves: A15
@@ -61,6 +63,7 @@ suite_package() {
 suite_native() {
   mkdir -p "$results/reports"
   need_hydra
+  need_open_mpi
   build_native_tests && native_tests "$native_test_build" --output-junit "$results/reports/native.xml"
 }
 
