@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes over a sealed connection: it comes whole, nobody between the ranks can read it, or change it unnoticed.
-// [NETWORK 3.8]
+// What goes over a sealed connection: it comes whole, nobody between the ranks can read it, or change it unnoticed. It
+// needs libcrypto (Debian: libssl3). [NETWORK 3.8]
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
