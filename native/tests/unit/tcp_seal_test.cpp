@@ -14,6 +14,7 @@
 #include "lci/lci.h"
 #include "support/job.hpp"
 #include "support/posting.hpp"
+#include "support/tcp_job.hpp"
 #include "transport/tcp/call_proof.hpp"
 #include "transport/tcp/connection.hpp"
 
@@ -144,12 +145,13 @@ TEST(SealKey, IsAnotherForEachSideConnectionAndPlace) {
   EXPECT_NE(key.bytes, key_of(binding, CallSide::kCaller, elsewhere).bytes) << "who changes the verdict gains nothing";
 }
 
-int create_sealed(const std::string& library) {
+int create_sealed(const std::string& library, const lci_test::Attributes& more = {}) {
   lci_attrs* attrs = nullptr;
   EXPECT_EQ(LCI_DONE, lci_attrs_create(&attrs));
   EXPECT_EQ(LCI_DONE, lci_attrs_set(attrs, "transport", "tcp"));
   EXPECT_EQ(LCI_DONE, lci_attrs_set(attrs, "net_security", "sealed"));
   EXPECT_EQ(LCI_DONE, lci_attrs_set(attrs, "crypto_library", library.c_str()));
+  for (const auto& [name, value] : more) EXPECT_EQ(LCI_DONE, lci_attrs_set(attrs, name.c_str(), value.c_str()));
   lci_runtime* runtime = nullptr;
   const int code = lci_runtime_create(attrs, nullptr, 0, &runtime);
   if (runtime) lci_runtime_close(runtime, 1000);
@@ -163,6 +165,15 @@ TEST(SealedJob, WithoutALibraryItIsRefusedNotWeakened) {
   EXPECT_EQ(LCI_ERR_UNSUPPORTED, create_sealed("libc.so.6"));
   EXPECT_NE(std::string::npos, std::string(lci_last_error()).find("no libcrypto")) << lci_last_error();
   EXPECT_EQ(LCI_DONE, create_sealed("")) << lci_last_error();
+}
+
+// On loopback ranks may meet without one.
+TEST(SealedJob, WithoutASecretItIsRefused) {
+  const test::HeldPort port;
+  EXPECT_EQ(LCI_ERR_BOOTSTRAP,
+            create_sealed(
+                "", {{"bootstrap", "tcp"}, {"job_root", port.address().text()}, {"job_rank", "0"}, {"job_size", "1"}}));
+  EXPECT_NE(std::string::npos, std::string(lci_last_error()).find("LCI_SECRET_FILE")) << lci_last_error();
 }
 
 // Also while connections break, each with keys of its own.
