@@ -809,8 +809,53 @@ typedef enum lci_op_kind {
    * Lanes: releases the message that was retained under the number in `user_context`, see LCI_RECORD_FLAG_KEPT.
    * LCI_ERR_ARGUMENT if none is, or no longer.
    */
-  LCI_OP_RELEASE = 12
+  LCI_OP_RELEASE = 12,
+  /** Nodes of graphs alone: copies `u.memory.count` bytes of this process. See lci_graph_add_op(). */
+  LCI_OP_COPY = 13,
+  /**
+   * Nodes of graphs alone: combines `u.memory.count` elements of two arrays of this process by `policy`, an
+   * ::lci_reduce_op; `port` is their ::lci_data_type. See lci_graph_add_op().
+   */
+  LCI_OP_REDUCE = 14
 } lci_op_kind;
+
+/**
+ * Elements of LCI_OP_REDUCE, as they lie in memory of this machine, aligned or not. A pair is a value and behind it an
+ * integer of the same size, its index.
+ */
+typedef enum lci_data_type {
+  LCI_TYPE_I8 = 1,
+  LCI_TYPE_U8 = 2,
+  LCI_TYPE_I16 = 3,
+  LCI_TYPE_U16 = 4,
+  LCI_TYPE_I32 = 5,
+  LCI_TYPE_U32 = 6,
+  LCI_TYPE_I64 = 7,
+  LCI_TYPE_U64 = 8,
+  LCI_TYPE_F32 = 9,
+  LCI_TYPE_F64 = 10,
+  LCI_TYPE_I32_I32 = 11, /**< Pairs: LCI_REDUCE_MINLOC and LCI_REDUCE_MAXLOC alone. */
+  LCI_TYPE_I64_I64 = 12,
+  LCI_TYPE_F32_I32 = 13,
+  LCI_TYPE_F64_I64 = 14
+} lci_data_type;
+
+/**
+ * How LCI_OP_REDUCE combines a left element with a right one. The result depends on the two alone, to the last bit, on
+ * every processor.
+ */
+typedef enum lci_reduce_op {
+  LCI_REDUCE_SUM = 1,    /**< Integers wrap around. A result that is no number is the one NaN of Java. */
+  LCI_REDUCE_PROD = 2,   /**< The same. */
+  LCI_REDUCE_MIN = 3,    /**< As Math.min() of Java: NaN wins, and is the one of Java; -0.0 is below 0.0. */
+  LCI_REDUCE_MAX = 4,    /**< As Math.max(). */
+  LCI_REDUCE_MINLOC = 5, /**< The pair with the lower value; of equal ones that with the lower index, of equal pairs the
+                              left one. -0.0 is below 0.0. NaN wins, and all NaN are equal. */
+  LCI_REDUCE_MAXLOC = 6, /**< The pair with the higher value; else the same. */
+  LCI_REDUCE_BAND = 7,   /**< Bit by bit; integers alone. */
+  LCI_REDUCE_BOR = 8,    /**< The same. */
+  LCI_REDUCE_BXOR = 9    /**< The same. */
+} lci_reduce_op;
 
 /** How an atomic operation changes a word. Sums wrap around at 2^64. */
 typedef enum lci_atomic_op {
@@ -961,6 +1006,13 @@ typedef struct lci_descriptor {
       uint64_t displacement; /**< Bytes from the start of the remote region: a multiple of 8. */
       uint64_t expected;     /**< LCI_ATOMIC_COMPARE_SWAP: the value that is replaced; else ignored. */
     } atomic;
+    /** LCI_OP_COPY and LCI_OP_REDUCE: addresses in this process. */
+    struct {
+      uint64_t destination; /**< May be `left` or `right`; otherwise it overlaps neither. */
+      uint64_t left;        /**< The source of a copy. */
+      uint64_t right;       /**< Ignored by a copy. */
+      uint64_t count;       /**< Bytes of a copy, elements of a reduction. */
+    } memory;
   } u;
 } lci_descriptor;
 
@@ -1206,9 +1258,18 @@ LCI_API int lci_graph_add_function(lci_graph* graph, lci_node_fn function, void*
  * Adds an operation, which is posted anew in each run. If it cannot go out it waits, without a bound, outside the
  * backlog, and its node with it; flags about retry are ignored. An operation that is done at once completes its node,
  * too.
+ *
+ * LCI_OP_COPY and LCI_OP_REDUCE are done by the thread that fires the node. Where more than 64 KiB are written they are
+ * done in steps of that size instead, one in each pass of the device, so that others get their turn; of several, the
+ * first one goes first. Without a device the steps follow each other at once. A run that fails ends them between two
+ * steps: what is behind is as it was. A graceful close of the runtime waits for them. LCI_ERR_ARGUMENT, with a text
+ * that says what to do, where the operator does not combine elements of this type, an address is null though `count` is
+ * not 0, the destination overlaps an operand, or memory ends before `count` does.
  * @param device one of the graph's runtime (else LCI_ERR_ARGUMENT), which must not belong to a lane (LCI_ERR_DEVICE).
+ *        It may be null for LCI_OP_COPY and LCI_OP_REDUCE.
  * @param op template, copied with an inline payload; a buffer must stay valid. Any operation that can be posted except
- *        LCI_OP_CANCEL. No packets, which are consumed, and no LCI_FLAG_COMP: its completion object is the graph.
+ *        LCI_OP_CANCEL, and the two above. No packets, which are consumed, and no LCI_FLAG_COMP: its completion object
+ *        is the graph.
  */
 LCI_API int lci_graph_add_op(lci_graph* graph, lci_device* device, const lci_descriptor* op, void* value,
                              lci_node* out);

@@ -14,6 +14,15 @@ const Graph* from_handle(const lci_graph* graph) {
   return reinterpret_cast<const Graph*>(graph);
 }
 
+int check_device(Device& device, const Graph& graph) {
+  if (&device.runtime() != graph.runtime()) {
+    return fail(LCI_ERR_ARGUMENT, "add operation node: device %u of rank %u belongs to another runtime than the graph",
+                device.index(), device.runtime().rank());
+  }
+  if (!device.lane()) return LCI_DONE;
+  return fail(LCI_ERR_DEVICE, "add operation node: device %u belongs to a lane", device.index());
+}
+
 }  // namespace
 
 extern "C" {
@@ -57,18 +66,13 @@ int lci_graph_add_function(lci_graph* graph, lci_node_fn function, void* value, 
 
 int lci_graph_add_op(lci_graph* graph, lci_device* handle, const lci_descriptor* op, void* value, lci_node* out) {
   LCI_NOT_NULL(graph, "add operation node");
-  LCI_NOT_NULL(handle, "add operation node");
   LCI_NOT_NULL(op, "add operation node");
+  if (!MemoryOperation::is_one(*op)) LCI_NOT_NULL(handle, "add operation node");
   LCI_NOT_NULL(out, "add operation node");
   return guarded("add operation node", [&]() -> int {
-    Device& device = *lci::from_handle(handle);
-    if (&device.runtime() != from_handle(graph)->runtime()) {
-      return fail(LCI_ERR_ARGUMENT,
-                  "add operation node: device %u of rank %u belongs to another runtime than the graph", device.index(),
-                  device.runtime().rank());
-    }
-    if (device.lane()) {
-      return fail(LCI_ERR_DEVICE, "add operation node: device %u belongs to a lane", device.index());
+    Device* const device = handle ? lci::from_handle(handle) : nullptr;
+    if (device) {
+      if (const int code = check_device(*device, *from_handle(graph)); code != LCI_DONE) return code;
     }
     if (const int code = GraphOperation::check(*op, UINT32_MAX); code != LCI_DONE) return code;
     uint32_t index = 0;

@@ -42,8 +42,9 @@ class Graph final : public Completion {
 
   // --- building: one thread, no run under way; LCI_ERR_BUSY otherwise -----------------------------------------------
   int add_node(Node::Kind kind, void* value, Node** out);
-  /// @param lane that owns @p device, or null; @param op is checked; @param out may be null
-  int add_operation(Device& device, LaneView* lane, const lci_descriptor& op, void* value, uint32_t* out);
+  /// @param device null is for copies and reductions; @param lane that owns it, or null; @param op is checked;
+  /// @param out may be null
+  int add_operation(Device* device, LaneView* lane, const lci_descriptor& op, void* value, uint32_t* out);
   int add_edge(uint64_t from, uint64_t to, lci_edge_fn function);
   /// The operation of a node has a tag of its own in each run.
   int set_per_run(uint64_t node);
@@ -75,6 +76,7 @@ class Graph final : public Completion {
   bool running() const { return state_.load(std::memory_order_acquire) == State::kRunning; }
   uint64_t user_context() const { return user_context_; }
   GraphHost* host() const { return host_; }
+  uint32_t rank() const { return owner()->rank(); }
 
   /// For the thread's list of ready nodes.
   void fire(Node& node);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "graph/memory_operation.hpp"
 #include "graph/operation.hpp"
 #include "lci/lci.h"
 
@@ -25,7 +26,7 @@ class Graph;
  * kSignalled. Firing and cancelling order themselves by sequential consistency, see Graph::fire().
  */
 struct Node {
-  enum class Kind : uint8_t { kDummy, kFunction, kOperation, kHost };
+  enum class Kind : uint8_t { kDummy, kFunction, kOperation, kMemory, kHost };
   enum State : uint8_t { kFired = 1, kReturned = 2, kClaimed = 4, kSignalled = 8, kCancel = 16 };
 
   Node(Graph& owner, uint32_t number, Kind what, void* given) : graph(owner), index(number), kind(what), value(given) {}
@@ -36,6 +37,7 @@ struct Node {
   void* const value;
   lci_node_fn function = nullptr;
   std::unique_ptr<GraphOperation> operation;
+  std::unique_ptr<MemoryOperation> memory;
   lci_value_free_fn free_value = nullptr;
 
   // the plan: ranges of the graph's arrays

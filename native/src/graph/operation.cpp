@@ -40,6 +40,7 @@ int check_per_run(const lci_descriptor& op, const Engine* engine) {
 }  // namespace
 
 int GraphOperation::check(const lci_descriptor& op, uint32_t entries) {
+  if (MemoryOperation::is_one(op)) return MemoryWork::check(op);
   if (op.op == 0 || op.op == LCI_OP_CANCEL || op.op >= LCI_OP_NODE_DONE) {
     return fail(LCI_ERR_ARGUMENT, "graph: operation %u cannot be a node", op.op);
   }

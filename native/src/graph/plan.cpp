@@ -30,10 +30,16 @@ int Graph::add_node(Node::Kind kind, void* value, Node** out) {
   return LCI_DONE;
 }
 
-int Graph::add_operation(Device& device, LaneView* lane, const lci_descriptor& op, void* value, uint32_t* out) {
+int Graph::add_operation(Device* device, LaneView* lane, const lci_descriptor& op, void* value, uint32_t* out) {
   Node* node = nullptr;
-  if (const int code = add_node(Node::Kind::kOperation, value, &node); code != LCI_DONE) return code;
-  node->operation = std::make_unique<GraphOperation>(*node, device, lane, op);
+  const bool in_memory = MemoryOperation::is_one(op);
+  const auto kind = in_memory ? Node::Kind::kMemory : Node::Kind::kOperation;
+  if (const int code = add_node(kind, value, &node); code != LCI_DONE) return code;
+  if (in_memory) {
+    node->memory = std::make_unique<MemoryOperation>(*node, device, lane, op);
+  } else {
+    node->operation = std::make_unique<GraphOperation>(*node, *device, lane, op);
+  }
   if (out) *out = node->index;
   return LCI_DONE;
 }

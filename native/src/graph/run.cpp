@@ -130,6 +130,8 @@ int Graph::run_node(Node& node, lci_status* done) {
   switch (node.kind) {
     case Node::Kind::kOperation:
       return node.operation->post(number_, done);
+    case Node::Kind::kMemory:
+      return node.memory->run(done);
     case Node::Kind::kHost:
       host_->fire_host_node(*this, node.index);
       return LCI_POSTED;
@@ -159,7 +161,7 @@ void Graph::returned_posted(Node& node) {
   do {
     // Before the node may complete: afterwards the next run could have posted the same receive.
     if ((state & Node::kCancel) && !cancelled) {
-      if (node.operation->is_receive()) node.operation->cancel();
+      if (node.operation && node.operation->is_receive()) node.operation->cancel();
       cancelled = true;
     }
   } while (!node.state.compare_exchange_weak(state, state | Node::kReturned, std::memory_order_acq_rel));
@@ -247,9 +249,9 @@ void Graph::fail_run(const lci_status& status, uint32_t index) {
   failure_ = status;
   failure_.tag = index;
   for (Node& node : nodes_) {
-    if (!node.operation) continue;
+    if (!node.operation && !node.memory) continue;
     const uint8_t state = node.state.fetch_or(Node::kCancel, std::memory_order_seq_cst);
-    if (!(state & Node::kFired) || (state & Node::kClaimed)) continue;
+    if (!node.operation || !(state & Node::kFired) || (state & Node::kClaimed)) continue;
     node.operation->give_up();
     if ((state & Node::kReturned) && node.operation->is_receive()) node.operation->cancel();
   }

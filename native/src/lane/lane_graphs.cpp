@@ -74,7 +74,7 @@ int LaneGraphs::add_operation(Graph& graph, const GraphTable& table, const lci_g
     return fail(LCI_ERR_DEVICE, "create graph: device %u of a lane with %u", op.device, lane_.device_count());
   }
   uint32_t index = 0;
-  const int added = graph.add_operation(lane_.device(op.device), &lane_, op, nullptr, &index);
+  const int added = graph.add_operation(&lane_.device(op.device), &lane_, op, nullptr, &index);
   const bool per_run = added == LCI_DONE && entry.kind == LCI_NODE_OP_PER_RUN;
   return per_run ? graph.set_per_run(graph.handle(index)) : added;
 }
