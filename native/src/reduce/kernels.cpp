@@ -33,6 +33,7 @@ template <typename Operator, typename T>
 #pragma clang loop vectorize(assume_safety)
 #else
 #pragma GCC ivdep
+#pragma GCC unroll 4
 #endif
   for (uint64_t i = 0; i < count; ++i) {
     T a, b;

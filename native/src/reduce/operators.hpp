@@ -57,14 +57,13 @@ template <bool kLeast>
 struct Extreme {
   template <typename T>
   LCI_OPERATOR T of(T left, T right) {
-    const bool take_left = kLeast ? left < right : right < left;
-    const T one = take_left ? left : right;
+    const T one = (kLeast ? left < right : right < left) ? left : right;
     if constexpr (kIsFloat<T>) {
-      // Of equal ones only zeros differ: in their sign.
-      const auto a = std::bit_cast<Bits<T>>(left), b = std::bit_cast<Bits<T>>(right);
-      const T same = std::bit_cast<T>(static_cast<Bits<T>>(kLeast ? a | b : a & b));
-      const T number = left == right ? same : one;
-      return left == left && right == right ? number : std::numeric_limits<T>::quiet_NaN();
+      // Both are the one that is wanted, or zeros, which differ in their sign.
+      const T other = (kLeast ? right < left : left < right) ? right : left;
+      const auto a = std::bit_cast<Bits<T>>(one), b = std::bit_cast<Bits<T>>(other);
+      const T number = std::bit_cast<T>(static_cast<Bits<T>>(kLeast ? a | b : a & b));
+      return __builtin_isunordered(left, right) ? std::numeric_limits<T>::quiet_NaN() : number;
     } else {
       return one;
     }
