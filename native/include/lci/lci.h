@@ -1211,7 +1211,7 @@ static inline uint64_t lci_in_order_tag(lci_in_order* order) {
  *   LCI_ERR_CANCELLED), the graph's unmatched receives are cancelled, and the run waits for everything else that is
  *   under way.
  * - The graph survives its runs: one owner frees it, and may run it again. Runs have numbers, from 1 on if the program
- *   gives none.
+ *   gives none. One run is under way at a time, or as many as lci_graph_set_depth() says.
  * - An operation without room waits, in memory that belongs to its node, until it can go; any number may. It waits
  *   behind others of its flow that wait, and operations posted otherwise may overtake it. A run that fails takes it
  *   out: what has not gone by then never goes.
@@ -1221,8 +1221,22 @@ static inline uint64_t lci_in_order_tag(lci_in_order* order) {
  * @{
  */
 typedef struct lci_graph lci_graph;
-/** A node of one graph, and the user_context of its operation, which the graph owns. */
+/**
+ * A node of one graph, and the user_context of its operation, which the graph owns. It names an instance, too: the
+ * place of a run among those that may be under way at once, see lci_graph_set_depth(). Nodes are made with instance 0;
+ * functions and statuses get the one of their run.
+ */
 typedef uint64_t lci_node;
+/** Most runs of a graph that may be under way at once. */
+#define LCI_MAX_GRAPH_DEPTH 16u
+/** The same node in another instance. */
+static inline lci_node lci_node_in(lci_node node, uint32_t instance) {
+  return (node & ~((lci_node)0xFF << 24)) | (lci_node)instance << 24;
+}
+/** The instance that a node names. */
+static inline uint32_t lci_node_instance(lci_node node) {
+  return (uint32_t)(node >> 24) & 0xFF;
+}
 /** The node where every run begins; it takes no edges. */
 #define LCI_GRAPH_START 0ull
 /** The node where every run ends; it gives no edges. */
@@ -1280,9 +1294,9 @@ LCI_API int lci_graph_add_op(lci_graph* graph, lci_device* device, const lci_des
  * run. The node's status has the node's own tag.
  *
  * A marked receive node owns all tags with its low 16 bits that come from its rank to its engine, as long as the graph
- * lives. A send that would be stored there for a run that is over is dropped instead; for its sender it has ended as if
- * it had been received. So are those stored already, when a run fails, or gets a number. If several graphs own the same
- * tags, a send is dropped that none of them takes.
+ * lives. A send that would be stored there for a run that is over is dropped instead, unless an earlier run is under
+ * way; for its sender it has ended as if it had been received. So are those stored already, when a run fails, or gets a
+ * number. If several graphs own the same tags, a send is dropped that none of them takes.
  *
  * A long send for a later run that another rank has not begun ends when that rank begins it, or goes on above it. So
  * ranks that agree on a number after a failure do not wait for the ends of their runs before.
@@ -1294,6 +1308,23 @@ LCI_API int lci_graph_add_op(lci_graph* graph, lci_device* device, const lci_des
  * LCI_ERR_BUSY while a run is under way.
  */
 LCI_API int lci_graph_set_per_run(lci_graph* graph, lci_node node);
+/**
+ * Lets @p depth runs be under way at once, 1 to LCI_MAX_GRAPH_DEPTH. They take the instances 0 .. depth - 1 in turn, so
+ * a run is refused with LCI_ERR_BUSY as long as the one @p depth runs before it is under way, whatever the others are.
+ * Each has its own statuses, failure and end. Mark sends and receives by lci_graph_set_per_run(), or runs get each
+ * other's messages, and give each instance memory of its own by lci_graph_set_op(); functions share the value of their
+ * node.
+ *
+ * Before the first run, or the answer is LCI_ERR_BUSY.
+ */
+LCI_API int lci_graph_set_depth(lci_graph* graph, uint32_t depth);
+/**
+ * Gives the operation of a node other memory in the runs of one instance. LCI_ERR_BUSY while a run is under way.
+ * @param node its instance is ignored
+ * @param op as given to lci_graph_add_op(), except for payload, buffers, sizes and places of remote memory; else the
+ *        answer is LCI_ERR_ARGUMENT.
+ */
+LCI_API int lci_graph_set_op(lci_graph* graph, lci_node node, uint32_t instance, const lci_descriptor* op);
 /** Sets the function that gets the node's value when the graph is freed. */
 LCI_API int lci_graph_on_free(lci_graph* graph, lci_node node, lci_value_free_fn function);
 /**
@@ -1305,29 +1336,34 @@ LCI_API int lci_graph_add_edge(lci_graph* graph, lci_node from, lci_node to, lci
 /**
  * Starts a run, with the number of the last one plus one. LCI_POSTED, also when the run is over on return. If a node's
  * function or a handler calls it, the run's nodes fire after that function has returned. LCI_ERR_BUSY while a run is
- * under way. LCI_RETRY_NOMEM, and nothing has begun, if the graph's completion object is a queue without a place for
- * its signal. LCI_ERR_ARGUMENT if the edges make a circle, or if a node would wait for ever for one that no path from
- * START reaches. LCI_ERR_RUN_NUMBER if the last run failed or was cancelled and nodes are marked by
- * lci_graph_set_per_run(): other ranks may be in another run, so only lci_graph_start_run() starts the next one.
- * LCI_ERR_OVERRUN, see lci_graph_set_per_run().
+ * under way, or with a depth above 1 the one that had the same instance. LCI_RETRY_NOMEM, and nothing has begun, if the
+ * graph's completion object is a queue without a place for its signal. LCI_ERR_ARGUMENT if the edges make a circle, or
+ * if a node would wait for ever for one that no path from START reaches. LCI_ERR_RUN_NUMBER if a run has failed or was
+ * cancelled since a number was given, and nodes are marked by lci_graph_set_per_run(): other ranks may be in another
+ * run, so only lci_graph_start_run() starts the next one. LCI_ERR_OVERRUN, see lci_graph_set_per_run().
  */
 LCI_API int lci_graph_start(lci_graph* graph);
 /**
  * The same with a number that the program gives, which all ranks use for this run. The first run may have any number, a
- * later one must be above the last one, by at most 32,767 (else LCI_ERR_ARGUMENT). Sends that are stored for marked
- * receive nodes and have lower numbers are dropped.
+ * later one must be above the last one, by at most 32,767, and by as much above the first that is under way (else
+ * LCI_ERR_ARGUMENT). Sends that are stored for marked receive nodes, and have numbers lower than all runs that are
+ * under way, are dropped.
  */
 LCI_API int lci_graph_start_run(lci_graph* graph, uint64_t number);
 /**
  * Answers LCI_DONE when the last run is over, LCI_RETRY while it is under way, else the error that ended it;
  * LCI_ERR_ARGUMENT before the first start. It changes nothing. The graph's completion object is signalled just
  * afterwards, maybe by another thread.
- * @param out may be null; filled when the run is over: code; rank of the failed node's status, and the lower half of
- *        that node as tag; user_context of the graph.
+ * @param out may be null; filled when the run is over: code; rank of the failed node's status, and the low 24 bits of
+ *        that node as tag; the run's number as size; user_context of the graph.
  */
 LCI_API int lci_graph_test(lci_graph* graph, lci_status* out);
-/** Ends the run under way with LCI_ERR_CANCELLED, as a failure of a node would. LCI_RETRY if there is none. */
+/** The same of run @p number. LCI_ERR_ARGUMENT if it was not started, or a later one has its instance. */
+LCI_API int lci_graph_test_run(lci_graph* graph, uint64_t number, lci_status* out);
+/** Ends all runs under way with LCI_ERR_CANCELLED, as a failure of a node would. LCI_RETRY if there is none. */
 LCI_API int lci_graph_cancel(lci_graph* graph);
+/** Ends run @p number alone. LCI_RETRY if it is not under way. */
+LCI_API int lci_graph_cancel_run(lci_graph* graph, uint64_t number);
 /**
  * Completes a function node that answers, or has answered, posted. Any thread, handlers included; from a handler, the
  * nodes after it fire when the handler has returned. A signal that no node waits for is LCI_ERR_OVERRUN and changes
@@ -1338,8 +1374,14 @@ LCI_API int lci_graph_mark_complete(lci_graph* graph, lci_node node, const lci_s
 /**
  * Reads the value and the last status of a node; each out-parameter may be null. Functions of nodes that follow it may
  * call this during the run, and everybody after the run. The code is LCI_RETRY if the node never completed.
+ * @param node in the instance of the run, see lci_node_in().
  */
 LCI_API int lci_graph_node_get(const lci_graph* graph, lci_node node, void** out_value, lci_status* out_status);
+/**
+ * The number of the run that has, or had last, the instance of @p node. Functions of nodes may ask with the node they
+ * are given. LCI_ERR_ARGUMENT if the instance had none.
+ */
+LCI_API int lci_graph_run_number(const lci_graph* graph, lci_node node, uint64_t* out);
 /** The graph as the completion object of operations that its functions post; their user_context names the node. */
 LCI_API lci_comp* lci_graph_comp(lci_graph* graph);
 /** @} */

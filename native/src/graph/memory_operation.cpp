@@ -6,13 +6,16 @@
 
 namespace lci {
 
-MemoryOperation::MemoryOperation(Node& node, Device* device, LaneView* lane, const lci_descriptor& op)
-    : LongWork({&node.graph, lane, node.graph.handle(node.index)}), node_(node), device_(device), work_(op) {}
+MemoryOperation::MemoryOperation(const Step& step, const lci_descriptor& op)
+    : LongWork({&step.node.graph, step.node.operation->lane(), step.run.handle(step.node.index)}),
+      step_(step),
+      work_(op) {}
 
 int MemoryOperation::run(lci_status* done) {
   work_.begin();
   *done = ended(LCI_DONE);
-  return device_ && work_.is_long() ? device_->leave(*this) : run_here();
+  Device* const device = step_.node.operation->device();
+  return device && work_.is_long() ? device->leave(*this) : run_here();
 }
 
 int MemoryOperation::run_here() {
@@ -23,11 +26,11 @@ int MemoryOperation::run_here() {
 }
 
 bool MemoryOperation::is_given_up() const {
-  return (node_.state.load(std::memory_order_acquire) & Node::kCancel) != 0;
+  return step_.is_cancelled(std::memory_order_acquire);
 }
 
 lci_status MemoryOperation::ended(int code) const {
-  const uint32_t rank = node_.graph.rank();
+  const uint32_t rank = step_.node.graph.rank();
   return {code, rank, 0, work_.destination(), code == LCI_DONE ? work_.bytes() : 0, target.context, 0, 0};
 }
 

@@ -6,20 +6,18 @@
 
 namespace lci {
 
-class Device;
-struct Node;
+struct Step;
 
-/// The copy or reduction of a node, done once per run.
+/// The copy or reduction of a step, done once per run.
 class MemoryOperation final : public LongWork {
  public:
   static bool is_one(const lci_descriptor& op) { return op.op == LCI_OP_COPY || op.op == LCI_OP_REDUCE; }
 
-  /// @param device whose passes do it if it is long, or null
-  /// @param lane that owns the device, or null
-  /// @param op is checked
-  MemoryOperation(Node& node, Device* device, LaneView* lane, const lci_descriptor& op);
+  /// @param op that of the node, or one that differs in its memory
+  MemoryOperation(const Step& step, const lci_descriptor& op);
 
-  /// Any thread, in signal context: does it, or leaves it to the device. Fills @p done unless the answer is posted.
+  /// Any thread, in signal context: does it, or leaves it to the device of the node. Fills @p done unless the answer is
+  /// posted.
   int run(lci_status* done);
 
   bool step() override { return work_.step(); }
@@ -29,8 +27,7 @@ class MemoryOperation final : public LongWork {
  private:
   int run_here();
 
-  const Node& node_;
-  Device* const device_;
+  const Step& step_;
   MemoryWork work_;
 };
 

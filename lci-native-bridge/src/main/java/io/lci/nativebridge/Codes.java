@@ -151,6 +151,9 @@ public final class Codes {
   public static final int GRAPH_START = 0;
   public static final int GRAPH_END = 1;
 
+  /** Most runs of a graph that may be under way at once. */
+  public static final int MAX_GRAPH_DEPTH = 16;
+
   // What an enter does
   public static final int ENTER_POST = 1;
   public static final int ENTER_PROGRESS = 2;
