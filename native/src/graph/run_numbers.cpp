@@ -37,7 +37,9 @@ int RunNumbers::next(uint32_t graph, const uint64_t* given, uint64_t* number) co
   if (!any_) return LCI_DONE;
   // As far from each other as tags tell apart, also from the earliest run that is under way.
   uint64_t first = last_;
-  for (const auto& open : open_) first = std::min(first, open.load(std::memory_order_seq_cst));
+  if (apart_) {
+    for (const auto& open : open_) first = std::min(first, open.load(std::memory_order_seq_cst));
+  }
   if (*number > last_ && *number - first <= kMostRunsApart) return LCI_DONE;
   return fail(LCI_ERR_ARGUMENT, "start graph %u: after run %lu the next number is %lu to %lu, not %lu", graph, last_,
               last_ + 1, first + kMostRunsApart, *number);
