@@ -303,7 +303,6 @@ void expect_nothing_stored(Job& job) {
 
 // Proves: E23 E25
 // On: chaos
-// Mutations: graph_instances_share_a_context, run_is_not_in_the_tag.
 TEST(GraphDepth, RunsAreKeptApartUnderChaos) {
   constexpr uint64_t kRuns = 3000;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -359,7 +358,6 @@ void cancel_and_agree(Job& job, Sides& sides, std::mt19937_64& random) {
 
 // Proves: E23 E25
 // On: chaos
-// Mutation: runs_under_way_are_dropped.
 TEST(GraphDepth, CancelledSidesGoOnByNumber) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     for (const size_t words : {1u, 100u, 5000u}) {
@@ -387,8 +385,9 @@ TEST(GraphDepth, CancelledSidesGoOnByNumber) {
 }
 
 // One run of four is cancelled on both sides; the runs before and behind it get what is theirs, and what was sent for
-// it is dropped when no earlier run is under way. Proves: E23 E25 On: chaos Mutations: runs_under_way_are_dropped,
-// runs_keep_what_a_late_floor_drops.
+// it is dropped when no earlier run is under way.
+// Proves: E23 E25
+// On: chaos
 TEST(GraphDepth, OneRunOfSeveralIsCancelled) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("chaos " + late(seed));
@@ -445,7 +444,7 @@ struct Receiver {
 
 // A cancel finds the receive of its run, not that of another one under the same node.
 // Proves: E25
-// Mutation: graph_instances_share_a_context.
+// Mutations: graph_instances_share_a_context, runs_under_way_are_dropped, runs_keep_what_a_late_floor_drops.
 TEST(GraphDepth, ACancelledRunTakesItsOwnReceive) {
   Job job(2);
   lci_comp* queue = make_queue(job.runtime(0));

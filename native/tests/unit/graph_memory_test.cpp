@@ -53,6 +53,7 @@ uint64_t words_done(const std::vector<uint64_t>& words, uint64_t unchanged) {
 
 // Short ones are done by the thread that starts the run, with a device and without; in place, and again in each run.
 // Proves: E24
+// Mutation: memory_begins_where_it_stopped.
 TEST(GraphMemory, ShortNodesAreDoneAtOnce) {
   Job job(1);
   for (lci_device* device : {job.device(0), static_cast<lci_device*>(nullptr)}) {
