@@ -1217,7 +1217,7 @@ static inline uint64_t lci_in_order_tag(lci_in_order* order) {
  *   out: what has not gone by then never goes.
  *
  * One thread at a time may build, start, test, read or free a graph; any thread may signal it or call
- * lci_graph_mark_complete() and lci_graph_cancel().
+ * lci_graph_mark_complete(), lci_graph_cancel() and lci_graph_cancel_run().
  * @{
  */
 typedef struct lci_graph lci_graph;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Building a graph, and what is worked out once before its runs: who follows whom, and wiring errors. [E13, E18]
+#include <algorithm>
 #include <cinttypes>
+#include <iterator>
 
 #include "base/error.hpp"
 #include "graph/graph.hpp"
@@ -46,11 +48,13 @@ int Graph::set_depth(uint32_t depth) {
                 depth);
   }
   if (started_ != 0) return fail(LCI_ERR_BUSY, "graph %u: it has begun to run with depth %zu", id(), runs_.size());
+  std::vector<std::unique_ptr<Run>> more;  // all of them, or none if there is no memory
   for (auto index = static_cast<uint32_t>(runs_.size()); index < depth; ++index) {
-    auto run = std::make_unique<Run>(*this, index);
-    for (Node& node : nodes_) run->add(node);
-    runs_.push_back(std::move(run));
+    more.push_back(std::make_unique<Run>(*this, index));
+    for (Node& node : nodes_) more.back()->add(node);
   }
+  runs_.reserve(depth);
+  std::move(more.begin(), more.end(), std::back_inserter(runs_));
   runs_.resize(depth);
   changed_ = true;
   return LCI_DONE;
