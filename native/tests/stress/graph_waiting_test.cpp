@@ -198,7 +198,9 @@ TEST(GraphWaitingStress, RunsOfTwoRanksThatCancel) {
 }
 
 // Two ranks, each with a thread of its own that starts as many runs as may be, while everything comes late: none gets
-// the data of another. Proves: E23 E25 On: chaos
+// the data of another.
+// Proves: E23 E25
+// On: chaos
 TEST(GraphWaitingStress, RunsAtOnceOfTwoRanks) {
   constexpr uint64_t kRuns = 3000;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
