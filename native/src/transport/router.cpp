@@ -14,7 +14,8 @@ static_assert(sizeof(HostAddress) <= kFarAddress);
 static_assert(sizeof(TcpAddress) <= sizeof(TransportAddress) - kFarAddress);
 
 TransportParts with_events(const TransportParts& parts, PeerEvents& events) {
-  return {parts.attributes, parts.bootstrap, parts.job, events, parts.log, parts.shared, parts.hosts, parts.chaos, parts.arena};
+  return {parts.attributes, parts.bootstrap, parts.job,   events,     parts.log,
+          parts.shared,     parts.hosts,     parts.chaos, parts.arena};
 }
 
 void raise_to(std::atomic<uint64_t>& word, uint64_t value) {
@@ -79,7 +80,11 @@ void Router::look(bool now) {
 
 /// By either way, within its look: the notice board has ranks of all hosts, too.
 void Router::gone(uint32_t rank, RankState state) {
-  if (state == RankState::kFenced) return events_.gone(rank, state);  // which is no news of that rank
+  // Which is no news of that rank: one of this host lives, and may look at this rank's memory.
+  if (state == RankState::kFenced) {
+    if (!hosts_.share(rank_, rank)) events_.gone(rank, state);
+    return;
+  }
   const std::lock_guard<std::mutex> guard(telling_);
   if (told_[rank]) return;
   // What a link says of a rank of this host is believed, but its process may live, and look at this rank's memory,

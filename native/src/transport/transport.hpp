@@ -36,7 +36,8 @@ class PeerEvents {
   virtual void gone(uint32_t rank, RankState state) = 0;
   /// A rank is to be treated as failed, and may not have ended: gone() says so when it has.
   virtual void failed(uint32_t rank) = 0;
-  /// Rank @p by has said that this rank counts as failed: it is to have nothing to do with any rank any more. As gone().
+  /// Rank @p by has said that this rank counts as failed: it is to have nothing to do with any rank any more. As
+  /// gone().
   virtual void fenced(uint32_t by) = 0;
   /// Devices are to look at their links in a pass. Any thread.
   virtual void wake_devices() = 0;

@@ -110,12 +110,44 @@ TEST_F(LinkDoor, LetsInARankOfTheJobForItsDevice) {
   ASSERT_EQ(1u, callers.size());
   EXPECT_EQ(0u, callers[0].rank);
   EXPECT_FALSE(door_.has_callers(3));
-  const CallVerdict verdict{CallVerdict::kAccepted, 0};
-  send_bytes(callers[0].socket, &verdict, sizeof verdict);
+  EXPECT_TRUE(send_verdict(callers[0].socket.get(), {CallVerdict::kAccepted, 3, 4}, callers[0].binding));
   OutgoingCall::Answer answer = OutgoingCall::Answer::kWaiting;
   for (int i = 0; i < 100'000 && answer == OutgoingCall::Answer::kWaiting; ++i) answer = outgoing.go_on();
   EXPECT_EQ(OutgoingCall::Answer::kAccepted, answer) << outgoing.why();
+  EXPECT_EQ(3u, outgoing.verdict().connections);
+  EXPECT_EQ(4u, outgoing.verdict().taken);
   EXPECT_EQ(0u, lines());
+}
+
+// Somebody between the two says that the caller is dead.
+TEST_F(LinkDoor, ACallerHeedsNoVerdictOfAnotherConnection) {
+  OutgoingCall outgoing(caller_, address_, 1, 3);
+  for (int i = 0; i < 100'000 && !door_.has_callers(3); ++i) {
+    ASSERT_EQ(OutgoingCall::Answer::kWaiting, outgoing.go_on()) << outgoing.why();
+    door_.visit();
+  }
+  std::vector<Caller> callers;
+  door_.take_callers(3, &callers);
+  ASSERT_EQ(1u, callers.size());
+  Digest other = callers[0].binding;
+  other.bytes[0] ^= std::byte{1};
+  EXPECT_TRUE(send_verdict(callers[0].socket.get(), {CallVerdict::kFailed}, other));
+  OutgoingCall::Answer answer = OutgoingCall::Answer::kWaiting;
+  for (int i = 0; i < 100'000 && answer == OutgoingCall::Answer::kWaiting; ++i) answer = outgoing.go_on();
+  EXPECT_EQ(OutgoingCall::Answer::kRefused, answer);
+}
+
+TEST_F(LinkDoor, WhoCallsAnewTakesThePlaceOfItsEarlierCall) {
+  for (int calls = 0; calls < 20; ++calls) {
+    OutgoingCall outgoing(caller_, address_, 1, 3);
+    for (int i = 0; i < 1000; ++i) {
+      outgoing.go_on();
+      door_.visit();
+    }
+  }
+  std::vector<Caller> callers;
+  door_.take_callers(3, &callers);
+  EXPECT_EQ(1u, callers.size());
 }
 
 TEST_F(LinkDoor, RefusesAHelloThatIsNotOfTheJob) {

@@ -52,8 +52,7 @@ class MonitorTest : public testing::Test {
     std::vector<Caller> callers;
     if (door_.has_callers(kMonitorDevice)) door_.take_callers(kMonitorDevice, &callers);
     for (Caller& caller : callers) {
-      const CallVerdict verdict{CallVerdict::kAccepted, 0};
-      EXPECT_EQ(sizeof verdict, send_some(caller.socket.get(), &verdict, sizeof verdict).bytes);
+      EXPECT_TRUE(send_verdict(caller.socket.get(), {CallVerdict::kAccepted}, caller.binding));
       connections_.push_back(std::move(caller.socket));
       binding_ = caller.binding;
     }
@@ -161,6 +160,33 @@ TEST_F(MonitorTest, ARankThatWasNeverReachedIsGivenMoreTime) {
   ASSERT_EQ(Monitor::Finding::kGone, look_until_found(monitor));
   EXPECT_GE(now_ - before, kPatience.dead_ns + kPatience.reconnect_ns);
   EXPECT_EQ("Connection refused", monitor.why());
+}
+
+// A program that computes for long asks nobody meanwhile: its connection broke just before.
+TEST_F(MonitorTest, TimeInWhichNobodyLooksIsNoSilence) {
+  const Silent silent;
+  const TcpAddress address = silent.address();
+  Monitor monitor(self_, address, 1, kPatience, Known::kWasThere);
+  door_.close();
+  Monitor refused(self_, address_, 1, kPatience, Known::kWasThere);
+  for (int i = 0; i < 100'000; ++i) {
+    if (!refused.why().empty()) break;
+    ASSERT_EQ(Monitor::Finding::kNothing, refused.look(now_));
+  }
+  ASSERT_FALSE(refused.why().empty());
+  EXPECT_EQ(Monitor::Finding::kNothing, refused.look(now_ += 60 * kSecond)) << "it is called once more first";
+  ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_));
+  EXPECT_EQ(Monitor::Finding::kGone, monitor.look(now_ + 60 * kSecond)) << "the system has asked all the time";
+}
+
+// Its goodbye may not have been read.
+TEST_F(MonitorTest, ARankWhoseConnectionBrokeElsewhereIsGivenItsTimeAlsoIfItRefuses) {
+  Monitor monitor(self_, address_, 1, kPatience, Known::kWasThere);
+  door_.close();
+  const uint64_t before = now_;
+  ASSERT_EQ(Monitor::Finding::kGone, look_until_found(monitor));
+  EXPECT_GE(now_ - before, kPatience.reconnect_ns);
+  EXPECT_LT(now_ - before, kPatience.dead_ns);
 }
 
 TEST_F(MonitorTest, ARankOfAHostThatIsSilentIsGivenLess) {

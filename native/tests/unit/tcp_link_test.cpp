@@ -121,8 +121,9 @@ class TcpLinkTest : public testing::TestWithParam<bool> {
     ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
     FileDescriptor of_caller(pair[0]), of_answerer(pair[1]);
     const LinkProgress caller = caller_.link->progress(), answerer = answerer_.link->progress();
-    caller_.link->open(connection(std::move(of_caller), 1, 2), answerer.taken, false);
-    answerer_.link->open(connection(std::move(of_answerer), 2, 1), caller.taken, true);
+    const uint32_t number = std::max(caller.connections, answerer.connections) + 1;
+    caller_.link->open(connection(std::move(of_caller), 1, 2), {number, answerer.taken}, false);
+    answerer_.link->open(connection(std::move(of_answerer), 2, 1), {number, caller.taken}, true);
   }
   void pass(int rounds = 4) {
     for (int i = 0; i < rounds; ++i) {
@@ -196,6 +197,38 @@ TEST_P(TcpLinkTest, WhatIsNotAcknowledgedIsNotDrainedWhenTheConnectionBreaks) {
   EXPECT_EQ(first(1), answerer_.taken);
 }
 
+// The answerer counts a connection of which the caller never hears; the next one has a number that both know.
+TEST_P(TcpLinkTest, CountsConnectionsAsThePeerDoes) {
+  connect();
+  pass();
+  caller_.link->cut();
+  answerer_.link->cut();
+  int pair[2];
+  ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
+  FileDescriptor(pair[0]);  // the caller's end, lost with the verdict
+  answerer_.link->open(connection(FileDescriptor(pair[1]), 2, 1), {2, caller_.link->progress().taken}, true);
+  EXPECT_TRUE(answerer_.link->needs(caller_.link->progress()));
+  answerer_.pass();
+  answerer_.pass();
+  connect();
+  pass();
+  EXPECT_EQ(3u, caller_.link->progress().connections);
+  EXPECT_EQ(3u, answerer_.link->progress().connections);
+  caller_.link->cut();
+  EXPECT_TRUE(answerer_.link->needs(caller_.link->progress())) << "the answerer knows of no break";
+}
+
+TEST_P(TcpLinkTest, AConnectionWithANumberThatWasThereIsRefused) {
+  connect();
+  pass();
+  caller_.link->cut();
+  int pair[2];
+  ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
+  const FileDescriptor other(pair[1]);
+  caller_.link->open(connection(FileDescriptor(pair[0]), 1, 2), {1, answerer_.link->progress().taken}, false);
+  EXPECT_TRUE(caller_.link->has_ended());
+}
+
 // A peer may know that a connection is broken before this side does, or not know that there is one.
 TEST_P(TcpLinkTest, TellsWhichCallsItNeeds) {
   EXPECT_TRUE(answerer_.link->needs({0, 0})) << "the first";
@@ -207,7 +240,9 @@ TEST_P(TcpLinkTest, TellsWhichCallsItNeeds) {
   EXPECT_FALSE(answerer_.link->needs({0, 0})) << "the caller has sent something, so it knows";
   EXPECT_TRUE(answerer_.link->needs({1, 0}));
   answerer_.link->cut();
-  EXPECT_TRUE(answerer_.link->needs({0, 0})) << "any";
+  EXPECT_TRUE(answerer_.link->needs({1, 0}));
+  EXPECT_FALSE(answerer_.link->needs({0, 0}))
+      << "stale, also while there is none: what it has taken is not true any more";
   caller_.link->leave(RankState::kFailed, 0);
   EXPECT_FALSE(caller_.link->needs({5, 0})) << "none any more";
 }
@@ -220,7 +255,7 @@ TEST_P(TcpLinkTest, WhoSaysThatItHasWhatWasNotSentIsCutOff) {
   int pair[2];
   ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
   const FileDescriptor other(pair[1]);
-  caller_.link->open(connection(FileDescriptor(pair[0]), 1, 2), 1'000'000, true);
+  caller_.link->open(connection(FileDescriptor(pair[0]), 1, 2), {2, 1'000'000}, true);
   EXPECT_TRUE(caller_.link->has_ended());
   EXPECT_EQ(std::vector<RankState>{RankState::kFailed}, caller_.ends);
   EXPECT_EQ(1u, caller_.shared().get(Metric::protocol_errors));
@@ -235,7 +270,7 @@ TEST_P(TcpLinkTest, WhoSaysThatItLacksWhatItHasAcknowledgedIsCutOff) {
   int pair[2];
   ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
   const FileDescriptor other(pair[1]);
-  caller_.link->open(connection(FileDescriptor(pair[0]), 1, 2), 0, true);
+  caller_.link->open(connection(FileDescriptor(pair[0]), 1, 2), {2, 0}, true);
   EXPECT_TRUE(caller_.link->has_ended());
   EXPECT_EQ(1u, caller_.shared().get(Metric::protocol_errors));
 }

@@ -71,11 +71,13 @@ TEST_P(TcpResume, MessagesOfEverySizeComeOnceBothWays) {
       take(1);
     }
   }
-  EXPECT_TRUE(until(job, [&] {
-    take(0);
-    take(1);
-    return posted == 0 && came[0].size() == kMessages && came[1].size() == kMessages;
-  })) << posted << " open, " << came[0].size() << " and " << came[1].size() << " came";
+  EXPECT_TRUE(until(job,
+                    [&] {
+                      take(0);
+                      take(1);
+                      return posted == 0 && came[0].size() == kMessages && came[1].size() == kMessages;
+                    }))
+      << posted << " open, " << came[0].size() << " and " << came[1].size() << " came";
   job.check_ledgers();
   check_that_links_broke_and_nobody_died(job);
 }
@@ -131,6 +133,19 @@ TEST_P(TcpResume, ARankThatLeavesIsReadToTheEnd) {
     EXPECT_EQ(30u, came);
     EXPECT_TRUE(left);
     EXPECT_EQ(0u, job.counter(1, "peers_failed"));
+  }
+}
+
+// Nobody is left who would call but the two that leave.
+TEST_P(TcpResume, TwoThatLeaveAtOnceDoNotWaitForTheirLimit) {
+  for (uint64_t round = 0; round < 5; ++round) {
+    Job job(2, over_breaking_links(1000 * GetParam() + round));
+    for (const uint32_t from : {0u, 1u}) {
+      for (uint64_t tag = 0; tag < 20; ++tag) post_am(job, from, 1 - from, 9, tag, pattern(500, tag));
+    }
+    std::thread leaver([&] { job.close(0, 3'600'000); });
+    job.close(1, 3'600'000);
+    leaver.join();
   }
 }
 

@@ -38,8 +38,24 @@ Digest key_of(const Digest& binding, CallSide sender, const CallVerdict& verdict
   return code.finish();
 }
 
-bool send_verdict(int socket, const CallVerdict& verdict) {
-  return send_some(socket, &verdict, sizeof verdict).bytes == sizeof verdict;
+namespace {
+
+Digest proof_of(const CallVerdict& said, const Digest& binding) {
+  HmacSha256 code(binding.bytes.data(), binding.bytes.size());
+  code.update("verdict", 7);
+  code.update(&said, sizeof said);
+  return code.finish();
+}
+
+}  // namespace
+
+bool send_verdict(int socket, const CallVerdict& verdict, const Digest& binding) {
+  const ProvedVerdict proved{verdict, proof_of(verdict, binding)};
+  return send_some(socket, &proved, sizeof proved).bytes == sizeof proved;
+}
+
+bool is_proved(const ProvedVerdict& verdict, const Digest& binding) {
+  return equal_in_constant_time(verdict.proof, proof_of(verdict.verdict, binding));
 }
 
 CallHello hello_to(const CallIdentity& self, uint32_t rank, uint32_t device, const LinkProgress& progress) {

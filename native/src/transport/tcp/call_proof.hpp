@@ -5,7 +5,7 @@
 //   caller  -> answerer   CallHello       who calls whom, for which device, of which job; a number
 //   answerer -> caller    CallChallenge   a number; proof
 //   caller  -> answerer   Proof
-//   answerer -> caller    CallVerdict     from here on records go both ways, from where each side has taken them
+//   answerer -> caller    ProvedVerdict   from here on records go both ways, from where each side has taken them
 //
 // The answerer keeps nothing for a caller that has not proved itself but the bytes of these.
 #pragma once
@@ -56,10 +56,17 @@ struct CallVerdict {
     kFailed = 3,     ///< The caller counts as failed here.
   };
   uint32_t code = 0;
-  uint32_t reserved = 0;
-  uint64_t taken = 0;  ///< Of the answerer's LinkProgress.
+  uint32_t connections = 0;  ///< The number of this connection, for both sides.
+  uint64_t taken = 0;        ///< Of the answerer's LinkProgress.
 };
 static_assert(sizeof(CallVerdict) == 16);
+
+/// As it travels.
+struct ProvedVerdict {
+  CallVerdict verdict;
+  Digest proof;
+};
+static_assert(sizeof(ProvedVerdict) == 48);
 
 struct CallIdentity;
 /// What both sides of a connection that was proved have, and nobody else: of its two calls and numbers.
@@ -69,7 +76,9 @@ enum class CallSide { kCaller, kAnswerer };
 Digest key_of(const Digest& binding, CallSide sender, const CallVerdict& verdict);
 
 /// False: it could not be sent, so that whoever waits for it hears nothing.
-bool send_verdict(int socket, const CallVerdict& verdict);
+bool send_verdict(int socket, const CallVerdict& verdict, const Digest& binding);
+/// Whether it is the answerer's.
+bool is_proved(const ProvedVerdict& verdict, const Digest& binding);
 
 /// What all ranks of a job have, and this one.
 struct CallIdentity {

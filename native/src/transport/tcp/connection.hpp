@@ -39,8 +39,8 @@ class Connection {
   size_t least_room() const { return sealed_ ? kPiece : 1; }
   /// The system has all that was given.
   bool is_flushed() const { return !sealed_ || sealed_->sent == sealed_->end; }
-  /// @return how many bytes have come to @p to, which has room for @p room, least_room() at least; 0: the other side sends no
-  /// more; -1, and errno: EAGAIN, EBADMSG if they are not what was sealed, or the connection is gone
+  /// @return how many bytes have come to @p to, which has room for @p room, least_room() at least; 0: the other side
+  /// sends no more; -1, and errno: EAGAIN, EBADMSG if they are not what was sealed, or the connection is gone
   /// @param more more may be there
   ssize_t receive(std::byte* to, size_t room, bool* more);
 

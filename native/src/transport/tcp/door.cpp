@@ -141,6 +141,7 @@ void Door::hand_over(Stranger& stranger) {
   {
     const std::lock_guard<std::mutex> guard(calls_mutex_);
     std::vector<Caller>& callers = calls_[device].callers;
+    std::erase_if(callers, [&](const Caller& caller) { return caller.rank == stranger.hello.from; });  // it calls anew
     callers.reserve(callers.size() + 1);
     epoll_ctl(poll_.get(), EPOLL_CTL_DEL, stranger.socket.get(), nullptr);
     const LinkProgress progress{stranger.hello.connections, stranger.hello.taken};

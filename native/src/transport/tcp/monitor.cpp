@@ -14,6 +14,8 @@ namespace {
 constexpr uint64_t kMagic = 0x657962646f6f674cull;
 constexpr uint64_t kCallAgain = 20'000'000;  // ns
 constexpr uint32_t kRefusals = 3;            // in sequence: nobody is there
+/// ns: a program that has not looked for so long has not called, either.
+constexpr uint64_t kUnseen = 100'000'000;
 constexpr uint64_t kMillisecond = 1'000'000;
 
 }  // namespace
@@ -67,7 +69,9 @@ void Monitor::learn(Known known) {
 
 Monitor::Finding Monitor::look(uint64_t now) {
   if (state_ != RankState::kActive) return Finding::kNothing;  // it has been said
-  return line_ ? listen(now) : call(now);
+  const Finding finding = line_ ? listen(now) : call(now);
+  looked_ns_ = now;
+  return finding;
 }
 
 Monitor::Finding Monitor::listen(uint64_t now) {
@@ -94,23 +98,27 @@ Monitor::Finding Monitor::call(uint64_t now) {
   if (silent_since_ns_ == 0) silent_since_ns_ = now;
   if (!call_) {
     if (now < next_call_ns_) return judge_silence(now);
+    if (now - looked_ns_ > kUnseen) silent_since_ns_ = now;  // nobody was asked meanwhile
     call_.emplace(self_, address_, rank_, kMonitorDevice);
+    called_ns_ = now;
     if (call_->socket() >= 0) keep_alive(call_->socket(), patience_.dead_ns);
   }
   switch (call_->go_on()) {
     case OutgoingCall::Answer::kAccepted:
       line_.emplace(call_->take_socket(), patience_, call_->binding(), CallSide::kCaller);
       call_.reset();
-      was_there_ = true;
+      was_there_ = reached_ = true;
       silent_since_ns_ = 0;
       return Finding::kNothing;
     case OutgoingCall::Answer::kWaiting:
       // Its system answers: whether the process does is its own affair, it may be stopped.
       if (call_->is_connected()) silent_since_ns_ = now;
+      // The first packet may be lost, and the system is slow to send another one.
+      if (!call_->is_connected() && now - called_ns_ >= patience_.reconnect_ns / 3) call_again(now);
       return judge_silence(now);
     case OutgoingCall::Answer::kRefused: {
       // One that was never reached may have left, and others are about to say so, unless somebody else answers there.
-      const bool is_gone = (was_there_ || call_->is_connected()) && ++refusals_ >= kRefusals;
+      const bool is_gone = (reached_ || call_->is_connected()) && ++refusals_ >= kRefusals;
       why_ = call_->why();
       call_again(now + kCallAgain);
       return is_gone ? failed() : judge_silence(now);

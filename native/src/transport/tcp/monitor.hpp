@@ -109,7 +109,9 @@ class Monitor {
   const Patience patience_;
   std::optional<OutgoingCall> call_;
   std::optional<MonitorLine> line_;
-  bool was_there_ = false, is_host_silent_ = false;
+  bool was_there_ = false, is_host_silent_ = false;  // it is given less time
+  bool reached_ = false;                             // so whoever refuses there is not it
+  uint64_t looked_ns_ = 0, called_ns_ = 0;
   uint64_t silent_since_ns_ = 0;  // 0: it has answered
   uint64_t next_call_ns_ = 0;
   uint32_t refusals_ = 0;

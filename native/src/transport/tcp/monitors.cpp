@@ -51,14 +51,15 @@ void Monitors::choose() {
   }
   for (uint32_t rank = 0; rank < transport_.host().ranks(); ++rank) {
     Suspicion& suspicion = suspected_[rank];
-    if (!suspicion.waits.load(std::memory_order_relaxed) || !suspicion.waits.exchange(false)) continue;
+    if (!suspicion.waits.load(std::memory_order_acquire)) continue;
     watch(rank, suspicion.was_there.exchange(false) ? Known::kWasThere : Known::kNothing);
+    suspicion.waits.store(false);  // after what may find no memory
   }
 }
 
 void Monitors::watch(uint32_t rank, Known known) {
-  const auto watched = std::find_if(watched_.begin(), watched_.end(),
-                                    [rank](const Monitor& monitor) { return monitor.rank() == rank; });
+  const auto watched =
+      std::find_if(watched_.begin(), watched_.end(), [rank](const Monitor& monitor) { return monitor.rank() == rank; });
   if (watched != watched_.end()) return watched->learn(known);
   if (transport_.is_gone(rank) || !transport_.reaches(rank)) return;
   watched_.emplace_back(transport_.identity(), transport_.address_of(rank), rank, patience_, known);
@@ -66,14 +67,15 @@ void Monitors::watch(uint32_t rank, Known known) {
 
 void Monitors::answer_callers() {
   if (transport_.door().has_callers(kMonitorDevice)) transport_.door().take_callers(kMonitorDevice, &callers_);
-  for (Caller& caller : callers_) {
+  while (!callers_.empty()) {
+    Caller caller = std::move(callers_.back());
+    callers_.pop_back();
     if (!transport_.welcomes(caller)) continue;
     watchers_.remove_if([&](const Watcher& watcher) { return watcher.rank == caller.rank; });  // it calls anew
-    if (!send_verdict(caller.socket.get(), {CallVerdict::kAccepted})) continue;
+    if (!send_verdict(caller.socket.get(), {CallVerdict::kAccepted}, caller.binding)) continue;
     watchers_.push_back(
         {caller.rank, MonitorLine(std::move(caller.socket), patience_, caller.binding, CallSide::kAnswerer)});
   }
-  callers_.clear();
 }
 
 void Monitors::look_at_watched(uint64_t now) {
@@ -130,6 +132,7 @@ void Monitors::leave(RankState state, uint64_t barriers) {
   started_.store(false, std::memory_order_relaxed);
   static_cast<void>(unless_no_memory([this] { answer_callers(); }));
   for (Monitor& monitor : watched_) {
+    if (!monitor.line()) monitor.look(coarse_now_ns());  // its verdict may be there
     if (MonitorLine* line = monitor.line()) line->say_goodbye(state, barriers);
   }
   for (Watcher& watcher : watchers_) watcher.line.say_goodbye(state, barriers);

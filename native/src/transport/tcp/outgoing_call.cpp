@@ -17,7 +17,10 @@ OutgoingCall::OutgoingCall(const CallIdentity& self, const TcpAddress& address, 
       hello_(hello_to(self, rank, device, progress)) {}
 
 OutgoingCall::Answer OutgoingCall::go_on() {
-  if (socket_.get() < 0) return failed(error_);
+  if (socket_.get() < 0) {
+    why_ = std::strerror(error_);
+    return failed(error_);
+  }
   Answer answer = Answer::kWaiting;
   if (stage_ == Stage::kConnecting) answer = connected();
   if (answer == Answer::kWaiting && stage_ == Stage::kChallenged) answer = prove();
@@ -68,8 +71,9 @@ OutgoingCall::Answer OutgoingCall::prove() {
   return Answer::kWaiting;
 }
 
-OutgoingCall::Answer OutgoingCall::heed(const CallVerdict& verdict) {
-  switch (verdict.code) {
+OutgoingCall::Answer OutgoingCall::heed(const ProvedVerdict& verdict) {
+  if (!is_proved(verdict, binding())) return refuse("its verdict is not its own");
+  switch (verdict.verdict.code) {
     case CallVerdict::kAccepted:
       return Answer::kAccepted;
     case CallVerdict::kDuplicate:

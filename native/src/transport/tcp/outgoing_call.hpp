@@ -31,7 +31,7 @@ class OutgoingCall {
   int socket() const { return socket_.get(); }
   FileDescriptor take_socket() { return std::move(socket_); }
   /// Of a call that was accepted: what the other side says of the link.
-  const CallVerdict& verdict() const { return verdict_; }
+  const CallVerdict& verdict() const { return verdict_.verdict; }
   Digest binding() const { return binding_of(hello_, challenge_, self_); }
   /// Goes on, as far as it can.
   Answer go_on();
@@ -51,7 +51,7 @@ class OutgoingCall {
   static Answer failed(int error);
   Answer connected();
   Answer prove();
-  Answer heed(const CallVerdict& verdict);
+  Answer heed(const ProvedVerdict& verdict);
 
   const CallIdentity& self_;
   const uint64_t incarnation_;  // of the rank that is called
@@ -61,7 +61,7 @@ class OutgoingCall {
   size_t bytes_ = 0;  // of what is read now
   CallHello hello_;
   CallChallenge challenge_{};
-  CallVerdict verdict_{};
+  ProvedVerdict verdict_{};
   const char* why_ = "";
 };
 

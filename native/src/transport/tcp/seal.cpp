@@ -19,7 +19,8 @@ unsigned char* bytes_at(std::byte* at) {
 Seal::Seal(const CryptoLibrary& crypto, const Digest& key, Use use)
     : crypto_(crypto), context_(crypto.CIPHER_CTX_new(), crypto.CIPHER_CTX_free) {
   const auto init = use == Use::kSeal ? crypto.EncryptInit_ex : crypto.DecryptInit_ex;
-  if (!context_ || init(context_.get(), crypto.aes_128_gcm(), nullptr, reinterpret_cast<const unsigned char*>(key.bytes.data()), nullptr) != 1) {
+  if (!context_ || init(context_.get(), crypto.aes_128_gcm(), nullptr,
+                        reinterpret_cast<const unsigned char*>(key.bytes.data()), nullptr) != 1) {
     throw std::bad_alloc();
   }
 }

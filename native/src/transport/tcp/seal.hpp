@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of a connection whose bytes nobody between the two ranks can read, or change unnoticed: AES-128-GCM with
-// a key of its own, over pieces that are numbered, so that none can be left out, repeated or moved. [NETWORK 3.8]
+// One direction of a connection whose bytes nobody between the two ranks can read, or change unnoticed: AES-128-GCM
+// with a key of its own, over pieces that are numbered, so that none can be left out, repeated or moved. [NETWORK 3.8]
 //
 // One thread.
 #pragma once

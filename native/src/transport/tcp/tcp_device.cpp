@@ -26,7 +26,6 @@ constexpr int kEvents = 64;
 /// ns: between looks for links that are stuck, and how long one may be before its rank is watched.
 constexpr uint64_t kDoubtInterval = 100'000'000, kStuck = 1'000'000'000;
 
-
 }  // namespace
 
 TcpDevice::TcpDevice(TcpTransport& transport, uint32_t index)
@@ -61,6 +60,7 @@ void TcpDevice::open(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (!transport_.reaches(rank) || peer.closed || left_ || transport_.is_gone(rank)) return;
   if (peer.link && (peer.link->is_open() || peer.link->has_ended() || peer.call || peer.call_again_ns != 0)) return;
+  if (peer.link && peer.link->is_broken()) return begin_to_mend(rank);
   peer.call_again_ns = 1;  // at the next pump, if there is no memory now
   if (!link_to(rank)) throw std::bad_alloc();
   static_cast<void>(unless_no_memory([&] { call(rank); }));
@@ -130,7 +130,8 @@ void TcpDevice::open_called(Peer& peer) {
   const CallVerdict verdict = peer.call->verdict();
   const Digest binding = peer.call->binding();
   const SealKeys keys{key_of(binding, CallSide::kCaller, verdict), key_of(binding, CallSide::kAnswerer, verdict)};
-  peer.link->open(Connection(peer.call->take_socket(), transport_.crypto(), keys), verdict.taken, false);
+  peer.link->open(Connection(peer.call->take_socket(), transport_.crypto(), keys), {verdict.connections, verdict.taken},
+                  false);
   peer.call.reset();
 }
 
@@ -151,7 +152,7 @@ bool TcpDevice::answer(Caller& caller) {
   if (!transport_.welcomes(caller) || peer.closed || !stays) return true;
   const bool mine_stands = peer.call && peer.refused_since_ns == 0 && transport_.host().own_rank() < caller.rank;
   if (mine_stands || (peer.link && !peer.link->needs(caller.progress))) {
-    send_verdict(caller.socket.get(), {CallVerdict::kDuplicate});
+    send_verdict(caller.socket.get(), {CallVerdict::kDuplicate}, caller.binding);
     return true;
   }
   return accept(caller);
@@ -164,14 +165,15 @@ bool TcpDevice::accept(Caller& caller) {
   // Whoever is turned away here hangs up, and calls again.
   if (!watch(caller.socket.get(), caller.rank, true)) return true;
   if (link->is_open()) link->cut();
-  const CallVerdict verdict{CallVerdict::kAccepted, 0, link->progress().taken};
+  const uint32_t number = std::max(link->progress().connections, caller.progress.connections) + 1;
+  const CallVerdict verdict{CallVerdict::kAccepted, number, link->progress().taken};
   const SealKeys keys{key_of(caller.binding, CallSide::kAnswerer, verdict),
                       key_of(caller.binding, CallSide::kCaller, verdict)};
   Connection connection(std::move(caller.socket), transport_.crypto(), keys);
-  if (!send_verdict(connection.socket(), verdict)) return true;
+  if (!send_verdict(connection.socket(), verdict, caller.binding)) return true;
   peer.call.reset();
   peer.call_again_ns = 0;
-  link->open(std::move(connection), caller.progress.taken, true);
+  link->open(std::move(connection), {number, caller.progress.taken}, true);
   return true;
 }
 
@@ -363,8 +365,9 @@ void TcpDevice::close(uint32_t rank) {
 
 void TcpDevice::leave(RankState state) {
   for (const uint32_t rank : links_) {
-    peers_[rank].call.reset();
-    if (!transport_.is_gone(rank)) peers_[rank].link->leave(state, transport_.host().barriers());
+    Peer& peer = peers_[rank];
+    if (!transport_.is_gone(rank)) peer.link->leave(state, transport_.host().barriers());
+    if (!peer.link->is_leaving()) peer.call.reset();
   }
   left_ = true;
 }
@@ -373,6 +376,9 @@ bool TcpDevice::finish(bool at_once) {
   bool all = true;
   static_cast<void>(unless_no_memory([this] {
     poll();
+    for (const uint32_t rank : links_) {
+      if (peers_[rank].link->is_leaving() && peers_[rank].link->is_broken()) go_on_calling(rank);
+    }
     take_callers();
   }));
   for (const uint32_t rank : links_) {

@@ -38,7 +38,7 @@ class TcpDevice final : public NetworkDevice {
 
   /// Ranks that device 0 is to have a link to whatever is posted: those that it calls, and those that call it.
   std::vector<uint32_t> neighbours() const;
-  bool is_linked_to(uint32_t rank) const { return peers_[rank].link && peers_[rank].link->is_open(); }
+  bool is_linked_to(uint32_t rank) const { return peers_[rank].link && peers_[rank].link->has_met(); }
   /// Whether the lane that calls has this device, and is about to sleep.
   bool sleeps() const { return sleeps_.load(std::memory_order_relaxed); }
   /// Readable when something has come.

@@ -28,7 +28,7 @@ class TcpHost {
   /// A peer has completed so many at least; or by the low bits of the number.
   virtual void barriers_came(uint32_t rank, uint64_t completed) = 0;
   virtual void barriers_came(uint32_t rank, uint32_t low_bits) = 0;
-  /// A rank is gone, by the word of a peer or the end of its connection.
+  /// A rank is gone, by its own word or that of another one.
   virtual void gone(uint32_t rank, RankState state) = 0;
   /// Whether a rank counts as failed: its word counts no more.
   virtual bool has_failed(uint32_t rank) = 0;

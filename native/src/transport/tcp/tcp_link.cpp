@@ -49,24 +49,26 @@ bool TcpLink::prepare() {
          });
 }
 
-/// A call from before the present connection is stale, unless the peer cannot know of that.
+/// A call from before the last connection is stale, unless the peer cannot know of that.
 bool TcpLink::needs(const LinkProgress& theirs) const {
-  if (state_ != State::kOpen) return state_ != State::kEnded;
+  if (state_ == State::kEnded) return false;
   const bool knows = theirs.connections >= connections_;
   return knows || (answered_ && !heard_ && theirs.connections + 1 == connections_);
 }
 
-void TcpLink::open(Connection connection, uint64_t taken, bool answered) {
+void TcpLink::open(Connection connection, const LinkProgress& peer, bool answered) {
   connection_ = std::move(connection);
-  if (!out_.bytes().resume(taken)) return blame("it has taken what was not sent");
-  if (connections_++ != 0) host_.shared().add(Metric::links_resumed);
+  if (!out_.bytes().resume(peer.taken)) return blame("it has taken what was not sent");
+  if (peer.connections <= connections_) return blame("it has lost count of connections");
+  if (connections_ != 0) host_.shared().add(Metric::links_resumed);
+  connections_ = peer.connections;
   answered_ = answered;
   heard_ = hung_up_ = shut_ = false;
   seen_at_ns_ = 0;
   state_ = State::kOpen;
   readable_ = writable_ = true;
   host_.memory().known_to(rank_).store(1, std::memory_order_seq_cst);
-  if (leaving_) return;         // the goodbye is the last record
+  if (leaving_) return;  // the goodbye is the last record
   report(in_.report());  // the peer learns what there is room for
 }
 
@@ -141,9 +143,15 @@ bool TcpLink::settle(bool last) {
   return out_.bytes().sent() != before;
 }
 
+/// Nobody acknowledges a record that only reports, but the peer's system does.
+bool TcpLink::awaits_system() const {
+  int unsent = 0;
+  return ioctl(connection_.socket(), SIOCOUTQ, &unsent) == 0 && unsent != 0;
+}
+
 uint64_t TcpLink::stuck_ns(uint64_t now) {
   const uint64_t acknowledged = out_.bytes().acknowledged();
-  const bool waits = state_ == State::kOpen && out_.awaits_acknowledgement();
+  const bool waits = state_ == State::kOpen && (out_.awaits_acknowledgement() || awaits_system());
   if (!waits || acknowledged != seen_acknowledged_ || seen_at_ns_ == 0) {
     seen_acknowledged_ = acknowledged;
     seen_at_ns_ = now;
@@ -168,10 +176,10 @@ bool TcpLink::read() {
   const ssize_t came = receive();
   if (came > 0) {
     idle_ = 0;
-    heard_ = true;
+    heard_ = met_ = true;
     rest_ += static_cast<size_t>(came);
     take();
-    if (state_ == State::kOpen && chaos_ && chaos_->cuts()) {
+    if (state_ == State::kOpen && chaos_ && chaos_->cuts() && has_read_all()) {
       host_.shared().add(Metric::chaos_cut);
       cut();
     }
@@ -184,6 +192,12 @@ bool TcpLink::read() {
     hung_up_ = false;
   }
   return in_.has_delivered();
+}
+
+/// What lies in the system when the connection is cut is lost, where a reset leaves it to be read.
+bool TcpLink::has_read_all() const {
+  int unread = 0;
+  return ioctl(connection_.socket(), FIONREAD, &unread) == 0 && unread == 0;
 }
 
 ssize_t TcpLink::receive() {
@@ -285,9 +299,8 @@ void TcpLink::leave(RankState state, uint64_t barriers) {
   if (state_ != State::kOpen && state_ != State::kBroken) return;
   flush();
   const FrameHeader goodbye{static_cast<uint8_t>(LinkWord::kEnd), 0, 0, static_cast<uint32_t>(state), 0, 0, barriers};
-  leaving_ = state == RankState::kLeft && out_.empty() && unless_no_memory([&] {
-               out_.end_with(goodbye, in_.report(), static_cast<uint32_t>(barriers));
-             });
+  leaving_ = state == RankState::kLeft && out_.empty() &&
+             unless_no_memory([&] { out_.end_with(goodbye, in_.report(), static_cast<uint32_t>(barriers)); });
   if (!leaving_) state_ = State::kEnded;
 }
 
@@ -309,8 +322,7 @@ bool TcpLink::has_sent_goodbye() {
   if (!has_sent_all()) return false;
   if (leaving_ && !shut_) shutdown(connection_.socket(), SHUT_WR);
   shut_ = true;
-  int unsent = 0;
-  return ioctl(connection_.socket(), SIOCOUTQ, &unsent) != 0 || unsent == 0;
+  return !awaits_system();
 }
 
 void TcpLink::close(bool at_once) {

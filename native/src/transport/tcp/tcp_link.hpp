@@ -29,6 +29,8 @@ class TcpLink final : private LinkEvents {
 
   uint32_t rank() const { return rank_; }
   bool is_open() const { return state_ == State::kOpen; }
+  /// The peer has said something over it: it knows that there is a link.
+  bool has_met() const { return met_; }
   /// Its connection is gone, and it waits for another one.
   bool is_broken() const { return state_ == State::kBroken; }
   /// Nothing comes any more: the peer said so, or is gone.
@@ -40,9 +42,10 @@ class TcpLink final : private LinkEvents {
   /// Whether a call of the peer, which has come so far, is for a connection that this link needs: a peer may know that
   /// the present one is broken before this side does, or may never have heard that there is one.
   bool needs(const LinkProgress& theirs) const;
-  /// From now on records go over @p connection, from the byte that the peer has not @p taken.
+  /// From now on records go over @p connection, from the byte that the peer has not got.
+  /// @param peer what that has taken; both sides give the connection this number
   /// @param answered the peer has called
-  void open(Connection connection, uint64_t taken, bool answered);
+  void open(Connection connection, const LinkProgress& peer, bool answered);
 
   /// Makes records of what was published and sends as much as the system takes.
   void flush();
@@ -70,7 +73,7 @@ class TcpLink final : private LinkEvents {
   bool drained();
   /// See NetworkDevice.
   void mark(uint32_t position) { out_.mark(position); }
-  bool holds_marked() { return state_ != State::kEnded && out_.holds_marked(); }
+  bool holds_marked() { return state_ != State::kEnded && (out_.holds_marked() || !connection_.is_flushed()); }
   /// Tells the peer that this rank ends, behind all that was sent.
   void leave(RankState state, uint64_t barriers);
   bool is_leaving() const { return leaving_; }
@@ -86,11 +89,13 @@ class TcpLink final : private LinkEvents {
   bool word_came(LinkWord word, const FrameHeader& frame) override;
   void take();
   ssize_t receive();
+  bool has_read_all() const;
   void send();
   void report(const Report& report);
   bool is_time_to_report(const Report& now, bool last) const;
   void end(RankState state, uint64_t barriers);
   bool has_sent_goodbye();
+  bool awaits_system() const;
   bool has_sent_all() const { return out_.bytes().all_sent() && connection_.is_flushed(); }
   void blame(const char* why);
 
@@ -102,11 +107,12 @@ class TcpLink final : private LinkEvents {
   std::optional<ConnectionChaos> chaos_;
   Connection connection_;
   State state_ = State::kCalling;
-  uint32_t connections_ = 0;  ///< That it has had, the present one included.
+  uint32_t connections_ = 0;  ///< The number of the present one, or of the last.
   bool answered_ = false;     ///< The present one was opened by the peer.
   bool heard_ = false;        ///< Something has come over it, so the peer knows of it.
-  bool leaving_ = false;  ///< The goodbye is the last record; nothing that comes is taken any more.
-  bool shut_ = false;     ///< And the present connection has all of it.
+  bool met_ = false;          ///< Or over one before it.
+  bool leaving_ = false;      ///< The goodbye is the last record; nothing that comes is taken any more.
+  bool shut_ = false;         ///< And the present connection has all of it.
   bool readable_ = false, writable_ = false, hung_up_ = false;
   /// Has room for what is read at once, behind a frame that has not come whole.
   std::unique_ptr<std::byte[]> came_;

@@ -214,11 +214,13 @@ RankState TcpTransport::state_of(uint32_t rank) {
 bool TcpTransport::welcomes(const Caller& caller) {
   if (!reaches(caller.rank)) return false;
   if (!is_gone(caller.rank)) return true;
-  if (has_failed(caller.rank)) send_verdict(caller.socket.get(), {CallVerdict::kFailed});
+  if (is_fenced()) return false;  // what this rank has found is worth nothing
+  if (has_failed(caller.rank)) send_verdict(caller.socket.get(), {CallVerdict::kFailed}, caller.binding);
   return false;
 }
 
 void TcpTransport::fenced(uint32_t by) {
+  if (has_failed(by)) return;
   uint32_t nobody = kNobody;
   if (!fenced_by_.compare_exchange_strong(nobody, by, std::memory_order_seq_cst)) return;
   for (uint32_t rank = 0; rank < size_; ++rank) {

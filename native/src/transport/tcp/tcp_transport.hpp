@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that reach each other by TCP. Each rank listens at one port, whose number travels in its profile; devices have
-// links of their own. A rank's death shows as the end of a connection: device 0 has one to the next two ranks, also if
-// nobody talks, and what one rank has found it tells all that it has links to.
+// links of their own. Monitors find who is dead; device 0 has links to the next two ranks, also if nobody talks, and
+// what one rank has found it tells all that it has links to.
 #pragma once
 
 #include <array>
@@ -74,6 +74,7 @@ class TcpTransport final : public Transport, private TcpHost {
   Gone gone_at(size_t index);
   bool is_gone(uint32_t rank) const { return is_gone_[rank].load(std::memory_order_acquire); }
   bool has_news() const { return pending_.load(std::memory_order_acquire); }
+  bool is_fenced() const { return fenced_by_.load(std::memory_order_acquire) != kNobody; }
   /// Of one that is gone.
   RankState state_of(uint32_t rank);
   /// Whether a rank that has called is one to talk to; who counts as failed hears so.
