@@ -30,12 +30,13 @@ void reset_at_close(int socket) {
 
 }  // namespace
 
-TcpLink::TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror)
+TcpLink::TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror, Counters& counters)
     : host_(host),
+      counters_(counters),
       device_(device),
       rank_(rank),
       sizes_(host.sizes()),
-      out_(host.memory(), device, rank, sizes_),
+      out_(host.memory(), device, rank, sizes_, counters),
       in_(mirror, device, host.own_rank(), sizes_, *this) {
   if (host.chaos()) chaos_.emplace(*host.chaos(), host.own_rank(), device, rank);
 }
@@ -56,7 +57,9 @@ bool TcpLink::needs(const LinkProgress& theirs) const {
 }
 
 void TcpLink::open(FileDescriptor socket, uint64_t taken, bool answered) {
+  drop_socket();
   socket_ = std::move(socket);
+  counters_.add(Metric::links_open);
   if (!out_.bytes().resume(taken)) return blame("it has taken what was not sent");
   if (connections_++ != 0) host_.shared().add(Metric::links_resumed);
   answered_ = answered;
@@ -109,6 +112,7 @@ void TcpLink::send() {
     const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0) {
       out_.bytes().count_sent(static_cast<uint64_t>(sent));
+      counters_.add(Metric::link_bytes_sent, static_cast<uint64_t>(sent));
     } else if (errno != EINTR) {
       writable_ = false;
       if (errno != EAGAIN) readable_ = hung_up_ = true;
@@ -170,6 +174,7 @@ bool TcpLink::read() {
   if (came > 0) {
     idle_ = 0;
     heard_ = true;
+    counters_.add(Metric::link_bytes_received, static_cast<uint64_t>(came));
     rest_ += static_cast<size_t>(came);
     take();
     if (state_ == State::kOpen && chaos_ && chaos_->cuts()) {
@@ -195,7 +200,7 @@ ssize_t TcpLink::receive() {
 /// Both sides are to learn of it at once.
 void TcpLink::cut() {
   reset_at_close(socket_.get());
-  socket_ = FileDescriptor();
+  drop_socket();
   readable_ = writable_ = hung_up_ = false;
   state_ = State::kBroken;
 }
@@ -212,6 +217,7 @@ void TcpLink::take() {
 }
 
 bool TcpLink::record_came(const RecordHeader& header) {
+  counters_.add(Metric::link_records_received);
   host_.barriers_came(rank_, header.barriers);
   return out_.acknowledge(header.received) &&
          out_.accept_room({0, header.control_room, header.data_room, header.packet_room});
@@ -314,6 +320,12 @@ bool TcpLink::has_sent_goodbye() {
 void TcpLink::close(bool at_once) {
   if (socket_.get() < 0) return;
   if (at_once) reset_at_close(socket_.get());
+  drop_socket();
+}
+
+void TcpLink::drop_socket() {
+  if (socket_.get() < 0) return;
+  counters_.add(Metric::links_open, -1);
   socket_ = FileDescriptor();
 }
 

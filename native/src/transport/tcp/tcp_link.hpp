@@ -25,7 +25,8 @@ namespace lci {
 
 class TcpLink final : private LinkEvents {
  public:
-  TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror);
+  /// @param counters of the device
+  TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror, Counters& counters);
 
   uint32_t rank() const { return rank_; }
   bool is_open() const { return state_ == State::kOpen; }
@@ -93,8 +94,10 @@ class TcpLink final : private LinkEvents {
   void end(RankState state, uint64_t barriers);
   bool has_sent_goodbye();
   void blame(const char* why);
+  void drop_socket();
 
   TcpHost& host_;
+  Counters& counters_;
   const uint32_t device_, rank_;
   const LinkSizes sizes_;
   Outflow out_;
