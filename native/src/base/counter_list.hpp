@@ -57,12 +57,12 @@
   X(protocol_errors, "Messages that made no sense; their sender is treated as failed.") \
   X(links_resumed, "Connections to ranks that broke and were opened anew; nothing is lost or doubled by it.") \
   X(links_open, "Links to ranks over a network whose connection is open now; each device has its own.") \
-  X(link_records_sent, "Records that links have made, those that only report included; a record carries what was ready.") \
-  X(link_records_received, "Records that links have read, those that only report included.") \
-  X(link_messages_sent, "Messages in the records that links have made, the core's own included.") \
-  X(link_bytes_sent, "Bytes that links gave to the system, headers and what went again over a new connection included.") \
-  X(link_bytes_received, "Bytes that links took from the system, headers included.") \
-  X(link_stalls, "Times that a link had messages to send and the peer's windows, or its acknowledgements, left no room.") \
+  X(net_records_sent, "Records that links have made, those that only report included; a record carries what was ready.") \
+  X(net_records_received, "Records that links have read, those that only report included.") \
+  X(net_messages_sent, "Messages in the records that links have made, the core's own included.") \
+  X(net_bytes_sent, "Bytes that links gave to the system, headers and what went again over a new connection included.") \
+  X(net_bytes_received, "Bytes that links took from the system, headers included.") \
+  X(net_stalls, "Times that a link had messages to send and the peer's windows, or its acknowledgements, left no room.") \
   X(strangers_refused, "Connections that this rank refused, because they did not prove in time that they are a rank of the job.") \
   X(chaos_cut, "Connections that attribute chaos reset.") \
   X(chaos_delayed, "Messages that attribute chaos held back.") \

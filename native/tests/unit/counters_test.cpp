@@ -57,7 +57,7 @@ class Counters : public testing::Test {
     Deltas deltas;
     for (const auto& [name, value] : all(rank)) {
       const auto delta = static_cast<int64_t>(value - before.at(name));
-      if (delta != 0 && !kOthers.count(name) && !name.starts_with("link_")) deltas[name] = delta;
+      if (delta != 0 && !kOthers.count(name) && !name.starts_with("net_")) deltas[name] = delta;
     }
     return deltas;
   }

@@ -185,24 +185,24 @@ TEST_F(TcpLinkTest, WhatIsNotAcknowledgedIsNotDrainedWhenTheConnectionBreaks) {
 
 TEST_F(TcpLinkTest, CountsWhatGoesAndWhatComes) {
   const auto expect_equal = [&](const char* when) {
-    EXPECT_EQ(caller_.count(Metric::link_records_sent), answerer_.count(Metric::link_records_received)) << when;
-    EXPECT_EQ(answerer_.count(Metric::link_records_sent), caller_.count(Metric::link_records_received)) << when;
-    EXPECT_EQ(caller_.count(Metric::link_bytes_sent), answerer_.count(Metric::link_bytes_received)) << when;
-    EXPECT_EQ(answerer_.count(Metric::link_bytes_sent), caller_.count(Metric::link_bytes_received)) << when;
+    EXPECT_EQ(caller_.count(Metric::net_records_sent), answerer_.count(Metric::net_records_received)) << when;
+    EXPECT_EQ(answerer_.count(Metric::net_records_sent), caller_.count(Metric::net_records_received)) << when;
+    EXPECT_EQ(caller_.count(Metric::net_bytes_sent), answerer_.count(Metric::net_bytes_received)) << when;
+    EXPECT_EQ(answerer_.count(Metric::net_bytes_sent), caller_.count(Metric::net_bytes_received)) << when;
   };
   connect();
   pass();
-  EXPECT_EQ(1u, caller_.count(Metric::link_records_sent)) << "it reports what it has room for";
-  EXPECT_EQ(sizeof(RecordHeader), caller_.count(Metric::link_bytes_sent));
+  EXPECT_EQ(1u, caller_.count(Metric::net_records_sent)) << "it reports what it has room for";
+  EXPECT_EQ(sizeof(RecordHeader), caller_.count(Metric::net_bytes_sent));
   expect_equal("as they are opened");
   for (uint64_t tag = 0; tag < 5; ++tag) ASSERT_TRUE(caller_.post(tag));
   pass();
-  EXPECT_EQ(5u, caller_.count(Metric::link_messages_sent));
-  EXPECT_EQ(0u, answerer_.count(Metric::link_messages_sent));
+  EXPECT_EQ(5u, caller_.count(Metric::net_messages_sent));
+  EXPECT_EQ(0u, answerer_.count(Metric::net_messages_sent));
   constexpr uint64_t kFrames = 5 * (sizeof(FrameHeader) + sizeof(uint64_t));
-  const uint64_t records = caller_.count(Metric::link_records_sent);
+  const uint64_t records = caller_.count(Metric::net_records_sent);
   EXPECT_GE(records, 2u);
-  EXPECT_EQ(records * sizeof(RecordHeader) + kFrames, caller_.count(Metric::link_bytes_sent));
+  EXPECT_EQ(records * sizeof(RecordHeader) + kFrames, caller_.count(Metric::net_bytes_sent));
   expect_equal("with messages");
 }
 

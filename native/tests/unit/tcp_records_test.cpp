@@ -212,7 +212,7 @@ TEST_F(TcpRecords, WithoutRoomNothingIsTaken) {
 
 // One that goes on is one; when something has gone and the rest waits again, it is another.
 TEST_F(TcpRecords, AWaitForRoomIsCountedOnce) {
-  const auto stalls = [&] { return counters_.get(Metric::link_stalls); };
+  const auto stalls = [&] { return counters_.get(Metric::net_stalls); };
   uint32_t written = 0;
   const auto post = [&] { write({MessageKind::kAmInline, 0, 5, 0, 0, written++, 0}, nullptr, 0); };
   while (data_.has_room(1)) post();
@@ -242,10 +242,10 @@ TEST_F(TcpRecords, WhatIsNotAcknowledgedMayLeaveNoRoom) {
     write({MessageKind::kAmPacket, 0, 5, kSizes.most_payload, 0, sent, full}, nullptr, 0);
     ASSERT_TRUE(out_->take({}, 0));
   }
-  EXPECT_EQ(0u, counters_.get(Metric::link_stalls));
+  EXPECT_EQ(0u, counters_.get(Metric::net_stalls));
   write({MessageKind::kAmInline, 0, 5, 0, 0, 0, 0}, nullptr, 0);
   EXPECT_FALSE(out_->take({}, 0));
-  EXPECT_EQ(1u, counters_.get(Metric::link_stalls));
+  EXPECT_EQ(1u, counters_.get(Metric::net_stalls));
 }
 
 TEST_F(TcpRecords, RecordsAndTheirMessagesAreCounted) {
@@ -256,13 +256,13 @@ TEST_F(TcpRecords, RecordsAndTheirMessagesAreCounted) {
   out_->provide_words(1);
   out_->say(LinkWord::kDevices, 0, 0, 1);
   ASSERT_TRUE(out_->take({}, 0));
-  EXPECT_EQ(1u, count(Metric::link_records_sent));
-  EXPECT_EQ(4u, count(Metric::link_messages_sent)) << "without what the link itself says";
+  EXPECT_EQ(1u, count(Metric::net_records_sent));
+  EXPECT_EQ(4u, count(Metric::net_messages_sent)) << "without what the link itself says";
   out_->tell({}, 0);
-  EXPECT_EQ(2u, count(Metric::link_records_sent));
-  EXPECT_EQ(4u, count(Metric::link_messages_sent));
+  EXPECT_EQ(2u, count(Metric::net_records_sent));
+  EXPECT_EQ(4u, count(Metric::net_messages_sent));
   EXPECT_FALSE(out_->take({}, 0));
-  EXPECT_EQ(2u, count(Metric::link_records_sent)) << "there was nothing";
+  EXPECT_EQ(2u, count(Metric::net_records_sent)) << "there was nothing";
 }
 
 TEST_F(TcpRecords, RoomThatCannotBeIsRefused) {

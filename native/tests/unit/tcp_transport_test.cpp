@@ -146,14 +146,14 @@ TEST(TcpTransport, LinksAreCountedWithTheirDevice) {
   EXPECT_EQ(1u, job.counter(0, "links_open"));
   lci_comp* const inbox = make_queue(job.runtime(1));
   ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", inbox, 0, 0));
-  const uint64_t before = count(0, "link_messages_sent"), bytes = count(0, "link_bytes_sent");
+  const uint64_t before = count(0, "net_messages_sent"), bytes = count(0, "net_bytes_sent");
   ASSERT_EQ(LCI_DONE, post_am(job, 0, 1, 5, 1, pattern(1000, 1)));
   lci_status status{};
   ASSERT_TRUE(until(job, [&] { return lci_queue_pop(inbox, &status) == LCI_DONE; }));
   lci_buffer_free(status.buffer);
-  EXPECT_GT(count(0, "link_messages_sent"), before);
-  EXPECT_GT(count(0, "link_bytes_sent"), bytes + 1000);
-  EXPECT_EQ(0u, count(1, "link_bytes_sent"));
+  EXPECT_GT(count(0, "net_messages_sent"), before);
+  EXPECT_GT(count(0, "net_bytes_sent"), bytes + 1000);
+  EXPECT_EQ(0u, count(1, "net_bytes_sent"));
   std::thread leaver([&] { job.close(1, 60'000); });
   bool closed = false;
   for (const lci::test::Deadline deadline(60); !deadline.passed() && !closed;) {

@@ -82,7 +82,7 @@ bool Outflow::take(const Report& report, uint32_t barriers) {
 
 /// One that goes on is counted once; it ends when something goes.
 void Outflow::count_stall(bool waits, bool sent) {
-  if (waits && (sent || !waits_)) counters_.add(Metric::link_stalls);
+  if (waits && (sent || !waits_)) counters_.add(Metric::net_stalls);
   waits_ = waits;
 }
 
@@ -107,8 +107,8 @@ void Outflow::end() {
   record_.length = static_cast<uint32_t>(bytes_.end() - record_.position - sizeof record_);
   if (record_.length != 0) said_ = bytes_.end();
   bytes_.overwrite(record_.position, &record_, sizeof record_);
-  counters_.add(Metric::link_records_sent);
-  counters_.add(Metric::link_messages_sent, std::exchange(messages_, 0));
+  counters_.add(Metric::net_records_sent);
+  counters_.add(Metric::net_messages_sent, std::exchange(messages_, 0));
 }
 
 /// Puts one frame into the record: control goes first. False: there is none that may go, or that fits.

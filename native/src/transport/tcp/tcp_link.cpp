@@ -112,7 +112,7 @@ void TcpLink::send() {
     const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0) {
       out_.bytes().count_sent(static_cast<uint64_t>(sent));
-      counters_.add(Metric::link_bytes_sent, static_cast<uint64_t>(sent));
+      counters_.add(Metric::net_bytes_sent, static_cast<uint64_t>(sent));
     } else if (errno != EINTR) {
       writable_ = false;
       if (errno != EAGAIN) readable_ = hung_up_ = true;
@@ -174,7 +174,7 @@ bool TcpLink::read() {
   if (came > 0) {
     idle_ = 0;
     heard_ = true;
-    counters_.add(Metric::link_bytes_received, static_cast<uint64_t>(came));
+    counters_.add(Metric::net_bytes_received, static_cast<uint64_t>(came));
     rest_ += static_cast<size_t>(came);
     take();
     if (state_ == State::kOpen && chaos_ && chaos_->cuts()) {
@@ -217,7 +217,7 @@ void TcpLink::take() {
 }
 
 bool TcpLink::record_came(const RecordHeader& header) {
-  counters_.add(Metric::link_records_received);
+  counters_.add(Metric::net_records_received);
   host_.barriers_came(rank_, header.barriers);
   return out_.acknowledge(header.received) &&
          out_.accept_room({0, header.control_room, header.data_room, header.packet_room});
