@@ -246,6 +246,8 @@ devices_queue() { "$native/devices_bench" "$1" queue; }
 devices_synchronizers() { "$native/devices_bench" "$1" synchronizers; }
 devices_try() { "$native/devices_bench" "$1" try; }
 devices_spin() { "$native/devices_bench" "$1" spin; }
+reduce_ours() { "$native/reduce_bench" "$1" ours; }
+reduce_memcpy() { "$native/reduce_bench" "$1" memcpy; }
 
 group_resources() {
   compare "$(sweep "queue_array queue_lcrq handover_array handover_lcrq matching_map matching_queue left array remote")" resources_ours mutex=resources_mutex
@@ -255,6 +257,7 @@ group_resources() {
   compare "$(sweep lanes)" devices_lane "post by post=devices_post"
   compare "$(sweep completions)" devices_queue synchronizers=devices_synchronizers
   compare "$(sweep lock)" devices_try "spin lock=devices_spin"
+  compare "$(echo {sum,min,max}_{f32,f64,i32,i64}_{32k,8m})" reduce_ours memcpy=reduce_memcpy
 }
 
 # ---- jvm: two JVMs; a lane driven from Java against the same driven from C; a runtime that does nothing ----------------------

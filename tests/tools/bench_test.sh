@@ -69,6 +69,7 @@ test_resources() {
   compared handover_array_t2
   compared cancel_1k_t1
   compared cancel_1m_t1
+  for name in {sum,min,max}_{f32,f64,i32,i64}_{32k,8m}; do compared "$name"; done
   [[ $(uname -m) != x86_64 ]] || compared handover_lcrq_t2
 }
 

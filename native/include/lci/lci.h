@@ -821,8 +821,53 @@ typedef enum lci_op_kind {
    * Lanes: releases the message that was retained under the number in `user_context`, see LCI_RECORD_FLAG_KEPT.
    * LCI_ERR_ARGUMENT if none is, or no longer.
    */
-  LCI_OP_RELEASE = 12
+  LCI_OP_RELEASE = 12,
+  /** Nodes of graphs alone: copies `u.memory.count` bytes of this process. See lci_graph_add_op(). */
+  LCI_OP_COPY = 13,
+  /**
+   * Nodes of graphs alone: combines `u.memory.count` elements of two arrays of this process by `policy`, an
+   * ::lci_reduce_op; `port` is their ::lci_data_type. See lci_graph_add_op().
+   */
+  LCI_OP_REDUCE = 14
 } lci_op_kind;
+
+/**
+ * Elements of LCI_OP_REDUCE, as they lie in memory of this machine, aligned or not. A pair is a value and behind it an
+ * integer of the same size, its index.
+ */
+typedef enum lci_data_type {
+  LCI_TYPE_I8 = 1,
+  LCI_TYPE_U8 = 2,
+  LCI_TYPE_I16 = 3,
+  LCI_TYPE_U16 = 4,
+  LCI_TYPE_I32 = 5,
+  LCI_TYPE_U32 = 6,
+  LCI_TYPE_I64 = 7,
+  LCI_TYPE_U64 = 8,
+  LCI_TYPE_F32 = 9,
+  LCI_TYPE_F64 = 10,
+  LCI_TYPE_I32_I32 = 11, /**< Pairs: LCI_REDUCE_MINLOC and LCI_REDUCE_MAXLOC alone. */
+  LCI_TYPE_I64_I64 = 12,
+  LCI_TYPE_F32_I32 = 13,
+  LCI_TYPE_F64_I64 = 14
+} lci_data_type;
+
+/**
+ * How LCI_OP_REDUCE combines a left element with a right one. The result depends on the two alone, to the last bit, on
+ * every processor.
+ */
+typedef enum lci_reduce_op {
+  LCI_REDUCE_SUM = 1,    /**< Integers wrap around. A result that is no number is the one NaN of Java. */
+  LCI_REDUCE_PROD = 2,   /**< The same. */
+  LCI_REDUCE_MIN = 3,    /**< As Math.min() of Java: NaN wins, and is the one of Java; -0.0 is below 0.0. */
+  LCI_REDUCE_MAX = 4,    /**< As Math.max(). */
+  LCI_REDUCE_MINLOC = 5, /**< The pair with the lower value; of equal ones that with the lower index, of equal pairs the
+                              left one. -0.0 is below 0.0. NaN wins, and all NaN are equal. */
+  LCI_REDUCE_MAXLOC = 6, /**< The pair with the higher value; else the same. */
+  LCI_REDUCE_BAND = 7,   /**< Bit by bit; integers alone. */
+  LCI_REDUCE_BOR = 8,    /**< The same. */
+  LCI_REDUCE_BXOR = 9    /**< The same. */
+} lci_reduce_op;
 
 /** How an atomic operation changes a word. Sums wrap around at 2^64. */
 typedef enum lci_atomic_op {
@@ -973,6 +1018,13 @@ typedef struct lci_descriptor {
       uint64_t displacement; /**< Bytes from the start of the remote region: a multiple of 8. */
       uint64_t expected;     /**< LCI_ATOMIC_COMPARE_SWAP: the value that is replaced; else ignored. */
     } atomic;
+    /** LCI_OP_COPY and LCI_OP_REDUCE: addresses in this process. */
+    struct {
+      uint64_t destination; /**< May be `left` or `right`; otherwise it overlaps neither. */
+      uint64_t left;        /**< The source of a copy. */
+      uint64_t right;       /**< Ignored by a copy. */
+      uint64_t count;       /**< Bytes of a copy, elements of a reduction. */
+    } memory;
   } u;
 } lci_descriptor;
 
@@ -1171,18 +1223,32 @@ static inline uint64_t lci_in_order_tag(lci_in_order* order) {
  *   LCI_ERR_CANCELLED), the graph's unmatched receives are cancelled, and the run waits for everything else that is
  *   under way.
  * - The graph survives its runs: one owner frees it, and may run it again. Runs have numbers, from 1 on if the program
- *   gives none.
+ *   gives none. One run is under way at a time, or as many as lci_graph_set_depth() says.
  * - An operation without room waits, in memory that belongs to its node, until it can go; any number may. It waits
  *   behind others of its flow that wait, and operations posted otherwise may overtake it. A run that fails takes it
  *   out: what has not gone by then never goes.
  *
  * One thread at a time may build, start, test, read or free a graph; any thread may signal it or call
- * lci_graph_mark_complete() and lci_graph_cancel().
+ * lci_graph_mark_complete(), lci_graph_cancel() and lci_graph_cancel_run().
  * @{
  */
 typedef struct lci_graph lci_graph;
-/** A node of one graph, and the user_context of its operation, which the graph owns. */
+/**
+ * A node of one graph, and the user_context of its operation, which the graph owns. It names an instance, too: the
+ * place of a run among those that may be under way at once, see lci_graph_set_depth(). Nodes are made with instance 0;
+ * functions and statuses get the one of their run.
+ */
 typedef uint64_t lci_node;
+/** Most runs of a graph that may be under way at once. */
+#define LCI_MAX_GRAPH_DEPTH 16u
+/** The same node in another instance. */
+static inline lci_node lci_node_in(lci_node node, uint32_t instance) {
+  return (node & ~((lci_node)0xFF << 24)) | (lci_node)instance << 24;
+}
+/** The instance that a node names. */
+static inline uint32_t lci_node_instance(lci_node node) {
+  return (uint32_t)(node >> 24) & 0xFF;
+}
 /** The node where every run begins; it takes no edges. */
 #define LCI_GRAPH_START 0ull
 /** The node where every run ends; it gives no edges. */
@@ -1218,9 +1284,18 @@ LCI_API int lci_graph_add_function(lci_graph* graph, lci_node_fn function, void*
  * Adds an operation, which is posted anew in each run. If it cannot go out it waits, without a bound, outside the
  * backlog, and its node with it; flags about retry are ignored. An operation that is done at once completes its node,
  * too.
+ *
+ * LCI_OP_COPY and LCI_OP_REDUCE are done by the thread that fires the node. Where more than 64 KiB are written they are
+ * done in steps of that size instead, one in each pass of the device, so that others get their turn; of several, the
+ * first one goes first. Without a device the steps follow each other at once. A run that fails ends them between two
+ * steps: what is behind is as it was. A graceful close of the runtime waits for them. LCI_ERR_ARGUMENT, with a text
+ * that says what to do, where the operator does not combine elements of this type, an address is null though `count` is
+ * not 0, the destination overlaps an operand, or memory ends before `count` does.
  * @param device one of the graph's runtime (else LCI_ERR_ARGUMENT), which must not belong to a lane (LCI_ERR_DEVICE).
+ *        It may be null for LCI_OP_COPY and LCI_OP_REDUCE.
  * @param op template, copied with an inline payload; a buffer must stay valid. Any operation that can be posted except
- *        LCI_OP_CANCEL. No packets, which are consumed, and no LCI_FLAG_COMP: its completion object is the graph.
+ *        LCI_OP_CANCEL, and the two above. No packets, which are consumed, and no LCI_FLAG_COMP: its completion object
+ *        is the graph.
  */
 LCI_API int lci_graph_add_op(lci_graph* graph, lci_device* device, const lci_descriptor* op, void* value,
                              lci_node* out);
@@ -1231,9 +1306,9 @@ LCI_API int lci_graph_add_op(lci_graph* graph, lci_device* device, const lci_des
  * run. The node's status has the node's own tag.
  *
  * A marked receive node owns all tags with its low 16 bits that come from its rank to its engine, as long as the graph
- * lives. A send that would be stored there for a run that is over is dropped instead; for its sender it has ended as if
- * it had been received. So are those stored already, when a run fails, or gets a number. If several graphs own the same
- * tags, a send is dropped that none of them takes.
+ * lives. A send that would be stored there for a run that is over is dropped instead, unless an earlier run is under
+ * way; for its sender it has ended as if it had been received. So are those stored already, when a run fails, or gets a
+ * number. If several graphs own the same tags, a send is dropped that none of them takes.
  *
  * A long send for a later run that another rank has not begun ends when that rank begins it, or goes on above it. So
  * ranks that agree on a number after a failure do not wait for the ends of their runs before.
@@ -1245,6 +1320,23 @@ LCI_API int lci_graph_add_op(lci_graph* graph, lci_device* device, const lci_des
  * LCI_ERR_BUSY while a run is under way.
  */
 LCI_API int lci_graph_set_per_run(lci_graph* graph, lci_node node);
+/**
+ * Lets @p depth runs be under way at once, 1 to LCI_MAX_GRAPH_DEPTH. They take the instances 0 .. depth - 1 in turn, so
+ * a run is refused with LCI_ERR_BUSY as long as the one @p depth runs before it is under way, whatever the others are.
+ * Each has its own statuses, failure and end. Mark sends and receives by lci_graph_set_per_run(), or runs get each
+ * other's messages, and give each instance memory of its own by lci_graph_set_op(); functions share the value of their
+ * node.
+ *
+ * Before the first run, or the answer is LCI_ERR_BUSY.
+ */
+LCI_API int lci_graph_set_depth(lci_graph* graph, uint32_t depth);
+/**
+ * Gives the operation of a node other memory in the runs of one instance. LCI_ERR_BUSY while a run is under way.
+ * @param node its instance is ignored
+ * @param op as given to lci_graph_add_op(), except for payload, buffers, sizes and places of remote memory; else the
+ *        answer is LCI_ERR_ARGUMENT.
+ */
+LCI_API int lci_graph_set_op(lci_graph* graph, lci_node node, uint32_t instance, const lci_descriptor* op);
 /** Sets the function that gets the node's value when the graph is freed. */
 LCI_API int lci_graph_on_free(lci_graph* graph, lci_node node, lci_value_free_fn function);
 /**
@@ -1256,29 +1348,34 @@ LCI_API int lci_graph_add_edge(lci_graph* graph, lci_node from, lci_node to, lci
 /**
  * Starts a run, with the number of the last one plus one. LCI_POSTED, also when the run is over on return. If a node's
  * function or a handler calls it, the run's nodes fire after that function has returned. LCI_ERR_BUSY while a run is
- * under way. LCI_RETRY_NOMEM, and nothing has begun, if the graph's completion object is a queue without a place for
- * its signal. LCI_ERR_ARGUMENT if the edges make a circle, or if a node would wait for ever for one that no path from
- * START reaches. LCI_ERR_RUN_NUMBER if the last run failed or was cancelled and nodes are marked by
- * lci_graph_set_per_run(): other ranks may be in another run, so only lci_graph_start_run() starts the next one.
- * LCI_ERR_OVERRUN, see lci_graph_set_per_run().
+ * under way, or with a depth above 1 the one that had the same instance. LCI_RETRY_NOMEM, and nothing has begun, if the
+ * graph's completion object is a queue without a place for its signal. LCI_ERR_ARGUMENT if the edges make a circle, or
+ * if a node would wait for ever for one that no path from START reaches. LCI_ERR_RUN_NUMBER if a run has failed or was
+ * cancelled since a number was given, and nodes are marked by lci_graph_set_per_run(): other ranks may be in another
+ * run, so only lci_graph_start_run() starts the next one. LCI_ERR_OVERRUN, see lci_graph_set_per_run().
  */
 LCI_API int lci_graph_start(lci_graph* graph);
 /**
  * The same with a number that the program gives, which all ranks use for this run. The first run may have any number, a
- * later one must be above the last one, by at most 32,767 (else LCI_ERR_ARGUMENT). Sends that are stored for marked
- * receive nodes and have lower numbers are dropped.
+ * later one must be above the last one, by at most 32,767, and by as much above the first that is under way (else
+ * LCI_ERR_ARGUMENT). Sends that are stored for marked receive nodes, and have numbers lower than all runs that are
+ * under way, are dropped.
  */
 LCI_API int lci_graph_start_run(lci_graph* graph, uint64_t number);
 /**
  * Answers LCI_DONE when the last run is over, LCI_RETRY while it is under way, else the error that ended it;
  * LCI_ERR_ARGUMENT before the first start. It changes nothing. The graph's completion object is signalled just
  * afterwards, maybe by another thread.
- * @param out may be null; filled when the run is over: code; rank of the failed node's status, and the lower half of
- *        that node as tag; user_context of the graph.
+ * @param out may be null; filled when the run is over: code; rank of the failed node's status, and the low 24 bits of
+ *        that node as tag; the run's number as size; user_context of the graph.
  */
 LCI_API int lci_graph_test(lci_graph* graph, lci_status* out);
-/** Ends the run under way with LCI_ERR_CANCELLED, as a failure of a node would. LCI_RETRY if there is none. */
+/** The same of run @p number. LCI_ERR_ARGUMENT if it was not started, or a later one has its instance. */
+LCI_API int lci_graph_test_run(lci_graph* graph, uint64_t number, lci_status* out);
+/** Ends all runs under way with LCI_ERR_CANCELLED, as a failure of a node would. LCI_RETRY if there is none. */
 LCI_API int lci_graph_cancel(lci_graph* graph);
+/** Ends run @p number alone. LCI_RETRY if it is not under way. */
+LCI_API int lci_graph_cancel_run(lci_graph* graph, uint64_t number);
 /**
  * Completes a function node that answers, or has answered, posted. Any thread, handlers included; from a handler, the
  * nodes after it fire when the handler has returned. A signal that no node waits for is LCI_ERR_OVERRUN and changes
@@ -1289,8 +1386,14 @@ LCI_API int lci_graph_mark_complete(lci_graph* graph, lci_node node, const lci_s
 /**
  * Reads the value and the last status of a node; each out-parameter may be null. Functions of nodes that follow it may
  * call this during the run, and everybody after the run. The code is LCI_RETRY if the node never completed.
+ * @param node in the instance of the run, see lci_node_in().
  */
 LCI_API int lci_graph_node_get(const lci_graph* graph, lci_node node, void** out_value, lci_status* out_status);
+/**
+ * The number of the run that has, or had last, the instance of @p node. Functions of nodes may ask with the node they
+ * are given. LCI_ERR_ARGUMENT if the instance had none.
+ */
+LCI_API int lci_graph_run_number(const lci_graph* graph, lci_node node, uint64_t* out);
 /** The graph as the completion object of operations that its functions post; their user_context names the node. */
 LCI_API lci_comp* lci_graph_comp(lci_graph* graph);
 /** @} */

@@ -14,6 +14,15 @@ const Graph* from_handle(const lci_graph* graph) {
   return reinterpret_cast<const Graph*>(graph);
 }
 
+int check_device(Device& device, const Graph& graph) {
+  if (&device.runtime() != graph.runtime()) {
+    return fail(LCI_ERR_ARGUMENT, "add operation node: device %u of rank %u belongs to another runtime than the graph",
+                device.index(), device.runtime().rank());
+  }
+  if (!device.lane()) return LCI_DONE;
+  return fail(LCI_ERR_DEVICE, "add operation node: device %u belongs to a lane", device.index());
+}
+
 }  // namespace
 
 extern "C" {
@@ -57,24 +66,33 @@ int lci_graph_add_function(lci_graph* graph, lci_node_fn function, void* value, 
 
 int lci_graph_add_op(lci_graph* graph, lci_device* handle, const lci_descriptor* op, void* value, lci_node* out) {
   LCI_NOT_NULL(graph, "add operation node");
-  LCI_NOT_NULL(handle, "add operation node");
   LCI_NOT_NULL(op, "add operation node");
+  if (!MemoryOperation::is_one(*op)) LCI_NOT_NULL(handle, "add operation node");
   LCI_NOT_NULL(out, "add operation node");
   return guarded("add operation node", [&]() -> int {
-    Device& device = *lci::from_handle(handle);
-    if (&device.runtime() != from_handle(graph)->runtime()) {
-      return fail(LCI_ERR_ARGUMENT,
-                  "add operation node: device %u of rank %u belongs to another runtime than the graph", device.index(),
-                  device.runtime().rank());
+    Device* const device = handle ? lci::from_handle(handle) : nullptr;
+    if (device) {
+      if (const int code = check_device(*device, *from_handle(graph)); code != LCI_DONE) return code;
     }
-    if (device.lane()) {
-      return fail(LCI_ERR_DEVICE, "add operation node: device %u belongs to a lane", device.index());
-    }
-    if (const int code = GraphOperation::check(*op, UINT32_MAX); code != LCI_DONE) return code;
+    if (const int code = NodeOperation::check(*op, UINT32_MAX); code != LCI_DONE) return code;
     uint32_t index = 0;
     const int code = from_handle(graph)->add_operation(device, nullptr, *op, value, &index);
     if (code == LCI_DONE) *out = from_handle(graph)->handle(index);
     return code;
+  });
+}
+
+int lci_graph_set_depth(lci_graph* graph, uint32_t depth) {
+  LCI_NOT_NULL(graph, "depth of a graph");
+  return guarded("depth of a graph", [&] { return from_handle(graph)->set_depth(depth); });
+}
+
+int lci_graph_set_op(lci_graph* graph, lci_node node, uint32_t instance, const lci_descriptor* op) {
+  LCI_NOT_NULL(graph, "operation of an instance");
+  LCI_NOT_NULL(op, "operation of an instance");
+  return guarded("operation of an instance", [&] {
+    const int code = NodeOperation::check(*op, UINT32_MAX);
+    return code == LCI_DONE ? from_handle(graph)->set_operation(node, instance, *op) : code;
   });
 }
 
@@ -108,12 +126,22 @@ int lci_graph_start_run(lci_graph* graph, uint64_t number) {
 
 int lci_graph_test(lci_graph* graph, lci_status* out) {
   LCI_NOT_NULL(graph, "test graph");
-  return from_handle(graph)->test(out);
+  return from_handle(graph)->test(nullptr, out);
+}
+
+int lci_graph_test_run(lci_graph* graph, uint64_t number, lci_status* out) {
+  LCI_NOT_NULL(graph, "test graph");
+  return from_handle(graph)->test(&number, out);
 }
 
 int lci_graph_cancel(lci_graph* graph) {
   LCI_NOT_NULL(graph, "cancel graph");
   return guarded("cancel graph", [&] { return from_handle(graph)->cancel(); });
+}
+
+int lci_graph_cancel_run(lci_graph* graph, uint64_t number) {
+  LCI_NOT_NULL(graph, "cancel graph");
+  return guarded("cancel graph", [&] { return from_handle(graph)->cancel(&number); });
 }
 
 int lci_graph_mark_complete(lci_graph* graph, lci_node node, const lci_status* status) {
@@ -126,10 +154,22 @@ int lci_graph_mark_complete(lci_graph* graph, lci_node node, const lci_status* s
 
 int lci_graph_node_get(const lci_graph* graph, lci_node handle, void** out_value, lci_status* out_status) {
   LCI_NOT_NULL(graph, "graph node");
-  const Node* node = from_handle(graph)->find(handle);
-  if (!node) return LCI_ERR_ARGUMENT;
-  if (out_value) *out_value = node->value;
-  if (out_status) *out_status = node->status;
+  const Step* step = from_handle(graph)->find_step(handle);
+  if (!step) return LCI_ERR_ARGUMENT;
+  if (out_value) *out_value = step->node.value;
+  if (out_status) *out_status = step->status;
+  return LCI_DONE;
+}
+
+int lci_graph_run_number(const lci_graph* graph, lci_node handle, uint64_t* out) {
+  LCI_NOT_NULL(graph, "number of a run");
+  LCI_NOT_NULL(out, "number of a run");
+  const Step* step = from_handle(graph)->find_step(handle);
+  if (!step) return LCI_ERR_ARGUMENT;
+  if (step->run.state() == Run::State::kNew) {
+    return fail(LCI_ERR_ARGUMENT, "number of a run: there was none in instance %u", step->run.index());
+  }
+  *out = step->run.number();
   return LCI_DONE;
 }
 

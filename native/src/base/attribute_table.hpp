@@ -12,10 +12,11 @@
 
 namespace lci {
 
-using Field = std::variant<uint32_t Attributes::*, uint64_t Attributes::*, int32_t Attributes::*,
-                           std::string Attributes::*, MatchingEngineType Attributes::*, QueueType Attributes::*,
-                           MembarrierMode Attributes::*, RmaMode Attributes::*, PeerMemoryMode Attributes::*,
-                           TransportKind Attributes::*, LogLevel Attributes::*, bool Attributes::*>;
+using Field =
+    std::variant<uint32_t Attributes::*, uint64_t Attributes::*, int32_t Attributes::*, std::string Attributes::*,
+                 MatchingEngineType Attributes::*, QueueType Attributes::*, MembarrierMode Attributes::*,
+                 RmaMode Attributes::*, PeerMemoryMode Attributes::*, NetSecurity Attributes::*,
+                 TransportKind Attributes::*, LogLevel Attributes::*, bool Attributes::*>;
 
 /// What a value must look like. `choices` (separated by '|') lists the enumerators in order.
 struct Rule {

@@ -26,6 +26,7 @@ enum class MembarrierMode : uint8_t { kAuto, kOff };
 enum class RmaMode : uint8_t { kAuto, kMessages };
 enum class PeerMemoryMode : uint8_t { kAll, kRings };
 enum class TransportKind : uint8_t { kAuto, kShm, kTcp, kRouted };
+enum class NetSecurity : uint8_t { kAuth, kSealed };
 
 /// Typed values; a fresh one holds the defaults. Fields may be lowered afterwards (clamping): attribute_text() shows
 /// the effective value. Sizes are in bytes.
@@ -70,6 +71,8 @@ struct Attributes {
   TransportKind transport;
   uint32_t ranks_per_host;
   std::string net_address;
+  NetSecurity net_security;
+  std::string crypto_library;
   uint32_t net_dead_ms;
   uint32_t net_reconnect_ms;
   bool alloc_default_device;

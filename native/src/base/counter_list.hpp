@@ -60,8 +60,8 @@
   X(net_records_sent, "Records that links have made, those that only report included; a record carries what was ready.") \
   X(net_records_received, "Records that links have read, those that only report included.") \
   X(net_messages_sent, "Messages in the records that links have made, the core's own included.") \
-  X(net_bytes_sent, "Bytes that links gave to the system, headers and what went again over a new connection included.") \
-  X(net_bytes_received, "Bytes that links took from the system, headers included.") \
+  X(net_bytes_sent, "Bytes of records that links sent, before they are sealed; what went again over a new connection counts again.") \
+  X(net_bytes_received, "Bytes of records that links received, after they were opened if they were sealed.") \
   X(net_stalls, "Times that a link had messages to send and the peer's windows, or its acknowledgements, left no room.") \
   X(strangers_refused, "Connections that this rank refused, because they did not prove in time that they are a rank of the job.") \
   X(chaos_cut, "Connections that attribute chaos reset.") \

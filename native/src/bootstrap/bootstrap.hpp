@@ -34,6 +34,8 @@ class Bootstrap {
   virtual const std::string& job_id() const = 0;
   /// Shared secret of the job.
   virtual const std::array<uint8_t, 32>& secret() const = 0;
+  /// Whether none but ranks know it, as far as that is the bootstrap's affair.
+  virtual bool keeps_secret() const { return true; }
   /// "local", "inproc", "file", "tcp", "pmix", "pmi1" or "pmi2".
   virtual const char* name() const = 0;
 

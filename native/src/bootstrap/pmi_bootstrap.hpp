@@ -32,6 +32,7 @@ class PmiBootstrap final : public Bootstrap {
   uint32_t size() const override { return settings_.size; }
   const std::string& job_id() const override { return job_id_; }
   const JobSecret& secret() const override { return settings_.secret; }
+  bool keeps_secret() const override { return settings_.has_secret; }
   const char* name() const override { return PmiSettings::name(settings_.version); }
 
   int publish(const std::string& key, const void* bytes, size_t n) override;

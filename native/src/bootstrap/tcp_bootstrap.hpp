@@ -29,6 +29,7 @@ class TcpBootstrap final : public Bootstrap {
   /// Rank 0 makes it up, so others know it after their first barrier.
   const std::string& job_id() const override { return job_id_; }
   const JobSecret& secret() const override { return settings_.secret; }
+  bool keeps_secret() const override { return settings_.has_secret; }
   const char* name() const override { return "tcp"; }
 
   int publish(const std::string& key, const void* bytes, size_t n) override;

@@ -45,6 +45,8 @@ class Device final : public DeviceBell {
   int post_or_wait(WaitingOp& op, lci_status* done);
   /// Any thread that may not wait for the device: the same, when its owner passes. Posted, or an error.
   int leave(WaitingOp& op);
+  /// Any thread: work of a graph that its passes do. Posted, or an error.
+  int leave(LongWork& work);
   /// Any thread: some operations that wait were given up.
   void give_up_some() { protocols_.waiting.give_up_some(); }
   /// Any thread that may not wait for the device: the operation starts when its owner passes.
@@ -135,6 +137,7 @@ class Device final : public DeviceBell {
   void count_answer(const lci_descriptor& op, int code);
   int check_handed(const lci_descriptor& op, const OpTarget& target) const;
   bool may_be_posted(const lci_descriptor& op) const;
+  int refuse_closed() const;
 
   // one pass (progress.cpp, peers.cpp)
   bool pass_delayed(Budget& budget);

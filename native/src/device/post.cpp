@@ -181,7 +181,14 @@ int Device::post_or_wait(WaitingOp& op, lci_status* done) {
 }
 
 int Device::leave(WaitingOp& op) {
-  if (protocols_.handed.add_waiting(op)) return LCI_POSTED;
+  return protocols_.handed.add_waiting(op) ? int{LCI_POSTED} : refuse_closed();
+}
+
+int Device::leave(LongWork& work) {
+  return protocols_.handed.add_work(work) ? int{LCI_POSTED} : refuse_closed();
+}
+
+int Device::refuse_closed() const {
   return fail(LCI_ERR_CLOSED, "post: the runtime or lane closes (rank %u, device %u)", parts().rank, index());
 }
 
@@ -203,7 +210,7 @@ int Device::hand_over(const lci_descriptor& given, const void* inline_payload, c
   if (may_be_posted(op)) target.release();
   switch (answer) {
     case Handed::Answer::kClosed:
-      return fail(LCI_ERR_CLOSED, "post: the runtime or lane closes (rank %u, device %u)", parts().rank, index());
+      return refuse_closed();
     case Handed::Answer::kFull:
       return fail(LCI_ERR_EXHAUSTED, "post: %zu operations wait for device %u already, and retry was disallowed", most,
                   index());

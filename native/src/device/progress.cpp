@@ -33,6 +33,7 @@ bool Device::progress(Budget& budget, By by) {
   moved |= meet_devices();
   moved |= retry_backlog();
   moved |= retry_waiting();
+  moved |= protocols_.works.progress();
   if (!protocols_.barriers.empty() && protocols_.barriers.progress()) {
     publish_rings();  // the next round is waited for: it need not wait for the rest of the pass
     moved = true;

@@ -10,11 +10,13 @@
 namespace lci {
 namespace {
 
-OpTarget target_of(Node& node, Device& device, LaneView* lane) {
-  const uint64_t context = node.graph.handle(node.index);
-  if (lane) return {&node.graph, lane, context};  // both: what a lane forgets, it forgets of its graphs, too
-  OpTarget target{&node.graph, nullptr, context};
-  target.outstanding = &device.outstanding();
+OpTarget target_of(const Step& step) {
+  const NodeOperation& of = *step.node.operation;
+  Graph* const graph = &step.node.graph;
+  const uint64_t context = step.run.handle(step.node.index);
+  if (of.lane()) return {graph, of.lane(), context};  // both: what a lane forgets, it forgets of its graphs, too
+  OpTarget target{graph, nullptr, context};
+  target.outstanding = &of.device()->outstanding();
   return target;
 }
 
@@ -39,7 +41,8 @@ int check_per_run(const lci_descriptor& op, const Engine* engine) {
 
 }  // namespace
 
-int GraphOperation::check(const lci_descriptor& op, uint32_t entries) {
+int NodeOperation::check(const lci_descriptor& op, uint32_t entries) {
+  if (MemoryOperation::is_one(op)) return MemoryWork::check(op);
   if (op.op == 0 || op.op == LCI_OP_CANCEL || op.op >= LCI_OP_NODE_DONE) {
     return fail(LCI_ERR_ARGUMENT, "graph: operation %u cannot be a node", op.op);
   }
@@ -59,50 +62,63 @@ int GraphOperation::check(const lci_descriptor& op, uint32_t entries) {
   return LCI_DONE;
 }
 
-GraphOperation::GraphOperation(Node& node, Device& device, LaneView* lane, const lci_descriptor& op)
-    : WaitingOp(target_of(node, device, lane)),
-      node_(node),
-      device_(device),
-      entries_(&op, &op + entries_of(op)),
-      tag_(op.tag) {
-  entries_[0].flags &= static_cast<uint8_t>(~LCI_FLAG_NO_RETRY);  // it waits here, not in the backlog
-  entries_[0].user_context = target.context;
+NodeOperation::NodeOperation(Device* device, LaneView* lane, const lci_descriptor& op)
+    : device_(device), lane_(lane), entries_(&op, &op + entries_of(op)) {}
+
+NodeOperation::~NodeOperation() {
+  if (floor_) device_->parts().targets.engine(descriptor().port)->floors.remove(*floor_);
 }
 
-GraphOperation::~GraphOperation() {
-  if (floor_) device_.parts().targets.engine(entries_[0].port)->floors.remove(*floor_);
-}
-
-int GraphOperation::tell_runs_apart(GraphRuns& runs) {
-  const lci_descriptor& op = entries_[0];
-  Engine* const engine = device_.parts().targets.engine(op.port);  // null: its post says so
+int NodeOperation::tell_runs_apart(GraphRuns& runs) {
+  const lci_descriptor& op = descriptor();
+  Engine* const engine = device_->parts().targets.engine(op.port);  // null: its post says so
   if (const int code = check_per_run(op, engine); code != LCI_DONE) return code;
   per_run_ = true;
-  if (!is_receive() || !engine || floor_) return LCI_DONE;
-  auto floor = std::unique_ptr<RunFloor>(new RunFloor{op.rank, tag_, runs});
+  if (op.op != LCI_OP_RECV || !engine || floor_) return LCI_DONE;
+  auto floor = std::unique_ptr<RunFloor>(new RunFloor{op.rank, op.tag, runs});
   engine->floors.add(*floor);
   floor_ = std::move(floor);
   return LCI_DONE;
 }
 
+int NodeOperation::check_place(const lci_descriptor& op) const {
+  const lci_descriptor& mine = descriptor();
+  const bool same = op.op == mine.op && op.flags == mine.flags && op.rank == mine.rank && op.port == mine.port &&
+                    op.policy == mine.policy && op.tag == mine.tag;
+  if (same) return LCI_DONE;
+  return fail(LCI_ERR_ARGUMENT,
+              "graph: operation %u differs from that of its node in more than its memory; add a node for it", op.op);
+}
+
+void NodeOperation::drop_stored() const {
+  device_->drop_refused(descriptor().port);
+}
+
+GraphOperation::GraphOperation(const Step& step, const lci_descriptor& op)
+    : WaitingOp(target_of(step)), step_(step), of_(*step.node.operation), entries_(&op, &op + entries_of(op)) {
+  entries_[0].flags &= static_cast<uint8_t>(~LCI_FLAG_NO_RETRY);  // it waits here, not in the backlog
+  entries_[0].user_context = target.context;
+}
+
 int GraphOperation::post(uint64_t run, lci_status* done) {
   lci_descriptor& op = entries_[0];
-  if (per_run_) op.tag = tag_of_run(tag_, run);
+  if (of_.tells_runs_apart()) op.tag = tag_of_run(of_.descriptor().tag, run);
   const bool buffer = (op.flags & LCI_FLAG_PAYLOAD_MASK) == LCI_FLAG_BUFFER;
   *done = {LCI_DONE, op.rank, op.tag, buffer ? reinterpret_cast<void*>(op.u.ref.address) : nullptr, op.size, 0, 0, 0};
   return guarded("graph", [&] {
-    if (!target.lane) return post_or_wait_shared(device_, *this, done);
+    Device& device = *of_.device();
+    if (!target.lane) return post_or_wait_shared(device, *this, done);
     // The loop's thread posts at once; another one leaves it to the loop.
-    return target.lane->is_entered() ? device_.post_or_wait(*this, done) : device_.leave(*this);
+    return target.lane->is_entered() ? device.post_or_wait(*this, done) : device.leave(*this);
   });
 }
 
 bool GraphOperation::is_given_up() const {
-  return (node_.state.load(std::memory_order_seq_cst) & Node::kCancel) != 0;
+  return step_.is_cancelled(std::memory_order_seq_cst);
 }
 
 void GraphOperation::give_up() {
-  device_.give_up_some();
+  of_.device()->give_up_some();
 }
 
 void GraphOperation::cancel() {
@@ -111,11 +127,7 @@ void GraphOperation::cancel() {
   cancel.rank = entries_[0].rank;
   cancel.port = entries_[0].port;
   cancel.tag = entries_[0].user_context;
-  device_.hand_over(cancel, nullptr, {&node_.graph, target.lane, cancel.tag});
-}
-
-void GraphOperation::drop_stored() {
-  device_.drop_refused(entries_[0].port);
+  of_.device()->hand_over(cancel, nullptr, {target.completion, target.lane, cancel.tag});
 }
 
 }  // namespace lci

@@ -9,8 +9,8 @@ namespace lci {
 namespace {
 
 thread_local ReadyNodes* of_thread = nullptr;
-thread_local Node* first_left = nullptr;  // of a handler that has not returned
-thread_local Node* last_left = nullptr;
+thread_local Step* first_left = nullptr;  // of a handler that has not returned
+thread_local Step* last_left = nullptr;
 
 }  // namespace
 
@@ -22,11 +22,11 @@ ReadyNodes::~ReadyNodes() {
   of_thread = further_out_;
 }
 
-void ReadyNodes::add(Node& node) {
+void ReadyNodes::add(Step& step) {
   ReadyNodes& list = *of_thread;
-  node.next_ready = nullptr;
-  (list.last_ ? list.last_->next_ready : list.first_) = &node;
-  list.last_ = &node;
+  step.next_ready = nullptr;
+  (list.last_ ? list.last_->next_ready : list.first_) = &step;
+  list.last_ = &step;
 }
 
 void ReadyNodes::fire() {
@@ -37,10 +37,10 @@ void ReadyNodes::fire() {
     return SignalContext::at_end(&fire_left);
   }
   const SignalContext context;
-  while (Node* node = first_) {
-    first_ = node->next_ready;
+  while (Step* step = first_) {
+    first_ = step->next_ready;
     if (!first_) last_ = nullptr;
-    node->graph.fire(*node);
+    step->run.fire(*step);
   }
 }
 

@@ -19,15 +19,15 @@ class ReadyNodes {
   ReadyNodes(const ReadyNodes&) = delete;
   ReadyNodes& operator=(const ReadyNodes&) = delete;
 
-  static void add(Node& node);
+  static void add(Step& step);
   /// Fires what is listed, unless a scope further out does it, or the end of a handler.
   void fire();
 
  private:
   static void fire_left();
 
-  Node* first_ = nullptr;
-  Node* last_ = nullptr;
+  Step* first_ = nullptr;
+  Step* last_ = nullptr;
   ReadyNodes* const further_out_;  // the outermost scope, if that is another one
 };
 

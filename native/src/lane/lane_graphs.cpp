@@ -68,13 +68,13 @@ int LaneGraphs::add_operation(Graph& graph, const GraphTable& table, const lci_g
     return fail(LCI_ERR_ARGUMENT, "create graph: operation %u of %zu", entry.op, table.ops.size());
   }
   const lci_descriptor& op = table.ops[entry.op];
-  const int code = GraphOperation::check(op, static_cast<uint32_t>(table.ops.size() - entry.op));
+  const int code = NodeOperation::check(op, static_cast<uint32_t>(table.ops.size() - entry.op));
   if (code != LCI_DONE) return code;
   if (op.device >= lane_.device_count()) {
     return fail(LCI_ERR_DEVICE, "create graph: device %u of a lane with %u", op.device, lane_.device_count());
   }
   uint32_t index = 0;
-  const int added = graph.add_operation(lane_.device(op.device), &lane_, op, nullptr, &index);
+  const int added = graph.add_operation(&lane_.device(op.device), &lane_, op, nullptr, &index);
   const bool per_run = added == LCI_DONE && entry.kind == LCI_NODE_OP_PER_RUN;
   return per_run ? graph.set_per_run(graph.handle(index)) : added;
 }
@@ -108,7 +108,8 @@ int LaneGraphs::statuses(uint32_t id, uint32_t first, uint32_t count, lci_status
   if (first > graph->size() || count > graph->size() - first) {
     return fail(LCI_ERR_ARGUMENT, "graph %u: it has %u nodes", id, graph->size());
   }
-  for (uint32_t i = 0; i < count; ++i) out[i] = graph->find(graph->handle(first + i))->status;
+  Run& run = graph->last_run();
+  for (uint32_t i = 0; i < count; ++i) out[i] = run.step(first + i).status;
   return LCI_DONE;
 }
 
@@ -143,8 +144,8 @@ void LaneGraphs::retire() {
   graphs_.clear();
 }
 
-void LaneGraphs::fire_host_node(const Graph& graph, uint32_t node) {
-  lci_record record = record_of(LCI_RECORD_HOST_NODE, graph, graph.run());
+void LaneGraphs::fire_host_node(const Graph& graph, uint32_t run, uint32_t node) {
+  lci_record record = record_of(LCI_RECORD_HOST_NODE, graph, run);
   record.rank = node;
   lane_.graph_event(record);
 }

@@ -41,7 +41,7 @@ class LaneGraphs final : public GraphHost {
   /// Afterwards: ends what is under way, and frees what nobody can signal any more; the rest goes with the runtime.
   void retire();
 
-  void fire_host_node(const Graph& graph, uint32_t node) override;
+  void fire_host_node(const Graph& graph, uint32_t run, uint32_t node) override;
   void run_ended(const Graph& graph, uint32_t run, const lci_status& result) override;
 
  private:

@@ -27,6 +27,7 @@ constexpr Agreed kAgreed[] = {
     {"announcements", &Profile::announcements},
     {"transport (1: shm, 2: tcp, 3: shm within hosts and tcp between them)", &Profile::transport},
     {"peer_memory (0: all, 1: rings)", &Profile::peer_memory},
+    {"net_security (0: auth, 1: sealed)", &Profile::net_security},
 };
 
 }  // namespace
@@ -67,7 +68,7 @@ int check_agreement(const Profile& own, const Profile& other) {
     return blame(other.rank, fail(LCI_ERR_BOOTSTRAP,
                                   "create runtime: rank %u has other attributes: %s is %u, here %u; all ranks need the "
                                   "same devices, ring_bytes, control_ring_bytes, packet_size, announcements, "
-                                  "peer_memory, transport and alloc_default_packet_pool",
+                                  "peer_memory, transport, net_security and alloc_default_packet_pool",
                                   other.rank, attribute, other.*value, own.*value));
   }
   return LCI_DONE;

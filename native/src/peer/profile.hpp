@@ -29,6 +29,8 @@ struct Profile {
   uint32_t announcements;
   uint32_t peer_memory;  ///< 0: all, 1: rings.
   uint32_t transport;    ///< A TransportKind.
+  uint32_t net_security;  ///< A NetSecurity.
+  uint32_t reserved;
   // what belongs to the rank
   uint64_t reserve;  ///< Bytes that its memory may grow to.
   TransportAddress address;

@@ -12,6 +12,7 @@
 #include "base/no_memory.hpp"
 #include "base/try_lock.hpp"
 #include "protocol/backlog.hpp"
+#include "protocol/long_works.hpp"
 #include "protocol/waiting_ops.hpp"
 
 namespace lci {
@@ -31,6 +32,8 @@ class alignas(64) Handed {
     std::vector<std::pair<Link*, uint64_t>> declines;  ///< Requests that nobody will answer.
     WaitingOp* first_waiting = nullptr;                ///< Of graphs: in memory of their own, oldest first.
     WaitingOp* last_waiting = nullptr;
+    LongWork* first_work = nullptr;  ///< Of graphs, too.
+    LongWork* last_work = nullptr;
   };
 
   explicit Handed(ProtocolHost& host) : host_(host) {}
@@ -75,16 +78,19 @@ class alignas(64) Handed {
 
   /// An operation of a graph. False: the device, or its lane, accepts nothing more.
   bool add_waiting(WaitingOp& op) {
-    {
-      std::lock_guard<TryLock> guard(lock_);
-      if (closed_ || (op.target.lane && op.target.lane->retired())) return false;
+    return add_of_graph(op.target, [&] {
       op.next_waiting = nullptr;
       (lists_.last_waiting ? lists_.last_waiting->next_waiting : lists_.first_waiting) = &op;
       lists_.last_waiting = &op;
-      some_.store(true, std::memory_order_seq_cst);
-    }
-    host_.wake_owner();
-    return true;
+    });
+  }
+  /// The same of work.
+  bool add_work(LongWork& work) {
+    return add_of_graph(work.target, [&] {
+      work.next_work = nullptr;
+      (lists_.last_work ? lists_.last_work->next_work : lists_.first_work) = &work;
+      lists_.last_work = &work;
+    });
   }
 
   /// Something that the device looks at in a pass was left elsewhere.
@@ -106,6 +112,18 @@ class alignas(64) Handed {
   bool closed() const { return closed_; }
 
  private:
+  template <typename Append>
+  bool add_of_graph(const OpTarget& target, Append append) {
+    {
+      std::lock_guard<TryLock> guard(lock_);
+      if (closed_ || (target.lane && target.lane->retired())) return false;
+      append();
+      some_.store(true, std::memory_order_seq_cst);
+    }
+    host_.wake_owner();
+    return true;
+  }
+
   ProtocolHost& host_;
   TryLock lock_;
   Lists lists_;

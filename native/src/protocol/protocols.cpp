@@ -18,6 +18,7 @@ Protocols::Protocols(const DeviceParts& parts, Device& device, uint32_t index, D
       wanted(parts.packets, index),
       backlog(host, links),
       waiting(host, links),
+      works(host, links),
       departures(host, links),
       barriers(host, links),
       spending(host, links, backlog),
@@ -69,8 +70,8 @@ bool Protocols::stream(Link& link) {
 }
 
 bool Protocols::drained() const {
-  if (!backlog.empty() || !waiting.empty() || !outgoing.drained() || !departures.drained() || delayed() ||
-      links.any_touched()) {
+  if (!backlog.empty() || !waiting.empty() || !works.empty() || !outgoing.drained() || !departures.drained() ||
+      delayed() || links.any_touched()) {
     return false;
   }
   bool rest = false;
@@ -117,6 +118,7 @@ void Protocols::peer_gone(Link& link, RankState state) {
 void Protocols::cancel_all(int code) {
   backlog.cancel_all(code);
   waiting.cancel_all(code);
+  works.cancel_all(code);
   outgoing.cancel_all(code);
   departures.end(nullptr, code);
   incoming.cancel_all(code);
@@ -140,6 +142,7 @@ void Protocols::lane_gone(const LaneView& lane) {
   barriers.for_each_target(forget_gone);
   backlog.lane_gone(lane, forget);
   waiting.lane_gone(lane);
+  works.lane_gone(lane);
   receives.lane_gone(lane, forget);
 }
 

@@ -19,6 +19,7 @@ class Protocols {
   WantedPackets wanted;
   Backlog backlog;
   WaitingOps waiting;
+  LongWorks works;
   Departures departures;
   Barriers barriers;  ///< Of device 0.
   Spending spending;
@@ -69,6 +70,11 @@ bool Protocols::take_handed(Post post) {
     WaitingOp* const next = op->next_waiting;
     waiting.join(*op);
     op = next;
+  }
+  for (LongWork* work = lists.first_work; work;) {
+    LongWork* const next = work->next_work;
+    works.join(*work);
+    work = next;
   }
   for (const auto& [link, request] : lists.declines) replies.decline(*link, request);
   return true;

@@ -125,6 +125,7 @@ int Runtime::join(uint64_t deadline, std::vector<Profile>* profiles) {
   own.announcements = attributes_.announcements;
   own.peer_memory = attributes_.peer_memory == PeerMemoryMode::kRings;
   own.transport = static_cast<uint32_t>(attributes_.transport);
+  own.net_security = static_cast<uint32_t>(attributes_.net_security);
   own.reserve = memory().reserve();
   int code = transport_->describe(&own.address);
   if (code == LCI_DONE) code = exchange_profiles(*bootstrap_, own, deadline, profiles);

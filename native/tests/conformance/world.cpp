@@ -197,6 +197,12 @@ void run_processes_of(const Setting& setting, const Attributes& attributes, void
 
 }  // namespace
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 bool soak() {
   const char* tier = std::getenv("LCI_TIER");
   return tier && std::string(tier) == "soak";
@@ -208,14 +214,15 @@ std::vector<Setting> settings() {
   all.push_back({"rings2", 2, true, 0, true});
   all.push_back({"tcp", 3, false, 0, false, "tcp"});
   all.push_back({"tcp4", 4, true, 0, false, "tcp"});
+  all.push_back({"tcpsealed", 3, false, 0, false, "tcp", false, true});
   all.push_back({"routed4", 4, true, 0, false, "routed"});
   const char* given = std::getenv("LCI_SEED");
   const uint64_t first = given ? std::strtoull(given, nullptr, 10) : 1;
-  const uint64_t count = given ? 1 : soak() ? 200 : 3;
+  const uint64_t count = given || kSanitized ? 1 : soak() ? 200 : 3;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     all.push_back({"chaos" + std::to_string(seed), 3, false, seed});
   }
-  for (uint64_t seed = first; seed < first + std::max<uint64_t>(count, 8); seed += 7) {
+  for (uint64_t seed = first; seed < first + (kSanitized ? 1 : std::max<uint64_t>(count, 8)); seed += 7) {
     all.push_back({"ringschaos" + std::to_string(seed), 3, false, seed, true});
     all.push_back({"tcpchaos" + std::to_string(seed), 3, false, seed, false, "tcp"});
     all.push_back({"tcpcut" + std::to_string(seed), 3, false, seed, false, "tcp", true});
@@ -229,6 +236,7 @@ void run_everywhere(const Setting& setting, const Attributes& attributes, void (
   all.insert(all.end(), attributes.begin(), attributes.end());
   if (setting.rings) all.emplace_back("peer_memory", "rings");
   if (!setting.transport.empty()) all.emplace_back("transport", setting.transport);
+  if (setting.seals) all.emplace_back("net_security", "sealed");
   if (setting.transport == "routed") all.emplace_back("ranks_per_host", "2");
   if (setting.seed != 0) {
     SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(setting.seed));

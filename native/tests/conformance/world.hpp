@@ -93,6 +93,7 @@ struct Setting {
   bool rings = false;          ///< A rank reads only what was sent to it.
   std::string transport = {};  ///< Empty: what the attributes say.
   bool breaks = false;         ///< Chaos resets connections as well.
+  bool seals = false;          ///< What goes over them is sealed.
 };
 inline void PrintTo(const Setting& setting, std::ostream* out) {
   *out << setting.name;
@@ -100,7 +101,7 @@ inline void PrintTo(const Setting& setting, std::ostream* out) {
 
 /// The settings of every test: inproc, shm with 2 and 4 ranks, chaos of 3 seeds, in the soak 200,
 /// or of that in LCI_SEED; and where a rank reads only what was sent to it, over TCP, and routed, also with chaos; and
-/// over TCP connections that break.
+/// over TCP connections that break, or are sealed. Under sanitizers chaos has one seed.
 std::vector<Setting> settings();
 
 /// Runs @p body on each rank of a new job, checks the ledgers, closes.

@@ -117,6 +117,89 @@ TEST(GraphStress, RandomGraphs) {
   }
 }
 
+/// Plain fields, of each instance: runs that are under way at once do not meet.
+struct Instances {
+  struct Vertex {
+    Instances* model = nullptr;
+    std::vector<uint32_t> before;
+    bool posted = false;
+    uint64_t fired[LCI_MAX_GRAPH_DEPTH] = {};  // the run
+  };
+  std::vector<Vertex> vertices;
+  std::atomic<uint64_t> faults{0};
+  lci_comp* work = nullptr;
+};
+
+int check_in_instance(lci_graph* graph, lci_node node, void* value) {
+  auto& vertex = *static_cast<Instances::Vertex*>(value);
+  Instances& model = *vertex.model;
+  const uint32_t instance = lci_node_instance(node);
+  uint64_t run = 0;
+  model.faults += lci_graph_run_number(graph, node, &run) != LCI_DONE;
+  for (const uint32_t before : vertex.before) model.faults += model.vertices[before].fired[instance] != run;
+  model.faults += vertex.fired[instance] >= run;
+  vertex.fired[instance] = run;
+  if (!vertex.posted) return LCI_DONE;
+  const lci_status work{LCI_DONE, 0, node, nullptr, 0, 0, 0, 0};
+  model.faults += lci_comp_signal(model.work, &work) != LCI_DONE;
+  return LCI_POSTED;
+}
+
+// Random graphs of which several runs are under way, while two threads complete what was posted, and cancel a run now
+// and then: each run ends once, and what has not failed ran in its order.
+// Proves: E25
+TEST(GraphStress, RandomGraphsWithRunsAtOnce) {
+  constexpr uint64_t kRuns = 3000;
+  Job job(1);
+  for (uint32_t depth : {1u, 4u, 16u}) {
+    SCOPED_TRACE("depth " + std::to_string(depth));
+    std::mt19937 random(depth);
+    Instances model;
+    model.work = make_queue(job.runtime(0));
+    lci_comp* const ends = make_queue(job.runtime(0));
+    GraphUnderTest graph(job.runtime(0), ends);
+    ASSERT_EQ(LCI_DONE, lci_graph_set_depth(graph.handle(), depth));
+    model.vertices.resize(60);
+    std::vector<lci_node> nodes;
+    for (uint32_t to = 0; to < model.vertices.size(); ++to) {
+      model.vertices[to].model = &model;
+      model.vertices[to].posted = random() % 2 == 0;
+      nodes.push_back(graph.function(check_in_instance, &model.vertices[to]));
+      for (uint32_t edges = to == 0 ? 0 : random() % 4; edges != 0; --edges) {
+        const auto from = static_cast<uint32_t>(random() % to);
+        graph.edge(nodes[from], nodes[to]);
+        model.vertices[to].before.push_back(from);
+      }
+      if (model.vertices[to].before.empty()) graph.edge(LCI_GRAPH_START, nodes[to]);
+    }
+    const Deadline deadline(60);
+    std::atomic<uint64_t> started{0};
+    std::atomic<bool> stop{false};
+    std::vector<uint32_t> ended(kRuns + 1);
+    uint64_t over = 0, cancelled = 0;
+    run_threads(3, [&](uint32_t self) {
+      std::mt19937 chance(self);
+      while (self != 0 && !stop.load()) {
+        if (chance() % 64 == 0) lci_graph_cancel_run(graph.handle(), started.load());
+        if (!complete_one(graph.handle(), model.work, model.faults)) std::this_thread::yield();
+      }
+      while (self == 0 && over < kRuns && model.faults == 0 && !deadline.passed()) {
+        if (started.load() < kRuns && lci_graph_start(graph.handle()) == LCI_POSTED) ++started;
+        for (lci_status end{}; lci_queue_pop(ends, &end) == LCI_DONE; ++over) {
+          model.faults += end.size == 0 || end.size > kRuns || ++ended[end.size] != 1;
+          model.faults += end.code != LCI_DONE && end.code != LCI_ERR_CANCELLED;
+          cancelled += end.code == LCI_ERR_CANCELLED;
+        }
+        if (!complete_one(graph.handle(), model.work, model.faults)) std::this_thread::yield();
+      }
+      stop.store(true);
+    });
+    EXPECT_EQ(0u, model.faults.load());
+    ASSERT_EQ(kRuns, over) << "a run does not end";
+    EXPECT_LT(cancelled, kRuns);
+  }
+}
+
 // Fan-out and fan-in of 1,000 posted nodes: the last of them fires what follows, once.
 // Proves: E13 SS-48
 TEST(GraphStress, FansOutAndIn) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/fences.hpp"
-#include "support/graph.hpp"
+#include "support/graph_side.hpp"
 #include "support/threads.hpp"
 
 namespace lci_test {
@@ -15,8 +15,6 @@ namespace {
 
 using lci::test::Deadline;
 using lci::test::run_threads;
-
-constexpr uint64_t kTag = 5;
 
 /// A node that another thread completes, and behind it sends to rank 1.
 struct Fired {
@@ -197,6 +195,44 @@ TEST(GraphWaitingStress, RunsOfTwoRanksThatCancel) {
   }
   for (uint32_t rank = 0; rank < 2; ++rank) EXPECT_EQ(0u, job.counter(rank, "unexpected_stored"));
   job.check_ledgers();
+}
+
+// Two ranks, each with a thread of its own that starts as many runs as may be, while everything comes late: none gets
+// the data of another.
+// Proves: E23 E25
+// On: chaos
+TEST(GraphWaitingStress, RunsAtOnceOfTwoRanks) {
+  constexpr uint64_t kRuns = 3000;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Deadline deadline(120);
+    Job job(2, {{"chaos", "seed=" + std::to_string(seed) + ",delay=0.3,ticks=64"}});
+    {
+      Side first(job, 0, seed % 2 == 0 ? 1 : 100, 4), second(job, 1, seed % 2 == 0 ? 1 : 100, 4);
+      std::atomic<uint32_t> at_work{2};
+      run_threads(2, [&](uint32_t rank) {
+        Side& side = rank == 0 ? first : second;
+        bool over = false;
+        while (at_work.load() != 0 && !deadline.passed()) {
+          while (side.number() < kRuns && side.start()) {
+          }
+          // It goes on to make passes for the other one.
+          if (!over && side.number() == kRuns && side.idle()) {
+            over = true;
+            --at_work;
+          }
+          if (lci_progress(job.device(rank)) != LCI_DONE) std::this_thread::yield();
+        }
+      });
+      ASSERT_FALSE(deadline.passed()) << "a run does not end";
+      for (const Side* side : {&first, &second}) {
+        EXPECT_EQ(0u, side->wrong());
+        EXPECT_EQ(kRuns, side->compared());
+      }
+    }
+    job.check_ledgers();
+    for (uint32_t rank = 0; rank < 2; ++rank) EXPECT_EQ(0u, job.counter(rank, "unexpected_stored"));
+  }
 }
 
 }  // namespace

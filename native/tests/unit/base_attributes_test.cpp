@@ -68,6 +68,8 @@ TEST(Attributes, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(defaults.rma, RmaMode::kAuto);
   EXPECT_EQ(defaults.peer_memory, PeerMemoryMode::kAll);
   EXPECT_EQ(defaults.transport, TransportKind::kAuto);
+  EXPECT_EQ(defaults.net_security, NetSecurity::kAuth);
+  EXPECT_EQ(defaults.crypto_library, "");
   EXPECT_TRUE(defaults.alloc_default_device && defaults.alloc_default_packet_pool);
   EXPECT_TRUE(defaults.alloc_default_matching_engine);
   EXPECT_EQ(defaults.log_level, LogLevel::kWarn);
@@ -124,6 +126,8 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"transport", "shm", "auto"},
       {"ranks_per_host", "2", "3"},
       {"net_address", "10.0.0.1", "10.0.0.2"},
+      {"net_security", "sealed", "auth"},
+      {"crypto_library", "a.so", "b.so"},
       {"net_dead_ms", "2000", "3000"},
       {"net_reconnect_ms", "300", "400"},
       {"alloc_default_device", "0", "1"},

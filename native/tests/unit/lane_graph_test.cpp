@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs of a lane: uploaded as one table, host nodes run by the loop. [V13, 2B-31] Mutation that must make this file
 // fail: graph_host_lost.
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -329,6 +330,71 @@ TEST(LaneGraph, EndsARunThatFails) {
     loops.clear();
   }
   job.check_ledgers();
+}
+
+// Copies and reductions over a lane: short ones within one enter, long ones by one step in each, and the loop does not
+// sleep while there is some of them to do.
+// Proves: E24
+// Mutation: memory_sleeps_over_its_work.
+TEST(LaneGraph, DoesLongWorkStepByStep) {
+  constexpr uint32_t kWords = 3 * 8192;
+  Job job(1);
+  Loop loop(job.runtime(0));
+  std::vector<uint64_t> in(kWords, 5), out(kWords, 0);
+  uint64_t word = 1;
+  lci_descriptor copy{};
+  copy.op = LCI_OP_COPY;
+  copy.u.memory = {reinterpret_cast<uint64_t>(out.data()), reinterpret_cast<uint64_t>(in.data()), 0, 8 * kWords};
+  lci_descriptor add{};
+  add.op = LCI_OP_REDUCE;
+  add.policy = LCI_REDUCE_SUM;
+  add.port = LCI_TYPE_U64;
+  const auto at = reinterpret_cast<uint64_t>(&word);
+  add.u.memory = {at, at, at, 1};
+  Table table;
+  const uint32_t first = table.operation(add), second = table.operation(add), large = table.operation(copy);
+  table.edge(kStart, first);
+  table.edge(first, second);
+  table.edge(second, large);
+  const uint32_t id = loop.upload(table);
+  ASSERT_EQ(LCI_POSTED, loop.start(id));
+  EXPECT_EQ(4u, word);
+  for (uint32_t enters = 1; loop.ends.empty(); ++enters) {  // the first one was that which started it
+    EXPECT_EQ(enters < 3, loop.driver.control().must_enter != 0) << enters;
+    EXPECT_EQ(enters * 8192, std::count(out.begin(), out.end(), 5)) << enters;
+    ASSERT_LE(enters, 3u);
+    loop.turn();
+  }
+  EXPECT_EQ(LCI_DONE, loop.ends[0].code);
+  EXPECT_EQ(8u * kWords, loop.status(id, large).size);
+  EXPECT_EQ(in, out);
+
+  table.ops[0].port = LCI_TYPE_F64_I64;
+  uint32_t refused = 0;
+  EXPECT_EQ(LCI_ERR_ARGUMENT, table.upload(loop.driver.handle(), &refused));
+}
+
+// A lane goes while a long node is at work: nothing is written afterwards.
+// Proves: E24
+// Mutation: memory_outlives_its_lane.
+TEST(LaneGraph, LongWorkGoesWithItsLane) {
+  constexpr uint32_t kWords = 10 * 8192;
+  Job job(1);
+  std::vector<uint64_t> in(kWords, 5), out(kWords, 0);
+  {
+    Loop loop(job.runtime(0));
+    lci_descriptor copy{};
+    copy.op = LCI_OP_COPY;
+    copy.u.memory = {reinterpret_cast<uint64_t>(out.data()), reinterpret_cast<uint64_t>(in.data()), 0, 8 * kWords};
+    Table table;
+    table.edge(kStart, table.operation(copy));
+    ASSERT_EQ(LCI_POSTED, loop.start(loop.upload(table)));
+    loop.turn();
+  }
+  EXPECT_EQ(2 * 8192, std::count(out.begin(), out.end(), 5));
+  std::fill(out.begin(), out.end(), 0);
+  job.settle();
+  EXPECT_EQ(0, std::count(out.begin(), out.end(), 5));
 }
 
 TEST(LaneGraph, IsCancelled) {

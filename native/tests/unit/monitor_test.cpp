@@ -55,6 +55,7 @@ class MonitorTest : public testing::Test {
       const CallVerdict verdict{CallVerdict::kAccepted, 0};
       EXPECT_EQ(sizeof verdict, send_some(caller.socket.get(), &verdict, sizeof verdict).bytes);
       connections_.push_back(std::move(caller.socket));
+      binding_ = caller.binding;
     }
   }
   /// Looks until the rank is watched.
@@ -89,6 +90,7 @@ class MonitorTest : public testing::Test {
   Door door_{other_, events_, log_, counters_};
   TcpAddress address_{};
   std::vector<FileDescriptor> connections_;
+  Digest binding_;  // of the last one
   uint64_t now_ = kSecond;
 };
 
@@ -121,7 +123,7 @@ TEST_F(MonitorTest, HearsAGoodbye) {
   for (const RankState state : {RankState::kLeft, RankState::kFailed}) {
     Monitor monitor(self_, address_, 1, kPatience);
     connect(monitor);
-    MonitorLine line(std::move(connections_.back()), kPatience);
+    MonitorLine line(std::move(connections_.back()), kPatience, binding_, CallSide::kAnswerer);
     line.say_goodbye(state, 77);
     ASSERT_EQ(Monitor::Finding::kGone, look_until_found(monitor));
     EXPECT_EQ(state, monitor.state());
@@ -224,12 +226,32 @@ TEST_F(MonitorTest, AHostThatFallsSilentIsCalledForAShorterTime) {
 
 TEST_F(MonitorTest, NonsenseIsNoGoodbye) {
   Monitor monitor(self_, address_, 1, kPatience);
+  const MonitorGoodbye nonsense{1, 2, static_cast<uint32_t>(RankState::kLeft), 0, {}};
   connect(monitor);
-  const MonitorGoodbye nonsense{1, 2, static_cast<uint32_t>(RankState::kLeft), 0};
   ASSERT_EQ(sizeof nonsense, send_some(connections_.back().get(), &nonsense, sizeof nonsense).bytes);
   for (int i = 0; i < 100'000 && monitor.line(); ++i) ASSERT_EQ(Monitor::Finding::kNothing, look(monitor));
   EXPECT_EQ(nullptr, monitor.line()) << "the connection is worth nothing";
   connect(monitor);
+}
+
+// Somebody between the two writes it, with what was said on another connection, or to the other side.
+TEST_F(MonitorTest, AGoodbyeThatIsNotTheRanksIsNone) {
+  Monitor monitor(self_, address_, 1, kPatience);
+  const auto is_heard = [&](const Digest& binding, CallSide side) {
+    MonitorLine forged(std::move(connections_.back()), kPatience, binding, side);
+    forged.say_goodbye(RankState::kLeft, 7);
+    for (int i = 0; i < 100'000 && monitor.line(); ++i) {
+      if (look(monitor) == Monitor::Finding::kGone) return true;
+    }
+    return false;
+  };
+  connect(monitor);
+  const Digest earlier = binding_;
+  EXPECT_FALSE(is_heard(earlier, CallSide::kCaller)) << "the watcher's own";
+  connect(monitor);
+  EXPECT_FALSE(is_heard(earlier, CallSide::kAnswerer)) << "of another connection";
+  connect(monitor);
+  EXPECT_TRUE(is_heard(binding_, CallSide::kAnswerer));
 }
 
 }  // namespace

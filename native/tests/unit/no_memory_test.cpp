@@ -376,6 +376,39 @@ TEST(NoMemory, OfANode) {
   });
 }
 
+// Instances and nodes of a graph: there are all of them or none, and the graph goes on as it was.
+// Proves: E25
+TEST(NoMemory, OfAnInstance) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(1);
+    uint64_t from = 3, to = 0;
+    lci_descriptor copy{};
+    copy.op = LCI_OP_COPY;
+    copy.u.memory = {reinterpret_cast<uint64_t>(&to), reinterpret_cast<uint64_t>(&from), 0, sizeof to};
+    GraphUnderTest graph(job.runtime(0));
+    graph.edge(LCI_GRAPH_START, graph.operation(nullptr, copy));
+    int deep = LCI_RETRY, added = LCI_RETRY;
+    lci_node node = 0;
+    shortage.during([&] {
+      deep = lci_graph_set_depth(graph.handle(), 3);
+      added = lci_graph_add_op(graph.handle(), nullptr, &copy, nullptr, &node);
+    });
+    EXPECT_TRUE(deep == LCI_DONE || deep == LCI_ERR_NO_MEMORY) << lci_code_name(deep);
+    EXPECT_TRUE(added == LCI_DONE || added == LCI_ERR_NO_MEMORY) << lci_code_name(added);
+    EXPECT_EQ(shortage.was_there(), deep != LCI_DONE || added != LCI_DONE);
+    const lci_node last = graph.operation(nullptr, copy);
+    graph.edge(LCI_GRAPH_START, last);
+    for (int run = 0; run < 4; ++run) graph.start();
+    EXPECT_EQ(LCI_DONE, graph.test());
+    EXPECT_EQ(3u, to);
+    const uint32_t depth = deep == LCI_DONE ? 3 : 1;
+    for (uint32_t instance = 0; instance < 4; ++instance) {
+      const int found = lci_graph_node_get(graph.handle(), lci_node_in(last, instance), nullptr, nullptr);
+      EXPECT_EQ(instance < depth, found == LCI_DONE) << instance;
+    }
+  });
+}
+
 // An inbox of another lane, for which the message is left.
 TEST(NoMemory, OfAMessageForAnotherLane) {
   at_every_allocation([](Shortage& shortage) {

@@ -103,16 +103,28 @@ class Side final : public TcpHost {
   bool reads_ = false;
 };
 
-class TcpLinkTest : public testing::Test {
+/// Plain, and sealed.
+class TcpLinkTest : public testing::TestWithParam<bool> {
  protected:
+  void SetUp() override {
+    if (GetParam()) {
+      ASSERT_EQ(LCI_DONE, CryptoLibrary::load("", &crypto_)) << last_error();
+    }
+  }
+  Connection connection(FileDescriptor socket, uint8_t sender, uint8_t receiver) const {
+    SealKeys keys{};
+    keys.of_sender.bytes.fill(std::byte{sender});
+    keys.of_receiver.bytes.fill(std::byte{receiver});
+    return Connection(std::move(socket), GetParam() ? &crypto_ : nullptr, keys);
+  }
   /// A connection between the two, as after a call of rank 0 that was accepted.
   void connect() {
     int pair[2];
     ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
     FileDescriptor of_caller(pair[0]), of_answerer(pair[1]);
     const LinkProgress caller = caller_.link->progress(), answerer = answerer_.link->progress();
-    caller_.link->open(std::move(of_caller), answerer.taken, false);
-    answerer_.link->open(std::move(of_answerer), caller.taken, true);
+    caller_.link->open(connection(std::move(of_caller), 1, 2), answerer.taken, false);
+    answerer_.link->open(connection(std::move(of_answerer), 2, 1), caller.taken, true);
   }
   void pass(int rounds = 4) {
     for (int i = 0; i < rounds; ++i) {
@@ -121,8 +133,11 @@ class TcpLinkTest : public testing::Test {
     }
   }
 
+  CryptoLibrary crypto_;
   Side caller_{0}, answerer_{1};
 };
+INSTANTIATE_TEST_SUITE_P(Security, TcpLinkTest, testing::Bool(),
+                         [](const auto& sealed) { return sealed.param ? "sealed" : "plain"; });
 
 std::vector<uint64_t> first(uint64_t count) {
   std::vector<uint64_t> numbers;
@@ -131,7 +146,7 @@ std::vector<uint64_t> first(uint64_t count) {
 }
 
 // Whatever part of the bytes has gone through, also in the middle of a header.
-TEST_F(TcpLinkTest, GoesOnAtTheByteAtWhichAConnectionBroke) {
+TEST_P(TcpLinkTest, GoesOnAtTheByteAtWhichAConnectionBroke) {
   connect();
   uint64_t posted = 0;
   for (int round = 0; round < 300; ++round) {
@@ -155,7 +170,7 @@ TEST_F(TcpLinkTest, GoesOnAtTheByteAtWhichAConnectionBroke) {
   EXPECT_TRUE(caller_.ends.empty() && answerer_.ends.empty());
 }
 
-TEST_F(TcpLinkTest, BreaksWhenTheOtherSideIsGoneAndIsNoDeath) {
+TEST_P(TcpLinkTest, BreaksWhenTheOtherSideIsGoneAndIsNoDeath) {
   connect();
   pass();
   caller_.link->cut();
@@ -166,7 +181,7 @@ TEST_F(TcpLinkTest, BreaksWhenTheOtherSideIsGoneAndIsNoDeath) {
   EXPECT_FALSE(answerer_.link->has_ended());
 }
 
-TEST_F(TcpLinkTest, WhatIsNotAcknowledgedIsNotDrainedWhenTheConnectionBreaks) {
+TEST_P(TcpLinkTest, WhatIsNotAcknowledgedIsNotDrainedWhenTheConnectionBreaks) {
   connect();
   pass();
   EXPECT_TRUE(caller_.link->drained());
@@ -183,7 +198,7 @@ TEST_F(TcpLinkTest, WhatIsNotAcknowledgedIsNotDrainedWhenTheConnectionBreaks) {
   EXPECT_EQ(first(1), answerer_.taken);
 }
 
-TEST_F(TcpLinkTest, CountsWhatGoesAndWhatComes) {
+TEST_P(TcpLinkTest, CountsWhatGoesAndWhatComes) {
   const auto expect_equal = [&](const char* when) {
     EXPECT_EQ(caller_.count(Metric::net_records_sent), answerer_.count(Metric::net_records_received)) << when;
     EXPECT_EQ(answerer_.count(Metric::net_records_sent), caller_.count(Metric::net_records_received)) << when;
@@ -206,7 +221,7 @@ TEST_F(TcpLinkTest, CountsWhatGoesAndWhatComes) {
   expect_equal("with messages");
 }
 
-TEST_F(TcpLinkTest, CountsConnectionsWhileTheyAreOpen) {
+TEST_P(TcpLinkTest, CountsConnectionsWhileTheyAreOpen) {
   EXPECT_EQ(0u, caller_.count(Metric::links_open));
   connect();
   EXPECT_EQ(1u, caller_.count(Metric::links_open));
@@ -223,7 +238,7 @@ TEST_F(TcpLinkTest, CountsConnectionsWhileTheyAreOpen) {
 }
 
 // A peer may know that a connection is broken before this side does, or not know that there is one.
-TEST_F(TcpLinkTest, TellsWhichCallsItNeeds) {
+TEST_P(TcpLinkTest, TellsWhichCallsItNeeds) {
   EXPECT_TRUE(answerer_.link->needs({0, 0})) << "the first";
   connect();
   EXPECT_TRUE(answerer_.link->needs({0, 0})) << "the caller may not have heard that it was accepted";
@@ -238,7 +253,7 @@ TEST_F(TcpLinkTest, TellsWhichCallsItNeeds) {
   EXPECT_FALSE(caller_.link->needs({5, 0})) << "none any more";
 }
 
-TEST_F(TcpLinkTest, WhoSaysThatItHasWhatWasNotSentIsCutOff) {
+TEST_P(TcpLinkTest, WhoSaysThatItHasWhatWasNotSentIsCutOff) {
   connect();
   ASSERT_TRUE(caller_.post(0));
   caller_.link->flush();
@@ -246,13 +261,13 @@ TEST_F(TcpLinkTest, WhoSaysThatItHasWhatWasNotSentIsCutOff) {
   int pair[2];
   ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
   const FileDescriptor other(pair[1]);
-  caller_.link->open(FileDescriptor(pair[0]), 1'000'000, true);
+  caller_.link->open(connection(FileDescriptor(pair[0]), 1, 2), 1'000'000, true);
   EXPECT_TRUE(caller_.link->has_ended());
   EXPECT_EQ(std::vector<RankState>{RankState::kFailed}, caller_.ends);
   EXPECT_EQ(1u, caller_.shared().get(Metric::protocol_errors));
 }
 
-TEST_F(TcpLinkTest, WhoSaysThatItLacksWhatItHasAcknowledgedIsCutOff) {
+TEST_P(TcpLinkTest, WhoSaysThatItLacksWhatItHasAcknowledgedIsCutOff) {
   connect();
   ASSERT_TRUE(caller_.post(0));
   caller_.link->flush();
@@ -261,12 +276,12 @@ TEST_F(TcpLinkTest, WhoSaysThatItLacksWhatItHasAcknowledgedIsCutOff) {
   int pair[2];
   ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
   const FileDescriptor other(pair[1]);
-  caller_.link->open(FileDescriptor(pair[0]), 0, true);
+  caller_.link->open(connection(FileDescriptor(pair[0]), 1, 2), 0, true);
   EXPECT_TRUE(caller_.link->has_ended());
   EXPECT_EQ(1u, caller_.shared().get(Metric::protocol_errors));
 }
 
-TEST_F(TcpLinkTest, AGoodbyeGoesOverTheNextConnectionIfOneBreaks) {
+TEST_P(TcpLinkTest, AGoodbyeGoesOverTheNextConnectionIfOneBreaks) {
   connect();
   pass();
   ASSERT_TRUE(caller_.post(0));
@@ -289,7 +304,7 @@ TEST_F(TcpLinkTest, AGoodbyeGoesOverTheNextConnectionIfOneBreaks) {
 }
 
 // Neither reads any more, and what they have still to say is not waited for.
-TEST_F(TcpLinkTest, TwoThatLeaveAtOnceDoNotWaitForEachOther) {
+TEST_P(TcpLinkTest, TwoThatLeaveAtOnceDoNotWaitForEachOther) {
   connect();
   pass();
   ASSERT_TRUE(caller_.post(0));
@@ -304,7 +319,7 @@ TEST_F(TcpLinkTest, TwoThatLeaveAtOnceDoNotWaitForEachOther) {
 }
 
 // One that has left falls silent before its last words have come.
-TEST_F(TcpLinkTest, ARankThatHasLeftIsNotReadForEver) {
+TEST_P(TcpLinkTest, ARankThatHasLeftIsNotReadForEver) {
   connect();
   pass();
   EXPECT_FALSE(answerer_.link->finish(false, now_ns() + kHour));
@@ -312,7 +327,7 @@ TEST_F(TcpLinkTest, ARankThatHasLeftIsNotReadForEver) {
   EXPECT_TRUE(answerer_.link->has_ended());
 }
 
-TEST_F(TcpLinkTest, OfARankThatHasFailedOnlyWhatHasComeIsRead) {
+TEST_P(TcpLinkTest, OfARankThatHasFailedOnlyWhatHasComeIsRead) {
   connect();
   pass();
   ASSERT_TRUE(caller_.post(0));
@@ -322,7 +337,7 @@ TEST_F(TcpLinkTest, OfARankThatHasFailedOnlyWhatHasComeIsRead) {
   EXPECT_EQ(first(1), answerer_.taken);
 }
 
-TEST_F(TcpLinkTest, HearsWhoIsGoneUnlessTheTellerIsDeadItself) {
+TEST_P(TcpLinkTest, HearsWhoIsGoneUnlessTheTellerIsDeadItself) {
   connect();
   pass();
   const auto tell = [&] {
@@ -338,7 +353,7 @@ TEST_F(TcpLinkTest, HearsWhoIsGoneUnlessTheTellerIsDeadItself) {
   EXPECT_EQ(std::vector<uint32_t>{0}, answerer_.fenced_by) << "this rank is the one that is said to be gone";
 }
 
-TEST_F(TcpLinkTest, IsStuckAsLongAsNothingIsAcknowledged) {
+TEST_P(TcpLinkTest, IsStuckAsLongAsNothingIsAcknowledged) {
   connect();
   pass();
   uint64_t now = 1'000'000'000'000;

@@ -21,7 +21,7 @@ protocol
 rma
 flow matching completion transport
 peer
-wire pool bootstrap
+wire pool bootstrap reduce
 host
 base
 '

@@ -23,11 +23,12 @@ two_at_a_time() {
   ((failed == 0))
 }
 
-# native_tests FOLDER CTEST-OPTION...: all tests of that build.
+# native_tests FOLDER CTEST-OPTION...: all tests of that build. Most wait for each other longer than they compute: three at a time
+# for two processors.
 native_tests() {
   local folder=$1
   shift
-  (cd "$folder" && ctest -j 2 --no-tests=error --output-on-failure --timeout 300 -O tests.log "$@") || { failed_checks "$folder/tests.log"; return 1; }
+  (cd "$folder" && ctest -j 3 --no-tests=error --output-on-failure --timeout 300 -O tests.log "$@") || { failed_checks "$folder/tests.log"; return 1; }
 }
 
 # failed_checks LOG: what the failed tests said, once more at the end, where it is seen.

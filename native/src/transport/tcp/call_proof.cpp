@@ -27,8 +27,18 @@ Digest proof_of_answerer(const CallHello& hello, const CallChallenge& challenge,
 
 }  // namespace
 
-bool send_verdict(int socket, CallVerdict::Code code, uint64_t taken) {
-  const CallVerdict verdict{code, 0, taken};
+Digest binding_of(const CallHello& hello, const CallChallenge& challenge, const CallIdentity& self) {
+  return proof(self, "connection", hello, &challenge, sizeof challenge);
+}
+
+Digest key_of(const Digest& binding, CallSide sender, const CallVerdict& verdict) {
+  HmacSha256 code(binding.bytes.data(), binding.bytes.size());
+  code.update(sender == CallSide::kCaller ? "caller" : "answer", 6);
+  code.update(&verdict, sizeof verdict);
+  return code.finish();
+}
+
+bool send_verdict(int socket, const CallVerdict& verdict) {
   return send_some(socket, &verdict, sizeof verdict).bytes == sizeof verdict;
 }
 

@@ -61,8 +61,15 @@ struct CallVerdict {
 };
 static_assert(sizeof(CallVerdict) == 16);
 
+struct CallIdentity;
+/// What both sides of a connection that was proved have, and nobody else: of its two calls and numbers.
+Digest binding_of(const CallHello& hello, const CallChallenge& challenge, const CallIdentity& self);
+/// The key of what the caller, or the answerer, sends over the connection that @p verdict opens.
+enum class CallSide { kCaller, kAnswerer };
+Digest key_of(const Digest& binding, CallSide sender, const CallVerdict& verdict);
+
 /// False: it could not be sent, so that whoever waits for it hears nothing.
-bool send_verdict(int socket, CallVerdict::Code code, uint64_t taken = 0);
+bool send_verdict(int socket, const CallVerdict& verdict);
 
 /// What all ranks of a job have, and this one.
 struct CallIdentity {

@@ -144,7 +144,8 @@ void Door::hand_over(Stranger& stranger) {
     callers.reserve(callers.size() + 1);
     epoll_ctl(poll_.get(), EPOLL_CTL_DEL, stranger.socket.get(), nullptr);
     const LinkProgress progress{stranger.hello.connections, stranger.hello.taken};
-    callers.push_back({stranger.hello.from, progress, std::move(stranger.socket)});
+    callers.push_back({stranger.hello.from, progress, std::move(stranger.socket),
+                       binding_of(stranger.hello, stranger.challenge, identity_)});
     calls_[device].waiting.store(true, std::memory_order_seq_cst);
   }
   events_.wake_devices();

@@ -31,6 +31,7 @@ struct Caller {
   uint32_t rank;
   LinkProgress progress;
   FileDescriptor socket;
+  Digest binding;
 };
 
 class Door {

@@ -18,7 +18,10 @@ constexpr uint64_t kMillisecond = 1'000'000;
 
 }  // namespace
 
-MonitorLine::MonitorLine(FileDescriptor socket, const Patience& patience) : socket_(std::move(socket)) {
+MonitorLine::MonitorLine(FileDescriptor socket, const Patience& patience, const Digest& binding, CallSide side)
+    : socket_(std::move(socket)),
+      key_of_this_(key_of(binding, side, {})),
+      key_of_other_(key_of(binding, side == CallSide::kCaller ? CallSide::kAnswerer : CallSide::kCaller, {})) {
   keep_alive(socket_.get(), patience.dead_ns);
 }
 
@@ -33,12 +36,20 @@ MonitorLine::Heard MonitorLine::hear() {
 }
 
 bool MonitorLine::is_sensible() const {
-  return goodbye_.magic == kMagic && (state() == RankState::kLeft || state() == RankState::kFailed);
+  return goodbye_.magic == kMagic && (state() == RankState::kLeft || state() == RankState::kFailed) &&
+         equal_in_constant_time(goodbye_.proof, prove(goodbye_, key_of_other_));
+}
+
+Digest MonitorLine::prove(const MonitorGoodbye& goodbye, const Digest& key) {
+  HmacSha256 code(key.bytes.data(), key.bytes.size());
+  code.update(&goodbye, offsetof(MonitorGoodbye, proof));
+  return code.finish();
 }
 
 /// There is always room for it: nothing else was said.
 void MonitorLine::say_goodbye(RankState state, uint64_t barriers) {
-  const MonitorGoodbye goodbye{kMagic, barriers, static_cast<uint32_t>(state), 0};
+  MonitorGoodbye goodbye{kMagic, barriers, static_cast<uint32_t>(state), 0, {}};
+  goodbye.proof = prove(goodbye, key_of_this_);
   send_some(socket_.get(), &goodbye, sizeof goodbye);
   ::shutdown(socket_.get(), SHUT_WR);
 }
@@ -88,7 +99,7 @@ Monitor::Finding Monitor::call(uint64_t now) {
   }
   switch (call_->go_on()) {
     case OutgoingCall::Answer::kAccepted:
-      line_.emplace(call_->take_socket(), patience_);
+      line_.emplace(call_->take_socket(), patience_, call_->binding(), CallSide::kCaller);
       call_.reset();
       was_there_ = true;
       silent_since_ns_ = 0;

@@ -37,12 +37,14 @@ struct MonitorGoodbye {
   uint64_t barriers;  ///< That it has completed.
   uint32_t state;     ///< A RankState.
   uint32_t reserved;
+  Digest proof;  ///< That it is the rank's, and of this connection.
 };
 
 /// A connection that has been accepted.
 class MonitorLine {
  public:
-  MonitorLine(FileDescriptor socket, const Patience& patience);
+  /// @param binding of its call, in which this rank was @p side
+  MonitorLine(FileDescriptor socket, const Patience& patience, const Digest& binding, CallSide side);
   enum class Heard {
     kNothing,
     kGoodbye,
@@ -57,7 +59,9 @@ class MonitorLine {
 
  private:
   bool is_sensible() const;
+  static Digest prove(const MonitorGoodbye& goodbye, const Digest& key);
   FileDescriptor socket_;
+  const Digest key_of_this_, key_of_other_;
   MonitorGoodbye goodbye_{};
   size_t came_ = 0;  // bytes of it
 };

@@ -69,8 +69,9 @@ void Monitors::answer_callers() {
   for (Caller& caller : callers_) {
     if (!transport_.welcomes(caller)) continue;
     watchers_.remove_if([&](const Watcher& watcher) { return watcher.rank == caller.rank; });  // it calls anew
-    if (!send_verdict(caller.socket.get(), CallVerdict::kAccepted)) continue;
-    watchers_.push_back({caller.rank, MonitorLine(std::move(caller.socket), patience_)});
+    if (!send_verdict(caller.socket.get(), {CallVerdict::kAccepted})) continue;
+    watchers_.push_back(
+        {caller.rank, MonitorLine(std::move(caller.socket), patience_, caller.binding, CallSide::kAnswerer)});
   }
   callers_.clear();
 }

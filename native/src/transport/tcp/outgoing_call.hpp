@@ -30,8 +30,9 @@ class OutgoingCall {
 
   int socket() const { return socket_.get(); }
   FileDescriptor take_socket() { return std::move(socket_); }
-  /// Of a call that was accepted: the bytes of records that the other side has.
-  uint64_t taken() const { return verdict_.taken; }
+  /// Of a call that was accepted: what the other side says of the link.
+  const CallVerdict& verdict() const { return verdict_; }
+  Digest binding() const { return binding_of(hello_, challenge_, self_); }
   /// Goes on, as far as it can.
   Answer go_on();
   const char* why() const { return why_; }

@@ -120,11 +120,18 @@ void TcpDevice::go_on_calling(uint32_t rank) {
     case OutgoingCall::Answer::kUnreached:
       return was_refused(rank);
     case OutgoingCall::Answer::kAccepted:
-      stop_keeping_alive(peer.call->socket());
-      peer.link->open(peer.call->take_socket(), peer.call->taken(), false);
-      peer.call.reset();
+      open_called(peer);
       return;
   }
+}
+
+void TcpDevice::open_called(Peer& peer) {
+  stop_keeping_alive(peer.call->socket());
+  const CallVerdict verdict = peer.call->verdict();
+  const Digest binding = peer.call->binding();
+  const SealKeys keys{key_of(binding, CallSide::kCaller, verdict), key_of(binding, CallSide::kAnswerer, verdict)};
+  peer.link->open(Connection(peer.call->take_socket(), transport_.crypto(), keys), verdict.taken, false);
+  peer.call.reset();
 }
 
 /// Both ranks call, and the link goes on where it was.
@@ -144,7 +151,7 @@ bool TcpDevice::answer(Caller& caller) {
   if (!transport_.welcomes(caller) || peer.closed || !stays) return true;
   const bool mine_stands = peer.call && peer.refused_since_ns == 0 && transport_.host().own_rank() < caller.rank;
   if (mine_stands || (peer.link && !peer.link->needs(caller.progress))) {
-    send_verdict(caller.socket.get(), CallVerdict::kDuplicate);
+    send_verdict(caller.socket.get(), {CallVerdict::kDuplicate});
     return true;
   }
   return accept(caller);
@@ -157,10 +164,14 @@ bool TcpDevice::accept(Caller& caller) {
   // Whoever is turned away here hangs up, and calls again.
   if (!watch(caller.socket.get(), caller.rank, true)) return true;
   if (link->is_open()) link->cut();
-  if (!send_verdict(caller.socket.get(), CallVerdict::kAccepted, link->progress().taken)) return true;
+  const CallVerdict verdict{CallVerdict::kAccepted, 0, link->progress().taken};
+  const SealKeys keys{key_of(caller.binding, CallSide::kAnswerer, verdict),
+                      key_of(caller.binding, CallSide::kCaller, verdict)};
+  Connection connection(std::move(caller.socket), transport_.crypto(), keys);
+  if (!send_verdict(connection.socket(), verdict)) return true;
   peer.call.reset();
   peer.call_again_ns = 0;
-  link->open(std::move(caller.socket), caller.progress.taken, true);
+  link->open(std::move(connection), caller.progress.taken, true);
   return true;
 }
 

@@ -66,6 +66,7 @@ class TcpDevice final : public NetworkDevice {
   bool accept(Caller& caller);
   void go_on_calling(uint32_t rank);
   void begin_to_mend(uint32_t rank);
+  void open_called(Peer& peer);
   static void call_again(Peer& peer, uint64_t after_ns);
   void was_refused(uint32_t rank);
   bool watch(int socket, uint32_t tag, bool edges);

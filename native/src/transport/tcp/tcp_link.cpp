@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -56,9 +57,9 @@ bool TcpLink::needs(const LinkProgress& theirs) const {
   return knows || (answered_ && !heard_ && theirs.connections + 1 == connections_);
 }
 
-void TcpLink::open(FileDescriptor socket, uint64_t taken, bool answered) {
-  drop_socket();
-  socket_ = std::move(socket);
+void TcpLink::open(Connection connection, uint64_t taken, bool answered) {
+  drop_connection();
+  connection_ = std::move(connection);
   counters_.add(Metric::links_open);
   if (!out_.bytes().resume(taken)) return blame("it has taken what was not sent");
   if (connections_++ != 0) host_.shared().add(Metric::links_resumed);
@@ -84,7 +85,7 @@ void TcpLink::flush() {
   if (state_ != State::kOpen) return;
   const Report now = in_.report();
   if (!out_.take(now, static_cast<uint32_t>(host_.barriers()))) {
-    if (!out_.bytes().all_sent()) send();
+    if (!has_sent_all()) send();
     return;
   }
   told_ = now;
@@ -104,12 +105,10 @@ void TcpLink::report(const Report& now) {
 /// What the system does not take goes when poll says so. That a connection is gone is for read() to find: it may have
 /// something to read first.
 void TcpLink::send() {
-  while (writable_ && !out_.bytes().all_sent()) {
+  while (writable_ && !has_sent_all()) {
     iovec parts[2];
-    msghdr message{};
-    message.msg_iov = parts;
-    message.msg_iovlen = static_cast<size_t>(out_.bytes().unsent(parts));
-    const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const int count = out_.bytes().unsent(parts);
+    const ssize_t sent = connection_.send(parts, count);
     if (sent >= 0) {
       out_.bytes().count_sent(static_cast<uint64_t>(sent));
       counters_.add(Metric::net_bytes_sent, static_cast<uint64_t>(sent));
@@ -139,7 +138,7 @@ bool TcpLink::settle(bool last) {
     in_.collect([this](uint32_t packet) { out_.say(LinkWord::kPacketBack, 0, 0, packet); });
   }
   const uint64_t before = out_.bytes().sent();
-  if (!out_.empty() || !out_.bytes().all_sent()) flush();
+  if (!out_.empty() || !has_sent_all()) flush();
   ++idle_;
   const Report now = in_.report();
   if (is_time_to_report(now, last)) report(now);
@@ -159,7 +158,7 @@ uint64_t TcpLink::stuck_ns(uint64_t now) {
 bool TcpLink::drained() {
   if (state_ == State::kEnded) return true;
   // What a connection had when it broke may not have come.
-  return out_.empty() && (state_ == State::kBroken ? !out_.awaits_acknowledgement() : out_.bytes().all_sent());
+  return out_.empty() && (state_ == State::kBroken ? !out_.awaits_acknowledgement() : has_sent_all());
 }
 
 // --- from the peer
@@ -181,6 +180,8 @@ bool TcpLink::read() {
       host_.shared().add(Metric::chaos_cut);
       cut();
     }
+  } else if (came < 0 && errno == EBADMSG) {
+    blame("they are not what it has sealed");
   } else if (came == 0 || (errno != EAGAIN && errno != EINTR)) {
     cut();
   } else if (errno == EAGAIN) {
@@ -191,16 +192,17 @@ bool TcpLink::read() {
 }
 
 ssize_t TcpLink::receive() {
-  const size_t most = chaos_ ? chaos_->shorten(kReadAtOnce) : kReadAtOnce;
-  const ssize_t came = recv(socket_.get(), came_.get() + rest_, most, MSG_DONTWAIT);
-  if (came > 0) readable_ = hung_up_ || static_cast<size_t>(came) == most;
+  const size_t most = std::max(chaos_ ? chaos_->shorten(kReadAtOnce) : kReadAtOnce, connection_.least_room());
+  bool more = false;
+  const ssize_t came = connection_.receive(came_.get() + rest_, most, &more);
+  if (came > 0) readable_ = hung_up_ || more;
   return came;
 }
 
 /// Both sides are to learn of it at once.
 void TcpLink::cut() {
-  reset_at_close(socket_.get());
-  drop_socket();
+  reset_at_close(connection_.socket());
+  drop_connection();
   readable_ = writable_ = hung_up_ = false;
   state_ = State::kBroken;
 }
@@ -297,10 +299,10 @@ void TcpLink::leave(RankState state, uint64_t barriers) {
 
 bool TcpLink::has_left() {
   if (state_ == State::kBroken && leaving_) return false;
-  if (socket_.get() < 0) return true;
+  if (!connection_.is_there()) return true;
   std::byte dropped[4096];
   ssize_t came = 1;
-  while (came > 0) came = recv(socket_.get(), dropped, sizeof dropped, MSG_DONTWAIT);
+  while (came > 0) came = recv(connection_.socket(), dropped, sizeof dropped, MSG_DONTWAIT);
   if (came == 0) return true;  // the peer has ended its side: it leaves too, or is dead, and reads no more
   if (errno == EAGAIN || errno == EINTR) return has_sent_goodbye();
   if (leaving_) cut();
@@ -310,23 +312,23 @@ bool TcpLink::has_left() {
 bool TcpLink::has_sent_goodbye() {
   writable_ = true;
   send();
-  if (!out_.bytes().all_sent()) return false;
-  if (leaving_ && !shut_) shutdown(socket_.get(), SHUT_WR);
+  if (!has_sent_all()) return false;
+  if (leaving_ && !shut_) shutdown(connection_.socket(), SHUT_WR);
   shut_ = true;
   int unsent = 0;
-  return ioctl(socket_.get(), SIOCOUTQ, &unsent) != 0 || unsent == 0;
+  return ioctl(connection_.socket(), SIOCOUTQ, &unsent) != 0 || unsent == 0;
 }
 
 void TcpLink::close(bool at_once) {
-  if (socket_.get() < 0) return;
-  if (at_once) reset_at_close(socket_.get());
-  drop_socket();
+  if (!connection_.is_there()) return;
+  if (at_once) reset_at_close(connection_.socket());
+  drop_connection();
 }
 
-void TcpLink::drop_socket() {
-  if (socket_.get() < 0) return;
+void TcpLink::drop_connection() {
+  if (!connection_.is_there()) return;
   counters_.add(Metric::links_open, -1);
-  socket_ = FileDescriptor();
+  connection_ = Connection();
 }
 
 }  // namespace lci

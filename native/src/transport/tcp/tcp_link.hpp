@@ -14,9 +14,9 @@
 #include <memory>
 #include <optional>
 
-#include "host/file_descriptor.hpp"
 #include "transport/chaos/connection_chaos.hpp"
 #include "transport/tcp/call_proof.hpp"
+#include "transport/tcp/connection.hpp"
 #include "transport/tcp/inflow.hpp"
 #include "transport/tcp/outflow.hpp"
 #include "transport/tcp/tcp_host.hpp"
@@ -41,10 +41,9 @@ class TcpLink final : private LinkEvents {
   /// Whether a call of the peer, which has come so far, is for a connection that this link needs: a peer may know that
   /// the present one is broken before this side does, or may never have heard that there is one.
   bool needs(const LinkProgress& theirs) const;
-  /// From now on records go over @p socket, from the byte that the peer has not @p taken.
+  /// From now on records go over @p connection, from the byte that the peer has not @p taken.
   /// @param answered the peer has called
-  void open(FileDescriptor socket, uint64_t taken, bool answered);
-  int socket() const { return socket_.get(); }
+  void open(Connection connection, uint64_t taken, bool answered);
 
   /// Makes records of what was published and sends as much as the system takes.
   void flush();
@@ -93,8 +92,9 @@ class TcpLink final : private LinkEvents {
   bool is_time_to_report(const Report& now, bool last) const;
   void end(RankState state, uint64_t barriers);
   bool has_sent_goodbye();
+  bool has_sent_all() const { return out_.bytes().all_sent() && connection_.is_flushed(); }
   void blame(const char* why);
-  void drop_socket();
+  void drop_connection();
 
   TcpHost& host_;
   Counters& counters_;
@@ -103,7 +103,7 @@ class TcpLink final : private LinkEvents {
   Outflow out_;
   Inflow in_;
   std::optional<ConnectionChaos> chaos_;
-  FileDescriptor socket_;
+  Connection connection_;
   State state_ = State::kCalling;
   uint32_t connections_ = 0;  ///< That it has had, the present one included.
   bool answered_ = false;     ///< The present one was opened by the peer.

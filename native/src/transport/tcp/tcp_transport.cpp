@@ -47,6 +47,8 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       hosts_(parts.hosts),
       chaos_(parts.chaos),
       listen_at_(parts.attributes.net_address),
+      seals_(parts.attributes.net_security == NetSecurity::kSealed),
+      crypto_file_(parts.attributes.crypto_library),
       devices_(parts.attributes.devices),
       sizes_(sizes_of(parts.attributes)),
       door_(identity_, parts.events, parts.log, parts.shared),
@@ -69,7 +71,20 @@ TcpTransport::~TcpTransport() {
   for (auto& device : attached_) delete device.load();
 }
 
+/// Never weaker than asked for.
+int TcpTransport::prepare_seals() {
+  if (!seals_) return LCI_DONE;
+  if (!bootstrap_.keeps_secret()) {
+    return fail(LCI_ERR_BOOTSTRAP,
+                "create runtime: net_security=sealed needs a secret that only the ranks know: name a file with it, the "
+                "same for all ranks, by LCI_SECRET_FILE or attribute job_secret_file (bootstrap %s)",
+                bootstrap_.name());
+  }
+  return CryptoLibrary::load(crypto_file_, &crypto_);
+}
+
 int TcpTransport::describe(TransportAddress* out) {
+  if (const int code = prepare_seals(); code != LCI_DONE) return code;
   identity_.secret = bootstrap_.secret();
   identity_.rank = rank_;
   identity_.size = size_;
@@ -199,7 +214,7 @@ RankState TcpTransport::state_of(uint32_t rank) {
 bool TcpTransport::welcomes(const Caller& caller) {
   if (!reaches(caller.rank)) return false;
   if (!is_gone(caller.rank)) return true;
-  if (has_failed(caller.rank)) send_verdict(caller.socket.get(), CallVerdict::kFailed);
+  if (has_failed(caller.rank)) send_verdict(caller.socket.get(), {CallVerdict::kFailed});
   return false;
 }
 

@@ -64,6 +64,8 @@ class TcpTransport final : public Transport, private TcpHost {
   std::vector<uint32_t> neighbours_of(uint32_t rank) const;
   Monitors& monitors() { return monitors_; }
   const Patience& patience() const { return monitors_.patience(); }
+  /// What connections are sealed by; null: they are not.
+  const CryptoLibrary* crypto() const { return seals_ ? &crypto_ : nullptr; }
   const TcpAddress& address_of(uint32_t rank) const { return addresses_[rank]; }
   Door& door() { return door_; }
   TcpHost& host() { return *this; }
@@ -91,6 +93,7 @@ class TcpTransport final : public Transport, private TcpHost {
   Log& log() override { return log_; }
   SharedCounters& shared() override { return shared_; }
   const ChaosPlan* chaos() const override { return chaos_; }
+  int prepare_seals();
   uint64_t barriers() override { return own_barriers_->load(std::memory_order_acquire); }
   void barriers_came(uint32_t rank, uint64_t completed) override;
   void barriers_came(uint32_t rank, uint32_t low_bits) override;
@@ -108,6 +111,9 @@ class TcpTransport final : public Transport, private TcpHost {
   const Hosts& hosts_;
   const ChaosPlan* const chaos_;
   const std::string listen_at_;
+  const bool seals_;
+  const std::string crypto_file_;
+  CryptoLibrary crypto_;
   const uint32_t devices_;
   const LinkSizes sizes_;
   CallIdentity identity_{};

@@ -41,8 +41,8 @@ public enum NetworkMeters implements LciMeter {
       MeterDefinition.counter(
           "lci.net.transferred",
           "bytes",
-          "Bytes of links on the wire, without the headers of TCP; what goes again over a new"
-              + " connection counts again.",
+          "Bytes of records on the wire, without what TCP and sealing add; what goes again over a"
+              + " new connection counts again.",
           NetworkMeters.sentAndReceived("net_bytes"),
           DIRECTION,
           DEVICE)),

@@ -82,6 +82,35 @@ public final class Codes {
   public static final int OP_NODE_FAILED = 10;
   public static final int OP_GRAPH_START = 11;
   public static final int OP_RELEASE = 12;
+  public static final int OP_COPY = 13;
+  public static final int OP_REDUCE = 14;
+
+  // lci_data_type
+  public static final int TYPE_I8 = 1;
+  public static final int TYPE_U8 = 2;
+  public static final int TYPE_I16 = 3;
+  public static final int TYPE_U16 = 4;
+  public static final int TYPE_I32 = 5;
+  public static final int TYPE_U32 = 6;
+  public static final int TYPE_I64 = 7;
+  public static final int TYPE_U64 = 8;
+  public static final int TYPE_F32 = 9;
+  public static final int TYPE_F64 = 10;
+  public static final int TYPE_I32_I32 = 11;
+  public static final int TYPE_I64_I64 = 12;
+  public static final int TYPE_F32_I32 = 13;
+  public static final int TYPE_F64_I64 = 14;
+
+  // lci_reduce_op
+  public static final int REDUCE_SUM = 1;
+  public static final int REDUCE_PROD = 2;
+  public static final int REDUCE_MIN = 3;
+  public static final int REDUCE_MAX = 4;
+  public static final int REDUCE_MINLOC = 5;
+  public static final int REDUCE_MAXLOC = 6;
+  public static final int REDUCE_BAND = 7;
+  public static final int REDUCE_BOR = 8;
+  public static final int REDUCE_BXOR = 9;
 
   // lci_atomic_op
   public static final int ATOMIC_ADD = 1;
@@ -126,6 +155,9 @@ public final class Codes {
   public static final int NODE_OP_PER_RUN = 3;
   public static final int GRAPH_START = 0;
   public static final int GRAPH_END = 1;
+
+  /** Most runs of a graph that may be under way at once. */
+  public static final int MAX_GRAPH_DEPTH = 16;
 
   // What an enter does
   public static final int ENTER_POST = 1;

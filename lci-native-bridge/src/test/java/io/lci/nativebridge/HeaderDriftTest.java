@@ -48,6 +48,8 @@ class HeaderDriftTest {
           Set.of("lci_graph_add_function", "lci_graph_add_op", "lci_graph_add_edge"),
           Set.of("lci_graph_start", "lci_graph_test", "lci_graph_cancel"),
           Set.of("lci_graph_set_per_run", "lci_graph_start_run"),
+          Set.of("lci_graph_set_depth", "lci_graph_set_op", "lci_graph_run_number"),
+          Set.of("lci_graph_test_run", "lci_graph_cancel_run"),
           Set.of("lci_graph_mark_complete", "lci_graph_node_get"),
           // One runtime for a whole process; Java programs hold theirs.
           Set.of("lci_global_init", "lci_global_fini", "lci_global_runtime", "lci_global_set"),

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// One direction of a connection whose bytes nobody between the two ranks can read, or change unnoticed: AES-128-GCM with
+// a key of its own, over pieces that are numbered, so that none can be left out, repeated or moved. [NETWORK 3.8]
+//
+// One thread.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/sha256.hpp"
+#include "transport/tcp/crypto_library.hpp"
+
+namespace lci {
+
+class Seal {
+ public:
+  static constexpr size_t kTag = 16;
+  enum class Use { kSeal, kOpen };
+
+  /// Of the key its first 128 bits are used, and for this connection only. std::bad_alloc.
+  Seal(const CryptoLibrary& crypto, const Digest& key, Use use);
+
+  /// Seals @p count parts as the next piece: @p out has room for their bytes and kTag more. False: libcrypto failed.
+  bool seal(const iovec* parts, int count, std::byte* out);
+  /// Opens the next piece of @p size bytes, kTag included. False: it is not what was sealed, and @p out is worthless.
+  bool open(const std::byte* piece, size_t size, std::byte* out);
+
+ private:
+  struct Nonce {
+    unsigned char bytes[12];
+  };
+  Nonce next();
+
+  const CryptoLibrary& crypto_;
+  const std::unique_ptr<void, void (*)(void*)> context_;
+  uint64_t number_ = 0;
+};
+
+}  // namespace lci
