@@ -56,6 +56,14 @@
   X(fenced, "1 if others count this rank as failed, so that it takes part no more.") \
   X(protocol_errors, "Messages that made no sense; their sender is treated as failed.") \
   X(links_resumed, "Connections to ranks that broke and were opened anew; nothing is lost or doubled by it.") \
+  X(links_open, "Links to ranks over a network whose connection is open now; each device has its own.") \
+  X(net_records_sent, "Records that links have made, those that only report included; a record carries what was ready.") \
+  X(net_records_received, "Records that links have read, those that only report included.") \
+  X(net_messages_sent, "Messages in the records that links have made, the core's own included.") \
+  X(net_bytes_sent, "Bytes of records that links sent, before they are sealed; what went again over a new connection counts again.") \
+  X(net_bytes_received, "Bytes of records that links received, after they were opened if they were sealed.") \
+  X(net_stalls, "Times that a link had messages to send and the peer's windows, or its acknowledgements, left no room.") \
+  X(strangers_refused, "Connections that this rank refused, because they did not prove in time that they are a rank of the job.") \
   X(chaos_cut, "Connections that attribute chaos reset.") \
   X(chaos_delayed, "Messages that attribute chaos held back.") \
   X(chaos_reordered, "Messages that overtook others because of attribute chaos.") \

@@ -9,6 +9,11 @@ namespace lci {
 Device::Device(Runtime& runtime, const DeviceParts& parts, uint32_t index)
     : runtime_(runtime), protocols_(parts, *this, index, *this) {}
 
+const Counters* Device::network_counters() const {
+  const NetworkDevice* const network = protocols_.links.network();
+  return network ? &network->counters() : nullptr;
+}
+
 void Device::packets_came() {
   protocols_.wanted.came();
   wake_owner();

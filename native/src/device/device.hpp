@@ -74,6 +74,8 @@ class Device final : public DeviceBell {
   void awake();
   /// What comes over a network rings no bell until somebody enters.
   bool comes_without_bell() const { return protocols_.links.network() != nullptr; }
+  /// What its links over a network have counted; null: none goes there.
+  const Counters* network_counters() const;
   /// Whether a look at the device could find work: for parking. Reads shared memory, changes nothing.
   bool has_work() const;
   /// Everything posted has left this rank: no rendezvous under way, nothing delayed, backlog empty.

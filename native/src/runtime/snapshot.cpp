@@ -22,7 +22,9 @@ uint64_t Runtime::credits_out() {
 /// Adds what the device has counted.
 void Runtime::count_device(uint32_t index, CounterValues* sum) const {
   const Device& device = devices_[index];
-  for (uint32_t i = 0; i < kCounters; ++i) (*sum)[i] += device.counters().get(static_cast<Metric>(i));
+  for (const Counters* counters : {&device.counters(), device.network_counters()}) {
+    for (uint32_t i = 0; counters && i < kCounters; ++i) (*sum)[i] += counters->get(static_cast<Metric>(i));
+  }
   const auto add = [sum](Metric counter, uint64_t n) { (*sum)[static_cast<uint32_t>(counter)] += n; };
   add(Metric::retries_lock, device.refused_by_lock.load(std::memory_order_relaxed));
   const PacketPoolCounters pool = packets_->pool().counters_of(index);

@@ -70,7 +70,8 @@ void run(Input& input) {
   FUZZ_EXPECT(lci::Arena::create(kReserve, 0, 0, 2, 1, &own) == LCI_DONE);
   std::unique_ptr<lci::Mirror> mirror;
   FUZZ_EXPECT(lci::Mirror::create(kReserve, 0, 2, 1, &mirror) == LCI_DONE);
-  lci::Outflow out(*own, 0, 0, kSizes);
+  lci::Counters counters;
+  lci::Outflow out(*own, 0, 0, kSizes, counters);
   Events events(out);
   lci::Inflow in(*mirror, 0, 1, kSizes, events);
   FUZZ_EXPECT(in.open());

@@ -81,6 +81,7 @@ class LinkDoor : public testing::Test {
     }
     return done == size;
   }
+  uint64_t refused() const { return counters_.get(Metric::strangers_refused); }
   size_t lines() {
     LogLevel level;
     std::string line;
@@ -92,7 +93,8 @@ class LinkDoor : public testing::Test {
   Log log_;
   NoEvents events_;
   CallIdentity caller_{}, answerer_{};
-  Door door_{answerer_, events_, log_};
+  SharedCounters counters_;
+  Door door_{answerer_, events_, log_, counters_};
   TcpAddress address_{};
   std::string last_line_;
 };
@@ -117,6 +119,7 @@ TEST_F(LinkDoor, LetsInARankOfTheJobForItsDevice) {
   EXPECT_EQ(3u, outgoing.verdict().connections);
   EXPECT_EQ(4u, outgoing.verdict().taken);
   EXPECT_EQ(0u, lines());
+  EXPECT_EQ(0u, refused());
 }
 
 // Somebody between the two says that the caller is dead.
@@ -173,6 +176,7 @@ TEST_F(LinkDoor, RefusesAHelloThatIsNotOfTheJob) {
     EXPECT_TRUE(is_closed(socket)) << what;
   }
   EXPECT_EQ(1u, lines()) << "one line for an address";
+  EXPECT_EQ(cases.size(), refused()) << "and each is counted";
 }
 
 TEST_F(LinkDoor, RefusesAProofMadeWithAnotherSecret) {
@@ -190,6 +194,7 @@ TEST_F(LinkDoor, RefusesAProofMadeWithAnotherSecret) {
   EXPECT_FALSE(door_.has_callers(0));
   EXPECT_EQ(1u, lines());
   EXPECT_NE(std::string::npos, last_line_.find("secret")) << last_line_;
+  EXPECT_EQ(1u, refused());
 }
 
 TEST_F(LinkDoor, RefusesWhatProvedItselfOnAnotherConnection) {

@@ -85,7 +85,8 @@ class MonitorTest : public testing::Test {
   Log log_;
   NoEvents events_;
   CallIdentity self_{}, other_{};
-  Door door_{other_, events_, log_};
+  SharedCounters counters_;
+  Door door_{other_, events_, log_, counters_};
   TcpAddress address_{};
   std::vector<FileDescriptor> connections_;
   Digest binding_;  // of the last one

@@ -35,7 +35,7 @@ class Side final : public TcpHost {
     data_ = RingProducer(rings->data(kSizes.control_slots, kSizes.data_slots));
     arena_->ring_pair_offset(0, 1 - rank).store(offset);
     EXPECT_EQ(LCI_DONE, Mirror::create(16 << 20, 1 - rank, 2, 1, &mirror_));
-    link = std::make_unique<TcpLink>(*this, 0, 1 - rank, *mirror_);
+    link = std::make_unique<TcpLink>(*this, 0, 1 - rank, *mirror_, counters);
     EXPECT_TRUE(link->prepare());
   }
 
@@ -61,6 +61,7 @@ class Side final : public TcpHost {
     for (; in_.has_message(); in_.advance(slots_for(sizeof(uint64_t)))) taken.push_back(in_.header().tag);
     in_.publish_head();
   }
+  uint64_t count(Metric counter) const { return counters.get(counter); }
   /// What the device does in a pass.
   void pass() {
     link->wake(true, true, false);
@@ -74,7 +75,7 @@ class Side final : public TcpHost {
   uint32_t ranks() const override { return 2; }
   const LinkSizes& sizes() const override { return kSizes; }
   Log& log() override { return log_; }
-  SharedCounters& shared() override { return counters_; }
+  SharedCounters& shared() override { return shared_; }
   const ChaosPlan* chaos() const override { return nullptr; }
   uint64_t barriers() override { return 0; }
   void barriers_came(uint32_t, uint64_t) override {}
@@ -84,6 +85,7 @@ class Side final : public TcpHost {
   void fenced(uint32_t by) override { fenced_by.push_back(by); }
   void devices_came(uint32_t, uint32_t) override {}
 
+  Counters counters;
   std::unique_ptr<TcpLink> link;
   std::vector<uint64_t> taken;
   std::vector<RankState> ends;
@@ -93,7 +95,7 @@ class Side final : public TcpHost {
  private:
   const uint32_t rank_;
   Log log_;
-  SharedCounters counters_;
+  SharedCounters shared_;
   std::shared_ptr<Arena> arena_;
   std::unique_ptr<Mirror> mirror_;
   RingProducer data_;
@@ -227,6 +229,45 @@ TEST_P(TcpLinkTest, AConnectionWithANumberThatWasThereIsRefused) {
   const FileDescriptor other(pair[1]);
   caller_.link->open(connection(FileDescriptor(pair[0]), 1, 2), {1, answerer_.link->progress().taken}, false);
   EXPECT_TRUE(caller_.link->has_ended());
+}
+
+TEST_P(TcpLinkTest, CountsWhatGoesAndWhatComes) {
+  const auto expect_equal = [&](const char* when) {
+    EXPECT_EQ(caller_.count(Metric::net_records_sent), answerer_.count(Metric::net_records_received)) << when;
+    EXPECT_EQ(answerer_.count(Metric::net_records_sent), caller_.count(Metric::net_records_received)) << when;
+    EXPECT_EQ(caller_.count(Metric::net_bytes_sent), answerer_.count(Metric::net_bytes_received)) << when;
+    EXPECT_EQ(answerer_.count(Metric::net_bytes_sent), caller_.count(Metric::net_bytes_received)) << when;
+  };
+  connect();
+  pass();
+  EXPECT_EQ(1u, caller_.count(Metric::net_records_sent)) << "it reports what it has room for";
+  EXPECT_EQ(sizeof(RecordHeader), caller_.count(Metric::net_bytes_sent));
+  expect_equal("as they are opened");
+  for (uint64_t tag = 0; tag < 5; ++tag) ASSERT_TRUE(caller_.post(tag));
+  pass();
+  EXPECT_EQ(5u, caller_.count(Metric::net_messages_sent));
+  EXPECT_EQ(0u, answerer_.count(Metric::net_messages_sent));
+  constexpr uint64_t kFrames = 5 * (sizeof(FrameHeader) + sizeof(uint64_t));
+  const uint64_t records = caller_.count(Metric::net_records_sent);
+  EXPECT_GE(records, 2u);
+  EXPECT_EQ(records * sizeof(RecordHeader) + kFrames, caller_.count(Metric::net_bytes_sent));
+  expect_equal("with messages");
+}
+
+TEST_P(TcpLinkTest, CountsConnectionsWhileTheyAreOpen) {
+  EXPECT_EQ(0u, caller_.count(Metric::links_open));
+  connect();
+  EXPECT_EQ(1u, caller_.count(Metric::links_open));
+  pass();
+  caller_.link->cut();
+  EXPECT_EQ(0u, caller_.count(Metric::links_open));
+  pass(1);
+  EXPECT_EQ(0u, answerer_.count(Metric::links_open));
+  connect();
+  EXPECT_EQ(1u, caller_.count(Metric::links_open));
+  caller_.link->close(false);
+  caller_.link->close(true);
+  EXPECT_EQ(0u, caller_.count(Metric::links_open)) << "once, however often it is closed";
 }
 
 // A peer may know that a connection is broken before this side does, or not know that there is one.

@@ -42,7 +42,7 @@ class TcpRecords : public testing::Test {
     data_ = RingProducer(rings->data(kSizes.control_slots, kSizes.data_slots));
     sender_->ring_pair_offset(0, 1).store(offset);
     ASSERT_EQ(LCI_DONE, Mirror::create(16 << 20, 0, 2, 1, &mirror_));
-    out_ = std::make_unique<Outflow>(*sender_, 0, 1, kSizes);
+    out_ = std::make_unique<Outflow>(*sender_, 0, 1, kSizes, counters_);
     in_ = std::make_unique<Inflow>(*mirror_, 0, 1, kSizes, events_);
     ASSERT_TRUE(in_->open());
     ASSERT_TRUE(out_->accept_room(in_->report()));
@@ -94,6 +94,7 @@ class TcpRecords : public testing::Test {
   std::unique_ptr<Mirror> mirror_;
   RingProducer control_, data_;
   Events events_;
+  Counters counters_;
   std::unique_ptr<Outflow> out_;
   std::unique_ptr<Inflow> in_;
 };
@@ -207,6 +208,61 @@ TEST_F(TcpRecords, WithoutRoomNothingIsTaken) {
   EXPECT_TRUE(out_->take({}, 0)) << "control does not wait behind data";
   EXPECT_TRUE(out_->accept_room({0, 64, 64 + 1, packet_window(kSizes)}));
   EXPECT_TRUE(out_->take({}, 0));
+}
+
+// One that goes on is one; when something has gone and the rest waits again, it is another.
+TEST_F(TcpRecords, AWaitForRoomIsCountedOnce) {
+  const auto stalls = [&] { return counters_.get(Metric::net_stalls); };
+  uint32_t written = 0;
+  const auto post = [&] { write({MessageKind::kAmInline, 0, 5, 0, 0, written++, 0}, nullptr, 0); };
+  while (data_.has_room(1)) post();
+  ASSERT_TRUE(out_->take({}, 0));
+  EXPECT_EQ(0u, stalls()) << "all went";
+  post();
+  EXPECT_FALSE(out_->take({}, 0));
+  post();
+  EXPECT_FALSE(out_->take({}, 0));
+  EXPECT_EQ(1u, stalls());
+  ASSERT_TRUE(out_->accept_room({0, 64, 64 + 1, packet_window(kSizes)}));
+  EXPECT_TRUE(out_->take({}, 0));
+  EXPECT_EQ(2u, stalls()) << "there was room for one of two";
+  ASSERT_TRUE(out_->accept_room({0, 64, 64 + 2, packet_window(kSizes)}));
+  EXPECT_TRUE(out_->take({}, 0));
+  EXPECT_FALSE(out_->take({}, 0));
+  EXPECT_EQ(2u, stalls()) << "nothing waits";
+}
+
+TEST_F(TcpRecords, WhatIsNotAcknowledgedMayLeaveNoRoom) {
+  const uint32_t full = packet(kSizes.most_payload, 1);
+  Report room = in_->report();
+  for (uint32_t sent = 0; out_->bytes().room() >= sizeof(RecordHeader) + kSizes.most_record(); ++sent) {
+    ASSERT_TRUE(out_->accept_room(room));
+    ++room.data_room;
+    ++room.packet_room;
+    write({MessageKind::kAmPacket, 0, 5, kSizes.most_payload, 0, sent, full}, nullptr, 0);
+    ASSERT_TRUE(out_->take({}, 0));
+  }
+  EXPECT_EQ(0u, counters_.get(Metric::net_stalls));
+  write({MessageKind::kAmInline, 0, 5, 0, 0, 0, 0}, nullptr, 0);
+  EXPECT_FALSE(out_->take({}, 0));
+  EXPECT_EQ(1u, counters_.get(Metric::net_stalls));
+}
+
+TEST_F(TcpRecords, RecordsAndTheirMessagesAreCounted) {
+  const auto count = [&](Metric counter) { return counters_.get(counter); };
+  for (uint64_t i = 0; i < 3; ++i) write({MessageKind::kAmInline, 0, 5, 0, 0, i, 0}, nullptr, 0);
+  control_.write({MessageKind::kGrant, 0, 5, 0, 0, 0, 0}, nullptr, 0);
+  control_.publish();
+  out_->provide_words(1);
+  out_->say(LinkWord::kDevices, 0, 0, 1);
+  ASSERT_TRUE(out_->take({}, 0));
+  EXPECT_EQ(1u, count(Metric::net_records_sent));
+  EXPECT_EQ(4u, count(Metric::net_messages_sent)) << "without what the link itself says";
+  out_->tell({}, 0);
+  EXPECT_EQ(2u, count(Metric::net_records_sent));
+  EXPECT_EQ(4u, count(Metric::net_messages_sent));
+  EXPECT_FALSE(out_->take({}, 0));
+  EXPECT_EQ(2u, count(Metric::net_records_sent)) << "there was nothing";
 }
 
 TEST_F(TcpRecords, RoomThatCannotBeIsRefused) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <thread>
 
 #include "support/job.hpp"
 #include "support/posting.hpp"
@@ -126,6 +127,41 @@ TEST(TcpTransport, AStreamFasterThanItsReaderLosesNothing) {
                     }))
       << sent << " sent, " << seen << " seen";
   job.check_ledgers();
+}
+
+TEST(TcpTransport, LinksAreCountedWithTheirDevice) {
+  Job job(2, over_tcp({{"devices", "2"}}));
+  const auto count = [&](uint32_t device, const std::string& name) {
+    uint64_t values[256];
+    const uint32_t size = lci_runtime_snapshot_part(job.runtime(0), device, values, 256);
+    for (uint32_t i = 0; i < size; ++i) {
+      if (name == lci_counter_name(i)) return values[i];
+    }
+    ADD_FAILURE() << "no counter " << name;
+    return uint64_t{0};
+  };
+  EXPECT_EQ(1u, count(0, "links_open")) << "to a neighbour, whatever is posted";
+  EXPECT_EQ(0u, count(1, "links_open")) << "nobody has asked for one";
+  EXPECT_EQ(0u, count(LCI_NO_DEVICE, "links_open"));
+  EXPECT_EQ(1u, job.counter(0, "links_open"));
+  lci_comp* const inbox = make_queue(job.runtime(1));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", inbox, 0, 0));
+  const uint64_t before = count(0, "net_messages_sent"), bytes = count(0, "net_bytes_sent");
+  ASSERT_EQ(LCI_DONE, post_am(job, 0, 1, 5, 1, pattern(1000, 1)));
+  lci_status status{};
+  ASSERT_TRUE(until(job, [&] { return lci_queue_pop(inbox, &status) == LCI_DONE; }));
+  lci_buffer_free(status.buffer);
+  EXPECT_GT(count(0, "net_messages_sent"), before);
+  EXPECT_GT(count(0, "net_bytes_sent"), bytes + 1000);
+  EXPECT_EQ(0u, count(1, "net_bytes_sent"));
+  std::thread leaver([&] { job.close(1, 60'000); });
+  bool closed = false;
+  for (const lci::test::Deadline deadline(60); !deadline.passed() && !closed;) {
+    lci_progress(job.device(0));
+    closed = count(0, "links_open") == 0;
+  }
+  leaver.join();
+  EXPECT_TRUE(closed) << "the other rank has left";
 }
 
 TEST(TcpTransport, BothWhoCallAtOnceGetOneLink) {

@@ -2,11 +2,12 @@
 // The links of one device over a network. Each plays a peer towards the device, over a mirror of the peer's memory: it
 // takes what the device has written for the peer out of the rings, and puts what comes into the mirror. [ADR 0010]
 //
-// The owner of the device calls everything.
+// The owner of the device calls everything, but counters(), which any thread may call.
 #pragma once
 
 #include <cstdint>
 
+#include "base/counters.hpp"
 #include "peer/rank_state.hpp"
 
 namespace lci {
@@ -35,6 +36,8 @@ class NetworkDevice {
   virtual void close(uint32_t rank) = 0;
   /// This rank leaves: each peer reads so behind all that was sent to it. Nothing is sent or read afterwards.
   virtual void leave(RankState state) = 0;
+  /// What its links have counted.
+  virtual const Counters& counters() const = 0;
 
  protected:
   ~NetworkDevice() = default;

@@ -154,6 +154,7 @@ void Door::hand_over(Stranger& stranger) {
 
 /// One line for each address: a stranger cannot fill the log.
 bool Door::refuse(const Stranger& stranger, const char* why) {
+  shared_.add(Metric::strangers_refused);
   bool first = false;
   static_cast<void>(
       unless_no_memory([&] { first = refused_.size() < kMostLines && refused_.insert(stranger.address).second; }));

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counters.hpp"
 #include "base/device_set.hpp"
 #include "base/log.hpp"
 #include "base/try_lock.hpp"
@@ -35,7 +36,8 @@ struct Caller {
 
 class Door {
  public:
-  Door(const CallIdentity& identity, PeerEvents& events, Log& log) : identity_(identity), events_(events), log_(log) {}
+  Door(const CallIdentity& identity, PeerEvents& events, Log& log, SharedCounters& shared)
+      : identity_(identity), events_(events), log_(log), shared_(shared) {}
 
   /// Listens at @p host, and fills @p address with where.
   int open(const std::string& host, TcpAddress* address);
@@ -82,6 +84,7 @@ class Door {
   const CallIdentity& identity_;
   PeerEvents& events_;
   Log& log_;
+  SharedCounters& shared_;
   std::vector<uint64_t> incarnations_;
   TryLock visiting_;  // guards what follows, but for the calls
   FileDescriptor listener_, poll_;

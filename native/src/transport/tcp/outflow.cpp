@@ -16,12 +16,13 @@ constexpr uint64_t kMostKept = 4 << 20;
 
 }  // namespace
 
-Outflow::Outflow(OwnMemory& memory, uint32_t device, uint32_t peer, const LinkSizes& sizes)
+Outflow::Outflow(OwnMemory& memory, uint32_t device, uint32_t peer, const LinkSizes& sizes, Counters& counters)
     : memory_(memory),
       device_(device),
       peer_(peer),
       sizes_(sizes),
-      bytes_(std::max(kMostKept, std::bit_ceil(uint64_t{4} * sizes.most_record()))) {}
+      bytes_(std::max(kMostKept, std::bit_ceil(uint64_t{4} * sizes.most_record()))),
+      counters_(counters) {}
 
 bool Outflow::open_rings() {
   if (open_) return true;
@@ -71,11 +72,18 @@ bool Outflow::take(const Report& report, uint32_t barriers) {
     end();
     any = true;
   }
+  count_stall(memory && !empty(), any);
   if (any && open_) {  // the device sees that there is room
     control_.publish_head();
     data_.publish_head();
   }
   return any;
+}
+
+/// One that goes on is counted once; it ends when something goes.
+void Outflow::count_stall(bool waits, bool sent) {
+  if (waits && (sent || !waits_)) counters_.add(Metric::net_stalls);
+  waits_ = waits;
 }
 
 void Outflow::tell(const Report& report, uint32_t barriers) {
@@ -99,6 +107,8 @@ void Outflow::end() {
   record_.length = static_cast<uint32_t>(bytes_.end() - record_.position - sizeof record_);
   if (record_.length != 0) said_ = bytes_.end();
   bytes_.overwrite(record_.position, &record_, sizeof record_);
+  counters_.add(Metric::net_records_sent);
+  counters_.add(Metric::net_messages_sent, std::exchange(messages_, 0));
 }
 
 /// Puts one frame into the record: control goes first. False: there is none that may go, or that fits.
@@ -144,6 +154,7 @@ void Outflow::put(RingConsumer& ring, const MessageHeader& header, uint32_t in_s
     ++packets_sent_;
   }
   ring.advance(slots_for(in_slots));
+  ++messages_;
 }
 
 void Outflow::say(LinkWord word, uint32_t size, uint32_t aux, uint64_t arg) {

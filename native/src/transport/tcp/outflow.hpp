@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/counters.hpp"
 #include "transport/memory/own_memory.hpp"
 #include "transport/memory/ring_pair.hpp"
 #include "transport/tcp/record.hpp"
@@ -25,7 +26,7 @@ struct Report {
 
 class Outflow {
  public:
-  Outflow(OwnMemory& memory, uint32_t device, uint32_t peer, const LinkSizes& sizes);
+  Outflow(OwnMemory& memory, uint32_t device, uint32_t peer, const LinkSizes& sizes, Counters& counters);
 
   /// Makes records of what is published, as far as windows and buffer allow. True if there was something.
   bool take(const Report& report, uint32_t barriers);
@@ -70,6 +71,7 @@ class Outflow {
   void begin(const Report& report, uint32_t barriers);
   void end();
   bool put_next();
+  void count_stall(bool waits, bool sent);
   void put(RingConsumer& ring, const MessageHeader& header, uint32_t in_slots);
   void give_back(const uint32_t* packets, size_t count);
 
@@ -88,6 +90,9 @@ class Outflow {
   std::vector<FrameHeader> words_;
   std::deque<Out> out_;
   std::unordered_set<uint32_t> announced_;
+  Counters& counters_;     // of the device
+  uint32_t messages_ = 0;  // in the record, not counted yet
+  bool waits_ = false;     // for the peer; that was counted
 };
 
 }  // namespace lci

@@ -50,7 +50,7 @@ TcpLink* TcpDevice::link_to(uint32_t rank) {
   if (!peer.link) {
     PeerMemory* mirror = nullptr;
     if (transport_.open(rank, &mirror) != LCI_DONE) return nullptr;
-    peer.link = std::make_unique<TcpLink>(transport_.host(), index_, rank, static_cast<Mirror&>(*mirror));
+    peer.link = std::make_unique<TcpLink>(transport_.host(), index_, rank, static_cast<Mirror&>(*mirror), counters_);
     links_.push_back(rank);
   }
   return peer.link->prepare() ? peer.link.get() : nullptr;

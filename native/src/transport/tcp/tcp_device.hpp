@@ -35,6 +35,7 @@ class TcpDevice final : public NetworkDevice {
   bool has_read_all(uint32_t rank) override;
   void close(uint32_t rank) override;
   void leave(RankState state) override;
+  const Counters& counters() const override { return counters_; }
 
   /// Ranks that device 0 is to have a link to whatever is posted: those that it calls, and those that call it.
   std::vector<uint32_t> neighbours() const;
@@ -79,6 +80,7 @@ class TcpDevice final : public NetworkDevice {
   TcpTransport& transport_;
   const uint32_t index_;
   FileDescriptor poll_;
+  Counters counters_;
   std::vector<Peer> peers_;      // by rank
   std::vector<uint32_t> links_;  // ranks with a link
   std::vector<Caller> callers_;  // who wait for an answer

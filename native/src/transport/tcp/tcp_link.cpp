@@ -31,12 +31,13 @@ void reset_at_close(int socket) {
 
 }  // namespace
 
-TcpLink::TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror)
+TcpLink::TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror, Counters& counters)
     : host_(host),
+      counters_(counters),
       device_(device),
       rank_(rank),
       sizes_(host.sizes()),
-      out_(host.memory(), device, rank, sizes_),
+      out_(host.memory(), device, rank, sizes_, counters),
       in_(mirror, device, host.own_rank(), sizes_, *this) {
   if (host.chaos()) chaos_.emplace(*host.chaos(), host.own_rank(), device, rank);
 }
@@ -57,7 +58,9 @@ bool TcpLink::needs(const LinkProgress& theirs) const {
 }
 
 void TcpLink::open(Connection connection, const LinkProgress& peer, bool answered) {
+  drop_connection();
   connection_ = std::move(connection);
+  counters_.add(Metric::links_open);
   if (!out_.bytes().resume(peer.taken)) return blame("it has taken what was not sent");
   if (peer.connections <= connections_) return blame("it has lost count of connections");
   if (connections_ != 0) host_.shared().add(Metric::links_resumed);
@@ -110,6 +113,7 @@ void TcpLink::send() {
     const ssize_t sent = connection_.send(parts, count);
     if (sent >= 0) {
       out_.bytes().count_sent(static_cast<uint64_t>(sent));
+      counters_.add(Metric::net_bytes_sent, static_cast<uint64_t>(sent));
     } else if (errno != EINTR) {
       writable_ = false;
       if (errno != EAGAIN) readable_ = hung_up_ = true;
@@ -177,6 +181,7 @@ bool TcpLink::read() {
   if (came > 0) {
     idle_ = 0;
     heard_ = met_ = true;
+    counters_.add(Metric::net_bytes_received, static_cast<uint64_t>(came));
     rest_ += static_cast<size_t>(came);
     take();
     if (state_ == State::kOpen && chaos_ && chaos_->cuts() && has_read_all()) {
@@ -211,7 +216,7 @@ ssize_t TcpLink::receive() {
 /// Both sides are to learn of it at once.
 void TcpLink::cut() {
   reset_at_close(connection_.socket());
-  connection_ = Connection();
+  drop_connection();
   readable_ = writable_ = hung_up_ = false;
   state_ = State::kBroken;
 }
@@ -228,6 +233,7 @@ void TcpLink::take() {
 }
 
 bool TcpLink::record_came(const RecordHeader& header) {
+  counters_.add(Metric::net_records_received);
   host_.barriers_came(rank_, header.barriers);
   return out_.acknowledge(header.received) &&
          out_.accept_room({0, header.control_room, header.data_room, header.packet_room});
@@ -328,6 +334,12 @@ bool TcpLink::has_sent_goodbye() {
 void TcpLink::close(bool at_once) {
   if (!connection_.is_there()) return;
   if (at_once) reset_at_close(connection_.socket());
+  drop_connection();
+}
+
+void TcpLink::drop_connection() {
+  if (!connection_.is_there()) return;
+  counters_.add(Metric::links_open, -1);
   connection_ = Connection();
 }
 

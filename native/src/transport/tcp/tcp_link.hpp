@@ -25,7 +25,8 @@ namespace lci {
 
 class TcpLink final : private LinkEvents {
  public:
-  TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror);
+  /// @param counters of the device
+  TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror, Counters& counters);
 
   uint32_t rank() const { return rank_; }
   bool is_open() const { return state_ == State::kOpen; }
@@ -98,8 +99,10 @@ class TcpLink final : private LinkEvents {
   bool awaits_system() const;
   bool has_sent_all() const { return out_.bytes().all_sent() && connection_.is_flushed(); }
   void blame(const char* why);
+  void drop_connection();
 
   TcpHost& host_;
+  Counters& counters_;
   const uint32_t device_, rank_;
   const LinkSizes sizes_;
   Outflow out_;

@@ -51,7 +51,7 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       crypto_file_(parts.attributes.crypto_library),
       devices_(parts.attributes.devices),
       sizes_(sizes_of(parts.attributes)),
-      door_(identity_, parts.events, parts.log),
+      door_(identity_, parts.events, parts.log, parts.shared),
       barriers_(std::make_unique<std::atomic<uint64_t>[]>(size_)),
       own_barriers_(&barriers_[rank_]),
       is_gone_(std::make_unique<std::atomic<bool>[]>(size_)),

@@ -19,6 +19,7 @@ final class MetricsPage {
           new Subsystem("Inboxes", List.of(InboxMeters.values())),
           new Subsystem("Flow control", List.of(FlowMeters.values())),
           new Subsystem("Streams and RPC", List.of(StreamMeters.values())),
+          new Subsystem("Network", List.of(NetworkMeters.values())),
           new Subsystem("Loops", List.of(LoopMeters.values())),
           new Subsystem("Matching, packets, queues, memory", List.of(ResourceMeters.values())),
           new Subsystem("Runtime", List.of(RuntimeMeters.values())));

@@ -61,6 +61,8 @@ public enum RuntimeMeters implements LciMeter {
           "memory_allocated",
           "memory_retired",
           "memory_registered",
+          "links_open",
+          "fenced",
           "loop_parked",
           "loop_in_slots",
           "loop_leased");
@@ -81,6 +83,8 @@ public enum RuntimeMeters implements LciMeter {
           "statuses_popped",
           "peers_left",
           "peers_failed",
+          "links_resumed",
+          "strangers_refused",
           "stream_items_sent",
           "stream_items_received",
           "loop_late_data",
@@ -96,7 +100,7 @@ public enum RuntimeMeters implements LciMeter {
    * {@code lci.retries} by reason alone.
    */
   private static final List<String> SHOWN_IN_PARTS =
-      List.of("operations_", "retries_", "loop_retry_", "loop_nanos_");
+      List.of("operations_", "retries_", "loop_retry_", "loop_nanos_", "net_");
 
   private static final String DEFAULT_TRANSPORT = "shm";
 

@@ -205,6 +205,50 @@ class LciMetricsTest {
   }
 
   @Test
+  void linksAreCountedByDeviceAndDirection() {
+    fake.counters.put("links_open", 3L);
+    fake.counters.put("net_records_sent", 10L);
+    fake.second.put("net_records_sent", 20L);
+    fake.counters.put("net_records_received", 11L);
+    fake.counters.put("net_messages_sent", 70L);
+    fake.second.put("net_bytes_sent", 1000L);
+    fake.second.put("net_bytes_received", 2000L);
+    fake.second.put("net_stalls", 4L);
+    metrics.bindTo(registry);
+    assertThat(gauge("lci.net.links", "device", "0")).isEqualTo(3);
+    assertThat(gauge("lci.net.links", "device", "1")).isZero();
+    assertThat(counter("lci.net.records", "direction", "sent", "device", "0")).isEqualTo(10);
+    assertThat(counter("lci.net.records", "direction", "sent", "device", "1")).isEqualTo(20);
+    assertThat(counter("lci.net.records", "direction", "received", "device", "0")).isEqualTo(11);
+    assertThat(counter("lci.net.messages", "device", "0")).isEqualTo(70);
+    assertThat(counter("lci.net.transferred", "direction", "sent", "device", "1")).isEqualTo(1000);
+    assertThat(counter("lci.net.transferred", "direction", "received", "device", "1"))
+        .isEqualTo(2000);
+    assertThat(counter("lci.net.stalls", "device", "1")).isEqualTo(4);
+    for (String counter : fake.counters.keySet()) {
+      if (counter.startsWith("net_") || counter.equals("links_open")) {
+        assertThat(registry.find("lci.core").tags("counter", counter).meter()).as(counter).isNull();
+      }
+    }
+  }
+
+  @Test
+  void reconnectsRefusalsAndTheFenceAreOfTheRuntime() {
+    fake.rest.put("links_resumed", 5L);
+    fake.rest.put("strangers_refused", 6L);
+    fake.rest.put("fenced", 1L);
+    metrics.bindTo(registry);
+    assertThat(counter("lci.net.reconnects")).isEqualTo(5);
+    assertThat(counter("lci.net.refusals")).isEqualTo(6);
+    assertThat(gauge("lci.net.fenced")).isEqualTo(1);
+    for (String counter : fake.rest.keySet()) {
+      if (!counter.equals("parks") && !counter.equals("unexpected_stored")) {
+        assertThat(registry.find("lci.core").tags("counter", counter).meter()).as(counter).isNull();
+      }
+    }
+  }
+
+  @Test
   void matchingQueuesAndMemoryAreOfTheRuntime() {
     fake.rest.put("unexpected_stored", 7L);
     fake.rest.put("receives_pending", 8L);
