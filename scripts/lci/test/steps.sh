@@ -117,6 +117,28 @@ oracle() {
   LCI=$home/lci "$home/tests/system/oracle_test.sh" "$1" "${reads[@]}"
 }
 
+# on_lab HOSTS COMMAND...: with so many hosts of `./lci net-lab`, which LCI_LAB_HOSTS names to the tests.
+on_lab() {
+  local hosts=$1 code=0
+  shift
+  "$home/lci" net-lab up "$hosts" || return
+  LCI_LAB_HOSTS=$(lab_hosts "$hosts" | paste -sd,) "$@" || code=$?
+  "$home/lci" net-lab down
+  return "$code"
+}
+
+# has_lab: whether there can be hosts of `./lci net-lab`; a line that says why not.
+has_lab() {
+  [[ $(id -u) == 0 && -c /dev/net/tun ]] || { echo "SKIPPED: jobs on hosts of net-lab, which needs root and /dev/net/tun"; return 1; }
+  [[ ! -e $LAB ]] || { echo "SKIPPED: jobs on hosts of net-lab, for there is a lab already: ./lci net-lab status"; return 1; }
+}
+
+# oracle_of COMBINATION...: each by itself, as of oracle_test.sh.
+oracle_of() {
+  local combination
+  for combination; do oracle "$combination" || return; done
+}
+
 # slow_consumer MESSAGES SECONDS
 slow_consumer() {
   build_native_faulty > "$state/logs/slow-consumer-build.log" 2>&1 || { tail -n 20 "$state/logs/slow-consumer-build.log"; return 1; }
