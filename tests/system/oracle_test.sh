@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The k-mer job against jellyfish: the histogram of counts of two and above must be the same, whatever the number of
-# ranks, with and without chaos. Usage: LCI=./lci oracle_test.sh test|soak|COMBINATION READS..., a combination being
+# ranks, with and without chaos. Usage: LCI=./lci oracle_test.sh test|soak|hosts|COMBINATION READS..., a combination being
 # for example "31 canonical 2 chaos".
 # With LCI_LAB_HOSTS the ranks are on those hosts of `./lci net-lab`.
 # Mutations that must make it fail: drop_delayed, post_twice (with chaos).
@@ -10,7 +10,7 @@ set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../support/lab.sh"
 
 readonly lci=${LCI:?path of the lci tool}
-dose=${1:?test, soak or a combination}
+dose=${1:?test, soak, hosts or a combination}
 shift
 readonly dose reads=("$@")
 readonly CHAOS_RATES=delay=0.2,ticks=16,refuse=0.1,short=0.2
@@ -29,6 +29,8 @@ combinations() {
 51 canonical 4 chaos
 51 plain     2 chaos
 EOF
+  elif [[ $dose == hosts ]]; then
+    printf '%s\n' '31 canonical 16 calm' '31 canonical 16 chaos' '21 plain 16 chaos'
   elif [[ $dose != soak ]]; then
     echo "$dose"
   else

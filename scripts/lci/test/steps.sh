@@ -117,6 +117,18 @@ oracle() {
   LCI=$home/lci "$home/tests/system/oracle_test.sh" "$1" "${reads[@]}"
 }
 
+# java_over_networks TESTS: those of lci-reactive, by Surefire's patterns, all ranks over TCP, then two ranks to a host.
+java_over_networks() {
+  local setting
+  for setting in LCI_ATTR_TRANSPORT=tcp LCI_ATTR_RANKS_PER_HOST=2; do
+    echo "with $setting"
+    (
+      export "${setting?}"
+      maven -Dlci.native.skip -Dspotless.check.skip -pl lci-native-bridge,lci-reactive -Dsurefire.failIfNoSpecifiedTests=false "-Dtest=$1" test
+    ) || return
+  done
+}
+
 # on_lab HOSTS COMMAND...: with so many hosts of `./lci net-lab`, which LCI_LAB_HOSTS names to the tests.
 on_lab() {
   local hosts=$1 code=0
@@ -133,12 +145,6 @@ has_lab() {
   [[ ! -e $LAB ]] || { echo "SKIPPED: jobs on hosts of net-lab, for there is a lab already: ./lci net-lab status"; return 1; }
 }
 
-# oracle_of COMBINATION...: each by itself, as of oracle_test.sh.
-oracle_of() {
-  local combination
-  for combination; do oracle "$combination" || return; done
-}
-
 # slow_consumer MESSAGES SECONDS
 slow_consumer() {
   build_native_faulty > "$state/logs/slow-consumer-build.log" 2>&1 || { tail -n 20 "$state/logs/slow-consumer-build.log"; return 1; }
@@ -149,6 +155,17 @@ kv_service() {
   need_command curl curl
   need_command wrk wrk
   LCI=$home/lci "$home/tests/system/kv_service_test.sh" "$@"
+}
+
+# Its page speaks of one host, and the library with faults is tried on one.
+# kv_service_on_lab KEYS [KILLS]
+kv_service_on_lab() {
+  need_command curl curl
+  LCI=$home/lci LCI_TESTS='test_requests test_kill_under_load' "$home/tests/system/kv_service_test.sh" "$1" 1 "${2:-1}"
+}
+# slow_consumer_on_lab MESSAGES SECONDS
+slow_consumer_on_lab() {
+  LCI=$home/lci LCI_TESTS='test_direct test_publish_on test_two_ports' "$home/tests/system/slow_consumer_test.sh" "$@"
 }
 
 kill_ranks() { LCI=$home/lci "$home/tests/system/kill_test.sh" "$1"; }
