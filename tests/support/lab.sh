@@ -16,13 +16,13 @@ beside() {
   "${at[@]}" "$@"
 }
 
-# rank_pid RANK: the JVM of that rank of $launcher's job: a child of the launcher, or of its agent on another host.
+# rank_pid LAUNCHER RANK: the JVM of that rank: a child of the launcher, or of its agent on another host.
 rank_pid() {
   local pid candidates host
-  candidates=$(cat "/proc/$launcher/task/$launcher/children" 2> /dev/null)
+  candidates=$(cat "/proc/$1/task/$1/children" 2> /dev/null)
   for host in "${lab_hosts[@]}"; do candidates+=" $(ip netns pids "$host")"; done
   for pid in $candidates; do
-    { [[ $(< "/proc/$pid/comm") == java ]] && tr '\0' '\n' < "/proc/$pid/environ" | grep -qx "LCI_RANK=$1"; } 2> /dev/null &&
+    { [[ $(< "/proc/$pid/comm") == java ]] && tr '\0' '\n' < "/proc/$pid/environ" | grep -qx "LCI_RANK=$2"; } 2> /dev/null &&
       echo "$pid" && return
   done
   return 1

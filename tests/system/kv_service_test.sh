@@ -155,7 +155,7 @@ kill_under_load() {
   writer "$second" & local other=$!
   within has_lines "$dir/written.$first" "$after"
   within has_lines "$dir/written.$second" "$after"
-  kill -9 "$(rank_pid "$victim")"
+  kill -9 "$(rank_pid "$launcher" "$victim")"
   echo "rank $victim killed after $(cat "$dir"/written.? | wc -l) of $((2 * keys)) answers"
   wait "$one" "$other"
   cat "$dir"/written.? > "$dir/written"

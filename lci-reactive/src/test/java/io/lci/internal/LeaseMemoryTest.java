@@ -68,7 +68,7 @@ class LeaseMemoryTest {
     int count = 20;
     try (LciTestJob job = LciTestJob.start(2)) {
       RuntimeImpl lci = (RuntimeImpl) job.rank(1);
-      Inbox inbox = lci.inbox(PORT);
+      Inbox inbox = openWithCredit(job);
       memory(lci, LeaseMemoryTest::none);
       Queue<RetainedMessage> held = new ConcurrentLinkedQueue<>();
       Queue<Throwable> errors = new ConcurrentLinkedQueue<>();
@@ -106,6 +106,16 @@ class LeaseMemoryTest {
               Flux.range(0, count).map(Integer::longValue).collectList().block());
       assertThat(lci.snapshot().counter("loop_leased")).isZero();
     }
+  }
+
+  /** Messages have come already: without credit each has memory of its own, over a network. */
+  private static InboxImpl openWithCredit(LciTestJob job) {
+    Inbox inbox = job.rank(1).inbox(PORT);
+    int count = 16;
+    Mono<Void> sent =
+        job.rank(0).sender(PORT).sendAll(1, Flux.range(0, count), (n, out) -> out.putLong(n));
+    Mono.zip(inbox.receive(m -> 1).take(count).count(), sent.thenReturn(1)).block(LIMIT);
+    return (InboxImpl) inbox;
   }
 
   private static List<RetainedMessage> held(LciRuntime from, InboxImpl inbox, int count, int size) {
@@ -151,7 +161,7 @@ class LeaseMemoryTest {
   void aShorterOneGoesHomeAtOnce(int size) {
     try (LciTestJob job = LciTestJob.start(2)) {
       RuntimeImpl lci = (RuntimeImpl) job.rank(1);
-      InboxImpl inbox = (InboxImpl) lci.inbox(PORT);
+      InboxImpl inbox = openWithCredit(job);
       Lease lease = (Lease) held(job.rank(0), inbox, 1, size).get(0);
       RecordView view = lease.enter();
       lease.release();
