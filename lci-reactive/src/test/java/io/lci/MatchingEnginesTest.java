@@ -239,7 +239,10 @@ class MatchingEnginesTest {
     }
   }
 
-  /** They wait at once, and the refusal is all that they hear. A port is not the engine of its number. */
+  /**
+   * They wait at once, and the refusal is all that they hear. A port is not the engine of its
+   * number.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"all", "rings"})
   void aRefusalEndsWhatWaitsForTheEngineAndNothingElse(String peerMemory) {

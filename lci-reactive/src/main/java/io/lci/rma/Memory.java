@@ -57,7 +57,8 @@ public interface Memory {
    * @return takes part at subscription; emits the regions by rank, this rank's own included, on
    *     loop 0; the subscriber must dispose of them; cancel detaches the subscriber, this rank
    *     still takes part; fails with {@link io.lci.error.MemoryClosedException} if a region has
-   *     ended, where {@link #remote} would; else as {@link io.lci.collective.Group#exchange(byte[])}
+   *     ended, where {@link #remote} would; else as {@link
+   *     io.lci.collective.Group#exchange(byte[])}
    */
   Mono<List<RemoteMemory>> exchange(MemoryRegion mine);
 

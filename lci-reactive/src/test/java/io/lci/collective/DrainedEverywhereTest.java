@@ -346,7 +346,8 @@ class DrainedEverywhereTest {
 
   /**
    * It has told how far it wrote; rank 0 is not drained yet, so nobody has everything. A close that
-   * cannot send all in time is a failure: over a network, what rank 0 has not asked for is not sent.
+   * cannot send all in time is a failure: over a network, what rank 0 has not asked for is not
+   * sent.
    */
   // Proves: U10
   @ParameterizedTest

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.am.Inbox;
 import io.lci.am.Port;
@@ -66,9 +67,9 @@ class LeaseMemoryTest {
   @ValueSource(strings = {"plain", "fused", "fused elsewhere"})
   void itsSubscriberIsToldAndTheMessageStays(String way) {
     int count = 20;
-    try (LciTestJob job = LciTestJob.start(2)) {
+    try (LciTestJob job = startSharing()) {
       RuntimeImpl lci = (RuntimeImpl) job.rank(1);
-      Inbox inbox = openWithCredit(job);
+      Inbox inbox = lci.inbox(PORT);
       memory(lci, LeaseMemoryTest::none);
       Queue<RetainedMessage> held = new ConcurrentLinkedQueue<>();
       Queue<Throwable> errors = new ConcurrentLinkedQueue<>();
@@ -108,14 +109,9 @@ class LeaseMemoryTest {
     }
   }
 
-  /** Messages have come already: without credit each has memory of its own, over a network. */
-  private static InboxImpl openWithCredit(LciTestJob job) {
-    Inbox inbox = job.rank(1).inbox(PORT);
-    int count = 16;
-    Mono<Void> sent =
-        job.rank(0).sender(PORT).sendAll(1, Flux.range(0, count), (n, out) -> out.putLong(n));
-    Mono.zip(inbox.receive(m -> 1).take(count).count(), sent.thenReturn(1)).block(LIMIT);
-    return (InboxImpl) inbox;
+  /** Over a network a message that came without credit has memory of its own, however short. */
+  private static LciTestJob startSharing() {
+    return LciTestJob.start(2, LciOptions.builder().attribute("transport", "shm").build());
   }
 
   private static List<RetainedMessage> held(LciRuntime from, InboxImpl inbox, int count, int size) {
@@ -159,9 +155,9 @@ class LeaseMemoryTest {
   @ParameterizedTest
   @ValueSource(ints = {100, 1_000})
   void aShorterOneGoesHomeAtOnce(int size) {
-    try (LciTestJob job = LciTestJob.start(2)) {
+    try (LciTestJob job = startSharing()) {
       RuntimeImpl lci = (RuntimeImpl) job.rank(1);
-      InboxImpl inbox = openWithCredit(job);
+      InboxImpl inbox = (InboxImpl) lci.inbox(PORT);
       Lease lease = (Lease) held(job.rank(0), inbox, 1, size).get(0);
       RecordView view = lease.enter();
       lease.release();

@@ -77,9 +77,9 @@ public final class LciLeakCheck implements BeforeEachCallback, AfterEachCallback
   }
 
   /**
-   * A message that waits for its port when a rank closes lies in a packet: over shared memory in one
-   * that is on its way to the receiver, else in one that the sender keeps, as a send that pends. Any
-   * other packet is lost, and any other send was forgotten.
+   * A message that waits for its port when a rank closes lies in a packet: over shared memory in
+   * one that is on its way to the receiver, else in one that the sender keeps, as a send that
+   * pends. Any other packet is lost, and any other send was forgotten.
    */
   private static void expectSendsInPackets(String who, LciSnapshot snapshot, List<String> faults) {
     long pending = snapshot.counter("sends_pending");

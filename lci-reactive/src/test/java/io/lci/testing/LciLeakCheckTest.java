@@ -109,7 +109,9 @@ class LciLeakCheckTest {
         .containsExactly("rank 5: " + fault);
   }
 
-  /** One that waits for its port lies in a packet of its sender, where not in one of its receiver. */
+  /**
+   * One that waits for its port lies in a packet of its sender, where not in one of its receiver.
+   */
   @Test
   void aMessageThatWaitsForItsPortIsNoLeak() {
     assertThat(

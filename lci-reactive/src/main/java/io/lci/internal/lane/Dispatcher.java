@@ -137,8 +137,7 @@ public final class Dispatcher {
       case Codes.RECORD_OP -> operation(record, flags, rank, size, context);
       case Codes.RECORD_PAD -> {}
       case Codes.RECORD_WRITABLE ->
-          submissions.writable(
-              isOfEngine(flags), index(record), rank, port(record), context);
+          submissions.writable(isOfEngine(flags), index(record), rank, port(record), context);
       case Codes.RECORD_PEER -> peer(rank, (int) context);
       case Codes.RECORD_PORT -> refused(record, isOfEngine(flags), rank);
       case Codes.RECORD_SYNC -> signal(record, rank, size, context);
