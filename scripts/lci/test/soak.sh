@@ -79,7 +79,12 @@ soak_net-faults() {
     LCI_NET_FAULTS=50 LCI_NET_STOP_S=60 LCI_NET_RESET_S=300 LCI_NET_KILLS=1 "$home/native/tests/c/net_test.sh" "$native_test_build"
 }
 
-soak_net-java() { java_over_networks 'io/lci/**/*Test,!BlockHoundTest'; }
+soak_net-java() {
+  local setting
+  for setting in LCI_ATTR_TRANSPORT=tcp LCI_ATTR_RANKS_PER_HOST=2; do
+    java_under "$setting" 'io/lci/**/*Test,!BlockHoundTest' || return
+  done
+}
 
 soak_net-system() {
   has_lab || return 0

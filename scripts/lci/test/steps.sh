@@ -117,16 +117,13 @@ oracle() {
   LCI=$home/lci "$home/tests/system/oracle_test.sh" "$1" "${reads[@]}"
 }
 
-# java_over_networks TESTS: those of lci-reactive, by Surefire's patterns, all ranks over TCP, then two ranks to a host.
-java_over_networks() {
-  local setting
-  for setting in LCI_ATTR_TRANSPORT=tcp LCI_ATTR_RANKS_PER_HOST=2; do
-    echo "with $setting"
-    (
-      export "${setting?}"
-      maven -Dlci.native.skip -Dspotless.check.skip -pl lci-native-bridge,lci-reactive -Dsurefire.failIfNoSpecifiedTests=false "-Dtest=$1" test
-    ) || return
-  done
+# java_under SETTING TESTS: those of lci-reactive, by Surefire's patterns, with an attribute of the environment.
+java_under() {
+  echo "with $1"
+  (
+    export "${1?}"
+    maven -Dlci.native.skip -Dspotless.check.skip -pl lci-native-bridge,lci-reactive -Dsurefire.failIfNoSpecifiedTests=false "-Dtest=$2" test
+  )
 }
 
 # on_lab HOSTS COMMAND...: with so many hosts of `./lci net-lab`, which LCI_LAB_HOSTS names to the tests.

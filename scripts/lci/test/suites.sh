@@ -78,10 +78,11 @@ suite_native-tsan() { build_native_tsan && native_tests "$native_tsan"; }
 # Hosts that are network namespaces: it needs root, and says so. [NETWORK 3.6]
 suite_net() { build_native_tests && "$home/native/tests/c/net_test.sh" "$native_test_build"; }
 
-# The soak has all of lci-reactive.
+# Those with jobs of more than two ranks also with two to a host; the soak has all of lci-reactive, both ways.
 suite_net-java() {
-  local tests=TckTest,StreamsTest,RpcTest,ChaosTest,RemoteMemoryTest,AtomicsTest,ExchangeTest,CompletionGraphTest,GraphRunsTest
-  java_over_networks "$tests,MatchingEnginesTest,DrainedTest,BulkPostTest,PostingRowsTest,ObjectRowsTest,EngineRowsTest"
+  local larger=RpcTest,StreamsTest,AtomicsTest,ExchangeTest,DrainedTest,BulkPostTest,GroupTest,PostingRowsTest,ObjectRowsTest,EngineRowsTest
+  local others=TckTest,RemoteMemoryTest,ChaosTest,CompletionGraphTest,GraphRunsTest,MatchingEnginesTest
+  java_under LCI_ATTR_TRANSPORT=tcp "$larger,$others" && java_under LCI_ATTR_RANKS_PER_HOST=2 "$larger"
 }
 
 suite_net-system() {
