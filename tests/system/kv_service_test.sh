@@ -3,12 +3,15 @@
 # shellcheck disable=SC2154  # shell_tests.sh sets work, dir and base
 # The sample kv-service in three processes: what its page says, line by line; requests by curl, load by wrk, a rank killed under
 # load, an orderly end. Usage: LCI=./lci kv_service_test.sh KEYS SECONDS [KILLS]
+# With LCI_LAB_HOSTS the ranks are on those hosts of `./lci net-lab`, and each client is beside its rank.
 # Seed of who is killed, and when: LCI_KILL_SEED, else a random one, which is printed.
 here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=../../native/tests/support/shell_tests.sh
 source "$here/../../native/tests/support/shell_tests.sh"
 # shellcheck source=../support/guide_page.sh
 source "$here/../support/guide_page.sh"
+# shellcheck source=../support/lab.sh
+source "$here/../support/lab.sh"
 readonly page=kv-service.md
 readonly lci=${LCI:?path of the lci tool} keys=${1:?keys that a writer writes} seconds=${2:?seconds of load} kills=${3:-1}
 seed=${LCI_KILL_SEED:-$RANDOM}
@@ -21,7 +24,7 @@ start() {
   read -r -a words <<< "$(page_commands "$page" | sed 1q)"
   equal "${words[*]:0:2}" './lci run' "the first command of the page"
   contains "${words[*]}" "-n $RANKS kv-service"
-  LCI_JAVA_OPTS=-Xmx128m "$lci" run --dir "$dir/job" "${words[@]:2}" --port 0 > "$dir/out" 2> "$dir/err" < /dev/null &
+  LCI_JAVA_OPTS=-Xmx128m "$lci" run "${lab_options[@]}" --dir "$dir/job" "${words[@]:2}" --port 0 > "$dir/out" 2> "$dir/err" < /dev/null &
   launcher=$!
   # shellcheck disable=SC2064  # this launcher; its ranks go with it
   trap "kill -9 $launcher 2> /dev/null" EXIT
@@ -51,15 +54,7 @@ stop() {
 request() {
   local method=$1 rank=$2 path=$3
   shift 3
-  curl -s -m 30 -X "$method" -o "$dir/body" -w '%{http_code}' "$@" "${url[rank]}$path"
-}
-
-rank_pid() {
-  local pid
-  for pid in $(cat "/proc/$launcher/task/$launcher/children" 2> /dev/null); do
-    { tr '\0' '\n' < "/proc/$pid/environ" | grep -qx "LCI_RANK=$1"; } 2> /dev/null && echo "$pid" && return
-  done
-  return 1
+  beside "$rank" $RANKS curl -s -m 30 -X "$method" -o "$dir/body" -w '%{http_code}' "$@" "${url[rank]}$path"
 }
 
 test_requests() {
@@ -138,7 +133,7 @@ writer() {
   for ((i = 0; i < keys; i++)); do
     printf 'next\nurl = "%s/kv/w%s-%s"\nrequest = PUT\ndata-binary = "value %s of %s"\noutput = /dev/null\nwrite-out = "%%{http_code} w%s-%s\\n"\n' \
       "${url[rank]}" "$rank" "$i" "$i" "$rank" "$rank" "$i"
-  done | sed 1d | stdbuf -oL curl -s -m 120 -K - > "$dir/written.$rank"
+  done | sed 1d | beside "$rank" $RANKS stdbuf -oL curl -s -m 120 -K - > "$dir/written.$rank"
 }
 
 test_kill_under_load() {
@@ -160,7 +155,7 @@ kill_under_load() {
   writer "$second" & local other=$!
   within has_lines "$dir/written.$first" "$after"
   within has_lines "$dir/written.$second" "$after"
-  kill -9 "$(rank_pid "$victim")"
+  kill -9 "$(rank_pid "$launcher" "$victim")"
   echo "rank $victim killed after $(cat "$dir"/written.? | wc -l) of $((2 * keys)) answers"
   wait "$one" "$other"
   cat "$dir"/written.? > "$dir/written"

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The k-mer job against jellyfish: the histogram of counts of two and above must be the same, whatever the number of
-# ranks, with and without chaos. Usage: LCI=./lci oracle_test.sh test|soak|COMBINATION READS..., a combination being
+# ranks, with and without chaos. Usage: LCI=./lci oracle_test.sh test|soak|hosts|COMBINATION READS..., a combination being
 # for example "31 canonical 2 chaos".
+# With LCI_LAB_HOSTS the ranks are on those hosts of `./lci net-lab`.
 # Mutations that must make it fail: drop_delayed, post_twice (with chaos).
 set -uo pipefail
+# shellcheck source=../support/lab.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/lab.sh"
 
 readonly lci=${LCI:?path of the lci tool}
-dose=${1:?test, soak or a combination}
+dose=${1:?test, soak, hosts or a combination}
 shift
 readonly dose reads=("$@")
 readonly CHAOS_RATES=delay=0.2,ticks=16,refuse=0.1,short=0.2
@@ -26,6 +29,8 @@ combinations() {
 51 canonical 4 chaos
 51 plain     2 chaos
 EOF
+  elif [[ $dose == hosts ]]; then
+    printf '%s\n' '31 canonical 16 calm' '31 canonical 16 chaos' '21 plain 16 chaos'
   elif [[ $dose != soak ]]; then
     echo "$dose"
   else
@@ -64,7 +69,7 @@ compare() {
     echo "chaos: replay with LCI_CHAOS_SEED=$seed"
     export LCI_ATTR_CHAOS="seed=$seed,$CHAOS_RATES"
   fi
-  "$lci" run -n "$ranks" kmer -k "$k" "${options[@]}" --histogram "$work/ours" "${reads[@]}" || return 1
+  "$lci" run "${lab_options[@]}" -n "$ranks" kmer -k "$k" "${options[@]}" --histogram "$work/ours" "${reads[@]}" || return 1
   # Counts of one are not part of the promise; an empty histogram is no result.
   awk '$1 >= 2' "$work/ours" > "$work/ours.2"
   [[ -s $work/ours.2 ]] && diff "$oracle" "$work/ours.2" > "$work/difference" || { head -n 10 "$work/difference"; return 1; }

@@ -3,16 +3,19 @@
 # shellcheck disable=SC2154  # shell_tests.sh sets work, dir and base
 # A consumer that asks for one message a second, then for all: its sender stops, memory stays, nothing is lost. [X11]
 # Usage: LCI=./lci LCI_MUTATED_LIBRARY=liblci.so slow_consumer_test.sh MESSAGES SECONDS
+# With LCI_LAB_HOSTS the two are on those hosts of `./lci net-lab`.
 # Mutation that must make it fail: ignore_demand, in a library built with LCI_MUTATIONS.
 here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=../../native/tests/support/shell_tests.sh
 source "$here/../../native/tests/support/shell_tests.sh"
-readonly lci=${LCI:?path of the lci tool} mutated=${LCI_MUTATED_LIBRARY:?a library with mutations}
+# shellcheck source=../support/lab.sh
+source "$here/../support/lab.sh"
+readonly lci=${LCI:?path of the lci tool}
 readonly messages=${1:?number of messages} seconds=${2:?how long it is slow}
 
 # slow_consumer MODE: two JVMs with heaps of 64 MiB. What they print ends up in $dir/out and $dir/err.
 slow_consumer() {
-  LCI_JAVA_OPTS="-Xmx64m ${java_opts:-}" timeout 1200 "$lci" run -n 2 --dir "$dir/job" slow-consumer \
+  LCI_JAVA_OPTS="-Xmx64m ${java_opts:-}" timeout 1200 "$lci" run "${lab_options[@]}" -n 2 --dir "$dir/job" slow-consumer \
     --mode "$1" --messages "$messages" --seconds "$seconds" > "$dir/out" 2> "$dir/err" < /dev/null
 }
 
@@ -32,7 +35,7 @@ test_two_ports() {
 }
 
 test_is_noticed_when_demand_is_ignored() {
-  java_opts=-Dlci.native.path=$mutated
+  java_opts=-Dlci.native.path=${LCI_MUTATED_LIBRARY:?a library with mutations}
   slow_consumer direct || fail "the library with mutations does not work: $(tail -n 5 "$dir/err")"
   LCI_MUTATION=ignore_demand slow_consumer direct && fail "not noticed"
   echo "with ignore_demand: $(grep -h -m 1 -i 'OutOfMemory\|exception\|slow-consumer:' "$dir/err")"

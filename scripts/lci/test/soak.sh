@@ -12,6 +12,8 @@ slow-consumer 3600  4 million messages to a consumer that is slow for 10 s, in h
 chaos         3600  200 seeds of delays, reordering and refusals in the core
 net-kill      3600  1,000 kills at random moments of ranks on two hosts
 net-faults    3600  hosts that are lost, links that are cut, one way or both, 50 times each, and more for long
+net-java      3600  all tests of lci-reactive, all ranks by TCP, then two ranks to a host
+net-system    3600  on hosts of net-lab: k-mer counts of 16 ranks on 8, also under chaos, the slow consumer, 10 kills of kv-service
 conformance   3600  the tests of rows of the specification, under 200 seeds
 peer-memory   3600  conformance, 300 kills and the oracle where a rank reads only what was sent to it
 stress        3600  stress and multiprocess tests of the core, 20 times
@@ -75,6 +77,18 @@ soak_net-faults() {
   LCI_NET_FAULTS=1 LCI_NET_CUT_S=100 LCI_TESTS=test_what_nothing_goes_through_separates \
     "$home/native/tests/c/net_test.sh" "$native_test_build" &&
     LCI_NET_FAULTS=50 LCI_NET_STOP_S=60 LCI_NET_RESET_S=300 LCI_NET_KILLS=1 "$home/native/tests/c/net_test.sh" "$native_test_build"
+}
+
+soak_net-java() {
+  local setting
+  for setting in LCI_ATTR_TRANSPORT=tcp LCI_ATTR_RANKS_PER_HOST=2; do
+    java_under "$setting" 'io/lci/**/*Test,!BlockHoundTest' || return
+  done
+}
+
+soak_net-system() {
+  has_lab || return 0
+  on_lab 8 oracle hosts && on_lab 2 slow_consumer_on_lab 4000000 10 && on_lab 2 kv_service_on_lab 400 10
 }
 
 soak_conformance() { build_native_tests > /dev/null && native_tests "$native_test_build" -L conformance; }

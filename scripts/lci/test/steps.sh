@@ -118,6 +118,31 @@ oracle() {
   LCI=$home/lci "$home/tests/system/oracle_test.sh" "$1" "${reads[@]}"
 }
 
+# java_under SETTING TESTS: those of lci-reactive, by Surefire's patterns, with an attribute of the environment.
+java_under() {
+  echo "with $1"
+  (
+    export "${1?}"
+    maven -Dlci.native.skip -Dspotless.check.skip -pl lci-native-bridge,lci-reactive -Dsurefire.failIfNoSpecifiedTests=false "-Dtest=$2" test
+  )
+}
+
+# on_lab HOSTS COMMAND...: with so many hosts of `./lci net-lab`, which LCI_LAB_HOSTS names to the tests.
+on_lab() {
+  local hosts=$1 code=0
+  shift
+  "$home/lci" net-lab up "$hosts" || return
+  LCI_LAB_HOSTS=$(lab_hosts "$hosts" | paste -sd,) "$@" || code=$?
+  "$home/lci" net-lab down
+  return "$code"
+}
+
+# has_lab: whether there can be hosts of `./lci net-lab`; a line that says why not.
+has_lab() {
+  [[ $(id -u) == 0 && -c /dev/net/tun ]] || { echo "SKIPPED: jobs on hosts of net-lab, which needs root and /dev/net/tun"; return 1; }
+  [[ ! -e $LAB ]] || { echo "SKIPPED: jobs on hosts of net-lab, for there is a lab already: ./lci net-lab status"; return 1; }
+}
+
 # slow_consumer MESSAGES SECONDS
 slow_consumer() {
   build_native_faulty > "$state/logs/slow-consumer-build.log" 2>&1 || { tail -n 20 "$state/logs/slow-consumer-build.log"; return 1; }
@@ -128,6 +153,17 @@ kv_service() {
   need_command curl curl
   need_command wrk wrk
   LCI=$home/lci "$home/tests/system/kv_service_test.sh" "$@"
+}
+
+# Its page speaks of one host, and the library with faults is tried on one.
+# kv_service_on_lab KEYS [KILLS]
+kv_service_on_lab() {
+  need_command curl curl
+  LCI=$home/lci LCI_TESTS='test_requests test_kill_under_load' "$home/tests/system/kv_service_test.sh" "$1" 1 "${2:-1}"
+}
+# slow_consumer_on_lab MESSAGES SECONDS
+slow_consumer_on_lab() {
+  LCI=$home/lci LCI_TESTS='test_direct test_publish_on test_two_ports' "$home/tests/system/slow_consumer_test.sh" "$@"
 }
 
 kill_ranks() { LCI=$home/lci "$home/tests/system/kill_test.sh" "$1"; }

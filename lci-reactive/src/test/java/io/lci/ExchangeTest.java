@@ -77,6 +77,7 @@ class ExchangeTest {
     leaver.cancel();
   }
 
+  /** Or the first byte there, where a rank cannot see that it has ended. */
   @Test
   void aRegionThatHasEndedFailsTheExchange() {
     try (LciTestJob job = LciTestJob.start(2)) {
@@ -86,7 +87,10 @@ class ExchangeTest {
       List<Throwable> errors =
           Flux.just(job.rank(0).memory().exchange(living), job.rank(1).memory().exchange(ended))
               .flatMap(
-                  all -> all.<Throwable>map(l -> new AssertionError(l)).onErrorResume(Mono::just))
+                  all ->
+                      all.flatMap(regions -> regions.get(1).put(0, Payload.ofLong(1)))
+                          .<Throwable>map(done -> new AssertionError(done))
+                          .onErrorResume(Mono::just))
               .collectList()
               .block(LIMIT);
       assertThat(errors).hasSize(2).allMatch(MemoryClosedException.class::isInstance);

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Message;
 import io.lci.am.Payload;
+import io.lci.am.Port;
 import io.lci.completion.Completion;
 import io.lci.error.LciException;
 import io.lci.error.OperationCancelledException;
@@ -17,10 +18,12 @@ import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -201,9 +204,10 @@ class MatchingEnginesTest {
     }
   }
 
-  @Test
-  void whatDoesNotFitIsRefused() {
-    try (LciTestJob job = LciTestJob.start(2)) {
+  @ParameterizedTest
+  @ValueSource(strings = {"all", "rings"})
+  void whatDoesNotFitIsRefused(String peerMemory) {
+    try (LciTestJob job = LciTestJob.start(2, peerMemory(peerMemory))) {
       LciRuntime lci = job.rank(0);
       MatchingEngine engine = lci.tagged().engine(8, EngineOptions.defaults());
       assertThatThrownBy(() -> lci.tagged().engine(8, EngineOptions.defaults()))
@@ -233,5 +237,46 @@ class MatchingEnginesTest {
                       .hasMessageNotContaining("port number"))
           .verify(LIMIT);
     }
+  }
+
+  /**
+   * They wait at once, and the refusal is all that they hear. A port is not the engine of its
+   * number.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"all", "rings"})
+  void aRefusalEndsWhatWaitsForTheEngineAndNothingElse(String peerMemory) {
+    int count = 20;
+    try (LciTestJob job = LciTestJob.start(2, peerMemory(peerMemory))) {
+      LciRuntime lci = job.rank(0);
+      Port port = Port.of(8, "same number");
+      List<Long> sent = new CopyOnWriteArrayList<>();
+      Flux.range(0, count)
+          .flatMap(i -> lci.sender(port).send(1, Payload.ofLong(i)).thenReturn((long) i), count)
+          .subscribe(sent::add);
+      await().atMost(LIMIT).until(() -> lci.snapshot().counter("loop_parked") > 0);
+      MatchingEngine here = lci.tagged().engine(8, EngineOptions.defaults());
+      job.rank(1)
+          .tagged()
+          .engine(8, EngineOptions.builder().keys((rank, tag, policy) -> tag).build());
+      List<Throwable> errors =
+          Flux.range(0, count)
+              .flatMap(
+                  i ->
+                      lci.post(Op.send(1, i, Payload.ofLong(i)).engine(here))
+                          .then(Mono.<Throwable>empty())
+                          .onErrorResume(Mono::just),
+                  count)
+              .collectList()
+              .block(LIMIT);
+      assertThat(errors).isNotEmpty().hasOnlyElementsOfType(PortMismatchException.class);
+      assertThat(job.rank(1).inbox(port).receive(m -> 1).take(count).count().block(LIMIT))
+          .isEqualTo(count);
+      await().atMost(LIMIT).until(() -> sent.size() == count);
+    }
+  }
+
+  private static LciOptions peerMemory(String peerMemory) {
+    return LciOptions.builder().attribute("peer_memory", peerMemory).build();
   }
 }

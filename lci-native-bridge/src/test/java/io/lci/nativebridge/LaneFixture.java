@@ -12,7 +12,7 @@ final class LaneFixture implements AutoCloseable {
 
   private static final int ALL = Codes.ENTER_POST | Codes.ENTER_PROGRESS | Codes.ENTER_DRAIN;
 
-  /** One completion record with its inline payload. */
+  /** One completion record with its payload. */
   record Event(int kind, int code, int port, int index, long tag, long context, byte[] payload) {}
 
   final NativeCalls calls;
@@ -114,7 +114,12 @@ final class LaneFixture implements AutoCloseable {
         continue;
       }
       byte[] payload = new byte[kind == Codes.RECORD_MESSAGE ? size : 0];
-      block.get(at + Layout.RECORD_PAYLOAD, payload);
+      boolean elsewhere = (block.get(at + Layout.RECORD_FLAGS) & Codes.RECORD_FLAG_ADDRESS) != 0;
+      if (elsewhere) {
+        NativeMemory.wrap(block.getLong(at + Layout.RECORD_PAYLOAD), size).buffer().get(0, payload);
+      } else {
+        block.get(at + Layout.RECORD_PAYLOAD, payload);
+      }
       events.add(
           new Event(
               kind,
@@ -124,7 +129,7 @@ final class LaneFixture implements AutoCloseable {
               block.getLong(at + Layout.RECORD_TAG),
               block.getLong(at + Layout.RECORD_CONTEXT),
               payload));
-      head += 1 + Math.max(0, payload.length - 32 + 63) / 64;
+      head += 1 + (elsewhere ? 0 : Math.max(0, payload.length - 32 + 63) / 64);
     }
     block.putInt(layout.controlOffset() + Layout.CONTROL_CQ_HEAD, head);
     return events;

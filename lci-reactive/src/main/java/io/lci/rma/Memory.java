@@ -41,7 +41,9 @@ public interface Memory {
    * @param handle from {@link MemoryRegion#handle}, brought here by any means; every byte is
    *     checked
    * @return the region, to put to and get from
-   * @throws io.lci.error.MemoryClosedException if the region has ended
+   * @throws io.lci.error.MemoryClosedException if the region has ended and this rank can see that;
+   *     over a network it asks nobody, and the first operation that moves a byte ends with this
+   *     error
    * @throws io.lci.error.LciException if the bytes are no handle of that rank
    */
   RemoteMemory remote(int rank, byte[] handle);
@@ -55,7 +57,8 @@ public interface Memory {
    * @return takes part at subscription; emits the regions by rank, this rank's own included, on
    *     loop 0; the subscriber must dispose of them; cancel detaches the subscriber, this rank
    *     still takes part; fails with {@link io.lci.error.MemoryClosedException} if a region has
-   *     ended, else as {@link io.lci.collective.Group#exchange(byte[])}
+   *     ended, where {@link #remote} would; else as {@link
+   *     io.lci.collective.Group#exchange(byte[])}
    */
   Mono<List<RemoteMemory>> exchange(MemoryRegion mine);
 

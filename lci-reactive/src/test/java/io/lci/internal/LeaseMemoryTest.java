@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.am.Inbox;
 import io.lci.am.Port;
@@ -66,7 +67,7 @@ class LeaseMemoryTest {
   @ValueSource(strings = {"plain", "fused", "fused elsewhere"})
   void itsSubscriberIsToldAndTheMessageStays(String way) {
     int count = 20;
-    try (LciTestJob job = LciTestJob.start(2)) {
+    try (LciTestJob job = startSharing()) {
       RuntimeImpl lci = (RuntimeImpl) job.rank(1);
       Inbox inbox = lci.inbox(PORT);
       memory(lci, LeaseMemoryTest::none);
@@ -106,6 +107,11 @@ class LeaseMemoryTest {
               Flux.range(0, count).map(Integer::longValue).collectList().block());
       assertThat(lci.snapshot().counter("loop_leased")).isZero();
     }
+  }
+
+  /** Over a network a message that came without credit has memory of its own, however short. */
+  private static LciTestJob startSharing() {
+    return LciTestJob.start(2, LciOptions.builder().attribute("transport", "shm").build());
   }
 
   private static List<RetainedMessage> held(LciRuntime from, InboxImpl inbox, int count, int size) {
@@ -149,7 +155,7 @@ class LeaseMemoryTest {
   @ParameterizedTest
   @ValueSource(ints = {100, 1_000})
   void aShorterOneGoesHomeAtOnce(int size) {
-    try (LciTestJob job = LciTestJob.start(2)) {
+    try (LciTestJob job = startSharing()) {
       RuntimeImpl lci = (RuntimeImpl) job.rank(1);
       InboxImpl inbox = (InboxImpl) lci.inbox(PORT);
       Lease lease = (Lease) held(job.rank(0), inbox, 1, size).get(0);

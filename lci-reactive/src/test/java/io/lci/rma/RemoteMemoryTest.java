@@ -249,7 +249,12 @@ class RemoteMemoryTest {
       assertThatThrownBy(() -> remote.get(0, 8).block(LIMIT))
           .isInstanceOf(MemoryClosedException.class);
       assertThat(next.view(0, 8).getLong(0)).isEqualTo(77);
-      assertThatThrownBy(() -> job.rank(0).memory().remote(1, freed.handle()))
+      // A rank that cannot see this opens it, and learns it at the first byte.
+      assertThatThrownBy(
+              () -> {
+                RemoteMemory late = job.rank(0).memory().remote(1, freed.handle());
+                late.put(0, Payload.ofLong(1)).block(LIMIT);
+              })
           .isInstanceOf(MemoryClosedException.class);
       assertThatThrownBy(() -> freed.view(0, 1)).isInstanceOf(IllegalStateException.class);
 

@@ -109,6 +109,21 @@ class LciLeakCheckTest {
         .containsExactly("rank 5: " + fault);
   }
 
+  /**
+   * One that waits for its port lies in a packet of its sender, where not in one of its receiver.
+   */
+  @Test
+  void aMessageThatWaitsForItsPortIsNoLeak() {
+    assertThat(
+            LciLeakCheck.faultsOf(
+                "rank 5", snapshot(Map.of("sends_pending", 2L, "packets_get", 2L))))
+        .isEmpty();
+    assertThat(
+            LciLeakCheck.faultsOf(
+                "rank 5", snapshot(Map.of("sends_pending", 2L, "packets_get", 1L))))
+        .hasSize(2);
+  }
+
   /** Of which those that are not named are 0. */
   private static LciSnapshot snapshot(Map<String, Long> named) {
     Map<String, Long> counters = new HashMap<>();

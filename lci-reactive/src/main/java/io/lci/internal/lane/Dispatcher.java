@@ -137,10 +137,9 @@ public final class Dispatcher {
       case Codes.RECORD_OP -> operation(record, flags, rank, size, context);
       case Codes.RECORD_PAD -> {}
       case Codes.RECORD_WRITABLE ->
-          submissions.writable(
-              (flags & Codes.RECORD_FLAG_ENGINE) != 0, index(record), rank, port(record), context);
+          submissions.writable(isOfEngine(flags), index(record), rank, port(record), context);
       case Codes.RECORD_PEER -> peer(rank, (int) context);
-      case Codes.RECORD_PORT -> refused(record, rank);
+      case Codes.RECORD_PORT -> refused(record, isOfEngine(flags), rank);
       case Codes.RECORD_SYNC -> signal(record, rank, size, context);
       case Codes.RECORD_HOST_NODE -> {
         GraphSink graph = graphs.get((int) context);
@@ -271,13 +270,17 @@ public final class Dispatcher {
    * A port of a peer closed or opened: what waits for it fails at once instead of at its next
    * attempt.
    */
-  private void refused(int record, int rank) {
+  private void refused(int record, boolean engine, int rank) {
     int code = code(record);
     if (Codes.isError(code)) {
-      submissions.failParked(index(record), rank, port(record), code);
+      submissions.failParked(engine, index(record), rank, port(record), code);
     } else {
-      submissions.writable(false, index(record), rank, port(record), 1);
+      submissions.writable(engine, index(record), rank, port(record), 1);
     }
+  }
+
+  private static boolean isOfEngine(int flags) {
+    return (flags & Codes.RECORD_FLAG_ENGINE) != 0;
   }
 
   private void signal(int record, int rank, int size, long context) {

@@ -16,6 +16,6 @@ public interface Submissions {
   /** A destination has room. */
   void writable(boolean engine, int device, int rank, int port, long granted);
 
-  /** A port of a peer is closed to what waits for it. */
-  void failParked(int device, int rank, int port, int code);
+  /** A port or an engine of a peer is closed to what waits for it. */
+  void failParked(boolean engine, int device, int rank, int port, int code);
 }

@@ -356,8 +356,12 @@ public final class Outbox implements Submissions {
   }
 
   @Override
-  public void failParked(int device, int rank, int port, int code) {
-    waiting.failOfPort(device, rank, port, code);
+  public void failParked(boolean engine, int device, int rank, int port, int code) {
+    if (engine) {
+      waiting.failOfEngine(device, rank, port, code);
+    } else {
+      waiting.failOfPort(device, rank, port, code);
+    }
   }
 
   /**

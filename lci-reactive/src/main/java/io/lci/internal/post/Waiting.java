@@ -229,6 +229,11 @@ final class Waiting {
     failOf(destinations.find(Destination.REPLY, device, rank, port), code);
   }
 
+  /** The same of a matching engine: ports have numbers of their own. */
+  void failOfEngine(int device, int rank, int engine, int code) {
+    failOf(destinations.find(Destination.SEND, device, rank, engine), code);
+  }
+
   // Fences
 
   int beginFence() {
