@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -207,7 +208,7 @@ TEST_P(TcpLinkTest, CountsConnectionsAsThePeerDoes) {
   answerer_.link->cut();
   int pair[2];
   ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
-  FileDescriptor(pair[0]);  // the caller's end, lost with the verdict
+  close(pair[0]);  // the caller's end, lost with the verdict
   answerer_.link->open(connection(FileDescriptor(pair[1]), 2, 1), {2, caller_.link->progress().taken}, true);
   EXPECT_TRUE(answerer_.link->needs(caller_.link->progress()));
   answerer_.pass();

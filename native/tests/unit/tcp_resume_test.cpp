@@ -140,8 +140,13 @@ TEST_P(TcpResume, ARankThatLeavesIsReadToTheEnd) {
 TEST_P(TcpResume, TwoThatLeaveAtOnceDoNotWaitForTheirLimit) {
   for (uint64_t round = 0; round < 5; ++round) {
     Job job(2, over_breaking_links(1000 * GetParam() + round));
+    for (const uint32_t rank : {0u, 1u}) {
+      ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(rank), 5, "", make_queue(job.runtime(rank)), 0, 0));
+    }
     for (const uint32_t from : {0u, 1u}) {
-      for (uint64_t tag = 0; tag < 20; ++tag) post_am(job, from, 1 - from, 9, tag, pattern(500, tag));
+      for (uint64_t tag = 0; tag < 20; ++tag) {
+        ASSERT_EQ(LCI_DONE, post_am(job, from, 1 - from, 5, tag, pattern(500, tag)));
+      }
     }
     std::thread leaver([&] { job.close(0, 3'600'000); });
     job.close(1, 3'600'000);

@@ -305,8 +305,8 @@ void TcpLink::leave(RankState state, uint64_t barriers) {
   if (state_ != State::kOpen && state_ != State::kBroken) return;
   flush();
   const FrameHeader goodbye{static_cast<uint8_t>(LinkWord::kEnd), 0, 0, static_cast<uint32_t>(state), 0, 0, barriers};
-  leaving_ = state == RankState::kLeft && out_.empty() &&
-             unless_no_memory([&] { out_.end_with(goodbye, in_.report(), static_cast<uint32_t>(barriers)); });
+  const auto say_goodbye = [&] { out_.end_with(goodbye, in_.report(), static_cast<uint32_t>(barriers)); };
+  leaving_ = state == RankState::kLeft && out_.empty() && unless_no_memory(say_goodbye);
   if (!leaving_) state_ = State::kEnded;
 }
 
