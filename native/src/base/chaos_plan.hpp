@@ -22,7 +22,7 @@ struct ChaosPlan {
   double delay = 0;  ///< Probability that a message is held back for 1..ticks passes; overtaking follows.
   uint32_t ticks = 16;
   double refuse = 0;        ///< Probability that a post is refused, each reason in turn by chance.
-  double shorten = 0;       ///< Probability that a pass handles one message only, or a connection is read little.
+  double shorten = 0;       ///< Probability that a pass handles one message only; with cut, that little is read.
   double cut = 0;           ///< Probability, at each read of a connection, that it is reset.
   int64_t stall_rank = -1;  ///< From its stall_at-th message on, nothing reaches this rank for stall_ticks passes.
   uint64_t stall_at = 0;

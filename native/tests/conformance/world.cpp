@@ -138,7 +138,7 @@ namespace {
 std::string plan(const Setting& setting) {
   const std::string text =
       "seed=" + std::to_string(setting.seed) + ",delay=0.3,ticks=12,refuse=0.15,short=0.2,stall=1@40x200";
-  return setting.breaks ? text + ",cut=0.03" : text;
+  return setting.breaks ? text + ",cut=0.1" : text;
 }
 
 lci_runtime* create(lci_inproc* inproc, uint32_t rank, const Attributes& attributes) {

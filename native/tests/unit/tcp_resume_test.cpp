@@ -15,7 +15,7 @@ namespace {
 
 Attributes over_breaking_links(uint64_t seed, Attributes more = {}) {
   more.emplace_back("transport", "tcp");
-  more.emplace_back("chaos", "seed=" + std::to_string(seed) + ",cut=0.05,short=0.5");
+  more.emplace_back("chaos", "seed=" + std::to_string(seed) + ",cut=0.2,short=0.5");
   return more;
 }
 

@@ -39,7 +39,7 @@ TcpLink::TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror, 
       sizes_(host.sizes()),
       out_(host.memory(), device, rank, sizes_, counters),
       in_(mirror, device, host.own_rank(), sizes_, *this) {
-  if (host.chaos()) chaos_.emplace(*host.chaos(), host.own_rank(), device, rank);
+  if (host.chaos() && host.chaos()->cut > 0) chaos_.emplace(*host.chaos(), host.own_rank(), device, rank);
 }
 
 bool TcpLink::prepare() {

@@ -234,8 +234,9 @@ void TcpTransport::call_failed(uint32_t rank, const char* why) {
   gone(rank, RankState::kFailed);
 }
 
+/// Callers learn it by their operations, but not why.
 void TcpTransport::log_failure(uint32_t rank, const char* why) {
-  LCI_LOG(log_, LogLevel::kWarn, "tcp", "rank %u at %s: %s; it counts as failed", rank,
+  LCI_LOG(log_, LogLevel::kStatus, "tcp", "rank %u at %s: %s; it counts as failed", rank,
           socket_address(addresses_[rank]).text().c_str(), why);
 }
 
