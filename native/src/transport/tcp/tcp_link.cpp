@@ -66,7 +66,7 @@ void TcpLink::open(Connection connection, const LinkProgress& peer, bool answere
   if (connections_ != 0) host_.shared().add(Metric::links_resumed);
   connections_ = peer.connections;
   answered_ = answered;
-  heard_ = hung_up_ = shut_ = false;
+  heard_ = hung_up_ = is_lost_ = shut_ = false;
   seen_at_ns_ = 0;
   state_ = State::kOpen;
   readable_ = writable_ = true;
@@ -116,7 +116,7 @@ void TcpLink::send() {
       counters_.add(Metric::net_bytes_sent, static_cast<uint64_t>(sent));
     } else if (errno != EINTR) {
       writable_ = false;
-      if (errno != EAGAIN) readable_ = hung_up_ = true;
+      if (errno != EAGAIN) readable_ = hung_up_ = is_lost_ = true;
     }
   }
 }
@@ -316,8 +316,9 @@ bool TcpLink::has_left() {
   std::byte dropped[4096];
   ssize_t came = 1;
   while (came > 0) came = recv(connection_.socket(), dropped, sizeof dropped, MSG_DONTWAIT);
-  if (came == 0) return true;  // the peer has ended its side: it leaves too, or is dead, and reads no more
-  if (errno == EAGAIN || errno == EINTR) return has_sent_goodbye();
+  // The peer has ended its side: it leaves too, or is dead, and reads no more.
+  if (came == 0 && !is_lost_) return true;
+  if (came < 0 && (errno == EAGAIN || errno == EINTR)) return has_sent_goodbye();
   if (leaving_) cut();
   return !leaving_;
 }

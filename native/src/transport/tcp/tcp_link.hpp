@@ -117,6 +117,7 @@ class TcpLink final : private LinkEvents {
   bool leaving_ = false;      ///< The goodbye is the last record; nothing that comes is taken any more.
   bool shut_ = false;         ///< And the present connection has all of it.
   bool readable_ = false, writable_ = false, hung_up_ = false;
+  bool is_lost_ = false;  ///< A send has found so, and reading finds no more than an end.
   /// Has room for what is read at once, behind a frame that has not come whole.
   std::unique_ptr<std::byte[]> came_;
   size_t rest_ = 0;       ///< Bytes in it that were not taken.
