@@ -11,12 +11,13 @@
  * can be had again. SIGTERM and SIGINT end it; it then prints a line for each pair that talked.
  *
  * Options: --delay-us, --jitter-us (added to the delay, evenly distributed), --loss (part, 0 to 1), --reorder (0 or 1:
- * whether jitter may change the order), --rate-kbit (of what one namespace receives; 0: no limit), --reset-ms (how often
- * all are reset, as below; 0: never), --seed.
+ * whether jitter may change the order), --rate-kbit (of what one namespace receives; 0: no limit), --reset-ms (how
+ * often all are reset, as below; 0: never), --seed.
  *
  * Commands, a line each, come by the standard input; A and B are numbers of namespaces: "drop A B" loses what goes from
  * A to B, until "pass A B"; "reset A B" makes a reset of the next packet of each TCP connection from A to B, so that B
- * takes it for broken, and A does not know; "lose A B" loses what goes from A to B on the TCP connections that there are.
+ * takes it for broken, and A does not know; "lose A B" loses what goes from A to B on the TCP connections that there
+ * are.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -259,7 +260,8 @@ static void accept_packet(int from, unsigned char* bytes, int size) {
   }
   struct pair* const pair = &pairs[from][to];
   ++pair->packets;
-  if (pair->drops || is_lost_for_good(pair, bytes, size) || chance(from, to, pair->packets, 0) < options.loss || queued == kMostQueued) {
+  if (pair->drops || is_lost_for_good(pair, bytes, size) || chance(from, to, pair->packets, 0) < options.loss ||
+      queued == kMostQueued) {
     ++pair->lost;
     return;
   }

@@ -127,7 +127,8 @@ const Row kRows[] = {
      "rank 0 with bootstrap tcp, with pmix, pmi1 and pmi2 that of the host's name, else 127.0.0.1."},
     {"net_security", &Attributes::net_security, "auth", choice("auth|sealed"),
      "Between hosts. auth: both ends of a connection prove the job's secret. sealed: what goes over it is encrypted as "
-     "well, and changes are noticed; it needs OpenSSL's libcrypto, and a secret that no launcher knows. The same on all "
+     "well, and changes are noticed; it needs OpenSSL's libcrypto, and a secret that no launcher knows. The same on "
+     "all "
      "ranks."},
     {"crypto_library", &Attributes::crypto_library, "", text(),
      "File of libcrypto, for net_security=sealed; empty: libcrypto.so.3 of the system, or libcrypto.so.1.1."},

@@ -27,8 +27,8 @@ struct Profile {
   uint32_t control_ring_bytes;
   uint32_t packet_size;  ///< 0: no packets.
   uint32_t announcements;
-  uint32_t peer_memory;  ///< 0: all, 1: rings.
-  uint32_t transport;    ///< A TransportKind.
+  uint32_t peer_memory;   ///< 0: all, 1: rings.
+  uint32_t transport;     ///< A TransportKind.
   uint32_t net_security;  ///< A NetSecurity.
   uint32_t reserved;
   // what belongs to the rank

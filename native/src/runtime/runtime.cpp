@@ -48,8 +48,8 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
   peers_ = std::make_unique<Peers>(rank_, size, shared, *log_);
   code = choose_transport(*bootstrap_, deadline, &attributes_, &hosts_);
   if (code != LCI_DONE) return code;
-  code = Transport::create({attributes_, *bootstrap_, job, *peers_, *log_, shared, hosts_, chaos(), nullptr},
-                           &transport_);
+  code =
+      Transport::create({attributes_, *bootstrap_, job, *peers_, *log_, shared, hosts_, chaos(), nullptr}, &transport_);
   if (code != LCI_DONE) return code;
   peers_->attach(*transport_);
   owner_barrier_.let_freers_pay(attributes_.membarrier == MembarrierMode::kAuto && register_process_barrier());
@@ -80,9 +80,9 @@ int Runtime::start(const AttributeSet* explicit_values, lci_inproc* job, uint32_
 }
 
 void Runtime::make_devices() {
-  device_parts_.emplace(DeviceParts{rank_, size_, attributes_, chaos(), *log_, shared,
-                                    owner_barrier_, *transport_, *peers_, *packets_, *targets_, *regions_, remotes_,
-                                    *loans_, allocator_, received_, devices_, hosts_, shares_memory()});
+  device_parts_.emplace(DeviceParts{rank_, size_, attributes_, chaos(), *log_, shared, owner_barrier_, *transport_,
+                                    *peers_, *packets_, *targets_, *regions_, remotes_, *loans_, allocator_, received_,
+                                    devices_, hosts_, shares_memory()});
   completions_ = std::make_unique<Completions>(*device_parts_, this, this);
   for (uint32_t i = 0; i < attributes_.devices; ++i) make_device();
 }

@@ -3,11 +3,11 @@
  * the argument "idle" behind the others, only where it is said.
  *
  *   stop SECONDS     the last rank is stopped for so long: nobody is declared dead, and all meet afterwards
- *   halves SECONDS   each rank waits until the other half of the job has failed, says so, and goes on for so long: nobody
- *                    of its own half fails, and nothing comes from the other one
- *   deaths FROM TO   the other ranks wait until these have failed, and say when; what waited for them has ended
- *   fence            each rank waits until it is fenced, and exits with LCI_EXIT_FENCED, or has heard of a failure
- *   ledger SECONDS   messages and additions for so long: each comes once, nobody fails
+ *   halves SECONDS   each rank waits until the other half of the job has failed, says so, and goes on for so long:
+ * nobody of its own half fails, and nothing comes from the other one deaths FROM TO   the other ranks wait until these
+ * have failed, and say when; what waited for them has ended fence            each rank waits until it is fenced, and
+ * exits with LCI_EXIT_FENCED, or has heard of a failure ledger SECONDS   messages and additions for so long: each comes
+ * once, nobody fails
  */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -289,8 +289,9 @@ static void exchange_words(uint64_t** word) {
       pass("handles");
       continue;
     }
-    check(lci_remote_open(runtime, status.rank, status.buffer, status.size, &peers[status.rank].remote, NULL) == LCI_DONE,
-          "open remote");
+    check(
+        lci_remote_open(runtime, status.rank, status.buffer, status.size, &peers[status.rank].remote, NULL) == LCI_DONE,
+        "open remote");
     lci_buffer_free(status.buffer);
     ++known;
   }

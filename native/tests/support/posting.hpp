@@ -60,10 +60,12 @@ inline int post_am(Job& job, uint32_t from, uint32_t to, uint32_t port, uint64_t
                    lci_comp* ended = nullptr) {
   int code = LCI_RETRY;
   const auto size = static_cast<uint32_t>(bytes.size());
-  EXPECT_TRUE(until(job, [&] {
-    code = lci_post_am(job.device(from), to, port, tag, bytes.data(), size, ended, 0);
-    return !is_retry(code);
-  })) << "from " << from << " to " << to;
+  EXPECT_TRUE(until(job,
+                    [&] {
+                      code = lci_post_am(job.device(from), to, port, tag, bytes.data(), size, ended, 0);
+                      return !is_retry(code);
+                    }))
+      << "from " << from << " to " << to;
   return code;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chaos below a link over a network: from the seed, connections are reset, and little is read at a time. [area Z, 2B-59]
+// Chaos below a link over a network: from the seed, connections are reset, and little is read at a time. [area Z,
+// 2B-59]
 #pragma once
 
 #include <algorithm>
