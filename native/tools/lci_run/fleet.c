@@ -334,8 +334,10 @@ static void agent_is_gone(struct fleet* fleet, struct agent* agent, int status) 
   if (lost == 0) {
     return;
   }
-  int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : EXIT_FAILURE;
-  if (!fleet->ends && !agent->failed) {
+  /* One that talked nonsense was ended here, which has been said. */
+  bool ended_itself = !agent->from.damaged;
+  int code = WIFSIGNALED(status) && ended_itself ? 128 + WTERMSIG(status) : EXIT_FAILURE;
+  if (!fleet->ends && !agent->failed && ended_itself) {
     tell_of(agent, status);
   }
   fleet->events.lost(fleet->events.job, lost, code);
