@@ -21,9 +21,8 @@ prometheus    test         300  Prometheus (of Debian) scrapes a job of two rank
 bench         test         300  the measurements of ./lci bench work, in a tiny dose
 package       test         900  a program over the installed library, in C and C++11; the documented environment
 native        quick,test   900  the core: unit, stress and multiprocess tests
-net           test         240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost
+net           test         240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost; beside it the oracle on 4 hosts and kv-service on 2
 net-java      test         150  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host
-net-system    test         180  k-mer counts of ranks on 4 hosts equal those of jellyfish; kv-service on 2 hosts, a rank killed
 fuzz          test         900  random input, a minute of it, for everything that the core reads from others
 native-asan   test         900  the same under address and undefined-behaviour sanitizer
 native-tsan   test         900  the same under thread sanitizer
@@ -76,18 +75,19 @@ suite_native-asan() { build_native_asan && native_tests "$native_asan"; }
 suite_native-tsan() { build_native_tsan && native_tests "$native_tsan"; }
 
 # Hosts that are network namespaces: it needs root, and says so. [NETWORK 3.6]
-suite_net() { build_native_tests && "$home/native/tests/c/net_test.sh" "$native_test_build"; }
+suite_net() { build_native_tests && two_at_a_time net_part faults system; }
+net_part() {
+  case $1 in
+    faults) "$home/native/tests/c/net_test.sh" "$native_test_build" ;;
+    system) ! has_lab || { on_lab 4 oracle '31 canonical 8 calm' && on_lab 2 kv_service_on_lab 100; } ;;
+  esac
+}
 
 # Those with jobs of more than two ranks also with two to a host; the soak has all of lci-reactive, both ways.
 suite_net-java() {
   local larger=RpcTest,StreamsTest,AtomicsTest,ExchangeTest,DrainedTest,BulkPostTest,GroupTest,PostingRowsTest,ObjectRowsTest,EngineRowsTest
   local others=TckTest,RemoteMemoryTest,ChaosTest,CompletionGraphTest,GraphRunsTest,MatchingEnginesTest
   java_under LCI_ATTR_TRANSPORT=tcp "$larger,$others" && java_under LCI_ATTR_RANKS_PER_HOST=2 "$larger"
-}
-
-suite_net-system() {
-  has_lab || return 0
-  on_lab 4 oracle '31 canonical 8 calm' && on_lab 2 kv_service_on_lab 100
 }
 
 suite_fuzz() { fuzz 12; }
