@@ -22,7 +22,7 @@ bench         test         300  the measurements of ./lci bench work, in a tiny 
 package       test         900  a program over the installed library, in C and C++11; the documented environment
 native        quick,test   900  the core: unit, stress and multiprocess tests
 net           test         240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost; beside it the oracle on 4 hosts and kv-service on 2
-net-java      test         150  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host
+net-java      test         240  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host
 fuzz          test         900  random input, a minute of it, for everything that the core reads from others
 native-asan   test         900  the same under address and undefined-behaviour sanitizer
 native-tsan   test         900  the same under thread sanitizer
