@@ -66,8 +66,8 @@ TEST(TcpFence, ARankThatOthersCallDeadEndsWhatItWaitsForAndTheyGoOn) {
   EXPECT_EQ(1u, job.counter(1, "peers_failed") + job.counter(1, "fenced"));
 }
 
-// Each calls the other one dead: none asks, and neither is fenced by one that is cut off itself.
-TEST(TcpFence, WhoIsFencedFencesNobody) {
+// Both tell the third rank, which believes the first, and tells the other.
+TEST(TcpFence, OfTwoThatCallEachOtherDeadOneIsBelieved) {
   Job job(3, over_tcp());
   transport_of(job, 0).hear(1, lci::RankState::kFailed, 0);
   transport_of(job, 1).hear(0, lci::RankState::kFailed, 0);
