@@ -82,6 +82,7 @@ class Side final : public TcpHost {
   void barriers_came(uint32_t, uint64_t) override {}
   void barriers_came(uint32_t, uint32_t) override {}
   void gone(uint32_t, RankState state) override { ends.push_back(state); }
+  void told_gone(uint32_t, RankState, uint32_t) override { ADD_FAILURE() << "there are two ranks"; }
   bool has_failed(uint32_t) override { return other_has_failed; }
   void fenced(uint32_t by) override { fenced_by.push_back(by); }
   void devices_came(uint32_t, uint32_t) override {}

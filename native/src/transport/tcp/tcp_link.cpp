@@ -258,7 +258,7 @@ bool TcpLink::word_came(LinkWord word, const FrameHeader& frame) {
         return true;
       }
       host_.barriers_came(frame.aux, uint64_t{frame.arg});
-      host_.gone(frame.aux, state);
+      host_.told_gone(frame.aux, state, rank_);
       return true;
     case LinkWord::kEnd:
       if (!is_end) return false;

@@ -200,6 +200,17 @@ void TcpTransport::gone(uint32_t rank, RankState state) {
   events_.wake_devices();
 }
 
+void TcpTransport::told_gone(uint32_t rank, RankState state, uint32_t by) {
+  if (reaches(rank) || state != RankState::kFailed) return gone(rank, state);
+  hearsay_.add({by, rank, coarse_now_ns() + patience().dead_ns + patience().reconnect_ns});
+}
+
+void TcpTransport::believe_hearsay() {
+  for (const Hearsay::Word& word : hearsay_.take_due(coarse_now_ns())) {
+    if (!has_failed(word.speaker)) gone(word.rank, RankState::kFailed);
+  }
+}
+
 TcpTransport::Gone TcpTransport::gone_at(size_t index) {
   const std::lock_guard<std::mutex> guard(gone_mutex_);
   return gone_[index];
@@ -242,6 +253,7 @@ void TcpTransport::log_failure(uint32_t rank, const char* why) {
 
 void TcpTransport::look(bool now) {
   monitors_.look(now);
+  believe_hearsay();
   if (!pending_.load(std::memory_order_acquire)) return;
   TryLockGuard guard(looking_);
   if (!guard) return;

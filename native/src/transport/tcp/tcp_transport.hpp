@@ -16,6 +16,7 @@
 #include "transport/network/lane_bells.hpp"
 #include "transport/network/mirror.hpp"
 #include "transport/tcp/door.hpp"
+#include "transport/tcp/hearsay.hpp"
 #include "transport/tcp/monitors.hpp"
 #include "transport/tcp/tcp_device.hpp"
 #include "transport/tcp/tcp_host.hpp"
@@ -99,6 +100,8 @@ class TcpTransport final : public Transport, private TcpHost {
   void barriers_came(uint32_t rank, uint64_t completed) override;
   void barriers_came(uint32_t rank, uint32_t low_bits) override;
   void gone(uint32_t rank, RankState state) override;
+  void told_gone(uint32_t rank, RankState state, uint32_t by) override;
+  void believe_hearsay();
   bool has_failed(uint32_t rank) override { return is_gone(rank) && state_of(rank) == RankState::kFailed; }
   void devices_came(uint32_t rank, uint32_t devices) override;
 
@@ -133,6 +136,7 @@ class TcpTransport final : public Transport, private TcpHost {
   std::atomic<size_t> gone_count_{0};
   std::atomic<bool> pending_{false};
   std::atomic<uint32_t> fenced_by_{kNobody};
+  Hearsay hearsay_;
   TryLock looking_;
   size_t told_ = 0;  // under that, to the events
 
