@@ -133,8 +133,8 @@ main() {
     [[ -n $(rows_of "$name") ]] || { echo "no such mutation: $name" >&2; exit 2; }
   done
   look_without "${wanted[@]}"
-  # Two at a time: much of it is waiting for what does not come.
-  printf '%s\n' "${wanted[@]}" | xargs -P 2 -I '{}' "$self" --judge "$build" "$work" '{}' | tee "$work/verdicts" || true
+  # Three at a time: much of it is waiting for what does not come.
+  printf '%s\n' "${wanted[@]}" | xargs -P 3 -I '{}' "$self" --judge "$build" "$work" '{}' | tee "$work/verdicts" || true
   failed=$(grep -c ' FAILED  ' "$work/verdicts" || true)
   echo "$(grep -c ' ok  ' "$work/verdicts" || true) passed, $failed failed"
   ((failed == 0)) && (($(wc -l < "$work/verdicts") == ${#wanted[@]}))
