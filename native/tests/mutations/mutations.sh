@@ -72,7 +72,10 @@ look_without() {
   for name in "$@"; do rows_of "$name"; done > "$work/wanted"
   for executable in $(cut -f 1 "$work/wanted" | sort -u); do
     run_tests "$executable" "$(filter "$executable" "$(awk -F '\t' -v e="$executable" '$1 == e { print $2 }' "$work/wanted" | xargs)")" \
-      "$SOUND_PATIENCE_S" '' "$work/$executable.log" || true
+      "$SOUND_PATIENCE_S" '' "$work/$executable.log" &
+  done
+  wait
+  for executable in $(cut -f 1 "$work/wanted" | sort -u); do
     sed -nE 's/^\[       OK \] ([^ ,]+).* \(([0-9]+) ms\)$/\1\t\2/p' "$work/$executable.log"
   done > "$work/sound"
 }
