@@ -104,6 +104,7 @@ class TcpTransport final : public Transport, private TcpHost {
 
   uint32_t slot_of(const ParkLine& line) const;
   int ended_while_joining(uint32_t rank);
+  int wait_for_all(TcpDevice& device, uint64_t deadline_ns);
 
   Bootstrap& bootstrap_;
   PeerEvents& events_;
