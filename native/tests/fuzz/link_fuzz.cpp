@@ -132,7 +132,7 @@ class Run {
       link_->has_left();
       return input_.number<uint8_t>() % 2 ? hear() : connect(false);
     }
-    switch (input_.number<uint8_t>() % 12) {
+    switch (input_.number<uint8_t>() % 13) {
       case 0:
       case 1:
         return post();
@@ -157,6 +157,11 @@ class Run {
         return;
       case 10:
         return garbage();
+      case 11:
+        link_->acknowledge();
+        link_->quiet_ns(1);
+        link_->provide_words(1);
+        return link_->propose_rest();
       default:
         return end();
     }
@@ -296,7 +301,10 @@ class Run {
     Bytes frames;
     for (uint8_t count = input_.number<uint8_t>() % 4; count > 0; --count) {
       FrameHeader frame{};
-      switch (input_.number<uint8_t>() % 5) {
+      switch (input_.number<uint8_t>() % 6) {
+        case 5:
+          frame.kind = static_cast<uint8_t>(lci::LinkWord::kRest);
+          break;
         case 0:
           frame.kind = static_cast<uint8_t>(lci::LinkWord::kDevices);
           frame.arg = 1 + input_.number<uint8_t>() % lci::kMaxDevices;

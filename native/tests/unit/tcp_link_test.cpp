@@ -98,6 +98,15 @@ class TcpLinkTest : public testing::TestWithParam<bool> {
     }
   }
 
+  /// Each has what the other one has said, and knows that.
+  void become_quiet() {
+    for (int i = 0; i < 4; ++i) {
+      pass(1);
+      caller_.link->acknowledge();
+      answerer_.link->acknowledge();
+    }
+  }
+
   CryptoLibrary crypto_;
   Side caller_{0}, answerer_{1};
 };
@@ -350,6 +359,74 @@ TEST_P(TcpLinkTest, HearsWhoIsGoneUnlessTheTellerIsDeadItself) {
   answerer_.other_has_failed = false;
   tell();
   EXPECT_EQ(std::vector<uint32_t>{0}, answerer_.fenced_by) << "this rank is the one that is said to be gone";
+}
+
+// --- connections over which nothing goes
+
+TEST_P(TcpLinkTest, TwoThatHaveNothingToSayDoWithoutAConnectionUntilOneHas) {
+  connect();
+  uint64_t posted = 0, answered = 100;
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_TRUE(caller_.post(posted++));
+    caller_.link->flush();
+    become_quiet();
+    EXPECT_EQ(0u, caller_.link->quiet_ns(1));
+    EXPECT_EQ(kHour - 1, caller_.link->quiet_ns(kHour));
+    Side& first = round % 2 ? caller_ : answerer_;
+    first.link->provide_words(1);
+    first.link->propose_rest();
+    pass();
+    ASSERT_TRUE(caller_.link->is_resting() && answerer_.link->is_resting()) << "round " << round;
+    EXPECT_EQ(0u, caller_.count(Metric::links_open) + answerer_.count(Metric::links_open));
+    EXPECT_TRUE(caller_.link->drained() && !caller_.link->wakes() && !answerer_.link->wakes());
+    ASSERT_TRUE(answerer_.post(answered++));
+    answerer_.link->flush();
+    EXPECT_TRUE(answerer_.link->wakes() && !answerer_.link->drained());
+    connect();
+    pass();
+    EXPECT_FALSE(answerer_.link->wakes());
+  }
+  EXPECT_EQ(first(posted), answerer_.taken);
+  EXPECT_EQ((std::vector<uint64_t>{100, 101, 102, 103, 104}), caller_.taken);
+  EXPECT_EQ(0u, caller_.shared().get(Metric::links_resumed)) << "which counts those that broke";
+  EXPECT_TRUE(caller_.ends.empty() && answerer_.ends.empty());
+}
+
+// What it said is on its way, and would wait for a connection that nobody opens.
+TEST_P(TcpLinkTest, WhoeverIsNotAcknowledgedKeepsTheConnection) {
+  connect();
+  become_quiet();
+  ASSERT_TRUE(answerer_.post(0));
+  answerer_.link->flush();
+  EXPECT_EQ(0u, answerer_.link->quiet_ns(kHour));
+  caller_.link->provide_words(1);
+  caller_.link->propose_rest();
+  answerer_.pass();
+  EXPECT_FALSE(answerer_.link->is_resting());
+  answerer_.link->provide_words(1);
+  answerer_.link->propose_rest();
+  caller_.link->cut();
+  answerer_.pass();
+  EXPECT_TRUE(answerer_.link->is_broken()) << "it has not proposed that";
+  connect();
+  pass();
+  EXPECT_EQ(first(1), caller_.taken);
+}
+
+TEST_P(TcpLinkTest, WhoeverSpeaksAfterItsProposalOpensAnotherConnection) {
+  connect();
+  become_quiet();
+  caller_.link->provide_words(1);
+  caller_.link->propose_rest();
+  ASSERT_TRUE(caller_.post(0));
+  answerer_.pass();
+  ASSERT_TRUE(answerer_.link->is_resting());
+  caller_.link->flush();
+  caller_.pass();
+  EXPECT_TRUE(caller_.link->is_broken());
+  connect();
+  pass();
+  EXPECT_EQ(first(1), answerer_.taken);
 }
 
 TEST_P(TcpLinkTest, IsStuckAsLongAsNothingIsAcknowledged) {

@@ -47,6 +47,7 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       hosts_(parts.hosts),
       chaos_(parts.chaos),
       listen_at_(parts.attributes.net_address),
+      idle_ns_(uint64_t{parts.attributes.net_idle_ms} * 1'000'000u),
       seals_(parts.attributes.net_security == NetSecurity::kSealed),
       crypto_file_(parts.attributes.crypto_library),
       devices_(parts.attributes.devices),
