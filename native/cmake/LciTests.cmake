@@ -183,6 +183,13 @@ foreach(source ${c_sources})
   set_tests_properties(${name} ${name}_by_agents PROPERTIES TIMEOUT 120 LABELS multiprocess)
 endforeach()
 
+# Those who listen to a job of net_test.sh, or call its ranks, and are none of it.
+foreach(name net_eavesdropper net_stranger)
+  add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/tests/c/${name}.c)
+  target_compile_options(${name} PRIVATE -pedantic)
+  target_link_libraries(${name} PRIVATE lci_compile)
+endforeach()
+
 # Jobs of many ranks: fewer where each costs much more.
 set(many_ranks 256)
 if(LCI_SANITIZE)

@@ -11,7 +11,7 @@ kv-service    3600  20 kills of a random rank of the sample kv-service under loa
 slow-consumer 3600  4 million messages to a consumer that is slow for 10 s, in heaps of 64 MiB, three ways
 chaos         3600  200 seeds of delays, reordering and refusals in the core
 net-kill      3600  1,000 kills at random moments of ranks on two hosts
-net-faults    3600  hosts that are lost, links that are cut, one way or both, 50 times each, and more for long
+net-faults    3600  hosts that are lost, links that are cut, one way or both, 50 times each; resets, strangers and more for long
 net-java      3600  all tests of lci-reactive, all ranks by TCP, then two ranks to a host
 net-system    3600  on hosts of net-lab: k-mer counts of 16 ranks on 8, also under chaos, the slow consumer, 10 kills of kv-service
 conformance   3600  the tests of rows of the specification, under 200 seeds
@@ -71,12 +71,14 @@ soak_net-kill() {
     "$home/native/tests/c/net_test.sh" "$native_test_build"
 }
 
-# A cut of 100 s once. All but the kills 50 times, of which half are idle.
+# A cut of 100 s once. All but the kills 50 times, of which half are idle; strangers two minutes in all, which leave nine tenths of
+# the rate.
 soak_net-faults() {
   build_native_tests > /dev/null || return
   LCI_NET_FAULTS=1 LCI_NET_CUT_S=100 LCI_TESTS=test_what_nothing_goes_through_separates \
     "$home/native/tests/c/net_test.sh" "$native_test_build" &&
-    LCI_NET_FAULTS=50 LCI_NET_STOP_S=60 LCI_NET_RESET_S=300 LCI_NET_KILLS=1 "$home/native/tests/c/net_test.sh" "$native_test_build"
+    LCI_NET_FAULTS=50 LCI_NET_STOP_S=60 LCI_NET_RESET_S=300 LCI_NET_KILLS=1 LCI_NET_STRANGERS_S=60 LCI_NET_STRANGERS_RATE=0.9 \
+      "$home/native/tests/c/net_test.sh" "$native_test_build"
 }
 
 soak_net-java() {

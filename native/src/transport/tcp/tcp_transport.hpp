@@ -65,6 +65,8 @@ class TcpTransport final : public Transport, private TcpHost {
   std::vector<uint32_t> neighbours_of(uint32_t rank) const;
   Monitors& monitors() { return monitors_; }
   const Patience& patience() const { return monitors_.patience(); }
+  /// After so long a connection over which nothing goes is closed; 0: never.
+  uint64_t idle_ns() const { return idle_ns_; }
   /// What connections are sealed by; null: they are not.
   const CryptoLibrary* crypto() const { return seals_ ? &crypto_ : nullptr; }
   const TcpAddress& address_of(uint32_t rank) const { return addresses_[rank]; }
@@ -107,6 +109,7 @@ class TcpTransport final : public Transport, private TcpHost {
 
   uint32_t slot_of(const ParkLine& line) const;
   int ended_while_joining(uint32_t rank);
+  int wait_for_all(TcpDevice& device, uint64_t deadline_ns);
 
   Bootstrap& bootstrap_;
   PeerEvents& events_;
@@ -115,6 +118,7 @@ class TcpTransport final : public Transport, private TcpHost {
   const Hosts& hosts_;
   const ChaosPlan* const chaos_;
   const std::string listen_at_;
+  const uint64_t idle_ns_;
   const bool seals_;
   const std::string crypto_file_;
   CryptoLibrary crypto_;
