@@ -13,6 +13,7 @@ chaos         3600  200 seeds of delays, reordering and refusals in the core
 net-kill      3600  1,000 kills at random moments of ranks on two hosts
 net-faults    3600  hosts that are lost, links that are cut, one way or both, 50 times each, and more for long
 net-java      3600  all tests of lci-reactive, all ranks by TCP, then two ranks to a host
+launchers     1800  Hydra, Open MPI and Slurm start four JVMs: greetings, and k-mers as one rank counts them; also on two hosts of net-lab
 net-system    3600  on hosts of net-lab: k-mer counts of 16 ranks on 8, also under chaos, the slow consumer, 10 kills of kv-service
 conformance   3600  the tests of rows of the specification, under 200 seeds
 peer-memory   3600  conformance, 300 kills and the oracle where a rank reads only what was sent to it
@@ -29,7 +30,7 @@ api           1800  ./lci api-diff finds what would break whoever uses the API, 
 # soak_build PART: the build that it needs, if any. It is made before the part's time begins.
 soak_build() {
   case $1 in
-    chaos | conformance | net-kill | net-faults | peer-memory | stress) echo build_native_tests ;;
+    chaos | conformance | launchers | net-kill | net-faults | peer-memory | stress) echo build_native_tests ;;
     stress-tsan) echo build_native_tsan ;;
     fuzz) echo build_native_fuzz ;;
     mutations) echo build_native_faulty ;;
@@ -84,6 +85,24 @@ soak_net-java() {
   for setting in LCI_ATTR_TRANSPORT=tcp LCI_ATTR_RANKS_PER_HOST=2; do
     java_under "$setting" 'io/lci/**/*Test,!BlockHoundTest' || return
   done
+}
+
+# All of them from Debian. Slurm's daemons, key and folders are the test's own.
+soak_launchers() {
+  local reads=()
+  need_command mpiexec.hydra mpich
+  need_command mpirun.openmpi openmpi-bin
+  need_command slurmctld slurmctld
+  need_command slurmd slurmd
+  need_command srun slurm-client
+  need_command munged munge
+  need_pmix_of_slurm
+  demo_reads
+  build_native_tests > /dev/null || return
+  if has_lab; then on_lab 2 launchers; else launchers; fi
+}
+launchers() {
+  LCI=$home/lci LCI_JDK=$jdk LCI_REOPEN_JOB=$native_test_build/reopen_job "$home/tests/system/launchers_test.sh" "${reads[@]}"
 }
 
 soak_net-system() {
