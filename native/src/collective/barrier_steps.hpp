@@ -25,18 +25,25 @@ class BarrierSteps {
     if (repeat_ != 0) return static_cast<uint32_t>(std::countr_zero(repeat_));
     return step_ < steps_ && !has(sent_, step_) ? step_ : kNoStep;
   }
-  /// @param known the receiver has said that it has the context
-  void sent(uint32_t step, bool known) {
+  /// @param sure the receiver has the context: else the barrier does not end before it has said so
+  void sent(uint32_t step, bool sure) {
     sent_ |= bit(step);
     repeat_ &= ~bit(step);
-    if (known) to_known_ |= bit(step);
+    if (!sure) unsure_ |= bit(step);
     pass();
   }
-  bool was_sent(uint32_t step) const { return step < steps_ && has(sent_, step) && !has(repeat_, step); }
-  /// Its receiver did not know the context. @return whether it had said before that it has it
-  bool repeat(uint32_t step) {
+  bool is_unsure(uint32_t step) const { return step < steps_ && has(unsure_, step); }
+  void confirmed(uint32_t step) { unsure_ &= ~bit(step); }
+  /// Its receiver did not have the context.
+  void repeat(uint32_t step) {
+    unsure_ &= ~bit(step);
     repeat_ |= bit(step);
-    return has(to_known_, step);
+  }
+  /// This member is gone: nothing is sent to it any more.
+  void forget(uint32_t member) {
+    for (uint32_t step = 0; step < steps_; ++step) {
+      if (to(step) == member) confirmed(step);
+    }
   }
 
   /// Whether member @p member sends the message of this step.
@@ -53,7 +60,7 @@ class BarrierSteps {
     }
     return false;
   }
-  bool over() const { return step_ == steps_ && repeat_ == 0; }
+  bool over() const { return step_ == steps_ && repeat_ == 0 && unsure_ == 0; }
 
  private:
   static uint64_t bit(uint32_t step) { return uint64_t{1} << step; }
@@ -65,7 +72,7 @@ class BarrierSteps {
   uint32_t own_, size_, steps_;
   uint32_t step_ = 0;
   uint64_t sent_ = 0;  // a bit for each step, as in the others
-  uint64_t to_known_ = 0;
+  uint64_t unsure_ = 0;
   uint64_t repeat_ = 0;
   uint64_t arrived_ = 0;
 };

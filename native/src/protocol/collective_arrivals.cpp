@@ -28,10 +28,10 @@ void Collectives::handle(Link& link, const MessageHeader& header) {
       return list(*state);
     case CollectiveWord::kUnknown:
       return handle_unknown(link, header, *state, member);
+    case CollectiveWord::kKnown:
+      return handle_known(link, header, *state, member);
     case CollectiveWord::kOpen:
-      state->members[member].open = true;
-      state->members[member].unknown = false;
-      room_came_ |= std::exchange(refused_, false);
+      if (!std::exchange(state->members[member].unknown, false)) state->members[member].opened = true;
       return list(*state);
     case CollectiveWord::kFailed:
       return handle_failed(link, header, *state);
@@ -41,7 +41,8 @@ void Collectives::handle(Link& link, const MessageHeader& header) {
 }
 
 void Collectives::handle_message(Link& link, const MessageHeader& header, const CollectiveFrame& frame) {
-  if (frame.flags & ~kFlagFirst) return protocol_error(link, "collective message with unknown flags", header);
+  if (frame.flags & ~(kFlagFirst | kFlagUnsure))
+    return protocol_error(link, "collective message with unknown flags", header);
   if ((frame.flags & kFlagFirst) && header.size < sizeof(CallHeader)) {
     return protocol_error(link, "collective message without its header", header);
   }
@@ -54,6 +55,10 @@ void Collectives::handle_message(Link& link, const MessageHeader& header, const 
   if (!room.has_room()) return protocol_error(link, "more collective messages than there is room for", header);
   std::byte payload[LCI_INLINE_MAX];
   link.control_in.read_payload(payload, header.size);
+  if (frame.flags & kFlagUnsure) {
+    state->members[member].known = {.step = frame.step, .sequence = frame.sequence, .segment = frame.segment};
+    tell(*state, member, ContextMember::kTellKnown);
+  }
   const uint64_t sequence = nearest(state->next_sequence, frame.sequence);
   if (state->has_failed_at(sequence)) {
     room.use_one();
@@ -128,19 +133,39 @@ const char* Collectives::take_part(ContextState& state, uint64_t sequence, uint3
   return nullptr;
 }
 
-/// A message met no context there. It is sent again when that has opened it, which may be known already: words overtake
-/// each other under chaos.
+/// A message met no context there. It is sent again when the member has opened that, which may be known already: words
+/// overtake each other.
 void Collectives::handle_unknown(Link& link, const MessageHeader& header, ContextState& state, uint32_t member) {
-  const CollectiveFrame frame = to_collective(header);
-  CollectiveCall* const call = state.find(nearest(state.next_sequence, frame.sequence));  // null: it has failed
   ContextMember& of = state.members[member];
-  const bool sent = !call || (call->steps.was_sent(frame.step) && call->steps.to(frame.step) == member);
-  if (!sent || !of.window.give_back(1)) {
+  if (of.sure) return;  // it has freed the context, and hears nothing more
+  CollectiveCall* call = nullptr;
+  if (!find_unsure(state, member, to_collective(header), &call) || !of.window.give_back(1)) {
     return protocol_error(link, "answer to a collective message that was not sent", header);
   }
-  if (call && call->steps.repeat(frame.step)) of.open = false;  // it was there, and is gone
-  of.unknown = !of.open;
+  if (call) call->steps.repeat(to_collective(header).step);
+  of.asked = false;
+  of.unknown = !std::exchange(of.opened, false);
   list(state);
+}
+
+/// A message has met its context, and so will all that follow.
+void Collectives::handle_known(Link& link, const MessageHeader& header, ContextState& state, uint32_t member) {
+  CollectiveCall* call = nullptr;
+  if (!find_unsure(state, member, to_collective(header), &call)) {
+    return protocol_error(link, "answer to a collective message that was not sent", header);
+  }
+  if (call) call->steps.confirmed(to_collective(header).step);
+  state.members[member].asked = false;
+  state.members[member].sure = true;
+  list(state);
+}
+
+/// The call of the message that a member answers; null if that has failed meanwhile. False: there is no such message.
+bool Collectives::find_unsure(ContextState& state, uint32_t member, const CollectiveFrame& frame,
+                              CollectiveCall** out) {
+  *out = state.find(nearest(state.next_sequence, frame.sequence));
+  if (!state.members[member].asked || frame.segment != 0) return false;
+  return !*out || ((*out)->steps.is_unsure(frame.step) && (*out)->steps.to(frame.step) == member);
 }
 
 void Collectives::handle_failed(Link& link, const MessageHeader& header, ContextState& state) {

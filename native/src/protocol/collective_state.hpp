@@ -25,12 +25,18 @@ struct CollectiveCall {
 
 struct ContextMember {
   // Words that wait for room in the ring.
-  static constexpr uint8_t kTellRoom = 1, kTellOpen = 2, kTellFailed = 4;
+  static constexpr uint8_t kTellRoom = 1, kTellOpen = 2, kTellFailed = 4, kTellKnown = 8;
+
+  /// Whether a message may be sent to it. One of which it is unsure is alone.
+  bool may_send() const { return sure || !(asked || unknown); }
 
   SendWindow window;
-  bool unknown = false;  ///< It does not know the context: nothing is sent to it until it says that it does.
-  bool open = false;     ///< It has said so.
+  bool sure = false;     ///< A message has met the context there.
+  bool asked = false;    ///< A message is out of which that is not sure.
+  bool unknown = false;  ///< That one met none: nothing is sent until the member has opened it.
+  bool opened = false;   ///< Which it has said before.
   uint8_t tell = 0;
+  CollectiveFrame known;  ///< Its message that is to be confirmed.
   ReceiveRoom room;
 };
 

@@ -164,7 +164,7 @@ bool Collectives::may_start(ContextState& state, const BarrierSteps& steps) {
   const uint32_t first = steps.to_send();
   if (first == BarrierSteps::kNoStep) return true;
   const ContextMember& member = state.members[steps.to(first)];
-  return member.unknown || member.window.has_room(state.calls.empty());
+  return !member.sure || member.window.has_room(state.calls.empty());
 }
 
 /// Messages that have come before their call. It may end meanwhile, by what they say.
@@ -233,17 +233,19 @@ bool Collectives::send_step(ContextState& state, CollectiveCall& call, uint32_t 
     return true;
   }
   const bool oldest = &call == &state.calls.front();
-  if (member.unknown || !member.window.has_room(oldest)) return false;
+  if (!member.may_send() || !member.window.has_room(oldest)) return false;
   int error = LCI_DONE;
   Link* const link = links_.open(rank, &error);
   if (!link) {
     call_again();
     return false;
   }
-  const CollectiveFrame frame{CollectiveWord::kMessage, kFlagFirst, static_cast<uint16_t>(step), low(call.sequence), 0};
+  const uint8_t flags = member.sure ? kFlagFirst : kFlagFirst | kFlagUnsure;
+  const CollectiveFrame frame{CollectiveWord::kMessage, flags, static_cast<uint16_t>(step), low(call.sequence), 0};
   if (!emit(*link, state.context->id(), frame, &call.header, sizeof call.header)) return false;
   member.window.take();
-  call.steps.sent(step, member.open);
+  member.asked = !member.sure;
+  call.steps.sent(step, member.sure);
   return true;
 }
 
@@ -309,6 +311,11 @@ bool Collectives::tell_waiting(ContextState& state) {
     if ((member.tell & ContextMember::kTellOpen) && emit(*link, id, {.word = CollectiveWord::kOpen})) {
       member.tell &= static_cast<uint8_t>(~ContextMember::kTellOpen);
     }
+    CollectiveFrame known = member.known;
+    known.word = CollectiveWord::kKnown;
+    if ((member.tell & ContextMember::kTellKnown) && emit(*link, id, known)) {
+      member.tell &= static_cast<uint8_t>(~ContextMember::kTellKnown);
+    }
     const uint32_t due = member.room.due();
     if ((member.tell & ContextMember::kTellRoom) &&
         (due == 0 || emit(*link, id, {.word = CollectiveWord::kRoom, .segment = due}))) {
@@ -347,6 +354,7 @@ void Collectives::peer_gone(uint32_t rank, RankState rank_state) {
     list(state);  // nothing is sent to it any more
     if (rank_state != RankState::kLeft) return fail_from(state, {.code = code, .rank = rank}, false);
     state.left = rank;
+    for (CollectiveCall& call : state.calls) call.steps.forget(member);
     for (const CollectiveCall& call : state.calls) {
       if (!call.steps.misses(member)) continue;
       return fail_from(state, {.sequence = call.sequence, .code = code, .rank = rank}, true);

@@ -84,6 +84,8 @@ class Collectives final : public Protocol {
   const char* take_part(ContextState& state, uint64_t sequence, uint32_t member, const CollectiveFrame& frame,
                         const std::byte* payload, uint32_t size);
   void handle_unknown(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
+  void handle_known(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
+  bool find_unsure(ContextState& state, uint32_t member, const CollectiveFrame& frame, CollectiveCall** out);
   void handle_failed(Link& link, const MessageHeader& header, ContextState& state);
 
   void fail_from(ContextState& state, const FailureFrame& failure, bool tell_members);

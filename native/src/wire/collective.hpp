@@ -32,11 +32,14 @@ enum class CollectiveWord : uint8_t {
   kRoom = 2,     ///< `segment` messages were used: there is room for as many more.
   kUnknown = 3,  ///< The message with this sequence, segment and step met no context, and was dropped.
   kOpen = 4,     ///< The context is there: what met none may come again.
-  kFailed = 5    ///< Payload: FailureFrame.
+  kFailed = 5,   ///< Payload: FailureFrame.
+  kKnown = 6     ///< The message with this sequence, segment and step, whose sender was unsure, met its context.
 };
 
 /// Message: its payload begins with the header of the call. The first to a peer has it.
 inline constexpr uint8_t kFlagFirst = 1;
+/// Message: its sender does not know whether the receiver has the context, and waits for kKnown or kUnknown.
+inline constexpr uint8_t kFlagUnsure = 2;
 
 struct CollectiveFrame {
   CollectiveWord word = CollectiveWord::kMessage;

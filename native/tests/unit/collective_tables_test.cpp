@@ -136,20 +136,34 @@ TEST(BarrierSteps, EndWhenEachHasHeardOfAll) {
   }
 }
 
-TEST(BarrierSteps, AMessageThatIsSentAgainHoldsUpTheEnd) {
+TEST(BarrierSteps, AMessageThatMayHaveMetNothingHoldsUpTheEnd) {
   BarrierSteps steps(0, 2);
-  EXPECT_FALSE(steps.was_sent(0));
+  EXPECT_FALSE(steps.is_unsure(0));
   steps.sent(0, false);
   steps.arrived(0);
-  EXPECT_TRUE(steps.over());
-  EXPECT_FALSE(steps.repeat(0)) << "its receiver had not said that it knows";
+  EXPECT_FALSE(steps.over()) << "others may be faster than the answer";
+  EXPECT_TRUE(steps.is_unsure(0));
+  steps.repeat(0);
   EXPECT_FALSE(steps.over());
-  EXPECT_FALSE(steps.was_sent(0));
+  EXPECT_FALSE(steps.is_unsure(0));
   EXPECT_EQ(0u, steps.to_send());
-  steps.sent(0, true);
+  steps.sent(0, false);
+  EXPECT_EQ(BarrierSteps::kNoStep, steps.to_send());
+  steps.confirmed(0);
   EXPECT_TRUE(steps.over());
-  EXPECT_TRUE(steps.repeat(0));
-  EXPECT_FALSE(steps.was_sent(1)) << "there is no such step";
+  EXPECT_FALSE(steps.is_unsure(1)) << "there is no such step";
+}
+
+TEST(BarrierSteps, NobodyWaitsForTheAnswerOfAMemberThatLeft) {
+  BarrierSteps steps(0, 3);
+  for (const uint32_t step : {0u, 1u}) {
+    steps.sent(step, false);
+    steps.arrived(step);
+  }
+  steps.forget(1);
+  EXPECT_FALSE(steps.over());
+  steps.forget(2);
+  EXPECT_TRUE(steps.over());
 }
 
 class Registry : public testing::Test {

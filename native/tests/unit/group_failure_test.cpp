@@ -71,6 +71,9 @@ TEST(GroupFailure, AMessageThatWaitedIsComparedToo) {
   ASSERT_EQ(LCI_POSTED, group.post(1));
   ASSERT_TRUE(group.await(1));
   for (const auto& member : group.members) EXPECT_EQ(LCI_ERR_MISMATCH, member.ends[0].code);
+  lci_failure failure{};
+  ASSERT_EQ(LCI_DONE, lci_context_failure(group.members[1].context, &failure));
+  EXPECT_EQ(1u, failure.ranks[0]) << "it was the first to see it";
 }
 
 // Calls before the one that differs are nobody's fault.
@@ -195,7 +198,7 @@ TEST(GroupFailure, ADeathAtAnyTimeEndsWhatIsUnderWay) {
 TEST(GroupFailure, AMemberThatLeavesEndsOnlyWhatItHasNotCompleted) {
   for (const uint32_t size : {2u, 3u, 5u, 9u}) {
     SCOPED_TRACE(size);
-    Job job(size);
+    Job job(size, {{"chaos", size % 2 == 0 ? "" : "seed=5,delay=0.3,ticks=8"}});
     GroupContext group(job, first_ranks(size));
     for (int i = 0; i < 5; ++i) group.post_all();
     auto& leaver = group.members[size - 1];
