@@ -99,8 +99,11 @@ typedef enum lci_code {
   LCI_ERR_MEMORY_CLOSED = 57,  /**< The remote region was freed or deregistered, or its id was closed here. */
   LCI_ERR_NOT_PENDING = 58,    /**< There is nothing to cancel: no such receive waits at this device and engine. */
   LCI_ERR_RUN_NUMBER = 59,     /**< The last run of the graph failed: the next one needs a number. */
-  LCI_ERR_FENCED = 60          /**< This rank counts as failed for others, and takes part no more: every operation with
+  LCI_ERR_FENCED = 60,         /**< This rank counts as failed for others, and takes part no more: every operation with
                                     another rank, and every receive, ends so. The log says which rank said it. */
+  LCI_ERR_MISMATCH = 61,       /**< Members of a group called different collectives: see lci_context_failure(). */
+  LCI_ERR_COLLECTIVE = 62      /**< A member gave a context up, see lci_context_revoke(); `size` of the status is the
+                                    code that it gave. */
 } lci_code;
 
 /** With this a program exits that ends because of LCI_ERR_FENCED, so that its launcher can tell. */
@@ -596,6 +599,95 @@ LCI_API int lci_wait_fence(lci_device* device, uint64_t fence, uint32_t timeout_
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 /**
+ * @name Groups
+ * A group is some ranks of the job in a given order: its members are numbered 0 to n-1. A context is an order of calls
+ * of a group, on one device; a program that wants several calls under way independently of each other has several
+ * contexts. Making and freeing them takes no communication: each member does it with the same arguments, at any time. A
+ * call that meets a member whose context is not there yet waits for it.
+ *
+ * A call ends with an error on every member that has not completed it if one member calls something else
+ * (LCI_ERR_MISMATCH), gives the context up (LCI_ERR_COLLECTIVE), or dies (LCI_ERR_PEER_FAILED). If a member leaves, the
+ * calls end that it has not posted (LCI_ERR_PEER_LEFT). Later calls of that context fail at once; earlier ones go on.
+ * Not every member needs to see the error: some may have completed the call before.
+ *
+ * A graceful close of the runtime waits for calls under way, within its time.
+ * @{
+ */
+
+typedef struct lci_group lci_group;
+typedef struct lci_context lci_context;
+
+/** A group as lci_group_info() tells it. */
+typedef struct lci_group_state {
+  uint64_t id;   /**< The same on all members. */
+  uint32_t size; /**< Members. */
+  uint32_t own;  /**< This rank's number among them. */
+} lci_group_state;
+
+/** A member says this of a call. All of it must be equal on all members. */
+typedef struct lci_call {
+  uint8_t kind; /**< 1: a barrier, which leaves the rest 0. */
+  uint8_t op;
+  uint8_t type;
+  uint8_t algorithm;
+  uint32_t root;
+  uint64_t segment_bytes;
+  uint64_t count;
+  uint64_t hash;
+} lci_call;
+
+/** Why a context has failed. */
+typedef struct lci_failure {
+  uint64_t sequence; /**< The first call that failed. */
+  int32_t code;
+  uint32_t rank;     /**< The rank because of which it failed. */
+  uint32_t cause;    /**< LCI_ERR_COLLECTIVE: the code that this rank gave. */
+  uint32_t ranks[2]; /**< LCI_ERR_MISMATCH: two ranks that differ, */
+  uint32_t reserved;
+  lci_call calls[2]; /**< and what each of them said. */
+} lci_failure;
+
+/**
+ * Makes a group, or gives the one that this rank has made of the same arguments. Any thread.
+ * @param ranks of the job, in the order of their numbers as members. This rank is one of them, and none is there twice.
+ * @param key groups of the same members with different keys are different groups.
+ * @return LCI_DONE; LCI_ERR_RANK; LCI_ERR_ARGUMENT: no rank, one twice, or not this one.
+ */
+LCI_API int lci_group_create(lci_runtime* runtime, const uint32_t* ranks, uint32_t count, uint64_t key,
+                             lci_group** out);
+/** Each lci_group_create() is ended by one call of this. Contexts of the group go on. */
+LCI_API int lci_group_free(lci_group* group);
+LCI_API int lci_group_info(const lci_group* group, lci_group_state* out);
+/** The rank of a member. LCI_ERR_RANK if there is no such member. */
+LCI_API int lci_group_rank(const lci_group* group, uint32_t member, uint32_t* out);
+
+/**
+ * Makes a context, or gives the one that this rank has of the same arguments. Any thread. It takes about 4 KiB for each
+ * member.
+ * @param key contexts of a group with different keys are different contexts.
+ * @param device number of the device that its calls are posted on; the same on all members.
+ * @return LCI_DONE; LCI_ERR_DEVICE; LCI_ERR_EXHAUSTED beyond 1,024 contexts of a rank; LCI_ERR_NO_MEMORY.
+ */
+LCI_API int lci_context_create(lci_group* group, uint64_t key, uint32_t device, lci_context** out);
+/**
+ * Each lci_context_create() is ended by one call of this. LCI_ERR_BUSY if it is the last and calls are under way. A
+ * context that is made again later, on all members, is another one: its calls begin with number 0.
+ */
+LCI_API int lci_context_free(lci_context* context);
+/** The id for LCI_OP_GROUP_BARRIER; the same on all members. */
+LCI_API int lci_context_id(const lci_context* context, uint64_t* out);
+/** Why the context failed first. LCI_RETRY if it has not. Any thread. */
+LCI_API int lci_context_failure(const lci_context* context, lci_failure* out);
+/**
+ * Gives the context up, on all members: calls under way end there with LCI_ERR_COLLECTIVE, and later ones fail at once.
+ * It takes effect when its device is progressed. Any thread; the first revocation counts.
+ * @param cause an error, for the others: 32 or more, else LCI_ERR_ARGUMENT.
+ */
+LCI_API int lci_context_revoke(lci_context* context, uint32_t cause);
+/** @} */
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/**
  * @name Fences
  * A fence tells when everything that was posted on a device before it has ended and left this rank: active messages,
  * sends, puts, gets and atomic operations, in the backlog, under way, or announced to a port without room. A long send
@@ -828,7 +920,9 @@ typedef enum lci_op_kind {
    * Nodes of graphs alone: combines `u.memory.count` elements of two arrays of this process by `policy`, an
    * ::lci_reduce_op; `port` is their ::lci_data_type. See lci_graph_add_op().
    */
-  LCI_OP_REDUCE = 14
+  LCI_OP_REDUCE = 14,
+  /** A barrier of the group whose context has the id `tag`, see lci_post_group_barrier(). */
+  LCI_OP_GROUP_BARRIER = 15
 } lci_op_kind;
 
 /**
@@ -1102,6 +1196,20 @@ LCI_API int lci_post_recv_long(lci_device* device, uint32_t rank, uint64_t tag, 
  * are under way.
  */
 LCI_API int lci_post_barrier(lci_device* device, lci_comp* comp, uint64_t user_context);
+/**
+ * Posts a barrier of the group of a context, on its device, as its next call; thin form. It ends when every member has
+ * posted it. The status has the number of the call as its tag, and no buffer.
+ *
+ * Calls of a context have numbers in the order in which they are posted, from 0, so all members must post the same
+ * calls of a context in the same order. Calls of different contexts may be posted in any order, and do not wait for
+ * each other. A call that is missing at one member never ends.
+ * @param comp not null
+ * @return LCI_POSTED; LCI_RETRY_PENDING while 64 calls of the context are under way; LCI_RETRY_NOCREDIT while a member
+ *         has no room for another call that it has not posted yet, that is, while it is about 15 calls behind.
+ *         LCI_ERR_PEER_LEFT, LCI_ERR_PEER_FAILED, LCI_ERR_MISMATCH, LCI_ERR_COLLECTIVE: the context has failed, and so
+ *         does each later post. lci_last_error_rank() says because of which rank.
+ */
+LCI_API int lci_post_group_barrier(lci_context* context, lci_comp* comp, uint64_t user_context);
 /**
  * Cancels the unmatched receive with this user_context that was posted on this device, on engine 0; thin form.
  * LCI_DONE: its signal, LCI_ERR_CANCELLED, has been given. LCI_ERR_NOT_PENDING: no such receive waits here. It was

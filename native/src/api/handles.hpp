@@ -54,6 +54,24 @@ inline int check_own(const Completion& object, const Runtime& runtime, const cha
               "create it with this one",
               operation, object.id(), runtime.rank());
 }
+inline lci_group* to_handle(Group* group) {
+  return reinterpret_cast<lci_group*>(group);
+}
+inline Group* from_handle(lci_group* group) {
+  return reinterpret_cast<Group*>(group);
+}
+inline const Group* from_handle(const lci_group* group) {
+  return reinterpret_cast<const Group*>(group);
+}
+inline lci_context* to_handle(Context* context) {
+  return reinterpret_cast<lci_context*>(context);
+}
+inline Context* from_handle(lci_context* context) {
+  return reinterpret_cast<Context*>(context);
+}
+inline const Context* from_handle(const lci_context* context) {
+  return reinterpret_cast<const Context*>(context);
+}
 inline lci_memory* to_handle(Region* region) {
   return reinterpret_cast<lci_memory*>(region);
 }

@@ -117,6 +117,10 @@ const char* code_name(int code) {
       return "error_run_number";
     case LCI_ERR_FENCED:
       return "error_fenced";
+    case LCI_ERR_MISMATCH:
+      return "error_mismatch";
+    case LCI_ERR_COLLECTIVE:
+      return "error_collective";
     default:
       return "unknown";
   }

@@ -35,7 +35,7 @@ void Device::decline_stored(Link& link, uint64_t request) {
 
 bool Device::must_enter() const {
   return protocols_.host.again() || protocols_.delayed() || !protocols_.grants.work().empty() ||
-         !protocols_.handed.empty() || protocols_.waiting.some_given_up();
+         !protocols_.handed.empty() || protocols_.waiting.some_given_up() || protocols_.collectives.has_news();
 }
 
 bool Device::has_work() const {

@@ -86,6 +86,7 @@ class Device final : public DeviceBell {
   /// Begins a fence, behind everything that was left here for this device.
   uint64_t begin_fence();
   Fences& fences() { return protocols_.fences; }
+  Collectives& collectives() { return protocols_.collectives; }
   /// Moves when whoever was refused may try again.
   uint32_t generation() const { return generation_; }
   /// Any thread of this rank: an enter would find something, though it is no message.
@@ -132,6 +133,7 @@ class Device final : public DeviceBell {
   int post_message(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   int post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done);
   int post_barrier(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
+  int post_collective(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   bool hold_place(const OpTarget& target);
   int no_place(const lci_descriptor& op, const OpTarget& target);
   void count_answer(const lci_descriptor& op, int code);

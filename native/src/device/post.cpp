@@ -20,6 +20,15 @@ constexpr Metric kPostedCounter[] = {
     Metric::operations_recv_posted, Metric::operations_barrier_posted, Metric::operations_error,
     Metric::operations_put_posted,  Metric::operations_get_posted,     Metric::operations_atomic_posted};
 
+/// A call of a group counts as a barrier, which it is.
+uint32_t counted_as(const lci_descriptor& op) {
+  return op.op == LCI_OP_GROUP_BARRIER ? uint32_t{LCI_OP_BARRIER} : op.op;
+}
+
+bool is_known(uint8_t op) {
+  return (op >= LCI_OP_AM && op <= LCI_OP_ATOMIC) || op == LCI_OP_GROUP_BARRIER;
+}
+
 Metric retry_counter(int code) {
   switch (code) {
     case LCI_RETRY_NOPACKET:
@@ -100,7 +109,7 @@ int Device::no_place(const lci_descriptor& op, const OpTarget& target) {
 int Device::attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
   if (op.flags & LCI_FLAG_WAIT) return fail(LCI_ERR_ARGUMENT, "post: LCI_FLAG_WAIT is for lci_post(), not for lanes");
   if (op.op == LCI_OP_CANCEL) return protocols_.receives.cancel(op, target);
-  if (op.op < LCI_OP_AM || op.op > LCI_OP_ATOMIC) return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
+  if (!is_known(op.op)) return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
   const int code = start(op, inline_payload, target, done);
   count_answer(op, code);
   if (is_done(code) && done && !fills_status(op)) *done = done_status(op, target);
@@ -123,6 +132,8 @@ int Device::start(const lci_descriptor& op, const void* inline_payload, const Op
       return post_receive(op, target, done);
     case LCI_OP_BARRIER:
       return post_barrier(op, inline_payload, target);
+    case LCI_OP_GROUP_BARRIER:
+      return post_collective(op, inline_payload, target);
     case LCI_OP_ATOMIC:
       return protocols_.atomics.post(op, target, done);
     default:
@@ -151,6 +162,14 @@ int Device::post_barrier(const lci_descriptor& op, const void* inline_payload, c
   return protocols_.backlog.add(op, inline_payload, target);
 }
 
+/// Calls of a context are numbered as they are posted: none overtakes one that waits.
+int Device::post_collective(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
+  const bool behind = !protocols_.host.retrying && protocols_.backlog.holds_flow_of(op);
+  const int code = behind ? int{LCI_RETRY_BACKLOG} : protocols_.collectives.post(op, target);
+  if (!is_retry(code) || !(op.flags & LCI_FLAG_NO_RETRY) || protocols_.host.retrying) return code;
+  return protocols_.backlog.add(op, inline_payload, target);
+}
+
 /// An operation that is signalled counts as posted. One out of the backlog was counted when it went in.
 void Device::count_answer(const lci_descriptor& op, int code) {
   if (is_retry(code)) {
@@ -158,9 +177,9 @@ void Device::count_answer(const lci_descriptor& op, int code) {
   } else if (protocols_.host.retrying) {
     return;
   } else if (is_posted(code) || (code == LCI_DONE && (op.flags & LCI_FLAG_SIGNAL))) {
-    counters().add(kPostedCounter[op.op]);
+    counters().add(kPostedCounter[counted_as(op)]);
   } else if (is_done(code)) {
-    counters().add(kDoneCounter[op.op]);
+    counters().add(kDoneCounter[counted_as(op)]);
   } else {
     counters().add(Metric::operations_error);
   }
@@ -237,6 +256,7 @@ int Device::check_handed(const lci_descriptor& op, const OpTarget& target) const
       if (target.completion) return LCI_DONE;
       return fail(LCI_ERR_ARGUMENT, "post: from a handler, an atomic operation needs a completion object");
     case LCI_OP_BARRIER:
+    case LCI_OP_GROUP_BARRIER:
     case LCI_OP_CANCEL:
       return LCI_DONE;
     default:

@@ -38,6 +38,10 @@ bool Device::progress(Budget& budget, By by) {
     publish_rings();  // the next round is waited for: it need not wait for the rest of the pass
     moved = true;
   }
+  if (!protocols_.collectives.idle() && protocols_.collectives.progress()) {
+    publish_rings();
+    moved = true;
+  }
   moved |= send_to_busy();
   moved |= drain_ready(budget);
   // Answers to what just came go out in this pass: nothing would call for another one.
@@ -178,6 +182,7 @@ LCI_OF_PASS void Device::tell_room() {
       room_came();
     }
   });
+  if (protocols_.collectives.take_room()) room_came();
   if (parts().packets.waits(index())) collect_packets();
   WantedPackets& wanted = protocols_.wanted;
   if (wanted.may_be_there() || (wanted.wanted() && parts().chaos)) {

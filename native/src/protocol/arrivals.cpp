@@ -23,7 +23,9 @@ bool Arrivals::drain_control(Link& link) {
       call_again();
       break;
     }
-    if (link.control_in.advance(1)) links_.touch(link);
+    const bool long_one = header.kind == MessageKind::kCollective;
+    const uint32_t slots = long_one ? slots_for(std::min(header.size, LCI_INLINE_MAX)) : 1;
+    if (link.control_in.advance(slots)) links_.touch(link);
     moved = true;
   }
   return moved;
@@ -31,7 +33,7 @@ bool Arrivals::drain_control(Link& link) {
 
 void Arrivals::handle_control(Link& link, const MessageHeader& header) {
   if (link.failed || link.broken) return;
-  if (!link.out_open && header.kind != MessageKind::kBarrier) {
+  if (!link.out_open && header.kind != MessageKind::kBarrier && header.kind != MessageKind::kCollective) {
     return protocol_error(link, "answer to one who never spoke", header);
   }
   switch (header.kind) {
@@ -46,7 +48,10 @@ void Arrivals::handle_control(Link& link, const MessageHeader& header) {
     case MessageKind::kRefuse:
       return outgoing_.handle_refusal(link, header);
     case MessageKind::kBarrier:
-      return index_ == 0 ? barriers_.handle(link, header) : protocol_error(link, "barrier on another device", header);
+      return index_ == 0 ? calls_.barriers.handle(link, header)
+                         : protocol_error(link, "barrier on another device", header);
+    case MessageKind::kCollective:
+      return calls_.collectives.handle(link, header);
     case MessageKind::kWithdraw:
       return incoming_.handle_withdrawal(link, header);
     case MessageKind::kPutAck:

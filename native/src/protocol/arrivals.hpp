@@ -7,6 +7,7 @@
 #include "protocol/announcements.hpp"
 #include "protocol/atomics.hpp"
 #include "protocol/barriers.hpp"
+#include "protocol/collectives.hpp"
 #include "protocol/put_get_server.hpp"
 
 namespace lci {
@@ -17,6 +18,12 @@ struct Budget {
   uint32_t bytes = 64 * 1024;
 };
 
+/// Where messages of calls go that several ranks take part in.
+struct CallArrivals {
+  Barriers& barriers;
+  Collectives& collectives;
+};
+
 /// Where messages about remote memory go.
 struct RemoteArrivals {
   PutGetServer& put_get;
@@ -25,11 +32,11 @@ struct RemoteArrivals {
 
 class Arrivals final : public Protocol {
  public:
-  Arrivals(ProtocolHost& host, Links& links, Barriers& barriers, Spending& spending, Replies& replies, Grants& grants,
-           Delivery& delivery, OutgoingStreams& outgoing, IncomingStreams& incoming, Receives& receives,
+  Arrivals(ProtocolHost& host, Links& links, const CallArrivals& calls, Spending& spending, Replies& replies,
+           Grants& grants, Delivery& delivery, OutgoingStreams& outgoing, IncomingStreams& incoming, Receives& receives,
            Announcements& announcements, const RemoteArrivals& remote)
       : Protocol(host, links),
-        barriers_(barriers),
+        calls_(calls),
         spending_(spending),
         replies_(replies),
         grants_(grants),
@@ -53,7 +60,7 @@ class Arrivals final : public Protocol {
   bool handle_message(Link& link, const MessageHeader& header, const Payload& payload);
   bool hand_on(Link& link, InKey& key, const MessageHeader& header, const Payload& payload, uint64_t request);
 
-  Barriers& barriers_;
+  const CallArrivals calls_;
   Spending& spending_;
   Replies& replies_;
   Grants& grants_;

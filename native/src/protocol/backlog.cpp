@@ -10,14 +10,22 @@ namespace {
 
 /// Queues of the backlog for what is of no rank: it needs no credit, and must not wait behind what does.
 constexpr uint32_t kReceives = UINT32_MAX, kBarriers = UINT32_MAX - 1;
+/// From here on queues are of no rank; those below kBarriers are each of some contexts.
+constexpr uint32_t kOfNoRank = 1u << 31;
+constexpr uint32_t kContextQueues = 1u << 20;
 
 /// The queue that an operation waits in. A cancel stays behind its receive.
 uint32_t queue_of(const lci_descriptor& op) {
   if (op.op == LCI_OP_RECV || op.op == LCI_OP_CANCEL) return kReceives;
+  if (op.op == LCI_OP_GROUP_BARRIER) return kOfNoRank + static_cast<uint32_t>(op.tag % kContextQueues);
   return op.op == LCI_OP_BARRIER ? kBarriers : op.rank;
 }
 
 }  // namespace
+
+bool Backlog::holds_flow_of(const lci_descriptor& op) const {
+  return !queues_.empty() && queues_.count(queue_of(op)) != 0;
+}
 
 bool Backlog::may_be_posted(const lci_descriptor& op) const {
   return lci::may_be_posted(op, parts_.packets.max_eager());
@@ -142,7 +150,7 @@ void Backlog::end(const Queue& queue, int code) {
 /// In each queue the first one that is no reply is the oldest of its sort: replies go in front.
 bool Backlog::holds_marked() const {
   for (const auto& [rank, queue] : queues_) {
-    if (rank == kReceives || rank == kBarriers) continue;
+    if (rank >= kOfNoRank) continue;
     for (const Queued& queued : queue) {
       if (queued.number <= marked_) return true;
       if (!is_reply(queued.op)) break;

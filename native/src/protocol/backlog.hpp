@@ -27,8 +27,9 @@ struct Queued {
 
 /// Whether a signal may follow the answer to an operation. @param max_eager the longest message of one packet
 inline bool may_be_posted(const lci_descriptor& op, uint32_t max_eager) {
-  return op.op == LCI_OP_RECV || op.op == LCI_OP_BARRIER || is_remote(op) || op.op == LCI_OP_ATOMIC ||
-         (op.flags & LCI_FLAG_SIGNAL) || (op.op <= LCI_OP_SEND && (op.flags & LCI_FLAG_NETWORK)) || op.size > max_eager;
+  return op.op == LCI_OP_RECV || op.op == LCI_OP_BARRIER || op.op == LCI_OP_GROUP_BARRIER || is_remote(op) ||
+         op.op == LCI_OP_ATOMIC || (op.flags & LCI_FLAG_SIGNAL) ||
+         (op.op <= LCI_OP_SEND && (op.flags & LCI_FLAG_NETWORK)) || op.size > max_eager;
 }
 
 /// That of a device. Its owner calls everything but keep() and answer(), which any thread may.
@@ -39,6 +40,8 @@ class Backlog final : public Protocol {
   bool empty() const { return queues_.empty(); }
   /// Whether something to @p rank waits.
   bool holds(uint32_t rank) const { return queues_.count(rank) != 0; }
+  /// Whether something waits that this operation may not overtake.
+  bool holds_flow_of(const lci_descriptor& op) const;
   /// LCI_POSTED_BACKLOG or LCI_DONE_BACKLOG; LCI_ERR_EXHAUSTED: it is full.
   int add(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   /// The operation with a payload of its own, unless that is so long that the user's has to stay. A packet is taken.

@@ -51,6 +51,12 @@ struct AtomicAnswer {
   int code;
 };
 
+/// A message of a collective that met no context.
+struct UnknownMessage {
+  uint64_t context, tag;
+  uint16_t step;
+};
+
 /// A vector indexed by target number: user ports and engines, each grown when first named.
 template <typename Key>
 class KeyTable {
@@ -126,9 +132,10 @@ struct Link {
   std::vector<uint32_t> packets_back;  ///< Packets of the peer that go back at the end of the pass.
   std::vector<PutAck> put_acks;
   std::vector<AtomicAnswer> atomic_answers;
-  uint32_t served_gets = 0;       ///< The peer's at us, with those of whose end it has not been told.
-  uint64_t uncredited_bytes = 0;  ///< Taken by rendezvous that come without credit,
-  bool uncredited_wait = false;   ///< and others wait for them to end.
+  std::vector<UnknownMessage> unknown;  ///< Whose sender is to be told.
+  uint32_t served_gets = 0;             ///< The peer's at us, with those of whose end it has not been told.
+  uint64_t uncredited_bytes = 0;        ///< Taken by rendezvous that come without credit,
+  bool uncredited_wait = false;         ///< and others wait for them to end.
 
   bool broken = false;     ///< The peer sent nonsense: nothing more of it is looked at.
   bool failed = false;     ///< The peer is gone and its failure was handled.
@@ -140,6 +147,7 @@ struct Link {
     withdrawals.clear();
     put_acks.clear();
     atomic_answers.clear();
+    unknown.clear();
     signals.clear();
     asks.clear();
     queued_control = nullptr;
@@ -148,7 +156,7 @@ struct Link {
   }
   bool out_queued() const {
     return queued_returns || queued_control || !queued_ready.empty() || !withdrawals.empty() || !signals.empty() ||
-           !asks.empty() || !put_acks.empty() || !atomic_answers.empty();
+           !asks.empty() || !put_acks.empty() || !atomic_answers.empty() || !unknown.empty();
   }
   bool may_put_and_get() const { return remote_operations + signals.size() < kMaxRemoteOperations; }
 };

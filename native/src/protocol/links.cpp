@@ -115,13 +115,14 @@ bool Links::emit_data(Link& link, const MessageHeader& header, const void* paylo
   return true;
 }
 
-bool Links::emit_control(Link& link, const MessageHeader& header) {
+bool Links::emit_control(Link& link, const MessageHeader& header, const void* payload, uint32_t payload_size,
+                         uint32_t kept) {
   int ignored = LCI_DONE;
   if (!link.out_open) open(link.rank, &ignored);
   if (!link.out_open) return false;
-  if (!link.control_out.has_room(1)) return false;
-  if (link.chaos && link.chaos->delay(true, header, nullptr, 0)) return true;
-  link.control_out.write(header, nullptr, 0);
+  if (!link.control_out.has_room(slots_for(payload_size) + kept)) return false;
+  if (link.chaos && link.chaos->delay(true, header, payload, payload_size)) return true;
+  link.control_out.write(header, payload, payload_size);
   touch(link);
   return true;
 }

@@ -58,7 +58,9 @@ class Links {
 
   /// False: the ring has no room.
   bool emit_data(Link& link, const MessageHeader& header, const void* payload, uint32_t payload_size);
-  bool emit_control(Link& link, const MessageHeader& header);
+  bool emit_control(Link& link, const MessageHeader& header) { return emit_control(link, header, nullptr, 0, 0); }
+  /// With a payload in its slots. @param kept slots that must be free beside it
+  bool emit_control(Link& link, const MessageHeader& header, const void* payload, uint32_t payload_size, uint32_t kept);
   /// The next doorbell is for this one as well.
   void touch(Link& link) {
     if (link.touched) return;

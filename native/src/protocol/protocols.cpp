@@ -21,6 +21,7 @@ Protocols::Protocols(const DeviceParts& parts, Device& device, uint32_t index, D
       works(host, links),
       departures(host, links),
       barriers(host, links),
+      collectives(host, links),
       spending(host, links, backlog),
       admission(host, links, backlog, spending, wanted),
       packets(host, links, wanted, departures, spending),
@@ -37,8 +38,8 @@ Protocols::Protocols(const DeviceParts& parts, Device& device, uint32_t index, D
       put_get_server(host, links, regions, outgoing),
       atomics(host, links, backlog, admission, regions, put_get),
       eager(host, links, backlog, departures, spending, admission, packets, replies, outgoing, receives),
-      arrivals(host, links, barriers, spending, replies, grants, delivery, outgoing, incoming, receives, announcements,
-               {put_get_server, atomics}),
+      arrivals(host, links, {barriers, collectives}, spending, replies, grants, delivery, outgoing, incoming, receives,
+               announcements, {put_get_server, atomics}),
       fences(host, links, {backlog, waiting, departures, packets, signals, outgoing, incoming, atomics}) {}
 
 /// Control traffic is never refused: each kind waits in a list that lies in what it belongs to, so nothing is allocated
@@ -54,6 +55,7 @@ bool Protocols::flush_control(Link& link) {
   if (!outgoing.flush_withdrawals(link, &moved)) return moved;
   if (!link.put_acks.empty()) moved |= put_get_server.flush_acks(link);
   if (!link.atomic_answers.empty()) moved |= atomics.flush_answers(link);
+  if (!link.unknown.empty()) moved |= collectives.flush_unknown(link);
   if (!link.signals.empty()) moved |= signals.flush(link);
   return moved;
 }
@@ -71,7 +73,7 @@ bool Protocols::stream(Link& link) {
 
 bool Protocols::drained() const {
   if (!backlog.empty() || !waiting.empty() || !works.empty() || !outgoing.drained() || !departures.drained() ||
-      delayed() || links.any_touched()) {
+      !collectives.drained() || delayed() || links.any_touched()) {
     return false;
   }
   bool rest = false;
@@ -110,6 +112,7 @@ void Protocols::peer_gone(Link& link, RankState state) {
   if (last) receives.fail_receives(rank, code);
   if (state == RankState::kFenced) receives.fail_receives(LCI_ANY_SOURCE, code);
   if (host.index == 0) barriers.peer_gone(rank, code);
+  collectives.peer_gone(rank, state);
   if (LaneView* owner = host.lane()) {
     owner->peer_changed(&host.device, rank, peer_state_of(state), code);
   }
@@ -124,6 +127,7 @@ void Protocols::cancel_all(int code) {
   incoming.cancel_all(code);
   atomics.cancel_all(code);
   barriers.cancel_all(code);
+  collectives.cancel_all(code);
   if (host.index == 0) receives.cancel_all(code);
 }
 
@@ -140,6 +144,7 @@ void Protocols::lane_gone(const LaneView& lane) {
   incoming.lane_gone(lane, forget);
   atomics.lane_gone(lane, forget);
   barriers.for_each_target(forget_gone);
+  collectives.for_each_target(forget_gone);
   backlog.lane_gone(lane, forget);
   waiting.lane_gone(lane);
   works.lane_gone(lane);

@@ -22,6 +22,7 @@ class Protocols {
   LongWorks works;
   Departures departures;
   Barriers barriers;  ///< Of device 0.
+  Collectives collectives;
   Spending spending;
   Admission admission;
   PacketsOut packets;

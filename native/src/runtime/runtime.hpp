@@ -19,6 +19,7 @@
 #include "base/log.hpp"
 #include "base/owner_barrier.hpp"
 #include "bootstrap/bootstrap.hpp"
+#include "collective/contexts.hpp"
 #include "device/arrival_end.hpp"
 #include "device/completions.hpp"
 #include "device/device.hpp"
@@ -81,6 +82,9 @@ class Runtime final : public CompletionOwner {
   RegionTable& regions() { return *regions_; }
   RemoteTable& remotes() { return remotes_; }
 
+  // groups
+  Contexts& contexts() { return contexts_; }
+
   // matching engines
   int create_engine(uint32_t number, uint32_t type, lci_make_key_fn make_key, void* argument);
   int free_engine(uint32_t number);
@@ -128,6 +132,7 @@ class Runtime final : public CompletionOwner {
   std::unique_ptr<Targets> targets_;
   std::unique_ptr<RegionTable> regions_;
   RemoteTable remotes_;
+  Contexts contexts_;
   std::optional<ChaosPlan> chaos_;
   const KeptBlocks::User keeps_blocks_{KeptBlocks::shared()};
   ReceivedMemory received_;  // may lie in kept blocks

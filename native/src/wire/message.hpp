@@ -29,7 +29,9 @@ enum class MessageKind : uint8_t {
   kBarrier = 21,   ///< Barrier `tag`, round `aux`.
   kWithdraw = 22,  ///< Nothing more comes for the receiver's context `tag`: the sender has given up; `aux`: why, or 0.
   kPutAck = 23,    ///< Of put `tag`: `arg` bytes were written, or `aux` says why not.
-  kAtomicAnswer = 24  ///< Answers atomic operation `tag`: `arg` is the value before, or `aux` says why nothing changed.
+  kAtomicAnswer =
+      24,           ///< Answers atomic operation `tag`: `arg` is the value before, or `aux` says why nothing changed.
+  kCollective = 25  ///< Of a context of a group: see wire/collective.hpp.
 };
 
 /// Header of a message: 28 bytes after `seq`.

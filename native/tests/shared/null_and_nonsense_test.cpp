@@ -45,7 +45,19 @@ TEST(Null, IsRefusedByEveryFunction) {
   lci_comp* comp = nullptr;
   lci_device* device = nullptr;
   lci_descriptor op = LCI_DESCRIPTOR_INIT;
+  lci_group* group = nullptr;
+  lci_context* context = nullptr;
+  lci_failure failure{};
+  lci_group_state state{};
   const std::vector<std::pair<const char*, int>> answers = {
+      {"group_create", lci_group_create(nullptr, &n, 1, 0, &group)},
+      {"group_info", lci_group_info(nullptr, &state)},
+      {"group_rank", lci_group_rank(nullptr, 0, &n)},
+      {"context_create", lci_context_create(nullptr, 0, 0, &context)},
+      {"context_id", lci_context_id(nullptr, &a)},
+      {"context_failure", lci_context_failure(nullptr, &failure)},
+      {"context_revoke", lci_context_revoke(nullptr, LCI_ERR_CANCELLED)},
+      {"post_group_barrier", lci_post_group_barrier(nullptr, nullptr, 0)},
       {"runtime_close", lci_runtime_close(nullptr, 0)},
       {"runtime_attr", lci_runtime_attr(nullptr, "devices", text, sizeof text)},
       {"runtime_attrs", lci_runtime_attrs(nullptr, nullptr)},

@@ -134,7 +134,8 @@ class LinkEnd {
   bool take(lci::RingConsumer& ring, Class kind, ByteQueue& wire) {
     if (!ring.has_message()) return false;
     const lci::MessageHeader header = ring.header();
-    const uint32_t in_slots = kind == Class::kControl ? 0 : inline_size(header);
+    const bool in_control = header.kind == lci::MessageKind::kCollective;
+    const uint32_t in_slots = kind == Class::kData ? inline_size(header) : in_control ? header.size : 0;
     const bool packet = kind == Class::kData && has_packet(header.kind);
     wire.put(Frame{kind, in_slots, packet ? header.size : 0, header});
     std::byte payload[LCI_INLINE_MAX];

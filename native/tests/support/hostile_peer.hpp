@@ -63,8 +63,8 @@ class HostilePeer {
       reads_ = true;
     }
     while (answers_.has_message()) {
-      answers.push_back(answers_.header());
-      answers_.advance(1);
+      const lci::MessageHeader& answer = answers.emplace_back(answers_.header());
+      answers_.advance(answer.kind == lci::MessageKind::kCollective ? lci::slots_for(answer.size) : 1);
     }
     answers_.publish_head();
     return answers;
@@ -109,6 +109,7 @@ class HostilePeer {
     switch (header.kind) {
       case lci::MessageKind::kAmInline:
       case lci::MessageKind::kSendInline:
+      case lci::MessageKind::kCollective:
         return std::min(header.size, LCI_INLINE_MAX);
       case lci::MessageKind::kPutData:
       case lci::MessageKind::kGet:

@@ -58,6 +58,8 @@ const Code kCodes[] = {
     {58, "error_not_pending", 'e'},
     {59, "error_run_number", 'e'},
     {60, "error_fenced", 'e'},
+    {61, "error_mismatch", 'e'},
+    {62, "error_collective", 'e'},
 };
 
 // Proves: D13

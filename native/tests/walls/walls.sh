@@ -19,7 +19,7 @@ graph
 device
 protocol
 rma
-flow matching completion transport
+flow matching completion collective transport
 peer
 wire pool bootstrap reduce
 host

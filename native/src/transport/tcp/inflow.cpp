@@ -82,15 +82,15 @@ Inflow::Answer Inflow::take_frame(const std::byte* bytes, size_t size, size_t* t
   const MessageHeader message = to_message(frame);
   Answer answer = Answer::kTaken;
   size_t length = sizeof frame;
-  if (is_control(message.kind)) {
-    answer = take_control(message);
-  } else if (is_data(message.kind)) {
+  if (is_control(message.kind) || is_data(message.kind)) {
     const uint32_t in_slots = bytes_in_slots(message);
     const uint32_t in_packet = is_in_packet(message.kind) ? message.size : 0;
     if (in_slots > LCI_INLINE_MAX || in_packet > sizes_.most_payload) return nonsense("payload too long");
     length += in_slots + in_packet;
     if (size < length) return Answer::kTaken;
-    answer = take_data(message, bytes + sizeof frame, in_slots, in_packet);
+    const std::byte* const payload = bytes + sizeof frame;
+    answer = is_data(message.kind) ? take_data(message, payload, in_slots, in_packet)
+                                   : take_control(message, payload, in_slots);
   } else if (!events_.word_came(static_cast<LinkWord>(frame.kind), frame)) {
     return nonsense("frame of no kind, or out of place");
   }
@@ -98,9 +98,9 @@ Inflow::Answer Inflow::take_frame(const std::byte* bytes, size_t size, size_t* t
   return answer;
 }
 
-Inflow::Answer Inflow::take_control(const MessageHeader& message) {
-  if (!control_.has_room(1)) return nonsense("more control than there is room for");
-  control_.write(message, nullptr, 0);
+Inflow::Answer Inflow::take_control(const MessageHeader& message, const std::byte* payload, uint32_t in_slots) {
+  if (!control_.has_room(slots_for(in_slots))) return nonsense("more control than there is room for");
+  control_.write(message, payload, in_slots);
   delivered_ = true;
   return Answer::kTaken;
 }

@@ -67,7 +67,7 @@ class Inflow {
   void show();
   Answer take_header(const std::byte* bytes);
   Answer take_frame(const std::byte* bytes, size_t size, size_t* taken);
-  Answer take_control(const MessageHeader& message);
+  Answer take_control(const MessageHeader& message, const std::byte* payload, uint32_t in_slots);
   Answer take_data(const MessageHeader& message, const std::byte* payload, uint32_t in_slots, uint32_t in_packet);
   Answer nonsense(const char* why) {
     why_ = why;

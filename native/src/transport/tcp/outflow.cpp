@@ -50,8 +50,13 @@ bool Outflow::holds_marked() {
 bool Outflow::has_something() {
   if (!words_.empty()) return true;
   if (!open_rings()) return false;
-  if (control_.has_message() && has_room_before(room_.control_room, control_.position() + 1)) return true;
+  if (may_send_control()) return true;
   return data_.has_message() && may_send_data(data_.header());
+}
+
+bool Outflow::may_send_control() const {
+  if (!control_.has_message()) return false;
+  return has_room_before(room_.control_room, control_.position() + slots_for(bytes_in_slots(control_.header())));
 }
 
 bool Outflow::may_send_data(const MessageHeader& header) const {
@@ -122,8 +127,11 @@ bool Outflow::put_next() {
     return true;
   }
   if (!open_rings()) return false;
-  if (control_.has_message() && has_room_before(room_.control_room, control_.position() + 1)) {
-    put(control_, control_.header(), 0);
+  if (may_send_control()) {
+    const MessageHeader header = control_.header();
+    const uint32_t in_slots = bytes_in_slots(header);
+    if (!fits(in_slots)) return false;
+    put(control_, header, in_slots);
     return true;
   }
   if (!data_.has_message()) return false;

@@ -69,6 +69,7 @@ class Outflow {
 
   bool open_rings();
   bool has_something();
+  bool may_send_control() const;
   bool may_send_data(const MessageHeader& header) const;
   void begin(const Report& report, uint32_t barriers);
   void end();

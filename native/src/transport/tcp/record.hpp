@@ -76,6 +76,7 @@ inline constexpr uint32_t bytes_in_slots(const MessageHeader& header) {
   switch (header.kind) {
     case MessageKind::kAmInline:
     case MessageKind::kSendInline:
+    case MessageKind::kCollective:
       return header.size;
     case MessageKind::kAmPacket:
     case MessageKind::kSendPacket:
@@ -104,7 +105,7 @@ inline constexpr bool is_data(MessageKind kind) {
   return kind >= MessageKind::kAmInline && kind <= MessageKind::kAtomic;
 }
 inline constexpr bool is_control(MessageKind kind) {
-  return kind >= MessageKind::kReady && kind <= MessageKind::kAtomicAnswer;
+  return kind >= MessageKind::kReady && kind <= MessageKind::kCollective;
 }
 
 inline FrameHeader to_frame(const MessageHeader& header) {

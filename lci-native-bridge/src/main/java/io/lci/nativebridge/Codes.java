@@ -47,6 +47,8 @@ public final class Codes {
   public static final int ERR_NOT_PENDING = 58;
   public static final int ERR_RUN_NUMBER = 59;
   public static final int ERR_FENCED = 60;
+  public static final int ERR_MISMATCH = 61;
+  public static final int ERR_COLLECTIVE = 62;
 
   /** With this a program exits that ends because of ERR_FENCED. */
   public static final int EXIT_FENCED = 74;
@@ -84,6 +86,7 @@ public final class Codes {
   public static final int OP_RELEASE = 12;
   public static final int OP_COPY = 13;
   public static final int OP_REDUCE = 14;
+  public static final int OP_GROUP_BARRIER = 15;
 
   // lci_data_type
   public static final int TYPE_I8 = 1;

@@ -2,6 +2,8 @@
 package io.lci.internal.core;
 
 import io.lci.PostOutcome;
+import io.lci.error.CollectiveFailedException;
+import io.lci.error.CollectiveMismatchException;
 import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
@@ -40,6 +42,8 @@ public final class Errors {
       case Codes.ERR_PEER_FAILED -> new PeerFailedException(detail);
       case Codes.ERR_PEER_LEFT -> new PeerLeftException(detail);
       case Codes.ERR_TRUNCATED -> new TruncatedException(detail);
+      case Codes.ERR_MISMATCH -> new CollectiveMismatchException(detail);
+      case Codes.ERR_COLLECTIVE -> new CollectiveFailedException(detail);
       case Codes.ERR_CANCELLED -> new OperationCancelledException(detail);
       case Codes.ERR_CLOSED, Codes.ERR_FENCED -> new LciClosedException(detail);
       case Codes.ERR_MEMORY_CLOSED -> new MemoryClosedException(detail);
@@ -69,6 +73,8 @@ public final class Errors {
       case Codes.ERR_MEMORY_CLOSED -> "the region of memory was freed, or closed here";
       case Codes.ERR_NOT_PENDING -> "the receive was matched, or has ended";
       case Codes.ERR_RUN_NUMBER -> "the last run failed; the next one needs a number";
+      case Codes.ERR_MISMATCH -> "members of the group called different collectives";
+      case Codes.ERR_COLLECTIVE -> "a member of the group gave the context up";
       case Codes.ERR_OVERRUN -> "a rank is too far ahead, or there was no room for a signal";
       case Codes.ERR_EXHAUSTED -> "the backlog is full; allow retry or slow down";
       case Codes.ERR_NO_MEMORY -> "no memory is left on this machine or in this container";

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device keeps of a context that is on it. Touched only by the owner of the device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "collective/barrier_steps.hpp"
+#include "collective/contexts.hpp"
+#include "collective/room.hpp"
+#include "protocol/contexts.hpp"
+
+namespace lci {
+
+/// A call that this rank takes part in.
+struct CollectiveCall {
+  uint64_t sequence;
+  CallHeader header;
+  BarrierSteps steps;
+  OpTarget target;
+};
+
+struct ContextMember {
+  // Words that wait for room in the ring.
+  static constexpr uint8_t kTellRoom = 1, kTellOpen = 2, kTellFailed = 4, kTellKnown = 8;
+
+  /// Whether a message may be sent to it. One of which it is unsure is alone.
+  bool may_send() const { return sure || !(asked || unknown); }
+
+  SendWindow window;
+  bool sure = false;     ///< A message has met the context there.
+  bool asked = false;    ///< A message is out of which that is not sure.
+  bool unknown = false;  ///< That one met none: nothing is sent until the member has opened it.
+  bool opened = false;   ///< Which it has said before.
+  uint8_t tell = 0;
+  CollectiveFrame known;  ///< Its message that is to be confirmed.
+  ReceiveRoom room;
+};
+
+struct ContextState {
+  /// Calls that may be under way.
+  static constexpr size_t kMostCalls = 64;
+
+  explicit ContextState(std::shared_ptr<Context> of)
+      : context(std::move(of)), members(std::make_unique<ContextMember[]>(context->group().size())) {
+    calls.reserve(kMostCalls);
+  }
+  const Group& group() const { return context->group(); }
+  CollectiveCall* find(uint64_t sequence) {
+    for (CollectiveCall& call : calls) {
+      if (call.sequence == sequence) return &call;
+    }
+    return nullptr;
+  }
+  /// Whether this call ends, or may not begin, since the context has failed.
+  bool has_failed_at(uint64_t sequence) const { return failed && sequence >= failure.sequence; }
+
+  const std::shared_ptr<Context> context;
+  uint64_t next_sequence = 0;
+  std::vector<CollectiveCall> calls;  ///< The oldest first.
+  const std::unique_ptr<ContextMember[]> members;
+  uint32_t held = 0;   ///< Messages that wait for their calls.
+  uint32_t tells = 0;  ///< Members with words that wait.
+  bool failed = false;
+  FailureFrame failure;
+  uint32_t left = Group::kNone;  ///< A rank of the group that has left the job.
+
+  std::unique_ptr<ContextState> next_in_table;
+  bool busy = false;  ///< Is among those that have something to do.
+  ContextState* next_busy = nullptr;
+};
+
+/// By id. Allocates nothing.
+class ContextTable {
+ public:
+  ContextState* find(uint64_t id) const {
+    for (ContextState* state = chains_[id % kChains].get(); state; state = state->next_in_table.get()) {
+      if (state->context->id() == id) return state;
+    }
+    return nullptr;
+  }
+  ContextState& add(std::unique_ptr<ContextState> state) {
+    std::unique_ptr<ContextState>& first = chains_[state->context->id() % kChains];
+    state->next_in_table = std::move(first);
+    first = std::move(state);
+    return *first;
+  }
+  /// @p visit may add.
+  template <typename F>
+  void for_each(F visit) const {
+    for (const auto& first : chains_) {
+      for (ContextState* state = first.get(); state; state = state->next_in_table.get()) visit(*state);
+    }
+  }
+  /// Drops those that @p which says true of.
+  template <typename F>
+  void drop_if(F which) {
+    for (auto& first : chains_) {
+      for (std::unique_ptr<ContextState>* link = &first; *link;) {
+        if (which(**link)) {
+          *link = std::move((*link)->next_in_table);
+        } else {
+          link = &(*link)->next_in_table;
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kChains = 64;
+  std::array<std::unique_ptr<ContextState>, kChains> chains_;
+};
+
+}  // namespace lci

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/collectives.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/no_memory.hpp"
+#include "collective/sequence.hpp"
+
+namespace lci {
+namespace {
+
+/// Failures of contexts that are gone, which are remembered.
+constexpr size_t kMostPast = 256;
+
+uint32_t low(uint64_t sequence) {
+  return static_cast<uint32_t>(sequence);
+}
+
+}  // namespace
+
+Collectives::Collectives(ProtocolHost& host, Links& links) : Protocol(host, links) {}
+
+void Collectives::open(std::unique_ptr<ContextState> state) {
+  {
+    const std::lock_guard<TryLock> guard(lock_);
+    opened_.push_back(std::move(state));
+    some_opened_.store(true, std::memory_order_seq_cst);
+  }
+  host_.wake_owner();
+}
+
+void Collectives::some_ended() {
+  some_ended_.store(true, std::memory_order_seq_cst);
+  host_.wake_owner();
+}
+
+void Collectives::adopt_opened() {
+  if (!some_opened_.load(std::memory_order_acquire)) return;
+  std::vector<std::unique_ptr<ContextState>> opened;
+  {
+    const std::lock_guard<TryLock> guard(lock_);
+    opened.swap(opened_);
+    some_opened_.store(false, std::memory_order_relaxed);
+  }
+  for (auto& each : opened) {
+    ContextState& state = table_.add(std::move(each));
+    const Group& group = state.group();
+    for (uint32_t member = 0; member < group.size(); ++member) {
+      const uint32_t rank = group.rank_of(member);
+      const Link* const link = links_.find(rank);
+      if (!link || member == group.own()) continue;
+      if (!link->failed) {
+        // It may have been told that there is no such context.
+        if (link->in_open) tell(state, member, ContextMember::kTellOpen);
+      } else if (parts_.peers.state(rank) == RankState::kLeft) {
+        state.left = rank;
+      } else {
+        const auto code = static_cast<uint32_t>(error_of(parts_.peers.state(rank)));
+        fail_from(state, {.code = code, .rank = rank}, false);
+      }
+    }
+  }
+}
+
+/// Contexts that programs have revoked or closed since the last time.
+void Collectives::end_ended() {
+  if (!some_ended_.exchange(false, std::memory_order_acq_rel)) return;
+  table_.for_each([this](ContextState& state) {
+    const uint32_t cause = state.context->revoked();
+    if (cause == 0) return;
+    fail_from(state, {.code = LCI_ERR_COLLECTIVE, .rank = parts_.rank, .cause = cause}, true);
+  });
+  bool rest = false;
+  table_.drop_if([&](ContextState& state) {
+    if (!state.context->is_closed()) return false;
+    if (state.tells != 0) {  // members that wait for this one must hear why
+      rest = true;
+      return false;
+    }
+    unlist(state);
+    remember(state);
+    return true;
+  });
+  if (rest) some_ended_.store(true, std::memory_order_relaxed);
+}
+
+/// As far as memory goes: it helps those that come late.
+void Collectives::remember(const ContextState& state) {
+  if (!state.failed) return;
+  unless_no_memory([&] {
+    if (past_.size() == kMostPast) past_.erase(past_.begin());
+    past_.push_back({state.context->id(), state.failure});
+  });
+}
+
+const FailureFrame* Collectives::past_failure(uint64_t context) const {
+  for (const PastFailure& past : past_) {
+    if (past.context == context) return &past.failure;
+  }
+  return nullptr;
+}
+
+void Collectives::list(ContextState& state) {
+  if (state.busy) return;
+  state.busy = true;
+  state.next_busy = busy_;
+  busy_ = &state;
+}
+
+void Collectives::unlist(const ContextState& state) {
+  if (!state.busy) return;
+  ContextState** link = &busy_;
+  while (*link != &state) link = &(*link)->next_busy;
+  *link = state.next_busy;
+}
+
+void Collectives::start_at(uint64_t context, uint64_t sequence) {
+  adopt_opened();
+  table_.find(context)->next_sequence = sequence;
+}
+
+int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
+  adopt_opened();
+  ContextState* const state = table_.find(op.tag);
+  if (!state || state->context->is_closed()) {
+    return fail(LCI_ERR_ARGUMENT, "collective: device %u of rank %u has no context %lx", index_, parts_.rank, op.tag);
+  }
+  const uint64_t sequence = state->next_sequence;
+  if (state->left != Group::kNone && !state->has_failed_at(sequence)) {  // it will not take part in this call
+    fail_from(*state, {.sequence = sequence, .code = LCI_ERR_PEER_LEFT, .rank = state->left}, true);
+  }
+  if (state->has_failed_at(sequence)) return refuse(*state);
+  if (state->calls.size() == ContextState::kMostCalls) return refuse_for_now(LCI_RETRY_PENDING);
+  const BarrierSteps steps(state->group().own(), state->group().size());
+  if (!may_start(*state, steps)) return refuse_for_now(LCI_RETRY_NOCREDIT);
+  state->calls.push_back({sequence, state->context->barrier, steps, target});
+  ++state->next_sequence;
+  state->context->call_began();
+  list(*state);
+  call_again();  // the next pass ends it, where nothing is missing
+  send(*state, state->calls.back());
+  take_held(*state, sequence);
+  return LCI_POSTED;
+}
+
+int Collectives::refuse(const ContextState& state) {
+  const FailureFrame& failure = state.failure;
+  return blame(failure.rank, fail(static_cast<int>(failure.code),
+                                  "collective: context %lx has failed, because of rank %u (rank %u, device %u); "
+                                  "lci_context_failure() says more",
+                                  state.context->id(), failure.rank, parts_.rank, index_));
+}
+
+int Collectives::refuse_for_now(int code) {
+  refused_ = true;
+  return code;
+}
+
+/// Whether there is a place for the first message of a call.
+bool Collectives::may_start(ContextState& state, const BarrierSteps& steps) {
+  const uint32_t first = steps.to_send();
+  if (first == BarrierSteps::kNoStep) return true;
+  const ContextMember& member = state.members[steps.to(first)];
+  return !member.sure || member.window.has_room(state.calls.empty());
+}
+
+/// Messages that have come before their call. It may end meanwhile, by what they say.
+void Collectives::take_held(ContextState& state, uint64_t sequence) {
+  for (uint32_t member = 0; state.held != 0 && member < state.group().size(); ++member) {
+    const char* wrong = nullptr;
+    MessageHeader header{};
+    state.members[member].room.take(low(sequence), [&](const HeldMessage& held) {
+      --state.held;
+      if (wrong) return;
+      header = to_header(state.context->id(), held.frame, held.size);
+      wrong = take_part(state, sequence, member, held.frame, held.payload, held.size);
+    });
+    if (wrong) protocol_error(links_.of_gone(state.group().rank_of(member)), wrong, header);
+    if (state.members[member].room.due() != 0) tell(state, member, ContextMember::kTellRoom);
+  }
+}
+
+bool Collectives::progress() {
+  adopt_opened();
+  end_ended();
+  bool moved = false;
+  ContextState* rest = std::exchange(busy_, nullptr);
+  while (rest) {
+    ContextState& state = *rest;
+    rest = state.next_busy;
+    state.busy = false;
+    moved |= advance(state);
+    const auto waits = [](const CollectiveCall& call) { return call.steps.to_send() != BarrierSteps::kNoStep; };
+    if (state.tells != 0 || std::any_of(state.calls.begin(), state.calls.end(), waits)) list(state);
+  }
+  return moved;
+}
+
+/// A handler that hears of an end may post: then the calls are looked at anew.
+bool Collectives::advance(ContextState& state) {
+  bool moved = false;
+  for (size_t i = 0; i < state.calls.size();) {
+    moved |= send(state, state.calls[i]);
+    if (!state.calls[i].steps.over()) {
+      ++i;
+      continue;
+    }
+    end(state, i, LCI_DONE, parts_.rank, 0);
+    moved = true;
+    i = 0;
+  }
+  return tell_waiting(state) || moved;
+}
+
+bool Collectives::send(ContextState& state, CollectiveCall& call) {
+  bool moved = false;
+  for (;;) {
+    const uint32_t step = call.steps.to_send();
+    if (step == BarrierSteps::kNoStep || !send_step(state, call, step)) return moved;
+    moved = true;
+  }
+}
+
+/// False: its message waits for a place, for room in the ring, or for the receiver to have the context.
+bool Collectives::send_step(ContextState& state, CollectiveCall& call, uint32_t step) {
+  ContextMember& member = state.members[call.steps.to(step)];
+  const uint32_t rank = state.group().rank_of(call.steps.to(step));
+  if (links_.has_failed(rank)) {  // nobody waits for it
+    call.steps.sent(step, true);
+    return true;
+  }
+  const bool oldest = &call == &state.calls.front();
+  if (!member.may_send() || !member.window.has_room(oldest)) return false;
+  int error = LCI_DONE;
+  Link* const link = links_.open(rank, &error);
+  if (!link) {
+    call_again();
+    return false;
+  }
+  const uint8_t flags = member.sure ? kFlagFirst : kFlagFirst | kFlagUnsure;
+  const CollectiveFrame frame{CollectiveWord::kMessage, flags, static_cast<uint16_t>(step), low(call.sequence), 0};
+  if (!emit(*link, state.context->id(), frame, &call.header, sizeof call.header)) return false;
+  member.window.take();
+  member.asked = !member.sure;
+  call.steps.sent(step, member.sure);
+  return true;
+}
+
+void Collectives::end(ContextState& state, size_t index, int code, uint32_t rank, uint32_t cause) {
+  const CollectiveCall ended = state.calls[index];
+  state.calls.erase(state.calls.begin() + static_cast<std::ptrdiff_t>(index));
+  state.context->call_ended();
+  room_came_ |= std::exchange(refused_, false);
+  list(state);  // another call is the oldest, perhaps
+  complete(ended.target, code, rank, ended.sequence, nullptr, cause);
+}
+
+/// The call with this number and all later ones end; those before it go on, for their other members do.
+void Collectives::fail_from(ContextState& state, const FailureFrame& failure, bool tell_members) {
+  if (state.has_failed_at(failure.sequence)) return;
+  state.failed = true;
+  state.failure = failure;
+  state.context->show_failure(failure);
+  const Group& group = state.group();
+  const uint64_t near = state.next_sequence;
+  for (uint32_t member = 0; member < group.size(); ++member) {
+    if (tell_members && member != group.own()) tell(state, member, ContextMember::kTellFailed);
+    ReceiveRoom& room = state.members[member].room;
+    const uint32_t before = room.held();
+    room.drop([&](uint32_t sequence) { return nearest(near, sequence) >= failure.sequence; });
+    state.held -= before - room.held();
+    if (room.due() != 0) tell(state, member, ContextMember::kTellRoom);
+  }
+  for (size_t i = 0; i < state.calls.size();) {
+    if (state.calls[i].sequence < failure.sequence) {
+      ++i;
+    } else {
+      end(state, i, static_cast<int>(failure.code), failure.rank, failure.cause);
+    }
+  }
+}
+
+void Collectives::tell(ContextState& state, uint32_t member, uint8_t what) {
+  uint8_t& waits = state.members[member].tell;
+  if (waits == 0) ++state.tells;
+  waits |= what;
+  list(state);
+}
+
+/// Words to members, as far as the rings have room.
+bool Collectives::tell_waiting(ContextState& state) {
+  bool moved = false;
+  const uint64_t id = state.context->id();
+  for (uint32_t i = 0; state.tells != 0 && i < state.group().size(); ++i) {
+    ContextMember& member = state.members[i];
+    if (member.tell == 0) continue;
+    const uint32_t rank = state.group().rank_of(i);
+    int error = LCI_DONE;
+    Link* const link = links_.has_failed(rank) ? nullptr : links_.open(rank, &error);
+    if (!link) {
+      if (!links_.has_failed(rank)) {
+        call_again();
+        continue;
+      }
+      member.tell = 0;
+    }
+    const uint8_t before = member.tell;
+    if ((member.tell & ContextMember::kTellOpen) && emit(*link, id, {.word = CollectiveWord::kOpen})) {
+      member.tell &= static_cast<uint8_t>(~ContextMember::kTellOpen);
+    }
+    CollectiveFrame known = member.known;
+    known.word = CollectiveWord::kKnown;
+    if ((member.tell & ContextMember::kTellKnown) && emit(*link, id, known)) {
+      member.tell &= static_cast<uint8_t>(~ContextMember::kTellKnown);
+    }
+    const uint32_t due = member.room.due();
+    if ((member.tell & ContextMember::kTellRoom) &&
+        (due == 0 || emit(*link, id, {.word = CollectiveWord::kRoom, .segment = due}))) {
+      member.room.told(due);
+      member.tell &= static_cast<uint8_t>(~ContextMember::kTellRoom);
+    }
+    if ((member.tell & ContextMember::kTellFailed) && emit_failure(*link, id, state.failure)) {
+      member.tell &= static_cast<uint8_t>(~ContextMember::kTellFailed);
+    }
+    moved |= member.tell != before;
+    if (member.tell == 0) --state.tells;
+  }
+  return moved;
+}
+
+/// Messages leave a part of the ring to credits and notices, of which the short words are some.
+bool Collectives::emit(Link& link, uint64_t context, const CollectiveFrame& frame, const void* payload, uint32_t size) {
+  const uint32_t slots = parts_.attributes.control_ring_bytes / kSlotBytes;
+  const uint32_t kept = frame.word == CollectiveWord::kMessage ? slots / 4 : 0;
+  return links_.emit_control(link, to_header(context, frame, size), payload, size, kept);
+}
+
+bool Collectives::emit_failure(Link& link, uint64_t context, const FailureFrame& failure) {
+  const uint32_t size = failure.code == LCI_ERR_MISMATCH ? sizeof failure : kShortFailure;
+  return emit(link, context, {.word = CollectiveWord::kFailed}, &failure, size);
+}
+
+/// A member that died ends every call. One that left had taken part in what it completed, and has sent all that others
+/// wait for of it: only a call that misses something of it ends, and the others hear of it from the members that do.
+void Collectives::peer_gone(uint32_t rank, RankState rank_state) {
+  adopt_opened();
+  const auto code = static_cast<uint32_t>(error_of(rank_state));
+  table_.for_each([&](ContextState& state) {
+    const uint32_t member = state.group().member_of(rank);
+    if (member == Group::kNone) return;
+    list(state);  // nothing is sent to it any more
+    if (rank_state != RankState::kLeft) return fail_from(state, {.code = code, .rank = rank}, false);
+    state.left = rank;
+    for (CollectiveCall& call : state.calls) call.steps.forget(member);
+    for (const CollectiveCall& call : state.calls) {
+      if (!call.steps.misses(member)) continue;
+      return fail_from(state, {.sequence = call.sequence, .code = code, .rank = rank}, true);
+    }
+  });
+}
+
+void Collectives::cancel_all(int code) {
+  adopt_opened();
+  table_.for_each([&](ContextState& state) {
+    while (!state.calls.empty()) end(state, 0, code, parts_.rank, 0);
+  });
+}
+
+bool Collectives::drained() const {
+  bool rest = some_ended_.load(std::memory_order_acquire);
+  table_.for_each([&](const ContextState& state) { rest |= !state.calls.empty() || state.tells != 0; });
+  return !rest;
+}
+
+}  // namespace lci

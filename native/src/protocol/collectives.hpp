@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of groups in their contexts: barriers. Their messages are control traffic of a kind of its own, which finds its
+// call by context, sequence, sender and step, without a matching engine. See ADR 0022.
+//
+// A message takes one of the places that its receiver has for its sender, so that each can be ahead of others by a
+// bounded number of messages. What meets no context is dropped, and its sender told: it sends it again when the
+// context is there. A failure is told to all members; a call that it concerns ends everywhere.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "base/try_lock.hpp"
+#include "protocol/collective_state.hpp"
+#include "protocol/protocol.hpp"
+
+namespace lci {
+
+class Collectives final : public Protocol {
+ public:
+  Collectives(ProtocolHost& host, Links& links);
+
+  // --- any thread
+  /// A context is there. @p state is the device's from now on.
+  void open(std::unique_ptr<ContextState> state);
+  /// Some contexts were closed, or revoked.
+  void some_ended();
+
+  // --- by the owner of the device
+  /// Something is left that no doorbell announces.
+  bool has_news() const {
+    return some_opened_.load(std::memory_order_acquire) || some_ended_.load(std::memory_order_acquire);
+  }
+  bool idle() const { return !busy_ && !has_news(); }
+  int post(const lci_descriptor& op, const OpTarget& target);
+  void handle(Link& link, const MessageHeader& header);
+  /// Goes on with all. True if anything moved.
+  bool progress();
+  /// Tells senders whose messages met no context.
+  bool flush_unknown(Link& link);
+  /// Whether one that was refused may try again; once for each time that it may.
+  bool take_room() { return std::exchange(room_came_, false); }
+  void peer_gone(uint32_t rank, RankState state);
+  void cancel_all(int code);
+  /// No call is under way, and no word waits.
+  bool drained() const;
+  /// Calls @p visit with the target of each.
+  template <typename F>
+  void for_each_target(F visit) {
+    table_.for_each([&](ContextState& state) {
+      for (CollectiveCall& call : state.calls) visit(call.target);
+    });
+  }
+  /// Tests only: the number of the next call.
+  void start_at(uint64_t context, uint64_t sequence);
+
+ private:
+  /// That of a context which is gone: members that come late are told.
+  struct PastFailure {
+    uint64_t context;
+    FailureFrame failure;
+  };
+
+  void adopt_opened();
+  void end_ended();
+  void remember(const ContextState& state);
+  const FailureFrame* past_failure(uint64_t context) const;
+  void list(ContextState& state);
+  void unlist(const ContextState& state);
+
+  int refuse(const ContextState& state);
+  int refuse_for_now(int code);
+  bool may_start(ContextState& state, const BarrierSteps& steps);
+  void take_held(ContextState& state, uint64_t sequence);
+
+  bool advance(ContextState& state);
+  bool send(ContextState& state, CollectiveCall& call);
+  bool send_step(ContextState& state, CollectiveCall& call, uint32_t step);
+  void end(ContextState& state, size_t index, int code, uint32_t rank, uint32_t cause);
+
+  void handle_message(Link& link, const MessageHeader& header, const CollectiveFrame& frame);
+  void handle_stray(Link& link, const MessageHeader& header, const CollectiveFrame& frame);
+  const char* take_part(ContextState& state, uint64_t sequence, uint32_t member, const CollectiveFrame& frame,
+                        const std::byte* payload, uint32_t size);
+  void handle_unknown(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
+  void handle_known(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
+  bool find_unsure(ContextState& state, uint32_t member, const CollectiveFrame& frame, CollectiveCall** out);
+  void handle_failed(Link& link, const MessageHeader& header, ContextState& state);
+
+  void fail_from(ContextState& state, const FailureFrame& failure, bool tell_members);
+  void tell(ContextState& state, uint32_t member, uint8_t what);
+  bool tell_waiting(ContextState& state);
+  bool emit(Link& link, uint64_t context, const CollectiveFrame& frame, const void* payload = nullptr,
+            uint32_t size = 0);
+  bool emit_failure(Link& link, uint64_t context, const FailureFrame& failure);
+
+  ContextTable table_;
+  ContextState* busy_ = nullptr;
+  bool refused_ = false;  // somebody was
+  bool room_came_ = false;
+  std::vector<PastFailure> past_;
+  TryLock lock_;
+  std::vector<std::unique_ptr<ContextState>> opened_;  // under it
+  std::atomic<bool> some_opened_{false}, some_ended_{false};
+};
+
+}  // namespace lci

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// What contexts are made of, without messages: ids, numbers, places for messages, and the steps of a barrier.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "collective/barrier_steps.hpp"
+#include "collective/contexts.hpp"
+#include "collective/room.hpp"
+#include "collective/sequence.hpp"
+
+namespace lci {
+namespace {
+
+TEST(CollectiveIds, AreOfTheMembersInTheirOrderAndOfTheKey) {
+  const uint32_t one[] = {1, 3, 5}, other[] = {3, 1, 5}, fewer[] = {1, 3};
+  const std::set<uint64_t> ids{Group::id_of(one, 3, 0), Group::id_of(other, 3, 0), Group::id_of(one, 3, 1),
+                               Group::id_of(fewer, 2, 0)};
+  EXPECT_EQ(4u, ids.size());
+  EXPECT_EQ(Group::id_of(one, 3, 7), Group::id_of(one, 3, 7));
+}
+
+TEST(CollectiveNumbers, AreFoundAgainFromTheirLowBits) {
+  for (const uint64_t near : {uint64_t{100}, (uint64_t{1} << 32) - 100, uint64_t{1} << 32, (uint64_t{7} << 32) + 50}) {
+    for (const int64_t distance : {-100, -1, 0, 1, 99, 100, 101, 1 << 30, -(1 << 30)}) {
+      const uint64_t sequence = near + static_cast<uint64_t>(distance);
+      EXPECT_EQ(sequence, nearest(near, static_cast<uint32_t>(sequence))) << near << " " << distance;
+      EXPECT_EQ(distance < 0, is_before(sequence, near)) << near << " " << distance;
+    }
+  }
+}
+
+TEST(CollectiveWindow, LeavesThePlaceOfTheOldestCall) {
+  SendWindow window;
+  uint32_t taken = 0;
+  for (; window.has_room(false); ++taken) window.take();
+  EXPECT_EQ(kRoomMessages - 1, taken);
+  EXPECT_TRUE(window.has_room(true));
+  window.take();
+  EXPECT_FALSE(window.has_room(true));
+  EXPECT_FALSE(window.give_back(kRoomMessages + 1)) << "more than were taken";
+  EXPECT_FALSE(window.give_back(UINT32_MAX));
+  EXPECT_TRUE(window.give_back(kRoomMessages));
+  EXPECT_FALSE(window.give_back(1));
+}
+
+CollectiveFrame frame(uint32_t sequence, uint16_t step) {
+  return {CollectiveWord::kMessage, 0, step, sequence, 0};
+}
+
+TEST(CollectiveRoom, HoldsMessagesUntilTheirCallTakesThem) {
+  ReceiveRoom room;
+  for (uint16_t i = 0; i < kRoomMessages; ++i) {
+    ASSERT_TRUE(room.has_room());
+    ASSERT_TRUE(room.hold(frame(i % 4, i), &i, sizeof i));
+  }
+  EXPECT_FALSE(room.has_room());
+  std::vector<uint16_t> steps;
+  room.take(2, [&](const HeldMessage& held) {
+    uint16_t payload = 0;
+    std::memcpy(&payload, held.payload, sizeof payload);
+    EXPECT_EQ(held.frame.step, payload);
+    steps.push_back(held.frame.step);
+  });
+  EXPECT_EQ((std::vector<uint16_t>{2, 6, 10, 14}), steps);
+  EXPECT_FALSE(room.has_room()) << "the sender does not know yet";
+  EXPECT_EQ(4u, room.due());
+  room.told(4);
+  EXPECT_TRUE(room.has_room());
+  EXPECT_EQ(12u, room.held());
+}
+
+TEST(CollectiveRoom, KnowsAMessageThatComesTwice) {
+  ReceiveRoom room;
+  EXPECT_TRUE(room.hold(frame(5, 1), nullptr, 0));
+  EXPECT_FALSE(room.hold(frame(5, 1), nullptr, 0));
+  EXPECT_TRUE(room.hold(frame(5, 2), nullptr, 0));
+  EXPECT_TRUE(room.hold(frame(6, 1), nullptr, 0));
+  CollectiveFrame other = frame(5, 1);
+  other.segment = 1;
+  EXPECT_TRUE(room.hold(other, nullptr, 0));
+}
+
+// A sender that may be short of places hears of each, so that the oldest call never waits for others.
+TEST(CollectiveRoom, IsToldInTime) {
+  ReceiveRoom room;
+  SendWindow window;
+  for (uint32_t i = 0; i + 1 < kRoomMessages; ++i) {
+    window.take();
+    ASSERT_TRUE(room.hold(frame(100 + i, 0), nullptr, 0));
+  }
+  for (int i = 0; i < 100; ++i) {  // messages of the oldest call, through the last place
+    ASSERT_TRUE(window.has_room(true));
+    window.take();
+    ASSERT_TRUE(room.has_room());
+    room.use_one();
+    const uint32_t due = room.due();
+    ASSERT_EQ(1u, due);
+    ASSERT_TRUE(window.give_back(due));
+    room.told(due);
+  }
+  room.drop([](uint32_t sequence) { return sequence >= 100; });
+  EXPECT_EQ(0u, room.held());
+  EXPECT_EQ(kRoomMessages - 1, room.due());
+}
+
+// All members at once, a message at a time, in any order.
+TEST(BarrierSteps, EndWhenEachHasHeardOfAll) {
+  for (uint32_t size = 1; size <= 33; ++size) {
+    std::vector<BarrierSteps> members;
+    std::vector<std::set<uint32_t>> heard(size);  // of whom
+    for (uint32_t own = 0; own < size; ++own) {
+      members.emplace_back(own, size);
+      heard[own].insert(own);
+    }
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (uint32_t own = size; own-- > 0;) {
+        const uint32_t step = members[own].to_send();
+        if (step == BarrierSteps::kNoStep) continue;
+        const uint32_t to = members[own].to(step);
+        ASSERT_TRUE(members[to].expects(step, own));
+        ASSERT_TRUE(members[to].misses(own));
+        heard[to].insert(heard[own].begin(), heard[own].end());
+        members[own].sent(step, true);
+        members[to].arrived(step);
+        moved = true;
+      }
+    }
+    for (uint32_t own = 0; own < size; ++own) {
+      EXPECT_TRUE(members[own].over()) << own << " of " << size;
+      EXPECT_EQ(size, heard[own].size()) << own << " of " << size;
+    }
+  }
+}
+
+TEST(BarrierSteps, AMessageThatMayHaveMetNothingHoldsUpTheEnd) {
+  BarrierSteps steps(0, 2);
+  EXPECT_FALSE(steps.is_unsure(0));
+  steps.sent(0, false);
+  steps.arrived(0);
+  EXPECT_FALSE(steps.over()) << "others may be faster than the answer";
+  EXPECT_TRUE(steps.is_unsure(0));
+  steps.repeat(0);
+  EXPECT_FALSE(steps.over());
+  EXPECT_FALSE(steps.is_unsure(0));
+  EXPECT_EQ(0u, steps.to_send());
+  steps.sent(0, false);
+  EXPECT_EQ(BarrierSteps::kNoStep, steps.to_send());
+  steps.confirmed(0);
+  EXPECT_TRUE(steps.over());
+  EXPECT_FALSE(steps.is_unsure(1)) << "there is no such step";
+}
+
+TEST(BarrierSteps, NobodyWaitsForTheAnswerOfAMemberThatLeft) {
+  BarrierSteps steps(0, 3);
+  for (const uint32_t step : {0u, 1u}) {
+    steps.sent(step, false);
+    steps.arrived(step);
+  }
+  steps.forget(1);
+  EXPECT_FALSE(steps.over());
+  steps.forget(2);
+  EXPECT_TRUE(steps.over());
+}
+
+class Registry : public testing::Test {
+ protected:
+  Group& group(std::vector<uint32_t> members = {0, 1}, uint64_t key = 0) {
+    Group* out = nullptr;
+    EXPECT_EQ(LCI_DONE,
+              contexts.open_group(nothing(), 0, 4, members.data(), static_cast<uint32_t>(members.size()), key, &out));
+    return *out;
+  }
+  int open(Group& of, uint64_t key, Context** out, uint32_t device = 0) {
+    const auto adopt = [this](const std::shared_ptr<Context>&) {
+      ++adopted;
+      return adopts;
+    };
+    return contexts.open(of, key, device, adopt, out);
+  }
+  /// The groups only keep it.
+  static Runtime& nothing() {
+    static char there;
+    return reinterpret_cast<Runtime&>(there);
+  }
+  Contexts contexts;
+  int adopted = 0;
+  int adopts = LCI_DONE;
+};
+
+TEST_F(Registry, EqualArgumentsAreTheSameGroup) {
+  Group& one = group();
+  EXPECT_EQ(&one, &group());
+  EXPECT_NE(&one, &group({1, 0}));
+  EXPECT_NE(&one, &group({0, 1}, 1));
+  EXPECT_EQ(1u, one.member_of(1));
+  EXPECT_EQ(Group::kNone, one.member_of(2));
+  EXPECT_EQ(1u, group({1, 0}).own());
+}
+
+TEST_F(Registry, EqualArgumentsAreTheSameContextWhileItLives) {
+  Context *one = nullptr, *same = nullptr, *other = nullptr;
+  ASSERT_EQ(LCI_DONE, open(group(), 7, &one));
+  ASSERT_EQ(LCI_DONE, open(group(), 7, &same));
+  EXPECT_EQ(one, same);
+  EXPECT_EQ(1, adopted);
+  ASSERT_EQ(LCI_DONE, open(group(), 8, &other));
+  EXPECT_NE(one->id(), other->id());
+  ASSERT_EQ(LCI_DONE, open(group(), 7, &other, 1));
+  EXPECT_NE(one->id(), other->id()) << "the device is a part of it";
+  const uint64_t id = one->id();
+  bool closed = true;
+  EXPECT_EQ(LCI_DONE, contexts.close(*one, &closed));
+  EXPECT_FALSE(closed) << "it was made twice";
+  EXPECT_EQ(LCI_DONE, contexts.close(*one, &closed));
+  EXPECT_TRUE(closed);
+  ASSERT_EQ(LCI_DONE, open(group(), 7, &same));
+  EXPECT_NE(id, same->id()) << "what is under way of the one before does not reach it";
+}
+
+TEST_F(Registry, ACallUnderWayKeepsItsContext) {
+  Context* one = nullptr;
+  ASSERT_EQ(LCI_DONE, open(group(), 7, &one));
+  one->call_began();
+  bool closed = false;
+  EXPECT_EQ(LCI_ERR_BUSY, contexts.close(*one, &closed));
+  one->call_ended();
+  EXPECT_EQ(LCI_DONE, contexts.close(*one, &closed));
+}
+
+TEST_F(Registry, HasABound) {
+  Context* one = nullptr;
+  Group& of = group();
+  for (uint64_t key = 0; key < Contexts::kMost; ++key) ASSERT_EQ(LCI_DONE, open(of, key, &one));
+  Context* more = nullptr;
+  EXPECT_EQ(LCI_ERR_EXHAUSTED, open(of, Contexts::kMost, &more));
+  bool closed = false;
+  ASSERT_EQ(LCI_DONE, contexts.close(*one, &closed));
+  EXPECT_EQ(LCI_DONE, open(of, Contexts::kMost, &more));
+}
+
+TEST_F(Registry, WhatNoDeviceTakesIsNotThere) {
+  Context* one = nullptr;
+  adopts = LCI_ERR_NO_MEMORY;
+  EXPECT_EQ(LCI_ERR_NO_MEMORY, open(group(), 7, &one));
+  adopts = LCI_DONE;
+  EXPECT_EQ(LCI_DONE, open(group(), 7, &one));
+  EXPECT_EQ(2, adopted);
+}
+
+}  // namespace
+}  // namespace lci
