@@ -186,8 +186,9 @@ bool TcpDevice::accept(Caller& caller) {
   return true;
 }
 
-/// A link that is new knows nothing of what was told before.
+/// A link that is new knows nothing of what was told before, nor does one that rests of what is found meanwhile.
 void TcpDevice::greet(Peer& peer) {
+  if (peer.link->is_resting()) peer.greeted = false;
   if (peer.greeted || !peer.link->is_open()) return;
   TcpLink& link = *peer.link;
   link.provide_words(told_gone_ + 1);
@@ -213,10 +214,16 @@ void TcpDevice::take_callers() {
   }
 }
 
+/// Others take the place of those that are gone: what is found goes by these links to each rank.
 void TcpDevice::call_neighbours() {
-  if (neighbours_called_) return;
-  for (const uint32_t rank : transport_.neighbours_of(transport_.host().own_rank())) open(rank);
-  neighbours_called_ = true;
+  const size_t gone = transport_.count_gone();
+  if (called_without_ == gone) return;
+  for (const uint32_t rank : transport_.neighbours_of(transport_.host().own_rank())) {
+    open(rank);
+    const Peer& peer = peers_[rank];
+    if (peer.link && peer.link->is_resting() && !peer.call && peer.call_again_ns == 0) talk_again(rank);
+  }
+  called_without_ = gone;
 }
 
 std::vector<uint32_t> TcpDevice::neighbours() const {
@@ -299,7 +306,7 @@ bool TcpDevice::read_links() {
 
 /// One that was not greeted hears all of it then.
 bool TcpDevice::hears_news(uint32_t rank) const {
-  return peers_[rank].greeted && !peers_[rank].link->has_ended();
+  return peers_[rank].greeted && !peers_[rank].link->has_ended() && !peers_[rank].link->is_resting();
 }
 
 /// What this rank has learned, or done, goes to all that it has links to.
