@@ -274,8 +274,12 @@ void TcpDevice::doubt(uint64_t now) {
 /// What one of two neighbours finds the other one is to hear at once.
 bool TcpDevice::is_kept(uint32_t rank) const {
   if (index_ != 0) return false;
-  const std::vector<uint32_t> kept = neighbours();
-  return std::find(kept.begin(), kept.end(), rank) != kept.end();
+  const auto has = [this](uint32_t one, uint32_t other) {
+    const std::vector<uint32_t> neighbours = transport_.neighbours_of(one);
+    return std::find(neighbours.begin(), neighbours.end(), other) != neighbours.end();
+  };
+  const uint32_t own = transport_.host().own_rank();
+  return has(own, rank) || has(rank, own);
 }
 
 void TcpDevice::poll() {
