@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <random>
 #include <set>
 
 #include "support/job.hpp"
@@ -83,6 +84,47 @@ TEST_P(TcpResume, MessagesOfEverySizeComeOnceBothWays) {
 }
 
 // Sent twice, an addition would count twice.
+// Of six ranks each has one that is no neighbour: these two speak, in bursts, each at a time of its own.
+TEST_P(TcpResume, LinksThatRestLoseNothing) {
+  Job job(6, over_breaking_links(GetParam(), {{"net_idle_ms", "1"}}));
+  std::minstd_rand random(static_cast<uint32_t>(GetParam()));
+  std::array<lci_comp*, 6> inbox{};
+  std::array<std::set<uint64_t>, 6> came;
+  std::array<uint64_t, 6> posted{};
+  for (uint32_t rank = 0; rank < 6; ++rank) {
+    inbox[rank] = make_queue(job.runtime(rank));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(rank), 5, "", inbox[rank], 0, 0));
+  }
+  const auto take_all = [&] {
+    for (uint32_t rank = 0; rank < 6; ++rank) {
+      for (lci_status status{}; lci_queue_pop(inbox[rank], &status) == LCI_DONE; lci_buffer_free(status.buffer)) {
+        EXPECT_TRUE(came[rank].insert(status.tag).second) << status.tag << " came twice";
+      }
+    }
+  };
+  for (int burst = 0; burst < 8; ++burst) {
+    const auto rank = static_cast<uint32_t>(random() % 6);
+    for (auto count = 1 + random() % 20; count > 0; --count) {
+      const uint32_t to = (rank + 3) % 6;
+      if (post_am(job, rank, to, 5, posted[to], pattern(random() % 500, 0)) == LCI_DONE) ++posted[to];
+    }
+    const uint64_t until_ns = lci::now_ns() + random() % 200 * 1'000'000;
+    while (lci::now_ns() < until_ns) {
+      job.progress();
+      take_all();
+    }
+  }
+  const auto all_came = [&] {
+    take_all();
+    for (uint32_t rank = 0; rank < 6; ++rank) {
+      if (came[rank].size() != posted[rank]) return false;
+    }
+    return true;
+  };
+  EXPECT_TRUE(until(job, all_came));
+  check_that_links_broke_and_nobody_died(job);
+}
+
 TEST_P(TcpResume, AdditionsCountOnce) {
   Job job(3, over_breaking_links(GetParam()));
   const Allocated word(job.runtime(0), 8);

@@ -192,6 +192,22 @@ TEST(TcpTransport, AnIdleLinkIsClosedAndOpenedByTheNextMessage) {
   }
 }
 
+// Of twelve ranks, those four to which rank 0 had links from the beginning.
+TEST(TcpTransport, ARankWhoseFirstNeighboursHaveLeftHearsOfOthers) {
+  for (const char* idle_ms : {"0", "1"}) {
+    Job job(12, over_tcp({{"net_idle_ms", idle_ms}}));
+    uint32_t left = 0;
+    for (const uint32_t leaver : {1u, 2u, 10u, 11u, 6u}) {
+      job.close(leaver, 10'000);
+      ++left;
+      for (const uint32_t rank : {0u, 3u, 4u, 5u, 7u, 8u, 9u}) {
+        ASSERT_TRUE(until(job, [&] { return job.counter(rank, "peers_left") == left; }))
+            << "rank " << rank << " of rank " << leaver << ", with net_idle_ms=" << idle_ms;
+      }
+    }
+  }
+}
+
 TEST(TcpTransport, BothWhoCallAtOnceGetOneLink) {
   for (int round = 0; round < 20; ++round) {
     Job job(3, over_tcp());

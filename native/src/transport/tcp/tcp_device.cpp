@@ -186,8 +186,9 @@ bool TcpDevice::accept(Caller& caller) {
   return true;
 }
 
-/// A link that is new knows nothing of what was told before.
+/// A link that is new knows nothing of what was told before, nor does one that rests of what is found meanwhile.
 void TcpDevice::greet(Peer& peer) {
+  if (peer.link->is_resting()) peer.greeted = false;
   if (peer.greeted || !peer.link->is_open()) return;
   TcpLink& link = *peer.link;
   link.provide_words(told_gone_ + 1);
@@ -213,10 +214,16 @@ void TcpDevice::take_callers() {
   }
 }
 
+/// Others take the place of those that are gone: what is found goes by these links to each rank.
 void TcpDevice::call_neighbours() {
-  if (neighbours_called_) return;
-  for (const uint32_t rank : transport_.neighbours_of(transport_.host().own_rank())) open(rank);
-  neighbours_called_ = true;
+  const size_t gone = transport_.count_gone();
+  if (called_without_ == gone) return;
+  for (const uint32_t rank : transport_.neighbours_of(transport_.host().own_rank())) {
+    open(rank);
+    const Peer& peer = peers_[rank];
+    if (peer.link && peer.link->is_resting() && !peer.call && peer.call_again_ns == 0) talk_again(rank);
+  }
+  called_without_ = gone;
 }
 
 std::vector<uint32_t> TcpDevice::neighbours() const {
@@ -267,8 +274,12 @@ void TcpDevice::doubt(uint64_t now) {
 /// What one of two neighbours finds the other one is to hear at once.
 bool TcpDevice::is_kept(uint32_t rank) const {
   if (index_ != 0) return false;
-  const std::vector<uint32_t> kept = neighbours();
-  return std::find(kept.begin(), kept.end(), rank) != kept.end();
+  const auto has = [this](uint32_t one, uint32_t other) {
+    const std::vector<uint32_t> neighbours = transport_.neighbours_of(one);
+    return std::find(neighbours.begin(), neighbours.end(), other) != neighbours.end();
+  };
+  const uint32_t own = transport_.host().own_rank();
+  return has(own, rank) || has(rank, own);
 }
 
 void TcpDevice::poll() {
@@ -299,7 +310,7 @@ bool TcpDevice::read_links() {
 
 /// One that was not greeted hears all of it then.
 bool TcpDevice::hears_news(uint32_t rank) const {
-  return peers_[rank].greeted && !peers_[rank].link->has_ended();
+  return peers_[rank].greeted && !peers_[rank].link->has_ended() && !peers_[rank].link->is_resting();
 }
 
 /// What this rank has learned, or done, goes to all that it has links to.

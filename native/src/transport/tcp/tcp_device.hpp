@@ -88,7 +88,7 @@ class TcpDevice final : public NetworkDevice {
   std::vector<Caller> callers_;  // who wait for an answer
   size_t told_gone_ = 0;
   uint32_t told_devices_ = 0;
-  bool neighbours_called_ = false;
+  size_t called_without_ = SIZE_MAX;  // neighbours: of those who are gone, so many were known
   uint64_t next_doubts_ns_ = 0;
   bool left_ = false;
   std::atomic<bool> sleeps_{false};  // lanes that sleep look at those of other lanes
