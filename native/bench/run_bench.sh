@@ -12,7 +12,7 @@ set -euo pipefail
 readonly home=${LCI_HOME:?set by ./lci} jdk=${LCI_JDK:?set by ./lci} newer_jdk=${LCI_NEWER_JDK:?set by ./lci}
 readonly native=$home/lci-native-bridge/target/native
 readonly state=$home/.lci/bench cache=$home/.lci/cache
-readonly GROUPS_ALL='native resources jvm kmer'
+readonly GROUPS_ALL='native net resources jvm kmer'
 readonly NOT_OFFERED=3
 readonly PEER_TIMEOUT_S=120
 
@@ -133,6 +133,15 @@ native_line() {
   esac
 }
 
+# listens PORT SERVER: a server listens a moment after it starts, and says so nowhere.
+listens() {
+  local tries=0
+  until grep -qi ":$(printf '%04X' "$1") .*:0000 0A" /proc/net/tcp /proc/net/tcp6; do
+    ((++tries < 200)) && kill -0 "$2" 2> /dev/null || { kill "$2" 2> /dev/null; return 1; }
+    sleep 0.02
+  done
+}
+
 # ucx_run VALUE UNIT METRIC COUNT ARGS...: two processes of UCX's own benchmark on two processors, COUNT operations.
 # VALUE is an awk expression over the columns of its output: $6 overall bandwidth in MiB/s, $8 overall messages a second.
 ucx_run() {
@@ -144,12 +153,7 @@ ucx_run() {
   export UCX_LOG_LEVEL=fatal
   ucx_perftest -c 0 -p "$port" "$@" > "$state/ucx-server.log" 2>&1 &
   server=$!
-  # The server listens a moment after it starts, and says so nowhere.
-  local tries=0
-  until grep -qi ":$(printf '%04X' "$port") 00000000:0000 0A" /proc/net/tcp; do
-    ((++tries < 200)) && kill -0 "$server" 2> /dev/null || { kill "$server" 2> /dev/null; return 1; }
-    sleep 0.02
-  done
+  listens "$port" "$server" || return 1
   timeout $PEER_TIMEOUT_S ucx_perftest localhost -c 1 -p "$port" -f -v "$@" | awk -F , -v u="$unit" -v m="$metric" '
     END { printf "{\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.6g}\n", m, u, '"$value"' }'
   local code=$?
@@ -222,6 +226,80 @@ group_native() {
     put_latency get_latency put_rate get_rate put_64k get_64k put_1m get_1m put_messages_64k put_messages_1m barrier \
     sendrecv_rate_2x2" \
     native_ours "${peers[@]}"
+}
+
+# ---- net: two processes, or two JVMs, over TCP on the loopback interface -----------------------------------------------------
+
+# as_net FUNCTION METRIC: what the function says of METRIC without net_.
+as_net() {
+  local metric=${2#net_} line
+  line=$("$1" "$metric") || return
+  echo "${line/\"$metric\"/\"$2\"}"
+}
+
+net_ours() { LCI_ATTR_TRANSPORT=tcp as_net native_ours "$1"; }
+net_ours_sealed() { LCI_ATTR_NET_SECURITY=sealed net_ours "$1"; }
+
+# In a process of its own, for what it exports. At most 64 sends are under way.
+net_ucx() (
+  export UCX_NET_DEVICES=lo
+  # shellcheck disable=SC2030  # for ucx_run
+  ucx_transports=tcp,self
+  lowest=(-d lo -x tcp -D short)
+  case $1 in
+    net_am_latency) ucx_latency "$1" 50000 -t am_lat "${lowest[@]}" -s 8 ;;
+    net_am_rate) ucx_rate Mmsg/s "$1" 200000 -t am_bw "${lowest[@]}" -W 64 -s 8 ;;
+    net_sendrecv_latency) ucx_latency "$1" 50000 -t tag_lat -s 8 ;;
+    net_sendrecv_rate) ucx_rate Mmsg/s "$1" 1000000 -t tag_bw -O 64 -s 8 ;;
+    net_bandwidth_64k) ucx_bandwidth "$1" 20000 -t ucp_am_bw -O 64 -s 65536 ;;
+    net_bandwidth_1m) ucx_bandwidth "$1" 1500 -t ucp_am_bw -O 64 -s 1048576 ;;
+    *) return $NOT_OFFERED ;;
+  esac
+)
+
+# Windows of 64. It has no active messages: what it has for them is matched.
+net_openmpi() {
+  local metric=${1#net_} line
+  metric=${metric/am_/sendrecv_}
+  line=$(OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lo native_openmpi "$metric") || return
+  echo "${line/\"$metric\"/\"$1\"}"
+}
+
+# libfabric's own ping-pong, on two processors: microseconds of one way, for its provider net and for RDM over MSG endpoints.
+net_libfabric() {
+  [[ $1 == net_am_latency || $1 == net_sendrecv_latency ]] || return $NOT_OFFERED
+  local port=$((20000 + RANDOM % 10000)) server count mode=(-m msg)
+  [[ $1 != net_sendrecv_latency ]] || mode=(-m tagged)
+  count=$(awk -v d="${LCI_BENCH_DOSE:-1}" 'BEGIN { n = int(50000 * d); print n < 10 ? 10 : n }')
+  taskset -c 0 fi_pingpong -p "$2" -e rdm "${mode[@]}" -S 64 -I "$count" -B "$port" > "$state/fabric-server.log" 2>&1 &
+  server=$!
+  listens "$port" "$server" || return 1
+  timeout $PEER_TIMEOUT_S taskset -c 1 fi_pingpong -p "$2" -e rdm "${mode[@]}" -S 64 -I "$count" -P "$port" 127.0.0.1 | awk -v m="$1" '
+    $1 == 64 { printf "{\"metric\":\"%s\",\"unit\":\"ns\",\"value\":%.6g}\n", m, $(NF - 1) * 1e3 }'
+  wait "$server" || true
+}
+net_libfabric_net() { net_libfabric "$1" net; }
+net_libfabric_rxm() { net_libfabric "$1" 'tcp;ofi_rxm'; }
+
+# The JVMs, all over TCP but Aeron, which has UDP.
+net_jvm_ours() { LCI_ATTR_TRANSPORT=tcp as_net jvm_ours "$1"; }
+net_jvm_native() { LCI_ATTR_TRANSPORT=tcp as_net jvm_native "$1"; }
+net_jvm_rsocket() { as_net jvm_rsocket "$1"; }
+net_jvm_netty() { as_net jvm_netty "$1"; }
+net_jvm_aeron() { as_net jvm_aeron_udp "$1"; }
+
+group_net() {
+  local peers=("sealed=net_ours_sealed")
+  if command -v ucx_perftest > /dev/null; then peers+=(UCX=net_ucx); else echo "lci bench: no UCX here (Debian: ucx-utils)" >&2; fi
+  ! build_mpi openmpi "openmpi-bin libopenmpi-dev" || peers+=("Open MPI=net_openmpi")
+  if command -v fi_pingpong > /dev/null; then
+    peers+=("libfabric net=net_libfabric_net" "libfabric tcp;ofi_rxm=net_libfabric_rxm")
+  else
+    echo "lci bench: no libfabric here (Debian: libfabric-bin)" >&2
+  fi
+  compare "net_am_rate net_am_latency net_sendrecv_rate net_sendrecv_latency net_bandwidth_64k net_bandwidth_1m" net_ours "${peers[@]}"
+  compare "net_am_stream net_am_round_trip" net_jvm_ours "LCI in C=net_jvm_native" "Aeron UDP=net_jvm_aeron" \
+    RSocket=net_jvm_rsocket netty=net_jvm_netty
 }
 
 # ---- resources: what threads of one process get out of what they share ---------------------------------------------------
@@ -320,8 +398,9 @@ jvm_native() {
 jvm_aeron() {
   [[ $1 == am_* ]] || return $NOT_OFFERED
   LCI_JAVA_OPTS="${LCI_JAVA_OPTS:-} --add-opens=java.base/jdk.internal.misc=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED" \
-    ranks aeron-bench "$1"
+    ranks aeron-bench "$@"
 }
+jvm_aeron_udp() { jvm_aeron "$1" udp; }
 
 has_ucx_library() { [[ $(/sbin/ldconfig -p) == *'libucp.so.0 '* ]]; }
 

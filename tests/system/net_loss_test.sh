@@ -18,9 +18,10 @@ readonly MOST_GROWTH=64 # MiB
 iperf() {
   local server address
   address=$(ip netns exec "${lab_hosts[1]}" getent hosts "${lab_hosts[1]}" | cut -d ' ' -f 1)
-  ip netns exec "${lab_hosts[1]}" iperf3 --server --one-off > "$dir/server" 2>&1 &
+  ip netns exec "${lab_hosts[1]}" iperf3 --server --one-off --forceflush > "$dir/server" 2>&1 &
   server=$!
-  within grep -q listening "$dir/server"
+  trap 'kill "$server" 2> /dev/null' EXIT
+  within grep -qs listening "$dir/server"
   ip netns exec "${lab_hosts[0]}" iperf3 --client "$address" --time "$seconds" --format m > "$dir/client" 2>&1 ||
     fail "iperf3: $(tail -n 3 "$dir/client")"
   wait "$server"

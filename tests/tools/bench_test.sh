@@ -57,6 +57,24 @@ test_native() {
   done
 }
 
+# libfabric has a ping-pong alone.
+test_net() {
+  local metric
+  measure net
+  grep 'here (Debian' "$dir/err" || true
+  for metric in net_{am,sendrecv}_{rate,latency} net_bandwidth_{64k,1m}; do
+    compared "$metric"
+    against sealed "$metric"
+    ! command -v ucx_perftest > /dev/null || against UCX "$metric"
+    ! command -v mpicc.openmpi > /dev/null || against "Open MPI" "$metric"
+    ! command -v fi_pingpong > /dev/null || [[ $metric != *_latency ]] || against "libfabric net" "$metric"
+  done
+  for metric in net_am_stream net_am_round_trip; do
+    compared "$metric"
+    for peer in "LCI in C" "Aeron UDP" RSocket netty; do against "$peer" "$metric"; done
+  done
+}
+
 test_resources() {
   local name threads
   measure resources
@@ -116,7 +134,8 @@ test_every_argument_reaches_the_program() {
   printf '%s\n' '#!/bin/sh' 'echo "$*" >> "$(dirname "$0")/runs"; exit 1' > "$dir/tree/lci"
   chmod +x "$dir/tree/lci"
   LCI_HOME=$dir/tree "$bench" jvm --only am_stream --pairs 1 --dose 0.001 > "$dir/out" 2> "$dir/err" && fail "it measured something"
-  for run in "flux-bench am_stream" "flux-bench am_stream metrics" "rsocket-bench am_stream" "rsocket-bench am_stream unix" \
+  LCI_HOME=$dir/tree "$bench" net --only net_am_stream --pairs 1 --dose 0.001 > "$dir/out" 2>> "$dir/err" && fail "it measured something"
+  for run in "aeron-bench am_stream" "aeron-bench am_stream udp" "flux-bench am_stream" "flux-bench am_stream metrics" "rsocket-bench am_stream" "rsocket-bench am_stream unix" \
     "netty-bench am_stream" "netty-bench am_stream unix"; do
     grep -qx "run -n 2 $run" "$dir/tree/runs" || fail "nobody ran $run: $(cat "$dir/tree/runs" "$dir/err")"
   done
