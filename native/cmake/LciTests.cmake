@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# lci_unit_tests, lci_conformance_tests, lci_stress_tests, lci_multiprocess_tests: one executable per folder of tests, one ctest entry per test.
+# lci_unit_tests, lci_conformance_tests, lci_stress_tests, lci_multiprocess_tests: one executable per folder of tests, one ctest entry per test, or,
+# with sanitizers, per share of them.
 # Unit tests that include nothing of the core run over the shared library as well: lci_shared_tests.
 # With LCI_TEST_OBJECTS, the folder of another build with the same options, the objects of tests that include nothing of the
 # core are that build's.
@@ -81,8 +82,25 @@ function(lci_add_tests kind timeout)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   lci_compile_tests(${target} ${kind})
   target_link_libraries(${target} PRIVATE lci_core GTest::gtest GTest::gtest_main)
+  # With a sanitizer it takes longer to start than most of its tests.
+  if(LCI_SANITIZE AND kind MATCHES "unit|conformance")
+    lci_add_shards(${kind} ${kind} 32 ${target} "")
+    return()
+  endif()
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT ${timeout} LABELS ${kind})
+endfunction()
+
+# So many entries for a program of KIND, each of which runs its share of the tests; the program's arguments follow. They begin
+# before others, which are short.
+function(lci_add_shards name kind shards program environment)
+  math(EXPR last "${shards} - 1")
+  list(APPEND environment GTEST_TOTAL_SHARDS=${shards})
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}_${shard} COMMAND ${program} ${ARGN})
+    set_tests_properties(${name}_${shard} PROPERTIES TIMEOUT 600 COST 1000 LABELS ${kind}
+                         ENVIRONMENT "${environment};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
 
 # Once more, with all ranks over TCP. Deaths are named fast: several tests make a bounded number of passes.
@@ -94,8 +112,8 @@ function(lci_add_over_tcp kind)
   file(STRINGS tests/${kind}/not_over_tcp.txt left_out REGEX "^[^#]")
   list(TRANSFORM left_out REPLACE "\t.*" "")
   list(JOIN left_out ":" left_out)
-  add_test(NAME ${kind}_over_tcp COMMAND lci_${kind}_tests "--gtest_filter=-${left_out}")
-  set_tests_properties(${kind}_over_tcp PROPERTIES ENVIRONMENT "LCI_ATTR_TRANSPORT=tcp;LCI_ATTR_NET_RECONNECT_MS=300" TIMEOUT 600 LABELS ${kind})
+  lci_add_shards(${kind}_over_tcp ${kind} 4 lci_${kind}_tests "LCI_ATTR_TRANSPORT=tcp;LCI_ATTR_NET_RECONNECT_MS=300"
+                 "--gtest_filter=-${left_out}")
 endfunction()
 
 lci_add_tests(unit 60)
@@ -116,8 +134,8 @@ lci_add_tests(stress 900)
 lci_add_tests(multiprocess 600)
 lci_add_over_tcp(multiprocess)
 if(NOT LCI_SANITIZE AND NOT LCI_MUTATIONS)
-  add_test(NAME multiprocess_routed COMMAND lci_multiprocess_tests --gtest_filter=-RmaJob.ARankMayReserveMoreThanTheOthers)
-  set_tests_properties(multiprocess_routed PROPERTIES ENVIRONMENT LCI_ATTR_RANKS_PER_HOST=2 TIMEOUT 600 LABELS multiprocess)
+  lci_add_shards(multiprocess_routed multiprocess 4 lci_multiprocess_tests LCI_ATTR_RANKS_PER_HOST=2
+                 --gtest_filter=-RmaJob.ARankMayReserveMoreThanTheOthers)
 endif()
 
 # What is shipped is linked in another way than the core in the programs above: its own C++ library, hidden symbols.
@@ -163,6 +181,13 @@ foreach(source ${c_sources})
   add_test(NAME ${name}_by_agents COMMAND lci_run --hosts localhost,localhost --launch-agent "env HOST={}" -n 4
                                           $<TARGET_FILE:${name}>)
   set_tests_properties(${name} ${name}_by_agents PROPERTIES TIMEOUT 120 LABELS multiprocess)
+endforeach()
+
+# Those who listen to a job of net_test.sh, or call its ranks, and are none of it.
+foreach(name net_eavesdropper net_stranger)
+  add_executable(${name} ${CMAKE_CURRENT_SOURCE_DIR}/tests/c/${name}.c)
+  target_compile_options(${name} PRIVATE -pedantic)
+  target_link_libraries(${name} PRIVATE lci_compile)
 endforeach()
 
 # Jobs of many ranks: fewer where each costs much more.

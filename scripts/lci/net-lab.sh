@@ -138,6 +138,8 @@ lab_make_hosts() {
     for ((number = 1; number <= $1; number++)); do
       echo "$LAB_NETWORK.$number lab$number" >> "/etc/netns/$host/hosts"
     done
+    # A rank that a launcher started listens at the address of its host's name, which is this machine's in all of them.
+    echo "$LAB_NETWORK.${host#lab} $(hostname)" >> "/etc/netns/$host/hosts"
   done
 }
 

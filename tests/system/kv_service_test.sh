@@ -24,7 +24,7 @@ start() {
   read -r -a words <<< "$(page_commands "$page" | sed 1q)"
   equal "${words[*]:0:2}" './lci run' "the first command of the page"
   contains "${words[*]}" "-n $RANKS kv-service"
-  LCI_JAVA_OPTS=-Xmx128m "$lci" run "${lab_options[@]}" --dir "$dir/job" "${words[@]:2}" --port 0 > "$dir/out" 2> "$dir/err" < /dev/null &
+  LCI_JAVA_OPTS="-Xmx128m ${LCI_JAVA_OPTS:-}" "$lci" run "${lab_options[@]}" --dir "$dir/job" "${words[@]:2}" --port 0 > "$dir/out" 2> "$dir/err" < /dev/null &
   launcher=$!
   # shellcheck disable=SC2064  # this launcher; its ranks go with it
   trap "kill -9 $launcher 2> /dev/null" EXIT

@@ -36,6 +36,7 @@ test_the_kernel_joins_hosts_that_know_each_other_by_name() {
   local from to
   for from in lab1 lab2 lab3; do
     for to in lab1 lab2 lab3; do refuses $from $to || fail "$from does not reach $to"; done
+    equal "$(on "$from" 'getent hosts "$(hostname)"' | cut -d ' ' -f 1)" "10.67.0.${from#lab}" "$from, by this machine's name"
   done
   equal "$("$lci" net-lab down)" ""
   nothing_left

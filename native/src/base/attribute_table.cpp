@@ -137,6 +137,10 @@ const Row kRows[] = {
      "not answer to calls for net_reconnect_ms then."},
     {"net_reconnect_ms", &Attributes::net_reconnect_ms, "2000", number(100, 3'600'000),
      "Milliseconds for which a rank whose connection has broken is called again before it counts as failed."},
+    {"net_idle_ms", &Attributes::net_idle_ms, "0", number(0, 3'600'000),
+     "Milliseconds after which a connection over which nothing went is closed, if the rank at its other end agrees; "
+     "what "
+     "is posted next opens it again. Ranks that watch each other keep theirs. 0: all stay open."},
     {"alloc_default_device", &Attributes::alloc_default_device, "1", number(0, 1),
      "0: the runtime has no devices, so that nothing can be posted; the same on all ranks."},
     {"alloc_default_packet_pool", &Attributes::alloc_default_packet_pool, "1", number(0, 1),

@@ -75,6 +75,7 @@ struct Attributes {
   std::string crypto_library;
   uint32_t net_dead_ms;
   uint32_t net_reconnect_ms;
+  uint32_t net_idle_ms;
   bool alloc_default_device;
   bool alloc_default_packet_pool;
   bool alloc_default_matching_engine;

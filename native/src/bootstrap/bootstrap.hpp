@@ -8,10 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/attributes.hpp"
 #include "base/log.hpp"
+#include "bootstrap/meanwhile.hpp"
 #include "lci/lci.h"
 
 namespace lci {
@@ -45,6 +47,8 @@ class Bootstrap {
   /// ranks, where that can be told; LCI_ERR_PEER_FAILED when one of them has died. After an error the object can only
   /// be destroyed. [L7]
   virtual int barrier(uint64_t deadline_ns) = 0;
+  /// What barrier() does while it waits, from now on.
+  void do_meanwhile(Meanwhile meanwhile) { meanwhile_ = std::move(meanwhile); }
   /// The first of @p ranks whose process ended before it had left, where that can be told: bootstrap file.
   virtual std::optional<uint32_t> dead_among(const std::vector<uint32_t>& ranks) {
     (void)ranks;
@@ -65,6 +69,9 @@ class Bootstrap {
   virtual std::string address_of_this_host() { return {}; }
   /// Reads a value. LCI_ERR_BOOTSTRAP before the fence that publishes it, or if that rank never published the key.
   virtual int get(uint32_t rank, const std::string& key, std::vector<uint8_t>* out) = 0;
+
+ protected:
+  Meanwhile meanwhile_;
 };
 
 /**

@@ -205,7 +205,9 @@ int FileBootstrap::barrier(uint64_t deadline_ns) {
       if (ownerless) return missing_ranks(LCI_ERR_BOOTSTRAP, job_id_, fence, missing, "the launcher is gone" + more);
       return missing_ranks(LCI_ERR_TIMEOUT, job_id_, fence, missing, "the deadline has passed" + more);
     }
-    nap(std::min(wait, deadline_ns - now));
+    meanwhile_.work();
+    const uint64_t until = meanwhile_.until(deadline_ns);
+    nap(std::min(wait, until - std::min(until, now)));
   }
   ++completed_fences_;
   return LCI_DONE;

@@ -11,6 +11,15 @@ lci_inproc::lci_inproc(uint32_t rank_count)
 lci_inproc::~lci_inproc() = default;
 
 namespace lci {
+namespace {
+
+using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
+
+Clock::time_point time_of(uint64_t ns) {
+  return Clock::time_point(std::chrono::nanoseconds(std::min<uint64_t>(ns, INT64_MAX)));
+}
+
+}  // namespace
 
 int create_inproc(uint32_t size, lci_inproc** out) {
   constexpr uint32_t kMaxRanks = 1u << 30;
@@ -92,9 +101,8 @@ int InprocRendezvous::publish(uint32_t rank, uint32_t number, const std::string&
   return generations_.at(number).values.publish(rank, key, fence, bytes, n);
 }
 
-int InprocRendezvous::barrier(uint32_t rank, uint32_t number, uint64_t fence, uint64_t deadline_ns) {
-  using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
-  const Clock::time_point deadline{std::chrono::nanoseconds(std::min<uint64_t>(deadline_ns, INT64_MAX))};
+int InprocRendezvous::barrier(uint32_t rank, uint32_t number, uint64_t fence, uint64_t deadline_ns,
+                              const Meanwhile& meanwhile) {
   std::unique_lock<std::mutex> guard(mutex_);
   Generation& generation = generations_.at(number);
   generation.arrived[rank] = fence;
@@ -111,7 +119,11 @@ int InprocRendezvous::barrier(uint32_t rank, uint32_t number, uint64_t fence, ui
     if (missing.empty()) return LCI_DONE;
     if (hopeless) return missing_ranks(LCI_ERR_BOOTSTRAP, id, fence, missing, "a rank has closed");
     if (expired) return missing_ranks(LCI_ERR_TIMEOUT, id, fence, missing, "the deadline has passed");
-    expired = changed_.wait_until(guard, deadline) == std::cv_status::timeout;
+    const uint64_t until_ns = meanwhile.until(deadline_ns);
+    expired = changed_.wait_until(guard, time_of(until_ns)) == std::cv_status::timeout && until_ns >= deadline_ns;
+    guard.unlock();
+    meanwhile.work();
+    guard.lock();
   }
 }
 
@@ -150,7 +162,7 @@ int InprocBootstrap::publish(const std::string& key, const void* bytes, size_t n
 }
 
 int InprocBootstrap::barrier(uint64_t deadline_ns) {
-  const int code = job_->rendezvous->barrier(rank_, generation_, completed_fences_ + 1, deadline_ns);
+  const int code = job_->rendezvous->barrier(rank_, generation_, completed_fences_ + 1, deadline_ns, meanwhile_);
   if (code == LCI_DONE) ++completed_fences_;
   return code;
 }

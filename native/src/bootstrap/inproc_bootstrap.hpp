@@ -37,7 +37,7 @@ class InprocRendezvous {
   int join(uint32_t rank, uint32_t* out_number);
   void leave(uint32_t rank, uint32_t number);
   int publish(uint32_t rank, uint32_t number, const std::string& key, uint64_t fence, const void* bytes, size_t n);
-  int barrier(uint32_t rank, uint32_t number, uint64_t fence, uint64_t deadline_ns);
+  int barrier(uint32_t rank, uint32_t number, uint64_t fence, uint64_t deadline_ns, const Meanwhile& meanwhile);
   int get(uint32_t number, uint32_t rank, const std::string& key, uint64_t completed, std::vector<uint8_t>* out);
 
   uint64_t job() const { return job_; }

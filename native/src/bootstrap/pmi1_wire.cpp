@@ -19,7 +19,10 @@ class Pmi1Wire final : public PmiWire {
   int join(uint64_t deadline_ns) override;
   size_t longest_value() const override { return longest_value_; }
   int put(const std::string& key, std::string_view value, uint64_t deadline_ns) override;
-  int fence(uint64_t deadline_ns) override { return demand("barrier_in", "", "barrier_out", false, deadline_ns); }
+  int fence(uint64_t deadline_ns, const Meanwhile& meanwhile) override {
+    const PmiPipe::Waiting waiting(pipe_, meanwhile);
+    return demand("barrier_in", "", "barrier_out", false, deadline_ns);
+  }
   int get(uint32_t from, const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) override;
   int leave(uint64_t deadline_ns) override { return demand("finalize", "", "finalize_ack", false, deadline_ns); }
 

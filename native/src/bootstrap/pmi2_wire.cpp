@@ -35,7 +35,10 @@ class Pmi2Wire final : public PmiWire {
   int put(const std::string& key, std::string_view value, uint64_t deadline_ns) override {
     return demand("kvs-put", "key=" + key + ";value=" + std::string(value) + ";", deadline_ns);
   }
-  int fence(uint64_t deadline_ns) override { return demand("kvs-fence", "", deadline_ns); }
+  int fence(uint64_t deadline_ns, const Meanwhile& meanwhile) override {
+    const PmiPipe::Waiting waiting(pipe_, meanwhile);
+    return demand("kvs-fence", "", deadline_ns);
+  }
   int get(uint32_t from, const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) override;
   int leave(uint64_t deadline_ns) override { return demand("finalize", "", deadline_ns); }
 

@@ -64,7 +64,7 @@ PmiConnection::Texts PmiBootstrap::texts() const {
 
 int PmiBootstrap::barrier(uint64_t deadline_ns) {
   uint64_t fence = 0;
-  int code = connection_->meet(texts(), deadline_ns, &fence);
+  int code = connection_->meet(texts(), deadline_ns, &fence, meanwhile_);
   if (code != LCI_DONE) return not_met(code);
   fences_.push_back(fence);
   published_ = ValueList(fences_.size() + 1);

@@ -100,13 +100,13 @@ int PmiConnection::check() {
   return use(now_ns() + kPatience, [] { return LCI_DONE; });
 }
 
-int PmiConnection::meet(const Texts& texts, uint64_t deadline_ns, uint64_t* fence) {
+int PmiConnection::meet(const Texts& texts, uint64_t deadline_ns, uint64_t* fence, const Meanwhile& meanwhile) {
   return use(deadline_ns, [&] {
     *fence = fences_ + 1;
     for (const auto& [name, text] : texts) {
       if (const int code = put_text(*wire_, key_of(*fence, name), text, deadline_ns); code != LCI_DONE) return code;
     }
-    const int code = wire_->fence(deadline_ns);
+    const int code = wire_->fence(deadline_ns, meanwhile);
     if (code == LCI_DONE) ++fences_;
     return code;
   });

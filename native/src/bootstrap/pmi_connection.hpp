@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bootstrap/meanwhile.hpp"
 #include "bootstrap/pmi_settings.hpp"
 #include "bootstrap/pmi_wire.hpp"
 
@@ -42,7 +43,7 @@ class PmiConnection {
   /// LCI_ERR_BOOTSTRAP if nothing can be asked any more.
   int check();
   /// Puts texts, waits for the other ranks, and tells the number of this fence.
-  int meet(const Texts& texts, uint64_t deadline_ns, uint64_t* fence);
+  int meet(const Texts& texts, uint64_t deadline_ns, uint64_t* fence, const Meanwhile& meanwhile = {});
   /// A text that rank @p from has put before a fence that has been passed.
   int read(uint64_t fence, uint32_t from, const std::string& name, size_t most, uint64_t deadline_ns, std::string* out);
   /// Tells the launcher that this process ends as it should; not in a child process.

@@ -60,7 +60,8 @@ int PmiPipe::receive(uint64_t deadline_ns) {
     }
     if (got == 0) return ended(0);
     if (!is_passing(errno)) return ended(errno);
-    if (!wait_for(fd_, false, deadline_ns)) return late();
+    const Meanwhile nothing;
+    if (!(meanwhile_ ? *meanwhile_ : nothing).wait_for(fd_, false, deadline_ns)) return late();
   }
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "bootstrap/meanwhile.hpp"
+
 namespace lci {
 
 /// LCI_ERR_TIMEOUT when a deadline passes, LCI_ERR_BOOTSTRAP when the launcher ends the connection or says too much.
@@ -18,6 +20,18 @@ class PmiPipe {
   /// Errors begin with @p title.
   PmiPipe(int fd, const char* title) : fd_(fd), title_(title) {}
   const char* title() const { return title_; }
+
+  /// While it lives, whoever reads does something in between.
+  class Waiting {
+   public:
+    Waiting(PmiPipe& pipe, const Meanwhile& meanwhile) : pipe_(pipe) { pipe_.meanwhile_ = &meanwhile; }
+    ~Waiting() { pipe_.meanwhile_ = nullptr; }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    PmiPipe& pipe_;
+  };
 
   int send(std::string_view bytes, uint64_t deadline_ns);
   /// Up to a line feed, which is left out.
@@ -33,6 +47,7 @@ class PmiPipe {
 
   const int fd_;
   const char* const title_;
+  const Meanwhile* meanwhile_ = nullptr;
   std::string received_;  // at most kLongestAnswer, and what one call reads
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "bootstrap/meanwhile.hpp"
 #include "bootstrap/pmi_settings.hpp"
 
 namespace lci {
@@ -27,7 +28,7 @@ class PmiWire {
   virtual size_t longest_value() const = 0;
   virtual int put(const std::string& key, std::string_view value, uint64_t deadline_ns) = 0;
   /// Waits for the same call of all processes; then they read what any of them has put before.
-  virtual int fence(uint64_t deadline_ns) = 0;
+  virtual int fence(uint64_t deadline_ns, const Meanwhile& meanwhile) = 0;
   /// What rank @p from has put; nothing if it has not put the key.
   virtual int get(uint32_t from, const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) = 0;
   /// A launcher takes a process that has joined, and ends without this, for one that has failed.

@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "bootstrap/pmi_settings.hpp"
-#include "host/socket.hpp"
 
 namespace lci {
 
@@ -40,10 +39,10 @@ void PmixAnswer::got(int status, pmix::Value* value, void* context) {
   ::eventfd_write(state.came.get(), 1);
 }
 
-int PmixAnswer::wait(uint64_t deadline_ns) {
+int PmixAnswer::wait(uint64_t deadline_ns, const Meanwhile& meanwhile) {
   const char* title = PmiSettings::title(PmiVersion::kX);
   if (state_->came.get() < 0) return fail(LCI_ERR_BOOTSTRAP, "%s: no descriptor is left for an answer", title);
-  if (wait_for(state_->came.get(), false, deadline_ns)) return LCI_DONE;
+  if (meanwhile.wait_for(state_->came.get(), false, deadline_ns)) return LCI_DONE;
   return fail(LCI_ERR_TIMEOUT, "%s: the launcher has not answered in time", title);
 }
 

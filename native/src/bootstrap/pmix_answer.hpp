@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "bootstrap/meanwhile.hpp"
 #include "bootstrap/pmix_abi.hpp"
 #include "host/file_descriptor.hpp"
 
@@ -28,7 +29,7 @@ class PmixAnswer {
   static void forget(void* context);
 
   /// LCI_ERR_TIMEOUT if it has not come by the deadline.
-  int wait(uint64_t deadline_ns);
+  int wait(uint64_t deadline_ns, const Meanwhile& meanwhile = {});
   int status() const;
   std::optional<uint32_t> number() const;
   /// Nothing if it is none, or longer than kLongestText.

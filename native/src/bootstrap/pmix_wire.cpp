@@ -29,7 +29,7 @@ class PmixWire final : public PmiWire {
   void tell_place(uint32_t* rank, uint32_t* size) const override;
   size_t longest_value() const override { return kLongestValue; }
   int put(const std::string& key, std::string_view value, uint64_t deadline_ns) override;
-  int fence(uint64_t deadline_ns) override;
+  int fence(uint64_t deadline_ns, const Meanwhile& meanwhile) override;
   int get(uint32_t from, const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) override;
   int leave(uint64_t deadline_ns) override;
 
@@ -82,7 +82,7 @@ int PmixWire::put(const std::string& key, std::string_view value, uint64_t) {
   return status == pmix::kSuccess ? LCI_DONE : library_.refuse("PMIx_Put", status);
 }
 
-int PmixWire::fence(uint64_t deadline_ns) {
+int PmixWire::fence(uint64_t deadline_ns, const Meanwhile& meanwhile) {
   if (const int status = library_.commit(); status != pmix::kSuccess) return library_.refuse("PMIx_Commit", status);
   const pmix::Info collect = wish(pmix::kCollect);
   PmixAnswer answer;
@@ -92,7 +92,7 @@ int PmixWire::fence(uint64_t deadline_ns) {
     PmixAnswer::forget(context);
     return status == pmix::kDoneAtOnce ? LCI_DONE : library_.refuse("PMIx_Fence_nb", status);
   }
-  if (const int code = answer.wait(deadline_ns); code != LCI_DONE) return code;
+  if (const int code = answer.wait(deadline_ns, meanwhile); code != LCI_DONE) return code;
   status = answer.status();
   return status == pmix::kSuccess ? LCI_DONE : library_.refuse("PMIx_Fence_nb", status);
 }

@@ -11,9 +11,9 @@
 namespace lci {
 namespace {
 
-std::unique_ptr<TcpSide> side_of(const TcpSettings& settings) {
-  if (settings.rank == 0) return std::make_unique<TcpRoot>(settings);
-  return std::make_unique<TcpMember>(settings);
+std::unique_ptr<TcpSide> side_of(const TcpSettings& settings, const Meanwhile& meanwhile) {
+  if (settings.rank == 0) return std::make_unique<TcpRoot>(settings, meanwhile);
+  return std::make_unique<TcpMember>(settings, meanwhile);
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ int TcpBootstrap::open(const Attributes& attributes, std::unique_ptr<Bootstrap>*
   return code;
 }
 
-TcpBootstrap::TcpBootstrap(const TcpSettings& settings) : settings_(settings), side_(side_of(settings)) {
+TcpBootstrap::TcpBootstrap(const TcpSettings& settings) : settings_(settings), side_(side_of(settings, meanwhile_)) {
   learn_job();
 }
 

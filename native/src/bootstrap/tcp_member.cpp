@@ -96,7 +96,7 @@ int TcpMember::await(uint64_t deadline_ns, Shared* all) {
       if (code != LCI_RETRY) return code;
     }
     if (stream_->ended() || root_left_) return root_is_gone();
-    if (!wait_for(stream_->socket(), stream_->has_to_send(), deadline_ns)) return LCI_RETRY;
+    if (!meanwhile_.wait_for(stream_->socket(), stream_->has_to_send(), deadline_ns)) return LCI_RETRY;
     stream_->send();
     stream_->receive();
   }

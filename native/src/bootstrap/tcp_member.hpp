@@ -14,7 +14,7 @@ namespace lci {
 /// Any rank but 0. It connects in its first exchange, and tries until rank 0 answers: that may start later.
 class TcpMember final : public TcpSide {
  public:
-  explicit TcpMember(const TcpSettings& settings) : settings_(settings) {}
+  TcpMember(const TcpSettings& settings, const Meanwhile& meanwhile) : settings_(settings), meanwhile_(meanwhile) {}
   ~TcpMember() override;
 
   int exchange(Shared own, uint64_t deadline_ns, Shared* all) override;
@@ -35,6 +35,7 @@ class TcpMember final : public TcpSide {
   int root_is_gone();
 
   const TcpSettings settings_;
+  const Meanwhile& meanwhile_;
   uint64_t job_ = 0;
   uint64_t fence_ = 1;  // of the next exchange
   std::optional<FrameStream> stream_;

@@ -26,7 +26,8 @@ Failure last_failure(int code) {
   return {code, last_error_rank(), last_error()};
 }
 
-TcpRoot::TcpRoot(const TcpSettings& settings) : settings_(settings), job_(random_id() | 1), door_(settings, job_) {}
+TcpRoot::TcpRoot(const TcpSettings& settings, const Meanwhile& meanwhile)
+    : settings_(settings), meanwhile_(meanwhile), job_(random_id() | 1), door_(settings, job_) {}
 
 TcpRoot::~TcpRoot() {
   for (auto& [rank, member] : members_) member.stream.leave();
@@ -118,6 +119,8 @@ void TcpRoot::wait(uint64_t deadline_ns) {
     streams.push_back(&member.stream);
   }
   door_.add_to(&entries);
+  meanwhile_.work();
+  deadline_ns = meanwhile_.until(deadline_ns);
   if (::poll(entries.data(), entries.size(), poll_ms(deadline_ns)) <= 0) return;
   for (size_t i = 0; i < streams.size(); ++i) {
     if ((entries[i].revents & POLLOUT) != 0) streams[i]->send();

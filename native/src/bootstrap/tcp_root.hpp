@@ -16,7 +16,7 @@ namespace lci {
 /// open its rank again, at the same port.
 class TcpRoot final : public TcpSide {
  public:
-  explicit TcpRoot(const TcpSettings& settings);
+  TcpRoot(const TcpSettings& settings, const Meanwhile& meanwhile);
   ~TcpRoot() override;
 
   int exchange(Shared own, uint64_t deadline_ns, Shared* all) override;
@@ -50,6 +50,7 @@ class TcpRoot final : public TcpSide {
   void tell_all(FrameKind kind, const Failure& failure);
 
   const TcpSettings settings_;
+  const Meanwhile& meanwhile_;
   const uint64_t job_;
   TcpDoor door_;
   std::map<uint32_t, Member> members_;

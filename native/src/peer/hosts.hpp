@@ -26,7 +26,6 @@ class Hosts {
   /// No ranks.
   Hosts() = default;
 
-  uint32_t host_of(uint32_t rank) const { return host_of_[rank]; }
   bool share(uint32_t one, uint32_t other) const { return host_of_[one] == host_of_[other]; }
   /// The ranks on the host of @p rank, in their order.
   std::vector<uint32_t> ranks_at(uint32_t rank) const;

@@ -7,9 +7,11 @@
  * nobody of its own half fails, and nothing comes from the other one deaths FROM TO   the other ranks wait until these
  * have failed, and say when; what waited for them has ended fence            each rank waits until it is fenced, and
  * exits with LCI_EXIT_FENCED, or has heard of a failure ledger SECONDS   messages and additions for so long: each comes
- * once, nobody fails
+ * once, nobody fails; what this rank has got, and holds of the system, is printed all the time
+ *   text MEGABYTES   the first rank sends so much of one text to the last one
  */
 #define _POSIX_C_SOURCE 200809L
+#include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -352,6 +354,40 @@ static void tell_totals(void) {
   }
 }
 
+static int open_descriptors(void) {
+  DIR* const folder = opendir("/proc/self/fd");
+  check(folder != NULL, "descriptors");
+  int count = -3; /* the folder's own, and its names of itself and of the one above */
+  while (readdir(folder) != NULL) ++count;
+  closedir(folder);
+  return count;
+}
+
+static long resident_kib(void) {
+  FILE* const file = fopen("/proc/self/statm", "r");
+  long all = 0, resident = 0;
+  check(file != NULL && fscanf(file, "%ld %ld", &all, &resident) == 2, "memory");
+  fclose(file);
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* When, how many messages have come, kilobytes of memory without the ledger, and descriptors; now and then. */
+static void measure(void) {
+  static double due;
+  if (now() < due) return;
+  due = now() + 0.1;
+  uint64_t came = 0, noted = 0;
+  for (uint32_t peer = 0; peer < size; ++peer) {
+    came += peers[peer].came;
+    noted += peers[peer].room;
+  }
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  printf("at %" PRIu64 " %" PRIu64 " %ld %d\n", (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec, came,
+         resident_kib() - (long)(noted / 1024), open_descriptors());
+  fflush(stdout);
+}
+
 static void ledger(double seconds) {
   uint64_t *word = NULL, messages = 0, additions = 0;
   exchange_words(&word);
@@ -359,6 +395,7 @@ static void ledger(double seconds) {
   for (const double until = now() + seconds; now() < until;) {
     if (!idle) add();
     take_sums();
+    measure();
     pass("traffic");
   }
   idle = true;
@@ -375,6 +412,31 @@ static void ledger(double seconds) {
   printf("ledger %" PRIu64 " messages %" PRIu64 " additions %" PRIu64 " resumed\n", messages, additions,
          counter("links_resumed"));
   fflush(stdout);
+}
+
+/* --- text */
+
+static void text(double megabytes) {
+  static const char kText[] = "a known text that nobody else is to read; ";
+  static char bytes[kLongSend];
+  for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = kText[i % (sizeof kText - 1)];
+  const int messages = (int)(megabytes * 1e6 / sizeof bytes);
+  idle = true;
+  for (int i = 0; i < messages; ++i) {
+    int code = LCI_RETRY;
+    while (rank == 0 && code >= LCI_RETRY && code < LCI_ERR_ARGUMENT) {
+      code = lci_post_send(device, size - 1, kNever, bytes, sizeof bytes, ended, 0);
+      if (code != LCI_POSTED) pass("send");
+    }
+    if (rank == size - 1) {
+      check(lci_post_recv(device, 0, kNever, bytes, sizeof bytes, ended, 0, NULL) == LCI_POSTED, "receive");
+    }
+    if (rank != 0 && rank != size - 1) continue;
+    lci_status status;
+    while (lci_queue_pop(ended, &status) != LCI_DONE) pass("text");
+    check(status.code == LCI_DONE, "text");
+  }
+  barrier();
 }
 
 static lci_comp* inbox(uint32_t port, const char* name) {
@@ -407,6 +469,8 @@ int main(int argc, char** argv) {
     fence();
   } else if (strcmp(mode, "ledger") == 0) {
     ledger(first);
+  } else if (strcmp(mode, "text") == 0) {
+    text(first);
   } else {
     stop((unsigned)first);
   }

@@ -3,15 +3,16 @@
 # shellcheck disable=SC2154  # shell_tests.sh sets dir and work
 # Jobs on several hosts, which are network namespaces, while the network between them and the ranks are disturbed: who is
 # dead is named, who lives is not, nothing is lost.
-#   net_test.sh FOLDER      with lci_net_lab and net_job
+#   net_test.sh FOLDER      with lci_net_lab, net_job, net_eavesdropper and net_stranger
 # How often and how long, by environment: LCI_NET_KILLS, LCI_NET_FAULTS (of each kind, idle and busy in turn), LCI_NET_STOP_S,
-# LCI_NET_RESET_S, LCI_NET_CUT_S (after each of the halves has named the other one).
+# LCI_NET_RESET_S, LCI_NET_CUT_S (after each of the halves has named the other one), LCI_NET_STRANGERS_S (twice with them, twice
+# without), LCI_NET_STRANGERS_RATE (the least part of the rate that strangers leave; else it is printed alone).
 here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=../support/shell_tests.sh
 source "$here/../support/shell_tests.sh"
-readonly lab=${1:?}/lci_net_lab job=$1/net_job
+readonly lab=${1:?}/lci_net_lab job=$1/net_job eavesdropper=$1/net_eavesdropper stranger=$1/net_stranger
 readonly kills=${LCI_NET_KILLS:-50} faults=${LCI_NET_FAULTS:-2} stop_s=${LCI_NET_STOP_S:-10} reset_s=${LCI_NET_RESET_S:-20}
-readonly cut_s=${LCI_NET_CUT_S:-1}
+readonly cut_s=${LCI_NET_CUT_S:-1} strangers_s=${LCI_NET_STRANGERS_S:-2}
 readonly host=lci-net-$$
 
 if [[ $(id -u) != 0 || ! -c /dev/net/tun ]] || ! ip netns add "$host-1" 2> /dev/null; then
@@ -48,7 +49,7 @@ hosts_up() {
 hosts_down() {
   local number rank
   for rank in "${!ranks[@]}"; do kill -9 "${ranks[$rank]}" 2> /dev/null; done
-  kill "$network" 2> /dev/null
+  kill "$network" $ear 2> /dev/null
   wait 2> /dev/null
   for ((number = 1; number <= hosts; number++)); do ip netns del "$host-$number"; done
 }
@@ -56,6 +57,20 @@ hosts_down() {
 tell() { echo "$*" > "$dir/commands"; }
 # cut ONE OTHER: nothing goes between two hosts.
 cut() { tell drop "$1" "$2" && tell drop "$2" "$1"; }
+
+ear=
+# eavesdrop: on host 1, of whose connections all bytes go to $dir/heard, until hear_no_more.
+eavesdrop() {
+  : > "$dir/ear"
+  ip netns exec "$host-1" "$eavesdropper" "$dir/heard" > "$dir/ear" 2>&1 &
+  ear=$!
+  within grep -qx listens "$dir/ear"
+}
+hear_no_more() {
+  kill "$ear"
+  wait "$ear" || lost "nobody listened: $(< "$dir/ear")"
+  ear=
+}
 
 # start "HOST..." ARGUMENT...: a job with a rank on each of these hosts, which has said that it is ready.
 start() {
@@ -236,6 +251,83 @@ test_connections_that_carry_nothing_any_more_are_opened_anew() {
   tell lose 2 1
   all_end
   (($(awk '/^ledger/ { sum += $6 } END { print sum }' "$dir"/out.*) > 0)) || lost "nothing was resumed"
+}
+# refuses ADDRESS WHY: the ranks say so of the stranger from there, once.
+refuses() {
+  local lines
+  lines=$(cat "$dir"/out.* | grep -F "refused a connection from $1: ")
+  (($(grep -c . <<< "$lines") == 1)) || lost "not one line of the stranger from $1: $lines"
+  contains "$lines" "$2"
+}
+# what_strangers_cost: the part of the rate that they leave, kilobytes and descriptors that they add at most, of any rank.
+what_strangers_cost() {
+  awk '
+    FILENAME ~ /strangers$/ { begins[++windows] = $2; kind[windows] = $1; next }
+    FNR == 1 { ++rank; window = 1 }
+    $1 == "at" && $2 >= begins[1] && $2 < begins[windows] {
+      while (window < windows - 1 && $2 >= begins[window + 1]) { ++window; first = 0 }
+      if (!first || last_rank != rank) { first = $2; came = $3 }
+      last_rank = rank
+      messages[rank, window] = $3 - came
+      seconds[rank, window] = ($2 - first) / 1e9
+      if ($4 > kib[rank, kind[window]]) kib[rank, kind[window]] = $4
+      if ($5 > files[rank, kind[window]]) files[rank, kind[window]] = $5
+    }
+    END {
+      for (key in messages) {
+        split(key, part, SUBSEP)
+        if (seconds[key] > 0) rate[kind[part[2]]] += messages[key] / seconds[key]
+      }
+      for (i = 1; i <= rank; ++i) {
+        more = kib[i, "strangers"] - kib[i, "calm"]
+        if (more > most_kib) most_kib = more
+        more = files[i, "strangers"] - files[i, "calm"]
+        if (more > most_files) most_files = more
+      }
+      printf "%.3f %d %d\n", rate["strangers"] / rate["calm"], most_kib, most_files
+    }' "$dir/strangers" "$dir"/out.*
+}
+test_strangers_are_refused_and_cost_little() {
+  local rate kib files address port hello proof
+  hosts_up 2
+  eavesdrop
+  start "1 1 2 2" ledger $((4 * strangers_s + 2))
+  says 4 ready
+  within grep -q ^greeting "$dir/ear"
+  read -r _ address port hello proof < <(grep ^greeting "$dir/ear")
+  hear_no_more
+  ip netns exec "$host-1" "$stranger" "$address" "$port" "$hello" "$proof" "$strangers_s" 4 > "$dir/strangers" ||
+    lost "the strangers end early: $(< "$dir/strangers")"
+  all_end
+  refuses 127.0.0.11 "it does not have the job's secret"
+  refuses 127.0.0.12 "another version"
+  refuses 127.0.0.13 "another job"
+  refuses 127.0.0.14 "it is not the process that joined as this rank"
+  refuses 127.0.0.15 "it does not have the job's secret"
+  refuses 127.0.0.16 "not of this protocol"
+  refuses 127.0.0.17 "it has not proved itself"
+  read -r rate kib files < <(what_strangers_cost)
+  echo "strangers: $rate of the rate without them, $kib KiB and $files descriptors more at most"
+  ((kib <= 5120)) || lost "strangers take $kib KiB"
+  ((files > 0 && files <= 66)) || lost "strangers take $files descriptors"
+  awk -v rate="$rate" -v least="${LCI_NET_STRANGERS_RATE:-0}" 'BEGIN { exit rate < least }' || lost "strangers leave $rate of the rate"
+}
+
+# shown SECURITY: how often a text of 10 MB is on the wire.
+shown() {
+  eavesdrop
+  LCI_ATTR_NET_SECURITY=$1 start "1 2" text 10
+  all_end
+  hear_no_more
+  (($(stat -c %s "$dir/heard") >= 10000000)) || lost "only $(stat -c %s "$dir/heard") bytes were heard"
+  { LC_ALL=C grep -aoF 'text that nobody else is to read' "$dir/heard" || true; } | wc -l
+}
+test_what_is_sealed_does_not_show() {
+  local plain sealed
+  hosts_up 2
+  plain=$(shown auth) && sealed=$(shown sealed) || exit 1
+  echo "a text of 10 MB is heard $plain times, sealed $sealed times"
+  ((plain > 100000 && sealed == 0)) || lost "a text is heard $plain times, sealed $sealed times"
 }
 test_loss_and_delay_lose_nothing() {
   hosts_up 2 --delay-us 5000 --jitter-us 5000 --reorder 1 --loss 0.01

@@ -72,7 +72,10 @@ look_without() {
   for name in "$@"; do rows_of "$name"; done > "$work/wanted"
   for executable in $(cut -f 1 "$work/wanted" | sort -u); do
     run_tests "$executable" "$(filter "$executable" "$(awk -F '\t' -v e="$executable" '$1 == e { print $2 }' "$work/wanted" | xargs)")" \
-      "$SOUND_PATIENCE_S" '' "$work/$executable.log" || true
+      "$SOUND_PATIENCE_S" '' "$work/$executable.log" &
+  done
+  wait
+  for executable in $(cut -f 1 "$work/wanted" | sort -u); do
     sed -nE 's/^\[       OK \] ([^ ,]+).* \(([0-9]+) ms\)$/\1\t\2/p' "$work/$executable.log"
   done > "$work/sound"
 }
@@ -133,8 +136,8 @@ main() {
     [[ -n $(rows_of "$name") ]] || { echo "no such mutation: $name" >&2; exit 2; }
   done
   look_without "${wanted[@]}"
-  # Two at a time: much of it is waiting for what does not come.
-  printf '%s\n' "${wanted[@]}" | xargs -P 2 -I '{}' "$self" --judge "$build" "$work" '{}' | tee "$work/verdicts" || true
+  # Three at a time: much of it is waiting for what does not come.
+  printf '%s\n' "${wanted[@]}" | xargs -P 3 -I '{}' "$self" --judge "$build" "$work" '{}' | tee "$work/verdicts" || true
   failed=$(grep -c ' FAILED  ' "$work/verdicts" || true)
   echo "$(grep -c ' ok  ' "$work/verdicts" || true) passed, $failed failed"
   ((failed == 0)) && (($(wc -l < "$work/verdicts") == ${#wanted[@]}))

@@ -130,6 +130,7 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"crypto_library", "a.so", "b.so"},
       {"net_dead_ms", "2000", "3000"},
       {"net_reconnect_ms", "300", "400"},
+      {"net_idle_ms", "300", "400"},
       {"alloc_default_device", "0", "1"},
       {"alloc_default_packet_pool", "0", "1"},
       {"alloc_default_matching_engine", "0", "1"},

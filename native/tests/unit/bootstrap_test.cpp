@@ -167,6 +167,29 @@ TEST_P(BootstrapContract, ValuesCrossAtFences) {
 }
 
 // Proves: A13
+// The others come when each has done its part for them: in a barrier that waits without it nobody would.
+TEST_P(BootstrapContract, WhoeverWaitsDoesMeanwhileWhatItIsTold) {
+  constexpr uint32_t kRanks = 3;
+  const auto job = make_job(kRanks);
+  const Deadline deadline(20);
+  std::array<std::atomic<int>, kRanks> worked{};
+  test::run_threads(kRanks, [&](uint32_t self) {
+    std::unique_ptr<Bootstrap> bootstrap;
+    ASSERT_EQ(job->open(self, &bootstrap), LCI_DONE) << last_error();
+    ASSERT_EQ(bootstrap->barrier(deadline.ns()), LCI_DONE) << last_error();
+    bootstrap->do_meanwhile(Meanwhile([&] { ++worked[self]; }));
+    for (uint32_t earlier = 0; earlier < self; ++earlier) {
+      while (worked[earlier] < 3 && !deadline.passed()) std::this_thread::yield();
+      EXPECT_GE(worked[earlier], 3) << "rank " << earlier << " waits, and does nothing for rank " << self;
+    }
+    EXPECT_EQ(bootstrap->barrier(deadline.ns()), LCI_DONE) << last_error();
+    bootstrap->do_meanwhile({});
+    const int before = worked[self];
+    EXPECT_EQ(bootstrap->barrier(deadline.ns()), LCI_DONE) << last_error();
+    EXPECT_EQ(worked[self], before);
+  });
+}
+
 TEST_P(BootstrapContract, GetBeforeTheFenceIsAnError) {
   const auto job = make_job(1);
   std::unique_ptr<Bootstrap> bootstrap;

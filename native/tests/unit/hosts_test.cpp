@@ -21,7 +21,7 @@ TEST(Hosts, WhoIsAtOnePlaceIsOnOneHost) {
   EXPECT_EQ(2u, hosts.count());
   EXPECT_EQ((Ranks{0, 2, 4}), hosts.ranks_at(2));
   EXPECT_EQ((Ranks{1, 3}), hosts.ranks_at(1));
-  EXPECT_EQ(0u, hosts.host_of(4));
+  EXPECT_EQ(0u, hosts.ranks_at(4).front());
   EXPECT_TRUE(hosts.share(1, 3));
   EXPECT_FALSE(hosts.share(1, 4));
 }

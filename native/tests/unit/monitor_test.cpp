@@ -13,21 +13,17 @@
 #include "base/error.hpp"
 #include "host/socket.hpp"
 #include "lci/lci.h"
+#include "support/descriptors.hpp"
+#include "support/no_events.hpp"
 #include "transport/tcp/door.hpp"
 
 namespace lci {
 namespace {
 
+using lci_test::NoEvents;
+
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr Patience kPatience{10 * kSecond, 2 * kSecond};
-
-class NoEvents final : public PeerEvents {
- public:
-  void gone(uint32_t, RankState) override {}
-  void failed(uint32_t) override {}
-  void fenced(uint32_t) override {}
-  void wake_devices() override {}
-};
 
 /// Rank 0 watches rank 1, which answers when the test says so.
 class MonitorTest : public testing::Test {
@@ -248,6 +244,30 @@ TEST_F(MonitorTest, AHostThatFallsSilentIsCalledForAShorterTime) {
   ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(broke + 1));
   ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(broke + 2 * kSecond - 1));
   EXPECT_EQ(Monitor::Finding::kGone, monitor.look(broke + 2 * kSecond));
+}
+
+// The first packet may be lost, and the system waits for a second, and for longer each time, before it sends another
+// one.
+TEST_F(MonitorTest, WhoeverDoesNotAnswerIsCalledAnew) {
+  const Silent silent;
+  const TcpAddress address = silent.address();
+  Monitor monitor(self_, address, 1, kPatience);
+  const int call = lci_test::next_descriptor();
+  const auto cookie = [call] {
+    uint64_t number = 0;
+    socklen_t size = sizeof number;
+    EXPECT_EQ(0, getsockopt(call, SOL_SOCKET, SO_COOKIE, &number, &size));
+    return number;
+  };
+  monitor.look(now_);
+  for (int calls = 1; calls < 5; ++calls) {
+    const uint64_t before = cookie();
+    monitor.look(now_ += kPatience.reconnect_ns / 3 - 1);
+    EXPECT_EQ(before, cookie());
+    monitor.look(now_ += 1);
+    ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_));
+    EXPECT_NE(before, cookie()) << "call " << calls;
+  }
 }
 
 TEST_F(MonitorTest, NonsenseIsNoGoodbye) {

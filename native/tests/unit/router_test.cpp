@@ -5,10 +5,13 @@
 
 #include <thread>
 
+#include "api/handles.hpp"
+#include "runtime/runtime.hpp"
 #include "support/job.hpp"
 #include "support/posting.hpp"
 #include "support/rma_job.hpp"
 #include "support/statuses.hpp"
+#include "transport/router.hpp"
 
 namespace lci_test {
 namespace {
@@ -153,6 +156,37 @@ TEST(Router, ADeathIsHeardByARankThatDoesNotLookAtItsLinks) {
     if (lci_queue_pop(ended, &status) == LCI_DONE) break;
   }
   EXPECT_EQ(LCI_ERR_PEER_FAILED, status.code);
+}
+
+/// Rank @p rank finds that another one has failed.
+void find_failed(Job& job, uint32_t rank, uint32_t failed) {
+  // A private base, which only a cast of this kind reaches.
+  auto& events = (lci::PeerEvents&)static_cast<lci::Router&>(job.runtime(rank)->runtime->transport());
+  events.gone(failed, lci::RankState::kFailed);
+}
+
+// A host is cut off in one direction: the others count its ranks as failed one after another, and their words come.
+TEST(Router, RanksOfAHostThatIsCutOffOneWayDoNotBelieveTheOthersOfEachOther) {
+  Job job(4, in_pairs({{"net_dead_ms", "2000"}, {"net_reconnect_ms", "300"}}));
+  const auto pass = [&] {
+    for (const uint32_t rank : {0u, 1u, 3u}) lci_progress(job.device(rank));
+  };
+  find_failed(job, 0, 2);
+  for (int i = 0; i < 2000; ++i) pass();
+  EXPECT_EQ(1u, job.counter(0, "peers_failed"));
+  EXPECT_EQ(1u, job.counter(1, "peers_failed")) << "ranks of a host see the same";
+  EXPECT_EQ(0u, job.counter(3, "peers_failed")) << "a rank of its own host lives";
+  // Of the two that call each other dead rank 0 is heard no more.
+  for (const uint32_t rank : {0u, 1u}) find_failed(job, 3, rank);
+  for (const lci::test::Deadline end(3); !end.passed();) pass();
+  EXPECT_EQ(2u, job.counter(3, "peers_failed"));
+  EXPECT_EQ(0u, job.counter(3, "fenced"));
+}
+
+TEST(Router, ARankOfItsOwnHostIsGivenUpIfOthersStayAndSayIt) {
+  Job job(4, in_pairs({{"net_dead_ms", "2000"}, {"net_reconnect_ms", "300"}}));
+  find_failed(job, 0, 2);
+  EXPECT_TRUE(until(job, [&] { return job.counter(3, "peers_failed") == 1; }));
 }
 
 TEST(Router, ThatARankLeavesIsHeardOnAllHosts) {

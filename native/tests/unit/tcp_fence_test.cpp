@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <memory>
 
 #include "api/handles.hpp"
 #include "runtime/runtime.hpp"
 #include "support/job.hpp"
+#include "support/played_rank.hpp"
 #include "support/posting.hpp"
 #include "support/statuses.hpp"
 #include "transport/tcp/tcp_transport.hpp"
@@ -78,6 +80,43 @@ TEST(TcpFence, OfTwoThatCallEachOtherDeadOneIsBelieved) {
   EXPECT_EQ(1u, job.counter(0, "fenced") + job.counter(1, "fenced")) << "of the two one is believed";
   EXPECT_EQ(0u, job.counter(2, "fenced"));
   EXPECT_EQ(1u, job.counter(fenced, "peers_failed"));
+}
+
+// Ranks 0 and 1 are played: of two calls a lower rank's stands.
+TEST(TcpFence, ARankThatIsFencedFencesNobody) {
+  lci_inproc* job = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_inproc_create(3, &job));
+  lci_runtime* runtime = nullptr;
+  {
+    std::array<std::unique_ptr<PlayedRank>, 2> others{std::make_unique<PlayedRank>(job, 0, 3),
+                                                      std::make_unique<PlayedRank>(job, 1, 3)};
+    std::array<lci::FileDescriptor, 2> links;
+    lci::test::run_threads(3, [&](uint32_t rank) {
+      if (rank == 2) return create_over_tcp(job, rank, &runtime);
+      others[rank]->meet();
+      links[rank] = others[rank]->join(2);
+      others[rank]->wait_for_all();
+    });
+    ASSERT_NE(nullptr, runtime);
+    lci_device* device = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_runtime_device(runtime, 0, &device));
+    const auto call = [&](uint32_t from, uint32_t to_device) {
+      lci::OutgoingCall call = others[from]->call(2, to_device, {1, 0});
+      return outcome(call, [device] { lci_progress(device); });
+    };
+    auto& transport = static_cast<lci::TcpTransport&>(runtime->runtime->transport());
+    transport.hear(0, lci::RankState::kFailed, 0);
+    EXPECT_EQ(lci::OutgoingCall::Answer::kFailed, call(0, 0));
+    EXPECT_EQ(lci::OutgoingCall::Answer::kFailed, call(0, lci::kMonitorDevice));
+    EXPECT_EQ(lci::OutgoingCall::Answer::kAccepted, call(1, lci::kMonitorDevice));
+    transport.host().fenced(1);
+    for (const uint32_t from : {0u, 1u}) {
+      EXPECT_EQ(lci::OutgoingCall::Answer::kLater, call(from, 0)) << "rank " << from;
+      EXPECT_EQ(lci::OutgoingCall::Answer::kLater, call(from, lci::kMonitorDevice)) << "rank " << from;
+    }
+  }
+  EXPECT_EQ(LCI_DONE, lci_runtime_close(runtime, 0));
+  lci_inproc_free(job);
 }
 
 }  // namespace

@@ -11,32 +11,25 @@
 #include <memory>
 #include <vector>
 
-#include "base/attributes.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "lci/lci.h"
-#include "transport/shm/arena.hpp"
+#include "support/link_host.hpp"
 
 namespace lci {
 namespace {
 
+using lci_test::LinkHost;
+
 constexpr LinkSizes kSizes{64, 64, 4032};
 constexpr uint64_t kHour = 3600'000'000'000;
 
-/// One rank of two: what its link needs, and what it hears.
-class Side final : public TcpHost {
+/// One rank of two, and what its device does.
+class Side final : public LinkHost {
  public:
-  explicit Side(uint32_t rank) : rank_(rank) {
-    Attributes attributes;
-    attributes.log_outfile = "none";
-    EXPECT_EQ(LCI_DONE, log_.open(attributes, rank, 1));
-    EXPECT_EQ(LCI_DONE, Arena::create(16 << 20, 0, rank, 2, 1, &arena_));
-    const uint64_t offset = arena_->allocate(RingPair::bytes(kSizes.control_slots, kSizes.data_slots));
-    auto* rings = new (arena_->at(offset)) RingPair;
-    data_ = RingProducer(rings->data(kSizes.control_slots, kSizes.data_slots));
-    arena_->ring_pair_offset(0, 1 - rank).store(offset);
-    EXPECT_EQ(LCI_DONE, Mirror::create(16 << 20, 1 - rank, 2, 1, &mirror_));
-    link = std::make_unique<TcpLink>(*this, 0, 1 - rank, *mirror_, counters);
+  explicit Side(uint32_t rank) : LinkHost(rank, kSizes) {
+    EXPECT_TRUE(is_made());
+    link = std::make_unique<TcpLink>(*this, 0, 1 - rank, mirror(), counters);
     EXPECT_TRUE(link->prepare());
   }
 
@@ -45,25 +38,20 @@ class Side final : public TcpHost {
     header.kind = MessageKind::kAmInline;
     header.size = sizeof tag;
     header.tag = tag;
-    if (!data_.has_room(slots_for(sizeof tag))) return false;
-    data_.write(header, reinterpret_cast<const std::byte*>(&tag), sizeof tag);
-    data_.publish();
+    if (!data.has_room(slots_for(sizeof tag))) return false;
+    data.write(header, reinterpret_cast<const std::byte*>(&tag), sizeof tag);
+    data.publish();
     return true;
   }
   /// What the device finds in its mirror.
   void take_all() {
-    const uint64_t offset = mirror_->ring_pair_offset(0, rank_).load();
-    if (offset == 0) return;
-    if (!reads_) {
-      auto* rings = reinterpret_cast<RingPair*>(mirror_->at(offset));
-      in_ = RingConsumer(rings->data(kSizes.control_slots, kSizes.data_slots));
-      reads_ = true;
-    }
+    if (!hears()) return;
+    if (!reads_) in_ = RingConsumer(rings_of_other().data(kSizes.control_slots, kSizes.data_slots));
+    reads_ = true;
     for (; in_.has_message(); in_.advance(slots_for(sizeof(uint64_t)))) taken.push_back(in_.header().tag);
     in_.publish_head();
   }
   uint64_t count(Metric counter) const { return counters.get(counter); }
-  /// What the device does in a pass.
   void pass() {
     link->wake(true, true, false);
     while (link->is_readable()) link->read();
@@ -71,35 +59,10 @@ class Side final : public TcpHost {
     link->settle(true);
   }
 
-  OwnMemory& memory() override { return *arena_; }
-  uint32_t own_rank() const override { return rank_; }
-  uint32_t ranks() const override { return 2; }
-  const LinkSizes& sizes() const override { return kSizes; }
-  Log& log() override { return log_; }
-  SharedCounters& shared() override { return shared_; }
-  const ChaosPlan* chaos() const override { return nullptr; }
-  uint64_t barriers() override { return 0; }
-  void barriers_came(uint32_t, uint64_t) override {}
-  void barriers_came(uint32_t, uint32_t) override {}
-  void gone(uint32_t, RankState state) override { ends.push_back(state); }
-  bool has_failed(uint32_t) override { return other_has_failed; }
-  void fenced(uint32_t by) override { fenced_by.push_back(by); }
-  void devices_came(uint32_t, uint32_t) override {}
-
-  Counters counters;
   std::unique_ptr<TcpLink> link;
   std::vector<uint64_t> taken;
-  std::vector<RankState> ends;
-  std::vector<uint32_t> fenced_by;
-  bool other_has_failed = false;
 
  private:
-  const uint32_t rank_;
-  Log log_;
-  SharedCounters shared_;
-  std::shared_ptr<Arena> arena_;
-  std::unique_ptr<Mirror> mirror_;
-  RingProducer data_;
   RingConsumer in_;
   bool reads_ = false;
 };
@@ -132,6 +95,15 @@ class TcpLinkTest : public testing::TestWithParam<bool> {
     for (int i = 0; i < rounds; ++i) {
       caller_.pass();
       answerer_.pass();
+    }
+  }
+
+  /// Each has what the other one has said, and knows that.
+  void become_quiet() {
+    for (int i = 0; i < 4; ++i) {
+      pass(1);
+      caller_.link->acknowledge();
+      answerer_.link->acknowledge();
     }
   }
 
@@ -387,6 +359,74 @@ TEST_P(TcpLinkTest, HearsWhoIsGoneUnlessTheTellerIsDeadItself) {
   answerer_.other_has_failed = false;
   tell();
   EXPECT_EQ(std::vector<uint32_t>{0}, answerer_.fenced_by) << "this rank is the one that is said to be gone";
+}
+
+// --- connections over which nothing goes
+
+TEST_P(TcpLinkTest, TwoThatHaveNothingToSayDoWithoutAConnectionUntilOneHas) {
+  connect();
+  uint64_t posted = 0, answered = 100;
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_TRUE(caller_.post(posted++));
+    caller_.link->flush();
+    become_quiet();
+    EXPECT_EQ(0u, caller_.link->quiet_ns(1));
+    EXPECT_EQ(kHour - 1, caller_.link->quiet_ns(kHour));
+    Side& first = round % 2 ? caller_ : answerer_;
+    first.link->provide_words(1);
+    first.link->propose_rest();
+    pass();
+    ASSERT_TRUE(caller_.link->is_resting() && answerer_.link->is_resting()) << "round " << round;
+    EXPECT_EQ(0u, caller_.count(Metric::links_open) + answerer_.count(Metric::links_open));
+    EXPECT_TRUE(caller_.link->drained() && !caller_.link->wakes() && !answerer_.link->wakes());
+    ASSERT_TRUE(answerer_.post(answered++));
+    answerer_.link->flush();
+    EXPECT_TRUE(answerer_.link->wakes() && !answerer_.link->drained());
+    connect();
+    pass();
+    EXPECT_FALSE(answerer_.link->wakes());
+  }
+  EXPECT_EQ(first(posted), answerer_.taken);
+  EXPECT_EQ((std::vector<uint64_t>{100, 101, 102, 103, 104}), caller_.taken);
+  EXPECT_EQ(0u, caller_.shared().get(Metric::links_resumed)) << "which counts those that broke";
+  EXPECT_TRUE(caller_.ends.empty() && answerer_.ends.empty());
+}
+
+// What it said is on its way, and would wait for a connection that nobody opens.
+TEST_P(TcpLinkTest, WhoeverIsNotAcknowledgedKeepsTheConnection) {
+  connect();
+  become_quiet();
+  ASSERT_TRUE(answerer_.post(0));
+  answerer_.link->flush();
+  EXPECT_EQ(0u, answerer_.link->quiet_ns(kHour));
+  caller_.link->provide_words(1);
+  caller_.link->propose_rest();
+  answerer_.pass();
+  EXPECT_FALSE(answerer_.link->is_resting());
+  answerer_.link->provide_words(1);
+  answerer_.link->propose_rest();
+  caller_.link->cut();
+  answerer_.pass();
+  EXPECT_TRUE(answerer_.link->is_broken()) << "it has not proposed that";
+  connect();
+  pass();
+  EXPECT_EQ(first(1), caller_.taken);
+}
+
+TEST_P(TcpLinkTest, WhoeverSpeaksAfterItsProposalOpensAnotherConnection) {
+  connect();
+  become_quiet();
+  caller_.link->provide_words(1);
+  caller_.link->propose_rest();
+  ASSERT_TRUE(caller_.post(0));
+  answerer_.pass();
+  ASSERT_TRUE(answerer_.link->is_resting());
+  caller_.link->flush();
+  caller_.pass();
+  EXPECT_TRUE(caller_.link->is_broken());
+  connect();
+  pass();
+  EXPECT_EQ(first(1), answerer_.taken);
 }
 
 TEST_P(TcpLinkTest, IsStuckAsLongAsNothingIsAcknowledged) {

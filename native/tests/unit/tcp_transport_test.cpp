@@ -164,6 +164,34 @@ TEST(TcpTransport, LinksAreCountedWithTheirDevice) {
   EXPECT_TRUE(closed) << "the other rank has left";
 }
 
+// Each rank of six has four neighbours, and one rank that is none.
+TEST(TcpTransport, AnIdleLinkIsClosedAndOpenedByTheNextMessage) {
+  constexpr uint32_t kRanks = 6, kNeighbours = 4;
+  Job job(kRanks, over_tcp({{"net_idle_ms", "1"}}));
+  const auto open_links = [&](uint32_t rank) { return job.counter(rank, "links_open"); };
+  std::array<lci_comp*, kRanks> inbox{};
+  for (const uint32_t rank : {0u, 3u}) {
+    inbox[rank] = make_queue(job.runtime(rank));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(rank), 5, "", inbox[rank], 0, 0));
+  }
+  for (uint64_t round = 0; round < 6; ++round) {
+    const uint32_t from = round % 2 ? 3 : 0, to = 3 - from;
+    int code = LCI_RETRY;
+    ASSERT_TRUE(until(job, [&] { return (code = post_am(job, from, to, 5, round, pattern(100, round))) == LCI_DONE; }));
+    lci_status status{};
+    ASSERT_TRUE(pop(job, inbox[to], &status));
+    EXPECT_EQ(round, status.tag);
+    lci_buffer_free(status.buffer);
+    ASSERT_TRUE(until(job, [&] { return open_links(0) == kNeighbours && open_links(3) == kNeighbours; }))
+        << open_links(0) << " links";
+  }
+  EXPECT_EQ(0u, job.counter(0, "links_resumed") + job.counter(0, "peers_failed"));
+  job.close(3, 10'000);
+  for (const uint32_t rank : {0u, 1u, 2u, 4u, 5u}) {
+    EXPECT_TRUE(until(job, [&] { return job.counter(rank, "peers_left") == 1; })) << "rank " << rank;
+  }
+}
+
 TEST(TcpTransport, BothWhoCallAtOnceGetOneLink) {
   for (int round = 0; round < 20; ++round) {
     Job job(3, over_tcp());

@@ -166,6 +166,11 @@ need_open_mpi() {
   export PATH=$PATH:$unpacked
 }
 
+# need_pmix_of_slurm: Slurm opens libpmix.so, a name that Debian has in the package for developers.
+need_pmix_of_slurm() {
+  compgen -G "/usr/lib/*/pmix2/lib/libpmix.so" > /dev/null || compgen -G "/usr/lib/*/libpmix.so" > /dev/null || install_packages libpmix-dev
+}
+
 # clang and its libFuzzer.
 need_fuzzer() {
   local packages=()

@@ -11,8 +11,11 @@ kv-service    3600  20 kills of a random rank of the sample kv-service under loa
 slow-consumer 3600  4 million messages to a consumer that is slow for 10 s, in heaps of 64 MiB, three ways
 chaos         3600  200 seeds of delays, reordering and refusals in the core
 net-kill      3600  1,000 kills at random moments of ranks on two hosts
-net-faults    3600  hosts that are lost, links that are cut, one way or both, 50 times each, and more for long
+net-faults    3600  hosts that are lost, links that are cut, one way or both, 50 times each; resets, strangers and more for long
 net-java      3600  all tests of lci-reactive, all ranks by TCP, then two ranks to a host
+launchers     1800  Hydra, Open MPI and Slurm start four JVMs: greetings, and k-mers as one rank counts them; also on two hosts of net-lab
+net-scale     1200  2 to 64 native ranks on up to 16 hosts of net-lab: they join, meet, and each tells each; memory, connections
+net-loss      2400  two native ranks where 1 % is lost and packets take 20 to 30 ms, beside iperf3, 10 pairs of 30 s; memory
 net-system    3600  on hosts of net-lab: k-mer counts of 16 ranks on 8, also under chaos, the slow consumer, 10 kills of kv-service
 conformance   3600  the tests of rows of the specification, under 200 seeds
 peer-memory   3600  conformance, 300 kills and the oracle where a rank reads only what was sent to it
@@ -29,7 +32,7 @@ api           1800  ./lci api-diff finds what would break whoever uses the API, 
 # soak_build PART: the build that it needs, if any. It is made before the part's time begins.
 soak_build() {
   case $1 in
-    chaos | conformance | net-kill | net-faults | peer-memory | stress) echo build_native_tests ;;
+    chaos | conformance | launchers | net-kill | net-faults | net-loss | net-scale | peer-memory | stress) echo build_native_tests ;;
     stress-tsan) echo build_native_tsan ;;
     fuzz) echo build_native_fuzz ;;
     mutations) echo build_native_faulty ;;
@@ -71,12 +74,14 @@ soak_net-kill() {
     "$home/native/tests/c/net_test.sh" "$native_test_build"
 }
 
-# A cut of 100 s once. All but the kills 50 times, of which half are idle.
+# A cut of 100 s once. All but the kills 50 times, of which half are idle; strangers two minutes in all, which leave nine tenths of
+# the rate.
 soak_net-faults() {
   build_native_tests > /dev/null || return
   LCI_NET_FAULTS=1 LCI_NET_CUT_S=100 LCI_TESTS=test_what_nothing_goes_through_separates \
     "$home/native/tests/c/net_test.sh" "$native_test_build" &&
-    LCI_NET_FAULTS=50 LCI_NET_STOP_S=60 LCI_NET_RESET_S=300 LCI_NET_KILLS=1 "$home/native/tests/c/net_test.sh" "$native_test_build"
+    LCI_NET_FAULTS=50 LCI_NET_STOP_S=60 LCI_NET_RESET_S=300 LCI_NET_KILLS=1 LCI_NET_STRANGERS_S=60 LCI_NET_STRANGERS_RATE=0.9 \
+      "$home/native/tests/c/net_test.sh" "$native_test_build"
 }
 
 soak_net-java() {
@@ -84,6 +89,36 @@ soak_net-java() {
   for setting in LCI_ATTR_TRANSPORT=tcp LCI_ATTR_RANKS_PER_HOST=2; do
     java_under "$setting" 'io/lci/**/*Test,!BlockHoundTest' || return
   done
+}
+
+# All of them from Debian. Slurm's daemons, key and folders are the test's own.
+soak_launchers() {
+  local reads=()
+  need_command mpiexec.hydra mpich
+  need_command mpirun.openmpi openmpi-bin
+  need_command slurmctld slurmctld
+  need_command slurmd slurmd
+  need_command srun slurm-client
+  need_command munged munge
+  need_pmix_of_slurm
+  demo_reads
+  build_native_tests > /dev/null || return
+  if has_lab; then on_lab 2 launchers; else launchers; fi
+}
+launchers() {
+  LCI=$home/lci LCI_JDK=$jdk LCI_REOPEN_JOB=$native_test_build/reopen_job "$home/tests/system/launchers_test.sh" "${reads[@]}"
+}
+
+soak_net-scale() {
+  has_lab || return 0
+  build_native_tests > /dev/null && LCI_SCALE_JOB=$native_test_build/scale_job on_lab 16 "$home/tests/system/scale_test.sh"
+}
+
+soak_net-loss() {
+  need_command iperf3 iperf3
+  has_lab || return 0
+  build_native_tests > /dev/null || return
+  LCI_FLOW_JOB=$native_test_build/flow_job on_lab_with '--delay 20 --jitter 10 --loss 0.01' 2 "$home/tests/system/net_loss_test.sh" 10 30
 }
 
 soak_net-system() {

@@ -128,11 +128,15 @@ java_under() {
 }
 
 # on_lab HOSTS COMMAND...: with so many hosts of `./lci net-lab`, which LCI_LAB_HOSTS names to the tests.
-on_lab() {
-  local hosts=$1 code=0
-  shift
-  "$home/lci" net-lab up "$hosts" || return
-  LCI_LAB_HOSTS=$(lab_hosts "$hosts" | paste -sd,) "$@" || code=$?
+on_lab() { on_lab_with '' "$@"; }
+
+# on_lab_with OPTIONS HOSTS COMMAND...: the same, where packets are treated as these options of net-lab say.
+on_lab_with() {
+  local options hosts=$2 code=0
+  read -ra options <<< "$1"
+  shift 2
+  "$home/lci" net-lab up "$hosts" "${options[@]}" || return
+  LCI=$home/lci LCI_LAB_HOSTS=$(lab_hosts "$hosts" | paste -sd,) "$@" || code=$?
   "$home/lci" net-lab down
   return "$code"
 }

@@ -56,6 +56,8 @@ class Outflow {
   bool holds_marked();
   /// The peer has not acknowledged all but reports.
   bool awaits_acknowledgement() const { return bytes_.acknowledged() < said_; }
+  /// Where the last record ends that does more than report.
+  uint64_t said() const { return said_; }
   SendBuffer& bytes() { return bytes_; }
   const SendBuffer& bytes() const { return bytes_; }
 
@@ -80,7 +82,7 @@ class Outflow {
   const uint32_t device_, peer_;
   const LinkSizes sizes_;
   SendBuffer bytes_;
-  uint64_t said_ = 0;  // where the last record ends that does more than report
+  uint64_t said_ = 0;
   RecordHeader record_{};
   bool open_ = false;
   RingConsumer control_, data_;

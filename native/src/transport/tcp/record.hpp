@@ -68,6 +68,7 @@ enum class LinkWord : uint8_t {
   kDevices = 0xE1,     ///< The sender has `arg` devices.
   kNotice = 0xE2,      ///< Rank `aux` is gone: `size` is its RankState, `arg` how many barriers it had completed.
   kEnd = 0xE3,         ///< The same of the sender itself; nothing follows.
+  kRest = 0xE4,        ///< The sender has nothing to say: the connection may be closed until one of the two has.
 };
 
 /// Bytes that a message has in its slots.

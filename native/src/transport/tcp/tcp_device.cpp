@@ -60,6 +60,7 @@ void TcpDevice::open(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (!transport_.reaches(rank) || peer.closed || left_ || transport_.is_gone(rank)) return;
   if (peer.link && (peer.link->is_open() || peer.link->has_ended() || peer.call || peer.call_again_ns != 0)) return;
+  if (peer.link && peer.link->is_resting()) return;  // until there is something to say
   if (peer.link && peer.link->is_broken()) return begin_to_mend(rank);
   peer.call_again_ns = 1;  // at the next pump, if there is no memory now
   if (!link_to(rank)) throw std::bad_alloc();
@@ -101,6 +102,7 @@ void TcpDevice::go_on_calling(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (!peer.call) {
     if (peer.link->is_broken() && peer.call_again_ns == 0) begin_to_mend(rank);
+    if (peer.link->wakes() && peer.call_again_ns == 0) talk_again(rank);
     if (peer.call_again_ns != 0 && !transport_.is_gone(rank) && now_ns() >= peer.call_again_ns) call(rank);
     return;
   }
@@ -142,6 +144,13 @@ void TcpDevice::begin_to_mend(uint32_t rank) {
   peer.call_again_ns = 1;
   peer.refused_since_ns = 0;
   transport_.monitors().suspect(rank, Known::kWasThere);
+}
+
+/// The rank of a link that rests may have left meanwhile, or died: monitors find out.
+void TcpDevice::talk_again(uint32_t rank) {
+  if (transport_.is_gone(rank)) return;
+  peers_[rank].call_again_ns = 1;
+  transport_.monitors().suspect(rank, Known::kNothing);
 }
 
 /// The answer goes to those who call. Of two calls that meet, the higher rank's is a duplicate, unless the lower one's
@@ -248,7 +257,18 @@ void TcpDevice::doubt(uint64_t now) {
     if (stuck >= kStuck) transport_.monitors().suspect(rank, Known::kNothing);
     // The rank answers: the connection is what is lost.
     if (stuck >= transport_.patience().dead_ns && transport_.monitors().reaches(rank)) link.cut();
+    if (transport_.idle_ns() == 0) continue;
+    link.acknowledge();
+    if (link.quiet_ns(now) < transport_.idle_ns() || is_kept(rank)) continue;
+    if (unless_no_memory([&] { link.provide_words(1); })) link.propose_rest();
   }
+}
+
+/// What one of two neighbours finds the other one is to hear at once.
+bool TcpDevice::is_kept(uint32_t rank) const {
+  if (index_ != 0) return false;
+  const std::vector<uint32_t> kept = neighbours();
+  return std::find(kept.begin(), kept.end(), rank) != kept.end();
 }
 
 void TcpDevice::poll() {
@@ -315,7 +335,9 @@ bool TcpDevice::has_work() const {
     return true;
   }
   return std::any_of(links_.begin(), links_.end(), [this](uint32_t rank) {
-    return peers_[rank].link->is_readable() || peers_[rank].link->has_returned();
+    const Peer& peer = peers_[rank];
+    const bool is_to_call = peer.link->wakes() && !peer.call && peer.call_again_ns == 0 && !transport_.is_gone(rank);
+    return peer.link->is_readable() || peer.link->has_returned() || is_to_call;
   });
 }
 

@@ -75,6 +75,8 @@ class TcpDevice final : public NetworkDevice {
   void tell_news();
   bool hears_news(uint32_t rank) const;
   void doubt(uint64_t now);
+  bool is_kept(uint32_t rank) const;
+  void talk_again(uint32_t rank);
   void greet(Peer& peer);
 
   TcpTransport& transport_;

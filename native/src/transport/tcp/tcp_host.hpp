@@ -28,8 +28,10 @@ class TcpHost {
   /// A peer has completed so many at least; or by the low bits of the number.
   virtual void barriers_came(uint32_t rank, uint64_t completed) = 0;
   virtual void barriers_came(uint32_t rank, uint32_t low_bits) = 0;
-  /// A rank is gone, by its own word or that of another one.
+  /// A rank is gone, by its own word.
   virtual void gone(uint32_t rank, RankState state) = 0;
+  /// A rank is gone, by the word of rank @p by.
+  virtual void told_gone(uint32_t rank, RankState state, uint32_t by) = 0;
   /// Whether a rank counts as failed: its word counts no more.
   virtual bool has_failed(uint32_t rank) = 0;
   /// A peer says that this rank has failed.

@@ -63,10 +63,11 @@ void TcpLink::open(Connection connection, const LinkProgress& peer, bool answere
   counters_.add(Metric::links_open);
   if (!out_.bytes().resume(peer.taken)) return blame("it has taken what was not sent");
   if (peer.connections <= connections_) return blame("it has lost count of connections");
-  if (connections_ != 0) host_.shared().add(Metric::links_resumed);
+  if (connections_ != 0 && state_ != State::kResting) host_.shared().add(Metric::links_resumed);
   connections_ = peer.connections;
   answered_ = answered;
-  heard_ = hung_up_ = is_lost_ = shut_ = false;
+  heard_ = hung_up_ = is_lost_ = shut_ = peer_rests_ = false;
+  proposed_ = UINT64_MAX;
   seen_at_ns_ = 0;
   state_ = State::kOpen;
   readable_ = writable_ = true;
@@ -144,7 +145,9 @@ bool TcpLink::settle(bool last) {
   ++idle_;
   const Report now = in_.report();
   if (is_time_to_report(now, last)) report(now);
-  return out_.bytes().sent() != before;
+  const bool moved = out_.bytes().sent() != before;
+  if (peer_rests_ && has_nothing_to_say()) rest();
+  return moved;
 }
 
 /// Nobody acknowledges a record that only reports, but the peer's system does.
@@ -163,8 +166,48 @@ uint64_t TcpLink::stuck_ns(uint64_t now) {
   return now - seen_at_ns_;
 }
 
+// --- resting
+
+/// And the peer has all that was said, so that nothing waits for the next connection.
+bool TcpLink::has_nothing_to_say() {
+  return out_.empty() && !out_.awaits_acknowledgement() && in_.announced() == 0 && rest_ == 0;
+}
+
+uint64_t TcpLink::quiet_ns(uint64_t now) {
+  const uint64_t moved = in_.position() + out_.bytes().end();
+  if (state_ != State::kOpen || moved != moved_ || !has_nothing_to_say()) {
+    moved_ = moved;
+    quiet_since_ns_ = now;
+  }
+  return now - quiet_since_ns_;
+}
+
+void TcpLink::propose_rest() {
+  if (state_ != State::kOpen || !has_nothing_to_say()) return;
+  out_.say(LinkWord::kRest, 0, 0, 0);
+  flush();
+  if (out_.empty()) proposed_ = out_.said();
+}
+
+void TcpLink::acknowledge() {
+  if (state_ == State::kOpen && told_.received <= came_said_ && in_.position() > came_said_) report(in_.report());
+}
+
+void TcpLink::rest() {
+  drop_connection();
+  readable_ = writable_ = hung_up_ = peer_rests_ = false;
+  state_ = State::kResting;
+}
+
+/// The peer may have agreed to a proposal: nothing was said since.
+void TcpLink::lose_connection() {
+  const bool agreed = !leaving_ && proposed_ == out_.said() && out_.empty() && rest_ == 0;
+  agreed ? rest() : cut();
+}
+
 bool TcpLink::drained() {
   if (state_ == State::kEnded) return true;
+  if (state_ == State::kResting) return out_.empty();
   // What a connection had when it broke may not have come.
   return out_.empty() && (state_ == State::kBroken ? !out_.awaits_acknowledgement() : has_sent_all());
 }
@@ -191,7 +234,7 @@ bool TcpLink::read() {
   } else if (came < 0 && errno == EBADMSG) {
     blame("they are not what it has sealed");
   } else if (came == 0 || (errno != EAGAIN && errno != EINTR)) {
-    cut();
+    lose_connection();
   } else if (errno == EAGAIN) {
     readable_ = false;
     hung_up_ = false;
@@ -234,6 +277,10 @@ void TcpLink::take() {
 
 bool TcpLink::record_came(const RecordHeader& header) {
   counters_.add(Metric::net_records_received);
+  if (header.length != 0) {
+    came_said_ = header.position;
+    peer_rests_ = false;
+  }
   host_.barriers_came(rank_, header.barriers);
   return out_.acknowledge(header.received) &&
          out_.accept_room({0, header.control_room, header.data_room, header.packet_room});
@@ -258,7 +305,10 @@ bool TcpLink::word_came(LinkWord word, const FrameHeader& frame) {
         return true;
       }
       host_.barriers_came(frame.aux, uint64_t{frame.arg});
-      host_.gone(frame.aux, state);
+      host_.told_gone(frame.aux, state, rank_);
+      return true;
+    case LinkWord::kRest:
+      peer_rests_ = true;
       return true;
     case LinkWord::kEnd:
       if (!is_end) return false;

@@ -34,6 +34,10 @@ class TcpLink final : private LinkEvents {
   bool has_met() const { return met_; }
   /// Its connection is gone, and it waits for another one.
   bool is_broken() const { return state_ == State::kBroken; }
+  /// Its connection was closed because neither side had anything to say.
+  bool is_resting() const { return state_ == State::kResting; }
+  /// It rests, and there is something to say now.
+  bool wakes() { return is_resting() && !out_.empty(); }
   /// Nothing comes any more: the peer said so, or is gone.
   bool has_ended() const { return state_ == State::kEnded; }
   /// Has what open() needs. False: there is no memory for it.
@@ -63,6 +67,12 @@ class TcpLink final : private LinkEvents {
   bool settle(bool last);
   /// For how long the peer has acknowledged nothing, although there was something to acknowledge. Asked now and then.
   uint64_t stuck_ns(uint64_t now);
+  /// For how long nothing has gone, and all that was said has come. Asked now and then.
+  uint64_t quiet_ns(uint64_t now);
+  /// Proposes to the peer that the connection be closed. There must be room for a word.
+  void propose_rest();
+  /// Tells the peer that what it said has come, if no record has.
+  void acknowledge();
   /// The connection goes; the link waits for another one.
   void cut();
   void provide_words(size_t count) { out_.provide_words(count); }
@@ -84,7 +94,7 @@ class TcpLink final : private LinkEvents {
   void close(bool at_once);
 
  private:
-  enum class State { kCalling, kOpen, kBroken, kEnded };
+  enum class State { kCalling, kOpen, kBroken, kResting, kEnded };
 
   bool record_came(const RecordHeader& header) override;
   bool word_came(LinkWord word, const FrameHeader& frame) override;
@@ -94,6 +104,9 @@ class TcpLink final : private LinkEvents {
   void send();
   void report(const Report& report);
   bool is_time_to_report(const Report& now, bool last) const;
+  void lose_connection();
+  bool has_nothing_to_say();
+  void rest();
   void end(RankState state, uint64_t barriers);
   bool has_sent_goodbye();
   bool awaits_system() const;
@@ -126,6 +139,10 @@ class TcpLink final : private LinkEvents {
   uint32_t told_packets_ = 0;
   uint32_t idle_ = 0;  ///< Passes without anything new.
   uint64_t seen_acknowledged_ = 0, seen_at_ns_ = 0;
+  uint64_t came_said_ = 0;          // where the peer's last record begins that does more than report
+  bool peer_rests_ = false;         // which was a proposal
+  uint64_t proposed_ = UINT64_MAX;  // what was said when this side made its own over this connection
+  uint64_t moved_ = 0, quiet_since_ns_ = 0;
 };
 
 }  // namespace lci

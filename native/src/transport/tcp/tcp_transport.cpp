@@ -47,6 +47,7 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       hosts_(parts.hosts),
       chaos_(parts.chaos),
       listen_at_(parts.attributes.net_address),
+      idle_ns_(uint64_t{parts.attributes.net_idle_ms} * 1'000'000u),
       seals_(parts.attributes.net_security == NetSecurity::kSealed),
       crypto_file_(parts.attributes.crypto_library),
       devices_(parts.attributes.devices),
@@ -152,7 +153,7 @@ int TcpTransport::connect(uint64_t deadline_ns) {
     if (count_gone() != 0) return ended_while_joining(gone_at(0).rank);
     if (const auto dead = bootstrap_.look_for_loss().dead) return died_while_joining(*dead);
     std::erase_if(missing, [device](uint32_t rank) { return device->is_linked_to(rank); });
-    if (missing.empty()) return bootstrap_.barrier(deadline_ns);  // nobody leaves before all have joined
+    if (missing.empty()) return wait_for_all(*device, deadline_ns);
     if (now_ns() >= deadline_ns) {
       return blame(missing[0], fail(LCI_ERR_TIMEOUT,
                                     "create runtime: no link to rank %u at %s, which has joined; is "
@@ -162,6 +163,17 @@ int TcpTransport::connect(uint64_t deadline_ns) {
     pollfd wait{device->descriptor(), POLLIN, 0};
     ::poll(&wait, 1, 1);
   }
+}
+
+/// Nobody leaves before all have joined. A rank whose connection broke before it heard this one may still call.
+int TcpTransport::wait_for_all(TcpDevice& device, uint64_t deadline_ns) {
+  bootstrap_.do_meanwhile(Meanwhile([&] {
+    device.pump();
+    monitors_.look(false);
+  }));
+  const int code = bootstrap_.barrier(deadline_ns);
+  bootstrap_.do_meanwhile({});
+  return code;
 }
 
 /// What users keep must never be all that a link has room for.
@@ -198,6 +210,17 @@ void TcpTransport::gone(uint32_t rank, RankState state) {
     pending_.store(true, std::memory_order_seq_cst);
   }
   events_.wake_devices();
+}
+
+void TcpTransport::told_gone(uint32_t rank, RankState state, uint32_t by) {
+  if (reaches(rank) || state != RankState::kFailed) return gone(rank, state);
+  hearsay_.add({by, rank, coarse_now_ns() + patience().dead_ns + patience().reconnect_ns});
+}
+
+void TcpTransport::believe_hearsay() {
+  for (const Hearsay::Word& word : hearsay_.take_due(coarse_now_ns())) {
+    if (!has_failed(word.speaker)) gone(word.rank, RankState::kFailed);
+  }
 }
 
 TcpTransport::Gone TcpTransport::gone_at(size_t index) {
@@ -242,6 +265,7 @@ void TcpTransport::log_failure(uint32_t rank, const char* why) {
 
 void TcpTransport::look(bool now) {
   monitors_.look(now);
+  believe_hearsay();
   if (!pending_.load(std::memory_order_acquire)) return;
   TryLockGuard guard(looking_);
   if (!guard) return;

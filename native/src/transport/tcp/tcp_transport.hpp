@@ -16,6 +16,7 @@
 #include "transport/network/lane_bells.hpp"
 #include "transport/network/mirror.hpp"
 #include "transport/tcp/door.hpp"
+#include "transport/tcp/hearsay.hpp"
 #include "transport/tcp/monitors.hpp"
 #include "transport/tcp/tcp_device.hpp"
 #include "transport/tcp/tcp_host.hpp"
@@ -64,6 +65,8 @@ class TcpTransport final : public Transport, private TcpHost {
   std::vector<uint32_t> neighbours_of(uint32_t rank) const;
   Monitors& monitors() { return monitors_; }
   const Patience& patience() const { return monitors_.patience(); }
+  /// After so long a connection over which nothing goes is closed; 0: never.
+  uint64_t idle_ns() const { return idle_ns_; }
   /// What connections are sealed by; null: they are not.
   const CryptoLibrary* crypto() const { return seals_ ? &crypto_ : nullptr; }
   const TcpAddress& address_of(uint32_t rank) const { return addresses_[rank]; }
@@ -99,11 +102,14 @@ class TcpTransport final : public Transport, private TcpHost {
   void barriers_came(uint32_t rank, uint64_t completed) override;
   void barriers_came(uint32_t rank, uint32_t low_bits) override;
   void gone(uint32_t rank, RankState state) override;
+  void told_gone(uint32_t rank, RankState state, uint32_t by) override;
+  void believe_hearsay();
   bool has_failed(uint32_t rank) override { return is_gone(rank) && state_of(rank) == RankState::kFailed; }
   void devices_came(uint32_t rank, uint32_t devices) override;
 
   uint32_t slot_of(const ParkLine& line) const;
   int ended_while_joining(uint32_t rank);
+  int wait_for_all(TcpDevice& device, uint64_t deadline_ns);
 
   Bootstrap& bootstrap_;
   PeerEvents& events_;
@@ -112,6 +118,7 @@ class TcpTransport final : public Transport, private TcpHost {
   const Hosts& hosts_;
   const ChaosPlan* const chaos_;
   const std::string listen_at_;
+  const uint64_t idle_ns_;
   const bool seals_;
   const std::string crypto_file_;
   CryptoLibrary crypto_;
@@ -133,6 +140,7 @@ class TcpTransport final : public Transport, private TcpHost {
   std::atomic<size_t> gone_count_{0};
   std::atomic<bool> pending_{false};
   std::atomic<uint32_t> fenced_by_{kNobody};
+  Hearsay hearsay_;
   TryLock looking_;
   size_t told_ = 0;  // under that, to the events
 

@@ -6,7 +6,7 @@ import io.lci.am.InboxOptions;
 import io.lci.am.Port;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
-import io.lci.collective.Group;
+import io.lci.collective.World;
 import io.lci.completion.Completion;
 import io.lci.completion.Completions;
 import io.lci.error.LciException;
@@ -151,7 +151,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
   /**
    * Completes when every rank has subscribed to as many barriers as this one. Each subscription
    * takes part in one barrier, numbered by the order in which they reach loop 0. These numbers are
-   * apart from those of {@link Group#barrier()}: the two never meet. Usable at any time.
+   * apart from those of {@link World#barrier()}: the two never meet. Usable at any time.
    *
    * @return posts at the first request; needs no credit; signals on loop 0; cancel detaches the
    *     subscriber, this rank still takes part; ends with {@link io.lci.error.PeerFailedException}
@@ -187,7 +187,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    * Checkpoints use it: what the ranks hold then is all there is.
    *
    * <p>Each subscription is one call. Calls are numbered by the order of their subscriptions, apart
-   * from those of {@link Group} and {@link #barrier()}. Begin another collective call before this
+   * from those of {@link World} and {@link #barrier()}. Begin another collective call before this
    * one has ended only if no rank waits for this one first: what such a call sends counts, too. As
    * {@link #drained()}, it waits for receivers that have no place for what was sent.
    *
@@ -324,7 +324,7 @@ public interface LciRuntime extends Disposable, AutoCloseable {
    *
    * @return the same at each call
    */
-  Group world();
+  World world();
 
   /** {@return the largest payload that travels in one packet, in bytes} */
   int maxEager();

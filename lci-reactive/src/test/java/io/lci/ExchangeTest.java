@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.am.Payload;
-import io.lci.collective.Group;
+import io.lci.collective.World;
 import io.lci.error.MemoryClosedException;
 import io.lci.error.PeerLeftException;
 import io.lci.rma.MemoryRegion;
@@ -37,7 +37,7 @@ class ExchangeTest {
   }
 
   private static int length(int rank, int round) {
-    return round == 3 ? Group.MAX_EXCHANGE : 100 * round * (rank + 1);
+    return round == 3 ? World.MAX_EXCHANGE : 100 * round * (rank + 1);
   }
 
   @ParameterizedTest
@@ -166,7 +166,7 @@ class ExchangeTest {
                 assertThat(((PeerLeftException) e).rank()).isEqualTo(1);
               })
           .verify(LIMIT);
-      assertThatThrownBy(() -> job.rank(0).world().exchange(new byte[Group.MAX_EXCHANGE + 1]))
+      assertThatThrownBy(() -> job.rank(0).world().exchange(new byte[World.MAX_EXCHANGE + 1]))
           .isInstanceOf(IllegalArgumentException.class);
     }
   }

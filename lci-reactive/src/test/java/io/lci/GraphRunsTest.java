@@ -38,19 +38,28 @@ import reactor.util.retry.Retry;
 class GraphRunsTest {
   private static final Duration LIMIT = Duration.ofSeconds(120);
   private static final int TAG = 5;
+  private static final String NUMBER = "number of the run";
 
   /** A rank that exchanges a number with another one in each run, and compares what it got. */
   private static final class Side {
     final CompletionGraph graph;
     final AtomicInteger wrong = new AtomicInteger();
-    private final LciBuffer out;
     private long number;
 
     Side(LciRuntime lci) {
       int other = 1 - lci.rank();
-      out = lci.memory().buffer(8);
+      LciBuffer out = lci.memory().buffer(8);
       CompletionGraph.Builder builder = lci.completions().graph();
-      Node<Integer> fill = builder.call(r -> out.view().putLong(0, number).position());
+      // The number is the run's own: a run that was cancelled may go on while the next one is asked for.
+      Node<Long> fill =
+          builder.mono(
+              r ->
+                  Mono.deferContextual(
+                      run -> {
+                        long number = run.get(NUMBER);
+                        out.view().putLong(0, number);
+                        return Mono.just(number);
+                      }));
       Node<Completion> send = builder.op(Op.send(other, TAG, out).perRun());
       Node<Completion> receive = builder.op(Op.receive(other, TAG, 8).perRun());
       Node<Long> compare =
@@ -58,7 +67,7 @@ class GraphRunsTest {
               r -> {
                 Completion came = r.get(receive);
                 long value = came.message().getLong(0);
-                if (value != number || came.tag() != TAG || r.get(send).tag() != TAG) {
+                if (value != r.get(fill) || came.tag() != TAG || r.get(send).tag() != TAG) {
                   wrong.incrementAndGet();
                 }
                 return value;
@@ -73,7 +82,9 @@ class GraphRunsTest {
       return Mono.defer(
           () -> {
             number = given == null ? number + 1 : given;
-            return given == null ? graph.run() : graph.run(given);
+            long own = number;
+            return (given == null ? graph.run() : graph.run(given))
+                .contextWrite(context -> context.put(NUMBER, own));
           });
     }
 

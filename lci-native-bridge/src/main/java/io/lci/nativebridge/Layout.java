@@ -114,6 +114,31 @@ public final class Layout {
   public static final int STATUS_PORT = 40;
   public static final int STATUS_PACKET = 44;
 
+  // lci_failure: why a context of a group failed
+  public static final int FAILURE_SIZE = 96;
+
+  public static final int FAILURE_SEQUENCE = 0;
+  public static final int FAILURE_CODE = 8;
+  public static final int FAILURE_RANK = 12;
+  public static final int FAILURE_CAUSE = 16;
+
+  /** Two ranks, then, from {@link #FAILURE_CALLS} on, what each of them called. */
+  public static final int FAILURE_RANKS = 20;
+
+  public static final int FAILURE_CALLS = 32;
+
+  // lci_call
+  public static final int CALL_SIZE = 32;
+
+  public static final int CALL_KIND = 0;
+  public static final int CALL_OP = 1;
+  public static final int CALL_TYPE = 2;
+  public static final int CALL_ALGORITHM = 3;
+  public static final int CALL_ROOT = 4;
+  public static final int CALL_SEGMENT_BYTES = 8;
+  public static final int CALL_COUNT = 16;
+  public static final int CALL_HASH = 24;
+
   // lci_buffer: a part of a list
   public static final int BUFFER_SIZE = 16;
 

@@ -190,6 +190,29 @@ public interface NativeCalls {
   /** {@code lci_buffer_free}; 0 is allowed. */
   void bufferFree(long buffer);
 
+  // Groups
+
+  /** {@code lci_group_create}: {@code ranks} are 32-bit; writes a handle. */
+  int groupCreate(long runtime, long ranks, int count, long key, long outGroup);
+
+  /** {@code lci_group_free}. */
+  int groupFree(long group);
+
+  /** {@code lci_context_create}: writes a handle. */
+  int contextCreate(long group, long key, int device, long outContext);
+
+  /** {@code lci_context_free}. */
+  int contextFree(long context);
+
+  /** {@code lci_context_id}: writes a 64-bit value. */
+  int contextId(long context, long outId);
+
+  /** {@code lci_context_failure}: writes an {@code lci_failure}. */
+  int contextFailure(long context, long outFailure);
+
+  /** {@code lci_context_revoke}. */
+  int contextRevoke(long context, int cause);
+
   // Ports
 
   /** {@code lci_port_open}. */

@@ -1,47 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.collective;
 
-import reactor.core.publisher.Mono;
+import reactor.core.Disposable;
 
 /**
- * Ranks that call together: a collective call ends when every rank of the group has made it. {@link
- * io.lci.LciRuntime#world()} is the group of all ranks of the job. Any thread.
+ * Ranks of the job, in an order: its members are numbered from 0. {@link io.lci.LciRuntime#world()}
+ * is the group of all ranks, and makes the others. Any thread.
  *
- * <p><b>Order.</b> Each subscription is one call, and takes part at once, whatever its demand. The
- * calls of a group are numbered together, in the order of their subscriptions, and that order must
- * be the same on every rank. Calls of different kinds never meet: if the orders differ, they wait.
- * {@link io.lci.LciRuntime#barrier()} has numbers of its own and takes no part in this order.
+ * <p>Making groups and contexts takes no communication: each member does it with the same
+ * arguments, when it likes. Equal arguments give the same object, until it is disposed of.
+ *
+ * <p>Its own calls go by device 0, in a context of their own. {@code dispose} ends that as {@link
+ * CollectiveContext} says; other contexts of the group go on.
  *
  * @since 0.1
  */
-public interface Group {
-  /** Most bytes that one rank gives to an {@link #exchange}. */
-  int MAX_EXCHANGE = 65_536;
-
+public interface Group extends Collectives, Disposable {
   /** {@return the number of this rank in the group, from 0} */
   int rank();
 
-  /** {@return how many ranks the group has} Fixed. */
+  /** {@return how many members the group has} Fixed. */
   int size();
 
   /**
-   * Completes when every rank has made this call.
+   * The rank of a member in the job.
    *
-   * @return takes part at subscription, and waits for credit of the other ranks as any send does;
-   *     completes on loop 0; cancel detaches the subscriber, this rank still takes part; ends with
-   *     {@link io.lci.error.PeerFailedException} or {@link io.lci.error.PeerLeftException} if a
-   *     rank is gone, and with {@link io.lci.error.LciClosedException} when the runtime closes
+   * @param member 0 to {@code size() - 1}
+   * @return its rank
    */
-  Mono<Void> barrier();
+  int worldRank(int member);
 
   /**
-   * Gives bytes to every rank and gets theirs: handles of regions, addresses, settings.
+   * A group of some of the members.
    *
-   * @param mine at most {@value #MAX_EXCHANGE} bytes, copied; they may differ in length from rank
-   *     to rank
-   * @return takes part at subscription; emits the bytes by rank on loop 0, in arrays that belong to
-   *     the subscriber; cancel detaches the subscriber, this rank still takes part; ends as {@link
-   *     #barrier()}
+   * @param key groups of the same members with different keys are different groups
+   * @param members their numbers in this group, in the order that they have in the new one; this
+   *     rank is one of them, and none is there twice
+   * @return the group; the same for equal members and key
+   * @throws IllegalArgumentException if the members are none, or not as above
+   * @throws IllegalStateException if it was disposed of, and calls of it are still under way
    */
-  Mono<byte[][]> exchange(byte[] mine);
+  Group subgroup(long key, int... members);
+
+  /**
+   * A context on device 0.
+   *
+   * @param key see {@link #context(long, int)}
+   * @return the context
+   */
+  default CollectiveContext context(long key) {
+    return context(key, 0);
+  }
+
+  /**
+   * A context: an order of calls of its own.
+   *
+   * @param key contexts of a group with different keys are different contexts; {@link
+   *     Long#MIN_VALUE} is that of the group's own calls
+   * @param device number of the device that its calls go by, the same on all members
+   * @return the context; the same for an equal key and device
+   * @throws IllegalArgumentException if this rank has no such device, or the key is the group's own
+   * @throws IllegalStateException if it was disposed of, and calls of it are still under way
+   * @throws io.lci.error.ResourceExhaustedException beyond 1,024 contexts of a rank, or without
+   *     memory: each takes about 4 KiB for each member
+   */
+  CollectiveContext context(long key, int device);
 }

@@ -50,7 +50,7 @@ public interface Memory {
 
   /**
    * Gives a region to every rank, and opens theirs: {@link
-   * io.lci.collective.Group#exchange(byte[])} of the handles over {@link
+   * io.lci.collective.World#exchange(byte[])} of the handles over {@link
    * io.lci.LciRuntime#world()}, and numbered with that group's calls.
    *
    * @param mine a region of this rank
@@ -58,7 +58,7 @@ public interface Memory {
    *     loop 0; the subscriber must dispose of them; cancel detaches the subscriber, this rank
    *     still takes part; fails with {@link io.lci.error.MemoryClosedException} if a region has
    *     ended, where {@link #remote} would; else as {@link
-   *     io.lci.collective.Group#exchange(byte[])}
+   *     io.lci.collective.World#exchange(byte[])}
    */
   Mono<List<RemoteMemory>> exchange(MemoryRegion mine);
 

@@ -9,6 +9,7 @@ import io.lci.Op;
 import io.lci.PostOptions;
 import io.lci.am.Payload;
 import io.lci.am.SenderOptions;
+import io.lci.collective.CollectiveContext;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionQueue;
 import io.lci.completion.CompletionTarget;
@@ -103,7 +104,7 @@ final class Rows {
             .failing(w -> w.closed().drained()),
         row("LciRuntime.drainedEverywhere", Kind.ONE, (w, n) -> w.alone().drainedEverywhere())
             .failing(w -> w.closed().drainedEverywhere()),
-        row("Group.exchange", Kind.ONE, (w, n) -> w.alone().world().exchange(new byte[1]))
+        row("World.exchange", Kind.ONE, (w, n) -> w.alone().world().exchange(new byte[1]))
             .failing(w -> w.closed().world().exchange(new byte[1])),
         // A firing for each subscriber of a rule, so that none waits for one that does not come
         row("Synchronizer.next()", Kind.ONCE, (w, n) -> synchronizer(w, n + 2).next())
@@ -153,8 +154,13 @@ final class Rows {
             .failing(w -> LciRuntime.connect(impossible())),
         row("Memory.exchange", Kind.ONE, (w, n) -> w.alone().memory().exchange(w.own()))
             .failing(w -> w.closed().memory().exchange(w.closedRegion())),
-        row("Group.barrier", Kind.NONE, (w, n) -> w.alone().world().barrier())
+        row("Collectives.barrier", Kind.NONE, (w, n) -> w.alone().world().barrier())
             .failing(w -> w.closed().world().barrier()),
+        row(
+                "CollectiveContext.barrier",
+                Kind.NONE,
+                (w, n) -> w.alone().world().context(1).barrier())
+            .failing(w -> disposedContext(w).barrier()),
         row("LciRuntime.peerGone", Kind.ONE, (w, n) -> w.left().peerGone(1)).done(),
         row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES))
             .failing(w -> w.closedRemote().get(0, Long.BYTES)),
@@ -201,6 +207,12 @@ final class Rows {
     Synchronizer synchronizer = world.use(world.here().completions().synchronizer(1));
     signal(world, synchronizer, elements);
     return synchronizer;
+  }
+
+  private static CollectiveContext disposedContext(TckWorld w) {
+    CollectiveContext context = w.alone().world().context(2);
+    context.dispose();
+    return context;
   }
 
   private static Synchronizer disposedSynchronizer(TckWorld world) {

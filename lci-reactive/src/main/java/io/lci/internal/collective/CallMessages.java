@@ -5,7 +5,7 @@ import io.lci.LciOptions;
 import io.lci.Op;
 import io.lci.am.Message;
 import io.lci.am.Payload;
-import io.lci.collective.Group;
+import io.lci.collective.World;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.post.EngineImpl;
 import io.lci.internal.post.MonoOp;
@@ -20,16 +20,13 @@ import reactor.core.publisher.Mono;
  * kind for their own, whatever the order of the calls.
  */
 final class CallMessages {
-  /**
-   * The kind of a message. Exchanges and barriers of a group are numbered together, fences apart.
-   */
+  /** The kind of a message. Exchanges are numbered together, fences apart. */
   enum Kind {
-    BYTES(0, Group.MAX_EXCHANGE),
-    BARRIER(1, 1),
+    BYTES(0, World.MAX_EXCHANGE),
     /** How far a rank has written to another one: a number for each device. */
-    POSITIONS(2, LciOptions.MAX_LOOPS * Long.BYTES),
+    POSITIONS(1, LciOptions.MAX_LOOPS * Long.BYTES),
     /** A rank has all that was sent to it. */
-    DELIVERED(3, 1);
+    DELIVERED(2, 1);
 
     /** The lowest bits of the tag. */
     private final int bits;

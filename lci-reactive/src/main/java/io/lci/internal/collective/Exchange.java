@@ -25,19 +25,19 @@ final class Exchange {
   }
 
   /** Takes part once per subscription, also when the subscriber leaves. */
-  Mono<byte[][]> of(byte[] mine, Kind kind) {
+  Mono<byte[][]> of(byte[] mine) {
     byte[] given = mine.clone();
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super byte[][]> actual) {
         Awaiter<byte[][]> waiter = new Awaiter<>(loop, actual);
         waiter.begin();
-        begin(given, kind).subscribe(waiter::arrived, waiter::failed);
+        begin(given).subscribe(waiter::arrived, waiter::failed);
       }
     };
   }
 
-  private Mono<byte[][]> begin(byte[] mine, Kind kind) {
+  private Mono<byte[][]> begin(byte[] mine) {
     long number = next.getAndIncrement();
     byte[][] all = new byte[core.size][];
     all[core.rank] = mine.clone(); // the subscriber may write into it
@@ -45,8 +45,9 @@ final class Exchange {
     for (int rank = 0; rank < all.length; rank++) {
       if (rank != core.rank) {
         int peer = rank;
-        parts.add(messages.receive(peer, number, kind).doOnNext(m -> all[peer] = m.toByteArray()));
-        parts.add(messages.send(peer, number, kind, mine));
+        parts.add(
+            messages.receive(peer, number, Kind.BYTES).doOnNext(m -> all[peer] = m.toByteArray()));
+        parts.add(messages.send(peer, number, Kind.BYTES, mine));
       }
     }
     return Mono.when(parts).thenReturn(all);

@@ -2,28 +2,31 @@
 package io.lci.internal.collective;
 
 import io.lci.PeerEvent;
-import io.lci.collective.Group;
+import io.lci.collective.World;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.loop.PerLoop;
 import io.lci.internal.post.Fences;
 import io.lci.internal.post.Outbox;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.IntStream;
 import reactor.core.publisher.Mono;
 
 /** All ranks of the job. Any thread. */
-public final class WorldImpl implements Group {
-  private static final byte[] NOTHING = {};
-
-  private final CoreRuntime core;
+public final class WorldImpl extends GroupImpl implements World {
   private final Exchange exchange;
   private final DrainedEverywhere drained;
 
   /** Loop 0 signals. */
   public WorldImpl(CoreRuntime core, PerLoop<Outbox> outboxes, Fences fences) {
+    this(core, outboxes, fences, new Groups(core, outboxes));
+  }
+
+  private WorldImpl(CoreRuntime core, PerLoop<Outbox> outboxes, Fences fences, Groups groups) {
+    super(groups, new GroupKey(IntStream.range(0, core.size).boxed().toList(), 0));
+    groups.add(this);
     Outbox first = outboxes.get(0);
     CallMessages messages = new CallMessages(core, first);
-    this.core = core;
     this.exchange = new Exchange(core, first.loop, messages);
     this.drained = new DrainedEverywhere(core, outboxes, messages, fences);
   }
@@ -33,20 +36,9 @@ public final class WorldImpl implements Group {
     return drained.call();
   }
 
+  /** It ends with its runtime. */
   @Override
-  public int rank() {
-    return core.rank;
-  }
-
-  @Override
-  public int size() {
-    return core.size;
-  }
-
-  @Override
-  public Mono<Void> barrier() {
-    return exchange.of(NOTHING, CallMessages.Kind.BARRIER).then();
-  }
+  public void dispose() {}
 
   @Override
   public Mono<byte[][]> exchange(byte[] mine) {
@@ -55,11 +47,6 @@ public final class WorldImpl implements Group {
       throw new IllegalArgumentException(
           "at most " + MAX_EXCHANGE + " bytes are exchanged: " + mine.length);
     }
-    return exchange.of(mine, CallMessages.Kind.BYTES);
-  }
-
-  @Override
-  public String toString() {
-    return "Group[world, rank " + core.rank + " of " + core.size + ']';
+    return exchange.of(mine);
   }
 }

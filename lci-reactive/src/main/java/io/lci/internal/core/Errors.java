@@ -2,6 +2,8 @@
 package io.lci.internal.core;
 
 import io.lci.PostOutcome;
+import io.lci.error.CollectiveFailedException;
+import io.lci.error.CollectiveMismatchException;
 import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
@@ -40,6 +42,8 @@ public final class Errors {
       case Codes.ERR_PEER_FAILED -> new PeerFailedException(detail);
       case Codes.ERR_PEER_LEFT -> new PeerLeftException(detail);
       case Codes.ERR_TRUNCATED -> new TruncatedException(detail);
+      case Codes.ERR_MISMATCH -> new CollectiveMismatchException(detail);
+      case Codes.ERR_COLLECTIVE -> new CollectiveFailedException(detail);
       case Codes.ERR_CANCELLED -> new OperationCancelledException(detail);
       case Codes.ERR_CLOSED, Codes.ERR_FENCED -> new LciClosedException(detail);
       case Codes.ERR_MEMORY_CLOSED -> new MemoryClosedException(detail);

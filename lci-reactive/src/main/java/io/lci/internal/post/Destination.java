@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The unit of flow control, for each device: (rank, port) for active messages, (rank, engine) for
- * sends, one for receives, one for barriers. Holds the operations that were refused, first in first
- * out. Loop only.
+ * sends, one for receives, one for barriers, and for each context of a group. Holds the operations
+ * that were refused, first in first out. Loop only.
  */
 public final class Destination {
   /** What the refused operations wait for. */
@@ -53,6 +53,9 @@ public final class Destination {
 
   /** Messages that were kept, and are given back. */
   public static final int RELEASE = 8;
+
+  /** Calls of a context of a group. */
+  static final int COLLECTIVE = 9;
 
   final int kind;
 
@@ -183,6 +186,7 @@ public final class Destination {
       case BARRIER -> "barrier";
       case GRAPH -> "graph";
       case RELEASE -> "release";
+      case COLLECTIVE -> "barrier of a group";
       default -> "cancel";
     };
   }

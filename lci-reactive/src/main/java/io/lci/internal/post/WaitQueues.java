@@ -91,7 +91,8 @@ final class WaitQueues {
     destination.reasoned = true;
     switch (code) {
       case Codes.RETRY_NOCREDIT, Codes.RETRY_BACKLOG -> {
-        if (destination.kind == Destination.REMOTE) { // the peer has no such device yet
+        // The peer has no such device yet, or a member has not come so far
+        if (destination.kind == Destination.REMOTE || destination.kind == Destination.COLLECTIVE) {
           wait(destination, Wait.COMPLETION, forCompletion);
         } else {
           destination.wait = Wait.GRANT;

@@ -14,7 +14,7 @@ import io.lci.am.InboxOptions;
 import io.lci.am.Port;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
-import io.lci.collective.Group;
+import io.lci.collective.World;
 import io.lci.completion.Completion;
 import io.lci.completion.Completions;
 import io.lci.error.ResourceExhaustedException;
@@ -238,7 +238,7 @@ public final class RuntimeImpl implements LciRuntime {
   }
 
   @Override
-  public Group world() {
+  public World world() {
     return world;
   }
 

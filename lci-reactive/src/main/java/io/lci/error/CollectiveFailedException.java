@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.error;
+
+/**
+ * The member {@link #rank()} gave a context up, see {@link
+ * io.lci.collective.CollectiveContext#revoke()}. The calls of that context which were under way end
+ * with it, and so does each later one.
+ *
+ * @since 0.1
+ */
+public class CollectiveFailedException extends LciException {
+  private static final long serialVersionUID = 1L;
+
+  /**
+   * Creates the exception.
+   *
+   * @param detail what failed
+   */
+  public CollectiveFailedException(Detail detail) {
+    super(detail);
+  }
+}

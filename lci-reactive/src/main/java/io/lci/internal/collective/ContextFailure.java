@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.collective;
+
+import io.lci.internal.core.CoreRuntime;
+import io.lci.internal.core.Errors;
+import io.lci.nativebridge.Codes;
+import io.lci.nativebridge.Layout;
+import io.lci.nativebridge.NativeScratch;
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+
+/** Why a context failed, as the core keeps it. */
+record ContextFailure(int code, int rank, int cause, ByteBuffer frame) {
+
+  /** Null if it has not failed, or the core is closed. */
+  static @Nullable ContextFailure of(CoreRuntime core, long context) {
+    NativeScratch out = new NativeScratch(Layout.FAILURE_SIZE / Long.BYTES);
+    long code =
+        core.gate.with(() -> core.calls.contextFailure(context, out.address(0)), Codes.RETRY);
+    if (code != Codes.DONE) {
+      return null;
+    }
+    ByteBuffer frame = out.buffer();
+    return new ContextFailure(
+        frame.getInt(Layout.FAILURE_CODE),
+        frame.getInt(Layout.FAILURE_RANK),
+        frame.getInt(Layout.FAILURE_CAUSE),
+        frame);
+  }
+
+  /** What its code alone does not say. */
+  String hint(CoreRuntime core) {
+    return switch (code) {
+      case Codes.ERR_MISMATCH ->
+          "rank " + mismatched(0) + ", rank " + mismatched(1) + "; all members make the same calls";
+      case Codes.ERR_COLLECTIVE -> "it gave the context up: " + Errors.name(core.calls, cause);
+      default -> Errors.hint(code);
+    };
+  }
+
+  /** One of the two that differ, and what it called. */
+  private String mismatched(int which) {
+    int call = Layout.FAILURE_CALLS + which * Layout.CALL_SIZE;
+    return frame.getInt(Layout.FAILURE_RANKS + which * Integer.BYTES)
+        + " called kind "
+        + frame.get(call + Layout.CALL_KIND)
+        + ", root "
+        + frame.getInt(call + Layout.CALL_ROOT)
+        + ", operator "
+        + frame.get(call + Layout.CALL_OP)
+        + ", type "
+        + frame.get(call + Layout.CALL_TYPE)
+        + ", count "
+        + frame.getLong(call + Layout.CALL_COUNT);
+  }
+}

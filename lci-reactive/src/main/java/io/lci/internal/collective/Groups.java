@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.collective;
+
+import io.lci.error.LciException;
+import io.lci.internal.core.CoreRuntime;
+import io.lci.internal.loop.PerLoop;
+import io.lci.internal.post.Outbox;
+import io.lci.nativebridge.Codes;
+import io.lci.nativebridge.NativeMemory;
+import io.lci.nativebridge.NativeScratch;
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+
+/** The groups of a runtime and their contexts: one of each for equal arguments. Any thread. */
+final class Groups {
+  final CoreRuntime core;
+  private final PerLoop<Outbox> outboxes;
+
+  // Guarded by this
+  private final Map<GroupKey, GroupImpl> groups = new HashMap<>();
+  private final Map<ContextKey, ContextImpl> contexts = new HashMap<>();
+  private final BitSet numbers = new BitSet();
+
+  Groups(CoreRuntime core, PerLoop<Outbox> outboxes) {
+    this.core = core;
+    this.outboxes = outboxes;
+  }
+
+  synchronized GroupImpl group(GroupKey key) {
+    GroupImpl known = groups.get(key);
+    if (known != null) {
+      return known;
+    }
+    core.ending.refuse("create group");
+    int own = key.ranks().indexOf(core.rank);
+    if (own < 0 || new HashSet<>(key.ranks()).size() != key.ranks().size()) {
+      throw new IllegalArgumentException(
+          "a group has this rank, " + core.rank + ", and none twice: ranks " + key.ranks());
+    }
+    GroupImpl group = new GroupImpl(this, key);
+    groups.put(key, group);
+    return group;
+  }
+
+  /** The world, which is there before it is asked for. */
+  synchronized void add(GroupImpl group) {
+    groups.put(group.key, group);
+  }
+
+  /** Makes the group of the core. */
+  long create(GroupKey key) {
+    List<Integer> ranks = key.ranks();
+    ByteBuffer members =
+        ByteBuffer.allocateDirect(ranks.size() * Integer.BYTES).order(ByteOrder.nativeOrder());
+    ranks.forEach(members::putInt);
+    NativeScratch out = new NativeScratch(1);
+    core.gate.ask(
+        "create group",
+        LciException.NONE,
+        () ->
+            core.calls.groupCreate(
+                core.handle,
+                NativeMemory.address(members),
+                ranks.size(),
+                key.key(),
+                out.address(0)));
+    Reference.reachabilityFence(members);
+    return out.getLong(0);
+  }
+
+  synchronized void forget(GroupImpl group) {
+    groups.remove(group.key, group);
+    core.gate.with(() -> core.calls.groupFree(group.handle), Codes.DONE);
+  }
+
+  synchronized ContextImpl context(GroupImpl group, long key, int device) {
+    ContextKey wanted = new ContextKey(group.key, key, device);
+    ContextImpl known = contexts.get(wanted);
+    if (known != null && !known.isDisposed()) {
+      return known;
+    }
+    if (known != null) {
+      throw new IllegalStateException(
+          known + " was disposed of, and its calls are not over; then it can be made anew");
+    }
+    core.ending.refuse("create context");
+    Outbox outbox = outboxes.of(device);
+    NativeScratch out = new NativeScratch(2);
+    core.gate.ask("create context", device, () -> create(group, key, device, out));
+    int number = numbers.nextClearBit(0);
+    ContextImpl context =
+        new ContextImpl(core, this, group, wanted, outbox, out.getLong(0), out.getLong(1), number);
+    numbers.set(number);
+    contexts.put(wanted, context);
+    return context;
+  }
+
+  private int create(GroupImpl group, long key, int device, NativeScratch out) {
+    int code = core.calls.contextCreate(group.handle, key, device, out.address(0));
+    return code == Codes.DONE ? core.calls.contextId(out.getLong(0), out.address(1)) : code;
+  }
+
+  synchronized void forget(ContextImpl context) {
+    contexts.remove(context.key, context);
+    numbers.clear(context.number());
+  }
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.post;
+
+import io.lci.Op;
+import io.lci.internal.lane.PooledBuffer;
+import io.lci.internal.lane.PostWriter;
+import io.lci.internal.lane.Posted;
+import io.lci.internal.loop.Drainable;
+import io.lci.internal.loop.LoopSubscription;
+import io.lci.nativebridge.Codes;
+import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
+
+/**
+ * A call of a context of a group: it begins with the first request, and goes on whoever leaves.
+ * Loop only. Calls begin in the order in which they were asked for, also those whose subscriber has
+ * left by then: the others count them.
+ */
+public final class CollectiveCall extends LoopSubscription<Void> implements Submitter, Posted {
+  /** The context whose call it is. Loop only. */
+  public interface Owner {
+    /** What the core calls it. */
+    long id();
+
+    /** Its number among those of this rank, below 65,536. */
+    int number();
+
+    /** The number of its device. */
+    int device();
+
+    /** A call begins, unless this throws. */
+    void began();
+
+    /** A call that began has ended. */
+    void ended();
+
+    /** Why a call failed, by what the core said. */
+    RuntimeException failure(RuntimeException reason);
+
+    /** Why a call ended with an error. */
+    RuntimeException failure(int code, int rank);
+  }
+
+  private final Outbox outbox;
+  private final Owner owner;
+  private boolean began;
+  private boolean ended;
+  private @Nullable RuntimeException failure;
+
+  public CollectiveCall(Outbox outbox, CoreSubscriber<? super Void> actual, Owner owner) {
+    super(outbox.loop, actual);
+    this.outbox = outbox;
+    this.owner = owner;
+  }
+
+  @Override
+  public void drain() {
+    if (!began && isWanted() && !terminated) {
+      start();
+    }
+    if (ended && !isOver()) {
+      loop.deactivate(this);
+      if (failure != null) {
+        fail(failure);
+      } else {
+        complete();
+      }
+    }
+  }
+
+  private void start() {
+    began = true;
+    try {
+      owner.began();
+    } catch (RuntimeException e) {
+      fail(e);
+      return;
+    }
+    if (!isOver()) {
+      loop.activate(this);
+    }
+    int device = outbox.laneDevice(owner.device());
+    outbox.submit(
+        this, this, outbox.destinations.get(Destination.COLLECTIVE, device, 0, owner.number()));
+  }
+
+  private void end(@Nullable RuntimeException reason) {
+    if (!ended) {
+      ended = true;
+      failure = reason;
+      owner.ended();
+      schedule();
+    }
+  }
+
+  @Override
+  public void onCancel() {
+    loop.deactivate(this);
+    schedule(); // it may have been asked for, and not begun
+  }
+
+  // Submitter
+
+  @Override
+  public Op.Kind kind() {
+    return Op.Kind.BARRIER;
+  }
+
+  @Override
+  public int sizeHint(Object item) {
+    return 0;
+  }
+
+  @Override
+  public void encode(Object item, PostWriter out) {
+    out.op = Codes.OP_GROUP_BARRIER;
+    out.flags = Codes.FLAG_SIGNAL;
+    out.tag(owner.id());
+  }
+
+  @Override
+  public Posted posted(Object item) {
+    return this;
+  }
+
+  @Override
+  public void accepted(Object item, Destination destination, int code, int slot) {}
+
+  @Override
+  public void failed(Object item, Destination destination, RuntimeException reason) {
+    end(owner.failure(reason));
+  }
+
+  /** Others wait for it. */
+  @Override
+  public boolean wants(Object item) {
+    return true;
+  }
+
+  /** One that is left out would give the next one its number. */
+  @Override
+  public boolean waitsBeyondLimit() {
+    return true;
+  }
+
+  @Override
+  public void parked(Object item, Destination destination, int node, int code) {}
+
+  @Override
+  public void dropped(Object item, int code) {
+    throw new IllegalStateException("a collective call waits until it is posted");
+  }
+
+  @Override
+  public Drainable drainable() {
+    return this;
+  }
+
+  // Posted
+
+  @Override
+  public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
+    end(code == Codes.DONE ? null : owner.failure(code, rank));
+  }
+
+  @Override
+  public void abandoned(RuntimeException reason) {
+    end(reason);
+  }
+
+  @Override
+  public int boundRank() {
+    return -1;
+  }
+
+  @Override
+  public boolean holdsClose() {
+    return true;
+  }
+
+  @Override
+  public boolean holdsFence() {
+    return false;
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ranks of other hosts say of a rank of this host whose process lives, as far as this host can see. If a host is
+// cut off in one direction alone, those who hear nothing of it any more say of each of its ranks that it has failed,
+// and the others there hear that. So a word is believed only when its speaker has lived for as long as it takes to find
+// out that it is not to be reached. [NETWORK 3.6]
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace lci {
+
+/// Any thread may call anything.
+class Hearsay {
+ public:
+  struct Word {
+    uint32_t speaker, rank;
+    uint64_t due_ns;
+    bool operator==(const Word&) const = default;
+  };
+
+  void add(const Word& word) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const auto said = [&](const Word& each) { return each.speaker == word.speaker && each.rank == word.rank; };
+    if (std::any_of(words_.begin(), words_.end(), said)) return;
+    words_.push_back(word);
+    waits_.store(true, std::memory_order_release);
+  }
+
+  /// Takes those out that are due at @p now.
+  std::vector<Word> take_due(uint64_t now) {
+    if (!waits_.load(std::memory_order_acquire)) return {};
+    const std::lock_guard<std::mutex> guard(mutex_);
+    std::vector<Word> due;
+    std::copy_if(words_.begin(), words_.end(), std::back_inserter(due),
+                 [now](const Word& word) { return word.due_ns <= now; });
+    std::erase_if(words_, [now](const Word& word) { return word.due_ns <= now; });
+    waits_.store(!words_.empty(), std::memory_order_relaxed);
+    return due;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Word> words_;  // under that
+  std::atomic<bool> waits_{false};
+};
+
+}  // namespace lci
