@@ -8,6 +8,7 @@
 
 #include "api/handles.hpp"
 #include "support/groups.hpp"
+#include "support/lane_driver.hpp"
 #include "support/rma_job.hpp"
 
 namespace lci_test {
@@ -226,6 +227,70 @@ TEST(GroupBarrier, NumbersPass32Bits) {
     post_at_random(job, group, 200, 16, random);
     if (HasFailure()) return;
   }
+}
+
+// A loop that has nothing to do sleeps until a member tells it something.
+TEST(GroupBarrier, LoopsPostThemAndSleep) {
+  constexpr uint64_t kBarriers = 100;
+  constexpr uint64_t kLong = 10'000'000'000;
+  Job job(3);
+  const auto loop = [&](uint32_t rank) {
+    LaneDriver lane(job, rank);
+    lci_descriptor op{};
+    op.op = LCI_OP_GROUP_BARRIER;
+    EXPECT_EQ(LCI_DONE, lci_context_id(make_context(make_group(job.runtime(rank), {2, 1, 0})), &op.tag));
+    uint64_t posted = 0, ended = 0;
+    while (ended < kBarriers) {
+      lci_descriptor* added = nullptr;
+      if (posted < kBarriers && posted - ended < 3) added = &lane.add(op);
+      const int code = lane.enter();
+      if (added) {
+        EXPECT_EQ(LCI_POSTED, added->outcome);
+        ++posted;
+      }
+      const uint32_t records = lane.read([&](const lci_record& record) {
+        EXPECT_EQ(LCI_RECORD_OP, record.kind);
+        EXPECT_EQ(LCI_DONE, record.code);
+        ++ended;
+      });
+      if (code == LCI_DONE || records != 0 || added) continue;
+      EXPECT_EQ(LCI_DONE, lci_lane_park(lane.handle(), kLong)) << "nobody woke it";
+    }
+  };
+  std::vector<std::thread> threads;
+  for (uint32_t rank = 0; rank < 3; ++rank) threads.emplace_back(loop, rank);
+  for (std::thread& thread : threads) thread.join();
+  for (uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(0u, job.counter(rank, "late_wakes"));
+}
+
+/// Posts the next barrier when one has ended, within the signal.
+struct Chain {
+  lci_context* context;
+  lci_comp* handler = nullptr;
+  uint32_t left;
+  uint32_t ended = 0;
+};
+
+TEST(GroupBarrier, AHandlerPostsTheNextOne) {
+  Job job(3);
+  std::vector<Chain> chains;
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    chains.push_back({make_context(make_group(job.runtime(rank), {0, 1, 2})), nullptr, 200});
+  }
+  const auto next = [](const lci_status* status, void* argument) {
+    auto& chain = *static_cast<Chain*>(argument);
+    EXPECT_EQ(LCI_DONE, status->code);
+    EXPECT_EQ(chain.ended++, status->tag);
+    if (--chain.left == 0) return;
+    EXPECT_EQ(LCI_POSTED, lci_post_group_barrier(chain.context, chain.handler, 0));
+  };
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    ASSERT_EQ(LCI_DONE, lci_handler_create(job.runtime(rank), next, &chains[rank], &chains[rank].handler));
+    ASSERT_EQ(LCI_POSTED, lci_post_group_barrier(chains[rank].context, chains[rank].handler, 0));
+  }
+  EXPECT_TRUE(until(job, [&] {
+    return std::all_of(chains.begin(), chains.end(), [](const Chain& chain) { return chain.ended == 200; });
+  }));
 }
 
 TEST(GroupBarrier, ArgumentsAreChecked) {

@@ -19,6 +19,10 @@ using lci::MessageHeader;
 using lci::MessageKind;
 
 constexpr CallHeader kBarrier{.kind = lci::kBarrierCall};
+constexpr struct {
+  CallHeader call = kBarrier;
+  uint64_t more = 0;
+} kLonger;
 
 /// Rank 0, which has a context with rank 1, and one of its own with rank 2; rank 1 attacks.
 class Scene {
@@ -118,7 +122,7 @@ std::vector<Nonsense> messages() {
       {"collective message out of place",
        [](Scene& scene) {
          EXPECT_EQ(LCI_POSTED, scene.post());
-         scene.send({.flags = lci::kFlagFirst}, &kBarrier, 40);
+         scene.send({.flags = lci::kFlagFirst}, &kLonger, sizeof kLonger);
        }},
   };
 }

@@ -210,6 +210,37 @@ TEST_F(TcpRecords, WithoutRoomNothingIsTaken) {
   EXPECT_TRUE(out_->take({}, 0));
 }
 
+// Control with a payload takes several slots in the mirror as well, and waits for so many.
+TEST_F(TcpRecords, ControlOfSeveralSlotsKeepsToItsWindow) {
+  std::vector<uint8_t> bytes(96);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 7);
+  const MessageHeader header{MessageKind::kCollective, 0, 0, 96, 1, 2, 3};
+  constexpr uint32_t kSlots = slots_for(96);
+  uint32_t written = 0;
+  for (; control_.has_room(kSlots); ++written) control_.write(header, bytes.data(), 96);
+  control_.publish();
+  const uint32_t room = kSlots * (written - 1) + 1;  // for the first slot of the last one
+  auto narrow = std::make_unique<Outflow>(*sender_, 0, 1, kSizes, counters_);
+  ASSERT_TRUE(narrow->accept_room({0, room, kSizes.data_slots, packet_window(kSizes)}));
+  std::swap(out_, narrow);
+  ASSERT_TRUE(out_->take({}, 0));
+  const auto wire = sent();
+  size_t taken = 0;
+  ASSERT_EQ(Inflow::Answer::kTaken, in_->take(wire.data(), wire.size(), &taken));
+  const uint64_t offset = mirror_->ring_pair_offset(0, 1).load();
+  RingConsumer in(reinterpret_cast<RingPair*>(mirror_->at(offset))->control(kSizes.control_slots));
+  uint32_t came = 0;
+  for (; in.has_message(); ++came) {
+    EXPECT_EQ(96u, in.header().size);
+    std::vector<uint8_t> payload(96);
+    in.read_payload(payload.data(), 96);
+    EXPECT_EQ(bytes, payload);
+    in.advance(kSlots);
+  }
+  EXPECT_EQ(written - 1, came);
+  EXPECT_FALSE(out_->take({}, 0)) << "there is no room for the last one";
+}
+
 // One that goes on is one; when something has gone and the rest waits again, it is another.
 TEST_F(TcpRecords, AWaitForRoomIsCountedOnce) {
   const auto stalls = [&] { return counters_.get(Metric::net_stalls); };
