@@ -101,9 +101,9 @@ print_table() {
 
 native_ours() {
   case $1 in
-    put_* | get_*) "$native/remote_bench" "$1" ;;
-    *_2x2) "$native/two_by_two_bench" "$1" ;;
-    *) "$native/am_bench" "$1" ;;
+    put_* | get_*) timeout $PEER_TIMEOUT_S "$native/remote_bench" "$1" ;;
+    *_2x2) timeout $PEER_TIMEOUT_S "$native/two_by_two_bench" "$1" ;;
+    *) timeout $PEER_TIMEOUT_S "$native/am_bench" "$1" ;;
   esac
 }
 
@@ -387,7 +387,7 @@ native_as() {
 # The same in C: half of its stream is the first target. A round trip is two latencies.
 jvm_native() {
   case $1 in
-    am_stream) "$native/am_bench" am_stream ;;
+    am_stream) timeout $PEER_TIMEOUT_S "$native/am_bench" am_stream ;;
     am_round_trip) native_as "$1" 2e-3 us "$native/am_bench" am_latency ;;
     rma_get_8) native_as "$1" 1 Mop/s "$native/remote_bench" get_rate ;;
     rma_get_64k) native_as "$1" 1 GB/s "$native/remote_bench" get_64k ;;

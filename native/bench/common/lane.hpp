@@ -53,8 +53,11 @@ class LaneDriver {
     while (control_->cq_head != control_->cq_tail) {
       const lci_record& record = records_[control_->cq_head & mask_];
       if (record.kind == LCI_RECORD_MESSAGE) {
+        // One that came before there was credit for it lies elsewhere.
+        const bool elsewhere = (record.flags & LCI_RECORD_FLAG_ADDRESS) != 0;
+        const void* payload = elsewhere ? reinterpret_cast<const void*>(record.u.address) : record.u.inline_payload;
         uint64_t value;
-        std::memcpy(&value, record.u.inline_payload, sizeof value);
+        std::memcpy(&value, payload, sizeof value);
         *sum += value;
         ++count;
       }
