@@ -50,7 +50,8 @@ class GraphRunsTest {
       int other = 1 - lci.rank();
       LciBuffer out = lci.memory().buffer(8);
       CompletionGraph.Builder builder = lci.completions().graph();
-      // The number is the run's own: a run that was cancelled may go on while the next one is asked for.
+      // The number is the run's own: a run that was cancelled may go on while the next one is asked
+      // for.
       Node<Long> fill =
           builder.mono(
               r ->

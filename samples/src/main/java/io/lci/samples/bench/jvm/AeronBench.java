@@ -35,9 +35,8 @@ public final class AeronBench {
   private static final long LINGER_MILLIS = 1_000;
 
   /** For a driver that starts on a busy machine. */
-  private static final long PATIENCE_MILLIS = 60_000;
-
   private final Dose dose;
+
   private final ConcurrentPublication publication;
   private final Subscription subscription;
   private final UnsafeBuffer buffer = new UnsafeBuffer(new byte[Long.BYTES]);
