@@ -34,7 +34,6 @@ public final class AeronBench {
   private static final int FRAGMENTS = 256;
   private static final long LINGER_MILLIS = 1_000;
 
-  /** For a driver that starts on a busy machine. */
   private final Dose dose;
 
   private final ConcurrentPublication publication;
