@@ -107,6 +107,12 @@ Links::Accepted Links::accept(Link& link) {
   return Accepted::kOpen;
 }
 
+bool Links::open_out(Link& link) {
+  int ignored = LCI_DONE;
+  if (!link.out_open) open(link.rank, &ignored);
+  return link.out_open;
+}
+
 bool Links::emit_data(Link& link, const MessageHeader& header, const void* payload, uint32_t payload_size) {
   if (!link.data_out.has_room(slots_for(payload_size))) return false;
   if (link.chaos && link.chaos->delay(false, header, payload, payload_size)) return true;
@@ -117,9 +123,7 @@ bool Links::emit_data(Link& link, const MessageHeader& header, const void* paylo
 
 bool Links::emit_control(Link& link, const MessageHeader& header, const void* payload, uint32_t payload_size,
                          uint32_t kept) {
-  int ignored = LCI_DONE;
-  if (!link.out_open) open(link.rank, &ignored);
-  if (!link.out_open) return false;
+  if (!open_out(link)) return false;
   if (!link.control_out.has_room(slots_for(payload_size) + kept)) return false;
   if (link.chaos && link.chaos->delay(true, header, payload, payload_size)) return true;
   link.control_out.write(header, payload, payload_size);

@@ -56,6 +56,8 @@ class Links {
   /// How many can be read from.
   uint32_t readable() const { return readable_; }
 
+  /// Whether a link has rings to send by: what a rank asks for may come before this one has any for it.
+  bool open_out(Link& link);
   /// False: the ring has no room.
   bool emit_data(Link& link, const MessageHeader& header, const void* payload, uint32_t payload_size);
   bool emit_control(Link& link, const MessageHeader& header) { return emit_control(link, header, nullptr, 0, 0); }

@@ -238,6 +238,10 @@ bool OutgoingStreams::progress(Link& link) {
 }
 
 bool OutgoingStreams::stream_chunk(Link& link, SendContext& context) {
+  if (!links_.open_out(link)) {  // for a get: its rank may be about to be found gone, or memory is short
+    call_again();
+    return false;
+  }
   if (!link.data_out.has_room(1)) {
     link.wants_room = true;
     return false;
