@@ -3,6 +3,7 @@
 // regions that it names, the slots of its rings, and the words that it shares. The rank answers with a protocol error
 // at most, writes nothing outside its regions, and goes on serving others.
 #include "fuzz/input.hpp"
+#include "support/groups.hpp"
 #include "support/hostile_peer.hpp"
 #include "support/rma_job.hpp"
 
@@ -28,7 +29,7 @@ T choose(Input& input, std::initializer_list<uint64_t> known) {
 MessageHeader header_of(Input& input, uint32_t packet, uint32_t max_eager) {
   MessageHeader header{};
   header.kind = static_cast<MessageKind>(
-      choose<uint8_t>(input, {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23, 10, 24}));
+      choose<uint8_t>(input, {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23, 10, 24, 25}));
   header.flags = choose<uint8_t>(input, {0, lci::kFlagCredited, lci::kFlagUncredited, lci::kFlagKeyed, lci::kFlagSignal,
                                          lci::kFlagCredited | lci::kFlagUncredited, lci::kFlagAsks, lci::kFlagReply});
   header.target = choose<uint16_t>(
@@ -64,6 +65,7 @@ class Victim {
     EXPECT_EQ(LCI_DONE, lci_port_open(job_.runtime(0), kHandlerPort, "", handler, 0, 0));
     const HandleBytes handle = handle_of(region_.memory);
     std::memcpy(&key_, handle.data() + 24, sizeof key_);
+    EXPECT_EQ(LCI_DONE, lci_context_id(context_, &context_id_));
   }
   void step(Input& input) {
     act(input);
@@ -139,12 +141,16 @@ class Victim {
         peer_.scribble_ring(word, input.number<uint64_t>());
         break;
       }
+      case 10:
+        lci_post_group_barrier(context_, local_, 4);
+        break;
       default:
         attack(input);
     }
   }
   void attack(Input& input) {
     const MessageHeader header = header_of(input, peer_.packet(), lci_runtime_max_eager(job_.runtime(0)));
+    if (header.kind == MessageKind::kCollective) return attack_group(input);
     if (header.arg & lci::kInPlace) {
       const uint64_t begin = peer_.begin(), end = peer_.end();
       peer_.packet_naming(choose<uint64_t>(input, {begin, begin - 1, end - 8, end, 0, UINT64_MAX}));
@@ -161,6 +167,30 @@ class Victim {
       input.copy(payload, input.number<uint8_t>() % 16);
     }
     peer_.send(header, payload);
+  }
+  /// What a member says of a call, or of a failure, with any of it changed.
+  void attack_group(Input& input) {
+    using lci::CollectiveWord;
+    const auto word = choose<uint8_t>(input, {1, 2, 3, 4, 5, 6});
+    const lci::CollectiveFrame frame{static_cast<CollectiveWord>(word),
+                                     choose<uint8_t>(input, {lci::kFlagFirst, lci::kFlagFirst | lci::kFlagUnsure, 0}),
+                                     choose<uint16_t>(input, {0, 1}), choose<uint32_t>(input, {0, 1, 2, UINT32_MAX}),
+                                     choose<uint32_t>(input, {0, 1, lci::kRoomMessages})};
+    uint8_t payload[LCI_INLINE_MAX] = {};
+    if (frame.word == CollectiveWord::kFailed) {
+      const lci::FailureFrame failure{
+          .sequence = choose<uint64_t>(input, {0, 1, uint64_t{1} << 40}),
+          .code = choose<uint32_t>(input, {LCI_ERR_COLLECTIVE, LCI_ERR_MISMATCH, LCI_ERR_PEER_LEFT, LCI_DONE}),
+          .rank = choose<uint32_t>(input, {1, 0, 2})};
+      std::memcpy(payload, &failure, sizeof failure);
+    } else {
+      const lci::CallHeader call{.kind = lci::kBarrierCall};
+      std::memcpy(payload, &call, sizeof call);
+      input.copy(payload + sizeof call, input.number<uint8_t>() % 16);
+    }
+    const auto size = choose<uint32_t>(input, {sizeof(lci::CallHeader), lci::kShortFailure, sizeof(lci::FailureFrame),
+                                               0, LCI_INLINE_MAX, LCI_INLINE_MAX + 1});
+    peer_.send(lci::to_header(choose<uint64_t>(input, {context_id_, 1}), frame, size), payload);
   }
   void take(uint64_t marker = 0) {
     lci_status status{};
@@ -185,7 +215,8 @@ class Victim {
   Registered region_;
   const Allocated theirs_;
   const uint64_t remote_;
-  uint64_t key_ = 0;
+  lci_context* const context_ = make_context(make_group(job_.runtime(0), {0, 1}));
+  uint64_t key_ = 0, context_id_ = 0;
   bool served_ = false;
 };
 
