@@ -60,7 +60,7 @@ class Telling {
     EXPECT_EQ(LCI_DONE, world_.post(operation(LCI_OP_AM, rank, kPort, 0, nullptr, 0), nullptr));
   }
   void hear(uint32_t times) {
-    for (; times != 0; --times) world_.pop(inbox_);
+    for (; times != 0; --times) lci_buffer_free(world_.pop(inbox_).buffer);
   }
 
  private:

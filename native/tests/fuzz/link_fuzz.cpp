@@ -25,8 +25,9 @@ constexpr size_t kMostSaid = 1 << 20;
 
 template <typename T>
 void append(Bytes* to, const T& value) {
-  const auto* const from = reinterpret_cast<const std::byte*>(&value);
-  to->insert(to->end(), from, from + sizeof value);
+  const size_t end = to->size();
+  to->resize(end + sizeof value);
+  std::memcpy(to->data() + end, &value, sizeof value);
 }
 template <typename T>
 T read(const Bytes& bytes, size_t at) {
