@@ -77,9 +77,9 @@ $2 != "" {
 
 END {
   if (failed) exit 1
-  split("A B C D E G H M U V X Y SS", areas, " ")
+  split("A B C D E G H J M U V X Y SS", areas, " ")
   split("Lifecycle and bootstrap|Resources|Posting|Status and codes|Completion objects|Protocols|Progress, backlog, locks|" \
-        "Monitoring, logging, environment|Java layers|Lane, loop, wake-up|Flow control|Streams and RPC|" \
+        "Collectives|Monitoring, logging, environment|Java layers|Lane, loop, wake-up|Flow control|Streams and RPC|" \
         "What is easily got wrong", names, "|")
   for (a = 1; a in areas; a++) known[areas[a]] = 1
   for (i = 1; i <= rows; i++) {

@@ -143,7 +143,7 @@ class CollectivesTest {
   }
 
   /** Many more than a member has places for: the rest waits, and nothing fails. */
-  // Proves: J11
+  // Proves: J12
   // On: inproc, tcp
   @ParameterizedTest
   @ValueSource(strings = {"shm", "tcp"})
@@ -196,7 +196,7 @@ class CollectivesTest {
     }
   }
 
-  // Proves: J14
+  // Proves: J15
   // On: inproc
   @Test
   void aRevokedContextFailsOnEveryMember() {
