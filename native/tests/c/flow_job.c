@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lci/lci.h"
+#include "job.h"
 
 enum { kFlow = 7, kEnds = 8 /* ports */, kMostBytes = 1 << 20, kPatience = 120 /* s */ };
 
-static uint32_t size, rank, bytes;
+static uint32_t bytes;
 static double end;
 static lci_runtime* runtime;
 static lci_device* device;
@@ -32,18 +32,6 @@ static struct {
   uint64_t all, room; /* room: a power of two */
   unsigned char* seen;
 } ledger;
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static void check(bool right, const char* what) {
-  if (right) return;
-  fprintf(stderr, "rank %u: %s: %s\n", rank, what, lci_last_error());
-  exit(1);
-}
 
 /* KiB that this process has in memory. */
 static uint64_t resident(void) {

@@ -12,26 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lci/lci.h"
+#include "job.h"
 
 enum { kPort = 7, kPatience = 100 /* s */, kDead = 5 };
 
-static uint32_t size, rank;
 static lci_runtime* runtime;
 static lci_device* device;
 static lci_comp *inbox, *ended;
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static void check(bool right, const char* what) {
-  if (right) return;
-  fprintf(stderr, "rank %u: %s: %s\n", rank, what, lci_last_error());
-  exit(1);
-}
 
 static void pass(double end, const char* what) {
   check(now() < end, what);

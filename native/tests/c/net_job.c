@@ -2,13 +2,14 @@
 /* A job over a network that is disturbed from outside, see net_test.sh. Ranks talk to each other all the time, or, with
  * the argument "idle" behind the others, only where it is said.
  *
- *   stop SECONDS     the last rank is stopped for so long: nobody is declared dead, and all meet afterwards
- *   halves SECONDS   each rank waits until the other half of the job has failed, says so, and goes on for so long:
- * nobody of its own half fails, and nothing comes from the other one deaths FROM TO   the other ranks wait until these
- * have failed, and say when; what waited for them has ended fence            each rank waits until it is fenced, and
- * exits with LCI_EXIT_FENCED, or has heard of a failure ledger SECONDS   messages and additions for so long: each comes
- * once, nobody fails; what this rank has got, and holds of the system, is printed all the time
- *   text MEGABYTES   the first rank sends so much of one text to the last one
+ * - stop SECONDS: the last rank is stopped for so long: nobody is declared dead, and all meet afterwards
+ * - halves SECONDS: each rank waits until the other half of the job has failed, says so, and goes on for so long:
+ * nobody of its own half fails, and nothing comes from the other one
+ * - deaths FROM TO: the other ranks wait until these have failed, and say when; what waited for them has ended
+ * - fence: each rank waits until it is fenced, and exits with LCI_EXIT_FENCED, or has heard of a failure
+ * - ledger SECONDS: messages and additions for so long: each comes once, nobody fails; what this rank has got, and
+ * holds of the system, is printed all the time
+ * - text MEGABYTES: the first rank sends so much of one text to the last one
  */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lci/lci.h"
+#include "job.h"
 
 enum {
   kFlood = 7,
@@ -33,7 +34,6 @@ enum {
   kLongSend = 100000,
 };
 
-static uint32_t size, rank;
 static lci_runtime* runtime;
 static lci_device* device;
 static lci_comp *flood, *handles, *totals, *ended;
@@ -48,18 +48,6 @@ static struct {
   unsigned char* seen; /* a bit for each message */
   uint64_t room;
 } peers[kMostRanks];
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static void check(bool right, const char* what) {
-  if (right) return;
-  fprintf(stderr, "rank %u: %s: %s\n", rank, what, lci_last_error());
-  exit(1);
-}
 
 static void say(const char* what) {
   printf("%s\n", what);

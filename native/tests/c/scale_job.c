@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "lci/lci.h"
+#include "job.h"
 
 enum { kNumbers = 7, kReports = 8 /* ports */, kStages = 3, kMostRanks = 1024, kPatience = 300 /* s */ };
 
@@ -23,22 +23,9 @@ struct report {
 
 static const char* const names[kStages] = {"joined", "barrier", "all to all"};
 static struct report mine[kStages];
-static uint32_t size, rank;
 static double start;
 static lci_device* device;
 static lci_comp *numbers, *reports, *ended;
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static void check(bool right, const char* what) {
-  if (right) return;
-  fprintf(stderr, "rank %u: %s: %s\n", rank, what, lci_last_error());
-  exit(1);
-}
 
 static void pass(const char* what) {
   check(now() < start + kPatience, what);
