@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <mutex>
 #include <vector>
+
+#include "base/no_memory.hpp"
 
 namespace lci {
 
@@ -19,15 +22,16 @@ class Hearsay {
   struct Word {
     uint32_t speaker, rank;
     uint64_t due_ns;
-    bool operator==(const Word&) const = default;
   };
 
-  void add(const Word& word) {
+  /// False: there is no memory to keep it.
+  bool add(const Word& word) {
     const std::lock_guard<std::mutex> guard(mutex_);
     const auto said = [&](const Word& each) { return each.speaker == word.speaker && each.rank == word.rank; };
-    if (std::any_of(words_.begin(), words_.end(), said)) return;
-    words_.push_back(word);
+    if (std::any_of(words_.begin(), words_.end(), said)) return true;
+    if (!unless_no_memory([&] { words_.push_back(word); })) return false;
     waits_.store(true, std::memory_order_release);
+    return true;
   }
 
   /// Takes those out that are due at @p now.

@@ -214,7 +214,7 @@ void TcpTransport::gone(uint32_t rank, RankState state) {
 
 void TcpTransport::told_gone(uint32_t rank, RankState state, uint32_t by) {
   if (reaches(rank) || state != RankState::kFailed) return gone(rank, state);
-  hearsay_.add({by, rank, coarse_now_ns() + patience().dead_ns + patience().reconnect_ns});
+  if (!hearsay_.add({by, rank, coarse_now_ns() + patience().dead_ns + patience().reconnect_ns})) gone(rank, state);
 }
 
 void TcpTransport::believe_hearsay() {

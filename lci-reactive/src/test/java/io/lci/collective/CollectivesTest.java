@@ -283,6 +283,19 @@ class CollectivesTest {
   }
 
   @Test
+  void aCloseWithACallOfADisposedContextIsQuiet() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      CollectiveContext context = job.rank(0).world().context(1);
+      Mono<Void> underWay = context.barrier().cache();
+      underWay.subscribe(v -> {}, e -> {});
+      context.dispose();
+      job.rank(0).abort();
+      StepVerifier.create(underWay).expectError(LciClosedException.class).verify(LIMIT);
+      assertThat(job.rank(0).snapshot().counter("loop_uncaught")).isZero();
+    }
+  }
+
+  @Test
   void aDisposedGroupGivesNothingAnyMore() {
     try (LciTestJob job = LciTestJob.start(1)) {
       World world = job.rank(0).world();

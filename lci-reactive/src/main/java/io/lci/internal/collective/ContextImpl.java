@@ -116,7 +116,9 @@ final class ContextImpl implements CollectiveContext, CollectiveCall.Owner {
       freed = true;
       groups.forget(this);
       long code = core.gate.with(() -> core.calls.contextFree(handle), Codes.DONE);
-      if (Codes.isError((int) code)) {
+      // Calls that a closing loop gave up are the core's until it closes, and frees the context
+      // with them.
+      if (Codes.isError((int) code) && !core.ending.hasStarted()) {
         outbox.loop.uncaught(
             new IllegalStateException("free a context: " + Errors.name(core.calls, (int) code)));
       }
