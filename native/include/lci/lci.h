@@ -748,7 +748,7 @@ LCI_API int lci_port_reply_room(lci_runtime* runtime, uint32_t port, uint32_t co
 LCI_API int lci_port_name(lci_runtime* runtime, uint32_t number, const char* name);
 /**
  * Closes the port: senders get LCI_ERR_PORT_CLOSED, queued messages are discarded and counted. The port may be opened
- * again.
+ * again; what a sender had announced without credit before it learned of the end may then come to the new opening.
  */
 LCI_API int lci_port_close(lci_runtime* runtime, uint32_t number);
 /**

@@ -338,7 +338,8 @@ class InboxTest {
           .verify(LIMIT);
       Inbox again = job.rank(1).inbox(PORT);
       assertThat(again).isNotSameAs(inbox);
-      Mono<Message> next = again.receive().next();
+      Mono<Message> next = // past what was on its way and came when the port was open again
+          again.receive().filter(m -> m.size() == Long.BYTES).next();
       Mono<Void> resent =
           job.rank(0)
               .sender(PORT)
