@@ -624,16 +624,58 @@ typedef struct lci_group_state {
   uint32_t own;  /**< This rank's number among them. */
 } lci_group_state;
 
+/**
+ * What members of a group do together. Each says how many bytes `in` and `out` of ::lci_collective have, with n members
+ * and elements of the given type; a block is `count` elements. Where a list of counts is given, block i has `counts[i]`
+ * elements instead, and blocks lie behind one another.
+ */
+typedef enum lci_collective_kind {
+  LCI_COLLECTIVE_BARRIER = 1, /**< Ends when every member has posted it. Without memory, type and count. */
+  /** `count` elements of the root go to all. They lie in `out`, at the root, too; `in` is null. */
+  LCI_COLLECTIVE_BROADCAST = 2,
+  LCI_COLLECTIVE_REDUCE = 3,         /**< One block of each member is combined into one block at the root. */
+  LCI_COLLECTIVE_ALLREDUCE = 4,      /**< The same, and all members get the result, equal to the last bit. */
+  LCI_COLLECTIVE_REDUCE_SCATTER = 5, /**< n blocks of each member are combined; member i gets block i. */
+  LCI_COLLECTIVE_ALLGATHER = 6,      /**< One block of each member; all get n blocks, in the order of members. */
+  LCI_COLLECTIVE_GATHER = 7,         /**< The same, for the root alone. */
+  LCI_COLLECTIVE_SCATTER = 8,        /**< n blocks of the root; member i gets block i. */
+  LCI_COLLECTIVE_ALLTOALL = 9,       /**< n blocks of each; member i gets block i of each, in the order of members. */
+  LCI_COLLECTIVE_SCAN = 10,          /**< Member i gets the blocks of members 0 to i combined. */
+  /** Member i gets the blocks of members 0 to i-1 combined. `out` of member 0 is left as it is. */
+  LCI_COLLECTIVE_EXCLUSIVE_SCAN = 11,
+  /** Blocks for some members and from some. */
+  LCI_COLLECTIVE_NEIGHBOURS = 12
+} lci_collective_kind;
+
+/** How a collective is done. LCI_ERR_ARGUMENT if it cannot serve the call. */
+typedef enum lci_algorithm {
+  LCI_ALGORITHM_AUTO = 0,                /**< The core chooses, by what all members know alike. */
+  LCI_ALGORITHM_DISSEMINATION = 1,       /**< Barrier. */
+  LCI_ALGORITHM_LINEAR = 2,              /**< Gather, scatter: each with the root. */
+  LCI_ALGORITHM_BINOMIAL = 3,            /**< Broadcast, reduce, gather, scatter: a tree. */
+  LCI_ALGORITHM_KNOMIAL = 4,             /**< Broadcast: a tree in which three are told at a time. */
+  LCI_ALGORITHM_CHAIN = 5,               /**< Broadcast: from one to the next, in segments. */
+  LCI_ALGORITHM_SCATTER_ALLGATHER = 6,   /**< Broadcast: a part to each, and then a ring. */
+  LCI_ALGORITHM_RECURSIVE_DOUBLING = 7,  /**< Allreduce, allgather (2^k members), scan. */
+  LCI_ALGORITHM_RABENSEIFNER = 8,        /**< Reduce, allreduce: recursive halving, then a gather. */
+  LCI_ALGORITHM_RING = 9,                /**< Allreduce, reduce-scatter, allgather. */
+  LCI_ALGORITHM_RECURSIVE_HALVING = 10,  /**< Reduce-scatter; 2^k members. */
+  LCI_ALGORITHM_PAIRWISE = 11,           /**< Reduce-scatter, alltoall. */
+  LCI_ALGORITHM_BRUCK = 12,              /**< Allgather, alltoall. */
+  LCI_ALGORITHM_NEIGHBOUR_EXCHANGE = 13, /**< Allgather; an even number of members. */
+  LCI_ALGORITHM_DIRECT = 14              /**< Neighbours. */
+} lci_algorithm;
+
 /** A member says this of a call. All of it must be equal on all members. */
 typedef struct lci_call {
-  uint8_t kind; /**< 1: a barrier, which leaves the rest 0. */
-  uint8_t op;
-  uint8_t type;
+  uint8_t kind; /**< ::lci_collective_kind; a barrier leaves the rest 0. */
+  uint8_t op;   /**< ::lci_reduce_op, or 0. */
+  uint8_t type; /**< ::lci_data_type */
   uint8_t algorithm;
-  uint32_t root;
+  uint32_t root; /**< A member. */
   uint64_t segment_bytes;
-  uint64_t count;
-  uint64_t hash;
+  uint64_t count; /**< Elements; with counts for members the bytes between the two. */
+  uint64_t hash;  /**< Of the list of counts, where every member has it all. */
 } lci_call;
 
 /** Why a context has failed. */
@@ -674,7 +716,7 @@ LCI_API int lci_context_create(lci_group* group, uint64_t key, uint32_t device, 
  * context that is made again later, on all members, is another one: its calls begin with number 0.
  */
 LCI_API int lci_context_free(lci_context* context);
-/** The id for LCI_OP_GROUP_BARRIER; the same on all members. */
+/** The id for LCI_OP_COLLECTIVE; the same on all members. */
 LCI_API int lci_context_id(const lci_context* context, uint64_t* out);
 /** Why the context failed first. LCI_RETRY if it has not. Any thread. */
 LCI_API int lci_context_failure(const lci_context* context, lci_failure* out);
@@ -921,8 +963,8 @@ typedef enum lci_op_kind {
    * ::lci_reduce_op; `port` is their ::lci_data_type. See lci_graph_add_op().
    */
   LCI_OP_REDUCE = 14,
-  /** A barrier of the group whose context has the id `tag`, see lci_post_group_barrier(). */
-  LCI_OP_GROUP_BARRIER = 15
+  /** The next call of the group whose context has the id `tag`, see ::lci_collective. */
+  LCI_OP_COLLECTIVE = 15
 } lci_op_kind;
 
 /**
@@ -1085,13 +1127,14 @@ typedef struct lci_descriptor {
   uint8_t op;            /**< ::lci_op_kind */
   uint8_t flags;         /**< LCI_FLAG_* */
   uint16_t outcome;      /**< Written by the core: an ::lci_code. */
-  uint32_t rank;         /**< Peer. */
+  uint32_t rank;         /**< Peer. Collective: the root, a member. */
   uint16_t port;         /**< AM: port number; send and receive: matching engine (0 is the default); put and get: port
-                            of `rank` that is signalled, 0 for none. */
+                            of `rank` that is signalled, 0 for none; collective: ::lci_collective_kind. */
   uint8_t device;        /**< Lane: index among the lane's devices; lci_post(): ignored. */
   uint8_t policy;        /**< Send and receive: ::lci_policy. AM: 0, or the id of the room for its reply, or
-                            LCI_AM_REPLY, or both together. Atomic: ::lci_atomic_op. */
-  uint32_t size;         /**< Payload bytes, or the length of the receive buffer. Atomic: 8. */
+                            LCI_AM_REPLY, or both together. Atomic: ::lci_atomic_op. Collective: ::lci_reduce_op. */
+  uint32_t size;         /**< Payload bytes, or the length of the receive buffer. Atomic: 8. Collective:
+                            ::lci_data_type, and above its 8 bits an ::lci_algorithm. */
   uint64_t tag;          /**< Tag. Atomic: ignored; in a lane the core writes the value before here, if the outcome is
                             LCI_DONE. */
   uint64_t user_context; /**< Comes back in the completion. */
@@ -1119,6 +1162,13 @@ typedef struct lci_descriptor {
       uint64_t right;       /**< Ignored by a copy. */
       uint64_t count;       /**< Bytes of a copy, elements of a reduction. */
     } memory;
+    /** LCI_OP_COLLECTIVE: as in ::lci_collective. */
+    struct {
+      uint64_t in;
+      uint64_t out;
+      uint64_t count;
+      uint64_t counts;
+    } collective;
   } u;
 } lci_descriptor;
 
@@ -1210,6 +1260,48 @@ LCI_API int lci_post_barrier(lci_device* device, lci_comp* comp, uint64_t user_c
  *         does each later post. lci_last_error_rank() says because of which rank.
  */
 LCI_API int lci_post_group_barrier(lci_context* context, lci_comp* comp, uint64_t user_context);
+
+/** A call of a group: what a member brings, and gets. See ::lci_collective_kind. */
+typedef struct lci_collective {
+  uint32_t kind;      /**< ::lci_collective_kind */
+  uint32_t algorithm; /**< ::lci_algorithm; the same on all members. */
+  uint32_t type;      /**< ::lci_data_type */
+  uint32_t op;        /**< ::lci_reduce_op of those that combine; else 0. */
+  uint32_t root;      /**< A member. 0 where there is none. */
+  uint32_t reserved;  /**< 0. */
+  /**
+   * Where this member's part lies, aligned or not, until the call ends. It must not change before that. May be null for
+   * no bytes, at members that bring nothing, and in a broadcast.
+   */
+  const void* in;
+  /**
+   * Where the result goes, written any time until the call ends. Null as `in`. It overlaps `in` nowhere; or it begins
+   * where `in` does, if both have the same size; or `in` is the own block of `out` (allgather, gather at its root), or
+   * `out` the own block of `in` (scatter at its root).
+   */
+  void* out;
+  uint64_t count; /**< Elements of a block. */
+  /**
+   * Elements of blocks that differ, read by the post alone; null: there are `count` in each. Reduce-scatter and
+   * allgather: n of them, on all members. Gather and scatter: n, at the root; the others say in `count` what is theirs.
+   * Alltoall: the n that this member sends, then the n that it gets. Neighbours, where there must be some: how many
+   * members get a block, and their numbers; from how many this one gets one, and theirs. No member is there twice in
+   * either list, and this one in none.
+   */
+  const uint64_t* counts;
+} lci_collective;
+
+/**
+ * Posts the next call of a context, on its device; thin form. It ends when this member's part is done: its result is
+ * there, and nobody needs its memory any more. Others may not have entered the call yet, if they wait for this member.
+ *
+ * The status of the end has the number of the call as tag, `out` as buffer, and its bytes as size.
+ *
+ * @return LCI_POSTED; retries and errors as lci_post_group_barrier(). LCI_ERR_ARGUMENT: there is no such call, or the
+ *         algorithm cannot serve it; LCI_ERR_NO_MEMORY: none for the call. After those two no call has been made.
+ */
+LCI_API int lci_post_collective(lci_context* context, const lci_collective* call, lci_comp* comp,
+                                uint64_t user_context);
 /**
  * Cancels the unmatched receive with this user_context that was posted on this device, on engine 0; thin form.
  * LCI_DONE: its signal, LCI_ERR_CANCELLED, has been given. LCI_ERR_NOT_PENDING: no such receive waits here. It was
