@@ -653,8 +653,8 @@ typedef enum lci_algorithm {
   LCI_ALGORITHM_DISSEMINATION = 1, /**< Barrier. */
   LCI_ALGORITHM_LINEAR = 2,        /**< Gather, scatter: each with the root. */
   /**
-   * Broadcast, reduce, gather, scatter: a tree. A gather or scatter has it only if all members name it, and only without
-   * a list of counts: the core cannot choose it, since the root alone knows whether there is one.
+   * Broadcast, reduce, gather, scatter: a tree. A gather or scatter has it only if all members name it, and only
+   * without a list of counts: the core cannot choose it, since the root alone knows whether there is one.
    */
   LCI_ALGORITHM_BINOMIAL = 3,
   LCI_ALGORITHM_KNOMIAL = 4,             /**< Broadcast: a tree in which three are told at a time. */
