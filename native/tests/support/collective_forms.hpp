@@ -14,7 +14,7 @@
 
 #include "collective/schedule.hpp"
 #include "lci/lci.h"
-#include "support/schedules.hpp"
+#include "support/schedule_memory.hpp"
 
 namespace lci_test {
 
