@@ -72,6 +72,8 @@ TEST(CollectiveCost, OfTreesIsALogarithmOfRounds) {
         EXPECT_EQ(log2_of(size), rounds_of(schedules));
         for (const auto& schedule : schedules) EXPECT_LE(schedule->scratch(), (size + 1) / 2 * 8 * kElement);
         EXPECT_EQ(0u, schedules[(root + size - 1) % size]->scratch()) << "a leaf";
+        EXPECT_EQ(0u, lci_test::bytes_copied(*schedules[(root + size - 1) % size])) << "a leaf";
+        for (const auto& schedule : schedules) EXPECT_LE(lci_test::bytes_copied(*schedule), size * 8 * kElement);
       }
     }
   }
@@ -145,6 +147,7 @@ TEST(CollectiveCost, OfAllreduce) {
     for (const auto& schedule : ring) {
       EXPECT_EQ(2 * kBytes / size * (size - 1), lci_test::bytes_sent(*schedule));
       EXPECT_LE(schedule->scratch(), 2 * kBytes / size + 128);
+      EXPECT_EQ(0u, lci_test::bytes_copied(*schedule));
     }
     if (!power) continue;
     const auto rabenseifner = schedules_of(LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_RABENSEIFNER, size);
@@ -198,6 +201,8 @@ TEST(CollectiveCost, OfAllgather) {
       for (const auto& schedule : schedules) {
         EXPECT_EQ((size - 1) * sent, lci_test::bytes_sent(*schedule)) << +algorithm;
         EXPECT_LE(schedule->scratch(), algorithm == LCI_ALGORITHM_BRUCK ? size * sent + 64 : 0) << +algorithm;
+        const uint64_t turned = algorithm == LCI_ALGORITHM_BRUCK ? size * sent : 0;
+        EXPECT_EQ(sent + turned, lci_test::bytes_copied(*schedule)) << +algorithm;
       }
     };
     expect(LCI_ALGORITHM_BRUCK, log2_of(size));
