@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/agreement.hpp"
+
+namespace lci {
+
+using Kind = Agreement::Message::Kind;
+
+Agreement::Agreement(uint32_t own, uint32_t size)
+    : own_(own), size_(size), dead_(size), tellings_(size), values_(size), has_value_(size), has_acknowledged_(size) {}
+
+uint32_t Agreement::coordinator() const {
+  uint32_t member = 0;
+  while (dead_[member]) ++member;  // this one is alive
+  return member;
+}
+
+bool Agreement::all(const Members& have) const {
+  for (uint32_t member = 0; member < size_; ++member) {
+    if (!have[member] && !dead_[member]) return false;
+  }
+  return true;
+}
+
+void Agreement::enter(uint64_t value) {
+  entered_ = true;
+  value_ = value;
+  look();
+}
+
+/// The next coordinator is to be told anew: what this member gave to the one before may be lost.
+void Agreement::died(uint32_t member) {
+  if (dead_[member]) return;
+  dead_[member] = true;
+  look();
+}
+
+bool Agreement::heard(uint32_t from, const Message& message) {
+  if (from == own_ || message.outcome.dead.size() != size_) return false;
+  if (message.kind == Kind::kOutcome) {  // also of one that has died since
+    if (!outcome_) outcome_ = message.outcome;
+    return *outcome_ == message.outcome;
+  }
+  if (dead_[from]) return true;
+  switch (message.kind) {
+    case Kind::kValue:
+      if (message.ballot != kNobody && message.ballot >= size_) return false;
+      values_[from] = message;
+      has_value_[from] = true;
+      tellings_[from].outcome = false;  // it asks: if there is an outcome it does not know that
+      break;
+    case Kind::kProposal:
+      if (message.ballot != from || from != coordinator() || !entered_) return false;  // it has not got our value
+      accept(from, message.outcome);
+      break;
+    case Kind::kAcknowledgement:
+      if (message.ballot != own_ || !proposed_) return false;
+      has_acknowledged_[from] = true;
+      break;
+    default:
+      return false;
+  }
+  look();
+  return true;
+}
+
+void Agreement::accept(uint32_t ballot, const Outcome& outcome) {
+  accepted_ = Proposal{ballot, outcome};
+  tellings_[ballot].acknowledgement = false;
+}
+
+/// What follows from what has come.
+void Agreement::look() {
+  if (!entered_ || outcome_ || !coordinates()) return;
+  has_value_[own_] = true;
+  if (!proposed_) {
+    if (!all(has_value_)) return;
+    accept(own_, conclude());
+    proposed_ = true;
+    has_acknowledged_[own_] = true;
+  }
+  if (all(has_acknowledged_)) outcome_ = accepted_->outcome;
+}
+
+/// What some member has acknowledged: whoever coordinated then had what all living ones had acknowledged before, so
+/// there is one such thing. Else what all say together.
+Agreement::Outcome Agreement::conclude() const {
+  if (accepted_) return accepted_->outcome;
+  for (uint32_t member = 0; member < size_; ++member) {
+    if (member != own_ && has_value_[member] && values_[member].ballot != kNobody) return values_[member].outcome;
+  }
+  Outcome together{value_, dead_};
+  for (uint32_t member = 0; member < size_; ++member) {
+    if (member == own_ || !has_value_[member] || dead_[member]) continue;
+    together.value &= values_[member].outcome.value;
+    for (uint32_t other = 0; other < size_; ++other) {
+      if (values_[member].outcome.dead[other]) together.dead[other] = true;
+    }
+  }
+  return together;
+}
+
+std::optional<Agreement::Message> Agreement::owed(uint32_t member) const {
+  if (member == own_ || dead_[member]) return std::nullopt;
+  const Telling& told = tellings_[member];
+  if (outcome_) {  // to those who may wait for it of this member
+    const bool waits = coordinates() || has_value_[member] || member == coordinator();
+    if (told.outcome || !waits) return std::nullopt;
+    return Message{Kind::kOutcome, own_, *outcome_};
+  }
+  if (!entered_) return std::nullopt;
+  if (coordinates()) {
+    if (!proposed_ || told.proposal) return std::nullopt;
+    return Message{Kind::kProposal, own_, accepted_->outcome};
+  }
+  if (member != coordinator()) return std::nullopt;
+  if (!told.value) {
+    if (accepted_) return Message{Kind::kValue, accepted_->ballot, accepted_->outcome};
+    return Message{Kind::kValue, kNobody, {value_, dead_}};
+  }
+  if (accepted_ && accepted_->ballot == member && !told.acknowledgement) {
+    return Message{Kind::kAcknowledgement, member, accepted_->outcome};
+  }
+  return std::nullopt;
+}
+
+void Agreement::told(uint32_t member) {
+  Telling& told = tellings_[member];
+  if (outcome_) {
+    told.outcome = true;
+  } else if (coordinates()) {
+    told.proposal = true;
+  } else if (!told.value) {
+    told.value = true;
+  } else {
+    told.acknowledgement = true;
+  }
+}
+
+}  // namespace lci
