@@ -43,8 +43,7 @@ bool Agreement::heard(uint32_t from, const Message& message) {
   if (dead_[from]) return true;
   switch (message.kind) {
     case Kind::kValue:
-      if (message.ballot != kNobody && message.ballot >= size_) return false;
-      values_[from] = message;
+      values_[from] = message.outcome;
       has_value_[from] = true;
       tellings_[from].outcome = false;  // it asks: if there is an outcome it does not know that
       break;
@@ -81,19 +80,16 @@ void Agreement::look() {
   if (all(has_acknowledged_)) outcome_ = accepted_->outcome;
 }
 
-/// What some member has acknowledged: whoever coordinated then had what all living ones had acknowledged before, so
-/// there is one such thing. Else what all say together.
+/// What this member has acknowledged may be an outcome already: then all living ones have acknowledged it. Else there
+/// is none yet, and what follows is what all say together.
 Agreement::Outcome Agreement::conclude() const {
   if (accepted_) return accepted_->outcome;
-  for (uint32_t member = 0; member < size_; ++member) {
-    if (member != own_ && has_value_[member] && values_[member].ballot != kNobody) return values_[member].outcome;
-  }
   Outcome together{value_, dead_};
   for (uint32_t member = 0; member < size_; ++member) {
     if (member == own_ || !has_value_[member] || dead_[member]) continue;
-    together.value &= values_[member].outcome.value;
+    together.value &= values_[member].value;
     for (uint32_t other = 0; other < size_; ++other) {
-      if (values_[member].outcome.dead[other]) together.dead[other] = true;
+      if (values_[member].dead[other]) together.dead[other] = true;
     }
   }
   return together;
@@ -113,10 +109,7 @@ std::optional<Agreement::Message> Agreement::owed(uint32_t member) const {
     return Message{Kind::kProposal, own_, accepted_->outcome};
   }
   if (member != coordinator()) return std::nullopt;
-  if (!told.value) {
-    if (accepted_) return Message{Kind::kValue, accepted_->ballot, accepted_->outcome};
-    return Message{Kind::kValue, kNobody, {value_, dead_}};
-  }
+  if (!told.value) return Message{Kind::kValue, member, {value_, dead_}};
   if (accepted_ && accepted_->ballot == member && !told.acknowledgement) {
     return Message{Kind::kAcknowledgement, member, accepted_->outcome};
   }

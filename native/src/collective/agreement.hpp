@@ -27,14 +27,10 @@ class Agreement {
   struct Message {
     enum class Kind : uint8_t { kValue, kProposal, kAcknowledgement, kOutcome };
     Kind kind = Kind::kValue;
-    /// Proposal, acknowledgement: the member that coordinates. Value: whose proposal `outcome` is, which the sender has
-    /// acknowledged last; kNobody: none, and `outcome` is what the sender itself says.
-    uint32_t ballot = 0;
-    Outcome outcome;
+    uint32_t ballot = 0;  ///< The member that coordinates; outcome: the sender.
+    Outcome outcome;      ///< Value: what the sender itself says.
     bool operator==(const Message&) const = default;
   };
-  static constexpr uint32_t kNobody = UINT32_MAX;
-
   Agreement(uint32_t own, uint32_t size);
 
   /// This member takes part. Before that it owes nothing but answers.
@@ -54,7 +50,7 @@ class Agreement {
 
  private:
   struct Proposal {
-    uint32_t ballot = kNobody;
+    uint32_t ballot;
     Outcome outcome;
   };
   /// What a member has been told.
@@ -78,7 +74,7 @@ class Agreement {
   std::optional<Outcome> outcome_;
   std::vector<Telling> tellings_;
   // As coordinator.
-  std::vector<Message> values_;
+  std::vector<Outcome> values_;
   Members has_value_, has_acknowledged_;
   bool proposed_ = false;
 };

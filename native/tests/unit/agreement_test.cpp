@@ -150,7 +150,6 @@ TEST(AgreementTest, WithoutDeathsItIsWhatAllSay) {
   const auto value = high.owed(0);
   ASSERT_TRUE(value);
   EXPECT_EQ(Kind::kValue, value->kind);
-  EXPECT_EQ(Agreement::kNobody, value->ballot);
   high.told(0);
   EXPECT_FALSE(high.owed(0));
   EXPECT_TRUE(low.heard(1, *value));
@@ -179,14 +178,13 @@ TEST(AgreementTest, WithoutDeathsItIsWhatAllSay) {
 TEST(AgreementTest, NonsenseIsKnown) {
   Agreement low(0, 3);
   const Agreement::Outcome fine{1, Agreement::Members(3)};
-  EXPECT_FALSE(low.heard(1, {Kind::kValue, Agreement::kNobody, {1, Agreement::Members(2)}})) << "of another group";
-  EXPECT_FALSE(low.heard(1, {Kind::kValue, 3, fine})) << "there is no such member";
+  EXPECT_FALSE(low.heard(1, {Kind::kValue, 0, {1, Agreement::Members(2)}})) << "of another group";
   EXPECT_FALSE(low.heard(1, {Kind::kProposal, 1, fine})) << "this member has not taken part";
   low.enter(1);
   EXPECT_FALSE(low.heard(1, {Kind::kProposal, 2, fine})) << "it is not the sender's";
   EXPECT_FALSE(low.heard(1, {Kind::kProposal, 1, fine})) << "this member coordinates";
   EXPECT_FALSE(low.heard(1, {Kind::kAcknowledgement, 0, fine})) << "of nothing";
-  EXPECT_FALSE(low.heard(0, {Kind::kValue, Agreement::kNobody, fine})) << "from itself";
+  EXPECT_FALSE(low.heard(0, {Kind::kValue, 0, fine})) << "from itself";
   EXPECT_TRUE(low.heard(1, {Kind::kOutcome, 1, fine}));
   EXPECT_FALSE(low.heard(2, {Kind::kOutcome, 2, {2, Agreement::Members(3)}})) << "there are two outcomes";
 }
