@@ -6,7 +6,14 @@ namespace lci {
 using Kind = Agreement::Message::Kind;
 
 Agreement::Agreement(uint32_t own, uint32_t size)
-    : own_(own), size_(size), dead_(size), tellings_(size), values_(size), has_value_(size), has_acknowledged_(size) {}
+    : own_(own),
+      size_(size),
+      dead_(size),
+      tellings_(size),
+      asks_(size),
+      values_(size),
+      has_value_(size),
+      has_acknowledged_(size) {}
 
 uint32_t Agreement::coordinator() const {
   uint32_t member = 0;
@@ -42,17 +49,19 @@ bool Agreement::heard(uint32_t from, const Message& message) {
   }
   if (dead_[from]) return true;
   switch (message.kind) {
+    case Kind::kQuestion:
+      asks_[from] = true;
+      break;
     case Kind::kValue:
       values_[from] = message.outcome;
-      has_value_[from] = true;
-      tellings_[from].outcome = false;  // it asks: if there is an outcome it does not know that
+      has_value_[from] = asks_[from] = true;
       break;
     case Kind::kProposal:
-      if (message.ballot != from || from != coordinator() || !entered_) return false;  // it has not got our value
+      if (from != coordinator() || !entered_) return false;  // it has not got our value
       accept(from, message.outcome);
       break;
     case Kind::kAcknowledgement:
-      if (message.ballot != own_ || !proposed_) return false;
+      if (!proposed_) return false;
       has_acknowledged_[from] = true;
       break;
     default:
@@ -62,9 +71,9 @@ bool Agreement::heard(uint32_t from, const Message& message) {
   return true;
 }
 
-void Agreement::accept(uint32_t ballot, const Outcome& outcome) {
-  accepted_ = Proposal{ballot, outcome};
-  tellings_[ballot].acknowledgement = false;
+void Agreement::accept(uint32_t coordinator, const Outcome& outcome) {
+  accepted_ = Proposal{coordinator, outcome};
+  tellings_[coordinator].acknowledgement = false;
 }
 
 /// What follows from what has come.
@@ -98,35 +107,31 @@ Agreement::Outcome Agreement::conclude() const {
 std::optional<Agreement::Message> Agreement::owed(uint32_t member) const {
   if (member == own_ || dead_[member]) return std::nullopt;
   const Telling& told = tellings_[member];
-  if (outcome_) {  // to those who may wait for it of this member
-    const bool waits = coordinates() || has_value_[member] || member == coordinator();
-    if (told.outcome || !waits) return std::nullopt;
-    return Message{Kind::kOutcome, own_, *outcome_};
+  const Outcome nothing{0, Members(size_)};
+  if (outcome_) {
+    if (told.outcome || !(coordinates() || asks_[member])) return std::nullopt;
+    return Message{Kind::kOutcome, *outcome_};
   }
   if (!entered_) return std::nullopt;
   if (coordinates()) {
-    if (!proposed_ || told.proposal) return std::nullopt;
-    return Message{Kind::kProposal, own_, accepted_->outcome};
+    if (!proposed_)
+      return told.question || has_value_[member] ? std::nullopt : std::optional(Message{Kind::kQuestion, nothing});
+    if (told.proposal) return std::nullopt;
+    return Message{Kind::kProposal, accepted_->outcome};
   }
   if (member != coordinator()) return std::nullopt;
-  if (!told.value) return Message{Kind::kValue, member, {value_, dead_}};
-  if (accepted_ && accepted_->ballot == member && !told.acknowledgement) {
-    return Message{Kind::kAcknowledgement, member, accepted_->outcome};
-  }
-  return std::nullopt;
+  if (!told.value) return Message{Kind::kValue, {value_, dead_}};
+  const bool acknowledges = accepted_ && accepted_->coordinator == member && !told.acknowledgement;
+  return acknowledges ? std::optional(Message{Kind::kAcknowledgement, nothing}) : std::nullopt;
 }
 
-void Agreement::told(uint32_t member) {
+void Agreement::told(uint32_t member, Message::Kind what) {
   Telling& told = tellings_[member];
-  if (outcome_) {
-    told.outcome = true;
-  } else if (coordinates()) {
-    told.proposal = true;
-  } else if (!told.value) {
-    told.value = true;
-  } else {
-    told.acknowledgement = true;
-  }
+  told.question |= what == Kind::kQuestion;
+  told.value |= what == Kind::kValue;
+  told.proposal |= what == Kind::kProposal;
+  told.acknowledgement |= what == Kind::kAcknowledgement;
+  told.outcome |= what == Kind::kOutcome;
 }
 
 }  // namespace lci

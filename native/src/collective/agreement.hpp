@@ -25,10 +25,9 @@ class Agreement {
     bool operator==(const Outcome&) const = default;
   };
   struct Message {
-    enum class Kind : uint8_t { kValue, kProposal, kAcknowledgement, kOutcome };
+    enum class Kind : uint8_t { kQuestion, kValue, kProposal, kAcknowledgement, kOutcome };
     Kind kind = Kind::kValue;
-    uint32_t ballot = 0;  ///< The member that coordinates; outcome: the sender.
-    Outcome outcome;      ///< Value: what the sender itself says.
+    Outcome outcome;  ///< Value: what the sender itself says. Question: nothing.
     bool operator==(const Message&) const = default;
   };
   Agreement(uint32_t own, uint32_t size);
@@ -41,7 +40,7 @@ class Agreement {
   /// What a member is to be told now, if anything.
   std::optional<Message> owed(uint32_t member) const;
   /// That was sent.
-  void told(uint32_t member);
+  void told(uint32_t member, Message::Kind what);
   /// What that member was told is lost.
   void forgotten(uint32_t member) { tellings_[member] = {}; }
 
@@ -50,12 +49,12 @@ class Agreement {
 
  private:
   struct Proposal {
-    uint32_t ballot;
+    uint32_t coordinator;
     Outcome outcome;
   };
   /// What a member has been told.
   struct Telling {
-    bool value = false, acknowledgement = false, proposal = false, outcome = false;
+    bool question = false, value = false, acknowledgement = false, proposal = false, outcome = false;
   };
 
   uint32_t coordinator() const;
@@ -64,7 +63,7 @@ class Agreement {
   bool all(const Members& have) const;
   void look();
   Outcome conclude() const;
-  void accept(uint32_t ballot, const Outcome& outcome);
+  void accept(uint32_t coordinator, const Outcome& outcome);
 
   const uint32_t own_, size_;
   Members dead_;
@@ -73,6 +72,7 @@ class Agreement {
   std::optional<Proposal> accepted_;  // acknowledged last
   std::optional<Outcome> outcome_;
   std::vector<Telling> tellings_;
+  Members asks_;  // for the outcome
   // As coordinator.
   std::vector<Outcome> values_;
   Members has_value_, has_acknowledged_;

@@ -21,6 +21,7 @@ class Simulation {
         size_(size),
         deaths_(deaths),
         dead_(size),
+        gone_(size),
         values_(size),
         knows_(size, Agreement::Members(size)) {
     for (uint32_t i = 0; i < size; ++i) members_.emplace_back(i, size);
@@ -57,7 +58,7 @@ class Simulation {
       case 0:
         return enter(any());
       case 1:
-        return random_() % 4 == 0 && kill(any());
+        return random_() % 2 == 0 ? random_() % 2 == 0 && kill(any()) : leave(any());
       case 2:
       case 3:
         return tell_of_death(any(), any());
@@ -90,6 +91,15 @@ class Simulation {
     dead_[member] = true;
     return true;
   }
+  /// It has its outcome, owes nothing, and frees its context.
+  bool leave(uint32_t member) {
+    if (dead_[member] || gone_[member] || !members_[member].outcome()) return false;
+    for (uint32_t other = 0; other < size_; ++other) {
+      if (members_[member].owed(other)) return false;
+    }
+    gone_[member] = true;
+    return true;
+  }
   bool tell_of_death(uint32_t member, uint32_t other) {
     if (dead_[member] || !dead_[other] || knows_[member][other]) return false;
     knows_[member][other] = true;
@@ -97,10 +107,10 @@ class Simulation {
     return true;
   }
   bool send(uint32_t from, uint32_t to) {
-    if (dead_[from]) return false;
+    if (dead_[from] || gone_[from]) return false;
     const auto message = members_[from].owed(to);
     if (!message) return false;
-    members_[from].told(to);
+    members_[from].told(to, message->kind);
     letters_.push_back({from, to, *message});
     // Between two messages of one kind a death is worst.
     if (message->kind != Kind::kValue && random_() % 4 == 0) kill(from);
@@ -112,7 +122,13 @@ class Simulation {
     const Letter letter = letters_[which];
     letters_.erase(letters_.begin() + static_cast<std::ptrdiff_t>(which));
     if (dead_[letter.to]) return true;
-    if (random_() % 16 == 0 && letter.message.kind != Kind::kAcknowledgement) {  // its context is not there yet
+    if (gone_[letter.to]) {
+      if (letter.message.kind == Kind::kOutcome) return true;
+      letters_.push_back({letter.to, letter.from, {Kind::kOutcome, *members_[letter.to].outcome()}});
+      return true;
+    }
+    if (random_() % 16 == 0 && !gone_[letter.from] &&
+        letter.message.kind != Kind::kAcknowledgement) {  // its context is not there yet
       members_[letter.from].forgotten(letter.to);
       return true;
     }
@@ -124,7 +140,7 @@ class Simulation {
   const uint32_t size_;
   uint32_t deaths_;
   std::vector<Agreement> members_;
-  Agreement::Members dead_;
+  Agreement::Members dead_, gone_;
   std::vector<uint64_t> values_;
   std::vector<Agreement::Members> knows_;
   std::vector<Letter> letters_;
@@ -145,30 +161,35 @@ TEST(AgreementTest, AllThatReturnReturnTheSame) {
 TEST(AgreementTest, WithoutDeathsItIsWhatAllSay) {
   Agreement low(0, 2), high(1, 2);
   low.enter(6);
+  const auto question = low.owed(1);
+  ASSERT_TRUE(question);
+  EXPECT_EQ(Kind::kQuestion, question->kind);
+  low.told(1, question->kind);
   EXPECT_FALSE(low.owed(1)) << "it waits for the other one";
   high.enter(12);
+  EXPECT_TRUE(high.heard(0, *question));
   const auto value = high.owed(0);
   ASSERT_TRUE(value);
   EXPECT_EQ(Kind::kValue, value->kind);
-  high.told(0);
+  high.told(0, Kind::kValue);
   EXPECT_FALSE(high.owed(0));
   EXPECT_TRUE(low.heard(1, *value));
   const auto proposal = low.owed(1);
   ASSERT_TRUE(proposal);
   EXPECT_EQ(Kind::kProposal, proposal->kind);
   EXPECT_EQ(4u, proposal->outcome.value);
-  low.told(1);
+  low.told(1, Kind::kProposal);
   EXPECT_TRUE(high.heard(0, *proposal));
   EXPECT_FALSE(high.outcome()) << "the other one does not know that it knows";
   const auto acknowledgement = high.owed(0);
   ASSERT_TRUE(acknowledgement);
   EXPECT_EQ(Kind::kAcknowledgement, acknowledgement->kind);
-  high.told(0);
+  high.told(0, Kind::kAcknowledgement);
   EXPECT_TRUE(low.heard(1, *acknowledgement));
   ASSERT_TRUE(low.outcome());
   const auto outcome = low.owed(1);
   ASSERT_TRUE(outcome);
-  low.told(1);
+  low.told(1, Kind::kOutcome);
   EXPECT_FALSE(low.owed(1));
   EXPECT_TRUE(high.heard(0, *outcome));
   ASSERT_TRUE(high.outcome());
@@ -178,15 +199,15 @@ TEST(AgreementTest, WithoutDeathsItIsWhatAllSay) {
 TEST(AgreementTest, NonsenseIsKnown) {
   Agreement low(0, 3);
   const Agreement::Outcome fine{1, Agreement::Members(3)};
-  EXPECT_FALSE(low.heard(1, {Kind::kValue, 0, {1, Agreement::Members(2)}})) << "of another group";
-  EXPECT_FALSE(low.heard(1, {Kind::kProposal, 1, fine})) << "this member has not taken part";
+  EXPECT_FALSE(low.heard(1, {Kind::kValue, {1, Agreement::Members(2)}})) << "of another group";
+  Agreement high(1, 3);
+  EXPECT_FALSE(high.heard(0, {Kind::kProposal, fine})) << "this member has not taken part";
   low.enter(1);
-  EXPECT_FALSE(low.heard(1, {Kind::kProposal, 2, fine})) << "it is not the sender's";
-  EXPECT_FALSE(low.heard(1, {Kind::kProposal, 1, fine})) << "this member coordinates";
-  EXPECT_FALSE(low.heard(1, {Kind::kAcknowledgement, 0, fine})) << "of nothing";
-  EXPECT_FALSE(low.heard(0, {Kind::kValue, 0, fine})) << "from itself";
-  EXPECT_TRUE(low.heard(1, {Kind::kOutcome, 1, fine}));
-  EXPECT_FALSE(low.heard(2, {Kind::kOutcome, 2, {2, Agreement::Members(3)}})) << "there are two outcomes";
+  EXPECT_FALSE(low.heard(1, {Kind::kProposal, fine})) << "this member coordinates";
+  EXPECT_FALSE(low.heard(1, {Kind::kAcknowledgement, fine})) << "of nothing";
+  EXPECT_FALSE(low.heard(0, {Kind::kValue, fine})) << "from itself";
+  EXPECT_TRUE(low.heard(1, {Kind::kOutcome, fine}));
+  EXPECT_FALSE(low.heard(2, {Kind::kOutcome, {2, Agreement::Members(3)}})) << "there are two outcomes";
 }
 
 }  // namespace
