@@ -179,6 +179,7 @@ class MemberCall {
     std::vector<int64_t> made;
     switch (of_.kind) {
       case LCI_COLLECTIVE_BARRIER:
+      case LCI_COLLECTIVE_AGREE:  // it moves no data of the program
         return {};
       case LCI_COLLECTIVE_BROADCAST:
         return values(of_.root, 0, of_.count);

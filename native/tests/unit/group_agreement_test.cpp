@@ -117,7 +117,7 @@ TEST(GroupAgreement, WaitsForMembersThatComeLate) {
     job.settle();
     for (auto& of : group.members) {
       lci_status status{};
-      if (member != 0 && of.ended) EXPECT_EQ(LCI_RETRY, lci_queue_pop(of.ended, &status));
+      EXPECT_TRUE(member == 0 || !of.ended || lci_queue_pop(of.ended, &status) == LCI_RETRY);
     }
   }
   EXPECT_TRUE(agreeing.await());
@@ -154,9 +154,9 @@ TEST(GroupAgreement, AllThatReturnReturnTheSameWhoeverDies) {
     };
     for (const uint32_t victim : victims) {
       for (uint64_t i = random() % 30; i > 0; --i) {
-        lci_progress(job.device(static_cast<uint32_t>(random() % size)));
+        const auto any = static_cast<uint32_t>(random() % size);
+        if (job.runtime(any)) lci_progress(job.device(any));
         look();
-        if (!job.runtime(victim)) break;
       }
       job.close(victim, 0);
       group.members[victim].context = nullptr;
@@ -172,7 +172,7 @@ TEST(GroupAgreement, AllThatReturnReturnTheSameWhoeverDies) {
       for (const uint32_t dead : agreeing.dead(i)) {
         EXPECT_NE(victims.end(), std::find(victims.begin(), victims.end(), dead)) << dead << " is alive";
       }
-      if (job.runtime(i)) EXPECT_EQ(0u, job.counter(i, "protocol_errors"));
+      EXPECT_TRUE(!job.runtime(i) || job.counter(i, "protocol_errors") == 0);
     }
     if (HasFailure()) return;
   }

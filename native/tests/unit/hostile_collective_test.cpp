@@ -146,7 +146,18 @@ std::vector<Nonsense> words() {
   const char* const says_nothing = "failure that says nothing";
   return {
       {"unknown word of a collective", [=](Scene& scene) { scene.send(word(0)); }},
-      {"unknown word of a collective", [=](Scene& scene) { scene.send(word(9)); }},
+      {"unknown word of a collective", [=](Scene& scene) { scene.send(word(10)); }},
+      {"agreement that says nothing", [=](Scene& scene) { scene.send(word(9)); }},
+      {"agreement that says nothing",
+       [](Scene& scene) { scene.send({.word = CollectiveWord::kAgree, .step = 5}, &kBarrier, lci::agree_bytes(2)); }},
+      {"agreement that says nothing",
+       [](Scene& scene) {
+         scene.send({.word = CollectiveWord::kAgree, .sequence = 1}, &kBarrier, lci::agree_bytes(2));
+       }},
+      {"agreement that nobody would say",  // a proposal, by who does not coordinate
+       [](Scene& scene) { scene.send({.word = CollectiveWord::kAgree, .step = 2}, &kBarrier, lci::agree_bytes(2)); }},
+      {"agreement that nobody would say",  // to acknowledge nothing
+       [](Scene& scene) { scene.send({.word = CollectiveWord::kAgree, .step = 3}, &kBarrier, lci::agree_bytes(2)); }},
       {"question of another length", [=](Scene& scene) { scene.send(word(7)); }},
       {"question of another length", [=](Scene& scene) { scene.send(word(7), &kLonger, sizeof kLonger); }},
       {"answer that says nothing", [=](Scene& scene) { scene.send(word(8), &kBarrier, 3); }},
