@@ -20,7 +20,7 @@ using lci::MessageKind;
 using lci_fuzz::Input;
 using Bytes = std::vector<std::byte>;
 
-constexpr lci::LinkSizes kSizes{16, 32, 960};
+constexpr lci::LinkSizes kSizes{16, 32, 960, 32};
 constexpr size_t kMostSaid = 1 << 20;
 
 template <typename T>

@@ -21,7 +21,7 @@ namespace {
 
 using lci_test::LinkHost;
 
-constexpr LinkSizes kSizes{64, 64, 4032};
+constexpr LinkSizes kSizes{64, 64, 4032, 64};
 constexpr uint64_t kHour = 3600'000'000'000;
 
 /// One rank of two, and what its device does.

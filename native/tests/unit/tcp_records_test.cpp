@@ -15,7 +15,7 @@
 namespace lci {
 namespace {
 
-constexpr LinkSizes kSizes{64, 64, 4032};
+constexpr LinkSizes kSizes{64, 64, 4032, 64};
 
 class Events final : public LinkEvents {
  public:

@@ -2,15 +2,24 @@
 #include "transport/tcp/inflow.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lci {
+namespace {
+
+/// So many times as large as the last one is the next ring.
+constexpr uint32_t kWider = 4;
+
+}  // namespace
+
 Inflow::Inflow(Mirror& mirror, uint32_t device, uint32_t own_rank, const LinkSizes& sizes, LinkEvents& events)
     : mirror_(mirror),
       device_(device),
       own_rank_(own_rank),
       sizes_(sizes),
       packet_window_(lci::packet_window(sizes)),
-      events_(events) {}
+      events_(events),
+      data_slots_(sizes.data_slots) {}
 
 bool Inflow::open() {
   if (rings_) return true;
@@ -19,13 +28,35 @@ bool Inflow::open() {
   rings_ = new (mirror_.at(offset)) RingPair;
   control_ = RingProducer(rings_->control(sizes_.control_slots));
   data_ = RingProducer(rings_->data(sizes_.control_slots, sizes_.data_slots));
+  data_head_ = &rings_->data_head;
   offset_ = offset;
+  return true;
+}
+
+void Inflow::widen(uint32_t told) {
+  const bool used_up = !has_room_before(told, data_.position() + slots_for(LCI_INLINE_MAX));
+  const uint32_t slots = std::min(sizes_.most_data_slots, kWider * data_slots_);
+  if (!used_up || slots <= data_slots_ || wider_.capacity != 0 || !may_start_at(data_.position(), slots)) return;
+  const uint64_t offset = mirror_.allocate(DataRing::bytes(slots));
+  if (offset == 0) return;  // it goes on with less
+  auto* ring = new (mirror_.at(offset)) DataRing;
+  ring->head.store(data_.position(), std::memory_order_relaxed);
+  wider_ = ring->memory(slots, data_.position());
+  data_.publish();
+  data_ = RingProducer(wider_);
+  data_head_ = &ring->head;
+  data_slots_ = slots;
+}
+
+bool Inflow::take_wider(RingMemory* out) {
+  if (wider_.capacity == 0) return false;
+  *out = std::exchange(wider_, {});
   return true;
 }
 
 Report Inflow::report() const {
   return {received_, rings_->control_head.load(std::memory_order_acquire) + sizes_.control_slots,
-          rings_->data_head.load(std::memory_order_acquire) + sizes_.data_slots, packets_returned_ + packet_window_};
+          data_head_->load(std::memory_order_acquire) + data_slots_, packets_returned_ + packet_window_};
 }
 
 Inflow::Answer Inflow::take(const std::byte* bytes, size_t size, size_t* taken) {

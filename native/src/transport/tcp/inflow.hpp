@@ -32,6 +32,11 @@ class Inflow {
   Inflow(Mirror& mirror, uint32_t device, uint32_t own_rank, const LinkSizes& sizes, LinkEvents& events);
   /// Cuts the rings. False: there is no memory for them.
   bool open();
+  /// Goes over to a larger ring of data, if the peer has used up the room that it was told of, @p told, and one may be
+  /// had. What lies in the present one comes first.
+  void widen(uint32_t told);
+  /// The ring that follows the one which the device reads, if there is one; it is asked for once that is empty.
+  bool take_wider(RingMemory* out);
 
   enum class Answer {
     kTaken,     ///< All whole frames were.
@@ -84,6 +89,9 @@ class Inflow {
   RingPair* rings_ = nullptr;
   uint64_t offset_ = 0;  // of those in the mirror, until they are shown
   RingProducer control_, data_;
+  std::atomic<uint32_t>* data_head_ = nullptr;
+  uint32_t data_slots_;
+  RingMemory wider_{};     // of data_, until the device reads it
   uint32_t left_ = 0;      // of the frames of the record
   uint64_t position_ = 0;  // of what was taken
   uint64_t received_ = 0;  // whole records

@@ -181,16 +181,16 @@ bool Outflow::acknowledge(uint64_t received) {
   return true;
 }
 
-/// Room only grows, and is never more than the rings have.
+/// Room only grows, and is never more than rings may have.
 bool Outflow::accept_room(const Report& room) {
   const auto grows = [](uint32_t before, uint32_t now, uint32_t position, uint32_t most) {
     return has_room_before(now, before) && now - position <= most;
   };
   constexpr uint32_t kMostPackets = 1u << 24;
   if (!grows(room_.packet_room, room.packet_room, packets_sent_, kMostPackets)) return false;
-  if (!open_rings() && (room.control_room > sizes_.control_slots || room.data_room > sizes_.data_slots)) return false;
+  if (!open_rings() && (room.control_room > sizes_.control_slots || room.data_room > kMostDataSlots)) return false;
   if (open_ && (!grows(room_.control_room, room.control_room, control_.position(), sizes_.control_slots) ||
-                !grows(room_.data_room, room.data_room, data_.position(), sizes_.data_slots))) {
+                !grows(room_.data_room, room.data_room, data_.position(), kMostDataSlots))) {
     return false;
   }
   room_ = room;

@@ -335,6 +335,10 @@ void TcpDevice::tell_news() {
   }
 }
 
+bool TcpDevice::take_wider(uint32_t rank, RingMemory* out) {
+  return peers_[rank].link && peers_[rank].link->take_wider(out);
+}
+
 void TcpDevice::flush(uint32_t rank) {
   if (peers_[rank].link && !left_) peers_[rank].link->flush();
 }

@@ -24,6 +24,7 @@ class TcpDevice final : public NetworkDevice {
   TcpDevice(TcpTransport& transport, uint32_t index);
 
   void open(uint32_t rank) override;
+  bool take_wider(uint32_t rank, RingMemory* out) override;
   void flush(uint32_t rank) override;
   bool pump() override;
   void prepare_to_sleep() override;

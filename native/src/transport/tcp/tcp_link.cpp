@@ -143,6 +143,7 @@ bool TcpLink::settle(bool last) {
   const uint64_t before = out_.bytes().sent();
   if (!out_.empty() || !has_sent_all()) flush();
   ++idle_;
+  in_.widen(told_.data_room);
   const Report now = in_.report();
   if (is_time_to_report(now, last)) report(now);
   const bool moved = out_.bytes().sent() != before;
