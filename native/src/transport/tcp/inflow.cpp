@@ -27,30 +27,39 @@ bool Inflow::open() {
   if (offset == 0) return false;
   rings_ = new (mirror_.at(offset)) RingPair;
   control_ = RingProducer(rings_->control(sizes_.control_slots));
-  data_ = RingProducer(rings_->data(sizes_.control_slots, sizes_.data_slots));
-  data_head_ = &rings_->data_head;
+  read_ = rings_->data(sizes_.control_slots, sizes_.data_slots);
+  data_ = RingProducer(read_);
+  data_head_ = read_.head;
   offset_ = offset;
   return true;
 }
 
+/// A device that is slow leaves the ring full: more room would only hold more.
+bool Inflow::would_gain(uint32_t told) {
+  used_up_ |= !has_room_before(told, data_.position() + slots_for(LCI_INLINE_MAX));
+  const bool keeps_up = data_.position() - data_head_->load(std::memory_order_acquire) <= data_slots_ / 4;
+  return used_up_ && keeps_up && wider_.capacity == 0;
+}
+
 void Inflow::widen(uint32_t told) {
-  const bool used_up = !has_room_before(told, data_.position() + slots_for(LCI_INLINE_MAX));
   const uint32_t slots = std::min(sizes_.most_data_slots, kWider * data_slots_);
-  if (!used_up || slots <= data_slots_ || wider_.capacity != 0 || !may_start_at(data_.position(), slots)) return;
+  if (slots <= data_slots_ || !would_gain(told) || !may_start_at(data_.position(), slots)) return;
   const uint64_t offset = mirror_.allocate(DataRing::bytes(slots));
   if (offset == 0) return;  // it goes on with less
   auto* ring = new (mirror_.at(offset)) DataRing;
   ring->head.store(data_.position(), std::memory_order_relaxed);
-  wider_ = ring->memory(slots, data_.position());
   data_.publish();
+  wider_ = ring->memory(slots, data_.position());
   data_ = RingProducer(wider_);
   data_head_ = &ring->head;
   data_slots_ = slots;
+  used_up_ = false;
 }
 
 bool Inflow::take_wider(RingMemory* out) {
   if (wider_.capacity == 0) return false;
-  *out = std::exchange(wider_, {});
+  mirror_.forget(read_.slots, read_.capacity * kSlotBytes);
+  read_ = *out = std::exchange(wider_, {});
   return true;
 }
 
