@@ -32,7 +32,7 @@ class Connection {
   int socket() const { return socket_.get(); }
   bool is_there() const { return socket_.get() >= 0; }
 
-  /// Sends from the front of @p count parts; without one, what is left of a piece. @return how many of their bytes need
+  /// Sends from the front of @p count parts; without one, what is left of pieces. @return how many of their bytes need
   /// not be given again; -1, and errno: EAGAIN, or the connection is gone
   ssize_t send(const iovec* parts, int count);
   /// Least room for receive().
@@ -46,19 +46,24 @@ class Connection {
 
  private:
   static constexpr size_t kLength = sizeof(uint32_t), kSealedPiece = kLength + kPiece + Seal::kTag;
+  /// Pieces that one call of the system brings: fewer cost more calls, more let the other side wait for the first.
+  static constexpr size_t kPieces = 8;
   struct Sealed {
     Sealed(const CryptoLibrary& crypto, const SealKeys& keys)
         : outgoing(crypto, keys.of_sender, Seal::Use::kSeal), incoming(crypto, keys.of_receiver, Seal::Use::kOpen) {}
     Seal outgoing, incoming;
-    std::byte out[kSealedPiece];  // one piece: sent so far, of so many
+    std::byte out[kPieces * kSealedPiece];  // sent so far, of so many
     size_t sent = 0, end = 0;
-    std::byte in[4 * kSealedPiece];  // what has come
+    std::byte in[kPieces * kSealedPiece];  // what has come
     size_t came = 0;
   };
 
   ssize_t flush();
   size_t seal(const iovec* parts, int count);
+  size_t seal_piece(iovec* parts, int count);
   ssize_t open_pieces(std::byte* to, size_t room);
+  /// One that has come whole was not opened.
+  bool has_piece() const;
 
   FileDescriptor socket_;
   std::unique_ptr<Sealed> sealed_;

@@ -44,8 +44,9 @@ bool Inflow::would_gain(uint32_t told) {
 void Inflow::widen(uint32_t told) {
   const uint32_t slots = std::min(sizes_.most_data_slots, kWider * data_slots_);
   if (slots <= data_slots_ || !would_gain(told) || !may_start_at(data_.position(), slots)) return;
+  used_up_ = false;
   const uint64_t offset = mirror_.allocate(DataRing::bytes(slots));
-  if (offset == 0) return;  // it goes on with less
+  if (offset == 0) return;  // until it is used up again
   auto* ring = new (mirror_.at(offset)) DataRing;
   ring->head.store(data_.position(), std::memory_order_relaxed);
   data_.publish();
@@ -53,7 +54,6 @@ void Inflow::widen(uint32_t told) {
   data_ = RingProducer(wider_);
   data_head_ = &ring->head;
   data_slots_ = slots;
-  used_up_ = false;
 }
 
 bool Inflow::take_wider(RingMemory* out) {

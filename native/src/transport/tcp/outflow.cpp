@@ -150,12 +150,14 @@ void Outflow::put(RingConsumer& ring, const MessageHeader& header, uint32_t in_s
   bytes_.provide(sizeof(FrameHeader) + in_slots + (in_packet ? header.size : 0));
   if (header.kind == MessageKind::kAnnounce) announced_.insert(packet);
   if (in_packet) out_.push_back({0, packet});
-  FrameHeader frame = to_frame(header);
-  if (in_packet) frame.arg = 0;  // a place in this rank's memory, which tells the peer nothing
-  bytes_.append(&frame, sizeof frame);
-  std::byte payload[LCI_INLINE_MAX];
-  ring.read_payload(payload, in_slots);
-  bytes_.append(payload, in_slots);
+  struct {
+    FrameHeader header;
+    std::byte payload[LCI_INLINE_MAX];
+  } frame;
+  frame.header = to_frame(header);
+  if (in_packet) frame.header.arg = 0;  // a place in this rank's memory, which tells the peer nothing
+  ring.read_payload(frame.payload, in_slots);
+  bytes_.append(&frame, sizeof frame.header + in_slots);
   if (in_packet) {
     bytes_.append(memory_.at(uint64_t{packet} * kPacketUnit) + kPacketPayloadOffset, header.size);
     out_.back().end = bytes_.end();

@@ -48,6 +48,7 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       chaos_(parts.chaos),
       listen_at_(parts.attributes.net_address),
       idle_ns_(uint64_t{parts.attributes.net_idle_ms} * 1'000'000u),
+      most_links_(parts.attributes.net_links),
       seals_(parts.attributes.net_security == NetSecurity::kSealed),
       crypto_file_(parts.attributes.crypto_library),
       devices_(parts.attributes.devices),
