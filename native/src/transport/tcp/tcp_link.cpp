@@ -140,10 +140,10 @@ bool TcpLink::settle(bool last) {
   if (unless_no_memory([&] { out_.provide_words(in_.announced()); })) {
     in_.collect([this](uint32_t packet) { out_.say(LinkWord::kPacketBack, 0, 0, packet); });
   }
+  in_.widen(told_.data_room);  // before a flush tells the peer of more
   const uint64_t before = out_.bytes().sent();
   if (!out_.empty() || !has_sent_all()) flush();
   ++idle_;
-  in_.widen(told_.data_room);
   const Report now = in_.report();
   if (is_time_to_report(now, last)) report(now);
   const bool moved = out_.bytes().sent() != before;
