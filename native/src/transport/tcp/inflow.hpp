@@ -32,8 +32,8 @@ class Inflow {
   Inflow(Mirror& mirror, uint32_t device, uint32_t own_rank, const LinkSizes& sizes, LinkEvents& events);
   /// Cuts the rings. False: there is no memory for them.
   bool open();
-  /// Goes over to a larger ring of data, if the peer has used up the room that it was told of, @p told, while the device
-  /// takes what comes, and one may be had. What lies in the present one comes first.
+  /// Goes over to a larger ring of data, if the peer has used up the room that it was told of, @p told, while the
+  /// device takes what comes, and one may be had. What lies in the present one comes first.
   void widen(uint32_t told);
   /// The ring that follows the one which the device reads, if there is one; that one is empty, and its memory goes.
   bool take_wider(RingMemory* out);
