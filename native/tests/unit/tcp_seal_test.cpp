@@ -113,6 +113,21 @@ TEST_F(SealedConnection, SeveralPiecesGoAndComeAtOnce) {
   EXPECT_EQ(Bytes(plain.begin(), plain.begin() + sent), some);
 }
 
+// Such a one is neither with the system nor with the caller: a connection that is closed then loses it.
+TEST_F(SealedConnection, SaysThatAPieceWaitsForRoom) {
+  const Bytes plain = numbered(Connection::kPiece + 1), wire = sealed(plain.data(), plain.size());
+  Bytes some(Connection::kPiece);
+  bool more = false;
+  EXPECT_FALSE(receiver_.has_piece());
+  ASSERT_EQ(static_cast<ssize_t>(wire.size()), send(to_receiver_.get(), wire.data(), wire.size(), MSG_NOSIGNAL));
+  ASSERT_LT(0, receiver_.receive(some.data(), some.size(), &more));
+  EXPECT_TRUE(receiver_.has_piece());
+  EXPECT_TRUE(more);
+  ASSERT_LT(0, receiver_.receive(some.data(), some.size(), &more));
+  EXPECT_FALSE(receiver_.has_piece());
+  EXPECT_FALSE(Connection().has_piece()) << "nothing is sealed";
+}
+
 // What the system does not take goes later, and nothing between.
 TEST_F(SealedConnection, WhatTheSystemDoesNotTakeIsKept) {
   const Bytes plain = numbered(2'000'000);

@@ -107,7 +107,7 @@ ssize_t Connection::receive(std::byte* to, size_t room, bool* more) {
 }
 
 bool Connection::has_piece() const {
-  if (sealed_->came < kLength) return false;
+  if (!sealed_ || sealed_->came < kLength) return false;
   uint32_t size = 0;
   std::memcpy(&size, sealed_->in, kLength);
   return sealed_->came >= kLength + size + Seal::kTag;

@@ -37,6 +37,8 @@ class Connection {
   ssize_t send(const iovec* parts, int count);
   /// Least room for receive().
   size_t least_room() const { return sealed_ ? kPiece : 1; }
+  /// A sealed piece that has come whole waits for room: it is no longer with the system.
+  bool has_piece() const;
   /// The system has all that was given.
   bool is_flushed() const { return !sealed_ || sealed_->sent == sealed_->end; }
   /// @return how many bytes have come to @p to, which has room for @p room, least_room() at least; 0: the other side
@@ -62,8 +64,6 @@ class Connection {
   size_t seal(const iovec* parts, int count);
   size_t seal_piece(iovec* parts, int count);
   ssize_t open_pieces(std::byte* to, size_t room);
-  /// One that has come whole was not opened.
-  bool has_piece() const;
 
   FileDescriptor socket_;
   std::unique_ptr<Sealed> sealed_;

@@ -243,10 +243,10 @@ bool TcpLink::read() {
   return in_.has_delivered();
 }
 
-/// What lies in the system when the connection is cut is lost, where a reset leaves it to be read.
+/// What lies there, or in the system, when the connection is cut is lost, where a reset leaves it to be read.
 bool TcpLink::has_read_all() const {
   int unread = 0;
-  return ioctl(connection_.socket(), FIONREAD, &unread) == 0 && unread == 0;
+  return !connection_.has_piece() && ioctl(connection_.socket(), FIONREAD, &unread) == 0 && unread == 0;
 }
 
 ssize_t TcpLink::receive() {
