@@ -141,6 +141,14 @@ const Row kRows[] = {
      "Milliseconds after which a connection over which nothing went is closed, if the rank at its other end agrees; "
      "what "
      "is posted next opens it again. Ranks that watch each other keep theirs. 0: all stay open."},
+    {"net_links", &Attributes::net_links, "0", number(0, kMany),
+     "Connections to ranks over a network that may stay open, divided among the devices: beyond it the one that was "
+     "used longest ago is closed, as with net_idle_ms. Those that are in use, or to ranks that watch each other, stay. "
+     "Set it on all ranks. 0: no bound."},
+    {"net_ring_bytes", &Attributes::net_ring_bytes, "1048576", power_of_two(4096, 16 * kMiB),
+     "Bytes to which a link over a network lets its peer's message ring grow, from ring_bytes on, when the peer has "
+     "used "
+     "up all the room that there was: short messages that may be under way. Not above ring_bytes: it stays as it is."},
     {"coll_stall_ms", &Attributes::coll_stall_ms, "5000", number(0, 3'600'000),
      "Milliseconds after which a call of a group that does not go on is asked after: a warning names the ranks that "
      "have not made it or do not answer, and calls that differ are found. 0: never."},

@@ -76,6 +76,8 @@ struct Attributes {
   uint32_t net_dead_ms;
   uint32_t net_reconnect_ms;
   uint32_t net_idle_ms;
+  uint32_t net_links;
+  uint32_t net_ring_bytes;
   uint32_t coll_stall_ms;
   bool alloc_default_device;
   bool alloc_default_packet_pool;

@@ -51,7 +51,7 @@ bool Device::fail_links(RankState state, bool* all) {
     }
     if (!link.in_open && accept(link)) protocols_.links.make_ready(link);
     // What it sent before the end is delivered first.
-    if (link.in_open && !link.broken && (link.data_in.has_message() || link.control_in.has_message())) {
+    if (link.in_open && !link.broken && protocols_.links.has_message(link)) {
       protocols_.links.make_ready(link);
       protocols_.host.call_again();
       *all = false;

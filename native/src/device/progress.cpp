@@ -163,7 +163,7 @@ LCI_OF_PASS void Device::leave_ready() {
     Link& link = *protocols_.links.ready()[i];
     protocols_.packets.give_packets_back(link);
     if (!link.put_acks.empty()) protocols_.put_get_server.flush_acks(link);
-    const bool more = link.data_in.has_message() || link.control_in.has_message();
+    const bool more = protocols_.links.has_message(link);
     if (more) protocols_.host.call_again();
     if (!more && protocols_.links.readable() > kDirectLinks) {
       link.ready = false;

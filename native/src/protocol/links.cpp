@@ -107,6 +107,11 @@ Links::Accepted Links::accept(Link& link) {
   return Accepted::kOpen;
 }
 
+void Links::go_over(Link& link) const {
+  RingMemory next{};
+  if (network_->take_wider(link.rank, &next)) link.data_in = RingConsumer(next);
+}
+
 bool Links::open_out(Link& link) {
   int ignored = LCI_DONE;
   if (!link.out_open) open(link.rank, &ignored);

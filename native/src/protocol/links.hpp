@@ -53,6 +53,11 @@ class Links {
   }
   /// Takes up the rings to which the peer of a link writes, if it has made some.
   Accepted accept(Link& link);
+  /// Whether a link that has rings has something in them, or in the one that follows that of data.
+  bool has_message(Link& link) const {
+    if (network_ && !link.data_in.has_message()) go_over(link);
+    return link.data_in.has_message() || link.control_in.has_message();
+  }
   /// How many can be read from.
   uint32_t readable() const { return readable_; }
 
@@ -91,6 +96,7 @@ class Links {
 
  private:
   Link& add(uint32_t rank, PeerMemory* peer);
+  void go_over(Link& link) const;
   bool open_rings(Link& link, int* error);
   bool has_device(const Link& link) const { return link.peer->devices() > index_; }
 

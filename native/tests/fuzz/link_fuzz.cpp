@@ -20,7 +20,7 @@ using lci::MessageKind;
 using lci_fuzz::Input;
 using Bytes = std::vector<std::byte>;
 
-constexpr lci::LinkSizes kSizes{16, 32, 960};
+constexpr lci::LinkSizes kSizes{16, 32, 960, 256};
 constexpr size_t kMostSaid = 1 << 20;
 
 template <typename T>
@@ -210,7 +210,7 @@ class Run {
       reads_ = true;
     }
     for (; control_.has_message(); control_.advance(1)) FUZZ_EXPECT(lci::is_control(control_.header().kind));
-    while (data_.has_message()) {
+    while (data_.has_message() || go_over()) {
       const MessageHeader header = data_.header();
       FUZZ_EXPECT(lci::is_data(header.kind));
       const bool in_packet = lci::is_in_packet(header.kind) || header.kind == MessageKind::kAnnounce;
@@ -219,6 +219,13 @@ class Run {
     }
     control_.publish_head();
     data_.publish_head();
+  }
+  /// To the ring that follows, if there is one and it has a message.
+  bool go_over() {
+    lci::RingMemory next{};
+    if (!link_->take_wider(&next)) return false;
+    data_ = lci::RingConsumer(next);
+    return data_.has_message();
   }
   void give_back(const MessageHeader& header) {
     lci::Mirror& mirror = host_.mirror();

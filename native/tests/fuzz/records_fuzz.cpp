@@ -15,7 +15,7 @@ namespace {
 
 using lci_fuzz::Input;
 
-constexpr lci::LinkSizes kSizes{16, 32, 960};
+constexpr lci::LinkSizes kSizes{16, 32, 960, 32};
 constexpr uint64_t kReserve = 4 << 20;
 
 class Events final : public lci::LinkEvents {

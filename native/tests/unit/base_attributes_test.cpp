@@ -34,6 +34,7 @@ TEST(Attributes, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(defaults.packet_return_threshold, 1048576u);
   EXPECT_EQ(defaults.ring_bytes, 65536u);
   EXPECT_EQ(defaults.control_ring_bytes, 16384u);
+  EXPECT_EQ(defaults.net_ring_bytes, 1048576u);
   EXPECT_EQ(defaults.arena_bytes, 1073741824u);
   EXPECT_EQ(defaults.lane_completions, 1024u);
   EXPECT_EQ(defaults.inbox_messages, 1024u);
@@ -131,6 +132,8 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"net_dead_ms", "2000", "3000"},
       {"net_reconnect_ms", "300", "400"},
       {"net_idle_ms", "300", "400"},
+      {"net_links", "300", "400"},
+      {"net_ring_bytes", "4096", "8192"},
       {"coll_stall_ms", "300", "400"},
       {"alloc_default_device", "0", "1"},
       {"alloc_default_packet_pool", "0", "1"},
@@ -206,6 +209,10 @@ TEST(Attributes, BadValuesAreRefusedWhereTheyAreSet) {
       {"ring_bytes", "65537"},
       {"ring_bytes", "2048"},
       {"ring_bytes", "32M"},
+      {"net_links", "-1"},
+      {"net_ring_bytes", "65537"},
+      {"net_ring_bytes", "2048"},
+      {"net_ring_bytes", "32M"},
       {"lane_completions", "63"},
       {"lane_completions", "96"},
       {"inbox_bytes", "9999999999G"},

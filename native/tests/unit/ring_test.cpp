@@ -105,6 +105,22 @@ TEST(Ring, CarriesEverythingOverTheWrapOfItsNumbers) {
   }
 }
 
+// A slot that nobody has written looks like the message of the last number.
+TEST(Ring, StartsInFreshMemoryWhereNoSlotLooksLikeAMessage) {
+  for (uint32_t before = 0; before <= 2 * kSlots; ++before) {
+    const uint32_t start = 0u - before;
+    Ring ring(start);
+    bool none = true;
+    for (uint32_t i = 0; i < kSlots && none; ++i) {
+      none = !ring.consumer.has_message();
+      ring.consumer.advance(1);
+    }
+    EXPECT_TRUE(none || !may_start_at(start, kSlots)) << before;
+    EXPECT_EQ(before == 0 || before > kSlots, may_start_at(start, kSlots)) << before;
+  }
+  EXPECT_TRUE(may_start_at(0, kSlots));
+}
+
 TEST(Ring, IsFullUntilAQuarterWasTaken) {
   Ring ring;
   for (uint64_t tag = 0; tag < kSlots; ++tag) {

@@ -21,7 +21,7 @@ namespace {
 
 using lci_test::LinkHost;
 
-constexpr LinkSizes kSizes{64, 64, 4032};
+constexpr LinkSizes kSizes{64, 64, 4032, 256};
 constexpr uint64_t kHour = 3600'000'000'000;
 
 /// One rank of two, and what its device does.
@@ -48,7 +48,7 @@ class Side final : public LinkHost {
     if (!hears()) return;
     if (!reads_) in_ = RingConsumer(rings_of_other().data(kSizes.control_slots, kSizes.data_slots));
     reads_ = true;
-    for (; in_.has_message(); in_.advance(slots_for(sizeof(uint64_t)))) taken.push_back(in_.header().tag);
+    for (; in_.has_message() || go_over(); in_.advance(slots_for(sizeof(uint64_t)))) taken.push_back(in_.header().tag);
     in_.publish_head();
   }
   uint64_t count(Metric counter) const { return counters.get(counter); }
@@ -63,6 +63,13 @@ class Side final : public LinkHost {
   std::vector<uint64_t> taken;
 
  private:
+  bool go_over() {
+    RingMemory next{};
+    if (!link->take_wider(&next)) return false;
+    in_ = RingConsumer(next);
+    return in_.has_message();
+  }
+
   RingConsumer in_;
   bool reads_ = false;
 };
@@ -142,6 +149,25 @@ TEST_P(TcpLinkTest, GoesOnAtTheByteAtWhichAConnectionBroke) {
   EXPECT_EQ(first(posted), answerer_.taken);
   EXPECT_EQ(299u + 1, caller_.shared().get(Metric::links_resumed));
   EXPECT_TRUE(caller_.ends.empty() && answerer_.ends.empty());
+}
+
+// The ring of the caller's device has 64 slots, and so has that of the answerer's mirror at first.
+TEST_P(TcpLinkTest, LetsThePeerSendMoreWhenItHasUsedUpTheWindow) {
+  connect();
+  pass();
+  uint64_t posted = 0;
+  const auto post_until_full = [&] {
+    const uint64_t before = posted;
+    for (; caller_.post(posted); ++posted) caller_.link->flush();
+    return posted - before;
+  };
+  EXPECT_EQ(64u + 64, post_until_full());
+  pass();
+  EXPECT_EQ(256u + 64, post_until_full());
+  pass();
+  EXPECT_EQ(256u + 64, post_until_full()) << "the bound";
+  pass();
+  EXPECT_EQ(first(posted), answerer_.taken);
 }
 
 TEST_P(TcpLinkTest, BreaksWhenTheOtherSideIsGoneAndIsNoDeath) {

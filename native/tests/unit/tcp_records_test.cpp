@@ -15,7 +15,7 @@
 namespace lci {
 namespace {
 
-constexpr LinkSizes kSizes{64, 64, 4032};
+constexpr LinkSizes kSizes{64, 64, 4032, 512};
 
 class Events final : public LinkEvents {
  public:
@@ -76,6 +76,7 @@ class TcpRecords : public testing::Test {
     return RingConsumer(
         reinterpret_cast<RingPair*>(mirror_->at(offset))->data(kSizes.control_slots, kSizes.data_slots));
   }
+  RingPair& pair() { return *reinterpret_cast<RingPair*>(mirror_->at(mirror_->ring_pair_offset(0, 1).load())); }
   size_t returned() {
     size_t count = 0;
     sender_->header().device[0].returned_packets.take_all(
@@ -299,9 +300,160 @@ TEST_F(TcpRecords, RecordsAndTheirMessagesAreCounted) {
 TEST_F(TcpRecords, RoomThatCannotBeIsRefused) {
   const Report room = in_->report();
   EXPECT_FALSE(out_->accept_room({0, room.control_room - 1, room.data_room, room.packet_room})) << "less than before";
-  EXPECT_FALSE(out_->accept_room({0, room.control_room, room.data_room + 1, room.packet_room})) << "more than it has";
+  EXPECT_FALSE(out_->accept_room({0, room.control_room + 1, room.data_room, room.packet_room})) << "more than it has";
+  EXPECT_FALSE(out_->accept_room({0, room.control_room, kMostDataSlots + 1, room.packet_room}));
   EXPECT_FALSE(out_->accept_room({0, room.control_room, room.data_room, room.packet_room + (1u << 25)}));
   EXPECT_TRUE(out_->accept_room(room));
+  EXPECT_TRUE(out_->accept_room({0, room.control_room, kMostDataSlots, room.packet_room})) << "peers have their own";
+}
+
+// --- rings of data that grow
+
+/// The device of rank 1, and how far its peer may write.
+class TcpWindow : public TcpRecords {
+ protected:
+  void SetUp() override {
+    TcpRecords::SetUp();
+    told_ = in_->report().data_room;
+  }
+  /// So many messages come, which the peer has room for as it was told.
+  void send(uint32_t count) {
+    for (; count > 0; --count) {
+      write({MessageKind::kAmInline, 0, 5, 0, 0, sent_++, 0}, nullptr, 0);
+      ASSERT_TRUE(out_->accept_room({0, 64, told_, packet_window(kSizes)}));
+      ASSERT_TRUE(out_->take({}, 0)) << sent_;
+      const auto wire = sent();
+      size_t taken = 0;
+      ASSERT_EQ(Inflow::Answer::kTaken, in_->take(wire.data(), wire.size(), &taken)) << in_->why();
+    }
+  }
+  /// The device takes so many messages, and finds them in order.
+  void take(uint32_t count) {
+    if (!reads_) in_ring_ = data_in();
+    reads_ = true;
+    for (; count > 0; --count) {
+      if (!in_ring_.has_message()) go_over();
+      ASSERT_TRUE(in_ring_.has_message()) << taken_;
+      EXPECT_EQ(taken_++, in_ring_.header().tag);
+      in_ring_.advance(1);
+    }
+    in_ring_.publish_head();
+  }
+  bool go_over() {
+    RingMemory next{};
+    if (!in_->take_wider(&next)) return false;
+    in_ring_ = RingConsumer(next);
+    return true;
+  }
+  /// How many more the peer may send, when it is told anew.
+  uint32_t window() {
+    in_->widen(told_);
+    told_ = in_->report().data_room;
+    return told_ - sent_;
+  }
+
+  RingConsumer in_ring_;
+  bool reads_ = false;
+  uint32_t sent_ = 0, taken_ = 0, told_ = 0;
+};
+
+TEST_F(TcpWindow, GrowsWhenThePeerUsesItUpAndTheDeviceKeepsUp) {
+  EXPECT_EQ(64u, window());
+  send(60);
+  take(60);
+  EXPECT_EQ(64u, window()) << "there was room left";
+  send(64);
+  EXPECT_EQ(0u, window()) << "the device has not taken them";
+  take(64);
+  EXPECT_EQ(256u, window());
+  send(256);
+  take(256);
+  EXPECT_EQ(512u, window()) << "and not 1,024";
+  send(512);
+  take(512);
+  EXPECT_EQ(512u, window());
+}
+
+TEST_F(TcpWindow, HoldsWhatLiesInTheRingBeforeItFirst) {
+  send(64);
+  take(60);
+  ASSERT_EQ(256u, window());
+  send(100);
+  EXPECT_TRUE(in_ring_.has_message());
+  take(104);
+  EXPECT_FALSE(in_ring_.has_message());
+  EXPECT_FALSE(go_over()) << "it has";
+}
+
+// What is used up before the device has gone over to the ring that follows makes no other one.
+TEST_F(TcpWindow, IsWidenedOnceAtATime) {
+  send(64);
+  take(64);
+  ASSERT_EQ(256u, window());
+  EXPECT_EQ(256u, window());
+  send(256);
+  EXPECT_EQ(0u, window());
+  take(256);
+  EXPECT_EQ(512u, window());
+}
+
+TEST_F(TcpWindow, OfADeviceThatIsSlowStaysAsItIs) {
+  send(64);
+  for (uint32_t round = 0; round < 100; ++round) {
+    take(32);
+    ASSERT_EQ(32u, window());
+    send(32);
+  }
+}
+
+TEST_F(TcpWindow, StaysAsItIsWithoutMemory) {
+  while (mirror_->allocate(1 << 16) != 0) {
+  }
+  while (mirror_->allocate(64) != 0) {
+  }
+  send(64);
+  take(64);
+  EXPECT_EQ(64u, window());
+  send(64);
+  take(64);
+}
+
+TEST_F(TcpWindow, StaysAsItIsIfItMayNotBeSoLarge) {
+  in_ = std::make_unique<Inflow>(*mirror_, 0, 1, LinkSizes{64, 64, 4032, 32}, events_);
+  ASSERT_TRUE(in_->open());
+  send(64);
+  take(64);
+  EXPECT_EQ(64u, window());
+}
+
+// Its whole pages read as zeros again; what is beside it stays.
+TEST_F(TcpWindow, GivesTheMemoryOfTheRingBeforeItBack) {
+  LinkSizes sizes = kSizes;
+  sizes.data_slots = 256;
+  sizes.most_data_slots = 1024;
+  in_ = std::make_unique<Inflow>(*mirror_, 0, 1, sizes, events_);
+  ASSERT_TRUE(in_->open());
+  const auto words = [this](const RingMemory& ring) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ring.capacity; ++i) count += ring.slots[i].word.load() != 0;
+    return count;
+  };
+  told_ = 256;
+  for (int i = 0; i < 4; ++i) {
+    send(64);
+    if (i == 0) in_ring_ = RingConsumer(pair().data(64, 256));
+    reads_ = true;
+    take(64);
+  }
+  const RingMemory before = pair().data(64, 256);
+  ASSERT_EQ(256u, words(before));
+  EXPECT_EQ(1024u, window());
+  EXPECT_EQ(256u, words(before)) << "the device reads it";
+  ASSERT_TRUE(go_over());
+  EXPECT_GE(64u, words(before));
+  EXPECT_EQ(64u * 4, before.head->load());
+  send(1);
+  take(1);
 }
 
 // --- bytes that no honest link sends

@@ -96,6 +96,85 @@ TEST_F(SealedConnection, BringsWhatWasGivenHoweverItIsCut) {
   }
 }
 
+// Each call of the system costs as much as the cipher for some pieces.
+TEST_F(SealedConnection, SeveralPiecesGoAndComeAtOnce) {
+  const Bytes plain = numbered(400'000);
+  const iovec all{const_cast<std::byte*>(plain.data()), plain.size()};
+  const ssize_t sent = sender_.send(&all, 1);
+  ASSERT_EQ(static_cast<ssize_t>(8 * Connection::kPiece), sent);
+  ASSERT_TRUE(sender_.is_flushed());
+  Bytes wire(2 * static_cast<size_t>(sent)), some(wire.size());
+  wire.resize(static_cast<size_t>(recv(from_sender_.get(), wire.data(), wire.size(), MSG_DONTWAIT)));
+  EXPECT_EQ(8 * (Connection::kPiece + 4 + Seal::kTag), wire.size());
+  ASSERT_EQ(static_cast<ssize_t>(wire.size()), send(to_receiver_.get(), wire.data(), wire.size(), MSG_NOSIGNAL));
+  bool more = false;
+  ASSERT_EQ(sent, receiver_.receive(some.data(), some.size(), &more));
+  some.resize(static_cast<size_t>(sent));
+  EXPECT_EQ(Bytes(plain.begin(), plain.begin() + sent), some);
+}
+
+// Such a one is neither with the system nor with the caller: a connection that is closed then loses it.
+TEST_F(SealedConnection, SaysThatAPieceWaitsForRoom) {
+  const Bytes plain = numbered(Connection::kPiece + 1), wire = sealed(plain.data(), plain.size());
+  Bytes some(Connection::kPiece);
+  bool more = false;
+  EXPECT_FALSE(receiver_.has_piece());
+  ASSERT_EQ(static_cast<ssize_t>(wire.size()), send(to_receiver_.get(), wire.data(), wire.size(), MSG_NOSIGNAL));
+  ASSERT_LT(0, receiver_.receive(some.data(), some.size(), &more));
+  EXPECT_TRUE(receiver_.has_piece());
+  EXPECT_TRUE(more);
+  ASSERT_LT(0, receiver_.receive(some.data(), some.size(), &more));
+  EXPECT_FALSE(receiver_.has_piece());
+  EXPECT_FALSE(Connection().has_piece()) << "nothing is sealed";
+}
+
+// What the system does not take goes later, and nothing between.
+TEST_F(SealedConnection, WhatTheSystemDoesNotTakeIsKept) {
+  const Bytes plain = numbered(2'000'000);
+  size_t done = 0;
+  Bytes wire;
+  std::array<std::byte, 5000> some;
+  while (done < plain.size() || !sender_.is_flushed()) {
+    const iovec rest{const_cast<std::byte*>(plain.data() + done), plain.size() - done};
+    const ssize_t sent = sender_.send(&rest, done < plain.size() ? 1 : 0);
+    ASSERT_TRUE(sent >= 0 || errno == EAGAIN);
+    if (sent > 0) done += static_cast<size_t>(sent);
+    const ssize_t came = recv(from_sender_.get(), some.data(), some.size(), MSG_DONTWAIT);
+    if (came > 0) wire.insert(wire.end(), some.begin(), some.begin() + came);
+  }
+  for (ssize_t came = 0; (came = recv(from_sender_.get(), some.data(), some.size(), MSG_DONTWAIT)) > 0;) {
+    wire.insert(wire.end(), some.begin(), some.begin() + came);
+  }
+  EXPECT_EQ(plain, opened(wire, 60'000));
+}
+
+bool fails_now = false;
+int fail_when_told(void* context, unsigned char* out, int* size) {
+  static CryptoLibrary real;
+  static const int loaded = CryptoLibrary::load("", &real);
+  return loaded == LCI_DONE && !fails_now ? real.EncryptFinal_ex(context, out, size) : 0;
+}
+
+// Else a later piece would have a number that the receiver does not expect, and the sender be blamed for it.
+TEST_F(SealedConnection, EndsWithAPieceThatCannotBeSealed) {
+  crypto_.EncryptFinal_ex = fail_when_told;
+  const Bytes plain = numbered(100);
+  const iovec all{const_cast<std::byte*>(plain.data()), plain.size()};
+  ASSERT_EQ(100, sender_.send(&all, 1));
+  fails_now = true;
+  errno = 0;
+  EXPECT_EQ(-1, sender_.send(&all, 1));
+  EXPECT_EQ(ENOMEM, errno);
+  fails_now = false;
+  EXPECT_EQ(-1, sender_.send(&all, 1));
+  EXPECT_EQ(EPIPE, errno);
+  std::array<std::byte, Connection::kPiece> some;
+  bool more = false;
+  EXPECT_EQ(0, sender_.receive(some.data(), some.size(), &more)) << "its own side finds the end";
+  EXPECT_EQ(120, recv(from_sender_.get(), some.data(), some.size(), MSG_DONTWAIT));
+  EXPECT_EQ(0, recv(from_sender_.get(), some.data(), some.size(), MSG_DONTWAIT));
+}
+
 TEST_F(SealedConnection, AKnownTextDoesNotShow) {
   std::string text;
   while (text.size() < 10'000'000) text += "the quick brown fox jumps over the lazy dog ";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <thread>
 
 #include "support/job.hpp"
@@ -129,6 +130,34 @@ TEST(TcpTransport, AStreamFasterThanItsReaderLosesNothing) {
   job.check_ledgers();
 }
 
+// Rings grow to hundreds of times their size at first, and all comes in the order of the posts.
+TEST(TcpTransport, MessagesComeInOrderWhileRingsGrow) {
+  for (const char* most : {"4096", "8192", "1M"}) {
+    Job job(2, over_tcp({{"ring_bytes", "4096"}, {"net_ring_bytes", most}}));
+    lci_comp* inbox = make_queue(job.runtime(1), 65536);
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", inbox, 10'000, 0));
+    constexpr uint64_t kCount = 30'000;
+    uint64_t sent = 0, seen = 0;
+    ASSERT_TRUE(until(job,
+                      [&] {
+                        for (; sent < kCount; ++sent) {
+                          const int code = lci_post_am(job.device(0), 1, 5, sent, &sent, sizeof sent, nullptr, 0);
+                          if (is_retry(code)) break;
+                          EXPECT_EQ(LCI_DONE, code);
+                        }
+                        lci_status status{};
+                        while (lci_queue_pop(inbox, &status) == LCI_DONE) {
+                          EXPECT_EQ(seen, status.tag);
+                          ++seen;
+                          lci_buffer_free(status.buffer);
+                        }
+                        return seen == kCount;
+                      }))
+        << sent << " sent, " << seen << " seen";
+    job.check_ledgers();
+  }
+}
+
 TEST(TcpTransport, LinksAreCountedWithTheirDevice) {
   Job job(2, over_tcp({{"devices", "2"}}));
   const auto count = [&](uint32_t device, const std::string& name) {
@@ -190,6 +219,41 @@ TEST(TcpTransport, AnIdleLinkIsClosedAndOpenedByTheNextMessage) {
   for (const uint32_t rank : {0u, 1u, 2u, 4u, 5u}) {
     EXPECT_TRUE(until(job, [&] { return job.counter(rank, "peers_left") == 1; })) << "rank " << rank;
   }
+}
+
+// Rank 0 of twelve keeps links to its neighbours 1, 2, 10 and 11. Ranks 3 to 9 have links to their own four neighbours.
+TEST(TcpTransport, BeyondABoundTheLinkThatWasUsedLongestAgoIsClosed) {
+  constexpr uint32_t kRanks = 12, kBound = 6, kNeighbours = 4;
+  Job job(kRanks, over_tcp({{"net_links", std::to_string(kBound)}}));
+  const auto open_links = [&](uint32_t rank) { return job.counter(rank, "links_open"); };
+  std::array<lci_comp*, kRanks> inbox{};
+  for (uint32_t rank = 3; rank < 10; ++rank) {
+    inbox[rank] = make_queue(job.runtime(rank));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(rank), 5, "", inbox[rank], 0, 0));
+  }
+  const auto tell = [&](uint32_t rank) {
+    ASSERT_TRUE(until(job, [&] { return post_am(job, 0, rank, 5, rank, pattern(100, rank)) == LCI_DONE; }));
+    lci_status status{};
+    ASSERT_TRUE(pop(job, inbox[rank], &status)) << rank;
+    EXPECT_EQ(rank, status.tag);
+    lci_buffer_free(status.buffer);
+  };
+  const auto be_quiet = [&] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+    ASSERT_TRUE(until(job, [&] { return std::chrono::steady_clock::now() > end; }));
+  };
+  // Should all come at the same look: of two that were quiet for as long, that to the higher rank goes first.
+  for (const uint32_t rank : {4u, 3u, 5u}) {
+    tell(rank);
+    be_quiet();
+  }
+  EXPECT_TRUE(until(job, [&] { return open_links(0) == kBound; })) << open_links(0);
+  EXPECT_EQ(kNeighbours + 1, open_links(3));
+  EXPECT_EQ(kNeighbours, open_links(4));
+  EXPECT_EQ(kNeighbours + 1, open_links(5));
+  for (uint32_t rank = 3; rank < 10; ++rank) tell(rank);
+  EXPECT_TRUE(until(job, [&] { return open_links(0) == kBound; })) << open_links(0);
+  EXPECT_EQ(0u, job.counter(0, "links_resumed") + job.counter(0, "peers_failed"));
 }
 
 // Of twelve ranks, those four to which rank 0 had links from the beginning.

@@ -52,14 +52,20 @@ inline void prefetch_for_write(const void* line) {
   asm volatile("prefetchw %0" ::"m"(*static_cast<const char*>(line)));
 }
 
-/// The words and slots of one ring as they lie in shared memory. Slots are numbered from @p start on, modulo 2^32; in
-/// fresh memory from 0, for a slot there holds the sequence number of no other lap.
+/// The words and slots of one ring as they lie in shared memory. Slots are numbered from @p start on, modulo 2^32;
+/// in fresh memory see may_start_at().
 struct RingMemory {
   std::atomic<uint32_t>* head;
   Slot* slots;
   uint32_t capacity;
   uint32_t start = 0;
 };
+
+/// Whether a ring in fresh memory may start there: a slot that nobody has written looks like that of the last position
+/// before numbers begin anew, so the first lap must not come to it.
+inline constexpr bool may_start_at(uint32_t position, uint32_t capacity) {
+  return position <= UINT32_MAX - capacity;
+}
 
 class RingProducer {
  public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two rings that a device cuts from its rank's memory for one receiver: control and data.
+// The two rings that a device cuts from its rank's memory for one receiver: control and data. A link that plays a peer
+// may go over to a larger ring of data.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,14 @@ struct RingPair {
   static uint64_t bytes(uint32_t control_slots, uint32_t data_slots) {
     return sizeof(RingPair) + uint64_t{control_slots + data_slots} * kSlotBytes;
   }
+};
+
+/// A ring of data alone, in place of that of a pair.
+struct DataRing {
+  alignas(64) std::atomic<uint32_t> head;
+  // slots follow
+  RingMemory memory(uint32_t slots, uint32_t start) { return {&head, reinterpret_cast<Slot*>(this + 1), slots, start}; }
+  static uint64_t bytes(uint32_t slots) { return sizeof(DataRing) + uint64_t{slots} * kSlotBytes; }
 };
 
 }  // namespace lci

@@ -12,7 +12,7 @@
 namespace lci {
 namespace {
 
-constexpr uint64_t kGrowth = 1u << 20;
+constexpr uint64_t kGrowth = 1u << 20, kPage = 4096;
 
 uint64_t round_up(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -56,6 +56,12 @@ uint64_t Mirror::allocate(size_t bytes) {
   }
   backed_.store(offset + size, std::memory_order_release);
   return offset;
+}
+
+void Mirror::forget(void* memory, size_t bytes) {
+  const auto begin = reinterpret_cast<uint64_t>(memory), first = round_up(begin, kPage);
+  const uint64_t end = (begin + bytes) / kPage * kPage;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
 }  // namespace lci

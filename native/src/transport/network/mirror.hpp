@@ -24,6 +24,8 @@ class Mirror final : public PeerMemory {
 
   /// Cuts @p bytes, zeroed, from it; 0 when memory is refused. Offsets are multiples of 64.
   uint64_t allocate(size_t bytes);
+  /// Nobody looks at these bytes of it any more: whole pages of them are given back to the system.
+  void forget(void* memory, size_t bytes);
   void keep_range() override { keep_range_.store(true, std::memory_order_relaxed); }
 
  private:

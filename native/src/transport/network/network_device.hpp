@@ -9,6 +9,7 @@
 
 #include "base/counters.hpp"
 #include "peer/rank_state.hpp"
+#include "transport/memory/ring.hpp"
 
 namespace lci {
 
@@ -16,6 +17,9 @@ class NetworkDevice {
  public:
   /// There is to be a link to a rank: it is opened without waiting, unless it is there or the rank is gone.
   virtual void open(uint32_t rank) = 0;
+  /// Of a rank whose ring of data was read to its end: the ring that follows it, if there is one. From then on the
+  /// rank's messages come there.
+  virtual bool take_wider(uint32_t rank, RingMemory* out) = 0;
   /// Sends what was published in the rings to a rank, as far as its windows go. The rest goes at a later pump.
   virtual void flush(uint32_t rank) = 0;
   /// Puts what has come into the mirrors, and sends what was held up. True if anything moved.

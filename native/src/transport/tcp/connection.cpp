@@ -11,10 +11,12 @@ namespace lci {
 namespace {
 
 ssize_t send_parts(int socket, const iovec* parts, int count) {
+  constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  if (count == 1) return send(socket, parts->iov_base, parts->iov_len, kFlags);  // costs the system less
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(parts);  // which are read
   message.msg_iovlen = static_cast<size_t>(count);
-  return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sendmsg(socket, &message, kFlags);
 }
 
 }  // namespace
@@ -47,19 +49,40 @@ ssize_t Connection::flush() {
   return 0;
 }
 
-/// The next piece, of the front of the parts. @return their bytes in it; 0: it cannot be made
+/// As many pieces as there is room for, of the front of the parts. @return their bytes in them; 0: they cannot be made
 size_t Connection::seal(const iovec* parts, int count) {
+  iovec rest[2] = {};
+  count = std::min(count, 2);
+  std::copy_n(parts, count, rest);
+  sealed_->sent = sealed_->end = 0;
+  size_t taken = 0;
+  while (rest[0].iov_len + rest[1].iov_len != 0 && sealed_->end + kSealedPiece <= sizeof sealed_->out) {
+    const size_t size = seal_piece(rest, count);
+    if (size == 0) {
+      // The numbers of pieces are spent, so nothing can follow on this connection.
+      sealed_->end = 0;
+      shutdown(socket_.get(), SHUT_RDWR);
+      return 0;
+    }
+    taken += size;
+  }
+  return taken;
+}
+
+/// The next piece; what is in it leaves the parts.
+size_t Connection::seal_piece(iovec* parts, int count) {
   iovec front[2] = {};
   uint32_t size = 0;
-  int used = 0;
-  for (; used < std::min(count, 2) && size < kPiece; ++used) {
-    front[used] = {parts[used].iov_base, std::min(parts[used].iov_len, kPiece - size)};
-    size += static_cast<uint32_t>(front[used].iov_len);
+  for (int i = 0; i < count; ++i) {
+    const size_t length = std::min(parts[i].iov_len, kPiece - size);
+    front[i] = {parts[i].iov_base, length};
+    parts[i] = {static_cast<std::byte*>(parts[i].iov_base) + length, parts[i].iov_len - length};
+    size += static_cast<uint32_t>(length);
   }
-  std::memcpy(sealed_->out, &size, kLength);
-  if (!sealed_->outgoing.seal(front, used, sealed_->out + kLength)) return 0;
-  sealed_->sent = 0;
-  sealed_->end = kLength + size + Seal::kTag;
+  std::byte* const out = sealed_->out + sealed_->end;
+  std::memcpy(out, &size, kLength);
+  if (!sealed_->outgoing.seal(front, count, out + kLength)) return 0;
+  sealed_->end += kLength + size + Seal::kTag;
   return size;
 }
 
@@ -75,11 +98,19 @@ ssize_t Connection::receive(std::byte* to, size_t room, bool* more) {
     const int error = errno;
     if (came > 0) sealed_->came += static_cast<size_t>(came);
     const ssize_t opened = open_pieces(to, room);
-    *more = opened > 0;  // the next call finds out
+    const bool drained = came < 0 ? error == EAGAIN : came > 0 && static_cast<size_t>(came) < asked;
+    *more = opened > 0 && (!drained || has_piece());
     if (opened != 0) return opened;
     errno = error;
     if (came <= 0) return came;  // else no piece has come whole yet
   }
+}
+
+bool Connection::has_piece() const {
+  if (!sealed_ || sealed_->came < kLength) return false;
+  uint32_t size = 0;
+  std::memcpy(&size, sealed_->in, kLength);
+  return sealed_->came >= kLength + size + Seal::kTag;
 }
 
 /// @return the bytes of all whole pieces for which there is room

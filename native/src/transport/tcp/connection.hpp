@@ -32,11 +32,13 @@ class Connection {
   int socket() const { return socket_.get(); }
   bool is_there() const { return socket_.get() >= 0; }
 
-  /// Sends from the front of @p count parts; without one, what is left of a piece. @return how many of their bytes need
+  /// Sends from the front of @p count parts; without one, what is left of pieces. @return how many of their bytes need
   /// not be given again; -1, and errno: EAGAIN, or the connection is gone
   ssize_t send(const iovec* parts, int count);
   /// Least room for receive().
   size_t least_room() const { return sealed_ ? kPiece : 1; }
+  /// A sealed piece that has come whole waits for room: it is no longer with the system.
+  bool has_piece() const;
   /// The system has all that was given.
   bool is_flushed() const { return !sealed_ || sealed_->sent == sealed_->end; }
   /// @return how many bytes have come to @p to, which has room for @p room, least_room() at least; 0: the other side
@@ -46,18 +48,21 @@ class Connection {
 
  private:
   static constexpr size_t kLength = sizeof(uint32_t), kSealedPiece = kLength + kPiece + Seal::kTag;
+  /// Pieces that one call of the system brings: fewer cost more calls, more let the other side wait for the first.
+  static constexpr size_t kPieces = 8;
   struct Sealed {
     Sealed(const CryptoLibrary& crypto, const SealKeys& keys)
         : outgoing(crypto, keys.of_sender, Seal::Use::kSeal), incoming(crypto, keys.of_receiver, Seal::Use::kOpen) {}
     Seal outgoing, incoming;
-    std::byte out[kSealedPiece];  // one piece: sent so far, of so many
+    std::byte out[kPieces * kSealedPiece];  // sent so far, of so many
     size_t sent = 0, end = 0;
-    std::byte in[4 * kSealedPiece];  // what has come
+    std::byte in[kPieces * kSealedPiece];  // what has come
     size_t came = 0;
   };
 
   ssize_t flush();
   size_t seal(const iovec* parts, int count);
+  size_t seal_piece(iovec* parts, int count);
   ssize_t open_pieces(std::byte* to, size_t room);
 
   FileDescriptor socket_;

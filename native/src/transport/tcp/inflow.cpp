@@ -2,15 +2,24 @@
 #include "transport/tcp/inflow.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lci {
+namespace {
+
+/// So many times as large as the last one is the next ring.
+constexpr uint32_t kWider = 4;
+
+}  // namespace
+
 Inflow::Inflow(Mirror& mirror, uint32_t device, uint32_t own_rank, const LinkSizes& sizes, LinkEvents& events)
     : mirror_(mirror),
       device_(device),
       own_rank_(own_rank),
       sizes_(sizes),
       packet_window_(lci::packet_window(sizes)),
-      events_(events) {}
+      events_(events),
+      data_slots_(sizes.data_slots) {}
 
 bool Inflow::open() {
   if (rings_) return true;
@@ -18,14 +27,45 @@ bool Inflow::open() {
   if (offset == 0) return false;
   rings_ = new (mirror_.at(offset)) RingPair;
   control_ = RingProducer(rings_->control(sizes_.control_slots));
-  data_ = RingProducer(rings_->data(sizes_.control_slots, sizes_.data_slots));
+  read_ = rings_->data(sizes_.control_slots, sizes_.data_slots);
+  data_ = RingProducer(read_);
+  data_head_ = read_.head;
   offset_ = offset;
+  return true;
+}
+
+/// A device that is slow leaves the ring full: more room would only hold more.
+bool Inflow::would_gain(uint32_t told) {
+  used_up_ |= !has_room_before(told, data_.position() + slots_for(LCI_INLINE_MAX));
+  const bool keeps_up = data_.position() - data_head_->load(std::memory_order_acquire) <= data_slots_ / 4;
+  return used_up_ && keeps_up && wider_.capacity == 0;
+}
+
+void Inflow::widen(uint32_t told) {
+  const uint32_t slots = std::min(sizes_.most_data_slots, kWider * data_slots_);
+  if (slots <= data_slots_ || !would_gain(told) || !may_start_at(data_.position(), slots)) return;
+  used_up_ = false;
+  const uint64_t offset = mirror_.allocate(DataRing::bytes(slots));
+  if (offset == 0) return;  // until it is used up again
+  auto* ring = new (mirror_.at(offset)) DataRing;
+  ring->head.store(data_.position(), std::memory_order_relaxed);
+  data_.publish();
+  wider_ = ring->memory(slots, data_.position());
+  data_ = RingProducer(wider_);
+  data_head_ = &ring->head;
+  data_slots_ = slots;
+}
+
+bool Inflow::take_wider(RingMemory* out) {
+  if (wider_.capacity == 0) return false;
+  mirror_.forget(read_.slots, read_.capacity * kSlotBytes);
+  read_ = *out = std::exchange(wider_, {});
   return true;
 }
 
 Report Inflow::report() const {
   return {received_, rings_->control_head.load(std::memory_order_acquire) + sizes_.control_slots,
-          rings_->data_head.load(std::memory_order_acquire) + sizes_.data_slots, packets_returned_ + packet_window_};
+          data_head_->load(std::memory_order_acquire) + data_slots_, packets_returned_ + packet_window_};
 }
 
 Inflow::Answer Inflow::take(const std::byte* bytes, size_t size, size_t* taken) {

@@ -32,6 +32,11 @@ class Inflow {
   Inflow(Mirror& mirror, uint32_t device, uint32_t own_rank, const LinkSizes& sizes, LinkEvents& events);
   /// Cuts the rings. False: there is no memory for them.
   bool open();
+  /// Goes over to a larger ring of data, if the peer has used up the room that it was told of, @p told, while the
+  /// device takes what comes, and one may be had. What lies in the present one comes first.
+  void widen(uint32_t told);
+  /// The ring that follows the one which the device reads, if there is one; that one is empty, and its memory goes.
+  bool take_wider(RingMemory* out);
 
   enum class Answer {
     kTaken,     ///< All whole frames were.
@@ -65,6 +70,7 @@ class Inflow {
 
  private:
   void show();
+  bool would_gain(uint32_t told);
   Answer take_header(const std::byte* bytes);
   Answer take_frame(const std::byte* bytes, size_t size, size_t* taken);
   Answer take_control(const MessageHeader& message, const std::byte* payload, uint32_t in_slots);
@@ -84,6 +90,11 @@ class Inflow {
   RingPair* rings_ = nullptr;
   uint64_t offset_ = 0;  // of those in the mirror, until they are shown
   RingProducer control_, data_;
+  std::atomic<uint32_t>* data_head_ = nullptr;
+  uint32_t data_slots_;
+  RingMemory read_{};      // by the device
+  RingMemory wider_{};     // and what follows that
+  bool used_up_ = false;   // the peer has, all that it was told of, since the ring was new
   uint32_t left_ = 0;      // of the frames of the record
   uint64_t position_ = 0;  // of what was taken
   uint64_t received_ = 0;  // whole records

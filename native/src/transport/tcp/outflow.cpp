@@ -150,12 +150,14 @@ void Outflow::put(RingConsumer& ring, const MessageHeader& header, uint32_t in_s
   bytes_.provide(sizeof(FrameHeader) + in_slots + (in_packet ? header.size : 0));
   if (header.kind == MessageKind::kAnnounce) announced_.insert(packet);
   if (in_packet) out_.push_back({0, packet});
-  FrameHeader frame = to_frame(header);
-  if (in_packet) frame.arg = 0;  // a place in this rank's memory, which tells the peer nothing
-  bytes_.append(&frame, sizeof frame);
-  std::byte payload[LCI_INLINE_MAX];
-  ring.read_payload(payload, in_slots);
-  bytes_.append(payload, in_slots);
+  struct {
+    FrameHeader header;
+    std::byte payload[LCI_INLINE_MAX];
+  } frame;
+  frame.header = to_frame(header);
+  if (in_packet) frame.header.arg = 0;  // a place in this rank's memory, which tells the peer nothing
+  ring.read_payload(frame.payload, in_slots);
+  bytes_.append(&frame, sizeof frame.header + in_slots);
   if (in_packet) {
     bytes_.append(memory_.at(uint64_t{packet} * kPacketUnit) + kPacketPayloadOffset, header.size);
     out_.back().end = bytes_.end();
@@ -181,16 +183,16 @@ bool Outflow::acknowledge(uint64_t received) {
   return true;
 }
 
-/// Room only grows, and is never more than the rings have.
+/// Room only grows, and is never more than rings may have.
 bool Outflow::accept_room(const Report& room) {
   const auto grows = [](uint32_t before, uint32_t now, uint32_t position, uint32_t most) {
     return has_room_before(now, before) && now - position <= most;
   };
   constexpr uint32_t kMostPackets = 1u << 24;
   if (!grows(room_.packet_room, room.packet_room, packets_sent_, kMostPackets)) return false;
-  if (!open_rings() && (room.control_room > sizes_.control_slots || room.data_room > sizes_.data_slots)) return false;
+  if (!open_rings() && (room.control_room > sizes_.control_slots || room.data_room > kMostDataSlots)) return false;
   if (open_ && (!grows(room_.control_room, room.control_room, control_.position(), sizes_.control_slots) ||
-                !grows(room_.data_room, room.data_room, data_.position(), sizes_.data_slots))) {
+                !grows(room_.data_room, room.data_room, data_.position(), kMostDataSlots))) {
     return false;
   }
   room_ = room;

@@ -51,6 +51,8 @@ static_assert(sizeof(FrameHeader) == 28);
 struct LinkSizes {
   uint32_t control_slots, data_slots;
   uint32_t most_payload;  ///< Bytes, of a packet.
+  /// To which this rank's ring of data from a peer may grow; each rank has its own.
+  uint32_t most_data_slots;
   /// Bytes of frames in a record: it has room for any one.
   uint32_t most_record() const { return most_payload + 4096 > 65536 ? most_payload + 4096 : 65536; }
 };
@@ -61,6 +63,9 @@ inline constexpr uint32_t packet_window(const LinkSizes& sizes) {
   const uint32_t packets = kPacketWindow / (sizes.most_payload + kPacketPayloadOffset);
   return packets > kFewestPackets ? packets : kFewestPackets;
 }
+
+/// Slots of data that a peer can have room for: the most that attribute net_ring_bytes allows.
+inline constexpr uint32_t kMostDataSlots = (16 << 20) / kSlotBytes;
 
 /// What links say to each other; numbers that no MessageKind has.
 enum class LinkWord : uint8_t {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <new>
 
 #include "base/clock.hpp"
@@ -31,6 +32,7 @@ constexpr uint64_t kDoubtInterval = 100'000'000, kStuck = 1'000'000'000;
 TcpDevice::TcpDevice(TcpTransport& transport, uint32_t index)
     : transport_(transport), index_(index), poll_(epoll_create1(EPOLL_CLOEXEC)), peers_(transport.host().ranks()) {
   links_.reserve(peers_.size());
+  quiet_.reserve(peers_.size());
   told_devices_ = transport.own().devices();
   if (poll_.get() < 0 || !watch(transport.door().descriptor(), kDoor, false)) throw std::bad_alloc();
 }
@@ -264,11 +266,37 @@ void TcpDevice::doubt(uint64_t now) {
     if (stuck >= kStuck) transport_.monitors().suspect(rank, Known::kNothing);
     // The rank answers: the connection is what is lost.
     if (stuck >= transport_.patience().dead_ns && transport_.monitors().reaches(rank)) link.cut();
-    if (transport_.idle_ns() == 0) continue;
-    link.acknowledge();
-    if (link.quiet_ns(now) < transport_.idle_ns() || is_kept(rank)) continue;
-    if (unless_no_memory([&] { link.provide_words(1); })) link.propose_rest();
   }
+  if (transport_.idle_ns() != 0 || transport_.most_links() != 0) rest_quiet_links(now);
+}
+
+/// Those that were quiet for long, and the quietest beyond a bound.
+void TcpDevice::rest_quiet_links(uint64_t now) {
+  const uint64_t idle = transport_.idle_ns() == 0 ? UINT64_MAX : transport_.idle_ns();
+  size_t open = 0;
+  quiet_.clear();
+  for (const uint32_t rank : links_) {
+    TcpLink& link = *peers_[rank].link;
+    link.acknowledge();
+    const uint64_t quiet = link.quiet_ns(now);
+    if (link.is_open()) ++open;
+    if (quiet == 0 || is_kept(rank)) continue;
+    quiet_.push_back({quiet, rank});
+  }
+  std::sort(quiet_.begin(), quiet_.end(), std::greater<>());
+  const size_t most = most_links();
+  for (const auto& [quiet, rank] : quiet_) {
+    if (quiet < idle && open <= most) break;
+    TcpLink& link = *peers_[rank].link;
+    if (unless_no_memory([&] { link.provide_words(1); })) link.propose_rest();
+    --open;
+  }
+}
+
+/// A device's share of them.
+size_t TcpDevice::most_links() const {
+  if (transport_.most_links() == 0) return SIZE_MAX;
+  return std::max(1u, transport_.most_links() / transport_.own().devices());
 }
 
 /// What one of two neighbours finds the other one is to hear at once.
@@ -333,6 +361,10 @@ void TcpDevice::tell_news() {
   for (const uint32_t rank : links_) {
     if (hears_news(rank)) peers_[rank].link->say(LinkWord::kDevices, 0, 0, devices);
   }
+}
+
+bool TcpDevice::take_wider(uint32_t rank, RingMemory* out) {
+  return peers_[rank].link && peers_[rank].link->take_wider(out);
 }
 
 void TcpDevice::flush(uint32_t rank) {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "transport/network/network_device.hpp"
@@ -24,6 +25,7 @@ class TcpDevice final : public NetworkDevice {
   TcpDevice(TcpTransport& transport, uint32_t index);
 
   void open(uint32_t rank) override;
+  bool take_wider(uint32_t rank, RingMemory* out) override;
   void flush(uint32_t rank) override;
   bool pump() override;
   void prepare_to_sleep() override;
@@ -75,6 +77,8 @@ class TcpDevice final : public NetworkDevice {
   void tell_news();
   bool hears_news(uint32_t rank) const;
   void doubt(uint64_t now);
+  void rest_quiet_links(uint64_t now);
+  size_t most_links() const;
   bool is_kept(uint32_t rank) const;
   void talk_again(uint32_t rank);
   void greet(Peer& peer);
@@ -83,9 +87,10 @@ class TcpDevice final : public NetworkDevice {
   const uint32_t index_;
   FileDescriptor poll_;
   Counters counters_;
-  std::vector<Peer> peers_;      // by rank
-  std::vector<uint32_t> links_;  // ranks with a link
-  std::vector<Caller> callers_;  // who wait for an answer
+  std::vector<Peer> peers_;                           // by rank
+  std::vector<uint32_t> links_;                       // ranks with a link
+  std::vector<std::pair<uint64_t, uint32_t>> quiet_;  // for so long, and which
+  std::vector<Caller> callers_;                       // who wait for an answer
   size_t told_gone_ = 0;
   uint32_t told_devices_ = 0;
   size_t called_without_ = SIZE_MAX;  // neighbours: of those who are gone, so many were known

@@ -140,6 +140,7 @@ bool TcpLink::settle(bool last) {
   if (unless_no_memory([&] { out_.provide_words(in_.announced()); })) {
     in_.collect([this](uint32_t packet) { out_.say(LinkWord::kPacketBack, 0, 0, packet); });
   }
+  in_.widen(told_.data_room);  // before a flush tells the peer of more
   const uint64_t before = out_.bytes().sent();
   if (!out_.empty() || !has_sent_all()) flush();
   ++idle_;
@@ -242,10 +243,10 @@ bool TcpLink::read() {
   return in_.has_delivered();
 }
 
-/// What lies in the system when the connection is cut is lost, where a reset leaves it to be read.
+/// What lies there, or in the system, when the connection is cut is lost, where a reset leaves it to be read.
 bool TcpLink::has_read_all() const {
   int unread = 0;
-  return ioctl(connection_.socket(), FIONREAD, &unread) == 0 && unread == 0;
+  return !connection_.has_piece() && ioctl(connection_.socket(), FIONREAD, &unread) == 0 && unread == 0;
 }
 
 ssize_t TcpLink::receive() {

@@ -60,6 +60,8 @@ class TcpLink final : private LinkEvents {
   bool is_readable() const { return (state_ == State::kOpen && readable_) || blocked_; }
   /// Reads what has come. True if messages have.
   bool read();
+  /// See NetworkDevice.
+  bool take_wider(RingMemory* out) { return in_.take_wider(out); }
   /// The device has given something of the mirror back since settle().
   bool has_returned() const { return state_ == State::kOpen && in_.has_returned(); }
   /// Sends what was held up, gives back what the device has done with, and reports if it is time.

@@ -33,7 +33,7 @@ int died_while_joining(uint32_t rank) {
 
 LinkSizes sizes_of(const Attributes& attributes) {
   return {attributes.control_ring_bytes / kSlotBytes, attributes.ring_bytes / kSlotBytes,
-          attributes.packet_size - kPacketPayloadOffset};
+          attributes.packet_size - kPacketPayloadOffset, attributes.net_ring_bytes / kSlotBytes};
 }
 
 }  // namespace
@@ -48,6 +48,7 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       chaos_(parts.chaos),
       listen_at_(parts.attributes.net_address),
       idle_ns_(uint64_t{parts.attributes.net_idle_ms} * 1'000'000u),
+      most_links_(parts.attributes.net_links),
       seals_(parts.attributes.net_security == NetSecurity::kSealed),
       crypto_file_(parts.attributes.crypto_library),
       devices_(parts.attributes.devices),

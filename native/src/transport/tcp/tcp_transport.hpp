@@ -67,6 +67,8 @@ class TcpTransport final : public Transport, private TcpHost {
   const Patience& patience() const { return monitors_.patience(); }
   /// After so long a connection over which nothing goes is closed; 0: never.
   uint64_t idle_ns() const { return idle_ns_; }
+  /// Attribute net_links.
+  uint32_t most_links() const { return most_links_; }
   /// What connections are sealed by; null: they are not.
   const CryptoLibrary* crypto() const { return seals_ ? &crypto_ : nullptr; }
   const TcpAddress& address_of(uint32_t rank) const { return addresses_[rank]; }
@@ -119,6 +121,7 @@ class TcpTransport final : public Transport, private TcpHost {
   const ChaosPlan* const chaos_;
   const std::string listen_at_;
   const uint64_t idle_ns_;
+  const uint32_t most_links_;
   const bool seals_;
   const std::string crypto_file_;
   CryptoLibrary crypto_;
