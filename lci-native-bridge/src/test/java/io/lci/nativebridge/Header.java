@@ -102,7 +102,8 @@ final class Header {
   /** Fields of a structure without a name, which is a member of the union of another. */
   Map<String, Field> member(String name, String member) {
     Matcher inner =
-        Pattern.compile("struct " + name + " \\{.*?struct \\{([^{}]*)}\\s*" + member + ";", Pattern.DOTALL)
+        Pattern.compile(
+                "struct " + name + " \\{.*?struct \\{([^{}]*)}\\s*" + member + ";", Pattern.DOTALL)
             .matcher(text);
     if (!inner.find()) {
       throw new IllegalStateException("no " + member + " in struct " + name);

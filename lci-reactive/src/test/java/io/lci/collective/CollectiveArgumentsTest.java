@@ -48,8 +48,7 @@ class CollectiveArgumentsTest {
 
   /** Of the group, its contexts, and with an algorithm alike. */
   private void refused(String message, Consumer<Collectives> call) {
-    for (Collectives of :
-        new Collectives[] {world, world.context(1), world.with(Algorithm.AUTO)}) {
+    for (Collectives of : new Collectives[] {world, world.context(1), world.with(Algorithm.AUTO)}) {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> call.accept(of))
           .withMessageContaining(message);
@@ -131,8 +130,10 @@ class CollectiveArgumentsTest {
     refused("in needs 12 elements", c -> c.scatter(1, longs(11), v));
     refused("in has 3 blocks of one length", c -> c.allToAll(longs(4), longs(4)));
     refused("out needs 6 elements", c -> c.allToAll(longs(6), longs(3)));
-    refused("in has 2 blocks of one length", c -> c.neighbours(ints(0, 2), longs(3), ints(), longs(0)));
-    refused("in has 0 blocks of one length", c -> c.neighbours(ints(), longs(3), ints(0), longs(3)));
+    refused(
+        "in has 2 blocks of one length", c -> c.neighbours(ints(0, 2), longs(3), ints(), longs(0)));
+    refused(
+        "in has 0 blocks of one length", c -> c.neighbours(ints(), longs(3), ints(0), longs(3)));
     refused(
         "blocks have one length: in has 2 elements for each, out 3",
         c -> c.neighbours(ints(0), longs(2), ints(2), longs(3)));
@@ -150,9 +151,7 @@ class CollectiveArgumentsTest {
   void countsFitTheirBlocks() {
     Vec v = longs(2);
     Vec all = longs(6);
-    refused(
-        "counts has a number for each of 3 members: 2",
-        c -> c.allGather(v, all, counts(4, 2)));
+    refused("counts has a number for each of 3 members: 2", c -> c.allGather(v, all, counts(4, 2)));
     refused("counts does not fit out", c -> c.allGather(v, all, counts(-1, 2, 5)));
     refused("counts does not fit out", c -> c.allGather(v, all, counts(3, 2, 2)));
     refused("counts does not fit out", c -> c.allGather(v, all, counts(6, Long.MAX_VALUE, 0)));
@@ -277,8 +276,7 @@ class CollectiveArgumentsTest {
           refused(message, c -> c.reduceScatter(m.vec(0, 6), m.vec(2, 2), counts(2, 2, 2), SUM));
           refused(message, c -> c.allToAll(m.vec(0, 3), m.vec(2, 3)));
           refused(
-              message,
-              c -> c.allToAll(m.vec(0, 3), counts(1, 1, 1), m.vec(2, 3), counts(1, 1, 1)));
+              message, c -> c.allToAll(m.vec(0, 3), counts(1, 1, 1), m.vec(2, 3), counts(1, 1, 1)));
           refused(message, c -> c.neighbours(ints(0), m.vec(0, 3), ints(0), m.vec(2, 3)));
           assertThat(world.allReduce(m.vec(0, 4), m.vec(0, 4), SUM)).isNotNull();
           assertThat(world.allReduce(m.vec(0, 4), m.vec(4, 4), SUM)).isNotNull();
@@ -327,13 +325,16 @@ class CollectiveArgumentsTest {
     Collectives linear = world.with(Algorithm.LINEAR);
     assertThatIllegalArgumentException().isThrownBy(() -> linear.broadcast(0, longs(1)));
     assertThatIllegalArgumentException().isThrownBy(() -> linear.reduce(0, longs(1), null, SUM));
-    assertThatIllegalArgumentException().isThrownBy(() -> linear.allReduce(longs(1), longs(1), SUM));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> linear.allReduce(longs(1), longs(1), SUM));
     assertThatIllegalArgumentException().isThrownBy(() -> linear.allReduce(1L, SUM));
-    assertThatIllegalArgumentException().isThrownBy(() -> linear.reduceScatter(longs(3), longs(1), SUM));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> linear.reduceScatter(longs(3), longs(1), SUM));
     assertThatIllegalArgumentException().isThrownBy(() -> linear.allGather(longs(1), longs(3)));
     assertThatIllegalArgumentException().isThrownBy(() -> linear.allToAll(longs(3), longs(3)));
     assertThatIllegalArgumentException().isThrownBy(() -> linear.scan(longs(1), longs(1), SUM));
-    assertThatIllegalArgumentException().isThrownBy(() -> linear.exclusiveScan(longs(1), longs(1), SUM));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> linear.exclusiveScan(longs(1), longs(1), SUM));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> linear.neighbours(ints(), longs(0), ints(), longs(0)));
     Collectives bruck = world.with(Algorithm.BRUCK);

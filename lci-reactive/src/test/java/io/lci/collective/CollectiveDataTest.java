@@ -3,7 +3,6 @@ package io.lci.collective;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
@@ -75,10 +74,7 @@ class CollectiveDataTest {
   }
 
   private static long[] joined(int blocks, IntFunction<long[]> block) {
-    return IntStream.range(0, blocks)
-        .mapToObj(block)
-        .flatMapToLong(Arrays::stream)
-        .toArray();
+    return IntStream.range(0, blocks).mapToObj(block).flatMapToLong(Arrays::stream).toArray();
   }
 
   private static long[] untouched(int count) {
@@ -152,8 +148,7 @@ class CollectiveDataTest {
         (lci, length) -> {
           Vec in = where.of(lci, values(lci.rank(), length));
           Vec out = where.room(lci, length);
-          return new Part(
-              lci.world().allReduce(in, out, ReduceOp.SUM), out, sum(0, n, length));
+          return new Part(lci.world().allReduce(in, out, ReduceOp.SUM), out, sum(0, n, length));
         });
   }
 
@@ -164,8 +159,7 @@ class CollectiveDataTest {
         n,
         (lci, length) -> {
           Vec both = where.of(lci, values(lci.rank(), length));
-          return new Part(
-              lci.world().allReduce(both, both, ReduceOp.SUM), both, sum(0, n, length));
+          return new Part(lci.world().allReduce(both, both, ReduceOp.SUM), both, sum(0, n, length));
         });
   }
 
@@ -222,8 +216,7 @@ class CollectiveDataTest {
         (lci, length) -> {
           Vec in = where.of(lci, values(lci.rank(), length));
           Vec out = where.room(lci, n * length);
-          return new Part(
-              lci.world().allGather(in, out), out, joined(n, m -> values(m, length)));
+          return new Part(lci.world().allGather(in, out), out, joined(n, m -> values(m, length)));
         });
   }
 
@@ -440,7 +433,11 @@ class CollectiveDataTest {
           int own = lci.rank();
           int next = (own + 1) % n;
           int[] to = n == 1 ? new int[0] : own == 0 || next == 0 ? ints(next) : ints(next, 0);
-          int[] from = IntStream.range(0, n).filter(m -> m != own).filter(m -> own == 0 || m + 1 == own).toArray();
+          int[] from =
+              IntStream.range(0, n)
+                  .filter(m -> m != own)
+                  .filter(m -> own == 0 || m + 1 == own)
+                  .toArray();
           Vec in = where.of(lci, values(own, to.length * length));
           Vec out = where.room(lci, from.length * length);
           return new Part(
@@ -468,13 +465,17 @@ class CollectiveDataTest {
       List<LciRuntime> ranks = job.ranks();
       List<Long> longs =
           Mono.zip(
-                  ranks.stream().map(r -> r.world().allReduce(value(r.rank(), 0), ReduceOp.MAX)).toList(),
+                  ranks.stream()
+                      .map(r -> r.world().allReduce(value(r.rank(), 0), ReduceOp.MAX))
+                      .toList(),
                   results -> Stream.of(results).map(r -> (Long) r).toList())
               .block(LIMIT);
       assertThat(longs).hasSize(n).containsOnly(value(n - 1, 0));
       List<Double> doubles =
           Mono.zip(
-                  ranks.stream().map(r -> r.world().allReduce(r.rank() + 0.5, ReduceOp.SUM)).toList(),
+                  ranks.stream()
+                      .map(r -> r.world().allReduce(r.rank() + 0.5, ReduceOp.SUM))
+                      .toList(),
                   results -> Stream.of(results).map(r -> (Double) r).toList())
               .block(LIMIT);
       assertThat(doubles).hasSize(n).containsOnly(n * (n - 1) / 2 + n * 0.5);
@@ -488,5 +489,4 @@ class CollectiveDataTest {
       assertThat(arrays).hasSize(n).allSatisfy(a -> assertThat(a).isEqualTo(sum(0, n, 9)));
     }
   }
-
 }

@@ -71,8 +71,7 @@ class VecTest {
       Vec pairs = Vec.of(DataType.F64_I64, buffer, 1, 2);
       assertVec(pairs, DataType.F64_I64, 16, 2);
       assertThat(pairs.memory()).isSameAs(buffer);
-      assertThat(pairs)
-          .hasToString("Vec[2 F64_I64 at byte 16 of LciBuffer[48 bytes]]");
+      assertThat(pairs).hasToString("Vec[2 F64_I64 at byte 16 of LciBuffer[48 bytes]]");
     }
   }
 
@@ -90,7 +89,8 @@ class VecTest {
 
   @Test
   void elementsLieInTheirMemory() {
-    for (int[] range : List.of(new int[] {-1, 1}, new int[] {0, 4}, new int[] {3, 1}, new int[] {1, -1})) {
+    for (int[] range :
+        List.of(new int[] {-1, 1}, new int[] {0, 4}, new int[] {3, 1}, new int[] {1, -1})) {
       assertThatExceptionOfType(IndexOutOfBoundsException.class)
           .isThrownBy(() -> Vec.longs(new long[3], range[0], range[1]));
       assertThatExceptionOfType(IndexOutOfBoundsException.class)
@@ -102,7 +102,9 @@ class VecTest {
 
   @Test
   void nullIsRefusedAtOnce() {
-    assertThatNullPointerException().isThrownBy(() -> Vec.longs((long[]) null)).withMessage("array");
+    assertThatNullPointerException()
+        .isThrownBy(() -> Vec.longs((long[]) null))
+        .withMessage("array");
     assertThatNullPointerException()
         .isThrownBy(() -> Vec.longs((ByteBuffer) null))
         .withMessage("buffer");

@@ -13,6 +13,7 @@ import io.lci.error.LciClosedException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.ResourceExhaustedException;
 import io.lci.internal.lane.BufferPool;
+import io.lci.internal.lane.CallNames;
 import io.lci.internal.lane.CollectiveKind;
 import io.lci.internal.runtime.RuntimeImpl;
 import io.lci.nativebridge.Codes;
@@ -40,7 +41,15 @@ import reactor.test.subscriber.TestSubscriber;
 class CollectiveCallTest {
   /** A call as it was submitted, with the data at its addresses. */
   private record Said(
-      int kind, int root, int op, int type, int algorithm, long in, long out, long count, long counts) {}
+      int kind,
+      int root,
+      int op,
+      int type,
+      int algorithm,
+      long in,
+      long out,
+      long count,
+      long counts) {}
 
   private final ScriptedCore core = new ScriptedCore();
   private final RuntimeImpl lci =
@@ -155,9 +164,23 @@ class CollectiveCallTest {
     }
     for (CollectiveKind kind : CollectiveKind.values()) {
       assertThat(kind.ordinal() + 1).isEqualTo(code("COLLECTIVE_" + number(kind)));
-      assertThat(CollectiveKind.name(kind.ordinal() + 1)).isEqualTo(kind.toString());
     }
-    assertThat(CollectiveKind.name(13)).isEqualTo("kind 13");
+  }
+
+  @Test
+  void callsHaveNamesForThoseWhoRead() {
+    assertThat(CallNames.call(Codes.COLLECTIVE_BARRIER, 0, 0, 0, 0, 0)).isEqualTo("barrier");
+    assertThat(
+            CallNames.call(
+                Codes.COLLECTIVE_REDUCE,
+                2,
+                Codes.REDUCE_MAX,
+                Codes.TYPE_F64_I64,
+                Codes.ALGORITHM_BINOMIAL,
+                7))
+        .isEqualTo("reduce of 7 F64_I64 by MAX with root 2 (BINOMIAL)");
+    assertThat(CallNames.call(99, 0, 98, 97, 96, 1))
+        .isEqualTo("no. 99 of 1 no. 97 by no. 98 (no. 96)");
   }
 
   private static String number(CollectiveKind kind) {
@@ -186,10 +209,8 @@ class CollectiveCallTest {
     assertSaid(world.barrier(), new Said(1, 0, 0, 0, 0, 0, 0, 0, 0));
     assertSaid(world.broadcast(3, w), new Said(2, 3, 0, 7, 0, 0, to, 4, 0));
     assertSaid(world.broadcast(0, v), new Said(2, 0, 0, 7, 0, 0, from, 4, 0));
-    assertSaid(
-        world.reduce(1, v, w, ReduceOp.SUM), new Said(3, 1, sum, 7, 0, from, 0, 4, 0));
-    assertSaid(
-        world.reduce(0, v, w, ReduceOp.SUM), new Said(3, 0, sum, 7, 0, from, to, 4, 0));
+    assertSaid(world.reduce(1, v, w, ReduceOp.SUM), new Said(3, 1, sum, 7, 0, from, 0, 4, 0));
+    assertSaid(world.reduce(0, v, w, ReduceOp.SUM), new Said(3, 0, sum, 7, 0, from, to, 4, 0));
     assertSaid(
         world.with(Algorithm.RING).allReduce(v, w, ReduceOp.SUM),
         new Said(4, 0, sum, 7, Codes.ALGORITHM_RING, from, to, 4, 0));
@@ -203,14 +224,11 @@ class CollectiveCallTest {
     assertSaid(
         world.gather(2, Vec.longs(in, 2, 3), w, new long[] {1}),
         new Said(7, 2, 0, 7, 0, from + 16, 0, 3, 0));
-    assertSaid(
-        world.scatter(0, v, Vec.longs(out, 0, 1)), new Said(8, 0, 0, 7, 0, from, to, 1, 0));
-    assertSaid(
-        world.scatter(1, v, Vec.longs(out, 0, 1)), new Said(8, 1, 0, 7, 0, 0, to, 1, 0));
+    assertSaid(world.scatter(0, v, Vec.longs(out, 0, 1)), new Said(8, 0, 0, 7, 0, from, to, 1, 0));
+    assertSaid(world.scatter(1, v, Vec.longs(out, 0, 1)), new Said(8, 1, 0, 7, 0, 0, to, 1, 0));
     assertSaid(world.allToAll(v, w), new Said(9, 0, 0, 7, 0, from, to, 1, 0));
     assertSaid(world.scan(v, w, ReduceOp.SUM), new Said(10, 0, sum, 7, 0, from, to, 4, 0));
-    assertSaid(
-        world.exclusiveScan(v, w, ReduceOp.SUM), new Said(11, 0, sum, 7, 0, from, to, 4, 0));
+    assertSaid(world.exclusiveScan(v, w, ReduceOp.SUM), new Said(11, 0, sum, 7, 0, from, to, 4, 0));
   }
 
   private void assertSaid(Mono<Void> call, Said expected) {
@@ -228,11 +246,19 @@ class CollectiveCallTest {
     assertCounts(world.scatter(0, in, Vec.longs(new long[1]), counts(1, 1, 2, 0)), 1, 1, 2, 0);
     assertCounts(
         world.reduceScatter(in, Vec.longs(new long[1]), counts(1, 1, 2, 0), ReduceOp.SUM),
-        1, 1, 2, 0);
+        1,
+        1,
+        2,
+        0);
     assertCounts(
         world.allToAll(in, counts(1, 0, 3, 0), out, counts(1, 2, 3, 1)), 1, 0, 3, 0, 1, 2, 3, 1);
-    assertCounts(world.neighbours(new int[] {3, 1}, in, new int[] {2}, Vec.longs(new long[2])),
-        2, 3, 1, 1, 2);
+    assertCounts(
+        world.neighbours(new int[] {3, 1}, in, new int[] {2}, Vec.longs(new long[2])),
+        2,
+        3,
+        1,
+        1,
+        2);
     assertThat(last().count).isEqualTo(2);
   }
 
@@ -419,9 +445,7 @@ class CollectiveCallTest {
     answers.add(Codes.ERR_ARGUMENT);
     Collectives halving = world.with(Algorithm.RECURSIVE_HALVING);
     TestSubscriber<Void> call =
-        begin(
-            halving.reduceScatter(
-                Vec.longs(new long[4]), Vec.longs(new long[1]), ReduceOp.SUM));
+        begin(halving.reduceScatter(Vec.longs(new long[4]), Vec.longs(new long[1]), ReduceOp.SUM));
     assertThat(call.expectTerminalError())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("RECURSIVE_HALVING does not serve this reduceScatter of " + world);

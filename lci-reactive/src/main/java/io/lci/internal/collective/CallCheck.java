@@ -85,8 +85,7 @@ final class CallCheck {
   /** Elements of one of so many blocks. */
   long block(String name, Vec vec, int blocks) {
     if (blocks == 0 ? vec.count() != 0 : vec.count() % blocks != 0) {
-      throw new IllegalArgumentException(
-          name + " has " + blocks + " blocks of one length: " + vec);
+      throw new IllegalArgumentException(name + " has " + blocks + " blocks of one length: " + vec);
     }
     return blocks == 0 ? 0 : vec.count() / blocks;
   }

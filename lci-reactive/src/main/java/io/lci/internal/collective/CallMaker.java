@@ -115,12 +115,7 @@ final class CallMaker {
     check.result(in, out, list[own]);
     check.op(op, in);
     check.apart(in, out);
-    return call(CollectiveKind.REDUCE_SCATTER)
-        .op(op)
-        .reads(in)
-        .writes(out)
-        .counts(list)
-        .build();
+    return call(CollectiveKind.REDUCE_SCATTER).op(op).reads(in).writes(out).counts(list).build();
   }
 
   // Moving

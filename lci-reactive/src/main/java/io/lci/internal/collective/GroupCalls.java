@@ -68,8 +68,7 @@ abstract class GroupCalls implements Collectives {
     return Mono.defer(
         () -> {
           double[] result = new double[1];
-          return allReduce(in, Vec.doubles(result), op)
-              .then(Mono.fromSupplier(() -> result[0]));
+          return allReduce(in, Vec.doubles(result), op).then(Mono.fromSupplier(() -> result[0]));
         });
   }
 

@@ -39,8 +39,7 @@ public enum CollectiveKind {
   SCATTER("scatter", Codes.COLLECTIVE_SCATTER, Algorithm.BINOMIAL, Algorithm.LINEAR),
   ALL_TO_ALL("allToAll", Codes.COLLECTIVE_ALLTOALL, Algorithm.BRUCK, Algorithm.PAIRWISE),
   SCAN("scan", Codes.COLLECTIVE_SCAN, Algorithm.RECURSIVE_DOUBLING),
-  EXCLUSIVE_SCAN(
-      "exclusiveScan", Codes.COLLECTIVE_EXCLUSIVE_SCAN, Algorithm.RECURSIVE_DOUBLING),
+  EXCLUSIVE_SCAN("exclusiveScan", Codes.COLLECTIVE_EXCLUSIVE_SCAN, Algorithm.RECURSIVE_DOUBLING),
   NEIGHBOURS("neighbours", Codes.COLLECTIVE_NEIGHBOURS, Algorithm.DIRECT);
 
   /** Of the core. */
@@ -71,11 +70,5 @@ public enum CollectiveKind {
   @Override
   public String toString() {
     return method;
-  }
-
-  /** For those who read: also of a number that no kind has. */
-  public static String name(int number) {
-    CollectiveKind[] all = values();
-    return number >= 1 && number <= all.length ? all[number - 1].method : "kind " + number;
   }
 }
