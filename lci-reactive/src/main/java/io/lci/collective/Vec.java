@@ -398,7 +398,7 @@ public final class Vec {
     return range(DataType.I8, array, bytes, from, count);
   }
 
-  // What it is
+  // Its parts
 
   /**
    * The same bytes as elements of another type, such as unsigned ones, or pairs.
