@@ -125,11 +125,31 @@ int lci_context_revoke(lci_context* handle, uint32_t cause) {
 
 int lci_post_group_barrier(lci_context* handle, lci_comp* comp, uint64_t user_context) {
   LCI_NOT_NULL(handle, "group barrier");
+  lci_collective barrier{};
+  barrier.kind = LCI_COLLECTIVE_BARRIER;
+  return lci_post_collective(handle, &barrier, comp, user_context);
+}
+
+int lci_post_collective(lci_context* handle, const lci_collective* call, lci_comp* comp, uint64_t user_context) {
+  LCI_NOT_NULL(handle, "collective");
+  LCI_NOT_NULL(call, "collective");
+  if (call->kind > UINT16_MAX || call->op > UINT8_MAX || call->type > UINT8_MAX || call->algorithm > UINT8_MAX ||
+      call->reserved != 0) {
+    return fail(LCI_ERR_ARGUMENT,
+                "collective: kind %u, operator %u, type %u, algorithm %u, reserved %u; see lci_collective", call->kind,
+                call->op, call->type, call->algorithm, call->reserved);
+  }
   const Context& context = *from_handle(handle);
   lci_descriptor op{};
-  op.op = LCI_OP_GROUP_BARRIER;
+  op.op = LCI_OP_COLLECTIVE;
+  op.port = static_cast<uint16_t>(call->kind);
+  op.policy = static_cast<uint8_t>(call->op);
+  op.rank = call->root;
+  op.size = call->type | call->algorithm << 8;
   op.tag = context.id();
   op.user_context = user_context;
+  op.u.collective = {reinterpret_cast<uint64_t>(call->in), reinterpret_cast<uint64_t>(call->out), call->count,
+                     reinterpret_cast<uint64_t>(call->counts)};
   return lci_post(to_handle(&device_of(context)), &op, comp, nullptr);
 }
 

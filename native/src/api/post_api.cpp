@@ -15,7 +15,7 @@ bool needs_target(const lci_descriptor& op) {
   switch (op.op) {
     case LCI_OP_RECV:
     case LCI_OP_BARRIER:
-    case LCI_OP_GROUP_BARRIER:
+    case LCI_OP_COLLECTIVE:
     case LCI_OP_PUT:
     case LCI_OP_GET:
     case LCI_OP_ATOMIC:

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "collective/group.hpp"
+#include "lci/lci.h"
 #include "wire/collective.hpp"
 
 namespace lci {
@@ -54,7 +55,7 @@ class Context {
   }
 
   /// What its barriers say of themselves. Tests only: other values, as of another sort of call.
-  CallHeader barrier{.kind = kBarrierCall};
+  CallHeader barrier{.kind = LCI_COLLECTIVE_BARRIER};
 
  private:
   const std::shared_ptr<const Group> group_;

@@ -51,10 +51,7 @@ class ReceiveRoom {
   bool hold(const CollectiveFrame& frame, const void* payload, uint32_t size) {
     HeldMessage* free = nullptr;
     for (HeldMessage& held : messages_) {
-      if (held.used && held.frame.sequence == frame.sequence && held.frame.segment == frame.segment &&
-          held.frame.step == frame.step) {
-        return false;
-      }
+      if (held.used && is_named(held.frame, frame)) return false;
       if (!held.used && !free) free = &held;
     }
     free->frame = frame;
@@ -64,17 +61,27 @@ class ReceiveRoom {
     ++held_;
     return true;
   }
-  /// Calls @p use with each message for the call with these low bits, which is used then.
+  /// Calls @p look with each message for the call with these low bits.
   template <typename F>
-  void take(uint32_t sequence, F use) {
+  void for_each(uint32_t sequence, F look) const {
     if (held_ == 0) return;
-    for (HeldMessage& held : messages_) {
-      if (!held.used || held.frame.sequence != sequence) continue;
-      held.used = false;
-      --held_;
-      use_one();
-      use(held);
+    for (const HeldMessage& held : messages_) {
+      if (held.used && held.frame.sequence == sequence) look(held);
     }
+  }
+  /// Null, or the message with this name.
+  const HeldMessage* find(const CollectiveFrame& name) const {
+    if (held_ == 0) return nullptr;
+    for (const HeldMessage& held : messages_) {
+      if (held.used && is_named(held.frame, name)) return &held;
+    }
+    return nullptr;
+  }
+  /// That which find() has found is used.
+  void take(const HeldMessage& held) {
+    messages_[&held - messages_].used = false;
+    --held_;
+    use_one();
   }
   /// Messages for calls that @p over says true of are used up.
   template <typename F>
@@ -94,6 +101,10 @@ class ReceiveRoom {
   uint32_t held() const { return held_; }
 
  private:
+  static bool is_named(const CollectiveFrame& frame, const CollectiveFrame& name) {
+    return frame.sequence == name.sequence && frame.step == name.step && frame.segment == name.segment;
+  }
+
   uint32_t held_ = 0;
   uint32_t owed_ = 0;  // used, and the member does not know
   HeldMessage messages_[kRoomMessages];

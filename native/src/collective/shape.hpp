@@ -23,6 +23,8 @@ struct Shape {
   uint64_t count = 0;                      ///< Elements, as ::lci_collective says for each kind.
   std::span<const uint64_t> counts;        ///< The same; empty: none were given.
   uint64_t segment_bytes = 0;              ///< Of a chain; else 0.
+  /// `in` and `out` of this member overlap nowhere. It may differ between members: what travels does not depend on it.
+  bool apart = false;
 };
 
 /// Chooses the algorithm where @p shape leaves it open, and its segments. LCI_DONE; LCI_ERR_ARGUMENT: the one that it

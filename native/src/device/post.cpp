@@ -22,11 +22,11 @@ constexpr Metric kPostedCounter[] = {
 
 /// A call of a group counts as a barrier, which it is.
 uint32_t counted_as(const lci_descriptor& op) {
-  return op.op == LCI_OP_GROUP_BARRIER ? uint32_t{LCI_OP_BARRIER} : op.op;
+  return op.op == LCI_OP_COLLECTIVE ? uint32_t{LCI_OP_BARRIER} : op.op;
 }
 
 bool is_known(uint8_t op) {
-  return (op >= LCI_OP_AM && op <= LCI_OP_ATOMIC) || op == LCI_OP_GROUP_BARRIER;
+  return (op >= LCI_OP_AM && op <= LCI_OP_ATOMIC) || op == LCI_OP_COLLECTIVE;
 }
 
 Metric retry_counter(int code) {
@@ -132,7 +132,7 @@ int Device::start(const lci_descriptor& op, const void* inline_payload, const Op
       return post_receive(op, target, done);
     case LCI_OP_BARRIER:
       return post_barrier(op, inline_payload, target);
-    case LCI_OP_GROUP_BARRIER:
+    case LCI_OP_COLLECTIVE:
       return post_collective(op, inline_payload, target);
     case LCI_OP_ATOMIC:
       return protocols_.atomics.post(op, target, done);
@@ -256,7 +256,7 @@ int Device::check_handed(const lci_descriptor& op, const OpTarget& target) const
       if (target.completion) return LCI_DONE;
       return fail(LCI_ERR_ARGUMENT, "post: from a handler, an atomic operation needs a completion object");
     case LCI_OP_BARRIER:
-    case LCI_OP_GROUP_BARRIER:
+    case LCI_OP_COLLECTIVE:
     case LCI_OP_CANCEL:
       return LCI_DONE;
     default:

@@ -20,7 +20,7 @@ uint32_t Lane::publish() {
   CopyRun copies;
   for (uint32_t i = 0; i < count; ++posted) {
     lci_descriptor& op = entries[i];
-    if (op.op >= LCI_OP_NODE_DONE && op.op != LCI_OP_GROUP_BARRIER) {
+    if (op.op >= LCI_OP_NODE_DONE && op.op != LCI_OP_COLLECTIVE) {
       copies.end();
       const bool release = op.op == LCI_OP_RELEASE;
       op.outcome = static_cast<uint16_t>(release ? release_kept(op.user_context) : graphs_->submitted(op));

@@ -17,7 +17,7 @@ constexpr uint32_t kContextQueues = 1u << 20;
 /// The queue that an operation waits in. A cancel stays behind its receive.
 uint32_t queue_of(const lci_descriptor& op) {
   if (op.op == LCI_OP_RECV || op.op == LCI_OP_CANCEL) return kReceives;
-  if (op.op == LCI_OP_GROUP_BARRIER) return kOfNoRank + static_cast<uint32_t>(op.tag % kContextQueues);
+  if (op.op == LCI_OP_COLLECTIVE) return kOfNoRank + static_cast<uint32_t>(op.tag % kContextQueues);
   return op.op == LCI_OP_BARRIER ? kBarriers : op.rank;
 }
 

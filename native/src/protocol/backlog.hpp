@@ -27,7 +27,7 @@ struct Queued {
 
 /// Whether a signal may follow the answer to an operation. @param max_eager the longest message of one packet
 inline bool may_be_posted(const lci_descriptor& op, uint32_t max_eager) {
-  return op.op == LCI_OP_RECV || op.op == LCI_OP_BARRIER || op.op == LCI_OP_GROUP_BARRIER || is_remote(op) ||
+  return op.op == LCI_OP_RECV || op.op == LCI_OP_BARRIER || op.op == LCI_OP_COLLECTIVE || is_remote(op) ||
          op.op == LCI_OP_ATOMIC || (op.flags & LCI_FLAG_SIGNAL) ||
          (op.op <= LCI_OP_SEND && (op.flags & LCI_FLAG_NETWORK)) || op.size > max_eager;
 }

@@ -60,19 +60,24 @@ void Collectives::handle_message(Link& link, const MessageHeader& header, const 
     tell(*state, member, ContextMember::kTellKnown);
   }
   const uint64_t sequence = nearest(state->next_sequence, frame.sequence);
+  const char* wrong = nullptr;
   if (state->has_failed_at(sequence)) {
     room.use_one();
     tell(*state, member, ContextMember::kTellFailed);
-  } else if (!is_before(sequence, state->next_sequence)) {
-    if (!room.hold(frame, payload, header.size)) return protocol_error(link, "collective message twice", header);
-    ++state->held;
+  } else if (is_before(sequence, state->next_sequence)) {
+    wrong = take_part(*state, sequence, member, frame, payload, header.size);
   } else {
-    room.use_one();
-    const char* const wrong = take_part(*state, sequence, member, frame, payload, header.size);
-    if (wrong) return protocol_error(link, wrong, header);
-    list(*state);
+    wrong = hold(*state, member, frame, payload, header.size);
   }
+  if (wrong) return protocol_error(link, wrong, header);
   if (room.due() != 0) tell(*state, member, ContextMember::kTellRoom);
+}
+
+const char* Collectives::hold(ContextState& state, uint32_t member, const CollectiveFrame& frame,
+                              const std::byte* payload, uint32_t size) {
+  if (!state.members[member].room.hold(frame, payload, size)) return "collective message twice";
+  ++state.held;
+  return nullptr;
 }
 
 /// There is no such context: not yet, or no longer.
@@ -104,33 +109,71 @@ bool Collectives::flush_unknown(Link& link) {
 /// A message for a call that this rank has entered. @return what is wrong with it, or null
 const char* Collectives::take_part(ContextState& state, uint64_t sequence, uint32_t member,
                                    const CollectiveFrame& frame, const std::byte* payload, uint32_t size) {
+  ReceiveRoom& room = state.members[member].room;
   CollectiveCall* const call = state.find(sequence);
   if (!call) {  // over here
+    room.use_one();
     counters_.add(Metric::discarded);
     return nullptr;
   }
-  if (frame.flags & kFlagFirst) {
-    CallHeader theirs;
-    std::memcpy(&theirs, payload, sizeof theirs);
-    if (theirs != call->header) {
-      const uint32_t rank = state.group().rank_of(member);
-      fail_from(state,
-                {.sequence = sequence,
-                 .code = LCI_ERR_MISMATCH,
-                 .rank = rank,
-                 .ranks = {parts_.rank, rank},
-                 .calls = {call->header, theirs}},
-                true);
-      return nullptr;
-    }
+  const Action* action = nullptr;
+  const Verdict verdict = judge(*call, member, frame, payload, size, &action);
+  if (verdict == Verdict::kNonsense) return "collective message out of place";
+  if (verdict == Verdict::kDiffers) {
+    room.use_one();
+    fail_by_difference(state, *call, member, payload);
+    return nullptr;
   }
-  if (!(frame.flags & kFlagFirst) || size != sizeof(CallHeader) || frame.segment != 0 ||
-      !call->steps.expects(frame.step, member)) {
-    return "collective message out of place";
-  }
-  if (call->steps.has_arrived(frame.step)) return "collective message twice";
-  call->steps.arrived(frame.step);
+  list(state);
+  if (frame.step != call->run.round()) return hold(state, member, frame, payload, size);
+  if (call->run.message(call->run.index_of(*action)).has_come()) return "collective message twice";
+  room.use_one();
+  take(*call, *action, payload);
   return nullptr;
+}
+
+/// @param action the one that awaits the message, if it is fine
+Collectives::Verdict Collectives::judge(const CollectiveCall& call, uint32_t member, const CollectiveFrame& frame,
+                                        const std::byte* payload, uint32_t size, const Action** action) {
+  CallHeader theirs;
+  if (!(frame.flags & kFlagFirst)) return Verdict::kNonsense;
+  std::memcpy(&theirs, payload, sizeof theirs);
+  if (!call.agrees(theirs)) return Verdict::kDiffers;
+  if (frame.segment > kPlaceSegment || frame.step < call.run.round()) return Verdict::kNonsense;
+  const bool place = frame.segment == kPlaceSegment;
+  *action = call.run.find_awaiting(frame.step, member, place);
+  if (!*action) return call.pairwise ? Verdict::kDiffers : Verdict::kNonsense;
+  if (call.header_of(**action) != theirs) return Verdict::kDiffers;
+  const uint64_t expected = place ? sizeof(uint64_t) : (*action)->to.bytes;
+  return size == sizeof theirs + expected ? Verdict::kFine : Verdict::kNonsense;
+}
+
+/// A message that is fine, in its round.
+void Collectives::take(CollectiveCall& call, const Action& action, const std::byte* payload) {
+  const uint32_t index = call.run.index_of(action);
+  const std::byte* const behind = payload + sizeof(CallHeader);
+  if (is_long(action)) {
+    std::memcpy(&call.run.message(index).place, behind, sizeof(uint64_t));
+  } else if (action.to.bytes != 0) {
+    std::memcpy(call.run.to(action.to), behind, action.to.bytes);
+  }
+  call.run.came(index);
+}
+
+void Collectives::fail_by_difference(ContextState& state, const CollectiveCall& call, uint32_t member,
+                                     const std::byte* payload) {
+  CallHeader theirs;
+  std::memcpy(&theirs, payload, sizeof theirs);
+  CallHeader ours = call.header;
+  if (call.pairwise) ours.count = call.bytes_with(member);
+  const uint32_t rank = state.group().rank_of(member);
+  fail_from(state,
+            {.sequence = call.sequence,
+             .code = LCI_ERR_MISMATCH,
+             .rank = rank,
+             .ranks = {parts_.rank, rank},
+             .calls = {ours, theirs}},
+            true);
 }
 
 /// A message met no context there. It is sent again when the member has opened that, which may be known already: words
@@ -138,11 +181,11 @@ const char* Collectives::take_part(ContextState& state, uint64_t sequence, uint3
 void Collectives::handle_unknown(Link& link, const MessageHeader& header, ContextState& state, uint32_t member) {
   ContextMember& of = state.members[member];
   if (of.sure) return;  // it has freed the context, and hears nothing more
-  CollectiveCall* call = nullptr;
-  if (!find_unsure(state, member, to_collective(header), &call) || !of.window.give_back(1)) {
+  Unsure unsure{};
+  if (!find_unsure(state, member, to_collective(header), &unsure) || !of.window.give_back(1)) {
     return protocol_error(link, "answer to a collective message that was not sent", header);
   }
-  if (call) call->steps.repeat(to_collective(header).step);
+  if (unsure.call) unsure.call->run.repeat(unsure.index);
   of.asked = false;
   of.unknown = !std::exchange(of.opened, false);
   list(state);
@@ -150,22 +193,23 @@ void Collectives::handle_unknown(Link& link, const MessageHeader& header, Contex
 
 /// A message has met its context, and so will all that follow.
 void Collectives::handle_known(Link& link, const MessageHeader& header, ContextState& state, uint32_t member) {
-  CollectiveCall* call = nullptr;
-  if (!find_unsure(state, member, to_collective(header), &call)) {
+  Unsure unsure{};
+  if (!find_unsure(state, member, to_collective(header), &unsure)) {
     return protocol_error(link, "answer to a collective message that was not sent", header);
   }
-  if (call) call->steps.confirmed(to_collective(header).step);
+  if (unsure.call) unsure.call->run.confirmed(unsure.index);
   state.members[member].asked = false;
   state.members[member].sure = true;
   list(state);
 }
 
-/// The call of the message that a member answers; null if that has failed meanwhile. False: there is no such message.
-bool Collectives::find_unsure(ContextState& state, uint32_t member, const CollectiveFrame& frame,
-                              CollectiveCall** out) {
-  *out = state.find(nearest(state.next_sequence, frame.sequence));
-  if (!state.members[member].asked || frame.segment != 0) return false;
-  return !*out || ((*out)->steps.is_unsure(frame.step) && (*out)->steps.to(frame.step) == member);
+/// The message that a member answers. False: there is none.
+bool Collectives::find_unsure(ContextState& state, uint32_t member, const CollectiveFrame& frame, Unsure* out) {
+  if (!state.members[member].asked || frame.segment > kPlaceSegment) return false;
+  out->call = state.find(nearest(state.next_sequence, frame.sequence));
+  if (!out->call) return true;
+  out->index = out->call->run.find_unsure(member, frame.segment == kPlaceSegment);
+  return out->index != ScheduleRun::kNone && frame.step == out->call->run.round();
 }
 
 void Collectives::handle_failed(Link& link, const MessageHeader& header, ContextState& state) {

@@ -8,20 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "collective/barrier_steps.hpp"
 #include "collective/contexts.hpp"
 #include "collective/room.hpp"
-#include "protocol/contexts.hpp"
+#include "protocol/collective_call.hpp"
 
 namespace lci {
-
-/// A call that this rank takes part in.
-struct CollectiveCall {
-  uint64_t sequence;
-  CallHeader header;
-  BarrierSteps steps;
-  OpTarget target;
-};
 
 struct ContextMember {
   // Words that wait for room in the ring.
@@ -35,6 +26,7 @@ struct ContextMember {
   bool asked = false;    ///< A message is out of which that is not sure.
   bool unknown = false;  ///< That one met none: nothing is sent until the member has opened it.
   bool opened = false;   ///< Which it has said before.
+  bool left = false;     ///< It has left the job.
   uint8_t tell = 0;
   CollectiveFrame known;  ///< Its message that is to be confirmed.
   ReceiveRoom room;
@@ -47,11 +39,12 @@ struct ContextState {
   explicit ContextState(std::shared_ptr<Context> of)
       : context(std::move(of)), members(std::make_unique<ContextMember[]>(context->group().size())) {
     calls.reserve(kMostCalls);
+    spare.reserve(kMostCalls);
   }
   const Group& group() const { return context->group(); }
   CollectiveCall* find(uint64_t sequence) {
-    for (CollectiveCall& call : calls) {
-      if (call.sequence == sequence) return &call;
+    for (const auto& call : calls) {
+      if (call->sequence == sequence) return call.get();
     }
     return nullptr;
   }
@@ -60,13 +53,15 @@ struct ContextState {
 
   const std::shared_ptr<Context> context;
   uint64_t next_sequence = 0;
-  std::vector<CollectiveCall> calls;  ///< The oldest first.
+  std::vector<std::unique_ptr<CollectiveCall>> calls;  ///< The oldest first.
+  std::vector<std::unique_ptr<CollectiveCall>> spare;  ///< For later ones.
+  ScheduleCache schedules;
   const std::unique_ptr<ContextMember[]> members;
   uint32_t held = 0;   ///< Messages that wait for their calls.
   uint32_t tells = 0;  ///< Members with words that wait.
   bool failed = false;
   FailureFrame failure;
-  uint32_t left = Group::kNone;  ///< A rank of the group that has left the job.
+  bool some_left = false;  ///< A member has left the job.
 
   std::unique_ptr<ContextState> next_in_table;
   bool busy = false;  ///< Is among those that have something to do.

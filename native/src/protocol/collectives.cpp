@@ -15,13 +15,7 @@ namespace {
 /// Failures of contexts that are gone, which are remembered.
 constexpr size_t kMostPast = 256;
 
-uint32_t low(uint64_t sequence) {
-  return static_cast<uint32_t>(sequence);
-}
-
 }  // namespace
-
-Collectives::Collectives(ProtocolHost& host, Links& links) : Protocol(host, links) {}
 
 void Collectives::open(std::unique_ptr<ContextState> state) {
   {
@@ -56,7 +50,7 @@ void Collectives::adopt_opened() {
         // It may have been told that there is no such context.
         if (link->in_open) tell(state, member, ContextMember::kTellOpen);
       } else if (parts_.peers.state(rank) == RankState::kLeft) {
-        state.left = rank;
+        state.members[member].left = state.some_left = true;
       } else {
         const auto code = static_cast<uint32_t>(error_of(parts_.peers.state(rank)));
         fail_from(state, {.code = code, .rank = rank}, false);
@@ -122,67 +116,6 @@ void Collectives::start_at(uint64_t context, uint64_t sequence) {
   table_.find(context)->next_sequence = sequence;
 }
 
-int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
-  adopt_opened();
-  ContextState* const state = table_.find(op.tag);
-  if (!state || state->context->is_closed()) {
-    return fail(LCI_ERR_ARGUMENT, "collective: device %u of rank %u has no context %lx", index_, parts_.rank, op.tag);
-  }
-  const uint64_t sequence = state->next_sequence;
-  if (state->left != Group::kNone && !state->has_failed_at(sequence)) {  // it will not take part in this call
-    fail_from(*state, {.sequence = sequence, .code = LCI_ERR_PEER_LEFT, .rank = state->left}, true);
-  }
-  if (state->has_failed_at(sequence)) return refuse(*state);
-  if (state->calls.size() == ContextState::kMostCalls) return refuse_for_now(LCI_RETRY_PENDING);
-  const BarrierSteps steps(state->group().own(), state->group().size());
-  if (!may_start(*state, steps)) return refuse_for_now(LCI_RETRY_NOCREDIT);
-  state->calls.push_back({sequence, state->context->barrier, steps, target});
-  ++state->next_sequence;
-  state->context->call_began();
-  list(*state);
-  call_again();  // the next pass ends it, where nothing is missing
-  send(*state, state->calls.back());
-  take_held(*state, sequence);
-  return LCI_POSTED;
-}
-
-int Collectives::refuse(const ContextState& state) {
-  const FailureFrame& failure = state.failure;
-  return blame(failure.rank, fail(static_cast<int>(failure.code),
-                                  "collective: context %lx has failed, because of rank %u (rank %u, device %u); "
-                                  "lci_context_failure() says more",
-                                  state.context->id(), failure.rank, parts_.rank, index_));
-}
-
-int Collectives::refuse_for_now(int code) {
-  refused_ = true;
-  return code;
-}
-
-/// Whether there is a place for the first message of a call.
-bool Collectives::may_start(ContextState& state, const BarrierSteps& steps) {
-  const uint32_t first = steps.to_send();
-  if (first == BarrierSteps::kNoStep) return true;
-  const ContextMember& member = state.members[steps.to(first)];
-  return !member.sure || member.window.has_room(state.calls.empty());
-}
-
-/// Messages that have come before their call. It may end meanwhile, by what they say.
-void Collectives::take_held(ContextState& state, uint64_t sequence) {
-  for (uint32_t member = 0; state.held != 0 && member < state.group().size(); ++member) {
-    const char* wrong = nullptr;
-    MessageHeader header{};
-    state.members[member].room.take(low(sequence), [&](const HeldMessage& held) {
-      --state.held;
-      if (wrong) return;
-      header = to_header(state.context->id(), held.frame, held.size);
-      wrong = take_part(state, sequence, member, held.frame, held.payload, held.size);
-    });
-    if (wrong) protocol_error(links_.of_gone(state.group().rank_of(member)), wrong, header);
-    if (state.members[member].room.due() != 0) tell(state, member, ContextMember::kTellRoom);
-  }
-}
-
 bool Collectives::progress() {
   adopt_opened();
   end_ended();
@@ -193,8 +126,8 @@ bool Collectives::progress() {
     rest = state.next_busy;
     state.busy = false;
     moved |= advance(state);
-    const auto waits = [](const CollectiveCall& call) { return call.steps.to_send() != BarrierSteps::kNoStep; };
-    if (state.tells != 0 || std::any_of(state.calls.begin(), state.calls.end(), waits)) list(state);
+    const auto is_ready = [](const auto& call) { return call->run.is_ready(); };
+    if (state.tells != 0 || std::any_of(state.calls.begin(), state.calls.end(), is_ready)) list(state);
   }
   return moved;
 }
@@ -203,8 +136,8 @@ bool Collectives::progress() {
 bool Collectives::advance(ContextState& state) {
   bool moved = false;
   for (size_t i = 0; i < state.calls.size();) {
-    moved |= send(state, state.calls[i]);
-    if (!state.calls[i].steps.over()) {
+    moved |= go_on(state, *state.calls[i]);
+    if (!state.calls[i]->run.over()) {
       ++i;
       continue;
     }
@@ -215,47 +148,20 @@ bool Collectives::advance(ContextState& state) {
   return tell_waiting(state) || moved;
 }
 
-bool Collectives::send(ContextState& state, CollectiveCall& call) {
-  bool moved = false;
-  for (;;) {
-    const uint32_t step = call.steps.to_send();
-    if (step == BarrierSteps::kNoStep || !send_step(state, call, step)) return moved;
-    moved = true;
-  }
-}
-
-/// False: its message waits for a place, for room in the ring, or for the receiver to have the context.
-bool Collectives::send_step(ContextState& state, CollectiveCall& call, uint32_t step) {
-  ContextMember& member = state.members[call.steps.to(step)];
-  const uint32_t rank = state.group().rank_of(call.steps.to(step));
-  if (links_.has_failed(rank)) {  // nobody waits for it
-    call.steps.sent(step, true);
-    return true;
-  }
-  const bool oldest = &call == &state.calls.front();
-  if (!member.may_send() || !member.window.has_room(oldest)) return false;
-  int error = LCI_DONE;
-  Link* const link = links_.open(rank, &error);
-  if (!link) {
-    call_again();
-    return false;
-  }
-  const uint8_t flags = member.sure ? kFlagFirst : kFlagFirst | kFlagUnsure;
-  const CollectiveFrame frame{CollectiveWord::kMessage, flags, static_cast<uint16_t>(step), low(call.sequence), 0};
-  if (!emit(*link, state.context->id(), frame, &call.header, sizeof call.header)) return false;
-  member.window.take();
-  member.asked = !member.sure;
-  call.steps.sent(step, member.sure);
-  return true;
-}
-
 void Collectives::end(ContextState& state, size_t index, int code, uint32_t rank, uint32_t cause) {
-  const CollectiveCall ended = state.calls[index];
+  std::unique_ptr<CollectiveCall> ended = std::move(state.calls[index]);
   state.calls.erase(state.calls.begin() + static_cast<std::ptrdiff_t>(index));
+  give_streams_up(*ended);
+  ended->run.end();
+  const OpTarget target = ended->target;
+  const uint64_t sequence = ended->sequence;
+  void* const buffer = code == LCI_DONE ? ended->out : nullptr;
+  const uint64_t size = code == LCI_DONE ? ended->out_bytes : cause;
+  state.spare.push_back(std::move(ended));
   state.context->call_ended();
   room_came_ |= std::exchange(refused_, false);
   list(state);  // another call is the oldest, perhaps
-  complete(ended.target, code, rank, ended.sequence, nullptr, cause);
+  complete(target, code, rank, sequence, buffer, size);
 }
 
 /// The call with this number and all later ones end; those before it go on, for their other members do.
@@ -275,12 +181,18 @@ void Collectives::fail_from(ContextState& state, const FailureFrame& failure, bo
     if (room.due() != 0) tell(state, member, ContextMember::kTellRoom);
   }
   for (size_t i = 0; i < state.calls.size();) {
-    if (state.calls[i].sequence < failure.sequence) {
+    if (state.calls[i]->sequence < failure.sequence) {
       ++i;
     } else {
       end(state, i, static_cast<int>(failure.code), failure.rank, failure.cause);
     }
   }
+}
+
+/// Calls of this rank that nobody here waits for any more, nor has memory for.
+void Collectives::give_up_from(ContextState& state, uint64_t sequence) {
+  fail_from(state, {.sequence = sequence, .code = LCI_ERR_COLLECTIVE, .rank = parts_.rank, .cause = LCI_ERR_CANCELLED},
+            true);
 }
 
 void Collectives::tell(ContextState& state, uint32_t member, uint8_t what) {
@@ -353,12 +265,14 @@ void Collectives::peer_gone(uint32_t rank, RankState rank_state) {
     if (member == Group::kNone) return;
     list(state);  // nothing is sent to it any more
     if (rank_state != RankState::kLeft) return fail_from(state, {.code = code, .rank = rank}, false);
-    state.left = rank;
-    for (CollectiveCall& call : state.calls) call.steps.forget(member);
-    for (const CollectiveCall& call : state.calls) {
-      if (!call.steps.misses(member)) continue;
-      return fail_from(state, {.sequence = call.sequence, .code = code, .rank = rank}, true);
+    state.members[member].left = state.some_left = true;
+    for (const auto& call : state.calls) {
+      for (const bool place : {false, true}) {
+        const uint32_t index = call->run.find_unsure(member, place);
+        if (index != ScheduleRun::kNone) call->run.confirmed(index);
+      }
     }
+    end_what_misses(state);
   });
 }
 

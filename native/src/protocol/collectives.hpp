@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of groups in their contexts: barriers. Their messages are control traffic of a kind of its own, which finds its
-// call by context, sequence, sender and step, without a matching engine. See ADR 0022.
+// Calls of groups in their contexts. Their messages are control traffic of a kind of its own, which finds its call by
+// context, sequence, sender and step, without a matching engine. A long payload streams to a place that its receiver
+// has named. See ADR 0022 and 0023.
 //
 // A message takes one of the places that its receiver has for its sender, so that each can be ahead of others by a
 // bounded number of messages. What meets no context is dropped, and its sender told: it sends it again when the
@@ -13,13 +14,15 @@
 
 #include "base/try_lock.hpp"
 #include "protocol/collective_state.hpp"
-#include "protocol/protocol.hpp"
+#include "protocol/incoming_streams.hpp"
+#include "protocol/outgoing_streams.hpp"
 
 namespace lci {
 
 class Collectives final : public Protocol {
  public:
-  Collectives(ProtocolHost& host, Links& links);
+  Collectives(ProtocolHost& host, Links& links, OutgoingStreams& outgoing, IncomingStreams& incoming)
+      : Protocol(host, links), outgoing_(outgoing), incoming_(incoming), streams_(*this) {}
 
   // --- any thread
   /// A context is there. @p state is the device's from now on.
@@ -45,11 +48,17 @@ class Collectives final : public Protocol {
   void cancel_all(int code);
   /// No call is under way, and no word waits.
   bool drained() const;
-  /// Calls @p visit with the target of each.
-  template <typename F>
-  void for_each_target(F visit) {
+  /// A lane goes, and with it the memory of its calls. @p forget ends a target without a signal.
+  template <typename Forget>
+  void lane_gone(const LaneView& lane, Forget forget) {
     table_.for_each([&](ContextState& state) {
-      for (CollectiveCall& call : state.calls) visit(call.target);
+      const CollectiveCall* first = nullptr;
+      for (const auto& call : state.calls) {
+        if (call->target.lane != &lane) continue;
+        forget(call->target);
+        if (!first && call->header.kind != LCI_COLLECTIVE_BARRIER) first = call.get();
+      }
+      if (first) give_up_from(state, first->sequence);
     });
   }
   /// Tests only: the number of the next call.
@@ -62,6 +71,19 @@ class Collectives final : public Protocol {
     FailureFrame failure;
   };
 
+  /// Streams of calls end by this.
+  class Streams final : public Completion {
+   public:
+    explicit Streams(Collectives& of) : Completion(Kind::kCustom), of_(of) {}
+    int signal(const lci_status& status) override;
+    bool stores() const override { return false; }
+
+   private:
+    Collectives& of_;
+  };
+  /// What is to be thought of a message.
+  enum class Verdict : uint8_t { kFine, kDiffers, kNonsense };
+
   void adopt_opened();
   void end_ended();
   void remember(const ContextState& state);
@@ -71,30 +93,54 @@ class Collectives final : public Protocol {
 
   int refuse(const ContextState& state);
   int refuse_for_now(int code);
-  bool may_start(ContextState& state, const BarrierSteps& steps);
-  void take_held(ContextState& state, uint64_t sequence);
+  void fail_for_who_left(ContextState& state);
+  std::unique_ptr<CollectiveCall> make_call(ContextState& state, const CollectiveRequest& request);
+  bool may_start(ContextState& state, const CollectiveCall& call);
+  void enter(ContextState& state, uint64_t sequence);
+  bool misses(const ContextState& state, const CollectiveCall& call, uint32_t member) const;
+  void end_what_misses(ContextState& state);
 
   bool advance(ContextState& state);
+  bool go_on(ContextState& state, CollectiveCall& call);
+  void take_held(ContextState& state, CollectiveCall& call);
   bool send(ContextState& state, CollectiveCall& call);
-  bool send_step(ContextState& state, CollectiveCall& call, uint32_t step);
+  bool send_message(ContextState& state, CollectiveCall& call, uint32_t index);
+  bool open_place(Link& link, CollectiveCall& call, uint32_t index);
+  bool start_stream(ContextState& state, CollectiveCall& call, uint32_t index);
+  void stream_ended(ScheduleRun::Message& message, int code);
+  void give_streams_up(CollectiveCall& call);
   void end(ContextState& state, size_t index, int code, uint32_t rank, uint32_t cause);
 
   void handle_message(Link& link, const MessageHeader& header, const CollectiveFrame& frame);
   void handle_stray(Link& link, const MessageHeader& header, const CollectiveFrame& frame);
+  static const char* hold(ContextState& state, uint32_t member, const CollectiveFrame& frame, const std::byte* payload,
+                          uint32_t size);
   const char* take_part(ContextState& state, uint64_t sequence, uint32_t member, const CollectiveFrame& frame,
                         const std::byte* payload, uint32_t size);
+  static Verdict judge(const CollectiveCall& call, uint32_t member, const CollectiveFrame& frame,
+                       const std::byte* payload, uint32_t size, const Action** action);
+  static void take(CollectiveCall& call, const Action& action, const std::byte* payload);
+  void fail_by_difference(ContextState& state, const CollectiveCall& call, uint32_t member, const std::byte* payload);
   void handle_unknown(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
   void handle_known(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
-  bool find_unsure(ContextState& state, uint32_t member, const CollectiveFrame& frame, CollectiveCall** out);
+  struct Unsure {
+    CollectiveCall* call;  ///< Null: it has ended meanwhile.
+    uint32_t index;
+  };
+  bool find_unsure(ContextState& state, uint32_t member, const CollectiveFrame& frame, Unsure* out);
   void handle_failed(Link& link, const MessageHeader& header, ContextState& state);
 
   void fail_from(ContextState& state, const FailureFrame& failure, bool tell_members);
+  void give_up_from(ContextState& state, uint64_t sequence);
   void tell(ContextState& state, uint32_t member, uint8_t what);
   bool tell_waiting(ContextState& state);
   bool emit(Link& link, uint64_t context, const CollectiveFrame& frame, const void* payload = nullptr,
             uint32_t size = 0);
   bool emit_failure(Link& link, uint64_t context, const FailureFrame& failure);
 
+  OutgoingStreams& outgoing_;
+  IncomingStreams& incoming_;
+  Streams streams_;
   ContextTable table_;
   ContextState* busy_ = nullptr;
   bool refused_ = false;  // somebody was

@@ -44,6 +44,12 @@ void IncomingStreams::add(std::unique_ptr<ReceiveContext> context) {
   call_again();  // control goes out in a pass, and this one's may be over
 }
 
+uint64_t IncomingStreams::expect(std::unique_ptr<ReceiveContext> context) {
+  ReceiveContext& added = *context;
+  added.id = contexts_.add(std::move(context));
+  return added.id;
+}
+
 bool IncomingStreams::has_uncredited_room(const Link& link, uint32_t size) {
   return link.uncredited_bytes == 0 || link.uncredited_bytes + uncredited_cost(size) <= kUncreditedBytes;
 }

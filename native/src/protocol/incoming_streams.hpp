@@ -31,6 +31,12 @@ class IncomingStreams final : public Protocol {
   void handle_chunk(Link& link, const MessageHeader& header, const std::byte* offset_bytes);
   void handle_withdrawal(Link& link, const MessageHeader& header);
 
+  // --- what the peer sends to a place that it is told of elsewhere ------------------------------------------------
+  /// @return its id, for the peer and for give_up()
+  uint64_t expect(std::unique_ptr<ReceiveContext> context);
+  /// Without a signal: what comes is discarded.
+  void give_up(uint64_t id) { contexts_.remove(id)->target.release(); }
+
   // --- gets ---------------------------------------------------------------------------------------------------------
   void start_get(std::unique_ptr<ReceiveContext> get);
   /// Asks for ranges that waited for room. True: some were asked for.

@@ -136,6 +136,25 @@ void OutgoingStreams::serve_get(std::unique_ptr<SendContext> context) {
   call_again();
 }
 
+uint64_t OutgoingStreams::start(std::unique_ptr<SendContext> context) {
+  Link& link = *context->link;
+  make_room(&link.streams);
+  SendContext& ready = add(std::move(context));
+  ready.streaming = true;
+  link.streams.push_back(&ready);
+  links_.make_busy(link);
+  call_again();
+  counters_.add(Metric::sent_bytes, ready.size);
+  return ready.id;
+}
+
+void OutgoingStreams::give_up(uint64_t id) {
+  SendContext& context = *contexts_.find(id);
+  std::erase(context.link->streams, &context);
+  take(id)->target.release();
+  counters_.set(Metric::sends_pending, live());
+}
+
 void OutgoingStreams::handle_ready(Link& link, const MessageHeader& header) {
   SendContext* context = contexts_.find(header.arg);
   const bool announced = context && context->link == &link && context->kind == SendContext::Kind::kRendezvous;

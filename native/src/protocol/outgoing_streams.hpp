@@ -35,6 +35,10 @@ class OutgoingStreams final : public Protocol {
   void start_put(std::unique_ptr<SendContext> put);
   /// Streams a region of this rank to a peer that gets it.
   void serve_get(std::unique_ptr<SendContext> served);
+  /// Streams memory to a receiver that has said where to. @return its id, for give_up()
+  uint64_t start(std::unique_ptr<SendContext> ready);
+  /// Ends one that start() began, without a signal: the receiver gives it up, too.
+  void give_up(uint64_t id);
 
   void handle_ready(Link& link, const MessageHeader& header);
   void handle_refusal(Link& link, const MessageHeader& header);

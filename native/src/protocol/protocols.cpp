@@ -21,7 +21,6 @@ Protocols::Protocols(const DeviceParts& parts, Device& device, uint32_t index, D
       works(host, links),
       departures(host, links),
       barriers(host, links),
-      collectives(host, links),
       spending(host, links, backlog),
       admission(host, links, backlog, spending, wanted),
       packets(host, links, wanted, departures, spending),
@@ -32,6 +31,7 @@ Protocols::Protocols(const DeviceParts& parts, Device& device, uint32_t index, D
       signals(host, links, spending, admission, wanted, packets),
       outgoing(host, links, wanted, departures, spending, admission, packets, signals, regions),
       incoming(host, links, grants, replies, delivery, signals),
+      collectives(host, links, outgoing, incoming),
       receives(host, links, grants, packets, incoming),
       announcements(host, links, grants, replies, delivery, incoming, receives),
       put_get(host, links, handed, backlog, admission, signals, regions, outgoing, incoming),
@@ -144,7 +144,7 @@ void Protocols::lane_gone(const LaneView& lane) {
   incoming.lane_gone(lane, forget);
   atomics.lane_gone(lane, forget);
   barriers.for_each_target(forget_gone);
-  collectives.for_each_target(forget_gone);
+  collectives.lane_gone(lane, forget);
   backlog.lane_gone(lane, forget);
   waiting.lane_gone(lane);
   works.lane_gone(lane);

@@ -22,7 +22,6 @@ class Protocols {
   LongWorks works;
   Departures departures;
   Barriers barriers;  ///< Of device 0.
-  Collectives collectives;
   Spending spending;
   Admission admission;
   PacketsOut packets;
@@ -33,6 +32,7 @@ class Protocols {
   Signals signals;
   OutgoingStreams outgoing;
   IncomingStreams incoming;
+  Collectives collectives;
   Receives receives;
   Announcements announcements;
   PutGet put_get;

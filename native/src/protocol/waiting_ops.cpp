@@ -5,7 +5,7 @@ namespace lci {
 
 WaitingList& WaitingOps::list_of(const lci_descriptor& op) {
   Link* const link = op.rank < parts_.ranks && op.op != LCI_OP_RECV ? links_.find(op.rank) : nullptr;
-  if (!link || op.op == LCI_OP_BARRIER || op.op == LCI_OP_GROUP_BARRIER) return of_device_;
+  if (!link || op.op == LCI_OP_BARRIER || op.op == LCI_OP_COLLECTIVE) return of_device_;
   const bool message = op.op == LCI_OP_AM || op.op == LCI_OP_SEND;
   const auto target = static_cast<uint16_t>(op.op == LCI_OP_AM ? op.port : kEngineTarget | op.port);
   OutKey* const key = message ? link->out_keys.find(target) : nullptr;

@@ -24,9 +24,6 @@ struct CallHeader {
 };
 static_assert(sizeof(CallHeader) == 32);
 
-/// Values of CallHeader::kind.
-inline constexpr uint8_t kBarrierCall = 1;
-
 enum class CollectiveWord : uint8_t {
   kMessage = 1,  ///< Of a call. Takes room that the receiver has for its sender.
   kRoom = 2,     ///< `segment` messages were used: there is room for as many more.
@@ -36,7 +33,12 @@ enum class CollectiveWord : uint8_t {
   kKnown = 6     ///< The message with this sequence, segment and step, whose sender was unsure, met its context.
 };
 
-/// Message: its payload begins with the header of the call. The first to a peer has it.
+/// Segments of messages. A payload follows the header of its call,
+inline constexpr uint32_t kPayloadSegment = 0;
+/// or is asked for: behind the header is the id (64 bits) of the place where the sender of this message awaits it.
+inline constexpr uint32_t kPlaceSegment = 1;
+
+/// Message: its payload begins with the header of the call.
 inline constexpr uint8_t kFlagFirst = 1;
 /// Message: its sender does not know whether the receiver has the context, and waits for kKnown or kUnknown.
 inline constexpr uint8_t kFlagUnsure = 2;

@@ -19,7 +19,7 @@ class Side {
       : world_(world), ended_(world.queue()), group_(make_group(world.runtime(), ranks)) {
     context = make_context(group_, key);
     EXPECT_EQ(LCI_DONE, lci_context_id(context, &op_.tag));
-    op_.op = LCI_OP_GROUP_BARRIER;
+    op_.op = LCI_OP_COLLECTIVE;
   }
   void free() {
     EXPECT_EQ(LCI_DONE, lci_context_free(context)) << lci_last_error();

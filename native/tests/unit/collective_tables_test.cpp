@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What contexts are made of, without messages: ids, numbers, places for messages, and the steps of a barrier.
+// What contexts are made of, without messages: ids, numbers, and places for messages.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 #include <vector>
 
-#include "collective/barrier_steps.hpp"
 #include "collective/contexts.hpp"
 #include "collective/room.hpp"
 #include "collective/sequence.hpp"
@@ -58,13 +57,20 @@ TEST(CollectiveRoom, HoldsMessagesUntilTheirCallTakesThem) {
   }
   EXPECT_FALSE(room.has_room());
   std::vector<uint16_t> steps;
-  room.take(2, [&](const HeldMessage& held) {
+  room.for_each(2, [&](const HeldMessage& held) {
     uint16_t payload = 0;
     std::memcpy(&payload, held.payload, sizeof payload);
     EXPECT_EQ(held.frame.step, payload);
     steps.push_back(held.frame.step);
   });
   EXPECT_EQ((std::vector<uint16_t>{2, 6, 10, 14}), steps);
+  EXPECT_EQ(nullptr, room.find(frame(2, 3))) << "it is of another call";
+  for (const uint16_t step : steps) {
+    const HeldMessage* const held = room.find(frame(2, step));
+    ASSERT_NE(nullptr, held);
+    room.take(*held);
+    EXPECT_EQ(nullptr, room.find(frame(2, step)));
+  }
   EXPECT_FALSE(room.has_room()) << "the sender does not know yet";
   EXPECT_EQ(4u, room.due());
   room.told(4);
@@ -104,66 +110,6 @@ TEST(CollectiveRoom, IsToldInTime) {
   room.drop([](uint32_t sequence) { return sequence >= 100; });
   EXPECT_EQ(0u, room.held());
   EXPECT_EQ(kRoomMessages - 1, room.due());
-}
-
-// All members at once, a message at a time, in any order.
-TEST(BarrierSteps, EndWhenEachHasHeardOfAll) {
-  for (uint32_t size = 1; size <= 33; ++size) {
-    std::vector<BarrierSteps> members;
-    std::vector<std::set<uint32_t>> heard(size);  // of whom
-    for (uint32_t own = 0; own < size; ++own) {
-      members.emplace_back(own, size);
-      heard[own].insert(own);
-    }
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (uint32_t own = size; own-- > 0;) {
-        const uint32_t step = members[own].to_send();
-        if (step == BarrierSteps::kNoStep) continue;
-        const uint32_t to = members[own].to(step);
-        ASSERT_TRUE(members[to].expects(step, own));
-        ASSERT_TRUE(members[to].misses(own));
-        heard[to].insert(heard[own].begin(), heard[own].end());
-        members[own].sent(step, true);
-        members[to].arrived(step);
-        moved = true;
-      }
-    }
-    for (uint32_t own = 0; own < size; ++own) {
-      EXPECT_TRUE(members[own].over()) << own << " of " << size;
-      EXPECT_EQ(size, heard[own].size()) << own << " of " << size;
-    }
-  }
-}
-
-TEST(BarrierSteps, AMessageThatMayHaveMetNothingHoldsUpTheEnd) {
-  BarrierSteps steps(0, 2);
-  EXPECT_FALSE(steps.is_unsure(0));
-  steps.sent(0, false);
-  steps.arrived(0);
-  EXPECT_FALSE(steps.over()) << "others may be faster than the answer";
-  EXPECT_TRUE(steps.is_unsure(0));
-  steps.repeat(0);
-  EXPECT_FALSE(steps.over());
-  EXPECT_FALSE(steps.is_unsure(0));
-  EXPECT_EQ(0u, steps.to_send());
-  steps.sent(0, false);
-  EXPECT_EQ(BarrierSteps::kNoStep, steps.to_send());
-  steps.confirmed(0);
-  EXPECT_TRUE(steps.over());
-  EXPECT_FALSE(steps.is_unsure(1)) << "there is no such step";
-}
-
-TEST(BarrierSteps, NobodyWaitsForTheAnswerOfAMemberThatLeft) {
-  BarrierSteps steps(0, 3);
-  for (const uint32_t step : {0u, 1u}) {
-    steps.sent(step, false);
-    steps.arrived(step);
-  }
-  steps.forget(1);
-  EXPECT_FALSE(steps.over());
-  steps.forget(2);
-  EXPECT_TRUE(steps.over());
 }
 
 class Registry : public testing::Test {

@@ -160,7 +160,8 @@ TEST(GroupBarrier, OnesThatMayNotBeRefusedWaitInOrder) {
   ASSERT_EQ(LCI_DONE, lci_context_id(first.context, &id));
   for (uint64_t i = 0; i < 100; ++i) {
     lci_descriptor op{};
-    op.op = LCI_OP_GROUP_BARRIER;
+    op.op = LCI_OP_COLLECTIVE;
+    op.port = LCI_COLLECTIVE_BARRIER;
     op.flags = LCI_FLAG_NO_RETRY;
     op.tag = id;
     op.user_context = first.posted++;
@@ -237,7 +238,8 @@ TEST(GroupBarrier, LoopsPostThemAndSleep) {
   const auto loop = [&](uint32_t rank) {
     LaneDriver lane(job, rank);
     lci_descriptor op{};
-    op.op = LCI_OP_GROUP_BARRIER;
+    op.op = LCI_OP_COLLECTIVE;
+    op.port = LCI_COLLECTIVE_BARRIER;
     EXPECT_EQ(LCI_DONE, lci_context_id(make_context(make_group(job.runtime(rank), {2, 1, 0})), &op.tag));
     uint64_t posted = 0, ended = 0;
     while (ended < kBarriers) {
@@ -320,7 +322,8 @@ TEST(GroupBarrier, ArgumentsAreChecked) {
   ASSERT_EQ(LCI_DONE, lci_context_id(context, &id));
   lci_comp* const ended = make_queue(runtime);
   lci_descriptor op{};
-  op.op = LCI_OP_GROUP_BARRIER;
+  op.op = LCI_OP_COLLECTIVE;
+  op.port = LCI_COLLECTIVE_BARRIER;
   op.tag = id;
   EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post(job.device(0), &op, ended, nullptr)) << "it is on the other device";
   EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post(job.device(0, 1), &op, nullptr, nullptr)) << "nobody would be told";

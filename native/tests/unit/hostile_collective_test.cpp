@@ -18,7 +18,7 @@ using lci::FailureFrame;
 using lci::MessageHeader;
 using lci::MessageKind;
 
-constexpr CallHeader kBarrier{.kind = lci::kBarrierCall};
+constexpr CallHeader kBarrier{.kind = LCI_COLLECTIVE_BARRIER};
 constexpr struct {
   CallHeader call = kBarrier;
   uint64_t more = 0;

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which algorithm serves a call: a function of what all members know alike.
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "collective/algorithms/algorithms.hpp"
+#include "collective/bounds.hpp"
+#include "collective/shape.hpp"
+
+namespace lci {
+
+namespace {
+
+const char* const kKinds[] = {
+    "no collective", "barrier", "broadcast", "reduce", "allreduce",      "reduce-scatter", "allgather",
+    "gather",        "scatter", "alltoall",  "scan",   "exclusive scan", "neighbours",
+};
+const char* const kNames[] = {
+    "auto",
+    "dissemination",
+    "linear",
+    "binomial",
+    "k-nomial",
+    "chain",
+    "scatter-allgather",
+    "recursive doubling",
+    "Rabenseifner",
+    "ring",
+    "recursive halving",
+    "pairwise",
+    "Bruck",
+    "neighbour exchange",
+    "direct",
+};
+
+bool is_power_of_two(const Shape& shape) {
+  return std::has_single_bit(shape.size);
+}
+
+/// Of a block, or of what is there in place of n blocks of different sizes.
+uint64_t bytes_of(const Shape& shape) {
+  return shape.count * shape.element;
+}
+uint64_t bytes_of_all(const Shape& shape) {
+  if (shape.counts.empty()) return shape.size * bytes_of(shape);
+  return std::accumulate(shape.counts.begin(), shape.counts.end(), uint64_t{0}) * shape.element;
+}
+
+uint8_t choose_broadcast(const Shape& shape) {
+  const uint64_t bytes = bytes_of(shape);
+  if (bytes <= kBinomialBroadcastMost) return LCI_ALGORITHM_BINOMIAL;
+  if (bytes <= kKnomialBroadcastMost) return LCI_ALGORITHM_KNOMIAL;
+  return bytes <= kChainBroadcastMost ? LCI_ALGORITHM_CHAIN : LCI_ALGORITHM_SCATTER_ALLGATHER;
+}
+
+uint8_t choose_reduce(const Shape& shape) {
+  const bool shares = bytes_of(shape) > kBinomialReduceMost && shape.count >= shape.size;
+  return shares ? LCI_ALGORITHM_RABENSEIFNER : LCI_ALGORITHM_BINOMIAL;
+}
+
+uint8_t choose_allreduce(const Shape& shape) {
+  if (bytes_of(shape) <= kDoublingAllreduceMost || shape.count < shape.size) return LCI_ALGORITHM_RECURSIVE_DOUBLING;
+  return is_power_of_two(shape) ? LCI_ALGORITHM_RABENSEIFNER : LCI_ALGORITHM_RING;
+}
+
+uint8_t choose_reduce_scatter(const Shape& shape) {
+  const uint64_t bytes = bytes_of_all(shape);
+  if (bytes <= kHalvingReduceScatterMost && is_power_of_two(shape)) return LCI_ALGORITHM_RECURSIVE_HALVING;
+  return bytes <= kPairwiseReduceScatterMost ? LCI_ALGORITHM_PAIRWISE : LCI_ALGORITHM_RING;
+}
+
+uint8_t choose_allgather(const Shape& shape) {
+  const uint64_t bytes = bytes_of_all(shape);
+  if (bytes <= kBruckAllgatherMost) return LCI_ALGORITHM_BRUCK;
+  if (bytes > kDoublingAllgatherMost) return LCI_ALGORITHM_RING;
+  if (is_power_of_two(shape)) return LCI_ALGORITHM_RECURSIVE_DOUBLING;
+  return shape.size % 2 == 0 ? LCI_ALGORITHM_NEIGHBOUR_EXCHANGE : LCI_ALGORITHM_RING;
+}
+
+uint8_t choose_alltoall(const Shape& shape) {
+  const bool is_short = shape.counts.empty() && bytes_of(shape) <= kBruckAlltoallMost;
+  return is_short ? LCI_ALGORITHM_BRUCK : LCI_ALGORITHM_PAIRWISE;
+}
+
+uint8_t choose(const Shape& shape) {
+  switch (shape.kind) {
+    case LCI_COLLECTIVE_BARRIER:
+      return LCI_ALGORITHM_DISSEMINATION;
+    case LCI_COLLECTIVE_BROADCAST:
+      return choose_broadcast(shape);
+    case LCI_COLLECTIVE_REDUCE:
+      return choose_reduce(shape);
+    case LCI_COLLECTIVE_ALLREDUCE:
+      return choose_allreduce(shape);
+    case LCI_COLLECTIVE_REDUCE_SCATTER:
+      return choose_reduce_scatter(shape);
+    case LCI_COLLECTIVE_ALLGATHER:
+      return choose_allgather(shape);
+    case LCI_COLLECTIVE_GATHER:
+    case LCI_COLLECTIVE_SCATTER:
+      return LCI_ALGORITHM_LINEAR;  // whether there is a list, and so no tree, the root alone knows
+    case LCI_COLLECTIVE_ALLTOALL:
+      return choose_alltoall(shape);
+    case LCI_COLLECTIVE_NEIGHBOURS:
+      return LCI_ALGORITHM_DIRECT;
+    default:
+      return LCI_ALGORITHM_RECURSIVE_DOUBLING;  // scans
+  }
+}
+
+/// The segments of a chain: as many as there are rounds at most.
+uint64_t segment_bytes(const Shape& shape) {
+  const uint64_t wanted = shape.segment_bytes != 0 ? shape.segment_bytes : kSegmentBytes;
+  const uint64_t most = Schedule::kMostRounds - std::min<uint64_t>(shape.size, Schedule::kMostRounds - 1);
+  return std::max(wanted, (bytes_of(shape) + most - 1) / most);
+}
+
+int check(const Shape& shape) {
+  const char* const kind = kKinds[shape.kind];
+  if (shape.algorithm >= std::size(kNames)) {
+    return fail(LCI_ERR_ARGUMENT, "%s: there is no algorithm %u", kind, shape.algorithm);
+  }
+  const char* const name = kNames[shape.algorithm];
+  const Algorithm* const algorithm = find_algorithm(shape.kind, shape.algorithm);
+  if (!algorithm) return fail(LCI_ERR_ARGUMENT, "%s: %s is no algorithm for it", kind, name);
+  if (algorithm->needs == Algorithm::kPowerOfTwo && !is_power_of_two(shape)) {
+    return fail(LCI_ERR_ARGUMENT, "%s: %s needs 2^k members, and the group has %u", kind, name, shape.size);
+  }
+  if (algorithm->needs == Algorithm::kEven && shape.size % 2 != 0) {
+    return fail(LCI_ERR_ARGUMENT, "%s: %s needs an even number of members, and the group has %u", kind, name,
+                shape.size);
+  }
+  if (algorithm->needs == Algorithm::kNoCounts && !shape.counts.empty()) {
+    return fail(LCI_ERR_ARGUMENT, "%s: %s serves blocks of one size alone, without a list of counts", kind, name);
+  }
+  return LCI_DONE;
+}
+
+}  // namespace
+
+int choose_algorithm(Shape* shape) {
+  if (shape->kind == 0 || shape->kind >= std::size(kKinds)) {
+    return fail(LCI_ERR_ARGUMENT, "there is no collective %u", shape->kind);
+  }
+  if (shape->algorithm == LCI_ALGORITHM_AUTO) shape->algorithm = choose(*shape);
+  const int code = check(*shape);
+  if (code != LCI_DONE) return code;
+  shape->segment_bytes = shape->algorithm == LCI_ALGORITHM_CHAIN ? segment_bytes(*shape) : 0;
+  return LCI_DONE;
+}
+
+}  // namespace lci

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call as a program asks for it: checked, and in the words of schedules.
+#pragma once
+
+#include <cstdint>
+
+#include "collective/group.hpp"
+#include "collective/run.hpp"
+#include "collective/shape.hpp"
+#include "lci/lci.h"
+#include "wire/collective.hpp"
+
+namespace lci {
+
+struct CollectiveRequest {
+  Shape shape;
+  CallMemory memory;
+  CallHeader header;  ///< What all members say alike.
+  /// `count` of the header is, in each message, the bytes between its two members: nobody knows all of them.
+  bool pairwise = false;
+  uint64_t out_bytes = 0;
+};
+
+/// LCI_DONE, or why there is no such call. Of a list of counts @p out refers to that of the program.
+int read_request(const lci_descriptor& op, const Group& group, CollectiveRequest* out);
+
+}  // namespace lci

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a call of a context begins.
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "protocol/collectives.hpp"
+
+namespace lci {
+namespace {
+
+/// No member completes such a call before all have posted it.
+bool needs_all(uint8_t kind) {
+  return kind == LCI_COLLECTIVE_BARRIER || kind == LCI_COLLECTIVE_ALLREDUCE || kind == LCI_COLLECTIVE_REDUCE_SCATTER ||
+         kind == LCI_COLLECTIVE_ALLGATHER || kind == LCI_COLLECTIVE_ALLTOALL;
+}
+
+}  // namespace
+
+int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
+  adopt_opened();
+  ContextState* const state = table_.find(op.tag);
+  if (!state || state->context->is_closed()) {
+    return fail(LCI_ERR_ARGUMENT, "collective: device %u of rank %u has no context %lx", index_, parts_.rank, op.tag);
+  }
+  CollectiveRequest request;
+  if (const int code = read_request(op, state->group(), &request); code != LCI_DONE) return code;
+  if (request.shape.kind == LCI_COLLECTIVE_BARRIER) request.header = state->context->barrier;
+  const uint64_t sequence = state->next_sequence;
+  if (state->some_left && needs_all(request.shape.kind)) fail_for_who_left(*state);
+  if (state->has_failed_at(sequence)) return refuse(*state);
+  if (state->calls.size() == ContextState::kMostCalls) return refuse_for_now(LCI_RETRY_PENDING);
+  std::unique_ptr<CollectiveCall> call = make_call(*state, request);
+  if (!may_start(*state, *call)) {
+    call->run.end();
+    state->spare.push_back(std::move(call));
+    return refuse_for_now(LCI_RETRY_NOCREDIT);
+  }
+  call->target = target;
+  state->calls.push_back(std::move(call));
+  ++state->next_sequence;
+  state->context->call_began();
+  list(*state);
+  call_again();  // the next pass ends it, where nothing is missing
+  enter(*state, sequence);
+  return LCI_POSTED;
+}
+
+int Collectives::refuse(const ContextState& state) {
+  const FailureFrame& failure = state.failure;
+  return blame(failure.rank, fail(static_cast<int>(failure.code),
+                                  "collective: context %lx has failed, because of rank %u (rank %u, device %u); "
+                                  "lci_context_failure() says more",
+                                  state.context->id(), failure.rank, parts_.rank, index_));
+}
+
+int Collectives::refuse_for_now(int code) {
+  refused_ = true;
+  return code;
+}
+
+/// A member that has left will not take part in the next call.
+void Collectives::fail_for_who_left(ContextState& state) {
+  if (state.has_failed_at(state.next_sequence)) return;
+  const Group& group = state.group();
+  uint32_t member = 0;
+  while (!state.members[member].left) ++member;
+  fail_from(state, {.sequence = state.next_sequence, .code = LCI_ERR_PEER_LEFT, .rank = group.rank_of(member)}, true);
+}
+
+std::unique_ptr<CollectiveCall> Collectives::make_call(ContextState& state, const CollectiveRequest& request) {
+  std::shared_ptr<const Schedule> schedule = state.schedules.get(request.shape);
+  std::unique_ptr<CollectiveCall> call;
+  if (state.spare.empty()) {
+    call = std::make_unique<CollectiveCall>();
+  } else {
+    call = std::move(state.spare.back());
+    state.spare.pop_back();
+  }
+  call->state = &state;
+  call->sequence = state.next_sequence;
+  call->header = request.header;
+  call->pairwise = request.pairwise;
+  call->out = request.memory.out;
+  call->out_bytes = request.out_bytes;
+  call->run.begin(std::move(schedule), request.memory, call.get());
+  return call;
+}
+
+/// Whether there are places for the first messages of a call.
+bool Collectives::may_start(ContextState& state, const CollectiveCall& call) {
+  for (uint32_t i = 0; i < call.run.count(); ++i) {
+    if (!call.run.has_to_leave(i)) continue;
+    const ContextMember& member = state.members[call.run.action(i).member];
+    if (member.sure && !member.window.has_room(state.calls.empty())) return false;
+  }
+  return true;
+}
+
+/// Messages that have come before their call. It may end here, by what they say.
+void Collectives::enter(ContextState& state, uint64_t sequence) {
+  const CollectiveCall& call = *state.calls.back();
+  for (uint32_t member = 0; state.held != 0 && member < state.group().size(); ++member) {
+    const HeldMessage* wrong = nullptr;
+    Verdict verdict = Verdict::kFine;
+    state.members[member].room.for_each(static_cast<uint32_t>(sequence), [&](const HeldMessage& held) {
+      const Action* action = nullptr;
+      if (wrong) return;
+      verdict = judge(call, member, held.frame, held.payload, held.size, &action);
+      if (verdict != Verdict::kFine) wrong = &held;
+    });
+    if (verdict == Verdict::kDiffers) return fail_by_difference(state, call, member, wrong->payload);
+    if (verdict == Verdict::kNonsense) {
+      protocol_error(links_.of_gone(state.group().rank_of(member)), "collective message out of place",
+                     to_header(state.context->id(), wrong->frame, wrong->size));
+      return;
+    }
+  }
+  if (state.some_left) end_what_misses(state);
+  if (CollectiveCall* const entered = state.find(sequence)) go_on(state, *entered);
+}
+
+/// Of a member that has left comes what is here, and no more.
+bool Collectives::misses(const ContextState& state, const CollectiveCall& call, uint32_t member) const {
+  const ReceiveRoom& room = state.members[member].room;
+  const auto sequence = static_cast<uint32_t>(call.sequence);
+  return call.run.misses(member, [&](size_t round) {
+    return room.find({.step = static_cast<uint16_t>(round), .sequence = sequence}) != nullptr;
+  });
+}
+
+void Collectives::end_what_misses(ContextState& state) {
+  for (const auto& call : state.calls) {
+    for (uint32_t member = 0; member < state.group().size(); ++member) {
+      if (!state.members[member].left || !misses(state, *call, member)) continue;
+      const uint32_t rank = state.group().rank_of(member);
+      return fail_from(state, {.sequence = call->sequence, .code = LCI_ERR_PEER_LEFT, .rank = rank}, true);
+    }
+  }
+}
+
+}  // namespace lci

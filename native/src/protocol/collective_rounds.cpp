@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a call goes through its rounds.
+#include <cstring>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "base/no_memory.hpp"
+#include "protocol/collectives.hpp"
+
+namespace lci {
+
+/// As far as it can now. True if anything moved.
+bool Collectives::go_on(ContextState& state, CollectiveCall& call) {
+  bool moved = false;
+  while (!call.run.over()) {
+    take_held(state, call);
+    moved |= send(state, call);
+    if (!call.run.messages_through()) return moved;
+    if (!call.run.work()) {  // others have their turn meanwhile
+      call_again();
+      return true;
+    }
+    moved = true;
+  }
+  return moved;
+}
+
+/// What has come before its round.
+void Collectives::take_held(ContextState& state, CollectiveCall& call) {
+  for (uint32_t i = 0; state.held != 0 && i < call.run.count(); ++i) {
+    const Action& action = call.run.action(i);
+    if (call.run.message(i).has_come() || (action.kind == Action::Kind::kSend) != is_long(action)) continue;
+    ReceiveRoom& room = state.members[action.member].room;
+    const HeldMessage* const held = room.find({.step = static_cast<uint16_t>(call.run.round()),
+                                               .sequence = static_cast<uint32_t>(call.sequence),
+                                               .segment = is_long(action) ? kPlaceSegment : kPayloadSegment});
+    if (!held) continue;
+    take(call, action, held->payload);
+    room.take(*held);
+    --state.held;
+    if (room.due() != 0) tell(state, action.member, ContextMember::kTellRoom);
+  }
+}
+
+bool Collectives::send(ContextState& state, CollectiveCall& call) {
+  bool moved = false;
+  for (uint32_t i = 0; i < call.run.count(); ++i) {
+    if (call.run.has_to_leave(i)) {
+      moved |= send_message(state, call, i);
+    } else if (call.run.has_to_move(i)) {
+      moved |= start_stream(state, call, i);
+    }
+  }
+  return moved;
+}
+
+/// False: its message waits for a place, for room in the ring, for memory, or for the receiver to have the context.
+bool Collectives::send_message(ContextState& state, CollectiveCall& call, uint32_t index) {
+  const Action& action = call.run.action(index);
+  ContextMember& member = state.members[action.member];
+  const uint32_t rank = state.group().rank_of(action.member);
+  const bool oldest = &call == state.calls.front().get();
+  if (links_.has_failed(rank) || !member.may_send() || !member.window.has_room(oldest)) return false;
+  int error = LCI_DONE;
+  Link* const link = links_.open(rank, &error);
+  const bool place = action.kind == Action::Kind::kReceive;
+  if (!link || (place && !open_place(*link, call, index))) {
+    call_again();
+    return false;
+  }
+  std::byte payload[LCI_INLINE_MAX];
+  const CallHeader header = call.header_of(action);
+  std::memcpy(payload, &header, sizeof header);
+  const uint64_t bytes = place ? sizeof(uint64_t) : action.from.bytes;
+  const void* const from =
+      place ? &call.run.message(index).transfer : static_cast<const void*>(call.run.at(action.from));
+  if (bytes != 0) std::memcpy(payload + sizeof header, from, bytes);
+  const uint8_t flags = member.sure ? kFlagFirst : kFlagFirst | kFlagUnsure;
+  const CollectiveFrame frame{CollectiveWord::kMessage, flags, static_cast<uint16_t>(call.run.round()),
+                              static_cast<uint32_t>(call.sequence), place ? kPlaceSegment : kPayloadSegment};
+  if (!emit(*link, state.context->id(), frame, payload, static_cast<uint32_t>(sizeof header + bytes))) return false;
+  member.window.take();
+  member.asked = !member.sure;
+  call.run.left(index, member.sure);
+  return true;
+}
+
+/// Where the payload of the sender is to go. False: there is no memory to say so.
+bool Collectives::open_place(Link& link, CollectiveCall& call, uint32_t index) {
+  ScheduleRun::Message& message = call.run.message(index);
+  if (message.transfer != 0) return true;
+  const Range& range = call.run.action(index).to;
+  return unless_no_memory([&] {
+    auto context = std::make_unique<ReceiveContext>();
+    context->link = &link;
+    context->buffer = call.run.to(range);
+    context->capacity = context->size = range.bytes;
+    context->tag = call.sequence;
+    context->target.completion = &streams_;
+    context->target.context = reinterpret_cast<uint64_t>(&message);
+    message.transfer = incoming_.expect(std::move(context));
+    std::ignore = streams_.hold();  // it has no bound
+  });
+}
+
+/// The bytes are copied on their way, so that they can be given up at any time.
+bool Collectives::start_stream(ContextState& state, CollectiveCall& call, uint32_t index) {
+  const Action& action = call.run.action(index);
+  const uint32_t rank = state.group().rank_of(action.member);
+  ScheduleRun::Message& message = call.run.message(index);
+  int error = LCI_DONE;
+  Link* const link = links_.has_failed(rank) ? nullptr : links_.open(rank, &error);
+  const bool started = link && unless_no_memory([&] {
+                         auto context = std::make_unique<SendContext>();
+                         context->link = link;
+                         context->data = call.run.at(action.from);
+                         context->size = action.from.bytes;
+                         context->tag = call.sequence;
+                         context->receiver = message.place;
+                         context->target.completion = &streams_;
+                         context->target.context = reinterpret_cast<uint64_t>(&message);
+                         message.transfer = outgoing_.start(std::move(context));
+                         std::ignore = streams_.hold();  // it has no bound
+                       });
+  if (!started) call_again();
+  return started;
+}
+
+int Collectives::Streams::signal(const lci_status& status) {
+  of_.stream_ended(*reinterpret_cast<ScheduleRun::Message*>(status.user_context), status.code);
+  return LCI_DONE;
+}
+
+/// With an error: its peer is gone, or has given the call up, and tells that itself.
+void Collectives::stream_ended(ScheduleRun::Message& message, int code) {
+  counters_.add(Metric::signals, -1);  // no program hears it
+  message.transfer = 0;
+  message.place = 0;
+  if (code != LCI_DONE) return;
+  auto& call = *static_cast<CollectiveCall*>(message.owner);
+  call.run.moved(static_cast<uint32_t>(&message - &call.run.message(0)));
+  list(*call.state);
+  call_again();
+}
+
+void Collectives::give_streams_up(CollectiveCall& call) {
+  for (uint32_t i = 0; i < call.run.count(); ++i) {
+    const uint64_t stream = std::exchange(call.run.message(i).transfer, 0);
+    if (stream == 0) continue;
+    if (call.run.action(i).kind == Action::Kind::kSend) {
+      outgoing_.give_up(stream);
+    } else {
+      incoming_.give_up(stream);
+    }
+  }
+}
+
+}  // namespace lci

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of groups that move data: what each member gets, short and long, several at a time, late and overtaken.
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "support/collectives.hpp"
+
+namespace lci_test {
+namespace {
+
+uint64_t first_seed() {
+  const char* given = std::getenv("LCI_SEED");
+  return given ? std::strtoull(given, nullptr, 10) : 1;
+}
+
+int seeds() {
+  return std::getenv("LCI_SEED") ? 1 : 20;
+}
+
+/// Of blocks that go along with a message, and of some that do not: 20 elements are the most that do.
+const std::vector<uint64_t> kCounts{0, 1, 7, 19, 20, 21, 1000, 5000};
+
+// Proves: J2
+TEST(CollectiveData, EveryKindBringsItsResult) {
+  std::mt19937_64 random(1);
+  for (uint32_t size = 1; size <= 5; ++size) {
+    Job job(size);
+    GroupContext group(job, first_ranks(size));
+    CollectiveCalls calls(job, group);
+    for (const lci_collective_kind kind : kCollectiveKinds) {
+      for (const uint64_t count : {uint64_t{0}, uint64_t{1}, uint64_t{20}, uint64_t{21}, uint64_t{3000}}) {
+        CollectiveCase of;
+        of.kind = kind;
+        of.count = kind == LCI_COLLECTIVE_BARRIER ? 0 : count;
+        for (of.root = 0; of.root < (of.has_root() ? size : 1); ++of.root) {
+          of.listed = of.in_place = false;
+          calls.add(of);
+          of.in_place = of.may_be_in_place();
+          if (of.in_place) calls.add(of);
+          of.in_place = false;
+          of.listed = of.may_be_listed();
+          if (of.listed) calls.add(of);
+        }
+      }
+    }
+    calls.run(3, random);
+    for (const auto& member : group.members) {
+      for (const lci_status& status : member.ends) EXPECT_EQ(LCI_DONE, status.code);
+      EXPECT_EQ(0u, job.counter(member.rank, "protocol_errors"));
+    }
+  }
+}
+
+// Each that can serve a call at all, among five and eight members.
+// Proves: J2
+TEST(CollectiveData, EveryAlgorithmBringsTheSame) {
+  std::mt19937_64 random(2);
+  for (const uint32_t size : {5u, 8u}) {
+    Job job(size);
+    GroupContext group(job, first_ranks(size));
+    CollectiveCalls calls(job, group);
+    std::map<lci_collective_kind, int> served;
+    for (const lci_collective_kind kind : kCollectiveKinds) {
+      for (uint32_t algorithm = 1; algorithm <= LCI_ALGORITHM_DIRECT; ++algorithm) {
+        CollectiveCase of;
+        of.kind = kind;
+        of.algorithm = algorithm;
+        for (const uint64_t count : {uint64_t{20}, uint64_t{700}}) {
+          of.count = kind == LCI_COLLECTIVE_BARRIER ? 0 : count;
+          of.root = of.has_root() ? size - 2 : 0;
+          MemberCall refused(of, 0, size, 0);
+          const lci_collective call = refused.call();
+          const int code = lci_post_collective(group.members[0].context, &call, nullptr, 0);
+          ASSERT_EQ(LCI_ERR_ARGUMENT, code) << "without a completion object";
+          if (std::string(lci_last_error()).find("completion object") == std::string::npos) continue;
+          calls.add(of);
+          ++served[kind];
+        }
+      }
+    }
+    for (const lci_collective_kind kind : kCollectiveKinds) EXPECT_LE(1, served[kind]) << kind;
+    calls.run(4, random);
+  }
+}
+
+void run_under_chaos(uint32_t size, const Attributes& attributes, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Job job(size, attributes);
+  GroupContext one(job, first_ranks(size), 1, false), other(job, first_ranks(size), 2);
+  for (uint32_t i = 0; i < size; ++i) one.open(i);
+  CollectiveCalls calls(job, one), others(job, other);
+  for (int i = 0; i < 30; ++i) calls.add(any_case(random, size, kCounts));
+  for (int i = 0; i < 10; ++i) others.add(any_case(random, size, kCounts));
+  others.run(2, random);
+  calls.run(20, random);
+  for (uint32_t i = 0; i < size; ++i) {
+    EXPECT_EQ(0u, job.counter(i, "protocol_errors"));
+    for (const lci_status& status : one.members[i].ends) EXPECT_EQ(LCI_DONE, status.code);
+  }
+  job.settle();
+  job.check_ledgers();
+}
+
+TEST(CollectiveData, SurvivesChaos) {
+  for (int i = 0; i < seeds(); ++i) {
+    const uint64_t seed = first_seed() + static_cast<uint64_t>(i);
+    SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(seed));
+    run_under_chaos(2 + static_cast<uint32_t>(seed % 5),
+                    {{"chaos", "seed=" + std::to_string(seed) + ",delay=0.3,ticks=12,short=0.2,stall=1@40x200"}}, seed);
+  }
+}
+
+// Payloads that move by messages, through few packets.
+TEST(CollectiveData, NeedsFewPackets) {
+  std::mt19937_64 random(5);
+  Job job(3, {{"packets", "96"}, {"rma", "messages"}});
+  GroupContext group(job, first_ranks(3));
+  CollectiveCalls calls(job, group);
+  for (int i = 0; i < 40; ++i) calls.add(any_case(random, 3, {2000, 50'000}));
+  calls.run(8, random);
+}
+
+}  // namespace
+}  // namespace lci_test
