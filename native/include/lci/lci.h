@@ -649,19 +649,23 @@ typedef enum lci_collective_kind {
 
 /** How a collective is done. LCI_ERR_ARGUMENT if it cannot serve the call. */
 typedef enum lci_algorithm {
-  LCI_ALGORITHM_AUTO = 0,                /**< The core chooses, by what all members know alike. */
-  LCI_ALGORITHM_DISSEMINATION = 1,       /**< Barrier. */
-  LCI_ALGORITHM_LINEAR = 2,              /**< Gather, scatter: each with the root. */
-  LCI_ALGORITHM_BINOMIAL = 3,            /**< Broadcast, reduce, gather, scatter: a tree. */
+  LCI_ALGORITHM_AUTO = 0,          /**< The core chooses, by what all members know alike. */
+  LCI_ALGORITHM_DISSEMINATION = 1, /**< Barrier. */
+  LCI_ALGORITHM_LINEAR = 2,        /**< Gather, scatter: each with the root. */
+  /**
+   * Broadcast, reduce, gather, scatter: a tree. A gather or scatter has it only if all members name it, and only
+   * without a list of counts: the core cannot choose it, since the root alone knows whether there is one.
+   */
+  LCI_ALGORITHM_BINOMIAL = 3,
   LCI_ALGORITHM_KNOMIAL = 4,             /**< Broadcast: a tree in which three are told at a time. */
   LCI_ALGORITHM_CHAIN = 5,               /**< Broadcast: from one to the next, in segments. */
   LCI_ALGORITHM_SCATTER_ALLGATHER = 6,   /**< Broadcast: a part to each, and then a ring. */
   LCI_ALGORITHM_RECURSIVE_DOUBLING = 7,  /**< Allreduce, allgather (2^k members), scan. */
-  LCI_ALGORITHM_RABENSEIFNER = 8,        /**< Reduce, allreduce: recursive halving, then a gather. */
+  LCI_ALGORITHM_RABENSEIFNER = 8,        /**< Reduce, allreduce (2^k members): recursive halving, then a gather. */
   LCI_ALGORITHM_RING = 9,                /**< Allreduce, reduce-scatter, allgather. */
   LCI_ALGORITHM_RECURSIVE_HALVING = 10,  /**< Reduce-scatter; 2^k members. */
   LCI_ALGORITHM_PAIRWISE = 11,           /**< Reduce-scatter, alltoall. */
-  LCI_ALGORITHM_BRUCK = 12,              /**< Allgather, alltoall. */
+  LCI_ALGORITHM_BRUCK = 12,              /**< Allgather; alltoall without a list of counts. */
   LCI_ALGORITHM_NEIGHBOUR_EXCHANGE = 13, /**< Allgather; an even number of members. */
   LCI_ALGORITHM_DIRECT = 14              /**< Neighbours. */
 } lci_algorithm;

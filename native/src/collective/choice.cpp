@@ -39,7 +39,7 @@ bool is_power_of_two(const Shape& shape) {
   return std::has_single_bit(shape.size);
 }
 
-/// Of a block, or of what is there in place of n blocks of different sizes.
+/// Of a block.
 uint64_t bytes_of(const Shape& shape) {
   return shape.count * shape.element;
 }
@@ -125,15 +125,18 @@ int check(const Shape& shape) {
   const char* const name = kNames[shape.algorithm];
   const Algorithm* const algorithm = find_algorithm(shape.kind, shape.algorithm);
   if (!algorithm) return fail(LCI_ERR_ARGUMENT, "%s: %s is no algorithm for it", kind, name);
-  if (algorithm->needs == Algorithm::kPowerOfTwo && !is_power_of_two(shape)) {
+  if (algorithm->members == Algorithm::Members::kPowerOfTwo && !is_power_of_two(shape)) {
     return fail(LCI_ERR_ARGUMENT, "%s: %s needs 2^k members, and the group has %u", kind, name, shape.size);
   }
-  if (algorithm->needs == Algorithm::kEven && shape.size % 2 != 0) {
+  if (algorithm->members == Algorithm::Members::kEven && shape.size % 2 != 0) {
     return fail(LCI_ERR_ARGUMENT, "%s: %s needs an even number of members, and the group has %u", kind, name,
                 shape.size);
   }
-  if (algorithm->needs == Algorithm::kNoCounts && !shape.counts.empty()) {
-    return fail(LCI_ERR_ARGUMENT, "%s: %s serves blocks of one size alone, without a list of counts", kind, name);
+  if (algorithm->list == Algorithm::List::kNone && !shape.counts.empty()) {
+    return fail(LCI_ERR_ARGUMENT, "%s: %s takes no list of counts", kind, name);
+  }
+  if (algorithm->list == Algorithm::List::kNeeded && shape.counts.empty()) {
+    return fail(LCI_ERR_ARGUMENT, "%s: the list of them is missing", kind);
   }
   return LCI_DONE;
 }

@@ -116,11 +116,11 @@ void ScheduleRun::moved(uint32_t index) {
   settle(messages_[index], action(index));
 }
 
-uint64_t ScheduleRun::bytes_with(uint32_t member) const {
-  for (size_t i = round_; i < schedule_->rounds(); ++i) {
-    for (const Action& action : schedule_->round(i)) {
-      if (action.is_message() && action.member == member) return bytes_of(action);
-    }
+uint64_t ScheduleRun::bytes_expected(size_t round, uint32_t member, bool place) const {
+  if (round >= schedule_->rounds()) return 0;
+  const auto kind = place ? Action::Kind::kSend : Action::Kind::kReceive;
+  for (const Action& action : schedule_->round(round)) {
+    if (action.kind == kind && action.member == member) return bytes_of(action);
   }
   return 0;
 }

@@ -106,8 +106,8 @@ class ScheduleRun {
   /// The bytes of a long payload are where they belong, or have left.
   void moved(uint32_t index);
 
-  /// Bytes of the first message of this round or a later one between this member and another one; 0: there is none.
-  uint64_t bytes_with(uint32_t member) const;
+  /// Bytes that a member sends to this one in a round, or gets if it names a place; 0: there is no such message.
+  uint64_t bytes_expected(size_t round, uint32_t member, bool place) const;
   /// Whether something with this member is left to do. @p has_come(round, place) says of a later round whether its
   /// message is there.
   template <typename F>

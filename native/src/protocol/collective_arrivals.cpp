@@ -121,7 +121,7 @@ const char* Collectives::take_part(ContextState& state, uint64_t sequence, uint3
   if (verdict == Verdict::kNonsense) return "collective message out of place";
   if (verdict == Verdict::kDiffers) {
     room.use_one();
-    fail_by_difference(state, *call, member, payload);
+    fail_by_difference(state, *call, member, frame, payload);
     return nullptr;
   }
   list(state);
@@ -161,11 +161,11 @@ void Collectives::take(CollectiveCall& call, const Action& action, const std::by
 }
 
 void Collectives::fail_by_difference(ContextState& state, const CollectiveCall& call, uint32_t member,
-                                     const std::byte* payload) {
+                                     const CollectiveFrame& frame, const std::byte* payload) {
   CallHeader theirs;
   std::memcpy(&theirs, payload, sizeof theirs);
   CallHeader ours = call.header;
-  if (call.pairwise) ours.count = call.bytes_with(member);
+  if (call.pairwise) ours.count = call.run.bytes_expected(frame.step, member, frame.segment == kPlaceSegment);
   const uint32_t rank = state.group().rank_of(member);
   fail_from(state,
             {.sequence = call.sequence,

@@ -22,8 +22,6 @@ struct CollectiveCall {
     if (pairwise) said.count = bytes_of(action);
     return said;
   }
-  /// Between this member and another one, in the first message that is left; 0: in none.
-  uint64_t bytes_with(uint32_t member) const { return run.bytes_with(member); }
   /// Whether a member may say this in some message.
   bool agrees(CallHeader theirs) const {
     if (pairwise) theirs.count = header.count;

@@ -109,7 +109,7 @@ void Collectives::enter(ContextState& state, uint64_t sequence) {
       verdict = judge(call, member, held.frame, held.payload, held.size, &action);
       if (verdict != Verdict::kFine) wrong = &held;
     });
-    if (verdict == Verdict::kDiffers) return fail_by_difference(state, call, member, wrong->payload);
+    if (verdict == Verdict::kDiffers) return fail_by_difference(state, call, member, wrong->frame, wrong->payload);
     if (verdict == Verdict::kNonsense) {
       protocol_error(links_.of_gone(state.group().rank_of(member)), "collective message out of place",
                      to_header(state.context->id(), wrong->frame, wrong->size));

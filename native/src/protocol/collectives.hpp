@@ -120,7 +120,8 @@ class Collectives final : public Protocol {
   static Verdict judge(const CollectiveCall& call, uint32_t member, const CollectiveFrame& frame,
                        const std::byte* payload, uint32_t size, const Action** action);
   static void take(CollectiveCall& call, const Action& action, const std::byte* payload);
-  void fail_by_difference(ContextState& state, const CollectiveCall& call, uint32_t member, const std::byte* payload);
+  void fail_by_difference(ContextState& state, const CollectiveCall& call, uint32_t member,
+                          const CollectiveFrame& frame, const std::byte* payload);
   void handle_unknown(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
   void handle_known(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
   struct Unsure {

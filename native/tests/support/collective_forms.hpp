@@ -23,7 +23,8 @@ struct Form {
   const char* name;
   uint8_t kind, algorithm;
   Members members = kAny;
-  bool lists = false;  ///< Of counts.
+  bool may_have_list = false;  ///< Of counts.
+  bool needs_list = false;
 };
 inline std::ostream& operator<<(std::ostream& out, const Form& form) {
   return out << form.name;
@@ -55,13 +56,13 @@ inline const Form kForms[] = {
     {"AlltoallPairwise", LCI_COLLECTIVE_ALLTOALL, LCI_ALGORITHM_PAIRWISE, Form::kAny, true},
     {"ScanDoubling", LCI_COLLECTIVE_SCAN, LCI_ALGORITHM_RECURSIVE_DOUBLING},
     {"ExclusiveScanDoubling", LCI_COLLECTIVE_EXCLUSIVE_SCAN, LCI_ALGORITHM_RECURSIVE_DOUBLING},
-    {"NeighboursDirect", LCI_COLLECTIVE_NEIGHBOURS, LCI_ALGORITHM_DIRECT},
+    {"NeighboursDirect", LCI_COLLECTIVE_NEIGHBOURS, LCI_ALGORITHM_DIRECT, Form::kAny, false, true},
 };
 
 inline std::vector<Form> forms_with_lists() {
   std::vector<Form> forms;
   for (const Form& form : kForms) {
-    if (form.lists) forms.push_back(form);
+    if (form.may_have_list) forms.push_back(form);
   }
   return forms;
 }

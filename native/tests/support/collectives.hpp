@@ -97,7 +97,7 @@ class MemberCall {
   uint64_t block(uint32_t member) const { return of_.listed ? (member * 7 + of_.count) % (of_.count + 3) : of_.count; }
   /// Of an alltoall: from one member to another.
   uint64_t pair(uint32_t from, uint32_t to) const {
-    return of_.listed ? (from * 5 + to * 3 + of_.count) % (of_.count + 2) : of_.count;
+    return of_.listed ? (from * 5 + to * 3 + of_.count / 2) % (of_.count + 2) : of_.count;
   }
   std::vector<uint32_t> neighbours(int side) const {
     std::vector<uint32_t> found;
@@ -261,6 +261,19 @@ class CollectiveCalls {
     if (code == LCI_POSTED) ++of.posted;
     return code;
   }
+  int post_until_taken(uint32_t member) {
+    int code = LCI_RETRY;
+    EXPECT_TRUE(until(job_, [&] {
+      look();
+      code = post(member);
+      return !is_retry(code);
+    }));
+    return code;
+  }
+  /// Nobody makes the call that was added last.
+  void take_back() {
+    for (auto& member : members_) member.pop_back();
+  }
   bool has_more(uint32_t member) const { return group_.members[member].posted < members_[member].size(); }
   MemberCall& call(uint32_t member, uint64_t number) { return *members_[member][number]; }
 
@@ -293,7 +306,7 @@ class CollectiveCalls {
         const MemberCall& call = *members_[i][status.user_context];
         call.expect_result();
         EXPECT_EQ(call.bytes(), status.size);
-        if (call.bytes() != 0) EXPECT_EQ(call.out(), status.buffer);
+        EXPECT_TRUE(call.bytes() == 0 || call.out() == status.buffer);
       }
     }
   }

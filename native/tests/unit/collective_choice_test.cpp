@@ -112,7 +112,10 @@ TEST(CollectiveChoice, OfGatherAndScatterDoesNotDependOnWhatTheRootKnows) {
 
 TEST(CollectiveChoice, OfTheOthers) {
   EXPECT_EQ(LCI_ALGORITHM_DISSEMINATION, choice(shape_of(LCI_COLLECTIVE_BARRIER, 5, 0)));
-  EXPECT_EQ(LCI_ALGORITHM_DIRECT, choice(shape_of(LCI_COLLECTIVE_NEIGHBOURS, 5, 7)));
+  const std::vector<uint64_t> nobody(2);
+  Shape shape = shape_of(LCI_COLLECTIVE_NEIGHBOURS, 5, 7);
+  shape.counts = nobody;
+  EXPECT_EQ(LCI_ALGORITHM_DIRECT, choice(shape));
 }
 
 TEST(CollectiveChoice, KeepsWhatTheCallNamesAndRefusesWhatCannotServe) {
@@ -127,9 +130,7 @@ TEST(CollectiveChoice, KeepsWhatTheCallNamesAndRefusesWhatCannotServe) {
           bool served = false;
           for (const Form& form : kForms) {
             if (form.kind != kind || form.algorithm != algorithm || !lci_test::serves(form, size)) continue;
-            // Only these have a form with a list at all.
-            const bool may_have_list = kind >= LCI_COLLECTIVE_REDUCE_SCATTER && kind <= LCI_COLLECTIVE_ALLTOALL;
-            served = !with_list || form.lists || !may_have_list;
+            served = form.needs_list ? with_list : !with_list || form.may_have_list;
           }
           ASSERT_EQ(served ? LCI_DONE : LCI_ERR_ARGUMENT, choose_algorithm(&shape))
               << +kind << ", " << +algorithm << ", members " << size << ", list " << with_list;
@@ -141,9 +142,10 @@ TEST(CollectiveChoice, KeepsWhatTheCallNamesAndRefusesWhatCannotServe) {
 }
 
 TEST(CollectiveChoice, SaysWhyItRefuses) {
-  const auto why = [](uint8_t kind, uint8_t algorithm, uint32_t size) {
+  const auto why = [](uint8_t kind, uint8_t algorithm, uint32_t size, std::vector<uint64_t> list = {}) {
     Shape shape = shape_of(kind, size, 64);
     shape.algorithm = algorithm;
+    shape.counts = list;
     EXPECT_EQ(LCI_ERR_ARGUMENT, choose_algorithm(&shape));
     return std::string(last_error());
   };
@@ -153,6 +155,9 @@ TEST(CollectiveChoice, SaysWhyItRefuses) {
             why(LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_NEIGHBOUR_EXCHANGE, 5));
   EXPECT_EQ("scan: direct is no algorithm for it", why(LCI_COLLECTIVE_SCAN, LCI_ALGORITHM_DIRECT, 5));
   EXPECT_EQ("scan: there is no algorithm 15", why(LCI_COLLECTIVE_SCAN, 15, 5));
+  EXPECT_EQ("alltoall: Bruck takes no list of counts", why(LCI_COLLECTIVE_ALLTOALL, LCI_ALGORITHM_BRUCK, 1, {1, 1}));
+  EXPECT_EQ("scan: recursive doubling takes no list of counts", why(LCI_COLLECTIVE_SCAN, LCI_ALGORITHM_AUTO, 1, {1}));
+  EXPECT_EQ("neighbours: the list of them is missing", why(LCI_COLLECTIVE_NEIGHBOURS, LCI_ALGORITHM_AUTO, 5));
   EXPECT_EQ("there is no collective 0", why(0, 0, 5));
   EXPECT_EQ("there is no collective 13", why(13, 0, 5));
 }

@@ -67,19 +67,6 @@ TEST_F(ScheduleRules, BothSidesAgreeOnTheBytes) {
   EXPECT_EQ("what is sent is not what is received", run());
 }
 
-TEST_F(ScheduleRules, MembersThatWaitForEachOtherAreFound) {
-  // Each sends in the round after the one in which it receives: the numbers are those of no message.
-  member(0).receive(1, kOut);
-  member(0).end_round();
-  member(0).send(1, kIn);
-  member(1).end_round();
-  member(1).send(0, kIn);
-  member(1).end_round();
-  member(1).receive(0, kOut);
-  end_rounds();
-  EXPECT_NE("", run());
-}
-
 TEST_F(ScheduleRules, NothingIsReceivedIntoWhatIsSent) {
   exchange(kIn, kOut);
   end_rounds();

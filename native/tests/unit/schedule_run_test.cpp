@@ -125,8 +125,9 @@ TEST(ScheduleRun, KnowsWhatIsLeftToDoWithAMember) {
   EXPECT_FALSE(run.misses(1, never));
   run.came(1);
   EXPECT_FALSE(run.misses(2, never));
-  EXPECT_EQ(kMostInline + 1, run.bytes_with(5));
-  EXPECT_EQ(0u, run.bytes_with(6));
+  EXPECT_EQ(kMostInline + 1, run.bytes_expected(1, 5, false));
+  EXPECT_EQ(0u, run.bytes_expected(1, 4, false)) << "it gets, and sends nothing";
+  EXPECT_EQ(0u, run.bytes_expected(9, 5, false));
 }
 
 // In order, and in steps.

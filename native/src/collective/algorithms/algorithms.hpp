@@ -46,11 +46,15 @@ void exclusive_scan_doubling(const Shape& shape, Schedule& to);
 
 void neighbours_direct(const Shape& shape, Schedule& to);
 
-/// An algorithm for a kind of call, and for which calls it serves.
+/// An algorithm for a kind of call, and which calls it serves.
 struct Algorithm {
+  enum class Members : uint8_t { kAny, kPowerOfTwo, kEven };
+  enum class List : uint8_t { kNone, kAny, kNeeded };
+
   uint8_t kind;  ///< ::lci_collective_kind
   uint8_t name;  ///< ::lci_algorithm
-  enum Needs : uint8_t { kNothing, kPowerOfTwo, kEven, kNoCounts } needs;
+  Members members;
+  List list;  ///< Whether a call may have a list of counts.
   void (*make)(const Shape& shape, Schedule& to);
 };
 

@@ -20,11 +20,11 @@ void reduce_scatter_halving(const Shape& shape, Schedule& to) {
       return held.part(blocks.offset(block) - blocks.offset(first), blocks.range(Area::kIn, block, block + half).bytes);
     };
     const Range mine = part(kept);
-    // What comes first stays where it is received, and what comes later is added to it there.
-    const bool adds = held.area == Area::kScratch;
-    if (!adds || received.offset == held.offset) received = scratch.take(mine.bytes);
+    // The first sum lies where it was received. What comes later comes beside it, and is added there.
+    const bool is_first = half == shape.size / 2;
+    if (is_first || half == shape.size / 4) received = scratch.take(mine.bytes);
     const Range theirs = received.part(0, mine.bytes);
-    const Range sum = half == 1 ? Range{Area::kOut, 0, mine.bytes} : adds ? mine : theirs;
+    const Range sum = half == 1 ? Range{Area::kOut, 0, mine.bytes} : is_first ? theirs : mine;
     send_some(to, other, part(sent));
     receive_some(to, other, theirs);
     combine(to, sum, mine, theirs, other < shape.own);

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls with data that end badly: members that call something else, give the call up, die, or leave when they are done.
+// A member whose call has ended gets nothing more: its memory goes then, so that the sanitizers see it.
+#include <functional>
+#include <random>
+#include <string>
+
+#include "support/background.hpp"
+#include "support/collectives.hpp"
+
+namespace lci_test {
+namespace {
+
+constexpr uint64_t kLong = 200'000;  // elements
+
+CollectiveCase any_long(std::mt19937_64& random, uint32_t size) {
+  CollectiveCase made;
+  do {
+    made = any_case(random, size, {kLong / 8});
+  } while (made.kind == LCI_COLLECTIVE_BARRIER);
+  return made;
+}
+
+/// What one member calls, and what another one does.
+struct Difference {
+  const char* what;
+  CollectiveCase ours;
+  CollectiveCase theirs;
+};
+
+std::vector<Difference> differences() {
+  CollectiveCase sum;
+  sum.kind = LCI_COLLECTIVE_ALLREDUCE;
+  sum.count = 20;
+  const auto with = [](CollectiveCase of, const std::function<void(CollectiveCase&)>& change) {
+    change(of);
+    return of;
+  };
+  CollectiveCase blocks = sum;
+  blocks.kind = LCI_COLLECTIVE_ALLGATHER;
+  CollectiveCase pairs = sum;
+  pairs.kind = LCI_COLLECTIVE_ALLTOALL;
+  pairs.listed = true;
+  const auto kind = [](lci_collective_kind of) { return [of](CollectiveCase& call) { call.kind = of; }; };
+  const auto count = [](uint64_t of) { return [of](CollectiveCase& call) { call.count = of; }; };
+  const auto algorithm = [](uint32_t of) { return [of](CollectiveCase& call) { call.algorithm = of; }; };
+  return {
+      {"kind", sum, with(sum, kind(LCI_COLLECTIVE_ALLGATHER))},
+      {"barrier", sum, CollectiveCase{}},
+      {"count", sum, with(sum, count(19))},
+      {"count, short and long", sum, with(sum, count(21))},
+      {"count, both long", with(sum, count(1000)), with(sum, count(1001))},
+      {"algorithm", with(sum, algorithm(LCI_ALGORITHM_RING)), with(sum, algorithm(LCI_ALGORITHM_RECURSIVE_DOUBLING))},
+      {"list or none", blocks, with(blocks, [](CollectiveCase& call) { call.listed = true; })},
+      {"bytes of a pair", pairs, with(pairs, count(17))},
+      {"bytes of a pair, short and long", with(pairs, count(60)), with(pairs, count(3))}};
+}
+
+// Proves: J14
+TEST(CollectiveFailure, CallsThatDifferEndOnAll) {
+  for (const Difference& difference : differences()) {
+    for (const uint32_t size : {2u, 3u, 5u}) {
+      SCOPED_TRACE(std::string(difference.what) + " of " + std::to_string(size));
+      Job job(size);
+      GroupContext group(job, first_ranks(size));
+      std::vector<std::unique_ptr<MemberCall>> calls;
+      for (uint32_t i = 0; i < size; ++i) {
+        const bool odd = i + 1 == size;
+        calls.push_back(std::make_unique<MemberCall>(odd ? difference.theirs : difference.ours, i, size, 1));
+        const lci_collective call = calls.back()->call();
+        const int code = lci_post_collective(group.members[i].context, &call, group.members[i].ended, 0);
+        ASSERT_TRUE(code == LCI_POSTED || code == LCI_ERR_MISMATCH) << code << lci_last_error();
+        group.members[i].posted = code == LCI_POSTED;
+      }
+      ASSERT_TRUE(until(job, [&] {
+        bool all = true;
+        for (auto& member : group.members) {
+          lci_status status{};
+          if (lci_queue_pop(member.ended, &status) == LCI_DONE) member.ends.push_back(status);
+          lci_failure failure{};
+          all &= member.ends.size() == member.posted && lci_context_failure(member.context, &failure) == LCI_DONE;
+        }
+        return all;
+      }));
+      for (auto& member : group.members) {
+        for (const lci_status& end : member.ends) EXPECT_EQ(LCI_ERR_MISMATCH, end.code);
+        lci_failure failure{};
+        ASSERT_EQ(LCI_DONE, lci_context_failure(member.context, &failure));
+        EXPECT_NE(0, std::memcmp(&failure.calls[0], &failure.calls[1], sizeof failure.calls[0]));
+        EXPECT_EQ(LCI_ERR_MISMATCH, lci_post_group_barrier(member.context, member.ended, 2)) << "it fails at once";
+        EXPECT_EQ(0u, job.counter(member.rank, "protocol_errors"));
+      }
+    }
+  }
+}
+
+/// Calls of all members but some that have not come yet; then something happens, and all calls end.
+class Interrupted {
+ public:
+  Interrupted(uint64_t seed, uint32_t size, const Attributes& attributes = {})
+      : random(seed), job(size, attributes), group(job, first_ranks(size)), calls(job, group) {
+    for (int i = 0; i < 3; ++i) calls.add(any_long(random, size));
+  }
+  /// All post at once, and move for some passes.
+  void begin() {
+    for (uint32_t i = 0; i < group.members.size(); ++i) {
+      while (calls.has_more(i)) {
+        const int code = calls.post(i);
+        ASSERT_TRUE(code == LCI_POSTED || is_retry(code)) << code << lci_last_error();
+        if (is_retry(code)) job.progress();
+      }
+    }
+    for (uint64_t i = random() % 60; i > 0; --i) job.progress();
+  }
+  /// Each member that is there hears of all its calls; the memory of each goes at once.
+  void await_ends(uint32_t without) {
+    ASSERT_TRUE(until(job, [&] {
+      bool all = true;
+      for (auto& member : group.members) {
+        if (member.rank == without) continue;
+        lci_status status{};
+        while (lci_queue_pop(member.ended, &status) == LCI_DONE) {
+          member.ends.push_back(status);
+          MemberCall& call = calls.call(member.rank, status.user_context);
+          if (status.code == LCI_DONE) call.expect_result();
+          call.free_memory();
+        }
+        all &= member.ends.size() == member.posted;
+      }
+      return all;
+    }));
+    job.settle();
+  }
+
+  std::mt19937_64 random;
+  Job job;
+  GroupContext group;
+  CollectiveCalls calls;
+};
+
+// Proves: J16
+TEST(CollectiveFailure, ACallThatIsGivenUpEndsOnAllAndLetsGoOfItsMemory) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto size = static_cast<uint32_t>(2 + seed % 4);
+    Interrupted scene(seed, size, {{"chaos", seed % 2 == 0 ? "" : "seed=" + std::to_string(seed) + ",delay=0.2"}});
+    scene.begin();
+    const uint32_t who = static_cast<uint32_t>(scene.random() % size);
+    ASSERT_EQ(LCI_DONE, lci_context_revoke(scene.group.members[who].context, LCI_ERR_TIMEOUT));
+    scene.await_ends(size);
+    for (const auto& member : scene.group.members) {
+      for (const lci_status& end : member.ends) {
+        EXPECT_TRUE(end.code == LCI_DONE || end.code == LCI_ERR_COLLECTIVE) << end.code;
+      }
+      EXPECT_EQ(0u, scene.job.counter(member.rank, "protocol_errors"));
+      EXPECT_EQ(0u, scene.job.counter(member.rank, "sends_pending"));
+    }
+    if (HasFailure()) return;
+  }
+}
+
+// Proves: J16
+TEST(CollectiveFailure, ADeathEndsTheCallsOfAll) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto size = static_cast<uint32_t>(2 + seed % 4);
+    Interrupted scene(seed, size);
+    scene.begin();
+    const auto victim = static_cast<uint32_t>(scene.random() % size);
+    scene.job.close(victim, 0);
+    scene.await_ends(victim);
+    for (const auto& member : scene.group.members) {
+      if (member.rank == victim) continue;
+      for (const lci_status& end : member.ends) {
+        EXPECT_TRUE(end.code == LCI_DONE || (end.code == LCI_ERR_PEER_FAILED && end.rank == victim)) << end.code;
+      }
+      EXPECT_EQ(0u, scene.job.counter(member.rank, "protocol_errors"));
+    }
+    if (HasFailure()) return;
+  }
+}
+
+// Whoever has its result may go: that others have not is no error, for them neither.
+// Proves: J15
+TEST(CollectiveFailure, AMemberMayLeaveWhenItsCallsAreDone) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const auto size = static_cast<uint32_t>(2 + seed % 4);
+    Job job(size, {{"chaos", seed % 2 == 0 ? "" : "seed=" + std::to_string(seed) + ",delay=0.3,ticks=8"}});
+    GroupContext group(job, first_ranks(size));
+    std::vector<CollectiveCase> cases;
+    for (int i = 0; i < 4; ++i) cases.push_back(any_case(random, size, {1, 20, 21, 5000}));
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < size; ++i) {
+      threads.emplace_back([&, i, pause = random() % 3] {
+        lci_device* const device = job.device(i);
+        std::vector<std::unique_ptr<MemberCall>> calls;
+        for (const CollectiveCase& of : cases) {
+          calls.push_back(std::make_unique<MemberCall>(of, i, size, 1));
+          const lci_collective call = calls.back()->call();
+          int code = LCI_RETRY;
+          while (is_retry(code)) {
+            code = lci_post_collective(group.members[i].context, &call, group.members[i].ended, calls.size() - 1);
+            lci_progress(device);
+          }
+          EXPECT_EQ(LCI_POSTED, code) << of.name() << ": " << lci_last_error();
+          if (code != LCI_POSTED) break;
+          std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+        }
+        size_t ended = 0;
+        for (const lci::test::Deadline deadline(60); ended < calls.size() && !deadline.passed();) {
+          lci_status status{};
+          lci_progress(device);
+          if (lci_queue_pop(group.members[i].ended, &status) != LCI_DONE) continue;
+          ++ended;
+          EXPECT_EQ(LCI_DONE, status.code) << cases[status.user_context].name() << ", member " << i << " of " << size;
+          if (status.code == LCI_DONE) calls[status.user_context]->expect_result();
+        }
+        EXPECT_EQ(cases.size(), ended) << "member " << i << " of " << size;
+        job.close(i, 30'000);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (HasFailure()) return;
+  }
+}
+
+TEST(CollectiveFailure, ACallThatCannotBeIsRefused) {
+  Job job(3);
+  GroupContext group(job, first_ranks(3));
+  std::vector<int64_t> in(9), out(9);
+  const uint64_t counts[] = {1, 2, 3}, twice[] = {2, 1, 1, 0}, self[] = {1, 0, 0}, beyond[] = {1, 3, 0};
+  struct Refused {
+    const char* what;
+    int code;
+    std::function<void(lci_collective&)> make;
+  };
+  const std::vector<Refused> all{
+      {"no kind", LCI_ERR_ARGUMENT, [](auto& call) { call.kind = 0; }},
+      {"unknown kind", LCI_ERR_ARGUMENT, [](auto& call) { call.kind = 13; }},
+      {"kind beyond its field", LCI_ERR_ARGUMENT, [](auto& call) { call.kind = 65536 + LCI_COLLECTIVE_ALLREDUCE; }},
+      {"no type", LCI_ERR_ARGUMENT, [](auto& call) { call.type = 0; }},
+      {"unknown type", LCI_ERR_ARGUMENT, [](auto& call) { call.type = 15; }},
+      {"no operator", LCI_ERR_ARGUMENT, [](auto& call) { call.op = 0; }},
+      {"unknown operator", LCI_ERR_ARGUMENT, [](auto& call) { call.op = 10; }},
+      {"operator of pairs", LCI_ERR_ARGUMENT, [](auto& call) { call.op = LCI_REDUCE_MINLOC; }},
+      {"bits of floats", LCI_ERR_ARGUMENT,
+       [](auto& call) {
+         call.type = LCI_TYPE_F64;
+         call.op = LCI_REDUCE_BXOR;
+       }},
+      {"operator where nothing is combined", LCI_ERR_ARGUMENT,
+       [](auto& call) {
+         call.kind = LCI_COLLECTIVE_ALLGATHER;
+         call.count = 3;
+       }},
+      {"unknown algorithm", LCI_ERR_ARGUMENT, [](auto& call) { call.algorithm = LCI_ALGORITHM_DIRECT + 1; }},
+      {"algorithm of another kind", LCI_ERR_ARGUMENT, [](auto& call) { call.algorithm = LCI_ALGORITHM_DISSEMINATION; }},
+      {"algorithm for 2^k members", LCI_ERR_ARGUMENT, [](auto& call) { call.algorithm = LCI_ALGORITHM_RABENSEIFNER; }},
+      {"root where there is none", LCI_ERR_RANK, [](auto& call) { call.root = 1; }},
+      {"root beyond the group", LCI_ERR_RANK,
+       [](auto& call) {
+         call.kind = LCI_COLLECTIVE_REDUCE;
+         call.root = 3;
+       }},
+      {"null in", LCI_ERR_ARGUMENT, [](auto& call) { call.in = nullptr; }},
+      {"null out", LCI_ERR_ARGUMENT, [](auto& call) { call.out = nullptr; }},
+      {"overlap", LCI_ERR_ARGUMENT, [&](auto& call) { call.out = in.data() + 1; }},
+      {"overlap from below", LCI_ERR_ARGUMENT, [&](auto& call) { call.in = out.data() + 1; }},
+      {"in place where it cannot be", LCI_ERR_ARGUMENT,
+       [&](auto& call) {
+         call.kind = LCI_COLLECTIVE_ALLTOALL;
+         call.op = 0;
+         call.out = in.data();
+       }},
+      {"beyond memory", LCI_ERR_ARGUMENT, [](auto& call) { call.count = uint64_t{1} << 61; }},
+      {"beyond numbers", LCI_ERR_ARGUMENT, [](auto& call) { call.count = UINT64_MAX; }},
+      {"list without use", LCI_ERR_ARGUMENT, [&](auto& call) { call.counts = counts; }},
+      {"no neighbours", LCI_ERR_ARGUMENT,
+       [](auto& call) {
+         call.kind = LCI_COLLECTIVE_NEIGHBOURS;
+         call.op = 0;
+       }},
+      {"neighbour twice", LCI_ERR_ARGUMENT,
+       [&](auto& call) {
+         call.kind = LCI_COLLECTIVE_NEIGHBOURS;
+         call.op = 0;
+         call.counts = twice;
+       }},
+      {"own neighbour", LCI_ERR_ARGUMENT,
+       [&](auto& call) {
+         call.kind = LCI_COLLECTIVE_NEIGHBOURS;
+         call.op = 0;
+         call.counts = self;
+       }},
+      {"neighbour beyond the group", LCI_ERR_ARGUMENT,
+       [&](auto& call) {
+         call.kind = LCI_COLLECTIVE_NEIGHBOURS;
+         call.op = 0;
+         call.counts = beyond;
+       }},
+      {"barrier with memory", LCI_ERR_ARGUMENT, [](auto& call) { call.kind = LCI_COLLECTIVE_BARRIER; }},
+      {"reserved", LCI_ERR_ARGUMENT, [](auto& call) { call.reserved = 1; }}};
+  auto& own = group.members[0];
+  for (const Refused& refused : all) {
+    lci_collective call{
+        LCI_COLLECTIVE_ALLREDUCE, 0, LCI_TYPE_I64, LCI_REDUCE_SUM, 0, 0, in.data(), out.data(), 9, nullptr};
+    if (refused.what == std::string("in place where it cannot be")) call.count = 3;
+    refused.make(call);
+    EXPECT_EQ(refused.code, lci_post_collective(own.context, &call, own.ended, 0)) << refused.what;
+    EXPECT_LT(10u, std::string(lci_last_error()).size()) << refused.what;
+  }
+  EXPECT_EQ(LCI_ERR_ARGUMENT, lci_post_collective(own.context, nullptr, own.ended, 0));
+  // None of them was a call.
+  for (auto& member : group.members) {
+    const lci_collective call{
+        LCI_COLLECTIVE_ALLREDUCE, 0, LCI_TYPE_I64, LCI_REDUCE_SUM, 0, 0, in.data(), in.data(), 9, nullptr};
+    ASSERT_EQ(LCI_POSTED, lci_post_collective(member.context, &call, member.ended, 0)) << lci_last_error();
+    lci_status status{};
+    if (&member != &group.members.back()) continue;
+    ASSERT_TRUE(pop(job, member.ended, &status));
+    EXPECT_EQ(LCI_DONE, status.code);
+    EXPECT_EQ(0u, status.tag) << "the first call";
+  }
+}
+
+}  // namespace
+}  // namespace lci_test
