@@ -61,7 +61,8 @@ struct ContextState {
   uint32_t tells = 0;  ///< Members with words that wait.
   bool failed = false;
   FailureFrame failure;
-  bool some_left = false;  ///< A member has left the job.
+  bool some_left = false;      ///< A member has left the job.
+  uint64_t refused_batch = 0;  ///< The last batch in which a call was refused.
 
   std::unique_ptr<ContextState> next_in_table;
   bool busy = false;  ///< Is among those that have something to do.

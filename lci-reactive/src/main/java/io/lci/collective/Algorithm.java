@@ -27,7 +27,10 @@ public enum Algorithm {
    * All-reduce, all-gather of 2<sup>k</sup> members, scans: between members whose distance doubles.
    */
   RECURSIVE_DOUBLING,
-  /** Reduce and all-reduce: blocks are halved and combined, and then gathered. */
+  /**
+   * Reduce, and all-reduce of 2<sup>k</sup> members: blocks are halved and combined, and then
+   * gathered.
+   */
   RABENSEIFNER,
   /** All-reduce, reduce-scatter, all-gather: around a ring. */
   RING,
