@@ -19,9 +19,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.assertj.core.api.Condition;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -424,6 +426,42 @@ class CollectiveTogetherTest {
         assertThat(out).containsOnly(0);
       }
     }
+  }
+
+  /** Wherever the others are then; short and long calls are under way beside each other. */
+  // Proves: J15
+  // On: inproc, chaos
+  @ParameterizedTest(name = "after {0}")
+  @ValueSource(ints = {0, 1, 7, 23})
+  void aDeathMidwayEndsWhatIsUnderWay(int calls) {
+    try (LciTestJob job = LciTestJob.start(3, chaos(calls))) {
+      List<CollectiveContext> contexts = contexts(job, 1);
+      AtomicInteger ended = new AtomicInteger();
+      List<Mono<Object>> members =
+          contexts.stream()
+              .map(
+                  context ->
+                      Flux.range(
+                              0, context.group().rank() == 2 ? 60 : 61) // one that it never makes
+                          .flatMap(
+                              i -> context.allReduce(new long[i % 2 == 0 ? 3 : 20_000], SUM), 61)
+                          .doOnNext(
+                              sum -> {
+                                if (ended.getAndIncrement() == calls) {
+                                  job.rank(2).abort();
+                                }
+                              })
+                          .then(Mono.<Object>just("all"))
+                          .onErrorResume(Mono::just))
+              .toList();
+      List<Object> ends = Flux.merge(members).collectList().block(LIMIT);
+      assertThat(ends).hasSize(3).haveAtLeast(2, failedBecauseOf(2));
+    }
+  }
+
+  private static Condition<Object> failedBecauseOf(int rank) {
+    return new Condition<>(
+        e -> e instanceof PeerFailedException gone && gone.rank() == rank, "failed by %d", rank);
   }
 
   @Test
