@@ -146,8 +146,7 @@ TEST(CollectiveData, ALaneKeepsTheOrderOfCallsThatAreRefused) {
   std::vector<lci_descriptor*> added;
   for (int i = 0; i < 40; ++i) {  // what member 1 gets takes a place there, what it gives takes none
     const bool gives = i % 2 != 0;
-    op.port = gives ? LCI_COLLECTIVE_BROADCAST : LCI_COLLECTIVE_REDUCE;
-    op.policy = gives ? 0 : LCI_REDUCE_SUM;
+    op.port = gives ? LCI_COLLECTIVE_BROADCAST : LCI_COLLECTIVE_GATHER;
     op.rank = 1;
     op.size = LCI_TYPE_I64;
     op.u.collective = {gives ? 0 : reinterpret_cast<uint64_t>(&in), gives ? reinterpret_cast<uint64_t>(&out) : 0, 1, 0};
