@@ -1279,14 +1279,14 @@ typedef struct lci_collective {
    */
   const void* in;
   /**
-   * Where the result goes, written any time until the call ends. Null as `in`. It overlaps `in` nowhere; or it begins
-   * where `in` does, if both have the same size; or `in` is the own block of `out` (allgather, gather at its root), or
-   * `out` the own block of `in` (scatter at its root).
+   * Where the result goes, written any time until the call ends. Null as `in`. It overlaps `in` nowhere; or it is the
+   * same memory (reduce at the root, allreduce, alltoall, scans); or `in` is the own block of `out` (allgather, gather
+   * at its root), or `out` the own block of `in` (scatter at its root).
    */
   void* out;
   uint64_t count; /**< Elements of a block. */
   /**
-   * Elements of blocks that differ, read by the post alone; null: there are `count` in each. Reduce-scatter and
+   * Elements of blocks that differ, which stay as `in` does; null: there are `count` in each. Reduce-scatter and
    * allgather: n of them, on all members. Gather and scatter: n, at the root; the others say in `count` what is theirs.
    * Alltoall: the n that this member sends, then the n that it gets. Neighbours, where there must be some: how many
    * members get a block, and their numbers; from how many this one gets one, and theirs. No member is there twice in

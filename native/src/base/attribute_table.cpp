@@ -141,6 +141,9 @@ const Row kRows[] = {
      "Milliseconds after which a connection over which nothing went is closed, if the rank at its other end agrees; "
      "what "
      "is posted next opens it again. Ranks that watch each other keep theirs. 0: all stay open."},
+    {"coll_stall_ms", &Attributes::coll_stall_ms, "5000", number(0, 3'600'000),
+     "Milliseconds after which a call of a group that does not go on is asked after: a warning names the ranks that "
+     "have not made it or do not answer, and calls that differ are found. 0: never."},
     {"alloc_default_device", &Attributes::alloc_default_device, "1", number(0, 1),
      "0: the runtime has no devices, so that nothing can be posted; the same on all ranks."},
     {"alloc_default_packet_pool", &Attributes::alloc_default_packet_pool, "1", number(0, 1),

@@ -76,6 +76,7 @@ struct Attributes {
   uint32_t net_dead_ms;
   uint32_t net_reconnect_ms;
   uint32_t net_idle_ms;
+  uint32_t coll_stall_ms;
   bool alloc_default_device;
   bool alloc_default_packet_pool;
   bool alloc_default_matching_engine;

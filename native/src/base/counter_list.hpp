@@ -88,5 +88,6 @@
   X(packets_held, "Packets that the program holds now (lci_packet_get()).") \
   X(statuses_pushed, "Statuses that came into completion queues.") \
   X(statuses_popped, "Statuses that left completion queues: popped, or freed with their queue.") \
+  X(collective_stalls, "Calls of groups that did not go on for long, each time that it was asked after.") \
   X(arrivals_overrun, "Messages that were discarded because the completion queue behind their port was full.")
 // clang-format on

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collective/request.hpp"
 
-#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/error.hpp"
@@ -16,13 +16,10 @@ struct Extent {
   uint64_t out = 0;
 };
 
-constexpr const char* kNames[] = {"",          "barrier", "broadcast", "reduce",   "allreduce", "reduce-scatter",
-                                  "allgather", "gather",  "scatter",   "alltoall", "scan",      "exclusive scan",
-                                  "neighbours"};
-
-const char* name_of(uint8_t kind) {
-  return kNames[kind];
-}
+constexpr const char* kNames[] = {
+    "unknown collective", "barrier", "broadcast", "reduce",   "allreduce", "reduce-scatter",
+    "allgather",          "gather",  "scatter",   "alltoall", "scan",      "exclusive scan",
+    "neighbours"};
 
 bool combines(uint8_t kind) {
   return kind == LCI_COLLECTIVE_REDUCE || kind == LCI_COLLECTIVE_ALLREDUCE || kind == LCI_COLLECTIVE_REDUCE_SCATTER ||
@@ -99,7 +96,7 @@ int check_kind(const lci_descriptor& op, const Group& group, uint32_t type) {
   }
   const auto kind = static_cast<uint8_t>(op.port);
   if (op.rank >= (has_root(kind) ? group.size() : 1)) {
-    return fail(LCI_ERR_RANK, "%s: root %u; %s", name_of(kind), op.rank,
+    return fail(LCI_ERR_RANK, "%s: root %u; %s", collective_name(kind), op.rank,
                 has_root(kind) ? "it is a member of the group, by its number there" : "it has none, so give 0");
   }
   if (kind == LCI_COLLECTIVE_BARRIER) {
@@ -108,16 +105,16 @@ int check_kind(const lci_descriptor& op, const Group& group, uint32_t type) {
     return fail(LCI_ERR_ARGUMENT, "barrier: it has no memory, type, operator and counts; give 0");
   }
   if (type_size(type) == 0) {
-    return fail(LCI_ERR_ARGUMENT, "%s: elements of type %u; see lci_data_type for those that there are", name_of(kind),
-                type);
+    return fail(LCI_ERR_ARGUMENT, "%s: elements of type %u; see lci_data_type for those that there are",
+                collective_name(kind), type);
   }
   if (!combines(kind)) {
     if (op.policy == 0) return LCI_DONE;
-    return fail(LCI_ERR_ARGUMENT, "%s: operator %u; it combines nothing, so give 0", name_of(kind), op.policy);
+    return fail(LCI_ERR_ARGUMENT, "%s: operator %u; it combines nothing, so give 0", collective_name(kind), op.policy);
   }
   if (op.policy <= LCI_REDUCE_BXOR && reduce_kernel(op.policy, type)) return LCI_DONE;
   return fail(LCI_ERR_ARGUMENT, "%s: operator %u does not combine elements of type %u; see lci_reduce_op",
-              name_of(kind), op.policy, type);
+              collective_name(kind), op.policy, type);
 }
 
 /// Whether a list of members names each once at most, and not this one.
@@ -164,7 +161,7 @@ int read_counts(const lci_descriptor& op, Shape* shape) {
       break;
   }
   return fail(LCI_ERR_ARGUMENT, "%s: a list of counts at member %u, which has no use for one; give null",
-              name_of(shape->kind), shape->own);
+              collective_name(shape->kind), shape->own);
 }
 
 /// Whether a part of memory lies where the other one has the own block.
@@ -176,25 +173,25 @@ bool is_own_block(const Shape& shape, uint64_t in, uint64_t out) {
 
 /// Where all of the memory of a kind may be both.
 bool may_be_in_place(uint8_t kind) {
-  return kind == LCI_COLLECTIVE_REDUCE || kind == LCI_COLLECTIVE_ALLREDUCE || kind == LCI_COLLECTIVE_SCAN ||
-         kind == LCI_COLLECTIVE_EXCLUSIVE_SCAN;
+  return kind == LCI_COLLECTIVE_REDUCE || kind == LCI_COLLECTIVE_ALLREDUCE || kind == LCI_COLLECTIVE_ALLTOALL ||
+         kind == LCI_COLLECTIVE_SCAN || kind == LCI_COLLECTIVE_EXCLUSIVE_SCAN;
 }
 
-int check_memory(const lci_descriptor& op, const Shape& shape, const Extent& bytes) {
+int check_memory(const lci_descriptor& op, const Extent& bytes, Shape* shape) {
   const uint64_t in = op.u.collective.in, out = op.u.collective.out;
   if ((bytes.in != 0 && in == 0) || (bytes.out != 0 && out == 0)) {
     return fail(LCI_ERR_ARGUMENT, "%s: no memory for %lu bytes that member %u brings, or %lu that it gets",
-                name_of(shape.kind), bytes.in, shape.own, bytes.out);
+                collective_name(shape->kind), bytes.in, shape->own, bytes.out);
   }
   if (bytes.in > UINT64_MAX - in || bytes.out > UINT64_MAX - out) {
-    return fail(LCI_ERR_ARGUMENT, "%s: %lu elements in a block go beyond the end of memory", name_of(shape.kind),
-                shape.count);
+    return fail(LCI_ERR_ARGUMENT, "%s: %lu elements in a block go beyond the end of memory",
+                collective_name(shape->kind), shape->count);
   }
-  if (bytes.in == 0 || bytes.out == 0 || in + bytes.in <= out || out + bytes.out <= in) return LCI_DONE;
-  if (in == out && may_be_in_place(shape.kind)) return LCI_DONE;
-  if (is_own_block(shape, in, out)) return LCI_DONE;
+  shape->apart = bytes.in == 0 || bytes.out == 0 || in + bytes.in <= out || out + bytes.out <= in;
+  if (shape->apart || (in == out && bytes.in == bytes.out && may_be_in_place(shape->kind))) return LCI_DONE;
+  if (is_own_block(*shape, in, out)) return LCI_DONE;
   return fail(LCI_ERR_ARGUMENT, "%s: what member %u brings overlaps what it gets; see lci_collective for what may be",
-              name_of(shape.kind), shape.own);
+              collective_name(shape->kind), shape->own);
 }
 
 /// With a list that all members have, its hash says what the count would.
@@ -220,6 +217,10 @@ void fill_header(CollectiveRequest* request) {
 
 }  // namespace
 
+const char* collective_name(uint8_t kind) {
+  return kNames[kind < std::size(kNames) ? kind : 0];
+}
+
 int read_request(const lci_descriptor& op, const Group& group, CollectiveRequest* out) {
   const uint32_t type = op.size & 0xFF;
   if (const int code = check_kind(op, group, type); code != LCI_DONE) return code;
@@ -233,15 +234,15 @@ int read_request(const lci_descriptor& op, const Group& group, CollectiveRequest
   shape.element = type_size(type);
   shape.count = op.u.collective.count;
   if (op.size >> 8 > LCI_ALGORITHM_DIRECT) {
-    return fail(LCI_ERR_ARGUMENT, "%s: algorithm %u; see lci_algorithm for those that there are", name_of(shape.kind),
-                op.size >> 8);
+    return fail(LCI_ERR_ARGUMENT, "%s: algorithm %u; see lci_algorithm for those that there are",
+                collective_name(shape.kind), op.size >> 8);
   }
   shape.algorithm = static_cast<uint8_t>(op.size >> 8);
   int code = read_counts(op, &shape);
   if (code != LCI_DONE) return code;
   const Extent elements = elements_of(shape);
   const Extent bytes{multiply(elements.in, shape.element), multiply(elements.out, shape.element)};
-  code = check_memory(op, shape, bytes);
+  code = check_memory(op, bytes, &shape);
   if (code == LCI_DONE) code = choose_algorithm(&shape);
   if (code != LCI_DONE) return code;
   out->memory = {reinterpret_cast<const std::byte*>(op.u.collective.in),

@@ -21,6 +21,9 @@ struct CollectiveRequest {
   uint64_t out_bytes = 0;
 };
 
+/// The name of an ::lci_collective_kind for people; of another number it says so.
+const char* collective_name(uint8_t kind);
+
 /// LCI_DONE, or why there is no such call. Of a list of counts @p out refers to that of the program.
 int read_request(const lci_descriptor& op, const Group& group, CollectiveRequest* out);
 

@@ -75,6 +75,7 @@ class ScheduleRun {
   const Message& message(uint32_t index) const { return messages_[index]; }
   /// All messages of the round are through; its work may be left.
   bool messages_through() const { return waiting_ == 0; }
+  uint32_t waiting() const { return waiting_; }
   /// Whether it can go on without anything that has to come.
   bool is_ready() const;
 
@@ -108,6 +109,13 @@ class ScheduleRun {
 
   /// Bytes that a member sends to this one in a round, or gets if it names a place; 0: there is no such message.
   uint64_t bytes_expected(size_t round, uint32_t member, bool place) const;
+  /// Calls @p visit with each member that this round waits for.
+  template <typename F>
+  void for_each_awaited(F visit) const {
+    for (uint32_t i = 0; i < count_; ++i) {
+      if (!messages_[i].done_) visit(actions_[i].member);
+    }
+  }
   /// Whether something with this member is left to do. @p has_come(round, place) says of a later round whether its
   /// message is there.
   template <typename F>

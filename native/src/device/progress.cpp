@@ -9,6 +9,8 @@ namespace {
 
 /// Up to this many incoming links are looked at directly; above, only those whose summary byte is set.
 constexpr uint32_t kDirectLinks = 8;
+/// Each so many passes calls of groups are looked at that may stand still. A loop that sleeps makes 20 a second.
+constexpr uint64_t kPassesToStall = 8;
 
 /// A part of the pass, which is a part of every short round trip: compilers leave some of them calls.
 #define LCI_OF_PASS [[gnu::always_inline]] inline
@@ -41,6 +43,9 @@ bool Device::progress(Budget& budget, By by) {
   if (!protocols_.collectives.idle() && protocols_.collectives.progress()) {
     publish_rings();
     moved = true;
+  }
+  if (protocols_.collectives.has_calls() && counters().get(Metric::progress_calls) % kPassesToStall == 0) {
+    protocols_.collectives.look_for_stalls();
   }
   moved |= send_to_busy();
   moved |= drain_ready(budget);

@@ -16,7 +16,10 @@ void Collectives::handle(Link& link, const MessageHeader& header) {
   if (frame.word == CollectiveWord::kMessage) return handle_message(link, header, frame);
   adopt_opened();
   ContextState* const state = table_.find(header.arg);
-  if (!state) return;  // it is gone, and was told of the same as the others
+  if (!state) {  // not there, or gone, and told of the same as the others
+    if (frame.word == CollectiveWord::kAsk) answer_stray(link, header);
+    return;
+  }
   const uint32_t member = state->group().member_of(link.rank);
   if (member == Group::kNone) return protocol_error(link, "word of no member", header);
   switch (frame.word) {
@@ -35,6 +38,10 @@ void Collectives::handle(Link& link, const MessageHeader& header) {
       return list(*state);
     case CollectiveWord::kFailed:
       return handle_failed(link, header, *state);
+    case CollectiveWord::kAsk:
+      return handle_ask(link, header, *state, member);
+    case CollectiveWord::kAnswer:
+      return handle_answer(link, header, *state, member);
     default:
       return protocol_error(link, "unknown word of a collective", header);
   }
@@ -120,8 +127,10 @@ const char* Collectives::take_part(ContextState& state, uint64_t sequence, uint3
   const Verdict verdict = judge(*call, member, frame, payload, size, &action);
   if (verdict == Verdict::kNonsense) return "collective message out of place";
   if (verdict == Verdict::kDiffers) {
+    CallHeader theirs;
+    std::memcpy(&theirs, payload, sizeof theirs);
     room.use_one();
-    fail_by_difference(state, *call, member, frame, payload);
+    fail_by_difference(state, *call, member, expected(*call, member, frame), theirs);
     return nullptr;
   }
   list(state);
@@ -160,12 +169,15 @@ void Collectives::take(CollectiveCall& call, const Action& action, const std::by
   call.run.came(index);
 }
 
+/// What a member should have said in its message.
+CallHeader Collectives::expected(const CollectiveCall& call, uint32_t member, const CollectiveFrame& frame) {
+  CallHeader header = call.header;
+  if (call.pairwise) header.count = call.run.bytes_expected(frame.step, member, frame.segment == kPlaceSegment);
+  return header;
+}
+
 void Collectives::fail_by_difference(ContextState& state, const CollectiveCall& call, uint32_t member,
-                                     const CollectiveFrame& frame, const std::byte* payload) {
-  CallHeader theirs;
-  std::memcpy(&theirs, payload, sizeof theirs);
-  CallHeader ours = call.header;
-  if (call.pairwise) ours.count = call.run.bytes_expected(frame.step, member, frame.segment == kPlaceSegment);
+                                     const CallHeader& ours, const CallHeader& theirs) {
   const uint32_t rank = state.group().rank_of(member);
   fail_from(state,
             {.sequence = call.sequence,

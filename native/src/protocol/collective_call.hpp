@@ -64,6 +64,7 @@ class ScheduleCache {
  private:
   struct Key {
     uint8_t kind, algorithm;
+    bool apart;
     uint32_t root;
     uint64_t element, count, segment_bytes;
     bool operator==(const Key&) const = default;
@@ -74,7 +75,7 @@ class ScheduleCache {
     uint64_t used = 0;
   };
   static Key key_of(const Shape& shape) {
-    return {shape.kind, shape.algorithm, shape.root, shape.element, shape.count, shape.segment_bytes};
+    return {shape.kind, shape.algorithm, shape.apart, shape.root, shape.element, shape.count, shape.segment_bytes};
   }
 
   std::array<Entry, kMost> entries_;

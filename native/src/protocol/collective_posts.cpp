@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a call of a context begins.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
@@ -41,6 +42,7 @@ int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
   state->calls.push_back(std::move(call));
   ++state->next_sequence;
   state->context->call_began();
+  ++calls_;
   list(*state);
   call_again();  // the next pass ends it, where nothing is missing
   enter(*state, sequence);
@@ -111,7 +113,11 @@ void Collectives::enter(ContextState& state, uint64_t sequence) {
       verdict = judge(call, member, held.frame, held.payload, held.size, &action);
       if (verdict != Verdict::kFine) wrong = &held;
     });
-    if (verdict == Verdict::kDiffers) return fail_by_difference(state, call, member, wrong->frame, wrong->payload);
+    if (verdict == Verdict::kDiffers) {
+      CallHeader theirs;
+      std::memcpy(&theirs, wrong->payload, sizeof theirs);
+      return fail_by_difference(state, call, member, expected(call, member, wrong->frame), theirs);
+    }
     if (verdict == Verdict::kNonsense) {
       protocol_error(links_.of_gone(state.group().rank_of(member)), "collective message out of place",
                      to_header(state.context->id(), wrong->frame, wrong->size));

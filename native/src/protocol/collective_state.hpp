@@ -10,13 +10,15 @@
 
 #include "collective/contexts.hpp"
 #include "collective/room.hpp"
+#include "collective/stall.hpp"
 #include "protocol/collective_call.hpp"
 
 namespace lci {
 
 struct ContextMember {
   // Words that wait for room in the ring.
-  static constexpr uint8_t kTellRoom = 1, kTellOpen = 2, kTellFailed = 4, kTellKnown = 8;
+  static constexpr uint8_t kTellRoom = 1, kTellOpen = 2, kTellFailed = 4, kTellKnown = 8, kTellAsk = 16,
+                           kTellAnswer = 32;
 
   /// Whether a message may be sent to it. One of which it is unsure is alone.
   bool may_send() const { return sure || !(asked || unknown); }
@@ -28,7 +30,8 @@ struct ContextMember {
   bool opened = false;   ///< Which it has said before.
   bool left = false;     ///< It has left the job.
   uint8_t tell = 0;
-  CollectiveFrame known;  ///< Its message that is to be confirmed.
+  CollectiveFrame known;     ///< Its message that is to be confirmed.
+  uint32_t asked_about = 0;  ///< Low bits of the call that it has asked about.
   ReceiveRoom room;
 };
 
@@ -42,7 +45,7 @@ struct ContextState {
     spare.reserve(kMostCalls);
   }
   const Group& group() const { return context->group(); }
-  CollectiveCall* find(uint64_t sequence) {
+  CollectiveCall* find(uint64_t sequence) const {
     for (const auto& call : calls) {
       if (call->sequence == sequence) return call.get();
     }
@@ -63,6 +66,8 @@ struct ContextState {
   FailureFrame failure;
   bool some_left = false;      ///< A member has left the job.
   uint64_t refused_batch = 0;  ///< The last batch in which a call was refused.
+  StallWatch watch;
+  std::unique_ptr<StallQuestion> question;  ///< Null: none is asked.
 
   std::unique_ptr<ContextState> next_in_table;
   bool busy = false;  ///< Is among those that have something to do.

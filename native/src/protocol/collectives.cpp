@@ -159,6 +159,7 @@ void Collectives::end(ContextState& state, size_t index, int code, uint32_t rank
   const uint64_t size = code == LCI_DONE ? ended->out_bytes : cause;
   state.spare.push_back(std::move(ended));
   state.context->call_ended();
+  --calls_;
   room_came_ |= std::exchange(refused_, false);
   list(state);  // another call is the oldest, perhaps
   complete(target, code, rank, sequence, buffer, size);
@@ -227,6 +228,12 @@ bool Collectives::tell_waiting(ContextState& state) {
     known.word = CollectiveWord::kKnown;
     if ((member.tell & ContextMember::kTellKnown) && emit(*link, id, known)) {
       member.tell &= static_cast<uint8_t>(~ContextMember::kTellKnown);
+    }
+    if ((member.tell & ContextMember::kTellAsk) && emit_question(*link, state, i)) {
+      member.tell &= static_cast<uint8_t>(~ContextMember::kTellAsk);
+    }
+    if ((member.tell & ContextMember::kTellAnswer) && emit_answer(*link, state, i)) {
+      member.tell &= static_cast<uint8_t>(~ContextMember::kTellAnswer);
     }
     const uint32_t due = member.room.due();
     if ((member.tell & ContextMember::kTellRoom) &&

@@ -42,6 +42,9 @@ class Collectives final : public Protocol {
   void handle(Link& link, const MessageHeader& header);
   /// Goes on with all. True if anything moved.
   bool progress();
+  /// Asks why a call does not go on. Now and then, while there are calls.
+  void look_for_stalls();
+  bool has_calls() const { return calls_ != 0; }
   /// Tells senders whose messages met no context.
   bool flush_unknown(Link& link);
   /// Whether one that was refused may try again; once for each time that it may.
@@ -122,8 +125,9 @@ class Collectives final : public Protocol {
   static Verdict judge(const CollectiveCall& call, uint32_t member, const CollectiveFrame& frame,
                        const std::byte* payload, uint32_t size, const Action** action);
   static void take(CollectiveCall& call, const Action& action, const std::byte* payload);
-  void fail_by_difference(ContextState& state, const CollectiveCall& call, uint32_t member,
-                          const CollectiveFrame& frame, const std::byte* payload);
+  static CallHeader expected(const CollectiveCall& call, uint32_t member, const CollectiveFrame& frame);
+  void fail_by_difference(ContextState& state, const CollectiveCall& call, uint32_t member, const CallHeader& ours,
+                          const CallHeader& theirs);
   void handle_unknown(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
   void handle_known(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
   struct Unsure {
@@ -132,6 +136,15 @@ class Collectives final : public Protocol {
   };
   bool find_unsure(ContextState& state, uint32_t member, const CollectiveFrame& frame, Unsure* out);
   void handle_failed(Link& link, const MessageHeader& header, ContextState& state);
+
+  void ask(ContextState& state, const CollectiveCall& call, uint64_t now);
+  void ask_next(ContextState& state, uint64_t now);
+  void report_stall(const ContextState& state, const StallQuestion& question);
+  void handle_ask(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
+  void handle_answer(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
+  void answer_stray(Link& link, const MessageHeader& header);
+  bool emit_question(Link& link, const ContextState& state, uint32_t member);
+  bool emit_answer(Link& link, const ContextState& state, uint32_t member);
 
   void fail_from(ContextState& state, const FailureFrame& failure, bool tell_members);
   void give_up_from(ContextState& state, uint64_t sequence);
@@ -147,6 +160,7 @@ class Collectives final : public Protocol {
   ContextTable table_;
   ContextState* busy_ = nullptr;
   uint64_t batch_ = 1;
+  uint32_t calls_ = 0;    // under way
   bool refused_ = false;  // somebody was
   bool room_came_ = false;
   std::vector<PastFailure> past_;

@@ -30,8 +30,15 @@ enum class CollectiveWord : uint8_t {
   kUnknown = 3,  ///< The message with this sequence, segment and step met no context, and was dropped.
   kOpen = 4,     ///< The context is there: what met none may come again.
   kFailed = 5,   ///< Payload: FailureFrame.
-  kKnown = 6     ///< The message with this sequence, segment and step, whose sender was unsure, met its context.
+  kKnown = 6,    ///< The message with this sequence, segment and step, whose sender was unsure, met its context.
+  kAsk = 7,      ///< Its sender waits for long in the call with this sequence. Payload: CallHeader.
+  kAnswer = 8    ///< To that. `step` is a CallProgress; payload: numbers (32 bits) of members that are waited for.
 };
+
+/// How far a member is in a call.
+enum class CallProgress : uint16_t { kAbsent = 0, kEntered = 1, kOver = 2 };
+/// Members that an answer names at most.
+inline constexpr uint32_t kMostNamed = 40;
 
 /// Segments of messages. A payload follows the header of its call,
 inline constexpr uint32_t kPayloadSegment = 0;

@@ -20,6 +20,7 @@ class Side {
     context = make_context(group_, key);
     EXPECT_EQ(LCI_DONE, lci_context_id(context, &op_.tag));
     op_.op = LCI_OP_COLLECTIVE;
+    op_.port = LCI_COLLECTIVE_BARRIER;
   }
   void free() {
     EXPECT_EQ(LCI_DONE, lci_context_free(context)) << lci_last_error();

@@ -98,6 +98,7 @@ class Victim {
 
  private:
   static constexpr uint8_t kGuard = 0xEE;
+  static constexpr uint64_t kShortSum = 40;
 
   static void look(const lci_status* status, void* sum) {
     for (uint64_t i = 0; i < status->size; ++i)
@@ -144,6 +145,21 @@ class Victim {
       case 10:
         lci_post_group_barrier(context_, local_, 4);
         break;
+      case 11: {
+        const uint64_t count = choose<uint64_t>(input, {kShortSum, kLong});
+        const lci_collective sum{LCI_COLLECTIVE_ALLREDUCE,
+                                 LCI_ALGORITHM_RECURSIVE_DOUBLING,
+                                 LCI_TYPE_U8,
+                                 LCI_REDUCE_SUM,
+                                 0,
+                                 0,
+                                 bytes_.data(),
+                                 guarded_.data() + kLong,
+                                 count,
+                                 nullptr};
+        lci_post_collective(context_, &sum, local_, 4);
+        break;
+      }
       default:
         attack(input);
     }
@@ -171,7 +187,7 @@ class Victim {
   /// What a member says of a call, or of a failure, with any of it changed.
   void attack_group(Input& input) {
     using lci::CollectiveWord;
-    const auto word = choose<uint8_t>(input, {1, 2, 3, 4, 5, 6});
+    const auto word = choose<uint8_t>(input, {1, 2, 3, 4, 5, 6, 7, 8});
     const lci::CollectiveFrame frame{static_cast<CollectiveWord>(word),
                                      choose<uint8_t>(input, {lci::kFlagFirst, lci::kFlagFirst | lci::kFlagUnsure, 0}),
                                      choose<uint16_t>(input, {0, 1}), choose<uint32_t>(input, {0, 1, 2, UINT32_MAX}),
@@ -184,12 +200,20 @@ class Victim {
           .rank = choose<uint32_t>(input, {1, 0, 2})};
       std::memcpy(payload, &failure, sizeof failure);
     } else {
-      const lci::CallHeader call{.kind = lci::kBarrierCall};
+      lci::CallHeader call{.kind = LCI_COLLECTIVE_BARRIER};
+      if (input.number<uint8_t>() % 2 == 0) {
+        call = {.kind = LCI_COLLECTIVE_ALLREDUCE,
+                .op = LCI_REDUCE_SUM,
+                .type = LCI_TYPE_U8,
+                .algorithm = LCI_ALGORITHM_RECURSIVE_DOUBLING,
+                .count = choose<uint64_t>(input, {kShortSum, kLong})};
+      }
       std::memcpy(payload, &call, sizeof call);
       input.copy(payload + sizeof call, input.number<uint8_t>() % 16);
     }
-    const auto size = choose<uint32_t>(input, {sizeof(lci::CallHeader), lci::kShortFailure, sizeof(lci::FailureFrame),
-                                               0, LCI_INLINE_MAX, LCI_INLINE_MAX + 1});
+    const auto size = choose<uint32_t>(
+        input, {sizeof(lci::CallHeader), lci::kShortFailure, sizeof(lci::FailureFrame), sizeof(lci::CallHeader) + 8,
+                sizeof(lci::CallHeader) + kShortSum, 4, 0, LCI_INLINE_MAX, LCI_INLINE_MAX + 1});
     peer_.send(lci::to_header(choose<uint64_t>(input, {context_id_, 1}), frame, size), payload);
   }
   void take(uint64_t marker = 0) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A member that is killed while all of its group call barriers: every call that was posted ends at the survivors, and
-// their own group goes on. [J15, L1]
+// A member that is killed while all of its group make calls: every call that was posted ends at the survivors, well or
+// for that reason, and their own group goes on. [J15, J16, L1]
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <string>
 
-#include "support/groups.hpp"
+#include "support/collectives.hpp"
 #include "support/processes.hpp"
 
 namespace lci_test {
@@ -13,21 +14,34 @@ namespace {
 
 constexpr uint32_t kRanks = 4, kVictim = 2, kAhead = 8;
 
-/// Barriers of one context at one rank.
+enum class What { kBarriers, kData };
+
+/// What all members make as their call with this number.
+CollectiveCase case_of(What what, uint64_t number, uint32_t size) {
+  if (what == What::kBarriers) return {};
+  std::mt19937_64 random(number);
+  return any_case(random, size, {1, 20, 21, 3000, 40'000});
+}
+
+/// Calls of one context at one rank.
 class Calls {
  public:
-  Calls(Rank& self, const std::vector<uint32_t>& ranks, uint64_t most = UINT64_MAX) : self_(self), most_(most) {
+  Calls(Rank& self, uint32_t own, const std::vector<uint32_t>& ranks, What what, uint64_t most = UINT64_MAX)
+      : self_(self), own_(own), size_(static_cast<uint32_t>(ranks.size())), what_(what), most_(most) {
     lci_group* group = nullptr;
-    CHILD_EXPECT(lci_group_create(self.runtime, ranks.data(), static_cast<uint32_t>(ranks.size()), 0, &group) ==
-                 LCI_DONE);
+    CHILD_EXPECT(lci_group_create(self.runtime, ranks.data(), size_, 0, &group) == LCI_DONE);
     CHILD_EXPECT(lci_context_create(group, 0, 0, &context_) == LCI_DONE);
   }
   /// Posts if few are under way, and takes what has ended. False: the context has failed.
   bool step() {
     int code = LCI_DONE;
-    if (posted_ != most_ && posted_ - ended_ < kAhead) code = lci_post_group_barrier(context_, self_.ended, 0);
+    if (calls_.size() != most_ && calls_.size() - ended_ < kAhead) {
+      auto call = std::make_unique<MemberCall>(case_of(what_, calls_.size(), size_), own_, size_, calls_.size());
+      const lci_collective posted = call->call();
+      code = lci_post_collective(context_, &posted, self_.ended, calls_.size());
+      if (code == LCI_POSTED) calls_.push_back(std::move(call));
+    }
     CHILD_EXPECT(code < LCI_ERR_ARGUMENT || code == LCI_ERR_PEER_FAILED);
-    posted_ += code == LCI_POSTED;
     lci_progress(self_.device);
     take();
     return code != LCI_ERR_PEER_FAILED;
@@ -36,7 +50,7 @@ class Calls {
   void finish() {
     self_.until([&] {
       take();
-      return ended_ == posted_;
+      return ended_ == calls_.size();
     });
   }
   uint64_t well() const { return well_; }
@@ -47,28 +61,34 @@ class Calls {
     while (lci_queue_pop(self_.ended, &status) == LCI_DONE) {
       ++ended_;
       well_ += status.code == LCI_DONE;
+      std::unique_ptr<MemberCall>& call = calls_[status.user_context];
+      CHILD_EXPECT(status.code != LCI_DONE || call->is_right());
       CHILD_EXPECT(status.code == LCI_DONE || (status.code == LCI_ERR_PEER_FAILED && status.rank == kVictim));
+      call.reset();  // nothing is written there any more
     }
   }
 
   Rank& self_;
+  const uint32_t own_, size_;
+  const What what_;
   const uint64_t most_;
   lci_context* context_ = nullptr;
-  uint64_t posted_ = 0, ended_ = 0, well_ = 0;
+  std::vector<std::unique_ptr<MemberCall>> calls_;
+  uint64_t ended_ = 0, well_ = 0;
 };
 
-void survive(const JobDirectory& job, uint32_t rank) {
+void survive(const JobDirectory& job, uint32_t rank, What what) {
   Rank self(job, rank, kRanks);
-  Calls all(self, first_ranks(kRanks));
+  Calls all(self, rank, first_ranks(kRanks), what);
   while (all.step()) {
   }
   all.finish();
-  Calls living(self, {3, 0, 1}, 50);
+  Calls living(self, (rank + 1) % kRanks, {3, 0, 1}, what, 50);
   while (living.well() != 50) CHILD_EXPECT(living.step());
   CHILD_EXPECT(lci_runtime_close(self.runtime, 5000) == LCI_DONE);
 }
 
-void run(uint64_t seed) {
+void run(uint64_t seed, What what) {
   SCOPED_TRACE("replay with LCI_KILL_SEED=" + std::to_string(seed));
   const JobDirectory job(kRanks);
   const Signal ready;
@@ -76,13 +96,13 @@ void run(uint64_t seed) {
   for (uint32_t rank = 0; rank < kRanks; ++rank) {
     if (rank == kVictim) continue;
     survivors.push_back(std::make_unique<Child>([&, rank] {
-      survive(job, rank);
+      survive(job, rank, what);
       return 0;
     }));
   }
   Child victim([&]() -> int {
     Rank self(job, kVictim, kRanks);
-    Calls all(self, first_ranks(kRanks));
+    Calls all(self, kVictim, first_ranks(kRanks), what);
     while (all.well() == 0) all.step();
     ready.give();
     for (;;) all.step();
@@ -93,13 +113,22 @@ void run(uint64_t seed) {
   for (auto& each : survivors) EXPECT_EQ(0, each->wait());
 }
 
-// Proves: J15
-TEST(GroupDeath, EndsWhatItsMembersCallAndNothingElse) {
+void run_all(What what, uint64_t kills) {
   const char* given = std::getenv("LCI_KILL_SEED");
   const char* tier = std::getenv("LCI_TIER");
   const uint64_t first = given ? std::strtoull(given, nullptr, 10) : 1;
-  const uint64_t count = given ? 1 : tier && std::string(tier) == "soak" ? 50 : 4;
-  for (uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) run(seed);
+  const uint64_t count = given ? 1 : tier && std::string(tier) == "soak" ? 10 * kills : kills;
+  for (uint64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) run(seed, what);
+}
+
+// Proves: J15
+TEST(GroupDeath, EndsWhatItsMembersCallAndNothingElse) {
+  run_all(What::kBarriers, 4);
+}
+
+// Proves: J15, J16
+TEST(GroupDeath, EndsCallsWithDataAtAnyStep) {
+  run_all(What::kData, 30);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 #include "collective/schedule.hpp"
 #include "lci/lci.h"
-#include "support/schedules.hpp"
+#include "support/schedule_memory.hpp"
 
 namespace lci_test {
 
@@ -109,12 +109,18 @@ inline size_t rounds_of(const Schedules& schedules) {
   }
   return rounds.size();
 }
-inline uint64_t bytes_sent(const lci::Schedule& schedule) {
+inline uint64_t bytes_of(const lci::Schedule& schedule, lci::Action::Kind kind) {
   uint64_t bytes = 0;
   for (const lci::Action& action : schedule.actions()) {
-    if (action.kind == lci::Action::Kind::kSend) bytes += action.from.bytes;
+    if (action.kind == kind) bytes += action.from.bytes;
   }
   return bytes;
+}
+inline uint64_t bytes_sent(const lci::Schedule& schedule) {
+  return bytes_of(schedule, lci::Action::Kind::kSend);
+}
+inline uint64_t bytes_copied(const lci::Schedule& schedule) {
+  return bytes_of(schedule, lci::Action::Kind::kCopy);
 }
 inline uint64_t most_sent(const Schedules& schedules) {
   uint64_t most = 0;

@@ -37,7 +37,7 @@ struct CollectiveCase {
   }
   bool may_be_in_place() const {
     return kind == LCI_COLLECTIVE_REDUCE || kind == LCI_COLLECTIVE_ALLREDUCE || kind == LCI_COLLECTIVE_SCAN ||
-           kind == LCI_COLLECTIVE_EXCLUSIVE_SCAN;
+           kind == LCI_COLLECTIVE_EXCLUSIVE_SCAN || (kind == LCI_COLLECTIVE_ALLTOALL && !listed);
   }
   std::string name() const {
     return "kind " + std::to_string(kind) + ", algorithm " + std::to_string(algorithm) + ", root " +
@@ -77,6 +77,7 @@ class MemberCall {
     EXPECT_TRUE(out_ == expected_) << of_.name() << ", member " << own_ << " of " << size_ << ": first difference at "
                                    << std::mismatch(out_.begin(), out_.end(), expected_.begin()).first - out_.begin();
   }
+  bool is_right() const { return out_ == expected_; }
   bool is_untouched() const {
     return std::all_of(out_.begin(), out_.end(), [](int64_t value) { return value == kUntouched; });
   }

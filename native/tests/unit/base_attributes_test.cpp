@@ -131,6 +131,7 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"net_dead_ms", "2000", "3000"},
       {"net_reconnect_ms", "300", "400"},
       {"net_idle_ms", "300", "400"},
+      {"coll_stall_ms", "300", "400"},
       {"alloc_default_device", "0", "1"},
       {"alloc_default_packet_pool", "0", "1"},
       {"alloc_default_matching_engine", "0", "1"},

@@ -3,6 +3,7 @@
 // collective.tsv.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <vector>
@@ -65,12 +66,46 @@ TEST(CollectiveCost, OfTreesIsALogarithmOfRounds) {
       const auto reduce = schedules_of(LCI_COLLECTIVE_REDUCE, LCI_ALGORITHM_BINOMIAL, size, kCount, root);
       EXPECT_EQ(log2_of(size) + (root != 0), rounds_of(reduce));
       EXPECT_EQ((size - 1 + (root != 0)) * kBytes, all_sent(reduce));
+      for (const auto& schedule : reduce) EXPECT_LE(schedule->scratch(), 2 * (kBytes + 64));
       for (const uint8_t kind : {LCI_COLLECTIVE_GATHER, LCI_COLLECTIVE_SCATTER}) {
         const auto schedules = schedules_of(kind, LCI_ALGORITHM_BINOMIAL, size, 8, root);
         EXPECT_EQ(log2_of(size), rounds_of(schedules));
         for (const auto& schedule : schedules) EXPECT_LE(schedule->scratch(), (size + 1) / 2 * 8 * kElement);
         EXPECT_EQ(0u, schedules[(root + size - 1) % size]->scratch()) << "a leaf";
+        EXPECT_EQ(0u, lci_test::bytes_copied(*schedules[(root + size - 1) % size])) << "a leaf";
+        for (const auto& schedule : schedules) EXPECT_LE(lci_test::bytes_copied(*schedule), size * 8 * kElement);
       }
+    }
+  }
+}
+
+// Subtrees that lie in one piece go straight from the memory of the root, and into it.
+TEST(CollectiveCost, OfTreesIsNoScratchAtARootThatCutsNoSubtree) {
+  for (const uint8_t kind : {LCI_COLLECTIVE_GATHER, LCI_COLLECTIVE_SCATTER}) {
+    for (const uint32_t size : kSizes) {
+      const auto schedules = schedules_of(kind, LCI_ALGORITHM_BINOMIAL, size, 8, 0);
+      EXPECT_EQ(0u, schedules[0]->scratch()) << +kind << ", members " << size;
+      if (!std::has_single_bit(size)) continue;
+      const auto half = schedules_of(kind, LCI_ALGORITHM_BINOMIAL, size, 8, size / 2);
+      EXPECT_EQ(0u, half[size / 2]->scratch()) << +kind << ", members " << size;
+    }
+  }
+}
+
+// One without messages is for copies before the first one.
+TEST(CollectiveCost, OfNothingIsNoRound) {
+  for (const auto& form : lci_test::kForms) {
+    for (uint32_t size = 2; size <= 17; ++size) {
+      if (!lci_test::serves(form, size)) continue;
+      GroupCall call{.kind = form.kind, .algorithm = form.algorithm, .size = size, .count = 100};
+      if (form.needs_list) call.edges = lci_test::grid(size);
+      std::string problem;
+      const auto schedules = call.schedules(&problem);
+      size_t rounds = 0;
+      for (const auto& schedule : schedules) rounds = std::max(rounds, schedule->rounds());
+      const bool copies_first = form.kind == LCI_COLLECTIVE_ALLTOALL ||
+                                (form.kind == LCI_COLLECTIVE_SCATTER && form.algorithm == LCI_ALGORITHM_BINOMIAL);
+      EXPECT_EQ(rounds_of(schedules) + copies_first, rounds) << form.name << ", members " << size;
     }
   }
 }
@@ -112,6 +147,7 @@ TEST(CollectiveCost, OfAllreduce) {
     for (const auto& schedule : ring) {
       EXPECT_EQ(2 * kBytes / size * (size - 1), lci_test::bytes_sent(*schedule));
       EXPECT_LE(schedule->scratch(), 2 * kBytes / size + 128);
+      EXPECT_EQ(0u, lci_test::bytes_copied(*schedule));
     }
     if (!power) continue;
     const auto rabenseifner = schedules_of(LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_RABENSEIFNER, size);
@@ -165,6 +201,8 @@ TEST(CollectiveCost, OfAllgather) {
       for (const auto& schedule : schedules) {
         EXPECT_EQ((size - 1) * sent, lci_test::bytes_sent(*schedule)) << +algorithm;
         EXPECT_LE(schedule->scratch(), algorithm == LCI_ALGORITHM_BRUCK ? size * sent + 64 : 0) << +algorithm;
+        const uint64_t turned = algorithm == LCI_ALGORITHM_BRUCK ? size * sent : 0;
+        EXPECT_EQ(sent + turned, lci_test::bytes_copied(*schedule)) << +algorithm;
       }
     };
     expect(LCI_ALGORITHM_BRUCK, log2_of(size));

@@ -270,8 +270,7 @@ TEST(CollectiveFailure, ACallThatCannotBeIsRefused) {
       {"overlap from below", LCI_ERR_ARGUMENT, [&](auto& call) { call.in = out.data() + 1; }},
       {"in place where it cannot be", LCI_ERR_ARGUMENT,
        [&](auto& call) {
-         call.kind = LCI_COLLECTIVE_ALLTOALL;
-         call.op = 0;
+         call.kind = LCI_COLLECTIVE_REDUCE_SCATTER;
          call.out = in.data();
        }},
       {"beyond memory", LCI_ERR_ARGUMENT, [](auto& call) { call.count = uint64_t{1} << 61; }},

@@ -2,12 +2,15 @@
 // In which order algorithms combine what members bring. Mutations that must make this file fail: see collective.tsv.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "collective/schedule.hpp"
-#include "support/collective_cases.hpp"
 #include "support/collective_forms.hpp"
+#include "support/collective_model.hpp"
 
 namespace lci {
 namespace {

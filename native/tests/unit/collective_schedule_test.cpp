@@ -3,13 +3,15 @@
 // that must make this file fail: see collective.tsv.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "collective/schedule.hpp"
-#include "support/collective_cases.hpp"
 #include "support/collective_forms.hpp"
+#include "support/collective_model.hpp"
 
 namespace lci {
 namespace {

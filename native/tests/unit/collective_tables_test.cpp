@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What contexts are made of, without messages: ids, numbers, and places for messages.
+// What contexts are made of, without messages: ids, numbers, places for messages, and questions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "collective/contexts.hpp"
 #include "collective/room.hpp"
 #include "collective/sequence.hpp"
+#include "collective/stall.hpp"
 
 namespace lci {
 namespace {
@@ -110,6 +111,38 @@ TEST(CollectiveRoom, IsToldInTime) {
   room.drop([](uint32_t sequence) { return sequence >= 100; });
   EXPECT_EQ(0u, room.held());
   EXPECT_EQ(kRoomMessages - 1, room.due());
+}
+
+TEST(StallQuestion, AsksEachMemberOnce) {
+  StallQuestion question(7, 0, 5);
+  EXPECT_EQ(StallQuestion::kNobody, question.asked());
+  EXPECT_TRUE(question.add(0)) << "it does not ask itself";
+  EXPECT_EQ(StallQuestion::kNobody, question.asked());
+  EXPECT_TRUE(question.add(3));
+  EXPECT_TRUE(question.add(3));
+  EXPECT_FALSE(question.add(5)) << "there is no such member";
+  EXPECT_EQ(3u, question.asked());
+  question.has_entered();
+  EXPECT_TRUE(question.add(4));
+  EXPECT_TRUE(question.add(1));
+  EXPECT_TRUE(question.add(3));
+  EXPECT_EQ(4u, question.asked());
+  question.is_absent();
+  EXPECT_EQ(1u, question.asked());
+  question.is_silent();
+  EXPECT_EQ(StallQuestion::kNobody, question.asked());
+  EXPECT_EQ((std::vector<uint32_t>{4}), question.absent());
+  EXPECT_EQ((std::vector<uint32_t>{1}), question.silent());
+}
+
+TEST(StallWatch, CountsFromTheLastMove) {
+  StallWatch watch;
+  EXPECT_EQ(0u, watch.look({1, 0, 2}, 1000));
+  EXPECT_EQ(50u, watch.look({1, 0, 2}, 1050));
+  EXPECT_EQ(0u, watch.look({1, 0, 1}, 1060)) << "a message has come";
+  EXPECT_EQ(0u, watch.look({1, 1, 1}, 1070)) << "a round has ended";
+  EXPECT_EQ(0u, watch.look({2, 1, 1}, 1080)) << "a call has ended";
+  EXPECT_EQ(20u, watch.look({2, 1, 1}, 1100));
 }
 
 class Registry : public testing::Test {

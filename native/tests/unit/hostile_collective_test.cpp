@@ -124,6 +124,16 @@ std::vector<Nonsense> messages() {
          EXPECT_EQ(LCI_POSTED, scene.post());
          scene.send({.flags = lci::kFlagFirst}, &kLonger, sizeof kLonger);
        }},
+      {"collective message out of place",  // a place, where nothing long is sent
+       [](Scene& scene) {
+         EXPECT_EQ(LCI_POSTED, scene.post());
+         scene.send({.flags = lci::kFlagFirst, .segment = lci::kPlaceSegment}, &kLonger, sizeof kLonger);
+       }},
+      {"collective message out of place",
+       [](Scene& scene) {
+         EXPECT_EQ(LCI_POSTED, scene.post());
+         scene.send({.flags = lci::kFlagFirst, .segment = 2}, &kBarrier, sizeof kBarrier);
+       }},
   };
 }
 
@@ -136,7 +146,12 @@ std::vector<Nonsense> words() {
   const char* const says_nothing = "failure that says nothing";
   return {
       {"unknown word of a collective", [=](Scene& scene) { scene.send(word(0)); }},
-      {"unknown word of a collective", [=](Scene& scene) { scene.send(word(7)); }},
+      {"unknown word of a collective", [=](Scene& scene) { scene.send(word(9)); }},
+      {"question of another length", [=](Scene& scene) { scene.send(word(7)); }},
+      {"question of another length", [=](Scene& scene) { scene.send(word(7), &kLonger, sizeof kLonger); }},
+      {"answer that says nothing", [=](Scene& scene) { scene.send(word(8), &kBarrier, 3); }},
+      {"answer that says nothing", [=](Scene& scene) { scene.send(word(8), nullptr, 4 * lci::kMostNamed + 4); }},
+      {"answer that says nothing", [](Scene& scene) { scene.send({.word = CollectiveWord::kAnswer, .step = 3}); }},
       {"word of no member", [=](Scene& scene) { scene.send(word(4), nullptr, 0, scene.other); }},
       {"places that were not taken", [=](Scene& scene) { scene.send(room(1)); }},
       {"places that were not taken",

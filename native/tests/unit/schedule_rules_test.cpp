@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "collective/schedule.hpp"
-#include "support/collective_cases.hpp"
-#include "support/schedules.hpp"
+#include "support/collective_model.hpp"
+#include "support/schedule_simulation.hpp"
 
 namespace lci {
 namespace {
@@ -133,7 +133,8 @@ TEST_F(ScheduleRules, ResultsAreCompared) {
   call.count = 2;
   const std::vector<lci_test::Bytes> in{lci_test::Bytes(16, std::byte{1}), lci_test::Bytes(16, std::byte{2}),
                                         lci_test::Bytes(16, std::byte{3})};
-  EXPECT_EQ(std::vector<lci_test::Bytes>(3, lci_test::Bytes(16, std::byte{6})), call.results(in, in));
+  EXPECT_EQ(std::vector<lci_test::Bytes>(3, lci_test::Bytes(16, std::byte{6})),
+            lci_test::CollectiveModel(call).results(in, in));
 }
 
 }  // namespace

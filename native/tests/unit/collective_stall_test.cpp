@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls that do not go on: who is waited for is found and named, and calls that differ are found where no message
+// meets.
+#include <string>
+
+#include "support/collectives.hpp"
+
+namespace lci_test {
+namespace {
+
+Attributes soon() {
+  return {{"coll_stall_ms", "50"}, {"log_keep", "100"}, {"log_outfile", "none"}};
+}
+
+/// The lines of a rank about collectives.
+std::string lines_of(lci_runtime* runtime) {
+  lci_log* log = nullptr;
+  EXPECT_EQ(LCI_DONE, lci_runtime_log(runtime, &log));
+  std::string all;
+  char line[1024];
+  int32_t level = 0;
+  while (lci_log_take(log, &level, line, sizeof line) == LCI_DONE) {
+    if (std::string(line).find("[collective]") != std::string::npos) all += std::string(line) + "\n";
+  }
+  lci_log_free(log);
+  return all;
+}
+
+/// A rank has asked after its call, and said what it found.
+std::string await_line(Job& job, uint32_t rank, uint64_t stalls = 1) {
+  EXPECT_TRUE(until(job, [&] { return job.counter(rank, "collective_stalls") >= stalls; }));
+  return lines_of(job.runtime(rank));
+}
+
+// Proves: J17
+TEST(CollectiveStall, NamesWhoHasNotMadeTheCallHoweverFarAway) {
+  for (const uint32_t size : {2u, 5u, 8u}) {
+    SCOPED_TRACE(size);
+    Job job(size, soon());
+    GroupContext group(job, first_ranks(size));
+    group.post_all();
+    ASSERT_TRUE(group.await(1));
+    const uint32_t missing = size == 8 ? 5 : size - 1;
+    for (uint32_t i = 0; i < size; ++i) {
+      if (i == missing) continue;
+      ASSERT_EQ(LCI_POSTED, group.post(i));
+    }
+    const std::string lines = await_line(job, 0);
+    EXPECT_NE(std::string::npos, lines.find("barrier 1 of context")) << lines;
+    EXPECT_NE(std::string::npos, lines.find("not made by rank " + std::to_string(missing))) << lines;
+    EXPECT_EQ(std::string::npos, lines.find("no answer")) << lines;
+    ASSERT_EQ(LCI_POSTED, group.post(missing));
+    EXPECT_TRUE(group.await(2)) << "it was late, and nothing more";
+    for (const auto& member : group.members) {
+      EXPECT_EQ(LCI_DONE, member.ends[1].code);
+      EXPECT_EQ(0u, job.counter(member.rank, "protocol_errors"));
+    }
+  }
+}
+
+TEST(CollectiveStall, NamesWhoHasNoContext) {
+  Job job(3, soon());
+  GroupContext group(job, {0, 1, 2}, 0, false);
+  group.open(0);
+  group.open(1);
+  ASSERT_EQ(LCI_POSTED, group.post(0));
+  ASSERT_EQ(LCI_POSTED, group.post(1));
+  const std::string lines = await_line(job, 0);
+  EXPECT_NE(std::string::npos, lines.find("not made by rank 2")) << lines;
+  group.open(2);
+  ASSERT_EQ(LCI_POSTED, group.post(2));
+  EXPECT_TRUE(group.await(1));
+}
+
+TEST(CollectiveStall, NamesWhoDoesNotAnswer) {
+  Job job(3, soon());
+  GroupContext group(job, {0, 1, 2});
+  group.post_all();
+  ASSERT_TRUE(group.await(1));
+  ASSERT_EQ(LCI_POSTED, group.post(0));
+  ASSERT_EQ(LCI_POSTED, group.post(1));
+  for (const lci::test::Deadline deadline(60); job.counter(0, "collective_stalls") == 0 && !deadline.passed();) {
+    lci_progress(job.device(0));
+    lci_progress(job.device(1));
+  }
+  const std::string lines = lines_of(job.runtime(0));
+  EXPECT_NE(std::string::npos, lines.find("no answer of rank 2")) << lines;
+  EXPECT_EQ(std::string::npos, lines.find("not made")) << lines;
+  ASSERT_EQ(LCI_POSTED, group.post(2));
+  EXPECT_TRUE(group.await(2));
+}
+
+// Each waits for messages, and none is sent.
+// Proves: J14
+TEST(CollectiveStall, FindsThatMembersDifferWhoNeverTalk) {
+  Job job(3, soon());
+  GroupContext group(job, {0, 1, 2});
+  std::vector<std::unique_ptr<MemberCall>> calls;
+  for (uint32_t i = 0; i < 3; ++i) {
+    CollectiveCase of;
+    of.kind = LCI_COLLECTIVE_GATHER;
+    of.count = 5;
+    of.root = i == 1 ? 1 : 0;
+    calls.push_back(std::make_unique<MemberCall>(of, i, 3, 1));
+    const lci_collective call = calls.back()->call();
+    ASSERT_EQ(LCI_POSTED, lci_post_collective(group.members[i].context, &call, group.members[i].ended, 0));
+  }
+  for (auto& member : group.members) {
+    lci_status status{};
+    ASSERT_TRUE(pop(job, member.ended, &status));
+    EXPECT_TRUE(status.code == LCI_ERR_MISMATCH || member.rank == 2) << status.code;
+    EXPECT_TRUE(
+        until(job, [&] { return lci_post_group_barrier(member.context, member.ended, 1) == LCI_ERR_MISMATCH; }));
+  }
+}
+
+// One whose loop is busy elsewhere for a while goes on, and so does a call of many rounds.
+TEST(CollectiveStall, IsSilentWhileCallsGoOn) {
+  Job job(3, {{"coll_stall_ms", "3600000"}, {"log_keep", "100"}, {"log_outfile", "none"}});
+  GroupContext group(job, {0, 1, 2});
+  for (int i = 0; i < 50; ++i) group.post_all();
+  ASSERT_TRUE(group.await(50));
+  for (uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(0u, job.counter(rank, "collective_stalls"));
+}
+
+}  // namespace
+}  // namespace lci_test
