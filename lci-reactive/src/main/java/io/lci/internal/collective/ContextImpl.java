@@ -114,8 +114,7 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   private void freeIfUnused() {
     if (disposed && underWay == 0 && !freed) {
       freed = true;
-      groups.forget(this);
-      long code = core.gate.with(() -> core.calls.contextFree(handle), Codes.DONE);
+      long code = groups.free(this, handle);
       // Calls that a closing loop gave up are the core's until it closes, and frees the context
       // with them.
       if (Codes.isError((int) code) && !core.ending.hasStarted()) {
