@@ -11,7 +11,8 @@ import reactor.core.publisher.Mono;
  * <p><b>Order.</b> Each subscription is one call. It takes its number when its first request comes
  * to the loop, and all members must make the same calls in the same order: the program makes them
  * on one thread, or one {@code then} the other. Calls of different groups or contexts may come in
- * any order. A call that one member never makes does not end on the others.
+ * any order. A call that one member never makes does not end on the others; the log names that
+ * member.
  *
  * <p><b>Data.</b> {@link Vec} says when memory is read and written. Members and roots are numbers
  * in the group. Type and length of the elements, root, operator and algorithm are equal on all
@@ -19,7 +20,8 @@ import reactor.core.publisher.Mono;
  * out} are equal or disjoint; {@code in} may also be the own block of {@code out} ({@code
  * allGather}, {@code gather} at its root), and {@code out} that of {@code in} ({@code scatter} at
  * its root). A call whose arguments do not fit each other is refused at once, by {@link
- * IllegalArgumentException}; what does not fit those of the other members ends it on all.
+ * IllegalArgumentException}; what does not fit those of the other members ends it on those that
+ * need something of each other.
  *
  * <p><b>Results.</b> Operands are combined in an order that depends on the algorithm, the number of
  * members and the length alone, with those of lower members on the left. So all members get the

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.error.CollectiveMismatchException;
+import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.PeerFailedException;
 import io.lci.internal.lane.CollectiveKind;
@@ -395,6 +396,24 @@ class CollectiveTogetherTest {
     }
   }
 
+  /** Each waits for the other, and neither sends: the question why it stands still tells. */
+  // Proves: J14 J17
+  // On: inproc
+  @Test
+  void membersThatWaitForEachOtherAreTold() {
+    LciOptions options = LciOptions.builder().attribute("coll_stall_ms", "50").build();
+    try (LciTestJob job = LciTestJob.start(2, options)) {
+      Vec data = Vec.longs(new long[1]);
+      Vec other = Vec.longs(new long[1]);
+      assertDiffer(
+          job,
+          1,
+          List.of(c -> c.broadcast(1, data), c -> c.broadcast(0, other)),
+          "with root 0",
+          "with root 1");
+    }
+  }
+
   // Proves: J15
   // On: inproc
   @Test
@@ -485,7 +504,7 @@ class CollectiveTogetherTest {
       Mono<Void> call = job.rank(0).world().allReduce(data, data, SUM).cache();
       call.subscribe(v -> {}, e -> {});
       job.rank(0).abort();
-      StepVerifier.create(call).expectError(io.lci.error.LciClosedException.class).verify(LIMIT);
+      StepVerifier.create(call).expectError(LciClosedException.class).verify(LIMIT);
     }
   }
 

@@ -6,6 +6,7 @@ import io.lci.rma.LciBuffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.LongBuffer;
+import java.util.Arrays;
 
 /** Memory in which the longs of a call lie. */
 enum Where {
@@ -50,7 +51,7 @@ enum Where {
   /** Room for a result. */
   Vec room(LciRuntime lci, int count) {
     long[] untouched = new long[count];
-    java.util.Arrays.fill(untouched, UNTOUCHED);
+    Arrays.fill(untouched, UNTOUCHED);
     return of(lci, untouched);
   }
 

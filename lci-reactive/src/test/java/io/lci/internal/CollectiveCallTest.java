@@ -2,6 +2,7 @@
 package io.lci.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.lci.LciOptions;
 import io.lci.collective.Algorithm;
@@ -482,7 +483,7 @@ class CollectiveCallTest {
     }
     assertThat(buffer.get()).isNotNull();
     end(Codes.DONE, 0);
-    org.awaitility.Awaitility.await()
+    await()
         .atMost(Duration.ofSeconds(30))
         .until(
             () -> {
