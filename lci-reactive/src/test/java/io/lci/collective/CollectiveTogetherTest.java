@@ -187,8 +187,8 @@ class CollectiveTogetherTest {
   private static Mono<Void> one(CollectiveContext context, int i) {
     int n = context.group().size();
     int own = context.group().rank();
-    int length = i % 7 == 6 ? 2_000 : 1 + i % 5;
-    return switch (i % 4) {
+    int length = i % 5 == 4 ? 2_000 : 1 + i % 5;
+    return switch (i % 7) {
       case 0 ->
           context
               .allReduce((long) own + i, SUM)
@@ -213,6 +213,36 @@ class CollectiveTogetherTest {
                     assertThat(joined[at]).isEqualTo(at / length * 1_000L + i);
                   }
                 });
+      }
+      case 3 -> {
+        long[] mine = new long[n * length];
+        Arrays.fill(mine, own * 1_000L + i);
+        long[] blocks = new long[n * length];
+        yield context
+            .allToAll(Vec.longs(mine), Vec.longs(blocks))
+            .doOnSuccess(
+                done -> {
+                  for (int at = 0; at < blocks.length; at++) {
+                    assertThat(blocks[at]).isEqualTo(at / length * 1_000L + i);
+                  }
+                });
+      }
+      case 4 -> {
+        long[] mine = new long[length];
+        long[] all = new long[n * length];
+        Arrays.fill(all, i);
+        Vec given = own == i % n ? Vec.longs(all) : null;
+        yield context
+            .scatter(i % n, given, Vec.longs(mine))
+            .doOnSuccess(done -> assertThat(mine).containsOnly(i));
+      }
+      case 5 -> {
+        long[] mine = new long[length];
+        Arrays.fill(mine, i);
+        long[] all = new long[n * length];
+        yield context
+            .gather(i % n, Vec.longs(mine), Vec.longs(all))
+            .doOnSuccess(done -> assertThat(all).containsOnly(own == i % n ? i : 0));
       }
       default -> {
         long[] mine = new long[length];
