@@ -250,7 +250,9 @@ class CollectiveArgumentsTest {
     LciBuffer buffer = lci.memory().buffer(72);
     range.check((from, count) -> Vec.longs(array, from, count));
     range.check((from, count) -> Vec.of(DataType.I64, heap, from, count));
+    range.check((from, count) -> Vec.longs(heap.slice(from * 8, count * 8)));
     range.check((from, count) -> Vec.of(DataType.I64, direct, from, count));
+    range.check((from, count) -> Vec.longs(direct.slice(from * 8, count * 8)));
     range.check((from, count) -> Vec.longs(buffer, from, count));
     range.check((from, count) -> Vec.longs(buffer.view().slice(from * 8, count * 8)));
   }

@@ -21,6 +21,7 @@ import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.Layout;
 import io.lci.nativebridge.NativeMemory;
 import io.lci.rma.LciBuffer;
+import java.lang.ref.Reference;
 import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -490,6 +491,18 @@ class CollectiveCallTest {
               System.gc();
               return buffer.get() == null;
             });
+  }
+
+  /** No end of it comes any more: the core may use it until it is closed. */
+  @Test
+  void aBufferOfACallThatACloseGaveUpLivesAsLongAsTheRuntime() {
+    WeakReference<@Nullable LciBuffer> buffer = beginWithBuffer();
+    lci.close();
+    for (int i = 0; i < 3; i++) {
+      System.gc();
+    }
+    assertThat(buffer.get()).isNotNull();
+    Reference.reachabilityFence(lci);
   }
 
   private WeakReference<@Nullable LciBuffer> beginWithBuffer() {
