@@ -644,7 +644,8 @@ typedef enum lci_collective_kind {
   /** Member i gets the blocks of members 0 to i-1 combined. `out` of member 0 is left as it is. */
   LCI_COLLECTIVE_EXCLUSIVE_SCAN = 11,
   /** Blocks for some members and from some. */
-  LCI_COLLECTIVE_NEIGHBOURS = 12
+  LCI_COLLECTIVE_NEIGHBOURS = 12,
+  LCI_COLLECTIVE_AGREE = 13 /**< Members agree, whoever dies meanwhile: see lci_post_agree(). */
 } lci_collective_kind;
 
 /** How a collective is done. LCI_ERR_ARGUMENT if it cannot serve the call. */
@@ -1306,6 +1307,21 @@ typedef struct lci_collective {
  */
 LCI_API int lci_post_collective(lci_context* context, const lci_collective* call, lci_comp* comp,
                                 uint64_t user_context);
+/** Most members of a group that agrees. */
+#define LCI_MAX_AGREE 1024u
+/**
+ * Posts the next agreement of a context, on its device; thin form. It works on contexts that have failed, too, and has
+ * numbers of its own: all living members post the same ones. It ends when this member has the outcome. Whoever gets one
+ * gets the same, also if members die meanwhile, and a member that died after it got one.
+ *
+ * In a descriptor of LCI_OP_COLLECTIVE `port` is LCI_COLLECTIVE_AGREE, `in` the value and `out` as here; all else is 0.
+ * @param value of which the outcome has the bits that all have set which took part.
+ * @param out gets 8 bytes, the value of the outcome, and then a byte for each member: 1 if some member knew that it was
+ *        dead, or had left; else 0. Valid until the end.
+ * @return LCI_POSTED; LCI_RETRY_PENDING: the one before has not ended; LCI_ERR_ARGUMENT; LCI_ERR_SIZE: the group has
+ *         more than LCI_MAX_AGREE members. The status of the end has the number of the agreement as tag.
+ */
+LCI_API int lci_post_agree(lci_context* context, uint64_t value, void* out, lci_comp* comp, uint64_t user_context);
 /**
  * Cancels the unmatched receive with this user_context that was posted on this device, on engine 0; thin form.
  * LCI_DONE: its signal, LCI_ERR_CANCELLED, has been given. LCI_ERR_NOT_PENDING: no such receive waits here. It was

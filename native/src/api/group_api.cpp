@@ -153,4 +153,17 @@ int lci_post_collective(lci_context* handle, const lci_collective* call, lci_com
   return lci_post(to_handle(&device_of(context)), &op, comp, nullptr);
 }
 
+int lci_post_agree(lci_context* handle, uint64_t value, void* out, lci_comp* comp, uint64_t user_context) {
+  LCI_NOT_NULL(handle, "agree");
+  const Context& context = *from_handle(handle);
+  lci_descriptor op{};
+  op.op = LCI_OP_COLLECTIVE;
+  op.port = LCI_COLLECTIVE_AGREE;
+  op.tag = context.id();
+  op.user_context = user_context;
+  op.u.collective.in = value;
+  op.u.collective.out = reinterpret_cast<uint64_t>(out);
+  return lci_post(to_handle(&device_of(context)), &op, comp, nullptr);
+}
+
 }  // extern "C"

@@ -18,6 +18,7 @@ void Collectives::handle(Link& link, const MessageHeader& header) {
   ContextState* const state = table_.find(header.arg);
   if (!state) {  // not there, or gone, and told of the same as the others
     if (frame.word == CollectiveWord::kAsk) answer_stray(link, header);
+    if (frame.word == CollectiveWord::kAgree) handle_past_agree(link, header);
     return;
   }
   const uint32_t member = state->group().member_of(link.rank);
@@ -35,9 +36,15 @@ void Collectives::handle(Link& link, const MessageHeader& header) {
       return handle_known(link, header, *state, member);
     case CollectiveWord::kOpen:
       if (!std::exchange(state->members[member].unknown, false)) state->members[member].opened = true;
+      for (const auto& agreement : state->agreements) {
+        if (agreement) agreement->agreement.forgotten(member);
+      }
+      tell_agreements(*state);
       return list(*state);
     case CollectiveWord::kFailed:
       return handle_failed(link, header, *state);
+    case CollectiveWord::kAgree:
+      return handle_agree(link, header, *state, member);
     case CollectiveWord::kAsk:
       return handle_ask(link, header, *state, member);
     case CollectiveWord::kAnswer:
@@ -92,7 +99,7 @@ void Collectives::handle_stray(Link& link, const MessageHeader& header, const Co
   constexpr size_t kMost = Contexts::kMost * kRoomMessages;
   if (link.unknown.size() == kMost) return protocol_error(link, "messages of too many contexts", header);
   make_room(&link.unknown);
-  link.unknown.push_back({header.arg, header.tag, frame.step});
+  link.unknown.push_back({header.arg, header.tag, frame.step, false});
   links_.make_busy(link);
   flush_unknown(link);
 }
@@ -101,6 +108,10 @@ bool Collectives::flush_unknown(Link& link) {
   size_t told = 0;
   for (; told < link.unknown.size(); ++told) {
     const UnknownMessage& message = link.unknown[told];
+    if (message.agrees) {
+      if (!emit_past_agreement(link, message)) break;
+      continue;
+    }
     if (const FailureFrame* const failure = past_failure(message.context)) {
       if (!emit_failure(link, message.context, *failure)) break;
       continue;

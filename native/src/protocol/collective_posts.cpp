@@ -24,6 +24,7 @@ int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
   if (!state || state->context->is_closed()) {
     return fail(LCI_ERR_ARGUMENT, "collective: device %u of rank %u has no context %lx", index_, parts_.rank, op.tag);
   }
+  if (op.port == LCI_COLLECTIVE_AGREE) return post_agreement(*state, op, target);
   CollectiveRequest request;
   if (const int code = read_request(op, state->group(), &request); code != LCI_DONE) return code;
   if (request.shape.kind == LCI_COLLECTIVE_BARRIER) request.header = state->context->barrier;

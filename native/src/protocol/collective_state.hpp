@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "collective/agreement.hpp"
 #include "collective/contexts.hpp"
 #include "collective/room.hpp"
 #include "collective/stall.hpp"
@@ -18,7 +19,7 @@ namespace lci {
 struct ContextMember {
   // Words that wait for room in the ring.
   static constexpr uint8_t kTellRoom = 1, kTellOpen = 2, kTellFailed = 4, kTellKnown = 8, kTellAsk = 16,
-                           kTellAnswer = 32;
+                           kTellAnswer = 32, kTellAgree = 64;
 
   /// Whether a message may be sent to it. One of which it is unsure is alone.
   bool may_send() const { return sure || !(asked || unknown); }
@@ -33,6 +34,15 @@ struct ContextMember {
   CollectiveFrame known;     ///< Its message that is to be confirmed.
   uint32_t asked_about = 0;  ///< Low bits of the call that it has asked about.
   ReceiveRoom room;
+};
+
+/// One that this member takes part in, or has heard of.
+struct AgreementCall {
+  AgreementCall(uint64_t of, uint32_t own, uint32_t size) : number(of), agreement(own, size) {}
+  const uint64_t number;
+  Agreement agreement;
+  OpTarget target;
+  std::byte* out = nullptr;
 };
 
 struct ContextState {
@@ -66,6 +76,9 @@ struct ContextState {
   FailureFrame failure;
   bool some_left = false;      ///< A member has left the job.
   uint64_t refused_batch = 0;  ///< The last batch in which a call was refused.
+  uint64_t next_agreement = 0;
+  bool agreeing = false;                                     ///< The one before has not ended here.
+  std::array<std::unique_ptr<AgreementCall>, 2> agreements;  ///< The last ones, by the lowest bit of their number.
   StallWatch watch;
   std::unique_ptr<StallQuestion> question;  ///< Null: none is asked.
 

@@ -76,6 +76,7 @@ void Collectives::end_ended() {
     }
     unlist(state);
     remember(state);
+    remember_agreement(state);
     return true;
   });
   if (rest) some_ended_.store(true, std::memory_order_relaxed);
@@ -134,7 +135,7 @@ bool Collectives::progress() {
 
 /// A handler that hears of an end may post: then the calls are looked at anew.
 bool Collectives::advance(ContextState& state) {
-  bool moved = false;
+  bool moved = end_agreement(state, LCI_DONE);
   for (size_t i = 0; i < state.calls.size();) {
     moved |= go_on(state, *state.calls[i]);
     if (!state.calls[i]->run.over()) {
@@ -232,6 +233,9 @@ bool Collectives::tell_waiting(ContextState& state) {
     if ((member.tell & ContextMember::kTellAsk) && emit_question(*link, state, i)) {
       member.tell &= static_cast<uint8_t>(~ContextMember::kTellAsk);
     }
+    if ((member.tell & ContextMember::kTellAgree) && emit_agreements(*link, state, i)) {
+      member.tell &= static_cast<uint8_t>(~ContextMember::kTellAgree);
+    }
     if ((member.tell & ContextMember::kTellAnswer) && emit_answer(*link, state, i)) {
       member.tell &= static_cast<uint8_t>(~ContextMember::kTellAnswer);
     }
@@ -271,6 +275,10 @@ void Collectives::peer_gone(uint32_t rank, RankState rank_state) {
     const uint32_t member = state.group().member_of(rank);
     if (member == Group::kNone) return;
     list(state);  // nothing is sent to it any more
+    for (const auto& agreement : state.agreements) {
+      if (agreement) agreement->agreement.died(member);
+    }
+    tell_agreements(state);
     if (rank_state != RankState::kLeft) return fail_from(state, {.code = code, .rank = rank}, false);
     state.members[member].left = state.some_left = true;
     for (const auto& call : state.calls) {
@@ -287,12 +295,14 @@ void Collectives::cancel_all(int code) {
   adopt_opened();
   table_.for_each([&](ContextState& state) {
     while (!state.calls.empty()) end(state, 0, code, parts_.rank, 0);
+    end_agreement(state, code);
   });
 }
 
 bool Collectives::drained() const {
   bool rest = some_ended_.load(std::memory_order_acquire);
-  table_.for_each([&](const ContextState& state) { rest |= !state.calls.empty() || state.tells != 0; });
+  table_.for_each(
+      [&](const ContextState& state) { rest |= !state.calls.empty() || state.agreeing || state.tells != 0; });
   return !rest;
 }
 

@@ -58,6 +58,11 @@ class Collectives final : public Protocol {
   void lane_gone(const LaneView& lane, Forget forget) {
     table_.for_each([&](ContextState& state) {
       const CollectiveCall* first = nullptr;
+      for (const auto& agreement : state.agreements) {
+        if (!agreement || agreement->target.lane != &lane) continue;
+        forget(agreement->target);
+        agreement->out = nullptr;
+      }
       for (const auto& call : state.calls) {
         if (call->target.lane != &lane) continue;
         forget(call->target);
@@ -74,6 +79,13 @@ class Collectives final : public Protocol {
   struct PastFailure {
     uint64_t context;
     FailureFrame failure;
+  };
+  /// The outcome of one, for those that have it not yet.
+  struct PastAgreement {
+    uint64_t context;
+    uint32_t number;  // low bits
+    uint32_t size;
+    AgreeFrame frame;
   };
 
   /// Streams of calls end by this.
@@ -137,6 +149,16 @@ class Collectives final : public Protocol {
   bool find_unsure(ContextState& state, uint32_t member, const CollectiveFrame& frame, Unsure* out);
   void handle_failed(Link& link, const MessageHeader& header, ContextState& state);
 
+  int post_agreement(ContextState& state, const lci_descriptor& op, const OpTarget& target);
+  AgreementCall& agreement_at(ContextState& state, uint64_t number);
+  bool end_agreement(ContextState& state, int code);
+  void handle_agree(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
+  void handle_past_agree(Link& link, const MessageHeader& header);
+  void tell_agreements(ContextState& state);
+  bool emit_agreements(Link& link, ContextState& state, uint32_t member);
+  void remember_agreement(const ContextState& state);
+  bool emit_past_agreement(Link& link, const UnknownMessage& asked);
+
   void ask(ContextState& state, const CollectiveCall& call, uint64_t now);
   void ask_next(ContextState& state, uint64_t now);
   void report_stall(const ContextState& state, const StallQuestion& question);
@@ -164,6 +186,7 @@ class Collectives final : public Protocol {
   bool refused_ = false;  // somebody was
   bool room_came_ = false;
   std::vector<PastFailure> past_;
+  std::vector<PastAgreement> past_agreements_;
   TryLock lock_;
   std::vector<std::unique_ptr<ContextState>> opened_;  // under it
   std::atomic<bool> some_opened_{false}, some_ended_{false};

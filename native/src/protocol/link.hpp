@@ -55,6 +55,7 @@ struct AtomicAnswer {
 struct UnknownMessage {
   uint64_t context, tag;
   uint16_t step;
+  bool agrees;  ///< A word of an agreement, which may have an outcome.
 };
 
 /// A vector indexed by target number: user ports and engines, each grown when first named.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lci/lci.h"
 #include "wire/message.hpp"
 
 namespace lci {
@@ -32,8 +33,20 @@ enum class CollectiveWord : uint8_t {
   kFailed = 5,   ///< Payload: FailureFrame.
   kKnown = 6,    ///< The message with this sequence, segment and step, whose sender was unsure, met its context.
   kAsk = 7,      ///< Its sender waits for long in the call with this sequence. Payload: CallHeader.
+  kAgree = 9,    ///< Of the agreement with this number. `step` is an Agreement::Message::Kind; payload: AgreeFrame.
   kAnswer = 8    ///< To that. `step` is a CallProgress; payload: numbers (32 bits) of members that are waited for.
 };
+
+/// What an agreement says: a value, and behind it a bit for each member that is dead.
+struct AgreeFrame {
+  uint64_t value = 0;
+  uint8_t dead[LCI_MAX_AGREE / 8] = {};
+};
+static_assert(sizeof(AgreeFrame) <= LCI_INLINE_MAX);
+/// Bytes of it that travel.
+inline constexpr uint32_t agree_bytes(uint32_t members) {
+  return static_cast<uint32_t>(sizeof(uint64_t)) + (members + 7) / 8;
+}
 
 /// How far a member is in a call.
 enum class CallProgress : uint16_t { kAbsent = 0, kEntered = 1, kOver = 2 };

@@ -128,6 +128,7 @@ public final class Codes {
   public static final int COLLECTIVE_SCAN = 10;
   public static final int COLLECTIVE_EXCLUSIVE_SCAN = 11;
   public static final int COLLECTIVE_NEIGHBOURS = 12;
+  public static final int COLLECTIVE_AGREE = 13;
 
   // lci_algorithm
   public static final int ALGORITHM_AUTO = 0;
@@ -233,6 +234,9 @@ public final class Codes {
 
   /** Bytes by which a rank names a region of its memory to others. */
   public static final int MEMORY_HANDLE_SIZE = 64;
+
+  /** Most members of a group that agrees. */
+  public static final int MAX_AGREE = 1024;
 
   /** Largest number of a matching engine. */
   public static final int MAX_ENGINE = 255;

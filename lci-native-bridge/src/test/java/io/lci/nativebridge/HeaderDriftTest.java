@@ -53,7 +53,7 @@ class HeaderDriftTest {
           Set.of("lci_graph_mark_complete", "lci_graph_node_get"),
           // What who made a group knows, and thin forms.
           Set.of("lci_group_info", "lci_group_rank"),
-          Set.of("lci_post_group_barrier", "lci_post_collective"),
+          Set.of("lci_post_group_barrier", "lci_post_collective", "lci_post_agree"),
           // One runtime for a whole process; Java programs hold theirs.
           Set.of("lci_global_init", "lci_global_fini", "lci_global_runtime", "lci_global_set"),
           Set.of("lci_global_rank", "lci_global_size"),
