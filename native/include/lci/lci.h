@@ -625,7 +625,7 @@ typedef struct lci_group_state {
 } lci_group_state;
 
 /**
- * What members of a group do together. Each says how many bytes `in` and `out` of ::lci_collective have, with n members
+ * The calls of a group. Each says how many bytes `in` and `out` of ::lci_collective have, with n members
  * and elements of the given type; a block is `count` elements. Where a list of counts is given, block i has `counts[i]`
  * elements instead, and blocks lie behind one another.
  */
@@ -680,7 +680,7 @@ typedef struct lci_call {
   uint32_t root; /**< A member. */
   uint64_t segment_bytes;
   uint64_t count; /**< Elements; with counts for members the bytes between the two. */
-  uint64_t hash;  /**< Of the list of counts, where every member has it all. */
+  uint64_t hash;  /**< The list of counts, hashed, where every member has all of it. */
 } lci_call;
 
 /** Why a context has failed. */

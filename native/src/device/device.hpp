@@ -39,7 +39,10 @@ class Device final : public DeviceBell {
 
   // --- posting ------------------------------------------------------------------------------------------------------
   /// Begins a batch: refusals in it make later descriptors of the same key answer retry_order.
-  void begin_batch() { protocols_.admission.begin_batch(); }
+  void begin_batch() {
+    protocols_.admission.begin_batch();
+    protocols_.collectives.begin_batch();
+  }
   /// Posts an operation of a graph, which waits if there is no room: never answers retry. Fills @p done unless the
   /// answer is posted.
   int post_or_wait(WaitingOp& op, lci_status* done);

@@ -41,7 +41,7 @@ int Collectives::post_agreement(ContextState& state, const lci_descriptor& op, c
   if (state.group().size() > LCI_MAX_AGREE) {
     return fail(LCI_ERR_SIZE, "agree: a group of %u members; %u may agree", state.group().size(), LCI_MAX_AGREE);
   }
-  if (state.agreeing) return refuse_for_now(LCI_RETRY_PENDING);
+  if (state.agreeing) return refuse_for_now(state, LCI_RETRY_PENDING);
   AgreementCall& call = agreement_at(state, state.next_agreement);
   call.target = target;
   call.out = reinterpret_cast<std::byte*>(given.out);

@@ -31,12 +31,13 @@ int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
   const uint64_t sequence = state->next_sequence;
   if (state->some_left && needs_all(request.shape.kind)) fail_for_who_left(*state);
   if (state->has_failed_at(sequence)) return refuse(*state);
-  if (state->calls.size() == ContextState::kMostCalls) return refuse_for_now(LCI_RETRY_PENDING);
+  if (state->refused_batch == batch_) return LCI_RETRY_ORDER;  // that one has the number
+  if (state->calls.size() == ContextState::kMostCalls) return refuse_for_now(*state, LCI_RETRY_PENDING);
   std::unique_ptr<CollectiveCall> call = make_call(*state, request);
   if (!may_start(*state, *call)) {
     call->run.end();
     state->spare.push_back(std::move(call));
-    return refuse_for_now(LCI_RETRY_NOCREDIT);
+    return refuse_for_now(*state, LCI_RETRY_NOCREDIT);
   }
   call->target = target;
   state->calls.push_back(std::move(call));
@@ -57,7 +58,8 @@ int Collectives::refuse(const ContextState& state) {
                                   state.context->id(), failure.rank, parts_.rank, index_));
 }
 
-int Collectives::refuse_for_now(int code) {
+int Collectives::refuse_for_now(ContextState& state, int code) {
+  state.refused_batch = batch_;
   refused_ = true;
   return code;
 }

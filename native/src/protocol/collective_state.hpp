@@ -74,7 +74,8 @@ struct ContextState {
   uint32_t tells = 0;  ///< Members with words that wait.
   bool failed = false;
   FailureFrame failure;
-  bool some_left = false;  ///< A member has left the job.
+  bool some_left = false;      ///< A member has left the job.
+  uint64_t refused_batch = 0;  ///< The last batch in which a call was refused.
   uint64_t next_agreement = 0;
   bool agreeing = false;                                     ///< The one before has not ended here.
   std::array<std::unique_ptr<AgreementCall>, 2> agreements;  ///< The last ones, by the lowest bit of their number.

@@ -36,6 +36,8 @@ class Collectives final : public Protocol {
     return some_opened_.load(std::memory_order_acquire) || some_ended_.load(std::memory_order_acquire);
   }
   bool idle() const { return !busy_ && !has_news(); }
+  /// After a refusal later calls of the same context and batch answer retry_order: each would take its number.
+  void begin_batch() { ++batch_; }
   int post(const lci_descriptor& op, const OpTarget& target);
   void handle(Link& link, const MessageHeader& header);
   /// Goes on with all. True if anything moved.
@@ -107,7 +109,7 @@ class Collectives final : public Protocol {
   void unlist(const ContextState& state);
 
   int refuse(const ContextState& state);
-  int refuse_for_now(int code);
+  int refuse_for_now(ContextState& state, int code);
   void fail_for_who_left(ContextState& state);
   std::unique_ptr<CollectiveCall> make_call(ContextState& state, const CollectiveRequest& request);
   bool may_start(ContextState& state, const CollectiveCall& call);
@@ -179,6 +181,7 @@ class Collectives final : public Protocol {
   Streams streams_;
   ContextTable table_;
   ContextState* busy_ = nullptr;
+  uint64_t batch_ = 1;
   uint32_t calls_ = 0;    // under way
   bool refused_ = false;  // somebody was
   bool room_came_ = false;

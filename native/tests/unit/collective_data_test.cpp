@@ -6,6 +6,7 @@
 #include <string>
 
 #include "support/collectives.hpp"
+#include "support/lane_driver.hpp"
 
 namespace lci_test {
 namespace {
@@ -121,6 +122,42 @@ TEST(CollectiveData, NeedsFewPackets) {
   CollectiveCalls calls(job, group);
   for (int i = 0; i < 40; ++i) calls.add(any_case(random, 3, {2000, 50'000}));
   calls.run(8, random);
+}
+
+// A call that is refused keeps its number: a later one of the same batch, which would find room, must not take it.
+TEST(CollectiveData, ALaneKeepsTheOrderOfCallsThatAreRefused) {
+  Job job(2);
+  lci_context* const theirs = make_context(make_group(job.runtime(1), {0, 1}));
+  lci_comp* const ended = make_queue(job.runtime(1));
+  LaneDriver lane(job, 0);
+  lci_descriptor op{};
+  op.op = LCI_OP_COLLECTIVE;
+  ASSERT_EQ(LCI_DONE, lci_context_id(make_context(make_group(job.runtime(0), {0, 1})), &op.tag));
+  op.port = LCI_COLLECTIVE_BARRIER;  // so that each is sure of the other's context
+  lane.add(op);
+  ASSERT_EQ(LCI_POSTED, lci_post_group_barrier(theirs, ended, 0));
+  uint32_t records = 0;
+  EXPECT_TRUE(until(job, [&] {
+    lane.enter();
+    records += lane.read([](const lci_record&) {});
+    return records == 1;
+  }));
+  uint64_t in = 1, out = 0;
+  std::vector<lci_descriptor*> added;
+  for (int i = 0; i < 40; ++i) {  // what member 1 gets takes a place there, what it gives takes none
+    const bool gives = i % 2 != 0;
+    op.port = gives ? LCI_COLLECTIVE_BROADCAST : LCI_COLLECTIVE_GATHER;
+    op.rank = 1;
+    op.size = LCI_TYPE_I64;
+    op.u.collective = {gives ? 0 : reinterpret_cast<uint64_t>(&in), gives ? reinterpret_cast<uint64_t>(&out) : 0, 1, 0};
+    added.push_back(&lane.add(op));
+  }
+  lane.enter();
+  const auto refused =
+      std::find_if(added.begin(), added.end(), [](const lci_descriptor* each) { return each->outcome != LCI_POSTED; });
+  ASSERT_NE(added.end(), refused);
+  EXPECT_EQ(LCI_RETRY_NOCREDIT, (*refused)->outcome);
+  for (auto later = refused + 1; later != added.end(); ++later) EXPECT_EQ(LCI_RETRY_ORDER, (*later)->outcome);
 }
 
 }  // namespace

@@ -10,6 +10,9 @@ import io.lci.am.InboxOptions;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.collective.Group;
+import io.lci.collective.ReduceOp;
+import io.lci.collective.Vec;
 import io.lci.completion.Completion;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionGraph.Node;
@@ -26,6 +29,7 @@ import io.lci.testing.LciTestJob;
 import java.io.IOException;
 import java.nio.ByteOrder;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
@@ -369,6 +373,39 @@ class OperationsGuideTest {
     }
   }
 
+  @Test
+  void callsOfGroups() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      List<Mono<Void>> members = new ArrayList<>();
+      for (int rank = 0; rank < 2; rank++) {
+        LciRuntime lci = job.rank(rank);
+        long requests = 20L + rank;
+        int weights = 3;
+        // show: collective
+        Group workers = lci.world().subgroup(1, 0, 1); // ranks 0 and 1
+        Mono<Long> served = workers.allReduce(requests, ReduceOp.SUM); // on every member
+        LciBuffer model = lci.memory().buffer(8 * weights);
+        Mono<Void> trained =
+            workers
+                .broadcast(0, Vec.doubles(model)) // from member 0
+                .then(Mono.fromRunnable(() -> learn(model)))
+                .then(workers.allReduce(Vec.doubles(model), Vec.doubles(model), ReduceOp.SUM));
+        // end
+        model.view().putDouble(16, 2.5 - rank);
+        members.add(
+            served
+                .doOnNext(sum -> assertThat(sum).isEqualTo(41))
+                .then(trained)
+                .doOnSuccess(done -> assertThat(model.view().getDouble(16)).isEqualTo(7)));
+      }
+      Mono.when(members).block(LIMIT);
+    }
+  }
+
+  private static void learn(LciBuffer model) {
+    model.view().putDouble(16, model.view().getDouble(16) + 1);
+  }
+
   /** Subscribes both; returns what the first brought. */
   private static <T> T both(Mono<T> first, Mono<?> second) {
     return Mono.zip(first, second.then(Mono.just(true))).block(LIMIT).getT1();
@@ -376,6 +413,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 21);
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 22);
   }
 }

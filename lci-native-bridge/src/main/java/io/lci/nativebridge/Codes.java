@@ -86,7 +86,7 @@ public final class Codes {
   public static final int OP_RELEASE = 12;
   public static final int OP_COPY = 13;
   public static final int OP_REDUCE = 14;
-  public static final int OP_GROUP_BARRIER = 15;
+  public static final int OP_COLLECTIVE = 15;
 
   // lci_data_type
   public static final int TYPE_I8 = 1;
@@ -114,6 +114,38 @@ public final class Codes {
   public static final int REDUCE_BAND = 7;
   public static final int REDUCE_BOR = 8;
   public static final int REDUCE_BXOR = 9;
+
+  // lci_collective_kind
+  public static final int COLLECTIVE_BARRIER = 1;
+  public static final int COLLECTIVE_BROADCAST = 2;
+  public static final int COLLECTIVE_REDUCE = 3;
+  public static final int COLLECTIVE_ALLREDUCE = 4;
+  public static final int COLLECTIVE_REDUCE_SCATTER = 5;
+  public static final int COLLECTIVE_ALLGATHER = 6;
+  public static final int COLLECTIVE_GATHER = 7;
+  public static final int COLLECTIVE_SCATTER = 8;
+  public static final int COLLECTIVE_ALLTOALL = 9;
+  public static final int COLLECTIVE_SCAN = 10;
+  public static final int COLLECTIVE_EXCLUSIVE_SCAN = 11;
+  public static final int COLLECTIVE_NEIGHBOURS = 12;
+  public static final int COLLECTIVE_AGREE = 13;
+
+  // lci_algorithm
+  public static final int ALGORITHM_AUTO = 0;
+  public static final int ALGORITHM_DISSEMINATION = 1;
+  public static final int ALGORITHM_LINEAR = 2;
+  public static final int ALGORITHM_BINOMIAL = 3;
+  public static final int ALGORITHM_KNOMIAL = 4;
+  public static final int ALGORITHM_CHAIN = 5;
+  public static final int ALGORITHM_SCATTER_ALLGATHER = 6;
+  public static final int ALGORITHM_RECURSIVE_DOUBLING = 7;
+  public static final int ALGORITHM_RABENSEIFNER = 8;
+  public static final int ALGORITHM_RING = 9;
+  public static final int ALGORITHM_RECURSIVE_HALVING = 10;
+  public static final int ALGORITHM_PAIRWISE = 11;
+  public static final int ALGORITHM_BRUCK = 12;
+  public static final int ALGORITHM_NEIGHBOUR_EXCHANGE = 13;
+  public static final int ALGORITHM_DIRECT = 14;
 
   // lci_atomic_op
   public static final int ATOMIC_ADD = 1;
@@ -202,6 +234,9 @@ public final class Codes {
 
   /** Bytes by which a rank names a region of its memory to others. */
   public static final int MEMORY_HANDLE_SIZE = 64;
+
+  /** Most members of a group that agrees. */
+  public static final int MAX_AGREE = 1024;
 
   /** Largest number of a matching engine. */
   public static final int MAX_ENGINE = 255;

@@ -43,6 +43,13 @@ public final class Layout {
 
   public static final int DESCRIPTOR_EXPECTED = 56;
 
+  /** Of a collective call: where its data lies, elements of a block, and a list of counts. */
+  public static final int DESCRIPTOR_COLLECTIVE_IN = 32;
+
+  public static final int DESCRIPTOR_COLLECTIVE_OUT = 40;
+  public static final int DESCRIPTOR_COLLECTIVE_COUNT = 48;
+  public static final int DESCRIPTOR_COLLECTIVE_COUNTS = 56;
+
   /** Inline payload of a put: in the entries that follow. */
   public static final int DESCRIPTOR_PUT_PAYLOAD = 64;
 

@@ -96,9 +96,22 @@ final class Header {
     if (!structure.find()) {
       throw new IllegalStateException("no struct " + name + " in the header");
     }
-    String body = structure.group(1);
-    Matcher union = UNION.matcher(body);
-    String plain = union.replaceAll("uint64_t $1[4];");
+    return fields(UNION.matcher(structure.group(1)).replaceAll("uint64_t $1[4];"));
+  }
+
+  /** Fields of a structure without a name, which is a member of the union of another. */
+  Map<String, Field> member(String name, String member) {
+    Matcher inner =
+        Pattern.compile(
+                "struct " + name + " \\{.*?struct \\{([^{}]*)}\\s*" + member + ";", Pattern.DOTALL)
+            .matcher(text);
+    if (!inner.find()) {
+      throw new IllegalStateException("no " + member + " in struct " + name);
+    }
+    return fields(inner.group(1));
+  }
+
+  private Map<String, Field> fields(String plain) {
     Map<String, Field> fields = new LinkedHashMap<>();
     int offset = 0;
     int alignment = 1;

@@ -51,8 +51,9 @@ class HeaderDriftTest {
           Set.of("lci_graph_set_depth", "lci_graph_set_op", "lci_graph_run_number"),
           Set.of("lci_graph_test_run", "lci_graph_cancel_run"),
           Set.of("lci_graph_mark_complete", "lci_graph_node_get"),
-          // What who made a group knows, and a thin form.
-          Set.of("lci_group_info", "lci_group_rank", "lci_post_group_barrier"),
+          // What who made a group knows, and thin forms.
+          Set.of("lci_group_info", "lci_group_rank"),
+          Set.of("lci_post_group_barrier", "lci_post_collective", "lci_post_agree"),
           // One runtime for a whole process; Java programs hold theirs.
           Set.of("lci_global_init", "lci_global_fini", "lci_global_runtime", "lci_global_set"),
           Set.of("lci_global_rank", "lci_global_size"),
@@ -118,6 +119,17 @@ class HeaderDriftTest {
     assertField(fields, "tag", Layout.DESCRIPTOR_TAG, 8);
     assertField(fields, "user_context", Layout.DESCRIPTOR_CONTEXT, 8);
     assertField(fields, "u", Layout.DESCRIPTOR_PAYLOAD, 32);
+  }
+
+  @Test
+  void collectiveCallsAreTheHeaders() {
+    Map<String, Field> fields = header.member("lci_descriptor", "collective");
+    int start = Layout.DESCRIPTOR_PAYLOAD;
+    assertField(fields, "in", Layout.DESCRIPTOR_COLLECTIVE_IN - start, 8);
+    assertField(fields, "out", Layout.DESCRIPTOR_COLLECTIVE_OUT - start, 8);
+    assertField(fields, "count", Layout.DESCRIPTOR_COLLECTIVE_COUNT - start, 8);
+    assertField(fields, "counts", Layout.DESCRIPTOR_COLLECTIVE_COUNTS - start, 8);
+    assertThat(fields).as("fields, and the whole").hasSize(5);
   }
 
   @Test

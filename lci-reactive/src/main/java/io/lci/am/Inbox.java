@@ -150,8 +150,8 @@ public interface Inbox extends Disposable {
   /**
    * Closes the port: stored messages are discarded and counted, senders get {@link
    * io.lci.error.PortClosedException}, the subscriber completes. Any thread, returns at once,
-   * idempotent. The port may then be opened anew. What a sender had announced without credit before
-   * it learned of the end comes to the port that is opened anew, if it comes late; other messages
+   * idempotent. The port may then be opened anew. A late message comes to the port that is opened
+   * anew if its sender had announced it without credit before it learned of the end; other messages
    * for the earlier one are discarded.
    */
   @Override

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Collective calls: every rank of a group makes them, and they end for all. */
+/**
+ * Groups of ranks, and the calls that all members of a group make together: they meet, bring data
+ * to each other, and combine it.
+ */
 @NullMarked
 package io.lci.collective;
 

@@ -2,9 +2,9 @@
 package io.lci.error;
 
 /**
- * The member {@link #rank()} gave a context up, see {@link
- * io.lci.collective.CollectiveContext#revoke()}. The calls of that context which were under way end
- * with it, and so does each later one.
+ * The member {@link #rank()} gave a context up: by {@link
+ * io.lci.collective.CollectiveContext#revoke()}, or as it had no memory for a call. The calls of
+ * that context which were under way end with it, and so does each later one.
  *
  * @since 0.1
  */

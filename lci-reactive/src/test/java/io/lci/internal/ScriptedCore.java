@@ -80,6 +80,12 @@ final class ScriptedCore {
 
   private boolean laneFreed;
 
+  /** The descriptor that the script answers now. */
+  ByteBuffer descriptor = direct(0);
+
+  /** Why contexts of groups were given up. */
+  final List<Integer> revocations = new ArrayList<>();
+
   private final AtomicLong lastObject = new AtomicLong();
 
   /** By handle: what a counter has counted, or how much a queue holds; else 0. */
@@ -138,6 +144,9 @@ final class ScriptedCore {
                       case "runtimeClose" -> close();
                       case "runtimeLog" -> out(arguments[1], 1L);
                       case "laneWake" -> woken();
+                      case "contextCreate" -> out(arguments[3], object());
+                      case "contextFailure" -> Codes.RETRY;
+                      case "contextRevoke" -> revoked((int) arguments[1]);
                       default -> 0;
                     });
   }
@@ -293,6 +302,11 @@ final class ScriptedCore {
     return Codes.DONE;
   }
 
+  private int revoked(int cause) {
+    revocations.add(cause);
+    return Codes.DONE;
+  }
+
   private int freeLane() {
     laneFreed = true;
     return Codes.DONE;
@@ -390,8 +404,9 @@ final class ScriptedCore {
                   at + (behind ? Layout.DESCRIPTOR_PUT_PAYLOAD : Layout.DESCRIPTOR_PAYLOAD)),
               lane.getLong(at + Layout.DESCRIPTOR_CONTEXT));
       batch.add(submitted);
+      descriptor = lane.slice(at, Layout.DESCRIPTOR_SIZE).order(ByteOrder.LITTLE_ENDIAN);
       lane.putShort(at + Layout.DESCRIPTOR_OUTCOME, (short) script.answer(submitted));
-      int beyond = inline ? Math.max(0, behind ? size : size - 32) : 0;
+      int beyond = inline && op != Codes.OP_COLLECTIVE ? Math.max(0, behind ? size : size - 32) : 0;
       i += 1 + (beyond + 63) / 64;
     }
     batches.add(batch);

@@ -10,6 +10,8 @@ import io.lci.PostOptions;
 import io.lci.am.Payload;
 import io.lci.am.SenderOptions;
 import io.lci.collective.CollectiveContext;
+import io.lci.collective.ReduceOp;
+import io.lci.collective.Vec;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionQueue;
 import io.lci.completion.CompletionTarget;
@@ -161,6 +163,18 @@ final class Rows {
                 Kind.NONE,
                 (w, n) -> w.alone().world().context(1).barrier())
             .failing(w -> disposedContext(w).barrier()),
+        row("Collectives.allReduce(Vec)", Kind.NONE, (w, n) -> sum(w.alone()))
+            .failing(w -> sum(w.closed())),
+        row(
+                "Collectives.allReduce(long)",
+                Kind.ONE,
+                (w, n) -> w.alone().world().allReduce(1, ReduceOp.SUM))
+            .failing(w -> w.closed().world().allReduce(1, ReduceOp.SUM)),
+        row(
+                "CollectiveContext.allReduce(long[])",
+                Kind.ONE,
+                (w, n) -> w.alone().world().context(1).allReduce(new long[1], ReduceOp.SUM))
+            .failing(w -> disposedContext(w).allReduce(new long[1], ReduceOp.SUM)),
         row("LciRuntime.peerGone", Kind.ONE, (w, n) -> w.left().peerGone(1)).done(),
         row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES))
             .failing(w -> w.closedRemote().get(0, Long.BYTES)),
@@ -207,6 +221,11 @@ final class Rows {
     Synchronizer synchronizer = world.use(world.here().completions().synchronizer(1));
     signal(world, synchronizer, elements);
     return synchronizer;
+  }
+
+  private static Publisher<?> sum(LciRuntime lci) {
+    Vec one = Vec.longs(new long[1]);
+    return lci.world().allReduce(one, one, ReduceOp.SUM);
   }
 
   private static CollectiveContext disposedContext(TckWorld w) {

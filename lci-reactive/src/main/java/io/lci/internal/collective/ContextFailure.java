@@ -3,6 +3,7 @@ package io.lci.internal.collective;
 
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.Errors;
+import io.lci.internal.lane.CallNames;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.Layout;
 import io.lci.nativebridge.NativeScratch;
@@ -42,15 +43,13 @@ record ContextFailure(int code, int rank, int cause, ByteBuffer frame) {
   private String mismatched(int which) {
     int call = Layout.FAILURE_CALLS + which * Layout.CALL_SIZE;
     return frame.getInt(Layout.FAILURE_RANKS + which * Integer.BYTES)
-        + " called kind "
-        + frame.get(call + Layout.CALL_KIND)
-        + ", root "
-        + frame.getInt(call + Layout.CALL_ROOT)
-        + ", operator "
-        + frame.get(call + Layout.CALL_OP)
-        + ", type "
-        + frame.get(call + Layout.CALL_TYPE)
-        + ", count "
-        + frame.getLong(call + Layout.CALL_COUNT);
+        + " called "
+        + CallNames.call(
+            frame.get(call + Layout.CALL_KIND),
+            frame.getInt(call + Layout.CALL_ROOT),
+            frame.get(call + Layout.CALL_OP),
+            frame.get(call + Layout.CALL_TYPE),
+            frame.get(call + Layout.CALL_ALGORITHM),
+            frame.getLong(call + Layout.CALL_COUNT));
   }
 }

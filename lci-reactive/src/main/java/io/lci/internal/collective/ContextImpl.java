@@ -7,6 +7,7 @@ import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.Errors;
+import io.lci.internal.lane.CallData;
 import io.lci.internal.loop.Drainable;
 import io.lci.internal.post.CollectiveCall;
 import io.lci.internal.post.Outbox;
@@ -17,9 +18,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /** A context of the core, of a group. Any thread, where nothing else is said. */
-final class ContextImpl implements CollectiveContext, CollectiveCall.Owner {
-  static final String OPERATION = "barrier of a group";
-
+final class ContextImpl extends GroupCalls implements CollectiveContext, CollectiveCall.Owner {
   private final CoreRuntime core;
   private final Groups groups;
   private final GroupImpl group;
@@ -58,6 +57,7 @@ final class ContextImpl implements CollectiveContext, CollectiveCall.Owner {
       long handle,
       long id,
       int number) {
+    super(new CallMaker(core, group.rank(), group.size()));
     this.core = core;
     this.groups = groups;
     this.group = group;
@@ -69,16 +69,16 @@ final class ContextImpl implements CollectiveContext, CollectiveCall.Owner {
   }
 
   @Override
-  public Mono<Void> barrier() {
+  Mono<Void> make(CallData call) {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super Void> actual) {
         if (outbox.loop.isDisposed()) {
-          Operators.error(actual, outbox.loop.closed(OPERATION));
+          Operators.error(actual, outbox.loop.closed(call.kind.operation()));
         } else if (disposed) {
-          Operators.error(actual, gone());
+          Operators.error(actual, gone(call));
         } else {
-          new CollectiveCall(outbox, actual, ContextImpl.this).begin();
+          new CollectiveCall(outbox, actual, ContextImpl.this, call).begin();
         }
       }
     };
@@ -114,8 +114,7 @@ final class ContextImpl implements CollectiveContext, CollectiveCall.Owner {
   private void freeIfUnused() {
     if (disposed && underWay == 0 && !freed) {
       freed = true;
-      groups.forget(this);
-      long code = core.gate.with(() -> core.calls.contextFree(handle), Codes.DONE);
+      long code = groups.free(this, handle);
       // Calls that a closing loop gave up are the core's until it closes, and frees the context
       // with them.
       if (Codes.isError((int) code) && !core.ending.hasStarted()) {
@@ -143,15 +142,15 @@ final class ContextImpl implements CollectiveContext, CollectiveCall.Owner {
   }
 
   @Override
-  public void began() {
+  public void began(CallData call) {
     if (freed) {
-      throw gone();
+      throw gone(call);
     }
     underWay++;
   }
 
-  private RuntimeException gone() {
-    return core.ending.gone(OPERATION, "context", "Group.context makes another");
+  private RuntimeException gone(CallData call) {
+    return core.ending.gone(call.kind.operation(), "context", "Group.context makes another");
   }
 
   @Override
@@ -161,27 +160,41 @@ final class ContextImpl implements CollectiveContext, CollectiveCall.Owner {
   }
 
   @Override
-  public RuntimeException failure(RuntimeException reason) {
-    RuntimeException known = knownFailure();
-    return known == null || core.ending.hasStarted() ? reason : known;
+  public void giveUp() {
+    core.gate.with(() -> core.calls.contextRevoke(handle, Codes.ERR_NO_MEMORY), Codes.DONE);
+    outbox.loop.enterSoon();
   }
 
   @Override
-  public RuntimeException failure(int code, int rank) {
-    RuntimeException known = knownFailure();
-    return known == null ? failure(code, rank, Errors.hint(code)) : known;
+  public RuntimeException failure(CallData call, RuntimeException reason) {
+    if (reason instanceof LciException e && e.code().equals(argument())) {
+      return new IllegalArgumentException(
+          call.algorithm() + " does not serve this " + call.kind + " of " + group);
+    }
+    RuntimeException known = knownFailure(call);
+    return known == null || core.ending.hasStarted() ? reason : known;
   }
 
-  private LciException failure(int code, int rank, String hint) {
+  private String argument() {
+    return Errors.name(core.calls, Codes.ERR_ARGUMENT);
+  }
+
+  @Override
+  public RuntimeException failure(CallData call, int code, int rank) {
+    RuntimeException known = knownFailure(call);
+    return known == null ? failure(call, code, rank, Errors.hint(code)) : known;
+  }
+
+  private LciException failure(CallData call, int code, int rank, String hint) {
+    String operation = call.kind.operation();
+    String name = Errors.name(core.calls, code);
     return Errors.of(
-        new Detail(
-            OPERATION, rank, LciException.NONE, key.device(), Errors.name(core.calls, code), hint),
-        code);
+        new Detail(operation, rank, LciException.NONE, key.device(), name, hint), code);
   }
 
-  private @Nullable RuntimeException knownFailure() {
+  private @Nullable RuntimeException knownFailure(CallData call) {
     ContextFailure known = ContextFailure.of(core, handle);
-    return known == null ? null : failure(known.code(), known.rank(), known.hint(core));
+    return known == null ? null : failure(call, known.code(), known.rank(), known.hint(core));
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.lci.internal.collective;
 
 import io.lci.collective.CollectiveContext;
 import io.lci.collective.Group;
+import io.lci.internal.lane.CallData;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -10,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** A group of the core, and the context of its own calls. Any thread. */
-class GroupImpl implements Group {
+class GroupImpl extends GroupCalls implements Group {
   /** Of the context of its own calls. */
   private static final long OWN_KEY = Long.MIN_VALUE;
 
@@ -25,6 +26,7 @@ class GroupImpl implements Group {
 
   /** The group of the core is made here. */
   GroupImpl(Groups groups, GroupKey key) {
+    super(new CallMaker(groups.core, key.ranks().indexOf(groups.core.rank), key.ranks().size()));
     this.groups = groups;
     this.key = key;
     this.rank = key.ranks().indexOf(groups.core.rank);
@@ -68,15 +70,15 @@ class GroupImpl implements Group {
   }
 
   @Override
-  public Mono<Void> barrier() {
-    return Mono.defer(() -> own().barrier());
+  Mono<Void> make(CallData call) {
+    return Mono.defer(() -> own(call).make(call));
   }
 
   /** Made for the first call: most groups of a large job make none. */
-  private synchronized ContextImpl own() {
+  private synchronized ContextImpl own(CallData call) {
     ContextImpl known = own;
     if (known == null) {
-      refuseIfDisposed(ContextImpl.OPERATION);
+      refuseIfDisposed(call.kind.operation());
       known = groups.context(this, OWN_KEY, 0);
       own = known;
     }

@@ -106,8 +106,10 @@ final class Groups {
     return code == Codes.DONE ? core.calls.contextId(out.getLong(0), out.address(1)) : code;
   }
 
-  synchronized void forget(ContextImpl context) {
+  /** At once: one that is made of the same arguments meanwhile would be this one again. */
+  synchronized long free(ContextImpl context, long handle) {
     contexts.remove(context.key, context);
     numbers.clear(context.number());
+    return core.gate.with(() -> core.calls.contextFree(handle), Codes.DONE);
   }
 }

@@ -63,6 +63,8 @@ public final class PostWriter implements PayloadWriter {
   private int parts;
   private long operand;
   private long expected;
+  private int collective;
+  private int root;
   private int nodeAnswered;
   private long answerContext;
 
@@ -259,6 +261,30 @@ public final class PostWriter implements PayloadWriter {
     receiveBytes = Long.BYTES;
   }
 
+  /** A call of a group, instead of a payload: what it is. */
+  public void collective(CollectiveKind kind, int ofRoot, int typeAndAlgorithm) {
+    op = Codes.OP_COLLECTIVE;
+    collective = kind.number;
+    root = ofRoot;
+    receiveBytes = typeAndAlgorithm;
+  }
+
+  /** Where its data lies. */
+  void collectiveData(long in, long out, long count, long counts) {
+    entries.putLong(entryOffset + Layout.DESCRIPTOR_COLLECTIVE_IN, in);
+    entries.putLong(entryOffset + Layout.DESCRIPTOR_COLLECTIVE_OUT, out);
+    entries.putLong(entryOffset + Layout.DESCRIPTOR_COLLECTIVE_COUNT, count);
+    entries.putLong(entryOffset + Layout.DESCRIPTOR_COLLECTIVE_COUNTS, counts);
+  }
+
+  /** Memory beside the descriptor, until the operation has ended; it keeps an object alive. */
+  PooledBuffer beside(int bytes, Object referred) {
+    PooledBuffer memory = pool.take(bytes);
+    memory.referred = referred;
+    buffer = memory;
+    return memory;
+  }
+
   public int form() {
     return form;
   }
@@ -288,17 +314,13 @@ public final class PostWriter implements PayloadWriter {
    * @return entries it occupies
    */
   public int finish(int toRank, int port, int device, long context) {
+    if (op == Codes.OP_COLLECTIVE) {
+      words(root, collective, device, receiveBytes, context);
+      return 1;
+    }
     int size = receiveBytes >= 0 ? receiveBytes : position - start;
     int rank = nodeAnswered == NO_NODE ? toRank : nodeAnswered;
-    entries.putLong(
-        entryOffset,
-        op | (long) (flags | form) << 8 | (long) Codes.RETRY << 16 | (long) rank << 32);
-    entries.putLong(
-        entryOffset + Layout.DESCRIPTOR_PORT,
-        (port & 0xFFFFL) | (long) device << 16 | (long) policy << 24 | (long) size << 32);
-    entries.putLong(entryOffset + Layout.DESCRIPTOR_TAG, tag);
-    entries.putLong(
-        entryOffset + Layout.DESCRIPTOR_CONTEXT, nodeAnswered == NO_NODE ? context : answerContext);
+    words(rank, port, device, size, nodeAnswered == NO_NODE ? context : answerContext);
     if (toRemote) {
       entries.putLong(entryOffset + Layout.DESCRIPTOR_REMOTE, remote);
       entries.putLong(entryOffset + Layout.DESCRIPTOR_DISPLACEMENT, displacement);
@@ -319,6 +341,18 @@ public final class PostWriter implements PayloadWriter {
         form == Codes.FLAG_PACKET ? packet & 0xFFFF_FFFFL : Objects.requireNonNull(buffer).address;
     entries.putLong(entryOffset + Layout.DESCRIPTOR_PAYLOAD, address);
     return 1;
+  }
+
+  /** What every descriptor has. */
+  private void words(int rank, int port, int device, int size, long context) {
+    entries.putLong(
+        entryOffset,
+        op | (long) (flags | form) << 8 | (long) Codes.RETRY << 16 | (long) rank << 32);
+    entries.putLong(
+        entryOffset + Layout.DESCRIPTOR_PORT,
+        (port & 0xFFFFL) | (long) device << 16 | (long) policy << 24 | (long) size << 32);
+    entries.putLong(entryOffset + Layout.DESCRIPTOR_TAG, tag);
+    entries.putLong(entryOffset + Layout.DESCRIPTOR_CONTEXT, context);
   }
 
   // PayloadWriter

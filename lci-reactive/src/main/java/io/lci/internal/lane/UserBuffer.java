@@ -49,7 +49,8 @@ public final class UserBuffer implements LciBuffer {
     }
   }
 
-  private static void check(LciBuffer buffer, Object owner) {
+  /** The same of a buffer that a call of a group uses. */
+  static void check(LciBuffer buffer, Object owner) {
     if (!(buffer instanceof UserBuffer user)) {
       throw new IllegalArgumentException("not a buffer of Memory.buffer(): " + buffer);
     }

@@ -2,6 +2,8 @@
 package io.lci.internal.post;
 
 import io.lci.Op;
+import io.lci.internal.lane.CallData;
+import io.lci.internal.lane.CollectiveKind;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.PostWriter;
 import io.lci.internal.lane.Posted;
@@ -29,28 +31,34 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
     int device();
 
     /** A call begins, unless this throws. */
-    void began();
+    void began(CallData call);
 
     /** A call that began has ended. */
     void ended();
 
+    /** A call fails here before the core has it: the others would wait for it. */
+    void giveUp();
+
     /** Why a call failed, by what the core said. */
-    RuntimeException failure(RuntimeException reason);
+    RuntimeException failure(CallData call, RuntimeException reason);
 
     /** Why a call ended with an error. */
-    RuntimeException failure(int code, int rank);
+    RuntimeException failure(CallData call, int code, int rank);
   }
 
   private final Outbox outbox;
   private final Owner owner;
+  private final CallData data;
   private boolean began;
   private boolean ended;
   private @Nullable RuntimeException failure;
 
-  public CollectiveCall(Outbox outbox, CoreSubscriber<? super Void> actual, Owner owner) {
+  public CollectiveCall(
+      Outbox outbox, CoreSubscriber<? super Void> actual, Owner owner, CallData data) {
     super(outbox.loop, actual);
     this.outbox = outbox;
     this.owner = owner;
+    this.data = data;
   }
 
   @Override
@@ -71,7 +79,7 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
   private void start() {
     began = true;
     try {
-      owner.began();
+      owner.began(data);
     } catch (RuntimeException e) {
       fail(e);
       return;
@@ -102,8 +110,8 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
   // Submitter
 
   @Override
-  public Op.Kind kind() {
-    return Op.Kind.BARRIER;
+  public Op.@Nullable Kind kind() {
+    return data.kind == CollectiveKind.BARRIER ? Op.Kind.BARRIER : null;
   }
 
   @Override
@@ -113,9 +121,8 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
 
   @Override
   public void encode(Object item, PostWriter out) {
-    out.op = Codes.OP_GROUP_BARRIER;
-    out.flags = Codes.FLAG_SIGNAL;
     out.tag(owner.id());
+    data.encode(out);
   }
 
   @Override
@@ -128,7 +135,12 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
 
   @Override
   public void failed(Object item, Destination destination, RuntimeException reason) {
-    end(owner.failure(reason));
+    if (reason.getCause() != null) { // its data could not be copied
+      owner.giveUp();
+      end(reason);
+    } else {
+      end(owner.failure(data, reason));
+    }
   }
 
   /** Others wait for it. */
@@ -160,7 +172,20 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
 
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
-    end(code == Codes.DONE ? null : owner.failure(code, rank));
+    end(code == Codes.DONE ? delivered(memory) : owner.failure(data, code, rank));
+  }
+
+  /** Gives a subscriber that still waits its result; returns why that is not possible, or null. */
+  private @Nullable RuntimeException delivered(@Nullable PooledBuffer memory) {
+    if (isOver()) {
+      return null;
+    }
+    try {
+      data.copyOut(memory);
+      return null;
+    } catch (RuntimeException e) { // memory of the program that has gone
+      return e;
+    }
   }
 
   @Override

@@ -186,7 +186,7 @@ public final class Destination {
       case BARRIER -> "barrier";
       case GRAPH -> "graph";
       case RELEASE -> "release";
-      case COLLECTIVE -> "barrier of a group";
+      case COLLECTIVE -> "call of a group";
       default -> "cancel";
     };
   }
