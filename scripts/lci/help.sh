@@ -16,7 +16,7 @@ Usage: ./lci COMMAND
   api-diff [TAG]            compare the public Java API with that of TAG, or the last one; fails if it is incompatible
   conformance               write docs/internals/conformance.md: which rows of the specification the last ./lci test proved
   bench [GROUP] [--only METRIC] [--pairs N] [--json FILE] [--dose PART]
-                            compare with the machine and with peers; GROUP: native, resources, jvm, kmer;
+                            compare with the machine and with peers; GROUP: native, coll, net, resources, jvm, kmer;
                             PART of the work, for a quick look: 0.01
   bench against COMMIT [ROW...]
                             is this tree slower than COMMIT?

@@ -57,6 +57,28 @@ test_native() {
   done
 }
 
+# Algorithms are compared with Open MPI's alone.
+test_coll() {
+  local metric
+  measure coll
+  grep 'here (Debian' "$dir/err" || true
+  for metric in coll_{barrier,allreduce_8} coll_{allreduce,broadcast,allgather,alltoall}_{64k,1m}; do
+    compared "$metric"
+    compared "${metric}_x4"
+    [[ $metric != *_64k ]] || against heap "$metric"
+    ! command -v mpicc.mpich > /dev/null || against MPICH "$metric"
+    command -v mpicc.openmpi > /dev/null || continue
+    against "Open MPI" "$metric"
+    against "Open MPI sm" "$metric"
+    against "Open MPI" "${metric}_x4"
+  done
+  for metric in allreduce_64k_by_{doubling,rabenseifner,ring} broadcast_64k_by_{binomial,knomial,chain,scatter} \
+    allgather_64k_by_{bruck,doubling,ring,neighbour} alltoall_64k_by_{bruck,pairwise}; do
+    measured "coll_$metric"
+    ! command -v mpicc.openmpi > /dev/null || against "Open MPI" "coll_$metric"
+  done
+}
+
 # libfabric has a ping-pong alone.
 test_net() {
   local metric
