@@ -44,7 +44,7 @@ build() {
   ((${#libraries[@]} > 0)) || { echo "neither Open MPI nor MPICH is here"; exit 1; }
 }
 
-# Open MPI's vector instructions do not wrap short sums around, and compare unsigned numbers as signed ones.
+# The vector instructions of Open MPI 4.1.4 add 8- and 16-bit integers with saturation.
 run_openmpi() {
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout $LIMIT_S mpiexec.openmpi --mca op ^avx \
     --mca mpi_yield_when_idle 1 --oversubscribe --bind-to none -n "$1" "$work/openmpi" "${@:2}"
@@ -52,8 +52,8 @@ run_openmpi() {
 run_mpich() { timeout $LIMIT_S mpiexec.mpich -n "$1" "$work/mpich" "${@:2}"; }
 run_ours() { timeout $LIMIT_S "$launcher" -n "$1" "$work/ours" "${@:2}"; }
 
-# compare MPI FOLDER RANKS: what of ours MPI has otherwise, or has not, and whether all members of an allreduce have the
-# same; a line that counts. MPICH 4.0 compares unsigned numbers as signed ones: those are left to Open MPI.
+# compare MPI FOLDER RANKS: prints what of ours MPI has otherwise, and what we have not made; how many results there were goes
+# to FOLDER/compared. MPICH 4.0.2 compares unsigned numbers as signed ones: those are left to Open MPI.
 compare() {
   local rank code=0 left_out=no
   [[ $1 != mpich ]] || left_out='/u(8|16|32|64)/(min|max)/'
