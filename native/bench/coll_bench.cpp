@@ -156,7 +156,7 @@ class Member : public RankRuntime {
 double measure(const std::string& directory, uint32_t rank, const Metric& metric, bool heap) {
   if (metric.ranks == 2) pin(static_cast<int>(rank));
   Member member(directory, rank, metric, heap);
-  const uint64_t full = metric.bytes <= 8 ? 10'000 : (256u << 20) / metric.bytes / kBatches;
+  const uint64_t full = metric.bytes <= 8 ? 10'000 : (uint64_t{2} << 30) / metric.bytes / kBatches;
   const uint64_t calls = dosed(metric.ranks == 2 ? full : full / 10 + 1);
   std::vector<double> batches;
   for (uint64_t i = 0; i < kBatches; ++i) {

@@ -57,7 +57,7 @@ static int compare(const void* a, const void* b) {
 /* Seconds of one call: the median of batches, of which the first one warms up. */
 static double measure(enum kind kind, int bytes) {
   const char* dose = getenv("LCI_BENCH_DOSE");
-  const double full = bytes <= 8 ? 10000 : (double)(256u << 20) / bytes / BATCHES;
+  const double full = bytes <= 8 ? 10000 : 2147483648.0 / bytes / BATCHES;
   int calls = (int)((size == 2 ? full : full / 10 + 1) * (dose != NULL ? atof(dose) : 1));
   if (calls < 1) calls = 1;
   const size_t memory = ((size_t)bytes * (size_t)size + 4096) / 4096 * 4096;
