@@ -281,7 +281,7 @@ group_coll() {
   ! build_mpi mpich "mpich libmpich-dev" mpi_coll_bench || peers+=(MPICH=coll_mpich)
   ! build_mpi openmpi "openmpi-bin libopenmpi-dev" mpi_coll_bench || peers+=("Open MPI=coll_openmpi" "Open MPI sm=coll_openmpi_sm")
   compare "coll_barrier coll_allreduce_8 $(echo coll_{allreduce,broadcast,allgather,alltoall}_{64k,1m})" coll_ours "${peers[@]}"
-  echo "lci bench: _x4: four ranks on $(nproc) processors" >&2
+  [[ -n $only && $only != *_x4 ]] || echo "lci bench: _x4: four ranks on $(nproc) processors" >&2
   compare "coll_barrier_x4 coll_allreduce_8_x4 $(echo coll_{allreduce,broadcast,allgather,alltoall}_{64k,1m}_x4)" coll_ours "${peers[@]}"
   compare "$(echo coll_allreduce_64k_by_{doubling,rabenseifner,ring} coll_broadcast_64k_by_{binomial,knomial,chain,scatter} \
     coll_allgather_64k_by_{bruck,doubling,ring,neighbour} coll_alltoall_64k_by_{bruck,pairwise})" coll_ours "${peers[@]}"
