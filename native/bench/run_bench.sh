@@ -12,7 +12,7 @@ set -euo pipefail
 readonly home=${LCI_HOME:?set by ./lci} jdk=${LCI_JDK:?set by ./lci} newer_jdk=${LCI_NEWER_JDK:?set by ./lci}
 readonly native=$home/lci-native-bridge/target/native
 readonly state=$home/.lci/bench cache=$home/.lci/cache
-readonly GROUPS_ALL='native net resources jvm kmer'
+readonly GROUPS_ALL='native coll net resources jvm kmer'
 readonly NOT_OFFERED=3
 readonly PEER_TIMEOUT_S=120
 
@@ -205,10 +205,11 @@ native_openmpi() {
     mpiexec.openmpi --bind-to none --oversubscribe -n 2 "$state/mpi_bench.openmpi" "$1"
 }
 
-# build_mpi LIBRARY PACKAGES: the peer's benchmark, if the library is installed.
+# build_mpi LIBRARY PACKAGES [PROGRAM]: the peer's benchmark, if the library is installed.
 build_mpi() {
+  local program=${3:-mpi_bench}
   command -v "mpicc.$1" > /dev/null &&
-    "mpicc.$1" -O3 -o "$state/mpi_bench.$1" "$home/native/bench/peers/mpi_bench.c" && return
+    "mpicc.$1" -O3 -o "$state/$program.$1" "$home/native/bench/peers/$program.c" && return
   echo "lci bench: no $1 here (Debian: $2)" >&2
   return 1
 }
@@ -226,6 +227,68 @@ group_native() {
     put_latency get_latency put_rate get_rate put_64k get_64k put_1m get_1m put_messages_64k put_messages_1m barrier \
     sendrecv_rate_2x2" \
     native_ours "${peers[@]}"
+}
+
+# ---- coll: collectives in C, two processes on this host, and four --------------------------------------------------------------
+
+coll_ours() { timeout $PEER_TIMEOUT_S "$native/coll_bench" "$1"; }
+coll_heap() {
+  [[ $1 == *_64k* || $1 == *_1m* ]] || return $NOT_OFFERED
+  timeout $PEER_TIMEOUT_S "$native/coll_bench" "$1" heap
+}
+
+# mpi_algorithm METRIC: its number for Open MPI's coll_tuned; nothing if it has it not.
+mpi_algorithm() {
+  case $1 in
+    *allreduce*_by_doubling* | *allgather*_by_doubling* | *broadcast*_by_chain* | *alltoall*_by_bruck*) echo 3 ;;
+    *allreduce*_by_ring* | *allgather*_by_ring*) echo 4 ;;
+    *allreduce*_by_rabenseifner* | *broadcast*_by_binomial*) echo 6 ;;
+    *broadcast*_by_knomial*) echo 7 ;;
+    *broadcast*_by_scatter*) echo 9 ;;
+    *allgather*_by_bruck* | *alltoall*_by_pairwise*) echo 2 ;;
+    *allgather*_by_neighbour*) echo 5 ;;
+  esac
+}
+
+# The benchmark binds its processes itself. Four ranks yield, as ours do.
+coll_openmpi() {
+  local metric=$1 ranks=2 options=() kind
+  shift
+  if [[ $metric == *_by_* ]]; then
+    kind=${metric#coll_}
+    kind=${kind%%_*}
+    options+=(--mca coll_tuned_use_dynamic_rules 1 --mca "coll_tuned_${kind/broadcast/bcast}_algorithm" "$(mpi_algorithm "$metric")")
+    # Segments of ours.
+    [[ $metric != *_by_chain* ]] || options+=(--mca coll_tuned_bcast_algorithm_segmentsize 65536)
+  fi
+  [[ $metric != *_x4 ]] || { ranks=4; options+=(--mca mpi_yield_when_idle 1); }
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout $PEER_TIMEOUT_S \
+    mpiexec.openmpi --bind-to none --oversubscribe "${options[@]}" "$@" -n "$ranks" "$state/mpi_coll_bench.openmpi" "$metric"
+}
+# Its component for shared memory, which it does not choose by itself; it has some of the kinds.
+coll_openmpi_sm() {
+  [[ $1 != *_by_* ]] || return $NOT_OFFERED
+  coll_openmpi "$1" --mca coll_sm_priority 100
+}
+# Four of its ranks would not yield.
+coll_mpich() {
+  [[ $1 != *_by_* && $1 != *_x4 ]] || return $NOT_OFFERED
+  timeout $PEER_TIMEOUT_S mpiexec.mpich -n 2 "$state/mpi_coll_bench.mpich" "$1"
+}
+
+group_coll() {
+  local peers=("heap=coll_heap" "cache line=coll_line")
+  ! build_mpi mpich "mpich libmpich-dev" mpi_coll_bench || peers+=(MPICH=coll_mpich)
+  ! build_mpi openmpi "openmpi-bin libopenmpi-dev" mpi_coll_bench || peers+=("Open MPI=coll_openmpi" "Open MPI sm=coll_openmpi_sm")
+  compare "coll_barrier coll_allreduce_8 $(echo coll_{allreduce,broadcast,allgather,alltoall}_{64k,1m})" coll_ours "${peers[@]}"
+  [[ -n $only && $only != *_x4 ]] || echo "lci bench: _x4: four ranks on $(nproc) processors" >&2
+  compare "coll_barrier_x4 coll_allreduce_8_x4 $(echo coll_{allreduce,broadcast,allgather,alltoall}_{64k,1m}_x4)" coll_ours "${peers[@]}"
+  compare "$(echo coll_allreduce_64k_by_{doubling,rabenseifner,ring} coll_broadcast_64k_by_{binomial,knomial,chain,scatter} \
+    coll_allgather_64k_by_{bruck,doubling,ring,neighbour} coll_alltoall_64k_by_{bruck,pairwise})" coll_ours "${peers[@]}"
+}
+coll_line() {
+  [[ $1 == coll_barrier || $1 == coll_allreduce_8 ]] || return $NOT_OFFERED
+  line_as "$1" 1
 }
 
 # ---- net: two processes, or two JVMs, over TCP on the loopback interface -----------------------------------------------------

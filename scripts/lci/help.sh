@@ -10,13 +10,14 @@ Usage: ./lci COMMAND
   build                     install missing tools (as root on Debian), build, install the modules locally
   run [-n N] PROGRAM ARGS...
                             run N ranks of a sample, a jar or an executable
-  test [quick|soak [PART]]  all tests in small doses; quick: the fast ones; soak: the full figures, in parts
+  test [quick|SUITE|soak [PART]]
+                            all tests in small doses; quick: the fast ones; one suite; soak: the full figures, in parts
   soak-report               join the last results of the soak, and their commits, in docs/internals/soak.md
   metrics-page              write docs/guide/metrics.md: the meters, as the sources have them
   api-diff [TAG]            compare the public Java API with that of TAG, or the last one; fails if it is incompatible
   conformance               write docs/internals/conformance.md: which rows of the specification the last ./lci test proved
   bench [GROUP] [--only METRIC] [--pairs N] [--json FILE] [--dose PART]
-                            compare with the machine and with peers; GROUP: native, resources, jvm, kmer;
+                            compare with the machine and with peers; GROUP: native, coll, net, resources, jvm, kmer;
                             PART of the work, for a quick look: 0.01
   bench against COMMIT [ROW...]
                             is this tree slower than COMMIT?

@@ -4,9 +4,9 @@
 
 usage_test() {
   cat << EOF
-Usage: ./lci test [quick|soak [PART]]
+Usage: ./lci test [quick|SUITE|soak [PART]]
 
-Builds, installs the modules, and runs the suites: all in small doses, or the fast ones, or parts of the soak, which
+Builds, installs the modules, and runs the suites: all in small doses, or the fast ones, or one, or parts of the soak, which
 has the full figures and takes hours. Logs are in .lci/logs. The suites, with tiers and deadline in seconds:
 $SUITES
 Parts of the soak:
@@ -18,8 +18,21 @@ cmd_test() {
   case ${1:-test} in
     test | quick) test_tier "${1:-test}" ;;
     soak) test_soak "${2:-}" ;;
-    *) misused "test what? nothing, quick, or soak [PART]; see ./lci test --help" ;;
+    *) test_one "$1" ;;
   esac
+}
+
+# test_one NAME: a suite alone; what the last run of all proved stays as it is.
+test_one() {
+  local wanted=$1 name tiers deadline description
+  while read -r name tiers deadline description; do
+    [[ $name == "$wanted" ]] || continue
+    export LCI_TIER=test
+    build_and_install
+    test_suite "$name" "suite_$name" "$deadline" "$state/logs/$name.log"
+    return
+  done < <(grep . <<< "$SUITES")
+  misused "test what? nothing, quick, a suite, or soak [PART]; see ./lci test --help"
 }
 
 test_tier() {

@@ -13,6 +13,8 @@ set -uo pipefail
 readonly TABLE='
 drop_delayed                | oracle    | 31 canonical 2 chaos                 | a message that chaos held back is never sent
 post_twice                  | oracle    | 31 canonical 2 chaos                 | a message is sent twice
+ring_receives_into_sum      | oracle_collectives | 3 counts                    | a ring receives where the sum lies that it sends
+alltoall_in_place_received_at_once | oracle_collectives | 3 counts             | an alltoall in place overwrites a block that it has yet to send
 ignore_death                | kill      | 1                                    | a process that died is taken for a living one
 attributes_ignore_unknown   | bad_input | test_unknown_attribute               | a misspelt option is silently ignored
 fence_delivers_at_once      | java      | DrainedEverywhereTest#aDeviceThat*   | what was written to a rank counts as delivered
@@ -38,6 +40,9 @@ readonly log=${TMPDIR:-/tmp}/lci-system-mutations.$$
 export LCI_JAVA_OPTS=-Dlci.native.path=$library
 
 run_oracle() { "$here/oracle_test.sh" "$1" "${reads[@]}"; }
+run_oracle_collectives() {
+  LCI_LAUNCHER=$here/../../lci-native-bridge/target/native/lci_run LCI_LIBRARY=$library "$here/oracle_collectives_test.sh" "$1"
+}
 run_kill() { "$here/kill_test.sh" "$1"; }
 run_bad_input() { LCI_TESTS=$1 "$here/bad_input_test.sh"; }
 run_java() {

@@ -57,6 +57,31 @@ test_native() {
   done
 }
 
+# Our side of all metrics; of each form of them one with all peers, whose processes take half a second to start.
+test_coll() {
+  local metric
+  for metric in coll_{barrier,allreduce_8,{allreduce,broadcast,allgather,alltoall}_{64k,1m}}{,_x4} \
+    coll_allreduce_64k_by_{doubling,rabenseifner,ring} coll_broadcast_64k_by_{binomial,knomial,chain,scatter} \
+    coll_allgather_64k_by_{bruck,doubling,ring,neighbour} coll_alltoall_64k_by_{bruck,pairwise}; do
+    LCI_BENCH_DOSE=0.001 "$LCI_HOME/lci-native-bridge/target/native/coll_bench" "$metric" > "$dir/line" 2> "$dir/err" ||
+      fail "$metric: $(cat "$dir/err")"
+    contains "$(cat "$dir/line")" "\"metric\":\"$metric\""
+  done
+}
+
+test_coll_beside_peers() {
+  local metric
+  for metric in coll_barrier coll_allgather_64k coll_alltoall_1m_x4 coll_broadcast_64k_by_chain coll_allreduce_64k_by_rabenseifner; do
+    measure coll --only "$metric"
+    measured "$metric"
+    [[ $metric != *64k* ]] || against heap "$metric"
+    [[ $metric == *_by_* || $metric == *_x4 ]] || ! command -v mpicc.mpich > /dev/null || against MPICH "$metric"
+    command -v mpicc.openmpi > /dev/null || continue
+    against "Open MPI" "$metric"
+    [[ $metric == *_by_* ]] || against "Open MPI sm" "$metric"
+  done
+}
+
 # libfabric has a ping-pong alone.
 test_net() {
   local metric

@@ -51,12 +51,12 @@ class JobDirectory {
 /// What holds a rank's runtime: made before its lane, closed after it.
 class RankRuntime {
  public:
-  RankRuntime(const std::string& directory, uint32_t rank, uint32_t devices = 1) {
+  RankRuntime(const std::string& directory, uint32_t rank, uint32_t devices = 1, uint32_t ranks = 2) {
     lci_attrs* attrs = nullptr;
     check(lci_attrs_create(&attrs), "attributes");
     check(lci_attrs_set(attrs, "job_dir", directory.c_str()), "attributes");
     check(lci_attrs_set(attrs, "job_rank", std::to_string(rank).c_str()), "attributes");
-    check(lci_attrs_set(attrs, "job_size", "2"), "attributes");
+    check(lci_attrs_set(attrs, "job_size", std::to_string(ranks).c_str()), "attributes");
     check(lci_attrs_set(attrs, "devices", std::to_string(devices).c_str()), "attributes");
     check(lci_runtime_create(attrs, nullptr, 0, &runtime_), "create runtime");
     lci_attrs_free(attrs);

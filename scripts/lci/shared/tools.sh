@@ -166,6 +166,14 @@ need_open_mpi() {
   export PATH=$PATH:$unpacked
 }
 
+# try_mpi LIBRARY PACKAGE...: its compiler and launcher, if they can be had.
+try_mpi() {
+  local library=$1
+  shift
+  command -v "mpicc.$library" > /dev/null && command -v "mpiexec.$library" > /dev/null && return
+  (install_packages "$@") || say "lci: $library cannot be had"
+}
+
 # need_pmix_of_slurm: Slurm opens libpmix.so, a name that Debian has in the package for developers.
 need_pmix_of_slurm() {
   compgen -G "/usr/lib/*/pmix2/lib/libpmix.so" > /dev/null || compgen -G "/usr/lib/*/libpmix.so" > /dev/null || install_packages libpmix-dev

@@ -5,6 +5,7 @@
 # Parts of `./lci test soak`: name, deadline in seconds, description. The work is done by function soak_NAME.
 readonly SOAK_PARTS='
 oracle        3600  all 36 combinations of k, strands, ranks and chaos against jellyfish
+oracle-collectives 3600  collectives of 1 to 9 ranks by each of their algorithms against Open MPI and MPICH, and a model in C
 kill          3600  1,000 kills at random moments
 kill-kmer     3600  100 kills at random moments of the k-mer job
 kv-service    3600  20 kills of a random rank of the sample kv-service under load, at random moments
@@ -40,6 +41,7 @@ soak_build() {
 }
 
 soak_oracle() { oracle soak; }
+soak_oracle-collectives() { oracle_collectives soak; }
 soak_kill() { two_at_a_time kill_ranks 500 500; }
 soak_kill-kmer() { LCI=$home/lci "$home/tests/system/kill_kmer_test.sh" 100; }
 soak_kv-service() { kv_service 400 10 20; }

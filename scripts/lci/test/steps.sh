@@ -118,6 +118,13 @@ oracle() {
   LCI=$home/lci "$home/tests/system/oracle_test.sh" "$1" "${reads[@]}"
 }
 
+# Beside one of the two libraries of MPI it goes without the other, and says so.
+oracle_collectives() {
+  try_mpi openmpi openmpi-bin libopenmpi-dev
+  try_mpi mpich mpich libmpich-dev
+  LCI_LAUNCHER=$launcher LCI_LIBRARY=$native_build/lib/liblci.so "$home/tests/system/oracle_collectives_test.sh" "$1"
+}
+
 # java_under SETTING TESTS: those of lci-reactive, by Surefire's patterns, with an attribute of the environment.
 java_under() {
   echo "with $1"

@@ -14,6 +14,7 @@ ffm           test        1500  tests of bridge and API once more, on the packed
 races         test         300  requests, cancels, ends and deaths in every order, under jcstress
 bad-input     test         300  one clear line and a non-zero exit for each kind of bad input
 oracle        test         900  k-mer histograms equal those of jellyfish
+oracle-collectives test     300  collectives by each of their algorithms give what they give by Open MPI and MPICH, or by a model in C
 kill          test         900  kill -9 of ranks: the others name the dead one and end, nothing is left
 kv-service    test         300  the sample kv-service: the commands of its page, requests, load, a rank that is killed, an orderly end
 kill-kmer     test         300  the same in the k-mer job, also while ranks join, and of the launcher
@@ -164,6 +165,7 @@ suite_bad-input() { LCI=$home/lci short_lived "$home/tests/system/bad_input_test
 suite_slow-consumer() { slow_consumer 200000 3; }
 
 suite_oracle() { oracle test; }
+suite_oracle-collectives() { oracle_collectives test; }
 
 # Proves: D16 SS-58
 # On: processes
