@@ -645,7 +645,7 @@ typedef enum lci_collective_kind {
   LCI_COLLECTIVE_EXCLUSIVE_SCAN = 11,
   /** Blocks for some members and from some. */
   LCI_COLLECTIVE_NEIGHBOURS = 12,
-  LCI_COLLECTIVE_AGREE = 13 /**< Members agree, whoever dies meanwhile: see lci_post_agree(). */
+  LCI_COLLECTIVE_AGREE = 13 /**< Members agree, even if some die meanwhile: see lci_post_agree(). */
 } lci_collective_kind;
 
 /** How a collective is done. LCI_ERR_ARGUMENT if it cannot serve the call. */
@@ -1311,8 +1311,8 @@ LCI_API int lci_post_collective(lci_context* context, const lci_collective* call
 #define LCI_MAX_AGREE 1024u
 /**
  * Posts the next agreement of a context, on its device; thin form. It works on contexts that have failed, too, and has
- * numbers of its own: all living members post the same ones. It ends when this member has the outcome. Whoever gets one
- * gets the same, also if members die meanwhile, and a member that died after it got one.
+ * numbers of its own: all living members post the same ones. It ends when this member has the outcome. All that
+ * get one get the same, even if members die meanwhile, also those that die after they got one.
  *
  * In a descriptor of LCI_OP_COLLECTIVE `port` is LCI_COLLECTIVE_AGREE, `in` the value and `out` as here; all else is 0.
  * @param value of which the outcome has the bits that all have set which took part.
