@@ -20,7 +20,7 @@ libraries=() passed=0 failed=0
 # Parts of the cases, for so many ranks: counts about the borders of all algorithms, all operators with all types, floats.
 parts() {
   if [[ $dose == test ]]; then
-    printf '%s\n' '2 counts' '3 counts' '4 counts' '2 operators' '3 operators' '5 operators' '3 floats' '4 floats'
+    printf '%s\n' '1 counts' '2 counts' '3 counts' '4 counts' '2 operators' '3 operators' '5 operators' '3 floats' '4 floats'
   elif [[ $dose != soak ]]; then
     echo "$dose"
   else

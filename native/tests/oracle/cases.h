@@ -65,8 +65,7 @@ static void name_call(const struct call* call, char* out, size_t size) {
            call->listed ? "/list" : "", call->values == kSpecial ? "/special" : "");
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------------------------
- */
+/* --- blocks --- */
 
 /* Elements of a member's block. */
 static uint64_t block(const struct call* call, uint32_t member) {
@@ -125,8 +124,7 @@ static bool gets_result(const struct call* call, uint32_t members, uint32_t own)
   return out_count(call, members, own) != 0;
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------
- */
+/* --- values --- */
 
 static uint64_t mix(uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
@@ -214,8 +212,7 @@ static uint64_t digest(const void* bytes, uint64_t size) {
   return mix(sum ^ rest);
 }
 
-/* ---- the calls -----------------------------------------------------------------------------------------------------
- */
+/* --- the calls --- */
 
 struct calls {
   struct call* list;

@@ -68,8 +68,7 @@ static bool may_be_asked(const struct call* call, uint32_t number) {
   return !(rooted && call->listed && number == LCI_ALGORITHM_BINOMIAL);
 }
 
-/* ---- memory of one call
- * ---------------------------------------------------------------------------------------------- */
+/* --- memory of one call --- */
 
 /* Memory between two guards; with an odd count of elements, not aligned. */
 struct area {
@@ -121,8 +120,7 @@ static void lay_in_place(const struct call* call, struct area* in, struct area* 
   }
 }
 
-/* ---- calls
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- calls --- */
 
 /* @return whether there are counts for this member. */
 static bool fill_counts(const struct call* call, uint64_t* counts) {
