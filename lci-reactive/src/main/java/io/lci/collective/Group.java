@@ -2,6 +2,7 @@
 package io.lci.collective;
 
 import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
 
 /**
  * Ranks of the job, in an order: its members are numbered from 0. {@link io.lci.LciRuntime#world()}
@@ -41,6 +42,21 @@ public interface Group extends Collectives, Disposable {
    * @throws IllegalStateException if it was disposed of, and calls of it are still under way
    */
   Group subgroup(long key, int... members);
+
+  /**
+   * Divides the group: each member says where it belongs, and gets the group of those that say the
+   * same.
+   *
+   * @param color members with an equal one are in one group; a member with a negative one is in
+   *     none
+   * @param order the members of a new group are ordered by it, and those with an equal one as in
+   *     this group
+   * @return one call of this group per subscription, as {@link Collectives#allGather}; emits what
+   *     {@link #subgroup} gives for the colour as key and these members, so the same object each
+   *     time that they are the same; completes empty for a negative colour. Its errors are those of
+   *     {@code allGather} and {@code subgroup}
+   */
+  Mono<Group> split(int color, int order);
 
   /**
    * A context on device 0.

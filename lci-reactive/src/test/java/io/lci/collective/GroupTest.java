@@ -11,7 +11,9 @@ import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -65,6 +67,43 @@ class GroupTest {
         begin("rank " + last, job.rank(last).world().barrier());
         awaitEnds(names.toArray(String[]::new));
         ended.clear();
+      }
+    }
+  }
+
+  private static List<Integer> ranks(Group group) {
+    return IntStream.range(0, group.size()).mapToObj(group::worldRank).toList();
+  }
+
+  /** A member with a negative colour is in no group. */
+  @Test
+  void aSplitDividesByColourInTheOrderThatIsAskedFor() {
+    int[] colors = {1, 0, 1, -3, 1};
+    int[] orders = {7, 0, -2, 0, 7};
+    List<List<Integer>> expected =
+        List.of(List.of(2, 0, 4), List.of(1), List.of(2, 0, 4), List.of(), List.of(2, 0, 4));
+    try (LciTestJob job = LciTestJob.start(5)) {
+      List<Mono<Optional<Group>>> splits = new ArrayList<>();
+      for (int rank = 0; rank < 5; rank++) {
+        splits.add(
+            job.rank(rank)
+                .world()
+                .split(colors[rank], orders[rank])
+                .map(Optional::of)
+                .defaultIfEmpty(Optional.empty()));
+      }
+      for (int time = 0; time < 2; time++) {
+        List<Optional<Group>> groups = Flux.mergeSequential(splits).collectList().block(LIMIT);
+        assertThat(groups).hasSize(5);
+        List<Mono<Void>> barriers = new ArrayList<>();
+        for (int rank = 0; rank < 5; rank++) {
+          assertThat(groups.get(rank).map(GroupTest::ranks).orElse(List.of()))
+              .isEqualTo(expected.get(rank));
+          groups.get(rank).ifPresent(group -> barriers.add(group.barrier()));
+        }
+        Mono.when(barriers).block(LIMIT);
+        Group before = job.rank(2).world().subgroup(1, 2, 0, 4);
+        assertThat(groups.get(2)).containsSame(before);
       }
     }
   }

@@ -3,10 +3,13 @@ package io.lci.internal.collective;
 
 import io.lci.collective.CollectiveContext;
 import io.lci.collective.Group;
+import io.lci.collective.Vec;
 import io.lci.internal.lane.CallData;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -56,6 +59,31 @@ class GroupImpl extends GroupCalls implements Group {
     Objects.requireNonNull(members, "members");
     List<Integer> ranks = Arrays.stream(members).mapToObj(this::worldRank).toList();
     return groups.group(new GroupKey(ranks, subgroupKey));
+  }
+
+  @Override
+  public Mono<Group> split(int color, int order) {
+    return Mono.defer(
+        () -> {
+          int[] all = new int[2 * size()]; // colour and order of each member
+          return allGather(Vec.ints(new int[] {color, order}), Vec.ints(all))
+              .then(Mono.defer(() -> Mono.justOrEmpty(part(color, all))));
+        });
+  }
+
+  /** The group of this colour; null if it is negative. */
+  private @Nullable Group part(int color, int[] all) {
+    if (color < 0) {
+      return null;
+    }
+    int[] members =
+        IntStream.range(0, size())
+            .filter(member -> all[2 * member] == color)
+            .boxed()
+            .sorted(Comparator.comparingInt(member -> all[2 * member + 1]))
+            .mapToInt(Integer::intValue)
+            .toArray();
+    return subgroup(color, members);
   }
 
   @Override
