@@ -6,18 +6,18 @@
 #include <utility>
 
 namespace lci {
-namespace {
 
-/// Scratch memory up to this size stays for the next call.
-constexpr uint64_t kKeptScratch = 64 << 10;
-
-}  // namespace
-
-void ScheduleRun::begin(std::shared_ptr<const Schedule> schedule, const CallMemory& memory, void* owner) {
+void ScheduleRun::begin(std::shared_ptr<const Schedule> schedule, const CallMemory& memory, void* owner,
+                        Scratch* scratch) {
   size_t widest = 0;
   for (size_t i = 0; i < schedule->rounds(); ++i) widest = std::max(widest, schedule->round(i).size());
   messages_.reserve(widest);
-  if (scratch_.size() < schedule->scratch()) scratch_.resize(schedule->scratch());
+  const uint64_t needed = schedule->scratch();
+  if (scratch && needed != 0 && scratch->bytes >= needed) {
+    scratch_ = std::exchange(*scratch, {});
+  } else if (needed != 0) {
+    scratch_ = {needed, std::make_unique_for_overwrite<std::byte[]>(needed)};
+  }
   schedule_ = std::move(schedule);
   memory_ = memory;
   owner_ = owner;
@@ -25,12 +25,14 @@ void ScheduleRun::begin(std::shared_ptr<const Schedule> schedule, const CallMemo
   enter_round();
 }
 
-void ScheduleRun::end() {
+void ScheduleRun::end(Scratch* scratch) {
   schedule_.reset();
   memory_ = {};
   actions_ = {};
   messages_.clear();
-  if (scratch_.size() > kKeptScratch) std::vector<std::byte>().swap(scratch_);
+  const bool kept = scratch && scratch_.bytes > scratch->bytes && scratch_.bytes <= Scratch::kMostKept;
+  if (kept) *scratch = std::move(scratch_);
+  scratch_ = {};
 }
 
 void ScheduleRun::enter_round() {
@@ -59,7 +61,7 @@ bool ScheduleRun::is_ready() const {
 const std::byte* ScheduleRun::at(const Range& range) const {
   const std::byte* const area = range.area == Area::kIn    ? memory_.in
                                 : range.area == Area::kOut ? memory_.out
-                                                           : scratch_.data();
+                                                           : scratch_.memory.get();
   return range.bytes == 0 ? area : area + range.offset;
 }
 

@@ -30,6 +30,14 @@ inline uint64_t bytes_of(const Action& action) {
   return (action.kind == Action::Kind::kSend ? action.from : action.to).bytes;
 }
 
+/// Memory that the core takes for a call. What is in it means nothing.
+struct Scratch {
+  /// More is not kept from one call to the next.
+  static constexpr uint64_t kMostKept = 1 << 20;
+  uint64_t bytes = 0;
+  std::unique_ptr<std::byte[]> memory;
+};
+
 /// What a member brings and gets in a call, and how it combines it.
 struct CallMemory {
   const std::byte* in = nullptr;
@@ -62,9 +70,11 @@ class ScheduleRun {
   };
 
   /// From the start. May throw std::bad_alloc, and has changed nothing of weight then.
-  void begin(std::shared_ptr<const Schedule> schedule, const CallMemory& memory, void* owner);
-  /// It needs its schedule and its memory no more.
-  void end();
+  /// @param scratch memory of a call before, which is used if it is enough
+  void begin(std::shared_ptr<const Schedule> schedule, const CallMemory& memory, void* owner,
+             Scratch* scratch = nullptr);
+  /// It needs its schedule and its memory no more. @p scratch gets its own if that is more, and not too much.
+  void end(Scratch* scratch = nullptr);
 
   bool over() const { return round_ == schedule_->rounds(); }
   uint32_t round() const { return static_cast<uint32_t>(round_); }
@@ -134,7 +144,7 @@ class ScheduleRun {
 
   std::shared_ptr<const Schedule> schedule_;
   CallMemory memory_;
-  std::vector<std::byte> scratch_;
+  Scratch scratch_;
   std::vector<Message> messages_;
   void* owner_ = nullptr;
   size_t round_ = 0;

@@ -35,7 +35,7 @@ int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
   if (state->calls.size() == ContextState::kMostCalls) return refuse_for_now(*state, LCI_RETRY_PENDING);
   std::unique_ptr<CollectiveCall> call = make_call(*state, request);
   if (!may_start(*state, *call)) {
-    call->run.end();
+    call->run.end(&state->scratch);
     state->spare.push_back(std::move(call));
     return refuse_for_now(*state, LCI_RETRY_NOCREDIT);
   }
@@ -88,7 +88,7 @@ std::unique_ptr<CollectiveCall> Collectives::make_call(ContextState& state, cons
   call->pairwise = request.pairwise;
   call->out = request.memory.out;
   call->out_bytes = request.out_bytes;
-  call->run.begin(std::move(schedule), request.memory, call.get());
+  call->run.begin(std::move(schedule), request.memory, call.get(), &state.scratch);
   return call;
 }
 

@@ -69,6 +69,7 @@ struct ContextState {
   std::vector<std::unique_ptr<CollectiveCall>> calls;  ///< The oldest first.
   std::vector<std::unique_ptr<CollectiveCall>> spare;  ///< For later ones.
   ScheduleCache schedules;
+  Scratch scratch;  ///< Of the call that ended last.
   const std::unique_ptr<ContextMember[]> members;
   uint32_t held = 0;   ///< Messages that wait for their calls.
   uint32_t tells = 0;  ///< Members with words that wait.

@@ -153,7 +153,7 @@ void Collectives::end(ContextState& state, size_t index, int code, uint32_t rank
   std::unique_ptr<CollectiveCall> ended = std::move(state.calls[index]);
   state.calls.erase(state.calls.begin() + static_cast<std::ptrdiff_t>(index));
   give_streams_up(*ended);
-  ended->run.end();
+  ended->run.end(&state.scratch);
   const OpTarget target = ended->target;
   const uint64_t sequence = ended->sequence;
   void* const buffer = code == LCI_DONE ? ended->out : nullptr;
