@@ -1281,7 +1281,7 @@ typedef struct lci_collective {
   const void* in;
   /**
    * Where the result goes, written any time until the call ends. Null as `in`. It overlaps `in` nowhere; or it is the
-   * same memory (reduce at the root, allreduce, alltoall, scans); or `in` is the own block of `out` (allgather, gather
+   * same memory (where both have the same size); or `in` is the own block of `out` (allgather, gather
    * at its root), or `out` the own block of `in` (scatter at its root).
    */
   void* out;
@@ -1312,7 +1312,9 @@ LCI_API int lci_post_collective(lci_context* context, const lci_collective* call
 /**
  * Posts the next agreement of a context, on its device; thin form. It works on contexts that have failed, too, and has
  * numbers of its own: all living members post the same ones. It ends when this member has the outcome. All that
- * get one get the same, even if members die meanwhile, also those that die after they got one.
+ * get one get the same, even if members die meanwhile, also those that die after they got one. A member that frees the
+ * context without posting it makes the others wait. A rank that the others have given up gets LCI_ERR_FENCED; one that
+ * is cut off, and finds all others failed before it hears that, agrees with itself.
  *
  * In a descriptor of LCI_OP_COLLECTIVE `port` is LCI_COLLECTIVE_AGREE, `in` the value and `out` as here; all else is 0.
  * @param value of which the outcome has the bits that all have set which took part.

@@ -148,7 +148,9 @@ int read_counts(const lci_descriptor& op, Shape* shape) {
   switch (shape->kind) {
     case LCI_COLLECTIVE_ALLTOALL:
       shape->counts = {counts, size_t{2} * shape->size};
-      return LCI_DONE;
+      if (counts[shape->own] == counts[shape->size + shape->own]) return LCI_DONE;
+      return fail(LCI_ERR_ARGUMENT, "alltoall: member %u sends %lu elements to itself, and gets %lu", shape->own,
+                  counts[shape->own], counts[shape->size + shape->own]);
     case LCI_COLLECTIVE_GATHER:
     case LCI_COLLECTIVE_SCATTER:
       if (shape->own != shape->root) break;
@@ -171,12 +173,6 @@ bool is_own_block(const Shape& shape, uint64_t in, uint64_t out) {
   return shape.kind == LCI_COLLECTIVE_SCATTER && out == in + before;
 }
 
-/// Where all of the memory of a kind may be both.
-bool may_be_in_place(uint8_t kind) {
-  return kind == LCI_COLLECTIVE_REDUCE || kind == LCI_COLLECTIVE_ALLREDUCE || kind == LCI_COLLECTIVE_ALLTOALL ||
-         kind == LCI_COLLECTIVE_SCAN || kind == LCI_COLLECTIVE_EXCLUSIVE_SCAN;
-}
-
 int check_memory(const lci_descriptor& op, const Extent& bytes, Shape* shape) {
   const uint64_t in = op.u.collective.in, out = op.u.collective.out;
   if ((bytes.in != 0 && in == 0) || (bytes.out != 0 && out == 0)) {
@@ -188,7 +184,7 @@ int check_memory(const lci_descriptor& op, const Extent& bytes, Shape* shape) {
                 collective_name(shape->kind), shape->count);
   }
   shape->apart = bytes.in == 0 || bytes.out == 0 || in + bytes.in <= out || out + bytes.out <= in;
-  if (shape->apart || (in == out && bytes.in == bytes.out && may_be_in_place(shape->kind))) return LCI_DONE;
+  if (shape->apart || (in == out && bytes.in == bytes.out)) return LCI_DONE;
   if (is_own_block(*shape, in, out)) return LCI_DONE;
   return fail(LCI_ERR_ARGUMENT, "%s: what member %u brings overlaps what it gets; see lci_collective for what may be",
               collective_name(shape->kind), shape->own);

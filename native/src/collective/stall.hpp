@@ -29,7 +29,9 @@ class StallQuestion {
   uint32_t asked() const { return next_ < to_ask_.size() ? to_ask_[next_] : kNobody; }
   void has_entered() { ++next_; }
   void is_absent() { absent_.push_back(to_ask_[next_++]); }
-  void is_silent() { silent_.push_back(to_ask_[next_++]); }
+  void is_silent() {
+    if (asked() != kNobody) silent_.push_back(to_ask_[next_++]);
+  }
 
   const std::vector<uint32_t>& absent() const { return absent_; }
   const std::vector<uint32_t>& silent() const { return silent_; }

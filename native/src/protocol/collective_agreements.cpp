@@ -41,14 +41,17 @@ int Collectives::post_agreement(ContextState& state, const lci_descriptor& op, c
   if (state.group().size() > LCI_MAX_AGREE) {
     return fail(LCI_ERR_SIZE, "agree: a group of %u members; %u may agree", state.group().size(), LCI_MAX_AGREE);
   }
+  if (parts_.peers.is_fenced()) {
+    return fail(LCI_ERR_FENCED, "agree: the others count rank %u as failed, and agree without it", parts_.rank);
+  }
   if (state.agreeing) return refuse_for_now(state, LCI_RETRY_PENDING);
   AgreementCall& call = agreement_at(state, state.next_agreement);
+  call.agreement.enter(given.in);
   call.target = target;
   call.out = reinterpret_cast<std::byte*>(given.out);
   state.agreeing = true;
   ++state.next_agreement;
   state.context->call_began();
-  call.agreement.enter(given.in);
   tell_agreements(state);
   list(state);
   call_again();  // the next pass ends it, where nothing is missing
@@ -62,9 +65,8 @@ AgreementCall& Collectives::agreement_at(ContextState& state, uint64_t number) {
   const Group& group = state.group();
   auto made = std::make_unique<AgreementCall>(number, group.own(), group.size());
   for (uint32_t member = 0; member < group.size(); ++member) {
-    if (member != group.own() && parts_.peers.state(group.rank_of(member)) >= RankState::kLeft) {
-      made->agreement.died(member);
-    }
+    const RankState peer = parts_.peers.state(group.rank_of(member));
+    if (member != group.own() && (peer == RankState::kLeft || peer == RankState::kFailed)) made->agreement.died(member);
   }
   place = std::move(made);
   return *place;
@@ -73,7 +75,7 @@ AgreementCall& Collectives::agreement_at(ContextState& state, uint64_t number) {
 /// With its outcome, or with an error. True if there was one to end.
 bool Collectives::end_agreement(ContextState& state, int code) {
   if (!state.agreeing) return false;
-  const AgreementCall& call = *state.agreements[(state.next_agreement - 1) & 1];
+  AgreementCall& call = *state.agreements[(state.next_agreement - 1) & 1];
   const auto& outcome = call.agreement.outcome();
   if (code == LCI_DONE && !outcome) return false;
   if (code == LCI_DONE && call.out) {
@@ -81,10 +83,12 @@ bool Collectives::end_agreement(ContextState& state, int code) {
     std::byte* const dead = call.out + sizeof outcome->value;
     for (size_t i = 0; i < outcome->dead.size(); ++i) dead[i] = std::byte{outcome->dead[i]};
   }
+  const OpTarget target = std::exchange(call.target, {});
+  std::byte* const out = std::exchange(call.out, nullptr);
   state.agreeing = false;
   state.context->call_ended();
   room_came_ |= std::exchange(refused_, false);
-  complete(call.target, code, parts_.rank, call.number, code == LCI_DONE ? call.out : nullptr, 0);
+  complete(target, code, parts_.rank, call.number, code == LCI_DONE ? out : nullptr, 0);
   return true;
 }
 
@@ -108,13 +112,28 @@ void Collectives::handle_agree(Link& link, const MessageHeader& header, ContextS
   list(state);
 }
 
+/// Without memory to see who is owed something all are told, if there is anything then.
 void Collectives::tell_agreements(ContextState& state) {
   for (const auto& call : state.agreements) {
     if (!call) continue;
     for (uint32_t member = 0; member < state.group().size(); ++member) {
-      if (call->agreement.owed(member)) tell(state, member, ContextMember::kTellAgree);
+      bool owed = member != state.group().own();
+      unless_no_memory([&] { owed = call->agreement.owed(member).has_value(); });
+      if (owed) tell(state, member, ContextMember::kTellAgree);
     }
   }
+}
+
+/// A rank that the others have given up must not decide alone.
+void Collectives::agreements_without(ContextState& state, uint32_t member, RankState rank_state) {
+  if (rank_state == RankState::kFenced) {
+    end_agreement(state, LCI_ERR_FENCED);
+    return;
+  }
+  for (const auto& call : state.agreements) {
+    if (call) call->agreement.died(member);
+  }
+  tell_agreements(state);
 }
 
 /// False: there is no room for all.
@@ -150,7 +169,7 @@ void Collectives::remember_agreement(const ContextState& state) {
 /// Of a context that is gone, or not there yet: then its sender hears when it is.
 void Collectives::handle_past_agree(Link& link, const MessageHeader& header) {
   const CollectiveFrame frame = to_collective(header);
-  if (frame.step != static_cast<uint16_t>(Kind::kQuestion) && frame.step != static_cast<uint16_t>(Kind::kValue)) return;
+  if (frame.step > static_cast<uint16_t>(Kind::kProposal)) return;  // nobody waits for an answer
   constexpr size_t kMost = Contexts::kMost * kRoomMessages;
   if (link.unknown.size() == kMost) return protocol_error(link, "messages of too many contexts", header);
   make_room(&link.unknown);

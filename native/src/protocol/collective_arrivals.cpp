@@ -165,7 +165,10 @@ Collectives::Verdict Collectives::judge(const CollectiveCall& call, uint32_t mem
   if (!*action) return call.pairwise ? Verdict::kDiffers : Verdict::kNonsense;
   if (call.header_of(**action) != theirs) return Verdict::kDiffers;
   const uint64_t expected = place ? sizeof(uint64_t) : (*action)->to.bytes;
-  return size == sizeof theirs + expected ? Verdict::kFine : Verdict::kNonsense;
+  if (size != sizeof theirs + expected) return Verdict::kNonsense;
+  uint64_t id = 1;
+  if (place) std::memcpy(&id, payload + sizeof theirs, sizeof id);
+  return id != 0 ? Verdict::kFine : Verdict::kNonsense;
 }
 
 /// A message that is fine, in its round.
@@ -207,6 +210,9 @@ void Collectives::handle_unknown(Link& link, const MessageHeader& header, Contex
   Unsure unsure{};
   if (!find_unsure(state, member, to_collective(header), &unsure) || !of.window.give_back(1)) {
     return protocol_error(link, "answer to a collective message that was not sent", header);
+  }
+  if (unsure.call && unsure.call->run.message(unsure.index).has_moved()) {  // it has sent to the place that it got
+    return protocol_error(link, "place that is unknown, and was used", header);
   }
   if (unsure.call) unsure.call->run.repeat(unsure.index);
   of.asked = false;

@@ -43,7 +43,7 @@ class ScheduleCache {
  public:
   static constexpr size_t kMost = 64;
   /// Actions of one that is kept.
-  static constexpr size_t kMostActions = 4096;
+  static constexpr size_t kMostActions = 512;
 
   std::shared_ptr<const Schedule> get(const Shape& shape) {
     if (!shape.counts.empty()) return make_schedule(shape);

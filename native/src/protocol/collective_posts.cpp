@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/no_memory.hpp"
 #include "protocol/collectives.hpp"
 
 namespace lci {
@@ -45,8 +46,8 @@ int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
   state->context->call_began();
   ++calls_;
   list(*state);
-  call_again();  // the next pass ends it, where nothing is missing
-  enter(*state, sequence);
+  call_again();                                        // the next pass ends it, where nothing is missing
+  unless_no_memory([&] { enter(*state, sequence); });  // what finds no memory goes on in the next pass
   return LCI_POSTED;
 }
 
@@ -122,11 +123,19 @@ void Collectives::enter(ContextState& state, uint64_t sequence) {
     if (verdict == Verdict::kNonsense) {
       protocol_error(links_.of_gone(state.group().rank_of(member)), "collective message out of place",
                      to_header(state.context->id(), wrong->frame, wrong->size));
-      return;
+      drop_held(state, member, sequence);
     }
   }
   if (state.some_left) end_what_misses(state);
   if (CollectiveCall* const entered = state.find(sequence)) go_on(state, *entered);
+}
+
+/// Nothing that a member has sent for a call is used.
+void Collectives::drop_held(ContextState& state, uint32_t member, uint64_t sequence) {
+  ReceiveRoom& room = state.members[member].room;
+  const uint32_t before = room.held();
+  room.drop([&](uint32_t low) { return low == static_cast<uint32_t>(sequence); });
+  state.held -= before - room.held();
 }
 
 /// Of a member that has left comes what is here, and no more.

@@ -139,7 +139,9 @@ void Collectives::stream_ended(ScheduleRun::Message& message, int code) {
   message.place = 0;
   if (code != LCI_DONE) return;
   auto& call = *static_cast<CollectiveCall*>(message.owner);
-  call.run.moved(static_cast<uint32_t>(&message - &call.run.message(0)));
+  const auto index = static_cast<uint32_t>(&message - &call.run.message(0));
+  if (call.run.has_to_leave(index)) return;  // a place that nobody was told of: there will be another one
+  call.run.moved(index);
   list(*call.state);
   call_again();
 }

@@ -148,7 +148,9 @@ void Collectives::handle_answer(Link& link, const MessageHeader& header, Context
     state.question->has_entered();
   }
   for (uint32_t i = 0; i < header.size / sizeof awaited[0]; ++i) {
-    if (!state.question->add(awaited[i])) return protocol_error(link, "answer that says nothing", header);
+    if (state.question->add(awaited[i])) continue;
+    state.question.reset();
+    return protocol_error(link, "answer that says nothing", header);
   }
   ask_next(state, coarse_now_ns());
 }

@@ -126,7 +126,10 @@ bool Collectives::progress() {
     ContextState& state = *rest;
     rest = state.next_busy;
     state.busy = false;
-    moved |= advance(state);
+    if (!unless_no_memory([&] { moved |= advance(state); })) {
+      list(state);
+      call_again();
+    }
     const auto is_ready = [](const auto& call) { return call->run.is_ready(); };
     if (state.tells != 0 || std::any_of(state.calls.begin(), state.calls.end(), is_ready)) list(state);
   }
@@ -275,10 +278,7 @@ void Collectives::peer_gone(uint32_t rank, RankState rank_state) {
     const uint32_t member = state.group().member_of(rank);
     if (member == Group::kNone) return;
     list(state);  // nothing is sent to it any more
-    for (const auto& agreement : state.agreements) {
-      if (agreement) agreement->agreement.died(member);
-    }
-    tell_agreements(state);
+    agreements_without(state, member, rank_state);
     if (rank_state != RankState::kLeft) return fail_from(state, {.code = code, .rank = rank}, false);
     state.members[member].left = state.some_left = true;
     for (const auto& call : state.calls) {

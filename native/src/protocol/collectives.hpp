@@ -114,6 +114,7 @@ class Collectives final : public Protocol {
   std::unique_ptr<CollectiveCall> make_call(ContextState& state, const CollectiveRequest& request);
   bool may_start(ContextState& state, const CollectiveCall& call);
   void enter(ContextState& state, uint64_t sequence);
+  static void drop_held(ContextState& state, uint32_t member, uint64_t sequence);
   bool misses(const ContextState& state, const CollectiveCall& call, uint32_t member) const;
   void end_what_misses(ContextState& state);
 
@@ -155,6 +156,7 @@ class Collectives final : public Protocol {
   void handle_agree(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
   void handle_past_agree(Link& link, const MessageHeader& header);
   void tell_agreements(ContextState& state);
+  void agreements_without(ContextState& state, uint32_t member, RankState rank_state);
   bool emit_agreements(Link& link, ContextState& state, uint32_t member);
   void remember_agreement(const ContextState& state);
   bool emit_past_agreement(Link& link, const UnknownMessage& asked);

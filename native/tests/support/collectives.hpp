@@ -37,7 +37,8 @@ struct CollectiveCase {
   }
   bool may_be_in_place() const {
     return kind == LCI_COLLECTIVE_REDUCE || kind == LCI_COLLECTIVE_ALLREDUCE || kind == LCI_COLLECTIVE_SCAN ||
-           kind == LCI_COLLECTIVE_EXCLUSIVE_SCAN || (kind == LCI_COLLECTIVE_ALLTOALL && !listed);
+           kind == LCI_COLLECTIVE_EXCLUSIVE_SCAN || kind == LCI_COLLECTIVE_NEIGHBOURS ||
+           (kind == LCI_COLLECTIVE_ALLTOALL && !listed);
   }
   std::string name() const {
     return "kind " + std::to_string(kind) + ", algorithm " + std::to_string(algorithm) + ", root " +

@@ -207,7 +207,8 @@ TEST(AgreementTest, NonsenseIsKnown) {
   EXPECT_FALSE(low.heard(1, {Kind::kAcknowledgement, fine})) << "of nothing";
   EXPECT_FALSE(low.heard(0, {Kind::kValue, fine})) << "from itself";
   EXPECT_TRUE(low.heard(1, {Kind::kOutcome, fine}));
-  EXPECT_FALSE(low.heard(2, {Kind::kOutcome, {2, Agreement::Members(3)}})) << "there are two outcomes";
+  EXPECT_TRUE(low.heard(2, {Kind::kOutcome, {2, Agreement::Members(3)}}));
+  EXPECT_EQ(fine, *low.outcome()) << "the first one counts";
 }
 
 }  // namespace

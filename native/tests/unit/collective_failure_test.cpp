@@ -230,7 +230,8 @@ TEST(CollectiveFailure, ACallThatCannotBeIsRefused) {
   Job job(3);
   GroupContext group(job, first_ranks(3));
   std::vector<int64_t> in(9), out(9);
-  const uint64_t counts[] = {1, 2, 3}, twice[] = {2, 1, 1, 0}, self[] = {1, 0, 0}, beyond[] = {1, 3, 0};
+  const uint64_t counts[] = {1, 2, 3}, twice[] = {2, 1, 1, 0}, self[] = {1, 0, 0}, beyond[] = {1, 3, 0},
+                 uneven[] = {1, 1, 1, 2, 1, 1};
   struct Refused {
     const char* what;
     int code;
@@ -275,6 +276,12 @@ TEST(CollectiveFailure, ACallThatCannotBeIsRefused) {
        }},
       {"beyond memory", LCI_ERR_ARGUMENT, [](auto& call) { call.count = uint64_t{1} << 61; }},
       {"beyond numbers", LCI_ERR_ARGUMENT, [](auto& call) { call.count = UINT64_MAX; }},
+      {"own block of two lengths", LCI_ERR_ARGUMENT,
+       [&](auto& call) {
+         call.kind = LCI_COLLECTIVE_ALLTOALL;
+         call.op = 0;
+         call.counts = uneven;
+       }},
       {"list without use", LCI_ERR_ARGUMENT, [&](auto& call) { call.counts = counts; }},
       {"no neighbours", LCI_ERR_ARGUMENT,
        [](auto& call) {

@@ -5,7 +5,9 @@
 #include <random>
 #include <string>
 
+#include "api/handles.hpp"
 #include "support/groups.hpp"
+#include "support/lane_driver.hpp"
 
 namespace lci_test {
 namespace {
@@ -176,6 +178,50 @@ TEST(GroupAgreement, AllThatReturnReturnTheSameWhoeverDies) {
     }
     if (HasFailure()) return;
   }
+}
+
+// It is told once, and the lane that was told may go.
+TEST(GroupAgreement, EndsInALane) {
+  Job job(1);
+  {
+    LaneDriver lane(job, 0);
+    lci_context* const context = make_context(make_group(job.runtime(0), {0}));
+    uint8_t out[9];
+    for (uint64_t number = 0; number < 3; ++number) {
+      lci_descriptor op{};
+      op.op = LCI_OP_COLLECTIVE;
+      op.port = LCI_COLLECTIVE_AGREE;
+      ASSERT_EQ(LCI_DONE, lci_context_id(context, &op.tag));
+      op.u.collective.in = 5 + number;
+      op.u.collective.out = reinterpret_cast<uint64_t>(out);
+      lane.add(op);
+      uint32_t ended = 0;
+      for (const lci::test::Deadline deadline(30); ended == 0 && !deadline.passed();) {
+        lane.enter();
+        ended = lane.read([&](const lci_record& record) { EXPECT_EQ(LCI_DONE, record.code); });
+      }
+      EXPECT_EQ(1u, ended);
+      EXPECT_EQ(5 + number, out[0]);
+    }
+  }
+  EXPECT_EQ(0u, job.counter(0, "signals_dropped"));
+}
+
+// The others have given it up, and agree without it: it must not find an outcome of its own.
+TEST(GroupAgreement, ARankThatIsFencedDoesNotDecideAlone) {
+  Job job(3);
+  GroupContext group(job, {0, 1, 2});
+  Agreeing agreeing(job, group);
+  ASSERT_EQ(LCI_POSTED, agreeing.post(0, 7));
+  job.settle();
+  lci::PeerEvents& peers = job.runtime(0)->runtime->peers();
+  peers.fenced(1);
+  lci_status status{};
+  ASSERT_TRUE(pop(job, group.members[0].ended, &status));
+  EXPECT_EQ(LCI_ERR_FENCED, status.code);
+  EXPECT_EQ(LCI_ERR_FENCED, agreeing.post(0, 7));
+  EXPECT_NE(std::string::npos, std::string(lci_last_error()).find("agree without it")) << lci_last_error();
+  job.close(0, 0);
 }
 
 TEST(GroupAgreement, RefusesWhatItCannotDo) {

@@ -50,6 +50,31 @@ class Scene {
   void known(uint32_t sequence = 0) { send({.word = CollectiveWord::kKnown, .sequence = sequence}); }
   void failure(const FailureFrame& frame, uint32_t size) { send({.word = CollectiveWord::kFailed}, &frame, size); }
   int post() { return with_peer_.post(0); }
+  /// A broadcast whose payload does not fit a message.
+  int post_long(uint32_t root) {
+    auto& own = with_peer_.members[0];
+    lci_collective call{};
+    call.kind = LCI_COLLECTIVE_BROADCAST;
+    call.algorithm = LCI_ALGORITHM_BINOMIAL;
+    call.type = LCI_TYPE_I64;
+    call.root = root;
+    call.count = kLongCount;
+    call.out = data_.data();
+    const int code = lci_post_collective(own.context, &call, own.ended, own.posted);
+    own.posted += code == LCI_POSTED;
+    return code;
+  }
+  /// What the peer says when it names a place for the payload of rank 0.
+  void place(uint64_t id, uint32_t size) {
+    const struct {
+      CallHeader call{.kind = LCI_COLLECTIVE_BROADCAST,
+                      .type = LCI_TYPE_I64,
+                      .algorithm = LCI_ALGORITHM_BINOMIAL,
+                      .count = kLongCount};
+      uint64_t place;
+    } said{.place = id};
+    send({.flags = lci::kFlagFirst, .segment = lci::kPlaceSegment}, &said, size);
+  }
   std::vector<lci_status>& ends() {
     with_peer_.look();
     return with_peer_.members[0].ends;
@@ -76,7 +101,10 @@ class Scene {
   uint64_t context = 0, other = 0;
 
  private:
+  static constexpr uint64_t kLongCount = 25;
+
   GroupContext with_peer_, without_peer_;
+  std::array<int64_t, kLongCount> data_{};
 };
 
 struct Nonsense {
@@ -133,6 +161,49 @@ std::vector<Nonsense> messages() {
        [](Scene& scene) {
          EXPECT_EQ(LCI_POSTED, scene.post());
          scene.send({.flags = lci::kFlagFirst, .segment = 2}, &kBarrier, sizeof kBarrier);
+       }},
+  };
+}
+
+std::vector<Nonsense> places() {
+  constexpr uint64_t kFirstPlace = uint64_t{1} << 32;
+  return {
+      {"collective message out of place",
+       [](Scene& scene) {
+         EXPECT_EQ(LCI_POSTED, scene.post_long(0));
+         scene.place(0, sizeof(CallHeader) + 8);
+       }},
+      {"collective message out of place",
+       [](Scene& scene) {
+         EXPECT_EQ(LCI_POSTED, scene.post_long(0));
+         scene.place(1, sizeof(CallHeader) + 7);
+       }},
+      {"collective message out of place",
+       [](Scene& scene) {
+         EXPECT_EQ(LCI_POSTED, scene.post_long(0));
+         scene.place(kFirstPlace, sizeof(CallHeader) + 9);
+       }},
+      {"collective message out of place",  // the payload itself, which is too long for that
+       [](Scene& scene) {
+         EXPECT_EQ(LCI_POSTED, scene.post_long(1));
+         const CallHeader call{.kind = LCI_COLLECTIVE_BROADCAST,
+                               .type = LCI_TYPE_I64,
+                               .algorithm = LCI_ALGORITHM_BINOMIAL,
+                               .root = 1,
+                               .count = 25};
+         scene.message(0, 0, call);
+       }},
+      {"chunk outside its message",
+       [](Scene& scene) {
+         EXPECT_EQ(LCI_POSTED, scene.post_long(1));
+         EXPECT_TRUE(scene.peer.send({MessageKind::kRendezvousData, 0, 0, 201, 0, kFirstPlace, scene.peer.packet()}));
+       }},
+      {"place that is unknown, and was used",
+       [](Scene& scene) {
+         EXPECT_EQ(LCI_POSTED, scene.post_long(1));
+         EXPECT_TRUE(scene.peer.send({MessageKind::kRendezvousData, 0, 0, 200, 0, kFirstPlace, scene.peer.packet()}));
+         scene.progress();
+         scene.send({.word = CollectiveWord::kUnknown, .segment = lci::kPlaceSegment});
        }},
   };
 }
@@ -213,7 +284,7 @@ std::vector<Nonsense> words() {
 
 TEST(HostileCollective, NonsenseEndsItsSenderAndNobodyElse) {
   std::vector<Nonsense> cases = messages();
-  for (const Nonsense& each : words()) cases.push_back(each);
+  for (const auto& more : {places(), words()}) cases.insert(cases.end(), more.begin(), more.end());
   for (size_t i = 0; i < cases.size(); ++i) {
     SCOPED_TRACE(std::to_string(i) + ": " + cases[i].what);
     Scene scene;
