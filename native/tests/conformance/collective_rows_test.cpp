@@ -110,7 +110,7 @@ CONFORMANCE(J7, EachMemberGetsABlockOfEach) {
 // More than 16 bits, of which the numbers of rounds have no more.
 // Proves: J8
 CONFORMANCE(J8, CallsKeepTheirNumbers) {
-  const uint64_t count = soak() ? 70'000 : 3'000;
+  const uint64_t count = soak() ? 70'000 : 1'000;
   Calls calls(world);
   CollectiveCase of;
   for (uint64_t i = 0; i < count; ++i) {

@@ -128,7 +128,7 @@ TEST(GroupDeath, EndsWhatItsMembersCallAndNothingElse) {
 
 // Proves: J15, J16
 TEST(GroupDeath, EndsCallsWithDataAtAnyStep) {
-  run_all(What::kData, 30);
+  run_all(What::kData, 20);
 }
 
 }  // namespace
