@@ -126,7 +126,7 @@ TEST(GroupDeath, EndsWhatItsMembersCallAndNothingElse) {
   run_all(What::kBarriers, 4);
 }
 
-// Proves: J15, J16
+// Proves: J15 J16
 TEST(GroupDeath, EndsCallsWithDataAtAnyStep) {
   run_all(What::kData, 20);
 }
