@@ -91,6 +91,11 @@ TEST(DeviceAddStress, ThreadsTalkWhileDevicesAreAdded) {
     EXPECT_EQ(books.sent[rank], books.came[1 - rank]);
     EXPECT_EQ(books.sum_sent[rank], books.sum_came[1 - rank]);
   }
+  for (int pass = 0; pass < 200; ++pass) {  // each device takes back the packets that it sent last
+    for (const uint32_t rank : {0u, 1u}) {
+      for (uint32_t index = 0; index < kDevices; ++index) lci_progress(job.device(rank, index));
+    }
+  }
   job.check_ledgers();
 }
 
