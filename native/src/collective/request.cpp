@@ -55,7 +55,7 @@ uint64_t sum_of(std::span<const uint64_t> counts) {
 /// Elements of memory at a member.
 Extent elements_of(const Shape& shape) {
   const bool root = shape.own == shape.root;
-  const bool listed = !shape.counts.empty();
+  const bool listed = !shape.counts.empty() && shape.kind != LCI_COLLECTIVE_NEIGHBOURS;  // whose list is another
   const uint64_t all = listed ? sum_of(shape.counts) : multiply(shape.count, shape.size);
   const uint64_t own = listed ? shape.counts[shape.own] : shape.count;
   switch (shape.kind) {

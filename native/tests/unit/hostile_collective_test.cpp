@@ -72,6 +72,7 @@ class Scene {
                       .algorithm = LCI_ALGORITHM_BINOMIAL,
                       .count = kLongCount};
       uint64_t place;
+      uint64_t more = 0;
     } said{.place = id};
     send({.flags = lci::kFlagFirst, .segment = lci::kPlaceSegment}, &said, size);
   }
