@@ -11,10 +11,13 @@
 namespace lci {
 namespace {
 
-/// No member completes such a call before all have posted it.
-bool needs_all(uint8_t kind) {
-  return kind == LCI_COLLECTIVE_BARRIER || kind == LCI_COLLECTIVE_ALLREDUCE || kind == LCI_COLLECTIVE_REDUCE_SCATTER ||
-         kind == LCI_COLLECTIVE_ALLGATHER || kind == LCI_COLLECTIVE_ALLTOALL;
+/// No member completes such a call before all have posted it. Where there is nothing to send, as between some members
+/// of a list, one may.
+bool needs_all(const Shape& shape) {
+  if (shape.kind == LCI_COLLECTIVE_BARRIER) return true;
+  if (shape.count == 0 || !shape.counts.empty()) return false;
+  return shape.kind == LCI_COLLECTIVE_ALLREDUCE || shape.kind == LCI_COLLECTIVE_REDUCE_SCATTER ||
+         shape.kind == LCI_COLLECTIVE_ALLGATHER || shape.kind == LCI_COLLECTIVE_ALLTOALL;
 }
 
 }  // namespace
@@ -30,7 +33,7 @@ int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
   if (const int code = read_request(op, state->group(), &request); code != LCI_DONE) return code;
   if (request.shape.kind == LCI_COLLECTIVE_BARRIER) request.header = state->context->barrier;
   const uint64_t sequence = state->next_sequence;
-  if (state->some_left && needs_all(request.shape.kind)) fail_for_who_left(*state);
+  if (state->some_left && needs_all(request.shape)) fail_for_who_left(*state);
   if (state->has_failed_at(sequence)) return refuse(*state);
   if (state->refused_batch == batch_) return LCI_RETRY_ORDER;  // that one has the number
   if (state->calls.size() == ContextState::kMostCalls) return refuse_for_now(*state, LCI_RETRY_PENDING);
@@ -126,6 +129,7 @@ void Collectives::enter(ContextState& state, uint64_t sequence) {
       drop_held(state, member, sequence);
     }
   }
+  take_held(state, *state.calls.back());  // what a member that has left sent before
   if (state.some_left) end_what_misses(state);
   if (CollectiveCall* const entered = state.find(sequence)) go_on(state, *entered);
 }
