@@ -53,8 +53,9 @@ public interface Group extends Collectives, Disposable {
    *     this group
    * @return one call of this group per subscription, as {@link Collectives#allGather}; emits what
    *     {@link #subgroup} gives for the colour as key and these members, so the same object each
-   *     time that they are the same; completes empty for a negative colour. Its errors are those of
-   *     {@code allGather} and {@code subgroup}
+   *     time that they are the same; completes empty for a negative colour. A cancel detaches the
+   *     subscriber, and this member still tells the others where it belongs. Its errors are those
+   *     of {@code allGather} and {@code subgroup}
    */
   Mono<Group> split(int color, int order);
 
