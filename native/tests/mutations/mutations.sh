@@ -11,7 +11,7 @@
 set -euo pipefail
 
 # A fault may show as waiting for ever: a test may take so long, and ten times what it took without the fault.
-readonly PATIENCE_S=5 SOUND_PATIENCE_S=300
+readonly PATIENCE_S=3 SOUND_PATIENCE_S=300
 # What only a meeting of threads shows need not show in each run of a stress test: it may have so many.
 readonly STRESS_RUNS=3
 

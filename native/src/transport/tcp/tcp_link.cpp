@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kUnreported = 64 << 10;
 /// Passes in which nothing came before a report that the peer may wait for goes alone: an answer often follows at once,
 /// and carries it.
-constexpr uint32_t kPatience = 16;
+constexpr uint32_t kIdlePasses = 16;
 constexpr size_t kReadAtOnce = 128 << 10;
 
 void reset_at_close(int socket) {
@@ -131,7 +131,7 @@ bool TcpLink::is_time_to_report(const Report& now, bool last) const {
     return true;
   }
   const bool awaited = control != 0 || data != 0 || packets != 0 || in_.packets_received() != told_packets_;
-  return awaited && (last || idle_ >= kPatience);
+  return awaited && (last || idle_ >= kIdlePasses);
 }
 
 bool TcpLink::settle(bool last) {
