@@ -18,6 +18,7 @@ import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionGraph.Node;
 import io.lci.completion.CompletionQueue;
 import io.lci.completion.QueueOptions;
+import io.lci.error.PeerFailedException;
 import io.lci.matching.EngineOptions;
 import io.lci.matching.MatchingEngine;
 import io.lci.rma.LciBuffer;
@@ -402,6 +403,35 @@ class OperationsGuideTest {
     }
   }
 
+  @Test
+  void groupsOfThoseWhoLive() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      List<Mono<Group>> members = new ArrayList<>();
+      for (int rank = 0; rank < 2; rank++) {
+        Group group = job.rank(rank).world();
+        // show: shrink
+        Mono<Group> next =
+            train(group)
+                .thenReturn(true)
+                .onErrorReturn(PeerFailedException.class, false)
+                .flatMap(group::agree) // some have completed what has failed on others
+                .flatMap(all -> all ? Mono.just(group) : group.shrink());
+        // end
+        Mono<Group> begun = next.cache();
+        begun.subscribe(living -> {}, error -> {});
+        members.add(begun);
+      }
+      job.rank(2).abort();
+      for (Mono<Group> member : members) {
+        assertThat(member.block(LIMIT).size()).isEqualTo(2);
+      }
+    }
+  }
+
+  private static Mono<Void> train(Group group) {
+    return group.barrier();
+  }
+
   private static void learn(LciBuffer model) {
     model.view().putDouble(16, model.view().getDouble(16) + 1);
   }
@@ -413,6 +443,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 22);
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 23);
   }
 }

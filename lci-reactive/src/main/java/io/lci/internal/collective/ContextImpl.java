@@ -7,11 +7,16 @@ import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.Errors;
+import io.lci.internal.lane.AgreeData;
+import io.lci.internal.lane.CallContent;
 import io.lci.internal.lane.CallData;
+import io.lci.internal.lane.CollectiveKind;
 import io.lci.internal.loop.Drainable;
 import io.lci.internal.post.CollectiveCall;
 import io.lci.internal.post.Outbox;
 import io.lci.nativebridge.Codes;
+import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
@@ -28,6 +33,9 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   private final long id;
   private final int number;
   private volatile boolean disposed;
+
+  /** Why this rank refuses calls that the core would take, or null. The first one stays. */
+  private volatile @Nullable Revocation revoked;
 
   /** Calls that began and did not end. Loop only. */
   private int underWay;
@@ -69,16 +77,29 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   }
 
   @Override
-  Mono<Void> make(CallData call) {
+  <T> Mono<T> make(CallData call, @Nullable Supplier<? extends T> result) {
+    return begin(call, result);
+  }
+
+  /** Takes part in the next agreement, also when the context has failed. */
+  Mono<AgreeData.Outcome> agree(long value) {
+    return Mono.defer(
+        () -> {
+          AgreeData call = new AgreeData(value, group.size());
+          return begin(call, call::outcome);
+        });
+  }
+
+  private <T> Mono<T> begin(CallContent call, @Nullable Supplier<? extends T> result) {
     return new Mono<>() {
       @Override
-      public void subscribe(CoreSubscriber<? super Void> actual) {
+      public void subscribe(CoreSubscriber<? super T> actual) {
         if (outbox.loop.isDisposed()) {
-          Operators.error(actual, outbox.loop.closed(call.kind.operation()));
+          Operators.error(actual, outbox.loop.closed(call.kind().operation()));
         } else if (disposed) {
           Operators.error(actual, gone(call));
         } else {
-          new CollectiveCall(outbox, actual, ContextImpl.this, call).begin();
+          new CollectiveCall<T>(outbox, actual, ContextImpl.this, call, result).begin();
         }
       }
     };
@@ -96,6 +117,15 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
         key.device(),
         () -> core.calls.contextRevoke(handle, Codes.ERR_CANCELLED));
     outbox.loop.execute(outbox.loop::enterSoon);
+  }
+
+  /** The group was revoked. */
+  void revoked(Revocation by) {
+    if (revoked == null) {
+      revoked = by;
+      core.gate.with(() -> core.calls.contextRevoke(handle, by.cause()), Codes.DONE);
+      outbox.loop.execute(outbox.loop::enterSoon);
+    }
   }
 
   @Override
@@ -142,15 +172,18 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   }
 
   @Override
-  public void began(CallData call) {
+  public void began(CallContent call) {
     if (freed) {
       throw gone(call);
+    }
+    if (revoked != null && !agrees(call)) {
+      throw Objects.requireNonNull(knownFailure(call));
     }
     underWay++;
   }
 
-  private RuntimeException gone(CallData call) {
-    return core.ending.gone(call.kind.operation(), "context", "Group.context makes another");
+  private RuntimeException gone(CallContent call) {
+    return core.ending.gone(call.kind().operation(), "context", "Group.context makes another");
   }
 
   @Override
@@ -166,13 +199,23 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   }
 
   @Override
-  public RuntimeException failure(CallData call, RuntimeException reason) {
-    if (reason instanceof LciException e && e.code().equals(argument())) {
+  public RuntimeException failure(CallContent call, RuntimeException reason) {
+    if (agrees(call)) {
+      return reason;
+    }
+    if (call instanceof CallData data
+        && reason instanceof LciException e
+        && e.code().equals(argument())) {
       return new IllegalArgumentException(
-          call.algorithm() + " does not serve this " + call.kind + " of " + group);
+          data.algorithm() + " does not serve this " + data.kind + " of " + group);
     }
     RuntimeException known = knownFailure(call);
     return known == null || core.ending.hasStarted() ? reason : known;
+  }
+
+  /** An agreement goes on where calls fail: the failure of the context is not its own. */
+  private static boolean agrees(CallContent call) {
+    return call.kind() == CollectiveKind.AGREE;
   }
 
   private String argument() {
@@ -180,20 +223,24 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   }
 
   @Override
-  public RuntimeException failure(CallData call, int code, int rank) {
-    RuntimeException known = knownFailure(call);
+  public RuntimeException failure(CallContent call, int code, int rank) {
+    RuntimeException known = agrees(call) ? null : knownFailure(call);
     return known == null ? failure(call, code, rank, Errors.hint(code)) : known;
   }
 
-  private LciException failure(CallData call, int code, int rank, String hint) {
-    String operation = call.kind.operation();
+  private LciException failure(CallContent call, int code, int rank, String hint) {
+    String operation = call.kind().operation();
     String name = Errors.name(core.calls, code);
     return Errors.of(
         new Detail(operation, rank, LciException.NONE, key.device(), name, hint), code);
   }
 
-  private @Nullable RuntimeException knownFailure(CallData call) {
+  private @Nullable RuntimeException knownFailure(CallContent call) {
     ContextFailure known = ContextFailure.of(core, handle);
+    Revocation by = revoked;
+    if (by != null && (known == null || known.code() == Revocation.code())) {
+      return failure(call, Revocation.code(), by.rank(), "it revoked the group: " + by.reason());
+    }
     return known == null ? null : failure(call, known.code(), known.rank(), known.hint(core));
   }
 

@@ -6,6 +6,7 @@ import io.lci.collective.Collectives;
 import io.lci.collective.ReduceOp;
 import io.lci.collective.Vec;
 import io.lci.internal.lane.CallData;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -17,16 +18,24 @@ abstract class GroupCalls implements Collectives {
     this.maker = maker;
   }
 
-  /** Makes the call, once per subscription. */
-  abstract Mono<Void> make(CallData call);
+  /**
+   * Makes the call, once per subscription.
+   *
+   * @param result gives what is emitted when it has ended well; null: nothing
+   */
+  abstract <T> Mono<T> make(CallData call, @Nullable Supplier<? extends T> result);
+
+  private Mono<Void> make(CallData call) {
+    return make(call, null);
+  }
 
   @Override
   public final Collectives with(Algorithm algorithm) {
     GroupCalls same = this;
     return new GroupCalls(maker.with(algorithm)) {
       @Override
-      Mono<Void> make(CallData call) {
-        return same.make(call);
+      <T> Mono<T> make(CallData call, @Nullable Supplier<? extends T> result) {
+        return same.make(call, result);
       }
 
       @Override
@@ -68,7 +77,7 @@ abstract class GroupCalls implements Collectives {
     return Mono.defer(
         () -> {
           double[] result = new double[1];
-          return allReduce(in, Vec.doubles(result), op).then(Mono.fromSupplier(() -> result[0]));
+          return make(maker.allReduce(in, Vec.doubles(result), op), () -> result[0]);
         });
   }
 
@@ -79,7 +88,7 @@ abstract class GroupCalls implements Collectives {
     return Mono.defer(
         () -> {
           long[] result = new long[values.length];
-          return allReduce(in, Vec.longs(result), op).thenReturn(result);
+          return make(maker.allReduce(in, Vec.longs(result), op), () -> result);
         });
   }
 
@@ -96,6 +105,11 @@ abstract class GroupCalls implements Collectives {
   @Override
   public final Mono<Void> allGather(Vec in, Vec out) {
     return make(maker.allGather(in, out));
+  }
+
+  /** With its result. */
+  final <T> Mono<T> allGather(Vec in, Vec out, Supplier<? extends T> result) {
+    return make(maker.allGather(in, out), result);
   }
 
   @Override

@@ -2,7 +2,7 @@
 package io.lci.internal.post;
 
 import io.lci.Op;
-import io.lci.internal.lane.CallData;
+import io.lci.internal.lane.CallContent;
 import io.lci.internal.lane.CollectiveKind;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.PostWriter;
@@ -10,6 +10,7 @@ import io.lci.internal.lane.Posted;
 import io.lci.internal.loop.Drainable;
 import io.lci.internal.loop.LoopSubscription;
 import io.lci.nativebridge.Codes;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 
@@ -17,8 +18,10 @@ import reactor.core.CoreSubscriber;
  * A call of a context of a group: it begins with the first request, and goes on whoever leaves.
  * Loop only. Calls begin in the order in which they were asked for, also those whose subscriber has
  * left by then: the others count them.
+ *
+ * @param <T> of the result
  */
-public final class CollectiveCall extends LoopSubscription<Void> implements Submitter, Posted {
+public final class CollectiveCall<T> extends LoopSubscription<T> implements Submitter, Posted {
   /** The context whose call it is. Loop only. */
   public interface Owner {
     /** What the core calls it. */
@@ -31,7 +34,7 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
     int device();
 
     /** A call begins, unless this throws. */
-    void began(CallData call);
+    void began(CallContent call);
 
     /** A call that began has ended. */
     void ended();
@@ -40,25 +43,34 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
     void giveUp();
 
     /** Why a call failed, by what the core said. */
-    RuntimeException failure(CallData call, RuntimeException reason);
+    RuntimeException failure(CallContent call, RuntimeException reason);
 
     /** Why a call ended with an error. */
-    RuntimeException failure(CallData call, int code, int rank);
+    RuntimeException failure(CallContent call, int code, int rank);
   }
 
   private final Outbox outbox;
   private final Owner owner;
-  private final CallData data;
+  private final CallContent data;
+  private final @Nullable Supplier<? extends T> result;
   private boolean began;
   private boolean ended;
   private @Nullable RuntimeException failure;
 
+  /**
+   * @param result gives what is emitted when the call has ended well; null: nothing
+   */
   public CollectiveCall(
-      Outbox outbox, CoreSubscriber<? super Void> actual, Owner owner, CallData data) {
+      Outbox outbox,
+      CoreSubscriber<? super T> actual,
+      Owner owner,
+      CallContent data,
+      @Nullable Supplier<? extends T> result) {
     super(outbox.loop, actual);
     this.outbox = outbox;
     this.owner = owner;
     this.data = data;
+    this.result = result;
   }
 
   @Override
@@ -71,9 +83,17 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
       if (failure != null) {
         fail(failure);
       } else {
-        complete();
+        succeed();
       }
     }
+  }
+
+  /** The first request, without which it would not have begun, pays for the result. */
+  private void succeed() {
+    if (result != null) {
+      emit(result.get());
+    }
+    complete();
   }
 
   private void start() {
@@ -87,9 +107,14 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
     if (!isOver()) {
       loop.activate(this);
     }
+    outbox.submit(this, this, destination());
+  }
+
+  /** Agreements have an order of their own: they do not wait behind calls without room. */
+  private Destination destination() {
+    int order = data.kind() == CollectiveKind.AGREE ? 1 : 0;
     int device = outbox.laneDevice(owner.device());
-    outbox.submit(
-        this, this, outbox.destinations.get(Destination.COLLECTIVE, device, 0, owner.number()));
+    return outbox.destinations.get(Destination.COLLECTIVE, device, order, owner.number());
   }
 
   private void end(@Nullable RuntimeException reason) {
@@ -111,7 +136,7 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
 
   @Override
   public Op.@Nullable Kind kind() {
-    return data.kind == CollectiveKind.BARRIER ? Op.Kind.BARRIER : null;
+    return data.kind() == CollectiveKind.BARRIER ? Op.Kind.BARRIER : null;
   }
 
   @Override
@@ -172,16 +197,16 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
 
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
-    end(code == Codes.DONE ? delivered(memory) : owner.failure(data, code, rank));
+    end(code == Codes.DONE ? delivered(tag, memory) : owner.failure(data, code, rank));
   }
 
   /** Gives a subscriber that still waits its result; returns why that is not possible, or null. */
-  private @Nullable RuntimeException delivered(@Nullable PooledBuffer memory) {
+  private @Nullable RuntimeException delivered(long number, @Nullable PooledBuffer memory) {
     if (isOver()) {
       return null;
     }
     try {
-      data.copyOut(memory);
+      data.copyOut(number, memory);
       return null;
     } catch (RuntimeException e) { // memory of the program that has gone
       return e;
