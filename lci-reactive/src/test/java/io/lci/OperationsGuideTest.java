@@ -392,9 +392,22 @@ class OperationsGuideTest {
                 .then(Mono.fromRunnable(() -> learn(model)))
                 .then(workers.allReduce(Vec.doubles(model), Vec.doubles(model), ReduceOp.SUM));
         // end
+        String host = "host" + "-".repeat(rank);
+        // show: values
+        Mono<String> version = workers.broadcast(0, lci.rank() == 0 ? "1.7" : null, Codec.UTF8);
+        Mono<List<String>> hosts = workers.allGather(host, Codec.UTF8); // by member
+        Mono<String> longest =
+            workers.allReduce(host, Codec.UTF8, (a, b) -> a.length() >= b.length() ? a : b);
+        // end
         model.view().putDouble(16, 2.5 - rank);
         members.add(
-            served
+            version
+                .doOnNext(one -> assertThat(one).isEqualTo("1.7"))
+                .then(hosts)
+                .doOnNext(all -> assertThat(all).containsExactly("host", "host-"))
+                .then(longest)
+                .doOnNext(one -> assertThat(one).isEqualTo("host-"))
+                .then(served)
                 .doOnNext(sum -> assertThat(sum).isEqualTo(41))
                 .then(trained)
                 .doOnSuccess(done -> assertThat(model.view().getDouble(16)).isEqualTo(7)));
@@ -443,6 +456,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 23);
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 24);
   }
 }

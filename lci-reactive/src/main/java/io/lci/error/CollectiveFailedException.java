@@ -4,8 +4,9 @@ package io.lci.error;
 /**
  * The rank {@link #rank()} gave a context up: by {@link
  * io.lci.collective.CollectiveContext#revoke()}, with its group by {@link
- * io.lci.collective.Group#revoke}, or as it had no memory for a call. The calls of that context
- * which were under way end with it, and so does each later one.
+ * io.lci.collective.Group#revoke}, or as it had no memory for a call, or its codec or operator
+ * threw: then that is the cause of its own exception. The calls of that context which were under
+ * way end with it, and so does each later one.
  *
  * @since 0.1
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
+import io.lci.Codec;
 import io.lci.collective.Algorithm;
 import io.lci.collective.ReduceOp;
 import io.lci.collective.Vec;
@@ -36,6 +37,20 @@ final class CallMaker {
 
   CallMaker with(Algorithm other) {
     return new CallMaker(check, own, size, Objects.requireNonNull(other, "algorithm"));
+  }
+
+  /** A call with a codec has an algorithm of its own. */
+  void withCodec(Codec<?> codec) {
+    Objects.requireNonNull(codec, "codec");
+    if (algorithm != Algorithm.AUTO) {
+      throw new IllegalArgumentException(algorithm + " is no algorithm of a call with a codec");
+    }
+  }
+
+  /** Whether this member is the root, which must be a member. */
+  boolean isRoot(int root) {
+    check.root(root);
+    return own == root;
   }
 
   private CallData.Builder call(CollectiveKind kind) {

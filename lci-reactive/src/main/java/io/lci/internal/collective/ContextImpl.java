@@ -3,8 +3,6 @@ package io.lci.internal.collective;
 
 import io.lci.collective.CollectiveContext;
 import io.lci.collective.Group;
-import io.lci.error.LciException;
-import io.lci.error.LciException.Detail;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.Errors;
 import io.lci.internal.lane.AgreeData;
@@ -12,10 +10,13 @@ import io.lci.internal.lane.CallContent;
 import io.lci.internal.lane.CallData;
 import io.lci.internal.lane.CollectiveKind;
 import io.lci.internal.loop.Drainable;
+import io.lci.internal.loop.EventLoop;
+import io.lci.internal.loop.LoopSubscription;
 import io.lci.internal.post.CollectiveCall;
 import io.lci.internal.post.Outbox;
 import io.lci.nativebridge.Codes;
-import java.util.Objects;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
@@ -32,10 +33,13 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   private final long handle;
   private final long id;
   private final int number;
-  private volatile boolean disposed;
+  private final ContextErrors errors;
+  final Turnstile turnstile;
 
-  /** Why this rank refuses calls that the core would take, or null. The first one stays. */
-  private volatile @Nullable Revocation revoked;
+  /** Makes the parts of calls. */
+  final CallMaker parts;
+
+  private volatile boolean disposed;
 
   /** Calls that began and did not end. Loop only. */
   private int underWay;
@@ -74,11 +78,14 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
     this.handle = handle;
     this.id = id;
     this.number = number;
+    this.errors = new ContextErrors(core, handle, key.device());
+    this.turnstile = new Turnstile(outbox.loop);
+    this.parts = new CallMaker(core, group.rank(), group.size());
   }
 
   @Override
   <T> Mono<T> make(CallData call, @Nullable Supplier<? extends T> result) {
-    return begin(call, result);
+    return call(call, turnstile, result);
   }
 
   /** Takes part in the next agreement, also when the context has failed. */
@@ -86,20 +93,33 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
     return Mono.defer(
         () -> {
           AgreeData call = new AgreeData(value, group.size());
-          return begin(call, call::outcome);
+          return call(call, Runnable::run, call::outcome);
         });
   }
 
-  private <T> Mono<T> begin(CallContent call, @Nullable Supplier<? extends T> result) {
+  @Override
+  <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe) {
+    return begin(kind, actual -> new CompoundCall<T>(this, actual, kind, recipe));
+  }
+
+  private <T> Mono<T> call(
+      CallContent call, Executor order, @Nullable Supplier<? extends T> result) {
+    return begin(
+        call.kind(), actual -> new CollectiveCall<T>(outbox, actual, this, call, order, result));
+  }
+
+  private <T> Mono<T> begin(
+      CollectiveKind kind,
+      Function<CoreSubscriber<? super T>, ? extends LoopSubscription<T>> subscription) {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super T> actual) {
         if (outbox.loop.isDisposed()) {
-          Operators.error(actual, outbox.loop.closed(call.kind().operation()));
+          Operators.error(actual, outbox.loop.closed(kind.operation()));
         } else if (disposed) {
-          Operators.error(actual, gone(call));
+          Operators.error(actual, gone(kind.operation()));
         } else {
-          new CollectiveCall<T>(outbox, actual, ContextImpl.this, call, result).begin();
+          subscription.apply(actual).begin();
         }
       }
     };
@@ -119,10 +139,9 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
     outbox.loop.execute(outbox.loop::enterSoon);
   }
 
-  /** The group was revoked. */
+  /** The group was revoked, or this member cannot go on: the core tells others. */
   void revoked(Revocation by) {
-    if (revoked == null) {
-      revoked = by;
+    if (errors.add(by)) {
       core.gate.with(() -> core.calls.contextRevoke(handle, by.cause()), Codes.DONE);
       outbox.loop.execute(outbox.loop::enterSoon);
     }
@@ -172,18 +191,20 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   }
 
   @Override
-  public void began(CallContent call) {
+  public void began(CollectiveKind call) {
     if (freed) {
-      throw gone(call);
-    }
-    if (revoked != null && !agrees(call)) {
-      throw Objects.requireNonNull(knownFailure(call));
+      throw gone(call.operation());
     }
     underWay++;
   }
 
-  private RuntimeException gone(CallContent call) {
-    return core.ending.gone(call.kind().operation(), "context", "Group.context makes another");
+  private RuntimeException gone(String operation) {
+    return core.ending.gone(operation, "context", "Group.context makes another");
+  }
+
+  @Override
+  public @Nullable RuntimeException refusal(CollectiveKind call) {
+    return errors.refuse() && call != CollectiveKind.AGREE ? errors.known(call) : null;
   }
 
   @Override
@@ -200,48 +221,46 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
 
   @Override
   public RuntimeException failure(CallContent call, RuntimeException reason) {
-    if (agrees(call)) {
-      return reason;
-    }
-    if (call instanceof CallData data
-        && reason instanceof LciException e
-        && e.code().equals(argument())) {
+    if (call instanceof CallData data && errors.isArgument(reason)) {
       return new IllegalArgumentException(
           data.algorithm() + " does not serve this " + data.kind + " of " + group);
     }
-    RuntimeException known = knownFailure(call);
+    RuntimeException known = known(call.kind());
     return known == null || core.ending.hasStarted() ? reason : known;
-  }
-
-  /** An agreement goes on where calls fail: the failure of the context is not its own. */
-  private static boolean agrees(CallContent call) {
-    return call.kind() == CollectiveKind.AGREE;
-  }
-
-  private String argument() {
-    return Errors.name(core.calls, Codes.ERR_ARGUMENT);
   }
 
   @Override
   public RuntimeException failure(CallContent call, int code, int rank) {
-    RuntimeException known = agrees(call) ? null : knownFailure(call);
-    return known == null ? failure(call, code, rank, Errors.hint(code)) : known;
+    RuntimeException known = known(call.kind());
+    return known == null ? errors.of(call.kind(), code, rank, Errors.hint(code)) : known;
   }
 
-  private LciException failure(CallContent call, int code, int rank, String hint) {
-    String operation = call.kind().operation();
-    String name = Errors.name(core.calls, code);
-    return Errors.of(
-        new Detail(operation, rank, LciException.NONE, key.device(), name, hint), code);
+  /** An agreement goes on where calls fail: the failure of the context is not its own. */
+  private @Nullable RuntimeException known(CollectiveKind call) {
+    return call == CollectiveKind.AGREE ? null : errors.known(call);
   }
 
-  private @Nullable RuntimeException knownFailure(CallContent call) {
-    ContextFailure known = ContextFailure.of(core, handle);
-    Revocation by = revoked;
-    if (by != null && (known == null || known.code() == Revocation.code())) {
-      return failure(call, Revocation.code(), by.rank(), "it revoked the group: " + by.reason());
-    }
-    return known == null ? null : failure(call, known.code(), known.rank(), known.hint(core));
+  // For its calls of several parts
+
+  EventLoop loop() {
+    return outbox.loop;
+  }
+
+  /** Makes a part of a call, whose turn it is, also where the context was disposed of meanwhile. */
+  void make(CallData part, CoreSubscriber<? super Void> actual) {
+    new CollectiveCall<Void>(outbox, actual, this, part, Runnable::run, null).begin();
+  }
+
+  RuntimeException noMemory(CollectiveKind kind, Throwable cause) {
+    RuntimeException error =
+        errors.of(kind, Codes.ERR_NO_MEMORY, core.rank, Errors.hint(Codes.ERR_NO_MEMORY));
+    error.initCause(cause);
+    return error;
+  }
+
+  /** All members hear of it in their calls. */
+  void fail(Revocation by) {
+    errors.add(by);
   }
 
   @Override

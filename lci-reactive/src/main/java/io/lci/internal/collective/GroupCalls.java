@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
+import io.lci.Codec;
 import io.lci.collective.Algorithm;
 import io.lci.collective.Collectives;
 import io.lci.collective.ReduceOp;
 import io.lci.collective.Vec;
 import io.lci.internal.lane.CallData;
+import io.lci.internal.lane.CollectiveKind;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.BinaryOperator;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -25,6 +31,9 @@ abstract class GroupCalls implements Collectives {
    */
   abstract <T> Mono<T> make(CallData call, @Nullable Supplier<? extends T> result);
 
+  /** Makes a call of several parts, once per subscription. */
+  abstract <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe);
+
   private Mono<Void> make(CallData call) {
     return make(call, null);
   }
@@ -36,6 +45,11 @@ abstract class GroupCalls implements Collectives {
       @Override
       <T> Mono<T> make(CallData call, @Nullable Supplier<? extends T> result) {
         return same.make(call, result);
+      }
+
+      @Override
+      <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe) {
+        return same.make(kind, recipe);
       }
 
       @Override
@@ -90,6 +104,32 @@ abstract class GroupCalls implements Collectives {
           long[] result = new long[values.length];
           return make(maker.allReduce(in, Vec.longs(result), op), () -> result);
         });
+  }
+
+  @Override
+  public final <T> Mono<T> allReduce(T value, Codec<T> codec, BinaryOperator<T> op) {
+    maker.withCodec(codec);
+    Objects.requireNonNull(value, "value");
+    Objects.requireNonNull(op, "op");
+    return make(
+        CollectiveKind.ALL_REDUCE, parts -> new ValueCalls(parts).allReduce(value, codec, op));
+  }
+
+  @Override
+  public final <T> Mono<T> broadcast(int root, @Nullable T value, Codec<T> codec) {
+    maker.withCodec(codec);
+    if (maker.isRoot(root)) {
+      Objects.requireNonNull(value, "value");
+    }
+    return make(
+        CollectiveKind.BROADCAST, parts -> new ValueCalls(parts).broadcast(root, value, codec));
+  }
+
+  @Override
+  public final <T> Mono<List<T>> allGather(T value, Codec<T> codec) {
+    maker.withCodec(codec);
+    Objects.requireNonNull(value, "value");
+    return make(CollectiveKind.ALL_GATHER, parts -> new ValueCalls(parts).allGather(value, codec));
   }
 
   @Override

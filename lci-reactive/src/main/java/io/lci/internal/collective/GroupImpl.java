@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -107,7 +108,12 @@ class GroupImpl extends GroupCalls implements Group {
 
   @Override
   <T> Mono<T> make(CallData call, @Nullable Supplier<? extends T> result) {
-    return Mono.defer(() -> own(call.kind).make(call, result));
+    return Mono.defer(() -> own(call.kind.operation()).make(call, result));
+  }
+
+  @Override
+  <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe) {
+    return Mono.defer(() -> own(kind.operation()).make(kind, recipe));
   }
 
   @Override
@@ -125,7 +131,7 @@ class GroupImpl extends GroupCalls implements Group {
       throw new IllegalStateException(
           "a group of " + size() + " members; " + Codes.MAX_AGREE + " may agree");
     }
-    return Mono.defer(() -> own(CollectiveKind.AGREE).agree(value));
+    return Mono.defer(() -> own(CollectiveKind.AGREE.operation()).agree(value));
   }
 
   /** Made alike by all that get the same outcome. */
@@ -144,10 +150,10 @@ class GroupImpl extends GroupCalls implements Group {
   }
 
   /** Made for the first call: most groups of a large job make none. */
-  private synchronized ContextImpl own(CollectiveKind call) {
+  private synchronized ContextImpl own(String operation) {
     ContextImpl known = own;
     if (known == null) {
-      refuseIfDisposed(call.operation());
+      refuseIfDisposed(operation);
       known = groups.context(this, OWN_KEY, 0);
       own = known;
     }

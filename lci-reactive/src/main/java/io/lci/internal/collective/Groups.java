@@ -130,11 +130,11 @@ final class Groups {
   /** On every member, also of contexts that are made later. */
   void revoke(GroupKey group, String reason) {
     core.ending.refuse("revoke group");
-    Revocation by = new Revocation(core.rank, reason);
+    Revocation by = Revocation.ofGroup(core.rank, reason);
     if (!revoked(group.id(), by)) {
       return;
     }
-    byte[] news = by.toBytes(group.id());
+    byte[] news = Revocation.message(group.id(), reason);
     for (int rank : group.ranks()) {
       if (rank != core.rank) {
         messages.tell(rank, CallMessages.Kind.REVOKED, news).subscribe(null, gone -> {});

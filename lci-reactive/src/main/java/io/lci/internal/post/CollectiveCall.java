@@ -10,6 +10,7 @@ import io.lci.internal.lane.Posted;
 import io.lci.internal.loop.Drainable;
 import io.lci.internal.loop.LoopSubscription;
 import io.lci.nativebridge.Codes;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
@@ -33,8 +34,11 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
     /** The number of its device. */
     int device();
 
-    /** A call begins, unless this throws. */
-    void began(CallContent call);
+    /** A call begins, unless this throws: it waits for its turn, if need be. */
+    void began(CollectiveKind call);
+
+    /** Why a call is not made now that it is its turn, or null. */
+    @Nullable RuntimeException refusal(CollectiveKind call);
 
     /** A call that began has ended. */
     void ended();
@@ -52,12 +56,18 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
   private final Outbox outbox;
   private final Owner owner;
   private final CallContent data;
+  private final Executor order;
   private final @Nullable Supplier<? extends T> result;
   private boolean began;
+
+  /** It had its turn. */
+  private boolean started;
+
   private boolean ended;
   private @Nullable RuntimeException failure;
 
   /**
+   * @param order has it begin when it is its turn
    * @param result gives what is emitted when the call has ended well; null: nothing
    */
   public CollectiveCall(
@@ -65,18 +75,21 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
       CoreSubscriber<? super T> actual,
       Owner owner,
       CallContent data,
+      Executor order,
       @Nullable Supplier<? extends T> result) {
     super(outbox.loop, actual);
     this.outbox = outbox;
     this.owner = owner;
     this.data = data;
+    this.order = order;
     this.result = result;
   }
 
   @Override
   public void drain() {
     if (!began && isWanted() && !terminated) {
-      start();
+      began = true;
+      ask();
     }
     if (ended && !isOver()) {
       loop.deactivate(this);
@@ -96,18 +109,28 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
     complete();
   }
 
-  private void start() {
-    began = true;
+  private void ask() {
     try {
-      owner.began(data);
+      owner.began(data.kind());
     } catch (RuntimeException e) {
       fail(e);
       return;
     }
-    if (!isOver()) {
-      loop.activate(this);
+    loop.activate(this);
+    order.execute(this::start);
+  }
+
+  private void start() {
+    started = true;
+    if (isOver()) {
+      loop.deactivate(this);
     }
-    outbox.submit(this, this, destination());
+    RuntimeException refused = owner.refusal(data.kind());
+    if (refused != null) {
+      end(refused);
+    } else {
+      outbox.submit(this, this, destination());
+    }
   }
 
   /** Agreements have an order of their own: they do not wait behind calls without room. */
@@ -128,7 +151,9 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
 
   @Override
   public void onCancel() {
-    loop.deactivate(this);
+    if (started || !began) {
+      loop.deactivate(this);
+    }
     schedule(); // it may have been asked for, and not begun
   }
 
