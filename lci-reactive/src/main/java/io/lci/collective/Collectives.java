@@ -60,8 +60,8 @@ public interface Collectives {
    * program's choice. All members choose the same.
    *
    * @param algorithm a call that it never serves is refused with {@link IllegalArgumentException},
-   *     and so is one with a codec; one that it does not serve with so many members, or with
-   *     counts, ends with that
+   *     and so is one with a codec or a {@link Reducer}; one that it does not serve with so many
+   *     members, or with counts, ends with that
    * @return the calls
    */
   Collectives with(Algorithm algorithm);

@@ -86,16 +86,16 @@ class GroupLifeTest {
     }
   }
 
-  /** A call that waits, for want of places, holds no agreement up. */
+  /** Calls that wait, as too many are under way, hold no agreement up. */
   @Test
   void anAgreementDoesNotWaitForCalls() {
     try (LciTestJob job = LciTestJob.start(2)) {
       World first = job.rank(0).world();
       World second = job.rank(1).world();
       List<Mono<Void>> calls =
-          IntStream.range(0, 40).mapToObj(i -> begun(first.barrier())).toList();
+          IntStream.range(0, 100).mapToObj(i -> begun(first.barrier())).toList();
       assertThat(all(List.of(first.agree(true), second.agree(true)))).containsOnly(true);
-      Mono.when(Mono.when(calls), Flux.range(0, 40).concatMap(i -> second.barrier()).then())
+      Mono.when(Mono.when(calls), Flux.range(0, 100).concatMap(i -> second.barrier()).then())
           .block(LIMIT);
     }
   }

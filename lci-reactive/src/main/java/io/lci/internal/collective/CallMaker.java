@@ -42,8 +42,25 @@ final class CallMaker {
   /** A call with a codec has an algorithm of its own. */
   void withCodec(Codec<?> codec) {
     Objects.requireNonNull(codec, "codec");
+    refuseAlgorithm("a call with a codec");
+  }
+
+  /** Whether code of the program combines {@code in}; then data of all members is in one array. */
+  boolean isReduced(Vec in, ReduceOp op) {
+    if (op.reducer() == null) {
+      return false;
+    }
+    refuseAlgorithm("a call by a Reducer");
+    if (in.bytes() > (Integer.MAX_VALUE - 64) / size) {
+      throw new IllegalArgumentException(
+          "a Reducer combines up to 2 GiB of all " + size + " members: " + in);
+    }
+    return true;
+  }
+
+  private void refuseAlgorithm(String what) {
     if (algorithm != Algorithm.AUTO) {
-      throw new IllegalArgumentException(algorithm + " is no algorithm of a call with a codec");
+      throw new IllegalArgumentException(algorithm + " is no algorithm of " + what);
     }
   }
 

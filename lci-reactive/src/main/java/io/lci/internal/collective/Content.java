@@ -66,6 +66,11 @@ record Content(boolean failed, int length, byte[] bytes, @Nullable Throwable thr
     return head;
   }
 
+  /** That it is there, without its bytes. */
+  Content without() {
+    return new Content(failed, 0, new byte[0], thrown);
+  }
+
   /** With its bytes, which have come apart. */
   Content with(byte[] all) {
     return new Content(failed, length, all, thrown);

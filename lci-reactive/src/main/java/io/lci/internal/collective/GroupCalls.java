@@ -38,6 +38,28 @@ abstract class GroupCalls implements Collectives {
     return make(call, null);
   }
 
+  /** By the core, or by code of the program. */
+  private <T> Mono<T> reduced(
+      CallData call,
+      Vec in,
+      ReduceOp op,
+      Function<ReducerCalls, Mono<Void>> byReducer,
+      @Nullable Supplier<? extends T> result) {
+    if (!maker.isReduced(in, op)) {
+      return make(call, result);
+    }
+    return make(
+        call.kind,
+        parts ->
+            byReducer
+                .apply(new ReducerCalls(parts, op))
+                .then(result == null ? Mono.empty() : Mono.fromSupplier(result)));
+  }
+
+  private <T> Mono<T> allReduce(Vec in, Vec out, ReduceOp op, Supplier<? extends T> result) {
+    return reduced(maker.allReduce(in, out, op), in, op, c -> c.allReduce(in, out), result);
+  }
+
   @Override
   public final Collectives with(Algorithm algorithm) {
     GroupCalls same = this;
@@ -71,12 +93,12 @@ abstract class GroupCalls implements Collectives {
 
   @Override
   public final Mono<Void> reduce(int root, Vec in, @Nullable Vec out, ReduceOp op) {
-    return make(maker.reduce(root, in, out, op));
+    return reduced(maker.reduce(root, in, out, op), in, op, c -> c.reduce(root, in, out), null);
   }
 
   @Override
   public final Mono<Void> allReduce(Vec in, Vec out, ReduceOp op) {
-    return make(maker.allReduce(in, out, op));
+    return reduced(maker.allReduce(in, out, op), in, op, c -> c.allReduce(in, out), null);
   }
 
   @Override
@@ -87,22 +109,25 @@ abstract class GroupCalls implements Collectives {
   @Override
   public final Mono<Double> allReduce(double value, ReduceOp op) {
     Vec in = Vec.doubles(new double[] {value});
-    maker.allReduce(in, in, op);
+    maker.allReduce(in, in, op); // refused now, not at a subscription
+    maker.isReduced(in, op);
     return Mono.defer(
         () -> {
           double[] result = new double[1];
-          return make(maker.allReduce(in, Vec.doubles(result), op), () -> result[0]);
+          Vec out = Vec.doubles(result);
+          return allReduce(in, out, op, () -> result[0]);
         });
   }
 
   @Override
   public final Mono<long[]> allReduce(long[] values, ReduceOp op) {
     Vec in = Vec.longs(values);
-    maker.allReduce(in, in, op); // refused now, not at a subscription
+    maker.allReduce(in, in, op);
+    maker.isReduced(in, op);
     return Mono.defer(
         () -> {
           long[] result = new long[values.length];
-          return make(maker.allReduce(in, Vec.longs(result), op), () -> result);
+          return allReduce(in, Vec.longs(result), op, () -> result);
         });
   }
 
@@ -134,12 +159,15 @@ abstract class GroupCalls implements Collectives {
 
   @Override
   public final Mono<Void> reduceScatter(Vec in, Vec out, ReduceOp op) {
-    return make(maker.reduceScatter(in, out, op));
+    return reduced(
+        maker.reduceScatter(in, out, op), in, op, c -> c.reduceScatter(in, out, null), null);
   }
 
   @Override
   public final Mono<Void> reduceScatter(Vec in, Vec out, long[] counts, ReduceOp op) {
-    return make(maker.reduceScatter(in, out, counts, op));
+    CallData call = maker.reduceScatter(in, out, counts, op);
+    long[] list = counts.clone();
+    return reduced(call, in, op, c -> c.reduceScatter(in, out, list), null);
   }
 
   @Override
@@ -189,12 +217,12 @@ abstract class GroupCalls implements Collectives {
 
   @Override
   public final Mono<Void> scan(Vec in, Vec out, ReduceOp op) {
-    return make(maker.scan(in, out, op));
+    return reduced(maker.scan(in, out, op), in, op, c -> c.scan(in, out), null);
   }
 
   @Override
   public final Mono<Void> exclusiveScan(Vec in, Vec out, ReduceOp op) {
-    return make(maker.exclusiveScan(in, out, op));
+    return reduced(maker.exclusiveScan(in, out, op), in, op, c -> c.exclusiveScan(in, out), null);
   }
 
   @Override

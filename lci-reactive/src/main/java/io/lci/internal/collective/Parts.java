@@ -16,6 +16,9 @@ interface Parts {
 
   int worldRank(int member);
 
+  /** Whether nobody waits for the result any more. */
+  boolean isOver();
+
   /** Of calls of this group. */
   CallMaker maker();
 

@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.BinaryOperator;
+import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Exceptions;
@@ -79,28 +80,39 @@ final class ValueCalls {
    * @param mine at the root
    */
   Mono<Content> fromRoot(int root, @Nullable Content mine) {
+    return fromRoot(root, mine, Mono::empty);
+  }
+
+  /**
+   * The same with another part behind it, which is made if the content is no error.
+   *
+   * @param behind makes it
+   */
+  Mono<Content> fromRoot(int root, @Nullable Content mine, Supplier<Mono<Void>> behind) {
     byte[] head = mine == null ? new byte[Content.HEAD] : mine.head();
     return parts
         .make(parts.maker().broadcast(root, Vec.bytes(head)))
-        .then(Mono.defer(() -> restOf(root, mine == null ? Content.of(head, 0) : mine)));
+        .then(Mono.defer(() -> restOf(root, mine == null ? Content.of(head, 0) : mine, behind)));
   }
 
-  private Mono<Content> restOf(int root, Content known) {
+  private Mono<Content> restOf(int root, Content known, Supplier<Mono<Void>> behind) {
     Mono<Void> rest = Mono.empty();
     Content content = known;
     if (!known.isShort()) {
       content = own == root ? known : known.with(PooledBuffer.heap(known.length()));
       rest = parts.make(parts.maker().broadcast(root, Vec.bytes(content.bytes())));
     }
-    return settled(root, content, rest);
+    return settled(root, content, rest, behind);
   }
 
-  private Mono<Content> settled(int root, Content content, Mono<Void> rest) {
+  private Mono<Content> settled(
+      int root, Content content, Mono<Void> rest, Supplier<Mono<Void>> behind) {
     if (content.failed()) {
       return rest.then(Mono.error(() -> parts.failed(root, content.text(), content.thrown())));
     }
+    Mono<Void> last = behind.get();
     parts.settled();
-    return rest.thenReturn(content);
+    return rest.then(last).thenReturn(content);
   }
 
   /** The contents of all members as far as they are short; an error on all if one failed. */
@@ -118,7 +130,7 @@ final class ValueCalls {
     }
     for (int member = 0; member < size; member++) {
       if (all[member].failed()) {
-        return restOf(member, all[member]).thenReturn(all);
+        return restOf(member, all[member], Mono::empty).thenReturn(all);
       }
     }
     return Mono.just(all);

@@ -75,9 +75,9 @@ public final class CallData implements CallContent {
     return type.ordinal() + Codes.TYPE_I8;
   }
 
-  /** What the core calls it. */
+  /** What the core calls it; 0: it has no such operator. */
   static int number(ReduceOp op) {
-    return ReduceOp.all().indexOf(op) + Codes.REDUCE_SUM;
+    return op.reducer() != null ? 0 : ReduceOp.all().indexOf(op) + Codes.REDUCE_SUM;
   }
 
   private static long line(long bytes) {
