@@ -10,6 +10,7 @@ import io.lci.am.InboxOptions;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.collective.CollectivePlan;
 import io.lci.collective.Group;
 import io.lci.collective.ReduceOp;
 import io.lci.collective.Vec;
@@ -35,6 +36,7 @@ import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.reactivestreams.Publisher;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -441,6 +443,43 @@ class OperationsGuideTest {
     }
   }
 
+  @Test
+  void plansOfGroups() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<Mono<List<Long>>> members = new ArrayList<>();
+      Publisher<Integer> ticks = Flux.range(0, 4);
+      List<double[]> results = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        Group workers = lci.world();
+        double[] data = {1, 2};
+        results.add(data);
+        Vec a = Vec.doubles(data, 0, 1);
+        Vec b = Vec.doubles(data, 1, 1);
+        // show: plan
+        CollectivePlan plan =
+            workers
+                .plan()
+                .allReduce(List.of(a, b), List.of(a, b), ReduceOp.SUM) // in place, in turn
+                .segmentBytes(64 << 10)
+                .depth(2)
+                .build();
+        Flux<Long> steps = plan.runs(ticks).doOnNext(k -> use(k % 2 == 0 ? a : b));
+        // end
+        members.add(steps.collectList());
+      }
+      for (List<Long> runs : Flux.mergeSequential(members).collectList().block(LIMIT)) {
+        assertThat(runs).containsExactly(0L, 1L, 2L, 3L);
+      }
+      for (double[] data : results) {
+        assertThat(data).containsExactly(4, 8);
+      }
+    }
+  }
+
+  private static void use(Vec result) {
+    assertThat(result.count()).isEqualTo(1);
+  }
+
   private static Mono<Void> train(Group group) {
     return group.barrier();
   }
@@ -456,6 +495,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 24);
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 25);
   }
 }

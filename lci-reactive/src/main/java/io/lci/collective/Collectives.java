@@ -67,6 +67,13 @@ public interface Collectives {
   Collectives with(Algorithm algorithm);
 
   /**
+   * Prepares a call that is made often.
+   *
+   * @return the calls that it may be
+   */
+  CollectivePlan.Calls plan();
+
+  /**
    * Completes when every member has made this call.
    *
    * @return as above

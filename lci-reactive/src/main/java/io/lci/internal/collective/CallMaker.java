@@ -58,6 +58,14 @@ final class CallMaker {
     return true;
   }
 
+  Algorithm algorithm() {
+    return algorithm;
+  }
+
+  CallCheck check() {
+    return check;
+  }
+
   private void refuseAlgorithm(String what) {
     if (algorithm != Algorithm.AUTO) {
       throw new IllegalArgumentException(algorithm + " is no algorithm of " + what);

@@ -11,7 +11,6 @@ import io.lci.internal.lane.CallData;
 import io.lci.internal.lane.CollectiveKind;
 import io.lci.internal.loop.Drainable;
 import io.lci.internal.loop.EventLoop;
-import io.lci.internal.loop.LoopSubscription;
 import io.lci.internal.post.CollectiveCall;
 import io.lci.internal.post.Outbox;
 import io.lci.nativebridge.Codes;
@@ -20,6 +19,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
@@ -99,30 +99,43 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
 
   @Override
   <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe) {
-    return begin(kind, actual -> new CompoundCall<T>(this, actual, kind, recipe));
+    return begin(kind, (loop, actual) -> new CompoundCall<T>(this, actual, kind, recipe));
   }
 
   private <T> Mono<T> call(
       CallContent call, Executor order, @Nullable Supplier<? extends T> result) {
     return begin(
-        call.kind(), actual -> new CollectiveCall<T>(outbox, actual, this, call, order, result));
+        call.kind(),
+        (loop, actual) -> new CollectiveCall<T>(outbox, actual, this, call, order, result));
   }
 
-  private <T> Mono<T> begin(
-      CollectiveKind kind,
-      Function<CoreSubscriber<? super T>, ? extends LoopSubscription<T>> subscription) {
+  @Override
+  <T> Flux<T> series(CollectiveKind kind, Series<T> series) {
+    return new Flux<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super T> actual) {
+        ContextImpl.this.<T>begin(kind, actual, series);
+      }
+    };
+  }
+
+  private <T> Mono<T> begin(CollectiveKind kind, Series<T> one) {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super T> actual) {
-        if (outbox.loop.isDisposed()) {
-          Operators.error(actual, outbox.loop.closed(kind.operation()));
-        } else if (disposed) {
-          Operators.error(actual, gone(kind.operation()));
-        } else {
-          subscription.apply(actual).begin();
-        }
+        ContextImpl.this.<T>begin(kind, actual, one);
       }
     };
+  }
+
+  private <T> void begin(CollectiveKind kind, CoreSubscriber<? super T> actual, Series<T> series) {
+    if (outbox.loop.isDisposed()) {
+      Operators.error(actual, outbox.loop.closed(kind.operation()));
+    } else if (disposed) {
+      Operators.error(actual, gone(kind.operation()));
+    } else {
+      series.of(outbox.loop, actual).begin();
+    }
   }
 
   @Override

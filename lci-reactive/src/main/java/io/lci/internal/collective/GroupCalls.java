@@ -3,17 +3,22 @@ package io.lci.internal.collective;
 
 import io.lci.Codec;
 import io.lci.collective.Algorithm;
+import io.lci.collective.CollectivePlan;
 import io.lci.collective.Collectives;
 import io.lci.collective.ReduceOp;
 import io.lci.collective.Vec;
 import io.lci.internal.lane.CallData;
 import io.lci.internal.lane.CollectiveKind;
+import io.lci.internal.loop.EventLoop;
+import io.lci.internal.loop.LoopSubscription;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.BinaryOperator;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** The calls of a group: checks what they are given, and leaves it to a context. Any thread. */
@@ -33,6 +38,14 @@ abstract class GroupCalls implements Collectives {
 
   /** Makes a call of several parts, once per subscription. */
   abstract <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe);
+
+  /** A subscription of the loop of the context, which makes such calls. */
+  abstract <T> Flux<T> series(CollectiveKind kind, Series<T> series);
+
+  /** Makes the subscription. */
+  interface Series<T> {
+    LoopSubscription<T> of(EventLoop loop, CoreSubscriber<? super T> actual);
+  }
 
   private Mono<Void> make(CallData call) {
     return make(call, null);
@@ -75,10 +88,20 @@ abstract class GroupCalls implements Collectives {
       }
 
       @Override
+      <T> Flux<T> series(CollectiveKind kind, Series<T> series) {
+        return same.series(kind, series);
+      }
+
+      @Override
       public String toString() {
         return same + " by " + algorithm;
       }
     };
+  }
+
+  @Override
+  public final CollectivePlan.Calls plan() {
+    return new PlanBuilder(this, maker);
   }
 
   @Override

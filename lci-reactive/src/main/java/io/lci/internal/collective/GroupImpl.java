@@ -17,6 +17,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** A group of the core, and the context of its own calls. Any thread. */
@@ -114,6 +115,11 @@ class GroupImpl extends GroupCalls implements Group {
   @Override
   <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe) {
     return Mono.defer(() -> own(kind.operation()).make(kind, recipe));
+  }
+
+  @Override
+  <T> Flux<T> series(CollectiveKind kind, Series<T> series) {
+    return Flux.defer(() -> own(kind.operation()).series(kind, series));
   }
 
   @Override

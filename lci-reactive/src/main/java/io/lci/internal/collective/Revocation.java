@@ -54,8 +54,13 @@ record Revocation(int rank, String hint, int cause) {
   // Messages
 
   static byte[] message(long group, String reason) {
-    String text = reason.length() > MAX_REASON ? reason.substring(0, MAX_REASON) : reason;
-    byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+    int length = Math.min(reason.length(), MAX_REASON);
+    if (length > 0
+        && length < reason.length()
+        && Character.isHighSurrogate(reason.charAt(length - 1))) {
+      length--;
+    }
+    byte[] utf8 = reason.substring(0, length).getBytes(StandardCharsets.UTF_8);
     return ByteBuffer.allocate(Long.BYTES + utf8.length).putLong(group).put(utf8).array();
   }
 

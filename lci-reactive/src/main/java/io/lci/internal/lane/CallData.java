@@ -106,6 +106,12 @@ public final class CallData implements CallContent {
     return algorithm;
   }
 
+  /** For those who read: what it says of itself. */
+  public String description() {
+    return CallNames.call(
+        kind.number, root, op, typeAndAlgorithm & 0xFF, typeAndAlgorithm >> 8, count);
+  }
+
   @Override
   public void encode(PostWriter writer) {
     writer.flags = Codes.FLAG_SIGNAL;
