@@ -2,9 +2,11 @@
 package io.lci.error;
 
 /**
- * The member {@link #rank()} gave a context up: by {@link
- * io.lci.collective.CollectiveContext#revoke()}, or as it had no memory for a call. The calls of
- * that context which were under way end with it, and so does each later one.
+ * The rank {@link #rank()} gave a context up: by {@link
+ * io.lci.collective.CollectiveContext#revoke()}, with its group by {@link
+ * io.lci.collective.Group#revoke}, or as it had no memory for a call, or its codec or operator
+ * threw: then that is the cause of its own exception. The calls of that context which were under
+ * way end with it, and so does each later one.
  *
  * @since 0.1
  */
