@@ -3,6 +3,7 @@ package io.lci.internal.collective;
 
 import io.lci.collective.CollectiveContext;
 import io.lci.collective.Group;
+import io.lci.collective.GroupStreams;
 import io.lci.error.LciException;
 import io.lci.error.LciException.Detail;
 import io.lci.internal.core.CoreRuntime;
@@ -18,7 +19,8 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /** A context of the core, of a group. Any thread, where nothing else is said. */
-final class ContextImpl extends GroupCalls implements CollectiveContext, CollectiveCall.Owner {
+final class ContextImpl extends GroupCalls
+    implements CollectiveContext, CollectiveCall.Owner, StreamMembers {
   private final CoreRuntime core;
   private final Groups groups;
   private final GroupImpl group;
@@ -76,7 +78,7 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
         if (outbox.loop.isDisposed()) {
           Operators.error(actual, outbox.loop.closed(call.kind.operation()));
         } else if (disposed) {
-          Operators.error(actual, gone(call));
+          Operators.error(actual, gone(call.kind.operation()));
         } else {
           new CollectiveCall(outbox, actual, ContextImpl.this, call).begin();
         }
@@ -90,12 +92,18 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   }
 
   @Override
+  public GroupStreams streams() {
+    return groups.streams.of(this);
+  }
+
+  @Override
   public void revoke() {
     core.gate.ask(
         "revoke context",
         key.device(),
         () -> core.calls.contextRevoke(handle, Codes.ERR_CANCELLED));
     outbox.loop.execute(outbox.loop::enterSoon);
+    groups.streams.revoke(this, revoked());
   }
 
   @Override
@@ -114,6 +122,7 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   private void freeIfUnused() {
     if (disposed && underWay == 0 && !freed) {
       freed = true;
+      groups.streams.forget(this);
       long code = groups.free(this, handle);
       // Calls that a closing loop gave up are the core's until it closes, and frees the context
       // with them.
@@ -143,14 +152,18 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
 
   @Override
   public void began(CallData call) {
+    begin(call.kind.operation());
+  }
+
+  private void begin(String operation) {
     if (freed) {
-      throw gone(call);
+      throw gone(operation);
     }
     underWay++;
   }
 
-  private RuntimeException gone(CallData call) {
-    return core.ending.gone(call.kind.operation(), "context", "Group.context makes another");
+  private RuntimeException gone(String operation) {
+    return core.ending.gone(operation, "context", "Group.context makes another");
   }
 
   @Override
@@ -195,6 +208,38 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   private @Nullable RuntimeException knownFailure(CallData call) {
     ContextFailure known = ContextFailure.of(core, handle);
     return known == null ? null : failure(call, known.code(), known.rank(), known.hint(core));
+  }
+
+  // For its streams
+
+  @Override
+  public @Nullable RuntimeException refusal(String operation) {
+    if (outbox.loop.isDisposed()) {
+      return outbox.loop.closed(operation);
+    }
+    return disposed ? gone(operation) : null;
+  }
+
+  @Override
+  public void streamBegan(String operation) {
+    begin(operation);
+  }
+
+  @Override
+  public void streamEnded() {
+    ended();
+  }
+
+  private LciException revoked() {
+    return Errors.of(
+        new Detail(
+            "revoke context",
+            core.rank,
+            LciException.NONE,
+            key.device(),
+            Errors.name(core.calls, Codes.ERR_COLLECTIVE),
+            Errors.hint(Codes.ERR_COLLECTIVE)),
+        Codes.ERR_COLLECTIVE);
   }
 
   @Override

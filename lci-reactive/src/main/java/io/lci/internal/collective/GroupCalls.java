@@ -3,6 +3,7 @@ package io.lci.internal.collective;
 
 import io.lci.collective.Algorithm;
 import io.lci.collective.Collectives;
+import io.lci.collective.GroupStreams;
 import io.lci.collective.ReduceOp;
 import io.lci.collective.Vec;
 import io.lci.internal.lane.CallData;
@@ -27,6 +28,11 @@ abstract class GroupCalls implements Collectives {
       @Override
       Mono<Void> make(CallData call) {
         return same.make(call);
+      }
+
+      @Override
+      public GroupStreams streams() {
+        return same.streams();
       }
 
       @Override

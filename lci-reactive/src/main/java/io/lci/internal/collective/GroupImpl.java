@@ -3,6 +3,7 @@ package io.lci.internal.collective;
 
 import io.lci.collective.CollectiveContext;
 import io.lci.collective.Group;
+import io.lci.collective.GroupStreams;
 import io.lci.collective.Vec;
 import io.lci.internal.lane.CallData;
 import java.util.Arrays;
@@ -99,14 +100,19 @@ class GroupImpl extends GroupCalls implements Group {
 
   @Override
   Mono<Void> make(CallData call) {
-    return Mono.defer(() -> own(call).make(call));
+    return Mono.defer(() -> own(call.kind.operation()).make(call));
+  }
+
+  @Override
+  public GroupStreams streams() {
+    return own("open streams").streams();
   }
 
   /** Made for the first call: most groups of a large job make none. */
-  private synchronized ContextImpl own(CallData call) {
+  private synchronized ContextImpl own(String operation) {
     ContextImpl known = own;
     if (known == null) {
-      refuseIfDisposed(call.kind.operation());
+      refuseIfDisposed(operation);
       known = groups.context(this, OWN_KEY, 0);
       own = known;
     }

@@ -20,6 +20,7 @@ import java.util.Map;
 /** The groups of a runtime and their contexts: one of each for equal arguments. Any thread. */
 final class Groups {
   final CoreRuntime core;
+  final StreamRoom streams;
   private final PerLoop<Outbox> outboxes;
 
   // Guarded by this
@@ -27,8 +28,9 @@ final class Groups {
   private final Map<ContextKey, ContextImpl> contexts = new HashMap<>();
   private final BitSet numbers = new BitSet();
 
-  Groups(CoreRuntime core, PerLoop<Outbox> outboxes) {
+  Groups(CoreRuntime core, PerLoop<Outbox> outboxes, StreamRoom streams) {
     this.core = core;
+    this.streams = streams;
     this.outboxes = outboxes;
   }
 

@@ -9,11 +9,11 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /** Writes an item into an array of its own, up to a limit. */
-final class HeapWriter implements PayloadWriter {
+public final class HeapWriter implements PayloadWriter {
   private static final int LEAST = 64;
 
   /** The limit; an encoder may overflow buffers of its own as well. */
-  static final class Full extends BufferOverflowException {
+  public static final class Full extends BufferOverflowException {
     private static final long serialVersionUID = 1;
   }
 
@@ -24,7 +24,7 @@ final class HeapWriter implements PayloadWriter {
    * @param hint expected size, or negative
    * @param most largest size; beyond it writing throws {@link Full}
    */
-  HeapWriter(int hint, int most) {
+  public HeapWriter(int hint, int most) {
     this.most = most;
     this.buffer = allocate(Math.min(most, hint < 0 ? LEAST : hint));
   }
@@ -47,7 +47,7 @@ final class HeapWriter implements PayloadWriter {
     return buffer;
   }
 
-  byte[] toByteArray() {
+  public byte[] toByteArray() {
     byte[] all = buffer.array();
     return all.length == buffer.position() ? all : Arrays.copyOf(all, buffer.position());
   }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.groupstream;
+
+import io.lci.Codec;
+import io.lci.collective.Group;
+import io.lci.collective.GroupStreams;
+import io.lci.collective.Sourced;
+import io.lci.collective.StreamOptions;
+import io.lci.internal.collective.StreamMembers;
+import java.util.Objects;
+import java.util.function.ToIntFunction;
+import org.reactivestreams.Publisher;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Operators;
+
+/** The streams of a context as users see them. Any thread. */
+final class GroupStreamsImpl implements GroupStreams {
+  private final Hub hub;
+  private final StreamMembers members;
+
+  GroupStreamsImpl(Hub hub, StreamMembers members) {
+    this.hub = hub;
+    this.members = members;
+  }
+
+  @Override
+  public <T> Flux<T> shuffle(
+      Publisher<? extends T> source,
+      ToIntFunction<? super T> owner,
+      Codec<T> codec,
+      StreamOptions options) {
+    Objects.requireNonNull(source, "source");
+    Objects.requireNonNull(owner, "owner");
+    Objects.requireNonNull(codec, "codec");
+    Objects.requireNonNull(options, "options");
+    Shape shape = new Shape(StreamKind.SHUFFLE, 0, members.group());
+    return flux(
+        new GroupStream.Plan<>(shape, source, owner, codec, options, (member, item) -> item));
+  }
+
+  @Override
+  public <T> Flux<Sourced<T>> gather(
+      int root, Publisher<? extends T> source, Codec<T> codec, StreamOptions options) {
+    Objects.requireNonNull(source, "source");
+    Objects.requireNonNull(codec, "codec");
+    Objects.requireNonNull(options, "options");
+    Shape shape = new Shape(StreamKind.GATHER, checkRoot(root), members.group());
+    return flux(
+        new GroupStream.Plan<>(shape, source, item -> root, codec, options, Sourced<T>::new));
+  }
+
+  private int checkRoot(int root) {
+    Group group = members.group();
+    if (root < 0 || root >= group.size()) {
+      throw new IllegalArgumentException(
+          "members are 0 to " + (group.size() - 1) + ", and the root is " + root);
+    }
+    return root;
+  }
+
+  private <T, R> Flux<R> flux(GroupStream.Plan<T, R> plan) {
+    return new Flux<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super R> actual) {
+        RuntimeException refusal = members.refusal(plan.shape().operation());
+        if (refusal != null) {
+          Operators.error(actual, refusal);
+        } else {
+          new GroupStream<>(hub, members, plan, actual).begin();
+        }
+      }
+    };
+  }
+}

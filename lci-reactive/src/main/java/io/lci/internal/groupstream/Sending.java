@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.groupstream;
+
+import io.lci.Codec;
+import io.lci.collective.GroupStreams;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
+
+/** What a member sends of a stream: a flow to each receiver, and the window of its source. Loop only. */
+final class Sending<T> {
+  private static final int WINDOW = GroupStreams.SEND_WINDOW;
+
+  private final Shape shape;
+  private final ToIntFunction<? super T> owner;
+  private final Codec<T> codec;
+  private final OutFrame frames;
+  private final Wire wire;
+  private final int frameBytes;
+  private final @Nullable OutFlow<T>[] flows;
+
+  /** Items that were asked for, and have not left. */
+  private int occupied;
+
+  /** The source has completed. */
+  private boolean complete;
+
+  /** A frame that is being filled. */
+  private final List<byte[]> batch = new ArrayList<>();
+
+  private int batchBytes;
+
+  /**
+   * @param frameBytes most bytes of a frame, but for longer items
+   */
+  @SuppressWarnings("unchecked") // an array of a class with a parameter
+  Sending(
+      Shape shape,
+      ToIntFunction<? super T> owner,
+      Codec<T> codec,
+      OutFrame frames,
+      Wire wire,
+      int frameBytes) {
+    this.shape = shape;
+    this.owner = owner;
+    this.codec = codec;
+    this.frames = frames;
+    this.wire = wire;
+    this.frameBytes = frameBytes;
+    this.flows = new OutFlow[shape.size()];
+    for (int member = 0; member < flows.length; member++) {
+      if (shape.isSource(shape.self()) && shape.isReceiver(member)) {
+        flows[member] = new OutFlow<>();
+      }
+    }
+  }
+
+  /** The flow to a member; null if nothing goes there. */
+  @Nullable OutFlow<T> to(int member) {
+    return flows[member];
+  }
+
+  /** An item of the source. Calls user code. */
+  void take(T value) {
+    int member = owner.applyAsInt(value);
+    if (member < 0 || member >= flows.length) {
+      throw new IllegalArgumentException(
+          "members are 0 to " + (flows.length - 1) + ", and the owner is " + member);
+    }
+    OutFlow<T> flow = flows[member];
+    if (flow == null) {
+      throw new IllegalStateException("nothing goes to member " + member);
+    }
+    flow.waiting.add(new Item<>(value, 1));
+  }
+
+  /** The source has completed. */
+  void completed() {
+    complete = true;
+  }
+
+  /** How many items to ask for; they are booked. */
+  int toAsk() {
+    int free = WINDOW - occupied;
+    if (free < WINDOW / 4) {
+      return 0;
+    }
+    occupied += free;
+    return free;
+  }
+
+  /** Lets go what there is room for. Calls user code. */
+  void pump(@Nullable InFlow<T> own) {
+    for (int member = 0; member < flows.length && !wire.hasEnded(); member++) {
+      OutFlow<T> flow = flows[member];
+      if (flow == null || flow.hasEnded()) {
+        continue;
+      }
+      if (member == shape.self() && own != null) {
+        pass(flow, own);
+      } else {
+        send(member, flow);
+      }
+    }
+  }
+
+  /** Whether something to this very member waits, and there is room again. */
+  boolean mayPass(@Nullable InFlow<T> own) {
+    OutFlow<T> flow = flows[shape.self()];
+    return own != null && flow != null && !flow.waiting.isEmpty() && own.hasRoom();
+  }
+
+  private void pass(OutFlow<T> flow, InFlow<T> own) {
+    while (own.hasRoom() && !flow.waiting.isEmpty()) {
+      Item<T> item = flow.waiting.remove();
+      own.add(item.value);
+      flow.sent(0);
+      left(item);
+    }
+    if (complete && flow.waiting.isEmpty()) {
+      flow.end();
+      own.end(flow.sent());
+    }
+  }
+
+  private void send(int member, OutFlow<T> flow) {
+    while (flow.hasRoom() && !flow.waiting.isEmpty()) {
+      Item<T> item = flow.waiting.element();
+      byte[] bytes = item.bytes(codec, shape.operation());
+      if (wire.hasEnded()) {
+        batch.clear();
+        return;
+      }
+      if (flow.isTooLong(bytes.length)) {
+        throw Item.tooLong(shape.operation(), "" + bytes.length, flow.windowBytes());
+      }
+      if (!flow.fits(bytes.length)) {
+        break;
+      }
+      if (!batch.isEmpty() && batchBytes + Integer.BYTES + bytes.length > frameBytes) {
+        flush(member, flow);
+      }
+      flow.waiting.remove();
+      batch.add(bytes);
+      batchBytes += Integer.BYTES + bytes.length;
+      flow.sent(bytes.length);
+      left(item);
+    }
+    flush(member, flow);
+    if (complete && flow.waiting.isEmpty() && flow.isOpen()) {
+      flow.end();
+      wire.send(member, frames.end(flow.sent()));
+    }
+  }
+
+  private void flush(int member, OutFlow<T> flow) {
+    if (!batch.isEmpty()) {
+      wire.send(member, frames.items(flow.sent() - batch.size(), batch));
+      batch.clear();
+      batchBytes = 0;
+    }
+  }
+
+  private void left(Item<T> item) {
+    if (item.isDone()) {
+      occupied--;
+    }
+  }
+
+  /** Whether all has left. */
+  boolean isDone() {
+    for (OutFlow<T> flow : flows) {
+      if (flow != null && !flow.hasEnded()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Nothing leaves any more. */
+  void clear(Consumer<? super T> discard) {
+    for (OutFlow<T> flow : flows) {
+      while (flow != null && !flow.waiting.isEmpty()) {
+        Item<T> item = flow.waiting.remove();
+        if (item.isDone()) {
+          discard.accept(item.value);
+        }
+      }
+    }
+  }
+}
