@@ -4,6 +4,7 @@ package io.lci.collective;
 import io.lci.Codec;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 
@@ -106,5 +107,35 @@ public interface GroupStreams {
    */
   default <T> Flux<Sourced<T>> gather(int root, Publisher<? extends T> source, Codec<T> codec) {
     return gather(root, source, codec, StreamOptions.defaults());
+  }
+
+  /**
+   * Brings the items of the root to all members. The root's source is asked for as many as the
+   * slowest member has taken, and its window. A member that cancels is not counted any more, and
+   * the stream goes on for the others, whatever {@link StreamOptions#onCancel()} says; when all
+   * have cancelled, the source is cancelled.
+   *
+   * @param root the member that has them
+   * @param source the items, at the root. Ignored elsewhere
+   * @param codec for items that travel
+   * @param options of this member
+   * @param <T> type of item
+   * @return as above; the items, in order
+   */
+  <T> Flux<T> broadcast(
+      int root, @Nullable Publisher<? extends T> source, Codec<T> codec, StreamOptions options);
+
+  /**
+   * As {@link #broadcast(int, Publisher, Codec, StreamOptions)}, with default options.
+   *
+   * @param root the member that has them
+   * @param source the items, at the root. Ignored elsewhere
+   * @param codec for items that travel
+   * @param <T> type of item
+   * @return as above
+   */
+  default <T> Flux<T> broadcast(
+      int root, @Nullable Publisher<? extends T> source, Codec<T> codec) {
+    return broadcast(root, source, codec, StreamOptions.defaults());
   }
 }

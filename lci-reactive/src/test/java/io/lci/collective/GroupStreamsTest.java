@@ -365,4 +365,79 @@ class GroupStreamsTest {
       assertShuffled(got, 3, 2_000);
     }
   }
+
+  @ParameterizedTest
+  @CsvSource({"1, 1000", "2, 5000", "4, 3000", "3, 0"})
+  void aBroadcastBringsAllToAllInOrder(int ranks, int count) {
+    int root = ranks / 2;
+    try (LciTestJob job = LciTestJob.start(ranks)) {
+      List<List<Integer>> got =
+          all(
+              job,
+              lci ->
+                  lci.world()
+                      .streams()
+                      .broadcast(root, lci.rank() == root ? Flux.range(0, count) : null, Codec.INT));
+      assertThat(got).hasSize(ranks).allMatch(Flux.range(0, count).collectList().block()::equals);
+    }
+  }
+
+  /** By the slowest that has not cancelled. */
+  @Test
+  void theSlowestMemberSetsThePaceOfABroadcast() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      AtomicInteger emitted = new AtomicInteger();
+      Flux<Integer> source = Flux.range(0, 1_000).doOnNext(n -> emitted.incrementAndGet());
+      StreamOptions options = StreamOptions.builder().windowItems(10).build();
+      List<TestSubscriber<Integer>> subscribers = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        TestSubscriber<Integer> one =
+            TestSubscriber.builder().initialRequest(lci.rank() == 1 ? 5 : Long.MAX_VALUE).build();
+        subscribers.add(one);
+        lci.world()
+            .streams()
+            .broadcast(0, lci.rank() == 0 ? source : null, Codec.INT, options)
+            .subscribe(one);
+      }
+      await().atMost(LIMIT).until(() -> subscribers.get(1).getReceivedOnNext().size() == 5);
+      await().atMost(LIMIT).until(() -> subscribers.get(2).getReceivedOnNext().size() >= 10);
+      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      assertThat(emitted.get()).isBetween(10, 15);
+      subscribers.get(1).cancel();
+      for (int rank : new int[] {0, 2}) {
+        await().atMost(LIMIT).until(subscribers.get(rank)::isTerminatedComplete);
+        assertThat(subscribers.get(rank).getReceivedOnNext()).hasSize(1_000);
+      }
+      assertThat(subscribers.get(1).getReceivedOnNext()).hasSize(5);
+    }
+  }
+
+  /** Then nobody wants anything of the source, and its member hears no end. */
+  @Test
+  void aBroadcastThatAllCancelCancelsItsSource() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      AtomicInteger cancelled = new AtomicInteger();
+      List<TestSubscriber<Long>> subscribers = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        TestSubscriber<Long> one = TestSubscriber.create();
+        subscribers.add(one);
+        Flux<Long> source =
+            Flux.interval(Duration.ofMillis(1))
+                .onBackpressureDrop()
+                .doOnCancel(cancelled::incrementAndGet);
+        lci.world()
+            .streams()
+            .broadcast(2, lci.rank() == 2 ? source : null, Codec.LONG)
+            .subscribe(one);
+      }
+      for (int rank : new int[] {2, 0, 1}) {
+        assertThat(cancelled).hasValue(0);
+        TestSubscriber<Long> one = subscribers.get(rank);
+        int seen = one.getReceivedOnNext().size();
+        await().atMost(LIMIT).until(() -> one.getReceivedOnNext().size() > seen);
+        one.cancel();
+      }
+      await().atMost(LIMIT).untilAsserted(() -> assertThat(cancelled).hasValue(1));
+    }
+  }
 }

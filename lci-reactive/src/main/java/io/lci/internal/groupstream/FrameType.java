@@ -11,6 +11,8 @@ enum FrameType {
   END,
   /** So many items and bytes were delivered, from the beginning on. */
   CREDIT,
+  /** The member of a broadcast that sends this wants no more. */
+  DETACH,
   /** The stream has ended on every member. */
   ABORT;
 

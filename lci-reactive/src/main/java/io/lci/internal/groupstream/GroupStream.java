@@ -193,7 +193,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
 
   private void ask(Sending<T> sending) {
     if (intake.isThere()) {
-      int items = sending.toAsk();
+      int items = sending.toAsk(receiving.of(shape.self()));
       if (items > 0) {
         intake.request(items);
         schedule();
@@ -244,6 +244,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
           flow.credit(frame.longAt(0), frame.longAt(Long.BYTES));
         }
       }
+      case DETACH -> now.sending.detach(member, this::discard);
       case ABORT -> end(frame.cause().at(shape.operation(), members.device()));
     }
   }
@@ -327,6 +328,14 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     failure = reason;
     intake.cancel();
     now.sending.clear(this::discard);
+    discardReceived();
+    loop.deactivate(this);
+    hub.close(members.id(), now.number);
+    members.streamEnded();
+    schedule();
+  }
+
+  private void discardReceived() {
     for (int member = receiving.next(); member >= 0; member = receiving.next()) {
       InFlow<T> flow = receiving.of(member);
       T item = flow == null ? null : flow.next();
@@ -334,22 +343,34 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
         discard(item);
       }
     }
-    loop.deactivate(this);
-    hub.close(members.id(), now.number);
-    members.streamEnded();
-    schedule();
   }
 
   @Override
   protected void onCancel() {
-    if (begun == null || ended) {
+    Begun<T> now = begun;
+    if (now == null || ended) {
       return;
     }
-    if (plan.options.onCancel() == StreamOptions.OnCancel.DISCARD) {
+    if (shape.isBroadcast()) {
+      detach(now);
+    } else if (plan.options.onCancel() == StreamOptions.OnCancel.DISCARD) {
       discarding = true;
       schedule();
     } else {
       tell(StreamCause.cancelled(hub.rank()));
+      end(null);
+    }
+  }
+
+  /** Of a broadcast, whose other members go on. */
+  private void detach(Begun<T> now) {
+    if (shape.isSource(shape.self())) {
+      now.sending.detach(shape.self(), this::discard);
+      discardReceived();
+      receiving.leave(shape.self());
+      schedule();
+    } else {
+      send(shape.root(), now.frames.detach());
       end(null);
     }
   }

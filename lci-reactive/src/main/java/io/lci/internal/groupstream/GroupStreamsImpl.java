@@ -9,6 +9,7 @@ import io.lci.collective.StreamOptions;
 import io.lci.internal.collective.StreamMembers;
 import java.util.Objects;
 import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
@@ -48,6 +49,18 @@ final class GroupStreamsImpl implements GroupStreams {
     Shape shape = new Shape(StreamKind.GATHER, checkRoot(root), members.group());
     return flux(
         new GroupStream.Plan<>(shape, source, item -> root, codec, options, Sourced<T>::new));
+  }
+
+  @Override
+  public <T> Flux<T> broadcast(
+      int root, @Nullable Publisher<? extends T> source, Codec<T> codec, StreamOptions options) {
+    Shape shape = new Shape(StreamKind.BROADCAST, checkRoot(root), members.group());
+    Publisher<? extends T> items = shape.self() == root ? source : Flux.<T>empty();
+    Objects.requireNonNull(items, "source");
+    Objects.requireNonNull(codec, "codec");
+    Objects.requireNonNull(options, "options");
+    return flux(
+        new GroupStream.Plan<>(shape, items, item -> root, codec, options, (m, item) -> item));
   }
 
   private int checkRoot(int root) {

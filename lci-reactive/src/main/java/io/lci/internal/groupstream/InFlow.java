@@ -77,6 +77,10 @@ final class InFlow<T> {
     return value == DROPPED ? null : (T) value;
   }
 
+  long delivered() {
+    return delivered;
+  }
+
   /** The source has completed. */
   void end(long items) {
     count = items;

@@ -186,11 +186,12 @@ final class Intake<T> implements CoreSubscriber<T> {
     return error;
   }
 
+  /** Takes nothing more of it. */
   void cancel() {
     if (!cancelled) {
       cancelled = true;
       Subscription source = subscription;
-      if (source != null) {
+      if (source != null && !done) {
         loop.guarded(source::cancel);
       }
     }

@@ -18,6 +18,8 @@ final class Item<T> {
   /** Members that it has not left to. */
   private int wanted;
 
+  private boolean left;
+
   Item(T value, int wanted) {
     this.value = value;
     this.wanted = wanted;
@@ -47,8 +49,19 @@ final class Item<T> {
             "an item has " + bytes + " bytes, and may have half a window of " + window));
   }
 
-  /** It has left to a member, or that is gone; returns whether it was the last one. */
-  boolean isDone() {
+  /** It has left to a member; returns whether that was the last one. */
+  boolean leaves() {
+    left = true;
     return --wanted == 0;
+  }
+
+  /** A member does not get it; returns whether that was the last one. */
+  boolean isGivenUp() {
+    return --wanted == 0;
+  }
+
+  /** Whether a member got it. */
+  boolean hasLeft() {
+    return left;
   }
 }

@@ -50,6 +50,11 @@ final class OutFlow<T> {
     return windowBytes;
   }
 
+  /** How many items the member wanted so far: what was delivered, and the window. */
+  long wanted() {
+    return open ? deliveredItems + windowItems : 0;
+  }
+
   /** Items that have left. */
   long sent() {
     return sentItems;

@@ -15,6 +15,7 @@ import java.util.List;
  * ITEMS   8 number of the first  [4 bytes of the item  item] ...
  * END     8 items in all
  * CREDIT  8 items  8 bytes
+ * DETACH
  * ABORT   4 rank  2 bytes of code  2 bytes of text  code  text
  * </pre>
  */
@@ -74,6 +75,10 @@ final class OutFrame {
 
   byte[] credit(long items, long bytes) {
     return begin(FrameType.CREDIT, 2 * Long.BYTES).putLong(items).putLong(bytes).array();
+  }
+
+  byte[] detach() {
+    return begin(FrameType.DETACH, 0).array();
   }
 
   byte[] abort(StreamCause cause) {

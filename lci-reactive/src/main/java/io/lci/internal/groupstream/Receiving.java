@@ -32,6 +32,11 @@ final class Receiving<T> {
     return flows[member];
   }
 
+  /** Nothing is wanted of a member any more, nor waited for. */
+  void leave(int member) {
+    flows[member] = null;
+  }
+
   /**
    * Items have come. Calls user code.
    *

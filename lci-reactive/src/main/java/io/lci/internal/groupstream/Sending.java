@@ -24,6 +24,9 @@ final class Sending<T> {
   /** Items that were asked for, and have not left. */
   private int occupied;
 
+  /** Items that were asked for. */
+  private long asked;
+
   /** The source has completed. */
   private boolean complete;
 
@@ -64,6 +67,31 @@ final class Sending<T> {
 
   /** An item of the source. Calls user code. */
   void take(T value) {
+    if (shape.isBroadcast()) {
+      takeForAll(value);
+    } else {
+      takeForOwner(value);
+    }
+  }
+
+  private void takeForAll(T value) {
+    int wanted = 0;
+    for (OutFlow<T> flow : flows) {
+      wanted += isLive(flow) ? 1 : 0;
+    }
+    Item<T> item = new Item<>(value, wanted);
+    for (OutFlow<T> flow : flows) {
+      if (isLive(flow)) {
+        flow.waiting.add(item);
+      }
+    }
+  }
+
+  private static boolean isLive(@Nullable OutFlow<?> flow) {
+    return flow != null && !flow.hasEnded();
+  }
+
+  private void takeForOwner(T value) {
     int member = owner.applyAsInt(value);
     if (member < 0 || member >= flows.length) {
       throw new IllegalArgumentException(
@@ -82,7 +110,28 @@ final class Sending<T> {
   }
 
   /** How many items to ask for; they are booked. */
-  int toAsk() {
+  int toAsk(@Nullable InFlow<T> own) {
+    return shape.isBroadcast() ? toAskForAll(own) : toAskForOwners();
+  }
+
+  /** As many as the slowest member has room for. */
+  private int toAskForAll(@Nullable InFlow<T> own) {
+    OutFlow<T> toOwn = flows[shape.self()];
+    if (own != null && toOwn != null) {
+      toOwn.credit(own.delivered(), 0);
+    }
+    long least = Long.MAX_VALUE;
+    for (OutFlow<T> flow : flows) {
+      if (isLive(flow)) {
+        least = Math.min(least, flow.wanted());
+      }
+    }
+    int more = least == Long.MAX_VALUE ? 0 : (int) Math.max(0, least - asked);
+    asked += more;
+    return more;
+  }
+
+  private int toAskForOwners() {
     int free = WINDOW - occupied;
     if (free < WINDOW / 4) {
       return 0;
@@ -164,8 +213,17 @@ final class Sending<T> {
   }
 
   private void left(Item<T> item) {
-    if (item.isDone()) {
+    if (item.leaves()) {
       occupied--;
+    }
+  }
+
+  /** A member wants no more. */
+  void detach(int member, Consumer<? super T> discard) {
+    OutFlow<T> flow = flows[member];
+    if (flow != null) {
+      clear(flow, discard);
+      flow.end();
     }
   }
 
@@ -182,11 +240,17 @@ final class Sending<T> {
   /** Nothing leaves any more. */
   void clear(Consumer<? super T> discard) {
     for (OutFlow<T> flow : flows) {
-      while (flow != null && !flow.waiting.isEmpty()) {
-        Item<T> item = flow.waiting.remove();
-        if (item.isDone()) {
-          discard.accept(item.value);
-        }
+      if (flow != null) {
+        clear(flow, discard);
+      }
+    }
+  }
+
+  private void clear(OutFlow<T> flow, Consumer<? super T> discard) {
+    while (!flow.waiting.isEmpty()) {
+      Item<T> item = flow.waiting.remove();
+      if (item.isGivenUp() && !item.hasLeft()) {
+        discard.accept(item.value);
       }
     }
   }

@@ -20,6 +20,11 @@ record Shape(StreamKind kind, int root, Group group) {
     return group.rank();
   }
 
+  /** Whether each item goes to all, and a member may leave alone. */
+  boolean isBroadcast() {
+    return kind == StreamKind.BROADCAST;
+  }
+
   boolean isSource(int member) {
     return kind.isSource(member, root);
   }

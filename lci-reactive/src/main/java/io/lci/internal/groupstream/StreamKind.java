@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
 /** Kinds of stream. The ordinal travels. */
 enum StreamKind {
   SHUFFLE("shuffle"),
-  GATHER("gather");
+  GATHER("gather"),
+  BROADCAST("broadcast");
 
   private static final StreamKind[] ALL = values();
 
@@ -22,17 +23,17 @@ enum StreamKind {
 
   /** Whether the member has items. */
   boolean isSource(int member, int root) {
-    return true;
+    return this != BROADCAST || member == root;
   }
 
   /** Whether the member gets items. */
   boolean isReceiver(int member, int root) {
-    return this == SHUFFLE || member == root;
+    return this != GATHER || member == root;
   }
 
   /** For errors. */
   String operation() {
-    return title + " of a group";
+    return title + " stream of a group";
   }
 
   /** What a member subscribed to. */
