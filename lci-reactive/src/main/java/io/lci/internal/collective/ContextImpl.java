@@ -103,7 +103,7 @@ final class ContextImpl extends GroupCalls
         key.device(),
         () -> core.calls.contextRevoke(handle, Codes.ERR_CANCELLED));
     outbox.loop.execute(outbox.loop::enterSoon);
-    groups.streams.revoke(this, revoked());
+    groups.streams.revoke(this);
   }
 
   @Override
@@ -228,18 +228,6 @@ final class ContextImpl extends GroupCalls
   @Override
   public void streamEnded() {
     ended();
-  }
-
-  private LciException revoked() {
-    return Errors.of(
-        new Detail(
-            "revoke context",
-            core.rank,
-            LciException.NONE,
-            key.device(),
-            Errors.name(core.calls, Codes.ERR_COLLECTIVE),
-            Errors.hint(Codes.ERR_COLLECTIVE)),
-        Codes.ERR_COLLECTIVE);
   }
 
   @Override

@@ -12,5 +12,5 @@ public interface StreamRoom {
   void forget(StreamMembers members);
 
   /** The context was given up here: its streams end. */
-  void revoke(StreamMembers members, RuntimeException reason);
+  void revoke(StreamMembers members);
 }

@@ -80,8 +80,8 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
 
   @Override
   public void drain() {
-    if (begun == null && !ended && isWanted() && !isOver()) {
-      start();
+    if (begun == null && !ended && isWanted() && !terminated) {
+      start(); // also if its subscriber has left by now: the others count it
     }
     Begun<T> now = begun;
     if (now != null && !ended) {
@@ -126,6 +126,9 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
       own.open(options.windowItems(), options.windowBytes());
     }
     hub.tellEarlier(members.id(), number, this);
+    if (isOver()) {
+      onCancel();
+    }
     if (!ended && shape.isSource(shape.self())) {
       intake.subscribeTo(plan.source);
     }
@@ -314,9 +317,9 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     }
   }
 
-  /** The context was given up. */
-  void revoked(RuntimeException reason) {
-    fault(reason);
+  /** The context was given up: the others hear of that, too. */
+  void revoked(StreamCause cause) {
+    end(cause.at(shape.operation(), members.device()));
   }
 
   private void end(@Nullable Throwable reason) {
@@ -348,10 +351,12 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   @Override
   protected void onCancel() {
     Begun<T> now = begun;
-    if (now == null || ended) {
+    if (ended) {
       return;
     }
-    if (shape.isBroadcast()) {
+    if (now == null) {
+      schedule(); // it may have been asked for
+    } else if (shape.isBroadcast()) {
       detach(now);
     } else if (plan.options.onCancel() == StreamOptions.OnCancel.DISCARD) {
       discarding = true;

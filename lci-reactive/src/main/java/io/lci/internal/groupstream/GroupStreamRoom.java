@@ -76,10 +76,10 @@ public final class GroupStreamRoom implements StreamRoom {
   }
 
   @Override
-  public void revoke(StreamMembers members, RuntimeException reason) {
+  public void revoke(StreamMembers members) {
     Hub hub = hubs.get(outboxes.of(members.device()).loop);
     if (hub != null) {
-      hub.loop.execute(() -> hub.revoke(members.id(), reason));
+      hub.loop.execute(() -> hub.revoke(members));
     }
   }
 

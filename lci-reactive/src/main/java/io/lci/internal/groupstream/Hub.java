@@ -5,7 +5,9 @@ import io.lci.AmOp;
 import io.lci.Op;
 import io.lci.PeerEvent;
 import io.lci.am.Payload;
+import io.lci.collective.Group;
 import io.lci.error.LciException;
+import io.lci.internal.collective.StreamMembers;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.ReservedPorts;
 import io.lci.internal.loop.EventLoop;
@@ -33,6 +35,9 @@ final class Hub {
     private long next;
 
     private final Map<Long, GroupStream<?, ?>> live = new HashMap<>();
+
+    /** Why it has no streams any more. */
+    private @Nullable StreamCause revoked;
 
     /** What others said of streams that have not begun here. */
     private final Map<Long, List<InFrame>> early = new HashMap<>();
@@ -69,7 +74,12 @@ final class Hub {
 
   /** Tells a stream that has begun what came before it. */
   void tellEarlier(long context, long number, GroupStream<?, ?> stream) {
-    List<InFrame> early = of(context).early.remove(number);
+    Numbered of = of(context);
+    StreamCause revoked = of.revoked;
+    if (revoked != null) {
+      stream.revoked(revoked);
+    }
+    List<InFrame> early = of.early.remove(number);
     if (early != null) {
       early.forEach(stream::frame);
     }
@@ -90,16 +100,33 @@ final class Hub {
     contexts.remove(context);
   }
 
-  /** The context was given up. */
-  void revoke(long context, RuntimeException reason) {
-    List.copyOf(of(context).live.values()).forEach(stream -> stream.revoked(reason));
+  /** The context is given up here: the others are told. */
+  void revoke(StreamMembers members) {
+    Group group = members.group();
+    StreamCause cause = StreamCause.revoked(core.rank);
+    byte[] frame = new OutFrame(group.rank(), members.id(), OutFrame.ALL).abort(cause);
+    for (int member = 0; member < group.size(); member++) {
+      if (member != group.rank()) {
+        send(group.worldRank(member), members.device(), frame, left -> {});
+      }
+    }
+    revoked(of(members.id()), cause);
+  }
+
+  private static void revoked(Numbered of, StreamCause cause) {
+    if (of.revoked == null) {
+      of.revoked = cause;
+      List.copyOf(of.live.values()).forEach(stream -> stream.revoked(cause));
+    }
   }
 
   /** Frames of streams that are over here say nothing. */
   void take(InFrame frame) {
     Numbered of = of(frame.context());
     GroupStream<?, ?> stream = of.live.get(frame.number());
-    if (stream != null) {
+    if (frame.number() == OutFrame.ALL) {
+      revoked(of, frame.cause());
+    } else if (stream != null) {
       stream.frame(frame);
     } else if (frame.number() >= of.next) {
       of.early.computeIfAbsent(frame.number(), number -> new ArrayList<>()).add(frame);

@@ -33,6 +33,10 @@ record StreamCause(int rank, String code, String text) {
     return new StreamCause(rank, FAILED, "the member failed: " + Thrown.text(reason));
   }
 
+  static StreamCause revoked(int rank) {
+    return new StreamCause(rank, FAILED, "the member gave the context up");
+  }
+
   static StreamCause mismatch(int rank, String text) {
     return new StreamCause(rank, MISMATCH, text);
   }
