@@ -78,7 +78,7 @@ class GroupStreamsTest {
   // On: chaos
   @ParameterizedTest(name = "seed {0}")
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
-  void aShuffleUnderChaosIsTheSame(long seed) {
+  void underChaosTheyAreTheSame(long seed) {
     System.out.println("chaos seed " + seed);
     LciOptions options =
         LciOptions.builder()
@@ -86,14 +86,29 @@ class GroupStreamsTest {
             .build();
     try (LciTestJob job = LciTestJob.start(3, options)) {
       StreamOptions small = StreamOptions.builder().windowItems(1 + (int) seed % 5).build();
-      List<List<Long>> got =
+      List<List<Long>> shuffled =
           all(
               job,
               lci ->
                   lci.world()
                       .streams()
                       .shuffle(numbers(lci, 500), n -> (int) (n % 3), Codec.LONG, small));
-      assertShuffled(got, 3, 500);
+      assertShuffled(shuffled, 3, 500);
+      List<List<Long>> gathered =
+          all(
+              job,
+              lci ->
+                  lci.world()
+                      .streams()
+                      .gather(2, numbers(lci, 200), Codec.LONG, small)
+                      .map(Sourced::item));
+      assertThat(gathered.get(2)).hasSize(600).doesNotHaveDuplicates();
+      List<List<Long>> broadcast =
+          all(
+              job,
+              lci -> lci.world().streams().broadcast(1, numbers(lci, 500), Codec.LONG, small));
+      List<Long> sent = numbers(job.rank(1), 500).collectList().block(LIMIT);
+      assertThat(broadcast).containsExactly(sent, sent, sent);
     }
   }
 
