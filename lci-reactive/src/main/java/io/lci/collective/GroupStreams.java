@@ -4,13 +4,12 @@ package io.lci.collective;
 import io.lci.Codec;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
-import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 
 /**
- * Streams of all members of a group, with demand from end to end. {@link Collectives#streams()}
- * has them. Any thread.
+ * Streams of all members of a group, with demand from end to end. {@link Collectives#streams()} has
+ * them. Any thread.
  *
  * <p><b>Order.</b> Each subscription is one stream. It takes its number, and subscribes to the
  * source, at its first request. All members subscribe to the same streams of a group, or of a
@@ -134,8 +133,7 @@ public interface GroupStreams {
    * @param <T> type of item
    * @return as above
    */
-  default <T> Flux<T> broadcast(
-      int root, @Nullable Publisher<? extends T> source, Codec<T> codec) {
+  default <T> Flux<T> broadcast(int root, @Nullable Publisher<? extends T> source, Codec<T> codec) {
     return broadcast(root, source, codec, StreamOptions.defaults());
   }
 }

@@ -27,11 +27,11 @@ public final class StreamOptions {
 
   private static final StreamOptions DEFAULTS = builder().build();
 
-  /** What becomes of a shuffle or a gather when the subscriber of one member cancels. */
+  /** The effect on a shuffle or a gather when the subscriber of one member cancels. */
   public enum OnCancel {
     /** It ends on every member, and all sources are cancelled. The default. */
     FAIL,
-    /** It goes on, the source of this member too. What comes for this member is dropped. */
+    /** It goes on, the source of this member too. Items for this member are dropped. */
     DISCARD
   }
 

@@ -4,7 +4,9 @@ package io.lci.error;
 /**
  * The member {@link #rank()} gave a context up: by {@link
  * io.lci.collective.CollectiveContext#revoke()}, or as it had no memory for a call. The calls of
- * that context which were under way end with it, and so does each later one.
+ * that context which were under way end with it, and so does each later one. Or it failed in a
+ * {@linkplain io.lci.collective.GroupStreams stream of a group}, which ends; the message has the
+ * text of its error.
  *
  * @since 0.1
  */

@@ -45,7 +45,10 @@ class GroupStreamEndsTest {
   private static final IllegalStateException REASON = new IllegalStateException("on purpose");
 
   private static Flux<Integer> shuffled(
-      LciRuntime lci, Publisher<Integer> source, ToIntFunction<Integer> owner, Codec<Integer> codec) {
+      LciRuntime lci,
+      Publisher<Integer> source,
+      ToIntFunction<Integer> owner,
+      Codec<Integer> codec) {
     return lci.world().streams().shuffle(source, owner, codec);
   }
 
@@ -307,8 +310,7 @@ class GroupStreamEndsTest {
                         : lci.world().streams().gather(0, none(), Codec.INT));
     try (LciTestJob job = LciTestJob.start(3)) {
       for (IntFunction<Function<LciRuntime, Flux<?>>> pair : pairs) {
-        List<Throwable> failures =
-            failures(job, lci -> pair.apply(lci.rank()).apply(lci));
+        List<Throwable> failures = failures(job, lci -> pair.apply(lci.rank()).apply(lci));
         assertThat(failures)
             .allSatisfy(
                 e ->
@@ -332,8 +334,7 @@ class GroupStreamEndsTest {
         job.rank(0).world().streams().shuffle(none(), n -> 0, Codec.INT).subscribe(gone);
         gone.cancel();
         for (int rank = 1; rank < 3; rank++) {
-          StepVerifier.create(
-                  shuffled(job.rank(rank), Flux.just(1), n -> 0, Codec.INT))
+          StepVerifier.create(shuffled(job.rank(rank), Flux.just(1), n -> 0, Codec.INT))
               .expectError(OperationCancelledException.class)
               .verify(LIMIT);
         }
@@ -398,7 +399,8 @@ class GroupStreamEndsTest {
   void aDeathEndsTheStreamsOfItsGroupsAlone() {
     try (LciTestJob job = LciTestJob.start(3)) {
       List<Mono<Long>> counts = new ArrayList<>();
-      List<TestPublisher<Integer>> sources = List.of(TestPublisher.create(), TestPublisher.create());
+      List<TestPublisher<Integer>> sources =
+          List.of(TestPublisher.create(), TestPublisher.create());
       for (int rank = 0; rank < 2; rank++) {
         Mono<Long> count =
             job.rank(rank)
@@ -465,7 +467,10 @@ class GroupStreamEndsTest {
       source.emit(1, 2);
       await().atMost(LIMIT).until(one::isTerminatedComplete);
       assertThat(one.getReceivedOnNext()).containsExactly(1, 2);
-      await().atMost(LIMIT).ignoreExceptions().until(() -> job.rank(0).world().context(1) != context);
+      await()
+          .atMost(LIMIT)
+          .ignoreExceptions()
+          .until(() -> job.rank(0).world().context(1) != context);
     }
   }
 

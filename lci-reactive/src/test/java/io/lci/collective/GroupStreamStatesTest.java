@@ -25,7 +25,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.publisher.Flux;
-import reactor.core.publisher.Mono;
 import reactor.test.publisher.TestPublisher;
 import reactor.test.subscriber.TestSubscriber;
 
@@ -70,9 +69,7 @@ class GroupStreamStatesTest {
                     .flatMap(
                         event ->
                             Stream.of(0, ROOT, 2)
-                                .filter(
-                                    member ->
-                                        kind.isSource(member) || event.ordinal() > 2)
+                                .filter(member -> kind.isSource(member) || event.ordinal() > 2)
                                 .map(member -> Arguments.of(kind, event, member))));
   }
 
@@ -95,9 +92,7 @@ class GroupStreamStatesTest {
         TestSubscriber<Integer> subscriber =
             TestSubscriber.builder().initialRequest(MEMBERS).build();
         subscribers.add(subscriber);
-        stream(lci, source)
-            .doOnDiscard(Integer.class, discarded::add)
-            .subscribe(subscriber);
+        stream(lci, source).doOnDiscard(Integer.class, discarded::add).subscribe(subscriber);
       }
       int each = 0;
       for (int member = 0; member < MEMBERS; member++) {
@@ -131,9 +126,7 @@ class GroupStreamStatesTest {
 
     void awaitItems(int member, int count) {
       TestSubscriber<Integer> one = subscribers.get(member);
-      await()
-          .atMost(LIMIT)
-          .untilAsserted(() -> assertThat(one.getReceivedOnNext()).hasSize(count));
+      await().atMost(LIMIT).untilAsserted(() -> assertThat(one.getReceivedOnNext()).hasSize(count));
     }
 
     boolean isCancelled(int member) {

@@ -51,7 +51,9 @@ class GroupStreamsTest {
   private static void assertShuffled(List<List<Long>> got, int ranks, int count) {
     for (int rank = 0; rank < ranks; rank++) {
       int me = rank;
-      assertThat(got.get(rank)).allMatch(n -> n % ranks == me).hasSize(new java.util.HashSet<>(got.get(rank)).size());
+      assertThat(got.get(rank))
+          .allMatch(n -> n % ranks == me)
+          .hasSize(new java.util.HashSet<>(got.get(rank)).size());
       for (int source = 0; source < ranks; source++) {
         int from = source;
         assertThat(got.get(rank).stream().filter(n -> n / 1_000_000 == from)).isSorted();
@@ -104,9 +106,7 @@ class GroupStreamsTest {
                       .map(Sourced::item));
       assertThat(gathered.get(2)).hasSize(600).doesNotHaveDuplicates();
       List<List<Long>> broadcast =
-          all(
-              job,
-              lci -> lci.world().streams().broadcast(1, numbers(lci, 500), Codec.LONG, small));
+          all(job, lci -> lci.world().streams().broadcast(1, numbers(lci, 500), Codec.LONG, small));
       List<Long> sent = numbers(job.rank(1), 500).collectList().block(LIMIT);
       assertThat(broadcast).containsExactly(sent, sent, sent);
     }
@@ -150,11 +150,9 @@ class GroupStreamsTest {
                           .gather(0, Flux.just("of rank " + rank), Codec.UTF8)
                           .collectList())
               .toList();
-      List<List<Sourced<String>>> got =
-          Flux.mergeSequential(each).collectList().block(LIMIT);
+      List<List<Sourced<String>>> got = Flux.mergeSequential(each).collectList().block(LIMIT);
       assertThat(got.get(0))
-          .containsExactlyInAnyOrder(
-              new Sourced<>(0, "of rank 3"), new Sourced<>(1, "of rank 1"));
+          .containsExactlyInAnyOrder(new Sourced<>(0, "of rank 3"), new Sourced<>(1, "of rank 1"));
       assertThat(got.get(1)).isEmpty();
     }
   }
@@ -281,7 +279,11 @@ class GroupStreamsTest {
     Object mine = new Object();
     try (LciTestJob job = LciTestJob.start(1)) {
       Object got =
-          job.rank(0).world().streams().shuffle(Flux.just(mine), item -> 0, counting).blockLast(LIMIT);
+          job.rank(0)
+              .world()
+              .streams()
+              .shuffle(Flux.just(mine), item -> 0, counting)
+              .blockLast(LIMIT);
       assertThat(got).isSameAs(mine);
       assertThat(coded).hasValue(0);
     }
@@ -329,8 +331,7 @@ class GroupStreamsTest {
       job.rank(0)
           .world()
           .streams()
-          .shuffle(
-              Flux.just(1).doOnSubscribe(s -> subscribed.incrementAndGet()), i -> 0, Codec.INT)
+          .shuffle(Flux.just(1).doOnSubscribe(s -> subscribed.incrementAndGet()), i -> 0, Codec.INT)
           .subscribe(idle);
       idle.cancel();
       // Had it begun, it would have the number of the next one
@@ -392,7 +393,8 @@ class GroupStreamsTest {
               lci ->
                   lci.world()
                       .streams()
-                      .broadcast(root, lci.rank() == root ? Flux.range(0, count) : null, Codec.INT));
+                      .broadcast(
+                          root, lci.rank() == root ? Flux.range(0, count) : null, Codec.INT));
       assertThat(got).hasSize(ranks).allMatch(Flux.range(0, count).collectList().block()::equals);
     }
   }

@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.reactivestreams.Subscription;
 import reactor.core.publisher.BaseSubscriber;
-import reactor.core.publisher.Mono;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.SignalType;
 
 /** A member of a shuffle that takes nothing stops all sources, and loses nothing. */
@@ -95,8 +95,7 @@ class SlowMemberTest {
       for (int round = 0; round < 100; round++) {
         Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
       }
-      assertThat(emitted)
-          .allSatisfy(count -> assertThat(count.get()).isLessThanOrEqualTo(most));
+      assertThat(emitted).allSatisfy(count -> assertThat(count.get()).isLessThanOrEqualTo(most));
       assertThat(members.get(SLOW).count).hasValue(1);
       assertThat(members).allMatch(member -> member.ended == null);
 

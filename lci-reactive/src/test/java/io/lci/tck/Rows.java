@@ -131,6 +131,27 @@ final class Rows {
         row("Streams.subscribe", Kind.COLD, (w, n) -> w.subscribed(range(n)))
             .failing(w -> w.closedStreams().subscribe(0, "any", Codec.INT)),
         row(
+                "GroupStreams.shuffle",
+                Kind.COLD,
+                (w, n) -> w.aloneStreams().shuffle(range(n), item -> 0, Codec.INT))
+            .failing(w -> w.closedGroup().shuffle(range(1), item -> 0, Codec.INT)),
+        row("GroupStreams.shuffle of two", Kind.COLD, (w, n) -> w.shuffled(range(n)))
+            .failing(w -> w.closedGroup().shuffle(range(1), item -> 0, Codec.INT)),
+        row(
+                "GroupStreams.gather",
+                Kind.COLD,
+                (w, n) -> w.aloneStreams().gather(0, range(n), Codec.INT))
+            .failing(w -> w.closedGroup().gather(0, range(1), Codec.INT)),
+        row("GroupStreams.gather of two", Kind.COLD, (w, n) -> w.gathered(range(n)))
+            .failing(w -> w.closedGroup().gather(0, range(1), Codec.INT)),
+        row(
+                "GroupStreams.broadcast",
+                Kind.COLD,
+                (w, n) -> w.aloneStreams().broadcast(0, range(n), Codec.INT))
+            .failing(w -> w.closedGroup().broadcast(0, range(1), Codec.INT)),
+        row("GroupStreams.broadcast of two", Kind.COLD, (w, n) -> w.broadcast(range(n)))
+            .failing(w -> w.closedGroup().broadcast(0, range(1), Codec.INT)),
+        row(
                 "Rpc.requestStream",
                 Kind.COPIES,
                 (w, n) -> w.here().rpc().requestStream(1, TckWorld.FUNCTION, Payload.ofLong(n)))

@@ -18,8 +18,7 @@ public final class WorldImpl extends GroupImpl implements World {
   private final DrainedEverywhere drained;
 
   /** Loop 0 signals. */
-  public WorldImpl(
-      CoreRuntime core, PerLoop<Outbox> outboxes, Fences fences, StreamRoom streams) {
+  public WorldImpl(CoreRuntime core, PerLoop<Outbox> outboxes, Fences fences, StreamRoom streams) {
     this(core, outboxes, fences, new Groups(core, outboxes, streams));
   }
 

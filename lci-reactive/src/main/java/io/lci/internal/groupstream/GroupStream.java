@@ -67,8 +67,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   /** What there is from the first request on. */
   private record Begun<T>(long number, OutFrame frames, Sending<T> sending) {}
 
-  GroupStream(
-      Hub hub, StreamMembers members, Plan<T, R> plan, CoreSubscriber<? super R> actual) {
+  GroupStream(Hub hub, StreamMembers members, Plan<T, R> plan, CoreSubscriber<? super R> actual) {
     super(hub.loop, actual);
     this.hub = hub;
     this.members = members;
@@ -119,8 +118,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     Begun<T> now = new Begun<>(number, frames, sending);
     begun = now;
     StreamOptions options = plan.options;
-    toOthers(
-        frames.open(shape.kind(), shape.root(), options.windowItems(), options.windowBytes()));
+    toOthers(frames.open(shape.kind(), shape.root(), options.windowItems(), options.windowBytes()));
     OutFlow<T> own = sending.to(shape.self());
     if (own != null) {
       own.open(options.windowItems(), options.windowBytes());

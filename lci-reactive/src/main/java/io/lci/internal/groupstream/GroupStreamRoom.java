@@ -91,8 +91,7 @@ public final class GroupStreamRoom implements StreamRoom {
     try {
       int count = Math.min(outboxes.all().size(), InboxOptions.MAX_PARTITIONS);
       Inbox whole =
-          runtime.inbox(
-              ReservedPorts.GROUPS, InboxOptions.builder().partitions(count).build());
+          runtime.inbox(ReservedPorts.GROUPS, InboxOptions.builder().partitions(count).build());
       List<Inbox> parts = whole.partitions();
       List<Part> all = new java.util.ArrayList<>();
       for (int i = 0; i < count; i++) {

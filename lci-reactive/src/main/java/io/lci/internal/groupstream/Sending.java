@@ -9,7 +9,10 @@ import java.util.function.Consumer;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
-/** What a member sends of a stream: a flow to each receiver, and the window of its source. Loop only. */
+/**
+ * What a member sends of a stream: a flow to each receiver, and the window of its source. Loop
+ * only.
+ */
 final class Sending<T> {
   private static final int WINDOW = GroupStreams.SEND_WINDOW;
 

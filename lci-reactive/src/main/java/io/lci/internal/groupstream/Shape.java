@@ -35,7 +35,10 @@ record Shape(StreamKind kind, int root, Group group) {
 
   /** The number of a rank in the group; negative if it is not there. */
   int member(int rank) {
-    return IntStream.range(0, size()).filter(m -> group.worldRank(m) == rank).findFirst().orElse(-1);
+    return IntStream.range(0, size())
+        .filter(m -> group.worldRank(m) == rank)
+        .findFirst()
+        .orElse(-1);
   }
 
   String operation() {
