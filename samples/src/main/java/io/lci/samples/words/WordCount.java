@@ -4,6 +4,7 @@ package io.lci.samples.words;
 import io.lci.Codec;
 import io.lci.LciRuntime;
 import io.lci.collective.GroupStreams;
+import io.lci.collective.StreamOptions;
 import io.lci.samples.Samples;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -38,6 +39,11 @@ import reactor.core.scheduler.Schedulers;
       "The output is that of: LC_ALL=C tr -cs 'A-Za-z' '\\n' < FILE | LC_ALL=C sort | uniq -c"
     })
 public final class WordCount implements Callable<Integer> {
+  private static final int WINDOW = 1_024;
+
+  /** Words are short: more of them may be under way. */
+  private static final StreamOptions MANY = StreamOptions.builder().windowItems(WINDOW).build();
+
   @Option(
       names = {"-o", "--output"},
       paramLabel = "FILE",
@@ -91,7 +97,8 @@ public final class WordCount implements Callable<Integer> {
             .shuffle(
                 words(text, lci.rank(), lci.size()),
                 word -> Math.floorMod(word.hashCode(), lci.size()),
-                Codec.UTF8)
+                Codec.UTF8,
+                MANY)
             .collect(HashMap::new, (counts, word) -> counts.merge(word, 1L, Long::sum));
     return mine.flatMap(
         counts -> {
