@@ -5,7 +5,7 @@ import io.lci.Codec;
 import io.lci.collective.StreamOptions;
 import io.lci.error.LciException.Detail;
 import io.lci.error.ResourceExhaustedException;
-import io.lci.internal.session.HeapWriter;
+import io.lci.internal.lane.HeapWriter;
 import org.jspecify.annotations.Nullable;
 
 /** An item that waits to be sent. Its place is free when no member waits for it. Loop only. */

@@ -3,6 +3,7 @@ package io.lci.internal.session;
 
 import io.lci.am.Encoder;
 import io.lci.internal.core.Thrown;
+import io.lci.internal.lane.HeapWriter;
 import io.lci.internal.session.OutFrame.Part;
 import io.lci.stream.StreamLimits;
 import java.util.Objects;

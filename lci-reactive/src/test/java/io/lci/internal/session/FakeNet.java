@@ -12,6 +12,7 @@ import io.lci.am.PayloadWriter;
 import io.lci.am.Sender;
 import io.lci.error.LciClosedException;
 import io.lci.error.LciException.Detail;
+import io.lci.internal.lane.HeapWriter;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-package io.lci.internal.session;
+package io.lci.internal.lane;
 
 import io.lci.am.PayloadWriter;
 import java.nio.BufferOverflowException;
@@ -52,10 +52,11 @@ public final class HeapWriter implements PayloadWriter {
     return all.length == buffer.position() ? all : Arrays.copyOf(all, buffer.position());
   }
 
-  /** Items of streams have no tag of their own: the frame's is its number. */
+  /** An item has no tag of its own: it is a part of a message, or of several. */
   @Override
   public PayloadWriter tag(long value) {
-    throw new UnsupportedOperationException("items of streams and RPC have no tag");
+    throw new UnsupportedOperationException(
+        "only messages have a tag: items of streams, of RPC and of groups have none");
   }
 
   @Override
