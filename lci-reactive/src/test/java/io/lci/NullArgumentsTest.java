@@ -13,6 +13,7 @@ import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.collective.Group;
 import io.lci.collective.GroupStreams;
+import io.lci.collective.ReduceOp;
 import io.lci.collective.StreamOptions;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionHandler;
@@ -126,6 +127,7 @@ class NullArgumentsTest {
     give(CallOptions.class, CallOptions::defaults);
     give(SubscribeOptions.class, SubscribeOptions::defaults);
     give(StreamOptions.class, StreamOptions::defaults);
+    give(ReduceOp.class, () -> ReduceOp.SUM);
     give(StreamOptions.OnCancel.class, () -> StreamOptions.OnCancel.FAIL);
     give(StreamLimits.class, StreamLimits::defaults);
     give(IdleStrategy.class, IdleStrategy::parking);

@@ -136,4 +136,33 @@ public interface GroupStreams {
   default <T> Flux<T> broadcast(int root, @Nullable Publisher<? extends T> source, Codec<T> codec) {
     return broadcast(root, source, codec, StreamOptions.defaults());
   }
+
+  /**
+   * Combines the elements of all members, chunk by chunk: the first chunks of all members, then the
+   * second ones, and so on. The source is asked for as many as the slowest member has taken, and
+   * its window; up to a window of results may wait here. A cancel detaches the subscriber, and this
+   * member still takes part: {@link StreamOptions#onCancel()} does not count.
+   *
+   * <p>Members bring equally many chunks, and those with the same number have the same type and
+   * length. If not, each gets the results before, and then {@link
+   * io.lci.error.CollectiveMismatchException}.
+   *
+   * @param chunks those of this member; see {@link Vec} for how long memory is in use. An error of
+   *     the program if {@code op} does not serve the type
+   * @param op how they are combined
+   * @param options of this member
+   * @return as above; the results, each in memory of its own
+   */
+  Flux<Vec> allReduce(Publisher<Vec> chunks, ReduceOp op, StreamOptions options);
+
+  /**
+   * As {@link #allReduce(Publisher, ReduceOp, StreamOptions)}, with default options.
+   *
+   * @param chunks those of this member
+   * @param op how they are combined
+   * @return as above
+   */
+  default Flux<Vec> allReduce(Publisher<Vec> chunks, ReduceOp op) {
+    return allReduce(chunks, op, StreamOptions.defaults());
+  }
 }

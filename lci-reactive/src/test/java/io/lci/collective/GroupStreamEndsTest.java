@@ -369,6 +369,26 @@ class GroupStreamEndsTest {
     }
   }
 
+  /** All that it had to send has left by then, whatever refused it before. */
+  // On: chaos
+  @ParameterizedTest(name = "seed {0}")
+  @ValueSource(longs = {1, 2, 3, 4, 5})
+  void aMemberMayDieWhenItHasCompleted(long seed) {
+    System.out.println("chaos seed " + seed);
+    LciOptions options =
+        LciOptions.builder().attribute("chaos", "seed=" + seed + ",refuse=0.5").build();
+    try (LciTestJob job = LciTestJob.start(3, options)) {
+      List<Mono<Long>> counts = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        counts.add(
+            shuffled(lci, Flux.range(0, 900), n -> n % 3, Codec.INT)
+                .count()
+                .doOnSuccess(count -> lci.abort()));
+      }
+      assertThat(Flux.merge(counts).collectList().block(LIMIT)).containsExactly(900L, 900L, 900L);
+    }
+  }
+
   @Test
   void aMemberThatLeavesBeforeThatEndsIt() {
     try (LciTestJob job = LciTestJob.start(3)) {

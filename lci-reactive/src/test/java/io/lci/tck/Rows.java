@@ -152,6 +152,13 @@ final class Rows {
         row("GroupStreams.broadcast of two", Kind.COLD, (w, n) -> w.broadcast(range(n)))
             .failing(w -> w.closedGroup().broadcast(0, range(1), Codec.INT)),
         row(
+                "GroupStreams.allReduce",
+                Kind.COPIES,
+                (w, n) -> w.aloneStreams().allReduce(chunks(n), ReduceOp.SUM))
+            .failing(w -> w.closedGroup().allReduce(chunks(1), ReduceOp.SUM)),
+        row("GroupStreams.allReduce of two", Kind.COPIES, (w, n) -> w.reduced(chunks(n)))
+            .failing(w -> w.closedGroup().allReduce(chunks(1), ReduceOp.SUM)),
+        row(
                 "Rpc.requestStream",
                 Kind.COPIES,
                 (w, n) -> w.here().rpc().requestStream(1, TckWorld.FUNCTION, Payload.ofLong(n)))
@@ -298,6 +305,10 @@ final class Rows {
 
   private static Flux<Integer> range(long elements) {
     return Flux.range(0, (int) Math.min(elements, Integer.MAX_VALUE));
+  }
+
+  private static Flux<Vec> chunks(long elements) {
+    return range(elements).map(n -> Vec.longs(new long[] {n}));
   }
 
   private static Publisher<?> receive(TckWorld world, long elements) {

@@ -13,7 +13,9 @@ import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.Sender;
 import io.lci.collective.GroupStreams;
+import io.lci.collective.ReduceOp;
 import io.lci.collective.Sourced;
+import io.lci.collective.Vec;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
@@ -231,6 +233,12 @@ final class TckWorld implements AutoCloseable {
     return followed(
             streams -> streams.broadcast(1, source, Codec.INT).doOnSubscribe(TckWorld::leave))
         .broadcast(1, null, Codec.INT);
+  }
+
+  /** Chunks of two members, equal ones. */
+  Flux<Vec> reduced(Flux<Vec> chunks) {
+    return followed(streams -> streams.allReduce(chunks, ReduceOp.SUM))
+        .allReduce(chunks, ReduceOp.SUM);
   }
 
   private static void leave(Subscription begun) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
-import io.lci.collective.CollectiveContext;
 import io.lci.collective.Group;
 import io.lci.collective.GroupStreams;
 import io.lci.error.LciException;
@@ -20,7 +19,12 @@ import reactor.core.publisher.Operators;
 
 /** A context of the core, of a group. Any thread, where nothing else is said. */
 final class ContextImpl extends GroupCalls
-    implements CollectiveContext, CollectiveCall.Owner, StreamMembers {
+    implements StreamCalls, CollectiveCall.Owner, StreamMembers {
+  /** Odd numbers that spread keys: contexts of streams are not to meet those of the program. */
+  private static final long STREAM_STEP = 0x9E37_79B9_7F4A_7C15L;
+
+  private static final long STREAM_MIX = 0xBF58_476D_1CE4_E5B9L;
+
   private final CoreRuntime core;
   private final Groups groups;
   private final GroupImpl group;
@@ -218,6 +222,12 @@ final class ContextImpl extends GroupCalls
       return outbox.loop.closed(operation);
     }
     return disposed ? gone(operation) : null;
+  }
+
+  @Override
+  public StreamCalls calls(long streamNumber) {
+    long mixed = (id + streamNumber * STREAM_STEP) * STREAM_MIX;
+    return groups.context(group, mixed == Long.MIN_VALUE ? 0 : mixed, key.device());
   }
 
   @Override

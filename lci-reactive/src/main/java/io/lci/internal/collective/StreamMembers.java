@@ -17,6 +17,9 @@ public interface StreamMembers {
   /** Why nothing can be subscribed any more, or null. Any thread. */
   @Nullable RuntimeException refusal(String operation);
 
+  /** A context for the calls of a stream; the same on all members. Loop only. */
+  StreamCalls calls(long number);
+
   /** A stream begins, unless this throws. Loop only. */
   void streamBegan(String operation);
 

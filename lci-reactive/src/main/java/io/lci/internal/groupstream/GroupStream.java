@@ -12,6 +12,7 @@ import io.lci.error.PortClosedException;
 import io.lci.error.ProtocolException;
 import io.lci.internal.collective.StreamMembers;
 import io.lci.internal.loop.LoopSubscription;
+import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -40,7 +41,8 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
    * @param owner the member that gets an item
    * @param codec for items that travel
    * @param options of this member
-   * @param result what is emitted
+   * @param result what is emitted for an item
+   * @param outlet of a stream in rounds, for each subscription anew; else null
    */
   record Plan<T, R>(
       Shape shape,
@@ -48,7 +50,8 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
       ToIntFunction<? super T> owner,
       Codec<T> codec,
       StreamOptions options,
-      Result<? super T, ? extends R> result) {}
+      Result<? super T, ? extends R> result,
+      @Nullable Supplier<Outlet<T, R>> outlet) {}
 
   private final Hub hub;
   private final StreamMembers members;
@@ -60,6 +63,15 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   private boolean ended;
   private boolean discarding;
   private @Nullable Throwable failure;
+
+  /** Of a stream in rounds. */
+  private final @Nullable Outlet<T, R> outlet;
+
+  /** Members have no common round any more: it fails when all that others need has left. */
+  private @Nullable Throwable uneven;
+
+  /** Rounds of which all items were taken. */
+  private long rounds;
 
   /** Frames that have not left. */
   private int leaving;
@@ -74,7 +86,8 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     this.plan = plan;
     this.shape = plan.shape;
     this.receiving = new Receiving<>(shape, plan.codec, plan.options);
-    this.intake = new Intake<>(loop, this, actual.currentContext());
+    this.outlet = plan.outlet == null ? null : plan.outlet.get();
+    this.intake = new Intake<>(loop, this, actual.currentContext(), this::discard);
   }
 
   @Override
@@ -117,6 +130,9 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
         new Sending<>(shape, plan.owner, plan.codec, frames, this, hub.frameBytes());
     Begun<T> now = new Begun<>(number, frames, sending);
     begun = now;
+    if (outlet != null) {
+      outlet.begin(number, this::fault, this::schedule);
+    }
     StreamOptions options = plan.options;
     toOthers(frames.open(shape.kind(), shape.root(), options.windowItems(), options.windowBytes()));
     OutFlow<T> own = sending.to(shape.self());
@@ -151,15 +167,24 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
       Exceptions.throwIfJvmFatal(e);
       fault(e);
     }
-    if (!ended && receiving.isDone() && now.sending.isDone() && leaving == 0) {
-      end(null);
+    if (!ended && isReceived() && now.sending.isDone() && leaving == 0) {
+      end(uneven);
     }
+  }
+
+  /** Whether nothing more is to be delivered. */
+  private boolean isReceived() {
+    return (uneven != null || receiving.isDone()) && (outlet == null || outlet.isEmpty());
   }
 
   private void takeItems(Sending<T> sending) {
     boolean last = intake.hasEnded();
     for (T item = intake.poll(); item != null && !ended; item = intake.poll()) {
       try {
+        if (uneven != null) {
+          discard(item);
+          continue;
+        }
         sending.take(item);
       } catch (Throwable e) {
         discard(item);
@@ -177,6 +202,65 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   }
 
   private void deliver() {
+    if (outlet == null) {
+      deliverItems();
+    } else {
+      deliverRounds(outlet);
+    }
+  }
+
+  private void deliverRounds(Outlet<T, R> of) {
+    while (takeOfRound(of) || emitOf(of)) {
+      if (ended) {
+        return;
+      }
+    }
+  }
+
+  private boolean emitOf(Outlet<T, R> of) {
+    R next = demand > 0 || discarding ? of.poll() : null;
+    if (next != null && !isOver()) {
+      emit(next);
+    }
+    return next != null;
+  }
+
+  private boolean takeOfRound(Outlet<T, R> of) {
+    Begun<T> now = begun;
+    if (uneven != null || now == null || !of.hasRoom()) {
+      return false;
+    }
+    int last = receiving.endsFirst();
+    if (last >= 0) {
+      differ(now, last, "it has completed, and others go on");
+      return false;
+    }
+    int member = receiving.next();
+    InFlow<T> flow = member < 0 ? null : receiving.of(member);
+    T item = flow == null ? null : flow.next();
+    if (item == null) {
+      return false;
+    }
+    try {
+      of.take(member, item);
+      rounds += member == shape.size() - 1 ? 1 : 0;
+    } catch (Outlet.Uneven e) {
+      differ(now, e.member, "it has " + e.getMessage());
+    }
+    return true;
+  }
+
+  /** Each member finds that for itself, when it has taken the rounds before. */
+  private void differ(Begun<T> now, int member, String text) {
+    StreamCause cause =
+        StreamCause.mismatch(shape.group().worldRank(member), "at element " + rounds + " " + text);
+    uneven = cause.at(shape.operation(), members.device());
+    intake.cancel();
+    now.sending.stopAt(rounds + 1, this::discard);
+    schedule();
+  }
+
+  private void deliverItems() {
     while (!ended && (demand > 0 || discarding)) {
       int member = receiving.next();
       InFlow<T> flow = member < 0 ? null : receiving.of(member);
@@ -203,7 +287,10 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   }
 
   private void discard(T item) {
-    Operators.onDiscard(item, actual.currentContext());
+    Object given = item instanceof Chunk chunk ? chunk.own() : item;
+    if (given != null) {
+      Operators.onDiscard(given, actual.currentContext());
+    }
   }
 
   // What the others say
@@ -271,7 +358,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
 
   private void takeItems(int member, InFrame frame) {
     try {
-      receiving.take(member, frame, !isOver());
+      receiving.take(member, frame, !isOver() || shape.isInRounds());
     } catch (Throwable e) { // of the codec, in the first place
       Exceptions.throwIfJvmFatal(e);
       fault(e);
@@ -283,6 +370,10 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     Begun<T> now = begun;
     int member = shape.member(event.rank());
     if (ended || now == null || member < 0) {
+      return;
+    }
+    if (uneven != null) {
+      end(uneven);
       return;
     }
     InFlow<T> from = receiving.of(member);
@@ -329,21 +420,14 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     failure = reason;
     intake.cancel();
     now.sending.clear(this::discard);
-    discardReceived();
+    receiving.clear(this::discard);
+    if (outlet != null) {
+      outlet.end(reason == null || reason == uneven);
+    }
     loop.deactivate(this);
     hub.close(members.id(), now.number);
     members.streamEnded();
     schedule();
-  }
-
-  private void discardReceived() {
-    for (int member = receiving.next(); member >= 0; member = receiving.next()) {
-      InFlow<T> flow = receiving.of(member);
-      T item = flow == null ? null : flow.next();
-      if (item != null) {
-        discard(item);
-      }
-    }
   }
 
   @Override
@@ -356,7 +440,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
       schedule(); // it may have been asked for
     } else if (shape.isBroadcast()) {
       detach(now);
-    } else if (plan.options.onCancel() == StreamOptions.OnCancel.DISCARD) {
+    } else if (shape.isInRounds() || plan.options.onCancel() == StreamOptions.OnCancel.DISCARD) {
       discarding = true;
       schedule();
     } else {
@@ -369,7 +453,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   private void detach(Begun<T> now) {
     if (shape.isSource(shape.self())) {
       now.sending.detach(shape.self(), this::discard);
-      discardReceived();
+      receiving.clear(this::discard);
       receiving.leave(shape.self());
       schedule();
     } else {

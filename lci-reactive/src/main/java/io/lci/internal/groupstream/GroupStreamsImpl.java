@@ -4,8 +4,10 @@ package io.lci.internal.groupstream;
 import io.lci.Codec;
 import io.lci.collective.Group;
 import io.lci.collective.GroupStreams;
+import io.lci.collective.ReduceOp;
 import io.lci.collective.Sourced;
 import io.lci.collective.StreamOptions;
+import io.lci.collective.Vec;
 import io.lci.internal.collective.StreamMembers;
 import java.util.Objects;
 import java.util.function.ToIntFunction;
@@ -37,7 +39,7 @@ final class GroupStreamsImpl implements GroupStreams {
     Objects.requireNonNull(options, "options");
     Shape shape = new Shape(StreamKind.SHUFFLE, 0, members.group());
     return flux(
-        new GroupStream.Plan<>(shape, source, owner, codec, options, (member, item) -> item));
+        new GroupStream.Plan<>(shape, source, owner, codec, options, (member, item) -> item, null));
   }
 
   @Override
@@ -48,7 +50,7 @@ final class GroupStreamsImpl implements GroupStreams {
     Objects.requireNonNull(options, "options");
     Shape shape = new Shape(StreamKind.GATHER, checkRoot(root), members.group());
     return flux(
-        new GroupStream.Plan<>(shape, source, item -> root, codec, options, Sourced<T>::new));
+        new GroupStream.Plan<>(shape, source, item -> root, codec, options, Sourced<T>::new, null));
   }
 
   @Override
@@ -60,7 +62,29 @@ final class GroupStreamsImpl implements GroupStreams {
     Objects.requireNonNull(codec, "codec");
     Objects.requireNonNull(options, "options");
     return flux(
-        new GroupStream.Plan<>(shape, items, item -> root, codec, options, (m, item) -> item));
+        new GroupStream.Plan<>(
+            shape, items, item -> root, codec, options, (m, item) -> item, null));
+  }
+
+  @Override
+  public Flux<Vec> allReduce(Publisher<Vec> chunks, ReduceOp op, StreamOptions options) {
+    Objects.requireNonNull(chunks, "chunks");
+    Objects.requireNonNull(op, "op");
+    Objects.requireNonNull(options, "options");
+    Shape shape = new Shape(StreamKind.ALL_REDUCE, ReduceOp.all().indexOf(op), members.group());
+    return flux(
+        new GroupStream.Plan<>(
+            shape,
+            Flux.from(chunks).map(chunk -> Chunk.of(chunk, op)),
+            chunk -> 0,
+            Chunk.CODEC,
+            options,
+            GroupStreamsImpl::notOne,
+            () -> new Reductions(members, op, options.windowItems())));
+  }
+
+  private static Vec notOne(int member, Chunk chunk) {
+    throw new IllegalStateException("chunks are emitted by rounds");
   }
 
   private int checkRoot(int root) {

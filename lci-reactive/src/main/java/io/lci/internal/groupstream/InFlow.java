@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.groupstream;
 
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,6 +80,18 @@ final class InFlow<T> {
 
   long delivered() {
     return delivered;
+  }
+
+  /** Lets go what was not delivered. */
+  @SuppressWarnings("unchecked") // what is no item is the mark
+  void clear(Consumer<? super T> discard) {
+    for (int i = 0; i < slots.length; i++) {
+      Object value = slots[i];
+      slots[i] = null;
+      if (value != null && value != DROPPED) {
+        discard.accept((T) value);
+      }
+    }
   }
 
   /** The source has completed. */

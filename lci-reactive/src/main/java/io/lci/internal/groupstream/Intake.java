@@ -6,6 +6,7 @@ import io.lci.internal.loop.EventLoop;
 import io.lci.internal.loop.LoopTask;
 import java.util.Queue;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
@@ -23,6 +24,7 @@ final class Intake<T> implements CoreSubscriber<T> {
   private final EventLoop loop;
   private final Drainable stream;
   private final Context context;
+  private final Consumer<? super T> discard;
   private final Queue<T> queue = Queues.<T>unbounded(LINK).get();
   private final AtomicBoolean signalled = new AtomicBoolean();
   private volatile @Nullable Subscription subscription;
@@ -35,11 +37,13 @@ final class Intake<T> implements CoreSubscriber<T> {
 
   /**
    * @param stream drained when there is something to take
+   * @param discard gets what is not taken; any thread
    */
-  Intake(EventLoop loop, Drainable stream, Context context) {
+  Intake(EventLoop loop, Drainable stream, Context context, Consumer<? super T> discard) {
     this.loop = loop;
     this.stream = stream;
     this.context = context;
+    this.discard = discard;
   }
 
   /** On the loop. */
@@ -171,7 +175,7 @@ final class Intake<T> implements CoreSubscriber<T> {
   @Nullable T poll() {
     T item = queue.poll();
     if (item != null && --awaited < 0) {
-      Operators.onDiscard(item, context);
+      discard.accept(item);
       throw Exceptions.failWithOverflow("the source emitted more than was requested");
     }
     return item;
@@ -198,6 +202,8 @@ final class Intake<T> implements CoreSubscriber<T> {
   }
 
   void discardQueue() {
-    Operators.onDiscardQueueWithClear(queue, context, null);
+    for (T item = queue.poll(); item != null; item = queue.poll()) {
+      discard.accept(item);
+    }
   }
 }

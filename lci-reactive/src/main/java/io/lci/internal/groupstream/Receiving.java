@@ -4,6 +4,7 @@ package io.lci.internal.groupstream;
 import io.lci.Codec;
 import io.lci.am.Message;
 import io.lci.collective.StreamOptions;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** What a member receives of a stream: a flow of each source. Loop only. */
@@ -30,6 +31,15 @@ final class Receiving<T> {
   /** The flow of a member; null if nothing comes of it. */
   @Nullable InFlow<T> of(int member) {
     return flows[member];
+  }
+
+  /** Lets go what was not delivered. */
+  void clear(Consumer<? super T> discard) {
+    for (InFlow<T> flow : flows) {
+      if (flow != null) {
+        flow.clear(discard);
+      }
+    }
   }
 
   /** Nothing is wanted of a member any more, nor waited for. */
@@ -78,6 +88,44 @@ final class Receiving<T> {
 
   /** The member whose next item is to be delivered; negative if there is none. */
   int next() {
+    return shape.isInRounds() ? nextOfRound() : nextOfAny();
+  }
+
+  /** Of each member in its turn, so that none gets ahead of the others. */
+  private int nextOfRound() {
+    int member = turn % flows.length;
+    InFlow<T> flow = flows[member];
+    if (flow == null || !flow.hasNext()) {
+      return -1;
+    }
+    turn = member + 1;
+    return member;
+  }
+
+  /**
+   * A member that has no item for the round, while another one has: it has completed. Negative if
+   * there is none.
+   */
+  int endsFirst() {
+    int member = turn % flows.length;
+    InFlow<T> first = flows[member];
+    if (member > 0) {
+      return first != null && first.isDone() ? member : -1;
+    }
+    int ended = -1;
+    boolean goesOn = false;
+    for (int i = 0; i < flows.length; i++) {
+      InFlow<T> flow = flows[i];
+      if (flow != null && flow.isDone()) {
+        ended = i;
+      } else if (flow != null && flow.hasNext()) {
+        goesOn = true;
+      }
+    }
+    return goesOn ? ended : -1;
+  }
+
+  private int nextOfAny() {
     for (int i = 0; i < flows.length; i++) {
       int member = (turn + i) % flows.length;
       InFlow<T> flow = flows[member];

@@ -70,7 +70,7 @@ final class Sending<T> {
 
   /** An item of the source. Calls user code. */
   void take(T value) {
-    if (shape.isBroadcast()) {
+    if (shape.goesToAll()) {
       takeForAll(value);
     } else {
       takeForOwner(value);
@@ -114,7 +114,7 @@ final class Sending<T> {
 
   /** How many items to ask for; they are booked. */
   int toAsk(@Nullable InFlow<T> own) {
-    return shape.isBroadcast() ? toAskForAll(own) : toAskForOwners();
+    return shape.goesToAll() ? toAskForAll(own) : toAskForOwners();
   }
 
   /** As many as the slowest member has room for. */
@@ -230,6 +230,16 @@ final class Sending<T> {
     }
   }
 
+  /** Nothing of the source is sent beyond so many items. */
+  void stopAt(long items, Consumer<? super T> discard) {
+    complete = true;
+    for (OutFlow<T> flow : flows) {
+      while (flow != null && !flow.waiting.isEmpty() && flow.sent() + flow.waiting.size() > items) {
+        giveUp(flow.waiting.removeLast(), discard);
+      }
+    }
+  }
+
   /** Whether all has left. */
   boolean isDone() {
     for (OutFlow<T> flow : flows) {
@@ -251,10 +261,13 @@ final class Sending<T> {
 
   private void clear(OutFlow<T> flow, Consumer<? super T> discard) {
     while (!flow.waiting.isEmpty()) {
-      Item<T> item = flow.waiting.remove();
-      if (item.isGivenUp() && !item.hasLeft()) {
-        discard.accept(item.value);
-      }
+      giveUp(flow.waiting.remove(), discard);
+    }
+  }
+
+  private void giveUp(Item<T> item, Consumer<? super T> discard) {
+    if (item.isGivenUp() && !item.hasLeft()) {
+      discard.accept(item.value);
     }
   }
 }

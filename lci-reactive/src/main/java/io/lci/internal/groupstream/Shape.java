@@ -20,9 +20,19 @@ record Shape(StreamKind kind, int root, Group group) {
     return group.rank();
   }
 
-  /** Whether each item goes to all, and a member may leave alone. */
+  /** Whether a member may leave alone. */
   boolean isBroadcast() {
     return kind == StreamKind.BROADCAST;
+  }
+
+  /** Whether an item of each member is taken in turn. */
+  boolean isInRounds() {
+    return kind == StreamKind.ALL_REDUCE;
+  }
+
+  /** Whether each item goes to all. */
+  boolean goesToAll() {
+    return isBroadcast() || isInRounds();
   }
 
   boolean isSource(int member) {

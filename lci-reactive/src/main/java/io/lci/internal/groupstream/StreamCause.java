@@ -30,6 +30,12 @@ record StreamCause(int rank, String code, String text) {
   }
 
   static StreamCause failed(int rank, Throwable reason) {
+    if (reason instanceof PeerFailedException gone) {
+      return new StreamCause(gone.rank(), PEER_FAILED, gone.hint());
+    }
+    if (reason instanceof PeerLeftException gone) {
+      return new StreamCause(gone.rank(), PEER_LEFT, gone.hint());
+    }
     return new StreamCause(rank, FAILED, "the member failed: " + Thrown.text(reason));
   }
 

@@ -7,7 +7,9 @@ import org.jspecify.annotations.Nullable;
 enum StreamKind {
   SHUFFLE("shuffle"),
   GATHER("gather"),
-  BROADCAST("broadcast");
+  BROADCAST("broadcast"),
+  /** Its root is the number of the operator. */
+  ALL_REDUCE("allReduce");
 
   private static final StreamKind[] ALL = values();
 
@@ -38,6 +40,10 @@ enum StreamKind {
 
   /** What a member subscribed to. */
   String call(int root) {
-    return this == SHUFFLE ? title : title + " with root " + root;
+    return switch (this) {
+      case SHUFFLE -> title;
+      case ALL_REDUCE -> title + " by operator " + root;
+      case GATHER, BROADCAST -> title + " with root " + root;
+    };
   }
 }
