@@ -83,6 +83,8 @@ class GroupStreamEndsTest {
     }
   }
 
+  // Proves: J25
+  // On: inproc
   @Test
   void anOwnerThatThrowsEndsItEverywhere() {
     try (LciTestJob job = LciTestJob.start(3)) {
@@ -118,6 +120,8 @@ class GroupStreamEndsTest {
     }
   }
 
+  // Proves: J25
+  // On: inproc
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aCodecThatThrowsEndsItEverywhere(boolean encoding) {
@@ -229,6 +233,8 @@ class GroupStreamEndsTest {
   }
 
   /** What waits to be sent, what came and what is a member's own: all are given back. */
+  // Proves: J25
+  // On: inproc
   @Test
   void whatIsNotDeliveredIsDiscarded() {
     try (LciTestJob job = LciTestJob.start(2)) {
@@ -268,6 +274,8 @@ class GroupStreamEndsTest {
   }
 
   /** Its source goes on, and what comes for it does not hold up the others. */
+  // Proves: J25
+  // On: inproc
   @Test
   void aCancelMayLeaveTheOthersAlone() {
     StreamOptions discard =
@@ -297,6 +305,8 @@ class GroupStreamEndsTest {
     }
   }
 
+  // Proves: J25
+  // On: inproc
   @Test
   void differentStreamsAreAMismatch() {
     List<IntFunction<Function<LciRuntime, Flux<?>>>> pairs =
@@ -348,6 +358,7 @@ class GroupStreamEndsTest {
   }
 
   /** Others have not completed then. */
+  // Proves: J25
   // On: chaos
   @ParameterizedTest(name = "seed {0}")
   @ValueSource(longs = {0, 1, 2, 3, 4, 5})
@@ -389,6 +400,8 @@ class GroupStreamEndsTest {
     }
   }
 
+  // Proves: J25
+  // On: inproc
   @Test
   void aMemberThatLeavesBeforeThatEndsIt() {
     try (LciTestJob job = LciTestJob.start(3)) {
@@ -443,6 +456,8 @@ class GroupStreamEndsTest {
     }
   }
 
+  // Proves: J25
+  // On: inproc
   @Test
   void aRevokedContextEndsItsStreamsAlone() {
     try (LciTestJob job = LciTestJob.start(2)) {

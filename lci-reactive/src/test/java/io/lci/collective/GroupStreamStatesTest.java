@@ -152,6 +152,7 @@ class GroupStreamStatesTest {
     }
   }
 
+  // Proves: J25
   // On: inproc
   @ParameterizedTest(name = "{0}: {1} on member {2}")
   @MethodSource("cells")

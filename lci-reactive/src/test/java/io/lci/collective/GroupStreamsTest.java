@@ -62,6 +62,8 @@ class GroupStreamsTest {
     assertThat(got.stream().mapToInt(List::size).sum()).isEqualTo(ranks * count);
   }
 
+  // Proves: J23
+  // On: inproc
   @ParameterizedTest
   @CsvSource({"1, 1000", "2, 5000", "3, 0", "3, 1", "4, 5000"})
   void aShuffleBringsEachItemToItsOwnerInOrder(int ranks, int count) {
@@ -77,6 +79,7 @@ class GroupStreamsTest {
     }
   }
 
+  // Proves: J23
   // On: chaos
   @ParameterizedTest(name = "seed {0}")
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
@@ -112,6 +115,8 @@ class GroupStreamsTest {
     }
   }
 
+  // Proves: J23
+  // On: inproc
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 4})
   void aGatherBringsAllToTheRoot(int ranks) {
@@ -290,6 +295,8 @@ class GroupStreamsTest {
   }
 
   /** Neither items nor memory without demand: windows here, the send window there. */
+  // Proves: J24
+  // On: inproc
   @Test
   void demandGovernsDelivery() {
     try (LciTestJob job = LciTestJob.start(2)) {
@@ -382,6 +389,8 @@ class GroupStreamsTest {
     }
   }
 
+  // Proves: J23
+  // On: inproc
   @ParameterizedTest
   @CsvSource({"1, 1000", "2, 5000", "4, 3000", "3, 0"})
   void aBroadcastBringsAllToAllInOrder(int ranks, int count) {
@@ -400,6 +409,8 @@ class GroupStreamsTest {
   }
 
   /** By the slowest that has not cancelled. */
+  // Proves: J24
+  // On: inproc
   @Test
   void theSlowestMemberSetsThePaceOfABroadcast() {
     try (LciTestJob job = LciTestJob.start(3)) {

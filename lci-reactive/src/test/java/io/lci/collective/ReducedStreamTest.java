@@ -69,6 +69,8 @@ class ReducedStreamTest {
     assertThat(one.expectTerminalError()).isInstanceOf(type);
   }
 
+  // Proves: J26
+  // On: inproc
   @ParameterizedTest
   @CsvSource({"1,100,3", "2,300,1", "3,200,5", "4,100,1000", "3,0,1", "2,20,0"})
   void chunksOfAllAreCombinedInOrder(int ranks, int chunks, int length) {
@@ -97,6 +99,7 @@ class ReducedStreamTest {
     }
   }
 
+  // Proves: J26
   // On: chaos
   @ParameterizedTest(name = "seed {0}")
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
@@ -123,6 +126,8 @@ class ReducedStreamTest {
   }
 
   /** The others are ahead by a window and no more. */
+  // Proves: J26
+  // On: inproc
   @Test
   void theSlowestMemberSetsThePace() {
     try (LciTestJob job = LciTestJob.start(3)) {
@@ -155,6 +160,8 @@ class ReducedStreamTest {
   }
 
   /** All get what they have in common, however slow they are. */
+  // Proves: J26
+  // On: inproc
   @ParameterizedTest
   @CsvSource({"0,true", "1,true", "2,true", "0,false", "1,false", "2,false"})
   void membersThatDoNotFitEachOtherEndBehindWhatTheyHaveInCommon(int odd, boolean fewer) {

@@ -67,6 +67,7 @@ class SlowMemberTest {
     return ByteBuffer.wrap(item).getInt();
   }
 
+  // Proves: J24
   // On: inproc
   @Test
   void aMemberThatDoesNotAskStopsAllAndLosesNothing() {
