@@ -95,8 +95,7 @@ class GroupStreamKillsTest {
         case 0 -> streams.shuffle(items, n -> n % RANKS, Codec.INT);
         case 1 -> streams.gather(1, items, Codec.INT);
         case 2 -> streams.broadcast(0, items, Codec.INT);
-        default ->
-            streams.allReduce(items.map(n -> Vec.longs(new long[] {n})), ReduceOp.SUM);
+        default -> streams.allReduce(items.map(n -> Vec.longs(new long[] {n})), ReduceOp.SUM);
       };
     }
 

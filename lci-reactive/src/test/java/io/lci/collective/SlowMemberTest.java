@@ -5,10 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lci.Codec;
+import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,6 +56,9 @@ class SlowMemberTest {
       sum.addAndGet(number(item));
       count.incrementAndGet();
     }
+
+    @Override
+    protected void hookOnError(Throwable reason) {} // its end tells
 
     @Override
     protected void hookFinally(SignalType type) {
@@ -112,5 +119,39 @@ class SlowMemberTest {
         assertThat(member.sum).hasValue(RANKS * sumOfOne);
       }
     }
+  }
+
+  /** The log names the member for which all wait. */
+  @Test
+  void aStreamThatStandsStillIsReported() {
+    ByteArrayOutputStream log = new ByteArrayOutputStream();
+    PrintStream standardError = System.err;
+    System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+    LciOptions options = LciOptions.builder().stallWarning(Duration.ofMillis(20)).build();
+    try (LciTestJob job = LciTestJob.start(2, options)) {
+      for (LciRuntime lci : job.ranks()) {
+        Sum member = new Sum(1);
+        if (lci.rank() == 1) {
+          awaitLine(
+              log, "rank 0: shuffle stream of a group did not move", "rank 1 has not begun it");
+        }
+        Flux<byte[]> items = Flux.range(0, 1_000).map(SlowMemberTest::item);
+        lci.world().streams().shuffle(items, bytes -> 1, Codec.BYTES).subscribe(member);
+      }
+      awaitLine(log, "rank 0: shuffle", "rank 1 takes nothing, and ");
+      awaitLine(log, "rank 1: shuffle", "the subscriber here asks for nothing");
+    } finally {
+      System.setErr(standardError);
+    }
+  }
+
+  private static void awaitLine(ByteArrayOutputStream log, String who, String why) {
+    await()
+        .atMost(LIMIT)
+        .until(
+            () ->
+                log.toString(StandardCharsets.UTF_8)
+                    .lines()
+                    .anyMatch(line -> line.contains(who) && line.contains(why)));
   }
 }

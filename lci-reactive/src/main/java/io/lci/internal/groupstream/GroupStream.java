@@ -59,6 +59,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   private final Shape shape;
   private final Receiving<T> receiving;
   private final Intake<T> intake;
+  private final Stall stall;
   private @Nullable Begun<T> begun;
   private boolean ended;
   private boolean discarding;
@@ -86,6 +87,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     this.plan = plan;
     this.shape = plan.shape;
     this.receiving = new Receiving<>(shape, plan.codec, plan.options);
+    this.stall = new Stall(shape);
     this.outlet = plan.outlet == null ? null : plan.outlet.get();
     this.intake = new Intake<>(loop, this, actual.currentContext(), this::discard);
   }
@@ -219,6 +221,9 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
 
   private boolean emitOf(Outlet<T, R> of) {
     R next = demand > 0 || discarding ? of.poll() : null;
+    if (next != null) {
+      stall.moved();
+    }
     if (next != null && !isOver()) {
       emit(next);
     }
@@ -268,6 +273,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
         return;
       }
       T item = flow.next();
+      stall.moved();
       if (item != null && isOver()) {
         discard(item);
       } else if (item != null) {
@@ -301,6 +307,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     if (ended || now == null) {
       return;
     }
+    stall.moved();
     try {
       take(now, frame);
     } catch (RuntimeException e) {
@@ -350,6 +357,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
               "rank " + frame.rank() + " called " + theirs + ", rank " + self + " called " + mine));
       return;
     }
+    stall.begun(member);
     OutFlow<T> flow = now.sending.to(member);
     if (flow != null) {
       flow.open(frame.intAt(2 * Integer.BYTES), frame.intAt(3 * Integer.BYTES));
@@ -363,6 +371,17 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
       Exceptions.throwIfJvmFatal(e);
       fault(e);
     }
+  }
+
+  String operation() {
+    return shape.operation();
+  }
+
+  /** Why it has not moved since this was last asked; null if there is nothing to tell. */
+  @Nullable String stall() {
+    Begun<T> now = begun;
+    boolean keeps = demand == 0 && !discarding && receiving.hasAny();
+    return now == null ? null : stall.reason(now.sending, keeps);
   }
 
   /** Nothing comes of this rank any more. */
@@ -498,6 +517,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
 
   private void frameLeft(@Nullable LciException problem) {
     leaving--;
+    stall.moved();
     if (problem != null && !isOfAnEnd(problem)) {
       fault(problem);
     }

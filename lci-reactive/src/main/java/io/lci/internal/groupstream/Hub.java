@@ -28,6 +28,10 @@ final class Hub {
   private final CoreRuntime core;
   private final IntFunction<@Nullable PeerEvent> lost;
   private final Map<Long, Numbered> contexts = new HashMap<>();
+  private final StallWatch watch;
+
+  /** Streams under way. */
+  private int live;
 
   /** The streams of a context. */
   private static final class Numbered {
@@ -50,6 +54,18 @@ final class Hub {
     this.loop = loop;
     this.core = loop.core();
     this.lost = lost;
+    this.watch = new StallWatch(loop, this::lookForStalls);
+  }
+
+  private void lookForStalls() {
+    for (Numbered of : contexts.values()) {
+      for (GroupStream<?, ?> stream : of.live.values()) {
+        String why = stream.stall();
+        if (why != null) {
+          watch.report(core.rank, stream.operation(), why);
+        }
+      }
+    }
   }
 
   int rank() {
@@ -69,6 +85,8 @@ final class Hub {
     Numbered of = of(context);
     long number = of.next++;
     of.live.put(number, stream);
+    live++;
+    watch.start();
     return number;
   }
 
@@ -92,7 +110,9 @@ final class Hub {
   }
 
   void close(long context, long number) {
-    of(context).live.remove(number);
+    if (of(context).live.remove(number) != null && --live == 0) {
+      watch.stop();
+    }
   }
 
   /** The context is gone. */

@@ -147,6 +147,16 @@ final class Receiving<T> {
     }
   }
 
+  /** Whether an item is here that was not delivered. */
+  boolean hasAny() {
+    for (InFlow<T> flow : flows) {
+      if (flow != null && flow.hasNext()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   boolean isDone() {
     for (InFlow<T> flow : flows) {
       if (flow != null && !flow.isDone()) {
