@@ -10,6 +10,7 @@ ping-pong       Samples                   pairs of ranks send numbers to and fro
 many-to-many    Samples                   every rank sends to random ranks, and what arrives is checked
 array           Samples                   an array that lies on all ranks, put and got by all
 graph-barrier   Samples                   a barrier that is a completion graph, run again and again
+word-count      Samples                   counts the words of a text: a stream that brings each to the rank that counts it
 rpc             Samples                   the four interactions of RPC, and an error, between each rank and the next
 rpc-echo        Samples                   threads of all ranks call each other over a small RPC library
 tour            Samples                   messages, calls and remote memory in one program: that of the quick start

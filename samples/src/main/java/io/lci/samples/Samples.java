@@ -13,6 +13,7 @@ import io.lci.samples.kv.KvService;
 import io.lci.samples.reads.BadInputException;
 import io.lci.samples.rpc.RpcEcho;
 import io.lci.samples.slow.SlowConsumer;
+import io.lci.samples.words.WordCount;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -41,6 +42,7 @@ import picocli.CommandLine.ParameterException;
       ManyToMany.class,
       DistributedArrayCheck.class,
       GraphBarrierCheck.class,
+      WordCount.class,
       RpcCalls.class,
       RpcEcho.class,
       Echo.class,
