@@ -20,6 +20,8 @@ import reactor.core.publisher.Mono;
 class GraphBarrierTest {
   private static final long SEED = 17;
 
+  // Proves: J10
+  // On: inproc, chaos
   @ParameterizedTest(name = "{0} ranks, {1} runs, up to {2} ms late, chaos {3}")
   @CsvSource({
     "1,3,5,false",
