@@ -60,9 +60,6 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
   private final @Nullable Supplier<? extends T> result;
   private boolean began;
 
-  /** It had its turn. */
-  private boolean started;
-
   private boolean ended;
   private @Nullable RuntimeException failure;
 
@@ -116,15 +113,13 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
       fail(e);
       return;
     }
-    loop.activate(this);
+    if (!isOver()) {
+      loop.activate(this);
+    }
     order.execute(this::start);
   }
 
   private void start() {
-    started = true;
-    if (isOver()) {
-      loop.deactivate(this);
-    }
     RuntimeException refused = owner.refusal(data.kind());
     if (refused != null) {
       end(refused);
@@ -151,9 +146,7 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
 
   @Override
   public void onCancel() {
-    if (started || !began) {
-      loop.deactivate(this);
-    }
+    loop.deactivate(this);
     schedule(); // it may have been asked for, and not begun
   }
 
