@@ -12,6 +12,9 @@ import io.lci.am.Port;
 import io.lci.am.Sender;
 import io.lci.am.SenderOptions;
 import io.lci.collective.Group;
+import io.lci.collective.GroupStreams;
+import io.lci.collective.ReduceOp;
+import io.lci.collective.StreamOptions;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionHandler;
 import io.lci.completion.CompletionTarget;
@@ -123,6 +126,9 @@ class NullArgumentsTest {
     give(EngineOptions.class, EngineOptions::defaults);
     give(CallOptions.class, CallOptions::defaults);
     give(SubscribeOptions.class, SubscribeOptions::defaults);
+    give(StreamOptions.class, StreamOptions::defaults);
+    give(ReduceOp.class, () -> ReduceOp.SUM);
+    give(StreamOptions.OnCancel.class, () -> StreamOptions.OnCancel.FAIL);
     give(StreamLimits.class, StreamLimits::defaults);
     give(IdleStrategy.class, IdleStrategy::parking);
     give(ProgressStrategy.class, ProgressStrategy::local);
@@ -247,6 +253,8 @@ class NullArgumentsTest {
       check(Memory.class, lci.memory());
       check(Completions.class, lci.completions());
       check(Group.class, lci.world());
+      check(GroupStreams.class, lci.world().streams());
+      check(StreamOptions.Builder.class, StreamOptions.builder());
       check(Inbox.class, lci.inbox(port()));
       check(Sender.class, lci.sender(port()));
       check(Streams.class, lci.streams());

@@ -19,9 +19,11 @@ import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
@@ -61,6 +63,27 @@ class StreamsGuideTest {
       all.subscribe();
       peer.streams().publish("words", Flux.just("a", "b"), Codec.UTF8);
       assertThat(all.block(LIMIT)).containsExactly("a", "b");
+    }
+  }
+
+  @Test
+  void shuffles() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<Mono<Map<String, Long>>> all = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        Flux<String> words = Flux.just("a", "b", "b", "c", "c", "c");
+        // show: shuffle
+        Flux<String> mine =
+            lci.world()
+                .streams()
+                .shuffle(words, word -> Math.floorMod(word.hashCode(), lci.size()), Codec.UTF8);
+        Mono<Map<String, Long>> counts =
+            mine.collect(Collectors.groupingBy(w -> w, Collectors.counting()));
+        // end
+        all.add(counts);
+      }
+      assertThat(Flux.merge(all).collectList().block(LIMIT))
+          .containsExactlyInAnyOrder(Map.of("a", 2L, "c", 6L), Map.of("b", 4L));
     }
   }
 
@@ -192,6 +215,6 @@ class StreamsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("streams.md", StreamsGuideTest.class, 10);
+    GuidePage.assertShows("streams.md", StreamsGuideTest.class, 11);
   }
 }

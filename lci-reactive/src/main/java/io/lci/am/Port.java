@@ -2,6 +2,7 @@
 package io.lci.am;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -15,15 +16,14 @@ import java.util.Objects;
  */
 public record Port(int number, String name) {
   /** Largest port number of a program. */
-  public static final int MAX_NUMBER = 32_766;
+  public static final int MAX_NUMBER = 32_765;
 
   /** Most bytes of a name, in UTF-8. */
   public static final int MAX_NAME = 255;
 
-  /** The library's own: it carries streams and RPC. */
-  private static final int LAST = 32_767;
-
-  private static final String LAST_NAME = "lci.channel";
+  /** The library's own: they carry streams and RPC, and streams of groups. */
+  private static final Map<Integer, String> OWN =
+      Map.of(MAX_NUMBER + 1, "lci.group", MAX_NUMBER + 2, "lci.channel");
 
   /**
    * Checks number and name.
@@ -33,13 +33,13 @@ public record Port(int number, String name) {
    */
   public Port {
     Objects.requireNonNull(name, "name");
-    if (number < 1 || (number > MAX_NUMBER && !(number == LAST && name.equals(LAST_NAME)))) {
+    if (number < 1 || (number > MAX_NUMBER && !name.equals(OWN.get(number)))) {
       throw new IllegalArgumentException(
           "port number must be in 1.."
               + MAX_NUMBER
               + ": "
               + number
-              + (number == LAST ? ", which carries streams and RPC" : ""));
+              + (OWN.containsKey(number) ? ", which carries " + OWN.get(number) : ""));
     }
     if (name.isEmpty()) {
       throw new IllegalArgumentException("port " + number + " needs a name");

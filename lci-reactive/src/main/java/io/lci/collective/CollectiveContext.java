@@ -8,7 +8,7 @@ import reactor.core.Disposable;
  * way independently of each other. Made by {@link Group#context}; each member makes it with the
  * same arguments, when it likes. Calls wait for a context that is not there yet.
  *
- * <p>{@code dispose} returns at once. Calls under way go on; later ones end with {@link
+ * <p>{@code dispose} returns at once. Calls and streams under way go on; later ones end with {@link
  * io.lci.error.LciClosedException}. When they have ended, it may be made anew, and is another one:
  * all members must do so equally often.
  *
@@ -22,8 +22,9 @@ public interface CollectiveContext extends Collectives, Disposable {
   int device();
 
   /**
-   * Gives the context up: on every member the calls end that it has not completed, and later ones
-   * fail, with {@link io.lci.error.CollectiveFailedException}. The first revocation counts.
+   * Gives the context up: on every member the calls and streams end that it has not completed, and
+   * later ones fail, with {@link io.lci.error.CollectiveFailedException}. The first revocation
+   * counts.
    */
   void revoke();
 }

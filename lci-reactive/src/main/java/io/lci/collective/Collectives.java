@@ -322,4 +322,13 @@ public interface Collectives {
    * @return as above
    */
   Mono<Void> neighbours(int[] to, Vec in, int[] from, Vec out);
+
+  /**
+   * The streams of all members. The first call of this rank opens port 32,766, over which they
+   * travel: streams of other members wait until it is open.
+   *
+   * @return the streams, numbered apart from the calls; of a context those of its own
+   * @throws io.lci.error.LciClosedException if the group or the runtime is closed
+   */
+  GroupStreams streams();
 }

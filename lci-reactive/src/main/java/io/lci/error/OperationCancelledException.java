@@ -2,7 +2,8 @@
 package io.lci.error;
 
 /**
- * The core cancelled the operation before it took effect.
+ * The core cancelled the operation before it took effect, or the subscriber of the member {@link
+ * #rank()} cancelled its {@linkplain io.lci.collective.GroupStreams stream of a group}.
  *
  * @since 0.1
  */

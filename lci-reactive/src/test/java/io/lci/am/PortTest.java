@@ -8,14 +8,16 @@ import org.junit.jupiter.api.Test;
 
 /** What can be a port of a program. */
 class PortTest {
-  /** Streams and RPC have it: an inbox there would take their frames. */
+  /** The library has them: an inbox there would take the frames of streams. */
   @Test
-  void theNumberOfStreamsIsRefused() {
-    assertThatThrownBy(() -> Port.of(32_767, "mine"))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("1..32766")
-        .hasMessageContaining("streams");
-    assertThat(Port.of(32_766, "mine").number()).isEqualTo(Port.MAX_NUMBER);
+  void theNumbersOfTheLibraryAreRefused() {
+    for (int number : new int[] {32_766, 32_767}) {
+      assertThatThrownBy(() -> Port.of(number, "mine"))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("1..32765")
+          .hasMessageContaining(", which carries lci.");
+    }
+    assertThat(Port.of(32_765, "mine").number()).isEqualTo(Port.MAX_NUMBER);
   }
 
   @Test

@@ -132,6 +132,34 @@ final class Rows {
         row("Streams.subscribe", Kind.COLD, (w, n) -> w.subscribed(range(n)))
             .failing(w -> w.closedStreams().subscribe(0, "any", Codec.INT)),
         row(
+                "GroupStreams.shuffle",
+                Kind.COLD,
+                (w, n) -> w.aloneStreams().shuffle(range(n), item -> 0, Codec.INT))
+            .failing(w -> w.closedGroup().shuffle(range(1), item -> 0, Codec.INT)),
+        row("GroupStreams.shuffle of two", Kind.COLD, (w, n) -> w.shuffled(range(n)))
+            .failing(w -> w.closedGroup().shuffle(range(1), item -> 0, Codec.INT)),
+        row(
+                "GroupStreams.gather",
+                Kind.COLD,
+                (w, n) -> w.aloneStreams().gather(0, range(n), Codec.INT))
+            .failing(w -> w.closedGroup().gather(0, range(1), Codec.INT)),
+        row("GroupStreams.gather of two", Kind.COLD, (w, n) -> w.gathered(range(n)))
+            .failing(w -> w.closedGroup().gather(0, range(1), Codec.INT)),
+        row(
+                "GroupStreams.broadcast",
+                Kind.COLD,
+                (w, n) -> w.aloneStreams().broadcast(0, range(n), Codec.INT))
+            .failing(w -> w.closedGroup().broadcast(0, range(1), Codec.INT)),
+        row("GroupStreams.broadcast of two", Kind.COLD, (w, n) -> w.broadcast(range(n)))
+            .failing(w -> w.closedGroup().broadcast(0, range(1), Codec.INT)),
+        row(
+                "GroupStreams.allReduce",
+                Kind.COPIES,
+                (w, n) -> w.aloneStreams().allReduce(chunks(n), ReduceOp.SUM))
+            .failing(w -> w.closedGroup().allReduce(chunks(1), ReduceOp.SUM)),
+        row("GroupStreams.allReduce of two", Kind.COPIES, (w, n) -> w.reduced(chunks(n)))
+            .failing(w -> w.closedGroup().allReduce(chunks(1), ReduceOp.SUM)),
+        row(
                 "Rpc.requestStream",
                 Kind.COPIES,
                 (w, n) -> w.here().rpc().requestStream(1, TckWorld.FUNCTION, Payload.ofLong(n)))
@@ -297,6 +325,10 @@ final class Rows {
 
   private static Flux<Integer> range(long elements) {
     return Flux.range(0, (int) Math.min(elements, Integer.MAX_VALUE));
+  }
+
+  private static Flux<Vec> chunks(long elements) {
+    return range(elements).map(n -> Vec.longs(new long[] {n}));
   }
 
   private static Publisher<?> receive(TckWorld world, long elements) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.tck;
 
+import io.lci.Codec;
 import io.lci.Op;
 import io.lci.PostOptions;
 import io.lci.am.Payload;
@@ -81,6 +82,9 @@ public final class SubscriberRules extends SubscriberBlackboxVerification<Object
                         items, n -> Op.am(1, w.sink(), Payload.ofLong(n)), PostOptions.defaults())),
         Operator.ofNumbers("CollectivePlan.runs", (w, items) -> Rows.plan(w.alone()).runs(items)),
         Operator.ofNumbers("Streams.publish", (w, items) -> w.subscribed(items)),
+        Operator.ofNumbers(
+            "GroupStreams.shuffle",
+            (w, items) -> w.aloneStreams().shuffle(items, n -> 0, Codec.INT)),
         Operator.ofPayloads(
             "Rpc.requestChannel",
             (w, items) -> w.here().rpc().requestChannel(1, TckWorld.FUNCTION, items)),

@@ -12,6 +12,10 @@ import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
 import io.lci.am.Sender;
+import io.lci.collective.GroupStreams;
+import io.lci.collective.ReduceOp;
+import io.lci.collective.Sourced;
+import io.lci.collective.Vec;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.MemoryRegion;
 import io.lci.rma.RemoteMemory;
@@ -30,7 +34,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscription;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.publisher.Flux;
@@ -48,6 +54,10 @@ final class TckWorld implements AutoCloseable {
 
   private static final String HELD = "held";
   private static final int PEERS = 3;
+
+  /** Most subscribers of a publisher under any rule, and more. */
+  private static final int FOLLOWED = 10;
+
   private static final Port SINK = Port.of(1, "sink");
   private static final int REGION = 64;
 
@@ -57,6 +67,7 @@ final class TckWorld implements AutoCloseable {
   private final LciRuntime closed;
   private final Sender closedSender;
   private final Streams closedStreams;
+  private final GroupStreams closedGroup;
   private final Rpc closedRpc;
   private final RemoteMemory closedRemote;
   private final MemoryRegion closedRegion;
@@ -68,6 +79,7 @@ final class TckWorld implements AutoCloseable {
   private final RemoteMemory remote;
   private final AtomicInteger ports = new AtomicInteger(1);
   private final AtomicInteger streams = new AtomicInteger();
+  private final AtomicInteger contexts = new AtomicInteger();
 
   /** Requests of channels whose handler does not take them itself. */
   private final BlockingQueue<Flux<Message>> held = new LinkedBlockingQueue<>();
@@ -93,6 +105,7 @@ final class TckWorld implements AutoCloseable {
     closed = over.rank(0);
     closedSender = closed.sender(SINK);
     closedStreams = closed.streams();
+    closedGroup = closed.world().streams();
     closedRpc = closed.rpc();
     closedRegion = closed.memory().allocate(REGION);
     closedRemote = closed.memory().remote(0, closedRegion.handle());
@@ -192,6 +205,55 @@ final class TckWorld implements AutoCloseable {
   /** A buffer of a runtime that is closed. */
   LciBuffer closedBuffer() {
     return closedBuffer;
+  }
+
+  /** Streams of a runtime that is closed. */
+  GroupStreams closedGroup() {
+    return closedGroup;
+  }
+
+  GroupStreams aloneStreams() {
+    return alone().world().streams();
+  }
+
+  /** What this member gets of a shuffle whose other member has the items. */
+  Flux<Integer> shuffled(Publisher<Integer> source) {
+    return followed(streams -> streams.shuffle(source, item -> 0, Codec.INT))
+        .shuffle(Flux.<Integer>empty(), item -> 0, Codec.INT);
+  }
+
+  /** The same, gathered here. */
+  Flux<Sourced<Integer>> gathered(Publisher<Integer> source) {
+    return followed(streams -> streams.gather(0, source, Codec.INT))
+        .gather(0, Flux.<Integer>empty(), Codec.INT);
+  }
+
+  /** What another member sends to all, and does not take itself. */
+  Flux<Integer> broadcast(Publisher<Integer> source) {
+    return followed(
+            streams -> streams.broadcast(1, source, Codec.INT).doOnSubscribe(TckWorld::leave))
+        .broadcast(1, null, Codec.INT);
+  }
+
+  /** Chunks of two members, equal ones. */
+  Flux<Vec> reduced(Flux<Vec> chunks) {
+    return followed(streams -> streams.allReduce(chunks, ReduceOp.SUM))
+        .allReduce(chunks, ReduceOp.SUM);
+  }
+
+  private static void leave(Subscription begun) {
+    begun.request(1);
+    begun.cancel();
+  }
+
+  /** Streams of a context of their own here, of which rank 1 has begun as many as a rule takes. */
+  private GroupStreams followed(Function<GroupStreams, Flux<?>> stream) {
+    int context = contexts.incrementAndGet();
+    GroupStreams there = pair.rank(1).world().context(context).streams();
+    for (int i = 0; i < FOLLOWED; i++) {
+      use(stream.apply(there).subscribe(item -> {}, error -> {}));
+    }
+    return here().world().context(context).streams();
   }
 
   /** A stream of rank 1, from here. */

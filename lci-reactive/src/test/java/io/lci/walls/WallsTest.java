@@ -60,6 +60,7 @@ class WallsTest {
           List.of("post"),
           List.of("inbox", "completion", "memory", "collective"),
           List.of("session"),
+          List.of("groupstream"),
           List.of("runtime"));
 
   @Test

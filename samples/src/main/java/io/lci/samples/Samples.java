@@ -6,13 +6,16 @@ import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.NativeLoadException;
 import io.lci.error.PeerFailedException;
+import io.lci.samples.allreduce.AllReduce;
 import io.lci.samples.array.DistributedArrayCheck;
 import io.lci.samples.barrier.GraphBarrierCheck;
+import io.lci.samples.heat.Heat;
 import io.lci.samples.kmer.KmerCount;
 import io.lci.samples.kv.KvService;
 import io.lci.samples.reads.BadInputException;
 import io.lci.samples.rpc.RpcEcho;
 import io.lci.samples.slow.SlowConsumer;
+import io.lci.samples.words.WordCount;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -41,6 +44,9 @@ import picocli.CommandLine.ParameterException;
       ManyToMany.class,
       DistributedArrayCheck.class,
       GraphBarrierCheck.class,
+      AllReduce.class,
+      Heat.class,
+      WordCount.class,
       RpcCalls.class,
       RpcEcho.class,
       Echo.class,

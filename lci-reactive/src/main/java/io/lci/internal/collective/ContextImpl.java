@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
-import io.lci.collective.CollectiveContext;
 import io.lci.collective.Group;
+import io.lci.collective.GroupStreams;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.Errors;
 import io.lci.internal.lane.AgreeData;
@@ -24,7 +24,13 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /** A context of the core, of a group. Any thread, where nothing else is said. */
-final class ContextImpl extends GroupCalls implements CollectiveContext, CollectiveCall.Owner {
+final class ContextImpl extends GroupCalls
+    implements StreamCalls, CollectiveCall.Owner, StreamMembers {
+  /** Odd numbers that spread keys: contexts of streams are not to meet those of the program. */
+  private static final long STREAM_STEP = 0x9E37_79B9_7F4A_7C15L;
+
+  private static final long STREAM_MIX = 0xBF58_476D_1CE4_E5B9L;
+
   private final CoreRuntime core;
   private final Groups groups;
   private final GroupImpl group;
@@ -144,12 +150,18 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   }
 
   @Override
+  public GroupStreams streams() {
+    return groups.streams.of(this);
+  }
+
+  @Override
   public void revoke() {
     core.gate.ask(
         "revoke context",
         key.device(),
         () -> core.calls.contextRevoke(handle, Codes.ERR_CANCELLED));
     outbox.loop.execute(outbox.loop::enterSoon);
+    groups.streams.revoke(this);
   }
 
   /** The group was revoked, or this member cannot go on: the core tells others. */
@@ -176,6 +188,7 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   private void freeIfUnused() {
     if (disposed && underWay == 0 && !freed) {
       freed = true;
+      groups.streams.forget(this);
       long code = groups.free(this, handle);
       // Calls that a closing loop gave up are the core's until it closes, and frees the context
       // with them.
@@ -205,8 +218,12 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
 
   @Override
   public void began(CollectiveKind call) {
+    begin(call.operation());
+  }
+
+  private void begin(String operation) {
     if (freed) {
-      throw gone(call.operation());
+      throw gone(operation);
     }
     underWay++;
   }
@@ -283,6 +300,32 @@ final class ContextImpl extends GroupCalls implements CollectiveContext, Collect
   /** All members hear of it in their calls. */
   void fail(Revocation by) {
     errors.add(by);
+  }
+
+  // For its streams
+
+  @Override
+  public @Nullable RuntimeException refusal(String operation) {
+    if (outbox.loop.isDisposed()) {
+      return outbox.loop.closed(operation);
+    }
+    return disposed ? gone(operation) : null;
+  }
+
+  @Override
+  public StreamCalls calls(long streamNumber) {
+    long mixed = (id + streamNumber * STREAM_STEP) * STREAM_MIX;
+    return groups.context(group, mixed == Long.MIN_VALUE ? 0 : mixed, key.device());
+  }
+
+  @Override
+  public void streamBegan(String operation) {
+    begin(operation);
+  }
+
+  @Override
+  public void streamEnded() {
+    ended();
   }
 
   @Override

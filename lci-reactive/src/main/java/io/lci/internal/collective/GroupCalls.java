@@ -5,6 +5,7 @@ import io.lci.Codec;
 import io.lci.collective.Algorithm;
 import io.lci.collective.CollectivePlan;
 import io.lci.collective.Collectives;
+import io.lci.collective.GroupStreams;
 import io.lci.collective.ReduceOp;
 import io.lci.collective.Vec;
 import io.lci.internal.lane.CallData;
@@ -90,6 +91,11 @@ abstract class GroupCalls implements Collectives {
       @Override
       <T> Flux<T> series(CollectiveKind kind, Series<T> series) {
         return same.series(kind, series);
+      }
+
+      @Override
+      public GroupStreams streams() {
+        return same.streams();
       }
 
       @Override

@@ -3,6 +3,7 @@ package io.lci.internal.collective;
 
 import io.lci.collective.CollectiveContext;
 import io.lci.collective.Group;
+import io.lci.collective.GroupStreams;
 import io.lci.collective.Vec;
 import io.lci.internal.core.Errors;
 import io.lci.internal.lane.AgreeData;
@@ -153,6 +154,11 @@ class GroupImpl extends GroupCalls implements Group {
   @Override
   public void revoke(String reason) {
     groups.revoke(key, Objects.requireNonNull(reason, "reason"));
+  }
+
+  @Override
+  public GroupStreams streams() {
+    return own("open streams").streams();
   }
 
   /** Made for the first call: most groups of a large job make none. */

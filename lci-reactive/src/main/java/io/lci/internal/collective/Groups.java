@@ -20,6 +20,7 @@ import java.util.Map;
 /** The groups of a runtime and their contexts: one of each for equal arguments. Any thread. */
 final class Groups {
   final CoreRuntime core;
+  final StreamRoom streams;
   private final PerLoop<Outbox> outboxes;
   private final CallMessages messages;
 
@@ -33,8 +34,9 @@ final class Groups {
 
   private boolean hears;
 
-  Groups(CoreRuntime core, PerLoop<Outbox> outboxes, CallMessages messages) {
+  Groups(CoreRuntime core, PerLoop<Outbox> outboxes, CallMessages messages, StreamRoom streams) {
     this.core = core;
+    this.streams = streams;
     this.outboxes = outboxes;
     this.messages = messages;
   }

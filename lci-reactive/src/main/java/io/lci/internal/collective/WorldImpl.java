@@ -18,13 +18,17 @@ public final class WorldImpl extends GroupImpl implements World {
   private final DrainedEverywhere drained;
 
   /** Loop 0 signals. */
-  public WorldImpl(CoreRuntime core, PerLoop<Outbox> outboxes, Fences fences) {
-    this(core, outboxes, fences, new CallMessages(core, outboxes.get(0)));
+  public WorldImpl(CoreRuntime core, PerLoop<Outbox> outboxes, Fences fences, StreamRoom streams) {
+    this(core, outboxes, fences, new CallMessages(core, outboxes.get(0)), streams);
   }
 
   private WorldImpl(
-      CoreRuntime core, PerLoop<Outbox> outboxes, Fences fences, CallMessages messages) {
-    this(core, outboxes, fences, messages, new Groups(core, outboxes, messages));
+      CoreRuntime core,
+      PerLoop<Outbox> outboxes,
+      Fences fences,
+      CallMessages messages,
+      StreamRoom streams) {
+    this(core, outboxes, fences, messages, new Groups(core, outboxes, messages, streams));
   }
 
   private WorldImpl(

@@ -59,7 +59,7 @@ public final class Errors {
       case Codes.ERR_RANK -> "the rank is outside the job";
       case Codes.ERR_TAG -> "the tag is larger than this kind of operation can carry";
       case Codes.ERR_SIZE -> "the payload is larger than this kind of operation can carry";
-      case Codes.ERR_PORT -> "port numbers are 1 to 32766, and a port is opened once per rank";
+      case Codes.ERR_PORT -> "port numbers are 1 to 32765, and a port is opened once per rank";
       case Codes.ERR_DEVICE -> "the operation does not go by this device";
       case Codes.ERR_PORT_CLOSED -> "the receiver closed the port";
       case Codes.ERR_PORT_MISMATCH -> "the receiver gave this port number another name";

@@ -6,7 +6,10 @@ import io.lci.am.Port;
 /** Ports that the library uses itself: programs cannot name them. */
 public final class ReservedPorts {
   /** Frames of streams and RPC. */
-  public static final Port SESSIONS = Port.of(Port.MAX_NUMBER + 1, "lci.channel");
+  public static final Port SESSIONS = Port.of(Port.MAX_NUMBER + 2, "lci.channel");
+
+  /** Frames of streams of groups. */
+  public static final Port GROUPS = Port.of(Port.MAX_NUMBER + 1, "lci.group");
 
   private ReservedPorts() {}
 }

@@ -2,12 +2,7 @@
 package io.lci.internal.runtime;
 
 import io.lci.LciRuntime;
-import io.lci.am.Inbox;
-import io.lci.error.LciClosedException;
-import io.lci.internal.inbox.InboxImpl;
 import io.lci.internal.loop.EventLoop;
-import io.lci.internal.loop.LoopTask;
-import io.lci.internal.session.Home;
 import io.lci.internal.session.Sessions;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
@@ -33,7 +28,7 @@ final class LazySessions {
       return found;
     }
     loop.core().ending.refuse("open streams");
-    Sessions made = new Sessions(runtime, home(loop));
+    Sessions made = new Sessions(runtime, new LoopHome(loop));
     if (!sessions.compareAndSet(null, made)) {
       return get();
     }
@@ -49,50 +44,5 @@ final class LazySessions {
   /** Adds what they counted, if they are open. */
   void count(Map<String, Long> into) {
     Sessions.count(sessions.get(), into);
-  }
-
-  private static Home home(EventLoop loop) {
-    return new Home() {
-      @Override
-      public boolean inLoop() {
-        return loop.inLoop();
-      }
-
-      @Override
-      public void execute(Runnable task, Runnable rejected) {
-        loop.execute(
-            new LoopTask() {
-              @Override
-              public void run() {
-                task.run();
-              }
-
-              @Override
-              public void rejected() {
-                rejected.run();
-              }
-            });
-      }
-
-      @Override
-      public LciClosedException closed(String operation) {
-        return loop.closed(operation);
-      }
-
-      @Override
-      public void refuseClosed(String operation) {
-        loop.core().ending.refuse(operation);
-      }
-
-      @Override
-      public void countUncaught() {
-        loop.countUncaught();
-      }
-
-      @Override
-      public int leftBehind(Inbox inbox) {
-        return ((InboxImpl) inbox).leftBehind();
-      }
-    };
   }
 }

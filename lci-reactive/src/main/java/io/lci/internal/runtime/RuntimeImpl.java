@@ -23,6 +23,7 @@ import io.lci.internal.completion.CompletionObjects;
 import io.lci.internal.completion.CompletionsImpl;
 import io.lci.internal.core.CoreLog;
 import io.lci.internal.core.CoreRuntime;
+import io.lci.internal.groupstream.GroupStreamRoom;
 import io.lci.internal.inbox.Inboxes;
 import io.lci.internal.loop.EventLoop;
 import io.lci.internal.loop.LoopWatchdog;
@@ -104,7 +105,12 @@ public final class RuntimeImpl implements LciRuntime {
       this.tagged = new TaggedImpl(core, posting);
       this.completions = new CompletionsImpl(core, objects, first, loops.dispatcher, check);
       this.fences = new Fences(loops.outboxes);
-      this.world = new WorldImpl(core, loops.outboxes, fences);
+      this.world =
+          new WorldImpl(
+              core,
+              loops.outboxes,
+              fences,
+              new GroupStreamRoom(this, core, loops.outboxes, LoopHome::new));
       this.memory = new MemoryImpl(core, regions, world::exchange);
       this.peers = new Peers(core, inboxes, loops.outboxes);
       this.shutdown =

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * The peers that are gone. What a peer had sent before its end is handed on first: only then its
  * session is lost. Loop only.
  */
-final class Departures {
+public final class Departures {
   /** A peer that is gone, and how many messages may have come from it that were not looked at. */
   private static final class Departure {
     /** Messages of its wait for room: how many come before them is not known. */
@@ -39,14 +39,14 @@ final class Departures {
   /**
    * @param lose is told when nothing comes any more of a peer that is gone
    */
-  Departures(Home home, int ranks, Consumer<PeerEvent> lose) {
+  public Departures(Home home, int ranks, Consumer<PeerEvent> lose) {
     this.home = home;
     this.lose = lose;
     this.gone = new PeerEvent[ranks];
   }
 
   /** Frames come from this inbox. */
-  void inbox(Inbox opened) {
+  public void inbox(Inbox opened) {
     inbox = opened;
   }
 
@@ -56,7 +56,7 @@ final class Departures {
   }
 
   /** A peer is gone. */
-  void peerChanged(PeerEvent event) {
+  public void peerChanged(PeerEvent event) {
     gone[event.rank()] = event;
     Departure departure = new Departure(event.rank());
     departures.add(departure);
@@ -88,7 +88,7 @@ final class Departures {
   }
 
   /** At one message more. */
-  void lookedAt() {
+  public void lookedAt() {
     if (departures.isEmpty()) {
       return;
     }

@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.collective;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.lci.Codec;
+import io.lci.LciOptions;
+import io.lci.LciRuntime;
+import io.lci.error.CollectiveFailedException;
+import io.lci.error.CollectiveMismatchException;
+import io.lci.error.LciClosedException;
+import io.lci.error.LciException;
+import io.lci.error.OperationCancelledException;
+import io.lci.error.PeerFailedException;
+import io.lci.error.PeerLeftException;
+import io.lci.error.ResourceExhaustedException;
+import io.lci.testing.LciLeakCheck;
+import io.lci.testing.LciTestJob;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+import java.util.function.ToIntFunction;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.test.StepVerifier;
+import reactor.test.publisher.TestPublisher;
+import reactor.test.subscriber.TestSubscriber;
+
+/** Streams of groups that do not go well, and what becomes of items that nobody takes. */
+@ExtendWith(LciLeakCheck.class)
+class GroupStreamEndsTest {
+  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final IllegalStateException REASON = new IllegalStateException("on purpose");
+
+  private static Flux<Integer> shuffled(
+      LciRuntime lci,
+      Publisher<Integer> source,
+      ToIntFunction<Integer> owner,
+      Codec<Integer> codec) {
+    return lci.world().streams().shuffle(source, owner, codec);
+  }
+
+  /** How the stream ended on each member. */
+  private static List<Throwable> failures(
+      LciTestJob job, Function<LciRuntime, ? extends Flux<?>> stream) {
+    List<TestSubscriber<Object>> all = new ArrayList<>();
+    for (LciRuntime lci : job.ranks()) {
+      TestSubscriber<Object> one = TestSubscriber.create();
+      all.add(one);
+      stream.apply(lci).subscribe(one);
+    }
+    List<Throwable> failures = new ArrayList<>();
+    for (TestSubscriber<Object> one : all) {
+      await().atMost(LIMIT).until(one::isTerminatedError);
+      failures.add(one.expectTerminalError());
+    }
+    return failures;
+  }
+
+  /** The member has its own, the others hear of it. */
+  private static void assertFaultOf(int member, List<Throwable> failures, Throwable reason) {
+    for (int rank = 0; rank < failures.size(); rank++) {
+      if (rank == member) {
+        assertThat(failures.get(rank)).isSameAs(reason);
+      } else {
+        assertThat(failures.get(rank))
+            .isInstanceOf(CollectiveFailedException.class)
+            .hasMessageContaining("IllegalStateException: on purpose");
+        assertThat(((LciException) failures.get(rank)).rank()).isEqualTo(member);
+      }
+    }
+  }
+
+  // Proves: J25
+  // On: inproc
+  @Test
+  void anOwnerThatThrowsEndsItEverywhere() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      List<Throwable> failures =
+          failures(
+              job,
+              lci ->
+                  shuffled(
+                      lci,
+                      Flux.range(0, 100).concatWith(Flux.never()),
+                      n -> {
+                        if (lci.rank() == 2 && n == 50) {
+                          throw REASON;
+                        }
+                        return n % 3;
+                      },
+                      Codec.INT));
+      assertFaultOf(2, failures, REASON);
+    }
+  }
+
+  @Test
+  void anOwnerThatIsNoMemberEndsItEverywhere() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<Throwable> failures =
+          failures(job, lci -> shuffled(lci, Flux.just(1), n -> 2 - 3 * lci.rank(), Codec.INT));
+      assertThat(failures)
+          .anySatisfy(
+              e ->
+                  assertThat(e)
+                      .isInstanceOf(IllegalArgumentException.class)
+                      .hasMessageContaining("members are 0 to 1"));
+    }
+  }
+
+  // Proves: J25
+  // On: inproc
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aCodecThatThrowsEndsItEverywhere(boolean encoding) {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      Codec<Integer> bad =
+          Codec.of(
+              (n, out) -> {
+                if (encoding && n == 50) {
+                  throw REASON;
+                }
+                out.putInt(n);
+              },
+              in -> {
+                if (!encoding && in.getInt(0) == 50) {
+                  throw REASON;
+                }
+                return in.getInt(0);
+              });
+      List<Throwable> failures =
+          failures(
+              job,
+              lci ->
+                  shuffled(
+                      lci,
+                      lci.rank() == 1 ? Flux.range(0, 100).concatWith(Flux.never()) : Flux.never(),
+                      n -> 0,
+                      bad));
+      assertFaultOf(encoding ? 1 : 0, failures, REASON);
+    }
+  }
+
+  @Test
+  void aCodecThatReturnsNullEndsIt() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Codec<Integer> nothing = Codec.of((n, out) -> out.putInt(n), in -> null);
+      List<Throwable> failures =
+          failures(job, lci -> shuffled(lci, Flux.just(1), n -> 1 - lci.rank(), nothing));
+      assertThat(failures)
+          .anySatisfy(e -> assertThat(e).hasMessageContaining("the codec returned null"));
+    }
+  }
+
+  @Test
+  void anItemIsAtMostHalfAWindow() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      StreamOptions options = StreamOptions.builder().windowBytes(2_000).build();
+      for (int bytes : new int[] {1_001, 3 << 20}) {
+        List<Throwable> failures =
+            failures(
+                job,
+                lci ->
+                    lci.world()
+                        .streams()
+                        .gather(0, Flux.just(new byte[bytes]), Codec.BYTES, options));
+        assertThat(failures.get(1))
+            .isInstanceOf(ResourceExhaustedException.class)
+            .hasMessageContaining("half a window of ");
+        assertThat(failures.get(0))
+            .isInstanceOf(CollectiveFailedException.class)
+            .hasMessageContaining("half a window of ");
+      }
+      Mono<Long> root =
+          job.rank(0)
+              .world()
+              .streams()
+              .gather(0, Flux.<byte[]>empty(), Codec.BYTES, options)
+              .count()
+              .cache();
+      root.subscribe();
+      job.rank(1)
+          .world()
+          .streams()
+          .gather(0, Flux.range(0, 100).map(i -> new byte[1_000]), Codec.BYTES, options)
+          .blockLast(LIMIT);
+      assertThat(root.block(LIMIT)).isEqualTo(100);
+    }
+  }
+
+  @Test
+  void aSourceThatBringsTooMuchEndsIt() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      TestPublisher<Integer> wild =
+          TestPublisher.createNoncompliant(TestPublisher.Violation.REQUEST_OVERFLOW);
+      TestSubscriber<Integer> here = TestSubscriber.builder().initialRequest(1).build();
+      shuffled(job.rank(0), wild, n -> 1, Codec.INT).subscribe(here);
+      await().atMost(LIMIT).untilAsserted(wild::assertWasRequested);
+      for (int i = 0; i <= GroupStreams.SEND_WINDOW; i++) {
+        wild.next(i);
+      }
+      await().atMost(LIMIT).until(here::isTerminatedError);
+      assertThat(here.expectTerminalError()).hasMessageContaining("more than was requested");
+      wild.assertCancelled();
+    }
+  }
+
+  @Test
+  void aSourceThatCannotBeSubscribedEndsIt() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Publisher<Integer> bad =
+          subscriber -> {
+            throw REASON;
+          };
+      assertFaultOf(
+          1,
+          failures(
+              job, lci -> shuffled(lci, lci.rank() == 1 ? bad : Flux.never(), n -> 0, Codec.INT)),
+          REASON);
+    }
+  }
+
+  /** What waits to be sent, what came and what is a member's own: all are given back. */
+  // Proves: J25
+  // On: inproc
+  @Test
+  void whatIsNotDeliveredIsDiscarded() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<Set<Integer>> discarded =
+          List.of(ConcurrentHashMap.newKeySet(), ConcurrentHashMap.newKeySet());
+      List<TestSubscriber<Integer>> all = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        TestSubscriber<Integer> one = TestSubscriber.builder().initialRequest(1).build();
+        all.add(one);
+        shuffled(
+                lci,
+                Flux.range(1_000 * lci.rank(), 200).concatWith(Flux.never()),
+                n -> n % 2,
+                Codec.INT)
+            .doOnDiscard(Integer.class, discarded.get(lci.rank())::add)
+            .subscribe(one);
+      }
+      for (TestSubscriber<Integer> one : all) {
+        await().atMost(LIMIT).until(() -> one.getReceivedOnNext().size() == 1);
+      }
+      Mono.when(job.rank(0).barrier(), job.rank(1).barrier()).block(LIMIT);
+      all.get(0).cancel();
+      await().atMost(LIMIT).until(all.get(1)::isTerminatedError);
+      assertThat(all.get(1).expectTerminalError()).isInstanceOf(OperationCancelledException.class);
+      Set<Integer> seen = ConcurrentHashMap.newKeySet();
+      all.forEach(one -> seen.addAll(one.getReceivedOnNext()));
+      await()
+          .atMost(LIMIT)
+          .untilAsserted(
+              () -> {
+                Set<Integer> known = ConcurrentHashMap.newKeySet();
+                known.addAll(seen);
+                discarded.forEach(known::addAll);
+                assertThat(known).hasSize(400);
+              });
+    }
+  }
+
+  /** Its source goes on, and what comes for it does not hold up the others. */
+  // Proves: J25
+  // On: inproc
+  @Test
+  void aCancelMayLeaveTheOthersAlone() {
+    StreamOptions discard =
+        StreamOptions.builder().onCancel(StreamOptions.OnCancel.DISCARD).build();
+    try (LciTestJob job = LciTestJob.start(3)) {
+      int count = 3_000;
+      AtomicInteger dropped = new AtomicInteger();
+      List<TestSubscriber<Integer>> all = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        TestSubscriber<Integer> one =
+            TestSubscriber.builder().initialRequest(lci.rank() == 1 ? 10 : Long.MAX_VALUE).build();
+        all.add(one);
+        lci.world()
+            .streams()
+            .shuffle(Flux.range(0, count), n -> n % 3, Codec.INT, discard)
+            .doOnDiscard(Integer.class, n -> dropped.incrementAndGet())
+            .subscribe(one);
+      }
+      await().atMost(LIMIT).until(() -> all.get(1).getReceivedOnNext().size() == 10);
+      all.get(1).cancel();
+      for (int rank : new int[] {0, 2}) {
+        await().atMost(LIMIT).until(all.get(rank)::isTerminatedComplete);
+        assertThat(all.get(rank).getReceivedOnNext()).hasSize(count);
+      }
+      assertThat(all.get(1).isTerminated()).isFalse();
+      assertThat(dropped.get()).isPositive().isLessThanOrEqualTo(count - 10);
+    }
+  }
+
+  // Proves: J25
+  // On: inproc
+  @Test
+  void differentStreamsAreAMismatch() {
+    List<IntFunction<Function<LciRuntime, Flux<?>>>> pairs =
+        List.of(
+            rank -> lci -> lci.world().streams().gather(rank == 2 ? 1 : 0, none(), Codec.INT),
+            rank -> lci -> lci.world().streams().broadcast(rank == 2 ? 1 : 0, none(), Codec.INT),
+            rank ->
+                lci ->
+                    rank == 2
+                        ? shuffled(lci, none(), n -> 0, Codec.INT)
+                        : lci.world().streams().gather(0, none(), Codec.INT));
+    try (LciTestJob job = LciTestJob.start(3)) {
+      for (IntFunction<Function<LciRuntime, Flux<?>>> pair : pairs) {
+        List<Throwable> failures = failures(job, lci -> pair.apply(lci.rank()).apply(lci));
+        assertThat(failures)
+            .allSatisfy(
+                e ->
+                    assertThat(e)
+                        .isInstanceOf(CollectiveMismatchException.class)
+                        .hasMessageContaining("rank 2 called"));
+      }
+    }
+  }
+
+  private static Flux<Integer> none() {
+    return Flux.never();
+  }
+
+  /** What was said before a member begins, and of a stream that is over, is kept apart. */
+  @Test
+  void aMemberThatComesLateHearsOfTheEnd() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      for (int round = 0; round < 20; round++) {
+        TestSubscriber<Integer> gone = TestSubscriber.create();
+        job.rank(0).world().streams().shuffle(none(), n -> 0, Codec.INT).subscribe(gone);
+        gone.cancel();
+        for (int rank = 1; rank < 3; rank++) {
+          StepVerifier.create(shuffled(job.rank(rank), Flux.just(1), n -> 0, Codec.INT))
+              .expectError(OperationCancelledException.class)
+              .verify(LIMIT);
+        }
+      }
+      List<Mono<Long>> counts =
+          job.ranks().stream()
+              .map(lci -> shuffled(lci, Flux.range(0, 90), n -> n % 3, Codec.INT).count())
+              .toList();
+      assertThat(Flux.merge(counts).collectList().block(LIMIT)).containsExactly(90L, 90L, 90L);
+    }
+  }
+
+  /** Others have not completed then. */
+  // Proves: J25
+  // On: chaos
+  @ParameterizedTest(name = "seed {0}")
+  @ValueSource(longs = {0, 1, 2, 3, 4, 5})
+  void aMemberMayCloseWhenItHasCompleted(long seed) {
+    System.out.println("chaos seed " + seed);
+    LciOptions options =
+        LciOptions.builder()
+            .attribute("chaos", seed == 0 ? "" : "seed=" + seed + ",delay=0.3,ticks=64")
+            .build();
+    try (LciTestJob job = LciTestJob.start(3, options)) {
+      List<Mono<Long>> counts = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        counts.add(
+            shuffled(lci, Flux.range(0, 900), n -> n % 3, Codec.INT)
+                .count()
+                .doOnSuccess(count -> lci.dispose()));
+      }
+      assertThat(Flux.merge(counts).collectList().block(LIMIT)).containsExactly(900L, 900L, 900L);
+    }
+  }
+
+  /** All that it had to send has left by then, whatever refused it before. */
+  // On: chaos
+  @ParameterizedTest(name = "seed {0}")
+  @ValueSource(longs = {1, 2, 3, 4, 5})
+  void aMemberMayDieWhenItHasCompleted(long seed) {
+    System.out.println("chaos seed " + seed);
+    LciOptions options =
+        LciOptions.builder().attribute("chaos", "seed=" + seed + ",refuse=0.5").build();
+    try (LciTestJob job = LciTestJob.start(3, options)) {
+      List<Mono<Long>> counts = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        counts.add(
+            shuffled(lci, Flux.range(0, 900), n -> n % 3, Codec.INT)
+                .count()
+                .doOnSuccess(count -> lci.abort()));
+      }
+      assertThat(Flux.merge(counts).collectList().block(LIMIT)).containsExactly(900L, 900L, 900L);
+    }
+  }
+
+  // Proves: J25
+  // On: inproc
+  @Test
+  void aMemberThatLeavesBeforeThatEndsIt() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      List<TestSubscriber<Integer>> all = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        TestSubscriber<Integer> one = TestSubscriber.create();
+        all.add(one);
+        shuffled(lci, none(), n -> 0, Codec.INT).subscribe(one);
+      }
+      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      job.rank(1).close();
+      assertThat(all.get(1).expectTerminalError()).isInstanceOf(LciClosedException.class);
+      for (int rank : new int[] {0, 2}) {
+        await().atMost(LIMIT).until(all.get(rank)::isTerminatedError);
+        assertThat(all.get(rank).expectTerminalError())
+            .isInstanceOfSatisfying(
+                PeerLeftException.class, e -> assertThat(e.rank()).isEqualTo(1));
+      }
+      // And before it begins
+      StepVerifier.create(shuffled(job.rank(0), none(), n -> 0, Codec.INT))
+          .expectError(PeerLeftException.class)
+          .verify(LIMIT);
+    }
+  }
+
+  /** Groups without it go on. */
+  @Test
+  void aDeathEndsTheStreamsOfItsGroupsAlone() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      List<Mono<Long>> counts = new ArrayList<>();
+      List<TestPublisher<Integer>> sources =
+          List.of(TestPublisher.create(), TestPublisher.create());
+      for (int rank = 0; rank < 2; rank++) {
+        Mono<Long> count =
+            job.rank(rank)
+                .world()
+                .subgroup(3, 0, 1)
+                .streams()
+                .shuffle(sources.get(rank), n -> n % 2, Codec.INT)
+                .count()
+                .cache();
+        count.subscribe();
+        counts.add(count);
+      }
+      TestSubscriber<Integer> ofAll = TestSubscriber.create();
+      shuffled(job.rank(0), none(), n -> 0, Codec.INT).subscribe(ofAll);
+      job.rank(2).abort();
+      await().atMost(LIMIT).until(ofAll::isTerminatedError);
+      assertThat(ofAll.expectTerminalError()).isInstanceOf(PeerFailedException.class);
+      sources.forEach(source -> source.emit(0, 1, 2, 3));
+      assertThat(Flux.merge(counts).collectList().block(LIMIT)).containsExactly(4L, 4L);
+    }
+  }
+
+  // Proves: J25
+  // On: inproc
+  @Test
+  void aRevokedContextEndsItsStreamsAlone() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<CollectiveContext> contexts =
+          job.ranks().stream().map(lci -> lci.world().context(1)).toList();
+      List<TestSubscriber<Integer>> all = new ArrayList<>();
+      for (CollectiveContext context : contexts) {
+        TestSubscriber<Integer> one = TestSubscriber.create();
+        all.add(one);
+        context.streams().shuffle(none(), n -> 0, Codec.INT).subscribe(one);
+      }
+      contexts.get(1).revoke();
+      for (TestSubscriber<Integer> one : all) {
+        await().atMost(LIMIT).until(one::isTerminatedError);
+        assertThat(one.expectTerminalError())
+            .isInstanceOfSatisfying(
+                CollectiveFailedException.class, e -> assertThat(e.rank()).isEqualTo(1));
+      }
+      List<Mono<Long>> counts =
+          job.ranks().stream()
+              .map(lci -> shuffled(lci, Flux.range(0, 10), n -> n % 2, Codec.INT).count())
+              .toList();
+      assertThat(Flux.merge(counts).collectList().block(LIMIT)).containsExactly(10L, 10L);
+    }
+  }
+
+  @Test
+  void aDisposedContextLetsItsStreamsEnd() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      CollectiveContext context = job.rank(0).world().context(1);
+      TestPublisher<Integer> source = TestPublisher.create();
+      TestSubscriber<Integer> one = TestSubscriber.create();
+      GroupStreams streams = context.streams();
+      streams.shuffle(source, n -> 0, Codec.INT).subscribe(one);
+      await().atMost(LIMIT).untilAsserted(source::assertWasRequested);
+      context.dispose();
+      StepVerifier.create(streams.shuffle(none(), n -> 0, Codec.INT))
+          .expectError(LciClosedException.class)
+          .verify(LIMIT);
+      assertThatThrownBy(() -> job.rank(0).world().context(1))
+          .isInstanceOf(IllegalStateException.class);
+      source.emit(1, 2);
+      await().atMost(LIMIT).until(one::isTerminatedComplete);
+      assertThat(one.getReceivedOnNext()).containsExactly(1, 2);
+      await()
+          .atMost(LIMIT)
+          .ignoreExceptions()
+          .until(() -> job.rank(0).world().context(1) != context);
+    }
+  }
+
+  @Test
+  void aClosedRuntimeHasNoStreams() {
+    LciTestJob job = LciTestJob.start(1);
+    GroupStreams streams = job.rank(0).world().streams();
+    Flux<Integer> before = streams.shuffle(Flux.just(1), n -> 0, Codec.INT);
+    job.close();
+    StepVerifier.create(before).expectError(LciClosedException.class).verify(LIMIT);
+    assertThatThrownBy(() -> job.rank(0).world().streams()).isInstanceOf(LciClosedException.class);
+  }
+
+  @Test
+  void aRequestOfNothingIsRefused() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      TestSubscriber<Integer> one = TestSubscriber.builder().initialRequest(1).build();
+      shuffled(job.rank(0), none(), n -> 0, Codec.INT)
+          .doOnSubscribe(s -> s.request(0))
+          .subscribe(one);
+      await().atMost(LIMIT).until(one::isTerminatedError);
+      assertThat(one.expectTerminalError()).isInstanceOf(IllegalArgumentException.class);
+    }
+  }
+}
