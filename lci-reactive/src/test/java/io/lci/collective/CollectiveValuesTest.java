@@ -236,8 +236,9 @@ class CollectiveValuesTest {
   }
 
   /** Calls that wait for their turn when their context is disposed of were made before. */
-  @Test
-  void aDisposedContextLetsCallsThatWaitEnd() {
+  @ParameterizedTest
+  @ValueSource(ints = {1, 100})
+  void aDisposedContextLetsCallsThatWaitEnd(int length) {
     try (LciTestJob job = LciTestJob.start(2)) {
       CollectiveContext context = job.rank(0).world().context(1);
       Mono<String> value = begun(context.broadcast(1, null, Codec.UTF8));
@@ -246,7 +247,7 @@ class CollectiveValuesTest {
       context.dispose();
       StepVerifier.create(context.barrier()).expectError(LciClosedException.class).verify(LIMIT);
       CollectiveContext other = job.rank(1).world().context(1);
-      String text = "long".repeat(100);
+      String text = "long".repeat(length);
       Mono<List<String>> others =
           other
               .broadcast(1, text, Codec.UTF8)

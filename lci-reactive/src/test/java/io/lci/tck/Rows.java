@@ -10,6 +10,7 @@ import io.lci.PostOptions;
 import io.lci.am.Payload;
 import io.lci.am.SenderOptions;
 import io.lci.collective.CollectiveContext;
+import io.lci.collective.CollectivePlan;
 import io.lci.collective.ReduceOp;
 import io.lci.collective.Vec;
 import io.lci.completion.CompletionGraph;
@@ -203,6 +204,15 @@ final class Rows {
                 Kind.ONE,
                 (w, n) -> w.alone().world().context(1).allReduce(new long[1], ReduceOp.SUM))
             .failing(w -> disposedContext(w).allReduce(new long[1], ReduceOp.SUM)),
+        row("CollectivePlan.run", Kind.NONE, (w, n) -> plan(w.alone()).run())
+            .failing(w -> plan(w.closed()).run()),
+        // Numbers of runs go on from one subscriber to the next
+        row("CollectivePlan.runs", Kind.COPIES, (w, n) -> plan(w.alone()).runs(range(n)))
+            .failing(w -> plan(w.closed()).runs(range(1))),
+        row("Collectives.allGather(codec)", Kind.ONE, (w, n) -> texts(w.alone()))
+            .failing(w -> texts(w.closed())),
+        row("Group.agree", Kind.ONE, (w, n) -> w.alone().world().agree(true))
+            .failing(w -> w.closed().world().agree(true)),
         row("LciRuntime.peerGone", Kind.ONE, (w, n) -> w.left().peerGone(1)).done(),
         row("RemoteMemory.get(length)", Kind.ONE, (w, n) -> w.remote().get(0, Long.BYTES))
             .failing(w -> w.closedRemote().get(0, Long.BYTES)),
@@ -254,6 +264,16 @@ final class Rows {
   private static Publisher<?> sum(LciRuntime lci) {
     Vec one = Vec.longs(new long[1]);
     return lci.world().allReduce(one, one, ReduceOp.SUM);
+  }
+
+  private static Publisher<?> texts(LciRuntime lci) {
+    return lci.world().allGather("text", Codec.UTF8);
+  }
+
+  /** Over two sets of memory. */
+  static CollectivePlan plan(LciRuntime lci) {
+    List<Vec> memory = List.of(Vec.longs(new long[1]), Vec.longs(new long[1]));
+    return lci.world().plan().allReduce(memory, memory, ReduceOp.SUM).build();
   }
 
   private static CollectiveContext disposedContext(TckWorld w) {

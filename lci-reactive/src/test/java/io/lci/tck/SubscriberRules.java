@@ -80,6 +80,7 @@ public final class SubscriberRules extends SubscriberBlackboxVerification<Object
                 w.here()
                     .post(
                         items, n -> Op.am(1, w.sink(), Payload.ofLong(n)), PostOptions.defaults())),
+        Operator.ofNumbers("CollectivePlan.runs", (w, items) -> Rows.plan(w.alone()).runs(items)),
         Operator.ofNumbers("Streams.publish", (w, items) -> w.subscribed(items)),
         Operator.ofNumbers(
             "GroupStreams.shuffle",

@@ -132,13 +132,7 @@ final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
 
   @Override
   public Mono<Void> make(CallData part) {
-    Mono<Void> made =
-        new Mono<Void>() {
-          @Override
-          public void subscribe(CoreSubscriber<? super Void> to) {
-            context.make(part, to);
-          }
-        }.cache();
+    Mono<Void> made = context.part(part).cache();
     made.subscribe(null, error -> {});
     return made;
   }

@@ -276,9 +276,18 @@ final class ContextImpl extends GroupCalls
     return outbox.loop;
   }
 
-  /** Makes a part of a call, whose turn it is, also where the context was disposed of meanwhile. */
-  void make(CallData part, CoreSubscriber<? super Void> actual) {
-    new CollectiveCall<Void>(outbox, actual, this, part, Runnable::run, null).begin();
+  /**
+   * A part of a call, whose turn it is, also where the context was disposed of meanwhile. It knows
+   * nothing of that call, whose subscriber may be gone before it.
+   */
+  Mono<Void> part(CallData part) {
+    return new Mono<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super Void> actual) {
+        new CollectiveCall<Void>(outbox, actual, ContextImpl.this, part, Runnable::run, null)
+            .begin();
+      }
+    };
   }
 
   RuntimeException noMemory(CollectiveKind kind, Throwable cause) {

@@ -30,6 +30,8 @@ final class PlanRuns extends LoopSubscription<Long> {
   private final Deque<Run> begun = new ArrayDeque<>();
   private @Nullable Source source;
 
+  private boolean subscribed;
+
   /** A tick was asked for, and has not come. */
   private boolean asked;
 
@@ -77,7 +79,12 @@ final class PlanRuns extends LoopSubscription<Long> {
    */
   private void ask() {
     int most = demand > 0 ? plan.depth() : plan.depth() - 1;
-    if (source != null && !asked && !exhausted && failure == null && begun.size() < most) {
+    if (source != null
+        && subscribed
+        && !asked
+        && !exhausted
+        && failure == null
+        && begun.size() < most) {
       asked = true;
       source.request(1);
     }
@@ -101,6 +108,12 @@ final class PlanRuns extends LoopSubscription<Long> {
   }
 
   // On the loop
+
+  /** Perhaps long after it was asked to. */
+  private void subscribed() {
+    subscribed = true;
+    schedule();
+  }
 
   private void ticked() {
     if (isOver() || failure != null) {
@@ -139,7 +152,7 @@ final class PlanRuns extends LoopSubscription<Long> {
   private final class Source extends BaseSubscriber<Object> {
     @Override
     protected void hookOnSubscribe(Subscription subscription) {
-      // asked for one by one
+      here(PlanRuns.this::subscribed);
     }
 
     @Override

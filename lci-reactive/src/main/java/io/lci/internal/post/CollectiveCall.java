@@ -60,10 +60,7 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
   private final @Nullable Supplier<? extends T> result;
   private boolean began;
 
-  /** It had its turn. */
-  private boolean started;
-
-  /** Then; 0: nobody wants to know. */
+  /** When it had its turn; 0: nobody wants to know. */
   private long since;
 
   private boolean ended;
@@ -119,16 +116,14 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
       fail(e);
       return;
     }
-    loop.activate(this);
+    if (!isOver()) {
+      loop.activate(this);
+    }
     order.execute(this::start);
   }
 
   private void start() {
-    started = true;
     since = outbox.core.observer.isOn() ? System.nanoTime() : 0;
-    if (isOver()) {
-      loop.deactivate(this);
-    }
     RuntimeException refused = owner.refusal(data.kind());
     if (refused != null) {
       end(refused);
@@ -155,9 +150,7 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
 
   @Override
   public void onCancel() {
-    if (started || !began) {
-      loop.deactivate(this);
-    }
+    loop.deactivate(this);
     schedule(); // it may have been asked for, and not begun
   }
 
