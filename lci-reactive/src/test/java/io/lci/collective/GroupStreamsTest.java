@@ -330,6 +330,38 @@ class GroupStreamsTest {
     }
   }
 
+  // Proves: J24
+  // On: inproc
+  @Test
+  void aWindowBoundsBytes() {
+    AtomicInteger decoded = new AtomicInteger();
+    Codec<byte[]> counting =
+        Codec.of(
+            (bytes, out) -> out.putBytes(bytes),
+            in -> {
+              decoded.incrementAndGet();
+              return in.toByteArray();
+            });
+    StreamOptions options = StreamOptions.builder().windowItems(100).windowBytes(4_096).build();
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<TestSubscriber<Sourced<byte[]>>> all = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        TestSubscriber<Sourced<byte[]>> one =
+            TestSubscriber.<Sourced<byte[]>>builder().initialRequest(1).build();
+        all.add(one);
+        Flux<byte[]> items = Flux.range(0, 100 * lci.rank()).map(n -> new byte[1_000]);
+        lci.world().streams().gather(0, items, counting, options).subscribe(one);
+      }
+      await().atMost(LIMIT).until(() -> decoded.get() >= 4);
+      Mono.when(job.rank(0).barrier(), job.rank(1).barrier()).block(LIMIT);
+      assertThat(decoded.get()).isLessThanOrEqualTo(5);
+      all.get(0).request(Long.MAX_VALUE);
+      await().atMost(LIMIT).until(all.get(0)::isTerminatedComplete);
+      assertThat(all.get(0).getReceivedOnNext()).hasSize(100);
+      await().atMost(LIMIT).until(all.get(1)::isTerminatedComplete);
+    }
+  }
+
   @Test
   void nothingBeginsWithoutARequest() {
     try (LciTestJob job = LciTestJob.start(2)) {
