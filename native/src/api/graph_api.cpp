@@ -7,13 +7,6 @@ using namespace lci;
 
 namespace {
 
-Graph* from_handle(lci_graph* graph) {
-  return reinterpret_cast<Graph*>(graph);
-}
-const Graph* from_handle(const lci_graph* graph) {
-  return reinterpret_cast<const Graph*>(graph);
-}
-
 int check_device(Device& device, const Graph& graph) {
   if (&device.runtime() != graph.runtime()) {
     return fail(LCI_ERR_ARGUMENT, "add operation node: device %u of rank %u belongs to another runtime than the graph",

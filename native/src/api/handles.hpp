@@ -6,6 +6,7 @@
 
 #include "base/attributes.hpp"
 #include "base/error.hpp"
+#include "graph/graph.hpp"
 #include "lane/lane.hpp"
 #include "lci/lci.h"
 #include "runtime/runtime.hpp"
@@ -62,6 +63,12 @@ inline Group* from_handle(lci_group* group) {
 }
 inline const Group* from_handle(const lci_group* group) {
   return reinterpret_cast<const Group*>(group);
+}
+inline Graph* from_handle(lci_graph* graph) {
+  return reinterpret_cast<Graph*>(graph);
+}
+inline const Graph* from_handle(const lci_graph* graph) {
+  return reinterpret_cast<const Graph*>(graph);
 }
 inline lci_context* to_handle(Context* context) {
   return reinterpret_cast<lci_context*>(context);

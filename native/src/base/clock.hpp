@@ -22,6 +22,12 @@ inline uint64_t coarse_now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+/// Sleeps for so long, or less: a signal ends it.
+inline void nap(uint64_t nanoseconds) {
+  const timespec time{static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
+  ::nanosleep(&time, nullptr);
+}
+
 }  // namespace lci
 
 #endif  // LCI_BASE_CLOCK_HPP_

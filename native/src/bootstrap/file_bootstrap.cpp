@@ -38,11 +38,6 @@ std::string_view as_text(const std::vector<uint8_t>& bytes) {
   return text.substr(0, text.find_last_not_of(" \n") + 1);
 }
 
-void nap(uint64_t nanoseconds) {
-  const timespec time{static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
-  ::nanosleep(&time, nullptr);  // woken early by a signal: the caller looks again anyway
-}
-
 /// A key as part of a file name: everything but letters, digits, '-' and '_' as %xx.
 std::string file_name(const std::string& key) {
   constexpr char kDigits[] = "0123456789abcdef";

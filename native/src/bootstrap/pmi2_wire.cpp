@@ -10,7 +10,7 @@ namespace lci {
 namespace {
 
 /// The standard has 1024 for a value, with what ends it.
-constexpr size_t kLongestValue = 1000;
+constexpr size_t kLongestPmi2Value = 1000;
 constexpr size_t kLengthDigits = 6;
 
 /// The length of a request; all requests are short.
@@ -31,7 +31,7 @@ class Pmi2Wire final : public PmiWire {
       : pipe_(fd, PmiSettings::title(PmiVersion::k2)), rank_(rank), job_(job.empty() ? "lci" : job) {}
 
   int join(uint64_t deadline_ns) override;
-  size_t longest_value() const override { return kLongestValue; }
+  size_t longest_value() const override { return kLongestPmi2Value; }
   int put(const std::string& key, std::string_view value, uint64_t deadline_ns) override {
     return demand("kvs-put", "key=" + key + ";value=" + std::string(value) + ";", deadline_ns);
   }

@@ -10,7 +10,7 @@ namespace lci {
 namespace {
 
 /// PMIx has no bound; pieces of this size keep the launcher's messages small.
-constexpr size_t kLongestValue = 1u << 15;
+constexpr size_t kLongestPmixValue = 1u << 15;
 
 pmix::Info wish(const char* key) {
   pmix::Info info{};
@@ -27,7 +27,7 @@ class PmixWire final : public PmiWire {
 
   int join(uint64_t deadline_ns) override;
   void tell_place(uint32_t* rank, uint32_t* size) const override;
-  size_t longest_value() const override { return kLongestValue; }
+  size_t longest_value() const override { return kLongestPmixValue; }
   int put(const std::string& key, std::string_view value, uint64_t deadline_ns) override;
   int fence(uint64_t deadline_ns, const Meanwhile& meanwhile) override;
   int get(uint32_t from, const std::string& key, uint64_t deadline_ns, std::optional<std::string>* out) override;

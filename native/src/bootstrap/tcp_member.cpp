@@ -15,15 +15,10 @@
 namespace lci {
 namespace {
 
-constexpr uint64_t kShortestNap = 5'000'000;          // ns between two tries to connect
-constexpr uint64_t kLongestNap = 200'000'000;         // ns
+constexpr uint64_t kFirstWait = 5'000'000;            // ns between two tries to connect
+constexpr uint64_t kLongestWait = 200'000'000;        // ns
 constexpr uint64_t kConnectPatience = 2'000'000'000;  // ns for an address that does not answer: another may
 constexpr uint64_t kMostAskTime = 1'000'000'000;      // ns before its deadline a rank asks which ones are missing
-
-void nap(uint64_t nanoseconds) {
-  const timespec time{static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
-  ::nanosleep(&time, nullptr);
-}
 
 /// Sends or receives all of it. LCI_RETRY, and why, if the connection does not last so long.
 int move_all(int socket, bool sends, uint8_t* bytes, size_t size, uint64_t deadline_ns, std::string* why) {
@@ -137,7 +132,7 @@ int TcpMember::root_is_gone() {
 
 int TcpMember::join(uint64_t deadline_ns) {
   std::string why;
-  for (uint64_t wait = kShortestNap;; wait = std::min(2 * wait, kLongestNap)) {
+  for (uint64_t wait = kFirstWait;; wait = std::min(2 * wait, kLongestWait)) {
     const int code = try_to_join(deadline_ns, &why);
     if (code != LCI_RETRY) return code;
     const uint64_t now = now_ns();

@@ -17,7 +17,7 @@ const char* const kKinds[] = {
     "no collective", "barrier", "broadcast", "reduce", "allreduce",      "reduce-scatter", "allgather",
     "gather",        "scatter", "alltoall",  "scan",   "exclusive scan", "neighbours",
 };
-const char* const kNames[] = {
+const char* const kAlgorithmNames[] = {
     "auto",
     "dissemination",
     "linear",
@@ -119,10 +119,10 @@ uint64_t segment_bytes(const Shape& shape) {
 
 int check(const Shape& shape) {
   const char* const kind = kKinds[shape.kind];
-  if (shape.algorithm >= std::size(kNames)) {
+  if (shape.algorithm >= std::size(kAlgorithmNames)) {
     return fail(LCI_ERR_ARGUMENT, "%s: there is no algorithm %u", kind, shape.algorithm);
   }
-  const char* const name = kNames[shape.algorithm];
+  const char* const name = kAlgorithmNames[shape.algorithm];
   const Algorithm* const algorithm = find_algorithm(shape.kind, shape.algorithm);
   if (!algorithm) return fail(LCI_ERR_ARGUMENT, "%s: %s is no algorithm for it", kind, name);
   if (algorithm->members == Algorithm::Members::kPowerOfTwo && !is_power_of_two(shape)) {

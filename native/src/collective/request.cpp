@@ -16,7 +16,7 @@ struct Extent {
   uint64_t out = 0;
 };
 
-constexpr const char* kNames[] = {
+constexpr const char* kKindNames[] = {
     "unknown collective", "barrier", "broadcast", "reduce",   "allreduce", "reduce-scatter",
     "allgather",          "gather",  "scatter",   "alltoall", "scan",      "exclusive scan",
     "neighbours"};
@@ -214,7 +214,7 @@ void fill_header(CollectiveRequest* request) {
 }  // namespace
 
 const char* collective_name(uint8_t kind) {
-  return kNames[kind < std::size(kNames) ? kind : 0];
+  return kKindNames[kind < std::size(kKindNames) ? kind : 0];
 }
 
 int read_request(const lci_descriptor& op, const Group& group, CollectiveRequest* out) {

@@ -6,22 +6,17 @@
 #include <algorithm>
 #include <new>
 
+#include "base/round_up.hpp"
 #include "device/arrival_end.hpp"
 #include "lane/lane.hpp"
 #include "protocol/arrival_buffer.hpp"
 
 namespace lci {
-namespace {
-
-constexpr uint64_t kPage = 4096;
-
-}  // namespace
-
 // --- PayloadRing
 // --------------------------------------------------------------------------------------------------------
 
 bool PayloadRing::reserve(uint64_t bytes) {
-  range_ = KeptRanges::shared().take_or_map((bytes + kPage - 1) / kPage * kPage);
+  range_ = KeptRanges::shared().take_or_map(round_up(bytes, kPage));
   return range_.base != nullptr;
 }
 

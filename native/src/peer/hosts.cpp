@@ -9,7 +9,7 @@
 namespace lci {
 namespace {
 
-constexpr char kKey[] = "place";
+constexpr char kPlaceKey[] = "place";
 
 }  // namespace
 
@@ -35,12 +35,12 @@ Hosts Hosts::of(const std::vector<HostPlace>& places) {
 
 int Hosts::find(Bootstrap& bootstrap, uint32_t ranks_per_host, uint64_t deadline_ns, Hosts* out) {
   const HostPlace own = place_of_this_process(ranks_per_host == 0 ? 0 : 1 + bootstrap.rank() / ranks_per_host);
-  int code = bootstrap.publish(kKey, &own, sizeof own);
+  int code = bootstrap.publish(kPlaceKey, &own, sizeof own);
   if (code == LCI_DONE) code = bootstrap.barrier(deadline_ns);
   std::vector<HostPlace> places(bootstrap.size());
   std::vector<uint8_t> bytes;
   for (uint32_t rank = 0; code == LCI_DONE && rank < bootstrap.size(); ++rank) {
-    code = bootstrap.get(rank, kKey, &bytes);
+    code = bootstrap.get(rank, kPlaceKey, &bytes);
     if (code != LCI_DONE) break;
     if (bytes.size() != sizeof(HostPlace)) {
       return blame(rank, fail(LCI_ERR_BOOTSTRAP,

@@ -12,7 +12,7 @@ namespace lci {
 namespace {
 
 constexpr uint64_t kMagic = 0x3152455045434cull;
-constexpr char kKey[] = "peer";
+constexpr char kProfileKey[] = "peer";
 
 struct Agreed {
   const char* attribute;
@@ -75,14 +75,14 @@ int check_agreement(const Profile& own, const Profile& other) {
 }
 
 int exchange_profiles(Bootstrap& bootstrap, const Profile& own, uint64_t deadline_ns, std::vector<Profile>* out) {
-  int code = bootstrap.publish(kKey, &own, sizeof own);
+  int code = bootstrap.publish(kProfileKey, &own, sizeof own);
   if (code != LCI_DONE) return code;
   code = bootstrap.barrier(deadline_ns);
   if (code != LCI_DONE) return code;
   out->resize(bootstrap.size());
   std::vector<uint8_t> bytes;
   for (uint32_t rank = 0; rank < bootstrap.size(); ++rank) {
-    code = bootstrap.get(rank, kKey, &bytes);
+    code = bootstrap.get(rank, kProfileKey, &bytes);
     if (code == LCI_DONE) code = decode_profile(bytes, rank, bootstrap.size(), &(*out)[rank]);
     if (code == LCI_DONE) code = check_agreement(own, (*out)[rank]);
     if (code != LCI_DONE) return code;

@@ -13,9 +13,6 @@ namespace {
 
 using Kind = Agreement::Message::Kind;
 
-/// Outcomes of contexts that are gone, which are remembered.
-constexpr size_t kMostPast = 256;
-
 AgreeFrame to_frame(const Agreement::Outcome& outcome) {
   AgreeFrame frame{.value = outcome.value};
   for (size_t i = 0; i < outcome.dead.size(); ++i) {

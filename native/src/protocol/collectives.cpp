@@ -10,13 +10,6 @@
 #include "collective/sequence.hpp"
 
 namespace lci {
-namespace {
-
-/// Failures of contexts that are gone, which are remembered.
-constexpr size_t kMostPast = 256;
-
-}  // namespace
-
 void Collectives::open(std::unique_ptr<ContextState> state) {
   {
     const std::lock_guard<TryLock> guard(lock_);

@@ -187,6 +187,8 @@ class Collectives final : public Protocol {
   uint32_t calls_ = 0;    // under way
   bool refused_ = false;  // somebody was
   bool room_came_ = false;
+  /// What is remembered of contexts that are gone: so many failures, and outcomes.
+  static constexpr size_t kMostPast = 256;
   std::vector<PastFailure> past_;
   std::vector<PastAgreement> past_agreements_;
   TryLock lock_;

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/round_up.hpp"
+
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #else
@@ -27,7 +29,7 @@ KeptBlocks& KeptBlocks::shared() {
 
 void* KeptBlocks::take(size_t bytes, size_t* room) {
   if (void* memory = reuse(bytes, room)) return memory;
-  *room = (bytes + kStep - 1) / kStep * kStep;
+  *room = round_up(bytes, kStep);
   return std::malloc(*room);
 }
 

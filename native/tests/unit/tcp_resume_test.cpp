@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <random>
 #include <set>
 
@@ -178,6 +179,41 @@ TEST_P(TcpResume, ARankThatLeavesIsReadToTheEnd) {
     EXPECT_EQ(30u, came);
     EXPECT_TRUE(left);
     EXPECT_EQ(0u, job.counter(1, "peers_failed"));
+  }
+}
+
+// A third one hears the goodbye first, and says so, while the link over which the rest comes is broken.
+TEST_P(TcpResume, ARankThatLeavesIsReadToTheEndWhoeverSaysThatItLeft) {
+  constexpr uint32_t kMessages = 100;
+  for (uint64_t round = 0; round < 12; ++round) {
+    Job job(3, over_breaking_links(100 * GetParam() + round));
+    lci_comp* const inbox = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", inbox, 0, 0));
+    for (uint64_t tag = 0; tag < kMessages; ++tag) {
+      ASSERT_EQ(LCI_DONE, post_am(job, 0, 1, 5, tag, pattern(3000, tag)));
+    }
+    std::atomic<bool> has_left{false};
+    std::thread leaver([&] {
+      job.close(0, 60'000);
+      has_left = true;
+    });
+    uint32_t came = 0;
+    bool left = false;
+    for (const lci::test::Deadline deadline(30); !deadline.passed() && !(has_left && left && came == kMessages);) {
+      lci_progress(job.device(1));
+      for (int i = 0; i < 10; ++i) lci_progress(job.device(2));
+      lci_status status{};
+      if (lci_queue_pop(inbox, &status) == LCI_DONE) {
+        ++came;
+        lci_buffer_free(status.buffer);
+      }
+      left = job.counter(1, "peers_left") == 1;
+    }
+    EXPECT_TRUE(has_left) << "it waits for its limit";
+    leaver.join();
+    EXPECT_EQ(kMessages, came) << "round " << round;
+    EXPECT_TRUE(left);
+    EXPECT_EQ(0u, job.counter(1, "peers_failed") + job.counter(2, "peers_failed"));
   }
 }
 

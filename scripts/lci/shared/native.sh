@@ -7,7 +7,7 @@ native_configure() {
   local folder=$1
   shift
   forget_moved "$folder"
-  cmake -S "$home/native" -B "$folder" -DLCI_TEST_CHECKS=ON -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$folder/lib" "$@"
+  cmake -S "$home/native" -B "$folder" -DLCI_TEST_CHECKS=ON -DLCI_UNITY=ON -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$folder/lib" "$@"
 }
 
 # native_build FOLDER TARGETS CMAKE-OPTION...: the targets, with spaces between, of a build; all without any. One process at a

@@ -56,7 +56,7 @@ uint32_t pair_of_step(const Shape& shape, uint32_t step) {
 void allgather_bruck(const Shape& shape, Schedule& to) {
   const Blocks blocks = Blocks::of(shape);
   const Turned circle(shape, blocks);
-  const Range turned = Scratch(to).take(blocks.total());
+  const Range turned = ScratchPieces(to).take(blocks.total());
   for (uint32_t have = 1; have < shape.size; have *= 2) {
     const uint32_t more = std::min(have, shape.size - have);
     send_some(to, before(shape, have), (have == 1 ? brought(shape, blocks) : turned).part(0, circle.bytes(more)));

@@ -44,7 +44,7 @@ void exchange_shares(const Shape& shape, const Fold& fold, Range sum, Schedule& 
 void allreduce_doubling(const Shape& shape, Schedule& to) {
   const Fold places(shape.size);
   Partial partial = partial_of(shape);
-  if (places.has_place(shape.own)) partial.received = Scratch(to).take(partial.sum.bytes);
+  if (places.has_place(shape.own)) partial.received = ScratchPieces(to).take(partial.sum.bytes);
   fold(shape, places, partial, to);
   const uint32_t place = places.place(shape.own);
   for (uint32_t step = 0; step < places.steps(); ++step) {
@@ -63,7 +63,7 @@ void allreduce_doubling(const Shape& shape, Schedule& to) {
 void allreduce_rabenseifner(const Shape& shape, Schedule& to) {
   const Fold places(shape.size);
   Partial partial = partial_of(shape);
-  partial.received = Scratch(to).take(share(shape, partial.held, shape.own, 1).bytes);
+  partial.received = ScratchPieces(to).take(share(shape, partial.held, shape.own, 1).bytes);
   halve(shape, places, partial, to);
   exchange_shares(shape, places, partial.sum, to);
 }

@@ -12,7 +12,7 @@ namespace {
 class Travellers {
  public:
   Travellers(const Shape& shape, Schedule& to) : shape_(shape), to_(to) {
-    Scratch scratch(to);
+    ScratchPieces scratch(to);
     uint32_t most = 0;
     for (uint32_t bit = 1; bit < shape.size; bit *= 2) most = std::max(most, count_of(bit));
     all_ = scratch.take(shape.size * block_bytes(shape));
@@ -96,7 +96,7 @@ Sides sides_of(const Shape& shape) {
 /// need only wait until that one is sent. If they do not lie in the same places, all of `in` is set aside.
 void keep_apart(const Shape& shape, Sides& sides, Schedule& to) {
   if (shape.apart || sides.sent.total() != sides.received.total()) return;
-  Scratch scratch(to);
+  ScratchPieces scratch(to);
   if (sides.sent == sides.received) {
     sides.landing = scratch.take(sides.received.longest());
   } else {

@@ -44,7 +44,7 @@ class Collection {
 
   const Shape& shape_;
   Schedule& to_;
-  Scratch scratch_;
+  ScratchPieces scratch_;
   Range held_;
 };
 

@@ -12,7 +12,7 @@ void neighbours_direct(const Shape& shape, Schedule& to) {
   const Range out{Area::kOut, 0, received.size() * bytes};
   // `out` may be `in`, of which all is sent at the same time.
   const bool lands = !shape.apart && sent.size() == received.size();
-  const Range landing = lands ? Scratch(to).take(out.bytes) : out;
+  const Range landing = lands ? ScratchPieces(to).take(out.bytes) : out;
   for (size_t i = 0; i < sent.size(); ++i) to.send(static_cast<uint32_t>(sent[i]), {Area::kIn, i * bytes, bytes});
   for (size_t i = 0; i < received.size(); ++i) {
     to.receive(static_cast<uint32_t>(received[i]), landing.part(i * bytes, bytes));

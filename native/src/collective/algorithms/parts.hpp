@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/round_up.hpp"
 #include "collective/schedule.hpp"
 #include "collective/shape.hpp"
 
@@ -89,13 +90,13 @@ class Blocks {
 };
 
 /// Takes scratch for a schedule, piece by piece.
-class Scratch {
+class ScratchPieces {
  public:
-  explicit Scratch(Schedule& schedule) : schedule_(schedule) {}
+  explicit ScratchPieces(Schedule& schedule) : schedule_(schedule) {}
   Range take(uint64_t bytes) {
     constexpr uint64_t kLine = 64;
     const Range piece{Area::kScratch, schedule_.scratch(), bytes};
-    schedule_.take_scratch(piece.offset + (bytes + kLine - 1) / kLine * kLine);
+    schedule_.take_scratch(piece.offset + round_up(bytes, kLine));
     return piece;
   }
 

@@ -34,7 +34,7 @@ class Collector {
 
   const Shape& shape_;
   Schedule& to_;
-  Scratch scratch_;
+  ScratchPieces scratch_;
   Range held_;
   Range places_[2];
 };
@@ -76,7 +76,7 @@ void reduce_binomial(const Shape& shape, Schedule& to) {
 void reduce_rabenseifner(const Shape& shape, Schedule& to) {
   const Fold places(shape.size, shape.root);
   const uint64_t bytes = block_bytes(shape);
-  Scratch scratch(to);
+  ScratchPieces scratch(to);
   Partial partial{.held = {Area::kIn, 0, bytes}, .sum = {Area::kOut, 0, bytes}, .received = {}};
   if (places.has_place(shape.own)) {
     if (shape.own != shape.root) partial.sum = scratch.take(bytes);

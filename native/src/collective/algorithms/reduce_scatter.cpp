@@ -9,7 +9,7 @@ namespace lci {
 // Distances go from half of the members down to 1, so that each ends with its own block.
 void reduce_scatter_halving(const Shape& shape, Schedule& to) {
   const Blocks blocks = Blocks::of(shape);
-  Scratch scratch(to);
+  ScratchPieces scratch(to);
   uint32_t first = 0;  // of the blocks that are held
   Range held = blocks.range(Area::kIn, 0, shape.size);
   Range received;
@@ -36,7 +36,7 @@ void reduce_scatter_halving(const Shape& shape, Schedule& to) {
 
 void reduce_scatter_pairwise(const Shape& shape, Schedule& to) {
   const Blocks blocks = Blocks::of(shape);
-  const Range received = Scratch(to).take(blocks.bytes(shape.own));
+  const Range received = ScratchPieces(to).take(blocks.bytes(shape.own));
   const Range sum{Area::kOut, 0, received.bytes};
   Range held = blocks.block(Area::kIn, shape.own);
   for (uint32_t distance = 1; distance < shape.size; ++distance) {

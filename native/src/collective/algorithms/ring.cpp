@@ -4,7 +4,7 @@
 namespace lci {
 
 void ring_reduce_scatter(const Shape& shape, const Blocks& blocks, Range result, Schedule& to) {
-  Scratch scratch(to);
+  ScratchPieces scratch(to);
   const uint64_t longest = blocks.longest();
   const Range first = scratch.take(longest), second = shape.size > 2 ? scratch.take(longest) : first;
   Range sum = blocks.block(Area::kIn, before(shape, 1));

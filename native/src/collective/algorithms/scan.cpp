@@ -19,7 +19,7 @@ bool has_after(const Shape& shape, uint64_t distance) {
 
 void scan_doubling(const Shape& shape, Schedule& to) {
   const Range out{Area::kOut, 0, block_bytes(shape)};
-  const Range received = shape.own != 0 ? Scratch(to).take(out.bytes) : Range{};
+  const Range received = shape.own != 0 ? ScratchPieces(to).take(out.bytes) : Range{};
   Range held{Area::kIn, 0, out.bytes};
   for (uint32_t distance = 1; distance < shape.size; distance *= 2) {
     if (has_after(shape, distance)) to.send(shape.own + distance, held);
@@ -36,7 +36,7 @@ void scan_doubling(const Shape& shape, Schedule& to) {
 // The result is what was received, combined. What is sent has the own block as well, and lies apart.
 void exclusive_scan_doubling(const Shape& shape, Schedule& to) {
   const Range out{Area::kOut, 0, block_bytes(shape)};
-  Scratch scratch(to);
+  ScratchPieces scratch(to);
   const Range received = shape.own != 0 ? scratch.take(out.bytes) : Range{};
   const Range sum = shape.own != 0 && has_after(shape, 2) ? scratch.take(out.bytes) : Range{};
   Range held{Area::kIn, 0, out.bytes};

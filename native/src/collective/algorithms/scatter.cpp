@@ -51,7 +51,7 @@ class Stock {
 
   const Shape& shape_;
   Schedule& to_;
-  Scratch scratch_;
+  ScratchPieces scratch_;
   Range held_;
   uint32_t joined_ = 0;  // the place whose blocks the root has in scratch; 0: none
 };

@@ -3,16 +3,10 @@
 
 #include <algorithm>
 
+#include "base/round_up.hpp"
 #include "lci/lci.h"
 
 namespace lci {
-namespace {
-
-uint64_t round_up(uint64_t value, uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
-}  // namespace
 
 MemoryLayout::MemoryLayout(uint32_t size) {
   directory = round_up(sizeof(MemoryHeader), 64);
@@ -20,7 +14,7 @@ MemoryLayout::MemoryLayout(uint32_t size) {
   summary = round_up(directory + kMaxDevices * directory_stride, 64);
   summary_stride = round_up(size, 64);
   known = summary + kMaxDevices * summary_stride;
-  end = round_up(known + summary_stride, 4096);
+  end = round_up(known + summary_stride, kPage);
 }
 
 void PeerMemory::introduce(uint32_t rank, uint32_t ranks, uint32_t devices) {

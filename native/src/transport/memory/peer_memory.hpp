@@ -15,6 +15,8 @@
 namespace lci {
 
 inline constexpr uint32_t kRegionChunks = 64;
+/// By so much memory grows that peers see.
+inline constexpr uint64_t kMemoryGrowth = 1u << 20;
 inline constexpr uint64_t kMemoryMagic = 0x314152494c434cull;
 
 /// A lane's parking place. Written by the parker (1) and by whoever wakes it (0). [V11]

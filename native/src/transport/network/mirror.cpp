@@ -6,20 +6,11 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/round_up.hpp"
 #include "lci/lci.h"
 #include "transport/memory/available.hpp"
 
 namespace lci {
-namespace {
-
-constexpr uint64_t kGrowth = 1u << 20, kPage = 4096;
-
-uint64_t round_up(uint64_t value, uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
-}  // namespace
-
 int Mirror::create(uint64_t reserve, uint32_t rank, uint32_t ranks, uint32_t devices, std::unique_ptr<Mirror>* out) {
   std::unique_ptr<Mirror> mirror(new Mirror(ranks, devices));
   mirror->reserve_ = reserve;
@@ -50,7 +41,7 @@ uint64_t Mirror::allocate(size_t bytes) {
   const uint64_t size = round_up(bytes, 64), offset = backed_.load(std::memory_order_relaxed);
   if (size > reserve_ - offset) return 0;
   if (offset + size > granted_) {
-    const uint64_t grown = std::min(round_up(offset + size, kGrowth), reserve_);
+    const uint64_t grown = std::min(round_up(offset + size, kMemoryGrowth), reserve_);
     if (grown - granted_ > memory_available()) return 0;
     granted_ = grown;
   }

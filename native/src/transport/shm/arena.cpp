@@ -12,22 +12,17 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/round_up.hpp"
 #include "lci/lci.h"
 #include "transport/memory/available.hpp"
 
 namespace lci {
 namespace {
 
-constexpr uint64_t kGrowth = 1u << 20;
-constexpr uint64_t kPage = 4096;
 /// A peer has the descriptor: it must neither take memory away nor add a seal that keeps the owner from growing.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_SEAL;
 /// What is reserved by one call of the system: a millisecond's work at most, and what it comes down to among signals.
 constexpr uint64_t kPiece = 1u << 20, kLeastPiece = 16 * kPage;
-
-uint64_t round_up(uint64_t value, uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 }  // namespace
 
@@ -144,7 +139,7 @@ bool Arena::back_layout(uint32_t devices) {
 
 bool Arena::grow_to(uint64_t bytes) {
   if (bytes <= backed_.load(std::memory_order_relaxed)) return true;
-  bytes = round_up(bytes, kGrowth);
+  bytes = round_up(bytes, kMemoryGrowth);
   bytes = std::min(bytes, reserve_);
   const uint64_t more = bytes - backed_;
   if (limit_ ? pages_taken() + more > limit_ : more > memory_available()) return false;

@@ -9,7 +9,7 @@
 namespace lci {
 namespace {
 
-constexpr uint64_t kMagic = 0x315043544943004cull;
+constexpr uint64_t kProofMagic = 0x315043544943004cull;
 
 /// A code that names what it is for: one side's cannot be given back to it as the other's.
 Digest proof(const CallIdentity& self, std::string_view of, const CallHello& hello, const void* challenge,
@@ -60,7 +60,7 @@ bool is_proved(const ProvedVerdict& verdict, const Digest& binding) {
 
 CallHello hello_to(const CallIdentity& self, uint32_t rank, uint32_t device, const LinkProgress& progress) {
   CallHello hello{};
-  hello.magic = kMagic;
+  hello.magic = kProofMagic;
   hello.abi = LCI_ABI_VERSION;
   hello.size = self.size;
   hello.job = self.job;
@@ -75,7 +75,7 @@ CallHello hello_to(const CallIdentity& self, uint32_t rank, uint32_t device, con
 }
 
 const char* fault_of(const CallHello& hello, const CallIdentity& self) {
-  if (hello.magic != kMagic) return "not of this protocol";
+  if (hello.magic != kProofMagic) return "not of this protocol";
   if (hello.abi != LCI_ABI_VERSION) return "another version; give all ranks the same library";
   if (hello.job != self.job) return "another job";
   if (hello.to != self.rank || hello.from >= self.size || hello.from == self.rank || hello.size != self.size ||
@@ -87,7 +87,7 @@ const char* fault_of(const CallHello& hello, const CallIdentity& self) {
 
 CallChallenge challenge_to(const CallHello& hello, const CallIdentity& self) {
   CallChallenge challenge{};
-  challenge.magic = kMagic;
+  challenge.magic = kProofMagic;
   challenge.incarnation = self.incarnation;
   random_bytes(challenge.nonce.data(), challenge.nonce.size());
   challenge.proof = proof_of_answerer(hello, challenge, self);
@@ -95,7 +95,7 @@ CallChallenge challenge_to(const CallHello& hello, const CallIdentity& self) {
 }
 
 bool is_proved(const CallHello& hello, const CallChallenge& challenge, const CallIdentity& self) {
-  return challenge.magic == kMagic &&
+  return challenge.magic == kProofMagic &&
          equal_in_constant_time(challenge.proof, proof_of_answerer(hello, challenge, self));
 }
 

@@ -18,7 +18,7 @@ namespace lci {
 namespace {
 
 constexpr size_t kMostStrangers = 64, kMostLines = 64;
-constexpr uint64_t kPatience = 5'000'000'000;  // ns, from the call to its proof
+constexpr uint64_t kProofPatience = 5'000'000'000;  // ns, from the call to its proof
 constexpr int kCallsAtOnce = 64;
 
 bool watch(int poll, int descriptor) {
@@ -83,7 +83,7 @@ void Door::let_in() {
     if (!watch(poll_.get(), socket.get())) continue;
     auto stranger = std::make_unique<Stranger>();
     stranger->socket = std::move(socket);
-    stranger->until_ns = now_ns() + kPatience;
+    stranger->until_ns = now_ns() + kProofPatience;
     stranger->address = from.host();
     strangers_.push_back(std::move(stranger));
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks of other hosts say of a rank of this host whose process lives, as far as this host can see. If a host is
-// cut off in one direction alone, those who hear nothing of it any more say of each of its ranks that it has failed,
-// and the others there hear that. So a word is believed only when its speaker has lived for as long as it takes to find
-// out that it is not to be reached. [NETWORK 3.6]
+// What others say of a rank, and is not believed at once. Of one that has left, while it can still say so itself, over
+// a link behind all that it has sent. Of a rank of this host whose process lives, as far as this host can see, what
+// ranks of other hosts say: if a host is cut off in one direction alone, those who hear nothing of it any more say of
+// each of its ranks that it has failed, and the others there hear that. So a word is believed only when its speaker has
+// lived for as long as it takes to find out that it is not to be reached. [NETWORK 3.6]
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/no_memory.hpp"
+#include "peer/rank_state.hpp"
 
 namespace lci {
 
@@ -21,6 +23,7 @@ class Hearsay {
  public:
   struct Word {
     uint32_t speaker, rank;
+    RankState state;
     uint64_t due_ns;
   };
 

@@ -11,9 +11,9 @@
 namespace lci {
 namespace {
 
-constexpr uint64_t kMagic = 0x657962646f6f674cull;
-constexpr uint64_t kCallAgain = 20'000'000;  // ns
-constexpr uint32_t kRefusals = 3;            // in sequence: nobody is there
+constexpr uint64_t kGoodbyeMagic = 0x657962646f6f674cull;
+constexpr uint64_t kAskAgain = 20'000'000;  // ns
+constexpr uint32_t kRefusals = 3;           // in sequence: nobody is there
 /// ns: a program that has not looked for so long has not called, either.
 constexpr uint64_t kUnseen = 100'000'000;
 constexpr uint64_t kMillisecond = 1'000'000;
@@ -38,7 +38,7 @@ MonitorLine::Heard MonitorLine::hear() {
 }
 
 bool MonitorLine::is_sensible() const {
-  return goodbye_.magic == kMagic && (state() == RankState::kLeft || state() == RankState::kFailed) &&
+  return goodbye_.magic == kGoodbyeMagic && (state() == RankState::kLeft || state() == RankState::kFailed) &&
          equal_in_constant_time(goodbye_.proof, prove(goodbye_, key_of_other_));
 }
 
@@ -50,7 +50,7 @@ Digest MonitorLine::prove(const MonitorGoodbye& goodbye, const Digest& key) {
 
 /// There is always room for it: nothing else was said.
 void MonitorLine::say_goodbye(RankState state, uint64_t barriers) {
-  MonitorGoodbye goodbye{kMagic, barriers, static_cast<uint32_t>(state), 0, {}};
+  MonitorGoodbye goodbye{kGoodbyeMagic, barriers, static_cast<uint32_t>(state), 0, {}};
   goodbye.proof = prove(goodbye, key_of_this_);
   send_some(socket_.get(), &goodbye, sizeof goodbye);
   ::shutdown(socket_.get(), SHUT_WR);
@@ -120,23 +120,23 @@ Monitor::Finding Monitor::call(uint64_t now) {
       // One that was never reached may have left, and others are about to say so, unless somebody else answers there.
       const bool is_gone = (reached_ || call_->is_connected()) && ++refusals_ >= kRefusals;
       why_ = call_->why();
-      call_again(now + kCallAgain);
+      call_again(now + kAskAgain);
       return is_gone ? failed() : judge_silence(now);
     }
     case OutgoingCall::Answer::kUnreached: {
       const bool fell_silent = call_->is_connected();
-      call_again(now + kCallAgain);
+      call_again(now + kAskAgain);
       if (!fell_silent) return judge_silence(now);
       was_there_ = true;
       return Finding::kSilent;
     }
     case OutgoingCall::Answer::kFailed:
-      call_again(now + kCallAgain);
+      call_again(now + kAskAgain);
       return Finding::kFenced;
     default:
       // This process lacks something, or the other one does: that is no silence.
       if (call_->socket() < 0 || call_->is_connected()) silent_since_ns_ = now;
-      call_again(now + kCallAgain);
+      call_again(now + kAskAgain);
       return Finding::kNothing;
   }
 }

@@ -57,6 +57,7 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       barriers_(std::make_unique<std::atomic<uint64_t>[]>(size_)),
       own_barriers_(&barriers_[rank_]),
       is_gone_(std::make_unique<std::atomic<bool>[]>(size_)),
+      standing_links_(std::make_unique<std::atomic<uint32_t>[]>(size_)),
       mirrors_(size_),
       monitors_(*this, patience_of(parts.attributes)) {
   gone_.reserve(size_);
@@ -213,14 +214,24 @@ void TcpTransport::gone(uint32_t rank, RankState state) {
   events_.wake_devices();
 }
 
+void TcpTransport::link_stands(uint32_t rank, bool stands) {
+  standing_links_[rank].fetch_add(stands ? 1 : UINT32_MAX, std::memory_order_relaxed);
+}
+
+/// A rank that leaves says so over each link of its own, behind what it has sent: what others say may be here before.
+bool TcpTransport::is_believed_at_once(uint32_t rank, RankState state) const {
+  if (state == RankState::kFailed) return reaches(rank);
+  return standing_links_[rank].load(std::memory_order_relaxed) == 0;
+}
+
 void TcpTransport::told_gone(uint32_t rank, RankState state, uint32_t by) {
-  if (reaches(rank) || state != RankState::kFailed) return gone(rank, state);
-  if (!hearsay_.add({by, rank, coarse_now_ns() + patience().dead_ns + patience().reconnect_ns})) gone(rank, state);
+  const uint64_t due_ns = coarse_now_ns() + patience().dead_ns + patience().reconnect_ns;
+  if (is_believed_at_once(rank, state) || !hearsay_.add({by, rank, state, due_ns})) gone(rank, state);
 }
 
 void TcpTransport::believe_hearsay() {
   for (const Hearsay::Word& word : hearsay_.take_due(coarse_now_ns())) {
-    if (!has_failed(word.speaker)) gone(word.rank, RankState::kFailed);
+    if (!has_failed(word.speaker)) gone(word.rank, word.state);
   }
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.collective;
 
+import io.lci.Codec;
+import java.util.List;
+import java.util.function.BinaryOperator;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -56,11 +59,19 @@ public interface Collectives {
    * The same calls, in the same order and with the same numbers, done by an algorithm of the
    * program's choice. All members choose the same.
    *
-   * @param algorithm a call that it never serves is refused with {@link IllegalArgumentException};
-   *     one that it does not serve with so many members, or with counts, ends with that
+   * @param algorithm a call that it never serves is refused with {@link IllegalArgumentException},
+   *     and so is one with a codec or a {@link Reducer}; one that it does not serve with so many
+   *     members, or with counts, ends with that
    * @return the calls
    */
   Collectives with(Algorithm algorithm);
+
+  /**
+   * Prepares a call that is made often.
+   *
+   * @return the calls that it may be
+   */
+  CollectivePlan.Calls plan();
 
   /**
    * Completes when every member has made this call.
@@ -127,6 +138,53 @@ public interface Collectives {
    * @return as above; emits the results, which are the subscriber's
    */
   Mono<long[]> allReduce(long[] values, ReduceOp op);
+
+  /**
+   * Combines values of all members, in the order of members, at member 0: all get what the codec
+   * makes of the result there. See {@link #allGather(Object, Codec)} for what code of the program
+   * may do, and where it runs.
+   *
+   * @param value the value of this member
+   * @param codec how values travel, the same on all members
+   * @param op combines the values of lower members, on the left, with that of the next one
+   * @param <T> type of the values
+   * @return as above; emits the result
+   */
+  <T> Mono<T> allReduce(T value, Codec<T> codec, BinaryOperator<T> op);
+
+  /**
+   * Brings a value of the root to all members. See {@link #allGather(Object, Codec)} for what code
+   * of the program may do, and where it runs.
+   *
+   * @param root the member that has it
+   * @param value the value, at the root. Ignored elsewhere
+   * @param codec how it travels, the same on all members
+   * @param <T> type of the value
+   * @return as above; emits the value, at the root the one that was given
+   * @throws NullPointerException if the root has none
+   */
+  <T> Mono<T> broadcast(int root, @Nullable T value, Codec<T> codec);
+
+  /**
+   * Brings values of all members to all, of any length.
+   *
+   * <p>Codec and operators are called on the loop, first at the first request. If one of them
+   * throws, or gives null, the call ends on every member that has not completed it with {@link
+   * io.lci.error.CollectiveFailedException}, which says what was thrown, and so do later calls. If
+   * a result cannot be read at one member, others may have completed the call; their next one
+   * fails.
+   *
+   * <p>Such a call consists of several of the core. Calls that come behind it begin when all
+   * members know that no code of the program can end it any more, which is a way to the others and
+   * back.
+   *
+   * @param value the value of this member
+   * @param codec how values travel, the same on all members
+   * @param <T> type of the values
+   * @return as above; emits the values in the order of members, with that of this member as it was
+   *     given
+   */
+  <T> Mono<List<T>> allGather(T value, Codec<T> codec);
 
   /**
    * Combines blocks of all members: member {@code i} gets the combined block {@code i}.

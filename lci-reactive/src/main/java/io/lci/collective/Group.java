@@ -53,10 +53,50 @@ public interface Group extends Collectives, Disposable {
    *     this group
    * @return one call of this group per subscription, as {@link Collectives#allGather}; emits what
    *     {@link #subgroup} gives for the colour as key and these members, so the same object each
-   *     time that they are the same; completes empty for a negative colour. Its errors are those of
-   *     {@code allGather} and {@code subgroup}
+   *     time that they are the same; completes empty for a negative colour. Cancel as for a call;
+   *     errors are those of {@code allGather} and {@code subgroup}
    */
   Mono<Group> split(int color, int order);
+
+  /**
+   * All living members agree on a value, also where calls have failed, the group was revoked, or
+   * members die meanwhile: every member that gets an outcome gets the same. Agreements, of this
+   * method and of {@link #shrink}, have numbers of their own, apart from those of calls; members
+   * make them in one order. A member that has left or died is not waited for, and a living one is.
+   *
+   * @param value what this member says
+   * @return one agreement per subscription, made at its first request, after the one before has
+   *     ended; emits on the loop of device 0 whether all said {@code true} whose word was heard.
+   *     Cancel detaches the subscriber; this member still takes part. Ends with {@link
+   *     io.lci.error.LciClosedException} when the runtime closes, after {@code dispose}, or where
+   *     the others count this rank as dead
+   * @throws IllegalStateException in a group of more than 1,024 members
+   */
+  Mono<Boolean> agree(boolean value);
+
+  /**
+   * Makes a group of the members that live: those that left or died as far as any member knew are
+   * not in it. Works as {@link #agree} does, which it is. The new group begins anew, whatever has
+   * failed in this one; if a member dies meanwhile, its first call fails, and it may shrink, too.
+   *
+   * @return one agreement per subscription, as {@link #agree}; emits the same group on all members,
+   *     and another one at each agreement; its members have the order of this group. Cancel and
+   *     errors such as {@link io.lci.error.LciClosedException} as there
+   * @throws IllegalStateException in a group of more than 1,024 members
+   */
+  Mono<Group> shrink();
+
+  /**
+   * Gives the group up, on all members. The calls of all its contexts end that a member has not
+   * completed, and later ones fail, with {@link io.lci.error.CollectiveFailedException}; contexts
+   * that are made later fail as well. {@link #agree}, {@link #shrink}, groups made of this one and
+   * their calls go on. Members hear of it when their loops run. The first revocation counts, and
+   * stays: equal arguments give a revoked group again.
+   *
+   * @param reason what the errors say; about 300 characters travel
+   * @throws io.lci.error.LciClosedException if the runtime closes
+   */
+  void revoke(String reason);
 
   /**
    * A context on device 0.

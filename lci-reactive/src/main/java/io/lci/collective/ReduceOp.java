@@ -4,11 +4,12 @@ package io.lci.collective;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /**
- * How elements of members are combined, one by one. All of these are associative and commutative
- * but for the rounding of floating-point numbers; {@link Collectives} says in which order they are
- * combined.
+ * How elements of members are combined, one by one: by the core, or by code of the program ({@link
+ * #of}). All of the core's are associative and commutative but for the rounding of floating-point
+ * numbers; {@link Collectives} says in which order they are combined.
  *
  * @since 0.1
  */
@@ -48,17 +49,46 @@ public final class ReduceOp {
 
   private final String name;
   private final Predicate<DataType> types;
+  private final @Nullable Reducer reducer;
+  private final boolean commutative;
 
   private ReduceOp(String name, Predicate<DataType> types) {
+    this(name, types, null, true);
+  }
+
+  private ReduceOp(
+      String name, Predicate<DataType> types, @Nullable Reducer reducer, boolean commutative) {
     this.name = name;
     this.types = types;
+    this.reducer = reducer;
+    this.commutative = commutative;
+  }
+
+  /**
+   * Combines by code of the program, for elements of any type. The elements of all members are
+   * brought to member 0, or to the root, and combined there in the order of members, whatever the
+   * operator; so all get the same. It is for what the core cannot do: member 0 has the data of all
+   * in its heap, up to 2 GiB, and the work of all.
+   *
+   * <p>If the code throws, the call ends on every member that has not completed it with {@link
+   * io.lci.error.CollectiveFailedException}, and so do later ones. A call by such an operator
+   * consists of several of the core, as {@link Collectives#allGather(Object, io.lci.Codec)} says,
+   * and has no {@link Algorithm}.
+   *
+   * @param reducer combines, associatively
+   * @param commutative whether {@code a b} is {@code b a}; calls of this version do not ask
+   * @return the operator
+   */
+  public static ReduceOp of(Reducer reducer, boolean commutative) {
+    Objects.requireNonNull(reducer, "reducer");
+    return new ReduceOp("" + reducer, type -> true, reducer, commutative);
   }
 
   private static boolean isNumber(DataType type) {
     return !type.isPair();
   }
 
-  /** {@return all of them} */
+  /** {@return all of the core} */
   public static List<ReduceOp> all() {
     return ALL;
   }
@@ -73,7 +103,17 @@ public final class ReduceOp {
     return types.test(Objects.requireNonNull(type, "type"));
   }
 
-  /** {@return its name, such as {@code SUM}} */
+  /** {@return the code that combines; null: the core does} */
+  public @Nullable Reducer reducer() {
+    return reducer;
+  }
+
+  /** {@return whether the order of two operands does not matter} */
+  public boolean isCommutative() {
+    return commutative;
+  }
+
+  /** {@return its name, such as {@code SUM}, or the text of the reducer} */
   @Override
   public String toString() {
     return name;

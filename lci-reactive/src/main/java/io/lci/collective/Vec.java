@@ -412,6 +412,19 @@ public final class Vec {
     return new Vec(other, memory, offset, elements(other, bytes()));
   }
 
+  /**
+   * Some of the elements.
+   *
+   * @param from the first one
+   * @param elements how many
+   * @return those elements
+   * @throws IndexOutOfBoundsException if there are not so many
+   */
+  public Vec slice(long from, long elements) {
+    Objects.checkFromIndexSize(from, elements, count);
+    return new Vec(type, memory, offset + from * type.bytes(), elements);
+  }
+
   /** {@return the type of the elements} */
   public DataType type() {
     return type;

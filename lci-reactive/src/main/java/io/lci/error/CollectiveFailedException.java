@@ -2,11 +2,13 @@
 package io.lci.error;
 
 /**
- * The member {@link #rank()} gave a context up: by {@link
- * io.lci.collective.CollectiveContext#revoke()}, or as it had no memory for a call. The calls of
- * that context which were under way end with it, and so does each later one. Or it failed in a
- * {@linkplain io.lci.collective.GroupStreams stream of a group}, which ends; the message has the
- * text of its error.
+ * The rank {@link #rank()} gave a context up: by {@link
+ * io.lci.collective.CollectiveContext#revoke()}, with its group by {@link
+ * io.lci.collective.Group#revoke}, or as it had no memory for a call, or its codec or operator
+ * threw: then that is the cause of its own exception. The calls of that context which were under
+ * way end with it, and so does each later one. Or it failed in a {@linkplain
+ * io.lci.collective.GroupStreams stream of a group}, which ends; the message has the text of its
+ * error.
  *
  * @since 0.1
  */

@@ -81,7 +81,7 @@ class CollectiveArgumentsTest {
     refusedNull("out", c -> c.reduceScatter(all, null, SUM));
     refusedNull("counts", c -> c.reduceScatter(all, v, null, SUM));
     refusedNull("in", c -> c.allGather(null, all));
-    refusedNull("out", c -> c.allGather(v, null));
+    refusedNull("out", c -> c.allGather(v, (Vec) null));
     refusedNull("counts", c -> c.allGather(v, all, null));
     refusedNull("in", c -> c.gather(0, null, all));
     refusedNull("out", c -> c.gather(1, v, null));

@@ -141,6 +141,7 @@ class CollectiveTogetherTest {
         Vec some = Vec.longs(block, 0, n == 1 ? 0 : length);
         yield by.neighbours(others, some, before, Vec.longs(result, 0, n == 1 ? 0 : length));
       }
+      case AGREE -> throw new IllegalArgumentException("it has no algorithm");
     };
   }
 

@@ -484,6 +484,32 @@ class GroupStreamEndsTest {
     }
   }
 
+  /** Also such as begin later. */
+  @Test
+  void aRevokedGroupHasNoStreams() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      List<Group> groups =
+          job.ranks().stream().map(lci -> lci.world().subgroup(1, 0, 1, 2)).toList();
+      List<TestSubscriber<Integer>> all = new ArrayList<>();
+      for (Group group : groups.subList(0, 2)) {
+        TestSubscriber<Integer> one = TestSubscriber.create();
+        all.add(one);
+        group.streams().shuffle(none(), n -> 0, Codec.INT).subscribe(one);
+      }
+      groups.get(2).revoke("on purpose");
+      TestSubscriber<Integer> late = TestSubscriber.create();
+      all.add(late);
+      groups.get(2).streams().shuffle(none(), n -> 0, Codec.INT).subscribe(late);
+      for (TestSubscriber<Integer> one : all) {
+        await().atMost(LIMIT).until(one::isTerminatedError);
+        assertThat(one.expectTerminalError())
+            .isInstanceOfSatisfying(
+                CollectiveFailedException.class, e -> assertThat(e.rank()).isEqualTo(2))
+            .hasMessageContaining("on purpose");
+      }
+    }
+  }
+
   @Test
   void aDisposedContextLetsItsStreamsEnd() {
     try (LciTestJob job = LciTestJob.start(1)) {

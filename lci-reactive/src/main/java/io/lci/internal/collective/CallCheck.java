@@ -152,6 +152,13 @@ final class CallCheck {
     }
   }
 
+  /** Without a byte in common. */
+  void disjoint(@Nullable Vec one, Vec out) {
+    if (one != null && overlap(one, out, VecMemory.distance(one, out))) {
+      throw overlapping("a result lies in memory of another run", one, out);
+    }
+  }
+
   private static boolean overlap(Vec in, Vec out, long distance) {
     return distance != VecMemory.ELSEWHERE
         && distance < in.bytes()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
+import io.lci.Codec;
 import io.lci.collective.Algorithm;
 import io.lci.collective.ReduceOp;
 import io.lci.collective.Vec;
@@ -36,6 +37,45 @@ final class CallMaker {
 
   CallMaker with(Algorithm other) {
     return new CallMaker(check, own, size, Objects.requireNonNull(other, "algorithm"));
+  }
+
+  /** A call with a codec has an algorithm of its own. */
+  void withCodec(Codec<?> codec) {
+    Objects.requireNonNull(codec, "codec");
+    refuseAlgorithm("a call with a codec");
+  }
+
+  /** Whether code of the program combines {@code in}; then data of all members is in one array. */
+  boolean isReduced(Vec in, ReduceOp op) {
+    if (op.reducer() == null) {
+      return false;
+    }
+    refuseAlgorithm("a call by a Reducer");
+    if (in.bytes() > (Integer.MAX_VALUE - 64) / size) {
+      throw new IllegalArgumentException(
+          "a Reducer combines up to 2 GiB of all " + size + " members: " + in);
+    }
+    return true;
+  }
+
+  Algorithm algorithm() {
+    return algorithm;
+  }
+
+  CallCheck check() {
+    return check;
+  }
+
+  private void refuseAlgorithm(String what) {
+    if (algorithm != Algorithm.AUTO) {
+      throw new IllegalArgumentException(algorithm + " is no algorithm of " + what);
+    }
+  }
+
+  /** Whether this member is the root, which must be a member. */
+  boolean isRoot(int root) {
+    check.root(root);
+    return own == root;
   }
 
   private CallData.Builder call(CollectiveKind kind) {

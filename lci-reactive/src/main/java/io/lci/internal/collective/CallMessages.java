@@ -26,7 +26,9 @@ final class CallMessages {
     /** How far a rank has written to another one: a number for each device. */
     POSITIONS(1, LciOptions.MAX_LOOPS * Long.BYTES),
     /** A rank has all that was sent to it. */
-    DELIVERED(2, 1);
+    DELIVERED(2, 1),
+    /** A rank revokes a group. These have no number. */
+    REVOKED(3, Revocation.MAX_BYTES);
 
     /** The lowest bits of the tag. */
     private final int bits;
@@ -61,6 +63,21 @@ final class CallMessages {
 
   Mono<Message> receive(int peer, long number, Kind kind) {
     Op receive = Op.receive(peer, tag(number, kind), kind.maxBytes).engine(engine);
+    return new MonoOp<>(outbox, receive, OpResult.MESSAGE);
+  }
+
+  /** To {@link #receiveAny}. */
+  Mono<Void> tell(int peer, Kind kind, byte[] bytes) {
+    Op send =
+        Op.send(peer, tag(0, kind), Payload.of(bytes))
+            .engine(engine)
+            .advanced(a -> a.matching(Op.Policy.TAG));
+    return new MonoOp<>(outbox, send, OpResult.NOTHING);
+  }
+
+  /** The next one of any rank. */
+  Mono<Message> receiveAny(Kind kind) {
+    Op receive = Op.receive(Op.ANY_SOURCE, tag(0, kind), kind.maxBytes).engine(engine);
     return new MonoOp<>(outbox, receive, OpResult.MESSAGE);
   }
 

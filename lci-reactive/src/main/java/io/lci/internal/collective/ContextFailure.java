@@ -10,7 +10,11 @@ import io.lci.nativebridge.NativeScratch;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
-/** Why a context failed, as the core keeps it. */
+/**
+ * Why a context failed, as the core keeps it.
+ *
+ * @param rank because of which it failed
+ */
 record ContextFailure(int code, int rank, int cause, ByteBuffer frame) {
 
   /** Null if it has not failed, or the core is closed. */
@@ -22,11 +26,9 @@ record ContextFailure(int code, int rank, int cause, ByteBuffer frame) {
       return null;
     }
     ByteBuffer frame = out.buffer();
-    return new ContextFailure(
-        frame.getInt(Layout.FAILURE_CODE),
-        frame.getInt(Layout.FAILURE_RANK),
-        frame.getInt(Layout.FAILURE_CAUSE),
-        frame);
+    int cause = frame.getInt(Layout.FAILURE_CAUSE);
+    int rank = Revocation.rank(cause, frame.getInt(Layout.FAILURE_RANK));
+    return new ContextFailure(frame.getInt(Layout.FAILURE_CODE), rank, cause, frame);
   }
 
   /** What its code alone does not say. */
@@ -34,7 +36,7 @@ record ContextFailure(int code, int rank, int cause, ByteBuffer frame) {
     return switch (code) {
       case Codes.ERR_MISMATCH ->
           "rank " + mismatched(0) + ", rank " + mismatched(1) + "; all members make the same calls";
-      case Codes.ERR_COLLECTIVE -> "it gave the context up: " + Errors.name(core.calls, cause);
+      case Codes.ERR_COLLECTIVE -> Revocation.hint(core.calls, cause);
       default -> Errors.hint(code);
     };
   }

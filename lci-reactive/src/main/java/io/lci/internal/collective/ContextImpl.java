@@ -3,17 +3,23 @@ package io.lci.internal.collective;
 
 import io.lci.collective.Group;
 import io.lci.collective.GroupStreams;
-import io.lci.error.LciException;
-import io.lci.error.LciException.Detail;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.Errors;
+import io.lci.internal.lane.AgreeData;
+import io.lci.internal.lane.CallContent;
 import io.lci.internal.lane.CallData;
+import io.lci.internal.lane.CollectiveKind;
 import io.lci.internal.loop.Drainable;
+import io.lci.internal.loop.EventLoop;
 import io.lci.internal.post.CollectiveCall;
 import io.lci.internal.post.Outbox;
 import io.lci.nativebridge.Codes;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
@@ -33,6 +39,12 @@ final class ContextImpl extends GroupCalls
   private final long handle;
   private final long id;
   private final int number;
+  private final ContextErrors errors;
+  final Turnstile turnstile;
+
+  /** Makes the parts of calls. */
+  final CallMaker parts;
+
   private volatile boolean disposed;
 
   /** Calls that began and did not end. Loop only. */
@@ -72,22 +84,64 @@ final class ContextImpl extends GroupCalls
     this.handle = handle;
     this.id = id;
     this.number = number;
+    this.errors = new ContextErrors(core, handle, key.device());
+    this.turnstile = new Turnstile(outbox.loop);
+    this.parts = new CallMaker(core, group.rank(), group.size());
   }
 
   @Override
-  Mono<Void> make(CallData call) {
-    return new Mono<>() {
+  <T> Mono<T> make(CallData call, @Nullable Supplier<? extends T> result) {
+    return call(call, turnstile, result);
+  }
+
+  /** Takes part in the next agreement, also when the context has failed. */
+  Mono<AgreeData.Outcome> agree(long value) {
+    return Mono.defer(
+        () -> {
+          AgreeData call = new AgreeData(value, group.size());
+          return call(call, Runnable::run, call::outcome);
+        });
+  }
+
+  @Override
+  <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe) {
+    return begin(kind, (loop, actual) -> new CompoundCall<T>(this, actual, kind, recipe));
+  }
+
+  private <T> Mono<T> call(
+      CallContent call, Executor order, @Nullable Supplier<? extends T> result) {
+    return begin(
+        call.kind(),
+        (loop, actual) -> new CollectiveCall<T>(outbox, actual, this, call, order, result));
+  }
+
+  @Override
+  <T> Flux<T> series(CollectiveKind kind, Series<T> series) {
+    return new Flux<>() {
       @Override
-      public void subscribe(CoreSubscriber<? super Void> actual) {
-        if (outbox.loop.isDisposed()) {
-          Operators.error(actual, outbox.loop.closed(call.kind.operation()));
-        } else if (disposed) {
-          Operators.error(actual, gone(call.kind.operation()));
-        } else {
-          new CollectiveCall(outbox, actual, ContextImpl.this, call).begin();
-        }
+      public void subscribe(CoreSubscriber<? super T> actual) {
+        ContextImpl.this.<T>begin(kind, actual, series);
       }
     };
+  }
+
+  private <T> Mono<T> begin(CollectiveKind kind, Series<T> one) {
+    return new Mono<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super T> actual) {
+        ContextImpl.this.<T>begin(kind, actual, one);
+      }
+    };
+  }
+
+  private <T> void begin(CollectiveKind kind, CoreSubscriber<? super T> actual, Series<T> series) {
+    if (outbox.loop.isDisposed()) {
+      Operators.error(actual, outbox.loop.closed(kind.operation()));
+    } else if (disposed) {
+      Operators.error(actual, gone(kind.operation()));
+    } else {
+      series.of(outbox.loop, actual).begin();
+    }
   }
 
   @Override
@@ -108,6 +162,17 @@ final class ContextImpl extends GroupCalls
         () -> core.calls.contextRevoke(handle, Codes.ERR_CANCELLED));
     outbox.loop.execute(outbox.loop::enterSoon);
     groups.streams.revoke(this);
+  }
+
+  /** The group was revoked, or this member cannot go on: the core tells others. */
+  void revoked(Revocation by) {
+    if (errors.add(by)) {
+      core.gate.with(() -> core.calls.contextRevoke(handle, by.cause()), Codes.DONE);
+      outbox.loop.execute(outbox.loop::enterSoon);
+      if (by.isOfGroup()) { // all members hear of it
+        groups.streams.revoked(this, by.rank(), by.hint());
+      }
+    }
   }
 
   @Override
@@ -155,8 +220,8 @@ final class ContextImpl extends GroupCalls
   }
 
   @Override
-  public void began(CallData call) {
-    begin(call.kind.operation());
+  public void began(CollectiveKind call) {
+    begin(call.operation());
   }
 
   private void begin(String operation) {
@@ -168,6 +233,11 @@ final class ContextImpl extends GroupCalls
 
   private RuntimeException gone(String operation) {
     return core.ending.gone(operation, "context", "Group.context makes another");
+  }
+
+  @Override
+  public @Nullable RuntimeException refusal(CollectiveKind call) {
+    return errors.refuse() && call != CollectiveKind.AGREE ? errors.known(call) : null;
   }
 
   @Override
@@ -183,35 +253,47 @@ final class ContextImpl extends GroupCalls
   }
 
   @Override
-  public RuntimeException failure(CallData call, RuntimeException reason) {
-    if (reason instanceof LciException e && e.code().equals(argument())) {
+  public RuntimeException failure(CallContent call, RuntimeException reason) {
+    if (call instanceof CallData data && errors.isArgument(reason)) {
       return new IllegalArgumentException(
-          call.algorithm() + " does not serve this " + call.kind + " of " + group);
+          data.algorithm() + " does not serve this " + data.kind + " of " + group);
     }
-    RuntimeException known = knownFailure(call);
+    RuntimeException known = known(call.kind());
     return known == null || core.ending.hasStarted() ? reason : known;
   }
 
-  private String argument() {
-    return Errors.name(core.calls, Codes.ERR_ARGUMENT);
-  }
-
   @Override
-  public RuntimeException failure(CallData call, int code, int rank) {
-    RuntimeException known = knownFailure(call);
-    return known == null ? failure(call, code, rank, Errors.hint(code)) : known;
+  public RuntimeException failure(CallContent call, int code, int rank) {
+    RuntimeException known = known(call.kind());
+    return known == null ? errors.of(call.kind(), code, rank, Errors.hint(code)) : known;
   }
 
-  private LciException failure(CallData call, int code, int rank, String hint) {
-    String operation = call.kind.operation();
-    String name = Errors.name(core.calls, code);
-    return Errors.of(
-        new Detail(operation, rank, LciException.NONE, key.device(), name, hint), code);
+  /** An agreement goes on where calls fail: the failure of the context is not its own. */
+  private @Nullable RuntimeException known(CollectiveKind call) {
+    return call == CollectiveKind.AGREE ? null : errors.known(call);
   }
 
-  private @Nullable RuntimeException knownFailure(CallData call) {
-    ContextFailure known = ContextFailure.of(core, handle);
-    return known == null ? null : failure(call, known.code(), known.rank(), known.hint(core));
+  // For its calls of several parts
+
+  EventLoop loop() {
+    return outbox.loop;
+  }
+
+  /** Makes a part of a call, whose turn it is, also where the context was disposed of meanwhile. */
+  void make(CallData part, CoreSubscriber<? super Void> actual) {
+    new CollectiveCall<Void>(outbox, actual, this, part, Runnable::run, null).begin();
+  }
+
+  RuntimeException noMemory(CollectiveKind kind, Throwable cause) {
+    RuntimeException error =
+        errors.of(kind, Codes.ERR_NO_MEMORY, core.rank, Errors.hint(Codes.ERR_NO_MEMORY));
+    error.initCause(cause);
+    return error;
+  }
+
+  /** All members hear of it in their calls. */
+  void fail(Revocation by) {
+    errors.add(by);
   }
 
   // For its streams

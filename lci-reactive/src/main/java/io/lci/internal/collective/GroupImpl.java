@@ -5,19 +5,29 @@ import io.lci.collective.CollectiveContext;
 import io.lci.collective.Group;
 import io.lci.collective.GroupStreams;
 import io.lci.collective.Vec;
+import io.lci.internal.core.Errors;
+import io.lci.internal.lane.AgreeData;
 import io.lci.internal.lane.CallData;
+import io.lci.internal.lane.CollectiveKind;
+import io.lci.nativebridge.Codes;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** A group of the core, and the context of its own calls. Any thread. */
 class GroupImpl extends GroupCalls implements Group {
   /** Of the context of its own calls. */
   private static final long OWN_KEY = Long.MIN_VALUE;
+
+  /** What a member that agrees says; else it says nothing. */
+  private static final long AGREED = 1;
 
   final GroupKey key;
   final long handle;
@@ -67,8 +77,8 @@ class GroupImpl extends GroupCalls implements Group {
     return Mono.defer(
         () -> {
           int[] all = new int[2 * size()]; // colour and order of each member
-          return allGather(Vec.ints(new int[] {color, order}), Vec.ints(all))
-              .then(Mono.defer(() -> Mono.justOrEmpty(part(color, all))));
+          Vec own = Vec.ints(new int[] {color, order});
+          return allGather(own, Vec.ints(all), () -> all).mapNotNull(done -> part(color, done));
         });
   }
 
@@ -99,13 +109,56 @@ class GroupImpl extends GroupCalls implements Group {
   }
 
   @Override
-  Mono<Void> make(CallData call) {
-    return Mono.defer(() -> own(call.kind.operation()).make(call));
+  public GroupStreams streams() {
+    return own("open streams").streams();
   }
 
   @Override
-  public GroupStreams streams() {
-    return own("open streams").streams();
+  <T> Mono<T> make(CallData call, @Nullable Supplier<? extends T> result) {
+    return Mono.defer(() -> own(call.kind.operation()).make(call, result));
+  }
+
+  @Override
+  <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe) {
+    return Mono.defer(() -> own(kind.operation()).make(kind, recipe));
+  }
+
+  @Override
+  <T> Flux<T> series(CollectiveKind kind, Series<T> series) {
+    return Flux.defer(() -> own(kind.operation()).series(kind, series));
+  }
+
+  @Override
+  public Mono<Boolean> agree(boolean value) {
+    return agreed(value ? AGREED : 0).map(outcome -> outcome.value() == AGREED);
+  }
+
+  @Override
+  public Mono<Group> shrink() {
+    return agreed(AGREED).map(this::survivors);
+  }
+
+  private Mono<AgreeData.Outcome> agreed(long value) {
+    if (size() > Codes.MAX_AGREE) {
+      throw new IllegalStateException(
+          "a group of " + size() + " members; " + Codes.MAX_AGREE + " may agree");
+    }
+    return Mono.defer(() -> own(CollectiveKind.AGREE.operation()).agree(value));
+  }
+
+  /** Made alike by all that get the same outcome. */
+  private Group survivors(AgreeData.Outcome outcome) {
+    if (outcome.dead().get(rank)) {
+      throw Errors.fenced("shrink");
+    }
+    int[] living =
+        IntStream.range(0, size()).filter(member -> !outcome.dead().get(member)).toArray();
+    return subgroup(key.survivorsKey(outcome.number()), living);
+  }
+
+  @Override
+  public void revoke(String reason) {
+    groups.revoke(key, Objects.requireNonNull(reason, "reason"));
   }
 
   /** Made for the first call: most groups of a large job make none. */

@@ -22,16 +22,23 @@ final class Groups {
   final CoreRuntime core;
   final StreamRoom streams;
   private final PerLoop<Outbox> outboxes;
+  private final CallMessages messages;
 
   // Guarded by this
   private final Map<GroupKey, GroupImpl> groups = new HashMap<>();
   private final Map<ContextKey, ContextImpl> contexts = new HashMap<>();
   private final BitSet numbers = new BitSet();
 
-  Groups(CoreRuntime core, PerLoop<Outbox> outboxes, StreamRoom streams) {
+  /** Those that were revoked, also such as this rank has not made, by {@link GroupKey#id}. */
+  private final Map<Long, Revocation> revoked = new HashMap<>();
+
+  private boolean hears;
+
+  Groups(CoreRuntime core, PerLoop<Outbox> outboxes, CallMessages messages, StreamRoom streams) {
     this.core = core;
     this.streams = streams;
     this.outboxes = outboxes;
+    this.messages = messages;
   }
 
   synchronized GroupImpl group(GroupKey key) {
@@ -92,6 +99,7 @@ final class Groups {
           known + " was disposed of, and its calls are not over; then it can be made anew");
     }
     core.ending.refuse("create context");
+    hear();
     Outbox outbox = outboxes.of(device);
     NativeScratch out = new NativeScratch(2);
     core.gate.ask("create context", device, () -> create(group, key, device, out));
@@ -100,6 +108,10 @@ final class Groups {
         new ContextImpl(core, this, group, wanted, outbox, out.getLong(0), out.getLong(1), number);
     numbers.set(number);
     contexts.put(wanted, context);
+    Revocation by = revoked.get(group.key.id());
+    if (by != null) {
+      context.revoked(by);
+    }
     return context;
   }
 
@@ -113,5 +125,45 @@ final class Groups {
     contexts.remove(context.key, context);
     numbers.clear(context.number());
     return core.gate.with(() -> core.calls.contextFree(handle), Codes.DONE);
+  }
+
+  // Revocation
+
+  /** On every member, also of contexts that are made later. */
+  void revoke(GroupKey group, String reason) {
+    core.ending.refuse("revoke group");
+    Revocation by = Revocation.ofGroup(core.rank, reason);
+    if (!revoked(group.id(), by)) {
+      return;
+    }
+    byte[] news = Revocation.message(group.id(), reason);
+    for (int rank : group.ranks()) {
+      if (rank != core.rank) {
+        messages.tell(rank, CallMessages.Kind.REVOKED, news).subscribe(null, gone -> {});
+      }
+    }
+  }
+
+  /** Whether it is news. */
+  private synchronized boolean revoked(long id, Revocation by) {
+    if (revoked.putIfAbsent(id, by) != null) {
+      return false;
+    }
+    contexts.values().stream()
+        .filter(context -> context.key.group().id() == id)
+        .forEach(context -> context.revoked(by));
+    return true;
+  }
+
+  /** From the first context on: without one there is nothing to revoke. */
+  private synchronized void hear() {
+    if (!hears) {
+      hears = true;
+      messages
+          .receiveAny(CallMessages.Kind.REVOKED)
+          .repeat()
+          .subscribe(
+              message -> revoked(Revocation.group(message), Revocation.of(message)), closing -> {});
+    }
   }
 }

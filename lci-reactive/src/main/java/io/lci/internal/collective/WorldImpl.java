@@ -19,15 +19,27 @@ public final class WorldImpl extends GroupImpl implements World {
 
   /** Loop 0 signals. */
   public WorldImpl(CoreRuntime core, PerLoop<Outbox> outboxes, Fences fences, StreamRoom streams) {
-    this(core, outboxes, fences, new Groups(core, outboxes, streams));
+    this(core, outboxes, fences, new CallMessages(core, outboxes.get(0)), streams);
   }
 
-  private WorldImpl(CoreRuntime core, PerLoop<Outbox> outboxes, Fences fences, Groups groups) {
+  private WorldImpl(
+      CoreRuntime core,
+      PerLoop<Outbox> outboxes,
+      Fences fences,
+      CallMessages messages,
+      StreamRoom streams) {
+    this(core, outboxes, fences, messages, new Groups(core, outboxes, messages, streams));
+  }
+
+  private WorldImpl(
+      CoreRuntime core,
+      PerLoop<Outbox> outboxes,
+      Fences fences,
+      CallMessages messages,
+      Groups groups) {
     super(groups, new GroupKey(IntStream.range(0, core.size).boxed().toList(), 0));
     groups.add(this);
-    Outbox first = outboxes.get(0);
-    CallMessages messages = new CallMessages(core, first);
-    this.exchange = new Exchange(core, first.loop, messages);
+    this.exchange = new Exchange(core, outboxes.get(0).loop, messages);
     this.drained = new DrainedEverywhere(core, outboxes, messages, fences);
   }
 

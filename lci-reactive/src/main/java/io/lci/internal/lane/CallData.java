@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * A call of a group: what this member says of it, and where its data lies. Data that is not used in
  * place is copied into memory that the slot of the call owns, behind the list of counts. Immutable.
  */
-public final class CallData {
+public final class CallData implements CallContent {
   /** Parts of that memory begin at lines of their own. */
   private static final long LINE = 64;
 
@@ -75,9 +75,9 @@ public final class CallData {
     return type.ordinal() + Codes.TYPE_I8;
   }
 
-  /** What the core calls it. */
+  /** What the core calls it; 0: it has no such operator. */
   static int number(ReduceOp op) {
-    return ReduceOp.all().indexOf(op) + Codes.REDUCE_SUM;
+    return op.reducer() != null ? 0 : ReduceOp.all().indexOf(op) + Codes.REDUCE_SUM;
   }
 
   private static long line(long bytes) {
@@ -97,11 +97,22 @@ public final class CallData {
         && one.bytes() == other.bytes();
   }
 
+  @Override
+  public CollectiveKind kind() {
+    return kind;
+  }
+
   public Algorithm algorithm() {
     return algorithm;
   }
 
-  /** Writes the descriptor, and copies what is to be copied. */
+  /** For those who read: what it says of itself. */
+  public String description() {
+    return CallNames.call(
+        kind.number, root, op, typeAndAlgorithm & 0xFF, typeAndAlgorithm >> 8, count);
+  }
+
+  @Override
   public void encode(PostWriter writer) {
     writer.flags = Codes.FLAG_SIGNAL;
     writer.policy = op;
@@ -138,8 +149,8 @@ public final class CallData {
     return VecMemory.isInPlace(vec) ? VecMemory.address(vec) : memory.address + at;
   }
 
-  /** The call has ended well: copies its result to where the program wants it. */
-  public void copyOut(@Nullable PooledBuffer memory) {
+  @Override
+  public void copyOut(long number, @Nullable PooledBuffer memory) {
     if (writesOut && out != null && !VecMemory.isInPlace(out)) {
       VecMemory.write(Objects.requireNonNull(memory).memory, outAt, out);
     }

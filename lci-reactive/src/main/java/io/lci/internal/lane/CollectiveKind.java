@@ -40,7 +40,9 @@ public enum CollectiveKind {
   ALL_TO_ALL("allToAll", Codes.COLLECTIVE_ALLTOALL, Algorithm.BRUCK, Algorithm.PAIRWISE),
   SCAN("scan", Codes.COLLECTIVE_SCAN, Algorithm.RECURSIVE_DOUBLING),
   EXCLUSIVE_SCAN("exclusiveScan", Codes.COLLECTIVE_EXCLUSIVE_SCAN, Algorithm.RECURSIVE_DOUBLING),
-  NEIGHBOURS("neighbours", Codes.COLLECTIVE_NEIGHBOURS, Algorithm.DIRECT);
+  NEIGHBOURS("neighbours", Codes.COLLECTIVE_NEIGHBOURS, Algorithm.DIRECT),
+  /** Of {@link io.lci.collective.Group}; it has numbers of its own. */
+  AGREE("agree", Codes.COLLECTIVE_AGREE);
 
   /** Of the core. */
   final int number;
@@ -66,7 +68,7 @@ public enum CollectiveKind {
     return algorithms;
   }
 
-  /** The method of {@link io.lci.collective.Collectives} that makes calls of the kind. */
+  /** The method that makes calls of the kind. */
   @Override
   public String toString() {
     return method;

@@ -115,6 +115,15 @@ public final class VecMemory {
     }
   }
 
+  /** Writes the elements of any memory. */
+  public static void put(byte[] bytes, Vec to) {
+    if (to.memory() instanceof LciBuffer buffer) {
+      buffer.view().put(Math.toIntExact(to.offset()), bytes);
+    } else {
+      write(ByteBuffer.wrap(bytes), 0, to);
+    }
+  }
+
   /** The place of the first element of an array, or byte of a buffer. */
   private static int index(Vec vec, int unit) {
     return Math.toIntExact(vec.offset() / unit);

@@ -2,7 +2,7 @@
 package io.lci.internal.post;
 
 import io.lci.Op;
-import io.lci.internal.lane.CallData;
+import io.lci.internal.lane.CallContent;
 import io.lci.internal.lane.CollectiveKind;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.PostWriter;
@@ -10,6 +10,8 @@ import io.lci.internal.lane.Posted;
 import io.lci.internal.loop.Drainable;
 import io.lci.internal.loop.LoopSubscription;
 import io.lci.nativebridge.Codes;
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 
@@ -17,8 +19,10 @@ import reactor.core.CoreSubscriber;
  * A call of a context of a group: it begins with the first request, and goes on whoever leaves.
  * Loop only. Calls begin in the order in which they were asked for, also those whose subscriber has
  * left by then: the others count them.
+ *
+ * @param <T> of the result
  */
-public final class CollectiveCall extends LoopSubscription<Void> implements Submitter, Posted {
+public final class CollectiveCall<T> extends LoopSubscription<T> implements Submitter, Posted {
   /** The context whose call it is. Loop only. */
   public interface Owner {
     /** What the core calls it. */
@@ -30,8 +34,11 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
     /** The number of its device. */
     int device();
 
-    /** A call begins, unless this throws. */
-    void began(CallData call);
+    /** A call begins, unless this throws: it waits for its turn, if need be. */
+    void began(CollectiveKind call);
+
+    /** Why a call is not made now that it is its turn, or null. */
+    @Nullable RuntimeException refusal(CollectiveKind call);
 
     /** A call that began has ended. */
     void ended();
@@ -40,56 +47,97 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
     void giveUp();
 
     /** Why a call failed, by what the core said. */
-    RuntimeException failure(CallData call, RuntimeException reason);
+    RuntimeException failure(CallContent call, RuntimeException reason);
 
     /** Why a call ended with an error. */
-    RuntimeException failure(CallData call, int code, int rank);
+    RuntimeException failure(CallContent call, int code, int rank);
   }
 
   private final Outbox outbox;
   private final Owner owner;
-  private final CallData data;
+  private final CallContent data;
+  private final Executor order;
+  private final @Nullable Supplier<? extends T> result;
   private boolean began;
+
+  /** It had its turn. */
+  private boolean started;
+
   private boolean ended;
   private @Nullable RuntimeException failure;
 
+  /**
+   * @param order has it begin when it is its turn
+   * @param result gives what is emitted when the call has ended well; null: nothing
+   */
   public CollectiveCall(
-      Outbox outbox, CoreSubscriber<? super Void> actual, Owner owner, CallData data) {
+      Outbox outbox,
+      CoreSubscriber<? super T> actual,
+      Owner owner,
+      CallContent data,
+      Executor order,
+      @Nullable Supplier<? extends T> result) {
     super(outbox.loop, actual);
     this.outbox = outbox;
     this.owner = owner;
     this.data = data;
+    this.order = order;
+    this.result = result;
   }
 
   @Override
   public void drain() {
     if (!began && isWanted() && !terminated) {
-      start();
+      began = true;
+      ask();
     }
     if (ended && !isOver()) {
       loop.deactivate(this);
       if (failure != null) {
         fail(failure);
       } else {
-        complete();
+        succeed();
       }
     }
   }
 
-  private void start() {
-    began = true;
+  /** The first request, without which it would not have begun, pays for the result. */
+  private void succeed() {
+    if (result != null) {
+      emit(result.get());
+    }
+    complete();
+  }
+
+  private void ask() {
     try {
-      owner.began(data);
+      owner.began(data.kind());
     } catch (RuntimeException e) {
       fail(e);
       return;
     }
-    if (!isOver()) {
-      loop.activate(this);
+    loop.activate(this);
+    order.execute(this::start);
+  }
+
+  private void start() {
+    started = true;
+    if (isOver()) {
+      loop.deactivate(this);
     }
+    RuntimeException refused = owner.refusal(data.kind());
+    if (refused != null) {
+      end(refused);
+    } else {
+      outbox.submit(this, this, destination());
+    }
+  }
+
+  /** Agreements have an order of their own: they do not wait behind calls without room. */
+  private Destination destination() {
+    int order = data.kind() == CollectiveKind.AGREE ? 1 : 0;
     int device = outbox.laneDevice(owner.device());
-    outbox.submit(
-        this, this, outbox.destinations.get(Destination.COLLECTIVE, device, 0, owner.number()));
+    return outbox.destinations.get(Destination.COLLECTIVE, device, order, owner.number());
   }
 
   private void end(@Nullable RuntimeException reason) {
@@ -103,7 +151,9 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
 
   @Override
   public void onCancel() {
-    loop.deactivate(this);
+    if (started || !began) {
+      loop.deactivate(this);
+    }
     schedule(); // it may have been asked for, and not begun
   }
 
@@ -111,7 +161,7 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
 
   @Override
   public Op.@Nullable Kind kind() {
-    return data.kind == CollectiveKind.BARRIER ? Op.Kind.BARRIER : null;
+    return data.kind() == CollectiveKind.BARRIER ? Op.Kind.BARRIER : null;
   }
 
   @Override
@@ -172,16 +222,16 @@ public final class CollectiveCall extends LoopSubscription<Void> implements Subm
 
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
-    end(code == Codes.DONE ? delivered(memory) : owner.failure(data, code, rank));
+    end(code == Codes.DONE ? delivered(tag, memory) : owner.failure(data, code, rank));
   }
 
   /** Gives a subscriber that still waits its result; returns why that is not possible, or null. */
-  private @Nullable RuntimeException delivered(@Nullable PooledBuffer memory) {
+  private @Nullable RuntimeException delivered(long number, @Nullable PooledBuffer memory) {
     if (isOver()) {
       return null;
     }
     try {
-      data.copyOut(memory);
+      data.copyOut(number, memory);
       return null;
     } catch (RuntimeException e) { // memory of the program that has gone
       return e;

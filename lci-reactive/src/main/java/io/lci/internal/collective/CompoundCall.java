@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lci.internal.collective;
+
+import io.lci.internal.core.Thrown;
+import io.lci.internal.lane.CallData;
+import io.lci.internal.lane.CollectiveKind;
+import io.lci.internal.lane.PooledBuffer;
+import io.lci.internal.loop.LoopSubscription;
+import java.util.Objects;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Mono;
+
+/**
+ * A call that is made of several of the core, its parts. It begins with the first request, and goes
+ * on whoever leaves. No other call of its context comes between its parts. Loop only.
+ *
+ * @param <T> of the result; a call that has none ends with null
+ */
+final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
+  private final ContextImpl context;
+  private final CollectiveKind kind;
+  private final Function<Parts, Mono<T>> recipe;
+  private boolean asked;
+  private boolean settled;
+  private boolean ended;
+  private @Nullable T result;
+  private @Nullable Throwable failure;
+
+  CompoundCall(
+      ContextImpl context,
+      CoreSubscriber<? super T> actual,
+      CollectiveKind kind,
+      Function<Parts, Mono<T>> recipe) {
+    super(context.loop(), actual);
+    this.context = context;
+    this.kind = kind;
+    this.recipe = recipe;
+  }
+
+  @Override
+  public void drain() {
+    if (!asked && isWanted() && !terminated) {
+      asked = true;
+      ask();
+    }
+    if (ended && !isOver()) {
+      signal();
+    }
+  }
+
+  private void ask() {
+    try {
+      context.began(kind);
+    } catch (RuntimeException e) {
+      fail(e);
+      return;
+    }
+    loop.activate(this);
+    context.turnstile.execute(this::start);
+  }
+
+  private void signal() {
+    if (failure != null) {
+      fail(failure);
+      return;
+    }
+    if (result != null) {
+      emit(result);
+    }
+    complete();
+  }
+
+  private void start() {
+    RuntimeException refused = context.refusal(kind);
+    if (refused != null) {
+      settled = true; // it holds nobody
+      end(refused);
+      return;
+    }
+    context.turnstile.close();
+    Mono.defer(() -> recipe.apply(this))
+        .subscribe(value -> result = value, this::end, () -> end(null));
+  }
+
+  private void end(@Nullable Throwable reason) {
+    failure = reason;
+    if (reason instanceof PooledBuffer.NoMemory) {
+      context.giveUp();
+      failure = context.noMemory(kind, reason);
+    }
+    ended = true;
+    settled();
+    loop.deactivate(this);
+    context.ended();
+    schedule();
+  }
+
+  /** It stays active: a close waits for it, as for any call. */
+  @Override
+  public void onCancel() {
+    schedule(); // it may have been asked for, and not begun
+  }
+
+  @Override
+  protected boolean holdsClose() {
+    return asked && !ended;
+  }
+
+  // Parts
+
+  @Override
+  public int own() {
+    return context.group().rank();
+  }
+
+  @Override
+  public int size() {
+    return context.group().size();
+  }
+
+  @Override
+  public int worldRank(int member) {
+    return context.group().worldRank(member);
+  }
+
+  @Override
+  public CallMaker maker() {
+    return context.parts;
+  }
+
+  @Override
+  public Mono<Void> make(CallData part) {
+    Mono<Void> made =
+        new Mono<Void>() {
+          @Override
+          public void subscribe(CoreSubscriber<? super Void> to) {
+            context.make(part, to);
+          }
+        }.cache();
+    made.subscribe(null, error -> {});
+    return made;
+  }
+
+  @Override
+  public void settled() {
+    if (!settled) {
+      settled = true;
+      context.turnstile.open();
+    }
+  }
+
+  @Override
+  public RuntimeException failed(int member, String text, @Nullable Throwable cause) {
+    context.fail(Revocation.ofContext(worldRank(member), text));
+    return caused(cause);
+  }
+
+  @Override
+  public RuntimeException gaveUp(Throwable cause) {
+    context.revoked(Revocation.ofContext(worldRank(own()), Thrown.text(cause)));
+    return caused(cause);
+  }
+
+  private RuntimeException caused(@Nullable Throwable cause) {
+    RuntimeException error = Objects.requireNonNull(context.refusal(kind));
+    if (cause != null) {
+      error.initCause(cause);
+    }
+    return error;
+  }
+}
