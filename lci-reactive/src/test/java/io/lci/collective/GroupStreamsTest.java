@@ -80,6 +80,27 @@ class GroupStreamsTest {
   }
 
   // Proves: J23
+  // On: tcp
+  @Test
+  void overANetworkTheyAreTheSame() {
+    LciOptions options = LciOptions.builder().attribute("transport", "tcp").build();
+    try (LciTestJob job = LciTestJob.start(3, options)) {
+      List<List<Long>> shuffled =
+          all(
+              job,
+              lci ->
+                  lci.world()
+                      .streams()
+                      .shuffle(numbers(lci, 3_000), n -> (int) (n % 3), Codec.LONG));
+      assertShuffled(shuffled, 3, 3_000);
+      List<List<Long>> broadcast =
+          all(job, lci -> lci.world().streams().broadcast(1, numbers(lci, 1_000), Codec.LONG));
+      List<Long> sent = numbers(job.rank(1), 1_000).collectList().block(LIMIT);
+      assertThat(broadcast).containsExactly(sent, sent, sent);
+    }
+  }
+
+  // Proves: J23
   // On: chaos
   @ParameterizedTest(name = "seed {0}")
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
