@@ -351,6 +351,36 @@ class GroupStreamsTest {
     }
   }
 
+  /** Their own windows bound them: no limit of the loop ends a stream. */
+  @Test
+  void framesWaitWhateverTheLimitOfTheLoop() {
+    LciOptions options = LciOptions.builder().maxParked(1).build();
+    try (LciTestJob job = LciTestJob.start(2, options)) {
+      int count = 50;
+      List<Mono<Long>> each = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        for (int i = 0; i < count; i++) {
+          Mono<Long> one =
+              lci.world()
+                  .streams()
+                  .shuffle(numbers(lci, 10), n -> (int) (n % 2), Codec.LONG)
+                  .count()
+                  .cache();
+          one.subscribe(n -> {}, error -> {}); // those of rank 0 wait for the port of rank 1
+          each.add(one);
+        }
+        if (lci.rank() == 0) {
+          await()
+              .atMost(LIMIT)
+              .until(() -> job.rank(0).snapshot().counter("loop_parked") > count / 2);
+        }
+      }
+      assertThat(Flux.merge(Flux.fromIterable(each), 2 * count).collectList().block(LIMIT))
+          .hasSize(2 * count)
+          .allMatch(n -> n == 10);
+    }
+  }
+
   // Proves: J24
   // On: inproc
   @Test
