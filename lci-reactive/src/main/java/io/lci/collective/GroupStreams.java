@@ -28,9 +28,10 @@ import reactor.core.publisher.Flux;
  * and all items were delivered, and when all that it had to send itself has left.
  *
  * <p><b>Errors.</b> The first failure ends the stream on every member that has not completed it,
- * and cancels all sources; items that were not delivered go to {@code doOnDiscard}. An error of the
- * source, or an exception of {@code owner} or of the codec, is told as it is on its own member. The
- * others get {@link io.lci.error.CollectiveFailedException} with its rank and text. All get {@link
+ * and cancels all sources; items that were not delivered go to {@code doOnDiscard}, but for those
+ * under way, which are bytes by then. An error of the source, or an exception of {@code owner} or
+ * of the codec, is told as it is on its own member. The others get {@link
+ * io.lci.error.CollectiveFailedException} with its rank and text. All get {@link
  * io.lci.error.PeerFailedException} if a member dies, {@link io.lci.error.PeerLeftException} if one
  * leaves that has not completed, {@link io.lci.error.CollectiveMismatchException} if one subscribes
  * to something else, and {@link io.lci.error.ResourceExhaustedException} on a member whose item has

@@ -237,6 +237,14 @@ class GroupStreamEndsTest {
   // On: inproc
   @Test
   void whatIsNotDeliveredIsDiscarded() {
+    AtomicInteger came = new AtomicInteger();
+    Codec<Integer> counting =
+        Codec.of(
+            (n, out) -> out.putInt(n),
+            in -> {
+              came.incrementAndGet();
+              return in.getInt(0);
+            });
     try (LciTestJob job = LciTestJob.start(2)) {
       List<Set<Integer>> discarded =
           List.of(ConcurrentHashMap.newKeySet(), ConcurrentHashMap.newKeySet());
@@ -248,14 +256,15 @@ class GroupStreamEndsTest {
                 lci,
                 Flux.range(1_000 * lci.rank(), 200).concatWith(Flux.never()),
                 n -> n % 2,
-                Codec.INT)
+                counting)
             .doOnDiscard(Integer.class, discarded.get(lci.rank())::add)
             .subscribe(one);
       }
       for (TestSubscriber<Integer> one : all) {
         await().atMost(LIMIT).until(() -> one.getReceivedOnNext().size() == 1);
       }
-      Mono.when(job.rank(0).barrier(), job.rank(1).barrier()).block(LIMIT);
+      // Both windows are full: nothing is under way, of which there would be bytes alone
+      await().atMost(LIMIT).until(() -> came.get() == 2 * StreamOptions.DEFAULT_WINDOW_ITEMS);
       all.get(0).cancel();
       await().atMost(LIMIT).until(all.get(1)::isTerminatedError);
       assertThat(all.get(1).expectTerminalError()).isInstanceOf(OperationCancelledException.class);
@@ -481,6 +490,32 @@ class GroupStreamEndsTest {
               .map(lci -> shuffled(lci, Flux.range(0, 10), n -> n % 2, Codec.INT).count())
               .toList();
       assertThat(Flux.merge(counts).collectList().block(LIMIT)).containsExactly(10L, 10L);
+    }
+  }
+
+  /** Also such as begin later. */
+  @Test
+  void aRevokedGroupHasNoStreams() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      List<Group> groups =
+          job.ranks().stream().map(lci -> lci.world().subgroup(1, 0, 1, 2)).toList();
+      List<TestSubscriber<Integer>> all = new ArrayList<>();
+      for (Group group : groups.subList(0, 2)) {
+        TestSubscriber<Integer> one = TestSubscriber.create();
+        all.add(one);
+        group.streams().shuffle(none(), n -> 0, Codec.INT).subscribe(one);
+      }
+      groups.get(2).revoke("on purpose");
+      TestSubscriber<Integer> late = TestSubscriber.create();
+      all.add(late);
+      groups.get(2).streams().shuffle(none(), n -> 0, Codec.INT).subscribe(late);
+      for (TestSubscriber<Integer> one : all) {
+        await().atMost(LIMIT).until(one::isTerminatedError);
+        assertThat(one.expectTerminalError())
+            .isInstanceOfSatisfying(
+                CollectiveFailedException.class, e -> assertThat(e.rank()).isEqualTo(2))
+            .hasMessageContaining("on purpose");
+      }
     }
   }
 

@@ -80,6 +80,27 @@ class GroupStreamsTest {
   }
 
   // Proves: J23
+  // On: tcp
+  @Test
+  void overANetworkTheyAreTheSame() {
+    LciOptions options = LciOptions.builder().attribute("transport", "tcp").build();
+    try (LciTestJob job = LciTestJob.start(3, options)) {
+      List<List<Long>> shuffled =
+          all(
+              job,
+              lci ->
+                  lci.world()
+                      .streams()
+                      .shuffle(numbers(lci, 3_000), n -> (int) (n % 3), Codec.LONG));
+      assertShuffled(shuffled, 3, 3_000);
+      List<List<Long>> broadcast =
+          all(job, lci -> lci.world().streams().broadcast(1, numbers(lci, 1_000), Codec.LONG));
+      List<Long> sent = numbers(job.rank(1), 1_000).collectList().block(LIMIT);
+      assertThat(broadcast).containsExactly(sent, sent, sent);
+    }
+  }
+
+  // Proves: J23
   // On: chaos
   @ParameterizedTest(name = "seed {0}")
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
@@ -327,6 +348,68 @@ class GroupStreamsTest {
       assertThat(slow.getReceivedOnNext()).containsExactly(0, 1, 2);
       slow.cancel();
       await().atMost(LIMIT).until(other::isTerminated);
+    }
+  }
+
+  /** Their own windows bound them: no limit of the loop ends a stream. */
+  @Test
+  void framesWaitWhateverTheLimitOfTheLoop() {
+    LciOptions options = LciOptions.builder().maxParked(1).build();
+    try (LciTestJob job = LciTestJob.start(2, options)) {
+      int count = 50;
+      List<Mono<Long>> each = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        for (int i = 0; i < count; i++) {
+          Mono<Long> one =
+              lci.world()
+                  .streams()
+                  .shuffle(numbers(lci, 10), n -> (int) (n % 2), Codec.LONG)
+                  .count()
+                  .cache();
+          one.subscribe(n -> {}, error -> {}); // those of rank 0 wait for the port of rank 1
+          each.add(one);
+        }
+        if (lci.rank() == 0) {
+          await()
+              .atMost(LIMIT)
+              .until(() -> job.rank(0).snapshot().counter("loop_parked") > count / 2);
+        }
+      }
+      assertThat(Flux.merge(Flux.fromIterable(each), 2 * count).collectList().block(LIMIT))
+          .hasSize(2 * count)
+          .allMatch(n -> n == 10);
+    }
+  }
+
+  // Proves: J24
+  // On: inproc
+  @Test
+  void aWindowBoundsBytes() {
+    AtomicInteger decoded = new AtomicInteger();
+    Codec<byte[]> counting =
+        Codec.of(
+            (bytes, out) -> out.putBytes(bytes),
+            in -> {
+              decoded.incrementAndGet();
+              return in.toByteArray();
+            });
+    StreamOptions options = StreamOptions.builder().windowItems(100).windowBytes(4_096).build();
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<TestSubscriber<Sourced<byte[]>>> all = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        TestSubscriber<Sourced<byte[]>> one =
+            TestSubscriber.<Sourced<byte[]>>builder().initialRequest(1).build();
+        all.add(one);
+        Flux<byte[]> items = Flux.range(0, 100 * lci.rank()).map(n -> new byte[1_000]);
+        lci.world().streams().gather(0, items, counting, options).subscribe(one);
+      }
+      await().atMost(LIMIT).until(() -> decoded.get() >= 4);
+      Mono.when(job.rank(0).barrier(), job.rank(1).barrier()).block(LIMIT);
+      assertThat(decoded.get()).isLessThanOrEqualTo(5);
+      all.get(0).request(Long.MAX_VALUE);
+      await().atMost(LIMIT).until(all.get(0)::isTerminatedComplete);
+      assertThat(all.get(0).getReceivedOnNext()).hasSize(100);
+      await().atMost(LIMIT).until(all.get(1)::isTerminatedComplete);
     }
   }
 

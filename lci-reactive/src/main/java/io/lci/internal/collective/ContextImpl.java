@@ -169,6 +169,9 @@ final class ContextImpl extends GroupCalls
     if (errors.add(by)) {
       core.gate.with(() -> core.calls.contextRevoke(handle, by.cause()), Codes.DONE);
       outbox.loop.execute(outbox.loop::enterSoon);
+      if (by.isOfGroup()) { // all members hear of it
+        groups.streams.revoked(this, by.rank(), by.hint());
+      }
     }
   }
 

@@ -37,6 +37,10 @@ record Revocation(int rank, String hint, int cause) {
     return new Revocation(rank, "it gave the context up: " + text, THREW);
   }
 
+  boolean isOfGroup() {
+    return (cause & OF_A_GROUP) != 0;
+  }
+
   /** The rank that a cause names, or else the one that gave it. */
   static int rank(int cause, int giver) {
     return (cause & OF_A_GROUP) != 0 ? cause & ~OF_A_GROUP : giver;

@@ -12,4 +12,9 @@ public final class ReservedPorts {
   public static final Port GROUPS = Port.of(Port.MAX_NUMBER + 1, "lci.group");
 
   private ReservedPorts() {}
+
+  /** Whether the library itself opens the port. */
+  public static boolean has(Port port) {
+    return port.number() > Port.MAX_NUMBER;
+  }
 }

@@ -123,7 +123,7 @@ final class Hub {
   /** The context is given up here: the others are told. */
   void revoke(StreamMembers members) {
     Group group = members.group();
-    StreamCause cause = StreamCause.revoked(core.rank);
+    StreamCause cause = StreamCause.revoked(core.rank, "the member gave the context up");
     byte[] frame = new OutFrame(group.rank(), members.id(), OutFrame.ALL).abort(cause);
     for (int member = 0; member < group.size(); member++) {
       if (member != group.rank()) {
@@ -131,6 +131,11 @@ final class Hub {
       }
     }
     revoked(of(members.id()), cause);
+  }
+
+  /** The context was given up: each member hears of that. */
+  void revoked(long context, StreamCause cause) {
+    revoked(of(context), cause);
   }
 
   private static void revoked(Numbered of, StreamCause cause) {

@@ -39,8 +39,8 @@ record StreamCause(int rank, String code, String text) {
     return new StreamCause(rank, FAILED, "the member failed: " + Thrown.text(reason));
   }
 
-  static StreamCause revoked(int rank) {
-    return new StreamCause(rank, FAILED, "the member gave the context up");
+  static StreamCause revoked(int rank, String why) {
+    return new StreamCause(rank, FAILED, why);
   }
 
   static StreamCause mismatch(int rank, String text) {

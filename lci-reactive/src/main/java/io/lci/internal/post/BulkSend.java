@@ -122,7 +122,7 @@ final class BulkSend<T> extends SendElements<T> implements Submitter {
    */
   @Override
   public boolean waitsBeyondLimit() {
-    return sender.port().equals(ReservedPorts.SESSIONS);
+    return ReservedPorts.has(sender.port());
   }
 
   @Override

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.post;
 
+import io.lci.AmOp;
 import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.am.Message;
 import io.lci.error.LciException;
 import io.lci.internal.core.Errors;
+import io.lci.internal.core.ReservedPorts;
 import io.lci.internal.lane.OpParts;
 import io.lci.internal.lane.PooledBuffer;
 import io.lci.internal.lane.PostWriter;
@@ -176,6 +178,12 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   @Override
   public boolean wants(Object item) {
     return !once && failure == null;
+  }
+
+  /** What the library sends itself is bounded by windows. */
+  @Override
+  public boolean waitsBeyondLimit() {
+    return op instanceof AmOp am && ReservedPorts.has(am.port());
   }
 
   @Override

@@ -80,7 +80,7 @@ public final class Peers {
   /** A departure is news only to those who may wait for that rank's messages. */
   private void log(PeerEvent event) {
     List<Port> waiting =
-        inboxes.awaited().stream().filter(port -> !port.equals(ReservedPorts.SESSIONS)).toList();
+        inboxes.awaited().stream().filter(port -> !ReservedPorts.has(port)).toList();
     String still = waiting.isEmpty() ? "" : "; still waiting for messages: " + waiting;
     if (event.state() == PeerEvent.State.FAILED) {
       LOG.warn("rank {}: rank {} died{}", core.rank, event.rank(), still);
