@@ -10,7 +10,7 @@ tool          quick,test   300  ./lci itself: when it builds, what it says, exit
 launcher      quick,test   180  exit codes, output, signals, nothing left behind, sweep
 java          quick,test  1500  Maven modules, on the packed jars: units, TCK, architecture, jobs of several ranks
 readme        quick,test   300  the example of README.md is the compiled one and runs, also in a project as the guide shows it; the quick start runs
-ffm           test        1500  tests of bridge and API once more, on the packed jars in a JDK of 22 or newer, if there is one
+ffm           test        1500  tests of bridge and API once more, but for the TCK, on the packed jars in a JDK of 22 or newer, if there is one
 races         test         300  requests, cancels, ends and deaths in every order, under jcstress
 bad-input     test         300  one clear line and a non-zero exit for each kind of bad input
 oracle        test         900  k-mer histograms equal those of jellyfish
@@ -124,10 +124,12 @@ suite_races() {
   races -t '(OpRun|Exchange)StressTest|OfferAndPark' -f 1 -iters 1 -time 50 -jvmArgs '-XX:+UseSerialGC -XX:TieredStopAtLevel=1'
 }
 
-# The same tests of the two once more, in the newer JDK, whose calls java.lang.foreign makes.
+# The same tests of the two once more, in the newer JDK, whose calls java.lang.foreign makes. The rules of Reactive Streams
+# know nothing of calls.
 suite_ffm() {
   [[ -n $newer_jdk ]] || { echo "SKIPPED: no JDK of $FFM_RELEASE or newer here"; return; }
-  maven -Dlci.native.test.skip -Dspotless.check.skip "-Dlci.test.jdk=$newer_jdk" -pl lci-native-bridge,lci-reactive verify
+  maven -Dlci.native.test.skip -Dspotless.check.skip "-Dlci.test.jdk=$newer_jdk" "-Dtest=!TckTest" \
+    -Dsurefire.failIfNoSpecifiedTests=false -pl lci-native-bridge,lci-reactive verify
 }
 
 suite_bench() { LCI_HOME=$home LCI_JDK=$jdk LCI_NEWER_JDK=${newer_jdk:-none} "$home/tests/tools/bench_test.sh"; }
