@@ -128,8 +128,8 @@ suite_races() {
 # know nothing of calls.
 suite_ffm() {
   [[ -n $newer_jdk ]] || { echo "SKIPPED: no JDK of $FFM_RELEASE or newer here"; return; }
-  maven -Dlci.native.test.skip -Dspotless.check.skip "-Dlci.test.jdk=$newer_jdk" "-Dtest=!TckTest" \
-    -Dsurefire.failIfNoSpecifiedTests=false -pl lci-native-bridge,lci-reactive verify
+  maven -Dlci.native.test.skip -Dspotless.check.skip "-Dlci.test.jdk=$newer_jdk" '-Dsurefire.excludes=**/*$*,**/TckTest*' \
+    -pl lci-native-bridge,lci-reactive verify
 }
 
 suite_bench() { LCI_HOME=$home LCI_JDK=$jdk LCI_NEWER_JDK=${newer_jdk:-none} "$home/tests/tools/bench_test.sh"; }
