@@ -10,6 +10,8 @@ ping-pong       Samples                   pairs of ranks send numbers to and fro
 many-to-many    Samples                   every rank sends to random ranks, and what arrives is checked
 array           Samples                   an array that lies on all ranks, put and got by all
 graph-barrier   Samples                   a barrier that is a completion graph, run again and again
+allreduce       Samples                   adds up a vector of each rank, on all ranks, and says how long it takes
+heat            Samples                   heat spreads over a plate that lies on all ranks, and becomes a picture
 word-count      Samples                   counts the words of a text: a stream that brings each to the rank that counts it
 rpc             Samples                   the four interactions of RPC, and an error, between each rank and the next
 rpc-echo        Samples                   threads of all ranks call each other over a small RPC library

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci;
 
+import io.lci.collective.Algorithm;
 import io.lci.rpc.RpcExchange;
 import java.time.Duration;
 import java.util.List;
@@ -8,8 +9,8 @@ import java.util.List;
 /**
  * Observer of a runtime, for metrics and tracing. Counters need no observer: they are always on and
  * read by {@link LciRuntime#snapshot()}. Methods are called rarely, never for each message (calls
- * of {@link #rpcStarted} excepted), on the thread named with each; they must be quick and must not
- * throw. An exception is logged and otherwise ignored.
+ * of {@link #rpcStarted} and {@link #collectiveTimed} excepted), on the thread named with each;
+ * they must be quick and must not throw. An exception is logged and otherwise ignored.
  *
  * @since 0.1
  */
@@ -85,6 +86,21 @@ public interface LciInstrumentation {
    * @param nanos how long, in nanoseconds
    */
   default void operationTimed(Op.Kind kind, int device, long nanos) {}
+
+  /**
+   * Tells how long one call of a group took this member: from its turn in the order of calls to its
+   * end, with the time that it waited for other members. Each call is timed that ended well; one
+   * that is made of several, such as one with values of a codec, counts each. Called on the loop of
+   * its context.
+   *
+   * @param call the method's name, such as {@code allReduce}
+   * @param algorithm that the program named; {@link Algorithm#AUTO}: the core chose
+   * @param device the device of its context
+   * @param bytes of the result that it has given this member
+   * @param nanos how long, in nanoseconds
+   */
+  default void collectiveTimed(
+      String call, Algorithm algorithm, int device, long bytes, long nanos) {}
 
   /**
    * A remote procedure call begins: on the client before its request is sent, on the server before

@@ -10,16 +10,11 @@ import io.lci.am.InboxOptions;
 import io.lci.am.Message;
 import io.lci.am.Payload;
 import io.lci.am.Port;
-import io.lci.collective.CollectivePlan;
-import io.lci.collective.Group;
-import io.lci.collective.ReduceOp;
-import io.lci.collective.Vec;
 import io.lci.completion.Completion;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.CompletionGraph.Node;
 import io.lci.completion.CompletionQueue;
 import io.lci.completion.QueueOptions;
-import io.lci.error.PeerFailedException;
 import io.lci.matching.EngineOptions;
 import io.lci.matching.MatchingEngine;
 import io.lci.rma.LciBuffer;
@@ -31,12 +26,10 @@ import io.lci.testing.LciTestJob;
 import java.io.IOException;
 import java.nio.ByteOrder;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.reactivestreams.Publisher;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -376,118 +369,6 @@ class OperationsGuideTest {
     }
   }
 
-  @Test
-  void callsOfGroups() {
-    try (LciTestJob job = LciTestJob.start(3)) {
-      List<Mono<Void>> members = new ArrayList<>();
-      for (int rank = 0; rank < 2; rank++) {
-        LciRuntime lci = job.rank(rank);
-        long requests = 20L + rank;
-        int weights = 3;
-        // show: collective
-        Group workers = lci.world().subgroup(1, 0, 1); // ranks 0 and 1
-        Mono<Long> served = workers.allReduce(requests, ReduceOp.SUM); // on every member
-        LciBuffer model = lci.memory().buffer(8 * weights);
-        Mono<Void> trained =
-            workers
-                .broadcast(0, Vec.doubles(model)) // from member 0
-                .then(Mono.fromRunnable(() -> learn(model)))
-                .then(workers.allReduce(Vec.doubles(model), Vec.doubles(model), ReduceOp.SUM));
-        // end
-        String host = "host" + "-".repeat(rank);
-        // show: values
-        Mono<String> version = workers.broadcast(0, lci.rank() == 0 ? "1.7" : null, Codec.UTF8);
-        Mono<List<String>> hosts = workers.allGather(host, Codec.UTF8); // by member
-        Mono<String> longest =
-            workers.allReduce(host, Codec.UTF8, (a, b) -> a.length() >= b.length() ? a : b);
-        // end
-        model.view().putDouble(16, 2.5 - rank);
-        members.add(
-            version
-                .doOnNext(one -> assertThat(one).isEqualTo("1.7"))
-                .then(hosts)
-                .doOnNext(all -> assertThat(all).containsExactly("host", "host-"))
-                .then(longest)
-                .doOnNext(one -> assertThat(one).isEqualTo("host-"))
-                .then(served)
-                .doOnNext(sum -> assertThat(sum).isEqualTo(41))
-                .then(trained)
-                .doOnSuccess(done -> assertThat(model.view().getDouble(16)).isEqualTo(7)));
-      }
-      Mono.when(members).block(LIMIT);
-    }
-  }
-
-  @Test
-  void groupsOfThoseWhoLive() {
-    try (LciTestJob job = LciTestJob.start(3)) {
-      List<Mono<Group>> members = new ArrayList<>();
-      for (int rank = 0; rank < 2; rank++) {
-        Group group = job.rank(rank).world();
-        // show: shrink
-        Mono<Group> next =
-            train(group)
-                .thenReturn(true)
-                .onErrorReturn(PeerFailedException.class, false)
-                .flatMap(group::agree) // some have completed what has failed on others
-                .flatMap(all -> all ? Mono.just(group) : group.shrink());
-        // end
-        Mono<Group> begun = next.cache();
-        begun.subscribe(living -> {}, error -> {});
-        members.add(begun);
-      }
-      job.rank(2).abort();
-      for (Mono<Group> member : members) {
-        assertThat(member.block(LIMIT).size()).isEqualTo(2);
-      }
-    }
-  }
-
-  @Test
-  void plansOfGroups() {
-    try (LciTestJob job = LciTestJob.start(2)) {
-      List<Mono<List<Long>>> members = new ArrayList<>();
-      Publisher<Integer> ticks = Flux.range(0, 4);
-      List<double[]> results = new ArrayList<>();
-      for (LciRuntime lci : job.ranks()) {
-        Group workers = lci.world();
-        double[] data = {1, 2};
-        results.add(data);
-        Vec a = Vec.doubles(data, 0, 1);
-        Vec b = Vec.doubles(data, 1, 1);
-        // show: plan
-        CollectivePlan plan =
-            workers
-                .plan()
-                .allReduce(List.of(a, b), List.of(a, b), ReduceOp.SUM) // in place, in turn
-                .segmentBytes(64 << 10)
-                .depth(2)
-                .build();
-        Flux<Long> steps = plan.runs(ticks).doOnNext(k -> use(k % 2 == 0 ? a : b));
-        // end
-        members.add(steps.collectList());
-      }
-      for (List<Long> runs : Flux.mergeSequential(members).collectList().block(LIMIT)) {
-        assertThat(runs).containsExactly(0L, 1L, 2L, 3L);
-      }
-      for (double[] data : results) {
-        assertThat(data).containsExactly(4, 8);
-      }
-    }
-  }
-
-  private static void use(Vec result) {
-    assertThat(result.count()).isEqualTo(1);
-  }
-
-  private static Mono<Void> train(Group group) {
-    return group.barrier();
-  }
-
-  private static void learn(LciBuffer model) {
-    model.view().putDouble(16, model.view().getDouble(16) + 1);
-  }
-
   /** Subscribes both; returns what the first brought. */
   private static <T> T both(Mono<T> first, Mono<?> second) {
     return Mono.zip(first, second.then(Mono.just(true))).block(LIMIT).getT1();
@@ -495,6 +376,6 @@ class OperationsGuideTest {
 
   @Test
   void theGuideShowsWhatIsCompiledHere() throws IOException {
-    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 25);
+    GuidePage.assertShows("operations.md", OperationsGuideTest.class, 21);
   }
 }

@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A meter of a runtime: constants of {@link OperationMeters}, {@link InboxMeters}, {@link
- * FlowMeters}, {@link StreamMeters}, {@link NetworkMeters}, {@link LoopMeters}, {@link
- * ResourceMeters} and {@link RuntimeMeters}. All series of a name have the same tag keys, whatever
- * the options. {@code docs/guide/metrics.md} is made from these constants.
+ * FlowMeters}, {@link StreamMeters}, {@link CollectiveMeters}, {@link NetworkMeters}, {@link
+ * LoopMeters}, {@link ResourceMeters} and {@link RuntimeMeters}. All series of a name have the same
+ * tag keys, whatever the options. {@code docs/guide/metrics.md} is made from these constants.
  *
  * @since 0.1
  */
@@ -28,6 +28,7 @@ public interface LciMeter extends MeterDocumentation {
             InboxMeters.values(),
             FlowMeters.values(),
             StreamMeters.values(),
+            CollectiveMeters.values(),
             NetworkMeters.values(),
             LoopMeters.values(),
             ResourceMeters.values(),

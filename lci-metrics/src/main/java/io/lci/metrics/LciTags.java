@@ -12,6 +12,10 @@ import io.micrometer.common.docs.KeyName;
 public enum LciTags implements KeyName {
   /** Kind of operation. */
   OP("op", "kind of operation: am, send, receive, put, get, atomic, barrier"),
+  /** A call of a group. */
+  CALL("call", "call of a group, by the method's name: barrier, broadcast, allReduce, ..."),
+  /** The way in which members do it. */
+  ALGORITHM("algorithm", "the algorithm that the program named, or auto: the core chose"),
   /** How an attempt ended. */
   OUTCOME("outcome", "done (finished at once) or posted (a completion followed)"),
   /** Why there was no progress. */

@@ -71,6 +71,12 @@ public final class MeterDefinition {
         name, Meter.Type.TIMER, "seconds", description, WhenAbsent.ZERO, null, tags);
   }
 
+  /** A counter, which no snapshot has either. */
+  static MeterDefinition told(String name, String unit, String description, LciTags... tags) {
+    return new MeterDefinition(
+        name, Meter.Type.COUNTER, unit, description, WhenAbsent.ZERO, null, tags);
+  }
+
   /** {@return the name, lower case with dots} */
   public String name() {
     return name;

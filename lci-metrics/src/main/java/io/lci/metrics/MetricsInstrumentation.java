@@ -4,6 +4,7 @@ package io.lci.metrics;
 import io.lci.LciInstrumentation;
 import io.lci.LciRuntime;
 import io.lci.Op;
+import io.lci.collective.Algorithm;
 import io.lci.rpc.RpcExchange;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.IdentityHashMap;
@@ -14,6 +15,7 @@ final class MetricsInstrumentation implements LciInstrumentation {
   private final MeterRegistry registry;
   private final MetricsOptions options;
   private final LatencyTimers timers;
+  private final CollectiveTimers collectives;
   private final RpcObserver calls;
   private final IdentityHashMap<LciRuntime, LciMetrics> bound = new IdentityHashMap<>();
 
@@ -21,6 +23,7 @@ final class MetricsInstrumentation implements LciInstrumentation {
     this.registry = registry;
     this.options = options;
     this.timers = new LatencyTimers(registry, options.extraTags());
+    this.collectives = new CollectiveTimers(registry, options.extraTags());
     this.calls = new RpcObserver(options);
   }
 
@@ -30,6 +33,7 @@ final class MetricsInstrumentation implements LciInstrumentation {
     bound.put(runtime, metrics);
     metrics.bindTo(registry);
     timers.register();
+    collectives.begin();
   }
 
   @Override
@@ -40,12 +44,19 @@ final class MetricsInstrumentation implements LciInstrumentation {
     }
     if (bound.isEmpty()) {
       timers.remove();
+      collectives.end();
     }
   }
 
   @Override
   public void operationTimed(Op.Kind kind, int device, long nanos) {
     timers.record(kind, nanos);
+  }
+
+  @Override
+  public void collectiveTimed(
+      String call, Algorithm algorithm, int device, long bytes, long nanos) {
+    collectives.record(call, algorithm, bytes, nanos);
   }
 
   @Override

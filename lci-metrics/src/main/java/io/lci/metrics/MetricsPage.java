@@ -19,6 +19,7 @@ final class MetricsPage {
           new Subsystem("Inboxes", List.of(InboxMeters.values())),
           new Subsystem("Flow control", List.of(FlowMeters.values())),
           new Subsystem("Streams and RPC", List.of(StreamMeters.values())),
+          new Subsystem("Collectives", List.of(CollectiveMeters.values())),
           new Subsystem("Network", List.of(NetworkMeters.values())),
           new Subsystem("Loops", List.of(LoopMeters.values())),
           new Subsystem("Matching, packets, queues, memory", List.of(ResourceMeters.values())),
@@ -39,7 +40,7 @@ final class MetricsPage {
       ```
 
       That binds the meters when the runtime starts and removes all of them when it stops. `new LciMetrics(lci).bindTo(registry)`
-      does the same for a runtime that is there already, without the figures that are taken as things happen: `lci.operation.latency` and the
+      does the same for a runtime that is there already, without the figures that are taken as things happen: `lci.operation.latency`, `lci.collective` and the
       observations. `MetricsOptions` has extra tags, series for single peers, and observations.
 
       - **Cost.** Counting is always on, in the core and in the loops: plain counters with one writer each, added up when

@@ -80,6 +80,7 @@ public enum RuntimeMeters implements LciMeter {
           "packets_steal",
           "packets_miss",
           "statuses_pushed",
+          "collective_stalls",
           "statuses_popped",
           "peers_left",
           "peers_failed",

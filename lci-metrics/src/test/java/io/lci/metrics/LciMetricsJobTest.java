@@ -12,6 +12,11 @@ import io.lci.am.Inbox;
 import io.lci.am.InboxOptions;
 import io.lci.am.Payload;
 import io.lci.am.Port;
+import io.lci.collective.Algorithm;
+import io.lci.collective.CollectiveContext;
+import io.lci.collective.ReduceOp;
+import io.lci.collective.Vec;
+import io.lci.error.CollectiveFailedException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -32,6 +37,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.test.StepVerifier;
 
 /** The meters over real traffic between two ranks. */
 @ExtendWith(LciLeakCheck.class)
@@ -357,6 +363,40 @@ class LciMetricsJobTest {
       assertThat(registry.get("lci.operation.latency").tags("op", "am").timer().count())
           .as("some attempts are refused, and those are not timed")
           .isBetween(1L, (long) count);
+    }
+  }
+
+  /** Each call, by what the program named; those that end with an error are not timed. */
+  @Test
+  void callsOfGroupsOfARunningJobAreTimed() {
+    LciOptions options =
+        LciOptions.builder()
+            .instrumentation(LciMetrics.instrumentation(registry, named("both")))
+            .build();
+    try (LciTestJob job = LciTestJob.start(2, options)) {
+      for (int i = 0; i < 5; i++) {
+        Flux.fromIterable(job.ranks())
+            .flatMap(
+                lci -> {
+                  double[] mine = {1, 2};
+                  return lci.world()
+                      .with(Algorithm.RECURSIVE_DOUBLING)
+                      .allReduce(Vec.doubles(mine), Vec.doubles(mine), ReduceOp.SUM)
+                      .then(lci.world().barrier());
+                })
+            .blockLast(LIMIT);
+      }
+      Tags calls = Tags.of("call", "allReduce", "algorithm", "recursive_doubling");
+      assertThat(registry.get("lci.collective").tags(calls).timer().count()).isEqualTo(10);
+      assertThat(registry.get("lci.collective.results").tags(calls).counter().count())
+          .isEqualTo(160);
+      assertThat(registry.get("lci.collective").tags("call", "barrier").timer().count())
+          .isEqualTo(10);
+      CollectiveContext context = job.rank(0).world().context(1);
+      context.revoke();
+      StepVerifier.create(context.barrier()).verifyError(CollectiveFailedException.class);
+      assertThat(registry.get("lci.collective").tags("call", "barrier").timer().count())
+          .isEqualTo(10);
     }
   }
 

@@ -10,6 +10,7 @@ import io.lci.LciSnapshot.Stall;
 import io.lci.LciSnapshot.WaitingState;
 import io.lci.Op;
 import io.lci.PostOutcome;
+import io.lci.collective.Algorithm;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.Tag;
@@ -483,7 +484,9 @@ class LciMetricsTest {
   void everyMeterIsAsDocumented() {
     fake.inboxes.add(inbox("numbers(1)", 3, 1024));
     fake.waiting.add(waiting(1, "numbers(1)", PostOutcome.RETRY_NOCREDIT, true));
-    LciMetrics.instrumentation(registry).runtimeStarted(fake.runtime);
+    LciInstrumentation instrumentation = LciMetrics.instrumentation(registry);
+    instrumentation.runtimeStarted(fake.runtime);
+    instrumentation.collectiveTimed("allReduce", Algorithm.AUTO, 0, 8, 700);
     Map<String, LciMeter> documented =
         LciMeter.all().stream().collect(Collectors.toMap(LciMeter::getName, Function.identity()));
     TreeSet<String> seen = new TreeSet<>();
@@ -591,6 +594,38 @@ class LciMetricsTest {
         .isNotEmpty()
         .allSatisfy(meter -> assertThat(meter.getId().getTag("runtime")).isEqualTo("b"));
     second.runtimeClosed(other.runtime);
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
+  /** Of calls of groups, meters come with the first one, and go with the last runtime. */
+  @Test
+  void callsOfGroupsAreTimedByAlgorithm() {
+    FakeRuntime other = new FakeRuntime();
+    LciInstrumentation first = LciMetrics.instrumentation(registry);
+    LciInstrumentation second = LciMetrics.instrumentation(registry);
+    first.runtimeStarted(fake.runtime);
+    second.runtimeStarted(other.runtime);
+    assertThat(registry.find("lci.collective").timers()).isEmpty();
+    first.collectiveTimed("allReduce", Algorithm.AUTO, 0, 80, 700);
+    first.collectiveTimed("allReduce", Algorithm.AUTO, 1, 8, 300);
+    second.collectiveTimed("allReduce", Algorithm.AUTO, 0, 8, 1_000);
+    second.collectiveTimed("allReduce", Algorithm.RING, 0, 16, 900);
+    first.runtimeClosed(fake.runtime);
+    first.collectiveTimed("allReduce", Algorithm.AUTO, 0, 8, 700); // a loop may be late
+    Tags auto = Tags.of("call", "allReduce", "algorithm", "auto");
+    Timer timer = registry.get("lci.collective").tags(auto).timer();
+    assertThat(timer.count()).isEqualTo(3);
+    assertThat(timer.totalTime(TimeUnit.NANOSECONDS)).isEqualTo(2_000);
+    assertThat(timer.takeSnapshot().histogramCounts()).hasSize(LatencyTimers.BUCKETS.length);
+    assertThat(registry.get("lci.collective.results").tags(auto).counter().count()).isEqualTo(96);
+    assertThat(registry.get("lci.collective").tags("algorithm", "ring").timer().count())
+        .isEqualTo(1);
+    second.runtimeClosed(other.runtime);
+    assertThat(registry.getMeters()).isEmpty();
+    first.runtimeStarted(fake.runtime);
+    first.collectiveTimed("barrier", Algorithm.AUTO, 0, 0, 700);
+    assertThat(registry.get("lci.collective").timers()).hasSize(1);
+    first.runtimeClosed(fake.runtime);
     assertThat(registry.getMeters()).isEmpty();
   }
 

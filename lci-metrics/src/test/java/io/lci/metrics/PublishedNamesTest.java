@@ -8,6 +8,7 @@ import io.lci.LciSnapshot.Stall;
 import io.lci.LciSnapshot.WaitingState;
 import io.lci.Op;
 import io.lci.PostOutcome;
+import io.lci.collective.Algorithm;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -142,6 +143,7 @@ class PublishedNamesTest {
     var instrumentation = LciMetrics.instrumentation(registry);
     instrumentation.runtimeStarted(fake.runtime);
     instrumentation.operationTimed(Op.Kind.AM, 0, 600);
+    instrumentation.collectiveTimed("allReduce", Algorithm.RING, 0, 8, 600);
     String text = registry.scrape();
     for (LciMeter meter : LciMeter.all()) {
       String name = PrometheusNames.of(meter);
@@ -152,6 +154,7 @@ class PublishedNamesTest {
     }
     assertThat(text)
         .contains("lci_operations_total{device=\"0\",op=\"am\",outcome=\"done\"} 5.0")
+        .contains("lci_collective_results_bytes_total{algorithm=\"ring\",call=\"allReduce\"} 8.0")
         .contains("lci_inbox_stalled{cause=\"retained\",port=\"numbers(1)\"} 1.0")
         .contains("lci_operation_latency_seconds_bucket{op=\"am\",le=\"5.0E-7\"} 0")
         .contains("lci_operation_latency_seconds_bucket{op=\"am\",le=\"1.0E-6\"} 1")

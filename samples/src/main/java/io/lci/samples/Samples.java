@@ -6,8 +6,10 @@ import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.error.NativeLoadException;
 import io.lci.error.PeerFailedException;
+import io.lci.samples.allreduce.AllReduce;
 import io.lci.samples.array.DistributedArrayCheck;
 import io.lci.samples.barrier.GraphBarrierCheck;
+import io.lci.samples.heat.Heat;
 import io.lci.samples.kmer.KmerCount;
 import io.lci.samples.kv.KvService;
 import io.lci.samples.reads.BadInputException;
@@ -42,6 +44,8 @@ import picocli.CommandLine.ParameterException;
       ManyToMany.class,
       DistributedArrayCheck.class,
       GraphBarrierCheck.class,
+      AllReduce.class,
+      Heat.class,
       WordCount.class,
       RpcCalls.class,
       RpcEcho.class,

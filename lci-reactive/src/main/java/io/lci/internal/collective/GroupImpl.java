@@ -109,11 +109,6 @@ class GroupImpl extends GroupCalls implements Group {
   }
 
   @Override
-  public GroupStreams streams() {
-    return own("open streams").streams();
-  }
-
-  @Override
   <T> Mono<T> make(CallData call, @Nullable Supplier<? extends T> result) {
     return Mono.defer(() -> own(call.kind.operation()).make(call, result));
   }
@@ -159,6 +154,11 @@ class GroupImpl extends GroupCalls implements Group {
   @Override
   public void revoke(String reason) {
     groups.revoke(key, Objects.requireNonNull(reason, "reason"));
+  }
+
+  @Override
+  public GroupStreams streams() {
+    return own("open streams").streams();
   }
 
   /** Made for the first call: most groups of a large job make none. */

@@ -4,6 +4,7 @@ package io.lci.internal.core;
 import io.lci.LciInstrumentation;
 import io.lci.LciRuntime;
 import io.lci.Op;
+import io.lci.collective.Algorithm;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +32,21 @@ public final class Observer {
   public void operationTimed(Op.Kind kind, int device, long nanos) {
     try {
       instrumentation.operationTimed(kind, device, nanos);
+    } catch (Throwable e) {
+      failed(e);
+    }
+  }
+
+  /** Whether somebody looks: else a call need not be timed. */
+  public boolean isOn() {
+    return instrumentation != LciInstrumentation.NONE;
+  }
+
+  /** As {@link #operationTimed}. */
+  public void collectiveTimed(
+      String call, Algorithm algorithm, int device, long bytes, long nanos) {
+    try {
+      instrumentation.collectiveTimed(call, algorithm, device, bytes, nanos);
     } catch (Throwable e) {
       failed(e);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.lane;
 
+import io.lci.collective.Algorithm;
 import io.lci.nativebridge.Codes;
 import java.util.BitSet;
 import java.util.Objects;
@@ -34,6 +35,11 @@ public final class AgreeData implements CallContent {
   @Override
   public CollectiveKind kind() {
     return CollectiveKind.AGREE;
+  }
+
+  @Override
+  public Algorithm algorithm() {
+    return Algorithm.AUTO;
   }
 
   @Override

@@ -102,6 +102,7 @@ public final class CallData implements CallContent {
     return kind;
   }
 
+  @Override
   public Algorithm algorithm() {
     return algorithm;
   }

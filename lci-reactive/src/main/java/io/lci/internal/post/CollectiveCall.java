@@ -63,6 +63,9 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
   /** It had its turn. */
   private boolean started;
 
+  /** Then; 0: nobody wants to know. */
+  private long since;
+
   private boolean ended;
   private @Nullable RuntimeException failure;
 
@@ -122,6 +125,7 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
 
   private void start() {
     started = true;
+    since = outbox.core.observer.isOn() ? System.nanoTime() : 0;
     if (isOver()) {
       loop.deactivate(this);
     }
@@ -222,7 +226,16 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
 
   @Override
   public void completed(int code, int rank, long tag, int size, @Nullable PooledBuffer memory) {
-    end(code == Codes.DONE ? delivered(tag, memory) : owner.failure(data, code, rank));
+    if (code != Codes.DONE) {
+      end(owner.failure(data, code, rank));
+      return;
+    }
+    if (since != 0) {
+      String call = data.kind().toString();
+      long nanos = System.nanoTime() - since;
+      outbox.core.observer.collectiveTimed(call, data.algorithm(), owner.device(), size, nanos);
+    }
+    end(delivered(tag, memory));
   }
 
   /** Gives a subscriber that still waits its result; returns why that is not possible, or null. */
