@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.groupstream;
 
-import io.lci.Codec;
 import io.lci.PeerEvent;
 import io.lci.collective.StreamOptions;
 import io.lci.error.LciClosedException;
@@ -12,10 +11,7 @@ import io.lci.error.PortClosedException;
 import io.lci.error.ProtocolException;
 import io.lci.internal.collective.StreamMembers;
 import io.lci.internal.loop.LoopSubscription;
-import java.util.function.Supplier;
-import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Operators;
@@ -28,34 +24,9 @@ import reactor.core.publisher.Operators;
  * @param <R> what is emitted
  */
 final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
-  /** What is emitted for an item. */
-  interface Result<T, R> {
-    R of(int member, T item);
-  }
-
-  /**
-   * What a program asked for.
-   *
-   * @param shape members and kind
-   * @param source the items of this member
-   * @param owner the member that gets an item
-   * @param codec for items that travel
-   * @param options of this member
-   * @param result what is emitted for an item
-   * @param outlet of a stream in rounds, for each subscription anew; else null
-   */
-  record Plan<T, R>(
-      Shape shape,
-      Publisher<? extends T> source,
-      ToIntFunction<? super T> owner,
-      Codec<T> codec,
-      StreamOptions options,
-      Result<? super T, ? extends R> result,
-      @Nullable Supplier<Outlet<T, R>> outlet) {}
-
   private final Hub hub;
   private final StreamMembers members;
-  private final Plan<T, R> plan;
+  private final StreamPlan<T, R> plan;
   private final Shape shape;
   private final Receiving<T> receiving;
   private final Intake<T> intake;
@@ -80,15 +51,16 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   /** What there is from the first request on. */
   private record Begun<T>(long number, OutFrame frames, Sending<T> sending) {}
 
-  GroupStream(Hub hub, StreamMembers members, Plan<T, R> plan, CoreSubscriber<? super R> actual) {
+  GroupStream(
+      Hub hub, StreamMembers members, StreamPlan<T, R> plan, CoreSubscriber<? super R> actual) {
     super(hub.loop, actual);
     this.hub = hub;
     this.members = members;
     this.plan = plan;
-    this.shape = plan.shape;
-    this.receiving = new Receiving<>(shape, plan.codec, plan.options);
+    this.shape = plan.shape();
+    this.receiving = new Receiving<>(shape, plan.codec(), plan.options());
     this.stall = new Stall(shape);
-    this.outlet = plan.outlet == null ? null : plan.outlet.get();
+    this.outlet = plan.outlet() == null ? null : plan.outlet().get();
     this.intake = new Intake<>(loop, this, actual.currentContext(), this::discard);
   }
 
@@ -129,13 +101,13 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     long number = hub.open(members.id(), this);
     OutFrame frames = new OutFrame(shape.self(), members.id(), number);
     Sending<T> sending =
-        new Sending<>(shape, plan.owner, plan.codec, frames, this, hub.frameBytes());
+        new Sending<>(shape, plan.owner(), plan.codec(), frames, this, hub.frameBytes());
     Begun<T> now = new Begun<>(number, frames, sending);
     begun = now;
     if (outlet != null) {
       outlet.begin(number, this::fault, this::schedule);
     }
-    StreamOptions options = plan.options;
+    StreamOptions options = plan.options();
     toOthers(frames.open(shape.kind(), shape.root(), options.windowItems(), options.windowBytes()));
     OutFlow<T> own = sending.to(shape.self());
     if (own != null) {
@@ -146,7 +118,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
       onCancel();
     }
     if (!ended && shape.isSource(shape.self())) {
-      intake.subscribeTo(plan.source);
+      intake.subscribeTo(plan.source());
     }
   }
 
@@ -277,7 +249,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
       if (item != null && isOver()) {
         discard(item);
       } else if (item != null) {
-        emit(plan.result.of(member, item));
+        emit(plan.result().of(member, item));
       }
     }
   }
@@ -459,7 +431,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
       schedule(); // it may have been asked for
     } else if (shape.isBroadcast()) {
       detach(now);
-    } else if (shape.isInRounds() || plan.options.onCancel() == StreamOptions.OnCancel.DISCARD) {
+    } else if (shape.isInRounds() || plan.options().onCancel() == StreamOptions.OnCancel.DISCARD) {
       discarding = true;
       schedule();
     } else {

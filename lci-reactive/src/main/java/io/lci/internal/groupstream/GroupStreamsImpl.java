@@ -39,7 +39,7 @@ final class GroupStreamsImpl implements GroupStreams {
     Objects.requireNonNull(options, "options");
     Shape shape = new Shape(StreamKind.SHUFFLE, 0, members.group());
     return flux(
-        new GroupStream.Plan<>(shape, source, owner, codec, options, (member, item) -> item, null));
+        new StreamPlan<>(shape, source, owner, codec, options, (member, item) -> item, null));
   }
 
   @Override
@@ -50,7 +50,7 @@ final class GroupStreamsImpl implements GroupStreams {
     Objects.requireNonNull(options, "options");
     Shape shape = new Shape(StreamKind.GATHER, checkRoot(root), members.group());
     return flux(
-        new GroupStream.Plan<>(shape, source, item -> root, codec, options, Sourced<T>::new, null));
+        new StreamPlan<>(shape, source, item -> root, codec, options, Sourced<T>::new, null));
   }
 
   @Override
@@ -62,8 +62,7 @@ final class GroupStreamsImpl implements GroupStreams {
     Objects.requireNonNull(codec, "codec");
     Objects.requireNonNull(options, "options");
     return flux(
-        new GroupStream.Plan<>(
-            shape, items, item -> root, codec, options, (m, item) -> item, null));
+        new StreamPlan<>(shape, items, item -> root, codec, options, (m, item) -> item, null));
   }
 
   @Override
@@ -73,7 +72,7 @@ final class GroupStreamsImpl implements GroupStreams {
     Objects.requireNonNull(options, "options");
     Shape shape = new Shape(StreamKind.ALL_REDUCE, ReduceOp.all().indexOf(op), members.group());
     return flux(
-        new GroupStream.Plan<>(
+        new StreamPlan<>(
             shape,
             Flux.from(chunks).map(chunk -> Chunk.of(chunk, op)),
             chunk -> 0,
@@ -96,7 +95,7 @@ final class GroupStreamsImpl implements GroupStreams {
     return root;
   }
 
-  private <T, R> Flux<R> flux(GroupStream.Plan<T, R> plan) {
+  private <T, R> Flux<R> flux(StreamPlan<T, R> plan) {
     return new Flux<>() {
       @Override
       public void subscribe(CoreSubscriber<? super R> actual) {
