@@ -346,6 +346,21 @@ class CollectivePlanTest {
   }
 
   @Test
+  void laterCallsBeginWhileARunIsUnderWay() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      World first = job.rank(0).world();
+      Mono<Void> run = begun(new Summing(first, 1, 1).builder.build().run());
+      Mono<Void> barrier = begun(first.barrier());
+      await()
+          .atMost(LIMIT)
+          .until(() -> job.rank(0).snapshot().counter("operations_barrier_posted") == 1);
+      World second = job.rank(1).world();
+      new Summing(second, 1, 1).builder.build().run().then(second.barrier()).block(LIMIT);
+      all(List.of(run, barrier));
+    }
+  }
+
+  @Test
   void aCancelledRunTakesPart() {
     try (LciTestJob job = LciTestJob.start(2)) {
       Summing of = new Summing(job.rank(0).world(), 1, 4);
