@@ -322,26 +322,41 @@ class CollectivePlanTest {
     }
   }
 
-  /** The memory of the run before is in use until that has ended. */
+  /**
+   * The memory of the run before is in use until that has ended: each one doubles what is there.
+   */
   @Test
   void aRunWaitsForTheOneOverTheSameMemory() {
     try (LciTestJob job = LciTestJob.start(2)) {
-      LciBuffer in = job.rank(0).memory().buffer(8);
-      LciBuffer out = job.rank(0).memory().buffer(8);
-      CollectivePlan plan =
-          job.rank(0)
-              .world()
-              .plan()
-              .allReduce(List.of(Vec.longs(in)), List.of(Vec.longs(out)), ReduceOp.SUM)
-              .build();
-      List<Mono<Void>> runs = IntStream.range(0, 5).mapToObj(i -> begun(plan.run())).toList();
-      Mono<Void> idle = begun(plan.idle());
-      CollectivePlan other = new Summing(job.rank(1).world(), 1, 1).builder.build();
-      for (int i = 0; i < 5; i++) {
-        other.run().block(LIMIT);
+      List<Mono<Void>> runs = new ArrayList<>();
+      List<LciBuffer> buffers = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        LciBuffer buffer = lci.memory().buffer(8);
+        buffer.view().putLong(0, 1);
+        buffers.add(buffer);
+        List<Vec> both = List.of(Vec.longs(buffer));
+        CollectivePlan plan = lci.world().plan().allReduce(both, both, ReduceOp.SUM).build();
+        for (int i = 0; i < 10; i++) {
+          runs.add(begun(plan.run()));
+        }
       }
       all(runs);
-      idle.block(LIMIT);
+      assertThat(buffers).allSatisfy(b -> assertThat(b.view().getLong(0)).isEqualTo(1024));
+    }
+  }
+
+  @Test
+  void laterCallsBeginWhileARunIsUnderWay() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      World first = job.rank(0).world();
+      Mono<Void> run = begun(new Summing(first, 1, 1).builder.build().run());
+      Mono<Void> barrier = begun(first.barrier());
+      await()
+          .atMost(LIMIT)
+          .until(() -> job.rank(0).snapshot().counter("operations_barrier_posted") == 1);
+      World second = job.rank(1).world();
+      new Summing(second, 1, 1).builder.build().run().then(second.barrier()).block(LIMIT);
+      all(List.of(run, barrier));
     }
   }
 
@@ -352,12 +367,15 @@ class CollectivePlanTest {
       CollectivePlan plan = of.builder.segmentBytes(8).build();
       of.ins.get(0)[3] = 7;
       plan.run().subscribe().dispose();
-      Mono<Void> idle = begun(plan.idle());
+      TestSubscriber<Void> idle = TestSubscriber.create();
+      plan.idle().subscribe(idle);
+      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      assertThat(idle.isTerminated()).as("the other member has not run").isFalse();
       Summing second = new Summing(job.rank(1).world(), 1, 4);
       second.builder.segmentBytes(8).build().run().block(LIMIT);
       assertThat(second.outs.get(0)).containsExactly(0, 0, 0, 7);
       idle.block(LIMIT);
-      assertThat(of.outs.get(0)).isNotNull();
+      assertThat(idle.isTerminatedComplete()).isTrue();
     }
   }
 

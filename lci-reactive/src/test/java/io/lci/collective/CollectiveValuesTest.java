@@ -242,8 +242,8 @@ class CollectiveValuesTest {
     try (LciTestJob job = LciTestJob.start(2)) {
       CollectiveContext context = job.rank(0).world().context(1);
       Mono<String> value = begun(context.broadcast(1, null, Codec.UTF8));
-      Mono<Void> waiting = begun(context.barrier());
-      Mono<List<String>> last = begun(context.allGather("first", Codec.UTF8));
+      Mono<List<String>> waiting = begun(context.allGather("first", Codec.UTF8));
+      Mono<Void> last = begun(context.barrier());
       context.dispose();
       StepVerifier.create(context.barrier()).expectError(LciClosedException.class).verify(LIMIT);
       CollectiveContext other = job.rank(1).world().context(1);
@@ -251,12 +251,12 @@ class CollectiveValuesTest {
       Mono<List<String>> others =
           other
               .broadcast(1, text, Codec.UTF8)
-              .then(other.barrier())
-              .then(other.allGather("second", Codec.UTF8));
+              .then(other.allGather("second", Codec.UTF8))
+              .flatMap(all -> other.barrier().thenReturn(all));
       assertThat(others.block(LIMIT)).containsExactly("first", "second");
       assertThat(value.block(LIMIT)).isEqualTo(text);
-      waiting.block(LIMIT);
-      assertThat(last.block(LIMIT)).containsExactly("first", "second");
+      assertThat(waiting.block(LIMIT)).containsExactly("first", "second");
+      last.block(LIMIT);
       await()
           .atMost(LIMIT)
           .ignoreExceptions()

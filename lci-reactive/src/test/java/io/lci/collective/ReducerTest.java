@@ -149,6 +149,29 @@ class ReducerTest {
     }
   }
 
+  /** One asks for the next call at once, the other when the first has ended. */
+  @Test
+  void callsBehindAScanHaveTheSameNumbers() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      World first = job.rank(0).world();
+      World second = job.rank(1).world();
+      List<Mono<?>> atOnce = new ArrayList<>();
+      for (int i = 0; i < 10; i++) {
+        atOnce.add(begun(scanOf(first)));
+        atOnce.add(begun(first.barrier()));
+      }
+      Flux.range(0, 10)
+          .concatMap(i -> scanOf(second).then(second.barrier()))
+          .then(Mono.when(atOnce))
+          .block(LIMIT);
+    }
+  }
+
+  private static Mono<Void> scanOf(World world) {
+    Vec in = pairs(Vec.longs(block(world.rank(), LENGTH)));
+    return world.scan(in, pairs(Vec.longs(new long[2 * LENGTH])), THEN);
+  }
+
   @Test
   void blocksMayDifferInLength() {
     long[] counts = {2, 0, 1};
