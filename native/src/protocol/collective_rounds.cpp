@@ -86,6 +86,17 @@ bool Collectives::send_message(ContextState& state, CollectiveCall& call, uint32
   return true;
 }
 
+/// Whether this member is better off if others read its memory: it has more to do in the round than to send to one. If
+/// not, its own copy into packets and the receiver's out of them are done at the same time, and what a member writes
+/// next has not been in another one's cache.
+bool Collectives::copies_are_many(const ScheduleRun& run) {
+  return run.count() > 1;
+}
+
+OpTarget Collectives::stream_target(ScheduleRun::Message& message) {
+  return {&streams_, nullptr, reinterpret_cast<uint64_t>(&message)};
+}
+
 /// Where the payload of the sender is to go. False: there is no memory to say so.
 bool Collectives::open_place(Link& link, CollectiveCall& call, uint32_t index) {
   ScheduleRun::Message& message = call.run.message(index);
@@ -97,14 +108,14 @@ bool Collectives::open_place(Link& link, CollectiveCall& call, uint32_t index) {
     context->buffer = call.run.to(range);
     context->capacity = context->size = range.bytes;
     context->tag = call.sequence;
-    context->target.completion = &streams_;
-    context->target.context = reinterpret_cast<uint64_t>(&message);
+    context->target = stream_target(message);
     message.transfer = incoming_.expect(std::move(context));
     std::ignore = streams_.hold();  // it has no bound
   });
 }
 
-/// The bytes are copied on their way, so that they can be given up at any time.
+/// The bytes can be given up at any time: they are copied on their way, or what is read of them after that does not
+/// count.
 bool Collectives::start_stream(ContextState& state, CollectiveCall& call, uint32_t index) {
   const Action& action = call.run.action(index);
   const uint32_t rank = state.group().rank_of(action.member);
@@ -118,8 +129,8 @@ bool Collectives::start_stream(ContextState& state, CollectiveCall& call, uint32
                          context->size = action.from.bytes;
                          context->tag = call.sequence;
                          context->receiver = message.place;
-                         context->target.completion = &streams_;
-                         context->target.context = reinterpret_cast<uint64_t>(&message);
+                         context->target = stream_target(message);
+                         context->in_place = copies_are_many(call.run);
                          message.transfer = outgoing_.start(std::move(context));
                          std::ignore = streams_.hold();  // it has no bound
                        });
@@ -148,10 +159,11 @@ void Collectives::stream_ended(ScheduleRun::Message& message, int code) {
 
 void Collectives::give_streams_up(CollectiveCall& call) {
   for (uint32_t i = 0; i < call.run.count(); ++i) {
-    const uint64_t stream = std::exchange(call.run.message(i).transfer, 0);
+    ScheduleRun::Message& message = call.run.message(i);
+    const uint64_t stream = std::exchange(message.transfer, 0);
     if (stream == 0) continue;
     if (call.run.action(i).kind == Action::Kind::kSend) {
-      outgoing_.give_up(stream);
+      outgoing_.give_up(stream, stream_target(message));
     } else {
       incoming_.give_up(stream);
     }
