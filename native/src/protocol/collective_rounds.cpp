@@ -12,6 +12,7 @@ namespace lci {
 
 /// As far as it can now. True if anything moved.
 bool Collectives::go_on(ContextState& state, CollectiveCall& call) {
+  if (call.board.used) return go_on_board(state, call);
   bool moved = false;
   while (!call.run.over()) {
     take_held(state, call);
