@@ -9,6 +9,12 @@
 #include "protocol/collectives.hpp"
 
 namespace lci {
+namespace {
+
+/// A payload that is the only one of its member in a round is read where it lies from so many bytes on.
+constexpr uint64_t kAloneInPlace = 256 << 10;
+
+}  // namespace
 
 /// As far as it can now. True if anything moved.
 bool Collectives::go_on(ContextState& state, CollectiveCall& call) {
@@ -87,11 +93,11 @@ bool Collectives::send_message(ContextState& state, CollectiveCall& call, uint32
   return true;
 }
 
-/// Whether this member is better off if others read its memory: it has more to do in the round than to send to one. If
-/// not, its own copy into packets and the receiver's out of them are done at the same time, and what a member writes
-/// next has not been in another one's cache.
-bool Collectives::copies_are_many(const ScheduleRun& run) {
-  return run.count() > 1;
+/// Whether the receiver is to read the payload where it lies. A member that has nothing but one message of a middling
+/// length to send copies it into packets while the receiver copies out of them, and what is written next has not been
+/// in another one's cache.
+bool Collectives::is_read_in_place(const ScheduleRun& run, const Action& action) {
+  return run.count() > 1 || action.from.bytes >= kAloneInPlace;
 }
 
 OpTarget Collectives::stream_target(ScheduleRun::Message& message) {
@@ -131,7 +137,7 @@ bool Collectives::start_stream(ContextState& state, CollectiveCall& call, uint32
                          context->tag = call.sequence;
                          context->receiver = message.place;
                          context->target = stream_target(message);
-                         context->in_place = copies_are_many(call.run);
+                         context->in_place = is_read_in_place(call.run, action);
                          message.transfer = outgoing_.start(std::move(context));
                          std::ignore = streams_.hold();  // it has no bound
                        });

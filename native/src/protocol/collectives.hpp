@@ -134,7 +134,7 @@ class Collectives final : public Protocol {
   void take_held(ContextState& state, CollectiveCall& call);
   bool send(ContextState& state, CollectiveCall& call);
   bool send_message(ContextState& state, CollectiveCall& call, uint32_t index);
-  static bool copies_are_many(const ScheduleRun& run);
+  static bool is_read_in_place(const ScheduleRun& run, const Action& action);
   OpTarget stream_target(ScheduleRun::Message& message);
   bool open_place(Link& link, CollectiveCall& call, uint32_t index);
   bool start_stream(ContextState& state, CollectiveCall& call, uint32_t index);

@@ -148,6 +148,9 @@ uint64_t OutgoingStreams::start(std::unique_ptr<SendContext> context) {
   links_.make_busy(link);
   call_again();
   counters_.add(Metric::sent_bytes, ready.size);
+  // What goes beyond a chunk begins at once; it cannot end here. What finds no memory goes on in the next pass.
+  const bool begins = link.streams.size() == 1 && ready.size > most_of_chunk(parts_.packets, ready.in_place);
+  if (begins) unless_no_memory([&] { stream_chunk(link, ready); });
   return ready.id;
 }
 

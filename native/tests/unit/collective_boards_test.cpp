@@ -10,6 +10,9 @@
 namespace lci_test {
 namespace {
 
+/// Also where the environment says something else.
+const std::pair<std::string, std::string> kReadAll{"peer_memory", "all"};
+
 CollectiveCase sum_of(uint64_t count) {
   CollectiveCase made;
   made.kind = LCI_COLLECTIVE_ALLREDUCE;
@@ -29,7 +32,7 @@ TEST(CollectiveBoards, BringTheSumsOfAllAtAnyOrderOfPosts) {
   for (const uint32_t size : {2u, 3u, 8u, 16u}) {
     SCOPED_TRACE(size);
     std::mt19937_64 random(size);
-    Job job(size);
+    Job job(size, {kReadAll});
     GroupContext group(job, first_ranks(size));
     CollectiveCalls calls(job, group);
     for (const uint64_t count : {1, 2, 3, 128}) {
@@ -60,7 +63,7 @@ TEST(CollectiveBoards, BringTheSumsOfAllAtAnyOrderOfPosts) {
 // Calls that go over messages take no turn.
 TEST(CollectiveBoards, MayBeMixedWithMessages) {
   std::mt19937_64 random(3);
-  Job job(4);
+  Job job(4, {kReadAll});
   GroupContext group(job, first_ranks(4));
   CollectiveCalls calls(job, group);
   for (int i = 0; i < 200; ++i) calls.add(any_case(random, 4, {0, 1, 128, 129, 3000}));
@@ -71,7 +74,7 @@ TEST(CollectiveBoards, ChaosHoldsBackWhatIsShown) {
   uint64_t delayed = 0;
   for (const char* seed : {"1", "2", "3"}) {
     std::mt19937_64 random(1);
-    Job job(3, {{"chaos", std::string("seed=") + seed + ",delay=0.5,ticks=20"}});
+    Job job(3, {{"chaos", std::string("seed=") + seed + ",delay=0.5,ticks=20"}, kReadAll});
     GroupContext group(job, first_ranks(3));
     CollectiveCalls calls(job, group);
     for (int i = 0; i < 40; ++i) calls.add(sum_of(1));
@@ -84,7 +87,7 @@ TEST(CollectiveBoards, ChaosHoldsBackWhatIsShown) {
 /// A call of one member, and another one of the rest, of which none sends the other anything.
 void expect_difference(const lci_collective& ours, const lci_collective& theirs) {
   for (const uint32_t size : {2u, 4u}) {
-    Job job(size, {{"coll_stall_ms", "0"}});  // nobody asks
+    Job job(size, {{"coll_stall_ms", "0"}, kReadAll});  // nobody asks
     GroupContext group(job, first_ranks(size));
     for (uint32_t i = 0; i < size; ++i) ASSERT_EQ(LCI_POSTED, post(group, i, i == 0 ? ours : theirs));
     ASSERT_TRUE(group.await(1));
@@ -123,7 +126,7 @@ TEST(CollectiveBoards, CallsThatDifferAreFound) {
 
 // A board is used again, so that any number of contexts needs no more of them than there are at a time.
 TEST(CollectiveBoards, AreUsedAgain) {
-  Job job(2);
+  Job job(2, {kReadAll});
   uint64_t before = 0;
   for (uint64_t key = 1; key <= 300; ++key) {
     GroupContext group(job, {0, 1}, key);
@@ -143,7 +146,7 @@ TEST(CollectiveBoards, AreUsedAgain) {
 
 // The loop says that it is to be entered, since nothing rings a bell.
 TEST(CollectiveBoards, ALoopEntersWhileItWaitsAndIsWokenWhenItSleeps) {
-  Job job(2);
+  Job job(2, {kReadAll});
   GroupContext group(job, {0, 1});
   LaneDriver lane(job, 0);
   lci_descriptor op{};

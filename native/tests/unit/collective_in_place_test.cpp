@@ -79,7 +79,7 @@ uint64_t most_packets_of_exchange(const Attributes& attributes) {
 
 // A packet refers to 64 KiB; those that carry a copy have 8 KiB.
 TEST(CollectiveInPlace, IsReadWhereItLies) {
-  EXPECT_GE(kBytes / (64 << 10), most_packets_of_exchange({}));
+  EXPECT_GE(kBytes / (64 << 10), most_packets_of_exchange({{"peer_memory", "all"}}));
 }
 
 TEST(CollectiveInPlace, IsCopiedWhereOthersDoNotReadIt) {
@@ -92,7 +92,7 @@ TEST(CollectiveInPlace, WhatIsTakenBackDoesNotCount) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
-    Exchange exchange({{"chaos", "seed=" + std::to_string(seed) + ",delay=0.5,ticks=40"}});
+    Exchange exchange({{"chaos", "seed=" + std::to_string(seed) + ",delay=0.5,ticks=40"}, {"peer_memory", "all"}});
     exchange.post();
     for (uint64_t i = random() % 60; i > 0; --i) exchange.job.progress();
     auto& members = exchange.group.members;
