@@ -35,6 +35,11 @@ void for_each_awaited(const ContextState& state, const CollectiveCall& call, F v
   }
 }
 
+/// Each member once for each context, before anybody waits for long: nothing is said of that.
+bool may_ask_quietly(const ContextState& state) {
+  return state.watch.next_question < state.group().size();
+}
+
 uint32_t waiting_of(const ContextState& state, const CollectiveCall& call) {
   uint32_t count = 0;
   for_each_awaited(state, call, [&](uint32_t) { ++count; });
@@ -51,6 +56,14 @@ void Collectives::look_for_stalls() {
     const CollectiveCall& oldest = *state.calls.front();
     const uint64_t still = state.watch.look({oldest.sequence, oldest.run.round(), waiting_of(state, oldest)}, now);
     if (still != 0 && differs_on_boards(state, oldest)) return;
+    if (still != 0 && oldest.board.used && may_ask_quietly(state)) {
+      // Whoever made its context after that had failed on the others hears it so: it has sent them nothing.
+      state.question = std::make_unique<StallQuestion>(oldest.sequence, state.group().own(), state.group().size());
+      state.question->add(static_cast<uint32_t>(state.watch.next_question++));
+      const uint32_t member = state.question->asked();
+      if (member != StallQuestion::kNobody) tell(state, member, ContextMember::kTellAsk);
+      return;
+    }
     if (still < stall_ns || stall_ns == 0) {
       state.question.reset();
     } else if (state.question) {
@@ -83,6 +96,7 @@ void Collectives::ask_next(ContextState& state, uint64_t now) {
 
 void Collectives::report_stall(const ContextState& state, const StallQuestion& question) {
   const CollectiveCall* const call = state.find(question.sequence());
+  if (state.watch.next_question <= state.group().size()) return;  // it was a quiet one
   if (!call || (question.absent().empty() && question.silent().empty())) return;
   counters_.add(Metric::collective_stalls);
   std::string who;
