@@ -668,7 +668,13 @@ typedef enum lci_algorithm {
   LCI_ALGORITHM_PAIRWISE = 11,           /**< Reduce-scatter, alltoall. */
   LCI_ALGORITHM_BRUCK = 12,              /**< Allgather; alltoall without a list of counts. */
   LCI_ALGORITHM_NEIGHBOUR_EXCHANGE = 13, /**< Allgather; an even number of members. */
-  LCI_ALGORITHM_DIRECT = 14              /**< Neighbours. */
+  LCI_ALGORITHM_DIRECT = 14,             /**< Neighbours. */
+  /**
+   * Barrier: each member looks at a line of each other one, in its memory. Up to 16 members on one host, where ranks
+   * read each other's memory.
+   */
+  LCI_ALGORITHM_ARENA_LINE = 15,
+  LCI_ALGORITHM_ARENA_SLOTS = 16 /**< Allreduce, allgather: the same with up to 1 KiB of each member. */
 } lci_algorithm;
 
 /** A member says this of a call. All of it must be equal on all members. */

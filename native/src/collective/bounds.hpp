@@ -30,6 +30,10 @@ inline constexpr uint64_t kDoublingAllgatherMost = 512 << 10;
 /// Bytes of a block: Bruck; above it pairwise.
 inline constexpr uint64_t kBruckAlltoallMost = 256;
 
+/// Members of a call over boards, each of which looks at all others; and bytes of each.
+inline constexpr uint32_t kBoardMembersMost = 16;
+inline constexpr uint64_t kSlotBytesMost = 1024;
+
 /// Members that a root serves at a time.
 inline constexpr uint32_t kLinearWindow = 16;
 

@@ -33,6 +33,8 @@ const char* const kAlgorithmNames[] = {
     "Bruck",
     "neighbour exchange",
     "direct",
+    "arena-line",
+    "arena-slots",
 };
 
 bool is_power_of_two(const Shape& shape) {
@@ -48,10 +50,22 @@ uint64_t bytes_of_all(const Shape& shape) {
   return std::accumulate(shape.counts.begin(), shape.counts.end(), uint64_t{0}) * shape.element;
 }
 
+/// Each member shows all others what it brings.
+bool fits_slots(const Shape& shape) {
+  return shape.near && shape.size <= kBoardMembersMost && shape.counts.empty() && shape.count != 0 &&
+         bytes_of(shape) <= kSlotBytesMost;
+}
+
+uint8_t choose_barrier(const Shape& shape) {
+  const bool is_near = shape.near && shape.size > 1 && shape.size <= kBoardMembersMost;
+  return is_near ? LCI_ALGORITHM_ARENA_LINE : LCI_ALGORITHM_DISSEMINATION;
+}
+
 uint8_t choose_broadcast(const Shape& shape) {
   const uint64_t bytes = bytes_of(shape);
   if (bytes <= kBinomialBroadcastMost) return LCI_ALGORITHM_BINOMIAL;
   if (bytes <= kKnomialBroadcastMost) return LCI_ALGORITHM_KNOMIAL;
+  if (shape.size == 2) return LCI_ALGORITHM_BINOMIAL;  // the rest would cut it in segments, and gain nothing
   return bytes <= kChainBroadcastMost ? LCI_ALGORITHM_CHAIN : LCI_ALGORITHM_SCATTER_ALLGATHER;
 }
 
@@ -61,6 +75,7 @@ uint8_t choose_reduce(const Shape& shape) {
 }
 
 uint8_t choose_allreduce(const Shape& shape) {
+  if (shape.size > 1 && fits_slots(shape)) return LCI_ALGORITHM_ARENA_SLOTS;
   if (bytes_of(shape) <= kDoublingAllreduceMost || shape.count < shape.size) return LCI_ALGORITHM_RECURSIVE_DOUBLING;
   return is_power_of_two(shape) ? LCI_ALGORITHM_RABENSEIFNER : LCI_ALGORITHM_RING;
 }
@@ -73,6 +88,7 @@ uint8_t choose_reduce_scatter(const Shape& shape) {
 
 uint8_t choose_allgather(const Shape& shape) {
   const uint64_t bytes = bytes_of_all(shape);
+  if (shape.size > 1 && fits_slots(shape)) return LCI_ALGORITHM_ARENA_SLOTS;
   if (bytes <= kBruckAllgatherMost) return LCI_ALGORITHM_BRUCK;
   if (bytes > kDoublingAllgatherMost) return LCI_ALGORITHM_RING;
   if (is_power_of_two(shape)) return LCI_ALGORITHM_RECURSIVE_DOUBLING;
@@ -87,7 +103,7 @@ uint8_t choose_alltoall(const Shape& shape) {
 uint8_t choose(const Shape& shape) {
   switch (shape.kind) {
     case LCI_COLLECTIVE_BARRIER:
-      return LCI_ALGORITHM_DISSEMINATION;
+      return choose_barrier(shape);
     case LCI_COLLECTIVE_BROADCAST:
       return choose_broadcast(shape);
     case LCI_COLLECTIVE_REDUCE:
@@ -138,7 +154,14 @@ int check(const Shape& shape) {
   if (algorithm->list == Algorithm::List::kNeeded && shape.counts.empty()) {
     return fail(LCI_ERR_ARGUMENT, "%s: the list of them is missing", kind);
   }
-  return LCI_DONE;
+  if (!on_boards(shape.algorithm)) return LCI_DONE;
+  if (!shape.near || shape.size > kBoardMembersMost) {
+    return fail(LCI_ERR_ARGUMENT,
+                "%s: %s needs up to %u members on one host, where ranks read each other's memory (peer_memory)", kind,
+                name, kBoardMembersMost);
+  }
+  if (shape.kind == LCI_COLLECTIVE_BARRIER || fits_slots(shape) || shape.count == 0) return LCI_DONE;
+  return fail(LCI_ERR_ARGUMENT, "%s: %s takes up to %lu bytes of a member", kind, name, kSlotBytesMost);
 }
 
 }  // namespace

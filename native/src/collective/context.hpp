@@ -3,8 +3,8 @@
 // is the device's.
 //
 // Memory orders: any thread may call anything. A failure is published by a release and read with acquire; it stays as
-// long as the context. The count of calls under way goes down by a release before the call is signalled, so a thread
-// that has seen the signal may close the context.
+// long as the context. The count of calls under way is written by the owner of the device, and goes down by a release
+// before the call is signalled, so a thread that has seen the signal may close the context.
 #pragma once
 
 #include <array>
@@ -30,8 +30,9 @@ class Context {
 
   /// Calls that have not ended.
   bool has_calls() const { return calls_.load(std::memory_order_acquire) != 0; }
-  void call_began() { calls_.fetch_add(1, std::memory_order_relaxed); }
-  void call_ended() { calls_.fetch_sub(1, std::memory_order_release); }
+  /// By the owner of the device, who alone writes the count.
+  void call_began() { calls_.store(calls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+  void call_ended() { calls_.store(calls_.load(std::memory_order_relaxed) - 1, std::memory_order_release); }
 
   /// No program holds it any more: its device drops it.
   void close() { closed_.store(true, std::memory_order_release); }

@@ -217,7 +217,7 @@ const char* collective_name(uint8_t kind) {
   return kKindNames[kind < std::size(kKindNames) ? kind : 0];
 }
 
-int read_request(const lci_descriptor& op, const Group& group, CollectiveRequest* out) {
+int read_request(const lci_descriptor& op, const Group& group, bool near, CollectiveRequest* out) {
   const uint32_t type = op.size & 0xFF;
   if (const int code = check_kind(op, group, type); code != LCI_DONE) return code;
   Shape& shape = out->shape;
@@ -227,9 +227,10 @@ int read_request(const lci_descriptor& op, const Group& group, CollectiveRequest
   shape.root = op.rank;
   shape.own = group.own();
   shape.size = group.size();
+  shape.near = near;
   shape.element = type_size(type);
   shape.count = op.u.collective.count;
-  if (op.size >> 8 > LCI_ALGORITHM_DIRECT) {
+  if (op.size >> 8 > LCI_ALGORITHM_ARENA_SLOTS) {
     return fail(LCI_ERR_ARGUMENT, "%s: algorithm %u; see lci_algorithm for those that there are",
                 collective_name(shape.kind), op.size >> 8);
   }

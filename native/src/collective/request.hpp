@@ -25,6 +25,7 @@ struct CollectiveRequest {
 const char* collective_name(uint8_t kind);
 
 /// LCI_DONE, or why there is no such call. Of a list of counts @p out refers to that of the program.
-int read_request(const lci_descriptor& op, const Group& group, CollectiveRequest* out);
+/// @param near whether all members are on one host, and read each other's memory
+int read_request(const lci_descriptor& op, const Group& group, bool near, CollectiveRequest* out);
 
 }  // namespace lci

@@ -25,11 +25,24 @@ void ScheduleRun::begin(std::shared_ptr<const Schedule> schedule, const CallMemo
   enter_round();
 }
 
+void ScheduleRun::begin_without_messages(const CallMemory& memory) {
+  static const Schedule one_round = [] {
+    Schedule made;
+    made.end_round();
+    return made;
+  }();
+  schedule_ = {std::shared_ptr<const Schedule>(), &one_round};  // counted by nobody
+  memory_ = memory;
+  round_ = 0;
+}
+
 void ScheduleRun::end(Scratch* scratch) {
   schedule_.reset();
   memory_ = {};
   actions_ = {};
   messages_.clear();
+  count_ = waiting_ = next_work_ = 0;
+  if (!scratch_.memory) return;
   const bool kept = scratch && scratch_.bytes > scratch->bytes && scratch_.bytes <= Scratch::kMostKept;
   if (kept) *scratch = std::move(scratch_);
   scratch_ = {};

@@ -73,6 +73,8 @@ class ScheduleRun {
   /// @param scratch memory of a call before, which is used if it is enough
   void begin(std::shared_ptr<const Schedule> schedule, const CallMemory& memory, void* owner,
              Scratch* scratch = nullptr);
+  /// Of one round, in which nothing is sent: work() ends it when its caller says so.
+  void begin_without_messages(const CallMemory& memory);
   /// It needs its schedule and its memory no more. @p scratch gets its own if that is more, and not too much.
   void end(Scratch* scratch = nullptr);
 
@@ -89,6 +91,7 @@ class ScheduleRun {
   /// Whether it can go on without anything that has to come.
   bool is_ready() const;
 
+  const CallMemory& memory() const { return memory_; }
   const std::byte* at(const Range& range) const;
   std::byte* to(const Range& range) { return const_cast<std::byte*>(at(range)); }
 

@@ -25,7 +25,14 @@ struct Shape {
   uint64_t segment_bytes = 0;              ///< Of a chain; else 0.
   /// `in` and `out` of this member overlap nowhere. It may differ between members: what travels does not depend on it.
   bool apart = false;
+  /// All members are on one host, and read each other's memory.
+  bool near = false;
 };
+
+/// Whether members of a call by this algorithm look at each other's boards, instead of sending anything.
+inline bool on_boards(uint8_t algorithm) {
+  return algorithm == LCI_ALGORITHM_ARENA_LINE || algorithm == LCI_ALGORITHM_ARENA_SLOTS;
+}
 
 /// Chooses the algorithm where @p shape leaves it open, and its segments. LCI_DONE; LCI_ERR_ARGUMENT: the one that it
 /// names does not serve this call. Equal on all members, except for what a root alone knows, which it does not use.

@@ -38,8 +38,9 @@ bool Device::must_enter() const {
          !protocols_.handed.empty() || protocols_.waiting.some_given_up() || protocols_.collectives.has_news();
 }
 
-bool Device::has_work() const {
+bool Device::has_work() {
   if (must_enter() || protocols_.packets.may_have_returned()) return true;
+  if (protocols_.collectives.watches_boards() && protocols_.collectives.boards_ready()) return true;
   if (protocols_.wanted.may_be_there() || room_came_elsewhere_.load(std::memory_order_acquire)) return true;
   if (seen_epoch_ != parts().peers.epoch() || protocols_.links.may_meet_devices()) return true;
   if (protocols_.links.network() && protocols_.links.network()->has_work()) return true;

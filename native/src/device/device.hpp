@@ -70,17 +70,22 @@ class Device final : public DeviceBell {
   /// Control, backlog, and arrivals as far as @p budget goes, which they use up. True if anything moved.
   /// @param by a helper leaves the bell of this rank alone, which is for the owner
   bool progress(Budget& budget, By by = By::kOwner);
+  /// Before it, for calls whose end many wait for: ends one over boards, and nothing else. False: there was none, or
+  /// there were many without a pass between them.
+  bool short_pass();
   /// Something is left that no doorbell will announce.
   bool must_enter() const;
   /// Before its lane sleeps, and after.
   void prepare_to_sleep();
   void awake();
-  /// What comes over a network rings no bell until somebody enters.
-  bool comes_without_bell() const { return protocols_.links.network() != nullptr; }
+  /// What comes over a network, or over boards, rings no bell until somebody enters.
+  bool comes_without_bell() const {
+    return protocols_.links.network() != nullptr || protocols_.collectives.watches_boards();
+  }
   /// What its links over a network have counted; null: none goes there.
   const Counters* network_counters() const;
   /// Whether a look at the device could find work: for parking. Reads shared memory, changes nothing.
-  bool has_work() const;
+  bool has_work();
   /// Everything posted has left this rank: no rendezvous under way, nothing delayed, backlog empty.
   bool drained() const { return protocols_.drained(); }
   /// As drained(), and everything that was posted here has ended, receives included; and no message that arrives in
@@ -166,6 +171,7 @@ class Device final : public DeviceBell {
   uint32_t rotate_ = 0;
   uint32_t generation_ = 0;
   uint32_t seen_epoch_ = 0;
+  uint32_t short_passes_ = 0;  // in a row
   std::atomic<bool> room_came_elsewhere_{false};
 };
 

@@ -15,10 +15,16 @@ constexpr uint64_t kPassesToStall = 8;
 /// A part of the pass, which is a part of every short round trip: compilers leave some of them calls.
 #define LCI_OF_PASS [[gnu::always_inline]] inline
 
+/// Passes in a row that may do nothing but end calls over boards.
+constexpr uint32_t kMostShortPasses = 7;
+/// Looks at boards at the end of a pass that has moved nothing.
+constexpr int kLooksAtBoards = 32;
+
 }  // namespace
 
 bool Device::progress(Budget& budget, By by) {
   counters().add(Metric::progress_calls);
+  short_passes_ = 0;
   protocols_.host.begin_pass();
   begin_batch();
   bool moved = parts().chaos && pass_delayed(budget);
@@ -55,8 +61,20 @@ bool Device::progress(Budget& budget, By by) {
   tell_room();
   protocols_.admission.progress();
   ring_doorbells();
+  if (!moved && protocols_.collectives.watches_boards()) {
+    for (int i = 0; i < kLooksAtBoards && !moved; ++i) moved = short_pass();
+  }
   if (!moved) counters().add(Metric::progress_idle);
   return moved;
+}
+
+bool Device::short_pass() {
+  if (!protocols_.collectives.watches_boards() || short_passes_ == kMostShortPasses) return false;
+  if (!protocols_.collectives.end_over_boards()) return false;
+  counters().add(Metric::progress_calls);
+  ++short_passes_;
+  ring_doorbells();  // whoever has heard of it may have posted
+  return true;
 }
 
 /// Lets go what chaos had held back or refused.

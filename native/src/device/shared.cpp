@@ -32,6 +32,7 @@ int progress_shared(Device& device) {
   if (!guard) return LCI_RETRY;
   if (device.lane()) return fail(LCI_ERR_DEVICE, "progress: device %u belongs to a lane", device.index());
   const Progressing mark(device);
+  if (device.short_pass()) return LCI_DONE;
   device.parts().transport.look(false);
   Budget budget;
   const bool moved = device.progress(budget);

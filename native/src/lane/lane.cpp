@@ -190,7 +190,10 @@ Budget Lane::budget() {
 bool Lane::progress(Budget budget, Device::By by) {
   bool moved = false;
   const uint32_t count = device_count();
-  for (uint32_t i = 0; i < count; ++i) moved |= devices_[(rotate_device_ + i) % count]->progress(budget, by);
+  for (uint32_t i = 0; i < count; ++i) {
+    Device& device = *devices_[(rotate_device_ + i) % count];
+    moved |= device.short_pass() || device.progress(budget, by);
+  }
   if (count > 1) {
     // What came to a later one may have let a graph post on one that had rung already.
     for (Device* device : devices_) device->ring_doorbells();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collective/request.hpp"
+#include "protocol/collective_board.hpp"
 #include "protocol/contexts.hpp"
 
 namespace lci {
@@ -33,9 +34,33 @@ struct CollectiveCall {
   CallHeader header;
   bool pairwise = false;
   ScheduleRun run;
+  BoardCall board;
   OpTarget target;
   void* out = nullptr;
   uint64_t out_bytes = 0;
+};
+
+/// The call that was read last, so that the same one need not be read and chosen for again.
+class KeptRequest {
+ public:
+  /// Lists of counts are the program's, and may have changed.
+  bool is_of(const lci_descriptor& op) const {
+    const auto& given = op.u.collective;
+    const auto& before = of_.u.collective;
+    return kept_ && op.port == of_.port && op.policy == of_.policy && op.rank == of_.rank && op.size == of_.size &&
+           given.in == before.in && given.out == before.out && given.count == before.count && given.counts == 0;
+  }
+  void keep(const lci_descriptor& op) {
+    of_ = op;
+    kept_ = op.u.collective.counts == 0;
+  }
+  void forget() { kept_ = false; }
+
+  CollectiveRequest read;
+
+ private:
+  bool kept_ = false;
+  lci_descriptor of_{};
 };
 
 /// Schedules of the calls that were made last: those of equal calls of a member are equal.

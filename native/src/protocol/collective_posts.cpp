@@ -29,9 +29,8 @@ int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
     return fail(LCI_ERR_ARGUMENT, "collective: device %u of rank %u has no context %lx", index_, parts_.rank, op.tag);
   }
   if (op.port == LCI_COLLECTIVE_AGREE) return post_agreement(*state, op, target);
-  CollectiveRequest request;
-  if (const int code = read_request(op, state->group(), &request); code != LCI_DONE) return code;
-  if (request.shape.kind == LCI_COLLECTIVE_BARRIER) request.header = state->context->barrier;
+  if (const int code = read(*state, op); code != LCI_DONE) return code;
+  const CollectiveRequest& request = state->request.read;
   const uint64_t sequence = state->next_sequence;
   if (state->some_left && needs_all(request.shape)) fail_for_who_left(*state);
   if (state->has_failed_at(sequence)) return refuse(*state);
@@ -48,10 +47,30 @@ int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
   ++state->next_sequence;
   state->context->call_began();
   ++calls_;
+  if (state->calls.back()->board.used) {
+    ++state->turns.begun;
+    ++on_boards_;
+  }
   list(*state);
   call_again();                                        // the next pass ends it, where nothing is missing
   unless_no_memory([&] { enter(*state, sequence); });  // what finds no memory goes on in the next pass
   return LCI_POSTED;
+}
+
+/// What is asked for is often what was asked for before.
+int Collectives::read(ContextState& state, const lci_descriptor& op) {
+  CollectiveRequest& request = state.request.read;
+  if (!state.request.is_of(op)) {
+    state.request.forget();
+    request = {};
+    if (const int code = read_request(op, state.group(), state.near, &request); code != LCI_DONE) return code;
+    state.request.keep(op);
+  }
+  if (request.shape.kind == LCI_COLLECTIVE_BARRIER) {
+    request.header = state.context->barrier;
+    if (on_boards(request.shape.algorithm)) request.header.algorithm += request.shape.algorithm;
+  }
+  return LCI_DONE;
 }
 
 int Collectives::refuse(const ContextState& state) {
@@ -78,7 +97,9 @@ void Collectives::fail_for_who_left(ContextState& state) {
 }
 
 std::unique_ptr<CollectiveCall> Collectives::make_call(ContextState& state, const CollectiveRequest& request) {
-  std::shared_ptr<const Schedule> schedule = state.schedules.get(request.shape);
+  const bool over_boards = on_boards(request.shape.algorithm) && request.shape.size > 1;
+  std::shared_ptr<const Schedule> schedule;
+  if (!over_boards) schedule = state.schedules.get(request.shape);
   std::unique_ptr<CollectiveCall> call;
   if (state.spare.empty()) {
     call = std::make_unique<CollectiveCall>();
@@ -92,7 +113,12 @@ std::unique_ptr<CollectiveCall> Collectives::make_call(ContextState& state, cons
   call->pairwise = request.pairwise;
   call->out = request.memory.out;
   call->out_bytes = request.out_bytes;
-  call->run.begin(std::move(schedule), request.memory, call.get(), &state.scratch);
+  if (over_boards) {
+    call->run.begin_without_messages(request.memory);
+    begin_turn(state, request, *call);
+  } else {
+    call->run.begin(std::move(schedule), request.memory, call.get(), &state.scratch);
+  }
   return call;
 }
 
@@ -143,7 +169,8 @@ void Collectives::drop_held(ContextState& state, uint32_t member, uint64_t seque
 }
 
 /// Of a member that has left comes what is here, and no more.
-bool Collectives::misses(const ContextState& state, const CollectiveCall& call, uint32_t member) const {
+bool Collectives::misses(ContextState& state, const CollectiveCall& call, uint32_t member) {
+  if (call.board.used) return !(call.board.seen >> member & 1) && !board_of(state, call, member);
   const ReceiveRoom& room = state.members[member].room;
   const auto sequence = static_cast<uint32_t>(call.sequence);
   return call.run.misses(member, [&](size_t round) {

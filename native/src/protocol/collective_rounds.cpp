@@ -9,9 +9,16 @@
 #include "protocol/collectives.hpp"
 
 namespace lci {
+namespace {
+
+/// A payload that is the only one of its member in a round is read where it lies from so many bytes on.
+constexpr uint64_t kAloneInPlace = 256 << 10;
+
+}  // namespace
 
 /// As far as it can now. True if anything moved.
 bool Collectives::go_on(ContextState& state, CollectiveCall& call) {
+  if (call.board.used) return go_on_board(state, call);
   bool moved = false;
   while (!call.run.over()) {
     take_held(state, call);
@@ -86,6 +93,17 @@ bool Collectives::send_message(ContextState& state, CollectiveCall& call, uint32
   return true;
 }
 
+/// Whether the receiver is to read the payload where it lies. A member that has nothing but one message of a middling
+/// length to send copies it into packets while the receiver copies out of them, and what is written next has not been
+/// in another one's cache.
+bool Collectives::is_read_in_place(const ScheduleRun& run, const Action& action) {
+  return run.count() > 1 || action.from.bytes >= kAloneInPlace;
+}
+
+OpTarget Collectives::stream_target(ScheduleRun::Message& message) {
+  return {&streams_, nullptr, reinterpret_cast<uint64_t>(&message)};
+}
+
 /// Where the payload of the sender is to go. False: there is no memory to say so.
 bool Collectives::open_place(Link& link, CollectiveCall& call, uint32_t index) {
   ScheduleRun::Message& message = call.run.message(index);
@@ -97,14 +115,14 @@ bool Collectives::open_place(Link& link, CollectiveCall& call, uint32_t index) {
     context->buffer = call.run.to(range);
     context->capacity = context->size = range.bytes;
     context->tag = call.sequence;
-    context->target.completion = &streams_;
-    context->target.context = reinterpret_cast<uint64_t>(&message);
+    context->target = stream_target(message);
     message.transfer = incoming_.expect(std::move(context));
     std::ignore = streams_.hold();  // it has no bound
   });
 }
 
-/// The bytes are copied on their way, so that they can be given up at any time.
+/// The bytes can be given up at any time: they are copied on their way, or what is read of them after that does not
+/// count.
 bool Collectives::start_stream(ContextState& state, CollectiveCall& call, uint32_t index) {
   const Action& action = call.run.action(index);
   const uint32_t rank = state.group().rank_of(action.member);
@@ -118,8 +136,8 @@ bool Collectives::start_stream(ContextState& state, CollectiveCall& call, uint32
                          context->size = action.from.bytes;
                          context->tag = call.sequence;
                          context->receiver = message.place;
-                         context->target.completion = &streams_;
-                         context->target.context = reinterpret_cast<uint64_t>(&message);
+                         context->target = stream_target(message);
+                         context->in_place = is_read_in_place(call.run, action);
                          message.transfer = outgoing_.start(std::move(context));
                          std::ignore = streams_.hold();  // it has no bound
                        });
@@ -148,10 +166,11 @@ void Collectives::stream_ended(ScheduleRun::Message& message, int code) {
 
 void Collectives::give_streams_up(CollectiveCall& call) {
   for (uint32_t i = 0; i < call.run.count(); ++i) {
-    const uint64_t stream = std::exchange(call.run.message(i).transfer, 0);
+    ScheduleRun::Message& message = call.run.message(i);
+    const uint64_t stream = std::exchange(message.transfer, 0);
     if (stream == 0) continue;
     if (call.run.action(i).kind == Action::Kind::kSend) {
-      outgoing_.give_up(stream);
+      outgoing_.give_up(stream, stream_target(message));
     } else {
       incoming_.give_up(stream);
     }

@@ -25,17 +25,46 @@ std::string ranks_of(const Group& group, const std::vector<uint32_t>& members) {
   return text;
 }
 
+/// Calls @p visit with each member that a call waits for.
+template <typename F>
+void for_each_awaited(const ContextState& state, const CollectiveCall& call, F visit) {
+  call.run.for_each_awaited(visit);
+  if (!call.board.used) return;
+  for (uint32_t member = 0; member < state.turns.others.size(); ++member) {
+    if ((state.turns.all & ~call.board.seen) >> member & 1) visit(member);
+  }
+}
+
+/// Each member once for each context, before anybody waits for long: nothing is said of that.
+bool may_ask_quietly(const ContextState& state) {
+  return state.watch.next_question < state.group().size();
+}
+
+uint32_t waiting_of(const ContextState& state, const CollectiveCall& call) {
+  uint32_t count = 0;
+  for_each_awaited(state, call, [&](uint32_t) { ++count; });
+  return count;
+}
+
 }  // namespace
 
 void Collectives::look_for_stalls() {
   const uint64_t stall_ns = uint64_t{parts_.attributes.coll_stall_ms} * 1'000'000u;
-  if (stall_ns == 0) return;
   const uint64_t now = coarse_now_ns();
   table_.for_each([&](ContextState& state) {
     if (state.calls.empty()) return;
     const CollectiveCall& oldest = *state.calls.front();
-    const uint64_t still = state.watch.look({oldest.sequence, oldest.run.round(), oldest.run.waiting()}, now);
-    if (still < stall_ns) {
+    const uint64_t still = state.watch.look({oldest.sequence, oldest.run.round(), waiting_of(state, oldest)}, now);
+    if (still != 0 && differs_on_boards(state, oldest)) return;
+    if (still != 0 && oldest.board.used && may_ask_quietly(state)) {
+      // Whoever made its context after that had failed on the others hears it so: it has sent them nothing.
+      state.question = std::make_unique<StallQuestion>(oldest.sequence, state.group().own(), state.group().size());
+      state.question->add(static_cast<uint32_t>(state.watch.next_question++));
+      const uint32_t member = state.question->asked();
+      if (member != StallQuestion::kNobody) tell(state, member, ContextMember::kTellAsk);
+      return;
+    }
+    if (still < stall_ns || stall_ns == 0) {
       state.question.reset();
     } else if (state.question) {
       if (now < state.watch.answer_until) return;
@@ -50,7 +79,7 @@ void Collectives::look_for_stalls() {
 
 void Collectives::ask(ContextState& state, const CollectiveCall& call, uint64_t now) {
   state.question = std::make_unique<StallQuestion>(call.sequence, state.group().own(), state.group().size());
-  call.run.for_each_awaited([&](uint32_t member) { state.question->add(member); });
+  for_each_awaited(state, call, [&](uint32_t member) { state.question->add(member); });
   ask_next(state, now);
 }
 
@@ -67,6 +96,7 @@ void Collectives::ask_next(ContextState& state, uint64_t now) {
 
 void Collectives::report_stall(const ContextState& state, const StallQuestion& question) {
   const CollectiveCall* const call = state.find(question.sequence());
+  if (state.watch.next_question <= state.group().size()) return;  // it was a quiet one
   if (!call || (question.absent().empty() && question.silent().empty())) return;
   counters_.add(Metric::collective_stalls);
   std::string who;
@@ -118,7 +148,7 @@ bool Collectives::emit_answer(Link& link, const ContextState& state, uint32_t me
   std::array<uint32_t, kMostNamed> awaited{};
   uint32_t count = 0;
   if (call) {
-    call->run.for_each_awaited([&](uint32_t other) {
+    for_each_awaited(state, *call, [&](uint32_t other) {
       if (count < kMostNamed) awaited[count++] = other;
     });
   }

@@ -69,6 +69,9 @@ struct ContextState {
   std::vector<std::unique_ptr<CollectiveCall>> calls;  ///< The oldest first.
   std::vector<std::unique_ptr<CollectiveCall>> spare;  ///< For later ones.
   ScheduleCache schedules;
+  KeptRequest request;
+  bool near = false;  ///< All members are on one host, and read each other's memory.
+  BoardTurns turns;
   Scratch scratch;  ///< Of the call that ended last.
   const std::unique_ptr<ContextMember[]> members;
   uint32_t held = 0;   ///< Messages that wait for their calls.

@@ -11,6 +11,11 @@
 
 namespace lci {
 void Collectives::open(std::unique_ptr<ContextState> state) {
+  const Group& group = state->group();
+  state->near = true;
+  for (uint32_t member = 0; member < group.size(); ++member) {
+    state->near &= parts_.shares_memory_with(group.rank_of(member));
+  }
   {
     const std::lock_guard<TryLock> guard(lock_);
     opened_.push_back(std::move(state));
@@ -54,7 +59,8 @@ void Collectives::adopt_opened() {
 
 /// Contexts that programs have revoked or closed since the last time.
 void Collectives::end_ended() {
-  if (!some_ended_.exchange(false, std::memory_order_acq_rel)) return;
+  if (!some_ended_.load(std::memory_order_relaxed)) return;
+  some_ended_.exchange(false, std::memory_order_acq_rel);
   table_.for_each([this](ContextState& state) {
     const uint32_t cause = state.context->revoked();
     if (cause == 0) return;
@@ -68,6 +74,7 @@ void Collectives::end_ended() {
       return false;
     }
     unlist(state);
+    close_board(state);
     remember(state);
     remember_agreement(state);
     return true;
@@ -133,8 +140,13 @@ bool Collectives::progress() {
 bool Collectives::advance(ContextState& state) {
   bool moved = end_agreement(state, LCI_DONE);
   for (size_t i = 0; i < state.calls.size();) {
+    const CollectiveCall* const call = state.calls[i].get();
     moved |= go_on(state, *state.calls[i]);
-    if (!state.calls[i]->run.over()) {
+    if (i >= state.calls.size() || state.calls[i].get() != call) {  // its context has failed
+      i = 0;
+      continue;
+    }
+    if (!call->run.over()) {
       ++i;
       continue;
     }
@@ -150,6 +162,7 @@ void Collectives::end(ContextState& state, size_t index, int code, uint32_t rank
   state.calls.erase(state.calls.begin() + static_cast<std::ptrdiff_t>(index));
   give_streams_up(*ended);
   ended->run.end(&state.scratch);
+  if (std::exchange(ended->board, {}).used) --on_boards_;
   const OpTarget target = ended->target;
   const uint64_t sequence = ended->sequence;
   void* const buffer = code == LCI_DONE ? ended->out : nullptr;

@@ -10,19 +10,23 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/try_lock.hpp"
 #include "protocol/collective_state.hpp"
 #include "protocol/incoming_streams.hpp"
 #include "protocol/outgoing_streams.hpp"
+#include "transport/chaos/board_chaos.hpp"
 
 namespace lci {
 
 class Collectives final : public Protocol {
  public:
   Collectives(ProtocolHost& host, Links& links, OutgoingStreams& outgoing, IncomingStreams& incoming)
-      : Protocol(host, links), outgoing_(outgoing), incoming_(incoming), streams_(*this) {}
+      : Protocol(host, links), outgoing_(outgoing), incoming_(incoming), streams_(*this) {
+    if (parts_.chaos) chaos_.emplace(*parts_.chaos, parts_.rank, index_);
+  }
 
   // --- any thread
   /// A context is there. @p state is the device's from now on.
@@ -45,6 +49,12 @@ class Collectives final : public Protocol {
   /// Asks why a call does not go on. Now and then, while there are calls.
   void look_for_stalls();
   bool has_calls() const { return calls_ != 0; }
+  /// Whether calls go over boards, of which no doorbell tells.
+  bool watches_boards() const { return on_boards_ != 0; }
+  /// Whether one of them can end. What is to be shown yet has its turn in a pass.
+  bool boards_ready();
+  /// Ends one that can. False: there was none.
+  bool end_over_boards();
   /// Tells senders whose messages met no context.
   bool flush_unknown(Link& link);
   /// Whether one that was refused may try again; once for each time that it may.
@@ -108,6 +118,7 @@ class Collectives final : public Protocol {
   void list(ContextState& state);
   void unlist(const ContextState& state);
 
+  int read(ContextState& state, const lci_descriptor& op);
   int refuse(const ContextState& state);
   int refuse_for_now(ContextState& state, int code);
   void fail_for_who_left(ContextState& state);
@@ -115,7 +126,7 @@ class Collectives final : public Protocol {
   bool may_start(ContextState& state, const CollectiveCall& call);
   void enter(ContextState& state, uint64_t sequence);
   static void drop_held(ContextState& state, uint32_t member, uint64_t sequence);
-  bool misses(const ContextState& state, const CollectiveCall& call, uint32_t member) const;
+  static bool misses(ContextState& state, const CollectiveCall& call, uint32_t member);
   void end_what_misses(ContextState& state);
 
   bool advance(ContextState& state);
@@ -123,11 +134,28 @@ class Collectives final : public Protocol {
   void take_held(ContextState& state, CollectiveCall& call);
   bool send(ContextState& state, CollectiveCall& call);
   bool send_message(ContextState& state, CollectiveCall& call, uint32_t index);
+  static bool is_read_in_place(const ScheduleRun& run, const Action& action);
+  OpTarget stream_target(ScheduleRun::Message& message);
   bool open_place(Link& link, CollectiveCall& call, uint32_t index);
   bool start_stream(ContextState& state, CollectiveCall& call, uint32_t index);
   void stream_ended(ScheduleRun::Message& message, int code);
   void give_streams_up(CollectiveCall& call);
   void end(ContextState& state, size_t index, int code, uint32_t rank, uint32_t cause);
+
+  void begin_turn(ContextState& state, const CollectiveRequest& request, CollectiveCall& call);
+  void open_board(ContextState& state);
+  void close_board(ContextState& state);
+  Boards::Gone reads_no_more() const;
+  bool go_on_board(ContextState& state, CollectiveCall& call);
+  bool map_others(ContextState& state);
+  bool may_show(ContextState& state, const CollectiveCall& call) const;
+  bool show(ContextState& state, CollectiveCall& call);
+  static const BoardSlot* board_of(ContextState& state, const CollectiveCall& call, uint32_t member);
+  static bool sees_all(ContextState& state, CollectiveCall& call);
+  static bool is_seen_by_all(ContextState& state);
+  static const std::byte* shown_by(const ContextState& state, const CollectiveCall& call, uint32_t member);
+  static void combine_boards(ContextState& state, CollectiveCall& call);
+  bool differs_on_boards(ContextState& state, const CollectiveCall& call);
 
   void handle_message(Link& link, const MessageHeader& header, const CollectiveFrame& frame);
   void handle_stray(Link& link, const MessageHeader& header, const CollectiveFrame& frame);
@@ -184,7 +212,9 @@ class Collectives final : public Protocol {
   ContextTable table_;
   ContextState* busy_ = nullptr;
   uint64_t batch_ = 1;
-  uint32_t calls_ = 0;    // under way
+  uint32_t calls_ = 0;      // under way,
+  uint32_t on_boards_ = 0;  // and so many of them over boards
+  std::optional<BoardChaos> chaos_;
   bool refused_ = false;  // somebody was
   bool room_came_ = false;
   /// What is remembered of contexts that are gone: so many failures, and outcomes.

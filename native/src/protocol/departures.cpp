@@ -45,6 +45,15 @@ void Departures::packet_returned(uint64_t id) {
   complete(ended->target, LCI_DONE, ended->link->rank, ended->tag, ended->buffer, ended->size);
 }
 
+uint64_t Departures::find(const OpTarget& target) {
+  uint64_t found = 0;
+  departures_.for_each([&](uint64_t id, const Departure& departure) {
+    const OpTarget& other = departure.target;
+    if (departure.all_sent && other.completion == target.completion && other.context == target.context) found = id;
+  });
+  return found;
+}
+
 void Departures::end(const Link* link, int code) {
   departures_.for_each([&](uint64_t id, Departure& departure) {
     if (link && departure.link != link) return;

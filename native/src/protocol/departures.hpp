@@ -23,6 +23,10 @@ class Departures final : public Protocol {
   /// A rendezvous ends; true: its signal waits for its packets.
   bool take_over(const SendContext& context, int code);
   void drop(uint64_t id) { departures_.remove(id); }
+  /// One whose packets are awaited, by its target. 0: there is none. Looks at all.
+  uint64_t find(const OpTarget& target);
+  /// Ends one without a signal.
+  void give_up(uint64_t id) { departures_.remove(id)->target.release(); }
   /// A packet that the operation @p id awaits is back.
   void packet_returned(uint64_t id);
   /// @param link null for all

@@ -106,6 +106,7 @@ void IncomingStreams::handle_chunk(Link& link, const MessageHeader& header, cons
   uint64_t offset;
   std::memcpy(&offset, offset_bytes, sizeof offset);
   const std::byte* bytes = payload_of(parts_.packets, link, header, most_of_chunk(parts_.packets, true));
+  if (!bytes && was_revoked(parts_.packets, link, header)) return counters_.add(Metric::discarded);
   if (!bytes) return protocol_error(link, "chunk outside its memory", header);
   ReceiveContext* context = contexts_.find(header.tag);
   if (!context || context->link != &link) {
@@ -120,6 +121,7 @@ void IncomingStreams::handle_chunk(Link& link, const MessageHeader& header, cons
     Parts* const parts = context->parts.empty() ? nullptr : &context->parts;
     fill(lane(), context->target, context->buffer, parts, offset, {nullptr, bytes, header.size},
          static_cast<uint32_t>(std::min<uint64_t>(header.size, context->capacity - offset)));
+    if (was_revoked(parts_.packets, link, header)) return counters_.add(Metric::discarded);
   }
   if (header.size != left) {
     context->received += header.size;

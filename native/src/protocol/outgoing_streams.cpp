@@ -12,6 +12,8 @@ namespace {
 
 /// Chunks that one pass streams per link, so that a long message does not hold up short ones. [V8]
 constexpr int kChunksPerPass = 32;
+/// What start() streams is read by its receiver where it lies from so many bytes on; less leaves at once.
+constexpr uint64_t kLeastInPlace = 16 << 10;
 /// Withdrawals that wait for room; a peer that is ready for more things unknown than that is not honest.
 constexpr size_t kMaxWithdrawals = 1u << 16;
 
@@ -141,16 +143,28 @@ uint64_t OutgoingStreams::start(std::unique_ptr<SendContext> context) {
   make_room(&link.streams);
   SendContext& ready = add(std::move(context));
   ready.streaming = true;
+  ready.in_place = ready.in_place && ready.size >= kLeastInPlace && packets_.peer_sees(link, ready.data, ready.size);
   link.streams.push_back(&ready);
   links_.make_busy(link);
   call_again();
   counters_.add(Metric::sent_bytes, ready.size);
+  // What goes beyond a chunk begins at once; it cannot end here. What finds no memory goes on in the next pass.
+  const bool begins = link.streams.size() == 1 && ready.size > most_of_chunk(parts_.packets, ready.in_place);
+  if (begins) unless_no_memory([&] { stream_chunk(link, ready); });
   return ready.id;
 }
 
-void OutgoingStreams::give_up(uint64_t id) {
-  SendContext& context = *contexts_.find(id);
-  std::erase(context.link->streams, &context);
+/// What has all left, and is read where it lies, is a departure.
+void OutgoingStreams::give_up(uint64_t id, const OpTarget& target) {
+  SendContext* const context = contexts_.find(id);
+  const uint64_t departure = context ? context->departure : departures_.find(target);
+  if (departure != 0) packets_.revoke(departure);
+  if (!context) {
+    departures_.give_up(departure);
+    return;
+  }
+  std::erase(context->link->streams, context);
+  if (departure != 0) departures_.drop(departure);
   take(id)->target.release();
   counters_.set(Metric::sends_pending, live());
 }

@@ -35,10 +35,12 @@ class OutgoingStreams final : public Protocol {
   void start_put(std::unique_ptr<SendContext> put);
   /// Streams a region of this rank to a peer that gets it.
   void serve_get(std::unique_ptr<SendContext> served);
-  /// Streams memory to a receiver that has said where to. @return its id, for give_up()
+  /// Streams memory to a receiver that has said where to. With SendContext::in_place it reads the bytes where they lie,
+  /// if it can. @return its id, for give_up()
   uint64_t start(std::unique_ptr<SendContext> ready);
-  /// Ends one that start() began, without a signal: the receiver gives it up, too.
-  void give_up(uint64_t id);
+  /// Ends one that start() began and that has not signalled, without a signal: what the receiver reads of it from now
+  /// on counts as not sent. @param target that it was started with
+  void give_up(uint64_t id, const OpTarget& target);
 
   void handle_ready(Link& link, const MessageHeader& header);
   void handle_refusal(Link& link, const MessageHeader& header);

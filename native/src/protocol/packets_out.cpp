@@ -2,10 +2,10 @@
 #include "protocol/packets_out.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "protocol/handed.hpp"
+#include "protocol/reference.hpp"
 
 namespace lci {
 namespace {
@@ -56,7 +56,21 @@ bool PacketsOut::peer_sees(const Link& link, const void* bytes, uint64_t size) c
 
 void PacketsOut::refer_to(uint32_t packet, const void* bytes) {
   const auto offset = static_cast<uint64_t>(static_cast<const std::byte*>(bytes) - parts_.memory().base());
-  std::memcpy(parts_.packets.payload(packet), &offset, sizeof offset);
+  write_reference(parts_.packets.payload(packet), offset);
+}
+
+void PacketsOut::revoke(uint64_t departure) {
+  PacketPools& pool = parts_.packets.pool();
+  const uint32_t unit = pool.packet_size() / kPacketUnit;
+  const uint64_t slots = parts_.memory().reserve() / kPacketUnit / unit;
+  for (uint64_t slot = 0; slot < slots; ++slot) {
+    const PacketState& state = parts_.packets.state(static_cast<uint32_t>(slot * unit));
+    if (state.device != index_ + 1 || state.departure != departure) continue;
+    for (uint32_t i = 0; i < unit; ++i) {  // the handle within this slot of the table
+      const auto handle = static_cast<uint32_t>(slot * unit + i);
+      if (pool.owns(handle)) revoke_reference(parts_.packets.payload(handle));
+    }
+  }
 }
 
 bool PacketsOut::take_returned_packets(uint32_t taker) {

@@ -40,6 +40,9 @@ class PacketsOut final : public Protocol {
   bool peer_sees(const Link& link, const void* bytes, uint64_t size) const;
   /// In place of a payload: where in our memory it lies.
   void refer_to(uint32_t packet, const void* bytes);
+  /// The packets that a departure awaits refer to nothing any more: what is read there from now on is something else.
+  /// Looks at all packets.
+  void revoke(uint64_t departure);
   /// Takes what has come back, by the pass of device @p taker, which is this one, or has its lock and its pool.
   bool take_returned_packets(uint32_t taker);
   bool any_returned() const { return !returned().empty(); }

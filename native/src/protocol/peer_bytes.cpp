@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "protocol/reference.hpp"
+
 namespace lci {
 
 const std::byte* packet_of(const Packets& packets, Link& link, uint64_t handle, uint32_t size) {
@@ -17,9 +19,14 @@ const std::byte* payload_of(const Packets& packets, Link& link, const MessageHea
   if (!(header.arg & kInPlace)) return packet_of(packets, link, header.arg, header.size);
   const std::byte* packet = packet_of(packets, link, header.arg & ~kInPlace, sizeof(uint64_t));
   if (!packet || header.size > most) return nullptr;
-  uint64_t offset;
-  std::memcpy(&offset, packet, sizeof offset);
+  const uint64_t offset = read_reference(packet);
   return link.peer->contains(offset, header.size) ? link.peer->at(offset) : nullptr;
+}
+
+bool was_revoked(const Packets& packets, Link& link, const MessageHeader& header) {
+  if (!(header.arg & kInPlace)) return false;
+  const std::byte* packet = packet_of(packets, link, header.arg & ~kInPlace, sizeof(uint64_t));
+  return packet && was_revoked(packet);
 }
 
 uint64_t word_of(Link& link, const MessageHeader& header) {

@@ -18,6 +18,9 @@ const std::byte* packet_of(const Packets& packets, Link& link, uint64_t handle, 
 /// once, since the packet may say something else the next time.
 const std::byte* payload_of(const Packets& packets, Link& link, const MessageHeader& header, uint32_t most);
 
+/// Whether the peer has taken back what a message refers to; asked after it was copied.
+bool was_revoked(const Packets& packets, Link& link, const MessageHeader& header);
+
 /// The word that a message carries besides its payload: a user's key, or where its reply goes.
 uint64_t word_of(Link& link, const MessageHeader& header);
 

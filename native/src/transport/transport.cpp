@@ -12,6 +12,7 @@ Transport::Transport(const TransportParts& parts)
       size_(parts.bootstrap.size()),
       arena_(parts.arena),
       own_(arena_.get()),
+      boards_(*own_),
       mapped_(std::make_unique<std::atomic<PeerMemory*>[]>(size_)) {}
 
 int Transport::create(TransportParts parts, std::unique_ptr<Transport>* out) {

@@ -22,6 +22,7 @@
 #include "peer/hosts.hpp"
 #include "peer/profile.hpp"
 #include "peer/rank_state.hpp"
+#include "transport/memory/boards.hpp"
 #include "transport/memory/own_memory.hpp"
 
 namespace lci {
@@ -100,6 +101,8 @@ class Transport {
   }
   /// How many ranks' memories are mapped, this rank's own included.
   uint32_t count_mapped() const { return count_.load(std::memory_order_relaxed); }
+  /// Boards of this rank, which those of its host read.
+  Boards& boards() { return boards_; }
   /// Whether the rank is a runtime of this process that shares its objects with this one: its addresses are ours.
   /// Runtimes that met as processes do not, also where they are in one process.
   virtual bool shares_addresses_with(uint32_t rank) const = 0;
@@ -153,6 +156,7 @@ class Transport {
   bool parkers_pay_ = false;
 
  private:
+  Boards boards_;
   const std::unique_ptr<std::atomic<PeerMemory*>[]> mapped_;
   std::atomic<uint32_t> count_{0};
 };

@@ -118,6 +118,32 @@ TEST(CollectiveChoice, OfTheOthers) {
   EXPECT_EQ(LCI_ALGORITHM_DIRECT, choice(shape));
 }
 
+// What is short is shown to all, where they can see it.
+TEST(CollectiveChoice, OfMembersThatReadEachOthersMemory) {
+  const auto near_choice = [](uint8_t kind, uint32_t size, uint64_t bytes) {
+    Shape shape = shape_of(kind, size, bytes);
+    shape.near = true;
+    return choice(shape);
+  };
+  EXPECT_EQ(LCI_ALGORITHM_ARENA_LINE, near_choice(LCI_COLLECTIVE_BARRIER, kBoardMembersMost, 0));
+  EXPECT_EQ(LCI_ALGORITHM_DISSEMINATION, near_choice(LCI_COLLECTIVE_BARRIER, kBoardMembersMost + 1, 0));
+  EXPECT_EQ(LCI_ALGORITHM_DISSEMINATION, near_choice(LCI_COLLECTIVE_BARRIER, 1, 0));
+  for (const uint8_t kind : {LCI_COLLECTIVE_ALLREDUCE, LCI_COLLECTIVE_ALLGATHER}) {
+    EXPECT_EQ(LCI_ALGORITHM_ARENA_SLOTS, near_choice(kind, 2, 1));
+    EXPECT_EQ(LCI_ALGORITHM_ARENA_SLOTS, near_choice(kind, kBoardMembersMost, kSlotBytesMost));
+    EXPECT_NE(LCI_ALGORITHM_ARENA_SLOTS, near_choice(kind, kBoardMembersMost, kSlotBytesMost + 1));
+    EXPECT_NE(LCI_ALGORITHM_ARENA_SLOTS, near_choice(kind, kBoardMembersMost + 1, 1));
+    EXPECT_NE(LCI_ALGORITHM_ARENA_SLOTS, near_choice(kind, 2, 0)) << "nobody waits for anybody";
+    EXPECT_NE(LCI_ALGORITHM_ARENA_SLOTS, near_choice(kind, 1, 1));
+  }
+  EXPECT_EQ(LCI_ALGORITHM_BINOMIAL, near_choice(LCI_COLLECTIVE_REDUCE, 2, 8));
+  Shape long_one = shape_of(LCI_COLLECTIVE_ALLREDUCE, 2, kSlotBytesMost + 1);
+  long_one.near = true;
+  long_one.algorithm = LCI_ALGORITHM_ARENA_SLOTS;
+  EXPECT_EQ(LCI_ERR_ARGUMENT, choose_algorithm(&long_one));
+  EXPECT_STREQ("allreduce: arena-slots takes up to 1024 bytes of a member", last_error());
+}
+
 TEST(CollectiveChoice, KeepsWhatTheCallNamesAndRefusesWhatCannotServe) {
   const std::vector<uint64_t> list(32, 1);
   for (uint8_t kind = LCI_COLLECTIVE_BARRIER; kind <= LCI_COLLECTIVE_NEIGHBOURS; ++kind) {
@@ -154,7 +180,11 @@ TEST(CollectiveChoice, SaysWhyItRefuses) {
   EXPECT_EQ("allgather: neighbour exchange needs an even number of members, and the group has 5",
             why(LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_NEIGHBOUR_EXCHANGE, 5));
   EXPECT_EQ("scan: direct is no algorithm for it", why(LCI_COLLECTIVE_SCAN, LCI_ALGORITHM_DIRECT, 5));
-  EXPECT_EQ("scan: there is no algorithm 15", why(LCI_COLLECTIVE_SCAN, 15, 5));
+  EXPECT_EQ("scan: there is no algorithm 17", why(LCI_COLLECTIVE_SCAN, 17, 5));
+  EXPECT_EQ(
+      "barrier: arena-line needs up to 16 members on one host, where ranks read each other's memory "
+      "(peer_memory)",
+      why(LCI_COLLECTIVE_BARRIER, LCI_ALGORITHM_ARENA_LINE, 5));
   EXPECT_EQ("alltoall: Bruck takes no list of counts", why(LCI_COLLECTIVE_ALLTOALL, LCI_ALGORITHM_BRUCK, 1, {1, 1}));
   EXPECT_EQ("scan: recursive doubling takes no list of counts", why(LCI_COLLECTIVE_SCAN, LCI_ALGORITHM_AUTO, 1, {1}));
   EXPECT_EQ("neighbours: the list of them is missing", why(LCI_COLLECTIVE_NEIGHBOURS, LCI_ALGORITHM_AUTO, 5));

@@ -64,7 +64,7 @@ TEST(CollectiveData, EveryAlgorithmBringsTheSame) {
     CollectiveCalls calls(job, group);
     std::map<lci_collective_kind, int> served;
     for (const lci_collective_kind kind : kCollectiveKinds) {
-      for (uint32_t algorithm = 1; algorithm <= LCI_ALGORITHM_DIRECT; ++algorithm) {
+      for (uint32_t algorithm = 1; algorithm <= LCI_ALGORITHM_ARENA_SLOTS; ++algorithm) {
         CollectiveCase of;
         of.kind = kind;
         of.algorithm = algorithm;
@@ -126,7 +126,7 @@ TEST(CollectiveData, NeedsFewPackets) {
 
 // A call that is refused keeps its number: a later one of the same batch, which would find room, must not take it.
 TEST(CollectiveData, ALaneKeepsTheOrderOfCallsThatAreRefused) {
-  Job job(2);
+  Job job(2, {{"peer_memory", "rings"}});
   lci_context* const theirs = make_context(make_group(job.runtime(1), {0, 1}));
   lci_comp* const ended = make_queue(job.runtime(1));
   LaneDriver lane(job, 0);

@@ -135,7 +135,7 @@ TEST(GroupBarrier, SeveralAreUnderWayInSeveralContexts) {
 
 // A member is so many calls ahead that the next one has no room, and hears when there is some.
 TEST(GroupBarrier, AMemberThatIsFarAheadIsRefused) {
-  Job job(2);
+  Job job(2, {{"peer_memory", "rings"}});  // so that messages are sent
   GroupContext group(job, {0, 1});
   int code = LCI_POSTED;
   while (code == LCI_POSTED) {

@@ -27,7 +27,11 @@ constexpr struct {
 /// Rank 0, which has a context with rank 1, and one of its own with rank 2; rank 1 attacks.
 class Scene {
  public:
-  Scene() : job(3, {{"control_ring_bytes", "4096"}}), peer(job), with_peer_(job, {0, 1}), without_peer_(job, {0, 2}) {
+  Scene()
+      : job(3, {{"control_ring_bytes", "4096"}, {"peer_memory", "rings"}}),
+        peer(job),
+        with_peer_(job, {0, 1}),
+        without_peer_(job, {0, 2}) {
     EXPECT_EQ(LCI_DONE, lci_context_id(with_peer_.members[0].context, &context));
     EXPECT_EQ(LCI_DONE, lci_context_id(without_peer_.members[0].context, &other));
     with_peer_.members[1].posted = UINT64_MAX;  // it says what it likes

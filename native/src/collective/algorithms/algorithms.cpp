@@ -11,8 +11,14 @@ namespace {
 using Members = Algorithm::Members;
 using List = Algorithm::List;
 
+/// Nothing is sent: one round, which ends when all boards were read.
+void over_boards(const Shape&, Schedule& to) {
+  to.end_round();
+}
+
 constexpr Algorithm kAlgorithms[] = {
     {LCI_COLLECTIVE_BARRIER, LCI_ALGORITHM_DISSEMINATION, Members::kAny, List::kNone, barrier_dissemination},
+    {LCI_COLLECTIVE_BARRIER, LCI_ALGORITHM_ARENA_LINE, Members::kAny, List::kNone, over_boards},
 
     {LCI_COLLECTIVE_BROADCAST, LCI_ALGORITHM_BINOMIAL, Members::kAny, List::kNone, broadcast_binomial},
     {LCI_COLLECTIVE_BROADCAST, LCI_ALGORITHM_KNOMIAL, Members::kAny, List::kNone, broadcast_knomial},
@@ -26,6 +32,7 @@ constexpr Algorithm kAlgorithms[] = {
     {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_RECURSIVE_DOUBLING, Members::kAny, List::kNone, allreduce_doubling},
     {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_RABENSEIFNER, Members::kPowerOfTwo, List::kNone, allreduce_rabenseifner},
     {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_RING, Members::kAny, List::kNone, allreduce_ring},
+    {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_ARENA_SLOTS, Members::kAny, List::kNone, over_boards},
 
     {LCI_COLLECTIVE_REDUCE_SCATTER, LCI_ALGORITHM_RECURSIVE_HALVING, Members::kPowerOfTwo, List::kAny,
      reduce_scatter_halving},
@@ -37,6 +44,7 @@ constexpr Algorithm kAlgorithms[] = {
     {LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_RING, Members::kAny, List::kAny, allgather_ring},
     {LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_NEIGHBOUR_EXCHANGE, Members::kEven, List::kAny,
      allgather_neighbour_exchange},
+    {LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_ARENA_SLOTS, Members::kAny, List::kNone, over_boards},
 
     {LCI_COLLECTIVE_GATHER, LCI_ALGORITHM_LINEAR, Members::kAny, List::kAny, gather_linear},
     {LCI_COLLECTIVE_GATHER, LCI_ALGORITHM_BINOMIAL, Members::kAny, List::kNone, gather_binomial},

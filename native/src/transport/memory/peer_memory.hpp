@@ -41,6 +41,7 @@ struct MemoryHeader {
   uint32_t devices;                   ///< That each rank was created with.
   uint64_t reserve;                   ///< Bytes of addresses that the memory may grow to; each rank has its own.
   std::atomic<uint32_t> devices_now;  ///< It has added some since, perhaps.
+  std::atomic<uint64_t> boards;       ///< Offset of the BoardDirectory; 0: there is none.
   uint64_t bells;                     ///< Names the sockets of lanes that sleep on descriptors, see LaneBells.
   ParkLine park[kMaxDevices];
   DeviceLine device[kMaxDevices];

@@ -146,6 +146,8 @@ public final class Codes {
   public static final int ALGORITHM_BRUCK = 12;
   public static final int ALGORITHM_NEIGHBOUR_EXCHANGE = 13;
   public static final int ALGORITHM_DIRECT = 14;
+  public static final int ALGORITHM_ARENA_LINE = 15;
+  public static final int ALGORITHM_ARENA_SLOTS = 16;
 
   // lci_atomic_op
   public static final int ATOMIC_ADD = 1;

@@ -43,5 +43,12 @@ public enum Algorithm {
   /** All-gather of an even number of members: with the two neighbours in turn. */
   NEIGHBOUR_EXCHANGE,
   /** Neighbours: with each of them. */
-  DIRECT
+  DIRECT,
+  /**
+   * Barrier of up to 16 members on one host, where ranks read each other's memory: each looks at a
+   * line of each other one.
+   */
+  ARENA_LINE,
+  /** All-reduce, all-gather of such members: the same with up to 1 KiB of each. */
+  ARENA_SLOTS
 }

@@ -7,7 +7,7 @@ import java.util.Set;
 
 /** What members of a group do together, by its number in the core. */
 public enum CollectiveKind {
-  BARRIER("barrier", Codes.COLLECTIVE_BARRIER, Algorithm.DISSEMINATION),
+  BARRIER("barrier", Codes.COLLECTIVE_BARRIER, Algorithm.DISSEMINATION, Algorithm.ARENA_LINE),
   BROADCAST(
       "broadcast",
       Codes.COLLECTIVE_BROADCAST,
@@ -21,7 +21,8 @@ public enum CollectiveKind {
       Codes.COLLECTIVE_ALLREDUCE,
       Algorithm.RECURSIVE_DOUBLING,
       Algorithm.RABENSEIFNER,
-      Algorithm.RING),
+      Algorithm.RING,
+      Algorithm.ARENA_SLOTS),
   REDUCE_SCATTER(
       "reduceScatter",
       Codes.COLLECTIVE_REDUCE_SCATTER,
@@ -34,7 +35,8 @@ public enum CollectiveKind {
       Algorithm.BRUCK,
       Algorithm.RECURSIVE_DOUBLING,
       Algorithm.RING,
-      Algorithm.NEIGHBOUR_EXCHANGE),
+      Algorithm.NEIGHBOUR_EXCHANGE,
+      Algorithm.ARENA_SLOTS),
   GATHER("gather", Codes.COLLECTIVE_GATHER, Algorithm.BINOMIAL, Algorithm.LINEAR),
   SCATTER("scatter", Codes.COLLECTIVE_SCATTER, Algorithm.BINOMIAL, Algorithm.LINEAR),
   ALL_TO_ALL("allToAll", Codes.COLLECTIVE_ALLTOALL, Algorithm.BRUCK, Algorithm.PAIRWISE),

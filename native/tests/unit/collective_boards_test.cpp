@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short calls of members that read each other's memory: they look at each other's boards.
+#include <string>
+#include <thread>
+
+#include "api/handles.hpp"
+#include "support/collectives.hpp"
+#include "support/lane_driver.hpp"
+
+namespace lci_test {
+namespace {
+
+/// Also where the environment says something else.
+const std::pair<std::string, std::string> kReadAll{"peer_memory", "all"};
+
+CollectiveCase sum_of(uint64_t count) {
+  CollectiveCase made;
+  made.kind = LCI_COLLECTIVE_ALLREDUCE;
+  made.count = count;
+  return made;
+}
+
+int post(GroupContext& group, uint32_t member, const lci_collective& call) {
+  auto& of = group.members[member];
+  const int code = lci_post_collective(of.context, &call, of.ended, of.posted);
+  of.posted += code == LCI_POSTED;
+  return code;
+}
+
+// Proves: J2
+TEST(CollectiveBoards, BringTheSumsOfAllAtAnyOrderOfPosts) {
+  for (const uint32_t size : {2u, 3u, 8u, 16u}) {
+    SCOPED_TRACE(size);
+    std::mt19937_64 random(size);
+    Job job(size, {kReadAll});
+    GroupContext group(job, first_ranks(size));
+    CollectiveCalls calls(job, group);
+    for (const uint64_t count : {1, 2, 3, 128}) {
+      for (const auto kind : {LCI_COLLECTIVE_ALLREDUCE, LCI_COLLECTIVE_ALLGATHER}) {
+        CollectiveCase of = sum_of(count);
+        of.kind = kind;
+        of.algorithm = LCI_ALGORITHM_ARENA_SLOTS;
+        calls.add(of);
+        of.in_place = of.may_be_in_place();
+        calls.add(of);
+      }
+      CollectiveCase barrier;
+      barrier.algorithm = LCI_ALGORITHM_ARENA_LINE;
+      calls.add(barrier);
+    }
+    calls.run(10, random);
+    for (uint32_t i = 0; i < size; ++i) EXPECT_EQ(0u, job.counter(i, "protocol_errors"));
+  }
+}
+
+// Calls that go over messages take no turn.
+TEST(CollectiveBoards, MayBeMixedWithMessages) {
+  std::mt19937_64 random(3);
+  Job job(4, {kReadAll});
+  GroupContext group(job, first_ranks(4));
+  CollectiveCalls calls(job, group);
+  for (int i = 0; i < 200; ++i) calls.add(any_case(random, 4, {0, 1, 128, 129, 3000}));
+  calls.run(20, random);
+}
+
+TEST(CollectiveBoards, ChaosHoldsBackWhatIsShown) {
+  uint64_t delayed = 0;
+  for (const char* seed : {"1", "2", "3"}) {
+    std::mt19937_64 random(1);
+    Job job(3, {{"chaos", std::string("seed=") + seed + ",delay=0.5,ticks=20"}, kReadAll});
+    GroupContext group(job, first_ranks(3));
+    CollectiveCalls calls(job, group);
+    for (int i = 0; i < 40; ++i) calls.add(sum_of(1));
+    calls.run(5, random);
+    delayed += job.counter(0, "chaos_delayed");
+  }
+  EXPECT_LT(20u, delayed) << "of 120";
+}
+
+/// In a barrier, in which each member asks the others once: later calls are not asked after.
+void wait_for_a_while(Job& job, GroupContext& group) {
+  const auto count = static_cast<uint32_t>(group.members.size());
+  for (uint32_t late = 0; late < count; ++late) {
+    for (uint32_t i = 0; i < count; ++i) {
+      if (i == late) continue;
+      EXPECT_EQ(LCI_POSTED, group.post(i));
+    }
+    const uint64_t until = lci::now_ns() + 20'000'000;
+    while (lci::now_ns() < until) job.progress();
+    EXPECT_EQ(LCI_POSTED, group.post(late));
+    EXPECT_TRUE(group.await(late + 1));
+  }
+  for (auto& member : group.members) member.ends.resize(1);
+}
+
+/// A call of one member, and another one of the rest, of which none sends the other anything.
+void expect_difference(const lci_collective& ours, const lci_collective& theirs) {
+  for (const uint32_t size : {2u, 4u}) {
+    Job job(size, {{"coll_stall_ms", "0"}, kReadAll});  // nobody asks
+    GroupContext group(job, first_ranks(size));
+    wait_for_a_while(job, group);
+    for (uint32_t i = 0; i < size; ++i) ASSERT_EQ(LCI_POSTED, post(group, i, i == 0 ? ours : theirs));
+    ASSERT_TRUE(group.await(2));
+    for (const auto& member : group.members) EXPECT_EQ(LCI_ERR_MISMATCH, member.ends[1].code);
+    lci_failure failure{};
+    ASSERT_EQ(LCI_DONE, lci_context_failure(group.members[0].context, &failure));
+    EXPECT_NE(0, std::memcmp(&failure.calls[0], &failure.calls[1], sizeof failure.calls[0]));
+  }
+}
+
+// Proves: J14
+TEST(CollectiveBoards, CallsThatDifferAreFound) {
+  lci_collective barrier{};
+  barrier.kind = LCI_COLLECTIVE_BARRIER;
+  lci_collective other = barrier;
+  other.algorithm = LCI_ALGORITHM_DISSEMINATION;
+  expect_difference(barrier, other);
+  expect_difference(other, barrier);
+  int64_t out[2] = {};
+  lci_collective receives{};  // and sends nothing
+  receives.kind = LCI_COLLECTIVE_BROADCAST;
+  receives.type = LCI_TYPE_I64;
+  receives.count = 1;
+  receives.out = out;
+  expect_difference(barrier, receives);
+  lci_collective sum = receives;
+  sum.kind = LCI_COLLECTIVE_ALLREDUCE;
+  sum.op = LCI_REDUCE_SUM;
+  int64_t in[2] = {};
+  sum.in = in;
+  expect_difference(barrier, sum);
+  lci_collective longer = sum;
+  longer.count = 2;
+  expect_difference(sum, longer);
+}
+
+// A board is used again, so that any number of contexts needs no more of them than there are at a time.
+TEST(CollectiveBoards, AreUsedAgain) {
+  Job job(2, {kReadAll});
+  uint64_t before = 0;
+  for (uint64_t key = 1; key <= 300; ++key) {
+    GroupContext group(job, {0, 1}, key);
+    group.post_all();
+    ASSERT_TRUE(group.await(1));
+    for (auto& member : group.members) ASSERT_EQ(LCI_DONE, lci_context_free(member.context));
+    job.settle();
+    auto& memory = lci::from_handle(job.device(0))->parts().memory();
+    const uint64_t here = memory.allocate(64);
+    ASSERT_NE(0u, here);
+    if (key == 10) before = here;
+    if (key == 300) {
+      EXPECT_GE((300 - 10) * 64u + 4 * sizeof(lci::Board), here - before);
+    }
+  }
+}
+
+// The loop says that it is to be entered, since nothing rings a bell.
+TEST(CollectiveBoards, ALoopEntersWhileItWaitsAndIsWokenWhenItSleeps) {
+  Job job(2, {kReadAll});
+  GroupContext group(job, {0, 1});
+  LaneDriver lane(job, 0);
+  lci_descriptor op{};
+  op.op = LCI_OP_COLLECTIVE;
+  op.port = LCI_COLLECTIVE_BARRIER;
+  ASSERT_EQ(LCI_DONE, lci_context_id(group.members[0].context, &op.tag));
+  for (int i = 0; i < 20; ++i) {
+    lane.add(op);
+    lane.enter();
+    EXPECT_EQ(1u, lane.control().must_enter);
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      EXPECT_EQ(LCI_POSTED, group.post(1));
+      while (group.members[1].ends.size() <= static_cast<size_t>(i)) {
+        lci_progress(job.device(1));
+        lci_status status{};
+        if (lci_queue_pop(group.members[1].ended, &status) == LCI_DONE) group.members[1].ends.push_back(status);
+      }
+    });
+    uint32_t records = 0;
+    for (const lci::test::Deadline deadline(60); records == 0 && !deadline.passed();) {
+      lane.park_word().store(1);
+      lci_lane_park(lane.handle(), 1'000'000'000);
+      lane.enter();
+      records += lane.read([](const lci_record& record) { EXPECT_EQ(LCI_DONE, record.code); });
+    }
+    other.join();
+    EXPECT_EQ(1u, records);
+  }
+  EXPECT_EQ(0u, lane.control().late_wakes) << "a wake was lost";
+}
+
+}  // namespace
+}  // namespace lci_test
