@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Short calls of members that read each other's memory: each shows what it brings on its board, and looks at those of
-// the others. Calls of a context have turns, one after the other. See transport/memory/board.hpp, ADR 0024.
+// the others. Calls of a context have turns, one after the other. See transport/memory/board.hpp, ADR 0025.
 //
 // Lost wakes: who shows something looks afterwards whether the loops of the others sleep, with the fence of everything
 // that is published (Transport::publication_fence); a loop that is about to sleep announces it, and looks at the boards
