@@ -353,7 +353,7 @@ class CollectivePlanTest {
       Mono<Void> barrier = begun(first.barrier());
       await()
           .atMost(LIMIT)
-          .until(() -> job.rank(0).snapshot().counter("operations_barrier_posted") == 1);
+          .until(() -> job.rank(0).snapshot().counter("operations_barrier_posted") == 2); // both
       World second = job.rank(1).world();
       new Summing(second, 1, 1).builder.build().run().then(second.barrier()).block(LIMIT);
       all(List.of(run, barrier));
