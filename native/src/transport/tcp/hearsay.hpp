@@ -37,6 +37,15 @@ class Hearsay {
     return true;
   }
 
+  /// What was said of a rank's leaving is due: it does not say so itself any more.
+  void hurry_departure(uint32_t rank) {
+    if (!waits_.load(std::memory_order_acquire)) return;
+    const std::lock_guard<std::mutex> guard(mutex_);
+    for (Word& word : words_) {
+      if (word.rank == rank && word.state == RankState::kLeft) word.due_ns = 0;
+    }
+  }
+
   /// Takes those out that are due at @p now.
   std::vector<Word> take_due(uint64_t now) {
     if (!waits_.load(std::memory_order_acquire)) return {};

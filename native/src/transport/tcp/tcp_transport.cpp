@@ -214,19 +214,23 @@ void TcpTransport::gone(uint32_t rank, RankState state) {
   events_.wake_devices();
 }
 
+/// Over a link that rests no goodbye comes.
 void TcpTransport::link_stands(uint32_t rank, bool stands) {
-  standing_links_[rank].fetch_add(stands ? 1 : UINT32_MAX, std::memory_order_relaxed);
+  const uint32_t before = standing_links_[rank].fetch_add(stands ? 1 : UINT32_MAX, std::memory_order_seq_cst);
+  if (!stands && before == 1) hearsay_.hurry_departure(rank);
 }
 
 /// A rank that leaves says so over each link of its own, behind what it has sent: what others say may be here before.
 bool TcpTransport::is_believed_at_once(uint32_t rank, RankState state) const {
   if (state == RankState::kFailed) return reaches(rank);
-  return standing_links_[rank].load(std::memory_order_relaxed) == 0;
+  return standing_links_[rank].load(std::memory_order_seq_cst) == 0;
 }
 
 void TcpTransport::told_gone(uint32_t rank, RankState state, uint32_t by) {
   const uint64_t due_ns = coarse_now_ns() + patience().dead_ns + patience().reconnect_ns;
-  if (is_believed_at_once(rank, state) || !hearsay_.add({by, rank, state, due_ns})) gone(rank, state);
+  if (is_believed_at_once(rank, state) || !hearsay_.add({by, rank, state, due_ns})) return gone(rank, state);
+  // Links of other devices may have gone meanwhile.
+  if (is_believed_at_once(rank, state)) hearsay_.hurry_departure(rank);
 }
 
 void TcpTransport::believe_hearsay() {
