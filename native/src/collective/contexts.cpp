@@ -58,7 +58,7 @@ Contexts::Entry* Contexts::find(const Name& name) {
 int Contexts::make(Group& group, const Name& name, std::shared_ptr<Context>* out) {
   if (live_ == kMost) return fail(LCI_ERR_EXHAUSTED, "create context: a rank has %zu at most; free some", kMost);
   Entry& entry = contexts_[name];
-  entry.context = std::make_shared<Context>(find(group)->group, name.key,
+  entry.context = std::make_shared<Context>(group.shared_from_this(), name.key,
                                             id_of(name.group, name.key, name.device, entry.lives), name.device);
   entry.handles = 1;
   ++live_;

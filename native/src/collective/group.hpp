@@ -4,13 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace lci {
 
 class Runtime;
 
-class Group {
+/// Contexts keep it, also when it has no handle any more.
+class Group : public std::enable_shared_from_this<Group> {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 

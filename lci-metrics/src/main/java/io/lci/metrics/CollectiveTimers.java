@@ -7,7 +7,9 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +28,9 @@ final class CollectiveTimers {
   /** Replaced as a whole, and read by loops; null: the end. */
   private volatile @Nullable Map<Key, Meters> known = Map.of();
 
+  /** Those that the registry, or a filter of the user's, does not take. Guarded by this. */
+  private final Set<Key> refused = new HashSet<>();
+
   CollectiveTimers(MeterRegistry registry, Tags extraTags) {
     this.meters = new SharedMeters(registry);
     this.extraTags = extraTags;
@@ -40,6 +45,7 @@ final class CollectiveTimers {
 
   synchronized void end() {
     known = null;
+    refused.clear();
     meters.letGo();
   }
 
@@ -61,9 +67,14 @@ final class CollectiveTimers {
 
   private synchronized @Nullable Meters register(Key key) {
     Map<Key, Meters> present = known;
-    if (present == null || present.containsKey(key)) {
-      return present == null ? null : present.get(key);
+    if (present == null || refused.contains(key)) {
+      return null;
     }
+    Meters other = present.get(key);
+    if (other != null) {
+      return other;
+    }
+    refused.add(key); // until it is there
     Tags tags =
         extraTags.and(
             LciTags.CALL.asString(),
@@ -87,6 +98,7 @@ final class CollectiveTimers {
     Map<Key, Meters> more = new HashMap<>(present);
     more.put(key, made);
     known = Map.copyOf(more);
+    refused.remove(key);
     return made;
   }
 }

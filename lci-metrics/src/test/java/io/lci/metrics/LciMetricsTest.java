@@ -629,6 +629,32 @@ class LciMetricsTest {
     assertThat(registry.getMeters()).isEmpty();
   }
 
+  /** It is tried once, not at each call. */
+  @Test
+  void metersOfCallsThatAreRefusedAreNotTriedAgain() {
+    int[] tried = {0};
+    registry
+        .config()
+        .meterFilter(
+            new MeterFilter() {
+              @Override
+              public Meter.Id map(Meter.Id id) {
+                if (id.getName().equals("lci.collective.results")) {
+                  tried[0]++;
+                  throw new IllegalStateException("a filter of the user's");
+                }
+                return id;
+              }
+            });
+    CollectiveTimers timers = new CollectiveTimers(registry, Tags.empty());
+    assertThatThrownBy(() -> timers.record("barrier", Algorithm.AUTO, 0, 700))
+        .isInstanceOf(IllegalStateException.class);
+    timers.record("barrier", Algorithm.AUTO, 0, 700);
+    assertThat(tried[0]).isEqualTo(1);
+    timers.end();
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
   @Test
   void timesOfOperationsAreCountedInFixedBuckets() {
     LciInstrumentation instrumentation = LciMetrics.instrumentation(registry);

@@ -55,7 +55,8 @@ public interface CollectivePlan {
    * @return completes when all runs have ended natively that were asked for before the
    *     subscription's first request, however they ended: on the loop, or if the context has
    *     failed, perhaps on the subscriber's thread. Cancel detaches. Ends with {@link
-   *     io.lci.error.LciClosedException} when the runtime closes
+   *     io.lci.error.LciClosedException} when the runtime closes, and if the context was disposed
+   *     of
    */
   Mono<Void> idle();
 

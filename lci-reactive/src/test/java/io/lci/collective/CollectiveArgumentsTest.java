@@ -323,7 +323,7 @@ class CollectiveArgumentsTest {
   void anAlgorithmBelongsToItsCalls() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> world.with(Algorithm.RING).barrier())
-        .withMessage("RING is no algorithm of barrier; those are [DISSEMINATION]");
+        .withMessage("RING is no algorithm of barrier; those are [DISSEMINATION, ARENA_LINE]");
     Collectives linear = world.with(Algorithm.LINEAR);
     assertThatIllegalArgumentException().isThrownBy(() -> linear.broadcast(0, longs(1)));
     assertThatIllegalArgumentException().isThrownBy(() -> linear.reduce(0, longs(1), null, SUM));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.lci.LciOptions;
@@ -27,6 +28,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscription;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
@@ -376,6 +379,7 @@ class CollectivePlanTest {
       assertThat(second.outs.get(0)).containsExactly(0, 0, 0, 7);
       idle.block(LIMIT);
       assertThat(idle.isTerminatedComplete()).isTrue();
+      assertThat(of.outs.get(0)).as("nobody waited for it").containsOnly(0);
     }
   }
 
@@ -418,6 +422,65 @@ class CollectivePlanTest {
       world.revoke("enough");
       StepVerifier.create(run).expectError(CollectiveFailedException.class).verify(LIMIT);
       plan.idle().block(LIMIT);
+    }
+  }
+
+  /** Whatever the context failed of first. */
+  @Test
+  void aPlanOfAGroupThatDiedAndWasRevokedIsIdle() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      World world = job.rank(0).world();
+      CollectivePlan plan = new Summing(world, 1, 1).builder.build();
+      Mono<Void> run = begun(plan.run());
+      job.rank(1).abort();
+      StepVerifier.create(run).expectError(PeerFailedException.class).verify(LIMIT);
+      world.revoke("dead");
+      plan.idle().block(LIMIT);
+    }
+  }
+
+  @Test
+  void aPlanOfADisposedContextSaysNothingMore() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      CollectiveContext context = job.rank(0).world().context(1);
+      CollectivePlan plan = new Summing(context, 1, 1).builder.build();
+      Mono<Void> run = begun(plan.run());
+      context.dispose();
+      StepVerifier.create(plan.idle()).expectError(LciClosedException.class).verify(LIMIT);
+      new Summing(job.rank(1).world().context(1), 1, 1).builder.build().run().block(LIMIT);
+      run.block(LIMIT);
+    }
+  }
+
+  /** What was said of a call holds for that one alone. */
+  @Test
+  void aCallThatFollowsAnotherOneInABuilderIsNotDivided() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      List<Vec> data = List.of(Vec.longs(new long[4]));
+      CollectivePlan.Calls calls = job.rank(0).world().plan();
+      calls.allReduce(data, data, ReduceOp.SUM);
+      CollectivePlan.Builder gather = calls.allGather(data, List.of(Vec.longs(new long[4])));
+      assertThatThrownBy(() -> gather.segmentBytes(8)).isInstanceOf(IllegalArgumentException.class);
+    }
+  }
+
+  @Test
+  void ticksThatThrowWhenTheyAreAskedEndTheRuns() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      CollectivePlan plan = new Summing(job.rank(0).world(), 1, 1).builder.build();
+      Publisher<Integer> ticks =
+          runs ->
+              runs.onSubscribe(
+                  new Subscription() {
+                    @Override
+                    public void request(long n) {
+                      throw new IllegalStateException("no tick");
+                    }
+
+                    @Override
+                    public void cancel() {}
+                  });
+      StepVerifier.create(plan.runs(ticks)).expectErrorMessage("no tick").verify(LIMIT);
     }
   }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
+import io.lci.Codec;
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
 import io.lci.error.CollectiveFailedException;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
+import reactor.test.publisher.TestPublisher;
 import reactor.test.subscriber.TestSubscriber;
 
 /** What a group can still do when members have died or given it up. */
@@ -322,6 +324,71 @@ class GroupLifeTest {
   }
 
   /** A member hears of it even if it makes the group afterwards. */
+  /** Also of a context that has failed by code of the program before. */
+  @Test
+  void aRevokedGroupHasNoStreamsEither() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<Mono<Integer>> streams = new ArrayList<>();
+      List<Mono<String>> values = new ArrayList<>();
+      Codec<String> thrower =
+          Codec.of(
+              (value, out) -> {
+                throw new IllegalStateException("no value");
+              },
+              in -> "");
+      for (LciRuntime lci : job.ranks()) {
+        Mono<Integer> stream =
+            lci.world().streams().shuffle(Flux.<Integer>never(), n -> 0, Codec.INT).next().cache();
+        stream.subscribe(item -> {}, error -> {});
+        streams.add(stream);
+        Mono<String> value = lci.world().broadcast(0, "a", thrower).cache();
+        value.subscribe(item -> {}, error -> {});
+        values.add(value);
+      }
+      values.forEach(
+          value ->
+              StepVerifier.create(value)
+                  .expectError(CollectiveFailedException.class)
+                  .verify(LIMIT));
+      job.rank(0).world().revoke("enough");
+      streams.forEach(
+          stream ->
+              StepVerifier.create(stream)
+                  .expectError(CollectiveFailedException.class)
+                  .verify(LIMIT));
+    }
+  }
+
+  /** The rounds of a stream are calls of contexts that it makes on the way. */
+  @Test
+  void aStreamGoesOnWhenItsGroupWasDisposed() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<Mono<Long>> sums = new ArrayList<>();
+      List<TestPublisher<Vec>> sources = new ArrayList<>();
+      List<Group> groups = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        Group group = lci.world().subgroup(3, 0, 1);
+        TestPublisher<Vec> source = TestPublisher.create();
+        Mono<Long> sum =
+            group
+                .context(5)
+                .streams()
+                .allReduce(source, ReduceOp.SUM, StreamOptions.builder().build())
+                .next()
+                .map(Vec::count)
+                .cache();
+        sum.subscribe(item -> {}, error -> {});
+        sums.add(sum);
+        sources.add(source);
+        groups.add(group);
+      }
+      sources.forEach(source -> await().atMost(LIMIT).untilAsserted(source::assertWasRequested));
+      groups.forEach(Group::dispose);
+      sources.forEach(source -> source.next(Vec.longs(new long[] {1, 2})));
+      sums.forEach(sum -> assertThat(sum.block(LIMIT)).isEqualTo(2));
+    }
+  }
+
   @Test
   void aGroupThatIsMadeLaterIsRevoked() {
     try (LciTestJob job = LciTestJob.start(2)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
+import io.lci.error.ProtocolException;
 import io.lci.internal.core.Thrown;
 import io.lci.internal.lane.CallData;
 import io.lci.internal.lane.CollectiveKind;
@@ -89,6 +90,8 @@ final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
     if (reason instanceof PooledBuffer.NoMemory) {
       context.giveUp();
       failure = context.noMemory(kind, reason);
+    } else if (reason instanceof ProtocolException && !settled) {
+      failure = gaveUp(reason); // it makes fewer parts than the others
     }
     ended = true;
     settled();
@@ -132,7 +135,16 @@ final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
 
   @Override
   public Mono<Void> make(CallData part) {
-    Mono<Void> made = context.part(part).cache();
+    return begun(context.part(part, () -> false));
+  }
+
+  @Override
+  public Mono<Void> makeInto(CallData part) {
+    return begun(context.part(part, this::isOver));
+  }
+
+  private static Mono<Void> begun(Mono<Void> part) {
+    Mono<Void> made = part.cache();
     made.subscribe(null, error -> {});
     return made;
   }

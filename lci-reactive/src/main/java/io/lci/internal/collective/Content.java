@@ -2,6 +2,9 @@
 package io.lci.internal.collective;
 
 import io.lci.Codec;
+import io.lci.error.LciException;
+import io.lci.error.LciException.Detail;
+import io.lci.error.ProtocolException;
 import io.lci.internal.core.Thrown;
 import io.lci.internal.lane.HeapWriter;
 import java.nio.ByteBuffer;
@@ -80,9 +83,23 @@ record Content(boolean failed, int length, byte[] bytes, @Nullable Throwable thr
   static Content of(byte[] heads, int member) {
     ByteBuffer head = ByteBuffer.wrap(heads, member * HEAD, HEAD);
     long word = head.getLong();
-    int length = Math.toIntExact(word >> 1);
+    long length = word >> 1;
+    if (length < 0 || length > LONGEST) {
+      throw new ProtocolException(
+          new Detail(
+              "values of a group",
+              LciException.NONE,
+              LciException.NONE,
+              LciException.NONE,
+              "protocol",
+              "member " + member + " brings " + length + " bytes"));
+    }
+    return of(head, (word & 1) != 0, (int) length);
+  }
+
+  private static Content of(ByteBuffer head, boolean failed, int length) {
     byte[] bytes = new byte[length <= SHORT ? length : 0];
     head.get(bytes);
-    return new Content((word & 1) != 0, length, bytes, null);
+    return new Content(failed, length, bytes, null);
   }
 }

@@ -29,13 +29,10 @@ final class ContextErrors {
     this.device = device;
   }
 
-  /** Whether it is the first one. */
-  boolean add(Revocation by) {
-    boolean first = revoked == null;
-    if (first) {
+  void add(Revocation by) {
+    if (revoked == null) {
       revoked = by;
     }
-    return first;
   }
 
   boolean refuse() {

@@ -15,6 +15,7 @@ import io.lci.internal.post.CollectiveCall;
 import io.lci.internal.post.Outbox;
 import io.lci.nativebridge.Codes;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -156,23 +157,30 @@ final class ContextImpl extends GroupCalls
 
   @Override
   public void revoke() {
-    core.gate.ask(
-        "revoke context",
-        key.device(),
-        () -> core.calls.contextRevoke(handle, Codes.ERR_CANCELLED));
-    outbox.loop.execute(outbox.loop::enterSoon);
-    groups.streams.revoke(this);
+    groups.whileThere(
+        this,
+        () -> {
+          core.gate.ask(
+              "revoke context",
+              key.device(),
+              () -> core.calls.contextRevoke(handle, Codes.ERR_CANCELLED));
+          outbox.loop.execute(outbox.loop::enterSoon);
+          groups.streams.revoke(this);
+        });
   }
 
   /** The group was revoked, or this member cannot go on: the core tells others. */
   void revoked(Revocation by) {
-    if (errors.add(by)) {
-      core.gate.with(() -> core.calls.contextRevoke(handle, by.cause()), Codes.DONE);
-      outbox.loop.execute(outbox.loop::enterSoon);
-      if (by.isOfGroup()) { // all members hear of it
-        groups.streams.revoked(this, by.rank(), by.hint());
-      }
-    }
+    errors.add(by); // of several, the first one stays, as in the core
+    groups.whileThere(
+        this,
+        () -> {
+          core.gate.with(() -> core.calls.contextRevoke(handle, by.cause()), Codes.DONE);
+          outbox.loop.execute(outbox.loop::enterSoon);
+          if (by.isOfGroup()) { // all members hear of it
+            groups.streams.revoked(this, by.rank(), by.hint());
+          }
+        });
   }
 
   @Override
@@ -282,12 +290,15 @@ final class ContextImpl extends GroupCalls
   /**
    * A part of a call, whose turn it is, also where the context was disposed of meanwhile. It knows
    * nothing of that call, whose subscriber may be gone before it.
+   *
+   * @param unwanted whether its result is to be left out when it has come
    */
-  Mono<Void> part(CallData part) {
+  Mono<Void> part(CallData part, BooleanSupplier unwanted) {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super Void> actual) {
         new CollectiveCall<Void>(outbox, actual, ContextImpl.this, part, Runnable::run, null)
+            .leavesOut(unwanted)
             .begin();
       }
     };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
+import io.lci.am.Message;
 import io.lci.error.LciException;
+import io.lci.error.TruncatedException;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.loop.PerLoop;
 import io.lci.internal.post.Outbox;
@@ -16,6 +18,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import reactor.core.publisher.Mono;
 
 /** The groups of a runtime and their contexts: one of each for equal arguments. Any thread. */
 final class Groups {
@@ -127,6 +130,13 @@ final class Groups {
     return core.gate.with(() -> core.calls.contextFree(handle), Codes.DONE);
   }
 
+  /** Does that unless the context has been freed; it is not meanwhile. */
+  synchronized void whileThere(ContextImpl context, Runnable what) {
+    if (contexts.get(context.key) == context) {
+      what.run();
+    }
+  }
+
   // Revocation
 
   /** On every member, also of contexts that are made later. */
@@ -161,9 +171,26 @@ final class Groups {
       hears = true;
       messages
           .receiveAny(CallMessages.Kind.REVOKED)
+          .onErrorResume(TruncatedException.class, tooLong -> Mono.empty())
           .repeat()
-          .subscribe(
-              message -> revoked(Revocation.group(message), Revocation.of(message)), closing -> {});
+          .subscribe(this::heard, closing -> {});
     }
+  }
+
+  /** What makes no sense is left out. */
+  private void heard(Message message) {
+    if (!Revocation.isOne(message)) {
+      return;
+    }
+    long id = Revocation.group(message);
+    if (isNoMember(id, message.rank())) {
+      return;
+    }
+    revoked(id, Revocation.of(message));
+  }
+
+  /** As far as this rank knows the group. */
+  private synchronized boolean isNoMember(long id, int rank) {
+    return groups.keySet().stream().anyMatch(key -> key.id() == id && !key.ranks().contains(rank));
   }
 }

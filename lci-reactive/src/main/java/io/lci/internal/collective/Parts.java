@@ -26,6 +26,11 @@ interface Parts {
   Mono<Void> make(CallData part);
 
   /**
+   * The same, with a result that goes to memory of the program, unless nobody waits for it then.
+   */
+  Mono<Void> makeInto(CallData part);
+
+  /**
    * All members know that only the core can make the call fail now, and its last part is made:
    * later calls may begin.
    */

@@ -38,22 +38,22 @@ final class PlanBuilder implements CollectivePlan.Calls, CollectivePlan.Builder 
 
   @Override
   public CollectivePlan.Builder broadcast(int root, List<Vec> data) {
-    divides = true;
-    return of(null, named("data", data), (m, in, out) -> m.broadcast(root, given(out)));
+    return divided(null, named("data", data), (m, in, out) -> m.broadcast(root, given(out)));
   }
 
   @Override
   public CollectivePlan.Builder reduce(
       int root, List<Vec> in, @Nullable List<Vec> out, ReduceOp op) {
-    divides = true;
     List<Vec> results = maker.isRoot(root) ? named("outs", out) : null;
-    return of(named("ins", in), results, (m, i, o) -> m.reduce(root, given(i), o, core(op)));
+    return divided(named("ins", in), results, (m, i, o) -> m.reduce(root, given(i), o, core(op)));
   }
 
   @Override
   public CollectivePlan.Builder allReduce(List<Vec> in, List<Vec> out, ReduceOp op) {
-    divides = true;
-    return both(in, out, (m, i, o) -> m.allReduce(given(i), given(o), core(op)));
+    return divided(
+        named("ins", in),
+        named("outs", out),
+        (m, i, o) -> m.allReduce(given(i), given(o), core(op)));
   }
 
   @Override
@@ -90,10 +90,20 @@ final class PlanBuilder implements CollectivePlan.Calls, CollectivePlan.Builder 
     return of(named("ins", in), named("outs", out), made);
   }
 
+  /** One whose elements do not depend on each other. */
+  private CollectivePlan.Builder divided(
+      @Nullable List<Vec> in, @Nullable List<Vec> out, Call made) {
+    CollectivePlan.Builder whole = of(in, out, made);
+    divides = true;
+    return whole;
+  }
+
   private CollectivePlan.Builder of(@Nullable List<Vec> in, @Nullable List<Vec> out, Call made) {
     ins = in;
     outs = out;
     call = made;
+    divides = false;
+    segmentBytes = WHOLE;
     depth = (in != null ? in : Objects.requireNonNull(out)).size();
     return this;
   }

@@ -3,7 +3,7 @@ package io.lci.internal.collective;
 
 import io.lci.collective.Algorithm;
 import io.lci.collective.CollectivePlan;
-import io.lci.error.CollectiveFailedException;
+import io.lci.error.LciClosedException;
 import io.lci.internal.lane.CallData;
 import io.lci.internal.lane.CollectiveKind;
 import java.util.ArrayList;
@@ -59,7 +59,7 @@ final class PlanImpl implements CollectivePlan {
   private Mono<Long> begin(Parts parts, long number, int set) {
     List<Mono<Void>> made = new ArrayList<>();
     for (CallData call : sets.get(set)) {
-      made.add(parts.make(call));
+      made.add(parts.makeInto(call));
     }
     parts.settled();
     Mono<Void> run = Mono.whenDelayError(made).onErrorMap(e -> Exceptions.unwrapMultiple(e).get(0));
@@ -82,7 +82,8 @@ final class PlanImpl implements CollectivePlan {
               parts.settled();
               return ended();
             })
-        .onErrorResume(CollectiveFailedException.class, failed -> ended());
+        .onErrorResume(
+            failed -> failed instanceof LciClosedException ? Mono.error(failed) : ended());
   }
 
   private Mono<Void> ended() {

@@ -86,7 +86,11 @@ final class PlanRuns extends LoopSubscription<Long> {
         && failure == null
         && begun.size() < most) {
       asked = true;
-      source.request(1);
+      try {
+        source.request(1);
+      } catch (RuntimeException e) {
+        failed(e);
+      }
     }
   }
 

@@ -68,6 +68,11 @@ record Revocation(int rank, String hint, int cause) {
     return ByteBuffer.allocate(Long.BYTES + utf8.length).putLong(group).put(utf8).array();
   }
 
+  /** Whether a message has the bytes of one. */
+  static boolean isOne(Message message) {
+    return message.size() >= Long.BYTES;
+  }
+
   /** The group that a message is about. */
   static long group(Message message) {
     return ByteBuffer.wrap(message.toByteArray()).getLong();

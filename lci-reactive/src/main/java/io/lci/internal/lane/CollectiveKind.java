@@ -3,6 +3,8 @@ package io.lci.internal.lane;
 
 import io.lci.collective.Algorithm;
 import io.lci.nativebridge.Codes;
+import java.util.Collections;
+import java.util.EnumSet;
 import java.util.Set;
 
 /** What members of a group do together, by its number in the core. */
@@ -57,7 +59,9 @@ public enum CollectiveKind {
     this.method = method;
     this.number = number;
     this.operation = method + " of a group";
-    this.algorithms = Set.of(algorithms);
+    Set<Algorithm> ordered = EnumSet.noneOf(Algorithm.class);
+    Collections.addAll(ordered, algorithms);
+    this.algorithms = Collections.unmodifiableSet(ordered);
   }
 
   /** What errors call it. */

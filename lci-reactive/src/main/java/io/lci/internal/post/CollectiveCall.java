@@ -11,6 +11,7 @@ import io.lci.internal.loop.Drainable;
 import io.lci.internal.loop.LoopSubscription;
 import io.lci.nativebridge.Codes;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
@@ -58,6 +59,7 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
   private final CallContent data;
   private final Executor order;
   private final @Nullable Supplier<? extends T> result;
+  private BooleanSupplier unwanted = this::isOver;
   private boolean began;
 
   /** When it had its turn; 0: nobody wants to know. */
@@ -83,6 +85,12 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
     this.data = data;
     this.order = order;
     this.result = result;
+  }
+
+  /** A result that has come is left out where this says so, in place of: where nobody waits. */
+  public CollectiveCall<T> leavesOut(BooleanSupplier where) {
+    unwanted = where;
+    return this;
   }
 
   @Override
@@ -233,7 +241,7 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
 
   /** Gives a subscriber that still waits its result; returns why that is not possible, or null. */
   private @Nullable RuntimeException delivered(long number, @Nullable PooledBuffer memory) {
-    if (isOver()) {
+    if (unwanted.getAsBoolean()) {
       return null;
     }
     try {

@@ -29,6 +29,12 @@ class RevocationTest {
     assertThat(Revocation.of(message)).isEqualTo(Revocation.ofGroup(4, "no löss"));
   }
 
+  @Test
+  void aMessageThatIsTooShortIsNone() {
+    assertThat(Revocation.isOne(new Message(4, 0, new byte[7]))).isFalse();
+    assertThat(Revocation.isOne(new Message(4, 0, new byte[8]))).isTrue();
+  }
+
   /** A character of two parts is not divided. */
   @Test
   void aLongReasonIsCut() {

@@ -47,20 +47,39 @@ final class TextPart implements Closeable {
 
   /** Part {@code index} of {@code parts}. */
   static TextPart open(Path file, int index, int parts) {
+    FileChannel channel = null;
     try {
-      FileChannel channel = FileChannel.open(file, StandardOpenOption.READ);
-      long size = channel.size();
-      long first = size * index / parts;
-      long begin = Math.max(0, first - 1); // whether a line begins at first, its last byte tells
-      channel.position(begin);
-      InputStream in = new BufferedInputStream(Channels.newInputStream(channel), BUFFER);
-      TextPart part = new TextPart(in, begin, first, size * (index + 1) / parts);
-      if (first > 0) {
-        part.skipLine();
-      }
-      return part;
+      channel = FileChannel.open(file, StandardOpenOption.READ);
+      return open(channel, index, parts);
     } catch (IOException e) {
+      closeQuietly(channel, e);
       throw new UncheckedIOException(file + ": " + e.getMessage(), e);
+    } catch (UncheckedIOException e) {
+      closeQuietly(channel, e);
+      throw e;
+    }
+  }
+
+  private static TextPart open(FileChannel channel, int index, int parts) throws IOException {
+    long size = channel.size();
+    long first = size * index / parts;
+    long begin = Math.max(0, first - 1); // whether a line begins at first, its last byte tells
+    channel.position(begin);
+    InputStream in = new BufferedInputStream(Channels.newInputStream(channel), BUFFER);
+    TextPart part = new TextPart(in, begin, first, size * (index + 1) / parts);
+    if (first > 0) {
+      part.skipLine();
+    }
+    return part;
+  }
+
+  private static void closeQuietly(@Nullable FileChannel channel, Exception cause) {
+    try {
+      if (channel != null) {
+        channel.close();
+      }
+    } catch (IOException e) {
+      cause.addSuppressed(e);
     }
   }
 
