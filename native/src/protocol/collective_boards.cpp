@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/fences.hpp"
 #include "collective/bounds.hpp"
 #include "protocol/collectives.hpp"
 
@@ -44,27 +45,31 @@ void Collectives::close_board(ContextState& state) {
   if (!turns.own) return;
   std::vector<Boards::Reader> readers;
   for (uint32_t member = 0; member < turns.others.size(); ++member) {
-    if (turns.others[member].board) readers.push_back({turns.others[member].board, state.group().rank_of(member)});
+    const Board* const board = find_board(state, member);
+    if (board) readers.push_back({board, state.group().rank_of(member)});
   }
   parts_.transport.boards().close(*turns.own, turns.shown, std::move(readers), reads_no_more());
   turns.own = nullptr;
 }
 
+/// One that is treated as failed may live, and read.
 Boards::Gone Collectives::reads_no_more() const {
-  return [this](uint32_t rank) { return parts_.peers.state(rank) != RankState::kActive; };
+  return [this](uint32_t rank) { return parts_.peers.has_ended(rank); };
 }
 
-/// True: the call is over, or has ended.
+/// True: the call is over, or has ended. It is not if a board has changed hands meanwhile: then its context has failed,
+/// and this member hears of it.
 bool Collectives::go_on_board(ContextState& state, CollectiveCall& call) {
   if (call.run.over()) return false;
   if (!call.board.shown && !show(state, call)) return false;
   if (!sees_all(state, call)) return false;
   if (call.board.differs != Group::kNone) {
-    const CallHeader theirs = board_of(state, call, call.board.differs)->call;
+    const CallHeader theirs = call.board.theirs;
     fail_by_difference(state, call, call.board.differs, call.header, theirs);
     return true;
   }
   combine_boards(state, call);
+  if (call.board.bytes != 0 && !shows_all_still(state, call)) return false;
   state.turns.own->has_read(++state.turns.over);
   return call.run.work();
 }
@@ -108,12 +113,18 @@ bool Collectives::show(ContextState& state, CollectiveCall& call) {
   return true;
 }
 
-const BoardSlot* Collectives::board_of(ContextState& state, const CollectiveCall& call, uint32_t member) {
+/// Null: it has none, or its memory is not mapped.
+const Board* Collectives::find_board(ContextState& state, uint32_t member) {
   BoardTurns::Other& other = state.turns.others[member];
   if (!other.board && other.memory) {
     other.board = Boards::find(*other.memory, state.context->id(), &other.looked);
   }
-  return other.board ? other.board->look(call.board.turn, state.context->id(), call.sequence) : nullptr;
+  return other.board;
+}
+
+const BoardSlot* Collectives::board_of(ContextState& state, const CollectiveCall& call, uint32_t member) {
+  const Board* const board = find_board(state, member);
+  return board ? board->look(call.board.turn, state.context->id(), call.sequence) : nullptr;
 }
 
 /// Looks at the boards that did not show the call before.
@@ -124,8 +135,24 @@ bool Collectives::sees_all(ContextState& state, CollectiveCall& call) {
     if (!(state.turns.all & ~call.board.seen & bit)) continue;
     const BoardSlot* const slot = board_of(state, call, member);
     if (!slot) continue;
+    const CallHeader theirs = slot->call;
+    if (!(theirs == call.header)) {
+      if (!state.turns.others[member].board->shows_still(call.board.turn, state.context->id(), call.sequence)) continue;
+      call.board.differs = member;
+      call.board.theirs = theirs;
+    }
     call.board.seen |= bit;
-    if (!(slot->call == call.header)) call.board.differs = member;
+  }
+  return call.board.seen == state.turns.all;
+}
+
+/// After the payloads were used. Whose board does not show the call any more has not been seen.
+bool Collectives::shows_all_still(ContextState& state, CollectiveCall& call) {
+  for (uint32_t member = 0; member < state.turns.others.size(); ++member) {
+    if (member == state.group().own()) continue;
+    const Board& board = *state.turns.others[member].board;
+    if (board.shows_still(call.board.turn, state.context->id(), call.sequence)) continue;
+    call.board.seen &= ~(1u << member);
   }
   return call.board.seen == state.turns.all;
 }
@@ -193,12 +220,12 @@ bool Collectives::differs_on_boards(ContextState& state, const CollectiveCall& c
   turns.others.resize(state.group().size());
   map_others(state);
   for (uint32_t member = 0; member < turns.others.size(); ++member) {
-    BoardTurns::Other& other = turns.others[member];
-    if (!other.memory) continue;
-    if (!other.board) other.board = Boards::find(*other.memory, state.context->id(), &other.looked);
-    const BoardSlot* const slot = other.board ? other.board->look(state.context->id(), call.sequence) : nullptr;
-    if (!slot || slot->call == call.header) continue;
+    const Board* const board = find_board(state, member);
+    const BoardSlot* const slot = board ? board->look(state.context->id(), call.sequence) : nullptr;
+    if (!slot) continue;
     const CallHeader theirs = slot->call;
+    fence_acquire();
+    if (theirs == call.header || board->look(state.context->id(), call.sequence) != slot) continue;
     fail_by_difference(state, call, member, call.header, theirs);
     return true;
   }

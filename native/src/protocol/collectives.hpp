@@ -150,8 +150,10 @@ class Collectives final : public Protocol {
   bool map_others(ContextState& state);
   bool may_show(ContextState& state, const CollectiveCall& call) const;
   bool show(ContextState& state, CollectiveCall& call);
+  static const Board* find_board(ContextState& state, uint32_t member);
   static const BoardSlot* board_of(ContextState& state, const CollectiveCall& call, uint32_t member);
   static bool sees_all(ContextState& state, CollectiveCall& call);
+  static bool shows_all_still(ContextState& state, CollectiveCall& call);
   static bool is_seen_by_all(ContextState& state);
   static const std::byte* shown_by(const ContextState& state, const CollectiveCall& call, uint32_t member);
   static void combine_boards(ContextState& state, CollectiveCall& call);
