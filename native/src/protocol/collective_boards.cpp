@@ -5,6 +5,7 @@
 // Lost wakes: who shows something looks afterwards whether the loops of the others sleep, with the fence of everything
 // that is published (Transport::publication_fence); a loop that is about to sleep announces it, and looks at the boards
 // after that, in Device::has_work().
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -95,10 +96,13 @@ bool Collectives::may_show(ContextState& state, const CollectiveCall& call) cons
   return call.board.turn == state.turns.over && counters_.get(Metric::progress_calls) >= call.board.due;
 }
 
-/// False: the call before is not over, or memory of a member cannot be mapped now.
+/// False: the call before is not over, chaos holds it back, or memory of a member cannot be mapped now.
 bool Collectives::show(ContextState& state, CollectiveCall& call) {
   BoardTurns& turns = state.turns;
-  if (!may_show(state, call)) return false;
+  if (!may_show(state, call)) {
+    if (call.board.turn == turns.over) call_again();
+    return false;
+  }
   if (!turns.mapped && !map_others(state)) {
     call_again();
     return false;
@@ -187,15 +191,23 @@ void Collectives::combine_boards(ContextState& state, CollectiveCall& call) {
   }
 }
 
-bool Collectives::is_seen_by_all(ContextState& state) {
-  if (state.calls.empty()) return false;
-  CollectiveCall& call = *state.calls.front();
-  return call.board.used && (call.run.over() || (call.board.shown && sees_all(state, call)));
+/// Its place among the calls; behind the last: none has its turn. Calls by messages may be before it.
+size_t Collectives::call_in_turn(const ContextState& state) {
+  const auto has_turn = [&](const auto& call) {
+    return call->board.used && (call->run.over() || call->board.turn == state.turns.over);
+  };
+  return static_cast<size_t>(std::ranges::find_if(state.calls, has_turn) - state.calls.begin());
+}
+
+bool Collectives::is_seen_by_all(ContextState& state, size_t index) {
+  if (index == state.calls.size()) return false;
+  CollectiveCall& call = *state.calls[index];
+  return call.run.over() || (call.board.shown && sees_all(state, call));
 }
 
 bool Collectives::boards_ready() {
   for (ContextState* state = busy_; state; state = state->next_busy) {
-    if (is_seen_by_all(*state)) return true;
+    if (is_seen_by_all(*state, call_in_turn(*state))) return true;
   }
   return false;
 }
@@ -203,11 +215,14 @@ bool Collectives::boards_ready() {
 /// One call: whoever hears of it may change the list of what is busy.
 bool Collectives::end_over_boards() {
   for (ContextState* state = busy_; state; state = state->next_busy) {
-    if (!is_seen_by_all(*state)) continue;
-    const CollectiveCall* const call = state->calls.front().get();
-    go_on_board(*state, *state->calls.front());
-    const bool is_over = !state->calls.empty() && state->calls.front().get() == call && call->run.over();
-    if (is_over) end(*state, 0, LCI_DONE, parts_.rank, 0);
+    const size_t index = call_in_turn(*state);
+    if (!is_seen_by_all(*state, index)) continue;
+    const CollectiveCall* const call = state->calls[index].get();
+    if (!call->run.over() && !go_on_board(*state, *state->calls[index])) continue;
+    const bool is_there = index < state->calls.size() && state->calls[index].get() == call;  // else it has failed
+    if (!is_there || !call->run.over()) return true;
+    if (index + 1 < state->calls.size()) call_again();  // one of those has its turn now
+    end(*state, index, LCI_DONE, parts_.rank, 0);
     return true;
   }
   return false;

@@ -322,5 +322,65 @@ TEST(CollectiveBoards, ABoardThatHasChangedHandsBringsNoResult) {
   }
 }
 
+// The broadcast of rank 1 goes on when that makes a pass; the barrier behind it needs none.
+TEST(CollectiveBoards, ABarrierBehindALongCallIsWorkWhenAllHaveShownIt) {
+  Job job(2, {kReadAll});
+  GroupContext group(job, {0, 1});
+  std::vector<uint8_t> bytes[2] = {std::vector<uint8_t>(1 << 20), std::vector<uint8_t>(1 << 20)};
+  const auto post_both = [&](uint32_t member) {
+    lci_collective call{};
+    call.kind = LCI_COLLECTIVE_BROADCAST;
+    call.type = LCI_TYPE_U8;
+    call.root = 1;
+    call.count = bytes[member].size();
+    call.out = bytes[member].data();
+    ASSERT_EQ(LCI_POSTED, post(group, member, call)) << lci_last_error();
+    ASSERT_EQ(LCI_POSTED, group.post(member)) << lci_last_error();
+  };
+  post_both(0);
+  progress(job, 0);
+  EXPECT_FALSE(core(job, 0).has_work());
+  post_both(1);
+  EXPECT_TRUE(core(job, 0).has_work());
+  EXPECT_TRUE(core(job, 0).short_pass());
+  group.look();
+  ASSERT_EQ(1u, group.members[0].ends.size());
+  EXPECT_EQ(1u, group.members[0].ends[0].user_context) << "the barrier";
+  EXPECT_TRUE(group.await(2));
+}
+
+// The second of two has its turn when the first is over.
+TEST(CollectiveBoards, AShortPassAsksForThePassInWhichTheNextIsShown) {
+  Job job(2, {kReadAll});
+  GroupContext group(job, {0, 1});
+  for (const uint32_t member : {0u, 0u, 1u, 1u}) {
+    ASSERT_EQ(LCI_POSTED, group.post(member));
+    if (group.members[0].posted == 2 && group.members[1].posted == 0) progress(job, 0);
+  }
+  ASSERT_TRUE(core(job, 0).short_pass());
+  group.look();
+  ASSERT_EQ(1u, group.members[0].ends.size());
+  EXPECT_TRUE(core(job, 0).has_work()) << "it is to be shown";
+  EXPECT_TRUE(group.await(2));
+}
+
+TEST(CollectiveBoards, WhatChaosHoldsBackIsWork) {
+  Job job(2, {{"chaos", "seed=1,delay=1,ticks=20"}, kReadAll});
+  GroupContext group(job, {0, 1});
+  ASSERT_EQ(LCI_POSTED, group.post(0));
+  const lci::Board* const board = board_of(job, group, 0);
+  uint64_t id = 0;
+  ASSERT_EQ(LCI_DONE, lci_context_id(group.members[0].context, &id));
+  int passes = 0;
+  for (; !board->look(0, id, 0) && passes < 100; ++passes) {
+    ASSERT_TRUE(core(job, 0).has_work()) << passes;
+    lci_progress(job.device(0));
+  }
+  EXPECT_LT(0, passes);
+  EXPECT_GT(100, passes);
+  ASSERT_EQ(LCI_POSTED, group.post(1));
+  EXPECT_TRUE(group.await(1));
+}
+
 }  // namespace
 }  // namespace lci_test
