@@ -172,7 +172,8 @@ class Device final : public DeviceBell {
   uint32_t rotate_ = 0;
   uint32_t generation_ = 0;
   uint32_t seen_epoch_ = 0;
-  uint32_t short_passes_ = 0;  // in a row
+  uint32_t short_passes_ = 0;       // in a row
+  uint64_t passes_with_calls_ = 0;  // that were not short
   std::atomic<bool> room_came_elsewhere_{false};
 };
 
