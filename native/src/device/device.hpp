@@ -84,7 +84,8 @@ class Device final : public DeviceBell {
   }
   /// What its links over a network have counted; null: none goes there.
   const Counters* network_counters() const;
-  /// Whether a look at the device could find work: for parking. Reads shared memory, changes nothing.
+  /// Whether a look at the device could find work: for parking. Reads shared memory; a call over boards keeps what was
+  /// found of its members, so the owner alone may ask.
   bool has_work();
   /// Everything posted has left this rank: no rendezvous under way, nothing delayed, backlog empty.
   bool drained() const { return protocols_.drained(); }
@@ -171,7 +172,8 @@ class Device final : public DeviceBell {
   uint32_t rotate_ = 0;
   uint32_t generation_ = 0;
   uint32_t seen_epoch_ = 0;
-  uint32_t short_passes_ = 0;  // in a row
+  uint32_t short_passes_ = 0;       // in a row
+  uint64_t passes_with_calls_ = 0;  // that were not short
   std::atomic<bool> room_came_elsewhere_{false};
 };
 

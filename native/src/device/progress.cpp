@@ -9,7 +9,8 @@ namespace {
 
 /// Up to this many incoming links are looked at directly; above, only those whose summary byte is set.
 constexpr uint32_t kDirectLinks = 8;
-/// Each so many passes calls of groups are looked at that may stand still. A loop that sleeps makes 20 a second.
+/// Each so many passes, short ones not counted, calls of groups are looked at that may stand still. A loop that sleeps
+/// makes 20 a second.
 constexpr uint64_t kPassesToStall = 8;
 
 /// A part of the pass, which is a part of every short round trip: compilers leave some of them calls.
@@ -50,7 +51,7 @@ bool Device::progress(Budget& budget, By by) {
     publish_rings();
     moved = true;
   }
-  if (protocols_.collectives.has_calls() && counters().get(Metric::progress_calls) % kPassesToStall == 0) {
+  if (protocols_.collectives.has_calls() && ++passes_with_calls_ % kPassesToStall == 0) {
     protocols_.collectives.look_for_stalls();
   }
   moved |= send_to_busy();

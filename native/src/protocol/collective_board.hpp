@@ -17,7 +17,8 @@ struct BoardCall {
   uint64_t turn = 0;
   uint64_t due = 0;               ///< Chaos: the pass in which it is shown at the earliest.
   uint32_t seen = 0;              ///< Members whose boards show it, a bit each,
-  uint32_t differs = UINT32_MAX;  ///< and one of them that calls something else.
+  uint32_t differs = UINT32_MAX;  ///< and one of them that calls something else:
+  CallHeader theirs;              ///< this.
   uint64_t bytes = 0;             ///< That each member shows.
 };
 

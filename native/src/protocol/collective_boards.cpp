@@ -5,9 +5,11 @@
 // Lost wakes: who shows something looks afterwards whether the loops of the others sleep, with the fence of everything
 // that is published (Transport::publication_fence); a loop that is about to sleep announces it, and looks at the boards
 // after that, in Device::has_work().
+#include <algorithm>
 #include <cstring>
 #include <new>
 
+#include "base/fences.hpp"
 #include "collective/bounds.hpp"
 #include "protocol/collectives.hpp"
 
@@ -44,27 +46,31 @@ void Collectives::close_board(ContextState& state) {
   if (!turns.own) return;
   std::vector<Boards::Reader> readers;
   for (uint32_t member = 0; member < turns.others.size(); ++member) {
-    if (turns.others[member].board) readers.push_back({turns.others[member].board, state.group().rank_of(member)});
+    const Board* const board = find_board(state, member);
+    if (board) readers.push_back({board, state.group().rank_of(member)});
   }
   parts_.transport.boards().close(*turns.own, turns.shown, std::move(readers), reads_no_more());
   turns.own = nullptr;
 }
 
+/// One that is treated as failed may live, and read.
 Boards::Gone Collectives::reads_no_more() const {
-  return [this](uint32_t rank) { return parts_.peers.state(rank) != RankState::kActive; };
+  return [this](uint32_t rank) { return parts_.peers.has_ended(rank); };
 }
 
-/// True: the call is over, or has ended.
+/// True: the call is over, or has ended. It is not if a board has changed hands meanwhile: then its context has failed,
+/// and this member hears of it.
 bool Collectives::go_on_board(ContextState& state, CollectiveCall& call) {
   if (call.run.over()) return false;
   if (!call.board.shown && !show(state, call)) return false;
   if (!sees_all(state, call)) return false;
   if (call.board.differs != Group::kNone) {
-    const CallHeader theirs = board_of(state, call, call.board.differs)->call;
+    const CallHeader theirs = call.board.theirs;
     fail_by_difference(state, call, call.board.differs, call.header, theirs);
     return true;
   }
   combine_boards(state, call);
+  if (call.board.bytes != 0 && !shows_all_still(state, call)) return false;
   state.turns.own->has_read(++state.turns.over);
   return call.run.work();
 }
@@ -90,10 +96,13 @@ bool Collectives::may_show(ContextState& state, const CollectiveCall& call) cons
   return call.board.turn == state.turns.over && counters_.get(Metric::progress_calls) >= call.board.due;
 }
 
-/// False: the call before is not over, or memory of a member cannot be mapped now.
+/// False: the call before is not over, chaos holds it back, or memory of a member cannot be mapped now.
 bool Collectives::show(ContextState& state, CollectiveCall& call) {
   BoardTurns& turns = state.turns;
-  if (!may_show(state, call)) return false;
+  if (!may_show(state, call)) {
+    if (call.board.turn == turns.over) call_again();
+    return false;
+  }
   if (!turns.mapped && !map_others(state)) {
     call_again();
     return false;
@@ -108,12 +117,18 @@ bool Collectives::show(ContextState& state, CollectiveCall& call) {
   return true;
 }
 
-const BoardSlot* Collectives::board_of(ContextState& state, const CollectiveCall& call, uint32_t member) {
+/// Null: it has none, or its memory is not mapped.
+const Board* Collectives::find_board(ContextState& state, uint32_t member) {
   BoardTurns::Other& other = state.turns.others[member];
   if (!other.board && other.memory) {
     other.board = Boards::find(*other.memory, state.context->id(), &other.looked);
   }
-  return other.board ? other.board->look(call.board.turn, state.context->id(), call.sequence) : nullptr;
+  return other.board;
+}
+
+const BoardSlot* Collectives::board_of(ContextState& state, const CollectiveCall& call, uint32_t member) {
+  const Board* const board = find_board(state, member);
+  return board ? board->look(call.board.turn, state.context->id(), call.sequence) : nullptr;
 }
 
 /// Looks at the boards that did not show the call before.
@@ -124,8 +139,24 @@ bool Collectives::sees_all(ContextState& state, CollectiveCall& call) {
     if (!(state.turns.all & ~call.board.seen & bit)) continue;
     const BoardSlot* const slot = board_of(state, call, member);
     if (!slot) continue;
+    const CallHeader theirs = slot->call;
+    if (!(theirs == call.header)) {
+      if (!state.turns.others[member].board->shows_still(call.board.turn, state.context->id(), call.sequence)) continue;
+      call.board.differs = member;
+      call.board.theirs = theirs;
+    }
     call.board.seen |= bit;
-    if (!(slot->call == call.header)) call.board.differs = member;
+  }
+  return call.board.seen == state.turns.all;
+}
+
+/// After the payloads were used. Whose board does not show the call any more has not been seen.
+bool Collectives::shows_all_still(ContextState& state, CollectiveCall& call) {
+  for (uint32_t member = 0; member < state.turns.others.size(); ++member) {
+    if (member == state.group().own()) continue;
+    const Board& board = *state.turns.others[member].board;
+    if (board.shows_still(call.board.turn, state.context->id(), call.sequence)) continue;
+    call.board.seen &= ~(1u << member);
   }
   return call.board.seen == state.turns.all;
 }
@@ -160,15 +191,23 @@ void Collectives::combine_boards(ContextState& state, CollectiveCall& call) {
   }
 }
 
-bool Collectives::is_seen_by_all(ContextState& state) {
-  if (state.calls.empty()) return false;
-  CollectiveCall& call = *state.calls.front();
-  return call.board.used && (call.run.over() || (call.board.shown && sees_all(state, call)));
+/// Its place among the calls; behind the last: none has its turn. Calls by messages may be before it.
+size_t Collectives::call_in_turn(const ContextState& state) {
+  const auto has_turn = [&](const auto& call) {
+    return call->board.used && (call->run.over() || call->board.turn == state.turns.over);
+  };
+  return static_cast<size_t>(std::ranges::find_if(state.calls, has_turn) - state.calls.begin());
+}
+
+bool Collectives::is_seen_by_all(ContextState& state, size_t index) {
+  if (index == state.calls.size()) return false;
+  CollectiveCall& call = *state.calls[index];
+  return call.run.over() || (call.board.shown && sees_all(state, call));
 }
 
 bool Collectives::boards_ready() {
   for (ContextState* state = busy_; state; state = state->next_busy) {
-    if (is_seen_by_all(*state)) return true;
+    if (is_seen_by_all(*state, call_in_turn(*state))) return true;
   }
   return false;
 }
@@ -176,11 +215,14 @@ bool Collectives::boards_ready() {
 /// One call: whoever hears of it may change the list of what is busy.
 bool Collectives::end_over_boards() {
   for (ContextState* state = busy_; state; state = state->next_busy) {
-    if (!is_seen_by_all(*state)) continue;
-    const CollectiveCall* const call = state->calls.front().get();
-    go_on_board(*state, *state->calls.front());
-    const bool is_over = !state->calls.empty() && state->calls.front().get() == call && call->run.over();
-    if (is_over) end(*state, 0, LCI_DONE, parts_.rank, 0);
+    const size_t index = call_in_turn(*state);
+    if (!is_seen_by_all(*state, index)) continue;
+    const CollectiveCall* const call = state->calls[index].get();
+    if (!call->run.over() && !go_on_board(*state, *state->calls[index])) continue;
+    const bool is_there = index < state->calls.size() && state->calls[index].get() == call;  // else it has failed
+    if (!is_there || !call->run.over()) return true;
+    if (index + 1 < state->calls.size()) call_again();  // one of those has its turn now
+    end(*state, index, LCI_DONE, parts_.rank, 0);
     return true;
   }
   return false;
@@ -193,12 +235,12 @@ bool Collectives::differs_on_boards(ContextState& state, const CollectiveCall& c
   turns.others.resize(state.group().size());
   map_others(state);
   for (uint32_t member = 0; member < turns.others.size(); ++member) {
-    BoardTurns::Other& other = turns.others[member];
-    if (!other.memory) continue;
-    if (!other.board) other.board = Boards::find(*other.memory, state.context->id(), &other.looked);
-    const BoardSlot* const slot = other.board ? other.board->look(state.context->id(), call.sequence) : nullptr;
-    if (!slot || slot->call == call.header) continue;
+    const Board* const board = find_board(state, member);
+    const BoardSlot* const slot = board ? board->look(state.context->id(), call.sequence) : nullptr;
+    if (!slot) continue;
     const CallHeader theirs = slot->call;
+    fence_acquire();
+    if (theirs == call.header || board->look(state.context->id(), call.sequence) != slot) continue;
     fail_by_difference(state, call, member, call.header, theirs);
     return true;
   }

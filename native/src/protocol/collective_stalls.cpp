@@ -40,6 +40,12 @@ bool may_ask_quietly(const ContextState& state) {
   return state.watch.next_question < state.group().size();
 }
 
+/// The words of its question have not gone out.
+bool is_to_be_asked(const ContextState& state) {
+  const uint32_t member = state.question ? state.question->asked() : StallQuestion::kNobody;
+  return member != StallQuestion::kNobody && (state.members[member].tell & ContextMember::kTellAsk);
+}
+
 uint32_t waiting_of(const ContextState& state, const CollectiveCall& call) {
   uint32_t count = 0;
   for_each_awaited(state, call, [&](uint32_t) { ++count; });
@@ -56,6 +62,8 @@ void Collectives::look_for_stalls() {
     const CollectiveCall& oldest = *state.calls.front();
     const uint64_t still = state.watch.look({oldest.sequence, oldest.run.round(), waiting_of(state, oldest)}, now);
     if (still != 0 && differs_on_boards(state, oldest)) return;
+    const bool is_soon = still < stall_ns || stall_ns == 0;
+    if (is_soon && is_to_be_asked(state)) return;  // another question, or none, would take this one's place
     if (still != 0 && oldest.board.used && may_ask_quietly(state)) {
       // Whoever made its context after that had failed on the others hears it so: it has sent them nothing.
       state.question = std::make_unique<StallQuestion>(oldest.sequence, state.group().own(), state.group().size());
@@ -64,7 +72,7 @@ void Collectives::look_for_stalls() {
       if (member != StallQuestion::kNobody) tell(state, member, ContextMember::kTellAsk);
       return;
     }
-    if (still < stall_ns || stall_ns == 0) {
+    if (is_soon) {
       state.question.reset();
     } else if (state.question) {
       if (now < state.watch.answer_until) return;

@@ -51,7 +51,7 @@ class Collectives final : public Protocol {
   bool has_calls() const { return calls_ != 0; }
   /// Whether calls go over boards, of which no doorbell tells.
   bool watches_boards() const { return on_boards_ != 0; }
-  /// Whether one of them can end. What is to be shown yet has its turn in a pass.
+  /// Whether one of them can end; it keeps whom it has seen. What is to be shown yet has its turn in a pass.
   bool boards_ready();
   /// Ends one that can. False: there was none.
   bool end_over_boards();
@@ -150,9 +150,12 @@ class Collectives final : public Protocol {
   bool map_others(ContextState& state);
   bool may_show(ContextState& state, const CollectiveCall& call) const;
   bool show(ContextState& state, CollectiveCall& call);
+  static const Board* find_board(ContextState& state, uint32_t member);
   static const BoardSlot* board_of(ContextState& state, const CollectiveCall& call, uint32_t member);
   static bool sees_all(ContextState& state, CollectiveCall& call);
-  static bool is_seen_by_all(ContextState& state);
+  static bool shows_all_still(ContextState& state, CollectiveCall& call);
+  static size_t call_in_turn(const ContextState& state);
+  static bool is_seen_by_all(ContextState& state, size_t index);
   static const std::byte* shown_by(const ContextState& state, const CollectiveCall& call, uint32_t member);
   static void combine_boards(ContextState& state, CollectiveCall& call);
   bool differs_on_boards(ContextState& state, const CollectiveCall& call);

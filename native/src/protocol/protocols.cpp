@@ -96,6 +96,7 @@ void Protocols::peer_gone(Link& link, RankState state) {
   packets.take_returned_packets(host.index);
   link.failed = true;
   link.drop_queues();
+  collectives.peer_gone(rank, state);  // before its streams end: it takes back what they refer to
   outgoing.peer_gone(link, code);
   departures.end(&link, code);
   incoming.peer_gone(link, code);
@@ -112,7 +113,6 @@ void Protocols::peer_gone(Link& link, RankState state) {
   if (last) receives.fail_receives(rank, code);
   if (state == RankState::kFenced) receives.fail_receives(LCI_ANY_SOURCE, code);
   if (host.index == 0) barriers.peer_gone(rank, code);
-  collectives.peer_gone(rank, state);
   if (LaneView* owner = host.lane()) {
     owner->peer_changed(&host.device, rank, peer_state_of(state), code);
   }
@@ -122,12 +122,12 @@ void Protocols::cancel_all(int code) {
   backlog.cancel_all(code);
   waiting.cancel_all(code);
   works.cancel_all(code);
+  collectives.cancel_all(code);  // as above
   outgoing.cancel_all(code);
   departures.end(nullptr, code);
   incoming.cancel_all(code);
   atomics.cancel_all(code);
   barriers.cancel_all(code);
-  collectives.cancel_all(code);
   if (host.index == 0) receives.cancel_all(code);
 }
 

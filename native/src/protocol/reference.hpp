@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/fences.hpp"
+
 namespace lci {
 
 /// Lies in no memory.
@@ -25,14 +27,14 @@ inline void write_reference(std::byte* payload, uint64_t offset) {
 }
 inline void revoke_reference(std::byte* payload) {
   reference_at(payload).store(kRevoked, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
+  fence_release();
 }
 inline uint64_t read_reference(const std::byte* payload) {
   return reference_at(const_cast<std::byte*>(payload)).load(std::memory_order_relaxed);
 }
 /// After what it refers to was copied.
 inline bool was_revoked(const std::byte* payload) {
-  std::atomic_thread_fence(std::memory_order_acquire);
+  fence_acquire();
   return read_reference(payload) == kRevoked;
 }
 

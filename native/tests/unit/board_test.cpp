@@ -94,6 +94,19 @@ TEST_F(BoardTest, DoesNotWaitForWhoIsGoneOrHasGivenTheContextUp) {
   EXPECT_EQ(0u, boards_->waiting());
 }
 
+// Of a context that has failed: each has shown something, and none has read what the other has.
+TEST_F(BoardTest, TwoThatReadEachOtherAndHaveClosedAreBothUsedAgain) {
+  Board* const one = open(7);
+  Board* const other = open(7);
+  for (Board* const board : {one, other}) board->show(0, 0, kCall, nullptr, 0);
+  boards_->close(*one, 1, {{other, 1}}, all_live);
+  EXPECT_EQ(1u, boards_->waiting());
+  boards_->close(*other, 1, {{one, 0}}, all_live);
+  EXPECT_EQ(0u, boards_->waiting());
+  Board* const again = open(8);
+  EXPECT_FALSE(again->is_done(8, 1)) << "it has read nothing for its new context";
+}
+
 TEST_F(BoardTest, ThereIsABoundOfThem) {
   for (uint64_t i = 1; i <= BoardDirectory::kEntries; ++i) ASSERT_NE(nullptr, open(i)) << i;
   EXPECT_EQ(nullptr, open(9999));

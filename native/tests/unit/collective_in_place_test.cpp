@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "api/handles.hpp"
 #include "support/groups.hpp"
 
 namespace lci_test {
@@ -113,6 +114,92 @@ TEST(CollectiveInPlace, WhatIsTakenBackDoesNotCount) {
     if (HasFailure()) return;
   }
   EXPECT_NE(0u, discarded) << "nothing was taken back";
+}
+
+/// Rank 0 broadcasts long memory of its runtime, and writes it as soon as it hears that the call is over. Rank 1 has
+/// said where the bytes are to go, and then stands still while rank 0 sends.
+class StandingReceiver {
+ public:
+  StandingReceiver() : job(2, {{"peer_memory", "all"}}), group(job, first_ranks(2)), out_(kCount) {
+    lci_memory* memory = nullptr;
+    void* address = nullptr;
+    EXPECT_EQ(LCI_DONE, lci_memory_allocate(job.runtime(0), kCount, &memory, &address)) << lci_last_error();
+    in_ = static_cast<uint8_t*>(address);
+    std::memset(in_, 1, kCount);
+    EXPECT_EQ(LCI_DONE, lci_handler_create(job.runtime(0), use_otherwise, this, &heard_));
+    post(0, in_, heard_);
+    post(1, out_.data(), group.members[1].ended);
+    EXPECT_TRUE(until(job, [&] { return job.counter(0, "packets_out") != 0; }));
+    for (int i = 0; i < 100; ++i) lci_progress(job.device(0));
+    EXPECT_EQ(LCI_DONE, code_of_sender) << "it has ended";
+  }
+  void await_end_at_sender() {
+    for (const lci::test::Deadline deadline(60); code_of_sender == LCI_DONE && !deadline.passed();) {
+      lci_progress(job.device(0));
+    }
+  }
+  /// The sender has heard; the receiver goes on.
+  void expect_nothing_wrong() {
+    EXPECT_NE(LCI_DONE, code_of_sender) << "it was to end by an error";
+    lci_status status{};
+    for (int i = 0; i < 100; ++i) lci_progress(job.device(1));  // it reads what was sent
+    job.close(0, 0);
+    EXPECT_TRUE(until(job, [&] { return pop_of_receiver(&status); }));
+    EXPECT_NE(0u, job.counter(1, "discarded")) << "nothing was taken back";
+    EXPECT_NE(LCI_DONE, status.code) << "with what the sender has written later";
+    EXPECT_EQ(0u, job.counter(1, "protocol_errors"));
+  }
+
+  Job job;
+  GroupContext group;
+  int code_of_sender = LCI_DONE;
+
+ private:
+  static constexpr uint64_t kCount = 1 << 20;
+
+  void post(uint32_t member, void* memory, lci_comp* ended) {
+    lci_collective call{};
+    call.kind = LCI_COLLECTIVE_BROADCAST;
+    call.type = LCI_TYPE_U8;
+    call.count = kCount;
+    call.out = memory;
+    EXPECT_EQ(LCI_POSTED, lci_post_collective(group.members[member].context, &call, ended, 0)) << lci_last_error();
+  }
+  bool pop_of_receiver(lci_status* status) {
+    if (!popped_) popped_ = lci_queue_pop(group.members[1].ended, status) == LCI_DONE;
+    return popped_;
+  }
+  static void use_otherwise(const lci_status* status, void* argument) {
+    auto& self = *static_cast<StandingReceiver*>(argument);
+    self.code_of_sender = status->code;
+    std::memset(self.in_, 0x55, kCount);
+  }
+
+  uint8_t* in_ = nullptr;
+  std::vector<uint8_t> out_;
+  lci_comp* heard_ = nullptr;
+  bool popped_ = false;
+};
+
+TEST(CollectiveInPlace, IsTakenBackByWhoCloses) {
+  StandingReceiver scene;
+  scene.job.close(0, 0);
+  scene.expect_nothing_wrong();
+}
+
+// The receiver lives on, and reads what lies in its rings.
+TEST(CollectiveInPlace, IsTakenBackFromWhoIsTreatedAsFailed) {
+  StandingReceiver scene;
+  scene.job.runtime(0)->runtime->peers().treat_as_gone(1, lci::RankState::kFailed);
+  scene.await_end_at_sender();
+  scene.expect_nothing_wrong();
+}
+
+TEST(CollectiveInPlace, IsTakenBackByWhoIsFenced) {
+  StandingReceiver scene;
+  static_cast<lci::PeerEvents&>(scene.job.runtime(0)->runtime->peers()).fenced(1);
+  scene.await_end_at_sender();
+  scene.expect_nothing_wrong();
 }
 
 }  // namespace

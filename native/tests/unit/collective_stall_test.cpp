@@ -3,6 +3,7 @@
 // meets.
 #include <string>
 
+#include "api/handles.hpp"
 #include "support/collectives.hpp"
 
 namespace lci_test {
@@ -112,6 +113,58 @@ TEST(CollectiveStall, FindsThatMembersDifferWhoNeverTalk) {
     EXPECT_TRUE(
         until(job, [&] { return lci_post_group_barrier(member.context, member.ended, 1) == LCI_ERR_MISMATCH; }));
   }
+}
+
+// Short passes are passes, too, but not those in which calls are looked at.
+TEST(CollectiveStall, IsFoundHoweverManyShortPassesAreBetween) {
+  Attributes attributes = soon();
+  attributes.push_back({"peer_memory", "all"});
+  Job job(2, attributes);
+  GroupContext still(job, {0, 1}, 1), quick(job, {0, 1}, 2);
+  lci_collective call{};
+  call.kind = LCI_COLLECTIVE_BARRIER;
+  call.algorithm = LCI_ALGORITHM_DISSEMINATION;
+  ASSERT_EQ(LCI_POSTED, lci_post_collective(still.members[0].context, &call, still.members[0].ended, 0));
+  lci::Device& device = *lci::from_handle(job.device(0));
+  const auto passes = [&] { return job.counter(0, "progress_calls"); };
+  while (passes() % 8 != 0) lci_progress(job.device(0));
+  for (const lci::test::Deadline deadline(60); job.counter(0, "collective_stalls") == 0 && !deadline.passed();) {
+    lci_progress(job.device(0));
+    ASSERT_EQ(1u, passes() % 8) << "it was to find nothing on boards";
+    for (int i = 0; i < 7; ++i) {
+      for (const uint32_t member : {0u, 1u}) ASSERT_EQ(LCI_POSTED, quick.post(member));
+      ASSERT_TRUE(device.short_pass());
+      lci_progress(job.device(1));
+    }
+    quick.look();
+  }
+  EXPECT_NE(0u, job.counter(0, "collective_stalls"));
+  EXPECT_EQ(LCI_DONE, lci_context_revoke(still.members[0].context, LCI_ERR_TIMEOUT));
+  job.settle();
+}
+
+// Rank 1 has given the context up before rank 0 had it, and says so to whoever asks. There is no room for the question
+// for long.
+TEST(CollectiveStall, AMemberIsAskedWhenThereIsRoom) {
+  Job job(2, {{"coll_stall_ms", "0"}, {"peer_memory", "all"}, {"control_ring_bytes", "4096"}});
+  std::vector<std::unique_ptr<GroupContext>> others;
+  for (uint64_t key = 1; key <= 200; ++key) others.push_back(std::make_unique<GroupContext>(job, first_ranks(2), key));
+  job.settle();
+  GroupContext group(job, first_ranks(2), 0, false);
+  group.open(1);
+  ASSERT_EQ(LCI_DONE, lci_context_revoke(group.members[1].context, LCI_ERR_TIMEOUT));
+  job.settle();
+  for (auto& other : others) ASSERT_EQ(LCI_DONE, lci_context_revoke(other->members[0].context, LCI_ERR_TIMEOUT));
+  for (int i = 0; i < 100; ++i) lci_progress(job.device(0));  // words to rank 1 fill its ring
+  group.open(0);
+  ASSERT_EQ(LCI_POSTED, group.post(0));
+  for (const uint64_t end = lci::now_ns() + 50'000'000; lci::now_ns() < end;) lci_progress(job.device(0));
+  EXPECT_TRUE(group.members[0].ends.empty());
+  ASSERT_TRUE(until(job, [&] {
+    group.look();
+    return group.members[0].ends.size() == 1;
+  }));
+  EXPECT_EQ(LCI_ERR_COLLECTIVE, group.members[0].ends[0].code);
 }
 
 }  // namespace

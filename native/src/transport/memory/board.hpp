@@ -9,8 +9,10 @@
 // call; then it stays as it is until the reader shows its next turn. A board may have been given to another context:
 // so the slot says whose it is, written before `shown`, and there never is the number of a later call of the one
 // before. `read` is stored by a release when the slots of a turn were read: whoever acquires it may use the board for
-// something else. The bytes are a peer's word, as all of its memory: nothing is done with them but a comparison and a
-// copy.
+// something else. That may happen under a reader whose context has failed, and who has not heard of it: whoever has
+// used what a slot says fences (acquire) and looks at it again, and the owner fences (release) between the stores that
+// take the calls of the context before away and what it shows next. The bytes are a peer's word, as all of its memory:
+// nothing is done with them but a comparison and a copy.
 #pragma once
 
 #include <atomic>
@@ -18,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/fences.hpp"
 #include "transport/memory/ring.hpp"
 #include "wire/collective.hpp"
 
@@ -48,6 +51,7 @@ struct Board {
       slot.shown.store(0, std::memory_order_release);
     }
     context.store(id, std::memory_order_release);
+    fence_release();
   }
   void show(uint64_t turn, uint64_t sequence, const CallHeader& call, const void* payload, uint64_t size) {
     BoardSlot& slot = slots[turn & 1];
@@ -61,6 +65,8 @@ struct Board {
     prefetch_for_write(&slots[(turn + 1) & 1]);
   }
   void has_read(uint64_t turns) { read.store(turns, std::memory_order_release); }
+  /// It has given the context up.
+  void reads_no_more() { has_read(UINT64_MAX); }
 
   // --- a reader
   /// What its owner shows of a call of a context; null: nothing yet.
@@ -73,6 +79,11 @@ struct Board {
   const BoardSlot* look(uint64_t id, uint64_t sequence) const {
     const BoardSlot* const slot = look(0, id, sequence);
     return slot ? slot : look(1, id, sequence);
+  }
+  /// Whether what was read of a slot since a look that found it was what it showed.
+  bool shows_still(uint64_t turn, uint64_t id, uint64_t sequence) const {
+    fence_acquire();
+    return look(turn, id, sequence) != nullptr;
   }
   /// Whether its owner needs nothing any more that others have shown in so many turns.
   bool is_done(uint64_t id, uint64_t turns) const {

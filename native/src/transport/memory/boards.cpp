@@ -68,6 +68,7 @@ Board* Boards::open(uint64_t context, const Gone& gone) {
 
 void Boards::close(Board& board, uint64_t turns, std::vector<Reader> readers, const Gone& gone) {
   const std::lock_guard<std::mutex> guard(mutex_);
+  board.reads_no_more();
   const auto entry = static_cast<uint32_t>(std::find(by_entry_.begin(), by_entry_.end(), &board) - by_entry_.begin());
   closed_.push_back({&board, entry, turns, std::move(readers)});
   collect(gone);

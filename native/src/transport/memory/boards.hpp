@@ -42,7 +42,8 @@ class Boards {
 
   /// A board for a context, which others find from now on. Null: there is no memory, or no entry.
   Board* open(uint64_t context, const Gone& gone);
-  /// Nobody writes to it any more. It is used again when each reader has read as many turns as were shown.
+  /// Nobody writes to it any more, and its owner reads no others of its context. It is used again when each reader has
+  /// read as many turns as were shown.
   void close(Board& board, uint64_t turns, std::vector<Reader> readers, const Gone& gone);
   /// The board of a context in the memory of a peer. Null: there is none yet. @p looked: what the last look found, at
   /// first 0
