@@ -361,7 +361,9 @@ class ReducedStreamTest {
           .world()
           .streams()
           .allReduce(
-              Flux.range(0, 3).map(n -> chunk(0, n, 1)).doOnNext(vec -> asked.incrementAndGet())
+              Flux.range(0, 3)
+                  .map(n -> chunk(0, n, 1))
+                  .doOnNext(vec -> asked.incrementAndGet())
                   .concatWith(Flux.never()),
               ReduceOp.SUM)
           .doOnDiscard(Vec.class, vec -> discarded.incrementAndGet())

@@ -322,8 +322,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     switch (frame.type()) {
       case OPEN -> opened(now, member, frame);
       case ITEMS ->
-          receiving.take(
-              member, frame, !isOver() || shape.isInRounds(), this, this::discard);
+          receiving.take(member, frame, !isOver() || shape.isInRounds(), this, this::discard);
       case END -> receiving.end(member, frame.longAt(0));
       case CREDIT -> {
         OutFlow<T> flow = now.sending.to(member);

@@ -130,14 +130,10 @@ class StreamFramesTest {
       await().atMost(LIMIT).untilAsserted(source::assertWasRequested);
       source.next(new byte[0]); // its demand is gone
       await().atMost(LIMIT).until(() -> one.getReceivedOnNext().size() == 1);
-      send(
-          job,
-          1,
-          frames.apply(new OutFrame(1, id(context), 0)).toArray(byte[][]::new));
+      send(job, 1, frames.apply(new OutFrame(1, id(context), 0)).toArray(byte[][]::new));
       await().atMost(LIMIT).until(one::isTerminatedError);
       assertThat(one.expectTerminalError())
-          .isInstanceOfSatisfying(
-              ProtocolException.class, e -> assertThat(e.rank()).isEqualTo(1));
+          .isInstanceOfSatisfying(ProtocolException.class, e -> assertThat(e.rank()).isEqualTo(1));
       source.assertCancelled();
     }
   }
