@@ -163,6 +163,33 @@ class GroupStreamEndsTest {
     }
   }
 
+  /** The others hear of the first reason, whatever the text of it does. */
+  // Proves: J25
+  // On: inproc
+  @Test
+  void aReasonThatCancelsIsTold() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      TestSubscriber<Integer> one = TestSubscriber.create();
+      RuntimeException wild =
+          new RuntimeException("wild") {
+            @Override
+            public String toString() {
+              one.cancel();
+              return "a reason that cancels";
+            }
+          };
+      TestSubscriber<Integer> other = TestSubscriber.create();
+      shuffled(job.rank(1), none(), n -> 0, Codec.INT).subscribe(other);
+      TestPublisher<Integer> source = TestPublisher.create();
+      shuffled(job.rank(0), source, n -> 0, Codec.INT).subscribe(one);
+      source.error(wild);
+      await().atMost(LIMIT).until(other::isTerminatedError);
+      assertThat(other.expectTerminalError())
+          .isInstanceOf(CollectiveFailedException.class)
+          .hasMessageContaining("a reason that cancels");
+    }
+  }
+
   @Test
   void anItemIsAtMostHalfAWindow() {
     try (LciTestJob job = LciTestJob.start(2)) {

@@ -397,6 +397,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   /** It fails here, by what user code threw: the others are told. */
   private void fault(Throwable reason) {
     if (!ended && !telling) {
+      telling = true; // its text is user code, too
       tell(StreamCause.failed(hub.rank(), reason));
       end(reason);
     }
@@ -444,7 +445,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   @Override
   protected void onCancel() {
     Begun<T> now = begun;
-    if (ended) {
+    if (ended || telling) {
       return;
     }
     if (now == null) {
