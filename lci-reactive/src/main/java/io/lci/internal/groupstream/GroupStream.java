@@ -250,6 +250,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     uneven = cause.at(shape.operation(), members.device());
     intake.cancel();
     now.sending.stopAt(rounds + 1, this::discard);
+    toOthers(now.frames.detach()); // who has not come so far may find it gone
     schedule();
   }
 
@@ -336,7 +337,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   }
 
   private void detached(Begun<T> now, int member) {
-    if (!shape.isBroadcast()) {
+    if (!shape.goesToAll()) {
       throw new IllegalStateException("member " + member + " leaves alone");
     }
     now.sending.detach(member, this::discard);
