@@ -36,7 +36,8 @@ import reactor.core.publisher.Flux;
  * leaves that has not completed, {@link io.lci.error.CollectiveMismatchException} if one subscribes
  * to something else, and {@link io.lci.error.ResourceExhaustedException} on a member whose item has
  * more than half the bytes of the receiver's window. The runtime's close ends it with {@link
- * io.lci.error.LciClosedException}; so do streams of what was disposed.
+ * io.lci.error.LciClosedException}; so do streams that begin when their group or context was
+ * disposed.
  *
  * <p><b>Cancel.</b> A cancel of a shuffle or a gather ends it on the others with {@link
  * io.lci.error.OperationCancelledException}, whose rank is that of the member that cancelled, or

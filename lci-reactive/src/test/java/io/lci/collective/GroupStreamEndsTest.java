@@ -20,9 +20,8 @@ import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.IntFunction;
@@ -164,6 +163,33 @@ class GroupStreamEndsTest {
     }
   }
 
+  /** The others hear of the first reason, whatever the text of it does. */
+  // Proves: J25
+  // On: inproc
+  @Test
+  void aReasonThatCancelsIsTold() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      TestSubscriber<Integer> one = TestSubscriber.create();
+      RuntimeException wild =
+          new RuntimeException("wild") {
+            @Override
+            public String toString() {
+              one.cancel();
+              return "a reason that cancels";
+            }
+          };
+      TestSubscriber<Integer> other = TestSubscriber.create();
+      shuffled(job.rank(1), none(), n -> 0, Codec.INT).subscribe(other);
+      TestPublisher<Integer> source = TestPublisher.create();
+      shuffled(job.rank(0), source, n -> 0, Codec.INT).subscribe(one);
+      source.error(wild);
+      await().atMost(LIMIT).until(other::isTerminatedError);
+      assertThat(other.expectTerminalError())
+          .isInstanceOf(CollectiveFailedException.class)
+          .hasMessageContaining("a reason that cancels");
+    }
+  }
+
   @Test
   void anItemIsAtMostHalfAWindow() {
     try (LciTestJob job = LciTestJob.start(2)) {
@@ -246,8 +272,7 @@ class GroupStreamEndsTest {
               return in.getInt(0);
             });
     try (LciTestJob job = LciTestJob.start(2)) {
-      List<Set<Integer>> discarded =
-          List.of(ConcurrentHashMap.newKeySet(), ConcurrentHashMap.newKeySet());
+      List<Integer> known = Collections.synchronizedList(new ArrayList<>());
       List<TestSubscriber<Integer>> all = new ArrayList<>();
       for (LciRuntime lci : job.ranks()) {
         TestSubscriber<Integer> one = TestSubscriber.builder().initialRequest(1).build();
@@ -257,7 +282,7 @@ class GroupStreamEndsTest {
                 Flux.range(1_000 * lci.rank(), 200).concatWith(Flux.never()),
                 n -> n % 2,
                 counting)
-            .doOnDiscard(Integer.class, discarded.get(lci.rank())::add)
+            .doOnDiscard(Integer.class, known::add)
             .subscribe(one);
       }
       for (TestSubscriber<Integer> one : all) {
@@ -268,17 +293,107 @@ class GroupStreamEndsTest {
       all.get(0).cancel();
       await().atMost(LIMIT).until(all.get(1)::isTerminatedError);
       assertThat(all.get(1).expectTerminalError()).isInstanceOf(OperationCancelledException.class);
-      Set<Integer> seen = ConcurrentHashMap.newKeySet();
-      all.forEach(one -> seen.addAll(one.getReceivedOnNext()));
-      await()
-          .atMost(LIMIT)
-          .untilAsserted(
-              () -> {
-                Set<Integer> known = ConcurrentHashMap.newKeySet();
-                known.addAll(seen);
-                discarded.forEach(known::addAll);
-                assertThat(known).hasSize(400);
+      all.forEach(one -> known.addAll(one.getReceivedOnNext()));
+      await().atMost(LIMIT).until(() -> known.size() >= 400);
+      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      assertThat(known).hasSize(400).doesNotHaveDuplicates();
+    }
+  }
+
+  /** What the code that names the owner brings about finds the items that wait to be sent. */
+  // Proves: J25
+  // On: inproc
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void anOwnerThatCancelsLosesNothing(boolean last) {
+    int count = 200;
+    int at = last ? count - 1 : 5;
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<Integer> discarded = Collections.synchronizedList(new ArrayList<>());
+      TestSubscriber<Integer> one = TestSubscriber.create();
+      shuffled(
+              job.rank(0),
+              Flux.range(0, count).concatWith(Flux.never()),
+              n -> {
+                if (n == at) {
+                  one.cancel();
+                }
+                return 1;
+              },
+              Codec.INT)
+          .doOnDiscard(Integer.class, discarded::add)
+          .subscribe(one);
+      await().atMost(LIMIT).until(() -> discarded.size() >= count);
+      assertThat(discarded).hasSize(count).doesNotHaveDuplicates();
+    }
+  }
+
+  // Proves: J25
+  // On: inproc
+  @Test
+  void aCodecThatCancelsLosesNothing() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<Integer> known = Collections.synchronizedList(new ArrayList<>());
+      List<Integer> decoded = Collections.synchronizedList(new ArrayList<>());
+      TestSubscriber<Integer> one = TestSubscriber.builder().initialRequest(1).build();
+      Codec<Integer> cancels =
+          Codec.of(
+              (n, out) -> out.putInt(n),
+              in -> {
+                decoded.add(in.getInt(0));
+                if (decoded.size() == 5) {
+                  one.cancel();
+                }
+                return in.getInt(0);
               });
+      shuffled(job.rank(0), none(), n -> 0, cancels)
+          .doOnDiscard(Integer.class, known::add)
+          .subscribe(one);
+      TestSubscriber<Integer> other = TestSubscriber.create();
+      shuffled(job.rank(1), Flux.range(0, 20).concatWith(Flux.never()), n -> 0, Codec.INT)
+          .subscribe(other);
+      await().atMost(LIMIT).until(other::isTerminatedError);
+      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      known.addAll(one.getReceivedOnNext());
+      assertThat(known).containsExactlyInAnyOrderElementsOf(decoded);
+    }
+  }
+
+  /** The last one that wanted it has left when it comes. */
+  // Proves: J25
+  // On: inproc
+  @Test
+  void whatNobodyWantsAnyMoreIsDiscarded() {
+    StreamOptions small = StreamOptions.builder().windowBytes(1_024).build();
+    try (LciTestJob job = LciTestJob.start(2)) {
+      TestPublisher<byte[]> source = TestPublisher.create();
+      AtomicInteger discarded = new AtomicInteger();
+      TestSubscriber<byte[]> root = TestSubscriber.builder().initialRequest(1).build();
+      job.rank(0)
+          .world()
+          .streams()
+          .broadcast(0, source, Codec.BYTES, small)
+          .doOnDiscard(
+              byte[].class,
+              item -> {
+                if (discarded.incrementAndGet() == 1) {
+                  source.next(new byte[500]);
+                }
+              })
+          .subscribe(root);
+      await().atMost(LIMIT).untilAsserted(source::assertWasSubscribed);
+      root.cancel();
+      TestSubscriber<byte[]> other = TestSubscriber.builder().initialRequest(1).build();
+      job.rank(1).world().streams().broadcast(0, null, Codec.BYTES, small).subscribe(other);
+      await().atMost(LIMIT).untilAsserted(source::assertWasRequested);
+      for (int i = 0; i < 10; i++) {
+        source.next(new byte[500]);
+      }
+      await().atMost(LIMIT).until(() -> other.getReceivedOnNext().size() == 1);
+      other.cancel();
+      await().atMost(LIMIT).untilAsserted(source::assertCancelled);
+      // Two or three have left
+      assertThat(discarded.get()).isBetween(8, 9);
     }
   }
 

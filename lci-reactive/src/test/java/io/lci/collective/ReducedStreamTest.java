@@ -15,6 +15,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
@@ -24,8 +25,12 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.test.publisher.TestPublisher;
 import reactor.test.subscriber.TestSubscriber;
 
 /** Streams whose chunks all members combine. */
@@ -199,17 +204,196 @@ class ReducedStreamTest {
     }
   }
 
+  /** Also when one that knows it has left, and another has results that nobody asked for. */
+  // Proves: J26
+  // On: inproc
+  @ParameterizedTest
+  @CsvSource({"10,true,32", "10,false,32", "5,true,4", "5,false,4"})
+  void oneThatLeavesBehindAMismatchTakesNothingFromTheOthers(int at, boolean fewer, int window) {
+    // With the small one the others have no room for the round that does not fit
+    StreamOptions options = StreamOptions.builder().windowItems(window).build();
+    try (LciTestJob job = LciTestJob.start(3)) {
+      List<TestSubscriber<Long>> all =
+          subscribe(
+              job,
+              1,
+              lci ->
+                  Flux.range(0, fewer && lci.rank() == 2 ? at : 20)
+                      .map(n -> chunk(lci.rank(), n, lci.rank() == 2 && n == at ? 2 : 1)),
+              options);
+      all.get(1).request(Long.MAX_VALUE);
+      assertFailed(all.get(1), CollectiveMismatchException.class);
+      job.rank(1).close();
+      for (int rank : new int[] {0, 2}) {
+        awaitGone(job.rank(rank));
+      }
+      assertThat(all.get(0).isTerminated()).isFalse();
+      for (int rank : new int[] {0, 2}) {
+        TestSubscriber<Long> one = all.get(rank);
+        one.request(Long.MAX_VALUE);
+        assertFailed(one, CollectiveMismatchException.class);
+        assertThat(one.expectTerminalError()).hasMessageContaining("at element " + at);
+        assertThat(one.getReceivedOnNext())
+            .containsExactlyElementsOf(LongStream.range(0, at).map(n -> 6 * n).boxed().toList());
+      }
+    }
+  }
+
+  /** Its streams have heard that a member left. */
+  private static void awaitGone(LciRuntime lci) {
+    CollectiveContext other = lci.world().context(9);
+    await()
+        .atMost(LIMIT)
+        .until(
+            () -> {
+              TestSubscriber<Vec> one = TestSubscriber.create();
+              other.streams().allReduce(Flux.never(), ReduceOp.SUM).subscribe(one);
+              one.block(Duration.ofMillis(200));
+              return one.isTerminatedError();
+            });
+  }
+
+  /** A source that fails when it is cancelled does not hide why. */
+  // Proves: J26
+  // On: inproc
+  @Test
+  void aLateErrorDoesNotHideAMismatch() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      List<TestSubscriber<Long>> all =
+          subscribe(
+              job,
+              1,
+              lci ->
+                  failingAtCancel(
+                      Flux.range(0, 20)
+                          .map(n -> chunk(lci.rank(), n, lci.rank() == 1 && n == 10 ? 2 : 1))
+                          .concatWith(Flux.never())),
+              StreamOptions.defaults());
+      for (TestSubscriber<Long> one : all) {
+        await().atMost(LIMIT).until(() -> one.getReceivedOnNext().size() == 1);
+        one.request(Long.MAX_VALUE);
+      }
+      for (TestSubscriber<Long> one : all) {
+        assertFailed(one, CollectiveMismatchException.class);
+        assertThat(one.getReceivedOnNext()).hasSize(10);
+      }
+    }
+  }
+
+  private static Flux<Vec> failingAtCancel(Flux<Vec> of) {
+    return new Flux<>() {
+      @Override
+      public void subscribe(CoreSubscriber<? super Vec> actual) {
+        of.subscribe(
+            new BaseSubscriber<Vec>() {
+              @Override
+              protected void hookOnSubscribe(Subscription s) {
+                actual.onSubscribe(
+                    new Subscription() {
+                      @Override
+                      public void request(long n) {
+                        s.request(n);
+                      }
+
+                      @Override
+                      public void cancel() {
+                        s.cancel();
+                        actual.onError(REASON);
+                      }
+                    });
+              }
+
+              @Override
+              protected void hookOnNext(Vec vec) {
+                actual.onNext(vec);
+              }
+            });
+      }
+    };
+  }
+
+  /** Each chunk is combined or given back. */
+  // Proves: J26
+  // On: inproc
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 2})
+  void chunksThatAreNotCombinedAreDiscarded(int odd) {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      List<TestSubscriber<Vec>> all = new ArrayList<>();
+      List<AtomicInteger> brought = new ArrayList<>();
+      List<List<Vec>> discarded = new ArrayList<>();
+      for (LciRuntime lci : job.ranks()) {
+        TestSubscriber<Vec> one = TestSubscriber.create();
+        all.add(one);
+        AtomicInteger mine = new AtomicInteger();
+        brought.add(mine);
+        List<Vec> back = Collections.synchronizedList(new ArrayList<>());
+        discarded.add(back);
+        Flux<Vec> source =
+            Flux.range(0, 60)
+                .map(n -> chunk(lci.rank(), n, lci.rank() == odd && n == 40 ? 2 : 1))
+                .doOnNext(vec -> mine.incrementAndGet())
+                .concatWith(Flux.never());
+        lci.world()
+            .streams()
+            .allReduce(source, ReduceOp.SUM)
+            .doOnDiscard(Vec.class, back::add)
+            .subscribe(one);
+      }
+      all.forEach(one -> assertFailed(one, CollectiveMismatchException.class));
+      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      for (int rank = 0; rank < 3; rank++) {
+        assertThat(discarded.get(rank)).hasSize(brought.get(rank).get() - 40);
+      }
+    }
+  }
+
+  /** The others have not brought theirs of the round. */
+  // Proves: J26
+  // On: inproc
+  @Test
+  void aChunkWhoseRoundDoesNotComeIsDiscarded() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      AtomicInteger discarded = new AtomicInteger();
+      AtomicInteger asked = new AtomicInteger();
+      TestSubscriber<Vec> one = TestSubscriber.create();
+      TestPublisher<Vec> other = TestPublisher.create();
+      job.rank(0)
+          .world()
+          .streams()
+          .allReduce(
+              Flux.range(0, 3)
+                  .map(n -> chunk(0, n, 1))
+                  .doOnNext(vec -> asked.incrementAndGet())
+                  .concatWith(Flux.never()),
+              ReduceOp.SUM)
+          .doOnDiscard(Vec.class, vec -> discarded.incrementAndGet())
+          .subscribe(one);
+      job.rank(1)
+          .world()
+          .streams()
+          .allReduce(other, ReduceOp.SUM)
+          .subscribe(TestSubscriber.create());
+      await().atMost(LIMIT).until(() -> asked.get() == 3);
+      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      other.error(REASON);
+      assertFailed(one, CollectiveFailedException.class);
+      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      assertThat(discarded.get()).isEqualTo(3);
+    }
+  }
+
   @Test
   void differentOperatorsAreAMismatch() {
     try (LciTestJob job = LciTestJob.start(2)) {
+      List<TestSubscriber<Vec>> all = new ArrayList<>();
       for (LciRuntime lci : job.ranks()) {
         TestSubscriber<Vec> one = TestSubscriber.create();
+        all.add(one);
         ReduceOp op = lci.rank() == 0 ? ReduceOp.SUM : ReduceOp.MAX;
         lci.world().streams().allReduce(Flux.never(), op).subscribe(one);
-        if (lci.rank() == 1) {
-          assertFailed(one, CollectiveMismatchException.class);
-        }
       }
+      all.forEach(one -> assertFailed(one, CollectiveMismatchException.class));
     }
   }
 

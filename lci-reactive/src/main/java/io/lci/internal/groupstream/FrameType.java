@@ -11,7 +11,10 @@ enum FrameType {
   END,
   /** So many items and bytes were delivered, from the beginning on. */
   CREDIT,
-  /** The member of a broadcast that sends this wants no more. */
+  /**
+   * The member that sends this wants no more: it has left a broadcast, or knows that members do not
+   * fit each other.
+   */
   DETACH,
   /** The stream has ended on every member. */
   ABORT;

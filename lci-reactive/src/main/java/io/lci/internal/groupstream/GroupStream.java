@@ -33,6 +33,10 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   private final Stall stall;
   private @Nullable Begun<T> begun;
   private boolean ended;
+
+  /** It is about to end, and the others are told why. */
+  private boolean telling;
+
   private boolean discarding;
   private @Nullable Throwable failure;
 
@@ -98,7 +102,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
       return;
     }
     loop.activate(this);
-    long number = hub.open(members.id(), this);
+    long number = hub.open(members, this);
     OutFrame frames = new OutFrame(shape.self(), members.id(), number);
     Sending<T> sending =
         new Sending<>(shape, plan.owner(), plan.codec(), frames, this, hub.frameBytes());
@@ -113,7 +117,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     if (own != null) {
       own.open(options.windowItems(), options.windowBytes());
     }
-    hub.tellEarlier(members.id(), number, this);
+    hub.tellEarlier(members, number, this);
     if (isOver()) {
       onCancel();
     }
@@ -153,25 +157,36 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
 
   private void takeItems(Sending<T> sending) {
     boolean last = intake.hasEnded();
-    for (T item = intake.poll(); item != null && !ended; item = intake.poll()) {
-      try {
-        if (uneven != null) {
-          discard(item);
-          continue;
-        }
-        sending.take(item);
-      } catch (Throwable e) {
+    while (!ended) {
+      T item = intake.poll();
+      if (item == null) {
+        break;
+      }
+      if (uneven != null) {
         discard(item);
-        throw e;
+      } else {
+        takeItem(sending, item);
       }
     }
     if (last && !ended) {
       Throwable error = intake.error();
-      if (error != null) {
+      if (error != null && uneven == null) {
         fault(error);
       } else {
         sending.completed();
       }
+    }
+  }
+
+  private void takeItem(Sending<T> sending, T item) {
+    try {
+      sending.take(item, this::discard);
+    } catch (Throwable e) {
+      discard(item);
+      throw e;
+    }
+    if (ended) { // by the code that names the owner
+      sending.clear(this::discard);
     }
   }
 
@@ -222,6 +237,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
       of.take(member, item);
       rounds += member == shape.size() - 1 ? 1 : 0;
     } catch (Outlet.Uneven e) {
+      discard(item);
       differ(now, e.member, "it has " + e.getMessage());
     }
     return true;
@@ -234,6 +250,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     uneven = cause.at(shape.operation(), members.device());
     intake.cancel();
     now.sending.stopAt(rounds + 1, this::discard);
+    toOthers(now.frames.detach()); // who has not come so far may find it gone
     schedule();
   }
 
@@ -282,6 +299,8 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     stall.moved();
     try {
       take(now, frame);
+    } catch (Receiving.CodecFault e) {
+      fault(e.reason);
     } catch (RuntimeException e) {
       fault(
           new ProtocolException(
@@ -303,7 +322,8 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     }
     switch (frame.type()) {
       case OPEN -> opened(now, member, frame);
-      case ITEMS -> takeItems(member, frame);
+      case ITEMS ->
+          receiving.take(member, frame, !isOver() || shape.isInRounds(), this, this::discard);
       case END -> receiving.end(member, frame.longAt(0));
       case CREDIT -> {
         OutFlow<T> flow = now.sending.to(member);
@@ -311,9 +331,16 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
           flow.credit(frame.longAt(0), frame.longAt(Long.BYTES));
         }
       }
-      case DETACH -> now.sending.detach(member, this::discard);
+      case DETACH -> detached(now, member);
       case ABORT -> end(frame.cause().at(shape.operation(), members.device()));
     }
+  }
+
+  private void detached(Begun<T> now, int member) {
+    if (!shape.goesToAll()) {
+      throw new IllegalStateException("member " + member + " leaves alone");
+    }
+    now.sending.detach(member, this::discard);
   }
 
   private void opened(Begun<T> now, int member, InFrame frame) {
@@ -336,15 +363,6 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     }
   }
 
-  private void takeItems(int member, InFrame frame) {
-    try {
-      receiving.take(member, frame, !isOver() || shape.isInRounds());
-    } catch (Throwable e) { // of the codec, in the first place
-      Exceptions.throwIfJvmFatal(e);
-      fault(e);
-    }
-  }
-
   String operation() {
     return shape.operation();
   }
@@ -363,8 +381,9 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     if (ended || now == null || member < 0) {
       return;
     }
-    if (uneven != null) {
-      end(uneven);
+    if (uneven != null) { // it needs nothing more, and third ones may
+      now.sending.detach(member, this::discard);
+      schedule();
       return;
     }
     InFlow<T> from = receiving.of(member);
@@ -378,7 +397,8 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
 
   /** It fails here, by what user code threw: the others are told. */
   private void fault(Throwable reason) {
-    if (!ended) {
+    if (!ended && !telling) {
+      telling = true; // its text is user code, too
       tell(StreamCause.failed(hub.rank(), reason));
       end(reason);
     }
@@ -390,9 +410,11 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     end(cause.at(shape.operation(), members.device()));
   }
 
+  /** The last words: what they run into themselves is no other end. */
   private void tell(StreamCause cause) {
     Begun<T> now = begun;
     if (now != null) {
+      telling = true;
       toOthers(now.frames.abort(cause));
     }
   }
@@ -413,7 +435,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
     now.sending.clear(this::discard);
     receiving.clear(this::discard);
     if (outlet != null) {
-      outlet.end(reason == null || reason == uneven);
+      outlet.end(reason == null || reason == uneven, this::discard);
     }
     loop.deactivate(this);
     hub.close(members.id(), now.number);
@@ -424,7 +446,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   @Override
   protected void onCancel() {
     Begun<T> now = begun;
-    if (ended) {
+    if (ended || telling) {
       return;
     }
     if (now == null) {
@@ -484,17 +506,22 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Wire {
   @Override
   public void send(int member, byte[] frame) {
     leaving++;
-    hub.send(shape.group().worldRank(member), members.device(), frame, this::frameLeft);
+    hub.send(
+        shape.group().worldRank(member), members.device(), frame, this::frameLeft, this::frameLost);
   }
 
-  private void frameLeft(@Nullable LciException problem) {
+  private void frameLeft() {
     leaving--;
     stall.moved();
-    if (problem != null && !isOfAnEnd(problem)) {
-      fault(problem);
-    }
     if (!ended) {
       schedule();
+    }
+  }
+
+  /** Perhaps after it had left. */
+  private void frameLost(LciException problem) {
+    if (!isOfAnEnd(problem)) {
+      fault(problem);
     }
   }
 

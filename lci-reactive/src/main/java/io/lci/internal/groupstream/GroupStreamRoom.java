@@ -86,7 +86,7 @@ public final class GroupStreamRoom implements StreamRoom {
   @Override
   public void revoked(StreamMembers members, int rank, String why) {
     Hub hub = hub(outboxes.of(members.device()).loop);
-    hub.loop.execute(() -> hub.revoked(members.id(), StreamCause.revoked(rank, why)));
+    hub.loop.execute(() -> hub.revoked(members, StreamCause.revoked(rank, why)));
   }
 
   /** No lock: opening waits for the loops, which may call this, too. */

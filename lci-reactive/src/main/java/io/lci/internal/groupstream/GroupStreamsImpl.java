@@ -19,7 +19,7 @@ import reactor.core.publisher.Operators;
 
 /** The streams of a context as users see them. Any thread. */
 final class GroupStreamsImpl implements GroupStreams {
-  private final Hub hub;
+  final Hub hub;
   private final StreamMembers members;
 
   GroupStreamsImpl(Hub hub, StreamMembers members) {

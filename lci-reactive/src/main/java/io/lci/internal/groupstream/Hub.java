@@ -2,6 +2,7 @@
 package io.lci.internal.groupstream;
 
 import io.lci.AmOp;
+import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.PeerEvent;
 import io.lci.am.Payload;
@@ -11,30 +12,45 @@ import io.lci.internal.collective.StreamMembers;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.ReservedPorts;
 import io.lci.internal.loop.EventLoop;
-import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The streams of a loop, by context and number, and where their frames go. Loop only. */
 final class Hub {
   /** Most bytes of a frame; smaller packets make smaller frames. */
   private static final int MOST_FRAME = 1 << 16;
 
+  /** Most contexts that went, and are remembered. */
+  private static final int MOST_GONE = 1_024;
+
+  private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
   final EventLoop loop;
   private final CoreRuntime core;
   private final IntFunction<@Nullable PeerEvent> lost;
   private final Map<Long, Numbered> contexts = new HashMap<>();
+  private final EarlyFrames early;
   private final StallWatch watch;
+
+  /** The last contexts that went: some frames of them may still be under way. */
+  private final Set<Long> gone = new LinkedHashSet<>();
 
   /** Streams under way. */
   private int live;
 
   /** The streams of a context. */
   private static final class Numbered {
+    private final Group group;
+
     /** The number of the next one that begins here. */
     private long next;
 
@@ -43,8 +59,9 @@ final class Hub {
     /** Why it has no streams any more. */
     private @Nullable StreamCause revoked;
 
-    /** What others said of streams that have not begun here. */
-    private final Map<Long, List<InFrame>> early = new HashMap<>();
+    Numbered(Group group) {
+      this.group = group;
+    }
   }
 
   /**
@@ -54,6 +71,7 @@ final class Hub {
     this.loop = loop;
     this.core = loop.core();
     this.lost = lost;
+    this.early = new EarlyFrames(core.size);
     this.watch = new StallWatch(loop, this::lookForStalls);
   }
 
@@ -76,13 +94,32 @@ final class Hub {
     return Math.min(MOST_FRAME, core.maxEager) - OutFrame.ITEMS_HEAD;
   }
 
-  private Numbered of(long context) {
-    return contexts.computeIfAbsent(context, id -> new Numbered());
+  /** Those of a context that is there. */
+  private Numbered of(StreamMembers members) {
+    Numbered known = contexts.get(members.id());
+    if (known != null) {
+      return known;
+    }
+    Numbered made = new Numbered(members.group());
+    contexts.put(members.id(), made);
+    for (InFrame frame : early.take(members.id(), OutFrame.ALL)) {
+      try {
+        revokedBy(made, frame);
+      } catch (RuntimeException e) {
+        refused(frame, e);
+      }
+    }
+    return made;
+  }
+
+  /** A frame makes no sense, and there is no stream that could end by it. */
+  private void refused(InFrame frame, RuntimeException reason) {
+    LOG.warn("rank {}: rank {} sent what makes no sense", core.rank, frame.rank(), reason);
   }
 
   /** A stream begins; returns its number. */
-  long open(long context, GroupStream<?, ?> stream) {
-    Numbered of = of(context);
+  long open(StreamMembers members, GroupStream<?, ?> stream) {
+    Numbered of = of(members);
     long number = of.next++;
     of.live.put(number, stream);
     live++;
@@ -91,16 +128,12 @@ final class Hub {
   }
 
   /** Tells a stream that has begun what came before it. */
-  void tellEarlier(long context, long number, GroupStream<?, ?> stream) {
-    Numbered of = of(context);
-    StreamCause revoked = of.revoked;
+  void tellEarlier(StreamMembers members, long number, GroupStream<?, ?> stream) {
+    StreamCause revoked = of(members).revoked;
     if (revoked != null) {
       stream.revoked(revoked);
     }
-    List<InFrame> early = of.early.remove(number);
-    if (early != null) {
-      early.forEach(stream::frame);
-    }
+    early.take(members.id(), number).forEach(stream::frame);
     for (int rank = 0; rank < core.size; rank++) {
       PeerEvent event = lost.apply(rank);
       if (event != null) {
@@ -110,7 +143,8 @@ final class Hub {
   }
 
   void close(long context, long number) {
-    if (of(context).live.remove(number) != null && --live == 0) {
+    Numbered of = contexts.get(context);
+    if (of != null && of.live.remove(number) != null && --live == 0) {
       watch.stop();
     }
   }
@@ -118,6 +152,13 @@ final class Hub {
   /** The context is gone. */
   void forget(long context) {
     contexts.remove(context);
+    early.forget(context);
+    gone.add(context);
+    if (gone.size() > MOST_GONE) {
+      Iterator<Long> oldest = gone.iterator();
+      oldest.next();
+      oldest.remove();
+    }
   }
 
   /** The context is given up here: the others are told. */
@@ -127,15 +168,17 @@ final class Hub {
     byte[] frame = new OutFrame(group.rank(), members.id(), OutFrame.ALL).abort(cause);
     for (int member = 0; member < group.size(); member++) {
       if (member != group.rank()) {
-        send(group.worldRank(member), members.device(), frame, left -> {});
+        send(group.worldRank(member), members.device(), frame, () -> {}, problem -> {});
       }
     }
-    revoked(of(members.id()), cause);
+    revoked(members, cause);
   }
 
   /** The context was given up: each member hears of that. */
-  void revoked(long context, StreamCause cause) {
-    revoked(of(context), cause);
+  void revoked(StreamMembers members, StreamCause cause) {
+    if (!gone.contains(members.id())) {
+      revoked(of(members), cause);
+    }
   }
 
   private static void revoked(Numbered of, StreamCause cause) {
@@ -147,15 +190,39 @@ final class Hub {
 
   /** Frames of streams that are over here say nothing. */
   void take(InFrame frame) {
-    Numbered of = of(frame.context());
-    GroupStream<?, ?> stream = of.live.get(frame.number());
-    if (frame.number() == OutFrame.ALL) {
-      revoked(of, frame.cause());
-    } else if (stream != null) {
-      stream.frame(frame);
-    } else if (frame.number() >= of.next) {
-      of.early.computeIfAbsent(frame.number(), number -> new ArrayList<>()).add(frame);
+    try {
+      route(frame);
+    } catch (RuntimeException e) {
+      refused(frame, e);
     }
+  }
+
+  private void route(InFrame frame) {
+    long number = frame.number();
+    if (number < OutFrame.ALL || (number == OutFrame.ALL && frame.type() != FrameType.ABORT)) {
+      throw new IllegalStateException(frame.type() + " of stream " + number);
+    }
+    Numbered of = contexts.get(frame.context());
+    GroupStream<?, ?> stream = of == null ? null : of.live.get(number);
+    if (stream != null) {
+      stream.frame(frame);
+    } else if (of != null && number == OutFrame.ALL) {
+      revokedBy(of, frame);
+    } else if (of == null ? !gone.contains(frame.context()) : number >= of.next) {
+      early.add(frame);
+    }
+  }
+
+  private static void revokedBy(Numbered of, InFrame frame) {
+    if (of.group.worldRank(frame.member()) != frame.rank()) {
+      throw new IllegalStateException("member " + frame.member() + " is another rank");
+    }
+    revoked(of, frame.cause());
+  }
+
+  /** Frames that wait for streams to begin. */
+  int waiting() {
+    return early.size();
   }
 
   void lose(PeerEvent event) {
@@ -167,37 +234,46 @@ final class Hub {
   /**
    * Sends a frame.
    *
-   * @param left called once, on the loop, when it has left, or with what it failed by
+   * @param left called once, on the loop, when it has left or failed
+   * @param failed called with what it failed by, on the loop; also after it had left
    */
-  void send(int rank, int device, byte[] frame, Consumer<@Nullable LciException> left) {
-    Leaving leaving = new Leaving(left);
+  void send(
+      int rank, int device, byte[] frame, Runnable left, Consumer<? super LciException> failed) {
+    Leaving leaving = new Leaving(left, failed);
     AmOp op =
         Op.am(rank, ReservedPorts.GROUPS, Payload.of(frame))
             .tag(device)
             .advanced(set -> set.device(device))
-            .onOutcome(outcome -> leaving.ended(null))
-            .onError(leaving::ended);
+            .onOutcome(outcome -> leaving.left())
+            .onError(leaving::failed);
     try {
       loop.poster().submit(op);
     } catch (LciException e) { // the runtime closes
-      leaving.ended(e);
+      leaving.failed(e);
     }
   }
 
-  /** What was accepted may fail later; then the end of its rank tells that. */
-  private static final class Leaving {
-    private final Consumer<@Nullable LciException> left;
+  /** What was accepted may fail later. */
+  static final class Leaving {
+    private final Runnable left;
+    private final Consumer<? super LciException> failed;
     private boolean over;
 
-    Leaving(Consumer<@Nullable LciException> left) {
+    Leaving(Runnable left, Consumer<? super LciException> failed) {
       this.left = left;
+      this.failed = failed;
     }
 
-    void ended(@Nullable LciException problem) {
+    void left() {
       if (!over) {
         over = true;
-        left.accept(problem);
+        left.run();
       }
+    }
+
+    void failed(LciException problem) {
+      left();
+      failed.accept(problem);
     }
   }
 }

@@ -15,6 +15,11 @@ final class InFlow<T> {
   private final int[] sizes;
   private final int windowBytes;
   private long received;
+  private long receivedBytes;
+
+  /** The highest number that came. */
+  private long last = -1;
+
   private long delivered;
   private long deliveredBytes;
   private long told;
@@ -39,24 +44,40 @@ final class InFlow<T> {
     put(received, value, 0);
   }
 
-  /** An item has come. */
+  /** An item has come, which was checked. */
   void put(long number, T value, int bytes) {
     store(number, value, bytes);
   }
 
-  /** An item has come that nobody takes. */
+  /** One that was checked has come, and nobody takes it. */
   void drop(long number, int bytes) {
     store(number, DROPPED, bytes);
   }
 
-  private void store(long number, Object value, int bytes) {
-    int place = place(number);
-    if (number < delivered || number >= delivered + slots.length || slots[place] != null) {
+  /**
+   * An item of so many bytes is about to come.
+   *
+   * @throws IllegalStateException if the source may not send it
+   */
+  void check(long number, int bytes) {
+    if (number < delivered
+        || number >= delivered + slots.length
+        || slots[place(number)] != null
+        || (count >= 0 && number >= count)) {
       throw new IllegalStateException("item " + number + " after " + delivered);
     }
+    if (receivedBytes + bytes - deliveredBytes > windowBytes) {
+      throw new IllegalStateException("item " + number + " is beyond the bytes of the window");
+    }
+  }
+
+  private void store(long number, Object value, int bytes) {
+    int place = place(number);
     slots[place] = value;
     sizes[place] = bytes;
     received++;
+    receivedBytes += bytes;
+    last = Math.max(last, number);
   }
 
   private int place(long number) {
@@ -96,6 +117,9 @@ final class InFlow<T> {
 
   /** The source has completed. */
   void end(long items) {
+    if (count >= 0 || items <= last || items < 0) {
+      throw new IllegalStateException("an end after " + items + " items");
+    }
     count = items;
   }
 

@@ -3,6 +3,7 @@ package io.lci.internal.groupstream;
 
 import io.lci.am.Message;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 
 /** A frame that came; layout in {@link OutFrame}. What is cut off throws at the access. */
 final class InFrame {
@@ -45,9 +46,11 @@ final class InFrame {
     return message.getLong(OutFrame.HEADER + offset);
   }
 
-  /** The bytes of an item. */
+  /** How many bytes an item has; all of them are there. */
   int itemBytes(int at) {
-    return message.getInt(at);
+    int bytes = message.getInt(at);
+    Objects.checkFromIndexSize(at + Integer.BYTES, bytes, size());
+    return bytes;
   }
 
   /** An item as a message of its own. */

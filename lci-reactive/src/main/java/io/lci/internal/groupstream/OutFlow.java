@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.groupstream;
 
+import io.lci.collective.StreamOptions;
 import java.util.ArrayDeque;
 
 /** The items for one member, within the window that it granted. Loop only. */
@@ -17,6 +18,13 @@ final class OutFlow<T> {
 
   /** The member has begun. */
   void open(int items, int bytes) {
+    if (open
+        || items < 1
+        || items > StreamOptions.MAX_WINDOW_ITEMS
+        || bytes < StreamOptions.MIN_WINDOW_BYTES
+        || bytes > StreamOptions.MAX_WINDOW_BYTES) {
+      throw new IllegalStateException("a window of " + items + " items and " + bytes + " bytes");
+    }
     open = true;
     windowItems = items;
     windowBytes = bytes;
@@ -28,6 +36,10 @@ final class OutFlow<T> {
 
   /** So much was delivered there; an older word may come later. */
   void credit(long items, long bytes) {
+    if (items < 0 || items > sentItems || bytes < 0 || bytes > sentBytes) {
+      throw new IllegalStateException(
+          items + " items and " + bytes + " bytes were delivered, of " + sentItems);
+    }
     deliveredItems = Math.max(deliveredItems, items);
     deliveredBytes = Math.max(deliveredBytes, bytes);
   }

@@ -40,7 +40,7 @@ interface Outlet<T, R> {
   /**
    * An item.
    *
-   * @throws Uneven if it does not fit those of the round
+   * @throws Uneven if it does not fit those of the round; then it is not taken
    */
   void take(int member, T item);
 
@@ -50,6 +50,10 @@ interface Outlet<T, R> {
   /** Whether nothing more comes of what was taken. */
   boolean isEmpty();
 
-  /** The stream has ended. */
-  void end(boolean well);
+  /**
+   * The stream has ended.
+   *
+   * @param discard gets what was taken, and does not make a round
+   */
+  void end(boolean well, Consumer<? super T> discard);
 }

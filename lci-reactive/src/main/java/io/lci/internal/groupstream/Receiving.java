@@ -6,6 +6,7 @@ import io.lci.am.Message;
 import io.lci.collective.StreamOptions;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import reactor.core.Exceptions;
 
 /** What a member receives of a stream: a flow of each source. Loop only. */
 final class Receiving<T> {
@@ -47,18 +48,38 @@ final class Receiving<T> {
     flows[member] = null;
   }
 
+  /** The codec threw: that is no fault of the sender. */
+  static final class CodecFault extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    final Throwable reason;
+
+    CodecFault(Throwable reason) {
+      super(null, reason, false, false);
+      this.reason = reason;
+    }
+  }
+
   /**
-   * Items have come. Calls user code.
+   * Items have come. Calls user code, which may end the stream.
    *
    * @param wanted whether anybody takes them
+   * @param discard gets what is decoded when it has ended
+   * @throws CodecFault if the codec threw
    */
-  void take(int member, InFrame frame, boolean wanted) {
+  void take(int member, InFrame frame, boolean wanted, Wire wire, Consumer<? super T> discard) {
     InFlow<T> flow = known(member);
     long number = frame.longAt(0);
     for (int at = OutFrame.ITEMS_HEAD; at < frame.size(); number++) {
       int bytes = frame.itemBytes(at);
+      flow.check(number, bytes);
       if (wanted) {
-        flow.put(number, decode(frame.item(at)), bytes);
+        T value = decode(frame.item(at));
+        if (wire.hasEnded()) {
+          discard.accept(value);
+          return;
+        }
+        flow.put(number, value, bytes);
       } else {
         flow.drop(number, bytes);
       }
@@ -67,9 +88,15 @@ final class Receiving<T> {
   }
 
   private T decode(Message message) {
-    T value = codec.decode(message);
+    T value;
+    try {
+      value = codec.decode(message);
+    } catch (Throwable e) {
+      Exceptions.throwIfJvmFatal(e);
+      throw new CodecFault(e);
+    }
     if (value == null) {
-      throw new IllegalStateException("the codec returned null");
+      throw new CodecFault(new IllegalStateException("the codec returned null"));
     }
     return value;
   }

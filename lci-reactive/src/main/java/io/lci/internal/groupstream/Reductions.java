@@ -73,9 +73,10 @@ final class Reductions implements Outlet<Chunk, Vec> {
       own = chunk;
     }
     if (member == members.group().size() - 1) {
-      reduce(Objects.requireNonNull(Objects.requireNonNull(own).own()));
+      Vec mine = Objects.requireNonNull(Objects.requireNonNull(own).own());
       first = null;
-      own = null;
+      own = null; // it is the call's
+      reduce(mine);
     }
   }
 
@@ -126,7 +127,12 @@ final class Reductions implements Outlet<Chunk, Vec> {
   }
 
   @Override
-  public void end(boolean well) {
+  public void end(boolean well, Consumer<? super Chunk> discard) {
+    Chunk unused = own;
+    if (unused != null) {
+      own = null;
+      discard.accept(unused);
+    }
     StreamCalls known = context;
     if (known != null) {
       if (!well) {

@@ -68,19 +68,26 @@ final class Sending<T> {
     return flows[member];
   }
 
-  /** An item of the source. Calls user code. */
-  void take(T value) {
+  /**
+   * An item of the source. Calls user code.
+   *
+   * @param discard gets it if no member wants it
+   */
+  void take(T value, Consumer<? super T> discard) {
     if (shape.goesToAll()) {
-      takeForAll(value);
+      takeForAll(value, discard);
     } else {
       takeForOwner(value);
     }
   }
 
-  private void takeForAll(T value) {
+  private void takeForAll(T value, Consumer<? super T> discard) {
     int wanted = 0;
     for (OutFlow<T> flow : flows) {
       wanted += isLive(flow) ? 1 : 0;
+    }
+    if (wanted == 0) {
+      discard.accept(value);
     }
     Item<T> item = new Item<>(value, wanted);
     for (OutFlow<T> flow : flows) {
