@@ -23,6 +23,13 @@ final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
   private final ContextImpl context;
   private final CollectiveKind kind;
   private final Function<Parts, Mono<T>> recipe;
+  private final Leaving leaving = new Leaving();
+
+  /** What parts know of the subscriber, which they may outlive: it is not to be kept by them. */
+  private static final class Leaving {
+    boolean hasLeft;
+  }
+
   private boolean asked;
   private boolean settled;
   private boolean ended;
@@ -103,6 +110,7 @@ final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
   /** It stays active: a close waits for it, as for any call. */
   @Override
   public void onCancel() {
+    leaving.hasLeft = true;
     schedule(); // it may have been asked for, and not begun
   }
 
@@ -140,7 +148,8 @@ final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
 
   @Override
   public Mono<Void> makeInto(CallData part) {
-    return begun(context.part(part, this::isOver));
+    Leaving ours = leaving;
+    return begun(context.part(part, () -> ours.hasLeft));
   }
 
   private static Mono<Void> begun(Mono<Void> part) {
