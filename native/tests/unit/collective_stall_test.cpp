@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that do not go on: who is waited for is found and named, and calls that differ are found where no message
 // meets.
+#include <array>
 #include <string>
 
 #include "api/handles.hpp"
@@ -35,9 +36,12 @@ std::string await_line(Job& job, uint32_t rank, uint64_t stalls = 1) {
 
 // Proves: J17
 TEST(CollectiveStall, NamesWhoHasNotMadeTheCallHoweverFarAway) {
-  for (const uint32_t size : {2u, 5u, 8u}) {
+  for (uint32_t run = 0; run < 6; ++run) {
+    const uint32_t size = std::array{2u, 5u, 8u}[run / 2];
     SCOPED_TRACE(size);
-    Job job(size, soon());
+    Attributes attributes = soon();
+    attributes.emplace_back("peer_memory", run % 2 == 0 ? "all" : "rings");
+    Job job(size, attributes);
     GroupContext group(job, first_ranks(size));
     group.post_all();
     ASSERT_TRUE(group.await(1));

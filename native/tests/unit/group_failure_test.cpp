@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ends the calls of a context: members that call something else, give it up, die or leave. Each call that is under
 // way ends, at all members, and later ones fail at once.
+#include <array>
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "api/handles.hpp"
 #include "support/groups.hpp"
@@ -34,9 +36,9 @@ std::vector<Difference> differences() {
 // On: inproc
 TEST(GroupFailure, ACallThatDiffersInAnyFieldEndsOnAll) {
   for (const Difference& difference : differences()) {
-    for (const uint32_t size : {2u, 3u, 6u}) {
-      SCOPED_TRACE(std::string(difference.field) + " of " + std::to_string(size));
-      Job job(size);
+    for (const auto& [size, memory] : {std::pair{2u, "all"}, {3u, "all"}, {6u, "all"}, {2u, "rings"}, {6u, "rings"}}) {
+      SCOPED_TRACE(std::string(difference.field) + " of " + std::to_string(size) + ", " + memory);
+      Job job(size, {{"peer_memory", memory}});
       GroupContext group(job, first_ranks(size));
       group.post_all();
       ASSERT_TRUE(group.await(1));
@@ -196,9 +198,11 @@ TEST(GroupFailure, ADeathAtAnyTimeEndsWhatIsUnderWay) {
 // On: inproc
 // It completed them: that others have not is no error.
 TEST(GroupFailure, AMemberThatLeavesEndsOnlyWhatItHasNotCompleted) {
-  for (const uint32_t size : {2u, 3u, 5u, 9u}) {
+  for (uint32_t run = 0; run < 8; ++run) {
+    const uint32_t size = std::array{2u, 3u, 5u, 9u}[run / 2];
     SCOPED_TRACE(size);
-    Job job(size, {{"chaos", size % 2 == 0 ? "" : "seed=5,delay=0.3,ticks=8"}});
+    Job job(size, {{"chaos", size % 2 == 0 ? "" : "seed=5,delay=0.3,ticks=8"},
+                   {"peer_memory", run % 2 == 0 ? "all" : "rings"}});
     GroupContext group(job, first_ranks(size));
     for (int i = 0; i < 5; ++i) group.post_all();
     auto& leaver = group.members[size - 1];
