@@ -168,7 +168,7 @@ class GroupLifeTest {
   // Shrinking
 
   /** The calls of the old group have failed, those of the new one go on. */
-  // Proves: J18, J19
+  // Proves: J18 J19
   // On: inproc
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 3})
@@ -222,7 +222,7 @@ class GroupLifeTest {
   /**
    * Ranks die at any time, and the others shrink until a call succeeds: they get the same groups.
    */
-  // Proves: J18, J19
+  // Proves: J18 J19
   // On: inproc, chaos
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
@@ -291,7 +291,7 @@ class GroupLifeTest {
   }
 
   /** Also in contexts that the revoking member has not made, or makes later. */
-  // Proves: J15, J19
+  // Proves: J15 J19
   // On: inproc
   @Test
   void aRevokedGroupFailsInAllItsContexts() {
