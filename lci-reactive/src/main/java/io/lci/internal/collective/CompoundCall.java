@@ -20,15 +20,15 @@ import reactor.core.publisher.Mono;
  * @param <T> of the result; a call that has none ends with null
  */
 final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
+  /** Parts may outlive the subscriber, and must not keep it: they know this instead. */
+  private static final class Leaving {
+    boolean hasLeft;
+  }
+
   private final ContextImpl context;
   private final CollectiveKind kind;
   private final Function<Parts, Mono<T>> recipe;
   private final Leaving leaving = new Leaving();
-
-  /** What parts know of the subscriber, which they may outlive: it is not to be kept by them. */
-  private static final class Leaving {
-    boolean hasLeft;
-  }
 
   private boolean asked;
   private boolean settled;
