@@ -90,9 +90,9 @@ class Heard {
   }
   size_t judge_frame(size_t at) {
     const MessageHeader message = lci::to_message(read<FrameHeader>(all_, at));
-    if (lci::is_control(message.kind)) ++control_;
-    if (!lci::is_data(message.kind)) return sizeof(FrameHeader);
     const uint32_t in_slots = lci::bytes_in_slots(message);
+    if (lci::is_control(message.kind)) control_ += lci::slots_for(in_slots);
+    if (!lci::is_data(message.kind)) return sizeof(FrameHeader) + in_slots;
     data_ += lci::slots_for(in_slots);
     if (message.kind == MessageKind::kAnnounce) announced.push_back(message.arg);
     if (!lci::is_in_packet(message.kind)) return sizeof(FrameHeader) + in_slots;
@@ -171,13 +171,13 @@ class Run {
   // --- this rank
 
   void post() {
-    static constexpr MessageKind kKinds[] = {MessageKind::kAmInline, MessageKind::kAmPacket, MessageKind::kAnnounce,
-                                             MessageKind::kSendPacket, MessageKind::kReady};
+    static constexpr MessageKind kKinds[] = {MessageKind::kAmInline,   MessageKind::kAmPacket, MessageKind::kAnnounce,
+                                             MessageKind::kSendPacket, MessageKind::kReady,    MessageKind::kCollective};
     MessageHeader header{};
     header.kind = kKinds[input_.number<uint8_t>() % std::size(kKinds)];
     header.tag = ++posted_;
     lci::RingProducer& ring = lci::is_control(header.kind) ? host_.control : host_.data;
-    if (header.kind == MessageKind::kAmInline) header.size = input_.number<uint8_t>() % (LCI_INLINE_MAX + 1);
+    if (header.kind == MessageKind::kAmInline || header.kind == MessageKind::kCollective) header.size = input_.number<uint8_t>() % (LCI_INLINE_MAX + 1);
     if (lci::is_in_packet(header.kind)) header.size = input_.number<uint16_t>() % (kSizes.most_payload + 1);
     if (lci::is_in_packet(header.kind) || header.kind == MessageKind::kAnnounce) {
       const uint64_t offset = host_.memory().allocate(lci::kPacketPayloadOffset + kSizes.most_payload);
@@ -209,7 +209,11 @@ class Run {
       data_ = lci::RingConsumer(rings.data(kSizes.control_slots, kSizes.data_slots));
       reads_ = true;
     }
-    for (; control_.has_message(); control_.advance(1)) FUZZ_EXPECT(lci::is_control(control_.header().kind));
+    while (control_.has_message()) {
+      const MessageHeader header = control_.header();
+      FUZZ_EXPECT(lci::is_control(header.kind));
+      control_.advance(lci::slots_for(lci::bytes_in_slots(header)));
+    }
     while (data_.has_message() || go_over()) {
       const MessageHeader header = data_.header();
       FUZZ_EXPECT(lci::is_data(header.kind));
@@ -309,10 +313,20 @@ class Run {
     Bytes frames;
     for (uint8_t count = input_.number<uint8_t>() % 4; count > 0; --count) {
       FrameHeader frame{};
-      switch (input_.number<uint8_t>() % 6) {
+      switch (input_.number<uint8_t>() % 7) {
         case 5:
           frame.kind = static_cast<uint8_t>(lci::LinkWord::kRest);
           break;
+        case 6: {
+          const uint8_t bytes = input_.number<uint8_t>() % (LCI_INLINE_MAX + 1);
+          if (!lci::has_room_before(heard_.last().control_room, control_said_ + lci::slots_for(bytes))) continue;
+          control_said_ += lci::slots_for(bytes);
+          frame.kind = static_cast<uint8_t>(MessageKind::kCollective);
+          frame.size = bytes;
+          append(&frames, frame);
+          frames.resize(frames.size() + bytes);
+          continue;
+        }
         case 0:
           frame.kind = static_cast<uint8_t>(lci::LinkWord::kDevices);
           frame.arg = 1 + input_.number<uint8_t>() % lci::kMaxDevices;
@@ -355,7 +369,7 @@ class Run {
       frame.arg = input_.number<uint8_t>();
       append(&frames, frame);
       const MessageHeader message = lci::to_message(frame);
-      if (!lci::is_data(message.kind)) continue;
+      if (!lci::is_data(message.kind) && !lci::is_control(message.kind)) continue;
       frames.resize(frames.size() + lci::bytes_in_slots(message) + (lci::is_in_packet(message.kind) ? frame.size : 0));
     }
     say(std::move(frames), true);

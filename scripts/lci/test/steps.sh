@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # Steps that suites and parts of the soak share.
 
-# two_at_a_time FUNCTION ITEM...: a call for each item, for most of what tests do is waiting. Shows what each printed, then
-# how many passed.
+# two_at_a_time FUNCTION ITEM...: a call for each item, for most of what tests do is waiting. Shows what each printed, those that
+# failed last, then how many passed.
 two_at_a_time() {
-  local function=$1 folder item number=0 passed=0 failed=0 code
+  local function=$1 folder item number=0 passed=0 failed=() code
   shift
   folder=$(mktemp -d "$state/logs/parts.XXXXXX")
   for item; do
@@ -15,12 +15,17 @@ two_at_a_time() {
   done
   wait
   for ((number = 1; number <= $#; ++number)); do
-    cat "$folder/$number.log"
-    if [[ $(< "$folder/$number.code") == 0 ]]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+    if [[ $(< "$folder/$number.code") == 0 ]]; then
+      cat "$folder/$number.log"
+      passed=$((passed + 1))
+    else
+      failed+=("$folder/$number.log")
+    fi
   done
+  ((${#failed[@]} == 0)) || cat "${failed[@]}"
   rm -rf "$folder"
-  echo "$passed passed, $failed failed"
-  ((failed == 0))
+  echo "$passed passed, ${#failed[@]} failed"
+  ((${#failed[@]} == 0))
 }
 
 # native_tests FOLDER CTEST-OPTION...: all tests of that build. Most wait for each other longer than they compute: three at a time
