@@ -25,6 +25,7 @@ iperf() {
   ip netns exec "${lab_hosts[0]}" iperf3 --client "$address" --time "$seconds" --format m > "$dir/client" 2>&1 ||
     fail "iperf3: $(tail -n 3 "$dir/client")"
   wait "$server"
+  trap - EXIT
   theirs=$(sed -nE 's/.* ([0-9.]+) Mbits\/sec +receiver.*/\1/p' "$dir/client")
   [[ -n $theirs ]] || fail "iperf3 says no rate: $(tail -n 3 "$dir/client")"
 }

@@ -149,6 +149,10 @@ const Row kRows[] = {
      "Bytes to which a link over a network lets its peer's message ring grow, from ring_bytes on, when the peer has "
      "used "
      "up all the room that there was: short messages that may be under way. Not above ring_bytes: it stays as it is."},
+    {"net_window_bytes", &Attributes::net_window_bytes, "4194304", power_of_two(256 * 1024, 64 * kMiB),
+     "Bytes of messages in packets that may be on their way to this rank over a link of a network, or not taken yet; a "
+     "rank keeps twice as many for a peer until that has them. A path that is long and loses packets needs three times "
+     "its rate times its round trip. Each rank has its own."},
     {"coll_stall_ms", &Attributes::coll_stall_ms, "5000", number(0, 3'600'000),
      "Milliseconds after which a call of a group that does not go on is asked after: a warning names the ranks that "
      "have not made it or do not answer, and calls that differ are found. 0: never."},

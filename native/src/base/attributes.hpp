@@ -78,6 +78,7 @@ struct Attributes {
   uint32_t net_idle_ms;
   uint32_t net_links;
   uint32_t net_ring_bytes;
+  uint32_t net_window_bytes;
   uint32_t coll_stall_ms;
   bool alloc_default_device;
   bool alloc_default_packet_pool;

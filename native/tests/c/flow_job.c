@@ -156,10 +156,11 @@ static void receive_all(void) {
          (double)total * bytes * 8e-6 / seconds);
 }
 
+/* With room for what a long path that loses packets has under way. */
 static lci_comp* inbox(uint32_t port, const char* name) {
   lci_comp* queue = NULL;
   check(lci_queue_create(runtime, 4096, &queue) == LCI_DONE, "queue");
-  check(lci_port_open(runtime, port, name, queue, 0, 0) == LCI_DONE, "port");
+  check(lci_port_open(runtime, port, name, queue, 4096, 32u << 20) == LCI_DONE, "port");
   return queue;
 }
 

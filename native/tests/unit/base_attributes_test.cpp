@@ -35,6 +35,7 @@ TEST(Attributes, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(defaults.ring_bytes, 65536u);
   EXPECT_EQ(defaults.control_ring_bytes, 16384u);
   EXPECT_EQ(defaults.net_ring_bytes, 1048576u);
+  EXPECT_EQ(defaults.net_window_bytes, 4194304u);
   EXPECT_EQ(defaults.arena_bytes, 1073741824u);
   EXPECT_EQ(defaults.lane_completions, 1024u);
   EXPECT_EQ(defaults.inbox_messages, 1024u);
@@ -134,6 +135,7 @@ TEST(Attributes, PrecedenceHoldsForEveryAttribute) {
       {"net_idle_ms", "300", "400"},
       {"net_links", "300", "400"},
       {"net_ring_bytes", "4096", "8192"},
+      {"net_window_bytes", "262144", "524288"},
       {"coll_stall_ms", "300", "400"},
       {"alloc_default_device", "0", "1"},
       {"alloc_default_packet_pool", "0", "1"},
@@ -213,6 +215,9 @@ TEST(Attributes, BadValuesAreRefusedWhereTheyAreSet) {
       {"net_ring_bytes", "65537"},
       {"net_ring_bytes", "2048"},
       {"net_ring_bytes", "32M"},
+      {"net_window_bytes", "300000"},
+      {"net_window_bytes", "128K"},
+      {"net_window_bytes", "128M"},
       {"lane_completions", "63"},
       {"lane_completions", "96"},
       {"inbox_bytes", "9999999999G"},

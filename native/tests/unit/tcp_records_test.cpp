@@ -264,6 +264,18 @@ TEST_F(TcpRecords, AWaitForRoomIsCountedOnce) {
   EXPECT_EQ(2u, stalls()) << "nothing waits";
 }
 
+// What is under way fills it; what has come, and is not known to have, is kept as well.
+TEST_F(TcpRecords, AWindowOfItsOwnSizeAndTwiceAsManyBytesKept) {
+  for (const uint32_t bytes : {256u << 10, 4u << 20, 64u << 20}) {
+    LinkSizes sizes = kSizes;
+    sizes.window_bytes = bytes;
+    Inflow in(*mirror_, 0, 1, sizes, events_);
+    ASSERT_TRUE(in.open());
+    EXPECT_EQ(bytes / (sizes.most_payload + kPacketPayloadOffset), in.report().packet_room);
+    EXPECT_EQ(2u * bytes, Outflow(*sender_, 0, 1, sizes, counters_).bytes().room());
+  }
+}
+
 TEST_F(TcpRecords, WhatIsNotAcknowledgedMayLeaveNoRoom) {
   const uint32_t full = packet(kSizes.most_payload, 1);
   Report room = in_->report();

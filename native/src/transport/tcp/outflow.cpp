@@ -11,8 +11,11 @@
 namespace lci {
 namespace {
 
-/// Bytes that are kept for a peer which has not said that it has them.
-constexpr uint64_t kMostKept = 4 << 20;
+/// Bytes that are kept for a peer which has not said that it has them: what fills its window, and as much again that
+/// has come, for it takes a round trip until this side knows.
+uint64_t most_kept(const LinkSizes& sizes) {
+  return std::bit_ceil(std::max(uint64_t{2} * sizes.window_bytes, uint64_t{4} * sizes.most_record()));
+}
 
 }  // namespace
 
@@ -21,7 +24,7 @@ Outflow::Outflow(OwnMemory& memory, uint32_t device, uint32_t peer, const LinkSi
       device_(device),
       peer_(peer),
       sizes_(sizes),
-      bytes_(std::max(kMostKept, std::bit_ceil(uint64_t{4} * sizes.most_record()))),
+      bytes_(most_kept(sizes)),
       counters_(counters) {}
 
 bool Outflow::open_rings() {

@@ -53,14 +53,16 @@ struct LinkSizes {
   uint32_t most_payload;  ///< Bytes, of a packet.
   /// To which this rank's ring of data from a peer may grow; each rank has its own.
   uint32_t most_data_slots;
+  /// Payloads in packets that may be on their way to this rank, or not taken; each rank has its own.
+  uint32_t window_bytes = 4 << 20;
   /// Bytes of frames in a record: it has room for any one.
   uint32_t most_record() const { return most_payload + 4096 > 65536 ? most_payload + 4096 : 65536; }
 };
 
-/// Payloads that may have come in packets and not been taken: so many bytes, or packets.
-inline constexpr uint32_t kPacketWindow = 2 << 20, kFewestPackets = 16;
+/// Packets of the window, and the fewest that it has.
+inline constexpr uint32_t kFewestPackets = 16;
 inline constexpr uint32_t packet_window(const LinkSizes& sizes) {
-  const uint32_t packets = kPacketWindow / (sizes.most_payload + kPacketPayloadOffset);
+  const uint32_t packets = sizes.window_bytes / (sizes.most_payload + kPacketPayloadOffset);
   return packets > kFewestPackets ? packets : kFewestPackets;
 }
 

@@ -33,7 +33,8 @@ int died_while_joining(uint32_t rank) {
 
 LinkSizes sizes_of(const Attributes& attributes) {
   return {attributes.control_ring_bytes / kSlotBytes, attributes.ring_bytes / kSlotBytes,
-          attributes.packet_size - kPacketPayloadOffset, attributes.net_ring_bytes / kSlotBytes};
+          attributes.packet_size - kPacketPayloadOffset, attributes.net_ring_bytes / kSlotBytes,
+          attributes.net_window_bytes};
 }
 
 }  // namespace
