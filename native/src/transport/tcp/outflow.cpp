@@ -20,12 +20,7 @@ uint64_t most_kept(const LinkSizes& sizes) {
 }  // namespace
 
 Outflow::Outflow(OwnMemory& memory, uint32_t device, uint32_t peer, const LinkSizes& sizes, Counters& counters)
-    : memory_(memory),
-      device_(device),
-      peer_(peer),
-      sizes_(sizes),
-      bytes_(most_kept(sizes)),
-      counters_(counters) {}
+    : memory_(memory), device_(device), peer_(peer), sizes_(sizes), bytes_(most_kept(sizes)), counters_(counters) {}
 
 bool Outflow::open_rings() {
   if (open_) return true;
