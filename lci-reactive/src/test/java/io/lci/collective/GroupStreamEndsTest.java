@@ -580,60 +580,6 @@ class GroupStreamEndsTest {
     }
   }
 
-  // Proves: J25
-  // On: inproc
-  @Test
-  void aRevokedContextEndsItsStreamsAlone() {
-    try (LciTestJob job = LciTestJob.start(2)) {
-      List<CollectiveContext> contexts =
-          job.ranks().stream().map(lci -> lci.world().context(1)).toList();
-      List<TestSubscriber<Integer>> all = new ArrayList<>();
-      for (CollectiveContext context : contexts) {
-        TestSubscriber<Integer> one = TestSubscriber.create();
-        all.add(one);
-        context.streams().shuffle(none(), n -> 0, Codec.INT).subscribe(one);
-      }
-      contexts.get(1).revoke();
-      for (TestSubscriber<Integer> one : all) {
-        await().atMost(LIMIT).until(one::isTerminatedError);
-        assertThat(one.expectTerminalError())
-            .isInstanceOfSatisfying(
-                CollectiveFailedException.class, e -> assertThat(e.rank()).isEqualTo(1));
-      }
-      List<Mono<Long>> counts =
-          job.ranks().stream()
-              .map(lci -> shuffled(lci, Flux.range(0, 10), n -> n % 2, Codec.INT).count())
-              .toList();
-      assertThat(Flux.merge(counts).collectList().block(LIMIT)).containsExactly(10L, 10L);
-    }
-  }
-
-  /** Also such as begin later. */
-  @Test
-  void aRevokedGroupHasNoStreams() {
-    try (LciTestJob job = LciTestJob.start(3)) {
-      List<Group> groups =
-          job.ranks().stream().map(lci -> lci.world().subgroup(1, 0, 1, 2)).toList();
-      List<TestSubscriber<Integer>> all = new ArrayList<>();
-      for (Group group : groups.subList(0, 2)) {
-        TestSubscriber<Integer> one = TestSubscriber.create();
-        all.add(one);
-        group.streams().shuffle(none(), n -> 0, Codec.INT).subscribe(one);
-      }
-      groups.get(2).revoke("on purpose");
-      TestSubscriber<Integer> late = TestSubscriber.create();
-      all.add(late);
-      groups.get(2).streams().shuffle(none(), n -> 0, Codec.INT).subscribe(late);
-      for (TestSubscriber<Integer> one : all) {
-        await().atMost(LIMIT).until(one::isTerminatedError);
-        assertThat(one.expectTerminalError())
-            .isInstanceOfSatisfying(
-                CollectiveFailedException.class, e -> assertThat(e.rank()).isEqualTo(2))
-            .hasMessageContaining("on purpose");
-      }
-    }
-  }
-
   @Test
   void aDisposedContextLetsItsStreamsEnd() {
     try (LciTestJob job = LciTestJob.start(1)) {

@@ -33,7 +33,7 @@ final class ContextImpl extends GroupCalls
   private static final long STREAM_MIX = 0xBF58_476D_1CE4_E5B9L;
 
   private final CoreRuntime core;
-  private final Groups groups;
+  final Groups groups;
   private final GroupImpl group;
   final ContextKey key;
   private final Outbox outbox;
@@ -157,16 +157,20 @@ final class ContextImpl extends GroupCalls
 
   @Override
   public void revoke() {
-    groups.whileThere(
-        this,
-        () -> {
-          core.gate.ask(
-              "revoke context",
-              key.device(),
-              () -> core.calls.contextRevoke(handle, Codes.ERR_CANCELLED));
-          outbox.loop.execute(outbox.loop::enterSoon);
-          groups.streams.revoke(this);
-        });
+    Revocation by = Revocation.ofContext(core.rank);
+    boolean there =
+        groups.whileThere(
+            this,
+            () -> {
+              core.gate.ask(
+                  "revoke context",
+                  key.device(),
+                  () -> core.calls.contextRevoke(handle, by.cause()));
+              outbox.loop.execute(outbox.loop::enterSoon);
+            });
+    if (there) {
+      groups.endStreams(this);
+    }
   }
 
   /** The group was revoked, or this member cannot go on: the core tells others. */
@@ -178,9 +182,14 @@ final class ContextImpl extends GroupCalls
           core.gate.with(() -> core.calls.contextRevoke(handle, by.cause()), Codes.DONE);
           outbox.loop.execute(outbox.loop::enterSoon);
           if (by.isOfGroup()) { // all members hear of it
-            groups.streams.revoked(this, by.rank(), by.hint());
+            endStreams(by);
           }
         });
+  }
+
+  /** Each member that has the context does so. */
+  void endStreams(Revocation by) {
+    groups.streams.revoked(this, by.rank(), by.hint());
   }
 
   @Override

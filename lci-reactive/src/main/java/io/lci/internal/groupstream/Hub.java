@@ -6,7 +6,6 @@ import io.lci.LciRuntime;
 import io.lci.Op;
 import io.lci.PeerEvent;
 import io.lci.am.Payload;
-import io.lci.collective.Group;
 import io.lci.error.LciException;
 import io.lci.internal.collective.StreamMembers;
 import io.lci.internal.core.CoreRuntime;
@@ -49,8 +48,6 @@ final class Hub {
 
   /** The streams of a context. */
   private static final class Numbered {
-    private final Group group;
-
     /** The number of the next one that begins here. */
     private long next;
 
@@ -58,10 +55,6 @@ final class Hub {
 
     /** Why it has no streams any more. */
     private @Nullable StreamCause revoked;
-
-    Numbered(Group group) {
-      this.group = group;
-    }
   }
 
   /**
@@ -96,20 +89,7 @@ final class Hub {
 
   /** Those of a context that is there. */
   private Numbered of(StreamMembers members) {
-    Numbered known = contexts.get(members.id());
-    if (known != null) {
-      return known;
-    }
-    Numbered made = new Numbered(members.group());
-    contexts.put(members.id(), made);
-    for (InFrame frame : early.take(members.id(), OutFrame.ALL)) {
-      try {
-        revokedBy(made, frame);
-      } catch (RuntimeException e) {
-        refused(frame, e);
-      }
-    }
-    return made;
+    return contexts.computeIfAbsent(members.id(), id -> new Numbered());
   }
 
   /** A frame makes no sense, and there is no stream that could end by it. */
@@ -161,19 +141,6 @@ final class Hub {
     }
   }
 
-  /** The context is given up here: the others are told. */
-  void revoke(StreamMembers members) {
-    Group group = members.group();
-    StreamCause cause = StreamCause.revoked(core.rank, "the member gave the context up");
-    byte[] frame = new OutFrame(group.rank(), members.id(), OutFrame.ALL).abort(cause);
-    for (int member = 0; member < group.size(); member++) {
-      if (member != group.rank()) {
-        send(group.worldRank(member), members.device(), frame, () -> {}, problem -> {});
-      }
-    }
-    revoked(members, cause);
-  }
-
   /** The context was given up: each member hears of that. */
   void revoked(StreamMembers members, StreamCause cause) {
     if (!gone.contains(members.id())) {
@@ -199,25 +166,16 @@ final class Hub {
 
   private void route(InFrame frame) {
     long number = frame.number();
-    if (number < OutFrame.ALL || (number == OutFrame.ALL && frame.type() != FrameType.ABORT)) {
+    if (number < 0) {
       throw new IllegalStateException(frame.type() + " of stream " + number);
     }
     Numbered of = contexts.get(frame.context());
     GroupStream<?, ?> stream = of == null ? null : of.live.get(number);
     if (stream != null) {
       stream.frame(frame);
-    } else if (of != null && number == OutFrame.ALL) {
-      revokedBy(of, frame);
     } else if (of == null ? !gone.contains(frame.context()) : number >= of.next) {
       early.add(frame);
     }
-  }
-
-  private static void revokedBy(Numbered of, InFrame frame) {
-    if (of.group.worldRank(frame.member()) != frame.rank()) {
-      throw new IllegalStateException("member " + frame.member() + " is another rank");
-    }
-    revoked(of, frame.cause());
   }
 
   /** Frames that wait for streams to begin. */
