@@ -40,6 +40,7 @@ final class ContextImpl extends GroupCalls
   private final long handle;
   private final long id;
   private final int number;
+  private final boolean once;
   private final ContextErrors errors;
   final Turnstile turnstile;
 
@@ -66,6 +67,7 @@ final class ContextImpl extends GroupCalls
    * @param handle of the core, freed by this
    * @param id of the core
    * @param number see {@link CollectiveCall.Owner#number()}
+   * @param once see {@link #isOnce}
    */
   ContextImpl(
       CoreRuntime core,
@@ -75,7 +77,8 @@ final class ContextImpl extends GroupCalls
       Outbox outbox,
       long handle,
       long id,
-      int number) {
+      int number,
+      boolean once) {
     super(new CallMaker(core, group.rank(), group.size()));
     this.core = core;
     this.groups = groups;
@@ -85,6 +88,7 @@ final class ContextImpl extends GroupCalls
     this.handle = handle;
     this.id = id;
     this.number = number;
+    this.once = once;
     this.errors = new ContextErrors(core, handle, key.device());
     this.turnstile = new Turnstile(outbox.loop);
     this.parts = new CallMaker(core, group.rank(), group.size());
@@ -338,7 +342,12 @@ final class ContextImpl extends GroupCalls
   @Override
   public StreamCalls calls(long streamNumber) {
     long mixed = (id + streamNumber * STREAM_STEP) * STREAM_MIX;
-    return groups.context(group, mixed == Long.MIN_VALUE ? 0 : mixed, key.device());
+    return groups.context(group, mixed == Long.MIN_VALUE ? 0 : mixed, key.device(), true);
+  }
+
+  /** Whether one of the same key never comes again. */
+  boolean isOnce() {
+    return once;
   }
 
   @Override

@@ -85,7 +85,14 @@ final class Groups {
     core.gate.with(() -> core.calls.groupFree(group.handle), Codes.DONE);
   }
 
-  synchronized ContextImpl context(GroupImpl group, long key, int device) {
+  ContextImpl context(GroupImpl group, long key, int device) {
+    return context(group, key, device, false);
+  }
+
+  /**
+   * @param once whether it never comes again, so that nothing is to be kept of it
+   */
+  synchronized ContextImpl context(GroupImpl group, long key, int device, boolean once) {
     ContextKey wanted = new ContextKey(group.key, key, device);
     ContextImpl known = contexts.get(wanted);
     if (known != null && !known.isDisposed()) {
@@ -102,7 +109,8 @@ final class Groups {
     core.gate.ask("create context", device, () -> create(group, key, device, out));
     int number = numbers.nextClearBit(0);
     ContextImpl context =
-        new ContextImpl(core, this, group, wanted, outbox, out.getLong(0), out.getLong(1), number);
+        new ContextImpl(
+            core, this, group, wanted, outbox, out.getLong(0), out.getLong(1), number, once);
     numbers.set(number);
     contexts.put(wanted, context);
     tellEarlier(context);
@@ -119,7 +127,9 @@ final class Groups {
     contexts.remove(context.key, context);
     numbers.clear(context.number());
     revocations.forgetContext(context.id());
-    return core.gate.with(() -> core.calls.contextFree(handle), Codes.DONE);
+    return core.gate.with(
+        () -> context.isOnce() ? core.calls.contextForget(handle) : core.calls.contextFree(handle),
+        Codes.DONE);
   }
 
   /** Does that unless the context has been freed; it is not meanwhile. Returns whether it did. */

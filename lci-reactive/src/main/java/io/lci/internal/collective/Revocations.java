@@ -61,8 +61,7 @@ final class Revocations {
   }
 
   /** What makes no sense is left out. */
-  private static void read(
-      Message message, Consumer<RevocationMessage> heard) {
+  private static void read(Message message, Consumer<RevocationMessage> heard) {
     RevocationMessage news = RevocationMessage.read(message);
     if (news != null) {
       heard.accept(news);
