@@ -575,6 +575,7 @@ class GroupStreamEndsTest {
       job.rank(2).abort();
       await().atMost(LIMIT).until(ofAll::isTerminatedError);
       assertThat(ofAll.expectTerminalError()).isInstanceOf(PeerFailedException.class);
+      sources.forEach(source -> await().atMost(LIMIT).untilAsserted(source::assertWasRequested));
       sources.forEach(source -> source.emit(0, 1, 2, 3));
       assertThat(Flux.merge(counts).collectList().block(LIMIT)).containsExactly(4L, 4L);
     }

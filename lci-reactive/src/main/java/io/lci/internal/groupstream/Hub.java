@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.groupstream;
 
-import io.lci.AmOp;
 import io.lci.LciRuntime;
-import io.lci.Op;
 import io.lci.PeerEvent;
-import io.lci.am.Payload;
-import io.lci.error.LciException;
 import io.lci.internal.collective.StreamMembers;
 import io.lci.internal.core.CoreRuntime;
-import io.lci.internal.core.ReservedPorts;
 import io.lci.internal.loop.EventLoop;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -17,13 +12,12 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The streams of a loop, by context and number, and where their frames go. Loop only. */
+/** The streams of a loop, by context and number: which one a frame is for. Loop only. */
 final class Hub {
   /** Most bytes of a frame; smaller packets make smaller frames. */
   private static final int MOST_FRAME = 1 << 16;
@@ -186,52 +180,6 @@ final class Hub {
   void lose(PeerEvent event) {
     for (Numbered of : List.copyOf(contexts.values())) {
       List.copyOf(of.live.values()).forEach(stream -> stream.gone(event));
-    }
-  }
-
-  /**
-   * Sends a frame.
-   *
-   * @param left called once, on the loop, when it has left or failed
-   * @param failed called with what it failed by, on the loop; also after it had left
-   */
-  void send(
-      int rank, int device, byte[] frame, Runnable left, Consumer<? super LciException> failed) {
-    Leaving leaving = new Leaving(left, failed);
-    AmOp op =
-        Op.am(rank, ReservedPorts.GROUPS, Payload.of(frame))
-            .tag(device)
-            .advanced(set -> set.device(device))
-            .onOutcome(outcome -> leaving.left())
-            .onError(leaving::failed);
-    try {
-      loop.poster().submit(op);
-    } catch (LciException e) { // the runtime closes
-      leaving.failed(e);
-    }
-  }
-
-  /** What was accepted may fail later. */
-  static final class Leaving {
-    private final Runnable left;
-    private final Consumer<? super LciException> failed;
-    private boolean over;
-
-    Leaving(Runnable left, Consumer<? super LciException> failed) {
-      this.left = left;
-      this.failed = failed;
-    }
-
-    void left() {
-      if (!over) {
-        over = true;
-        left.run();
-      }
-    }
-
-    void failed(LciException problem) {
-      left();
-      failed.accept(problem);
     }
   }
 }

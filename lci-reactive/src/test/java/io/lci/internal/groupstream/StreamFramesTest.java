@@ -210,12 +210,12 @@ class StreamFramesTest {
   void aFrameMayFailWhenItHasLeft() {
     List<String> told = new ArrayList<>();
     PeerLeftException reason = new PeerLeftException(Detail.of("test", "error_peer_left", "left"));
-    Hub.Leaving accepted = new Hub.Leaving(() -> told.add("left"), e -> told.add("failed"));
+    Courier.Leaving accepted = new Courier.Leaving(() -> told.add("left"), e -> told.add("failed"));
     accepted.left();
     accepted.failed(reason);
     assertThat(told).containsExactly("left", "failed");
     told.clear();
-    new Hub.Leaving(() -> told.add("left"), e -> told.add("failed")).failed(reason);
+    new Courier.Leaving(() -> told.add("left"), e -> told.add("failed")).failed(reason);
     assertThat(told).containsExactly("left", "failed");
   }
 }
