@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.collective;
 
+import static io.lci.collective.StreamsOfAll.LIMIT;
+import static io.lci.collective.StreamsOfAll.failure;
+import static io.lci.collective.StreamsOfAll.none;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -8,7 +11,6 @@ import io.lci.Codec;
 import io.lci.error.CollectiveFailedException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -22,7 +24,6 @@ import reactor.test.subscriber.TestSubscriber;
 /** The streams of contexts and groups that a member gives up, whatever that member has of them. */
 @ExtendWith(LciLeakCheck.class)
 class RevokedStreamsTest {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
 
   private static List<CollectiveContext> contexts(LciTestJob job) {
     return job.ranks().stream().map(lci -> lci.world().context(1)).toList();
@@ -30,14 +31,13 @@ class RevokedStreamsTest {
 
   private static TestSubscriber<Integer> endless(Collectives of) {
     TestSubscriber<Integer> one = TestSubscriber.create();
-    of.streams().shuffle(Flux.<Integer>never(), n -> 0, Codec.INT).subscribe(one);
+    of.streams().shuffle(none(), n -> 0, Codec.INT).subscribe(one);
     return one;
   }
 
   private static AbstractThrowableAssert<?, ?> assertRevokedBy(
       int rank, TestSubscriber<Integer> stream) {
-    await().atMost(LIMIT).until(stream::isTerminatedError);
-    return assertThat(stream.expectTerminalError())
+    return assertThat(failure(stream))
         .isInstanceOfSatisfying(
             CollectiveFailedException.class, e -> assertThat(e.rank()).isEqualTo(rank));
   }
