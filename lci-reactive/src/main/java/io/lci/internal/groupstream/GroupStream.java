@@ -26,7 +26,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
   private final Shape shape;
   private final Receiving<T> receiving;
   private final Delivery delivery;
-  private final Intake<T> intake;
+  private final Feed<T> feed;
   private final Courier courier;
   private final Stall stall;
   private @Nullable Begun<T> begun;
@@ -57,7 +57,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
         plan.outlet() == null
             ? new ItemDelivery<>(this, receiving, plan.result())
             : new RoundDelivery<>(this, shape, receiving, plan.outlet().get());
-    this.intake = new Intake<>(loop, this, actual.currentContext(), this::discard);
+    this.feed = new Feed<>(this, shape, delivery, actual);
   }
 
   @Override
@@ -70,7 +70,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
       step(now);
     }
     if (ended) {
-      intake.discardQueue();
+      feed.clear();
       Throwable reason = failure;
       if (reason == null) {
         complete();
@@ -108,8 +108,8 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
     if (isOver()) {
       onCancel();
     }
-    if (!ended && shape.isSource(shape.self())) {
-      intake.subscribeTo(plan.source());
+    if (!ended) {
+      feed.begin(plan.source());
     }
   }
 
@@ -124,7 +124,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
 
   private void step(Begun<T> now) {
     try {
-      takeItems(now.sending);
+      feed.take(now.sending);
       delivery.deliver();
       if (!ended) {
         now.sending.pump(receiving.of(shape.self()));
@@ -132,7 +132,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
       delivery.deliver(); // of its own
       if (!ended) {
         receiving.grant(now.frames, courier);
-        ask(now.sending);
+        feed.ask(now.sending, receiving.of(shape.self()));
         if (now.sending.mayPass(receiving.of(shape.self()))) {
           schedule();
         }
@@ -146,54 +146,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
     }
   }
 
-  // Its source
-
-  private void takeItems(Sending<T> sending) {
-    boolean last = intake.hasEnded();
-    while (!ended) {
-      T item = intake.poll();
-      if (item == null) {
-        break;
-      }
-      if (delivery.uneven() != null) {
-        discard(item);
-      } else {
-        takeItem(sending, item);
-      }
-    }
-    if (last && !ended) {
-      Throwable error = intake.error();
-      if (error != null && delivery.uneven() == null) {
-        fault(error);
-      } else {
-        sending.completed();
-      }
-    }
-  }
-
-  private void takeItem(Sending<T> sending, T item) {
-    try {
-      sending.take(item, this::discard);
-    } catch (Throwable e) {
-      discard(item);
-      throw e;
-    }
-    if (ended) { // by the code that names the owner
-      sending.clear(this::discard);
-    }
-  }
-
-  private void ask(Sending<T> sending) {
-    if (intake.isThere()) {
-      int items = sending.toAsk(receiving.of(shape.self()));
-      if (items > 0) {
-        intake.request(items);
-        schedule();
-      }
-    }
-  }
-
-  // For its delivery
+  // For its parts
 
   /** Whether an item that is due may go. */
   boolean takes() {
@@ -221,7 +174,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
   void stopAt(long items) {
     Begun<T> now = begun;
     if (now != null) {
-      intake.cancel();
+      feed.cancel();
       now.sending.stopAt(items, this::discard);
       courier.toOthers(now.frames.detach()); // who has not come so far may find it gone
       schedule();
@@ -330,7 +283,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
     }
     ended = true;
     failure = reason;
-    intake.cancel();
+    feed.cancel();
     now.sending.clear(this::discard);
     receiving.clear(this::discard);
     delivery.end(reason);
