@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lci.Codec;
+import io.lci.LciOptions;
 import io.lci.error.CollectiveFailedException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
@@ -17,6 +18,8 @@ import java.util.stream.Stream;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.subscriber.TestSubscriber;
@@ -65,13 +68,16 @@ class RevokedStreamsTest {
     }
   }
 
-  /** Its loop has no streams at all. */
+  /** Its loop has no streams at all; the news comes to another one. */
   // Proves: J25
   // On: inproc
-  @Test
-  void aMemberWithoutStreamsEndsThoseOfOthers() {
-    try (LciTestJob job = LciTestJob.start(3)) {
-      List<CollectiveContext> contexts = contexts(job);
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1})
+  void aMemberWithoutStreamsEndsThoseOfOthers(int device) {
+    LciOptions options = LciOptions.builder().loops(2).build();
+    try (LciTestJob job = LciTestJob.start(3, options)) {
+      List<CollectiveContext> contexts =
+          job.ranks().stream().map(lci -> lci.world().context(1, device)).toList();
       List<TestSubscriber<Integer>> two =
           contexts.stream().limit(2).map(RevokedStreamsTest::endless).toList();
       contexts.get(2).revoke();
