@@ -727,6 +727,11 @@ LCI_API int lci_context_create(lci_group* group, uint64_t key, uint32_t device, 
  * context that is made again later, on all members, is another one: its calls begin with number 0.
  */
 LCI_API int lci_context_free(lci_context* context);
+/**
+ * As lci_context_free(), for a context whose arguments do not come again on any member: nothing is kept of it. A rank
+ * keeps how often others were freed, some 100 bytes for each.
+ */
+LCI_API int lci_context_forget(lci_context* context);
 /** The id for LCI_OP_COLLECTIVE; the same on all members. */
 LCI_API int lci_context_id(const lci_context* context, uint64_t* out);
 /** Why the context failed first. LCI_RETRY if it has not. Any thread. */

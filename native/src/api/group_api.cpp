@@ -18,6 +18,18 @@ Device& device_of(const Context& context) {
   return runtime_of(context).device(context.device());
 }
 
+int free_context(lci_context* handle, Contexts::Again again) {
+  if (!handle) return LCI_DONE;
+  return guarded("free context", [&]() -> int {
+    Context& context = *from_handle(handle);
+    Device& device = device_of(context);
+    bool closed = false;
+    const int code = runtime_of(context).contexts().close(context, again, &closed);
+    if (closed) device.collectives().some_ended();
+    return code;
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -83,15 +95,11 @@ int lci_context_create(lci_group* group, uint64_t key, uint32_t device, lci_cont
 }
 
 int lci_context_free(lci_context* handle) {
-  if (!handle) return LCI_DONE;
-  return guarded("free context", [&]() -> int {
-    Context& context = *from_handle(handle);
-    Device& device = device_of(context);
-    bool closed = false;
-    const int code = runtime_of(context).contexts().close(context, &closed);
-    if (closed) device.collectives().some_ended();
-    return code;
-  });
+  return free_context(handle, Contexts::Again::kMayCome);
+}
+
+int lci_context_forget(lci_context* handle) {
+  return free_context(handle, Contexts::Again::kNever);
 }
 
 int lci_context_id(const lci_context* context, uint64_t* out) {

@@ -67,17 +67,24 @@ int Contexts::make(Group& group, const Name& name, std::shared_ptr<Context>* out
 }
 
 /// It could not be adopted.
-void Contexts::forget(const Name& name) {
+void Contexts::take_back(const Name& name) {
   Entry* const entry = find(name);
   if (!entry) return;
   entry->context.reset();
   --live_;
+  if (entry->lives == 0) contexts_.erase(name);
 }
 
-int Contexts::close(Context& context, bool* closed) {
+size_t Contexts::known() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return contexts_.size();
+}
+
+int Contexts::close(Context& context, Again again, bool* closed) {
   const std::lock_guard<std::mutex> guard(mutex_);
   *closed = false;
-  Entry& entry = *find(Name{context.group().id(), context.key(), context.device()});
+  const Name name{context.group().id(), context.key(), context.device()};
+  Entry& entry = *find(name);
   if (entry.handles > 1) {
     --entry.handles;
     return LCI_DONE;
@@ -88,6 +95,7 @@ int Contexts::close(Context& context, bool* closed) {
   entry.handles = 0;
   ++entry.lives;
   --live_;
+  if (again == Again::kNever) contexts_.erase(name);
   *closed = true;
   return LCI_DONE;
 }

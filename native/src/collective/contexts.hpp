@@ -38,14 +38,18 @@ class Contexts {
     int code = make(group, name, &context);
     if (code == LCI_DONE) code = adopt(context);
     if (code != LCI_DONE) {
-      forget(name);
+      take_back(name);
       return code;
     }
     *out = context.get();
     return LCI_DONE;
   }
+  /// Whether a context of the same arguments may be made later. It is another one, so the lives before it count.
+  enum class Again : uint8_t { kMayCome, kNever };
   /// LCI_ERR_BUSY: calls are under way. @p closed says whether nobody holds it any more.
-  int close(Context& context, bool* closed);
+  int close(Context& context, Again again, bool* closed);
+  /// How many are known: those that are open, and those that may come again.
+  size_t known();
 
  private:
   struct Name {
@@ -65,7 +69,7 @@ class Contexts {
 
   Entry* find(const Name& name);
   int make(Group& group, const Name& name, std::shared_ptr<Context>* out);
-  void forget(const Name& name);
+  void take_back(const Name& name);
   GroupEntry* find(const Group& group);
 
   std::mutex mutex_;

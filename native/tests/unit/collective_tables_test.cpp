@@ -145,6 +145,8 @@ TEST(StallWatch, CountsFromTheLastMove) {
   EXPECT_EQ(20u, watch.look({2, 1, 1}, 1100));
 }
 
+using Again = Contexts::Again;
+
 class Registry : public testing::Test {
  protected:
   Group& group(std::vector<uint32_t> members = {0, 1}, uint64_t key = 0) {
@@ -192,9 +194,9 @@ TEST_F(Registry, EqualArgumentsAreTheSameContextWhileItLives) {
   EXPECT_NE(one->id(), other->id()) << "the device is a part of it";
   const uint64_t id = one->id();
   bool closed = true;
-  EXPECT_EQ(LCI_DONE, contexts.close(*one, &closed));
+  EXPECT_EQ(LCI_DONE, contexts.close(*one, Again::kMayCome, &closed));
   EXPECT_FALSE(closed) << "it was made twice";
-  EXPECT_EQ(LCI_DONE, contexts.close(*one, &closed));
+  EXPECT_EQ(LCI_DONE, contexts.close(*one, Again::kMayCome, &closed));
   EXPECT_TRUE(closed);
   ASSERT_EQ(LCI_DONE, open(group(), 7, &same));
   EXPECT_NE(id, same->id()) << "what is under way of the one before does not reach it";
@@ -205,9 +207,9 @@ TEST_F(Registry, ACallUnderWayKeepsItsContext) {
   ASSERT_EQ(LCI_DONE, open(group(), 7, &one));
   one->call_began();
   bool closed = false;
-  EXPECT_EQ(LCI_ERR_BUSY, contexts.close(*one, &closed));
+  EXPECT_EQ(LCI_ERR_BUSY, contexts.close(*one, Again::kMayCome, &closed));
   one->call_ended();
-  EXPECT_EQ(LCI_DONE, contexts.close(*one, &closed));
+  EXPECT_EQ(LCI_DONE, contexts.close(*one, Again::kMayCome, &closed));
 }
 
 TEST_F(Registry, HasABound) {
@@ -217,14 +219,35 @@ TEST_F(Registry, HasABound) {
   Context* more = nullptr;
   EXPECT_EQ(LCI_ERR_EXHAUSTED, open(of, Contexts::kMost, &more));
   bool closed = false;
-  ASSERT_EQ(LCI_DONE, contexts.close(*one, &closed));
+  ASSERT_EQ(LCI_DONE, contexts.close(*one, Again::kMayCome, &closed));
   EXPECT_EQ(LCI_DONE, open(of, Contexts::kMost, &more));
+}
+
+/// Of the others their lives are counted.
+TEST_F(Registry, WhatNeverComesAgainLeavesNothing) {
+  Group& of = group();
+  bool closed = false;
+  Context* one = nullptr;
+  for (uint64_t key = 0; key < 3 * Contexts::kMost; ++key) {
+    ASSERT_EQ(LCI_DONE, open(of, key, &one));
+    ASSERT_EQ(LCI_DONE, contexts.close(*one, Again::kNever, &closed));
+    ASSERT_TRUE(closed);
+  }
+  EXPECT_EQ(0u, contexts.known());
+  ASSERT_EQ(LCI_DONE, open(of, 7, &one));
+  ASSERT_EQ(LCI_DONE, open(of, 7, &one));
+  ASSERT_EQ(LCI_DONE, contexts.close(*one, Again::kNever, &closed));
+  EXPECT_FALSE(closed) << "it is held once more";
+  EXPECT_EQ(1u, contexts.known());
+  ASSERT_EQ(LCI_DONE, contexts.close(*one, Again::kMayCome, &closed));
+  EXPECT_EQ(1u, contexts.known());
 }
 
 TEST_F(Registry, WhatNoDeviceTakesIsNotThere) {
   Context* one = nullptr;
   adopts = LCI_ERR_NO_MEMORY;
   EXPECT_EQ(LCI_ERR_NO_MEMORY, open(group(), 7, &one));
+  EXPECT_EQ(0u, contexts.known());
   adopts = LCI_DONE;
   EXPECT_EQ(LCI_DONE, open(group(), 7, &one));
   EXPECT_EQ(2, adopted);

@@ -342,5 +342,23 @@ TEST(GroupBarrier, ArgumentsAreChecked) {
   EXPECT_EQ(LCI_DONE, lci_group_free(group));
 }
 
+TEST(GroupBarrier, AContextThatIsForgottenLeavesNothing) {
+  Job job(1);
+  lci_group* const group = make_group(job.runtime(0), {0});
+  const auto made = [&](uint64_t* id) {
+    lci_context* const context = make_context(group, 5);
+    EXPECT_EQ(LCI_DONE, lci_context_id(context, id));
+    return context;
+  };
+  uint64_t first = 0, again = 0, third = 0;
+  EXPECT_EQ(LCI_DONE, lci_context_forget(made(&first)));
+  EXPECT_EQ(LCI_DONE, lci_context_free(made(&again)));
+  EXPECT_EQ(LCI_DONE, lci_context_free(made(&third)));
+  EXPECT_EQ(first, again) << "no life before is known";
+  EXPECT_NE(again, third);
+  EXPECT_EQ(LCI_DONE, lci_context_forget(nullptr));
+  EXPECT_EQ(LCI_DONE, lci_group_free(group));
+}
+
 }  // namespace
 }  // namespace lci_test

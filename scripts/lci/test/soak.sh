@@ -9,7 +9,7 @@ oracle-collectives 3600  collectives of 1 to 9 ranks by each of their algorithms
 kill          3600  1,000 kills at random moments
 kill-kmer     3600  100 kills at random moments of the k-mer job
 kv-service    3600  20 kills of a random rank of the sample kv-service under load, at random moments
-slow-consumer 3600  4 million messages to a consumer that is slow for 10 s, in heaps of 64 MiB, three ways
+slow-consumer 3600  4 million messages to a consumer that is slow for 10 s, in heaps of 64 MiB, three ways; a shuffle of as many items
 chaos         3600  200 seeds of delays, reordering and refusals in the core
 net-kill      3600  1,000 kills at random moments of ranks on two hosts
 net-faults    3600  hosts that are lost, links that are cut, one way or both, 50 times each; resets, strangers and more for long

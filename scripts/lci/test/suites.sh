@@ -162,7 +162,7 @@ short_lived() {
 
 suite_bad-input() { LCI=$home/lci short_lived "$home/tests/system/bad_input_test.sh"; }
 
-# Proves: X11 U6
+# Proves: X11 U6 J24
 # On: processes
 suite_slow-consumer() { slow_consumer 200000 3; }
 

@@ -108,7 +108,8 @@ final class MetricsPage {
 
         ## Observations
 
-        `MetricsOptions.withObservations(ObservationRegistry)`: remote procedure calls only, each once on either side. With a tracing handler
+        `MetricsOptions.withObservations(ObservationRegistry)`: remote procedure calls only, each once on either side. Operations and
+        calls of groups have timers alone: no trace of one caller goes on through them. With a tracing handler
         the trace goes on in the serving rank: `traceparent` (W3C) travels with the request. The parent is the observation in the
         subscriber's Reactor context, and the publisher that the served function returns is subscribed with the server's observation in its context. Low keys become tags of timers, high ones only attributes of traces.
 

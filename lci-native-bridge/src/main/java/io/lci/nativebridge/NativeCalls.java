@@ -204,6 +204,9 @@ public interface NativeCalls {
   /** {@code lci_context_free}. */
   int contextFree(long context);
 
+  /** {@code lci_context_forget}. */
+  int contextForget(long context);
+
   /** {@code lci_context_id}: writes a 64-bit value. */
   int contextId(long context, long outId);
 

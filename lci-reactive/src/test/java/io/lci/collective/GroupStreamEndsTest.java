@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.collective;
 
+import static io.lci.collective.StreamsOfAll.LIMIT;
+import static io.lci.collective.StreamsOfAll.REASON;
+import static io.lci.collective.StreamsOfAll.assertFaultOf;
+import static io.lci.collective.StreamsOfAll.failure;
+import static io.lci.collective.StreamsOfAll.failures;
+import static io.lci.collective.StreamsOfAll.meet;
+import static io.lci.collective.StreamsOfAll.none;
+import static io.lci.collective.StreamsOfAll.shuffled;
+import static io.lci.collective.StreamsOfAll.subscribed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -11,21 +20,18 @@ import io.lci.LciRuntime;
 import io.lci.error.CollectiveFailedException;
 import io.lci.error.CollectiveMismatchException;
 import io.lci.error.LciClosedException;
-import io.lci.error.LciException;
 import io.lci.error.OperationCancelledException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
 import io.lci.error.ResourceExhaustedException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.IntFunction;
-import java.util.function.ToIntFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,47 +46,6 @@ import reactor.test.subscriber.TestSubscriber;
 /** Streams of groups that do not go well, and what becomes of items that nobody takes. */
 @ExtendWith(LciLeakCheck.class)
 class GroupStreamEndsTest {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
-  private static final IllegalStateException REASON = new IllegalStateException("on purpose");
-
-  private static Flux<Integer> shuffled(
-      LciRuntime lci,
-      Publisher<Integer> source,
-      ToIntFunction<Integer> owner,
-      Codec<Integer> codec) {
-    return lci.world().streams().shuffle(source, owner, codec);
-  }
-
-  /** How the stream ended on each member. */
-  private static List<Throwable> failures(
-      LciTestJob job, Function<LciRuntime, ? extends Flux<?>> stream) {
-    List<TestSubscriber<Object>> all = new ArrayList<>();
-    for (LciRuntime lci : job.ranks()) {
-      TestSubscriber<Object> one = TestSubscriber.create();
-      all.add(one);
-      stream.apply(lci).subscribe(one);
-    }
-    List<Throwable> failures = new ArrayList<>();
-    for (TestSubscriber<Object> one : all) {
-      await().atMost(LIMIT).until(one::isTerminatedError);
-      failures.add(one.expectTerminalError());
-    }
-    return failures;
-  }
-
-  /** The member has its own, the others hear of it. */
-  private static void assertFaultOf(int member, List<Throwable> failures, Throwable reason) {
-    for (int rank = 0; rank < failures.size(); rank++) {
-      if (rank == member) {
-        assertThat(failures.get(rank)).isSameAs(reason);
-      } else {
-        assertThat(failures.get(rank))
-            .isInstanceOf(CollectiveFailedException.class)
-            .hasMessageContaining("IllegalStateException: on purpose");
-        assertThat(((LciException) failures.get(rank)).rank()).isEqualTo(member);
-      }
-    }
-  }
 
   // Proves: J25
   // On: inproc
@@ -183,8 +148,7 @@ class GroupStreamEndsTest {
       TestPublisher<Integer> source = TestPublisher.create();
       shuffled(job.rank(0), source, n -> 0, Codec.INT).subscribe(one);
       source.error(wild);
-      await().atMost(LIMIT).until(other::isTerminatedError);
-      assertThat(other.expectTerminalError())
+      assertThat(failure(other))
           .isInstanceOf(CollectiveFailedException.class)
           .hasMessageContaining("a reason that cancels");
     }
@@ -237,8 +201,7 @@ class GroupStreamEndsTest {
       for (int i = 0; i <= GroupStreams.SEND_WINDOW; i++) {
         wild.next(i);
       }
-      await().atMost(LIMIT).until(here::isTerminatedError);
-      assertThat(here.expectTerminalError()).hasMessageContaining("more than was requested");
+      assertThat(failure(here)).hasMessageContaining("more than was requested");
       wild.assertCancelled();
     }
   }
@@ -291,11 +254,10 @@ class GroupStreamEndsTest {
       // Both windows are full: nothing is under way, of which there would be bytes alone
       await().atMost(LIMIT).until(() -> came.get() == 2 * StreamOptions.DEFAULT_WINDOW_ITEMS);
       all.get(0).cancel();
-      await().atMost(LIMIT).until(all.get(1)::isTerminatedError);
-      assertThat(all.get(1).expectTerminalError()).isInstanceOf(OperationCancelledException.class);
+      assertThat(failure(all.get(1))).isInstanceOf(OperationCancelledException.class);
       all.forEach(one -> known.addAll(one.getReceivedOnNext()));
       await().atMost(LIMIT).until(() -> known.size() >= 400);
-      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      meet(job);
       assertThat(known).hasSize(400).doesNotHaveDuplicates();
     }
   }
@@ -353,7 +315,7 @@ class GroupStreamEndsTest {
       shuffled(job.rank(1), Flux.range(0, 20).concatWith(Flux.never()), n -> 0, Codec.INT)
           .subscribe(other);
       await().atMost(LIMIT).until(other::isTerminatedError);
-      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      meet(job);
       known.addAll(one.getReceivedOnNext());
       assertThat(known).containsExactlyInAnyOrderElementsOf(decoded);
     }
@@ -455,10 +417,6 @@ class GroupStreamEndsTest {
     }
   }
 
-  private static Flux<Integer> none() {
-    return Flux.never();
-  }
-
   /** What was said before a member begins, and of a stream that is over, is kept apart. */
   @Test
   void aMemberThatComesLateHearsOfTheEnd() {
@@ -529,18 +487,13 @@ class GroupStreamEndsTest {
   @Test
   void aMemberThatLeavesBeforeThatEndsIt() {
     try (LciTestJob job = LciTestJob.start(3)) {
-      List<TestSubscriber<Integer>> all = new ArrayList<>();
-      for (LciRuntime lci : job.ranks()) {
-        TestSubscriber<Integer> one = TestSubscriber.create();
-        all.add(one);
-        shuffled(lci, none(), n -> 0, Codec.INT).subscribe(one);
-      }
-      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      List<TestSubscriber<Integer>> all =
+          subscribed(job, lci -> shuffled(lci, none(), n -> 0, Codec.INT));
+      meet(job);
       job.rank(1).close();
       assertThat(all.get(1).expectTerminalError()).isInstanceOf(LciClosedException.class);
       for (int rank : new int[] {0, 2}) {
-        await().atMost(LIMIT).until(all.get(rank)::isTerminatedError);
-        assertThat(all.get(rank).expectTerminalError())
+        assertThat(failure(all.get(rank)))
             .isInstanceOfSatisfying(
                 PeerLeftException.class, e -> assertThat(e.rank()).isEqualTo(1));
       }
@@ -573,64 +526,10 @@ class GroupStreamEndsTest {
       TestSubscriber<Integer> ofAll = TestSubscriber.create();
       shuffled(job.rank(0), none(), n -> 0, Codec.INT).subscribe(ofAll);
       job.rank(2).abort();
-      await().atMost(LIMIT).until(ofAll::isTerminatedError);
-      assertThat(ofAll.expectTerminalError()).isInstanceOf(PeerFailedException.class);
+      assertThat(failure(ofAll)).isInstanceOf(PeerFailedException.class);
+      sources.forEach(source -> await().atMost(LIMIT).untilAsserted(source::assertWasRequested));
       sources.forEach(source -> source.emit(0, 1, 2, 3));
       assertThat(Flux.merge(counts).collectList().block(LIMIT)).containsExactly(4L, 4L);
-    }
-  }
-
-  // Proves: J25
-  // On: inproc
-  @Test
-  void aRevokedContextEndsItsStreamsAlone() {
-    try (LciTestJob job = LciTestJob.start(2)) {
-      List<CollectiveContext> contexts =
-          job.ranks().stream().map(lci -> lci.world().context(1)).toList();
-      List<TestSubscriber<Integer>> all = new ArrayList<>();
-      for (CollectiveContext context : contexts) {
-        TestSubscriber<Integer> one = TestSubscriber.create();
-        all.add(one);
-        context.streams().shuffle(none(), n -> 0, Codec.INT).subscribe(one);
-      }
-      contexts.get(1).revoke();
-      for (TestSubscriber<Integer> one : all) {
-        await().atMost(LIMIT).until(one::isTerminatedError);
-        assertThat(one.expectTerminalError())
-            .isInstanceOfSatisfying(
-                CollectiveFailedException.class, e -> assertThat(e.rank()).isEqualTo(1));
-      }
-      List<Mono<Long>> counts =
-          job.ranks().stream()
-              .map(lci -> shuffled(lci, Flux.range(0, 10), n -> n % 2, Codec.INT).count())
-              .toList();
-      assertThat(Flux.merge(counts).collectList().block(LIMIT)).containsExactly(10L, 10L);
-    }
-  }
-
-  /** Also such as begin later. */
-  @Test
-  void aRevokedGroupHasNoStreams() {
-    try (LciTestJob job = LciTestJob.start(3)) {
-      List<Group> groups =
-          job.ranks().stream().map(lci -> lci.world().subgroup(1, 0, 1, 2)).toList();
-      List<TestSubscriber<Integer>> all = new ArrayList<>();
-      for (Group group : groups.subList(0, 2)) {
-        TestSubscriber<Integer> one = TestSubscriber.create();
-        all.add(one);
-        group.streams().shuffle(none(), n -> 0, Codec.INT).subscribe(one);
-      }
-      groups.get(2).revoke("on purpose");
-      TestSubscriber<Integer> late = TestSubscriber.create();
-      all.add(late);
-      groups.get(2).streams().shuffle(none(), n -> 0, Codec.INT).subscribe(late);
-      for (TestSubscriber<Integer> one : all) {
-        await().atMost(LIMIT).until(one::isTerminatedError);
-        assertThat(one.expectTerminalError())
-            .isInstanceOfSatisfying(
-                CollectiveFailedException.class, e -> assertThat(e.rank()).isEqualTo(2))
-            .hasMessageContaining("on purpose");
-      }
     }
   }
 
@@ -676,8 +575,7 @@ class GroupStreamEndsTest {
       shuffled(job.rank(0), none(), n -> 0, Codec.INT)
           .doOnSubscribe(s -> s.request(0))
           .subscribe(one);
-      await().atMost(LIMIT).until(one::isTerminatedError);
-      assertThat(one.expectTerminalError()).isInstanceOf(IllegalArgumentException.class);
+      assertThat(failure(one)).isInstanceOf(IllegalArgumentException.class);
     }
   }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.collective;
 
+import static io.lci.collective.StreamsOfAll.LIMIT;
+import static io.lci.collective.StreamsOfAll.subscribed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -14,8 +16,6 @@ import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.LongStream;
@@ -31,7 +31,6 @@ import reactor.test.subscriber.TestSubscriber;
  */
 @ExtendWith(LciLeakCheck.class)
 class GroupStreamKillsTest {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
   private static final int RUNS = 200;
   private static final int RANKS = 3;
   private static final int ITEMS = 400;
@@ -121,12 +120,7 @@ class GroupStreamKillsTest {
             .attribute("chaos", plan.chaos ? "seed=" + seed + ",delay=0.3,ticks=32" : "")
             .build();
     try (LciTestJob job = LciTestJob.start(RANKS, options)) {
-      List<TestSubscriber<Object>> all = new ArrayList<>();
-      for (LciRuntime lci : job.ranks()) {
-        TestSubscriber<Object> one = TestSubscriber.create();
-        all.add(one);
-        plan.stream(lci).subscribe(one);
-      }
+      List<TestSubscriber<Object>> all = subscribed(job, plan::stream);
       if (plan.way == Way.CANCEL) {
         all.get(plan.member).cancel();
       }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.collective;
 
+import static io.lci.collective.StreamsOfAll.LIMIT;
+import static io.lci.collective.StreamsOfAll.all;
+import static io.lci.collective.StreamsOfAll.meet;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.awaitility.Awaitility.await;
@@ -16,7 +19,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -32,16 +34,6 @@ import reactor.test.subscriber.TestSubscriber;
 /** Streams of groups that go well: what comes where, in which order, and by whose demand. */
 @ExtendWith(LciLeakCheck.class)
 class GroupStreamsTest {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
-
-  /** What every member got, by its rank. */
-  private static <T> List<List<T>> all(LciTestJob job, Function<LciRuntime, Flux<T>> stream) {
-    List<Mono<List<T>>> each = new ArrayList<>();
-    for (LciRuntime lci : job.ranks()) {
-      each.add(stream.apply(lci).collectList());
-    }
-    return Flux.mergeSequential(each, each.size(), 1).collectList().block(LIMIT);
-  }
 
   /** Numbers that tell their rank. */
   private static Flux<Long> numbers(LciRuntime lci, int count) {
@@ -512,7 +504,7 @@ class GroupStreamsTest {
       }
       await().atMost(LIMIT).until(() -> subscribers.get(1).getReceivedOnNext().size() == 5);
       await().atMost(LIMIT).until(() -> subscribers.get(2).getReceivedOnNext().size() >= 10);
-      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      meet(job);
       assertThat(emitted.get()).isBetween(10, 15);
       subscribers.get(1).cancel();
       for (int rank : new int[] {0, 2}) {

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.collective;
 
+import static io.lci.collective.StreamsOfAll.LIMIT;
+import static io.lci.collective.StreamsOfAll.REASON;
+import static io.lci.collective.StreamsOfAll.assertFailed;
+import static io.lci.collective.StreamsOfAll.failure;
+import static io.lci.collective.StreamsOfAll.meet;
+import static io.lci.collective.StreamsOfAll.subscribed;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -36,8 +42,6 @@ import reactor.test.subscriber.TestSubscriber;
 /** Streams whose chunks all members combine. */
 @ExtendWith(LciLeakCheck.class)
 class ReducedStreamTest {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
-  private static final IllegalStateException REASON = new IllegalStateException("on purpose");
 
   private static long[] longs(Vec vec) {
     long[] values = new long[(int) vec.count()];
@@ -56,22 +60,14 @@ class ReducedStreamTest {
 
   private static List<TestSubscriber<Long>> subscribe(
       LciTestJob job, long first, Function<LciRuntime, Flux<Vec>> chunks, StreamOptions options) {
-    List<TestSubscriber<Long>> all = new ArrayList<>();
-    for (LciRuntime lci : job.ranks()) {
-      TestSubscriber<Long> one = TestSubscriber.builder().initialRequest(first).build();
-      all.add(one);
-      lci.world()
-          .streams()
-          .allReduce(chunks.apply(lci), ReduceOp.SUM, options)
-          .map(vec -> LongStream.of(longs(vec)).sum())
-          .subscribe(one);
-    }
-    return all;
-  }
-
-  private static void assertFailed(TestSubscriber<?> one, Class<? extends Throwable> type) {
-    await().atMost(LIMIT).until(one::isTerminatedError);
-    assertThat(one.expectTerminalError()).isInstanceOf(type);
+    return subscribed(
+        job,
+        first,
+        lci ->
+            lci.world()
+                .streams()
+                .allReduce(chunks.apply(lci), ReduceOp.SUM, options)
+                .map(vec -> LongStream.of(longs(vec)).sum()));
   }
 
   // Proves: J26
@@ -153,7 +149,7 @@ class ReducedStreamTest {
           .atMost(LIMIT)
           .untilAsserted(
               () -> assertThat(all.get(0).getReceivedOnNext()).hasSizeGreaterThanOrEqualTo(10));
-      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      meet(job);
       assertThat(taken.get()).isLessThanOrEqualTo(3 * (2 + 8 + 8));
       assertThat(all.get(1).getReceivedOnNext()).hasSize(2);
       all.get(1).cancel();
@@ -341,7 +337,7 @@ class ReducedStreamTest {
             .subscribe(one);
       }
       all.forEach(one -> assertFailed(one, CollectiveMismatchException.class));
-      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      meet(job);
       for (int rank = 0; rank < 3; rank++) {
         assertThat(discarded.get(rank)).hasSize(brought.get(rank).get() - 40);
       }
@@ -375,10 +371,10 @@ class ReducedStreamTest {
           .allReduce(other, ReduceOp.SUM)
           .subscribe(TestSubscriber.create());
       await().atMost(LIMIT).until(() -> asked.get() == 3);
-      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      meet(job);
       other.error(REASON);
       assertFailed(one, CollectiveFailedException.class);
-      Mono.when(job.ranks().stream().map(LciRuntime::barrier).toList()).block(LIMIT);
+      meet(job);
       assertThat(discarded.get()).isEqualTo(3);
     }
   }
@@ -409,8 +405,7 @@ class ReducedStreamTest {
                       .map(n -> chunk(lci.rank(), n, 1))
                       .concatWith(lci.rank() == 1 ? Flux.error(REASON) : Flux.never()),
               StreamOptions.defaults());
-      await().atMost(LIMIT).until(all.get(1)::isTerminatedError);
-      assertThat(all.get(1).expectTerminalError()).isSameAs(REASON);
+      assertThat(failure(all.get(1))).isSameAs(REASON);
       assertFailed(all.get(0), CollectiveFailedException.class);
       assertFailed(all.get(2), CollectiveFailedException.class);
       Mono.when(job.ranks().stream().map(lci -> lci.world().barrier()).toList()).block(LIMIT);

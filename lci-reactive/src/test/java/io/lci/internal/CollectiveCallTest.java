@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.lci.LciOptions;
 import io.lci.collective.Algorithm;
+import io.lci.collective.CollectiveContext;
 import io.lci.collective.Collectives;
 import io.lci.collective.DataType;
 import io.lci.collective.ReduceOp;
@@ -13,6 +14,7 @@ import io.lci.collective.Vec;
 import io.lci.error.LciClosedException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.ResourceExhaustedException;
+import io.lci.internal.collective.StreamMembers;
 import io.lci.internal.lane.BufferPool;
 import io.lci.internal.lane.CallNames;
 import io.lci.internal.lane.CollectiveKind;
@@ -184,6 +186,21 @@ class CollectiveCallTest {
     for (CollectiveKind kind : CollectiveKind.values()) {
       assertThat(kind.ordinal() + 1).isEqualTo(code("COLLECTIVE_" + number(kind)));
     }
+  }
+
+  /** They never come again, and nothing is to be kept of them. */
+  @Test
+  void contextsOfStreamsAreForgotten() {
+    CollectiveContext context = lci.world().context(9);
+    for (int stream = 1; stream <= 3; stream++) {
+      ((StreamMembers) context).calls(stream).dispose();
+      turns(2);
+      assertThat(core.forgotten).hasSize(stream).doesNotHaveDuplicates();
+    }
+    context.dispose();
+    turns(2);
+    assertThat(core.forgotten).hasSize(3);
+    assertThat(lci.world().context(9)).isNotSameAs(context);
   }
 
   @Test

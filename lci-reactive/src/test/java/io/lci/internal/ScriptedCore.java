@@ -86,6 +86,9 @@ final class ScriptedCore {
   /** Why contexts of groups were given up. */
   final List<Integer> revocations = new ArrayList<>();
 
+  /** Contexts that never come again. */
+  final List<Long> forgotten = new ArrayList<>();
+
   private final AtomicLong lastObject = new AtomicLong();
 
   /** By handle: what a counter has counted, or how much a queue holds; else 0. */
@@ -147,6 +150,7 @@ final class ScriptedCore {
                       case "contextCreate" -> out(arguments[3], object());
                       case "contextFailure" -> Codes.RETRY;
                       case "contextRevoke" -> revoked((int) arguments[1]);
+                      case "contextForget" -> forgotten((long) arguments[0]);
                       default -> 0;
                     });
   }
@@ -304,6 +308,11 @@ final class ScriptedCore {
 
   private int revoked(int cause) {
     revocations.add(cause);
+    return Codes.DONE;
+  }
+
+  private int forgotten(long context) {
+    forgotten.add(context);
     return Codes.DONE;
   }
 

@@ -27,8 +27,8 @@ final class CallMessages {
     POSITIONS(1, LciOptions.MAX_LOOPS * Long.BYTES),
     /** A rank has all that was sent to it. */
     DELIVERED(2, 1),
-    /** A rank revokes a group. These have no number. */
-    REVOKED(3, Revocation.MAX_BYTES);
+    /** A rank gives a group or context up. These have no number. */
+    REVOKED(3, RevocationMessage.MAX_BYTES);
 
     /** The lowest bits of the tag. */
     private final int bits;

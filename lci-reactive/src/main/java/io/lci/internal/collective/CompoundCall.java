@@ -168,13 +168,13 @@ final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
 
   @Override
   public RuntimeException failed(int member, String text, @Nullable Throwable cause) {
-    context.fail(Revocation.ofContext(worldRank(member), text));
+    context.fail(Revocation.ofThrower(worldRank(member), text));
     return caused(cause);
   }
 
   @Override
   public RuntimeException gaveUp(Throwable cause) {
-    context.revoked(Revocation.ofContext(worldRank(own()), Thrown.text(cause)));
+    context.revoked(Revocation.ofThrower(worldRank(own()), Thrown.text(cause)));
     return caused(cause);
   }
 

@@ -33,13 +33,14 @@ final class ContextImpl extends GroupCalls
   private static final long STREAM_MIX = 0xBF58_476D_1CE4_E5B9L;
 
   private final CoreRuntime core;
-  private final Groups groups;
+  final Groups groups;
   private final GroupImpl group;
   final ContextKey key;
   private final Outbox outbox;
   private final long handle;
   private final long id;
   private final int number;
+  private final boolean once;
   private final ContextErrors errors;
   final Turnstile turnstile;
 
@@ -66,6 +67,7 @@ final class ContextImpl extends GroupCalls
    * @param handle of the core, freed by this
    * @param id of the core
    * @param number see {@link CollectiveCall.Owner#number()}
+   * @param once see {@link #isOnce}
    */
   ContextImpl(
       CoreRuntime core,
@@ -75,7 +77,8 @@ final class ContextImpl extends GroupCalls
       Outbox outbox,
       long handle,
       long id,
-      int number) {
+      int number,
+      boolean once) {
     super(new CallMaker(core, group.rank(), group.size()));
     this.core = core;
     this.groups = groups;
@@ -85,6 +88,7 @@ final class ContextImpl extends GroupCalls
     this.handle = handle;
     this.id = id;
     this.number = number;
+    this.once = once;
     this.errors = new ContextErrors(core, handle, key.device());
     this.turnstile = new Turnstile(outbox.loop);
     this.parts = new CallMaker(core, group.rank(), group.size());
@@ -157,16 +161,20 @@ final class ContextImpl extends GroupCalls
 
   @Override
   public void revoke() {
-    groups.whileThere(
-        this,
-        () -> {
-          core.gate.ask(
-              "revoke context",
-              key.device(),
-              () -> core.calls.contextRevoke(handle, Codes.ERR_CANCELLED));
-          outbox.loop.execute(outbox.loop::enterSoon);
-          groups.streams.revoke(this);
-        });
+    Revocation by = Revocation.ofContext(core.rank);
+    boolean there =
+        groups.whileThere(
+            this,
+            () -> {
+              core.gate.ask(
+                  "revoke context",
+                  key.device(),
+                  () -> core.calls.contextRevoke(handle, by.cause()));
+              outbox.loop.execute(outbox.loop::enterSoon);
+            });
+    if (there) {
+      groups.endStreams(this);
+    }
   }
 
   /** The group was revoked, or this member cannot go on: the core tells others. */
@@ -178,9 +186,14 @@ final class ContextImpl extends GroupCalls
           core.gate.with(() -> core.calls.contextRevoke(handle, by.cause()), Codes.DONE);
           outbox.loop.execute(outbox.loop::enterSoon);
           if (by.isOfGroup()) { // all members hear of it
-            groups.streams.revoked(this, by.rank(), by.hint());
+            endStreams(by);
           }
         });
+  }
+
+  /** Each member that has the context does so. */
+  void endStreams(Revocation by) {
+    groups.streams.revoked(this, by.rank(), by.hint());
   }
 
   @Override
@@ -329,7 +342,12 @@ final class ContextImpl extends GroupCalls
   @Override
   public StreamCalls calls(long streamNumber) {
     long mixed = (id + streamNumber * STREAM_STEP) * STREAM_MIX;
-    return groups.context(group, mixed == Long.MIN_VALUE ? 0 : mixed, key.device());
+    return groups.context(group, mixed == Long.MIN_VALUE ? 0 : mixed, key.device(), true);
+  }
+
+  /** Whether one of the same key never comes again. */
+  boolean isOnce() {
+    return once;
   }
 
   @Override

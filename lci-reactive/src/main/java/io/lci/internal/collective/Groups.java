@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
-import io.lci.am.Message;
 import io.lci.error.LciException;
-import io.lci.error.TruncatedException;
+import io.lci.internal.collective.RevocationMessage.What;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.loop.PerLoop;
 import io.lci.internal.post.Outbox;
@@ -18,30 +17,25 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import reactor.core.publisher.Mono;
+import java.util.stream.Stream;
 
 /** The groups of a runtime and their contexts: one of each for equal arguments. Any thread. */
 final class Groups {
   final CoreRuntime core;
   final StreamRoom streams;
   private final PerLoop<Outbox> outboxes;
-  private final CallMessages messages;
+  final Revocations revocations;
 
   // Guarded by this
   private final Map<GroupKey, GroupImpl> groups = new HashMap<>();
   private final Map<ContextKey, ContextImpl> contexts = new HashMap<>();
   private final BitSet numbers = new BitSet();
 
-  /** Those that were revoked, also such as this rank has not made, by {@link GroupKey#id}. */
-  private final Map<Long, Revocation> revoked = new HashMap<>();
-
-  private boolean hears;
-
   Groups(CoreRuntime core, PerLoop<Outbox> outboxes, CallMessages messages, StreamRoom streams) {
     this.core = core;
     this.streams = streams;
     this.outboxes = outboxes;
-    this.messages = messages;
+    this.revocations = new Revocations(core.rank, messages);
   }
 
   synchronized GroupImpl group(GroupKey key) {
@@ -91,7 +85,14 @@ final class Groups {
     core.gate.with(() -> core.calls.groupFree(group.handle), Codes.DONE);
   }
 
-  synchronized ContextImpl context(GroupImpl group, long key, int device) {
+  ContextImpl context(GroupImpl group, long key, int device) {
+    return context(group, key, device, false);
+  }
+
+  /**
+   * @param once whether it never comes again, so that nothing is to be kept of it
+   */
+  synchronized ContextImpl context(GroupImpl group, long key, int device, boolean once) {
     ContextKey wanted = new ContextKey(group.key, key, device);
     ContextImpl known = contexts.get(wanted);
     if (known != null && !known.isDisposed()) {
@@ -102,19 +103,17 @@ final class Groups {
           known + " was disposed of, and its calls are not over; then it can be made anew");
     }
     core.ending.refuse("create context");
-    hear();
+    revocations.hear(this::heard); // without a context there is nothing to give up
     Outbox outbox = outboxes.of(device);
     NativeScratch out = new NativeScratch(2);
     core.gate.ask("create context", device, () -> create(group, key, device, out));
     int number = numbers.nextClearBit(0);
     ContextImpl context =
-        new ContextImpl(core, this, group, wanted, outbox, out.getLong(0), out.getLong(1), number);
+        new ContextImpl(
+            core, this, group, wanted, outbox, out.getLong(0), out.getLong(1), number, once);
     numbers.set(number);
     contexts.put(wanted, context);
-    Revocation by = revoked.get(group.key.id());
-    if (by != null) {
-      context.revoked(by);
-    }
+    tellEarlier(context);
     return context;
   }
 
@@ -127,70 +126,84 @@ final class Groups {
   synchronized long free(ContextImpl context, long handle) {
     contexts.remove(context.key, context);
     numbers.clear(context.number());
-    return core.gate.with(() -> core.calls.contextFree(handle), Codes.DONE);
+    revocations.forgetContext(context.id());
+    return core.gate.with(
+        () -> context.isOnce() ? core.calls.contextForget(handle) : core.calls.contextFree(handle),
+        Codes.DONE);
   }
 
-  /** Does that unless the context has been freed; it is not meanwhile. */
-  synchronized void whileThere(ContextImpl context, Runnable what) {
-    if (contexts.get(context.key) == context) {
+  /** Does that unless the context has been freed; it is not meanwhile. Returns whether it did. */
+  synchronized boolean whileThere(ContextImpl context, Runnable what) {
+    boolean there = contexts.get(context.key) == context;
+    if (there) {
       what.run();
     }
+    return there;
   }
 
-  // Revocation
+  // What is given up
 
   /** On every member, also of contexts that are made later. */
   void revoke(GroupKey group, String reason) {
     core.ending.refuse("revoke group");
-    Revocation by = Revocation.ofGroup(core.rank, reason);
-    if (!revoked(group.id(), by)) {
-      return;
-    }
-    byte[] news = Revocation.message(group.id(), reason);
-    for (int rank : group.ranks()) {
-      if (rank != core.rank) {
-        messages.tell(rank, CallMessages.Kind.REVOKED, news).subscribe(null, gone -> {});
-      }
+    if (revoked(What.GROUP, group.id(), Revocation.ofGroup(core.rank, reason))) {
+      revocations.tell(group.ranks(), What.GROUP, group.id(), reason);
     }
   }
 
-  /** Whether it is news. */
-  private synchronized boolean revoked(long id, Revocation by) {
-    if (revoked.putIfAbsent(id, by) != null) {
-      return false;
-    }
-    contexts.values().stream()
-        .filter(context -> context.key.group().id() == id)
-        .forEach(context -> context.revoked(by));
-    return true;
-  }
-
-  /** From the first context on: without one there is nothing to revoke. */
-  private synchronized void hear() {
-    if (!hears) {
-      hears = true;
-      messages
-          .receiveAny(CallMessages.Kind.REVOKED)
-          .onErrorResume(TruncatedException.class, tooLong -> Mono.empty())
-          .repeat()
-          .subscribe(this::heard, closing -> {});
+  /** The streams of a context end on every member; of its calls the core tells. */
+  void endStreams(ContextImpl context) {
+    if (revoked(What.CONTEXT, context.id(), Revocation.ofContext(core.rank))) {
+      revocations.tell(context.key.group().ranks(), What.CONTEXT, context.id(), "");
     }
   }
 
-  /** What makes no sense is left out. */
-  private void heard(Message message) {
-    if (!Revocation.isOne(message)) {
-      return;
+  private void heard(RevocationMessage news) {
+    if (!isOfStranger(news)) {
+      revoked(news.what(), news.id(), news.by());
     }
-    long id = Revocation.group(message);
-    if (isNoMember(id, message.rank())) {
-      return;
-    }
-    revoked(id, Revocation.of(message));
   }
 
   /** As far as this rank knows the group. */
-  private synchronized boolean isNoMember(long id, int rank) {
-    return groups.keySet().stream().anyMatch(key -> key.id() == id && !key.ranks().contains(rank));
+  private synchronized boolean isOfStranger(RevocationMessage news) {
+    Stream<GroupKey> known =
+        news.what() == What.GROUP
+            ? groups.keySet().stream().filter(key -> key.id() == news.id())
+            : contexts.values().stream()
+                .filter(context -> context.id() == news.id())
+                .map(context -> context.key.group());
+    return known.anyMatch(key -> !key.ranks().contains(news.by().rank()));
+  }
+
+  /** Whether it is news. */
+  private synchronized boolean revoked(What what, long id, Revocation by) {
+    boolean first = revocations.add(what, id, by);
+    if (first) {
+      contexts.values().forEach(context -> tell(context, what, id, by));
+    }
+    return first;
+  }
+
+  private static void tell(ContextImpl context, What what, long id, Revocation by) {
+    if (what == What.GROUP && context.key.group().id() == id) {
+      context.revoked(by);
+    } else if (what == What.CONTEXT && context.id() == id) {
+      context.endStreams(by);
+    }
+  }
+
+  /** Tells a new context what came before it. */
+  private void tellEarlier(ContextImpl context) {
+    GroupKey group = context.key.group();
+    Revocation ofGroup = revocations.ofGroup(group.id());
+    if (ofGroup != null) {
+      context.revoked(ofGroup);
+    }
+    Revocation own = revocations.ofContext(context.id());
+    if (own != null && group.ranks().contains(own.rank())) {
+      context.endStreams(own);
+    } else {
+      revocations.forgetContext(context.id());
+    }
   }
 }

@@ -11,9 +11,6 @@ public interface StreamRoom {
   /** The context is gone. */
   void forget(StreamMembers members);
 
-  /** The context was given up here: its streams end on all members. */
-  void revoke(StreamMembers members);
-
-  /** Its group was given up, as each member hears: its streams end. */
+  /** It was given up, as each member hears: its streams end. */
   void revoked(StreamMembers members, int rank, String why);
 }

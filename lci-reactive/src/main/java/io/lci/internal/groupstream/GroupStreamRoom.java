@@ -76,14 +76,6 @@ public final class GroupStreamRoom implements StreamRoom {
   }
 
   @Override
-  public void revoke(StreamMembers members) {
-    Hub hub = hubs.get(outboxes.of(members.device()).loop);
-    if (hub != null) {
-      hub.loop.execute(() -> hub.revoke(members));
-    }
-  }
-
-  @Override
   public void revoked(StreamMembers members, int rank, String why) {
     Hub hub = hub(outboxes.of(members.device()).loop);
     hub.loop.execute(() -> hub.revoked(members, StreamCause.revoked(rank, why)));

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.groupstream;
 
-import io.lci.AmOp;
 import io.lci.LciRuntime;
-import io.lci.Op;
 import io.lci.PeerEvent;
-import io.lci.am.Payload;
-import io.lci.collective.Group;
-import io.lci.error.LciException;
 import io.lci.internal.collective.StreamMembers;
 import io.lci.internal.core.CoreRuntime;
-import io.lci.internal.core.ReservedPorts;
 import io.lci.internal.loop.EventLoop;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -18,13 +12,12 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The streams of a loop, by context and number, and where their frames go. Loop only. */
+/** The streams of a loop, by context and number: which one a frame is for. Loop only. */
 final class Hub {
   /** Most bytes of a frame; smaller packets make smaller frames. */
   private static final int MOST_FRAME = 1 << 16;
@@ -49,8 +42,6 @@ final class Hub {
 
   /** The streams of a context. */
   private static final class Numbered {
-    private final Group group;
-
     /** The number of the next one that begins here. */
     private long next;
 
@@ -58,10 +49,6 @@ final class Hub {
 
     /** Why it has no streams any more. */
     private @Nullable StreamCause revoked;
-
-    Numbered(Group group) {
-      this.group = group;
-    }
   }
 
   /**
@@ -96,20 +83,7 @@ final class Hub {
 
   /** Those of a context that is there. */
   private Numbered of(StreamMembers members) {
-    Numbered known = contexts.get(members.id());
-    if (known != null) {
-      return known;
-    }
-    Numbered made = new Numbered(members.group());
-    contexts.put(members.id(), made);
-    for (InFrame frame : early.take(members.id(), OutFrame.ALL)) {
-      try {
-        revokedBy(made, frame);
-      } catch (RuntimeException e) {
-        refused(frame, e);
-      }
-    }
-    return made;
+    return contexts.computeIfAbsent(members.id(), id -> new Numbered());
   }
 
   /** A frame makes no sense, and there is no stream that could end by it. */
@@ -161,19 +135,6 @@ final class Hub {
     }
   }
 
-  /** The context is given up here: the others are told. */
-  void revoke(StreamMembers members) {
-    Group group = members.group();
-    StreamCause cause = StreamCause.revoked(core.rank, "the member gave the context up");
-    byte[] frame = new OutFrame(group.rank(), members.id(), OutFrame.ALL).abort(cause);
-    for (int member = 0; member < group.size(); member++) {
-      if (member != group.rank()) {
-        send(group.worldRank(member), members.device(), frame, () -> {}, problem -> {});
-      }
-    }
-    revoked(members, cause);
-  }
-
   /** The context was given up: each member hears of that. */
   void revoked(StreamMembers members, StreamCause cause) {
     if (!gone.contains(members.id())) {
@@ -199,25 +160,16 @@ final class Hub {
 
   private void route(InFrame frame) {
     long number = frame.number();
-    if (number < OutFrame.ALL || (number == OutFrame.ALL && frame.type() != FrameType.ABORT)) {
+    if (number < 0) {
       throw new IllegalStateException(frame.type() + " of stream " + number);
     }
     Numbered of = contexts.get(frame.context());
     GroupStream<?, ?> stream = of == null ? null : of.live.get(number);
     if (stream != null) {
       stream.frame(frame);
-    } else if (of != null && number == OutFrame.ALL) {
-      revokedBy(of, frame);
     } else if (of == null ? !gone.contains(frame.context()) : number >= of.next) {
       early.add(frame);
     }
-  }
-
-  private static void revokedBy(Numbered of, InFrame frame) {
-    if (of.group.worldRank(frame.member()) != frame.rank()) {
-      throw new IllegalStateException("member " + frame.member() + " is another rank");
-    }
-    revoked(of, frame.cause());
   }
 
   /** Frames that wait for streams to begin. */
@@ -228,52 +180,6 @@ final class Hub {
   void lose(PeerEvent event) {
     for (Numbered of : List.copyOf(contexts.values())) {
       List.copyOf(of.live.values()).forEach(stream -> stream.gone(event));
-    }
-  }
-
-  /**
-   * Sends a frame.
-   *
-   * @param left called once, on the loop, when it has left or failed
-   * @param failed called with what it failed by, on the loop; also after it had left
-   */
-  void send(
-      int rank, int device, byte[] frame, Runnable left, Consumer<? super LciException> failed) {
-    Leaving leaving = new Leaving(left, failed);
-    AmOp op =
-        Op.am(rank, ReservedPorts.GROUPS, Payload.of(frame))
-            .tag(device)
-            .advanced(set -> set.device(device))
-            .onOutcome(outcome -> leaving.left())
-            .onError(leaving::failed);
-    try {
-      loop.poster().submit(op);
-    } catch (LciException e) { // the runtime closes
-      leaving.failed(e);
-    }
-  }
-
-  /** What was accepted may fail later. */
-  static final class Leaving {
-    private final Runnable left;
-    private final Consumer<? super LciException> failed;
-    private boolean over;
-
-    Leaving(Runnable left, Consumer<? super LciException> failed) {
-      this.left = left;
-      this.failed = failed;
-    }
-
-    void left() {
-      if (!over) {
-        over = true;
-        left.run();
-      }
-    }
-
-    void failed(LciException problem) {
-      left();
-      failed.accept(problem);
     }
   }
 }

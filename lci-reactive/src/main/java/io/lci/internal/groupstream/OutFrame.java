@@ -22,9 +22,6 @@ import java.util.List;
 final class OutFrame {
   static final int HEADER = 24;
 
-  /** Instead of a number: all streams of the context. */
-  static final long ALL = -1;
-
   /** Bytes of an ITEMS frame before its first item. */
   static final int ITEMS_HEAD = HEADER + Long.BYTES;
 

@@ -4,7 +4,9 @@ package io.lci.internal.collective;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.am.Message;
+import io.lci.internal.collective.RevocationMessage.What;
 import io.lci.nativebridge.Codes;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -17,34 +19,58 @@ class RevocationTest {
     assertThat(Codes.isError(cause)).isTrue();
     assertThat(Revocation.rank(cause, 3)).isEqualTo(7);
     assertThat(Revocation.rank(Codes.ERR_CANCELLED, 3)).isEqualTo(3);
-    int threw = Revocation.ofContext(7, "why").cause();
+    int threw = Revocation.ofThrower(7, "why").cause();
     assertThat(Codes.isError(threw)).isTrue();
     assertThat(Revocation.rank(threw, 3)).isEqualTo(3);
   }
 
-  @Test
-  void aMessageBringsGroupAndReason() {
-    Message message = new Message(4, 0, Revocation.message(-99, "no löss"));
-    assertThat(Revocation.group(message)).isEqualTo(-99);
-    assertThat(Revocation.of(message)).isEqualTo(Revocation.ofGroup(4, "no löss"));
+  private static RevocationMessage read(byte... bytes) {
+    return RevocationMessage.read(new Message(4, 0, bytes));
   }
 
   @Test
-  void aMessageThatIsTooShortIsNone() {
-    assertThat(Revocation.isOne(new Message(4, 0, new byte[7]))).isFalse();
-    assertThat(Revocation.isOne(new Message(4, 0, new byte[8]))).isTrue();
+  void aMessageBringsGroupAndReason() {
+    assertThat(read(RevocationMessage.of(What.GROUP, -99, "no löss")))
+        .isEqualTo(new RevocationMessage(What.GROUP, -99, Revocation.ofGroup(4, "no löss")));
+    assertThat(read(RevocationMessage.of(What.CONTEXT, 7, "")))
+        .isEqualTo(new RevocationMessage(What.CONTEXT, 7, Revocation.ofContext(4)));
+  }
+
+  @Test
+  void aMessageThatMakesNoSenseIsNone() {
+    byte[] good = RevocationMessage.of(What.CONTEXT, 7, "");
+    assertThat(read(Arrays.copyOf(good, good.length - 1))).isNull();
+    for (byte unknown : new byte[] {2, -1}) {
+      good[0] = unknown;
+      assertThat(read(good)).isNull();
+    }
   }
 
   /** A character of two parts is not divided. */
   @Test
   void aLongReasonIsCut() {
     for (String reason : List.of("x".repeat(2_000), "€".repeat(2_000), "x" + "😀".repeat(900))) {
-      byte[] bytes = Revocation.message(1, reason);
-      assertThat(bytes).hasSizeLessThanOrEqualTo(Revocation.MAX_BYTES);
-      String hint = Revocation.of(new Message(0, 0, bytes)).hint();
+      byte[] bytes = RevocationMessage.of(What.GROUP, 1, reason);
+      assertThat(bytes).hasSizeLessThanOrEqualTo(RevocationMessage.MAX_BYTES);
+      String hint = read(bytes).by().hint();
       assertThat(hint).doesNotContain("?");
       assertThat(reason).startsWith(hint.substring(hint.indexOf(": ") + 2));
     }
+  }
+
+  /** Of contexts that never come here there may be any number. */
+  @Test
+  void theLastContextsAreRemembered() {
+    Revocations all = new Revocations(0, null);
+    for (long id = 0; id <= Revocations.MOST_CONTEXTS; id++) {
+      assertThat(all.add(What.CONTEXT, id, Revocation.ofContext(1))).isTrue();
+    }
+    assertThat(all.add(What.CONTEXT, 1, Revocation.ofContext(2))).isFalse();
+    assertThat(all.ofContext(0)).isNull();
+    assertThat(all.ofContext(1)).isEqualTo(Revocation.ofContext(1));
+    assertThat(all.ofGroup(1)).isNull();
+    all.forgetContext(1);
+    assertThat(all.ofContext(1)).isNull();
   }
 
   /** All members compute the same, and groups that differ in anything have others. */

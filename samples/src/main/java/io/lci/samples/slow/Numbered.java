@@ -84,7 +84,7 @@ final class Numbered {
     }
   }
 
-  private static long word(int number, int index) {
+  static long word(int number, int index) {
     return (number + 1L) * MIX + index;
   }
 }

@@ -29,7 +29,8 @@ import reactor.core.scheduler.Schedulers;
     mixinStandardHelpOptions = true,
     description =
         "Rank 0 sends 1 KiB messages; rank 1 asks for one a second, then for all. Checks what comes,"
-            + " what was sent meanwhile, and how memory grew.")
+            + " what was sent meanwhile, and how memory grew. In mode SHUFFLE 4 ranks bring 64-byte items to each"
+            + " other, and rank 2 is slow.")
 public final class SlowConsumer implements Callable<Integer> {
   enum Mode {
     /** The inbox has the slow subscriber. */
@@ -37,7 +38,13 @@ public final class SlowConsumer implements Callable<Integer> {
     /** A thread and a prefetch of 256 lie between. */
     PUBLISH_ON,
     /** A second port, with half of the messages, is read as fast as it can be. */
-    TWO_PORTS
+    TWO_PORTS,
+    /** Four ranks have a stream together, see {@link SlowShuffle}. */
+    SHUFFLE;
+
+    int ranks() {
+      return this == SHUFFLE ? SlowShuffle.RANKS : 2;
+    }
   }
 
   private static final Port SLOW = Port.of(1, "slow");
@@ -77,13 +84,15 @@ public final class SlowConsumer implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     try (LciRuntime lci = LciRuntime.create()) {
-      if (lci.size() != 2) {
-        throw new IllegalArgumentException("2 ranks are needed, not " + lci.size());
+      if (lci.size() != mode.ranks()) {
+        throw new IllegalArgumentException(mode.ranks() + " ranks are needed, not " + lci.size());
       }
       int fast = mode == Mode.TWO_PORTS ? messages / 2 : 0;
       lci.barrier().block();
       long before = ResidentMemory.now();
-      if (lci.rank() == 0) {
+      if (mode == Mode.SHUFFLE) {
+        new SlowShuffle(lci, messages, seconds).run();
+      } else if (lci.rank() == 0) {
         send(lci, messages - fast, fast);
       } else {
         consume(lci, messages - fast, fast);
