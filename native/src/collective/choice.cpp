@@ -35,6 +35,7 @@ const char* const kAlgorithmNames[] = {
     "direct",
     "arena-line",
     "arena-slots",
+    "hierarchical",
 };
 
 bool is_power_of_two(const Shape& shape) {
@@ -101,6 +102,7 @@ uint8_t choose_alltoall(const Shape& shape) {
 }
 
 uint8_t choose(const Shape& shape) {
+  if (!shape.hosts.empty() && find_algorithm(shape.kind, LCI_ALGORITHM_HIERARCHICAL)) return LCI_ALGORITHM_HIERARCHICAL;
   switch (shape.kind) {
     case LCI_COLLECTIVE_BARRIER:
       return choose_barrier(shape);
@@ -147,6 +149,9 @@ int check(const Shape& shape) {
   if (algorithm->members == Algorithm::Members::kEven && shape.size % 2 != 0) {
     return fail(LCI_ERR_ARGUMENT, "%s: %s needs an even number of members, and the group has %u", kind, name,
                 shape.size);
+  }
+  if (algorithm->members == Algorithm::Members::kOfHosts && shape.hosts.empty()) {
+    return fail(LCI_ERR_ARGUMENT, "%s: %s needs members that share a host, and some on other hosts", kind, name);
   }
   if (algorithm->list == Algorithm::List::kNone && !shape.counts.empty()) {
     return fail(LCI_ERR_ARGUMENT, "%s: %s takes no list of counts", kind, name);
