@@ -101,8 +101,15 @@ uint8_t choose_alltoall(const Shape& shape) {
   return is_short ? LCI_ALGORITHM_BRUCK : LCI_ALGORITHM_PAIRWISE;
 }
 
+/// Long reductions do not: the members of a host share the work, and what goes between hosts.
+bool gains_by_hosts(const Shape& shape) {
+  if (shape.hosts.empty() || !find_algorithm(shape.kind, LCI_ALGORITHM_HIERARCHICAL)) return false;
+  const bool reduces = shape.kind == LCI_COLLECTIVE_REDUCE || shape.kind == LCI_COLLECTIVE_ALLREDUCE;
+  return !reduces || bytes_of(shape) <= kHierarchicalReductionMost;
+}
+
 uint8_t choose(const Shape& shape) {
-  if (!shape.hosts.empty() && find_algorithm(shape.kind, LCI_ALGORITHM_HIERARCHICAL)) return LCI_ALGORITHM_HIERARCHICAL;
+  if (gains_by_hosts(shape)) return LCI_ALGORITHM_HIERARCHICAL;
   switch (shape.kind) {
     case LCI_COLLECTIVE_BARRIER:
       return choose_barrier(shape);

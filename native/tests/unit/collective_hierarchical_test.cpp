@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "collective/bounds.hpp"
 #include "collective/schedule.hpp"
 #include "support/collective_forms.hpp"
 #include "support/collective_model.hpp"
@@ -141,6 +142,11 @@ TEST(CollectiveHosts, AreLookedAtWhereSomeShareOne) {
   for (const uint8_t kind : kKinds) {
     EXPECT_EQ(LCI_ALGORITHM_HIERARCHICAL, choice(call_of(kind, {0, 0, 2}, 8)));
     EXPECT_NE(LCI_ALGORITHM_HIERARCHICAL, choice(call_of(kind, {}, 8)));
+  }
+  for (const uint8_t kind : {LCI_COLLECTIVE_REDUCE, LCI_COLLECTIVE_ALLREDUCE}) {
+    constexpr uint64_t kMost = kHierarchicalReductionMost / sizeof(uint64_t);
+    EXPECT_EQ(LCI_ALGORITHM_HIERARCHICAL, choice(call_of(kind, {0, 0, 2}, kMost)));
+    EXPECT_NE(LCI_ALGORITHM_HIERARCHICAL, choice(call_of(kind, {0, 0, 2}, kMost + 1)));
   }
   EXPECT_EQ(LCI_ALGORITHM_BRUCK, choice(call_of(LCI_COLLECTIVE_ALLGATHER, {0, 0, 2}, 8)));
 }
