@@ -36,6 +36,8 @@ const std::map<std::string, lci_collective_kind> kKinds = {
 };
 const std::map<std::string, uint64_t> kSizes = {{"8", 8}, {"64k", 64 << 10}, {"1m", 1 << 20}};
 const std::map<std::string, lci_algorithm> kAlgorithms = {
+    {"dissemination", LCI_ALGORITHM_DISSEMINATION},
+    {"hierarchical", LCI_ALGORITHM_HIERARCHICAL},
     {"doubling", LCI_ALGORITHM_RECURSIVE_DOUBLING},
     {"rabenseifner", LCI_ALGORITHM_RABENSEIFNER},
     {"ring", LCI_ALGORITHM_RING},

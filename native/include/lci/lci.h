@@ -674,7 +674,12 @@ typedef enum lci_algorithm {
    * read each other's memory.
    */
   LCI_ALGORITHM_ARENA_LINE = 15,
-  LCI_ALGORITHM_ARENA_SLOTS = 16 /**< Allreduce, allgather: the same with up to 1 KiB of each member. */
+  LCI_ALGORITHM_ARENA_SLOTS = 16, /**< Allreduce, allgather: the same with up to 1 KiB of each member. */
+  /**
+   * Barrier, broadcast, reduce, allreduce: within each host, among one member of each, and within each host again.
+   * Some members share a host, and some are on others.
+   */
+  LCI_ALGORITHM_HIERARCHICAL = 17
 } lci_algorithm;
 
 /** A member says this of a call. All of it must be equal on all members. */

@@ -41,7 +41,7 @@ int lci_group_create(lci_runtime* runtime, const uint32_t* ranks, uint32_t count
   return guarded("create group", [&]() -> int {
     Runtime& own = *runtime->runtime;
     Group* group = nullptr;
-    const int code = own.contexts().open_group(own, own.rank(), own.size(), ranks, count, key, &group);
+    const int code = own.contexts().open_group(own, own.rank(), own.hosts().lowest(), ranks, count, key, &group);
     *out = to_handle(group);
     return code;
   });

@@ -35,6 +35,7 @@ const char* const kAlgorithmNames[] = {
     "direct",
     "arena-line",
     "arena-slots",
+    "hierarchical",
 };
 
 bool is_power_of_two(const Shape& shape) {
@@ -100,7 +101,15 @@ uint8_t choose_alltoall(const Shape& shape) {
   return is_short ? LCI_ALGORITHM_BRUCK : LCI_ALGORITHM_PAIRWISE;
 }
 
+/// Long reductions do not: the members of a host share the work, and what goes between hosts.
+bool gains_by_hosts(const Shape& shape) {
+  if (shape.hosts.empty() || !find_algorithm(shape.kind, LCI_ALGORITHM_HIERARCHICAL)) return false;
+  const bool reduces = shape.kind == LCI_COLLECTIVE_REDUCE || shape.kind == LCI_COLLECTIVE_ALLREDUCE;
+  return !reduces || bytes_of(shape) <= kHierarchicalReductionMost;
+}
+
 uint8_t choose(const Shape& shape) {
+  if (gains_by_hosts(shape)) return LCI_ALGORITHM_HIERARCHICAL;
   switch (shape.kind) {
     case LCI_COLLECTIVE_BARRIER:
       return choose_barrier(shape);
@@ -147,6 +156,9 @@ int check(const Shape& shape) {
   if (algorithm->members == Algorithm::Members::kEven && shape.size % 2 != 0) {
     return fail(LCI_ERR_ARGUMENT, "%s: %s needs an even number of members, and the group has %u", kind, name,
                 shape.size);
+  }
+  if (algorithm->members == Algorithm::Members::kOfHosts && shape.hosts.empty()) {
+    return fail(LCI_ERR_ARGUMENT, "%s: %s needs members that share a host, and some on other hosts", kind, name);
   }
   if (algorithm->list == Algorithm::List::kNone && !shape.counts.empty()) {
     return fail(LCI_ERR_ARGUMENT, "%s: %s takes no list of counts", kind, name);

@@ -21,8 +21,9 @@ uint64_t id_of(uint64_t group, uint64_t key, uint32_t device, uint64_t lives) {
 
 }  // namespace
 
-int Contexts::open_group(Runtime& runtime, uint32_t rank, uint32_t ranks, const uint32_t* members, uint32_t count,
-                         uint64_t key, Group** out) {
+int Contexts::open_group(Runtime& runtime, uint32_t rank, const std::vector<uint32_t>& host_of, const uint32_t* members,
+                         uint32_t count, uint64_t key, Group** out) {
+  const auto ranks = static_cast<uint32_t>(host_of.size());
   if (const int code = Group::check(rank, ranks, members, count); code != LCI_DONE) return code;
   const std::lock_guard<std::mutex> guard(mutex_);
   for (GroupEntry& entry : groups_) {
@@ -31,7 +32,7 @@ int Contexts::open_group(Runtime& runtime, uint32_t rank, uint32_t ranks, const 
     *out = entry.group.get();
     return LCI_DONE;
   }
-  groups_.push_back({std::make_shared<Group>(runtime, rank, ranks, members, count, key), 1});
+  groups_.push_back({std::make_shared<Group>(runtime, rank, host_of, members, count, key), 1});
   *out = groups_.back().group.get();
   return LCI_DONE;
 }

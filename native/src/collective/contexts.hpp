@@ -20,8 +20,9 @@ class Contexts {
   static constexpr size_t kMost = 1024;
 
   /// See lci_group_create().
-  int open_group(Runtime& runtime, uint32_t rank, uint32_t ranks, const uint32_t* members, uint32_t count, uint64_t key,
-                 Group** out);
+  /// @param host_of the lowest rank on the host of each rank
+  int open_group(Runtime& runtime, uint32_t rank, const std::vector<uint32_t>& host_of, const uint32_t* members,
+                 uint32_t count, uint64_t key, Group** out);
   void close_group(Group& group);
 
   /// See lci_context_create(). @p adopt is called with a new context, which exists when it answers LCI_DONE.

@@ -23,6 +23,25 @@ int Group::check(uint32_t rank, uint32_t ranks, const uint32_t* members, uint32_
               rank);
 }
 
+namespace {
+
+std::vector<uint32_t> hosts_of(const std::vector<uint32_t>& host_of, const uint32_t* members, uint32_t count) {
+  std::vector<uint32_t> lowest(host_of.size(), Group::kNone), hosts(count);
+  uint32_t different = 0;
+  for (uint32_t member = 0; member < count; ++member) {
+    uint32_t& first = lowest[host_of[members[member]]];
+    if (first == Group::kNone) {
+      first = member;
+      ++different;
+    }
+    hosts[member] = first;
+  }
+  if (different == 1 || different == count) hosts.clear();
+  return hosts;
+}
+
+}  // namespace
+
 uint64_t Group::id_of(const uint32_t* members, uint32_t count, uint64_t key) {
   IdHash hash("group");
   hash.add(key);
@@ -30,10 +49,12 @@ uint64_t Group::id_of(const uint32_t* members, uint32_t count, uint64_t key) {
   return hash.id();
 }
 
-Group::Group(Runtime& runtime, uint32_t rank, uint32_t ranks, const uint32_t* members, uint32_t count, uint64_t key)
+Group::Group(Runtime& runtime, uint32_t rank, const std::vector<uint32_t>& host_of, const uint32_t* members,
+             uint32_t count, uint64_t key)
     : runtime_(runtime),
       members_(members, members + count),
-      by_rank_(ranks, uint32_t{kNone}),
+      by_rank_(host_of.size(), uint32_t{kNone}),
+      hosts_(hosts_of(host_of, members, count)),
       key_(key),
       id_(id_of(members, count, key)),
       own_(static_cast<uint32_t>(std::find(members, members + count, rank) - members)) {

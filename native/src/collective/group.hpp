@@ -21,7 +21,9 @@ class Group : public std::enable_shared_from_this<Group> {
   /// What each of them computes from the same arguments.
   static uint64_t id_of(const uint32_t* members, uint32_t count, uint64_t key);
 
-  Group(Runtime& runtime, uint32_t rank, uint32_t ranks, const uint32_t* members, uint32_t count, uint64_t key);
+  /// @param host_of the lowest rank on the host of each rank
+  Group(Runtime& runtime, uint32_t rank, const std::vector<uint32_t>& host_of, const uint32_t* members, uint32_t count,
+        uint64_t key);
 
   Runtime& runtime() const { return runtime_; }
   uint64_t id() const { return id_; }
@@ -33,12 +35,14 @@ class Group : public std::enable_shared_from_this<Group> {
   uint32_t rank_of(uint32_t member) const { return members_[member]; }
   /// The number of a rank; kNone: it is no member.
   uint32_t member_of(uint32_t rank) const { return by_rank_[rank]; }
+  /// The lowest member on the host of each; empty if none share one, or all do.
+  const std::vector<uint32_t>& hosts() const { return hosts_; }
   bool is(const uint32_t* members, uint32_t count, uint64_t key) const;
 
  private:
   Runtime& runtime_;
   const std::vector<uint32_t> members_;
-  std::vector<uint32_t> by_rank_;
+  std::vector<uint32_t> by_rank_, hosts_;
   const uint64_t key_, id_;
   const uint32_t own_;
 };

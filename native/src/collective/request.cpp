@@ -228,9 +228,10 @@ int read_request(const lci_descriptor& op, const Group& group, bool near, Collec
   shape.own = group.own();
   shape.size = group.size();
   shape.near = near;
+  shape.hosts = group.hosts();
   shape.element = type_size(type);
   shape.count = op.u.collective.count;
-  if (op.size >> 8 > LCI_ALGORITHM_ARENA_SLOTS) {
+  if (op.size >> 8 > LCI_ALGORITHM_HIERARCHICAL) {
     return fail(LCI_ERR_ARGUMENT, "%s: algorithm %u; see lci_algorithm for those that there are",
                 collective_name(shape.kind), op.size >> 8);
   }

@@ -24,6 +24,7 @@ struct Range {
 
   /// The bytes from @p from on.
   Range part(uint64_t from, uint64_t size) const { return {area, offset + from, size}; }
+  bool operator==(const Range&) const = default;
 };
 
 struct Action {
@@ -48,6 +49,7 @@ class Schedule {
   void receive(uint32_t member, Range to) { actions_.push_back({Action::Kind::kReceive, member, to, {}, {}}); }
   void copy(Range to, Range from) { actions_.push_back({Action::Kind::kCopy, 0, to, from, {}}); }
   void reduce(Range to, Range left, Range right) { actions_.push_back({Action::Kind::kReduce, 0, to, left, right}); }
+  void add(const Action& action) { actions_.push_back(action); }
   /// Also of a round in which this member does nothing, so that its numbers are those of the others.
   void end_round() { ends_.push_back(static_cast<uint32_t>(actions_.size())); }
   /// Bytes of its own that a call takes.

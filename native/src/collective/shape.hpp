@@ -27,6 +27,8 @@ struct Shape {
   bool apart = false;
   /// All members are on one host, and read each other's memory.
   bool near = false;
+  /// The lowest member on the host of each, the same on all members. Empty: none share one, or all do.
+  std::span<const uint32_t> hosts;
 };
 
 /// Whether members of a call by this algorithm look at each other's boards, instead of sending anything.

@@ -26,6 +26,8 @@ class Hosts {
   /// No ranks.
   Hosts() = default;
 
+  /// The lowest rank on the host of each.
+  const std::vector<uint32_t>& lowest() const { return host_of_; }
   bool share(uint32_t one, uint32_t other) const { return host_of_[one] == host_of_[other]; }
   /// The ranks on the host of @p rank, in their order.
   std::vector<uint32_t> ranks_at(uint32_t rank) const;

@@ -84,6 +84,7 @@ class Runtime final : public CompletionOwner {
 
   // groups
   Contexts& contexts() { return contexts_; }
+  const Hosts& hosts() const { return hosts_; }
 
   // matching engines
   int create_engine(uint32_t number, uint32_t type, lci_make_key_fn make_key, void* argument);

@@ -52,6 +52,8 @@ struct GroupCall {
   std::vector<uint64_t> counts = {};
   /// Neighbours: from, to.
   std::vector<std::pair<uint32_t, uint32_t>> edges = {};
+  /// The lowest member on the host of each, if some share one.
+  std::vector<uint32_t> hosts = {};
   bool in_place = false;
   uint64_t segment_bytes = 0;
   Reduction reduction = kSum64;
@@ -61,6 +63,7 @@ struct GroupCall {
                        std::to_string(size) + ", root " + std::to_string(root) + ", count " + std::to_string(count) +
                        (in_place ? ", in place" : "") + ", counts";
     for (const uint64_t one : counts) text += " " + std::to_string(one);
+    for (const uint32_t host : hosts) text += " @" + std::to_string(host);
     for (const auto& [from, to] : edges) text += " " + std::to_string(from) + ">" + std::to_string(to);
     return text;
   }
@@ -153,6 +156,7 @@ struct GroupCall {
     shape.count = list.empty() && has_list() ? counts[member] : count;
     shape.counts = list;
     shape.segment_bytes = segment_bytes;
+    shape.hosts = hosts;
     return shape;
   }
   /// The schedules of all members. @p apart: which of them say that their memory does not overlap, a bit for each.

@@ -180,7 +180,7 @@ TEST(CollectiveChoice, SaysWhyItRefuses) {
   EXPECT_EQ("allgather: neighbour exchange needs an even number of members, and the group has 5",
             why(LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_NEIGHBOUR_EXCHANGE, 5));
   EXPECT_EQ("scan: direct is no algorithm for it", why(LCI_COLLECTIVE_SCAN, LCI_ALGORITHM_DIRECT, 5));
-  EXPECT_EQ("scan: there is no algorithm 17", why(LCI_COLLECTIVE_SCAN, 17, 5));
+  EXPECT_EQ("scan: there is no algorithm 18", why(LCI_COLLECTIVE_SCAN, 18, 5));
   EXPECT_EQ(
       "barrier: arena-line needs up to 16 members on one host, where ranks read each other's memory "
       "(peer_memory)",

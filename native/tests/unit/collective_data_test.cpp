@@ -64,7 +64,7 @@ TEST(CollectiveData, EveryAlgorithmBringsTheSame) {
     CollectiveCalls calls(job, group);
     std::map<lci_collective_kind, int> served;
     for (const lci_collective_kind kind : kCollectiveKinds) {
-      for (uint32_t algorithm = 1; algorithm <= LCI_ALGORITHM_ARENA_SLOTS; ++algorithm) {
+      for (uint32_t algorithm = 1; algorithm <= LCI_ALGORITHM_HIERARCHICAL; ++algorithm) {
         CollectiveCase of;
         of.kind = kind;
         of.algorithm = algorithm;

@@ -256,7 +256,7 @@ TEST(CollectiveFailure, ACallThatCannotBeIsRefused) {
          call.kind = LCI_COLLECTIVE_ALLGATHER;
          call.count = 3;
        }},
-      {"unknown algorithm", LCI_ERR_ARGUMENT, [](auto& call) { call.algorithm = LCI_ALGORITHM_ARENA_SLOTS + 1; }},
+      {"unknown algorithm", LCI_ERR_ARGUMENT, [](auto& call) { call.algorithm = LCI_ALGORITHM_HIERARCHICAL + 1; }},
       {"algorithm of another kind", LCI_ERR_ARGUMENT, [](auto& call) { call.algorithm = LCI_ALGORITHM_DISSEMINATION; }},
       {"algorithm for 2^k members", LCI_ERR_ARGUMENT, [](auto& call) { call.algorithm = LCI_ALGORITHM_RABENSEIFNER; }},
       {"root where there is none", LCI_ERR_RANK, [](auto& call) { call.root = 1; }},

@@ -151,8 +151,8 @@ class Registry : public testing::Test {
  protected:
   Group& group(std::vector<uint32_t> members = {0, 1}, uint64_t key = 0) {
     Group* out = nullptr;
-    EXPECT_EQ(LCI_DONE,
-              contexts.open_group(nothing(), 0, 4, members.data(), static_cast<uint32_t>(members.size()), key, &out));
+    EXPECT_EQ(LCI_DONE, contexts.open_group(nothing(), 0, {0, 0, 2, 2}, members.data(),
+                                            static_cast<uint32_t>(members.size()), key, &out));
     return *out;
   }
   int open(Group& of, uint64_t key, Context** out, uint32_t device = 0) {
@@ -171,6 +171,14 @@ class Registry : public testing::Test {
   int adopted = 0;
   int adopts = LCI_DONE;
 };
+
+TEST_F(Registry, AGroupKnowsWhichMembersShareAHost) {
+  const std::vector<uint32_t> none;
+  EXPECT_EQ(none, group({0, 1}).hosts()) << "all share one";
+  EXPECT_EQ(none, group({0, 2}).hosts()) << "none share one";
+  EXPECT_EQ((std::vector<uint32_t>{0, 0, 2, 2}), group({0, 1, 2, 3}).hosts());
+  EXPECT_EQ((std::vector<uint32_t>{0, 1, 0}), group({3, 0, 2}).hosts());
+}
 
 TEST_F(Registry, EqualArgumentsAreTheSameGroup) {
   Group& one = group();

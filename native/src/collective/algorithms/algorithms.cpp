@@ -19,19 +19,23 @@ void over_boards(const Shape&, Schedule& to) {
 constexpr Algorithm kAlgorithms[] = {
     {LCI_COLLECTIVE_BARRIER, LCI_ALGORITHM_DISSEMINATION, Members::kAny, List::kNone, barrier_dissemination},
     {LCI_COLLECTIVE_BARRIER, LCI_ALGORITHM_ARENA_LINE, Members::kAny, List::kNone, over_boards},
+    {LCI_COLLECTIVE_BARRIER, LCI_ALGORITHM_HIERARCHICAL, Members::kOfHosts, List::kNone, barrier_hierarchical},
 
     {LCI_COLLECTIVE_BROADCAST, LCI_ALGORITHM_BINOMIAL, Members::kAny, List::kNone, broadcast_binomial},
     {LCI_COLLECTIVE_BROADCAST, LCI_ALGORITHM_KNOMIAL, Members::kAny, List::kNone, broadcast_knomial},
     {LCI_COLLECTIVE_BROADCAST, LCI_ALGORITHM_CHAIN, Members::kAny, List::kNone, broadcast_chain},
     {LCI_COLLECTIVE_BROADCAST, LCI_ALGORITHM_SCATTER_ALLGATHER, Members::kAny, List::kNone,
      broadcast_scatter_allgather},
+    {LCI_COLLECTIVE_BROADCAST, LCI_ALGORITHM_HIERARCHICAL, Members::kOfHosts, List::kNone, broadcast_hierarchical},
 
     {LCI_COLLECTIVE_REDUCE, LCI_ALGORITHM_BINOMIAL, Members::kAny, List::kNone, reduce_binomial},
     {LCI_COLLECTIVE_REDUCE, LCI_ALGORITHM_RABENSEIFNER, Members::kAny, List::kNone, reduce_rabenseifner},
+    {LCI_COLLECTIVE_REDUCE, LCI_ALGORITHM_HIERARCHICAL, Members::kOfHosts, List::kNone, reduce_hierarchical},
 
     {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_RECURSIVE_DOUBLING, Members::kAny, List::kNone, allreduce_doubling},
     {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_RABENSEIFNER, Members::kPowerOfTwo, List::kNone, allreduce_rabenseifner},
     {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_RING, Members::kAny, List::kNone, allreduce_ring},
+    {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_HIERARCHICAL, Members::kOfHosts, List::kNone, allreduce_hierarchical},
     {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_ARENA_SLOTS, Members::kAny, List::kNone, over_boards},
 
     {LCI_COLLECTIVE_REDUCE_SCATTER, LCI_ALGORITHM_RECURSIVE_HALVING, Members::kPowerOfTwo, List::kAny,

@@ -11,18 +11,22 @@
 namespace lci {
 
 void barrier_dissemination(const Shape& shape, Schedule& to);
+void barrier_hierarchical(const Shape& shape, Schedule& to);
 
 void broadcast_binomial(const Shape& shape, Schedule& to);
 void broadcast_knomial(const Shape& shape, Schedule& to);
 void broadcast_chain(const Shape& shape, Schedule& to);
 void broadcast_scatter_allgather(const Shape& shape, Schedule& to);
+void broadcast_hierarchical(const Shape& shape, Schedule& to);
 
 void reduce_binomial(const Shape& shape, Schedule& to);
 void reduce_rabenseifner(const Shape& shape, Schedule& to);
+void reduce_hierarchical(const Shape& shape, Schedule& to);
 
 void allreduce_doubling(const Shape& shape, Schedule& to);
 void allreduce_rabenseifner(const Shape& shape, Schedule& to);
 void allreduce_ring(const Shape& shape, Schedule& to);
+void allreduce_hierarchical(const Shape& shape, Schedule& to);
 
 void reduce_scatter_halving(const Shape& shape, Schedule& to);
 void reduce_scatter_pairwise(const Shape& shape, Schedule& to);
@@ -48,7 +52,7 @@ void neighbours_direct(const Shape& shape, Schedule& to);
 
 /// An algorithm for a kind of call, and which calls it serves.
 struct Algorithm {
-  enum class Members : uint8_t { kAny, kPowerOfTwo, kEven };
+  enum class Members : uint8_t { kAny, kPowerOfTwo, kEven, kOfHosts /* some share one, and not all do */ };
   enum class List : uint8_t { kNone, kAny, kNeeded };
 
   uint8_t kind;  ///< ::lci_collective_kind

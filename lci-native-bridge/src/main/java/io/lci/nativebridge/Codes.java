@@ -148,6 +148,7 @@ public final class Codes {
   public static final int ALGORITHM_DIRECT = 14;
   public static final int ALGORITHM_ARENA_LINE = 15;
   public static final int ALGORITHM_ARENA_SLOTS = 16;
+  public static final int ALGORITHM_HIERARCHICAL = 17;
 
   // lci_atomic_op
   public static final int ATOMIC_ADD = 1;

@@ -50,5 +50,10 @@ public enum Algorithm {
    */
   ARENA_LINE,
   /** All-reduce, all-gather of such members: the same with up to 1 KiB of each. */
-  ARENA_SLOTS
+  ARENA_SLOTS,
+  /**
+   * Barrier, broadcast, reduce, all-reduce of members on several hosts, some of which share one:
+   * within each host, then among one member of each, then within each host again.
+   */
+  HIERARCHICAL
 }

@@ -9,22 +9,34 @@ import java.util.Set;
 
 /** What members of a group do together, by its number in the core. */
 public enum CollectiveKind {
-  BARRIER("barrier", Codes.COLLECTIVE_BARRIER, Algorithm.DISSEMINATION, Algorithm.ARENA_LINE),
+  BARRIER(
+      "barrier",
+      Codes.COLLECTIVE_BARRIER,
+      Algorithm.DISSEMINATION,
+      Algorithm.ARENA_LINE,
+      Algorithm.HIERARCHICAL),
   BROADCAST(
       "broadcast",
       Codes.COLLECTIVE_BROADCAST,
       Algorithm.BINOMIAL,
       Algorithm.KNOMIAL,
       Algorithm.CHAIN,
-      Algorithm.SCATTER_ALLGATHER),
-  REDUCE("reduce", Codes.COLLECTIVE_REDUCE, Algorithm.BINOMIAL, Algorithm.RABENSEIFNER),
+      Algorithm.SCATTER_ALLGATHER,
+      Algorithm.HIERARCHICAL),
+  REDUCE(
+      "reduce",
+      Codes.COLLECTIVE_REDUCE,
+      Algorithm.BINOMIAL,
+      Algorithm.RABENSEIFNER,
+      Algorithm.HIERARCHICAL),
   ALL_REDUCE(
       "allReduce",
       Codes.COLLECTIVE_ALLREDUCE,
       Algorithm.RECURSIVE_DOUBLING,
       Algorithm.RABENSEIFNER,
       Algorithm.RING,
-      Algorithm.ARENA_SLOTS),
+      Algorithm.ARENA_SLOTS,
+      Algorithm.HIERARCHICAL),
   REDUCE_SCATTER(
       "reduceScatter",
       Codes.COLLECTIVE_REDUCE_SCATTER,
