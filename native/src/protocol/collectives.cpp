@@ -11,17 +11,21 @@
 
 namespace lci {
 void Collectives::open(std::unique_ptr<ContextState> state) {
-  const Group& group = state->group();
-  state->near = true;
-  for (uint32_t member = 0; member < group.size(); ++member) {
-    state->near &= parts_.shares_memory_with(group.rank_of(member));
-  }
+  state->near = is_near(state->group());
   {
     const std::lock_guard<TryLock> guard(lock_);
     opened_.push_back(std::move(state));
     some_opened_.store(true, std::memory_order_seq_cst);
   }
   host_.wake_owner();
+}
+
+bool Collectives::is_near(const Group& group) const {
+  bool near = true;
+  for (uint32_t member = 0; member < group.size(); ++member) {
+    near &= parts_.shares_memory_with(group.rank_of(member));
+  }
+  return near;
 }
 
 void Collectives::some_ended() {

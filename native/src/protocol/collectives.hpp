@@ -33,6 +33,8 @@ class Collectives final : public Protocol {
   void open(std::unique_ptr<ContextState> state);
   /// Some contexts were closed, or revoked.
   void some_ended();
+  /// All members are on one host, and read each other's memory.
+  bool is_near(const Group& group) const;
 
   // --- by the owner of the device
   /// Something is left that no doorbell announces.

@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import reactor.core.publisher.Mono;
 
 /** The groups of a runtime and their contexts: one of each for equal arguments. Any thread. */
@@ -128,6 +129,11 @@ final class Groups {
     contexts.remove(context.key, context);
     numbers.clear(context.number());
     return core.gate.with(() -> core.calls.contextFree(handle), Codes.DONE);
+  }
+
+  /** Asks that unless the context has been freed; it is not meanwhile. */
+  synchronized <T> T whileThere(ContextImpl context, Supplier<T> what, T otherwise) {
+    return contexts.get(context.key) == context ? what.get() : otherwise;
   }
 
   /** Does that unless the context has been freed; it is not meanwhile. */
