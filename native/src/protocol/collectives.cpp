@@ -122,6 +122,7 @@ void Collectives::start_at(uint64_t context, uint64_t sequence) {
 }
 
 bool Collectives::progress() {
+  some_through_ = false;
   adopt_opened();
   end_ended();
   bool moved = false;
@@ -165,6 +166,7 @@ void Collectives::end(ContextState& state, size_t index, int code, uint32_t rank
   std::unique_ptr<CollectiveCall> ended = std::move(state.calls[index]);
   state.calls.erase(state.calls.begin() + static_cast<std::ptrdiff_t>(index));
   give_streams_up(*ended);
+  if (ended->stage) stages_.give(std::exchange(ended->stage, nullptr));
   ended->run.end(&state.scratch);
   if (std::exchange(ended->board, {}).used) --on_boards_;
   const OpTarget target = ended->target;
