@@ -1323,6 +1323,15 @@ typedef struct lci_collective {
  */
 LCI_API int lci_post_collective(lci_context* context, const lci_collective* call, lci_comp* comp,
                                 uint64_t user_context);
+/**
+ * Which algorithm a call of a context has, if it is posted with these arguments: the one that it names, or that the
+ * core chooses for LCI_ALGORITHM_AUTO. All members get the same answer, at any time; nothing is posted. Any thread.
+ * @param call where its memory lies does not count: `in` and `out` may be null
+ * @param out_algorithm gets an ::lci_algorithm
+ * @return LCI_DONE; LCI_ERR_ARGUMENT or LCI_ERR_RANK as lci_post_collective(), and for LCI_COLLECTIVE_AGREE, which has
+ *         none.
+ */
+LCI_API int lci_collective_chosen(const lci_context* context, const lci_collective* call, uint32_t* out_algorithm);
 /** Most members of a group that agrees. */
 #define LCI_MAX_AGREE 1024u
 /**

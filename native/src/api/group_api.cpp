@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "api/global.hpp"
+#include "collective/request.hpp"
 
 using namespace lci;
 
@@ -28,6 +29,25 @@ int free_context(lci_context* handle, Contexts::Again again) {
     if (closed) device.collectives().some_ended();
     return code;
   });
+}
+
+/// The next call of a context, without a user context.
+int describe(const Context& context, const lci_collective& call, lci_descriptor* out) {
+  if (call.kind > UINT16_MAX || call.op > UINT8_MAX || call.type > UINT8_MAX || call.algorithm > UINT8_MAX ||
+      call.reserved != 0) {
+    return fail(LCI_ERR_ARGUMENT,
+                "collective: kind %u, operator %u, type %u, algorithm %u, reserved %u; see lci_collective", call.kind,
+                call.op, call.type, call.algorithm, call.reserved);
+  }
+  out->op = LCI_OP_COLLECTIVE;
+  out->port = static_cast<uint16_t>(call.kind);
+  out->policy = static_cast<uint8_t>(call.op);
+  out->rank = call.root;
+  out->size = call.type | call.algorithm << 8;
+  out->tag = context.id();
+  out->u.collective = {reinterpret_cast<uint64_t>(call.in), reinterpret_cast<uint64_t>(call.out), call.count,
+                       reinterpret_cast<uint64_t>(call.counts)};
+  return LCI_DONE;
 }
 
 }  // namespace
@@ -141,24 +161,26 @@ int lci_post_group_barrier(lci_context* handle, lci_comp* comp, uint64_t user_co
 int lci_post_collective(lci_context* handle, const lci_collective* call, lci_comp* comp, uint64_t user_context) {
   LCI_NOT_NULL(handle, "collective");
   LCI_NOT_NULL(call, "collective");
-  if (call->kind > UINT16_MAX || call->op > UINT8_MAX || call->type > UINT8_MAX || call->algorithm > UINT8_MAX ||
-      call->reserved != 0) {
-    return fail(LCI_ERR_ARGUMENT,
-                "collective: kind %u, operator %u, type %u, algorithm %u, reserved %u; see lci_collective", call->kind,
-                call->op, call->type, call->algorithm, call->reserved);
-  }
   const Context& context = *from_handle(handle);
   lci_descriptor op{};
-  op.op = LCI_OP_COLLECTIVE;
-  op.port = static_cast<uint16_t>(call->kind);
-  op.policy = static_cast<uint8_t>(call->op);
-  op.rank = call->root;
-  op.size = call->type | call->algorithm << 8;
-  op.tag = context.id();
+  if (const int code = describe(context, *call, &op); code != LCI_DONE) return code;
   op.user_context = user_context;
-  op.u.collective = {reinterpret_cast<uint64_t>(call->in), reinterpret_cast<uint64_t>(call->out), call->count,
-                     reinterpret_cast<uint64_t>(call->counts)};
   return lci_post(to_handle(&device_of(context)), &op, comp, nullptr);
+}
+
+int lci_collective_chosen(const lci_context* handle, const lci_collective* call, uint32_t* out_algorithm) {
+  LCI_NOT_NULL(handle, "collective chosen");
+  LCI_NOT_NULL(call, "collective chosen");
+  LCI_NOT_NULL(out_algorithm, "collective chosen");
+  const Context& context = *from_handle(handle);
+  lci_descriptor op{};
+  if (const int code = describe(context, *call, &op); code != LCI_DONE) return code;
+  return guarded("collective chosen", [&]() -> int {
+    Shape shape;
+    const int code = read_shape(op, context.group(), device_of(context).collectives().is_near(context.group()), &shape);
+    *out_algorithm = shape.algorithm;
+    return code;
+  });
 }
 
 int lci_post_agree(lci_context* handle, uint64_t value, void* out, lci_comp* comp, uint64_t user_context) {

@@ -10,6 +10,8 @@ namespace lci {
 inline constexpr uint64_t kBinomialBroadcastMost = 8 << 10;
 inline constexpr uint64_t kKnomialBroadcastMost = 64 << 10;
 inline constexpr uint64_t kChainBroadcastMost = 1 << 20;
+/// Where members read each other's memory, three at a time read what one has: then a wider tree goes so far.
+inline constexpr uint64_t kNearKnomialBroadcastMost = 1 << 20;
 /// Of a chain, if nobody says another size, and it does not make too many rounds.
 inline constexpr uint64_t kSegmentBytes = 64 << 10;
 

@@ -67,6 +67,7 @@ uint8_t choose_broadcast(const Shape& shape) {
   if (bytes <= kBinomialBroadcastMost) return LCI_ALGORITHM_BINOMIAL;
   if (bytes <= kKnomialBroadcastMost) return LCI_ALGORITHM_KNOMIAL;
   if (shape.size == 2) return LCI_ALGORITHM_BINOMIAL;  // the rest would cut it in segments, and gain nothing
+  if (shape.near && bytes <= kNearKnomialBroadcastMost) return LCI_ALGORITHM_KNOMIAL;
   return bytes <= kChainBroadcastMost ? LCI_ALGORITHM_CHAIN : LCI_ALGORITHM_SCATTER_ALLGATHER;
 }
 

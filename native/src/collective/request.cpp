@@ -211,16 +211,11 @@ void fill_header(CollectiveRequest* request) {
   header.hash = hash.id();
 }
 
-}  // namespace
-
-const char* collective_name(uint8_t kind) {
-  return kKindNames[kind < std::size(kKindNames) ? kind : 0];
-}
-
-int read_request(const lci_descriptor& op, const Group& group, bool near, CollectiveRequest* out) {
+/// All but the choice of the algorithm.
+int read_call(const lci_descriptor& op, const Group& group, bool near, Shape* out) {
   const uint32_t type = op.size & 0xFF;
   if (const int code = check_kind(op, group, type); code != LCI_DONE) return code;
-  Shape& shape = out->shape;
+  Shape& shape = *out;
   shape.kind = static_cast<uint8_t>(op.port);
   shape.op = op.policy;
   shape.type = static_cast<uint8_t>(type);
@@ -236,13 +231,27 @@ int read_request(const lci_descriptor& op, const Group& group, bool near, Collec
                 collective_name(shape.kind), op.size >> 8);
   }
   shape.algorithm = static_cast<uint8_t>(op.size >> 8);
-  int code = read_counts(op, &shape);
-  if (code != LCI_DONE) return code;
+  return read_counts(op, &shape);
+}
+
+}  // namespace
+
+const char* collective_name(uint8_t kind) {
+  return kKindNames[kind < std::size(kKindNames) ? kind : 0];
+}
+
+int read_shape(const lci_descriptor& op, const Group& group, bool near, Shape* out) {
+  const int code = read_call(op, group, near, out);
+  return code == LCI_DONE ? choose_algorithm(out) : code;
+}
+
+int read_request(const lci_descriptor& op, const Group& group, bool near, CollectiveRequest* out) {
+  Shape& shape = out->shape;
+  if (const int code = read_call(op, group, near, &shape); code != LCI_DONE) return code;
   const Extent elements = elements_of(shape);
   const Extent bytes{multiply(elements.in, shape.element), multiply(elements.out, shape.element)};
-  code = check_memory(op, bytes, &shape);
-  if (code == LCI_DONE) code = choose_algorithm(&shape);
-  if (code != LCI_DONE) return code;
+  if (const int code = check_memory(op, bytes, &shape); code != LCI_DONE) return code;
+  if (const int code = choose_algorithm(&shape); code != LCI_DONE) return code;
   out->memory = {reinterpret_cast<const std::byte*>(op.u.collective.in),
                  reinterpret_cast<std::byte*>(op.u.collective.out),
                  combines(shape.kind) ? reduce_kernel(shape.op, shape.type) : nullptr, shape.element};

@@ -24,8 +24,13 @@ struct CollectiveRequest {
 /// The name of an ::lci_collective_kind for people; of another number it says so.
 const char* collective_name(uint8_t kind);
 
-/// LCI_DONE, or why there is no such call. Of a list of counts @p out refers to that of the program.
+/// The call without its memory, whose algorithm is chosen: LCI_DONE, or why there is no such call. Of a list of counts
+/// @p out refers to that of the program.
 /// @param near whether all members are on one host, and read each other's memory
+int read_shape(const lci_descriptor& op, const Group& group, bool near, Shape* out);
+
+/// LCI_DONE, or why there is no such call. Of a list of counts @p out refers to that of the program.
+/// @param near as of read_shape()
 int read_request(const lci_descriptor& op, const Group& group, bool near, CollectiveRequest* out);
 
 }  // namespace lci

@@ -56,6 +56,7 @@ bool Device::progress(Budget& budget, By by) {
   }
   moved |= send_to_busy();
   moved |= drain_ready(budget);
+  if (protocols_.collectives.take_through() && protocols_.collectives.progress()) publish_rings();
   // Answers to what just came go out in this pass: nothing would call for another one.
   for (Link* link : protocols_.links.busy()) moved |= protocols_.flush_control(*link);
   leave_ready();

@@ -117,9 +117,9 @@ void Arrivals::handle_data(Link& link, const MessageHeader& header, uint32_t* pa
       link.data_in.read_payload(offset, sizeof offset);
       make_room(&link.packets_back);
       incoming_.handle_chunk(link, header, offset);
-      if (!link.broken) {
-        link.packets_back.push_back(static_cast<uint32_t>(header.arg));
-      }
+      if (link.broken) return;
+      link.packets_back.push_back(static_cast<uint32_t>(header.arg));
+      if (header.arg & kInPlace) packets_.give_packets_back(link);  // its sender waits for that one
       return;
     }
     case MessageKind::kPutData:

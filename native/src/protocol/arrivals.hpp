@@ -32,12 +32,13 @@ struct RemoteArrivals {
 
 class Arrivals final : public Protocol {
  public:
-  Arrivals(ProtocolHost& host, Links& links, const CallArrivals& calls, Spending& spending, Replies& replies,
-           Grants& grants, Delivery& delivery, OutgoingStreams& outgoing, IncomingStreams& incoming, Receives& receives,
-           Announcements& announcements, const RemoteArrivals& remote)
+  Arrivals(ProtocolHost& host, Links& links, const CallArrivals& calls, Spending& spending, PacketsOut& packets,
+           Replies& replies, Grants& grants, Delivery& delivery, OutgoingStreams& outgoing, IncomingStreams& incoming,
+           Receives& receives, Announcements& announcements, const RemoteArrivals& remote)
       : Protocol(host, links),
         calls_(calls),
         spending_(spending),
+        packets_(packets),
         replies_(replies),
         grants_(grants),
         delivery_(delivery),
@@ -62,6 +63,7 @@ class Arrivals final : public Protocol {
 
   const CallArrivals calls_;
   Spending& spending_;
+  PacketsOut& packets_;
   Replies& replies_;
   Grants& grants_;
   Delivery& delivery_;

@@ -38,6 +38,7 @@ struct CollectiveCall {
   OpTarget target;
   void* out = nullptr;
   uint64_t out_bytes = 0;
+  std::byte* stage = nullptr;  ///< A copy of what several members get, where they read it; null: there is none.
 };
 
 /// The call that was read last, so that the same one need not be read and chosen for again.

@@ -11,8 +11,10 @@
 namespace lci {
 namespace {
 
-/// A payload that is the only one of its member in a round is read where it lies from so many bytes on.
+/// A payload that is the only one of its member in a round is read where it lies, all of it, from so many bytes on.
 constexpr uint64_t kAloneInPlace = 256 << 10;
+/// Less leaves in packets, for each of several members.
+constexpr uint64_t kLeastStaged = 16 << 10;
 
 }  // namespace
 
@@ -93,11 +95,12 @@ bool Collectives::send_message(ContextState& state, CollectiveCall& call, uint32
   return true;
 }
 
-/// Whether the receiver is to read the payload where it lies. A member that has nothing but one message of a middling
-/// length to send copies it into packets while the receiver copies out of them, and what is written next has not been
-/// in another one's cache.
-bool Collectives::is_read_in_place(const ScheduleRun& run, const Action& action) {
-  return run.count() > 1 || action.from.bytes >= kAloneInPlace;
+/// So many bytes from the start the receiver is to read where they lie. While it reads a part of a payload of a
+/// middling length, a member that has nothing else to send copies the rest into packets: so the receiver need not wait
+/// for the first one, not all that is written next has been in another one's cache, and the sender is through first.
+uint64_t Collectives::bytes_in_place(const ScheduleRun& run, const Action& action) {
+  const uint64_t bytes = action.from.bytes;
+  return run.count() > 1 || bytes >= kAloneInPlace ? bytes : bytes / 8 * 3;
 }
 
 OpTarget Collectives::stream_target(ScheduleRun::Message& message) {
@@ -121,6 +124,21 @@ bool Collectives::open_place(Link& link, CollectiveCall& call, uint32_t index) {
   });
 }
 
+/// Where the payload is sent from. If several members get it in a broadcast, they all read one copy of it.
+const std::byte* Collectives::source_of(const Link& link, CollectiveCall& call, const Action& action) {
+  const std::byte* const data = call.run.at(action.from);
+  const uint64_t bytes = action.from.bytes;
+  const bool for_several = call.header.algorithm == LCI_ALGORITHM_KNOMIAL && call.run.count() > 1;
+  if (!for_several || bytes < kLeastStaged || bytes > CollectiveStages::kBytes) return data;
+  if (!link.shares_memory || parts_.memory().holds(data, bytes)) return data;
+  if (!call.stage) {
+    call.stage = stages_.take();
+    if (!call.stage) return data;
+    std::memcpy(call.stage, data, bytes);  // the same in all rounds
+  }
+  return call.stage;
+}
+
 /// The bytes can be given up at any time: they are copied on their way, or what is read of them after that does not
 /// count.
 bool Collectives::start_stream(ContextState& state, CollectiveCall& call, uint32_t index) {
@@ -132,12 +150,12 @@ bool Collectives::start_stream(ContextState& state, CollectiveCall& call, uint32
   const bool started = link && unless_no_memory([&] {
                          auto context = std::make_unique<SendContext>();
                          context->link = link;
-                         context->data = call.run.at(action.from);
+                         context->data = source_of(*link, call, action);
                          context->size = action.from.bytes;
                          context->tag = call.sequence;
                          context->receiver = message.place;
                          context->target = stream_target(message);
-                         context->in_place = is_read_in_place(call.run, action);
+                         context->in_place = bytes_in_place(call.run, action);
                          message.transfer = outgoing_.start(std::move(context));
                          std::ignore = streams_.hold();  // it has no bound
                        });
@@ -160,6 +178,7 @@ void Collectives::stream_ended(ScheduleRun::Message& message, int code) {
   const auto index = static_cast<uint32_t>(&message - &call.run.message(0));
   if (call.run.has_to_leave(index)) return;  // a place that nobody was told of: there will be another one
   call.run.moved(index);
+  some_through_ |= call.run.messages_through();
   list(*call.state);
   call_again();
 }

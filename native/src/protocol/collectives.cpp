@@ -11,17 +11,21 @@
 
 namespace lci {
 void Collectives::open(std::unique_ptr<ContextState> state) {
-  const Group& group = state->group();
-  state->near = true;
-  for (uint32_t member = 0; member < group.size(); ++member) {
-    state->near &= parts_.shares_memory_with(group.rank_of(member));
-  }
+  state->near = is_near(state->group());
   {
     const std::lock_guard<TryLock> guard(lock_);
     opened_.push_back(std::move(state));
     some_opened_.store(true, std::memory_order_seq_cst);
   }
   host_.wake_owner();
+}
+
+bool Collectives::is_near(const Group& group) const {
+  bool near = true;
+  for (uint32_t member = 0; member < group.size(); ++member) {
+    near &= parts_.shares_memory_with(group.rank_of(member));
+  }
+  return near;
 }
 
 void Collectives::some_ended() {
@@ -118,6 +122,7 @@ void Collectives::start_at(uint64_t context, uint64_t sequence) {
 }
 
 bool Collectives::progress() {
+  some_through_ = false;
   adopt_opened();
   end_ended();
   bool moved = false;
@@ -161,6 +166,7 @@ void Collectives::end(ContextState& state, size_t index, int code, uint32_t rank
   std::unique_ptr<CollectiveCall> ended = std::move(state.calls[index]);
   state.calls.erase(state.calls.begin() + static_cast<std::ptrdiff_t>(index));
   give_streams_up(*ended);
+  if (ended->stage) stages_.give(std::exchange(ended->stage, nullptr));
   ended->run.end(&state.scratch);
   if (std::exchange(ended->board, {}).used) --on_boards_;
   const OpTarget target = ended->target;

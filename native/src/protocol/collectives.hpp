@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/try_lock.hpp"
+#include "protocol/collective_stages.hpp"
 #include "protocol/collective_state.hpp"
 #include "protocol/incoming_streams.hpp"
 #include "protocol/outgoing_streams.hpp"
@@ -24,7 +25,7 @@ namespace lci {
 class Collectives final : public Protocol {
  public:
   Collectives(ProtocolHost& host, Links& links, OutgoingStreams& outgoing, IncomingStreams& incoming)
-      : Protocol(host, links), outgoing_(outgoing), incoming_(incoming), streams_(*this) {
+      : Protocol(host, links), outgoing_(outgoing), incoming_(incoming), streams_(*this), stages_(parts_.memory()) {
     if (parts_.chaos) chaos_.emplace(*parts_.chaos, parts_.rank, index_);
   }
 
@@ -33,6 +34,8 @@ class Collectives final : public Protocol {
   void open(std::unique_ptr<ContextState> state);
   /// Some contexts were closed, or revoked.
   void some_ended();
+  /// All members are on one host, and read each other's memory.
+  bool is_near(const Group& group) const;
 
   // --- by the owner of the device
   /// Something is left that no doorbell announces.
@@ -46,6 +49,8 @@ class Collectives final : public Protocol {
   void handle(Link& link, const MessageHeader& header);
   /// Goes on with all. True if anything moved.
   bool progress();
+  /// Whether a call that waited for payloads can go on since the last progress(). Once.
+  bool take_through() { return std::exchange(some_through_, false); }
   /// Asks why a call does not go on. Now and then, while there are calls.
   void look_for_stalls();
   bool has_calls() const { return calls_ != 0; }
@@ -134,7 +139,8 @@ class Collectives final : public Protocol {
   void take_held(ContextState& state, CollectiveCall& call);
   bool send(ContextState& state, CollectiveCall& call);
   bool send_message(ContextState& state, CollectiveCall& call, uint32_t index);
-  static bool is_read_in_place(const ScheduleRun& run, const Action& action);
+  static uint64_t bytes_in_place(const ScheduleRun& run, const Action& action);
+  const std::byte* source_of(const Link& link, CollectiveCall& call, const Action& action);
   OpTarget stream_target(ScheduleRun::Message& message);
   bool open_place(Link& link, CollectiveCall& call, uint32_t index);
   bool start_stream(ContextState& state, CollectiveCall& call, uint32_t index);
@@ -212,12 +218,14 @@ class Collectives final : public Protocol {
   OutgoingStreams& outgoing_;
   IncomingStreams& incoming_;
   Streams streams_;
+  CollectiveStages stages_;
   ContextTable table_;
   ContextState* busy_ = nullptr;
   uint64_t batch_ = 1;
   uint32_t calls_ = 0;      // under way,
   uint32_t on_boards_ = 0;  // and so many of them over boards
   std::optional<BoardChaos> chaos_;
+  bool some_through_ = false;
   bool refused_ = false;  // somebody was
   bool room_came_ = false;
   /// What is remembered of contexts that are gone: so many failures, and outcomes.

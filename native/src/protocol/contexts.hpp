@@ -230,7 +230,7 @@ struct SendContext {
   bool streaming = false;
   bool credited = false;
   bool network = false;   ///< Signalled when its packets are back: `departure`, from the first one on.
-  bool in_place = false;  ///< So, too, since the receiver reads the bytes where they lie. [G3]
+  uint64_t in_place = 0;  ///< So many bytes from the start are read where they lie: so, too, when those are back. [G3]
   uint64_t departure = 0;
   bool packed = false;              ///< `data` lies in a packet of this device, not where it was posted;
   uint32_t packet = 0;              ///< this one, until it is sent.
@@ -243,6 +243,8 @@ struct SendContext {
   SignalRight signal;
   uint64_t generation = 0;
 
+  /// Whether its next chunk is.
+  bool next_in_place() const { return sent < in_place; }
   /// As posted, for the status.
   void* buffer() const { return packed ? nullptr : const_cast<std::byte*>(data); }
 };

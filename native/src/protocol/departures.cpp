@@ -19,7 +19,6 @@ void Departures::open(SendContext& context) {
 }
 
 void Departures::await_chunk(SendContext& context, uint32_t packet) {
-  if (!context.network && !context.in_place) return;
   open(context);
   ++departures_.find(context.departure)->packets;
   parts_.packets.state(packet).departure = context.departure;
@@ -27,8 +26,8 @@ void Departures::await_chunk(SendContext& context, uint32_t packet) {
 
 bool Departures::take_over(const SendContext& context, int code) {
   if (context.departure == 0) return false;
-  if (code == LCI_DONE) {
-    Departure& departure = *departures_.find(context.departure);
+  Departure& departure = *departures_.find(context.departure);
+  if (code == LCI_DONE && departure.packets != 0) {
     departure.target = context.target;
     departure.all_sent = true;
     return true;

@@ -20,7 +20,7 @@ class Departures final : public Protocol {
   void open(SendContext& context);
   /// One of the packets of a rendezvous.
   void await_chunk(SendContext& context, uint32_t packet);
-  /// A rendezvous ends; true: its signal waits for its packets.
+  /// A rendezvous ends; true: its signal waits for its packets, of which some are not back.
   bool take_over(const SendContext& context, int code);
   void drop(uint64_t id) { departures_.remove(id); }
   /// One whose packets are awaited, by its target. 0: there is none. Looks at all.

@@ -12,7 +12,7 @@ namespace {
 
 /// Chunks that one pass streams per link, so that a long message does not hold up short ones. [V8]
 constexpr int kChunksPerPass = 32;
-/// What start() streams is read by its receiver where it lies from so many bytes on; less leaves at once.
+/// What start() streams is read by its receiver where it lies if that is so many bytes; less leaves at once.
 constexpr uint64_t kLeastInPlace = 16 << 10;
 /// Withdrawals that wait for room; a peer that is ready for more things unknown than that is not honest.
 constexpr size_t kMaxWithdrawals = 1u << 16;
@@ -44,7 +44,7 @@ int OutgoingStreams::post_rendezvous(Link& link, OutKey& key, const lci_descript
     added.data = reinterpret_cast<const std::byte*>(op.u.ref.address);
   }
   added.network = message.network;
-  added.in_place = !message.parts && packets_.peer_sees(link, added.data, op.size);
+  if (!message.parts && packets_.peer_sees(link, added.data, op.size)) added.in_place = op.size;
   added.size = op.size;
   added.number = key.target;
   added.port_generation = key.generation;
@@ -143,13 +143,14 @@ uint64_t OutgoingStreams::start(std::unique_ptr<SendContext> context) {
   make_room(&link.streams);
   SendContext& ready = add(std::move(context));
   ready.streaming = true;
-  ready.in_place = ready.in_place && ready.size >= kLeastInPlace && packets_.peer_sees(link, ready.data, ready.size);
+  if (ready.in_place < kLeastInPlace || !packets_.peer_sees(link, ready.data, ready.size)) ready.in_place = 0;
+  if (ready.in_place != 0) ready.in_place += (ready.size - ready.in_place) % parts_.packets.max_eager();  // no rest
   link.streams.push_back(&ready);
   links_.make_busy(link);
   call_again();
   counters_.add(Metric::sent_bytes, ready.size);
   // What goes beyond a chunk begins at once; it cannot end here. What finds no memory goes on in the next pass.
-  const bool begins = link.streams.size() == 1 && ready.size > most_of_chunk(parts_.packets, ready.in_place);
+  const bool begins = link.streams.size() == 1 && chunk_of(ready) < ready.size;
   if (begins) unless_no_memory([&] { stream_chunk(link, ready); });
   return ready.id;
 }
@@ -270,6 +271,15 @@ bool OutgoingStreams::progress(Link& link) {
   return moved;
 }
 
+/// Bytes of the next chunk.
+uint32_t OutgoingStreams::chunk_of(const SendContext& context) const {
+  const bool in_place = context.next_in_place();
+  const uint64_t left = context.kind == SendContext::Kind::kPut ? context.ranges.back().size
+                        : in_place                              ? context.in_place - context.sent
+                                                                : context.size - context.sent;
+  return static_cast<uint32_t>(std::min<uint64_t>(most_of_chunk(parts_.packets, in_place), left));
+}
+
 bool OutgoingStreams::stream_chunk(Link& link, SendContext& context) {
   if (!links_.open_out(link)) {  // for a get: its rank may be about to be found gone, or memory is short
     call_again();
@@ -283,10 +293,8 @@ bool OutgoingStreams::stream_chunk(Link& link, SendContext& context) {
     stream_packed(link, context);
     return true;
   }
-  const bool put = context.kind == SendContext::Kind::kPut;
-  const uint64_t left = put ? context.ranges.back().size : context.size - context.sent;
-  const auto size = static_cast<uint32_t>(std::min<uint64_t>(most_of_chunk(parts_.packets, context.in_place), left));
-  const uint32_t packet = packets_.take_packet(link, context.in_place ? sizeof(uint64_t) : size);
+  const uint32_t size = chunk_of(context);
+  const uint32_t packet = packets_.take_packet(link, context.next_in_place() ? sizeof(uint64_t) : size);
   if (packet == 0) {
     wanted_.want();
     return false;
@@ -298,7 +306,7 @@ bool OutgoingStreams::stream_chunk(Link& link, SendContext& context) {
     context.sent = context.size;
     return true;
   }
-  departures_.await_chunk(context, packet);
+  if (context.network || context.next_in_place()) departures_.await_chunk(context, packet);
   emit_chunk(link, context, packet, size);
   context.sent += size;
   link.data_out.publish();  // the receiver copies this chunk while we fill the next one
@@ -315,7 +323,7 @@ int OutgoingStreams::fill_chunk(SendContext& context, uint32_t packet, uint32_t 
   }
   if (context.kind == SendContext::Kind::kPut) {
     std::memcpy(place, context.ranges.back().local, size);
-  } else if (context.in_place) {
+  } else if (context.next_in_place()) {
     packets_.refer_to(packet, context.data + context.sent);
   } else if (context.parts.empty()) {
     std::memcpy(place, context.data + context.sent, size);
@@ -337,7 +345,7 @@ void OutgoingStreams::emit_chunk(Link& link, SendContext& context, uint32_t pack
     return;
   }
   const uint64_t offset = context.sent;
-  const uint64_t argument = packet | (context.in_place ? kInPlace : 0);
+  const uint64_t argument = packet | (context.next_in_place() ? kInPlace : 0);
   links_.emit_data(link, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, argument}, &offset,
                    sizeof offset);
 }
@@ -349,7 +357,7 @@ void OutgoingStreams::stream_packed(Link& link, SendContext& context) {
   const uint32_t packet = std::exchange(context.packet, 0);
   const uint64_t offset = 0;
   packets_.send_packet(link, packet, size);
-  departures_.await_chunk(context, packet);
+  if (context.network) departures_.await_chunk(context, packet);
   links_.emit_data(link, {MessageKind::kRendezvousData, 0, 0, size, 0, context.receiver, packet}, &offset,
                    sizeof offset);
   context.sent = size;

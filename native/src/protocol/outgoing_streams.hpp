@@ -35,8 +35,8 @@ class OutgoingStreams final : public Protocol {
   void start_put(std::unique_ptr<SendContext> put);
   /// Streams a region of this rank to a peer that gets it.
   void serve_get(std::unique_ptr<SendContext> served);
-  /// Streams memory to a receiver that has said where to. With SendContext::in_place it reads the bytes where they lie,
-  /// if it can. @return its id, for give_up()
+  /// Streams memory to a receiver that has said where to. It reads about SendContext::in_place bytes where they lie, if
+  /// it can. @return its id, for give_up()
   uint64_t start(std::unique_ptr<SendContext> ready);
   /// Ends one that start() began and that has not signalled, without a signal: what the receiver reads of it from now
   /// on counts as not sent. @param target that it was started with
@@ -81,6 +81,7 @@ class OutgoingStreams final : public Protocol {
   SendContext& add(std::unique_ptr<SendContext> context);
   uint32_t keep_in_packet(const Outgoing& message);
   void abandon(SendContext& context);
+  uint32_t chunk_of(const SendContext& context) const;
   bool stream_chunk(Link& link, SendContext& context);
   int fill_chunk(SendContext& context, uint32_t packet, uint32_t size);
   void emit_chunk(Link& link, SendContext& context, uint32_t packet, uint32_t size);

@@ -38,8 +38,8 @@ Protocols::Protocols(const DeviceParts& parts, Device& device, uint32_t index, D
       put_get_server(host, links, regions, outgoing),
       atomics(host, links, backlog, admission, regions, put_get),
       eager(host, links, backlog, departures, spending, admission, packets, replies, outgoing, receives),
-      arrivals(host, links, {barriers, collectives}, spending, replies, grants, delivery, outgoing, incoming, receives,
-               announcements, {put_get_server, atomics}),
+      arrivals(host, links, {barriers, collectives}, spending, packets, replies, grants, delivery, outgoing, incoming,
+               receives, announcements, {put_get_server, atomics}),
       fences(host, links, {backlog, waiting, departures, packets, signals, outgoing, incoming, atomics}) {}
 
 /// Control traffic is never refused: each kind waits in a list that lies in what it belongs to, so nothing is allocated

@@ -58,6 +58,7 @@ TEST(Null, IsRefusedByEveryFunction) {
       {"context_failure", lci_context_failure(nullptr, &failure)},
       {"context_revoke", lci_context_revoke(nullptr, LCI_ERR_CANCELLED)},
       {"post_group_barrier", lci_post_group_barrier(nullptr, nullptr, 0)},
+      {"collective_chosen", lci_collective_chosen(nullptr, nullptr, &n)},
       {"runtime_close", lci_runtime_close(nullptr, 0)},
       {"runtime_attr", lci_runtime_attr(nullptr, "devices", text, sizeof text)},
       {"runtime_attrs", lci_runtime_attrs(nullptr, nullptr)},

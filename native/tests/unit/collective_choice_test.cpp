@@ -43,6 +43,19 @@ TEST(CollectiveChoice, OfABroadcast) {
   expect_border(kKind, 5, kChainBroadcastMost, LCI_ALGORITHM_CHAIN, LCI_ALGORITHM_SCATTER_ALLGATHER);
 }
 
+TEST(CollectiveChoice, OfABroadcastBetweenMembersThatReadEachOthersMemory) {
+  const auto near = [](uint32_t size, uint64_t bytes) {
+    Shape shape = shape_of(LCI_COLLECTIVE_BROADCAST, size, bytes);
+    shape.near = true;
+    return choice(shape);
+  };
+  EXPECT_EQ(LCI_ALGORITHM_BINOMIAL, near(5, kBinomialBroadcastMost));
+  EXPECT_EQ(LCI_ALGORITHM_KNOMIAL, near(5, kKnomialBroadcastMost + 1));
+  EXPECT_EQ(LCI_ALGORITHM_KNOMIAL, near(5, kNearKnomialBroadcastMost));
+  EXPECT_EQ(LCI_ALGORITHM_SCATTER_ALLGATHER, near(5, kNearKnomialBroadcastMost + 1));
+  EXPECT_EQ(LCI_ALGORITHM_BINOMIAL, near(2, kKnomialBroadcastMost + 1));
+}
+
 TEST(CollectiveChoice, OfReductions) {
   expect_border(LCI_COLLECTIVE_REDUCE, 5, kBinomialReduceMost, LCI_ALGORITHM_BINOMIAL, LCI_ALGORITHM_RABENSEIFNER);
   expect_border(LCI_COLLECTIVE_ALLREDUCE, 8, kDoublingAllreduceMost, LCI_ALGORITHM_RECURSIVE_DOUBLING,

@@ -3,8 +3,10 @@
 // have been taken back.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "api/handles.hpp"
 #include "support/groups.hpp"
@@ -114,6 +116,201 @@ TEST(CollectiveInPlace, WhatIsTakenBackDoesNotCount) {
     if (HasFailure()) return;
   }
   EXPECT_NE(0u, discarded) << "nothing was taken back";
+}
+
+/// Broadcasts of member 0, of so many bytes, each by a context of its own.
+class Broadcasts {
+ public:
+  Broadcasts(uint32_t size, uint64_t bytes, const Attributes& attributes = {}) : job(size, attributes), bytes_(bytes) {}
+
+  /// @param heap whether the bytes of the root lie where others do not see them
+  /// @param algorithm the same for all members
+  void post(bool heap, uint32_t algorithm = LCI_ALGORITHM_AUTO) {
+    const auto key = static_cast<uint64_t>(calls.size());
+    calls.push_back({std::make_unique<GroupContext>(job, first_ranks(job.size()), key), {}, {}});
+    Call& call = calls.back();
+    call.owned.resize(job.size());
+    for (uint32_t i = 0; i < job.size(); ++i) {
+      call.memory.push_back(i == 0 && !heap ? place() : owned(call.owned[i]));
+      for (uint64_t at = 0; i == 0 && at < bytes_; ++at) call.memory[0][at] = value(key, at);
+      lci_collective posted{};
+      posted.kind = LCI_COLLECTIVE_BROADCAST;
+      posted.algorithm = algorithm;
+      posted.type = LCI_TYPE_U8;
+      posted.count = bytes_;
+      posted.out = call.memory[i];
+      auto& member = call.group->members[i];
+      ASSERT_EQ(LCI_POSTED, lci_post_collective(member.context, &posted, member.ended, 0)) << lci_last_error();
+      ++member.posted;
+    }
+  }
+  bool has_ended(size_t index, uint32_t member) {
+    calls[index].group->look();
+    return calls[index].group->members[member].ends.size() == 1;
+  }
+  bool have_ended(size_t index) {
+    bool all = true;
+    for (uint32_t i = 0; i < job.size(); ++i) all &= has_ended(index, i);
+    return all;
+  }
+  int code(size_t index, uint32_t member) const { return calls[index].group->members[member].ends[0].code; }
+  void expect_result(size_t index, uint32_t member) const {
+    uint64_t wrong = 0;
+    for (uint64_t at = 0; at < bytes_; ++at) wrong += calls[index].memory[member][at] != value(index, at);
+    EXPECT_EQ(0u, wrong) << "bytes of call " << index << " at member " << member;
+  }
+  /// The program has taken the memory of the root for something else.
+  void use_otherwise(size_t index) { std::memset(calls[index].memory[0], 0x55, bytes_); }
+  /// One call to its end. @return the most packets that the root had out
+  uint64_t most_packets(bool heap, uint32_t algorithm = LCI_ALGORITHM_AUTO) {
+    post(heap, algorithm);
+    uint64_t most = 0;
+    EXPECT_TRUE(until(job, [&] {
+      most = std::max(most, job.counter(0, "packets_out"));
+      return have_ended(calls.size() - 1);
+    }));
+    for (uint32_t i = 0; i < job.size(); ++i) {
+      EXPECT_EQ(LCI_DONE, code(calls.size() - 1, i));
+      expect_result(calls.size() - 1, i);
+    }
+    return most;
+  }
+
+  struct Call {
+    std::unique_ptr<GroupContext> group;
+    std::vector<uint8_t*> memory;
+    std::vector<std::vector<uint8_t>> owned;
+  };
+  Job job;
+  std::vector<Call> calls;
+
+ private:
+  static uint8_t value(uint64_t call, uint64_t at) { return static_cast<uint8_t>(at * 31 + (at >> 9) + call * 77); }
+  uint8_t* owned(std::vector<uint8_t>& memory) const {
+    memory.resize(bytes_);
+    return memory.data();
+  }
+  uint8_t* place() {
+    lci_memory* memory = nullptr;
+    void* address = nullptr;
+    EXPECT_EQ(LCI_DONE, lci_memory_allocate(job.runtime(0), bytes_, &memory, &address)) << lci_last_error();
+    return static_cast<uint8_t*>(address);
+  }
+
+  const uint64_t bytes_;
+};
+
+// A packet has 8,128 bytes: 64 KiB fill eight, and there is a rest.
+TEST(CollectiveInPlace, OfAMiddlingPayloadABeginningIs) {
+  Broadcasts some(2, 64 << 10, {{"peer_memory", "all"}});
+  EXPECT_GE(6u, some.most_packets(false)) << "one refers to the first 24 KiB, and five are full";
+  EXPECT_EQ(9u, some.most_packets(true));
+  Broadcasts few(2, 20'000, {{"peer_memory", "all"}});
+  EXPECT_EQ(3u, few.most_packets(false)) << "so few bytes leave at once";
+}
+
+// What refers to it may be back before the last one has left, or after it.
+TEST(CollectiveInPlace, AMiddlingPayloadEndsWheneverItsPacketsAreBack) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    Broadcasts some(2, 50'000 + random() % 150'000, {{"peer_memory", "all"}, {"packets", "4"}, {"packets_max", "8"}});
+    some.post(false);
+    for (int i = 0; i < 100; ++i) lci_progress(some.job.device(static_cast<uint32_t>(random() % 2)));
+    ASSERT_TRUE(until(some.job, [&] { return some.have_ended(0); }));
+    for (uint32_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(LCI_DONE, some.code(0, i));
+      some.expect_result(0, i);
+    }
+    some.job.settle();
+    some.job.check_ledgers();
+    if (HasFailure()) return;
+  }
+}
+
+// Each of three receivers is sent references to 64 KiB, also of a copy.
+TEST(CollectiveInPlace, SeveralMembersReadTheSame) {
+  constexpr uint64_t kReferences = 3 * (1 << 20) / (64 << 10);
+  Broadcasts near(4, 1 << 20, {{"peer_memory", "all"}});
+  EXPECT_GE(kReferences, near.most_packets(false));
+  for (int i = 0; i < 6; ++i) EXPECT_GE(kReferences, near.most_packets(true)) << "from the heap, by a stage " << i;
+}
+
+TEST(CollectiveInPlace, WhatIsLongerThanAStageIsSentToEach) {
+  Broadcasts near(4, 2 << 20, {{"peer_memory", "all"}});
+  EXPECT_LT(3u * (2 << 20) / (64 << 10), near.most_packets(true, LCI_ALGORITHM_KNOMIAL));
+}
+
+// More calls are under way than there are stages.
+TEST(CollectiveInPlace, CallsWithoutAStageSendPackets) {
+  Broadcasts some(3, 40'000, {{"peer_memory", "all"}});
+  for (int i = 0; i < 10; ++i) some.post(true);
+  ASSERT_TRUE(until(some.job, [&] {
+    bool all = true;
+    for (size_t i = 0; i < 10; ++i) all &= some.have_ended(i);
+    return all;
+  }));
+  for (size_t call = 0; call < 10; ++call) {
+    for (uint32_t i = 0; i < 3; ++i) some.expect_result(call, i);
+  }
+  some.job.settle();
+  some.job.check_ledgers();
+}
+
+TEST(CollectivePayload, EndsItsCallInThePassInWhichItComes) {
+  Broadcasts some(2, 20'000);
+  some.post(true);
+  lci_progress(some.job.device(1));  // it says where the bytes are to go
+  for (const lci::test::Deadline deadline(60); some.job.counter(0, "packets_out") < 3 && !deadline.passed();) {
+    lci_progress(some.job.device(0));
+  }
+  EXPECT_FALSE(some.has_ended(0, 1));
+  EXPECT_EQ(LCI_DONE, lci_progress(some.job.device(1)));
+  EXPECT_TRUE(some.has_ended(0, 1));
+  some.expect_result(0, 1);
+}
+
+/// A call fails at its root, which takes its memory, or the stage, for another one at once.
+void expect_nothing_of_later(uint32_t size, bool heap) {
+  uint64_t discarded = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    Broadcasts some(size, 150'000,
+                    {{"chaos", "seed=" + std::to_string(seed) + ",delay=0.5,ticks=40"}, {"peer_memory", "all"}});
+    some.post(heap);
+    for (uint64_t i = random() % 60; i > 0; --i) some.job.progress();
+    ASSERT_EQ(LCI_DONE, lci_context_revoke(some.calls[0].group->members[0].context, LCI_ERR_TIMEOUT));
+    bool used = false;
+    ASSERT_TRUE(until(some.job, [&] {
+      if (!used && some.has_ended(0, 0)) {
+        used = true;
+        some.use_otherwise(0);
+        some.post(heap);
+      }
+      return used && some.have_ended(0) && some.have_ended(1);
+    }));
+    for (uint32_t i = 0; i < size; ++i) {
+      if (i != 0 && some.code(0, i) == LCI_DONE) some.expect_result(0, i);
+      EXPECT_EQ(LCI_DONE, some.code(1, i));
+      some.expect_result(1, i);
+      EXPECT_EQ(0u, some.job.counter(i, "protocol_errors"));
+      EXPECT_EQ(0u, some.job.counter(i, "sends_pending"));
+    }
+    discarded += some.job.counter(1, "discarded");
+    some.job.settle();
+    some.job.check_ledgers();
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_NE(0u, discarded) << "nothing was taken back";
+}
+
+TEST(CollectiveInPlace, ABeginningThatIsTakenBackDoesNotCount) {
+  expect_nothing_of_later(2, false);
+}
+
+TEST(CollectiveInPlace, AStageThatIsUsedAgainDoesNotCount) {
+  expect_nothing_of_later(3, true);
 }
 
 /// Rank 0 broadcasts long memory of its runtime, and writes it as soon as it hears that the call is over. Rank 1 has

@@ -94,7 +94,8 @@ public interface LciInstrumentation {
    * its context.
    *
    * @param call the method's name, such as {@code allReduce}
-   * @param algorithm that the program named; {@link Algorithm#AUTO}: the core chose
+   * @param algorithm that the program named, or else that the core chose; {@link Algorithm#AUTO}
+   *     for an agreement, which has none
    * @param device the device of its context
    * @param bytes of the result that it has given this member
    * @param nanos how long, in nanoseconds

@@ -15,7 +15,10 @@ public enum LciTags implements KeyName {
   /** A call of a group. */
   CALL("call", "call of a group, by the method's name: barrier, broadcast, allReduce, ..."),
   /** The way in which members do it. */
-  ALGORITHM("algorithm", "the algorithm that the program named, or auto: the core chose"),
+  ALGORITHM(
+      "algorithm",
+      "the algorithm that the program named, or else that the core chose, such as arena_slots; auto: agree, which"
+          + " has none"),
   /** How an attempt ended. */
   OUTCOME("outcome", "done (finished at once) or posted (a completion followed)"),
   /** Why there was no progress. */

@@ -366,7 +366,7 @@ class LciMetricsJobTest {
     }
   }
 
-  /** Each call, by what the program named; those that end with an error are not timed. */
+  /** Each call, by its algorithm; those that end with an error are not timed. */
   @Test
   void callsOfGroupsOfARunningJobAreTimed() {
     LciOptions options =
@@ -392,6 +392,8 @@ class LciMetricsJobTest {
           .isEqualTo(160);
       assertThat(registry.get("lci.collective").tags("call", "barrier").timer().count())
           .isEqualTo(10);
+      Tags barriers = Tags.of("call", "barrier", "algorithm", "arena_line");
+      assertThat(registry.get("lci.collective").tags(barriers).timer().count()).isEqualTo(10);
       CollectiveContext context = job.rank(0).world().context(1);
       context.revoke();
       StepVerifier.create(context.barrier()).verifyError(CollectiveFailedException.class);

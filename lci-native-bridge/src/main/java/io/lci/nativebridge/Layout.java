@@ -146,6 +146,19 @@ public final class Layout {
   public static final int CALL_COUNT = 16;
   public static final int CALL_HASH = 24;
 
+  // lci_collective: a call of a group, where it is no descriptor
+  public static final int COLLECTIVE_SIZE = 56;
+
+  public static final int COLLECTIVE_KIND = 0;
+  public static final int COLLECTIVE_ALGORITHM = 4;
+  public static final int COLLECTIVE_TYPE = 8;
+  public static final int COLLECTIVE_OP = 12;
+  public static final int COLLECTIVE_ROOT = 16;
+  public static final int COLLECTIVE_IN = 24;
+  public static final int COLLECTIVE_OUT = 32;
+  public static final int COLLECTIVE_COUNT = 40;
+  public static final int COLLECTIVE_COUNTS = 48;
+
   // lci_buffer: a part of a list
   public static final int BUFFER_SIZE = 16;
 

@@ -216,6 +216,9 @@ public interface NativeCalls {
   /** {@code lci_context_revoke}. */
   int contextRevoke(long context, int cause);
 
+  /** {@code lci_collective_chosen}: reads an {@code lci_collective}, writes a 32-bit value. */
+  int collectiveChosen(long context, long call, long outAlgorithm);
+
   // Ports
 
   /** {@code lci_port_open}. */

@@ -133,6 +133,22 @@ class HeaderDriftTest {
   }
 
   @Test
+  void collectiveCallsOutsideDescriptorsAreTheHeaders() {
+    Map<String, Field> fields = header.structure("lci_collective");
+    assertThat(size(fields)).isEqualTo(Layout.COLLECTIVE_SIZE);
+    assertField(fields, "kind", Layout.COLLECTIVE_KIND, 4);
+    assertField(fields, "algorithm", Layout.COLLECTIVE_ALGORITHM, 4);
+    assertField(fields, "type", Layout.COLLECTIVE_TYPE, 4);
+    assertField(fields, "op", Layout.COLLECTIVE_OP, 4);
+    assertField(fields, "root", Layout.COLLECTIVE_ROOT, 4);
+    assertField(fields, "in", Layout.COLLECTIVE_IN, 8);
+    assertField(fields, "out", Layout.COLLECTIVE_OUT, 8);
+    assertField(fields, "count", Layout.COLLECTIVE_COUNT, 8);
+    assertField(fields, "counts", Layout.COLLECTIVE_COUNTS, 8);
+    assertThat(fields).as("fields, one that is 0, and the whole").hasSize(11);
+  }
+
+  @Test
   void recordsAreTheHeaders() {
     Map<String, Field> fields = header.structure("lci_record");
     assertThat(fields).as("fields, and the whole").hasSize(11);

@@ -3,8 +3,10 @@ package io.lci.collective;
 
 /**
  * How members of a group do a call. The core chooses one by what all members know alike; {@link
- * Collectives#with} takes another. Results of whole numbers do not depend on it. Sums and products
- * of floating-point numbers may differ in their last bits, and are the same on all members.
+ * Collectives#with} takes another. {@link CollectivePlan#algorithm} tells which, and the meter
+ * {@code lci.collective} has it as a tag. Results of whole numbers do not depend on it. Sums and
+ * products of floating-point numbers may differ in their last bits, and are the same on all
+ * members.
  *
  * @since 0.1
  */

@@ -574,6 +574,24 @@ class CollectivePlanTest {
     }
   }
 
+  /** All members choose alike, by what the call is. */
+  @Test
+  void aPlanTellsTheAlgorithmThatTheCoreChooses() {
+    try (LciTestJob job = LciTestJob.start(3)) {
+      for (LciRuntime lci : job.ranks()) {
+        World world = lci.world();
+        assertThat(new Summing(world, 1, 5).builder.build().algorithm())
+            .isEqualTo(Algorithm.ARENA_SLOTS);
+        assertThat(new Summing(world, 1, 1 << 14).builder.build().algorithm())
+            .isEqualTo(Algorithm.RING);
+        Group gone = world.subgroup(1, 0, 1, 2);
+        CollectivePlan.Builder late = new Summing(gone, 1, 5).builder;
+        gone.dispose();
+        assertThat(late.build().algorithm()).isEqualTo(Algorithm.AUTO);
+      }
+    }
+  }
+
   @Test
   void aPlanPrintsItself() {
     try (LciTestJob job = LciTestJob.start(2)) {
@@ -587,7 +605,6 @@ class CollectivePlanTest {
               .build();
       assertThat(plan.algorithm()).isEqualTo(Algorithm.RING);
       assertThat(plan.depth()).isEqualTo(2);
-      assertThat(new Summing(world, 1, 5).builder.build().algorithm()).isEqualTo(Algorithm.AUTO);
       assertThat(new Summing(world.with(Algorithm.RING), 1, 5).builder.build().algorithm())
           .isEqualTo(Algorithm.RING);
       assertThat(plan.toDot())

@@ -412,6 +412,40 @@ class CollectiveTogetherTest {
     }
   }
 
+  /** What the texts of both have alike would not tell why. */
+  // Proves: J14
+  // On: inproc
+  @Test
+  void membersThatDifferInCountsAreTold() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      Vec mine = Vec.longs(new long[1]);
+      Vec all = Vec.longs(new long[4]);
+      assertDiffer(
+          job,
+          1,
+          List.of(
+              c -> c.allGather(mine, all, new long[] {1, 3}),
+              c -> c.allGather(Vec.longs(new long[2]), all, new long[] {2, 2})),
+          " by a list of counts",
+          " by another list of counts");
+      assertDiffer(
+          job,
+          2,
+          List.of(c -> c.allGather(mine, all, new long[] {1, 3}), Collectives::barrier),
+          " by a list of counts",
+          "called barrier");
+      int[] other = {0};
+      assertDiffer(
+          job,
+          3,
+          List.of(
+              c -> c.neighbours(new int[] {1}, mine, new int[] {1}, Vec.longs(new long[1])),
+              c -> c.neighbours(other, Vec.longs(new long[3]), other, Vec.longs(new long[3]))),
+          "called neighbours of 1 I64",
+          "called neighbours of 3 I64");
+    }
+  }
+
   /** A root that needs nothing of the others may have completed its call. */
   // Proves: J14
   // On: inproc

@@ -58,10 +58,6 @@ final class CallMaker {
     return true;
   }
 
-  Algorithm algorithm() {
-    return algorithm;
-  }
-
   CallCheck check() {
     return check;
   }

@@ -43,15 +43,32 @@ record ContextFailure(int code, int rank, int cause, ByteBuffer frame) {
 
   /** One of the two that differ, and what it called. */
   private String mismatched(int which) {
-    int call = Layout.FAILURE_CALLS + which * Layout.CALL_SIZE;
+    int call = call(which);
+    int kind = frame.get(call + Layout.CALL_KIND);
+    int type = frame.get(call + Layout.CALL_TYPE);
     return frame.getInt(Layout.FAILURE_RANKS + which * Integer.BYTES)
         + " called "
         + CallNames.call(
-            frame.get(call + Layout.CALL_KIND),
+            kind,
             frame.getInt(call + Layout.CALL_ROOT),
             frame.get(call + Layout.CALL_OP),
-            frame.get(call + Layout.CALL_TYPE),
+            type,
             frame.get(call + Layout.CALL_ALGORITHM),
-            frame.getLong(call + Layout.CALL_COUNT));
+            CallNames.elements(kind, type, frame.getLong(call + Layout.CALL_COUNT)))
+        + list(which);
+  }
+
+  private static int call(int which) {
+    return Layout.FAILURE_CALLS + which * Layout.CALL_SIZE;
+  }
+
+  /** Of a list of counts the core knows whether it is the same. */
+  private String list(int which) {
+    long hash = frame.getLong(call(which) + Layout.CALL_HASH);
+    long first = frame.getLong(call(0) + Layout.CALL_HASH);
+    if (hash == 0) {
+      return "";
+    }
+    return first == 0 || first == hash ? " by a list of counts" : " by another list of counts";
   }
 }

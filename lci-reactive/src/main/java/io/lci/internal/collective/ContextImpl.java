@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
+import io.lci.collective.Algorithm;
 import io.lci.collective.Group;
 import io.lci.collective.GroupStreams;
 import io.lci.internal.core.CoreRuntime;
@@ -42,6 +43,10 @@ final class ContextImpl extends GroupCalls
   private final int number;
   private final boolean once;
   private final ContextErrors errors;
+
+  /** Loop only. */
+  private final ChosenAlgorithm chosen;
+
   final Turnstile turnstile;
 
   /** Makes the parts of calls. */
@@ -90,6 +95,7 @@ final class ContextImpl extends GroupCalls
     this.number = number;
     this.once = once;
     this.errors = new ContextErrors(core, handle, key.device());
+    this.chosen = new ChosenAlgorithm(core, handle);
     this.turnstile = new Turnstile(outbox.loop);
     this.parts = new CallMaker(core, group.rank(), group.size());
   }
@@ -118,6 +124,12 @@ final class ContextImpl extends GroupCalls
     return begin(
         call.kind(),
         (loop, actual) -> new CollectiveCall<T>(outbox, actual, this, call, order, result));
+  }
+
+  @Override
+  Algorithm chosen(CallData call) {
+    return groups.whileThere(
+        this, () -> new ChosenAlgorithm(core, handle).of(call), call.algorithm());
   }
 
   @Override
@@ -259,6 +271,11 @@ final class ContextImpl extends GroupCalls
   @Override
   public @Nullable RuntimeException refusal(CollectiveKind call) {
     return errors.refuse() && call != CollectiveKind.AGREE ? errors.known(call) : null;
+  }
+
+  @Override
+  public Algorithm algorithm(CallContent call) {
+    return call instanceof CallData data ? chosen.of(data) : call.algorithm();
   }
 
   @Override

@@ -40,6 +40,9 @@ abstract class GroupCalls implements Collectives {
   /** Makes a call of several parts, once per subscription. */
   abstract <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe);
 
+  /** The algorithm of such a call; AUTO if the core cannot be asked any more. */
+  abstract Algorithm chosen(CallData call);
+
   /** A subscription of the loop of the context, which makes such calls. */
   abstract <T> Flux<T> series(CollectiveKind kind, Series<T> series);
 
@@ -86,6 +89,11 @@ abstract class GroupCalls implements Collectives {
       @Override
       <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe) {
         return same.make(kind, recipe);
+      }
+
+      @Override
+      Algorithm chosen(CallData call) {
+        return same.chosen(call);
       }
 
       @Override

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.internal.collective;
 
+import io.lci.collective.Algorithm;
 import io.lci.collective.CollectiveContext;
 import io.lci.collective.Group;
 import io.lci.collective.GroupStreams;
 import io.lci.collective.Vec;
+import io.lci.error.LciException;
 import io.lci.internal.core.Errors;
 import io.lci.internal.lane.AgreeData;
 import io.lci.internal.lane.CallData;
@@ -121,6 +123,16 @@ class GroupImpl extends GroupCalls implements Group {
   @Override
   <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe) {
     return Mono.defer(() -> own(kind.operation()).make(kind, recipe));
+  }
+
+  /** A group that has gone says so when a call is made. */
+  @Override
+  Algorithm chosen(CallData call) {
+    try {
+      return own(call.kind.operation()).chosen(call);
+    } catch (LciException | IllegalStateException gone) {
+      return call.algorithm();
+    }
   }
 
   @Override

@@ -17,7 +17,9 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
+import reactor.core.publisher.Mono;
 
 /** The groups of a runtime and their contexts: one of each for equal arguments. Any thread. */
 final class Groups {
@@ -130,6 +132,11 @@ final class Groups {
     return core.gate.with(
         () -> context.isOnce() ? core.calls.contextForget(handle) : core.calls.contextFree(handle),
         Codes.DONE);
+  }
+
+  /** Asks that unless the context has been freed; it is not meanwhile. */
+  synchronized <T> T whileThere(ContextImpl context, Supplier<T> what, T otherwise) {
+    return contexts.get(context.key) == context ? what.get() : otherwise;
   }
 
   /** Does that unless the context has been freed; it is not meanwhile. Returns whether it did. */

@@ -143,7 +143,7 @@ final class PlanBuilder implements CollectivePlan.Calls, CollectivePlan.Builder 
         apart(other, set);
       }
     }
-    return new PlanImpl(group, maker.algorithm(), sets);
+    return new PlanImpl(group, group.chosen(sets.get(0).get(0)), sets);
   }
 
   private static @Nullable Vec at(@Nullable List<Vec> list, int index) {

@@ -6,6 +6,9 @@ import io.lci.collective.DataType;
 import io.lci.collective.ReduceOp;
 import io.lci.collective.Vec;
 import io.lci.nativebridge.Codes;
+import io.lci.nativebridge.Layout;
+import io.lci.nativebridge.NativeScratch;
+import java.nio.ByteBuffer;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -105,6 +108,28 @@ public final class CallData implements CallContent {
   @Override
   public Algorithm algorithm() {
     return algorithm;
+  }
+
+  /** Slots that {@link #writeWithoutMemory} takes. */
+  public int slotsWithoutMemory() {
+    return Layout.COLLECTIVE_SIZE / Long.BYTES + counts.length;
+  }
+
+  /** An {@code lci_collective} from a slot on, and its list of counts behind it. */
+  public void writeWithoutMemory(NativeScratch to, int slot) {
+    ByteBuffer words = to.buffer();
+    int at = slot * Long.BYTES;
+    int list = slot + Layout.COLLECTIVE_SIZE / Long.BYTES;
+    words.putInt(at + Layout.COLLECTIVE_KIND, kind.number);
+    words.putInt(at + Layout.COLLECTIVE_ALGORITHM, typeAndAlgorithm >> 8);
+    words.putInt(at + Layout.COLLECTIVE_TYPE, typeAndAlgorithm & 0xFF);
+    words.putInt(at + Layout.COLLECTIVE_OP, op);
+    words.putInt(at + Layout.COLLECTIVE_ROOT, root);
+    words.putLong(at + Layout.COLLECTIVE_COUNT, count);
+    words.putLong(at + Layout.COLLECTIVE_COUNTS, counts.length == 0 ? 0 : to.address(list));
+    for (int i = 0; i < counts.length; i++) {
+      to.putLong(list + i, counts[i]);
+    }
   }
 
   /** For those who read: what it says of itself. */

@@ -2,6 +2,7 @@
 package io.lci.internal.post;
 
 import io.lci.Op;
+import io.lci.collective.Algorithm;
 import io.lci.internal.lane.CallContent;
 import io.lci.internal.lane.CollectiveKind;
 import io.lci.internal.lane.PooledBuffer;
@@ -40,6 +41,9 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
 
     /** Why a call is not made now that it is its turn, or null. */
     @Nullable RuntimeException refusal(CollectiveKind call);
+
+    /** The algorithm of a call that began and has not ended. */
+    Algorithm algorithm(CallContent call);
 
     /** A call that began has ended. */
     void ended();
@@ -232,9 +236,10 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
       return;
     }
     if (since != 0) {
-      String call = data.kind().toString();
       long nanos = System.nanoTime() - since;
-      outbox.core.observer.collectiveTimed(call, data.algorithm(), owner.device(), size, nanos);
+      String call = data.kind().toString();
+      Algorithm algorithm = owner.algorithm(data);
+      outbox.core.observer.collectiveTimed(call, algorithm, owner.device(), size, nanos);
     }
     end(delivered(tag, memory));
   }
