@@ -13,8 +13,7 @@ import java.util.stream.Collectors;
  * @param seconds time of each phase
  * @param peakKib most memory of each rank
  */
-record JobSummary(
-    long kmers, long distinct, List<Double> seconds, List<Long> peakKib) {
+record JobSummary(long kmers, long distinct, List<Double> seconds, List<Long> peakKib) {
   /** One line for people. */
   String line() {
     String memory =

@@ -153,9 +153,12 @@ public final class KmerCount implements Callable<Integer> {
         "--threads must be 1 to " + LciOptions.MAX_LOOPS + ", not " + threads);
     require(twoPass || bloomBits == null, "--bloom-bits is for --two-pass");
     require(bloomBits == null || bloomBits >= 0, "--bloom-bits must not be negative");
-    require(!twoPass || (memory == null && temporary == null), "--memory and --temp are not for --two-pass");
+    require(
+        !twoPass || (memory == null && temporary == null),
+        "--memory and --temp are not for --two-pass");
     require(memory == null || memory >= 1, "--memory must be at least 1 MiB");
-    require(temporary == null || Files.isDirectory(temporary), "there is no directory " + temporary);
+    require(
+        temporary == null || Files.isDirectory(temporary), "there is no directory " + temporary);
     checkOutput(histogram);
     checkOutput(dump);
   }
@@ -176,8 +179,7 @@ public final class KmerCount implements Callable<Integer> {
   private void runJob(LciRuntime lci) {
     JobProgress progress = new JobProgress();
     boolean bar = lci.rank() == 0 && ProgressBar.isTerminal();
-    Disposable shown =
-        bar ? ProgressBar.show(progress, System.err) : Disposables.disposed();
+    Disposable shown = bar ? ProgressBar.show(progress, System.err) : Disposables.disposed();
     try {
       JobSummary summary = KmerJob.run(lci, options(lci), progress).block();
       shown.dispose();
@@ -196,7 +198,8 @@ public final class KmerCount implements Callable<Integer> {
   }
 
   private KmerOptions.Form twoPassForm(LciRuntime lci) {
-    long bits = bloomBits == null || bloomBits == 0 ? size() * BITS_PER_BYTE / lci.size() : bloomBits;
+    long bits =
+        bloomBits == null || bloomBits == 0 ? size() * BITS_PER_BYTE / lci.size() : bloomBits;
     return new KmerOptions.TwoPass(Math.max(LEAST_BITS, bits));
   }
 

@@ -40,11 +40,7 @@ final class KmerJob {
   private final JobProgress progress;
   private final Scheduler workers;
 
-  private KmerJob(
-      LciRuntime lci,
-      KmerOptions options,
-      JobProgress progress,
-      Scheduler workers) {
+  private KmerJob(LciRuntime lci, KmerOptions options, JobProgress progress, Scheduler workers) {
     this.lci = lci;
     this.options = options;
     this.progress = progress;
@@ -56,8 +52,7 @@ final class KmerJob {
    *
    * @return emits what was done, complete on rank 0 only; all ranks complete together
    */
-  static Mono<JobSummary> run(
-      LciRuntime lci, KmerOptions options, JobProgress progress) {
+  static Mono<JobSummary> run(LciRuntime lci, KmerOptions options, JobProgress progress) {
     return Mono.using(
         () -> workers(lci),
         workers -> new KmerJob(lci, options, progress, workers).work(),
@@ -72,8 +67,15 @@ final class KmerJob {
   private Mono<JobSummary> work() {
     return Mono.using(this::createDump, dump -> gather(dump.orElse(null)), KmerJob::closeDump)
         .doOnError(this::tellOthers)
-        .flatMap(summary -> lci.world().barrier().thenReturn(summary)) // none leaves before
+        .flatMap(this::leaveTogether)
         .onErrorResume(PeerLeftException.class, this::reasonToLeave);
+  }
+
+  /** None leaves before the results are there. Then a death is no failure of the job any more. */
+  private Mono<JobSummary> leaveTogether(JobSummary summary) {
+    Mono<Void> all = lci.world().barrier();
+    Mono<Void> wanted = lci.rank() == 0 ? all.onErrorComplete(PeerFailedException.class) : all;
+    return wanted.thenReturn(summary);
   }
 
   private Mono<JobSummary> gather(@Nullable OutputFile dump) {
@@ -95,7 +97,8 @@ final class KmerJob {
   }
 
   private Flux<ResultMessage> counted() {
-    return Flux.defer(() -> counted(options.files().stream().mapToLong(KmerJob::fileSize).sum() / lci.size()));
+    return Flux.defer(
+        () -> counted(options.files().stream().mapToLong(KmerJob::fileSize).sum() / lci.size()));
   }
 
   static long fileSize(Path file) {

@@ -2,8 +2,8 @@
 package io.lci.samples.kmer;
 
 import io.lci.samples.kmer.common.Histogram;
-import io.lci.samples.kmer.common.Kmers;
 import io.lci.samples.kmer.common.KmerOptions;
+import io.lci.samples.kmer.common.Kmers;
 import io.lci.samples.kmer.common.ResultMessage;
 import java.io.IOException;
 import java.io.OutputStream;

@@ -55,13 +55,26 @@ class KmerJobInprocTest {
 
   @ParameterizedTest(name = "{4}: {0} ranks, {1} loops, k {2}, canonical {3}, {5}")
   @CsvSource({
-    "1,1,31,true,one,''", "2,1,31,true,one,''", "4,1,31,true,one,''",
-    "1,2,51,false,one,''", "2,2,51,true,one,''", "3,2,21,true,one,''",
-    "2,1,63,true,one,''", "2,1,32,true,one,''", "2,1,33,false,one,''",
-    "2,1,1,true,one,''", "2,2,5,true,one,''", "2,1,2,false,one,''",
-    "2,1,51,true,one,chaos", "4,2,31,false,one,chaos",
-    "1,1,31,true,spill,''", "2,1,31,true,spill,''", "3,2,51,true,spill,chaos",
-    "2,1,31,true,two,''", "2,2,51,true,two,''", "4,2,31,false,two,chaos"
+    "1,1,31,true,one,''",
+    "2,1,31,true,one,''",
+    "4,1,31,true,one,''",
+    "1,2,51,false,one,''",
+    "2,2,51,true,one,''",
+    "3,2,21,true,one,''",
+    "2,1,63,true,one,''",
+    "2,1,32,true,one,''",
+    "2,1,33,false,one,''",
+    "2,1,1,true,one,''",
+    "2,2,5,true,one,''",
+    "2,1,2,false,one,''",
+    "2,1,51,true,one,chaos",
+    "4,2,31,false,one,chaos",
+    "1,1,31,true,spill,''",
+    "2,1,31,true,spill,''",
+    "3,2,51,true,spill,chaos",
+    "2,1,31,true,two,''",
+    "2,2,51,true,two,''",
+    "4,2,31,false,two,chaos"
   })
   void countsLikeTheReference(
       int ranks, int loops, int k, boolean canonical, String form, String weather)
@@ -149,8 +162,7 @@ class KmerJobInprocTest {
         for (int rank = 0; rank < 3; rank++) {
           Mono<JobSummary> done = ranks.get(rank);
           assertThatThrownBy(() -> done.block(JobRunner.LIMIT))
-              .isInstanceOf(
-                  rank == bad ? BadInputException.class : CollectiveFailedException.class)
+              .isInstanceOf(rank == bad ? BadInputException.class : CollectiveFailedException.class)
               .hasMessageContaining(wrong.toString());
         }
       }

@@ -44,7 +44,9 @@ public final class JobProgress {
     kmers.add(n);
   }
 
-  /** {@return the name of the current phase; empty before the first, between them and at the end} */
+  /**
+   * {@return the name of the current phase; empty before the first, between them and at the end}
+   */
   public String phase() {
     return phase;
   }

@@ -14,7 +14,9 @@ import org.jspecify.annotations.Nullable;
  * are handed over. Belongs to one thread.
  */
 final class PartitionWriter implements FragmentSink {
-  /** Bytes of a block: several fit a packet of 8 KiB with their headers, and all open ones 16 MiB. */
+  /**
+   * Bytes of a block: several fit a packet of 8 KiB with their headers, and all open ones 16 MiB.
+   */
   static final int BLOCK_BYTES = 4000;
 
   /** Shorter than it could be: the runs are longer, so there is less to send and keep. */

@@ -71,7 +71,8 @@ final class PassReader {
     this.pool = new BlockPool(owners.count() + BLOCKS_UNDER_WAY);
     this.open = new Block[owners.count()];
     this.sent = new long[owners.count()];
-    RunSplitter splitter = new RunSplitter(
+    RunSplitter splitter =
+        new RunSplitter(
             options.shape(),
             options.shape().minimizer(LONGEST_MINIMIZER),
             owners.count(),

@@ -37,7 +37,9 @@ final class Model {
 
   /** Adds what the counter counted last. */
   static void addTo(Map<String, Long> counts, PartitionCounter counter, int k) {
-    counter.table().forEach((high, low, count) -> counts.merge(text(high, low, k), count, Long::sum));
+    counter
+        .table()
+        .forEach((high, low, count) -> counts.merge(text(high, low, k), count, Long::sum));
   }
 
   private static String text(long high, long low, int k) {
