@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.LciOptions;
+import io.lci.PeerEvent;
 import io.lci.error.CollectiveFailedException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.PeerLeftException;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 
 /** The whole job over the real transport, ranks as threads. */
 @Timeout(120)
@@ -140,6 +142,25 @@ class KmerJobInprocTest {
       }
     }
     assertThat(files()).containsExactly("a.fq");
+  }
+
+  /** Rank 1 leaves for the same reason, and its word comes first. */
+  @Test
+  void aDeathIsNamedThatComesAfterADeparture() throws IOException {
+    Path file = TestReads.fastq(folder.resolve("a.fq"), TestReads.make(100, 5));
+    try (LciTestJob job = LciTestJob.start(3)) {
+      job.rank(0)
+          .peerEvents()
+          .filter(event -> event.state() == PeerEvent.State.LEFT)
+          .next()
+          .publishOn(Schedulers.boundedElastic())
+          .subscribe(left -> job.rank(2).abort());
+      Mono<JobSummary> first = JobRunner.start(job.rank(0), options(31, true, "one", file));
+      job.rank(1).close();
+      assertThatThrownBy(() -> first.block(JobRunner.LIMIT))
+          .isInstanceOf(PeerFailedException.class)
+          .hasMessageContaining("rank 2");
+    }
   }
 
   /** Each rank has files of its own: those of the last one are damaged, or are not there. */
