@@ -571,6 +571,7 @@ kmer_job() {
   local metric=$1 k reads
   shift
   kmer_of "$metric"
+  [[ $metric != *_c1* ]] || local -x LCI_JAVA_OPTS="${LCI_JAVA_OPTS:-} -XX:TieredStopAtLevel=1"
   timed "$metric" "$home/lci" run -n 2 --usage kmer -k "$k" --canonical --histogram "$state/ours.histogram" "$@" "$reads"
 }
 
@@ -595,7 +596,7 @@ group_kmer() {
   local peers=()
   command -v jellyfish > /dev/null && peers+=(jellyfish=kmer_jellyfish) || echo "lci bench: no jellyfish here" >&2
   command -v kmc > /dev/null && peers+=(KMC=kmer_kmc) || echo "lci bench: no KMC here (Debian: kmc)" >&2
-  compare "kmer_31 kmer_51 kmer_31_memory kmer_31_500m kmer_31_500m_memory" kmer_ours "${peers[@]}" "two passes=kmer_two_pass"
+  compare "kmer_31 kmer_31_c1 kmer_51 kmer_31_memory kmer_31_500m kmer_31_500m_c1 kmer_31_500m_memory" kmer_ours "${peers[@]}" "two passes=kmer_two_pass"
 }
 
 main() {
