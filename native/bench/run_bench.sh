@@ -532,42 +532,71 @@ group_jvm() {
   jvm_rows _ffm
 }
 
-# ---- kmer: the job in two ranks, 98 MB of simulated reads ----------------------------------------------------------------
+# ---- kmer: the job in two ranks, 98 MB of bases in simulated reads; _500m: five times as many ---------------------------
 
+# kmer_reads NAME READS: sets reads.
 kmer_reads() {
-  reads=$cache/bench-reads.fq
+  reads=$cache/bench-reads$1.fq
   [[ -f $reads ]] && return
   mkdir -p "$cache"
-  echo "lci bench: simulating reads: 150 bases, a 5 Mb genome, one error in every second read" >&2
-  "$home/lci" run -n 1 simulate-reads --random-genome 5000000 --reads 617000 --length 150 --seed 1 > "$reads.part"
+  echo "lci bench: simulating $2 reads: 150 bases, a 5 Mb genome, one error in every second read" >&2
+  "$home/lci" run -n 1 simulate-reads --random-genome 5000000 --reads "$2" --length 150 --seed 1 > "$reads.part"
   mv "$reads.part" "$reads"
 }
 
-# timed METRIC COMMAND...: wall time, in seconds.
+# kmer_of METRIC: sets k and reads.
+kmer_of() {
+  k=${1#kmer_}
+  k=${k%%_*}
+  case $1 in *_500m*) kmer_reads -500m 3085000 ;; *) kmer_reads "" 617000 ;; esac
+}
+
+# timed METRIC COMMAND...: wall time, in seconds; or, of a metric of memory, the most that all ranks have at their peaks, in
+# MiB, by the launcher's word.
 timed() {
   local metric=$1 start end
   shift
   start=$(date +%s.%N)
-  "$@" > /dev/null || return 1
+  "$@" > /dev/null 2> "$state/timed.log" || { cat "$state/timed.log" >&2; return 1; }
   end=$(date +%s.%N)
-  awk -v a="$start" -v b="$end" -v m="$metric" 'BEGIN { printf "{\"metric\":\"%s\",\"unit\":\"s\",\"value\":%.6g}\n", m, b - a }'
+  if [[ $metric == *_memory ]]; then
+    sed -n 's/^lci-run: rank .*, peak memory \([0-9]*\) MiB$/\1/p' "$state/timed.log" |
+      awk -v m="$metric" '{ all += $1 } END { printf "{\"metric\":\"%s\",\"unit\":\"MiB\",\"value\":%.6g}\n", m, all }'
+  else
+    awk -v a="$start" -v b="$end" -v m="$metric" 'BEGIN { printf "{\"metric\":\"%s\",\"unit\":\"s\",\"value\":%.6g}\n", m, b - a }'
+  fi
 }
 
-kmer_ours() { timed "$1" "$home/lci" run -n 2 kmer -k "${1#kmer_}" --canonical --histogram "$state/ours.histogram" "$reads"; }
+kmer_job() {
+  local metric=$1 k reads
+  shift
+  kmer_of "$metric"
+  [[ $metric != *_c1* ]] || local -x LCI_JAVA_OPTS="${LCI_JAVA_OPTS:-} -XX:TieredStopAtLevel=1"
+  timed "$metric" "$home/lci" run -n 2 --usage kmer -k "$k" --canonical --histogram "$state/ours.histogram" "$@" "$reads"
+}
 
-kmer_jellyfish() { timed "$1" jellyfish count -m "${1#kmer_}" -t 2 -C -s 100M -o "$state/jellyfish.jf" "$reads"; }
+kmer_ours() { kmer_job "$1"; }
+kmer_two_pass() { kmer_job "$1" --two-pass; }
+
+kmer_jellyfish() {
+  [[ $1 != *_500m* ]] || return $NOT_OFFERED # minutes for each
+  local k reads
+  kmer_of "$1"
+  timed "$1" "$native/lci_run" -n 1 --usage -- jellyfish count -m "$k" -t 2 -C -s 100M -o "$state/jellyfish.jf" "$reads"
+}
 
 kmer_kmc() {
+  local k reads
+  kmer_of "$1"
   mkdir -p "$state/kmc"
-  timed "$1" kmc -k"${1#kmer_}" -t2 -m8 -r -ci1 "$reads" "$state/kmc/out" "$state/kmc"
+  timed "$1" "$native/lci_run" -n 1 --usage -- kmc -k"$k" -t2 -m8 -r -ci1 "$reads" "$state/kmc/out" "$state/kmc"
 }
 
 group_kmer() {
-  local reads peers=()
-  kmer_reads
+  local peers=()
   command -v jellyfish > /dev/null && peers+=(jellyfish=kmer_jellyfish) || echo "lci bench: no jellyfish here" >&2
   command -v kmc > /dev/null && peers+=(KMC=kmer_kmc) || echo "lci bench: no KMC here (Debian: kmc)" >&2
-  compare "kmer_31 kmer_51" kmer_ours "${peers[@]}"
+  compare "kmer_31 kmer_31_c1 kmer_51 kmer_31_memory kmer_31_500m kmer_31_500m_c1 kmer_31_500m_memory" kmer_ours "${peers[@]}" "two passes=kmer_two_pass"
 }
 
 main() {

@@ -18,7 +18,7 @@ the ratio. Peers that are not installed are named, with their Debian packages. A
     resources    queues, matching, packets, devices and lanes on one and two threads
     jvm          streams, operations, calls and gets between two JVMs; beside Aeron, JUCX, RSocket, reactor-netty; a lane
                  driven from Java beside one driven from C; processor time of a runtime that gets no messages
-    kmer         the k-mer job; beside jellyfish, KMC
+    kmer         the k-mer job, its time and memory; beside jellyfish, KMC, and its own form of two passes
 Options:
   --only METRIC    one metric of the group
   --pairs N        rounds, of which the medians are printed (7)

@@ -40,7 +40,7 @@ cmd_demo() {
   local reads=() histogram=$state/demo/histogram.txt
   demo_reads
   say "lci: counting the $DEMO_K-mers of $(printf '%s ' "${reads[@]##*/}")in $DEMO_RANKS ranks, each a JVM"
-  say "lci: two passes: the first finds the k-mers that occur more than once, the second counts them; the line has both times"
+  say "lci: the reads go to partitions of their k-mers, then these are counted; the line has both times"
   rm -f "$histogram"
   (cmd_run -n "$DEMO_RANKS" kmer -k "$DEMO_K" --canonical --histogram "$histogram" "${reads[@]}")
   [[ -s $histogram ]] || die "there is no histogram in $histogram"

@@ -333,6 +333,11 @@ test_run_passes_its_command_line_to_the_launcher() {
 -cp $tree/samples/target/samples.jar:$tree/samples/target/lib/* io.lci.samples.Samples kmer x"
   in_tree run traffic
   [[ $out == *" io.lci.samples.bench.Traffic" ]] || fail "got '$out'"
+  touch "$tree/samples/target/samples-jdk17.jsa"
+  in_tree run -n 2 kmer x
+  contains "$out" "-XX:+ExitOnOutOfMemoryError -XX:SharedArchiveFile=$tree/samples/target/samples-jdk17.jsa -Xlog:cds*=off -cp"
+  in_tree run -n 2 true
+  equal "$out" "launched -n 2 -- true"
 }
 
 test_info_says_more_if_asked() {

@@ -66,6 +66,7 @@ make_all() {
     die "the build failed; see .lci/logs/build.log"
   }
   [[ -x $launcher ]] || die "the build made no launcher: $launcher is missing"
+  archive_classes
   echo "$1" > "$build_stamp"
 }
 

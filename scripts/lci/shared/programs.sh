@@ -59,6 +59,15 @@ java_command() {
   java+=("${more[@]}")
 }
 
+# archive_classes: of the samples, for this JDK, so that a JVM need not read and check them each time, which is about half of
+# its start. Without an archive, or with one that does not fit, it does.
+archive_classes() {
+  local archive=$samples_archive$jdk_version.jsa
+  rm -f "$archive"
+  "$jdk/bin/java" -XX:ArchiveClassesAtExit="$archive" -cp "$samples_jar:$home/samples/target/lib/*" io.lci.samples.Samples \
+    kmer -k 31 --canonical "$home/samples/data/lambda_virus.fa.gz" > "$state/logs/archive.log" 2>&1 || rm -f "$archive"
+}
+
 # need_program PROGRAM: ends with 127 if there is none.
 need_program() {
   local name=$1 guess
@@ -83,6 +92,8 @@ program_command() {
   read -r -a class <<< "$(main_class "$name")"
   java_command "$ranks"
   if ((${#class[@]} > 0)); then
+    local archive=$samples_archive$jdk_version.jsa
+    [[ ! -f $archive ]] || java+=("-XX:SharedArchiveFile=$archive" '-Xlog:cds*=off')
     program=("${java[@]}" -cp "$samples_jar:$home/samples/target/lib/*" "${class[@]}" "$@")
   elif [[ $name == *.jar ]]; then
     program=("${java[@]}" -jar "$name" "$@")

@@ -20,6 +20,8 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.io.Writer;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -35,26 +37,27 @@ import picocli.CommandLine.ParameterException;
     name = "./lci run -n N",
     mixinStandardHelpOptions = true,
     description = "Programs that show the library at work.",
-    synopsisSubcommandLabel = "NAME",
-    subcommands = {
-      KmerCount.class,
-      SimulateReads.class,
-      Hello.class,
-      PingPong.class,
-      ManyToMany.class,
-      DistributedArrayCheck.class,
-      GraphBarrierCheck.class,
-      AllReduce.class,
-      Heat.class,
-      WordCount.class,
-      RpcCalls.class,
-      RpcEcho.class,
-      Echo.class,
-      SlowConsumer.class,
-      MetricsEndpoint.class,
-      KvService.class
-    })
+    synopsisSubcommandLabel = "NAME")
 public final class Samples {
+  private static final List<Map.Entry<String, Class<?>>> SAMPLES =
+      List.of(
+          Map.entry("kmer", KmerCount.class),
+          Map.entry("simulate-reads", SimulateReads.class),
+          Map.entry("hello", Hello.class),
+          Map.entry("ping-pong", PingPong.class),
+          Map.entry("many-to-many", ManyToMany.class),
+          Map.entry("array", DistributedArrayCheck.class),
+          Map.entry("graph-barrier", GraphBarrierCheck.class),
+          Map.entry("allreduce", AllReduce.class),
+          Map.entry("heat", Heat.class),
+          Map.entry("word-count", WordCount.class),
+          Map.entry("rpc", RpcCalls.class),
+          Map.entry("rpc-echo", RpcEcho.class),
+          Map.entry("echo", Echo.class),
+          Map.entry("slow-consumer", SlowConsumer.class),
+          Map.entry("metrics", MetricsEndpoint.class),
+          Map.entry("kv-service", KvService.class));
+
   /** Exit code: bad input, or whatever has no code of its own. */
   public static final int FAILED = 1;
 
@@ -95,6 +98,22 @@ public final class Samples {
     return 0;
   }
 
+  /**
+   * The samples as commands: the one that is named, or all. To read the options of all takes longer
+   * than the rest of a small sample's start.
+   */
+  static CommandLine samples(String... args) {
+    String named = args.length == 0 ? "" : args[0];
+    boolean known = SAMPLES.stream().anyMatch(sample -> sample.getKey().equals(named));
+    CommandLine line = new CommandLine(new Samples());
+    for (Map.Entry<String, Class<?>> sample : SAMPLES) {
+      if (!known || sample.getKey().equals(named)) {
+        line.addSubcommand(sample.getKey(), sample.getValue());
+      }
+    }
+    return line;
+  }
+
   /** Runs a command and ends the process: 0 done, 1 failed, 2 wrong arguments, or what it says. */
   public static void run(Object command, String[] args) {
     System.exit(execute(command, args));
@@ -103,7 +122,7 @@ public final class Samples {
   /** Runs a command; errors are one line each, not a page of usage. */
   static int execute(Object command, String[] args) {
     CommandLine line =
-        new CommandLine(command)
+        (command instanceof Samples ? samples(args) : new CommandLine(command))
             .setParameterExceptionHandler(Samples::wrongArguments)
             .setExecutionExceptionHandler(Samples::failed)
             .setCaseInsensitiveEnumValuesAllowed(true);

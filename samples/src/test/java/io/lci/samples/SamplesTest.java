@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -45,7 +46,20 @@ class SamplesTest {
     String table = tool.substring(tool.indexOf("\nreadonly SAMPLES='"));
     List<String> known =
         table.substring(0, table.indexOf("\n'")).lines().map(line -> line.split(" ")[0]).toList();
-    assertThat(known).containsAll(new CommandLine(Samples.class).getSubcommands().keySet());
+    assertThat(known).containsAll(Samples.samples().getSubcommands().keySet());
+  }
+
+  /** Each has the name by which it is looked up. */
+  @Test
+  void oneIsReadAloneWhereItIsNamed() {
+    Map<String, CommandLine> all = Samples.samples("--help").getSubcommands();
+    assertThat(all).hasSizeGreaterThan(15).containsKeys("tour", "kv-service");
+    all.forEach(
+        (name, command) -> {
+          assertThat(command.getCommandSpec().name()).isEqualTo(name);
+          assertThat(Samples.samples(name, "--help").getSubcommands()).containsKey(name);
+        });
+    assertThat(Samples.samples("kmer").getSubcommands()).doesNotContainKey("heat");
   }
 
   @Test

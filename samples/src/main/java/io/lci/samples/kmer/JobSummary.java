@@ -10,24 +10,26 @@ import java.util.stream.Collectors;
  *
  * @param kmers k-mers in the input
  * @param distinct different ones
- * @param fillSeconds time of the first pass
- * @param countSeconds time of the second
+ * @param seconds time of each phase
  * @param peakKib most memory of each rank
  */
-record JobSummary(
-    long kmers, long distinct, double fillSeconds, double countSeconds, List<Long> peakKib) {
+record JobSummary(long kmers, long distinct, List<Double> seconds, List<Long> peakKib) {
   /** One line for people. */
   String line() {
     String memory =
         peakKib.stream().map(kib -> Long.toString(kib / 1024)).collect(Collectors.joining(" + "));
+    String phases =
+        seconds.stream()
+            .map(time -> String.format(Locale.ROOT, "%.2f s", time))
+            .collect(Collectors.joining(" + "));
+    double all = seconds.stream().mapToDouble(Double::doubleValue).sum();
     return String.format(
         Locale.ROOT,
-        "kmer: %d k-mers, %d distinct; %.2f s + %.2f s, %.2f M k-mers/s; peak memory %s MiB",
+        "kmer: %d k-mers, %d distinct; %s, %.2f M k-mers/s; peak memory %s MiB",
         kmers,
         distinct,
-        fillSeconds,
-        countSeconds,
-        kmers / 1e6 / Math.max(1e-9, fillSeconds + countSeconds),
+        phases,
+        kmers / 1e6 / Math.max(1e-9, all),
         memory);
   }
 }

@@ -3,12 +3,17 @@ package io.lci.samples.kmer;
 
 import io.lci.LciOptions;
 import io.lci.LciRuntime;
+import io.lci.PeerEvent;
+import io.lci.error.CollectiveFailedException;
 import io.lci.error.LciException;
 import io.lci.error.PeerFailedException;
 import io.lci.samples.Samples;
+import io.lci.samples.kmer.common.JobProgress;
+import io.lci.samples.kmer.common.KmerOptions;
+import io.lci.samples.kmer.common.KmerShape;
+import io.lci.samples.kmer.onepass.Partitions;
 import io.lci.samples.reads.BadInputException;
 import io.lci.samples.reads.SequenceReader;
-import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,6 +29,7 @@ import picocli.CommandLine.Spec;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.Exceptions;
+import reactor.core.publisher.Mono;
 
 /** The command line of the k-mer job: {@code ./lci run -n N kmer ...}. */
 @Command(
@@ -36,8 +42,10 @@ import reactor.core.Exceptions;
     },
     footer = {
       "",
-      "All counts are exact. The first pass fills a Bloom filter of two layers; the second counts the"
-          + " k-mers that the filter saw more than once. What remains are those that occur once.",
+      "All counts are exact. The reads are read once: runs of k-mers go to the partitions of their"
+          + " owners, which count one partition after the other. With --two-pass the first pass fills"
+          + " a Bloom filter of two layers; the second counts the k-mers that the filter saw more"
+          + " than once. What remains are those that occur once.",
       "Exit codes: 0 done, 1 bad input, 2 wrong arguments, 3 out of memory, 4 another rank died."
     })
 public final class KmerCount implements Callable<Integer> {
@@ -82,13 +90,34 @@ public final class KmerCount implements Callable<Integer> {
   @Nullable String dump;
 
   @Option(
+      names = "--memory",
+      paramLabel = "MIB",
+      description =
+          "Most memory of a rank for the runs that it has received, in MiB; the rest goes to a file."
+              + " Changes time, never the result. Default: half of the heap.")
+  @Nullable Long memory;
+
+  @Option(
+      names = "--temp",
+      paramLabel = "DIRECTORY",
+      description =
+          "Where that file lies. It has no name, and is gone when the rank is. Default: java.io.tmpdir.")
+  @Nullable Path temporary;
+
+  @Option(
+      names = "--two-pass",
+      description =
+          "Count in two passes over the reads, with a Bloom filter in front of the tables: the result"
+              + " is the same.")
+  boolean twoPass;
+
+  @Option(
       names = "--bloom-bits",
       paramLabel = "B",
-      defaultValue = "0",
       description =
-          "Size in bits of each of the filter's two layers, per rank. Changes time and memory, never the result."
-              + " Default: from the size of the input.")
-  long bloomBits;
+          "With --two-pass, size in bits of each of the filter's two layers, per rank. Changes time and"
+              + " memory, never the result. Default, or 0: from the size of the input.")
+  @Nullable Long bloomBits;
 
   @Parameters(paramLabel = "FILE", arity = "1..*", description = "The reads.")
   List<Path> files = List.of();
@@ -104,12 +133,11 @@ public final class KmerCount implements Callable<Integer> {
   public Integer call() {
     checkArguments();
     try (LciRuntime lci = LciRuntime.create(runtimeOptions())) {
-      AbortLine abort = new AbortLine(lci);
       try {
-        runJob(lci, abort);
+        runJob(lci);
         return 0;
       } catch (RuntimeException e) {
-        return explain(lci, abort, Exceptions.unwrap(e));
+        return explain(lci, Exceptions.unwrap(e));
       }
     }
   }
@@ -123,7 +151,14 @@ public final class KmerCount implements Callable<Integer> {
     require(
         threads == null || (threads >= 1 && threads <= LciOptions.MAX_LOOPS),
         "--threads must be 1 to " + LciOptions.MAX_LOOPS + ", not " + threads);
-    require(bloomBits >= 0, "--bloom-bits must not be negative");
+    require(twoPass || bloomBits == null, "--bloom-bits is for --two-pass");
+    require(bloomBits == null || bloomBits >= 0, "--bloom-bits must not be negative");
+    require(
+        !twoPass || (memory == null && temporary == null),
+        "--memory and --temp are not for --two-pass");
+    require(memory == null || memory >= 1, "--memory must be at least 1 MiB");
+    require(
+        temporary == null || Files.isDirectory(temporary), "there is no directory " + temporary);
     checkOutput(histogram);
     checkOutput(dump);
   }
@@ -141,15 +176,12 @@ public final class KmerCount implements Callable<Integer> {
     Samples.require(spec, condition, message);
   }
 
-  private void runJob(LciRuntime lci, AbortLine abort) {
-    files.forEach(SequenceReader::check);
+  private void runJob(LciRuntime lci) {
     JobProgress progress = new JobProgress();
-    long bytes = files.stream().mapToLong(KmerCount::fileSize).sum();
     boolean bar = lci.rank() == 0 && ProgressBar.isTerminal();
-    Disposable shown =
-        bar ? ProgressBar.show(progress, bytes / lci.size(), System.err) : Disposables.disposed();
+    Disposable shown = bar ? ProgressBar.show(progress, System.err) : Disposables.disposed();
     try {
-      JobSummary summary = KmerJob.run(lci, options(lci), abort, progress).block();
+      JobSummary summary = KmerJob.run(lci, options(lci), progress).block();
       shown.dispose();
       if (summary != null && lci.rank() == 0) {
         System.err.println(summary.line());
@@ -160,59 +192,70 @@ public final class KmerCount implements Callable<Integer> {
   }
 
   private KmerOptions options(LciRuntime lci) {
-    long bits = bloomBits > 0 ? bloomBits : defaultBits() / lci.size();
-    return new KmerOptions(
-        new KmerShape(k, canonical), Math.max(LEAST_BITS, bits), histogram, dump, files);
+    KmerShape shape = new KmerShape(k, canonical);
+    KmerOptions.Form form = twoPass ? twoPassForm(lci) : onePassForm();
+    return new KmerOptions(shape, form, histogram, dump, files);
   }
 
-  private long defaultBits() {
-    return files.stream().mapToLong(KmerCount::uncompressedSize).sum() * BITS_PER_BYTE;
+  private KmerOptions.Form twoPassForm(LciRuntime lci) {
+    long bits =
+        bloomBits == null || bloomBits == 0 ? size() * BITS_PER_BYTE / lci.size() : bloomBits;
+    return new KmerOptions.TwoPass(Math.max(LEAST_BITS, bits));
   }
 
+  private KmerOptions.Form onePassForm() {
+    long bytes = memory == null ? Runtime.getRuntime().maxMemory() / 2 : memory << 20;
+    Path folder = temporary == null ? Path.of(System.getProperty("java.io.tmpdir")) : temporary;
+    return new KmerOptions.OnePass(Partitions.countFor(size()), bytes, folder);
+  }
+
+  /** Bytes of all reads, as far as one can know. */
+  private long size() {
+    return files.stream().mapToLong(KmerCount::uncompressedSize).sum();
+  }
+
+  /** A file that is not there has none: the job says so. */
   private static long uncompressedSize(Path file) {
-    return fileSize(file) * (SequenceReader.isCompressed(file) ? BYTES_PER_COMPRESSED : 1);
-  }
-
-  private static long fileSize(Path file) {
-    try {
-      return Files.size(file);
-    } catch (IOException e) {
-      throw new UncheckedIOException(file + ": " + e.getMessage(), e);
+    if (!Files.isReadable(file) || Files.isDirectory(file)) {
+      return 0;
     }
+    long size = KmerJob.fileSize(file);
+    return size > 0 && SequenceReader.isCompressed(file) ? size * BYTES_PER_COMPRESSED : size;
   }
 
-  /** Says in one line, once for the job, why it failed, and makes the other ranks end too. */
-  private static int explain(LciRuntime lci, AbortLine abort, Throwable error) {
+  /** Says in one line, once for the job, why it failed. */
+  private static int explain(LciRuntime lci, Throwable error) {
     if (error instanceof PeerFailedException) {
       Samples.complain("kmer", reason(error));
       return Samples.PEER_FAILED;
     }
     String reason = reason(error);
-    if (lci.rank() == 0) {
-      Samples.complain("kmer", reason);
-      abort.tell(reason, PATIENCE);
-      return Samples.FAILED;
-    }
-    // Rank 0 speaks for the job: what is wrong with the input is wrong for all. Unless it is gone
-    // or silent.
-    boolean known = error instanceof AbortedException;
-    if (!known) {
-      abort.tell(reason, PATIENCE);
-    }
-    if (!abort.awaitFirstRank(PATIENCE) && !known) {
+    // Rank 0 speaks for the job: all have heard of the failure. Unless it is silent.
+    if (lci.rank() == 0 || !leavesInTime(lci)) {
       Samples.complain("kmer", reason);
     }
     return Samples.FAILED;
   }
 
+  /** Whether rank 0 leaves: it has spoken by then. */
+  private static boolean leavesInTime(LciRuntime lci) {
+    return Boolean.TRUE.equals(
+        lci.peerEvents()
+            .any(event -> event.rank() == 0 && event.state() == PeerEvent.State.LEFT)
+            .timeout(PATIENCE, Mono.just(false))
+            .block());
+  }
+
   private static String reason(Throwable error) {
     boolean expected =
         error instanceof BadInputException
-            || error instanceof AbortedException
             || error instanceof LciException
             || error instanceof UncheckedIOException;
     if (!expected) {
       error.printStackTrace();
+    }
+    if (error instanceof CollectiveFailedException told) {
+      return "rank " + told.rank() + ": " + told.hint();
     }
     String message = error.getMessage();
     return message == null ? error.toString() : message;

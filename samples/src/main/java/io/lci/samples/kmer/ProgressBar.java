@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.kmer;
 
+import io.lci.samples.kmer.common.JobProgress;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -29,26 +30,26 @@ final class ProgressBar {
   }
 
   /** Starts showing; ends when disposed. */
-  static Disposable show(JobProgress progress, long bytesPerPass, PrintStream out) {
+  static Disposable show(JobProgress progress, PrintStream out) {
     return Flux.interval(PERIOD, Schedulers.boundedElastic())
         .onBackpressureDrop()
-        .doOnNext(tick -> out.print(line(progress, bytesPerPass)))
+        .doOnNext(tick -> out.print(line(progress)))
         .doFinally(signal -> out.print("\r\033[K"))
         .subscribe();
   }
 
-  static String line(JobProgress progress, long bytesPerPass) {
-    if (progress.pass() == 0) {
+  static String line(JobProgress progress) {
+    String phase = progress.phase();
+    if (phase.isEmpty()) {
       return "\r\033[K";
     }
-    double part = Math.min(1, progress.bytes() / (double) Math.max(1, bytesPerPass));
-    int filled = (int) (part * WIDTH);
+    int filled = (int) (progress.part() * WIDTH);
     return String.format(
-        "\rpass %d of 2 [%s%s] %3.0f%% %6.2f M k-mers/s read by rank 0\033[K",
-        progress.pass(),
+        "\r%s [%s%s] %3.0f%% %6.2f M k-mers/s by rank 0\033[K",
+        phase,
         "#".repeat(filled),
         ".".repeat(WIDTH - filled),
-        100 * part,
+        100 * progress.part(),
         progress.rate() / 1e6);
   }
 }

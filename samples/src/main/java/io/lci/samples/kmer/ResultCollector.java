@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.kmer;
 
+import io.lci.samples.kmer.common.Histogram;
+import io.lci.samples.kmer.common.KmerOptions;
+import io.lci.samples.kmer.common.Kmers;
+import io.lci.samples.kmer.common.ResultMessage;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -12,42 +16,40 @@ import org.jspecify.annotations.Nullable;
 
 /** Rank 0's side: joins the results of all ranks, whatever the order they come in. */
 final class ResultCollector {
-  private final int ranks;
+  /** Whether the histogram has all k-mers, also those that occur once. */
+  private final boolean allCounted;
+
   private final int k;
   private final @Nullable OutputStream dump;
   private final Histogram histogram = new Histogram();
   private final StringBuilder line = new StringBuilder();
   private final long[] peakKib;
-  private long expected;
-  private long got;
-  private int ended;
   private long kmers;
 
-  ResultCollector(int ranks, int k, @Nullable OutputStream dump) {
-    this.ranks = ranks;
-    this.k = k;
+  ResultCollector(int ranks, KmerOptions options, @Nullable OutputStream dump) {
+    this.allCounted = options.form() instanceof KmerOptions.OnePass;
+    this.k = options.shape().k();
     this.dump = dump;
     this.peakKib = new long[ranks];
   }
 
-  void accept(ResultMessage message) {
+  void accept(int rank, ResultMessage message) {
     switch (message.kind()) {
       case ResultMessage.HISTOGRAM -> addLines(message);
-      case ResultMessage.ENTRIES -> writeEntries(message);
-      case ResultMessage.END -> end(message);
+      case ResultMessage.ENTRIES -> writeEntries(rank, message);
+      case ResultMessage.SUMMARY -> addSummary(rank, message);
       default ->
           throw new IllegalStateException(
-              "rank " + message.rank() + " sent a result of unknown kind " + message.kind());
+              "rank " + rank + " sent a result of unknown kind " + message.kind());
     }
   }
 
-  /** Everything of every rank has come. */
-  boolean isComplete() {
-    return ended == ranks && got == expected;
-  }
-
-  /** The whole histogram; once complete. */
+  /** The whole histogram; once all has come. */
   Histogram histogram() {
+    if (allCounted && histogram.occurrences() != kmers) {
+      throw new IllegalStateException(
+          "counted " + histogram.occurrences() + " k-mers, read were " + kmers);
+    }
     histogram.complete(kmers);
     return histogram;
   }
@@ -69,16 +71,14 @@ final class ResultCollector {
   }
 
   private void addLines(ResultMessage message) {
-    got++;
     for (int i = 0; i < message.count(); i += 2) {
       histogram.add(message.words()[i], message.words()[i + 1]);
     }
   }
 
-  private void writeEntries(ResultMessage message) {
-    got++;
+  private void writeEntries(int rank, ResultMessage message) {
     if (dump == null) {
-      throw new IllegalStateException("rank " + message.rank() + " sent k-mers unasked");
+      throw new IllegalStateException("rank " + rank + " sent k-mers unasked");
     }
     line.setLength(0);
     for (int i = 0; i < message.count(); i += 3) {
@@ -92,10 +92,8 @@ final class ResultCollector {
     }
   }
 
-  private void end(ResultMessage message) {
-    ended++;
-    expected += message.words()[0];
-    kmers += message.words()[1];
-    peakKib[message.rank()] = message.words()[2];
+  private void addSummary(int rank, ResultMessage message) {
+    kmers += message.words()[0];
+    peakKib[rank] = message.words()[1];
   }
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Counts k-mers across ranks: two passes over the reads, a two-layer Bloom filter, one table per
- * loop.
- */
+/** Counts k-mers across ranks: the command, and what both forms of the job have around them. */
 @NullMarked
 package io.lci.samples.kmer;
 

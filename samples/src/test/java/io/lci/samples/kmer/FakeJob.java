@@ -3,7 +3,6 @@ package io.lci.samples.kmer;
 
 import io.lci.LciLoop;
 import io.lci.LciRuntime;
-import io.lci.PeerEvent;
 import io.lci.PostOutcome;
 import io.lci.PostResult;
 import io.lci.Poster;
@@ -41,7 +40,7 @@ import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Ranks in memory, just as much of the public API as the k-mer job uses. Messages of a port are
+ * Ranks in memory, just as much of the public API as the two passes use. Messages of a port are
  * handed over in random order, so that an END overtakes data in every run, and a port holds few
  * messages, so that senders must wait.
  */
@@ -61,15 +60,6 @@ final class FakeJob implements AutoCloseable {
 
   LciRuntime rank(int rank) {
     return ranks.get(rank).proxy();
-  }
-
-  /** All other ranks are told that this one died. */
-  void kill(int rank) {
-    for (FakeRuntime other : ranks) {
-      if (other.rank != rank) {
-        other.events.tryEmitNext(new PeerEvent(rank, PeerEvent.State.FAILED));
-      }
-    }
   }
 
   @Override
@@ -104,7 +94,6 @@ final class FakeJob implements AutoCloseable {
     final int rank;
     final int size;
     final List<Scheduler> schedulers;
-    final Sinks.Many<PeerEvent> events = Sinks.many().replay().all();
     int barriers;
 
     FakeRuntime(int rank, int size, int loops) {
@@ -127,7 +116,6 @@ final class FakeJob implements AutoCloseable {
                     case "size" -> size;
                     case "loops" -> loops();
                     case "barrier" -> Mono.defer(() -> arrive(this));
-                    case "peerEvents" -> events.asFlux();
                     case "inbox" -> inbox(args);
                     case "sender" -> sender(args);
                     default -> throw new UnsupportedOperationException(method.toString());

@@ -4,6 +4,8 @@ package io.lci.samples.kmer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lci.LciRuntime;
+import io.lci.samples.kmer.common.JobProgress;
+import io.lci.samples.kmer.common.KmerOptions;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,7 +32,7 @@ final class JobRunner {
   /** Starts one rank at once. */
   static Mono<JobSummary> start(LciRuntime lci, KmerOptions options) {
     Mono<JobSummary> started =
-        KmerJob.run(lci, options, new AbortLine(lci), new JobProgress())
+        KmerJob.run(lci, options, new JobProgress())
             .subscribeOn(Schedulers.boundedElastic())
             .cache();
     started.subscribe(summary -> {}, error -> {});

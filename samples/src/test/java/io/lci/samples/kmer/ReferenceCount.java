@@ -7,10 +7,10 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** The same job in the plainest way: strings in a map. */
-final class ReferenceCount {
+public final class ReferenceCount {
   private ReferenceCount() {}
 
-  static Map<String, Long> count(List<String> sequences, int k, boolean canonical) {
+  public static Map<String, Long> count(List<String> sequences, int k, boolean canonical) {
     Map<String, Long> counts = new HashMap<>();
     for (String sequence : sequences) {
       for (int i = 0; i + k <= sequence.length(); i++) {
@@ -23,13 +23,13 @@ final class ReferenceCount {
     return counts;
   }
 
-  static Map<Long, Long> histogram(Map<String, Long> counts) {
+  public static Map<Long, Long> histogram(Map<String, Long> counts) {
     Map<Long, Long> histogram = new TreeMap<>();
     counts.values().forEach(count -> histogram.merge(count, 1L, Long::sum));
     return histogram;
   }
 
-  static String reverseComplement(String kmer) {
+  public static String reverseComplement(String kmer) {
     StringBuilder reversed = new StringBuilder();
     for (int i = kmer.length() - 1; i >= 0; i--) {
       reversed.append("TGCA".charAt("ACGT".indexOf(kmer.charAt(i))));

@@ -15,10 +15,10 @@ import java.util.zip.GZIPOutputStream;
  * Reads of a small random genome, with errors, unknown bases, lower case, and some shorter than any
  * k.
  */
-final class TestReads {
+public final class TestReads {
   private TestReads() {}
 
-  static List<String> make(int reads, long seed) {
+  public static List<String> make(int reads, long seed) {
     Random random = new Random(seed);
     StringBuilder genome = new StringBuilder();
     for (int i = 0; i < 3000; i++) {
@@ -44,7 +44,7 @@ final class TestReads {
     return disturbed.toString();
   }
 
-  static Path fastq(Path file, List<String> reads) throws IOException {
+  public static Path fastq(Path file, List<String> reads) throws IOException {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < reads.size(); i++) {
       // Qualities that look like names, as they may.
@@ -55,7 +55,7 @@ final class TestReads {
     return write(file, text);
   }
 
-  static Path fasta(Path file, List<String> sequences, int width, String lineEnd)
+  public static Path fasta(Path file, List<String> sequences, int width, String lineEnd)
       throws IOException {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < sequences.size(); i++) {
