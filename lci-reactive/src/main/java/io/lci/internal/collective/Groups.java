@@ -19,7 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
-import reactor.core.publisher.Mono;
 
 /** The groups of a runtime and their contexts: one of each for equal arguments. Any thread. */
 final class Groups {
