@@ -171,13 +171,15 @@ class Run {
   // --- this rank
 
   void post() {
-    static constexpr MessageKind kKinds[] = {MessageKind::kAmInline,   MessageKind::kAmPacket, MessageKind::kAnnounce,
-                                             MessageKind::kSendPacket, MessageKind::kReady,    MessageKind::kCollective};
+    static constexpr MessageKind kKinds[] = {MessageKind::kAmInline, MessageKind::kAmPacket,
+                                             MessageKind::kAnnounce, MessageKind::kSendPacket,
+                                             MessageKind::kReady,    MessageKind::kCollective};
     MessageHeader header{};
     header.kind = kKinds[input_.number<uint8_t>() % std::size(kKinds)];
     header.tag = ++posted_;
     lci::RingProducer& ring = lci::is_control(header.kind) ? host_.control : host_.data;
-    if (header.kind == MessageKind::kAmInline || header.kind == MessageKind::kCollective) header.size = input_.number<uint8_t>() % (LCI_INLINE_MAX + 1);
+    if (header.kind == MessageKind::kAmInline || header.kind == MessageKind::kCollective)
+      header.size = input_.number<uint8_t>() % (LCI_INLINE_MAX + 1);
     if (lci::is_in_packet(header.kind)) header.size = input_.number<uint16_t>() % (kSizes.most_payload + 1);
     if (lci::is_in_packet(header.kind) || header.kind == MessageKind::kAnnounce) {
       const uint64_t offset = host_.memory().allocate(lci::kPacketPayloadOffset + kSizes.most_payload);
