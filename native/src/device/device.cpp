@@ -7,7 +7,7 @@
 namespace lci {
 
 Device::Device(Runtime& runtime, const DeviceParts& parts, uint32_t index)
-    : runtime_(runtime), protocols_(parts, *this, index, *this) {}
+    : Posting(parts, *this, index, *this), runtime_(runtime) {}
 
 const Counters* Device::network_counters() const {
   const NetworkDevice* const network = protocols_.links.network();

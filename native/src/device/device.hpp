@@ -8,13 +8,13 @@
 #include <atomic>
 
 #include "base/try_lock.hpp"
-#include "protocol/protocols.hpp"
+#include "device/posting.hpp"
 
 namespace lci {
 
 class Runtime;
 
-class Device final : public DeviceBell {
+class Device final : public DeviceBell, public Posting {
  public:
   enum class By { kOwner, kHelper };
 
@@ -22,45 +22,16 @@ class Device final : public DeviceBell {
   Device(Runtime& runtime, const DeviceParts& parts, uint32_t index);
 
   Runtime& runtime() { return runtime_; }
-  const DeviceParts& parts() const { return protocols_.host.parts; }
-  uint32_t index() const { return protocols_.host.index; }
-  Counters& counters() { return protocols_.host.counters; }
-  const Counters& counters() const { return protocols_.host.counters; }
   /// Operations posted here that will be signalled; ended by whichever device or thread does that.
   Outstanding& outstanding() { return protocols_.host.outstanding; }
   const Outstanding& outstanding() const { return protocols_.host.outstanding; }
-  /// Owner, if a lane has it. Any thread.
-  LaneView* lane() const { return protocols_.host.lane(); }
   void set_lane(LaneView* owner) { protocols_.host.set_lane(owner); }
   uint32_t lane_index = 0;  ///< Index among the lane's devices.
   TryLock lock;
   /// Refusals because another thread had the lock, which therefore cannot be in the counters.
   alignas(64) std::atomic<uint64_t> refused_by_lock{0};
 
-  // --- posting ------------------------------------------------------------------------------------------------------
-  /// Begins a batch: refusals in it make later descriptors of the same key answer retry_order.
-  void begin_batch() {
-    protocols_.admission.begin_batch();
-    protocols_.collectives.begin_batch();
-  }
-  /// Posts an operation of a graph, which waits if there is no room: never answers retry. Fills @p done unless the
-  /// answer is posted.
-  int post_or_wait(WaitingOp& op, lci_status* done);
-  /// Any thread that may not wait for the device: the same, when its owner passes. Posted, or an error.
-  int leave(WaitingOp& op);
-  /// Any thread: work of a graph that its passes do. Posted, or an error.
-  int leave(LongWork& work);
-  /// Any thread: some operations that wait were given up.
-  void give_up_some() { protocols_.waiting.give_up_some(); }
-  /// Any thread that may not wait for the device: the operation starts when its owner passes.
-  int hand_over(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
-  /// Whether puts and gets may be copies; see CopyRun.
-  bool copies_at_hand() const { return protocols_.put_get.copies_at_hand(); }
-  CopyWords copy_words() { return protocols_.regions.copy_words(); }
-  /// Sends an inline payload without flags if nothing stands in its way; false: take post(), nothing was done.
-  bool post_short(const lci_descriptor& op) { return protocols_.eager.post_short(op); }
-  /// Attempts one descriptor whose target is checked; fills @p done when the answer is done.
-  int post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
+  // --- sending ------------------------------------------------------------------------------------------------------
   /// Shows peers that poll what was written to them.
   void publish_rings() { protocols_.links.publish(); }
   /// Publishes, and rings the doorbells of all peers written to since the last call.
@@ -129,30 +100,15 @@ class Device final : public DeviceBell {
   void cancel_all(int code);
   /// Says goodbye over the network. Nothing is sent or read there afterwards.
   void leave(RankState state);
+  using Posting::leave;
   /// Drops the operations of a lane that goes: their buffers may go with it. Barriers still take part.
   void forget(const LaneView& gone);
   /// Receives that cancels have looked at; for tests.
   uint64_t receives_looked_at() const { return protocols_.receives.looked_at(); }
 
  private:
-  // posting (post.cpp)
-  int post_one(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
-  int attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
-  int start(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done);
-  int post_message(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
-  int post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done);
-  int post_barrier(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
-  int post_collective(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
-  bool hold_place(const OpTarget& target);
-  int no_place(const lci_descriptor& op, const OpTarget& target);
-  void count_answer(const lci_descriptor& op, int code);
-  int check_handed(const lci_descriptor& op, const OpTarget& target) const;
-  bool may_be_posted(const lci_descriptor& op) const;
-  int refuse_closed() const;
-
   // one pass (progress.cpp, peers.cpp)
   bool pass_delayed(Budget& budget);
-  bool take_handed();
   void scan_summary(By by);
   bool accept(Link& link);
   bool meet_devices();
@@ -168,7 +124,6 @@ class Device final : public DeviceBell {
   void collect_packets();
 
   Runtime& runtime_;
-  Protocols protocols_;
   uint32_t rotate_ = 0;
   uint32_t generation_ = 0;
   uint32_t seen_epoch_ = 0;

@@ -61,8 +61,8 @@ public interface CollectivePlan {
   Mono<Void> idle();
 
   /**
-   * The algorithm of its runs, which is the same on all members. If a run has segments, it is
-   * that of the first one: the core may choose another for a shorter last one.
+   * The algorithm of its runs, which is the same on all members. If a run has segments, it is that
+   * of the first one: the core may choose another for a shorter last one.
    *
    * @return the algorithm that was named, or else that the core chooses; AUTO if the group or
    *     context had been disposed of when the plan was built

@@ -3,7 +3,7 @@
 #include <new>
 
 #include "base/error.hpp"
-#include "device/device.hpp"
+#include "device/posting.hpp"
 #include "protocol/checks.hpp"
 
 namespace lci {
@@ -55,7 +55,7 @@ bool fills_status(const lci_descriptor& op) {
 
 }  // namespace
 
-int Device::post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
+int Posting::post(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
   if (!(op.flags & LCI_FLAG_LIST)) return post_one(op, inline_payload, target, done);
   lci_descriptor whole = op;
   if (const int code = measure_list(&whole); code != LCI_DONE) {
@@ -65,7 +65,7 @@ int Device::post(const lci_descriptor& op, const void* inline_payload, const OpT
   return post_one(whole, inline_payload, target, done);
 }
 
-int Device::post_one(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
+int Posting::post_one(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
   if (protocols_.handed.closed())
     return fail(LCI_ERR_CLOSED, "post: the runtime closes (rank %u, device %u)", parts().rank, index());
   // Held before: the signal may come within the post, and from another thread. What comes out of the backlog is held
@@ -85,7 +85,7 @@ int Device::post_one(const lci_descriptor& op, const void* inline_payload, const
 
 /// False: the queue that would be signalled is full. A lane is told when it may have a place: others post again by
 /// themselves.
-bool Device::hold_place(const OpTarget& target) {
+bool Posting::hold_place(const OpTarget& target) {
   if (target.hold_by_owner()) return true;
   if (!lane()) return false;
   target.completion->await_place(index());
@@ -93,7 +93,7 @@ bool Device::hold_place(const OpTarget& target) {
 }
 
 /// The queue that would be signalled is full. Nothing else is held up by that.
-int Device::no_place(const lci_descriptor& op, const OpTarget& target) {
+int Posting::no_place(const lci_descriptor& op, const OpTarget& target) {
   int code = LCI_RETRY_NOMEM;
   if (op.flags & LCI_FLAG_NO_RETRY) {
     code = fail(LCI_ERR_EXHAUSTED,
@@ -106,7 +106,7 @@ int Device::no_place(const lci_descriptor& op, const OpTarget& target) {
 }
 
 /// Decided once, here: no protocol signals what it answered with done. [SS-9]
-int Device::attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
+int Posting::attempt(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
   if (op.flags & LCI_FLAG_WAIT) return fail(LCI_ERR_ARGUMENT, "post: LCI_FLAG_WAIT is for lci_post(), not for lanes");
   if (op.op == LCI_OP_CANCEL) return protocols_.receives.cancel(op, target);
   if (!is_known(op.op)) return fail(LCI_ERR_ARGUMENT, "post: unknown operation %u", op.op);
@@ -123,7 +123,7 @@ int Device::attempt(const lci_descriptor& op, const void* inline_payload, const 
   return LCI_POSTED;
 }
 
-int Device::start(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
+int Posting::start(const lci_descriptor& op, const void* inline_payload, const OpTarget& target, lci_status* done) {
   switch (op.op) {
     case LCI_OP_AM:
     case LCI_OP_SEND:
@@ -141,21 +141,21 @@ int Device::start(const lci_descriptor& op, const void* inline_payload, const Op
   }
 }
 
-int Device::post_message(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
+int Posting::post_message(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
   int code = check_message(parts(), index(), op);
   if (code != LCI_DONE) return code;
   Link* link = protocols_.links.open(op.rank, &code);
   return link ? protocols_.eager.post(*link, op, inline_payload, target) : code;
 }
 
-int Device::post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done) {
+int Posting::post_receive(const lci_descriptor& op, const OpTarget& target, lci_status* done) {
   int code = check_message(parts(), index(), op);
   if (code == LCI_DONE) code = protocols_.receives.post(op, target, done);
   // Has ended, too: `done` has whose message it was, and how long, which is signalled.
   return code == LCI_ERR_TRUNCATED && (op.flags & LCI_FLAG_SIGNAL) ? int{LCI_DONE} : code;
 }
 
-int Device::post_barrier(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
+int Posting::post_barrier(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
   if (index() != 0) return fail(LCI_ERR_DEVICE, "barrier: must be posted on device 0, not %u", index());
   const int code = protocols_.barriers.post(target);
   if (!is_retry(code) || !(op.flags & LCI_FLAG_NO_RETRY) || protocols_.host.retrying) return code;
@@ -163,7 +163,7 @@ int Device::post_barrier(const lci_descriptor& op, const void* inline_payload, c
 }
 
 /// Calls of a context are numbered as they are posted: none overtakes one that waits.
-int Device::post_collective(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
+int Posting::post_collective(const lci_descriptor& op, const void* inline_payload, const OpTarget& target) {
   const bool behind = !protocols_.host.retrying && protocols_.backlog.holds_flow_of(op);
   const int code = behind ? int{LCI_RETRY_BACKLOG} : protocols_.collectives.post(op, target);
   if (!is_retry(code) || !(op.flags & LCI_FLAG_NO_RETRY) || protocols_.host.retrying) return code;
@@ -171,7 +171,7 @@ int Device::post_collective(const lci_descriptor& op, const void* inline_payload
 }
 
 /// An operation that is signalled counts as posted. One out of the backlog was counted when it went in.
-void Device::count_answer(const lci_descriptor& op, int code) {
+void Posting::count_answer(const lci_descriptor& op, int code) {
   if (is_retry(code)) {
     counters().add(retry_counter(code));
   } else if (protocols_.host.retrying) {
@@ -185,11 +185,11 @@ void Device::count_answer(const lci_descriptor& op, int code) {
   }
 }
 
-bool Device::may_be_posted(const lci_descriptor& op) const {
+bool Posting::may_be_posted(const lci_descriptor& op) const {
   return lci::may_be_posted(op, parts().packets.max_eager());
 }
 
-int Device::post_or_wait(WaitingOp& op, lci_status* done) {
+int Posting::post_or_wait(WaitingOp& op, lci_status* done) {
   const lci_descriptor& descriptor = op.descriptor();
   if (!protocols_.waiting.holds_flow_of(descriptor)) {
     const int code = post(descriptor, descriptor.u.inline_payload, op.target, done);
@@ -199,19 +199,19 @@ int Device::post_or_wait(WaitingOp& op, lci_status* done) {
   return LCI_POSTED;
 }
 
-int Device::leave(WaitingOp& op) {
+int Posting::leave(WaitingOp& op) {
   return protocols_.handed.add_waiting(op) ? int{LCI_POSTED} : refuse_closed();
 }
 
-int Device::leave(LongWork& work) {
+int Posting::leave(LongWork& work) {
   return protocols_.handed.add_work(work) ? int{LCI_POSTED} : refuse_closed();
 }
 
-int Device::refuse_closed() const {
+int Posting::refuse_closed() const {
   return fail(LCI_ERR_CLOSED, "post: the runtime or lane closes (rank %u, device %u)", parts().rank, index());
 }
 
-int Device::hand_over(const lci_descriptor& given, const void* inline_payload, const OpTarget& target) {
+int Posting::hand_over(const lci_descriptor& given, const void* inline_payload, const OpTarget& target) {
   lci_descriptor op = given;
   if (op.flags & LCI_FLAG_LIST) {
     if (const int code = measure_list(&op); code != LCI_DONE) return code;
@@ -238,7 +238,7 @@ int Device::hand_over(const lci_descriptor& given, const void* inline_payload, c
   }
 }
 
-int Device::check_handed(const lci_descriptor& op, const OpTarget& target) const {
+int Posting::check_handed(const lci_descriptor& op, const OpTarget& target) const {
   switch (op.op) {
     case LCI_OP_AM:
     case LCI_OP_SEND:
@@ -265,7 +265,7 @@ int Device::check_handed(const lci_descriptor& op, const OpTarget& target) const
 }
 
 /// Operations that other threads left wait in the backlog for this pass.
-bool Device::take_handed() {
+bool Posting::take_handed() {
   return protocols_.take_handed([this](Queued queued) {
     if (queued.op.op != LCI_OP_CANCEL) count_answer(queued.op, protocols_.backlog.answer(queued.op));
     protocols_.backlog.enter(std::move(queued));
