@@ -43,6 +43,15 @@ TEST(CollectiveChosen, TellsWhatTheCoreChoosesForTheGroup) {
   }
 }
 
+TEST(CollectiveChosen, TellsWhatTheCoreChoosesAmongHosts) {
+  Job job(3, {{"ranks_per_host", "2"}});
+  GroupContext all(job, first_ranks(3)), one_host(job, {0, 1}), apart(job, {1, 2});
+  const lci_collective barrier = call_of(LCI_COLLECTIVE_BARRIER, 0);
+  for (const auto& member : all.members) EXPECT_EQ(LCI_ALGORITHM_HIERARCHICAL, chosen(member.context, barrier));
+  EXPECT_NE(LCI_ALGORITHM_HIERARCHICAL, chosen(one_host.members[0].context, barrier));
+  EXPECT_EQ(LCI_ALGORITHM_DISSEMINATION, chosen(apart.members[0].context, barrier));
+}
+
 TEST(CollectiveChosen, CountsAListButNoMemory) {
   Job job(3);
   GroupContext group(job, first_ranks(3));
