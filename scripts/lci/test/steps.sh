@@ -5,7 +5,7 @@
 # two_at_a_time FUNCTION ITEM...: a call for each item, for most of what tests do is waiting. Shows what each printed, those that
 # failed last, then how many passed.
 two_at_a_time() {
-  local function=$1 folder item number=0 passed=0 failed=() code
+  local function=$1 folder item number=0 passed=0 unsound=() code
   shift
   folder=$(mktemp -d "$state/logs/parts.XXXXXX")
   for item; do
@@ -19,13 +19,13 @@ two_at_a_time() {
       cat "$folder/$number.log"
       passed=$((passed + 1))
     else
-      failed+=("$folder/$number.log")
+      unsound+=("$folder/$number.log")
     fi
   done
-  ((${#failed[@]} == 0)) || cat "${failed[@]}"
+  ((${#unsound[@]} == 0)) || cat "${unsound[@]}"
   rm -rf "$folder"
-  echo "$passed passed, ${#failed[@]} failed"
-  ((${#failed[@]} == 0))
+  echo "$passed passed, ${#unsound[@]} failed"
+  ((${#unsound[@]} == 0))
 }
 
 # native_tests FOLDER CTEST-OPTION...: all tests of that build. Most wait for each other longer than they compute: three at a time
