@@ -684,7 +684,7 @@ typedef enum lci_algorithm {
 
 /** A member says this of a call. All of it must be equal on all members. */
 typedef struct lci_call {
-  uint8_t kind; /**< ::lci_collective_kind; a barrier leaves the rest 0. */
+  uint8_t kind; /**< ::lci_collective_kind; a barrier leaves the rest 0, but an algorithm other than dissemination. */
   uint8_t op;   /**< ::lci_reduce_op, or 0. */
   uint8_t type; /**< ::lci_data_type */
   uint8_t algorithm;
@@ -734,7 +734,7 @@ LCI_API int lci_context_create(lci_group* group, uint64_t key, uint32_t device, 
 LCI_API int lci_context_free(lci_context* context);
 /**
  * As lci_context_free(), for a context whose arguments do not come again on any member: nothing is kept of it. A rank
- * keeps how often others were freed, some 100 bytes for each.
+ * keeps how often others were freed, some 100 bytes for each. Of several handles the one that goes last counts.
  */
 LCI_API int lci_context_forget(lci_context* context);
 /** The id for LCI_OP_COLLECTIVE; the same on all members. */

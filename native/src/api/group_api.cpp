@@ -178,7 +178,7 @@ int lci_collective_chosen(const lci_context* handle, const lci_collective* call,
   return guarded("collective chosen", [&]() -> int {
     Shape shape;
     const int code = read_shape(op, context.group(), device_of(context).collectives().is_near(context.group()), &shape);
-    *out_algorithm = shape.algorithm;
+    if (code == LCI_DONE) *out_algorithm = shape.algorithm;
     return code;
   });
 }

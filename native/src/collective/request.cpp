@@ -212,6 +212,11 @@ void fill_header(CollectiveRequest* request) {
 }
 
 /// All but the choice of the algorithm.
+Extent extent_of(const Shape& shape) {
+  const Extent elements = elements_of(shape);
+  return {multiply(elements.in, shape.element), multiply(elements.out, shape.element)};
+}
+
 int read_call(const lci_descriptor& op, const Group& group, bool near, Shape* out) {
   const uint32_t type = op.size & 0xFF;
   if (const int code = check_kind(op, group, type); code != LCI_DONE) return code;
@@ -231,7 +236,11 @@ int read_call(const lci_descriptor& op, const Group& group, bool near, Shape* ou
                 collective_name(shape.kind), op.size >> 8);
   }
   shape.algorithm = static_cast<uint8_t>(op.size >> 8);
-  return read_counts(op, &shape);
+  if (const int code = read_counts(op, &shape); code != LCI_DONE) return code;
+  const Extent bytes = extent_of(shape);
+  if (bytes.in != UINT64_MAX && bytes.out != UINT64_MAX) return LCI_DONE;
+  return fail(LCI_ERR_ARGUMENT, "%s: %lu elements in a block go beyond the end of memory", collective_name(shape.kind),
+              shape.count);
 }
 
 }  // namespace
@@ -248,8 +257,7 @@ int read_shape(const lci_descriptor& op, const Group& group, bool near, Shape* o
 int read_request(const lci_descriptor& op, const Group& group, bool near, CollectiveRequest* out) {
   Shape& shape = out->shape;
   if (const int code = read_call(op, group, near, &shape); code != LCI_DONE) return code;
-  const Extent elements = elements_of(shape);
-  const Extent bytes{multiply(elements.in, shape.element), multiply(elements.out, shape.element)};
+  const Extent bytes = extent_of(shape);
   if (const int code = check_memory(op, bytes, &shape); code != LCI_DONE) return code;
   if (const int code = choose_algorithm(&shape); code != LCI_DONE) return code;
   out->memory = {reinterpret_cast<const std::byte*>(op.u.collective.in),

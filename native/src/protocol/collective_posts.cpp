@@ -68,7 +68,7 @@ int Collectives::read(ContextState& state, const lci_descriptor& op) {
   }
   if (request.shape.kind == LCI_COLLECTIVE_BARRIER) {
     request.header = state.context->barrier;
-    if (on_boards(request.shape.algorithm)) request.header.algorithm += request.shape.algorithm;
+    if (request.shape.algorithm != LCI_ALGORITHM_DISSEMINATION) request.header.algorithm += request.shape.algorithm;
   }
   return LCI_DONE;
 }

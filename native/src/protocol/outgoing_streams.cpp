@@ -293,6 +293,7 @@ bool OutgoingStreams::stream_chunk(Link& link, SendContext& context) {
     stream_packed(link, context);
     return true;
   }
+  if (context.network || context.next_in_place()) departures_.open(context);  // as in stream_packed()
   const uint32_t size = chunk_of(context);
   const uint32_t packet = packets_.take_packet(link, context.next_in_place() ? sizeof(uint64_t) : size);
   if (packet == 0) {

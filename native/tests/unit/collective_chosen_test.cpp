@@ -71,6 +71,8 @@ TEST(CollectiveChosen, IsTheNamedOneIfThatServesTheCall) {
   uint32_t algorithm = 0;
   const lci_collective odd = call_of(LCI_COLLECTIVE_ALLREDUCE, 9, LCI_ALGORITHM_RABENSEIFNER);
   EXPECT_EQ(LCI_ERR_ARGUMENT, lci_collective_chosen(context, &odd, &algorithm)) << "of three members";
+  const lci_collective vast = call_of(LCI_COLLECTIVE_BROADCAST, uint64_t{1} << 61);
+  EXPECT_EQ(LCI_ERR_ARGUMENT, lci_collective_chosen(context, &vast, &algorithm)) << "beyond the end of memory";
   lci_collective agree{};
   agree.kind = LCI_COLLECTIVE_AGREE;
   EXPECT_EQ(LCI_ERR_ARGUMENT, lci_collective_chosen(context, &agree, &algorithm));

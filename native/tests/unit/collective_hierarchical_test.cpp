@@ -129,6 +129,34 @@ TEST_P(CollectiveHierarchical, SendsBetweenHostsWhatAGroupOfSpeakersWould) {
   }
 }
 
+/// Which members each one has heard of, by a bit, when all have done their rounds.
+std::vector<uint32_t> heard_of(const Schedules& schedules) {
+  std::vector<uint32_t> known(schedules.size());
+  for (uint32_t member = 0; member < known.size(); ++member) known[member] = 1u << member;
+  for (size_t round = 0; round < schedules[0]->rounds(); ++round) {
+    const std::vector<uint32_t> before = known;
+    for (uint32_t member = 0; member < known.size(); ++member) {
+      for (const Action& action : schedules[member]->round(round)) {
+        if (action.kind == Action::Kind::kReceive) known[member] |= before[action.member];
+      }
+    }
+  }
+  return known;
+}
+
+// There are no bytes that would say so.
+TEST(CollectiveHosts, ABarrierEndsWhenAllHaveComeToIt) {
+  for (uint32_t size = 3; size <= 17; ++size) {
+    for (const HostMap& hosts : host_maps(size)) {
+      std::string problem;
+      const GroupCall call = call_of(LCI_COLLECTIVE_BARRIER, hosts, 0);
+      const Schedules schedules = call.schedules(&problem);
+      ASSERT_EQ("", problem) << call.text();
+      for (const uint32_t known : heard_of(schedules)) ASSERT_EQ((1u << size) - 1, known) << call.text();
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, CollectiveHierarchical, testing::ValuesIn(kKinds));
 
 uint8_t choice(const GroupCall& call) {

@@ -64,7 +64,8 @@ java_command() {
 archive_classes() {
   local archive=$samples_archive$jdk_version.jsa
   rm -f "$archive"
-  "$jdk/bin/java" -XX:ArchiveClassesAtExit="$archive" -cp "$samples_jar:$home/samples/target/lib/*" io.lci.samples.Samples \
+  # Alone: also within a rank of a job, whose environment says what it is to join.
+  env -i PATH="$PATH" HOME="${HOME:-/}" timeout 60 "$jdk/bin/java" -XX:ArchiveClassesAtExit="$archive" -cp "$samples_jar:$home/samples/target/lib/*" io.lci.samples.Samples \
     kmer -k 31 --canonical "$home/samples/data/lambda_virus.fa.gz" > "$state/logs/archive.log" 2>&1 || rm -f "$archive"
 }
 

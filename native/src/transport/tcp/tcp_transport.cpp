@@ -31,10 +31,15 @@ int died_while_joining(uint32_t rank) {
   return blame(rank, fail(LCI_ERR_PEER_FAILED, "create runtime: rank %u has ended while joining", rank));
 }
 
+/// The links of all devices with a peer share the addresses of one mirror, of which others need some as well.
+uint32_t window_of(const Attributes& attributes) {
+  const uint64_t share = attributes.arena_bytes / 2 / std::max(1u, attributes.devices);
+  return static_cast<uint32_t>(std::min<uint64_t>(attributes.net_window_bytes, share));
+}
+
 LinkSizes sizes_of(const Attributes& attributes) {
   return {attributes.control_ring_bytes / kSlotBytes, attributes.ring_bytes / kSlotBytes,
-          attributes.packet_size - kPacketPayloadOffset, attributes.net_ring_bytes / kSlotBytes,
-          attributes.net_window_bytes};
+          attributes.packet_size - kPacketPayloadOffset, attributes.net_ring_bytes / kSlotBytes, window_of(attributes)};
 }
 
 }  // namespace

@@ -323,7 +323,9 @@ class CollectiveArgumentsTest {
   void anAlgorithmBelongsToItsCalls() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> world.with(Algorithm.RING).barrier())
-        .withMessage("RING is no algorithm of barrier; those are [DISSEMINATION, ARENA_LINE]");
+        .withMessage(
+            "RING is no algorithm of barrier; those are"
+                + " [DISSEMINATION, ARENA_LINE, HIERARCHICAL]");
     Collectives linear = world.with(Algorithm.LINEAR);
     assertThatIllegalArgumentException().isThrownBy(() -> linear.broadcast(0, longs(1)));
     assertThatIllegalArgumentException().isThrownBy(() -> linear.reduce(0, longs(1), null, SUM));

@@ -577,7 +577,7 @@ class CollectivePlanTest {
   /** All members choose alike, by what the call is. */
   @Test
   void aPlanTellsTheAlgorithmThatTheCoreChooses() {
-    try (LciTestJob job = LciTestJob.start(3)) {
+    try (LciTestJob job = LciTestJob.start(3, OneHost.options())) {
       for (LciRuntime lci : job.ranks()) {
         World world = lci.world();
         assertThat(new Summing(world, 1, 5).builder.build().algorithm())

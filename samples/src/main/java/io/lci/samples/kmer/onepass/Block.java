@@ -77,6 +77,11 @@ final class Block {
     return true;
   }
 
+  /** Whether its bytes can have so many k-mers: the byte before a run says up to 255. */
+  boolean isPlausible() {
+    return kmers >= 0 && kmers <= (long) LONGEST_RUN * length;
+  }
+
   /** The same in as little memory as it needs. */
   Block trimmed() {
     byte[] kept = new byte[length + PackedBases.SLACK];

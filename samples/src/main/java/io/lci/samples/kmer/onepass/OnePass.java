@@ -17,6 +17,7 @@ import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
 
 /**
  * Counts in one pass. Each loop has a shuffle of its own, whose source is a thread that reads; what
@@ -40,12 +41,16 @@ public final class OnePass implements Disposable {
   private final List<PartitionStore> stores;
   private final long bytes;
   private final Scheduler workers;
+
+  /** Of their own: a spill that frees a reader must never wait for the thread that this one has. */
+  private final Scheduler readers;
+
   private final JobProgress progress;
   private final LongAdder read = new LongAdder();
 
   /**
    * @param bytes what this rank reads
-   * @param workers where reading and writing may wait for the disk, and counting takes its time
+   * @param workers where writing may wait for the disk, and counting takes its time
    */
   public OnePass(
       LciRuntime lci,
@@ -58,6 +63,9 @@ public final class OnePass implements Disposable {
     this.options = options;
     this.bytes = bytes;
     this.workers = workers;
+    this.readers =
+        Schedulers.newBoundedElastic(
+            lci.loops().size(), Integer.MAX_VALUE, "kmer-reader", 60, true);
     this.progress = progress;
     this.partitions = new Partitions(form.partitions(), lci.size());
     long each = form.memoryBytes() / lci.loops().size();
@@ -97,7 +105,7 @@ public final class OnePass implements Disposable {
   }
 
   private Feed<Block> source(LciLoop loop) {
-    return new Feed<>(feed -> workers.schedule(() -> readAll(loop.index(), feed)));
+    return new Feed<>(feed -> readers.schedule(() -> readAll(loop.index(), feed)));
   }
 
   private void readAll(int loop, Feed<Block> feed) {
@@ -121,6 +129,9 @@ public final class OnePass implements Disposable {
       return;
     } catch (RuntimeException e) {
       feed.fail(e);
+    } catch (Error e) {
+      feed.fail(e);
+      throw e;
     }
   }
 
@@ -148,6 +159,7 @@ public final class OnePass implements Disposable {
 
   @Override
   public void dispose() {
+    readers.dispose();
     stores.forEach(PartitionStore::close);
   }
 }

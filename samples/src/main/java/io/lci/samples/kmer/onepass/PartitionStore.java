@@ -57,6 +57,10 @@ final class PartitionStore implements Closeable {
     if (partition < 0 || partition >= partitions.count() || partitions.owner(partition) != rank) {
       throw new IllegalStateException("a block of partition " + partition + " came to this rank");
     }
+    if (!block.isPlausible()) {
+      throw new IllegalStateException(
+          "a block of partition " + partition + " says that it has " + block.kmers() + " k-mers");
+    }
     Part part = parts[partitions.place(partition)];
     part.blocks.add(block);
     part.kmers += block.kmers();
