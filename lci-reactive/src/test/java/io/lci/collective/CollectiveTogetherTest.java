@@ -268,7 +268,11 @@ class CollectiveTogetherTest {
   @ParameterizedTest
   @ValueSource(strings = {"shm", "tcp"})
   void longPayloadsComeOverEachTransport(String transport) {
-    LciOptions options = LciOptions.builder().attribute("transport", transport).build();
+    LciOptions options =
+        LciOptions.builder()
+            .attribute("transport", transport)
+            .attribute("ranks_per_host", "0")
+            .build();
     int length = 300_000;
     try (LciTestJob job = LciTestJob.start(3, options)) {
       for (int round = 0; round < 3; round++) {

@@ -201,15 +201,13 @@ final class Groups {
   /** Tells a new context what came before it. */
   private void tellEarlier(ContextImpl context) {
     GroupKey group = context.key.group();
-    Revocation ofGroup = revocations.ofGroup(group.id());
+    Revocation ofGroup = revocations.first(What.GROUP, group.id(), group.ranks());
     if (ofGroup != null) {
       context.revoked(ofGroup);
     }
-    Revocation own = revocations.ofContext(context.id());
-    if (own != null && group.ranks().contains(own.rank())) {
+    Revocation own = revocations.first(What.CONTEXT, context.id(), group.ranks());
+    if (own != null) {
       context.endStreams(own);
-    } else {
-      revocations.forgetContext(context.id());
     }
   }
 }

@@ -4,6 +4,8 @@ package io.lci.internal.collective;
 import io.lci.am.Message;
 import io.lci.error.TruncatedException;
 import io.lci.internal.collective.RevocationMessage.What;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -26,14 +28,14 @@ final class Revocations {
   private final int self;
   private final CallMessages messages;
 
-  // Guarded by this
-  private final Map<Long, Revocation> groups = new HashMap<>();
-  private final Map<Long, Revocation> contexts =
+  // Guarded by this. A word of each rank: who is a member is known when the group is made here
+  private final Map<Long, List<Revocation>> groups = new HashMap<>();
+  private final Map<Long, List<Revocation>> contexts =
       new LinkedHashMap<>() {
         private static final long serialVersionUID = 1;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<Long, Revocation> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<Long, List<Revocation>> eldest) {
           return size() > MOST_CONTEXTS;
         }
       };
@@ -78,20 +80,34 @@ final class Revocations {
     }
   }
 
-  /** The first one stays; returns whether this is it. */
+  /** The first one of a rank stays; returns whether this is the first one of all. */
   synchronized boolean add(What what, long id, Revocation by) {
-    return (what == What.GROUP ? groups : contexts).putIfAbsent(id, by) == null;
+    List<Revocation> words = words(what).computeIfAbsent(id, none -> new ArrayList<>(1));
+    if (words.stream().noneMatch(word -> word.rank() == by.rank())) {
+      words.add(by);
+    }
+    return words.size() == 1 && words.get(0) == by;
   }
 
-  synchronized @Nullable Revocation ofGroup(long id) {
-    return groups.get(id);
+  /** The first word of a member; those of strangers go. */
+  synchronized @Nullable Revocation first(What what, long id, Collection<Integer> members) {
+    List<Revocation> words = words(what).get(id);
+    if (words == null) {
+      return null;
+    }
+    words.removeIf(word -> !members.contains(word.rank()));
+    if (words.isEmpty()) {
+      words(what).remove(id);
+      return null;
+    }
+    return words.get(0);
   }
 
-  synchronized @Nullable Revocation ofContext(long id) {
-    return contexts.get(id);
+  private Map<Long, List<Revocation>> words(What what) {
+    return what == What.GROUP ? groups : contexts;
   }
 
-  /** It is gone, or what came was no word of a member. */
+  /** It is gone. */
   synchronized void forgetContext(long id) {
     contexts.remove(id);
   }

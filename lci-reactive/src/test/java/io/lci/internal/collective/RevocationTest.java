@@ -66,11 +66,25 @@ class RevocationTest {
       assertThat(all.add(What.CONTEXT, id, Revocation.ofContext(1))).isTrue();
     }
     assertThat(all.add(What.CONTEXT, 1, Revocation.ofContext(2))).isFalse();
-    assertThat(all.ofContext(0)).isNull();
-    assertThat(all.ofContext(1)).isEqualTo(Revocation.ofContext(1));
-    assertThat(all.ofGroup(1)).isNull();
+    List<Integer> members = List.of(1, 2);
+    assertThat(all.first(What.CONTEXT, 0, members)).isNull();
+    assertThat(all.first(What.CONTEXT, 1, members)).isEqualTo(Revocation.ofContext(1));
+    assertThat(all.first(What.GROUP, 1, members)).isNull();
     all.forgetContext(1);
-    assertThat(all.ofContext(1)).isNull();
+    assertThat(all.first(What.CONTEXT, 1, members)).isNull();
+  }
+
+  /** It keeps no member's word out, and is none when it is known who the members are. */
+  @Test
+  void anEarlierWordOfAStrangerDoesNotCount() {
+    Revocations all = new Revocations(0, null);
+    for (What what : What.values()) {
+      all.add(what, 5, Revocation.ofContext(3));
+      all.add(what, 5, Revocation.ofContext(1));
+      assertThat(all.first(what, 5, List.of(0, 1))).isEqualTo(Revocation.ofContext(1));
+      assertThat(all.first(what, 5, List.of(0, 2))).isNull();
+      assertThat(all.add(what, 5, Revocation.ofContext(2))).isTrue();
+    }
   }
 
   /** All members compute the same, and groups that differ in anything have others. */
