@@ -142,6 +142,9 @@ class PartitionsTest {
       assertThatThrownBy(() -> store.add(new Block(partition, 10)))
           .hasMessageContaining("partition " + partition);
     }
+    Block tooMany = new Block(1, 100);
+    tooMany.append(new byte[100], 0, 40, 100_000);
+    assertThatThrownBy(() -> store.add(tooMany)).hasMessageContaining("100000 k-mers");
     KmerShape shape = new KmerShape(31, true);
     Block tooFew = new Block(1, 100);
     tooFew.append(new byte[100], 0, 40, 20); // it has 10
