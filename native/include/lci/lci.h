@@ -734,7 +734,7 @@ LCI_API int lci_context_create(lci_group* group, uint64_t key, uint32_t device, 
 LCI_API int lci_context_free(lci_context* context);
 /**
  * As lci_context_free(), for a context whose arguments do not come again on any member: nothing is kept of it. A rank
- * keeps how often others were freed, some 100 bytes for each. Of several handles the one that goes last counts.
+ * keeps how often others were freed, some 100 bytes for each. If there are several handles, the last one decides.
  */
 LCI_API int lci_context_forget(lci_context* context);
 /** The id for LCI_OP_COLLECTIVE; the same on all members. */
