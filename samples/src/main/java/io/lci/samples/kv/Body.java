@@ -5,32 +5,82 @@ import java.io.ByteArrayOutputStream;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.server.HttpServerRequest;
 
-/** The body of a request, up to a bound. */
-final class Body {
+/**
+ * The body of a request. It is read to its end before any answer goes out, also one that nobody
+ * wants: an answer that overtakes its request leaves bytes on the connection, at which the next
+ * request may wait for ever.
+ *
+ * @param bytes its beginning, all of it when it is as long as was asked for or shorter
+ * @param length bytes that came
+ */
+record Body(byte[] bytes, long length) {
+  /** A longer one is not read to its end: its connection ends with the answer. */
+  static final int MOST_READ = 1 << 20;
+
   /** More came than there is room for. */
   static final class TooLargeException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    TooLargeException(int limit) {
-      super("the value of this key may have " + limit + " bytes at most");
+    private TooLargeException(String message) {
+      super(message);
     }
   }
 
-  private Body() {}
+  /** More came than is read: the answer must end the connection. */
+  static final class EndlessException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
 
-  /** Reads it; fails with {@link TooLargeException} as soon as it is longer than the limit. */
-  static Mono<byte[]> of(HttpServerRequest request, int limit) {
+    private EndlessException() {
+      super("a body may have " + MOST_READ + " bytes at most");
+    }
+  }
+
+  /**
+   * Reads it to its end.
+   *
+   * @param kept most bytes to keep of it
+   * @return the body; fails with {@link EndlessException} when it is longer than {@link #MOST_READ}
+   */
+  static Mono<Body> of(HttpServerRequest request, int kept) {
     return request
         .receive()
         .asByteArray()
-        .collect(
-            ByteArrayOutputStream::new,
-            (all, part) -> {
-              if (part.length > limit - all.size()) {
-                throw new TooLargeException(limit);
-              }
-              all.write(part, 0, part.length);
-            })
-        .map(ByteArrayOutputStream::toByteArray);
+        .collect(() -> new Reading(kept), Reading::take)
+        .map(Reading::body);
+  }
+
+  /**
+   * All of it.
+   *
+   * @throws TooLargeException if there are more than {@code most} bytes
+   */
+  byte[] whole(int most) {
+    if (length > most) {
+      throw new TooLargeException("the value of this key may have " + most + " bytes at most");
+    }
+    return bytes;
+  }
+
+  /** What has come so far. */
+  private static final class Reading {
+    private final int kept;
+    private final ByteArrayOutputStream beginning = new ByteArrayOutputStream();
+    private long length;
+
+    Reading(int kept) {
+      this.kept = kept;
+    }
+
+    void take(byte[] part) {
+      length += part.length;
+      if (length > MOST_READ) {
+        throw new EndlessException();
+      }
+      beginning.write(part, 0, Math.min(part.length, kept - beginning.size()));
+    }
+
+    Body body() {
+      return new Body(beginning.toByteArray(), length);
+    }
   }
 }

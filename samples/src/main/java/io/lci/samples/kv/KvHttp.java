@@ -19,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.reactivestreams.Publisher;
@@ -77,16 +78,32 @@ final class KvHttp {
   /** Adds the routes. */
   void routes(HttpServerRoutes routes) {
     routes
-        .route(keys(HttpMethod.GET), this::get)
-        .route(keys(HttpMethod.PUT), this::put)
-        .route(keys(HttpMethod.DELETE), this::remove)
-        .route(request -> request.uri().startsWith(KEYS), this::refuse)
-        .get("/scan", this::scan)
-        .get("/prometheus", (request, response) -> text(response, registry.scrape()))
-        .get("/", (request, response) -> text(response, HELP))
+        .route(keys(HttpMethod.GET), read(this::get))
+        .route(keys(HttpMethod.PUT), read(this::put))
+        .route(keys(HttpMethod.DELETE), read(this::remove))
+        .route(request -> request.uri().startsWith(KEYS), read(this::refuse))
+        .get("/scan", read(this::scan))
+        .get("/prometheus", read((request, body, response) -> text(response, registry.scrape())))
+        .get("/", read((request, body, response) -> text(response, HELP)))
         .route(
             request -> true,
-            (request, response) -> send("other", response, Answer.text(404, "no such page")));
+            read(
+                (request, body, response) ->
+                    send("other", response, Answer.text(404, "no such page"))));
+  }
+
+  /** What answers a request whose body has come. */
+  private interface Handler {
+    Publisher<Void> answer(HttpServerRequest request, Body body, HttpServerResponse response);
+  }
+
+  private BiFunction<HttpServerRequest, HttpServerResponse, Publisher<Void>> read(Handler handler) {
+    return (request, response) ->
+        Body.of(request, node.placement().slotBytes())
+            .timeout(patience)
+            .map(body -> handler.answer(request, body, response))
+            .onErrorResume(e -> Mono.just(send(request.method().name(), response, failure(e))))
+            .flatMapMany(Function.identity());
   }
 
   private static Predicate<HttpServerRequest> keys(HttpMethod method) {
@@ -95,28 +112,27 @@ final class KvHttp {
 
   // ---- requests
 
-  private Publisher<Void> get(HttpServerRequest request, HttpServerResponse response) {
+  private Publisher<Void> get(HttpServerRequest request, Body body, HttpServerResponse response) {
     return answered(
         request,
         response,
         key ->
             node.get(key)
-                .map(entry -> new Answer(200, BYTES, entry.value(), entry.version()))
+                .map(entry -> Answer.of(200, BYTES, entry.value(), entry.version()))
                 .switchIfEmpty(NOT_THERE));
   }
 
-  private Publisher<Void> put(HttpServerRequest request, HttpServerResponse response) {
+  private Publisher<Void> put(HttpServerRequest request, Body body, HttpServerResponse response) {
     return answered(
         request,
         response,
         key ->
-            Body.of(request, node.placement().maxValue(key))
-                .timeout(patience)
-                .flatMap(value -> node.put(key, value))
+            node.put(key, body.whole(node.placement().maxValue(key)))
                 .map(stored -> Answer.empty(stored.created() ? 201 : 204, stored.version())));
   }
 
-  private Publisher<Void> remove(HttpServerRequest request, HttpServerResponse response) {
+  private Publisher<Void> remove(
+      HttpServerRequest request, Body body, HttpServerResponse response) {
     return answered(
         request,
         response,
@@ -124,13 +140,14 @@ final class KvHttp {
             node.remove(key).map(version -> Answer.empty(204, version)).switchIfEmpty(NOT_THERE));
   }
 
-  private Publisher<Void> refuse(HttpServerRequest request, HttpServerResponse response) {
+  private Publisher<Void> refuse(
+      HttpServerRequest request, Body body, HttpServerResponse response) {
     count("other", 405);
     response.status(HttpResponseStatus.METHOD_NOT_ALLOWED).header(HttpHeaderNames.ALLOW, METHODS);
     return text(response, "methods of a key: " + METHODS + "\n");
   }
 
-  private Publisher<Void> scan(HttpServerRequest request, HttpServerResponse response) {
+  private Publisher<Void> scan(HttpServerRequest request, Body body, HttpServerResponse response) {
     return Mono.fromCallable(() -> prefix(request))
         .flatMapMany(node::scan)
         .switchOnFirst(
@@ -191,14 +208,24 @@ final class KvHttp {
    * @param type of the body
    * @param body its bytes
    * @param version the ETag; 0 for none
+   * @param whole whether all of the request was read
    */
-  private record Answer(int status, String type, byte[] body, long version) {
+  private record Answer(int status, String type, byte[] body, long version, boolean whole) {
+    static Answer of(int status, String type, byte[] body, long version) {
+      return new Answer(status, type, body, version, true);
+    }
+
     static Answer empty(int status, long version) {
-      return new Answer(status, TEXT, new byte[0], version);
+      return of(status, TEXT, new byte[0], version);
     }
 
     static Answer text(int status, String line) {
-      return new Answer(status, TEXT, (line + "\n").getBytes(StandardCharsets.UTF_8), 0);
+      return of(status, TEXT, (line + "\n").getBytes(StandardCharsets.UTF_8), 0);
+    }
+
+    /** Goes out before the request has come whole, and ends its connection. */
+    Answer early() {
+      return new Answer(status, type, body, version, false);
     }
   }
 
@@ -220,7 +247,7 @@ final class KvHttp {
     if (result.version() != 0) {
       response.header(HttpHeaderNames.ETAG, "\"" + result.version() + "\"");
     }
-    if (result.status() == 408) {
+    if (!result.whole()) {
       response.keepAlive(false); // what comes next on it would be the rest of this request
     }
     if (result.status() == 503) {
@@ -250,10 +277,13 @@ final class KvHttp {
       return Answer.text(503, reason(error));
     }
     if (error instanceof TimeoutException) {
-      return Answer.text(408, "the rest of the request did not come");
+      return Answer.text(408, "the rest of the request did not come").early();
     }
     if (error instanceof TableFullException) {
       return Answer.text(507, reason(error));
+    }
+    if (error instanceof Body.EndlessException) {
+      return Answer.text(413, reason(error)).early();
     }
     if (error instanceof Body.TooLargeException) {
       return Answer.text(413, reason(error));

@@ -2,6 +2,7 @@
 package io.lci.samples.kv;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.samples.EachRank;
 import io.lci.testing.LciLeakCheck;
@@ -9,6 +10,11 @@ import io.lci.testing.LciTestJob;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.handler.codec.http.HttpMethod;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -16,6 +22,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 import reactor.netty.ByteBufFlux;
 import reactor.netty.DisposableServer;
@@ -102,6 +110,40 @@ class KvHttpTest {
     assertThat(send(0, HttpMethod.GET, "/prometheus", "").body())
         .contains("kv_requests_total{operation=\"scan\",status=\"400\"} 3.0");
     assertThat(send(0, HttpMethod.GET, "/elsewhere", "").status()).isEqualTo(404);
+  }
+
+  /** Were one answered before its body came, the next request on its connection might hang. */
+  @ParameterizedTest
+  @ValueSource(strings = {"PUT /kv/k", "PUT /kv/%FF", "PUT /elsewhere", "POST /kv/k", "GET /"})
+  void noAnswerOvertakesItsRequest(String request) throws IOException {
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), servers.get(0).port())) {
+      client.setSoTimeout(100);
+      say(client, request + " HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n");
+      say(client, "v".repeat(9_999));
+      assertThatThrownBy(() -> client.getInputStream().read())
+          .isInstanceOf(SocketTimeoutException.class);
+      client.setSoTimeout((int) EachRank.LIMIT.toMillis());
+      say(client, "vGET /kv/none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+      assertThat(new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+          .contains("no such key");
+    }
+  }
+
+  @Test
+  void aBodyWithoutEndIsAnsweredAndCut() throws IOException {
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), servers.get(0).port())) {
+      client.setSoTimeout((int) EachRank.LIMIT.toMillis());
+      say(client, "PUT /kv/k HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n");
+      say(client, "v".repeat(Body.MOST_READ + 1));
+      assertThat(new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+          .startsWith("HTTP/1.1 413 ")
+          .contains("connection: close")
+          .contains("1048576 bytes at most");
+    }
+  }
+
+  private static void say(Socket client, String text) throws IOException {
+    client.getOutputStream().write(text.getBytes(StandardCharsets.UTF_8));
   }
 
   @Test
