@@ -42,6 +42,7 @@ test_tier() {
   rm -rf "$results" && mkdir -p "$results"
   source_hash > "$results.stamp"
   build_ahead "$tier"
+  printf 'suite\tseconds\tof processors\n' > "$state/logs/times.tsv"
   while read -r name tiers deadline description; do
     [[ ,$tiers, == *,$tier,* ]] || continue
     if test_suite "$name" "suite_$name" "$deadline" "$state/logs/$name.log"; then
@@ -122,11 +123,22 @@ still_compiling() {
   fi
 }
 
-# test_suite NAME FUNCTION DEADLINE LOG: runs it and prints one line, and who was absent; the log's end if it failed.
+# processor_time: sets used to the seconds that the processes took which have ended.
+processor_time() {
+  times > "$state/logs/times" # here, for a subshell has no children
+  used=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$state/logs/times")
+}
+
+# test_suite NAME FUNCTION DEADLINE LOG: runs it and prints one line, and who was absent; the log's end if it failed. What it took,
+# by the clock and of the processors, goes to .lci/logs/times.tsv.
 test_suite() {
-  local name=$1 log=$4 start=$SECONDS code=0
+  local name=$1 log=$4 start=$SECONDS code=0 used before
+  processor_time
+  before=$used
   run_suite "$2" "$3" "$log" || code=$?
   local took=$((SECONDS - start)) result=ok
+  processor_time
+  printf '%s\t%d\t%d\n' "$name" "$took" $((used - before)) >> "$state/logs/times.tsv"
   ((code == 0)) || result=FAILED
   ((code != 124 && code != 137)) || result="FAILED (not done in $3 s$(still_compiling "$log"))"
   printf '%-14s %-8s %5d s  %s\n' "$name" "$result" "$took" "$(summary_line "$log")"

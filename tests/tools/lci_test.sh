@@ -328,14 +328,16 @@ test_run_passes_its_command_line_to_the_launcher() {
   LCI_JAVA_OPTS='-Xmx1g -Da=b' in_tree run --ranks=08 "$dir/app.jar" x
   equal "$out" "launched -n 8 -- $dir/jdk17/bin/java -XX:+ExitOnOutOfMemoryError -XX:MaxRAMPercentage=6 \
 -Xmx1g -Da=b -jar $dir/app.jar x"
-  jdk=25 in_tree run kmer x
+  jdk=25 in_tree run heat x
   equal "$out" "launched -n 1 -- $dir/jdk25/bin/java -XX:+ExitOnOutOfMemoryError --enable-native-access=ALL-UNNAMED \
--cp $tree/samples/target/samples.jar:$tree/samples/target/lib/* io.lci.samples.Samples kmer x"
+-cp $tree/samples/target/samples.jar:$tree/samples/target/lib/* io.lci.samples.Samples heat x"
   in_tree run traffic
   [[ $out == *" io.lci.samples.bench.Traffic" ]] || fail "got '$out'"
   touch "$tree/samples/target/samples-jdk17.jsa"
-  in_tree run -n 2 kmer x
-  contains "$out" "-XX:+ExitOnOutOfMemoryError -XX:SharedArchiveFile=$tree/samples/target/samples-jdk17.jsa -Xlog:cds*=off -cp"
+  LCI_JAVA_OPTS=-Xint in_tree run -n 2 heat x
+  contains "$out" "-XX:+ExitOnOutOfMemoryError -XX:SharedArchiveFile=$tree/samples/target/samples-jdk17.jsa -Xlog:cds*=off -Xint -cp"
+  LCI_JAVA_OPTS=-Xint in_tree run -n 2 kmer x
+  contains "$out" "-XX:Tier4BackEdgeThreshold=600000 -XX:SharedArchiveFile=$tree/samples/target/samples-jdk17.jsa -Xlog:cds*=off -Xint -cp"
   in_tree run -n 2 true
   equal "$out" "launched -n 2 -- true"
 }
@@ -401,6 +403,16 @@ test_progress_is_seen() {
   equal "$code" 0 "$err"
   equal "$(grep -c '^    500 kills are done$' "$dir/err")" 2
   contains "$out" "2 passed, 0 failed"
+}
+
+# Where a run's time goes: a suite that takes less of the processors than of the clock waits.
+test_the_time_of_processors_is_noted() {
+  make_tree
+  git -C "$tree" init -q
+  soak_script tests/tools/api_diff_test.sh '(ulimit -t 2; while :; do :; done) 2> /dev/null' 'echo "1 passed, 0 failed"'
+  in_tree test soak api
+  equal "$code" 0 "$err"
+  grep -qE $'^api\t[0-9]+\t([2-9]|[0-9]{2,})$' "$tree/.lci/logs/times.tsv" || fail "$(cat "$tree/.lci/logs/times.tsv")"
 }
 
 # A deadline that passes while the compiler works says nothing of the tests.

@@ -47,13 +47,23 @@ main_class() {
   awk -v name="$1" '$1 == name { print "io.lci.samples." $2, ($2 == "Samples" ? name : "") }' <<< "$SAMPLES$BENCHES"
 }
 
-# java_command RANKS: sets java to the JVM's command line without a class path.
+# A job of seconds is over when the second compiler has its code ready, and pays with the processor time of its ranks: that
+# compiler waits ten times as long as it would, for what a long job runs for ever.
+readonly KMER_OPTIONS=(
+  -XX:Tier4MinInvocationThreshold=10000
+  -XX:Tier4InvocationThreshold=60000
+  -XX:Tier4CompileThreshold=200000
+  -XX:Tier4BackEdgeThreshold=600000
+)
+
+# java_command RANKS OPTIONS...: sets java to the JVM's command line without a class path. What the user asks for comes last.
 java_command() {
   java=("$jdk/bin/java" -XX:+ExitOnOutOfMemoryError)
   # From 22 on a library that is loaded without it draws a warning, later an error; before, the flag itself warns.
   ((jdk_version < 22)) || java+=(--enable-native-access=ALL-UNNAMED)
   # A JVM takes a quarter of the memory for its heap: with more than two ranks that would be too much for one host.
   (($1 <= 2)) || java+=("-XX:MaxRAMPercentage=$((50 / $1 > 0 ? 50 / $1 : 1))")
+  java+=("${@:2}")
   local more=()
   read -r -a more <<< "${LCI_JAVA_OPTS:-}"
   java+=("${more[@]}")
@@ -88,13 +98,14 @@ need_program() {
 
 # program_command RANKS PROGRAM ARGS...: sets program to the command line of one rank.
 program_command() {
-  local ranks=$1 name=$2 class=()
+  local ranks=$1 name=$2 class=() options=()
   shift 2
   read -r -a class <<< "$(main_class "$name")"
-  java_command "$ranks"
+  [[ $name != kmer ]] || options+=("${KMER_OPTIONS[@]}")
+  local archive=$samples_archive$jdk_version.jsa
+  [[ ${#class[@]} -eq 0 || ! -f $archive ]] || options+=("-XX:SharedArchiveFile=$archive" '-Xlog:cds*=off')
+  java_command "$ranks" "${options[@]}"
   if ((${#class[@]} > 0)); then
-    local archive=$samples_archive$jdk_version.jsa
-    [[ ! -f $archive ]] || java+=("-XX:SharedArchiveFile=$archive" '-Xlog:cds*=off')
     program=("${java[@]}" -cp "$samples_jar:$home/samples/target/lib/*" "${class[@]}" "$@")
   elif [[ $name == *.jar ]]; then
     program=("${java[@]}" -jar "$name" "$@")
