@@ -277,15 +277,41 @@ coll_mpich() {
 }
 
 group_coll() {
-  local peers=("heap=coll_heap" "cache line=coll_line")
-  ! build_mpi mpich "mpich libmpich-dev" mpi_coll_bench || peers+=(MPICH=coll_mpich)
-  ! build_mpi openmpi "openmpi-bin libopenmpi-dev" mpi_coll_bench || peers+=("Open MPI=coll_openmpi" "Open MPI sm=coll_openmpi_sm")
+  local peers=("heap=coll_heap" "cache line=coll_line") monos=("LCI in C=mono_c" "heap=mono_heap" "parked=mono_parked")
+  ! build_mpi mpich "mpich libmpich-dev" mpi_coll_bench || { peers+=(MPICH=coll_mpich); monos+=(MPICH=mono_mpich); }
+  ! build_mpi openmpi "openmpi-bin libopenmpi-dev" mpi_coll_bench || {
+    peers+=("Open MPI=coll_openmpi" "Open MPI sm=coll_openmpi_sm")
+    monos+=("Open MPI=mono_openmpi" "Open MPI sm=mono_openmpi_sm")
+  }
   compare "coll_barrier coll_allreduce_8 $(echo coll_{allreduce,broadcast,allgather,alltoall}_{64k,1m})" coll_ours "${peers[@]}"
+  compare "coll_mono_barrier coll_mono_allreduce_8 $(echo coll_mono_{allreduce,broadcast,allgather,alltoall}_{64k,1m})" mono_ours "${monos[@]}"
   [[ -n $only && $only != *_x4 ]] || echo "lci bench: _x4: four ranks on $(nproc) processors" >&2
   compare "coll_barrier_x4 coll_allreduce_8_x4 $(echo coll_{allreduce,broadcast,allgather,alltoall}_{64k,1m}_x4)" coll_ours "${peers[@]}"
   compare "$(echo coll_allreduce_64k_by_{doubling,rabenseifner,ring} coll_broadcast_64k_by_{binomial,knomial,chain,scatter} \
     coll_allgather_64k_by_{bruck,doubling,ring,neighbour} coll_alltoall_64k_by_{bruck,pairwise})" coll_ours "${peers[@]}"
 }
+# as_coll FUNCTION METRIC: what the function says of METRIC without mono_.
+as_coll() {
+  local metric=${2/mono_/} line
+  line=$("$1" "$metric") || return
+  echo "${line/\"$metric\"/\"$2\"}"
+}
+
+# The same between two JVMs, each call a Mono.
+mono_ours() { ranks coll-bench "$1"; }
+mono_heap() {
+  [[ $1 != *_barrier ]] || return $NOT_OFFERED
+  ranks coll-bench "$1" heap
+}
+mono_parked() {
+  [[ $1 == *_barrier || $1 == *_8 ]] || return $NOT_OFFERED
+  ranks coll-bench "$1" parked
+}
+mono_c() { as_coll coll_ours "$1"; }
+mono_openmpi() { as_coll coll_openmpi "$1"; }
+mono_openmpi_sm() { as_coll coll_openmpi_sm "$1"; }
+mono_mpich() { as_coll coll_mpich "$1"; }
+
 coll_line() {
   [[ $1 == coll_barrier || $1 == coll_allreduce_8 ]] || return $NOT_OFFERED
   line_as "$1" 1

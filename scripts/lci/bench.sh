@@ -10,7 +10,7 @@ Usage: ./lci bench [GROUP] [--only METRIC] [--pairs N] [--json FILE] [--dose PAR
 Builds if that is needed, measures this library and its peers in turns, metric by metric, and prints ours, theirs and
 the ratio. Peers that are not installed are named, with their Debian packages. All groups without GROUP:
     native       the core in C between two processes: messages, sends, puts, gets; beside UCX, MPICH, Open MPI
-    coll         barrier, allreduce, broadcast, allgather, alltoall in C between two processes, and four; by what the core
+    coll         barrier, allreduce, broadcast, allgather, alltoall between two processes in C, two JVMs, and four processes; by what the core
                  chooses and by each algorithm; beside Open MPI (as it comes, with its component for shared memory, and by
                  the same algorithm) and MPICH
     net          the same as native over TCP on the loopback interface, in C and between two JVMs; beside UCX, Open MPI, libfabric, Aeron (UDP),

@@ -33,6 +33,7 @@ held-loop-bench bench.HeldLoopBench       messages over the device of a loop tha
 hop-bench       bench.HopBench            operations that another thread than that of their loop subscribes
 lane-bench      bench.boundary.LaneBench  messages over lanes driven from Java
 flux-bench      bench.jvm.LciBench        streams, operations, calls and gets between two ranks
+coll-bench      bench.jvm.CollectiveBench collectives between two ranks
 aeron-bench     bench.jvm.AeronBench      messages over Aeron IPC
 jucx-bench      bench.jvm.JucxBench       messages and gets over JUCX
 rsocket-bench   bench.jvm.RSocketBench    messages, streams and calls over RSocket

@@ -50,8 +50,7 @@ enum Metric {
 
   /** One line of JSON. */
   String line(double value) {
-    return String.format(
-        Locale.ROOT, "{\"metric\":\"%s\",\"unit\":\"%s\",\"value\":%.6g}", label(), unit, value);
+    return JvmBench.line(label(), unit, value);
   }
 
   /** Items of a round, or round trips, in a full dose. */
