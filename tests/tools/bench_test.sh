@@ -82,6 +82,16 @@ test_coll_beside_peers() {
   done
 }
 
+# All of them are tested in one JVM, by CollectiveBenchTest.
+test_coll_between_jvms() {
+  local peer
+  measure coll --only coll_mono_allreduce_8
+  measured coll_mono_allreduce_8
+  for peer in "LCI in C" heap parked; do against "$peer" coll_mono_allreduce_8; done
+  ! command -v mpicc.mpich > /dev/null || against MPICH coll_mono_allreduce_8
+  ! command -v mpicc.openmpi > /dev/null || against "Open MPI sm" coll_mono_allreduce_8
+}
+
 # libfabric has a ping-pong alone.
 test_net() {
   local metric

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lci.samples.kv;
 
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import java.io.ByteArrayOutputStream;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.server.HttpServerRequest;
@@ -16,6 +18,8 @@ import reactor.netty.http.server.HttpServerRequest;
 record Body(byte[] bytes, long length) {
   /** A longer one is not read to its end: its connection ends with the answer. */
   static final int MOST_READ = 1 << 20;
+
+  private static final Body NONE = new Body(new byte[0], 0);
 
   /** More came than there is room for. */
   static final class TooLargeException extends RuntimeException {
@@ -42,6 +46,15 @@ record Body(byte[] bytes, long length) {
    * @return the body; fails with {@link EndlessException} when it is longer than {@link #MOST_READ}
    */
   static Mono<Body> of(HttpServerRequest request, int kept) {
+    return !isAnnounced(request.requestHeaders()) ? Mono.just(NONE) : read(request, kept);
+  }
+
+  private static boolean isAnnounced(HttpHeaders headers) {
+    return headers.contains(HttpHeaderNames.CONTENT_LENGTH)
+        || headers.contains(HttpHeaderNames.TRANSFER_ENCODING);
+  }
+
+  private static Mono<Body> read(HttpServerRequest request, int kept) {
     return request
         .receive()
         .asByteArray()
