@@ -58,7 +58,7 @@ void puts_and_gets(World& world) {
 CONFORMANCE(C4, PutsAndGetsAtEverySize, {"rma", "auto"}) {
   puts_and_gets(world);
 }
-// Proves: C4 C6 C16 C17 SS-27 SS-33
+// Proves: C4 C6 C16 C17 SS-27 SS-33 SS-34
 CONFORMANCE(C4, PutsAndGetsAtEverySizeByMessages, {"rma", "messages"}) {
   puts_and_gets(world);
 }

@@ -61,6 +61,8 @@ TEST(TcpSettings, AreReadFromTheEnvironment) {
   EXPECT_NE(JobSecret(), bootstrap->secret());
 }
 
+// Proves: A14
+// On: tcp
 TEST(TcpSettings, AreReadFromWhatOtherLaunchersSet) {
   const ScopedVariable rank("RANK", "1");
   const ScopedVariable size("WORLD_SIZE", "2");
@@ -146,6 +148,8 @@ TEST(TcpBootstrap, ARankWithAnotherSecretIsRefusedAndDoesNotDisturb) {
   root.join();
 }
 
+// Proves: A14
+// On: tcp
 TEST(TcpBootstrap, ARankThatIsTakenAndOneOfAnotherSizeAreRefused) {
   const TcpJob job(3);
   std::thread root([&] {
@@ -173,6 +177,8 @@ TEST(TcpBootstrap, ARankThatIsTakenAndOneOfAnotherSizeAreRefused) {
   EXPECT_EQ(LCI_DONE + LCI_ERR_BOOTSTRAP, codes[0] + codes[1]);
 }
 
+// Proves: A14
+// On: tcp
 TEST(TcpBootstrap, ARankThatDoesNotComeIsNamedByAll) {
   const TcpJob job(4);
   test::run_threads(3, [&](uint32_t index) {
@@ -272,6 +278,8 @@ TEST(TcpBootstrap, ALookTellsARankThatClosedFromOneThatDied) {
   });
 }
 
+// Proves: A14
+// On: tcp
 TEST(TcpBootstrap, ManyRanksJoinAndMuchIsExchanged) {
   constexpr uint32_t kRanks = 100;  // more than strangers that are let wait
   const TcpJob job(kRanks);

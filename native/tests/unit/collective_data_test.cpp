@@ -23,7 +23,7 @@ int seeds() {
 /// Of blocks that go along with a message, and of some that do not: 20 elements are the most that do.
 const std::vector<uint64_t> kCounts{0, 1, 7, 19, 20, 21, 1000, 5000};
 
-// Proves: J2
+// Proves: J2 SS-61
 TEST(CollectiveData, EveryKindBringsItsResult) {
   std::mt19937_64 random(1);
   for (uint32_t size = 1; size <= 5; ++size) {

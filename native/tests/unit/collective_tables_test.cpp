@@ -22,6 +22,8 @@ TEST(CollectiveIds, AreOfTheMembersInTheirOrderAndOfTheKey) {
   EXPECT_EQ(Group::id_of(one, 3, 7), Group::id_of(one, 3, 7));
 }
 
+// Proves: SS-60
+// On: inproc
 TEST(CollectiveNumbers, AreFoundAgainFromTheirLowBits) {
   for (const uint64_t near : {uint64_t{100}, (uint64_t{1} << 32) - 100, uint64_t{1} << 32, (uint64_t{7} << 32) + 50}) {
     for (const int64_t distance : {-100, -1, 0, 1, 99, 100, 101, 1 << 30, -(1 << 30)}) {

@@ -218,6 +218,7 @@ TEST(GroupBarrier, HoldsUnderChaos) {
 }
 
 // The low 32 bits of a number travel.
+// Proves: SS-60
 TEST(GroupBarrier, NumbersPass32Bits) {
   for (int i = 0; i < seeds(); ++i) {
     const uint64_t seed = first_seed() + static_cast<uint64_t>(i);

@@ -64,6 +64,8 @@ TEST(TcpTransport, AnAddressThatIsNoneIsRefusedByName) {
   }
 }
 
+// Proves: G12
+// On: tcp
 TEST(TcpTransport, MessagesOfEverySizeComeWholeBothWays) {
   Job job(2, over_tcp());
   std::array<lci_comp*, 2> inbox{}, ended{};
