@@ -51,13 +51,14 @@ final class Groups {
           "a group has this rank, " + core.rank + ", and none twice: ranks " + key.ranks());
     }
     GroupImpl group = new GroupImpl(this, key);
-    groups.put(key, group);
+    add(group);
     return group;
   }
 
-  /** The world, which is there before it is asked for. */
+  /** Also the world, which is there before it is asked for. */
   synchronized void add(GroupImpl group) {
     groups.put(group.key, group);
+    revocations.madeGroup(group.key.id());
   }
 
   /** Makes the group of the core. */
@@ -83,6 +84,7 @@ final class Groups {
 
   synchronized void forget(GroupImpl group) {
     groups.remove(group.key, group);
+    revocations.forgetGroup(group.key.id());
     core.gate.with(() -> core.calls.groupFree(group.handle), Codes.DONE);
   }
 

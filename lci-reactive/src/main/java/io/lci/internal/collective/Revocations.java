@@ -25,26 +25,33 @@ final class Revocations {
    */
   static final int MOST_CONTEXTS = 1_024;
 
+  /** The same of groups that are not here. */
+  static final int MOST_GROUPS = 1_024;
+
   private final int self;
   private final CallMessages messages;
 
   // Guarded by this. A word of each rank: who is a member is known when the group is made here
   private final Map<Long, List<Revocation>> groups = new HashMap<>();
-  private final Map<Long, List<Revocation>> contexts =
-      new LinkedHashMap<>() {
-        private static final long serialVersionUID = 1;
-
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<Long, List<Revocation>> eldest) {
-          return size() > MOST_CONTEXTS;
-        }
-      };
+  private final Map<Long, List<Revocation>> otherGroups = lastOnes(MOST_GROUPS);
+  private final Map<Long, List<Revocation>> contexts = lastOnes(MOST_CONTEXTS);
 
   private boolean hears;
 
   Revocations(int self, CallMessages messages) {
     this.self = self;
     this.messages = messages;
+  }
+
+  private static Map<Long, List<Revocation>> lastOnes(int most) {
+    return new LinkedHashMap<>() {
+      private static final long serialVersionUID = 1;
+
+      @Override
+      protected boolean removeEldestEntry(Map.Entry<Long, List<Revocation>> eldest) {
+        return size() > most;
+      }
+    };
   }
 
   /** Hears of them, from now on. */
@@ -82,7 +89,7 @@ final class Revocations {
 
   /** The first one of a rank stays; returns whether this is the first one of all. */
   synchronized boolean add(What what, long id, Revocation by) {
-    List<Revocation> words = words(what).computeIfAbsent(id, none -> new ArrayList<>(1));
+    List<Revocation> words = words(what, id).computeIfAbsent(id, none -> new ArrayList<>(1));
     if (words.stream().noneMatch(word -> word.rank() == by.rank())) {
       words.add(by);
     }
@@ -91,20 +98,33 @@ final class Revocations {
 
   /** The first word of a member; those of strangers go. */
   synchronized @Nullable Revocation first(What what, long id, Collection<Integer> members) {
-    List<Revocation> words = words(what).get(id);
+    List<Revocation> words = words(what, id).get(id);
     if (words == null) {
       return null;
     }
     words.removeIf(word -> !members.contains(word.rank()));
-    if (words.isEmpty()) {
-      words(what).remove(id);
-      return null;
-    }
-    return words.get(0);
+    return words.isEmpty() ? null : words.get(0);
   }
 
-  private Map<Long, List<Revocation>> words(What what) {
-    return what == What.GROUP ? groups : contexts;
+  private Map<Long, List<Revocation>> words(What what, long id) {
+    if (what == What.CONTEXT) {
+      return contexts;
+    }
+    return groups.containsKey(id) ? groups : otherGroups;
+  }
+
+  /** It is here: what is said of it is kept, whatever else is said. */
+  synchronized void madeGroup(long id) {
+    List<Revocation> earlier = otherGroups.remove(id);
+    groups.putIfAbsent(id, earlier == null ? new ArrayList<>(1) : earlier);
+  }
+
+  /** It is gone, and may be made again. */
+  synchronized void forgetGroup(long id) {
+    List<Revocation> words = groups.remove(id);
+    if (words != null && !words.isEmpty()) {
+      otherGroups.put(id, words);
+    }
   }
 
   /** It is gone. */

@@ -74,6 +74,30 @@ class RevocationTest {
     assertThat(all.first(What.CONTEXT, 1, members)).isNull();
   }
 
+  /** Of groups that never come here, too; what is said of those that are here stays. */
+  @Test
+  void theLastGroupsAreRememberedAndThoseThatAreHere() {
+    Revocations all = new Revocations(0, null);
+    List<Integer> members = List.of(1, 2);
+    all.add(What.GROUP, -1, Revocation.ofGroup(1, "earlier"));
+    all.madeGroup(-1);
+    all.madeGroup(-2);
+    all.add(What.GROUP, -2, Revocation.ofGroup(2, "later"));
+    for (long id = 0; id <= Revocations.MOST_GROUPS; id++) {
+      assertThat(all.add(What.GROUP, id, Revocation.ofGroup(1, ""))).isTrue();
+    }
+    assertThat(all.first(What.GROUP, 0, members)).isNull();
+    assertThat(all.first(What.GROUP, 1, members)).isNotNull();
+    assertThat(all.first(What.GROUP, -1, members)).isEqualTo(Revocation.ofGroup(1, "earlier"));
+    assertThat(all.first(What.GROUP, -2, members)).isEqualTo(Revocation.ofGroup(2, "later"));
+    all.forgetGroup(-1);
+    assertThat(all.first(What.GROUP, -1, members)).isEqualTo(Revocation.ofGroup(1, "earlier"));
+    for (long id = 0; id < Revocations.MOST_GROUPS; id++) {
+      all.add(What.GROUP, -10 - id, Revocation.ofGroup(1, ""));
+    }
+    assertThat(all.first(What.GROUP, -1, members)).isNull();
+  }
+
   /** It keeps no member's word out, and is none when it is known who the members are. */
   @Test
   void anEarlierWordOfAStrangerDoesNotCount() {

@@ -3,6 +3,7 @@ package io.lci.samples.kmer;
 
 import io.lci.LciRuntime;
 import io.lci.PeerEvent;
+import io.lci.collective.ReduceOp;
 import io.lci.collective.Sourced;
 import io.lci.error.CollectiveFailedException;
 import io.lci.error.LciException;
@@ -92,8 +93,22 @@ final class KmerJob {
   private Flux<ResultMessage> results() {
     return Mono.fromRunnable(() -> options.files().forEach(SequenceReader::check))
         .subscribeOn(workers)
+        .then(seeTheSame().onErrorResume(KmerJob::isGone, gone -> Mono.never()))
         .thenMany(counted())
         .onErrorResume(CollectiveFailedException.class, ofAnother -> Flux.never());
+  }
+
+  /** Each rank reads its share of the bytes: of files that differ, some would be read by nobody. */
+  private Mono<Void> seeTheSame() {
+    return Mono.defer(
+        () -> {
+          ReadsOfAll reads = new ReadsOfAll(options.files());
+          return lci.world().allReduce(reads.bounds(), ReduceOp.MAX).doOnNext(reads::check).then();
+        });
+  }
+
+  private static boolean isGone(Throwable error) {
+    return error instanceof PeerFailedException || error instanceof PeerLeftException;
   }
 
   private Flux<ResultMessage> counted() {

@@ -10,7 +10,11 @@ import java.nio.file.Path;
 public final class BadInputException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  BadInputException(Path file, String what) {
+  /**
+   * @param file what is bad
+   * @param what is wrong with it
+   */
+  public BadInputException(Path file, String what) {
     super(file + ": " + what);
   }
 

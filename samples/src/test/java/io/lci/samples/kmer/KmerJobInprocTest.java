@@ -169,8 +169,13 @@ class KmerJobInprocTest {
   void whatIsWrongOnOneRankEndsAllWithItsReason(String form, int bad) throws IOException {
     Path good = TestReads.fastq(folder.resolve("good.fq"), TestReads.make(100, 9));
     Path damaged = folder.resolve("damaged.fq");
-    String record = "@r\nACGTACGTACGT\n+\nIIII\n";
-    Files.writeString(damaged, record + Files.readString(good) + record);
+    String text = Files.readString(good);
+    int last = text.lastIndexOf("\n+\n");
+    Files.writeString(
+        damaged,
+        text.substring(0, last).replaceFirst("\n\\+\n", "\n-\n")
+            + "\n-\n"
+            + text.substring(last + 3));
     for (Path wrong : List.of(damaged, folder.resolve("missing.fq"))) {
       try (LciTestJob job = LciTestJob.start(3)) {
         List<Mono<JobSummary>> ranks =
@@ -189,6 +194,29 @@ class KmerJobInprocTest {
       }
     }
     assertThat(files()).containsExactlyInAnyOrder("good.fq", "damaged.fq");
+  }
+
+  /** As when somebody still writes to the file. */
+  @ParameterizedTest
+  @CsvSource({"one,0", "one,2", "two,1"})
+  void readsOfDifferentSizesAreRefusedByAll(String form, int other) throws IOException {
+    List<String> reads = TestReads.make(100, 9);
+    Path file = TestReads.fastq(folder.resolve("a.fq"), reads);
+    Path longer = TestReads.fastq(folder.resolve("b.fq"), TestReads.make(200, 9));
+    try (LciTestJob job = LciTestJob.start(3)) {
+      List<Mono<JobSummary>> ranks =
+          job.ranks().stream()
+              .map(
+                  lci ->
+                      JobRunner.start(
+                          lci, options(5, true, form, lci.rank() == other ? longer : file)))
+              .toList();
+      for (Mono<JobSummary> rank : ranks) {
+        assertThatThrownBy(() -> rank.block(JobRunner.LIMIT))
+            .isInstanceOfAny(BadInputException.class, CollectiveFailedException.class)
+            .hasMessageContaining("from " + Files.size(file) + " to " + Files.size(longer));
+      }
+    }
   }
 
   @Test
