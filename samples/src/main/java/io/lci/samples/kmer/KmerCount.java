@@ -101,7 +101,7 @@ public final class KmerCount implements Callable<Integer> {
       names = "--temp",
       paramLabel = "DIRECTORY",
       description =
-          "Where that file lies. It has no name, and is gone when the rank is. Default: java.io.tmpdir.")
+          "Where that file lies. It loses its name at once, and is gone when the rank is. Default: java.io.tmpdir.")
   @Nullable Path temporary;
 
   @Option(

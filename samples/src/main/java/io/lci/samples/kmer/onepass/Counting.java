@@ -7,6 +7,7 @@ import io.lci.samples.kmer.common.KmerShape;
 import io.lci.samples.kmer.common.ResultMessage;
 import io.lci.samples.kmer.common.Results;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicInteger;
 import reactor.core.publisher.Flux;
 import reactor.core.scheduler.Scheduler;
@@ -62,7 +63,11 @@ final class Counting {
   }
 
   private Flux<ResultMessage> count(PartitionCounter counter, int place) {
-    progress.addKmers(counter.count(place, stores));
+    try {
+      progress.addKmers(counter.count(place, stores));
+    } catch (CancellationException e) {
+      return Flux.never(); // the job has ended: nobody hears
+    }
     progress.add(1);
     Histogram histogram = new Histogram();
     histogram.add(counter.table(), 1);

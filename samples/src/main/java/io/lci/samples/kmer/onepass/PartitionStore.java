@@ -4,9 +4,11 @@ package io.lci.samples.kmer.onepass;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +37,7 @@ final class PartitionStore implements Closeable {
   private final Part[] parts;
   private long bytes;
   private @Nullable SpillFile file;
+  private boolean closed;
 
   /**
    * @param mostBytes that are kept in memory
@@ -72,19 +75,32 @@ final class PartitionStore implements Closeable {
     return bytes >= mostBytes;
   }
 
-  /** Brings everything from memory to the file. May wait for the disk. */
+  /**
+   * Brings everything from memory to the file. May wait for the disk. It stops when the job ends
+   * meanwhile, which closes this, or interrupts the thread, which closes the file.
+   */
   void spill() {
     try {
-      SpillFile to = file == null ? SpillFile.create(temporary) : file;
-      file = to;
+      SpillFile to = file();
       for (Part part : parts) {
         to.write(part.blocks, part.extents);
         part.blocks = new ArrayList<>();
       }
       bytes = 0;
+    } catch (ClosedChannelException e) {
+      close(); // nobody wants it any more; a drain would miss it
     } catch (IOException e) {
       throw new UncheckedIOException(temporary + ": " + e.getMessage(), e);
     }
+  }
+
+  private synchronized SpillFile file() throws IOException {
+    if (closed) {
+      throw new ClosedChannelException();
+    }
+    SpillFile to = file == null ? SpillFile.create(temporary) : file;
+    file = to;
+    return to;
   }
 
   /** K-mers of one of this rank's partitions. */
@@ -92,16 +108,22 @@ final class PartitionStore implements Closeable {
     return parts[place].kmers;
   }
 
-  /** Hands over all runs of one of this rank's partitions, and forgets those in memory. */
+  /**
+   * Hands over all runs of one of this rank's partitions, and forgets those in memory.
+   *
+   * @throws CancellationException if the job ends meanwhile
+   */
   void drain(int place, RunSink sink) {
     Part part = parts[place];
-    SpillFile from = file;
+    SpillFile from = opened();
     try {
       for (SpillFile.Extent extent : part.extents) {
         if (from != null) {
           sink.runs(from.read(extent), extent.bytes());
         }
       }
+    } catch (ClosedChannelException e) {
+      throw new CancellationException("the runs are not wanted any more");
     } catch (IOException e) {
       throw new UncheckedIOException(temporary + ": " + e.getMessage(), e);
     }
@@ -111,13 +133,18 @@ final class PartitionStore implements Closeable {
     part.blocks = new ArrayList<>();
   }
 
+  private synchronized @Nullable SpillFile opened() {
+    return file;
+  }
+
   /** Bytes that went to the file. */
-  long spilled() {
+  synchronized long spilled() {
     return file == null ? 0 : file.size();
   }
 
   @Override
-  public void close() {
+  public synchronized void close() {
+    closed = true;
     try {
       if (file != null) {
         file.close();

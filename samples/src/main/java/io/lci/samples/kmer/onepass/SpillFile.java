@@ -12,8 +12,9 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 
 /**
- * Runs that memory had no room for. The file has no name from the beginning on, so that nothing is
- * left of it however the process ends. Written by one thread at a time, read by any.
+ * Runs that memory had no room for. The file loses its name as soon as it is open, so that nothing
+ * is left of what was written however the process ends. Written by one thread at a time, read by
+ * any.
  */
 final class SpillFile implements Closeable {
   /** Bytes of an extent, if not for a longer block: it is read as a whole. */
