@@ -76,7 +76,7 @@ public interface CollectivePlan {
    * Prints the plan.
    *
    * @return a graph in the language of Graphviz: the calls of each set of memory, in their order,
-   *     and the runs that wait for others
+   *     and the runs that wait for others; its title says the algorithm, also one that was chosen
    */
   String toDot();
 

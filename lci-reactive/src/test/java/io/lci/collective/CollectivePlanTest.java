@@ -635,6 +635,16 @@ class CollectivePlanTest {
   }
 
   @Test
+  void aPlanPrintsTheAlgorithmThatWasChosen() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      CollectivePlan plan = new Summing(job.rank(0).world(), 1, 5).builder.build();
+      assertThat(plan.algorithm()).isNotEqualTo(Algorithm.AUTO);
+      assertThat(plan.toDot())
+          .contains("[allReduce of 5 I64 by SUM (" + plan.algorithm() + ", chosen), depth 1 of ");
+    }
+  }
+
+  @Test
   void aVecHasParts() {
     Vec vec = Vec.longs(new long[] {1, 2, 3, 4}, 1, 3).slice(1, 2);
     assertThat(vec.offset()).isEqualTo(16);

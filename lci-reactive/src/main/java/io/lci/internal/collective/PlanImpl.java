@@ -113,11 +113,18 @@ final class PlanImpl implements CollectivePlan {
   public String toString() {
     return "CollectivePlan["
         + sets.get(0).get(0).description()
+        + chosen()
         + (sets.get(0).size() > 1 ? " in " + sets.get(0).size() + " segments" : "")
         + ", depth "
         + depth()
         + " of "
         + group
         + ']';
+  }
+
+  /** What the description of a call does not say, for it names no algorithm. */
+  private String chosen() {
+    boolean isNamed = sets.get(0).get(0).algorithm() != Algorithm.AUTO;
+    return isNamed || algorithm == Algorithm.AUTO ? "" : " (" + algorithm + ", chosen)";
   }
 }
