@@ -690,8 +690,9 @@ typedef struct lci_call {
   uint8_t algorithm;
   uint32_t root; /**< A member. */
   uint64_t segment_bytes;
-  uint64_t count; /**< Elements; with counts for members the bytes between the two. */
-  uint64_t hash;  /**< The list of counts, hashed, where every member has all of it. */
+  /** Elements. Of a gather, a scatter, neighbours, or an alltoall with counts: those between the two members. */
+  uint64_t count;
+  uint64_t hash; /**< The list of counts, hashed, where every member has all of it. */
 } lci_call;
 
 /** Why a context has failed. */
