@@ -677,7 +677,8 @@ typedef enum lci_algorithm {
   LCI_ALGORITHM_ARENA_SLOTS = 16, /**< Allreduce, allgather: the same with up to 1 KiB of each member. */
   /**
    * Barrier, broadcast, reduce, allreduce: within each host, among one member of each, and within each host again.
-   * Some members share a host, and some are on others.
+   * Some members share a host, and some are on others. Also allgather without a list of counts, if the members of each
+   * host follow each other in the group.
    */
   LCI_ALGORITHM_HIERARCHICAL = 17
 } lci_algorithm;

@@ -249,7 +249,7 @@ inline CollectiveCase any_over_hosts(std::mt19937_64& random, uint32_t size, con
   CollectiveCase made;
   do {
     made = any_case(random, size, counts);
-  } while (made.kind > LCI_COLLECTIVE_ALLREDUCE);
+  } while (made.listed || (made.kind > LCI_COLLECTIVE_ALLREDUCE && made.kind != LCI_COLLECTIVE_ALLGATHER));
   made.algorithm = LCI_ALGORITHM_HIERARCHICAL;
   return made;
 }

@@ -85,7 +85,7 @@ TEST(CollectiveData, EveryAlgorithmBringsTheSame) {
     make_by_every_algorithm(size, {{"ranks_per_host", "2"}}, &over_hosts);
   }
   EXPECT_EQ(0, near[LCI_ALGORITHM_HIERARCHICAL]);
-  EXPECT_EQ(2 * 4 * 2, over_hosts[LCI_ALGORITHM_HIERARCHICAL]) << "of four kinds, in two lengths";
+  EXPECT_EQ(2 * 5 * 2, over_hosts[LCI_ALGORITHM_HIERARCHICAL]) << "of five kinds, in two lengths";
   for (uint32_t algorithm = 1; algorithm <= LCI_ALGORITHM_DIRECT; ++algorithm) {
     EXPECT_LT(0, near[algorithm]) << algorithm;
     EXPECT_LT(0, over_hosts[algorithm]) << algorithm;

@@ -23,8 +23,8 @@ TEST(CollectiveOverHosts, EachKindBringsWhatItShould) {
     Job job(size, kTwoToAHost);
     GroupContext group(job, first_ranks(size));
     CollectiveCalls calls(job, group);
-    for (const lci_collective_kind kind :
-         {LCI_COLLECTIVE_BARRIER, LCI_COLLECTIVE_BROADCAST, LCI_COLLECTIVE_REDUCE, LCI_COLLECTIVE_ALLREDUCE}) {
+    for (const lci_collective_kind kind : {LCI_COLLECTIVE_BARRIER, LCI_COLLECTIVE_BROADCAST, LCI_COLLECTIVE_REDUCE,
+                                           LCI_COLLECTIVE_ALLREDUCE, LCI_COLLECTIVE_ALLGATHER}) {
       for (const uint64_t count : {1u, 700u, 30'000u}) {
         CollectiveCase of;
         of.kind = kind;
@@ -88,6 +88,7 @@ std::vector<Difference> differences() {
           {"root on the same host", told, over_hosts(LCI_COLLECTIVE_BROADCAST, 20, 1)},
           {"root on another host", told, over_hosts(LCI_COLLECTIVE_BROADCAST, 20, 4)},
           {"root of a reduction", over_hosts(LCI_COLLECTIVE_REDUCE, 20), over_hosts(LCI_COLLECTIVE_REDUCE, 20, 3)},
+          {"count of blocks", over_hosts(LCI_COLLECTIVE_ALLGATHER, 3), over_hosts(LCI_COLLECTIVE_ALLGATHER, 30)},
           {"algorithm", sum, flat}};
 }
 
