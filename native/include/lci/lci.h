@@ -691,7 +691,7 @@ typedef struct lci_call {
   uint8_t algorithm;
   uint32_t root; /**< A member. */
   uint64_t segment_bytes;
-  /** Elements. Of a gather, a scatter, neighbours, or an alltoall with counts: those between the two members. */
+  /** Elements; in a gather, a scatter, neighbours, or an alltoall with counts, those between the two members. */
   uint64_t count;
   uint64_t hash; /**< The list of counts, hashed, where every member has all of it. */
 } lci_call;
