@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // Collectives of processes of one host, each of which spins: `coll_bench METRIC [heap]` prints one JSON line. A metric
-// is coll_KIND[_SIZE][_by_ALGORITHM][_x4]:
+// is coll_KIND[_SIZE][_by_ALGORITHM][_x4|_x8]:
 //   KIND       barrier, allreduce (sum of doubles), broadcast (each call from the next root), allgather, alltoall
 //   SIZE       8, 64k, 1m: bytes of a block
 //   ALGORITHM  as in kAlgorithms; without it the core chooses
-//   x4         four ranks instead of two, which yield when nothing moves
+//   x4, x8     so many ranks instead of two, which yield when nothing moves
+// With LCI_ATTR_RANKS_PER_HOST=N so many count as ranks of one host, and others as on another.
 // The blocks lie in memory of lci_memory_allocate(), or on the heap. What is printed is the median of batches: the time
 // of a call in ns up to 8 bytes, else the bytes of a block over that time.
 #include <algorithm>
@@ -66,8 +67,8 @@ std::optional<Metric> parse(const std::string& name) {
   if (!std::getline(in, word, '_') || word != "coll") return std::nullopt;
   if (!std::getline(in, word, '_') || !take(kKinds, word, &metric.kind)) return std::nullopt;
   while (std::getline(in, word, '_')) {
-    if (word == "x4") {
-      metric.ranks = 4;
+    if (word == "x4" || word == "x8") {
+      metric.ranks = word == "x4" ? 4 : 8;
     } else if (word == "by") {
       if (!std::getline(in, word, '_') || !take(kAlgorithms, word, &metric.algorithm)) return std::nullopt;
     } else if (!take(kSizes, word, &metric.bytes)) {

@@ -3,7 +3,7 @@
 # Collectives by every algorithm, in place and not, against MPI: each member's result must be the same. Where MPI says
 # nothing (special values, rounding) a model in plain C judges, see native/tests/oracle.
 #   LCI_LAUNCHER=lci_run LCI_LIBRARY=.../liblci.so oracle_collectives_test.sh test|soak|COMBINATION
-# A combination is for example "3 counts". It needs Open MPI or MPICH, and compares with both if both are there; in a small
+# A combination is for example "3 counts", or "4 counts 2": then two ranks share a host, and some algorithms look at that. It needs Open MPI or MPICH, and compares with both if both are there; in a small
 # dose with MPICH only where each rank has a processor, for its ranks do not yield.
 # Mutations that must make it fail: ring_receives_into_sum, alltoall_in_place_received_at_once.
 set -uo pipefail
@@ -17,15 +17,18 @@ readonly work
 trap 'rm -rf "$work"' EXIT
 libraries=() passed=0 failed=0
 
-# Parts of the cases, for so many ranks: counts about the borders of all algorithms, all operators with all types, floats.
+# Parts of the cases, for so many ranks, of which so many share a host, or all: counts about the borders of all algorithms, all operators with all types, floats.
 parts() {
   if [[ $dose == test ]]; then
-    printf '%s\n' '1 counts' '2 counts' '3 counts' '4 counts' '2 operators' '3 operators' '5 operators' '3 floats' '4 floats'
+    printf '%s\n' '1 counts' '2 counts' '3 counts' '4 counts' '2 operators' '3 operators' '5 operators' '3 floats' '4 floats' \
+      '4 counts 2' '5 operators 2' '4 floats 3'
   elif [[ $dose != soak ]]; then
     echo "$dose"
   else
     local ranks
     for ranks in {1..9}; do printf '%s\n' "$ranks counts" "$ranks operators" "$ranks floats"; done
+    for ranks in {3..9}; do printf '%s\n' "$ranks counts 2" "$ranks operators 2" "$ranks floats 2"; done
+    printf '%s\n' '7 counts 3' '9 counts 4' '9 floats 4'
   fi
 }
 
@@ -50,7 +53,8 @@ run_openmpi() {
     --mca mpi_yield_when_idle 1 --oversubscribe --bind-to none -n "$1" "$work/openmpi" "${@:2}"
 }
 run_mpich() { timeout $LIMIT_S mpiexec.mpich -n "$1" "$work/mpich" "${@:2}"; }
-run_ours() { timeout $LIMIT_S "$launcher" -n "$1" "$work/ours" "${@:2}"; }
+# run_ours RANKS RANKS_PER_HOST ARGUMENTS...
+run_ours() { LCI_ATTR_RANKS_PER_HOST=$2 timeout $LIMIT_S "$launcher" -n "$1" "$work/ours" "${@:3}"; }
 
 # compare MPI FOLDER RANKS: prints what of ours MPI has otherwise, and what we have not made; how many results there were goes
 # to FOLDER/compared. MPICH 4.0.2 compares unsigned numbers as signed ones: those are left to Open MPI.
@@ -85,11 +89,11 @@ is_compared() {
   [[ $1 == openmpi || $dose == soak ]] || (($2 <= $(nproc))) || [[ " ${libraries[*]} " != *" openmpi "* ]]
 }
 
-# run_part RANKS PART
+# run_part RANKS PART [RANKS_PER_HOST]
 run_part() {
   local folder=$work/$1-$2 mpi code=0
   mkdir -p "$folder"
-  run_ours "$1" "$2" "$folder" ours || return 1
+  run_ours "$1" "${3:-0}" "$2" "$folder" ours || return 1
   agree "$folder" || code=1
   if [[ $2 == floats ]]; then
     echo "$(cat "$folder"/ours.* | wc -l) results by the model" > "$folder/note"
@@ -104,13 +108,13 @@ run_part() {
 }
 
 build
-while read -r ranks part; do
-  start=$SECONDS
-  if run_part "$ranks" "$part" > "$work/log" 2>&1 < /dev/null; then
-    echo "ok      $ranks ranks, $part: $(< "$work/$ranks-$part/note"), $((SECONDS - start)) s"
+while read -r ranks part per_host; do
+  start=$SECONDS what="$ranks ranks, $part${per_host:+, $per_host to a host}"
+  if run_part "$ranks" "$part" ${per_host:+"$per_host"} > "$work/log" 2>&1 < /dev/null; then
+    echo "ok      $what: $(< "$work/$ranks-$part/note"), $((SECONDS - start)) s"
     passed=$((passed + 1))
   else
-    echo "FAILED  $ranks ranks, $part"
+    echo "FAILED  $what"
     head -n 20 "$work/log"
     failed=$((failed + 1))
   fi

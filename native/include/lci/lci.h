@@ -677,7 +677,8 @@ typedef enum lci_algorithm {
   LCI_ALGORITHM_ARENA_SLOTS = 16, /**< Allreduce, allgather: the same with up to 1 KiB of each member. */
   /**
    * Barrier, broadcast, reduce, allreduce: within each host, among one member of each, and within each host again.
-   * Some members share a host, and some are on others.
+   * Some members share a host, and some are on others. Also allgather without a list of counts, if the members of each
+   * host follow each other in the group.
    */
   LCI_ALGORITHM_HIERARCHICAL = 17
 } lci_algorithm;
@@ -690,8 +691,9 @@ typedef struct lci_call {
   uint8_t algorithm;
   uint32_t root; /**< A member. */
   uint64_t segment_bytes;
-  uint64_t count; /**< Elements; with counts for members the bytes between the two. */
-  uint64_t hash;  /**< The list of counts, hashed, where every member has all of it. */
+  /** Elements; in a gather, a scatter, neighbours, or an alltoall with counts, those between the two members. */
+  uint64_t count;
+  uint64_t hash; /**< The list of counts, hashed, where every member has all of it. */
 } lci_call;
 
 /** Why a context has failed. */

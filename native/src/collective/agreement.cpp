@@ -31,14 +31,6 @@ bool Agreement::all(const Members& have) const {
 void Agreement::enter(uint64_t value) {
   entered_ = true;
   value_ = value;
-  look();
-}
-
-/// The next coordinator is to be told anew: what this member gave to the one before may be lost.
-void Agreement::died(uint32_t member) {
-  if (dead_[member]) return;
-  dead_[member] = true;
-  look();
 }
 
 bool Agreement::heard(uint32_t from, const Message& message) {
@@ -67,7 +59,6 @@ bool Agreement::heard(uint32_t from, const Message& message) {
     default:
       return false;
   }
-  look();
   return true;
 }
 
@@ -76,7 +67,6 @@ void Agreement::accept(uint32_t coordinator, const Outcome& outcome) {
   tellings_[coordinator].acknowledgement = false;
 }
 
-/// What follows from what has come.
 void Agreement::look() {
   if (!entered_ || outcome_ || !coordinates()) return;
   has_value_[own_] = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members agree on a value and on who is dead, while others may die. It sends nothing itself: who holds it asks what it
-// owes to whom, and tells it what has come and who has died. What is told once more does no harm. [COLLECTIVES]
+// owes to whom, and tells it what has come and who has died. What is told once more does no harm. What follows from it
+// is seen when it looks, which may find no memory: then it looks again. [COLLECTIVES]
 //
 // The lowest living member coordinates. It collects the values of all living members, proposes what follows from them,
 // and commits when all living members have acknowledged that. If it dies, each member gives its value to the next
@@ -34,9 +35,11 @@ class Agreement {
 
   /// This member takes part. Before that it owes nothing but answers.
   void enter(uint64_t value);
-  void died(uint32_t member);
-  /// False: nobody would say that.
+  void died(uint32_t member) { dead_[member] = true; }
+  /// False: nobody would say that. May throw std::bad_alloc, and has heard nothing of weight then.
   bool heard(uint32_t from, const Message& message);
+  /// What follows from all that, for its outcome, and for what it owes. May throw std::bad_alloc.
+  void look();
   /// What a member is to be told now, if anything.
   std::optional<Message> owed(uint32_t member) const;
   /// That was sent.
@@ -61,7 +64,6 @@ class Agreement {
   bool coordinates() const { return coordinator() == own_; }
   /// All living ones have.
   bool all(const Members& have) const;
-  void look();
   Outcome conclude() const;
   void accept(uint32_t coordinator, const Outcome& outcome);
 

@@ -35,6 +35,9 @@ inline constexpr uint64_t kBruckAlltoallMost = 256;
 /// Bytes of a block that is reduced: within hosts and between them, if some members share one; above it as if none did.
 inline constexpr uint64_t kHierarchicalReductionMost = 256 << 10;
 
+/// Bytes of all blocks of an allgather: the same. What is longer keeps what is between hosts busy all the time.
+inline constexpr uint64_t kHierarchicalAllgatherMost = 512 << 10;
+
 /// Members of a call over boards, each of which looks at all others; and bytes of each.
 inline constexpr uint32_t kBoardMembersMost = 16;
 inline constexpr uint64_t kSlotBytesMost = 1024;

@@ -102,11 +102,29 @@ uint8_t choose_alltoall(const Shape& shape) {
   return is_short ? LCI_ALGORITHM_BRUCK : LCI_ALGORITHM_PAIRWISE;
 }
 
-/// Long reductions do not: the members of a host share the work, and what goes between hosts.
+/// Whether the members of each host follow each other.
+bool are_in_order_of_hosts(const Shape& shape) {
+  for (uint32_t member = 1; member < shape.size; ++member) {
+    if (shape.hosts[member] != member && shape.hosts[member] != shape.hosts[member - 1]) return false;
+  }
+  return true;
+}
+
+/// Long ones do not: the members of a host share the work, and what goes between hosts.
 bool gains_by_hosts(const Shape& shape) {
-  if (shape.hosts.empty() || !find_algorithm(shape.kind, LCI_ALGORITHM_HIERARCHICAL)) return false;
-  const bool reduces = shape.kind == LCI_COLLECTIVE_REDUCE || shape.kind == LCI_COLLECTIVE_ALLREDUCE;
-  return !reduces || bytes_of(shape) <= kHierarchicalReductionMost;
+  if (shape.hosts.empty()) return false;
+  switch (shape.kind) {
+    case LCI_COLLECTIVE_BARRIER:
+    case LCI_COLLECTIVE_BROADCAST:
+      return true;
+    case LCI_COLLECTIVE_REDUCE:
+    case LCI_COLLECTIVE_ALLREDUCE:
+      return bytes_of(shape) <= kHierarchicalReductionMost;
+    case LCI_COLLECTIVE_ALLGATHER:
+      return shape.counts.empty() && bytes_of_all(shape) <= kHierarchicalAllgatherMost && are_in_order_of_hosts(shape);
+    default:
+      return false;
+  }
 }
 
 uint8_t choose(const Shape& shape) {
@@ -158,8 +176,12 @@ int check(const Shape& shape) {
     return fail(LCI_ERR_ARGUMENT, "%s: %s needs an even number of members, and the group has %u", kind, name,
                 shape.size);
   }
-  if (algorithm->members == Algorithm::Members::kOfHosts && shape.hosts.empty()) {
+  const bool in_order = algorithm->members == Algorithm::Members::kOfHostsInOrder;
+  if ((in_order || algorithm->members == Algorithm::Members::kOfHosts) && shape.hosts.empty()) {
     return fail(LCI_ERR_ARGUMENT, "%s: %s needs members that share a host, and some on other hosts", kind, name);
+  }
+  if (in_order && !are_in_order_of_hosts(shape)) {
+    return fail(LCI_ERR_ARGUMENT, "%s: %s needs the members of each host behind one another in the group", kind, name);
   }
   if (algorithm->list == Algorithm::List::kNone && !shape.counts.empty()) {
     return fail(LCI_ERR_ARGUMENT, "%s: %s takes no list of counts", kind, name);

@@ -49,7 +49,7 @@ int Collectives::post_agreement(ContextState& state, const lci_descriptor& op, c
   state.agreeing = true;
   ++state.next_agreement;
   state.context->call_began();
-  tell_agreements(state);
+  look_at_agreements(state);
   list(state);
   call_again();  // the next pass ends it, where nothing is missing
   return LCI_POSTED;
@@ -105,8 +105,22 @@ void Collectives::handle_agree(Link& link, const MessageHeader& header, ContextS
   if (!agreement.heard(member, {static_cast<Kind>(frame.step), to_outcome(said, size)})) {
     return protocol_error(link, "agreement that nobody would say", header);
   }
-  tell_agreements(state);
+  look_at_agreements(state);
   list(state);
+}
+
+/// What follows from what was said, and from who has died: nobody says it again, so without memory now the next pass
+/// looks.
+void Collectives::look_at_agreements(ContextState& state) {
+  state.overlooked = !unless_no_memory([&] {
+    for (const auto& call : state.agreements) {
+      if (call) call->agreement.look();
+    }
+  });
+  tell_agreements(state);
+  if (!state.overlooked) return;
+  list(state);
+  call_again();
 }
 
 /// Without memory to see who is owed something all are told, if there is anything then.
@@ -130,7 +144,7 @@ void Collectives::agreements_without(ContextState& state, uint32_t member, RankS
   for (const auto& call : state.agreements) {
     if (call) call->agreement.died(member);
   }
-  tell_agreements(state);
+  look_at_agreements(state);
 }
 
 /// False: there is no room for all.

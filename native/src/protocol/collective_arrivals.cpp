@@ -163,7 +163,7 @@ Collectives::Verdict Collectives::judge(const CollectiveCall& call, uint32_t mem
   const bool place = frame.segment == kPlaceSegment;
   *action = call.run.find_awaiting(frame.step, member, place);
   if (!*action) return call.pairwise ? Verdict::kDiffers : Verdict::kNonsense;
-  if (call.header_of(**action) != theirs) return Verdict::kDiffers;
+  if (call.header_of(bytes_of(**action)) != theirs) return Verdict::kDiffers;
   const uint64_t expected = place ? sizeof(uint64_t) : (*action)->to.bytes;
   if (size != sizeof theirs + expected) return Verdict::kNonsense;
   uint64_t id = 1;
@@ -185,9 +185,7 @@ void Collectives::take(CollectiveCall& call, const Action& action, const std::by
 
 /// What a member should have said in its message.
 CallHeader Collectives::expected(const CollectiveCall& call, uint32_t member, const CollectiveFrame& frame) {
-  CallHeader header = call.header;
-  if (call.pairwise) header.count = call.run.bytes_expected(frame.step, member, frame.segment == kPlaceSegment);
-  return header;
+  return call.header_of(call.run.bytes_expected(frame.step, member, frame.segment == kPlaceSegment));
 }
 
 void Collectives::fail_by_difference(ContextState& state, const CollectiveCall& call, uint32_t member,

@@ -17,10 +17,10 @@ namespace lci {
 struct ContextState;
 
 struct CollectiveCall {
-  /// What a message of the call says of it.
-  CallHeader header_of(const Action& action) const {
+  /// What a message of the call says of it, if it has so many bytes.
+  CallHeader header_of(uint64_t bytes) const {
     CallHeader said = header;
-    if (pairwise) said.count = bytes_of(action);
+    if (pairwise) said.count = bytes / run.memory().element;
     return said;
   }
   /// Whether a member may say this in some message.

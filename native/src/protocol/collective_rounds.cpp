@@ -79,7 +79,7 @@ bool Collectives::send_message(ContextState& state, CollectiveCall& call, uint32
     return false;
   }
   std::byte payload[LCI_INLINE_MAX];
-  const CallHeader header = call.header_of(action);
+  const CallHeader header = call.header_of(bytes_of(action));
   std::memcpy(payload, &header, sizeof header);
   const uint64_t bytes = place ? sizeof(uint64_t) : action.from.bytes;
   const void* const from =

@@ -82,6 +82,7 @@ struct ContextState {
   uint64_t refused_batch = 0;  ///< The last batch in which a call was refused.
   uint64_t next_agreement = 0;
   bool agreeing = false;                                     ///< The one before has not ended here.
+  bool overlooked = false;                                   ///< There was no memory to see what follows in them.
   std::array<std::unique_ptr<AgreementCall>, 2> agreements;  ///< The last ones, by the lowest bit of their number.
   StallWatch watch;
   std::unique_ptr<StallQuestion> question;  ///< Null: none is asked.

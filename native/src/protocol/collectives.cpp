@@ -143,6 +143,7 @@ bool Collectives::progress() {
 
 /// A handler that hears of an end may post: then the calls are looked at anew.
 bool Collectives::advance(ContextState& state) {
+  if (state.overlooked) look_at_agreements(state);
   bool moved = end_agreement(state, LCI_DONE);
   for (size_t i = 0; i < state.calls.size();) {
     const CollectiveCall* const call = state.calls[i].get();

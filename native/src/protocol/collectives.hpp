@@ -193,6 +193,7 @@ class Collectives final : public Protocol {
   void handle_agree(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
   void handle_past_agree(Link& link, const MessageHeader& header);
   void tell_agreements(ContextState& state);
+  void look_at_agreements(ContextState& state);
   void agreements_without(ContextState& state, uint32_t member, RankState rank_state);
   bool emit_agreements(Link& link, ContextState& state, uint32_t member);
   void remember_agreement(const ContextState& state);

@@ -30,6 +30,11 @@ static const char* const kTypeNames[] = {"",    "i8",  "u8",  "i16",     "u16", 
                                          "u64", "f32", "f64", "i32_i32", "i64_i64", "f32_i32", "f64_i64"};
 static const char* const kOpNames[] = {"", "sum", "prod", "min", "max", "minloc", "maxloc", "band", "bor", "bxor"};
 
+/* Members that this one sends to, or gets from, of a job of so many. */
+struct neighbours {
+  uint32_t members[2], count;
+};
+
 static bool is_float(int type) {
   return type == LCI_TYPE_F32 || type == LCI_TYPE_F64;
 }
@@ -84,6 +89,15 @@ static uint64_t blocks_before(const struct call* call, uint32_t member) {
   return sum;
 }
 
+/* The next ones in a circle, or those before. */
+static struct neighbours neighbours_of(uint32_t members, uint32_t own, bool sends) {
+  struct neighbours found = {{0}, 0};
+  for (uint32_t step = 1; step <= 2 && step < members; ++step) {
+    found.members[found.count++] = (own + (sends ? step : members - step)) % members;
+  }
+  return found;
+}
+
 /* Elements that a member brings. */
 static uint64_t in_count(const struct call* call, uint32_t members, uint32_t own) {
   uint64_t sum = 0;
@@ -94,6 +108,8 @@ static uint64_t in_count(const struct call* call, uint32_t members, uint32_t own
       return blocks_before(call, members);
     case LCI_COLLECTIVE_SCATTER:
       return own == call->root ? blocks_before(call, members) : 0;
+    case LCI_COLLECTIVE_NEIGHBOURS:
+      return neighbours_of(members, own, true).count * call->count;
     case LCI_COLLECTIVE_ALLTOALL:
       for (uint32_t to = 0; to < members; ++to) sum += pair_block(call, own, to);
       return sum;
@@ -111,6 +127,8 @@ static uint64_t out_count(const struct call* call, uint32_t members, uint32_t ow
       return blocks_before(call, members);
     case LCI_COLLECTIVE_GATHER:
       return own == call->root ? blocks_before(call, members) : 0;
+    case LCI_COLLECTIVE_NEIGHBOURS:
+      return neighbours_of(members, own, false).count * call->count;
     case LCI_COLLECTIVE_ALLTOALL:
       for (uint32_t from = 0; from < members; ++from) sum += pair_block(call, from, own);
       return sum;
@@ -258,6 +276,7 @@ static void add_borders(struct calls* to, struct call call, uint32_t members) {
       {LCI_COLLECTIVE_BROADCAST, 0, 8 << 10},      {LCI_COLLECTIVE_BROADCAST, 0, 64 << 10},
       {LCI_COLLECTIVE_BROADCAST, 0, 1 << 20},      {LCI_COLLECTIVE_REDUCE, 0, 64 << 10},
       {LCI_COLLECTIVE_ALLREDUCE, 0, 8 << 10},      {LCI_COLLECTIVE_REDUCE_SCATTER, 1, 512 << 10},
+      {LCI_COLLECTIVE_REDUCE, 0, 256 << 10},       {LCI_COLLECTIVE_ALLREDUCE, 0, 256 << 10},
       {LCI_COLLECTIVE_REDUCE_SCATTER, 1, 1 << 20}, {LCI_COLLECTIVE_ALLGATHER, 1, 8 << 10},
       {LCI_COLLECTIVE_ALLGATHER, 1, 512 << 10},    {LCI_COLLECTIVE_ALLTOALL, 0, 256},
   };
@@ -268,15 +287,15 @@ static void add_borders(struct calls* to, struct call call, uint32_t members) {
 }
 
 static uint8_t operator_of(int kind) {
-  const bool moves =
-      kind == LCI_COLLECTIVE_BROADCAST || (kind >= LCI_COLLECTIVE_ALLGATHER && kind <= LCI_COLLECTIVE_ALLTOALL);
+  const bool moves = kind == LCI_COLLECTIVE_BROADCAST || kind == LCI_COLLECTIVE_NEIGHBOURS ||
+                     (kind >= LCI_COLLECTIVE_ALLGATHER && kind <= LCI_COLLECTIVE_ALLTOALL);
   return moves ? 0 : LCI_REDUCE_SUM;
 }
 
 /* Every kind, with counts about all borders. */
 static void add_counts(struct calls* to, uint32_t members) {
   static const uint64_t kCounts[] = {0, 1, 7, 8, kLongest};
-  for (int kind = LCI_COLLECTIVE_BROADCAST; kind <= LCI_COLLECTIVE_EXCLUSIVE_SCAN; ++kind) {
+  for (int kind = LCI_COLLECTIVE_BROADCAST; kind <= LCI_COLLECTIVE_NEIGHBOURS; ++kind) {
     struct call call = {.kind = (uint8_t)kind, .type = LCI_TYPE_I64, .op = operator_of(kind)};
     for (size_t i = 0; i < sizeof kCounts / sizeof *kCounts; ++i) {
       call.count = kCounts[i];

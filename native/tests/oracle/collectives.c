@@ -2,7 +2,7 @@
 /* What collectives give by us: collectives PART FOLDER NAME makes each call by every algorithm, in place and not, and
  * writes a line for each to FOLDER/NAME.RANK: call, algorithm, place, digest. Ends with 1 if an algorithm is refused
  * that can serve the call, or serves one that it cannot; if memory beside the result was written; or if a result is
- * wrong by the model, where that judges. */
+ * wrong by the model, where that judges. Attribute ranks_per_host is read from the environment. */
 #define _POSIX_C_SOURCE 200809L
 #include <sched.h>
 
@@ -16,7 +16,7 @@ static lci_context* context;
 static lci_comp* ended;
 
 /* Which algorithms there are, as lci.h says. */
-enum need { kNone, kPowerOfTwo, kEven };
+enum need { kNone, kPowerOfTwo, kEven, kHosts /* some members share one, and not all do */ };
 static const struct algorithm {
   uint8_t kind, number, need, listed;
   const char* name;
@@ -25,11 +25,14 @@ static const struct algorithm {
     {LCI_COLLECTIVE_BROADCAST, LCI_ALGORITHM_KNOMIAL, kNone, 0, "k-nomial"},
     {LCI_COLLECTIVE_BROADCAST, LCI_ALGORITHM_CHAIN, kNone, 0, "chain"},
     {LCI_COLLECTIVE_BROADCAST, LCI_ALGORITHM_SCATTER_ALLGATHER, kNone, 0, "scatter-allgather"},
+    {LCI_COLLECTIVE_BROADCAST, LCI_ALGORITHM_HIERARCHICAL, kHosts, 0, "hierarchical"},
     {LCI_COLLECTIVE_REDUCE, LCI_ALGORITHM_BINOMIAL, kNone, 0, "binomial"},
     {LCI_COLLECTIVE_REDUCE, LCI_ALGORITHM_RABENSEIFNER, kNone, 0, "rabenseifner"},
+    {LCI_COLLECTIVE_REDUCE, LCI_ALGORITHM_HIERARCHICAL, kHosts, 0, "hierarchical"},
     {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_RECURSIVE_DOUBLING, kNone, 0, "recursive-doubling"},
     {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_RABENSEIFNER, kPowerOfTwo, 0, "rabenseifner"},
     {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_RING, kNone, 0, "ring"},
+    {LCI_COLLECTIVE_ALLREDUCE, LCI_ALGORITHM_HIERARCHICAL, kHosts, 0, "hierarchical"},
     {LCI_COLLECTIVE_REDUCE_SCATTER, LCI_ALGORITHM_RECURSIVE_HALVING, kPowerOfTwo, 1, "recursive-halving"},
     {LCI_COLLECTIVE_REDUCE_SCATTER, LCI_ALGORITHM_PAIRWISE, kNone, 1, "pairwise"},
     {LCI_COLLECTIVE_REDUCE_SCATTER, LCI_ALGORITHM_RING, kNone, 1, "ring"},
@@ -37,6 +40,7 @@ static const struct algorithm {
     {LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_RECURSIVE_DOUBLING, kPowerOfTwo, 1, "recursive-doubling"},
     {LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_RING, kNone, 1, "ring"},
     {LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_NEIGHBOUR_EXCHANGE, kEven, 1, "neighbour-exchange"},
+    {LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_HIERARCHICAL, kHosts, 0, "hierarchical"},
     {LCI_COLLECTIVE_GATHER, LCI_ALGORITHM_LINEAR, kNone, 1, "linear"},
     {LCI_COLLECTIVE_GATHER, LCI_ALGORITHM_BINOMIAL, kNone, 0, "binomial"},
     {LCI_COLLECTIVE_SCATTER, LCI_ALGORITHM_LINEAR, kNone, 1, "linear"},
@@ -45,6 +49,7 @@ static const struct algorithm {
     {LCI_COLLECTIVE_ALLTOALL, LCI_ALGORITHM_PAIRWISE, kNone, 1, "pairwise"},
     {LCI_COLLECTIVE_SCAN, LCI_ALGORITHM_RECURSIVE_DOUBLING, kNone, 0, "recursive-doubling"},
     {LCI_COLLECTIVE_EXCLUSIVE_SCAN, LCI_ALGORITHM_RECURSIVE_DOUBLING, kNone, 0, "recursive-doubling"},
+    {LCI_COLLECTIVE_NEIGHBOURS, LCI_ALGORITHM_DIRECT, kNone, 0, "direct"},
 };
 static const struct algorithm kAuto = {0, LCI_ALGORITHM_AUTO, kNone, 1, "auto"};
 
@@ -56,8 +61,16 @@ static const struct algorithm* find_algorithm(int kind, uint32_t number) {
   return NULL;
 }
 
+/* Of the job that the environment describes. */
+static bool shares_some_hosts(void) {
+  const char* const given = getenv("LCI_ATTR_RANKS_PER_HOST");
+  const uint32_t per_host = given ? (uint32_t)strtoul(given, NULL, 10) : 0;
+  return per_host > 1 && per_host < size;
+}
+
 static bool can_serve(const struct algorithm* algorithm, const struct call* call) {
   if (algorithm == NULL || (call->listed && !algorithm->listed)) return false;
+  if (algorithm->need == kHosts) return shares_some_hosts();
   if (algorithm->need == kPowerOfTwo) return (size & (size - 1)) == 0;
   return algorithm->need != kEven || size % 2 == 0;
 }
@@ -122,8 +135,20 @@ static void lay_in_place(const struct call* call, struct area* in, struct area* 
 
 /* --- calls --- */
 
+static void list_neighbours(uint64_t* list) {
+  for (int sends = 1; sends >= 0; --sends) {
+    const struct neighbours all = neighbours_of(size, rank, sends);
+    *list++ = all.count;
+    for (uint32_t i = 0; i < all.count; ++i) *list++ = all.members[i];
+  }
+}
+
 /* @return whether there are counts for this member. */
 static bool fill_counts(const struct call* call, uint64_t* counts) {
+  if (call->kind == LCI_COLLECTIVE_NEIGHBOURS) {
+    list_neighbours(counts);
+    return true;
+  }
   if (!call->listed) return false;
   for (uint32_t i = 0; i < size; ++i) {
     const bool pairs = call->kind == LCI_COLLECTIVE_ALLTOALL;
@@ -135,7 +160,7 @@ static bool fill_counts(const struct call* call, uint64_t* counts) {
 
 /* @return LCI_ERR_ARGUMENT if it cannot be served. */
 static int make_call(const struct call* call, uint32_t algorithm, const void* in, void* out, const char* name) {
-  uint64_t counts[2 * kMostMembers];
+  uint64_t counts[2 * kMostMembers]; /* or neighbours */
   lci_collective made = {0};
   made.kind = call->kind;
   made.algorithm = algorithm;
@@ -218,11 +243,18 @@ static void run(const struct call* call, uint32_t number, enum place place, FILE
   free_area(&own_out, name);
 }
 
+/* Where ranks share hosts, what looks at that; elsewhere all. */
+static bool is_compared(uint32_t number) {
+  if (number == LCI_ALGORITHM_ARENA_LINE || number == LCI_ALGORITHM_ARENA_SLOTS)
+    return false; /* chosen where it can be */
+  return !shares_some_hosts() || number == LCI_ALGORITHM_AUTO || number == LCI_ALGORITHM_HIERARCHICAL;
+}
+
 /* All algorithms; with `operators` the one that the core chooses. */
 static void run_all(const struct call* call, bool operators, FILE* digests) {
-  for (uint32_t number = LCI_ALGORITHM_AUTO; number <= (operators ? LCI_ALGORITHM_AUTO : LCI_ALGORITHM_DIRECT);
+  for (uint32_t number = LCI_ALGORITHM_AUTO; number <= (operators ? LCI_ALGORITHM_AUTO : LCI_ALGORITHM_HIERARCHICAL);
        ++number) {
-    if (!may_be_asked(call, number)) continue;
+    if (!is_compared(number) || !may_be_asked(call, number)) continue;
     run(call, number, kApart, digests);
     if (may_be_in_place(call)) run(call, number, kInPlace, digests);
   }

@@ -244,6 +244,16 @@ inline CollectiveCase any_case(std::mt19937_64& random, uint32_t size, const std
   return made;
 }
 
+/// Of those that hosts make within each, and between them.
+inline CollectiveCase any_over_hosts(std::mt19937_64& random, uint32_t size, const std::vector<uint64_t>& counts) {
+  CollectiveCase made;
+  do {
+    made = any_case(random, size, counts);
+  } while (made.listed || (made.kind > LCI_COLLECTIVE_ALLREDUCE && made.kind != LCI_COLLECTIVE_ALLGATHER));
+  made.algorithm = LCI_ALGORITHM_HIERARCHICAL;
+  return made;
+}
+
 /// Calls of all members of a context, several under way, checked when they end.
 class CollectiveCalls {
  public:

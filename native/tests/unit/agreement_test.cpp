@@ -83,6 +83,7 @@ class Simulation {
     if (dead_[member] || entered_ >> member & 1) return false;
     entered_ |= uint64_t{1} << member;
     members_[member].enter(values_[member]);
+    members_[member].look();
     return true;
   }
   bool kill(uint32_t member) {
@@ -104,6 +105,7 @@ class Simulation {
     if (dead_[member] || !dead_[other] || knows_[member][other]) return false;
     knows_[member][other] = true;
     members_[member].died(other);
+    members_[member].look();
     return true;
   }
   bool send(uint32_t from, uint32_t to) {
@@ -133,6 +135,7 @@ class Simulation {
       return true;
     }
     EXPECT_TRUE(members_[letter.to].heard(letter.from, letter.message));
+    members_[letter.to].look();
     return true;
   }
 
@@ -161,37 +164,44 @@ TEST(AgreementTest, AllThatReturnReturnTheSame) {
 TEST(AgreementTest, WithoutDeathsItIsWhatAllSay) {
   Agreement low(0, 2), high(1, 2);
   low.enter(6);
+  low.look();
   const auto question = low.owed(1);
   ASSERT_TRUE(question);
   EXPECT_EQ(Kind::kQuestion, question->kind);
   low.told(1, question->kind);
   EXPECT_FALSE(low.owed(1)) << "it waits for the other one";
   high.enter(12);
+  high.look();
   EXPECT_TRUE(high.heard(0, *question));
+  high.look();
   const auto value = high.owed(0);
   ASSERT_TRUE(value);
   EXPECT_EQ(Kind::kValue, value->kind);
   high.told(0, Kind::kValue);
   EXPECT_FALSE(high.owed(0));
   EXPECT_TRUE(low.heard(1, *value));
+  low.look();
   const auto proposal = low.owed(1);
   ASSERT_TRUE(proposal);
   EXPECT_EQ(Kind::kProposal, proposal->kind);
   EXPECT_EQ(4u, proposal->outcome.value);
   low.told(1, Kind::kProposal);
   EXPECT_TRUE(high.heard(0, *proposal));
+  high.look();
   EXPECT_FALSE(high.outcome()) << "the other one does not know that it knows";
   const auto acknowledgement = high.owed(0);
   ASSERT_TRUE(acknowledgement);
   EXPECT_EQ(Kind::kAcknowledgement, acknowledgement->kind);
   high.told(0, Kind::kAcknowledgement);
   EXPECT_TRUE(low.heard(1, *acknowledgement));
+  low.look();
   ASSERT_TRUE(low.outcome());
   const auto outcome = low.owed(1);
   ASSERT_TRUE(outcome);
   low.told(1, Kind::kOutcome);
   EXPECT_FALSE(low.owed(1));
   EXPECT_TRUE(high.heard(0, *outcome));
+  high.look();
   ASSERT_TRUE(high.outcome());
   EXPECT_EQ(4u, high.outcome()->value);
 }
@@ -203,11 +213,14 @@ TEST(AgreementTest, NonsenseIsKnown) {
   Agreement high(1, 3);
   EXPECT_FALSE(high.heard(0, {Kind::kProposal, fine})) << "this member has not taken part";
   low.enter(1);
+  low.look();
   EXPECT_FALSE(low.heard(1, {Kind::kProposal, fine})) << "this member coordinates";
   EXPECT_FALSE(low.heard(1, {Kind::kAcknowledgement, fine})) << "of nothing";
   EXPECT_FALSE(low.heard(0, {Kind::kValue, fine})) << "from itself";
   EXPECT_TRUE(low.heard(1, {Kind::kOutcome, fine}));
+  low.look();
   EXPECT_TRUE(low.heard(2, {Kind::kOutcome, {2, Agreement::Members(3)}}));
+  low.look();
   EXPECT_EQ(fine, *low.outcome()) << "the first one counts";
 }
 

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of groups that move data: what each member gets, short and long, several at a time, late and overtaken.
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <string>
 
 #include "support/collectives.hpp"
 #include "support/lane_driver.hpp"
+#include "support/seeds.hpp"
 
 namespace lci_test {
 namespace {
-
-uint64_t first_seed() {
-  const char* given = std::getenv("LCI_SEED");
-  return given ? std::strtoull(given, nullptr, 10) : 1;
-}
-
-int seeds() {
-  return std::getenv("LCI_SEED") ? 1 : 20;
-}
 
 /// Of blocks that go along with a message, and of some that do not: 20 elements are the most that do.
 const std::vector<uint64_t> kCounts{0, 1, 7, 19, 20, 21, 1000, 5000};
@@ -54,36 +45,50 @@ TEST(CollectiveData, EveryKindBringsItsResult) {
   }
 }
 
-// Each that can serve a call, among five and eight members.
-// Proves: J2
-TEST(CollectiveData, EveryAlgorithmBringsTheSame) {
+/// Makes each kind of call by each algorithm that can serve it. Adds to @p served how many did, of each algorithm.
+void make_by_every_algorithm(uint32_t size, const Attributes& attributes, std::map<uint32_t, int>* served) {
   std::mt19937_64 random(2);
-  for (const uint32_t size : {5u, 8u}) {
-    Job job(size);
-    GroupContext group(job, first_ranks(size));
-    CollectiveCalls calls(job, group);
-    std::map<lci_collective_kind, int> served;
-    for (const lci_collective_kind kind : kCollectiveKinds) {
-      for (uint32_t algorithm = 1; algorithm <= LCI_ALGORITHM_HIERARCHICAL; ++algorithm) {
-        CollectiveCase of;
-        of.kind = kind;
-        of.algorithm = algorithm;
-        for (const uint64_t count : {uint64_t{20}, uint64_t{700}}) {
-          of.count = kind == LCI_COLLECTIVE_BARRIER ? 0 : count;
-          of.root = of.has_root() ? size - 2 : 0;
-          calls.add(of);
-          const int code = calls.post_until_taken(0);
-          if (code == LCI_ERR_ARGUMENT) {  // it cannot serve this call
-            calls.take_back();
-            continue;
-          }
-          ASSERT_EQ(LCI_POSTED, code) << of.name() << lci_last_error();
-          ++served[kind];
-          calls.run(4, random);
+  Job job(size, attributes);
+  GroupContext group(job, first_ranks(size));
+  CollectiveCalls calls(job, group);
+  for (const lci_collective_kind kind : kCollectiveKinds) {
+    int served_this = 0;
+    for (uint32_t algorithm = 1; algorithm <= LCI_ALGORITHM_HIERARCHICAL; ++algorithm) {
+      CollectiveCase of;
+      of.kind = kind;
+      of.algorithm = algorithm;
+      for (const uint64_t count : {uint64_t{20}, uint64_t{700}}) {
+        of.count = kind == LCI_COLLECTIVE_BARRIER ? 0 : count;
+        of.root = of.has_root() ? size - 2 : 0;
+        calls.add(of);
+        const int code = calls.post_until_taken(0);
+        if (code == LCI_ERR_ARGUMENT) {  // it cannot serve this call
+          calls.take_back();
+          continue;
         }
+        ASSERT_EQ(LCI_POSTED, code) << of.name() << lci_last_error();
+        ++(*served)[algorithm];
+        ++served_this;
+        calls.run(4, random);
       }
     }
-    for (const lci_collective_kind kind : kCollectiveKinds) EXPECT_LE(2, served[kind]) << kind;
+    EXPECT_LE(2, served_this) << kind;
+  }
+}
+
+// Among five and eight members, on one host, and two to a host.
+// Proves: J2
+TEST(CollectiveData, EveryAlgorithmBringsTheSame) {
+  std::map<uint32_t, int> near, over_hosts;
+  for (const uint32_t size : {5u, 8u}) {
+    make_by_every_algorithm(size, {}, &near);
+    make_by_every_algorithm(size, {{"ranks_per_host", "2"}}, &over_hosts);
+  }
+  EXPECT_EQ(0, near[LCI_ALGORITHM_HIERARCHICAL]);
+  EXPECT_EQ(2 * 5 * 2, over_hosts[LCI_ALGORITHM_HIERARCHICAL]) << "of five kinds, in two lengths";
+  for (uint32_t algorithm = 1; algorithm <= LCI_ALGORITHM_DIRECT; ++algorithm) {
+    EXPECT_LT(0, near[algorithm]) << algorithm;
+    EXPECT_LT(0, over_hosts[algorithm]) << algorithm;
   }
 }
 
@@ -106,9 +111,8 @@ void run_under_chaos(uint32_t size, const Attributes& attributes, uint64_t seed)
 }
 
 TEST(CollectiveData, SurvivesChaos) {
-  for (int i = 0; i < seeds(); ++i) {
-    const uint64_t seed = first_seed() + static_cast<uint64_t>(i);
-    SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(seed));
+  for (const uint64_t seed : seeds(20)) {
+    SCOPED_TRACE(how_to_replay(seed));
     run_under_chaos(2 + static_cast<uint32_t>(seed % 5),
                     {{"chaos", "seed=" + std::to_string(seed) + ",delay=0.3,ticks=12,short=0.2,stall=1@40x200"}}, seed);
   }

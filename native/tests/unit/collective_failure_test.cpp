@@ -6,20 +6,10 @@
 #include <string>
 
 #include "support/background.hpp"
-#include "support/collectives.hpp"
+#include "support/collective_failures.hpp"
 
 namespace lci_test {
 namespace {
-
-constexpr uint64_t kLong = 200'000;  // elements
-
-CollectiveCase any_long(std::mt19937_64& random, uint32_t size) {
-  CollectiveCase made;
-  do {
-    made = any_case(random, size, {kLong / 8});
-  } while (made.kind == LCI_COLLECTIVE_BARRIER);
-  return made;
-}
 
 /// What one member calls, and what another one does.
 struct Difference {
@@ -63,80 +53,33 @@ TEST(CollectiveFailure, CallsThatDifferEndOnAll) {
       SCOPED_TRACE(std::string(difference.what) + " of " + std::to_string(size));
       Job job(size);
       GroupContext group(job, first_ranks(size));
-      std::vector<std::unique_ptr<MemberCall>> calls;
-      for (uint32_t i = 0; i < size; ++i) {
-        const bool odd = i + 1 == size;
-        calls.push_back(std::make_unique<MemberCall>(odd ? difference.theirs : difference.ours, i, size, 1));
-        const lci_collective call = calls.back()->call();
-        const int code = lci_post_collective(group.members[i].context, &call, group.members[i].ended, 0);
-        ASSERT_TRUE(code == LCI_POSTED || code == LCI_ERR_MISMATCH) << code << lci_last_error();
-        group.members[i].posted = code == LCI_POSTED;
-      }
-      ASSERT_TRUE(until(job, [&] {
-        bool all = true;
-        for (auto& member : group.members) {
-          lci_status status{};
-          if (lci_queue_pop(member.ended, &status) == LCI_DONE) member.ends.push_back(status);
-          lci_failure failure{};
-          all &= member.ends.size() == member.posted && lci_context_failure(member.context, &failure) == LCI_DONE;
-        }
-        return all;
-      }));
-      for (auto& member : group.members) {
-        for (const lci_status& end : member.ends) EXPECT_EQ(LCI_ERR_MISMATCH, end.code);
-        lci_failure failure{};
-        ASSERT_EQ(LCI_DONE, lci_context_failure(member.context, &failure));
-        EXPECT_NE(0, std::memcmp(&failure.calls[0], &failure.calls[1], sizeof failure.calls[0]));
-        EXPECT_EQ(LCI_ERR_MISMATCH, lci_post_group_barrier(member.context, member.ended, 2)) << "it fails at once";
-        EXPECT_EQ(0u, job.counter(member.rank, "protocol_errors"));
-      }
+      expect_mismatch(job, group,
+                      [&](uint32_t member) { return member + 1 == size ? difference.theirs : difference.ours; });
     }
   }
 }
 
-/// Calls of all members but some that have not come yet; then something happens, and all calls end.
-class Interrupted {
- public:
-  Interrupted(uint64_t seed, uint32_t size, const Attributes& attributes = {})
-      : random(seed), job(size, attributes), group(job, first_ranks(size)), calls(job, group) {
-    for (int i = 0; i < 3; ++i) calls.add(any_long(random, size));
-  }
-  /// All post at once, and move for some passes.
-  void begin() {
-    for (uint32_t i = 0; i < group.members.size(); ++i) {
-      while (calls.has_more(i)) {
-        const int code = calls.post(i);
-        ASSERT_TRUE(code == LCI_POSTED || is_retry(code)) << code << lci_last_error();
-        if (is_retry(code)) job.progress();
-      }
+// Member 0 has fewer elements for member 1 than that one awaits.
+TEST(CollectiveFailure, ADifferenceOfAPairIsToldInElements) {
+  for (const uint64_t count : {uint64_t{5}, uint64_t{700}}) {
+    SCOPED_TRACE(count);
+    Job job(2);
+    GroupContext group(job, {0, 1});
+    const uint64_t counts[2][4] = {{0, count, 0, count}, {count, 0, count + 2, 0}};
+    std::vector<std::vector<int32_t>> in(2, std::vector<int32_t>(count)), out(2, std::vector<int32_t>(count + 2));
+    for (uint32_t i = 0; i < 2; ++i) {
+      const lci_collective call{LCI_COLLECTIVE_ALLTOALL, 0, LCI_TYPE_I32, 0, 0, 0, in[i].data(),
+                                out[i].data(),           0, counts[i]};
+      const int code = lci_post_collective(group.members[i].context, &call, group.members[i].ended, 0);
+      ASSERT_TRUE(code == LCI_POSTED || code == LCI_ERR_MISMATCH) << code << lci_last_error();
     }
-    for (uint64_t i = random() % 60; i > 0; --i) job.progress();
+    for (const auto& member : group.members) {
+      lci_failure failure{};
+      ASSERT_TRUE(until(job, [&] { return lci_context_failure(member.context, &failure) == LCI_DONE; }));
+      for (uint32_t i = 0; i < 2; ++i) EXPECT_EQ(failure.ranks[i] == 0 ? count : count + 2, failure.calls[i].count);
+    }
   }
-  /// Each member that is there hears of all its calls; the memory of each goes at once.
-  void await_ends(uint32_t without) {
-    ASSERT_TRUE(until(job, [&] {
-      bool all = true;
-      for (auto& member : group.members) {
-        if (member.rank == without) continue;
-        lci_status status{};
-        while (lci_queue_pop(member.ended, &status) == LCI_DONE) {
-          member.ends.push_back(status);
-          MemberCall& call = calls.call(member.rank, status.user_context);
-          if (status.code == LCI_DONE) call.expect_result();
-          call.free_memory();
-        }
-        all &= member.ends.size() == member.posted;
-      }
-      return all;
-    }));
-    job.settle();
-  }
-
-  std::mt19937_64 random;
-  Job job;
-  GroupContext group;
-  CollectiveCalls calls;
-};
+}
 
 // Proves: J16
 TEST(CollectiveFailure, ACallThatIsGivenUpEndsOnAllAndLetsGoOfItsMemory) {
@@ -145,16 +88,7 @@ TEST(CollectiveFailure, ACallThatIsGivenUpEndsOnAllAndLetsGoOfItsMemory) {
     const auto size = static_cast<uint32_t>(2 + seed % 4);
     Interrupted scene(seed, size, {{"chaos", seed % 2 == 0 ? "" : "seed=" + std::to_string(seed) + ",delay=0.2"}});
     scene.begin();
-    const uint32_t who = static_cast<uint32_t>(scene.random() % size);
-    ASSERT_EQ(LCI_DONE, lci_context_revoke(scene.group.members[who].context, LCI_ERR_TIMEOUT));
-    scene.await_ends(size);
-    for (const auto& member : scene.group.members) {
-      for (const lci_status& end : member.ends) {
-        EXPECT_TRUE(end.code == LCI_DONE || end.code == LCI_ERR_COLLECTIVE) << end.code;
-      }
-      EXPECT_EQ(0u, scene.job.counter(member.rank, "protocol_errors"));
-      EXPECT_EQ(0u, scene.job.counter(member.rank, "sends_pending"));
-    }
+    scene.one_gives_up();
     if (HasFailure()) return;
   }
 }
@@ -166,16 +100,7 @@ TEST(CollectiveFailure, ADeathEndsTheCallsOfAll) {
     const auto size = static_cast<uint32_t>(2 + seed % 4);
     Interrupted scene(seed, size);
     scene.begin();
-    const auto victim = static_cast<uint32_t>(scene.random() % size);
-    scene.job.close(victim, 0);
-    scene.await_ends(victim);
-    for (const auto& member : scene.group.members) {
-      if (member.rank == victim) continue;
-      for (const lci_status& end : member.ends) {
-        EXPECT_TRUE(end.code == LCI_DONE || (end.code == LCI_ERR_PEER_FAILED && end.rank == victim)) << end.code;
-      }
-      EXPECT_EQ(0u, scene.job.counter(member.rank, "protocol_errors"));
-    }
+    scene.one_dies();
     if (HasFailure()) return;
   }
 }

@@ -24,7 +24,7 @@ using lci_test::run_call;
 using lci_test::Schedules;
 
 constexpr uint8_t kKinds[] = {LCI_COLLECTIVE_BARRIER, LCI_COLLECTIVE_BROADCAST, LCI_COLLECTIVE_REDUCE,
-                              LCI_COLLECTIVE_ALLREDUCE};
+                              LCI_COLLECTIVE_ALLREDUCE, LCI_COLLECTIVE_ALLGATHER};
 
 using HostMap = std::vector<uint32_t>;
 
@@ -37,8 +37,13 @@ HostMap lowest(const std::vector<uint32_t>& numbers) {
   return hosts;
 }
 
-/// In blocks, in turn, all but some on one host, and by chance.
-std::vector<HostMap> host_maps(uint32_t size) {
+/// Whether the members of each host follow each other.
+bool is_in_order(const HostMap& hosts) {
+  return std::is_sorted(hosts.begin(), hosts.end());
+}
+
+/// In blocks, in turn, all but some on one host, and by chance; those that serve calls of this kind.
+std::vector<HostMap> host_maps(uint32_t size, uint8_t kind = LCI_COLLECTIVE_BARRIER) {
   const std::function<uint32_t(uint32_t)> rules[] = {
       [](uint32_t member) { return member / 2; },
       [](uint32_t member) { return member / 3; },
@@ -54,7 +59,8 @@ std::vector<HostMap> host_maps(uint32_t size) {
     for (uint32_t member = 0; member < size; ++member) numbers.push_back(rule(member));
     const HostMap map = lowest(numbers);
     const size_t hosts = std::set<uint32_t>(map.begin(), map.end()).size();
-    if (hosts != 1 && hosts != size) maps.insert(map);
+    const bool serves = kind != LCI_COLLECTIVE_ALLGATHER || is_in_order(map);
+    if (hosts != 1 && hosts != size && serves) maps.insert(map);
   }
   return {maps.begin(), maps.end()};
 }
@@ -78,7 +84,7 @@ class CollectiveHierarchical : public testing::TestWithParam<uint8_t> {};
 TEST_P(CollectiveHierarchical, BringsWhatTheCallSays) {
   uint64_t runs = 0;
   for (const uint32_t size : {3, 4, 5, 6, 7, 8, 9, 12, 17}) {
-    for (const HostMap& hosts : host_maps(size)) {
+    for (const HostMap& hosts : host_maps(size, GetParam())) {
       for (const uint64_t count : std::set<uint64_t>{0, 1, size - 1, size + 1, 4001}) {
         for (uint32_t root = 0; root<(has_root(GetParam()) ? size : 1); root += count> size && size > 5 ? 3 : 1) {
           GroupCall call = call_of(GetParam(), hosts, count, root);
@@ -91,7 +97,7 @@ TEST_P(CollectiveHierarchical, BringsWhatTheCallSays) {
       }
     }
   }
-  EXPECT_LT(500u, runs);
+  EXPECT_LT(GetParam() == LCI_COLLECTIVE_ALLGATHER ? 200u : 500u, runs);
 }
 
 uint64_t messages_between_hosts(const Schedules& schedules, const HostMap& hosts) {
@@ -104,9 +110,18 @@ uint64_t messages_between_hosts(const Schedules& schedules, const HostMap& hosts
   return messages;
 }
 
+/// What the members of each host bring together.
+std::vector<uint64_t> of_hosts(const HostMap& hosts, uint64_t count) {
+  std::vector<uint64_t> counts;
+  for (const uint32_t host : std::set<uint32_t>(hosts.begin(), hosts.end())) {
+    counts.push_back(static_cast<uint64_t>(std::count(hosts.begin(), hosts.end(), host)) * count);
+  }
+  return counts;
+}
+
 TEST_P(CollectiveHierarchical, SendsBetweenHostsWhatAGroupOfSpeakersWould) {
   for (const uint32_t size : {4, 7, 12, 17}) {
-    for (const HostMap& hosts : host_maps(size)) {
+    for (const HostMap& hosts : host_maps(size, GetParam())) {
       for (const uint64_t count : {8, 4001}) {
         std::string problem;
         const GroupCall call = call_of(GetParam(), hosts, count);
@@ -116,6 +131,7 @@ TEST_P(CollectiveHierarchical, SendsBetweenHostsWhatAGroupOfSpeakersWould) {
         few.algorithm = LCI_ALGORITHM_AUTO;
         few.size = static_cast<uint32_t>(std::set<uint32_t>(hosts.begin(), hosts.end()).size());
         few.hosts = {};
+        if (GetParam() == LCI_COLLECTIVE_ALLGATHER) few.counts = of_hosts(hosts, count);
         const Schedules speakers = few.schedules(&problem);
         const HostMap apart = lowest([&] {
           std::vector<uint32_t> numbers(few.size);
@@ -176,7 +192,23 @@ TEST(CollectiveHosts, AreLookedAtWhereSomeShareOne) {
     EXPECT_EQ(LCI_ALGORITHM_HIERARCHICAL, choice(call_of(kind, {0, 0, 2}, kMost)));
     EXPECT_NE(LCI_ALGORITHM_HIERARCHICAL, choice(call_of(kind, {0, 0, 2}, kMost + 1)));
   }
-  EXPECT_EQ(LCI_ALGORITHM_BRUCK, choice(call_of(LCI_COLLECTIVE_ALLGATHER, {0, 0, 2}, 8)));
+  EXPECT_EQ(LCI_ALGORITHM_PAIRWISE, choice(call_of(LCI_COLLECTIVE_REDUCE_SCATTER, {0, 0, 2}, 8)));
+}
+
+// Blocks of a host lie together then.
+TEST(CollectiveHosts, OfAnAllgatherHaveMembersThatFollowEachOther) {
+  constexpr uint64_t kMost = kHierarchicalAllgatherMost / sizeof(uint64_t) / 4;
+  EXPECT_EQ(LCI_ALGORITHM_HIERARCHICAL, choice(call_of(LCI_COLLECTIVE_ALLGATHER, {0, 0, 2, 2}, kMost)));
+  EXPECT_EQ(LCI_ALGORITHM_RING, choice(call_of(LCI_COLLECTIVE_ALLGATHER, {0, 0, 2, 2}, kMost + 1)));
+  EXPECT_EQ(LCI_ALGORITHM_BRUCK, choice(call_of(LCI_COLLECTIVE_ALLGATHER, {0, 1, 0, 1}, 8)));
+  Shape shape = call_of(LCI_COLLECTIVE_ALLGATHER, {0, 1, 0, 1}, 8).shape(0, {});
+  EXPECT_EQ(LCI_ERR_ARGUMENT, choose_algorithm(&shape));
+  EXPECT_NE(std::string::npos, std::string(last_error()).find("behind one another")) << last_error();
+  const std::vector<uint64_t> counts{8, 8, 8, 8};
+  shape = call_of(LCI_COLLECTIVE_ALLGATHER, {0, 0, 2, 2}, 8).shape(0, counts);
+  shape.algorithm = LCI_ALGORITHM_AUTO;
+  EXPECT_EQ(LCI_DONE, choose_algorithm(&shape));
+  EXPECT_EQ(LCI_ALGORITHM_BRUCK, shape.algorithm) << "a list of counts";
 }
 
 TEST(CollectiveHosts, AreNeededByWhoNamesThem) {

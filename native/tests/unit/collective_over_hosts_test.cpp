@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of ranks of which two share a host. Mutations that must make this file fail: see collective.tsv.
+// Calls of ranks of which two share a host: what they bring, and how they end badly. Mutations that must make this file
+// fail: see collective.tsv.
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string>
 #include <vector>
 
-#include "support/collectives.hpp"
+#include "support/collective_failures.hpp"
 #include "support/groups.hpp"
 #include "support/job.hpp"
+#include "support/seeds.hpp"
 
 namespace lci_test {
 namespace {
@@ -21,8 +23,8 @@ TEST(CollectiveOverHosts, EachKindBringsWhatItShould) {
     Job job(size, kTwoToAHost);
     GroupContext group(job, first_ranks(size));
     CollectiveCalls calls(job, group);
-    for (const lci_collective_kind kind :
-         {LCI_COLLECTIVE_BARRIER, LCI_COLLECTIVE_BROADCAST, LCI_COLLECTIVE_REDUCE, LCI_COLLECTIVE_ALLREDUCE}) {
+    for (const lci_collective_kind kind : {LCI_COLLECTIVE_BARRIER, LCI_COLLECTIVE_BROADCAST, LCI_COLLECTIVE_REDUCE,
+                                           LCI_COLLECTIVE_ALLREDUCE, LCI_COLLECTIVE_ALLGATHER}) {
       for (const uint64_t count : {1u, 700u, 30'000u}) {
         CollectiveCase of;
         of.kind = kind;
@@ -56,6 +58,99 @@ TEST(CollectiveOverHosts, ABarrierByAnotherAlgorithmIsAMismatch) {
       EXPECT_EQ(0u, job.counter(member.rank, "protocol_errors"));
     }
   }
+}
+
+/// A call over hosts.
+CollectiveCase over_hosts(lci_collective_kind kind, uint64_t count, uint32_t root = 0) {
+  CollectiveCase of;
+  of.kind = kind;
+  of.algorithm = LCI_ALGORITHM_HIERARCHICAL;
+  of.count = count;
+  of.root = root;
+  return of;
+}
+
+struct Difference {
+  const char* what;
+  CollectiveCase ours, theirs;
+};
+
+std::vector<Difference> differences() {
+  const CollectiveCase sum = over_hosts(LCI_COLLECTIVE_ALLREDUCE, 20), told = over_hosts(LCI_COLLECTIVE_BROADCAST, 20);
+  CollectiveCase flat = sum;
+  flat.algorithm = LCI_ALGORITHM_RECURSIVE_DOUBLING;
+  return {{"kind", sum, told},
+          {"kind, and who sends first", told, over_hosts(LCI_COLLECTIVE_REDUCE, 20)},
+          {"barrier", sum, over_hosts(LCI_COLLECTIVE_BARRIER, 0)},
+          {"count", sum, over_hosts(LCI_COLLECTIVE_ALLREDUCE, 19)},
+          {"count, short and long", sum, over_hosts(LCI_COLLECTIVE_ALLREDUCE, 21)},
+          {"count, both long", over_hosts(LCI_COLLECTIVE_BROADCAST, 1000), over_hosts(LCI_COLLECTIVE_BROADCAST, 1001)},
+          {"root on the same host", told, over_hosts(LCI_COLLECTIVE_BROADCAST, 20, 1)},
+          {"root on another host", told, over_hosts(LCI_COLLECTIVE_BROADCAST, 20, 4)},
+          {"root of a reduction", over_hosts(LCI_COLLECTIVE_REDUCE, 20), over_hosts(LCI_COLLECTIVE_REDUCE, 20, 3)},
+          {"count of blocks", over_hosts(LCI_COLLECTIVE_ALLGATHER, 3), over_hosts(LCI_COLLECTIVE_ALLGATHER, 30)},
+          {"algorithm", sum, flat}};
+}
+
+// One member, or both of a host, of whom most others hear nothing. Where no message meets, they are asked.
+TEST(CollectiveOverHosts, CallsThatDifferEndOnAll) {
+  for (const Difference& difference : differences()) {
+    for (const uint32_t odd : {1u << 0, 1u << 1, 1u << 3, 1u << 4, 3u << 2}) {
+      SCOPED_TRACE(std::string(difference.what) + ", by the members " + std::to_string(odd));
+      Job job(5, {{"ranks_per_host", "2"}, {"coll_stall_ms", "50"}});
+      GroupContext group(job, first_ranks(5));
+      expect_mismatch(job, group,
+                      [&](uint32_t member) { return odd >> member & 1 ? difference.theirs : difference.ours; });
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// Proves: J16
+TEST(CollectiveOverHosts, ACallThatIsGivenUpEndsOnAll) {
+  for (const uint64_t seed : seeds(20)) {
+    SCOPED_TRACE(how_to_replay(seed));
+    Interrupted scene(seed, static_cast<uint32_t>(3 + seed % 4), kTwoToAHost, any_over_hosts);
+    scene.begin();
+    scene.one_gives_up();
+    if (HasFailure()) return;
+  }
+}
+
+// The root, one that speaks for its host, or one that hears of the other hosts by that alone.
+// Proves: J16
+TEST(CollectiveOverHosts, ADeathEndsTheCallsOfAll) {
+  for (const uint64_t seed : seeds(12)) {
+    SCOPED_TRACE(how_to_replay(seed));
+    Interrupted scene(seed, static_cast<uint32_t>(3 + seed % 4), kTwoToAHost, any_over_hosts);
+    scene.begin();
+    scene.one_dies();
+    if (HasFailure()) return;
+  }
+}
+
+TEST(CollectiveOverHosts, SurviveChaos) {
+  uint64_t delayed = 0;
+  for (const uint64_t seed : seeds(20)) {
+    SCOPED_TRACE(how_to_replay(seed));
+    const auto size = static_cast<uint32_t>(4 + seed % 3);
+    std::mt19937_64 random(seed);
+    Job job(size, {{"ranks_per_host", seed % 2 == 0 ? "2" : "3"},
+                   {"chaos", "seed=" + std::to_string(seed) + ",delay=0.3,ticks=12,short=0.2,stall=1@40x200"}});
+    GroupContext group(job, first_ranks(size));
+    CollectiveCalls calls(job, group);
+    for (int i = 0; i < 30; ++i) calls.add(any_over_hosts(random, size, {0, 1, 20, 21, 1000, 5000}));
+    calls.run(20, random);
+    for (const auto& member : group.members) {
+      for (const lci_status& status : member.ends) EXPECT_EQ(LCI_DONE, status.code);
+      EXPECT_EQ(0u, job.counter(member.rank, "protocol_errors"));
+      delayed += job.counter(member.rank, "chaos_delayed");
+    }
+    job.settle();
+    job.check_ledgers();
+    if (HasFailure()) return;
+  }
+  EXPECT_LT(0u, delayed) << "chaos did nothing";
 }
 
 }  // namespace

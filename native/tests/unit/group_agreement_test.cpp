@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members of a group agree: on contexts that have failed, while others die, and with members that come late or are
 // gone.
-#include <cstdlib>
 #include <random>
 #include <string>
 
 #include "api/handles.hpp"
 #include "support/groups.hpp"
 #include "support/lane_driver.hpp"
+#include "support/seeds.hpp"
 
 namespace lci_test {
 namespace {
-
-uint64_t first_seed() {
-  const char* given = std::getenv("LCI_SEED");
-  return given ? std::strtoull(given, nullptr, 10) : 1;
-}
-
-uint64_t seeds() {
-  return std::getenv("LCI_SEED") ? 1 : 40;
-}
 
 /// The agreements of a group, one after the other.
 class Agreeing {
@@ -129,8 +120,8 @@ TEST(GroupAgreement, WaitsForMembersThatComeLate) {
 // Whoever has the outcome frees the context at once, and those that die are most often those that coordinate.
 // Proves: J18
 TEST(GroupAgreement, AllThatReturnReturnTheSameWhoeverDies) {
-  for (uint64_t seed = first_seed(); seed < first_seed() + seeds(); ++seed) {
-    SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(seed));
+  for (const uint64_t seed : seeds(40)) {
+    SCOPED_TRACE(how_to_replay(seed));
     std::mt19937_64 random(seed);
     const auto size = static_cast<uint32_t>(3 + seed % 4);
     Job job(size, {{"chaos", seed % 2 == 0 ? "" : "seed=" + std::to_string(seed) + ",delay=0.3,ticks=8"}});

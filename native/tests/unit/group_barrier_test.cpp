@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Barriers of groups: over all members and no others, several contexts at a time, members that come late, messages
 // that are late or overtaken, and numbers beyond 32 bits.
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
@@ -10,18 +9,10 @@
 #include "support/groups.hpp"
 #include "support/lane_driver.hpp"
 #include "support/rma_job.hpp"
+#include "support/seeds.hpp"
 
 namespace lci_test {
 namespace {
-
-uint64_t first_seed() {
-  const char* given = std::getenv("LCI_SEED");
-  return given ? std::strtoull(given, nullptr, 10) : 1;
-}
-
-int seeds() {
-  return std::getenv("LCI_SEED") ? 1 : 20;
-}
 
 std::string plan(uint64_t seed) {
   return "seed=" + std::to_string(seed) + ",delay=0.3,ticks=12,short=0.2,stall=1@40x200";
@@ -205,9 +196,8 @@ TEST(GroupBarrier, AContextThatIsMadeAnewBeginsAnew) {
 // Proves: J1
 // On: chaos
 TEST(GroupBarrier, HoldsUnderChaos) {
-  for (int i = 0; i < seeds(); ++i) {
-    const uint64_t seed = first_seed() + static_cast<uint64_t>(i);
-    SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(seed));
+  for (const uint64_t seed : seeds(20)) {
+    SCOPED_TRACE(how_to_replay(seed));
     Job job(5, {{"chaos", plan(seed)}, {"control_ring_bytes", "4096"}});
     std::mt19937_64 random(seed);
     GroupContext group(job, {2, 0, 4, 1, 3});
@@ -220,10 +210,9 @@ TEST(GroupBarrier, HoldsUnderChaos) {
 // The low 32 bits of a number travel.
 // Proves: SS-60
 TEST(GroupBarrier, NumbersPass32Bits) {
-  for (int i = 0; i < seeds(); ++i) {
-    const uint64_t seed = first_seed() + static_cast<uint64_t>(i);
-    SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(seed));
-    Job job(3, {{"chaos", plan(seed)}, {"peer_memory", i % 2 == 0 ? "rings" : "all"}});
+  for (const uint64_t seed : seeds(20)) {
+    SCOPED_TRACE(how_to_replay(seed));
+    Job job(3, {{"chaos", plan(seed)}, {"peer_memory", seed % 2 == 0 ? "rings" : "all"}});
     std::mt19937_64 random(seed);
     GroupContext group(job, {0, 1, 2});
     start_at(job, group, (uint64_t{1} << 32) - 100);

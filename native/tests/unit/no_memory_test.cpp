@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "support/allocations.hpp"
 #include "support/graph.hpp"
 #include "support/lane_driver.hpp"
 #include "support/posting.hpp"
 #include "support/rma_job.hpp"
+#include "support/shortage.hpp"
 
 namespace lci_test {
 namespace {
@@ -19,39 +19,6 @@ namespace {
 constexpr uint32_t kPort = 6;
 constexpr uint32_t kSize = 200'000;  // many pieces through few packets
 const Attributes kFewPackets = {{"devices", "2"}, {"rma", "messages"}, {"packets", "4"}, {"packets_max", "4"}};
-
-/// Refuses one allocation in the passes of a receiver.
-class Shortage {
- public:
-  explicit Shortage(uint64_t number) : left_(number) {}
-  template <typename Pass>
-  void during(Pass pass) {
-    refused_allocation = left_;
-    pass();
-    left_ = refused_allocation;
-    refused_allocation = 0;
-  }
-  bool was_there() const { return left_ == 0; }
-
- private:
-  uint64_t left_;
-};
-
-/// Runs @p exchange with a shortage at its first allocation, its second, and so on, until it has no more.
-void at_every_allocation(const std::function<void(Shortage&)>& exchange) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizers have their own malloc";
-#endif
-  for (uint64_t number = 1; number < 1000 && !testing::Test::HasFailure(); ++number) {
-    SCOPED_TRACE("allocation " + std::to_string(number));
-    Shortage shortage(number);
-    exchange(shortage);
-    if (!shortage.was_there()) {
-      EXPECT_LT(1u, number) << "nothing was allocated: nothing was tested";
-      return;
-    }
-  }
-}
 
 /// One whose sender is rank 0, with the passes of either side.
 void exchange_until(const std::function<bool()>& over, Shortage& shortage, const std::function<void()>& sender,

@@ -48,6 +48,8 @@ constexpr Algorithm kAlgorithms[] = {
     {LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_RING, Members::kAny, List::kAny, allgather_ring},
     {LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_NEIGHBOUR_EXCHANGE, Members::kEven, List::kAny,
      allgather_neighbour_exchange},
+    {LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_HIERARCHICAL, Members::kOfHostsInOrder, List::kNone,
+     allgather_hierarchical},
     {LCI_COLLECTIVE_ALLGATHER, LCI_ALGORITHM_ARENA_SLOTS, Members::kAny, List::kNone, over_boards},
 
     {LCI_COLLECTIVE_GATHER, LCI_ALGORITHM_LINEAR, Members::kAny, List::kAny, gather_linear},

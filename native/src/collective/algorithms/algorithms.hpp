@@ -35,6 +35,7 @@ void reduce_scatter_ring(const Shape& shape, Schedule& to);
 void allgather_bruck(const Shape& shape, Schedule& to);
 void allgather_doubling(const Shape& shape, Schedule& to);
 void allgather_ring(const Shape& shape, Schedule& to);
+void allgather_hierarchical(const Shape& shape, Schedule& to);
 void allgather_neighbour_exchange(const Shape& shape, Schedule& to);
 
 void gather_linear(const Shape& shape, Schedule& to);
@@ -52,7 +53,13 @@ void neighbours_direct(const Shape& shape, Schedule& to);
 
 /// An algorithm for a kind of call, and which calls it serves.
 struct Algorithm {
-  enum class Members : uint8_t { kAny, kPowerOfTwo, kEven, kOfHosts /* some share one, and not all do */ };
+  enum class Members : uint8_t {
+    kAny,
+    kPowerOfTwo,
+    kEven,
+    kOfHosts,         ///< Some share one, and not all do;
+    kOfHostsInOrder,  ///< and those of each follow each other.
+  };
   enum class List : uint8_t { kNone, kAny, kNeeded };
 
   uint8_t kind;  ///< ::lci_collective_kind

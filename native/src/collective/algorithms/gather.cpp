@@ -13,16 +13,13 @@ namespace {
 /// to lie; of those that begin at the end of `out` and go on at its start, in scratch first.
 class Collection {
  public:
-  Collection(const Shape& shape, Schedule& to) : shape_(shape), to_(to), scratch_(to) {
-    const uint32_t own = own_place(shape);
-    if (own != 0 && subtree_end(shape, own) > own + 1) held_ = scratch_.take(bytes(subtree_end(shape, own) - own));
-  }
+  Collection(const Shape& shape, Schedule& to)
+      : shape_(shape), blocks_(shape), to_(to), scratch_(to), held_(blocks_.take_own(scratch_)) {}
 
   void receive(uint32_t place) {
-    const uint64_t size = bytes(subtree_end(shape_, place) - place);
-    const Range in_scratch = held_.part(bytes(place - own_place(shape_)), size);
-    if (own_place(shape_) != 0) return to_.receive(member_at(shape_, place), in_scratch);
-    const uint64_t begin = bytes(member_at(shape_, place)), end = bytes(shape_.size);
+    if (own_place(shape_) != 0) return to_.receive(member_at(shape_, place), blocks_.below(held_, place));
+    const uint64_t begin = blocks_.bytes(member_at(shape_, place)), end = blocks_.bytes(shape_.size);
+    const uint64_t size = blocks_.bytes_of(place);
     if (begin + size <= end) return to_.receive(member_at(shape_, place), {Area::kOut, begin, size});
     const Range received = scratch_.take(size);
     to_.receive(member_at(shape_, place), received);
@@ -31,21 +28,20 @@ class Collection {
   }
   /// The own block. After it, receives only.
   void place_own() {
-    const Range in{Area::kIn, 0, bytes(1)};
-    if (own_place(shape_) == 0) to_.copy({Area::kOut, bytes(shape_.own), in.bytes}, in);
+    const Range in{Area::kIn, 0, blocks_.bytes(1)};
+    if (own_place(shape_) == 0) to_.copy({Area::kOut, blocks_.bytes(shape_.own), in.bytes}, in);
     if (held_.bytes != 0) to_.copy(held_.part(0, in.bytes), in);
   }
   void send_to(uint32_t place) {
-    to_.send(member_at(shape_, place), held_.bytes != 0 ? held_ : Range{Area::kIn, 0, bytes(1)});
+    to_.send(member_at(shape_, place), held_.bytes != 0 ? held_ : Range{Area::kIn, 0, blocks_.bytes(1)});
   }
 
  private:
-  uint64_t bytes(uint32_t blocks) const { return blocks * block_bytes(shape_); }
-
   const Shape& shape_;
+  const SubtreeBlocks blocks_;
   Schedule& to_;
   ScratchPieces scratch_;
-  Range held_;
+  const Range held_;
 };
 
 }  // namespace

@@ -53,6 +53,14 @@ class Levels {
     std::erase_if(hosts_, [](const Party& host) { return host.members.empty(); });
   }
 
+  /// The lowest member of its host.
+  uint32_t first() const { return own_host().members.front(); }
+  /// Elements that the members of each host bring.
+  std::vector<uint64_t> counts() const {
+    std::vector<uint64_t> counts;
+    for (const Party& host : hosts_) counts.push_back(host.members.size() * whole_.count);
+    return counts;
+  }
   /// On its host.
   bool is_alone() const { return own_host().members.size() == 1; }
   /// Scratch that lasts over all parts. Before the first one.
@@ -189,6 +197,25 @@ void allreduce_hierarchical(const Shape& shape, Schedule& to) {
   levels.within_hosts(call_of(LCI_COLLECTIVE_REDUCE), {in, held});
   levels.among_speakers(call_of(LCI_COLLECTIVE_ALLREDUCE), {held, out});
   levels.within_hosts(call_of(LCI_COLLECTIVE_BROADCAST), {out, out});
+}
+
+// The members of a host follow each other, and so do their blocks.
+void allgather_hierarchical(const Shape& shape, Schedule& to) {
+  Levels levels(shape, to);
+  const std::vector<uint64_t> counts = levels.counts();
+  const Range in = whole_block(shape, Area::kIn), out{Area::kOut, 0, shape.size * in.bytes};
+  const Range of_host = out.part(levels.first() * in.bytes, out.bytes);
+  const auto gather_hosts = [&](Shape part) {
+    part.counts = counts;
+    return call_of(LCI_COLLECTIVE_ALLGATHER)(part);
+  };
+  const auto broadcast_all = [&](Shape part) {
+    part.count = shape.size * shape.count;
+    return call_of(LCI_COLLECTIVE_BROADCAST)(part);
+  };
+  levels.within_hosts(call_of(LCI_COLLECTIVE_GATHER), {in, of_host});
+  levels.among_speakers(gather_hosts, {of_host, out});
+  levels.within_hosts(broadcast_all, {out, out});
 }
 
 }  // namespace lci

@@ -12,10 +12,9 @@ namespace {
 /// The blocks of places from the own one on that a member of the tree has, or will get.
 class Stock {
  public:
-  Stock(const Shape& shape, Schedule& to) : shape_(shape), to_(to), scratch_(to) {
-    const uint32_t own = own_place(shape);
-    if (own != 0) held_ = {Area::kOut, 0, bytes(1)};
-    if (own != 0 && subtree_end(shape, own) > own + 1) held_ = scratch_.take(bytes(subtree_end(shape, own) - own));
+  Stock(const Shape& shape, Schedule& to)
+      : shape_(shape), blocks_(shape), to_(to), scratch_(to), held_(blocks_.take_own(scratch_)) {
+    if (own_place(shape) != 0 && held_.bytes == 0) held_ = {Area::kOut, 0, blocks_.bytes(1)};
   }
 
   /// At the root, in a round without messages: blocks of a subtree that begin at the end of `in` and go on at its start
@@ -27,29 +26,25 @@ class Stock {
       const uint32_t end = subtree_end(shape_, span);
       if (span >= cut || end <= cut) continue;
       joined_ = span;
-      held_ = scratch_.take(bytes(end - span));
-      const uint64_t head = bytes(cut - span);
-      to_.copy(held_.part(0, head), {Area::kIn, bytes(member_at(shape_, span)), head});
+      held_ = scratch_.take(blocks_.bytes_of(span));
+      const uint64_t head = blocks_.bytes(cut - span);
+      to_.copy(held_.part(0, head), {Area::kIn, blocks_.bytes(member_at(shape_, span)), head});
       to_.copy(held_.part(head, held_.bytes - head), {Area::kIn, 0, held_.bytes - head});
     }
   }
   void send(uint32_t place) {
-    const uint64_t size = bytes(subtree_end(shape_, place) - place);
-    Range from = held_.part(bytes(place - own_place(shape_)), size);
-    if (own_place(shape_) == 0) {
-      from = place == joined_ ? held_ : Range{Area::kIn, bytes(member_at(shape_, place)), size};
-    }
-    to_.send(member_at(shape_, place), from);
+    const uint32_t member = member_at(shape_, place);
+    if (own_place(shape_) != 0) return to_.send(member, blocks_.below(held_, place));
+    to_.send(member, place == joined_ ? held_ : Range{Area::kIn, blocks_.bytes(member), blocks_.bytes_of(place)});
   }
   void receive_from(uint32_t place) {
     to_.receive(member_at(shape_, place), held_);
-    if (held_.area == Area::kScratch) to_.copy({Area::kOut, 0, bytes(1)}, held_.part(0, bytes(1)));
+    if (held_.area == Area::kScratch) to_.copy({Area::kOut, 0, blocks_.bytes(1)}, held_.part(0, blocks_.bytes(1)));
   }
 
  private:
-  uint64_t bytes(uint32_t blocks) const { return blocks * block_bytes(shape_); }
-
   const Shape& shape_;
+  const SubtreeBlocks blocks_;
   Schedule& to_;
   ScratchPieces scratch_;
   Range held_;

@@ -38,4 +38,25 @@ inline uint32_t subtree_end(const Shape& shape, uint32_t place) {
   return place == 0 ? shape.size : std::min(shape.size, place + (place & -place));
 }
 
+/// Blocks of members, by places of a binomial tree: a member has those of its own subtree, behind one another.
+class SubtreeBlocks {
+ public:
+  explicit SubtreeBlocks(const Shape& shape) : shape_(shape) {}
+
+  uint64_t bytes(uint32_t blocks) const { return blocks * block_bytes(shape_); }
+  uint64_t bytes_of(uint32_t place) const { return bytes(subtree_end(shape_, place) - place); }
+  /// Those of the own subtree, if this is neither the root, where they lie as they are to, nor a leaf.
+  Range take_own(ScratchPieces& scratch) const {
+    const uint32_t own = own_place(shape_);
+    return own == 0 || subtree_end(shape_, own) == own + 1 ? Range{} : scratch.take(bytes_of(own));
+  }
+  /// Those of a subtree below the own one, of which all lie in @p held.
+  Range below(const Range& held, uint32_t place) const {
+    return held.part(bytes(place - own_place(shape_)), bytes_of(place));
+  }
+
+ private:
+  const Shape& shape_;
+};
+
 }  // namespace lci

@@ -142,8 +142,8 @@ void ShmTransport::look(bool now) {
   if ((now || due) && liveness_->look(due)) ring_peers();
   const uint32_t changes = board.changes();
   if (changes == seen_notices_.load(std::memory_order_relaxed)) return;
+  read_notices();  // without memory for it they are not seen, and the next look reads them
   seen_notices_.store(changes, std::memory_order_relaxed);
-  read_notices();
 }
 
 void ShmTransport::read_notices() {

@@ -55,7 +55,8 @@ public enum Algorithm {
   ARENA_SLOTS,
   /**
    * Barrier, broadcast, reduce, all-reduce of members on several hosts, some of which share one:
-   * within each host, then among one member of each, then within each host again.
+   * within each host, then among one member of each, then within each host again. Also all-gather
+   * of blocks of one length, if the members of each host follow each other in the group.
    */
   HIERARCHICAL
 }

@@ -449,6 +449,15 @@ class CollectiveTogetherTest {
               c -> c.neighbours(other, Vec.longs(new long[3]), other, Vec.longs(new long[3]))),
           "called neighbours of 1 I64",
           "called neighbours of 3 I64");
+      long[] one = {1, 0};
+      assertDiffer(
+          job,
+          4,
+          List.of(
+              c -> c.allToAll(mine, new long[] {0, 1}, Vec.longs(new long[1]), new long[] {0, 1}),
+              c -> c.allToAll(mine, one, Vec.longs(new long[3]), new long[] {3, 0})),
+          "called allToAll of 1 I64",
+          "called allToAll of 3 I64");
     }
   }
 

@@ -44,17 +44,15 @@ record ContextFailure(int code, int rank, int cause, ByteBuffer frame) {
   /** One of the two that differ, and what it called. */
   private String mismatched(int which) {
     int call = call(which);
-    int kind = frame.get(call + Layout.CALL_KIND);
-    int type = frame.get(call + Layout.CALL_TYPE);
     return frame.getInt(Layout.FAILURE_RANKS + which * Integer.BYTES)
         + " called "
         + CallNames.call(
-            kind,
+            frame.get(call + Layout.CALL_KIND),
             frame.getInt(call + Layout.CALL_ROOT),
             frame.get(call + Layout.CALL_OP),
-            type,
+            frame.get(call + Layout.CALL_TYPE),
             frame.get(call + Layout.CALL_ALGORITHM),
-            CallNames.elements(kind, type, frame.getLong(call + Layout.CALL_COUNT)))
+            frame.getLong(call + Layout.CALL_COUNT))
         + list(which);
   }
 

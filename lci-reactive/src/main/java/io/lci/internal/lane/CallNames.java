@@ -24,10 +24,6 @@ public final class CallNames {
           Codes.COLLECTIVE_GATHER,
           Codes.COLLECTIVE_SCATTER);
 
-  /** Those of which members compare the bytes between two. */
-  private static final Set<Integer> IN_BYTES =
-      Set.of(Codes.COLLECTIVE_GATHER, Codes.COLLECTIVE_SCATTER, Codes.COLLECTIVE_NEIGHBOURS);
-
   private CallNames() {}
 
   /** What a member called. What a call does not have is 0 and left out. */
@@ -46,17 +42,6 @@ public final class CallNames {
       text.append(" (").append(name(ALGORITHMS, algorithm, 0)).append(')');
     }
     return text.toString();
-  }
-
-  /**
-   * Elements of a block.
-   *
-   * @param count that members compare: of some kinds the bytes between two members
-   */
-  public static long elements(int kind, int type, long count) {
-    int index = type - Codes.TYPE_I8;
-    boolean isKnown = index >= 0 && index < TYPES.size();
-    return isKnown && IN_BYTES.contains(kind) ? count / TYPES.get(index).bytes() : count;
   }
 
   private static String name(List<?> all, int number, int first) {
