@@ -27,6 +27,8 @@ struct Shape {
   bool apart = false;
   /// All members are on one host, and read each other's memory.
   bool near = false;
+  /// Those that share a host do.
+  bool near_on_hosts = false;
   /// The lowest member on the host of each, the same on all members. Empty: none share one, or all do.
   std::span<const uint32_t> hosts;
 };

@@ -64,6 +64,7 @@ int Collectives::read(ContextState& state, const lci_descriptor& op) {
     state.request.forget();
     request = {};
     if (const int code = read_request(op, state.group(), state.near, &request); code != LCI_DONE) return code;
+    request.shape.near_on_hosts = parts_.share_memory;
     state.request.keep(op);
   }
   if (request.shape.kind == LCI_COLLECTIVE_BARRIER) {

@@ -128,7 +128,8 @@ bool Collectives::open_place(Link& link, CollectiveCall& call, uint32_t index) {
 const std::byte* Collectives::source_of(const Link& link, CollectiveCall& call, const Action& action) {
   const std::byte* const data = call.run.at(action.from);
   const uint64_t bytes = action.from.bytes;
-  const bool for_several = call.header.algorithm == LCI_ALGORITHM_KNOMIAL && call.run.count() > 1;
+  const bool whole = call.header.kind == LCI_COLLECTIVE_BROADCAST && bytes == call.out_bytes;
+  const bool for_several = whole && call.run.count() > 1;
   if (!for_several || bytes < kLeastStaged || bytes > CollectiveStages::kBytes) return data;
   if (!link.shares_memory || parts_.memory().holds(data, bytes)) return data;
   if (!call.stage) {

@@ -54,6 +54,7 @@ struct GroupCall {
   std::vector<std::pair<uint32_t, uint32_t>> edges = {};
   /// The lowest member on the host of each, if some share one.
   std::vector<uint32_t> hosts = {};
+  bool near_on_hosts = false;
   bool in_place = false;
   uint64_t segment_bytes = 0;
   Reduction reduction = kSum64;
@@ -157,6 +158,7 @@ struct GroupCall {
     shape.counts = list;
     shape.segment_bytes = segment_bytes;
     shape.hosts = hosts;
+    shape.near_on_hosts = near_on_hosts;
     return shape;
   }
   /// The schedules of all members. @p apart: which of them say that their memory does not overlap, a bit for each.

@@ -90,6 +90,7 @@ TEST_P(CollectiveHierarchical, BringsWhatTheCallSays) {
           GroupCall call = call_of(GetParam(), hosts, count, root);
           for (const bool in_place : {false, true}) {
             call.in_place = in_place;
+            call.near_on_hosts = runs % 4 < 2;
             ++runs;
             ASSERT_EQ("", run_call(call, runs, runs * 7919).problem) << call.text();
           }
@@ -209,6 +210,22 @@ TEST(CollectiveHosts, OfAnAllgatherHaveMembersThatFollowEachOther) {
   shape.algorithm = LCI_ALGORITHM_AUTO;
   EXPECT_EQ(LCI_DONE, choose_algorithm(&shape));
   EXPECT_EQ(LCI_ALGORITHM_BRUCK, shape.algorithm) << "a list of counts";
+}
+
+// Three of them read the block of the one that speaks at the same time.
+TEST(CollectiveHosts, WhoseMembersReadEachOtherHaveTheWideTree) {
+  GroupCall call = call_of(LCI_COLLECTIVE_BROADCAST, {0, 0, 0, 0, 4}, kKnomialBroadcastMost / sizeof(uint64_t) + 1);
+  for (const bool near : {false, true}) {
+    call.near_on_hosts = near;
+    std::string problem;
+    const Schedules schedules = call.schedules(&problem);
+    ASSERT_EQ("", problem);
+    size_t most = 0;
+    for (size_t round = 0; round < schedules[0]->rounds(); ++round) {
+      most = std::max(most, schedules[0]->round(round).size());
+    }
+    EXPECT_EQ(near ? 3u : 1u, most);
+  }
 }
 
 TEST(CollectiveHosts, AreNeededByWhoNamesThem) {

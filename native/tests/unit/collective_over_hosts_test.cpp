@@ -5,6 +5,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/collective_failures.hpp"
@@ -19,8 +20,8 @@ const Attributes kTwoToAHost{{"ranks_per_host", "2"}};
 
 TEST(CollectiveOverHosts, EachKindBringsWhatItShould) {
   std::mt19937_64 random(6);
-  for (const uint32_t size : {3u, 5u, 6u}) {
-    Job job(size, kTwoToAHost);
+  for (const auto& [size, per_host] : {std::pair{3u, "2"}, {5u, "2"}, {6u, "2"}, {5u, "4"}, {7u, "4"}}) {
+    Job job(size, {{"ranks_per_host", per_host}});
     GroupContext group(job, first_ranks(size));
     CollectiveCalls calls(job, group);
     for (const lci_collective_kind kind : {LCI_COLLECTIVE_BARRIER, LCI_COLLECTIVE_BROADCAST, LCI_COLLECTIVE_REDUCE,

@@ -96,6 +96,7 @@ class Levels {
     shape.size = static_cast<uint32_t>(party.members.size());
     shape.hosts = {};
     shape.apart = false;
+    shape.near = whole_.near_on_hosts && &party != &speakers_;  // no part of them is one that goes over boards
     return shape;
   }
   /// All parties of a part take as many rounds, so that those that follow have equal numbers.
