@@ -39,6 +39,22 @@ Profile new_profile() {
   return profile;
 }
 
+Profile profile_of(const Attributes& attributes, uint32_t rank, uint32_t size) {
+  const bool has_packets = attributes.packets_max != 0;
+  Profile profile = new_profile();
+  profile.rank = rank;
+  profile.size = size;
+  profile.devices = attributes.devices;
+  profile.ring_bytes = attributes.ring_bytes;
+  profile.control_ring_bytes = attributes.control_ring_bytes;
+  profile.packet_size = has_packets ? attributes.packet_size : 0;
+  profile.announcements = attributes.announcements;
+  profile.peer_memory = attributes.peer_memory == PeerMemoryMode::kRings;
+  profile.transport = static_cast<uint32_t>(attributes.transport);
+  profile.net_security = static_cast<uint32_t>(attributes.net_security);
+  return profile;
+}
+
 int decode_profile(const std::vector<uint8_t>& bytes, uint32_t rank, uint32_t size, Profile* out) {
   constexpr size_t kVersioned = offsetof(Profile, rank);
   Profile profile{};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/attributes.hpp"
 #include "bootstrap/bootstrap.hpp"
 
 namespace lci {
@@ -38,6 +39,8 @@ struct Profile {
 
 /// One of this version; all else is zero.
 Profile new_profile();
+/// Of a rank with these attributes; what belongs to it alone is zero.
+Profile profile_of(const Attributes& attributes, uint32_t rank, uint32_t size);
 
 /// Reads what came from rank @p rank of a job of @p size ranks. LCI_ERR_BOOTSTRAP with a text for what no rank of this
 /// version says.

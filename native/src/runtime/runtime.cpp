@@ -115,17 +115,7 @@ int Runtime::add_device(Device** out) {
 
 /// One exchange of what the ranks say of themselves, then they meet.
 int Runtime::join(uint64_t deadline, std::vector<Profile>* profiles) {
-  Profile own = new_profile();
-  own.rank = rank_;
-  own.size = size_;
-  own.devices = attributes_.devices;
-  own.ring_bytes = attributes_.ring_bytes;
-  own.control_ring_bytes = attributes_.control_ring_bytes;
-  own.packet_size = has_packets() ? attributes_.packet_size : 0;
-  own.announcements = attributes_.announcements;
-  own.peer_memory = attributes_.peer_memory == PeerMemoryMode::kRings;
-  own.transport = static_cast<uint32_t>(attributes_.transport);
-  own.net_security = static_cast<uint32_t>(attributes_.net_security);
+  Profile own = profile_of(attributes_, rank_, size_);
   own.reserve = memory().reserve();
   int code = transport_->describe(&own.address);
   if (code == LCI_DONE) code = exchange_profiles(*bootstrap_, own, deadline, profiles);

@@ -88,15 +88,18 @@ start() {
     ranks[rank]=$!
   done
 }
-all_say() { (($(cat "$dir"/out.* 2> /dev/null | grep -c "^$2") == $1)); }
-# says COUNT WORD: so many ranks do, before a rank fails.
-says() {
-  local end=$((SECONDS + DEADLINE_S + cut_s))
-  until all_say "$@"; do
-    ((SECONDS < end)) || lost "not $1 ranks say '$2'"
+# await WHAT CONDITION...: waits until the command succeeds; else that is what is lost.
+await() {
+  local what=$1 end=$((SECONDS + DEADLINE_S + cut_s))
+  shift
+  until "$@"; do
+    ((SECONDS < end)) || lost "$what"
     sleep 0.02
   done
 }
+all_say() { (($(cat "$dir"/out.* 2> /dev/null | grep -c "^$2") == $1)); }
+# says COUNT WORD: so many ranks do.
+says() { await "not $1 ranks say '$2'" all_say "$@"; }
 lost() {
   tail -n 5 "$dir"/out.* "$dir/network" >&2
   fail "$1"
@@ -192,22 +195,22 @@ test_what_nothing_goes_through_separates() { hosts_up 2 && separates cut 1 2; }
 test_what_loses_everything_one_way_separates() { hosts_up 2 && separates tell drop 2 1; }
 test_a_link_that_is_down_separates() { hosts_up 2 && separates ip -n "$host-2" link set lab0 down; }
 
+# one_has_ended: sets fenced to the rank that has.
+one_has_ended() {
+  for fenced in "${!ranks[@]}"; do ! is_gone "${ranks[$fenced]}" || return 0; done
+  return 1
+}
 # Two of three ranks do not reach each other: the third one believes the first that says so, and tells the other.
 test_one_broken_path_costs_one_rank_which_hears_so() {
   hosts_up 3
-  local i rank code fenced
+  local i rank fenced
   for ((i = 0; i < faults; i++)); do
     rm -f "$dir/end"
     # shellcheck disable=SC2046
     start "1 2 3" fence $(mode $i)
     says 3 ready
     cut 1 2
-    fenced=none
-    until [[ $fenced != none ]]; do
-      ((SECONDS < DEADLINE_S * (i + 1))) || lost "nobody is fenced"
-      for rank in 0 1 2; do ! is_gone "${ranks[$rank]}" || fenced=$rank; done
-      sleep 0.02
-    done
+    await "nobody is fenced" one_has_ended
     ends "$fenced" 74
     [[ $fenced != 2 ]] || lost "the rank that both reach is fenced"
     : > "$dir/end"

@@ -8,28 +8,48 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "api/handles.hpp"
+#include "base/attribute_table.hpp"
 #include "base/error.hpp"
 #include "peer/profile.hpp"
+#include "support/job.hpp"
 #include "support/no_events.hpp"
 #include "support/threads.hpp"
+#include "transport/tcp/connection.hpp"
 #include "transport/tcp/door.hpp"
 #include "transport/tcp/outgoing_call.hpp"
 #include "transport/tcp/record.hpp"
 
 namespace lci_test {
 
+/// Attributes as a program gives them, over TCP.
+inline lci::Attributes attributes_over_tcp(const Attributes& more = {}) {
+  lci::Attributes attributes;
+  attributes.transport = lci::TransportKind::kTcp;
+  attributes.peer_memory = lci::PeerMemoryMode::kRings;
+  attributes.log_outfile = "none";
+  for (const auto& [name, value] : more) {
+    const lci::Row* const row = lci::find_row(name);
+    EXPECT_TRUE(row && lci::assign(*row, value, &attributes)) << name;
+  }
+  return attributes;
+}
+
 class PlayedRank {
  public:
-  PlayedRank(lci_inproc* job, uint32_t rank, uint32_t size) {
-    lci::Attributes attributes;
-    attributes.log_outfile = "none";
+  PlayedRank(lci_inproc* job, uint32_t rank, uint32_t size, const Attributes& more = {}) {
+    const lci::Attributes attributes = attributes_over_tcp(more);
     EXPECT_EQ(LCI_DONE, log_.open(attributes, rank, 1));
     EXPECT_EQ(LCI_DONE, lci::open_bootstrap(attributes, job, rank, &bootstrap_)) << lci::last_error();
+    if (attributes.net_security == lci::NetSecurity::kSealed) {
+      crypto_.emplace();
+      EXPECT_EQ(LCI_DONE, lci::CryptoLibrary::load("", &*crypto_)) << lci::last_error();
+    }
     self_.secret = bootstrap_->secret();
     self_.rank = rank;
     self_.size = size;
@@ -37,17 +57,7 @@ class PlayedRank {
     lci::TcpAddress address{};
     EXPECT_EQ(LCI_DONE, door_.open("127.0.0.1", &address)) << lci::last_error();
     address.incarnation = self_.incarnation;
-    own_ = lci::new_profile();
-    own_.rank = rank;
-    own_.size = size;
-    own_.devices = attributes.devices;
-    own_.ring_bytes = attributes.ring_bytes;
-    own_.control_ring_bytes = attributes.control_ring_bytes;
-    own_.packet_size = attributes.packet_size;
-    own_.announcements = attributes.announcements;
-    own_.peer_memory = 1;
-    own_.transport = static_cast<uint32_t>(lci::TransportKind::kTcp);
-    own_.net_security = static_cast<uint32_t>(attributes.net_security);
+    own_ = lci::profile_of(attributes, rank, size);
     own_.reserve = 64 << 20;
     own_.address = lci::encode(address);
   }
@@ -67,6 +77,20 @@ class PlayedRank {
     door_.expect(std::move(incarnations));
     wait_for_all();
   }
+  /// As all ranks do, though others may not be of one job with it.
+  void publish() {
+    std::vector<lci::Profile> profiles;
+    static_cast<void>(lci::exchange_profiles(*bootstrap_, own_, deadline(), &profiles));
+  }
+  /// The test answers at the address that it publishes.
+  lci::FileDescriptor open_other_door() {
+    lci::FileDescriptor listener;
+    lci::TcpAddress address{};
+    EXPECT_EQ(LCI_DONE, lci::listen_for_ranks("127.0.0.1", &listener, &address)) << lci::last_error();
+    address.incarnation = self_.incarnation;
+    own_.address = lci::encode(address);
+    return listener;
+  }
   /// The barrier that is next.
   void wait_for_all() { ASSERT_EQ(LCI_DONE, bootstrap_->barrier(deadline())) << lci::last_error(); }
 
@@ -75,17 +99,29 @@ class PlayedRank {
   }
 
   /// Its link to a rank that joins, over which it has been heard.
-  lci::FileDescriptor join(uint32_t rank) const;
+  lci::Connection join(uint32_t rank) const;
+  /// As a rank opens it after a call that was accepted. @param binding of another call: with the keys of that one
+  lci::Connection connection_of(lci::OutgoingCall& call) const { return connection_of(call, call.binding()); }
+  lci::Connection connection_of(lci::OutgoingCall& call, const lci::Digest& binding) const {
+    const lci::SealKeys keys{key_of(binding, lci::CallSide::kCaller, call.verdict()),
+                             key_of(binding, lci::CallSide::kAnswerer, call.verdict())};
+    return lci::Connection(call.take_socket(), crypto_ ? &*crypto_ : nullptr, keys);
+  }
+  const lci::CallIdentity& identity() const { return self_; }
+  const lci::TcpAddress& address_of(uint32_t rank) const { return addresses_[rank]; }
+  /// Nothing answers at its port any more.
+  void close_door() { door_.close(); }
 
   /// A record without anything in it, behind what the rank at the other end has: this rank has heard it.
-  static void say_so(const lci::FileDescriptor& connection, uint64_t position) {
+  static void say_so(lci::Connection& connection, uint64_t position) {
     lci::RecordHeader header{};
     header.position = position;
-    EXPECT_EQ(sizeof header, lci::send_some(connection.get(), &header, sizeof header).bytes);
+    const iovec record{&header, sizeof header};
+    EXPECT_EQ(static_cast<ssize_t>(sizeof header), connection.send(&record, 1));
   }
-  static void reset(lci::FileDescriptor connection) {
+  static void reset(lci::Connection connection) {
     const linger none{1, 0};
-    setsockopt(connection.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    setsockopt(connection.socket(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
   }
 
  private:
@@ -96,6 +132,7 @@ class PlayedRank {
   lci::SharedCounters counters_;
   lci::CallIdentity self_{};
   std::unique_ptr<lci::Bootstrap> bootstrap_;
+  std::optional<lci::CryptoLibrary> crypto_;  // if it seals
   lci::Door door_{self_, events_, log_, counters_};
   lci::Profile own_{};
   std::vector<lci::TcpAddress> addresses_;
@@ -112,21 +149,23 @@ lci::OutgoingCall::Answer outcome(lci::OutgoingCall& call, Meanwhile meanwhile) 
   return answer;
 }
 
-inline lci::FileDescriptor PlayedRank::join(uint32_t rank) const {
+inline lci::Connection PlayedRank::join(uint32_t rank) const {
   lci::OutgoingCall outgoing = call(rank, 0);
   EXPECT_EQ(lci::OutgoingCall::Answer::kAccepted, outcome(outgoing, [] { std::this_thread::yield(); }));
-  lci::FileDescriptor link = outgoing.take_socket();
+  lci::Connection link = connection_of(outgoing);
   say_so(link, outgoing.verdict().taken);
   return link;
 }
 
-/// A rank that nobody plays.
-inline void create_over_tcp(lci_inproc* job, uint32_t rank, lci_runtime** runtime) {
+/// A rank that nobody plays. @return what its creation came to
+inline int create_over_tcp(lci_inproc* job, uint32_t rank, lci_runtime** runtime, const Attributes& more = {}) {
   lci_attrs* attrs = nullptr;
-  ASSERT_EQ(LCI_DONE, lci_attrs_create(&attrs));
+  EXPECT_EQ(LCI_DONE, lci_attrs_create(&attrs));
   EXPECT_EQ(LCI_DONE, lci_attrs_set(attrs, "transport", "tcp"));
-  EXPECT_EQ(LCI_DONE, lci_runtime_create(attrs, job, rank, runtime)) << lci_last_error();
+  for (const auto& [name, value] : more) EXPECT_EQ(LCI_DONE, lci_attrs_set(attrs, name.c_str(), value.c_str()));
+  const int code = lci_runtime_create(attrs, job, rank, runtime);
   lci_attrs_free(attrs);
+  return code;
 }
 
 }  // namespace lci_test

@@ -207,6 +207,50 @@ TEST_F(MonitorTest, AnotherProcessAtItsAddressIsNotTheRank) {
   EXPECT_EQ("another process answers there", monitor.why());
 }
 
+/// Takes each connection, and hangs up before it has said anything.
+class HangsUp {
+ public:
+  HangsUp() { EXPECT_EQ(LCI_DONE, listen_for_ranks("127.0.0.1", &listener_, &address)) << last_error(); }
+  void answer() const {
+    SocketAddress from;
+    while (accept_from(listener_.get(), &from).get() >= 0) {
+    }
+  }
+  TcpAddress address{};
+
+ private:
+  FileDescriptor listener_;
+};
+
+// Another process has got its port.
+TEST_F(MonitorTest, WhoeverHangsUpForEverBeforeItHasProvedItselfIsNotTheRank) {
+  const HangsUp other;
+  Monitor monitor(self_, other.address, 1, kPatience);
+  const uint64_t before = now_;
+  Monitor::Finding found = Monitor::Finding::kNothing;
+  for (int i = 0; i < 1'000'000 && found == Monitor::Finding::kNothing; ++i) {
+    found = look(monitor);
+    other.answer();
+  }
+  EXPECT_EQ(Monitor::Finding::kGone, found);
+  EXPECT_EQ(RankState::kFailed, monitor.state());
+  EXPECT_EQ("whoever answers there hangs up", monitor.why());
+  EXPECT_FALSE(monitor.is_silent()) << "its host answers";
+  EXPECT_GE(now_ - before, 60 * kSecond) << "a rank that lacks something for so long is given its time";
+}
+
+// It is told that it is not heard, by one that is fenced.
+TEST_F(MonitorTest, ARankThatHasProvedItselfMayHangUpForEver) {
+  Monitor monitor(self_, address_, 1, kPatience);
+  for (int calls = 0; calls < 3100;) {
+    ASSERT_EQ(Monitor::Finding::kNothing, look(monitor)) << monitor.why();
+    door_.visit();
+    std::vector<Caller> callers;
+    if (door_.has_callers(kMonitorDevice)) door_.take_callers(kMonitorDevice, &callers);
+    calls += static_cast<int>(callers.size());
+  }
+}
+
 // Its system takes the connection, and the process says nothing for a week: it may be stopped.
 TEST_F(MonitorTest, AProcessThatIsStoppedLives) {
   Monitor monitor(self_, address_, 1, kPatience);

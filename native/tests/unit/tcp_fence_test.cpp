@@ -90,9 +90,12 @@ TEST(TcpFence, ARankThatIsFencedFencesNobody) {
   {
     std::array<std::unique_ptr<PlayedRank>, 2> others{std::make_unique<PlayedRank>(job, 0, 3),
                                                       std::make_unique<PlayedRank>(job, 1, 3)};
-    std::array<lci::FileDescriptor, 2> links;
+    std::array<lci::Connection, 2> links;
     lci::test::run_threads(3, [&](uint32_t rank) {
-      if (rank == 2) return create_over_tcp(job, rank, &runtime);
+      if (rank == 2) {
+        EXPECT_EQ(LCI_DONE, create_over_tcp(job, rank, &runtime)) << lci_last_error();
+        return;
+      }
       others[rank]->meet();
       links[rank] = others[rank]->join(2);
       others[rank]->wait_for_all();

@@ -16,17 +16,17 @@ TEST(TcpJoin, ARankThatWaitsForAllAnswersOneThatHasNotHeardIt) {
   lci_inproc* job = nullptr;
   ASSERT_EQ(LCI_DONE, lci_inproc_create(2, &job));
   lci_runtime* runtime = nullptr;
-  std::jthread joins([&] { create_over_tcp(job, 1, &runtime); });
+  std::jthread joins([&] { EXPECT_EQ(LCI_DONE, create_over_tcp(job, 1, &runtime)) << lci_last_error(); });
   {
     PlayedRank peer(job, 0, 2);  // of two calls the lower rank's stands
     peer.meet();
-    lci::FileDescriptor connection;
+    lci::Connection connection;
     for (uint32_t number = 0; number < 20; ++number) {
       PlayedRank::reset(std::move(connection));
       lci::OutgoingCall call = peer.call(1, 0, {number, 0});
       ASSERT_EQ(lci::OutgoingCall::Answer::kAccepted, outcome(call, [] { std::this_thread::yield(); }))
           << "after " << number << " connections";
-      connection = call.take_socket();
+      connection = peer.connection_of(call);
       PlayedRank::say_so(connection, call.verdict().taken);
     }
     peer.wait_for_all();

@@ -23,7 +23,7 @@ bench         test         300  the measurements of ./lci bench work, in a tiny 
 package       test         900  a program over the installed library, in C and C++11; the documented environment
 native        quick,test   900  the core: unit, stress and multiprocess tests
 net           test         240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost; beside it the oracle on 4 hosts and kv-service on 2
-net-java      test         240  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host
+net-java      test         240  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host, with collectives
 fuzz          test         900  random input, a minute of it, for everything that the core reads from others
 native-asan   test         900  the same under address and undefined-behaviour sanitizer
 native-tsan   test         900  the same under thread sanitizer
@@ -85,11 +85,13 @@ net_part() {
   esac
 }
 
-# Those with jobs of more than two ranks also with two to a host; the soak has all of lci-reactive, both ways.
+# Those with jobs of more than two ranks also with two to a host, where collectives go both ways at once; the soak has all of
+# lci-reactive, both ways.
 suite_net-java() {
   local larger=RpcTest,StreamsTest,AtomicsTest,ExchangeTest,DrainedTest,BulkPostTest,GroupTest,PostingRowsTest,ObjectRowsTest,EngineRowsTest
   local others=TckTest,RemoteMemoryTest,ChaosTest,CompletionGraphTest,GraphRunsTest,MatchingEnginesTest
-  java_under LCI_ATTR_TRANSPORT=tcp "$larger,$others" && java_under LCI_ATTR_RANKS_PER_HOST=2 "$larger"
+  local collectives=CollectiveDataTest,CollectiveValuesTest,GroupStreamsTest
+  java_under LCI_ATTR_TRANSPORT=tcp "$larger,$others" && java_under LCI_ATTR_RANKS_PER_HOST=2 "$larger,$collectives"
 }
 
 suite_fuzz() { fuzz 12; }

@@ -14,6 +14,8 @@ namespace {
 constexpr uint64_t kGoodbyeMagic = 0x657962646f6f674cull;
 constexpr uint64_t kAskAgain = 20'000'000;  // ns
 constexpr uint32_t kRefusals = 3;           // in sequence: nobody is there
+/// In sequence, a minute of them at least: a rank that lacks something would have found it.
+constexpr uint32_t kHangUps = 3000;
 /// ns: a program that has not looked for so long has not called, either.
 constexpr uint64_t kUnseen = 100'000'000;
 constexpr uint64_t kMillisecond = 1'000'000;
@@ -87,7 +89,7 @@ Monitor::Finding Monitor::listen(uint64_t now) {
     default:
       line_.reset();
       silent_since_ns_ = now;
-      refusals_ = 0;
+      refusals_ = hang_ups_ = 0;
       why_.clear();
       call_again(now);
   }
@@ -134,11 +136,20 @@ Monitor::Finding Monitor::call(uint64_t now) {
       call_again(now + kAskAgain);
       return Finding::kFenced;
     default:
-      // This process lacks something, or the other one does: that is no silence.
-      if (call_->socket() < 0 || call_->is_connected()) silent_since_ns_ = now;
-      call_again(now + kAskAgain);
-      return Finding::kNothing;
+      return hung_up(now);
   }
+}
+
+/// This process lacks something, or the other one does: that is no silence. But who hangs up for ever before it has
+/// proved itself is another process, which has the rank's port.
+Monitor::Finding Monitor::hung_up(uint64_t now) {
+  if (call_->socket() < 0 || call_->is_connected()) silent_since_ns_ = now;
+  hang_ups_ = call_->is_connected() && !call_->has_proved() ? hang_ups_ + 1 : 0;
+  call_again(now + kAskAgain);
+  if (hang_ups_ < kHangUps) return Finding::kNothing;
+  ++refusals_;
+  why_ = "whoever answers there hangs up";
+  return failed();
 }
 
 Monitor::Finding Monitor::judge_silence(uint64_t now) {

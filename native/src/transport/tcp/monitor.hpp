@@ -96,6 +96,7 @@ class Monitor {
  private:
   Finding listen(uint64_t now);
   Finding call(uint64_t now);
+  Finding hung_up(uint64_t now);
   Finding judge_silence(uint64_t now);
   void call_again(uint64_t at) {
     call_.reset();
@@ -114,7 +115,7 @@ class Monitor {
   uint64_t looked_ns_ = 0, called_ns_ = 0;
   uint64_t silent_since_ns_ = 0;  // 0: it has answered
   uint64_t next_call_ns_ = 0;
-  uint32_t refusals_ = 0;
+  uint32_t refusals_ = 0, hang_ups_ = 0;
   RankState state_ = RankState::kActive;
   uint64_t barriers_ = 0;
   std::string why_;

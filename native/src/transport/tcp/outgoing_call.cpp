@@ -54,9 +54,8 @@ OutgoingCall::Answer OutgoingCall::connected() {
     why_ = std::strerror(error);
     return failed(error);
   }
-  if (!send_all(&hello_, sizeof hello_)) return Answer::kLater;
   stage_ = Stage::kChallenged;
-  return Answer::kWaiting;
+  return send_all(&hello_, sizeof hello_) ? Answer::kWaiting : Answer::kLater;
 }
 
 OutgoingCall::Answer OutgoingCall::prove() {

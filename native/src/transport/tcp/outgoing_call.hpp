@@ -38,6 +38,8 @@ class OutgoingCall {
   const char* why() const { return why_; }
   /// The system of the other rank has answered.
   bool is_connected() const { return stage_ != Stage::kConnecting; }
+  /// It is the rank that has answered.
+  bool has_proved() const { return stage_ == Stage::kJudged; }
 
  private:
   enum class Stage { kConnecting, kChallenged, kJudged };

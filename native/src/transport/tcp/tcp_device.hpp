@@ -55,6 +55,7 @@ class TcpDevice final : public NetworkDevice {
     std::unique_ptr<OutgoingCall> call;
     uint64_t call_again_ns = 0;     // 0: no call is wanted, or one is under way
     uint64_t refused_since_ns = 0;  // 0: it was not
+    uint32_t hang_ups = 0;          // in sequence, before it had proved itself
     uint64_t read_until_ns = 0;     // 0: it is not gone
     bool greeted = false;
     bool closed = false;
@@ -71,6 +72,7 @@ class TcpDevice final : public NetworkDevice {
   void open_called(Peer& peer);
   static void call_again(Peer& peer, uint64_t after_ns);
   void was_refused(uint32_t rank);
+  void was_hung_up_on(uint32_t rank);
   bool watch(int socket, uint32_t tag, bool edges);
   void poll();
   bool read_links();

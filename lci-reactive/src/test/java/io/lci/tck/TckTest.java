@@ -12,7 +12,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -45,6 +44,9 @@ class TckTest {
 
   /** Plans for the core; each case and its seed are printed. */
   private static final List<String> SETTINGS = List.of(INPROC, chaos(5), chaos(6), chaos(7));
+
+  /** In so many worlds of a setting its cases take turns. */
+  private static final int WORLDS = 2;
 
   private final Map<String, TckWorld> worlds = new ConcurrentHashMap<>();
   private final Map<String, FutureTask<Rules>> runs = new LinkedHashMap<>();
@@ -95,30 +97,55 @@ class TckTest {
 
   /**
    * Begins with everything, in the order of the tests, which wait for it: on a thread for each
-   * setting, for most of it is waiting for silence.
+   * world, for most of it is waiting for silence.
    */
   @BeforeAll
   void begin() {
     for (String setting : SETTINGS) {
-      List<FutureTask<Rules>> mine = new ArrayList<>();
+      Turns turns = new Turns(setting);
       publishers()
           .filter(run -> run.setting.equals(setting))
-          .forEach(run -> mine.add(expect(run.toString(), () -> publish(run))));
+          .forEach(run -> turns.add(run.toString(), world -> publish(world, run)));
       SubscriberRules.operators()
           .forEach(
-              operator ->
-                  mine.add(expect(name(setting, operator), () -> subscribe(setting, operator))));
-      Thread thread = new Thread(() -> mine.forEach(FutureTask::run), "tck " + setting);
-      thread.setDaemon(true);
-      threads.add(thread);
-      thread.start();
+              operator -> turns.add(name(setting, operator), world -> subscribe(world, operator)));
+      turns.begin();
     }
   }
 
-  private FutureTask<Rules> expect(String name, Callable<Rules> work) {
-    FutureTask<Rules> run = new FutureTask<>(work);
-    assertThat(runs.put(name, run)).as(name).isNull();
-    return run;
+  /** What is done in a world. */
+  private interface Work {
+    Rules in(TckWorld world) throws ReflectiveOperationException;
+  }
+
+  /** The cases of a setting. */
+  private final class Turns {
+    private final String setting;
+    private final List<List<FutureTask<Rules>>> mine = new ArrayList<>();
+    private int count;
+
+    Turns(String setting) {
+      this.setting = setting;
+      for (int number = 0; number < WORLDS; number++) {
+        mine.add(new ArrayList<>());
+      }
+    }
+
+    void add(String name, Work work) {
+      int number = count++ % WORLDS;
+      FutureTask<Rules> run = new FutureTask<>(() -> work.in(world(setting, number)));
+      assertThat(runs.put(name, run)).as(name).isNull();
+      mine.get(number).add(run);
+    }
+
+    void begin() {
+      for (List<FutureTask<Rules>> all : mine) {
+        Thread thread = new Thread(() -> all.forEach(FutureTask::run), "tck " + setting);
+        thread.setDaemon(true);
+        threads.add(thread);
+        thread.start();
+      }
+    }
   }
 
   private static String name(String setting, SubscriberRules.Operator operator) {
@@ -166,8 +193,7 @@ class TckTest {
     assertThat(rules.faults).isEmpty();
   }
 
-  private Rules publish(Case run) throws ReflectiveOperationException {
-    TckWorld world = world(run.setting);
+  private Rules publish(TckWorld world, Case run) throws ReflectiveOperationException {
     long max =
         !run.taken
             ? run.row.kind().max
@@ -207,10 +233,10 @@ class TckTest {
     assertThat(rules.faults).isEmpty();
   }
 
-  private Rules subscribe(String setting, SubscriberRules.Operator operator)
+  private Rules subscribe(TckWorld world, SubscriberRules.Operator operator)
       throws ReflectiveOperationException {
     Rules rules = new Rules();
-    SubscriberRules verification = new SubscriberRules(world(setting), operator);
+    SubscriberRules verification = new SubscriberRules(world, operator);
     verification.startPublisherExecutorService();
     rules.run(verification);
     verification.shutdownPublisherExecutorService();
@@ -233,8 +259,9 @@ class TckTest {
     page.writeOrCheck();
   }
 
-  private TckWorld world(String setting) {
-    return worlds.computeIfAbsent(setting, name -> new TckWorld(name.equals(INPROC) ? "" : name));
+  private TckWorld world(String setting, int number) {
+    return worlds.computeIfAbsent(
+        setting + " " + number, name -> new TckWorld(setting.equals(INPROC) ? "" : setting));
   }
 
   @AfterAll
