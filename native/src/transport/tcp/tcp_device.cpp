@@ -24,7 +24,7 @@ constexpr uint32_t kDoor = UINT32_MAX;
 constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000, kCallAgainLater = 1'000'000'000,
                    kMendAgainLater = 50'000'000;
 /// In sequence, ten seconds of them at least, until monitors are to find out who hangs up.
-constexpr uint32_t kHangUps = 1000;
+constexpr uint32_t kHangUpsToSuspect = 1000;
 constexpr int kEvents = 64;
 /// ns: between looks for links that are stuck, and how long one may be before its rank is watched.
 constexpr uint64_t kDoubtInterval = 100'000'000, kStuck = 1'000'000'000;
@@ -107,7 +107,7 @@ void TcpDevice::was_hung_up_on(uint32_t rank) {
   Peer& peer = peers_[rank];
   peer.refused_since_ns = 0;
   peer.hang_ups = peer.call->is_connected() && !peer.call->has_proved() ? peer.hang_ups + 1 : 0;
-  if (peer.hang_ups == kHangUps) transport_.monitors().suspect(rank, Known::kNothing);
+  if (peer.hang_ups == kHangUpsToSuspect) transport_.monitors().suspect(rank, Known::kNothing);
   call_again(peer, kCallAgain);
 }
 
