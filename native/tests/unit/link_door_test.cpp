@@ -97,7 +97,6 @@ class LinkDoor : public testing::Test {
   Door door_{answerer_, events_, log_, counters_};
   TcpAddress address_{};
   std::string last_line_;
-  std::vector<FileDescriptor> sockets_;
 };
 
 TEST_F(LinkDoor, LetsInARankOfTheJobForItsDevice) {
@@ -248,36 +247,6 @@ TEST_F(LinkDoor, AThousandWhoSayNothingKeepNobodyOut) {
   }
   EXPECT_TRUE(door_.has_callers(0));
   EXPECT_LE(lines(), 1u);
-}
-
-// All ranks of a large job, on hosts that are so busy that none gets far before it is another one's turn.
-TEST_F(LinkDoor, NobodyOfACrowdOfRanksIsTurnedAway) {
-  constexpr uint32_t kCallers = 300;
-  std::vector<CallIdentity> identities(kCallers, caller_);
-  answerer_.size = kCallers + 1;
-  for (uint32_t i = 0; i < kCallers; ++i) {
-    identities[i].size = answerer_.size;
-    identities[i].rank = i == 1 ? kCallers : i;
-    identities[i].incarnation = 100;
-  }
-  door_.expect(std::vector<uint64_t>(answerer_.size, 100));
-  std::vector<std::unique_ptr<OutgoingCall>> calls;
-  for (const CallIdentity& identity : identities) {
-    calls.push_back(std::make_unique<OutgoingCall>(identity, address_, 1, 0));
-  }
-  size_t came = 0;
-  for (int i = 0; i < 10'000 && came < kCallers; ++i) {
-    door_.visit();
-    for (const auto& call : calls) {
-      ASSERT_EQ(OutgoingCall::Answer::kWaiting, call->go_on()) << "of " << kCallers << " so many were heard: " << came;
-    }
-    std::vector<Caller> callers;
-    if (door_.has_callers(0)) door_.take_callers(0, &callers);
-    came += callers.size();
-    for (Caller& caller : callers) sockets_.push_back(std::move(caller.socket));
-  }
-  EXPECT_EQ(kCallers, came);
-  EXPECT_EQ(0u, refused());
 }
 
 TEST_F(LinkDoor, ACallerHearsThatNobodyListens) {

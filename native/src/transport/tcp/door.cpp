@@ -19,9 +19,6 @@ namespace {
 
 constexpr size_t kMostStrangers = 64, kMostLines = 64;
 constexpr uint64_t kProofPatience = 5'000'000'000;  // ns, from the call to its proof
-/// ns: so long nobody is turned away for others, who has said nothing and who was challenged. A caller may wait for its
-/// turn on a busy host, and whoever is turned away calls again, so that there are more of them.
-constexpr uint64_t kTurn = 50'000'000, kTurnToProve = 1'000'000'000;
 constexpr int kCallsAtOnce = 64;
 
 bool watch(int poll, int descriptor) {
@@ -66,36 +63,18 @@ void Door::go_on_with_all() {
   }
 }
 
-/// Whoever makes room for one that comes: of those who have had their turn one that says nothing, before who was
-/// challenged, and of those the oldest. The end: nobody.
-Door::Strangers::iterator Door::next_to_go() {
-  const uint64_t now = now_ns();
-  const auto has_had_its_turn = [now](const Stranger& stranger) {
-    const uint64_t since_ns = stranger.until_ns - kProofPatience;
-    return now - since_ns >= (stranger.challenged ? kTurnToProve : kTurn);
-  };
-  const auto silent = std::find_if(strangers_.begin(), strangers_.end(), [&](const auto& stranger) {
-    return !stranger->challenged && has_had_its_turn(*stranger);
-  });
-  if (silent != strangers_.end()) return silent;
-  return std::find_if(strangers_.begin(), strangers_.end(),
-                      [&](const auto& stranger) { return has_had_its_turn(*stranger); });
-}
-
-/// False: whoever calls waits, where the system keeps it.
-bool Door::has_room() {
-  return strangers_.size() < kMostStrangers || next_to_go() != strangers_.end();
-}
-
+/// Whoever says nothing goes before who was challenged, and of those the oldest.
 void Door::make_room() {
-  const auto goes = next_to_go();
-  refuse(**goes, "it has not proved itself, and others call");
-  strangers_.erase(goes);
+  auto oldest =
+      std::find_if(strangers_.begin(), strangers_.end(), [](const auto& stranger) { return !stranger->challenged; });
+  if (oldest == strangers_.end()) oldest = strangers_.begin();
+  refuse(**oldest, "it has not proved itself, and others call");
+  strangers_.erase(oldest);
 }
 
-/// Another one makes room for one that comes: whoever holds connections open keeps nobody out for long.
+/// Another one makes room for one that comes: whoever holds connections open keeps nobody out.
 void Door::let_in() {
-  for (int i = 0; i < kCallsAtOnce && has_room(); ++i) {
+  for (int i = 0; i < kCallsAtOnce; ++i) {
     SocketAddress from;
     FileDescriptor socket = accept_next(&from);
     if (socket.get() < 0) return;

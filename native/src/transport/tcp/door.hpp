@@ -71,11 +71,8 @@ class Door {
   };
   using Strangers = std::deque<std::unique_ptr<Stranger>>;
 
-  Strangers::iterator next_to_go();
-
   void go_on_with_all();
   void let_in();
-  bool has_room();
   void make_room();
   FileDescriptor accept_next(SocketAddress* from);
   bool go_on(Stranger& stranger);
