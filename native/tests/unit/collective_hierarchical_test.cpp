@@ -202,11 +202,13 @@ TEST(CollectiveHosts, OfAnAllgatherHaveMembersThatFollowEachOther) {
   EXPECT_EQ(LCI_ALGORITHM_HIERARCHICAL, choice(call_of(LCI_COLLECTIVE_ALLGATHER, {0, 0, 2, 2}, kMost)));
   EXPECT_EQ(LCI_ALGORITHM_RING, choice(call_of(LCI_COLLECTIVE_ALLGATHER, {0, 0, 2, 2}, kMost + 1)));
   EXPECT_EQ(LCI_ALGORITHM_BRUCK, choice(call_of(LCI_COLLECTIVE_ALLGATHER, {0, 1, 0, 1}, 8)));
-  Shape shape = call_of(LCI_COLLECTIVE_ALLGATHER, {0, 1, 0, 1}, 8).shape(0, {});
+  const GroupCall mixed = call_of(LCI_COLLECTIVE_ALLGATHER, {0, 1, 0, 1}, 8);
+  Shape shape = mixed.shape(0, {});
   EXPECT_EQ(LCI_ERR_ARGUMENT, choose_algorithm(&shape));
   EXPECT_NE(std::string::npos, std::string(last_error()).find("behind one another")) << last_error();
   const std::vector<uint64_t> counts{8, 8, 8, 8};
-  shape = call_of(LCI_COLLECTIVE_ALLGATHER, {0, 0, 2, 2}, 8).shape(0, counts);
+  const GroupCall in_order = call_of(LCI_COLLECTIVE_ALLGATHER, {0, 0, 2, 2}, 8);
+  shape = in_order.shape(0, counts);
   shape.algorithm = LCI_ALGORITHM_AUTO;
   EXPECT_EQ(LCI_DONE, choose_algorithm(&shape));
   EXPECT_EQ(LCI_ALGORITHM_BRUCK, shape.algorithm) << "a list of counts";

@@ -11,6 +11,7 @@
 
 #include "support/collectives.hpp"
 #include "support/shortage.hpp"
+#include "support/threads.hpp"
 
 namespace lci_test {
 namespace {
@@ -47,7 +48,10 @@ class Scene {
   /// @param other another code that members that live may end with
   void run(const Post& post, int other = LCI_DONE) {
     const auto has_ended = [&](const auto& of) { return !job.runtime(of.rank) || !of.ends.empty(); };
-    for (int i = 0; i < 10'000 && !std::all_of(group.members.begin(), group.members.end(), has_ended); ++i) pass(post);
+    for (const test::Deadline limit(30);
+         !limit.passed() && !std::all_of(group.members.begin(), group.members.end(), has_ended);) {
+      pass(post);
+    }
     for (const auto& of : group.members) {
       if (!job.runtime(of.rank)) continue;
       ASSERT_EQ(1u, of.ends.size()) << "member " << of.rank << " has not ended";

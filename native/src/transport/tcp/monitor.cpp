@@ -105,7 +105,9 @@ Monitor::Finding Monitor::call(uint64_t now) {
     called_ns_ = now;
     if (call_->socket() >= 0) keep_alive(call_->socket(), patience_.dead_ns);
   }
-  switch (call_->go_on()) {
+  const OutgoingCall::Answer answer = call_->go_on();
+  if (answer != OutgoingCall::Answer::kWaiting && answer != OutgoingCall::Answer::kLater) hang_ups_ = 0;
+  switch (answer) {
     case OutgoingCall::Answer::kAccepted:
       line_.emplace(call_->take_socket(), patience_, call_->binding(), CallSide::kCaller);
       call_.reset();

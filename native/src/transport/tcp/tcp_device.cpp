@@ -107,7 +107,7 @@ void TcpDevice::was_hung_up_on(uint32_t rank) {
   Peer& peer = peers_[rank];
   peer.refused_since_ns = 0;
   peer.hang_ups = peer.call->is_connected() && !peer.call->has_proved() ? peer.hang_ups + 1 : 0;
-  if (peer.hang_ups == kHangUpsToSuspect) transport_.monitors().suspect(rank, Known::kNothing);
+  if (peer.hang_ups >= kHangUpsToSuspect) transport_.monitors().suspect(rank, Known::kNothing);
   call_again(peer, kCallAgain);
 }
 
@@ -119,7 +119,9 @@ void TcpDevice::go_on_calling(uint32_t rank) {
     if (peer.call_again_ns != 0 && !transport_.is_gone(rank) && now_ns() >= peer.call_again_ns) call(rank);
     return;
   }
-  switch (peer.call->go_on()) {
+  const OutgoingCall::Answer answer = peer.call->go_on();
+  if (answer != OutgoingCall::Answer::kWaiting && answer != OutgoingCall::Answer::kLater) peer.hang_ups = 0;
+  switch (answer) {
     case OutgoingCall::Answer::kWaiting:
       return;
     case OutgoingCall::Answer::kDuplicate:
