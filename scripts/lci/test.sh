@@ -15,6 +15,8 @@ EOF
 }
 
 cmd_test() {
+  (($# <= 1)) || [[ $1 == soak && $# == 2 ]] ||
+    misused "test takes one suite, or soak and one part; see ./lci test --help"
   case ${1:-test} in
     test | quick) test_tier "${1:-test}" ;;
     soak) test_soak "${2:-}" ;;

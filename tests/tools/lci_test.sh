@@ -300,6 +300,7 @@ test_wrong_command_lines_give_2() {
   refused 2 "info takes -v or nothing; see ./lci info --help" info -v more
   refused 2 "see ./lci test --help" test nope
   refused 2 "see ./lci test --help" test soak nope
+  refused 2 "test takes one suite, or soak and one part; see ./lci test --help" test quick --help
 }
 
 test_missing_programs_give_127() {

@@ -48,7 +48,7 @@ class Scene {
   /// @param other another code that members that live may end with
   void run(const Post& post, int other = LCI_DONE) {
     const auto has_ended = [&](const auto& of) { return !job.runtime(of.rank) || !of.ends.empty(); };
-    for (const test::Deadline limit(30);
+    for (const lci::test::Deadline limit(30);
          !limit.passed() && !std::all_of(group.members.begin(), group.members.end(), has_ended);) {
       pass(post);
     }

@@ -17,16 +17,16 @@ oracle        test         900  k-mer histograms equal those of jellyfish
 oracle-collectives test     300  collectives by each of their algorithms give what they give by Open MPI and MPICH, or by a model in C
 kill          test         900  kill -9 of ranks: the others name the dead one and end, nothing is left
 kv-service    test         300  the sample kv-service: the commands of its page, requests, load, a rank that is killed, an orderly end
-kill-kmer     test         300  the same in the k-mer job, also while ranks join, and of the launcher
+kill-kmer     test         300  kill -9 of ranks of the k-mer job, also while they join, and of the launcher
 prometheus    test         300  Prometheus (of Debian) scrapes a job of two ranks and shows its figures; the alerts are right
 bench         test         300  the measurements of ./lci bench work, in a tiny dose
 package       test         900  a program over the installed library, in C and C++11; the documented environment
-native        quick,test   900  the core: unit, stress and multiprocess tests
+native        quick,test   900  the core: all native tests, rows of the specification among them
 net           test         240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost; beside it the oracle on 4 hosts and kv-service on 2
 net-java      test         240  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host, with collectives
 fuzz          test         900  random input, a minute of it, for everything that the core reads from others
-native-asan   test         900  the same under address and undefined-behaviour sanitizer
-native-tsan   test         900  the same under thread sanitizer
+native-asan   test         900  the tests of suite native under address and undefined-behaviour sanitizer
+native-tsan   test         900  the tests of suite native under thread sanitizer
 mutations     test        1500  each deliberate fault in the core is noticed by its test
 mutations-jvm test         900  each deliberate fault is noticed by the tests of the whole system as well
 slow-consumer test         300  a slow consumer stops its sender, memory stays, nothing is lost
