@@ -178,13 +178,7 @@ class KmerJobInprocTest {
             + text.substring(last + 3));
     for (Path wrong : List.of(damaged, folder.resolve("missing.fq"))) {
       try (LciTestJob job = LciTestJob.start(3)) {
-        List<Mono<JobSummary>> ranks =
-            job.ranks().stream()
-                .map(
-                    lci ->
-                        JobRunner.start(
-                            lci, options(5, true, form, lci.rank() == bad ? wrong : good)))
-                .toList();
+        List<Mono<JobSummary>> ranks = startAll(job, form, bad, wrong, good);
         for (int rank = 0; rank < 3; rank++) {
           Mono<JobSummary> done = ranks.get(rank);
           assertThatThrownBy(() -> done.block(JobRunner.LIMIT))
@@ -196,6 +190,14 @@ class KmerJobInprocTest {
     assertThat(files()).containsExactlyInAnyOrder("good.fq", "damaged.fq");
   }
 
+  /** One of the ranks has a file of its own. */
+  private List<Mono<JobSummary>> startAll(
+      LciTestJob job, String form, int one, Path its, Path others) {
+    return job.ranks().stream()
+        .map(lci -> JobRunner.start(lci, options(5, true, form, lci.rank() == one ? its : others)))
+        .toList();
+  }
+
   /** As when somebody still writes to the file. */
   @ParameterizedTest
   @CsvSource({"one,0", "one,2", "two,1"})
@@ -204,13 +206,7 @@ class KmerJobInprocTest {
     Path file = TestReads.fastq(folder.resolve("a.fq"), reads);
     Path longer = TestReads.fastq(folder.resolve("b.fq"), TestReads.make(200, 9));
     try (LciTestJob job = LciTestJob.start(3)) {
-      List<Mono<JobSummary>> ranks =
-          job.ranks().stream()
-              .map(
-                  lci ->
-                      JobRunner.start(
-                          lci, options(5, true, form, lci.rank() == other ? longer : file)))
-              .toList();
+      List<Mono<JobSummary>> ranks = startAll(job, form, other, longer, file);
       for (Mono<JobSummary> rank : ranks) {
         assertThatThrownBy(() -> rank.block(JobRunner.LIMIT))
             .isInstanceOfAny(BadInputException.class, CollectiveFailedException.class)
